@@ -1,0 +1,46 @@
+# Needs python3 (3.11 or newer) and make; everything else goes into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# how many processes run the tests
+WORKERS ?= 2
+PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install -c constraints.txt
+MANIFEST := setup.cfg pyproject.toml constraints.txt
+
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint clean
+
+help:
+	@echo "make demo    install dynlab into $(VENV) and run it on what it ships; pictures go to figures/demo/"
+	@echo "make test    install everything, then lint, types, import contract and the whole test suite"
+	@echo "make lint    lint, types and import contract alone"
+	@echo "make clean   remove $(VENV), build leftovers and caches (figures stay)"
+
+demo: $(VENV)/core.stamp
+	$(BIN)/dynlab demo
+
+test: lint
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-report=term
+
+lint: $(VENV)/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+clean:
+	rm -rf $(VENV) build dist dynlab.egg-info .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+
+$(VENV)/python.stamp:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dynlab needs Python 3.11 or newer, got " + sys.version.split()[0] + "; name another one: make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(VENV)/core.stamp: $(VENV)/python.stamp $(MANIFEST)
+	$(PIP_INSTALL) -e .
+	touch $@
+
+# the whole includes the core: after `make test`, `make demo` installs nothing more
+$(VENV)/dev.stamp: $(VENV)/python.stamp $(MANIFEST)
+	$(PIP_INSTALL) -e '.[train,dev]'
+	touch $(VENV)/core.stamp $@
