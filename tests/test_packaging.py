@@ -1,0 +1,150 @@
+"""What is installed is what is in the folders, and nothing in it names the machine it was made on."""
+
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from configparser import ConfigParser
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).resolve().parent.parent
+SETUP = ConfigParser(interpolation=None)
+SETUP.read(ROOT / "setup.cfg")
+
+# a folder of the source tree and the package that it is installed as
+INSTALLED_AS = {"dynlab": "dynlab", "cli": "dynlab.cli"}
+
+# Written in two parts, since this file is searched as well.
+LOCAL = [
+    rb"(?<![\w.])/" + name + rb"/" for name in (rb"work", rb"root", rb"opt", rb"mnt", rb"Users", rb"home/(?!you/)\w+")
+] + [rb"file:" + rb"//"]
+REGISTRIES = [
+    rb"pypi" + rb"\.org",
+    rb"python" + rb"hosted\.org",
+    rb"npm" + rb"js\.org",
+    rb"deb\." + rb"debian\.org",
+    rb"crates" + rb"\.io",
+]
+
+
+def listed(section, option):
+    """The lines of a setup.cfg option that holds one item a line."""
+    lines = SETUP[section][option].splitlines()
+    return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+
+
+def package_of(folder):
+    """The name under which a folder of the source tree is installed."""
+    top, *rest = folder.relative_to(ROOT).parts
+    return ".".join([INSTALLED_AS[top], *rest])
+
+
+def sources():
+    """Every file below the package folders, relative to the root, without what Python leaves there."""
+    files = [file for top in INSTALLED_AS for file in (ROOT / top).rglob("*") if file.is_file()]
+    return [file for file in files if "__pycache__" not in file.parts]
+
+
+def tracked():
+    """What git has, or would have at the next `git add`."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout: which files belong to the project is not known")
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
+    return [ROOT / name for name in names if name and (ROOT / name).is_file()]
+
+
+def test_packages_are_the_folders():
+    folders = {file.parent for file in sources() if file.suffix == ".py"}
+    assert sorted(listed("options", "packages")) == sorted(package_of(folder) for folder in folders)
+
+
+def test_every_package_folder_has_an_init():
+    folders = {file.parent for file in sources() if file.suffix == ".py"}
+    assert [str(folder) for folder in sorted(folders) if not (folder / "__init__.py").is_file()] == []
+
+
+@pytest.mark.parametrize(
+    "package, pattern",
+    [(package, line) for package in SETUP["options.package_data"] for line in listed("options.package_data", package)],
+)
+def test_package_data_exist(package, pattern):
+    folder = ROOT / package.replace("dynlab.cli", "cli").replace(".", "/")
+    assert list(folder.glob(pattern)), f"setup.cfg promises {pattern} in {package}, and there is no such file"
+
+
+def test_requirements_are_pinned_within_their_bounds():
+    pins = {}
+    for line in (ROOT / "constraints.txt").read_text().splitlines():
+        if line and not line.startswith("#"):
+            name, version = line.split("==")
+            pins[re.sub(r"[-_.]+", "-", name).lower()] = version
+    requirements = listed("options", "install_requires")
+    for extra in SETUP["options.extras_require"]:
+        requirements += listed("options.extras_require", extra)
+    unmet = [
+        text for text in requirements if not Requirement(text).specifier.contains(pins.get(Requirement(text).name, "0"))
+    ]
+    assert unmet == []
+
+
+def test_import_contract_knows_every_module():
+    named = set(re.findall(r"[\w.]+", " ".join(listed("importlinter:contract:layers", "layers"))))
+    modules = {path.stem for path in (ROOT / "dynlab").glob("*.py")} | {
+        path.parent.name for path in (ROOT / "dynlab").glob("*/__init__.py")
+    }
+    assert sorted(f"dynlab.{name}" for name in modules - {"__init__"} if f"dynlab.{name}" not in named) == []
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """A wheel built from a copy, so that no build folder is left in the source tree or taken from it."""
+    copy = tmp_path_factory.mktemp("source")
+    for name in ["setup.cfg", "pyproject.toml", "README.md", "LICENSE"]:
+        shutil.copy(ROOT / name, copy)
+    for top in INSTALLED_AS:
+        shutil.copytree(ROOT / top, copy / top, ignore=shutil.ignore_patterns("__pycache__"))
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", "dist"]
+    built = subprocess.run(command, cwd=copy, capture_output=True, text=True)
+    assert built.returncode == 0, built.stdout + built.stderr
+    (file,) = (copy / "dist").glob("*.whl")
+    return file
+
+
+def test_wheel_holds_every_file(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        packed = {name for name in archive.namelist() if ".dist-info/" not in name}
+    expected = {f"{package_of(file.parent).replace('.', '/')}/{file.name}" for file in sources()}
+    assert sorted(expected - packed) == [], "missing in the wheel: name them in setup.cfg, [options.package_data]"
+    assert sorted(packed - expected) == []
+
+
+@pytest.mark.slow
+def test_wheel_works_outside_the_source_tree(wheel, tmp_path):
+    site = tmp_path / "site"
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", str(site)]
+    subprocess.run([*install, str(wheel)], check=True)
+    script = f"""
+import importlib, pkgutil, sys
+sys.path.insert(0, {str(site)!r})
+import dynlab
+for module in pkgutil.walk_packages(dynlab.__path__, "dynlab."):
+    file = importlib.import_module(module.name).__file__
+    if not file.startswith({str(site)!r}):
+        sys.exit(f"{{module.name}} comes from {{file}}")
+from dynlab.cli.main import main
+main(["--help"])
+"""
+    run = subprocess.run([sys.executable, "-I", "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert "Usage:" in run.stdout
+
+
+def test_no_file_names_this_machine_or_a_registry():
+    pattern = re.compile(b"|".join(LOCAL + REGISTRIES))
+    found = {str(file.relative_to(ROOT)): pattern.search(file.read_bytes()) for file in tracked()}
+    assert {name: match.group().decode() for name, match in found.items() if match} == {}
