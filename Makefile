@@ -19,8 +19,9 @@ help:
 demo: $(VENV)/core.stamp
 	$(BIN)/dynlab demo
 
+# One thread each: two workers whose linear algebra takes two threads apiece get into each other's way.
 test: lint
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-report=term
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-report=term
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
