@@ -1,0 +1,17 @@
+"""The command line: one command a file, which composes dynlab's verbs and computes nothing. The table is `COMMANDS`."""
+
+# Command to "module:attribute", in the order of `dynlab --help`.
+COMMANDS: dict[str, str] = {
+    "phase": "dynlab.cli.phase:phase",
+    "manifold": "dynlab.cli.manifold:manifold",
+    "inspect": "dynlab.cli.inspect:inspect",
+    "spectrum": "dynlab.cli.spectrum:spectrum",
+    "gradient": "dynlab.cli.gradient:gradient",
+    "fixed-points": "dynlab.cli.fixed_points:fixed_points",
+    "convergence": "dynlab.cli.convergence:convergence",
+    "train": "dynlab.cli.train:train",
+    "tasks": "dynlab.cli.tasks:tasks",
+    "zoo": "dynlab.cli.zoo:zoo",
+    "figure": "dynlab.cli.figure:figure",
+    "demo": "dynlab.cli.demo:demo",
+}

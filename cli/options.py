@@ -1,0 +1,125 @@
+"""The options that commands share, and what they are once read: an output, and a network with what drives it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .output import Output
+
+if TYPE_CHECKING:
+    from dynlab.checkpoints import Checkpoint
+    from dynlab.systems import Map
+    from dynlab.tasks import Driving
+
+Command = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Network:
+    """A checkpoint as the options chose it, and where to compute.
+
+    `driving` reads the inputs when it is first asked for, so that a command that needs none reads none.
+    """
+
+    checkpoint: Checkpoint
+    name: str
+    inputs: str | None
+    samples: int
+    steps: int
+    seed: int
+    device: str
+    dtype: str
+    data_dir: Path | None
+
+    @property
+    def system(self) -> Map:
+        return self.checkpoint.system
+
+    @functools.cached_property
+    def driving(self) -> Driving:
+        from dynlab.tasks import driving_inputs
+
+        return driving_inputs(
+            self.inputs,
+            self.system,
+            samples=self.samples,
+            steps=self.steps,
+            seed=self.seed,
+            data_dir=self.data_dir,
+        )
+
+
+def output_options(command: Command) -> Command:
+    """Give a command ``--output --data --json --overwrite --quiet``, and the argument ``output: Output``."""
+
+    @click.option("--output", "-o", type=click.Path(path_type=Path), metavar="FIGURE", help="png, svg or pdf.")
+    @click.option("--data", type=click.Path(path_type=Path), metavar="FILE", help="Save the numbers: .nc or .zarr.")
+    @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of the verdict.")
+    @click.option("--overwrite", is_flag=True, help="Replace the files that --output and --data name.")
+    @click.option("--quiet", is_flag=True, help="No progress on standard error.")
+    @functools.wraps(command)
+    def wrapped(
+        output: Path | None, data: Path | None, as_json: bool, overwrite: bool, quiet: bool, **rest: Any
+    ) -> Any:
+        name = click.get_current_context().info_name or "dynlab"
+        return command(output=Output(name, output, data, as_json, overwrite, quiet), **rest)
+
+    return wrapped
+
+
+def network_options(command: Command) -> Command:
+    """Give a command the argument CKPT with all that says how to read and drive it, and ``network: Network``."""
+
+    @click.argument("checkpoint", metavar="CKPT")
+    @click.option("--layer", help="Which recurrent layer: its prefix in the model, then :1 or :1r.")
+    @click.option("--system", "factory", metavar="PACKAGE.MODULE:FACTORY", help="Your own class, to load weights into.")
+    @click.option(
+        "--nonlinearity",
+        type=click.Choice(["tanh", "relu"]),
+        default="tanh",
+        show_default=True,
+        help="Of a plain RNN, which a file of weights does not tell.",
+    )
+    @click.option(
+        "--inputs",
+        metavar="SPEC",
+        help="task:NAME, a .npy, .npz or .nc file, noise:1.0, constant:0.1,0.2, zero. [default: the checkpoint's task]",
+    )
+    @click.option("--samples", type=click.IntRange(min=1), default=16, show_default=True, help="How many sequences.")
+    @click.option(
+        "--steps", type=click.IntRange(min=1), default=50, show_default=True, help="Length of made-up inputs."
+    )
+    @click.option("--seed", type=int, default=0, show_default=True)
+    @click.option("--device", default="cpu", show_default=True, help="cpu, cuda, mps.")
+    @click.option("--dtype", type=click.Choice(["float64", "float32"]), default="float64", show_default=True)
+    @click.option("--data-dir", type=click.Path(path_type=Path), help="Where data sets lie. [default: $DYNLAB_DATA]")
+    @functools.wraps(command)
+    def wrapped(
+        checkpoint: str,
+        layer: str | None,
+        factory: str | None,
+        nonlinearity: str,
+        inputs: str | None,
+        samples: int,
+        steps: int,
+        seed: int,
+        device: str,
+        dtype: str,
+        data_dir: Path | None,
+        **rest: Any,
+    ) -> Any:
+        from dynlab import zoo
+        from dynlab.checkpoints import read
+
+        found = read(zoo.locate(checkpoint), layer=layer, system_factory=factory, nonlinearity=nonlinearity)
+        name = Path(checkpoint).stem + (f"-{layer.replace(':', '-')}" if layer else "")
+        network = Network(found, name, inputs, samples, steps, seed, device, dtype, data_dir)
+        return command(network=network, **rest)
+
+    return wrapped

@@ -1,0 +1,119 @@
+"""What a command gives: a verdict or a JSON document on standard output, a figure, a data file; the rest on error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dynlab.errors import UserError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+FIGURE_FOLDER = Path("figures")
+FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
+DATA_SUFFIXES = (".nc", ".zarr")
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where a command's results go, as its options said."""
+
+    command: str
+    figure: Path | None
+    data: Path | None
+    as_json: bool
+    overwrite: bool
+    quiet: bool
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be written before anything is computed."""
+        self._check(self.figure, "--output", FIGURE_SUFFIXES)
+        self._check(self.data, "--data", DATA_SUFFIXES)
+
+    @contextmanager
+    def working(self, what: str) -> Iterator[None]:
+        """Say on standard error what is being done, with a clock where somebody watches a terminal."""
+        if self.quiet:
+            yield
+        elif sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+            columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+            with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+                progress.add_task(what, total=None)
+                yield
+        else:
+            click.echo(f"{what} …", err=True)
+            yield
+
+    def emit(self, ds: xr.Dataset, draw: Callable[[xr.Dataset], Any], name: str) -> None:
+        """Draw the figure, save the data, and print the verdict or the JSON document.
+
+        Parameters
+        ----------
+        ds : xarray.Dataset
+            The result, with its ``verdict``.
+        draw : callable
+            Draws the Dataset and returns its axes or figure.
+        name : str
+            What was analysed, for the default file name ``figures/<command>-<name>.png``.
+        """
+        figure = self._draw(ds, draw, name)
+        if self.data:
+            from dynlab.io import save
+
+            save(ds, self.data, overwrite=self.overwrite)
+        if self.as_json:
+            from dynlab.io import as_document
+
+            files = {"figure": str(figure), "data": str(self.data) if self.data else None}
+            document = {"command": self.command, "verdict": ds.attrs.get("verdict", ""), "files": files}
+            self.print_json(document | as_document(ds))
+        else:
+            click.echo(ds.attrs.get("verdict", ""))
+        self.log(f"Figure: {figure}")
+        if self.data:
+            self.log(f"Data: {self.data}")
+
+    def print_json(self, document: Any) -> None:
+        """One strict JSON document on standard output."""
+        click.echo(json.dumps(document, allow_nan=False))
+
+    def log(self, text: str) -> None:
+        """A line on standard error, unless --quiet."""
+        if not self.quiet:
+            click.echo(text, err=True)
+
+    def _draw(self, ds: xr.Dataset, draw: Callable[[xr.Dataset], Any], name: str) -> Path:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        path = self.figure or FIGURE_FOLDER / f"{self.command}-{name}.png"
+        if self.figure is None:
+            path.parent.mkdir(exist_ok=True)
+        partial = path.with_name(f".{path.name}.partial{path.suffix}")
+        from dynlab.plots.style import style
+
+        with style():
+            draw(ds).figure.savefig(partial)
+        partial.replace(path)
+        return path
+
+    def _check(self, path: Path | None, option: str, suffixes: tuple[str, ...]) -> None:
+        if path is None:
+            return
+        if path.suffix not in suffixes:
+            raise UserError(f"{option} takes a file that ends in {', '.join(suffixes)}, got {str(path)!r}.")
+        if not path.parent.is_dir():
+            raise UserError(f"The folder {path.parent} of {option} does not exist; create it first.")
+        if path.exists() and not self.overwrite:
+            raise UserError(f"{path} exists; add --overwrite to replace it, or choose another name.")

@@ -1,0 +1,14 @@
+"""What is asked of a system: one question a file. The table is `DIAGNOSTICS`.
+
+Every diagnostic is a function of a system (and what drives it) that returns a Dataset.
+"""
+
+# Public name to "module:attribute".
+DIAGNOSTICS: dict[str, str] = {
+    "phase_plane": "dynlab.diagnostics.phase_plane:phase_plane",
+    "spectrum": "dynlab.diagnostics.spectrum:spectrum",
+    "end_to_end": "dynlab.diagnostics.end_to_end:end_to_end",
+    "gradient": "dynlab.diagnostics.gradient:gradient",
+    "fixed_points": "dynlab.diagnostics.fixed_points:fixed_points",
+    "convergence": "dynlab.diagnostics.convergence:convergence",
+}

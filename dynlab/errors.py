@@ -1,0 +1,61 @@
+"""What a user sees when something is wrong, and the lookup of a public name in a table."""
+
+import difflib
+import importlib
+import pkgutil
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+
+class UserError(ValueError):
+    """Bad usage or bad input: one sentence naming the thing, what was got, what is allowed, and the fix.
+
+    The command line prints the sentence and exits with 2; from Python it is an ordinary ``ValueError``.
+    """
+
+
+def unknown(kind: str, got: str, allowed: Iterable[str]) -> UserError:
+    """The error for a name that is not in a table, with a suggestion for a typo.
+
+    Parameters
+    ----------
+    kind : str
+        What was asked for, as a noun: ``"system"``, ``"task"``.
+    got : str
+        The name as it was given.
+    allowed : iterable of str
+        The names that exist.
+    """
+    names = list(allowed)
+    close = difflib.get_close_matches(got, names, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else "."
+    return UserError(f"Unknown {kind} {got!r}: choose from {', '.join(names)}{hint}")
+
+
+def lookup(table: Mapping[str, str], name: str, kind: str) -> Any:
+    """The object that `table` names ``"module:attribute"`` under `name`.
+
+    Raises
+    ------
+    UserError
+        If the table has no such name.
+    """
+    if name not in table:
+        raise unknown(kind, name, table)
+    return pkgutil.resolve_name(table[name])
+
+
+def require_extra(module: str, extra: str) -> Any:
+    """Import an optional dependency, or say in one sentence how to install it.
+
+    Raises
+    ------
+    UserError
+        If `module` is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module.partition(".")[0]:
+            raise
+        raise UserError(f"This needs {module}, which is not installed: pip install 'dynlab[{extra}]'") from error

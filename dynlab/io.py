@@ -1,0 +1,165 @@
+"""Save and open a Dataset: NetCDF (.nc) and Zarr (.zarr), losslessly, and as one strict JSON document.
+
+Files cannot hold complex numbers portably: on disk a complex variable has a last dimension ``part`` with the
+coordinate ``["real", "imag"]``, and `open` makes it complex again.
+"""
+
+import builtins
+import json
+import math
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from dynlab import schema
+from dynlab.errors import UserError
+
+PART = "part"
+NOT_FINITE = "not a finite number"
+
+
+def save(ds: xr.Dataset, path: str | Path, *, overwrite: bool = False) -> Path:
+    """Write `ds` to a ``.nc`` or ``.zarr`` file.
+
+    Parameters
+    ----------
+    ds : xarray.Dataset
+    path : str or Path
+        The suffix decides the format.
+    overwrite : bool
+        Replace what exists.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    UserError
+        For another suffix, for a folder that does not exist, and where the file exists and `overwrite` is false.
+    """
+    path = Path(path)
+    suffix = _suffix(path)
+    if path.exists() and not overwrite:
+        raise UserError(f"{path} exists: choose another name or allow overwriting it.")
+    if not path.parent.is_dir():
+        raise UserError(f"The folder {path.parent} does not exist; create it first.")
+    plain = _split_complex(ds)
+    partial = path.with_name(path.name + ".partial")  # a reader never sees half a file
+    try:
+        if suffix == ".nc":
+            plain.to_netcdf(partial, engine="h5netcdf")
+        else:
+            plain.to_zarr(partial, mode="w", consolidated=False)
+        if path.is_dir():
+            shutil.rmtree(path)
+        partial.replace(path)
+    finally:
+        _remove(partial)
+    return path
+
+
+def open(path: str | Path) -> xr.Dataset:
+    """Read a Dataset that `save` wrote; complex variables are complex again.
+
+    Raises
+    ------
+    UserError
+        Where there is no such file, or it is no Dataset of dynlab's.
+    """
+    path = Path(path)
+    suffix = _suffix(path)
+    if not path.exists():
+        raise UserError(f"There is no file {path}.")
+    try:
+        if suffix == ".nc":
+            with xr.open_dataset(path, engine="h5netcdf") as stored:
+                ds = stored.load()
+        else:
+            with xr.open_zarr(path, consolidated=False) as stored:
+                ds = stored.load()
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(f"{path} cannot be read as {suffix[1:]}: {error}") from error
+    return _join_complex(ds)
+
+
+def as_document(ds: xr.Dataset) -> dict[str, Any]:
+    """A Dataset as plain JSON-able values: no NaN and no infinity, `None` in their place with the reason in ``flags``.
+
+    Complex variables have the last dimension ``part`` as on disk.
+    """
+    plain = _split_complex(ds)
+    reasons = schema.flags(ds)
+    variables = {str(name): _entry(array) for name, array in plain.data_vars.items()}
+    flags = {
+        str(name): reasons.get(str(name), NOT_FINITE)
+        for name, array in plain.data_vars.items()
+        if np.issubdtype(array.dtype, np.floating) and not np.isfinite(array.values).all()
+    }
+    attrs = {str(name): value for name, value in ds.attrs.items() if name not in ("settings", "source", "flags")}
+    return {
+        "attrs": attrs,
+        "settings": schema.settings(ds),
+        "source": json.loads(ds.attrs["source"]) if "source" in ds.attrs else None,
+        "coords": {str(name): _entry(array) for name, array in plain.coords.items()},
+        "variables": variables,
+        "flags": flags,
+    }
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file whole or not at all."""
+    partial = path.with_name(path.name + ".partial")
+    with builtins.open(partial, "w", encoding="utf-8") as file:
+        file.write(text)
+    partial.replace(path)
+
+
+def _suffix(path: Path) -> str:
+    if path.suffix not in (".nc", ".zarr"):
+        raise UserError(f"A dataset file ends in .nc or .zarr, got {path.name!r}.")
+    return path.suffix
+
+
+def _split_complex(ds: xr.Dataset) -> xr.Dataset:
+    plain = ds.copy()
+    for name, array in ds.variables.items():
+        if np.iscomplexobj(array):
+            parts = np.stack([array.values.real, array.values.imag], axis=-1)
+            plain[name] = xr.Variable((*array.dims, PART), parts, array.attrs)
+    if PART in plain.dims:
+        plain = plain.assign_coords({PART: ["real", "imag"]})
+    return plain
+
+
+def _join_complex(ds: xr.Dataset) -> xr.Dataset:
+    if PART not in ds.dims:
+        return ds
+    joined = ds.drop_vars(PART)
+    for name, array in ds.variables.items():
+        if name != PART and PART in array.dims:
+            values = np.ascontiguousarray(array.transpose(..., PART).values).view(np.complex128)[..., 0]
+            joined[name] = xr.Variable(array.dims[:-1], values, array.attrs)
+    return joined
+
+
+def _entry(array: xr.DataArray) -> dict[str, Any]:
+    return {"dims": list(map(str, array.dims)), **array.attrs, "values": _finite(array.values.tolist())}
+
+
+def _finite(value: Any) -> Any:
+    """Nested lists with None for every number that is not finite."""
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,69 @@
+"""Jacobians of systems: in closed form where the system has one, else by automatic differentiation."""
+
+import torch
+from torch import Tensor
+
+from dynlab.operators import Dense, Operator
+from dynlab.systems import Flow, Map, System
+
+
+def jacobian(system: System, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+    """∂step/∂state of a map, ∂velocity/∂state of a flow.
+
+    Parameters
+    ----------
+    system : System
+    state : Tensor, shape (..., state)
+    input : Tensor, shape (..., input)
+    t : int or Tensor
+        The step's number, broadcastable with the leading dimensions.
+
+    Returns
+    -------
+    Operator
+        With the leading dimensions of `state`.
+    """
+    closed = system.closed_form_jacobian(state, input, t)
+    return automatic_jacobian(system, state, input, t) if closed is None else closed
+
+
+def automatic_jacobian(system: System, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Dense:
+    """The same by reverse-mode automatic differentiation, ``vmap(jacrev)``, whether there is a closed form or not."""
+    batch = torch.broadcast_shapes(state.shape[:-1], input.shape[:-1])
+    states = state.expand(*batch, state.shape[-1]).reshape(-1, state.shape[-1])
+    inputs = input.expand(*batch, input.shape[-1]).reshape(-1, input.shape[-1])
+    evolve = _evolve(system)
+    if isinstance(t, Tensor) and t.ndim:
+        times = t.expand(batch).reshape(-1)
+        found = torch.func.vmap(torch.func.jacrev(evolve))(states, inputs, times)
+    else:
+        found = torch.func.vmap(torch.func.jacrev(lambda h, x: evolve(h, x, t)))(states, inputs)
+    return Dense(found.reshape(*batch, state.shape[-1], state.shape[-1]))
+
+
+def along(system: Map, states: Tensor, inputs: Tensor) -> Operator:
+    """∂h_t/∂h_{t−1} for t = 1…T along a trajectory.
+
+    Parameters
+    ----------
+    system : Map
+    states : Tensor, shape (..., T + 1, state)
+        h_0 … h_T.
+    inputs : Tensor, shape (..., T, input)
+        x_1 … x_T.
+
+    Returns
+    -------
+    Operator
+        With leading dimensions (..., T).
+    """
+    steps = torch.arange(inputs.shape[-2], device=states.device)
+    return jacobian(system, states[..., :-1, :], inputs, steps)
+
+
+def _evolve(system: System):  # type: ignore[no-untyped-def]
+    if isinstance(system, Map):
+        return system.step
+    if isinstance(system, Flow):
+        return system.velocity
+    raise TypeError(f"{type(system).__name__} is neither a Map nor a Flow")

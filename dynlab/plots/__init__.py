@@ -1,0 +1,14 @@
+"""Pictures of Datasets: one picture a file, ``plot_x(ds, *, ax=None, **artist) -> Axes``. The table is `PLOTS`.
+
+A plot reads a Dataset and draws; it computes nothing, calls no ``plt.show`` and imports no torch.
+"""
+
+# Public name to "module:attribute".
+PLOTS: dict[str, str] = {
+    "plot_phase_plane": "dynlab.plots.phase_plane:plot_phase_plane",
+    "plot_spectrum": "dynlab.plots.spectrum:plot_spectrum",
+    "plot_end_to_end": "dynlab.plots.end_to_end:plot_end_to_end",
+    "plot_gradient": "dynlab.plots.gradient:plot_gradient",
+    "plot_fixed_points": "dynlab.plots.fixed_points:plot_fixed_points",
+    "plot_convergence": "dynlab.plots.convergence:plot_convergence",
+}

@@ -1,0 +1,148 @@
+"""Names of dimensions, units, and the one way a result becomes a Dataset.
+
+Every result of dynlab is an `xarray.Dataset` made by `dataset`. This module is the only place that spells
+dimension names and units; what computes and what draws import them from here.
+"""
+
+import datetime
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+import dynlab
+from dynlab.errors import UserError
+
+SAMPLE = "sample"  # a sequence of the batch, or an initial state
+TIME = "time"  # a map's coordinate is the step t, a flow's is in seconds; t = 0 is the initial state
+STATE = "state"
+INPUT = "input"
+MODE = "mode"  # index of an eigenvalue, singular value or exponent, in decreasing modulus, value or exponent
+ITERATION = "iteration"
+FIXED_POINT = "fixed_point"
+X, Y = "x", "y"  # the grids of a plane
+DIMENSIONS = (SAMPLE, TIME, STATE, INPUT, MODE, ITERATION, FIXED_POINT, X, Y)
+
+ONE = "1"
+STEP = "step"
+SECOND = "s"
+PER_SECOND = "1/s"
+NAT_PER_STEP = "nat/step"
+NAT_PER_SECOND = "nat/s"
+UNITS = (ONE, STEP, SECOND, PER_SECOND, NAT_PER_STEP, NAT_PER_SECOND)
+
+
+def variable(dims: Sequence[str], values: Any, long_name: str, units: str = ONE) -> xr.Variable:
+    """A variable with its dimensions, its name in words and its units.
+
+    Parameters
+    ----------
+    dims : sequence of str
+        Names from this module, or the name of a swept parameter.
+    values : array_like
+        The values, complex where they are complex.
+    long_name : str
+        What a plot writes on the axis.
+    units : str
+        One of `UNITS`.
+
+    Raises
+    ------
+    ValueError
+        If the units are not one of `UNITS`.
+    """
+    if units not in UNITS:
+        raise ValueError(f"units {units!r} of {long_name!r} are none of {UNITS}")
+    return xr.Variable(tuple(dims), np.asarray(values), {"long_name": long_name, "units": units})
+
+
+def time_coordinate(values: Any, units: str = STEP) -> xr.Variable:
+    """The coordinate of `TIME`: the number of the step, or seconds."""
+    return variable((TIME,), values, "time" if units == SECOND else "step t", units)
+
+
+def dataset(
+    variables: Mapping[str, xr.Variable],
+    *,
+    system: str,
+    settings: Mapping[str, Any],
+    verdict: str = "",
+    method: str = "",
+    source: Mapping[str, str] | None = None,
+    coords: Mapping[str, Any] | None = None,
+    flags: Mapping[str, str] | None = None,
+) -> xr.Dataset:
+    """A result: its variables, and how they came about.
+
+    Parameters
+    ----------
+    variables : mapping of str to Variable
+        Each made by `variable`.
+    system : str
+        The system's public name.
+    settings : mapping
+        Every argument of the computation, JSON-able, the seed included.
+    verdict : str
+        One or two plain sentences with numbers.
+    method : str
+        The method and its tolerances, in words.
+    source : mapping, optional
+        ``{"file": name, "sha256": digest}`` of the checkpoint the system came from.
+    coords : mapping, optional
+        Coordinates beyond the plain index of each dimension.
+    flags : mapping, optional
+        For a variable with values that are not finite, the reason.
+
+    Returns
+    -------
+    xarray.Dataset
+        With the attributes of DESIGN: ``dynlab_version``, ``system``, ``settings``, ``source``, ``created``.
+    """
+    attrs = {
+        "dynlab_version": dynlab.__version__,
+        "system": system,
+        "settings": json.dumps(dict(settings), sort_keys=True),
+        "created": _created(),
+    }
+    optional = {
+        "verdict": verdict,
+        "method": method,
+        "source": json.dumps(dict(source)) if source else "",
+        "flags": json.dumps(dict(flags)) if flags else "",
+    }
+    attrs.update({name: text for name, text in optional.items() if text})
+    return xr.Dataset(dict(variables), dict(coords or {}), attrs)
+
+
+def check(ds: xr.Dataset, needs: Iterable[str]) -> None:
+    """Raise where a Dataset lacks a variable that a plot or diagnostic needs.
+
+    Raises
+    ------
+    UserError
+        Naming what is missing and what is there.
+    """
+    missing = [name for name in needs if name not in ds]
+    if missing:
+        have = ", ".join(map(str, ds.data_vars)) or "no variables"
+        raise UserError(f"The dataset lacks {', '.join(missing)}; it has {have}. Compute the diagnostic that makes it.")
+
+
+def settings(ds: xr.Dataset) -> dict[str, Any]:
+    """The arguments that made `ds`."""
+    return dict(json.loads(ds.attrs["settings"]))
+
+
+def flags(ds: xr.Dataset) -> dict[str, str]:
+    """For each variable with values that are not finite, the reason."""
+    return dict(json.loads(ds.attrs.get("flags", "{}")))
+
+
+def _created() -> str:
+    """The present in UTC, or SOURCE_DATE_EPOCH where that is set (reproducible-builds.org)."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    moment = datetime.datetime.fromtimestamp(int(epoch), datetime.UTC) if epoch else datetime.datetime.now(datetime.UTC)
+    return moment.isoformat(timespec="seconds")

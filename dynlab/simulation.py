@@ -1,0 +1,174 @@
+"""Orbits of maps, solutions of flows, driven trajectories."""
+
+from typing import Any
+
+import numpy as np
+import scipy.integrate
+import torch
+import xarray as xr
+from torch import Tensor
+
+from dynlab import schema
+from dynlab.errors import UserError
+from dynlab.systems import Flow, Map, System, frozen
+
+# A flow's solution is meant to be exact beside what is compared with it: DOP853 at tolerances near rounding.
+RELATIVE_TOLERANCE = 1e-12
+ABSOLUTE_TOLERANCE = 1e-13
+
+
+def simulate(
+    system: System,
+    inputs: Any = None,
+    *,
+    initial_state: Any = None,
+    steps: int | None = None,
+    times: Any = None,
+    dtype: str = "float64",
+    device: str = "cpu",
+) -> xr.Dataset:
+    """What the system does: a map's orbit under its inputs, a flow's solution.
+
+    Parameters
+    ----------
+    system : System
+    inputs : array_like, shape (time, input) or (sample, time, input), optional
+        What drives a map; without it the input is zero for `steps` steps.
+    initial_state : array_like, shape (state,) or (sample, state), optional
+        Zero where it is not given.
+    steps : int, optional
+        How long an undriven orbit is.
+    times : array_like, shape (time,), optional
+        For a flow: the times in seconds, increasing, the first that of the initial state.
+    dtype, device : str
+        Of the computation.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``trajectory(sample, time, state)``; the first time is that of the initial state. Where a map's orbit leaves
+        what floating-point numbers hold, it is NaN from there on, and flagged.
+
+    Raises
+    ------
+    UserError
+        For inputs of the wrong width, of length 0, or not finite.
+    """
+    if isinstance(system, Flow):
+        return _solution(system, initial_state, times)
+    if not isinstance(system, Map):
+        raise UserError(f"Only a Map or a Flow can be simulated, got {type(system).__name__}.")
+    if inputs is None:
+        if steps is None:
+            raise UserError("Give inputs, or steps= for an orbit without input.")
+        inputs = np.zeros((steps, system.input_size))
+    system, driving, initial = prepare(system, inputs, initial_state, dtype, device)
+    states = orbit(system, system.drive(driving), initial).cpu().numpy()
+    return _trajectory_dataset(system, states, np.arange(states.shape[1]), schema.STEP, {"dtype": dtype})
+
+
+def orbit(system: Map, inputs: Tensor, initial: Tensor) -> Tensor:
+    """h_0 … h_T, shape (..., T + 1, state), of `inputs` (..., T, input) from `initial` (..., state)."""
+    states = [initial]
+    for t in range(inputs.shape[-2]):
+        states.append(system.step(states[-1], inputs[..., t, :], t))
+    return torch.stack(states, dim=-2)
+
+
+def prepare(
+    system: Map, inputs: Any, initial_state: Any = None, dtype: str = "float64", device: str = "cpu"
+) -> tuple[Map, Tensor, Tensor]:
+    """A frozen copy of the system, and its inputs and initial states as tensors of one batch.
+
+    Returns
+    -------
+    system : Map
+    inputs : Tensor, shape (sample, time, network input)
+        As the network is given them: `System.drive` makes of them what the steps are given.
+    initial : Tensor, shape (sample, state)
+
+    Raises
+    ------
+    UserError
+        For an unknown dtype, and for inputs of the wrong width, of length 0, or not finite.
+    """
+    number = {"float32": torch.float32, "float64": torch.float64}.get(dtype)
+    if number is None:
+        raise UserError(f"The dtype must be float32 or float64, got {dtype!r}.")
+    system = frozen(system, number, device)
+    driving = torch.as_tensor(np.asarray(inputs), dtype=number, device=device)
+    driving = driving.unsqueeze(0) if driving.ndim == 2 else driving
+    check_inputs(driving, system.network_input_size)
+    initial = torch.zeros(system.state_size, dtype=number, device=device)
+    if initial_state is not None:
+        initial = torch.as_tensor(np.asarray(initial_state), dtype=number, device=device)
+        if initial.ndim > 2 or initial.shape[-1] != system.state_size:
+            raise UserError(
+                f"The initial state must have shape ({system.state_size},) or (sample, {system.state_size}), "
+                f"got {tuple(initial.shape)}."
+            )
+    samples = max(driving.shape[0], initial.shape[0] if initial.ndim == 2 else 1)
+    if driving.shape[0] not in (1, samples) or (initial.ndim == 2 and initial.shape[0] not in (1, samples)):
+        raise UserError(f"There are {driving.shape[0]} input sequences for {initial.shape[0]} initial states.")
+    return (
+        system,
+        driving.expand(samples, *driving.shape[1:]),
+        initial.expand(samples, system.state_size),
+    )
+
+
+def check_inputs(inputs: Tensor, width: int) -> None:
+    """Raise where inputs (sample, time, input) cannot drive a network of that input width."""
+    if inputs.ndim != 3 or inputs.shape[-1] != width:
+        raise UserError(
+            f"The network takes inputs of shape (sample, time, {width}), got {tuple(inputs.shape)}; "
+            f"check that these are the data it was trained on."
+        )
+    if inputs.shape[0] == 0 or inputs.shape[1] == 0:
+        raise UserError(f"The inputs are empty: shape {tuple(inputs.shape)}; give at least one sequence of one step.")
+    if not torch.isfinite(inputs).all():
+        raise UserError("The inputs hold NaN or infinite values; clean them before the analysis.")
+
+
+def _solution(system: Flow, initial_state: Any, times: Any) -> xr.Dataset:
+    """A flow's solution by the embedded Runge–Kutta pair of order 8(5,3) of Dormand and Prince."""
+    if times is None:
+        raise UserError("Give times= in seconds for a flow, such as numpy.linspace(0, 10, 101).")
+    system = frozen(system)
+    seconds = np.asarray(times, dtype=float)
+    starts = np.zeros((1, system.state_size)) if initial_state is None else np.atleast_2d(initial_state).astype(float)
+    zero = torch.zeros(system.input_size, dtype=torch.float64)
+
+    def velocity(_: float, h: np.ndarray) -> np.ndarray:
+        return system.velocity(torch.from_numpy(h), zero).numpy()
+
+    states = np.full((len(starts), len(seconds), system.state_size), np.nan)
+    for sample, start in enumerate(starts):
+        solved = scipy.integrate.solve_ivp(
+            velocity,
+            (seconds[0], seconds[-1]),
+            start,
+            method="DOP853",
+            t_eval=seconds,
+            rtol=RELATIVE_TOLERANCE,
+            atol=ABSOLUTE_TOLERANCE,
+        )
+        states[sample, : solved.y.shape[1]] = solved.y.T
+    return _trajectory_dataset(system, states, seconds, schema.SECOND, {})
+
+
+def _trajectory_dataset(
+    system: System, states: np.ndarray, times: np.ndarray, units: str, settings: dict[str, Any]
+) -> xr.Dataset:
+    diverged = ~np.isfinite(states).all(axis=-1)
+    diverged = np.maximum.accumulate(diverged, axis=1)
+    states = np.where(diverged[..., None], np.nan, states)
+    flags = {"trajectory": "NaN where the trajectory has left the range of floating-point numbers"}
+    return schema.dataset(
+        {"trajectory": schema.variable((schema.SAMPLE, schema.TIME, schema.STATE), states, "state h")},
+        system=system.name,
+        source=system.source,
+        settings=settings | {"config": {k: v for k, v in system.config.items() if not torch.is_tensor(v)}},
+        coords={schema.TIME: schema.time_coordinate(times, units)},
+        flags=flags if diverged.any() else None,
+    )

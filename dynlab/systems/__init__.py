@@ -1,0 +1,77 @@
+"""What evolves: every system, one family a file, with its own closed-form Jacobian. The table is `SYSTEMS`."""
+
+import inspect
+from typing import Any
+
+from dynlab.errors import UserError, lookup
+from dynlab.systems.base import Euler, Flow, Map, RungeKutta4, System, frozen
+from dynlab.systems.function import from_function
+
+__all__ = [
+    "SYSTEMS",
+    "Euler",
+    "Flow",
+    "Map",
+    "RungeKutta4",
+    "System",
+    "create",
+    "from_function",
+    "frozen",
+]
+
+# Public name to "module:attribute": a class or a function that makes the system from sizes and settings.
+SYSTEMS = {
+    "rnn": "dynlab.systems.torch_layers:rnn",
+    "lstm": "dynlab.systems.torch_layers:lstm",
+    "gru": "dynlab.systems.torch_layers:gru",
+    "vanilla": "dynlab.systems.vanilla:Vanilla",
+    "feedback": "dynlab.systems.vanilla:feedback",
+    "antisymmetric": "dynlab.systems.antisymmetric:antisymmetric",
+    "antisymmetric-gated": "dynlab.systems.antisymmetric:antisymmetric_gated",
+    "fastrnn": "dynlab.systems.fastrnn:FastRNN",
+    "ernn": "dynlab.systems.ernn:ERNN",
+    "linear": "dynlab.systems.textbook:Linear",
+    "logistic": "dynlab.systems.textbook:Logistic",
+    "henon": "dynlab.systems.textbook:Henon",
+    "lorenz": "dynlab.systems.textbook:Lorenz",
+}
+
+
+def create(name: str, **config: Any) -> System:
+    """A system by its public name.
+
+    Parameters
+    ----------
+    name : str
+        A key of `SYSTEMS`.
+    **config
+        The arguments of that system, such as ``input_size`` and ``state_size``.
+
+    Returns
+    -------
+    System
+        With `name` and the complete `config` set, from which `create` makes an equal one.
+
+    Raises
+    ------
+    UserError
+        For an unknown name, and for an argument that the system does not take or lacks.
+
+    Examples
+    --------
+    >>> system = create("vanilla", input_size=1, state_size=4)
+    >>> system.config["activation"]
+    'tanh'
+    """
+    make = lookup(SYSTEMS, name, "system")
+    signature = inspect.signature(make)
+    try:
+        bound = signature.bind(**config)
+    except TypeError as error:
+        takes = ", ".join(map(str, signature.parameters.values()))
+        raise UserError(f"System {name!r}: {error}; it takes {takes}.") from error
+    bound.apply_defaults()
+    system: System = make(**bound.arguments)
+    system.name = name
+    system.config = dict(bound.arguments)
+    return system

@@ -1,0 +1,182 @@
+"""What evolves: the interfaces `Map` and `Flow`, and what makes a map of a flow.
+
+A system knows one step and nothing else; every analysis is a function of a system (`dynlab.diagnostics`).
+"""
+
+import abc
+import copy
+import math
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from dynlab.errors import UserError
+from dynlab.operators import Identity, Operator
+
+
+class System(nn.Module, abc.ABC):
+    """What `Map` and `Flow` share: sizes, bounds, and closed forms where there are any.
+
+    Systems are batched over leading dimensions: a state has shape (..., state_size), an input (..., input_size),
+    a step number `t` is an int or an integer tensor that broadcasts with the leading dimensions. A system without
+    input has ``input_size`` 0 and is given inputs of shape (..., 0).
+
+    Attributes
+    ----------
+    name : str
+        The public name in `SYSTEMS`, or the class's own where it has none there.
+    config : dict
+        The arguments that `dynlab.create` was called with, defaults included; empty for a system made otherwise.
+    state_size, input_size : int
+        Of one step.
+    network_input_size : int
+        The width of what the network is given; differs from `input_size` where `drive` is not the identity.
+    source : dict or None
+        ``{"file": name, "sha256": digest}`` where the system was read from a checkpoint.
+    task : str or None
+        The public name of the task it was trained on, where that is known.
+    """
+
+    name: str
+    state_size: int
+    input_size: int
+    network_input_size: int
+    source: dict[str, str] | None
+    task: str | None
+
+    def __init__(self, state_size: int, input_size: int) -> None:
+        super().__init__()
+        self.state_size = state_size
+        self.input_size = input_size
+        self.network_input_size = input_size
+        self.source = None
+        self.task = None
+        self.name = type(self).__name__
+        self.config: dict[str, Any] = {}
+
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
+        """∂step/∂state of a map, ∂velocity/∂state of a flow, or None where the system has no closed form.
+
+        `dynlab.jacobians.jacobian` falls back on automatic differentiation.
+        """
+        return None
+
+    def state_bound(self) -> Tensor | None:
+        """A bound on abs(h_i) that every image of the step obeys, inf where there is none; shape (state,)."""
+        return None
+
+    def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
+        """A residual that vanishes at a fixed point and that no closed gate makes small, or None where step − h is one.
+
+        Where a GRU's update gate saturates, ‖step(h) − h‖ is rounding for every h; h − candidate(h) is not.
+        """
+        return None
+
+    def output(self, state: Tensor) -> Tensor:
+        """The part of the state that a read-out sees, shape (..., state) to (..., output): all of it, an LSTM's h."""
+        return state
+
+    def drive(self, inputs: Tensor) -> Tensor:
+        """What the steps are given when the network is given `inputs`, shape (..., time, m) to (..., time, input_size).
+
+        The identity, but for a layer that reads the complete output of the layers below it.
+        """
+        return inputs
+
+
+class Map(System):
+    """A system in discrete time, h_t = step(h_{t−1}, x_t)."""
+
+    @abc.abstractmethod
+    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        """The next state.
+
+        Parameters
+        ----------
+        state : Tensor, shape (..., state)
+        input : Tensor, shape (..., input)
+        t : int or Tensor
+            The step's number, 0 for the first; read only by systems whose parameters change with time.
+
+        Returns
+        -------
+        Tensor, shape (..., state)
+        """
+
+
+class Flow(System):
+    """A system in continuous time, h' = velocity(h, x)."""
+
+    @abc.abstractmethod
+    def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        """The rate of change of the state per second, shapes as in `Map.step`."""
+
+
+class Euler(Map):
+    """One step of the explicit Euler method: h + ε f(h, x).
+
+    Parameters
+    ----------
+    flow : Flow
+    step_size : float
+        ε in seconds, positive.
+    """
+
+    def __init__(self, flow: Flow, step_size: float) -> None:
+        super().__init__(flow.state_size, flow.input_size)
+        self.flow = flow
+        self.step_size = positive_step(step_size)
+        self.name = flow.name
+
+    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        return state + self.step_size * self.flow.velocity(state, input, t)
+
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
+        rate = self.flow.closed_form_jacobian(state, input, t)
+        return None if rate is None else Identity(self.state_size, state) + self.step_size * rate
+
+    def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
+        return self.flow.ungated_residual(state, input, t)
+
+
+class RungeKutta4(Map):
+    """One step of the classical fourth-order Runge–Kutta method, the input held over the step.
+
+    Its Jacobian is taken by automatic differentiation: the closed form would be four nested products.
+
+    Parameters
+    ----------
+    flow : Flow
+    step_size : float
+        In seconds, positive.
+    """
+
+    def __init__(self, flow: Flow, step_size: float) -> None:
+        super().__init__(flow.state_size, flow.input_size)
+        self.flow = flow
+        self.step_size = positive_step(step_size)
+        self.name = flow.name
+
+    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        half = 0.5 * self.step_size
+        k1 = self.flow.velocity(state, input, t)
+        k2 = self.flow.velocity(state + half * k1, input, t)
+        k3 = self.flow.velocity(state + half * k2, input, t)
+        k4 = self.flow.velocity(state + self.step_size * k3, input, t)
+        return state + self.step_size / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+
+def positive_step(step_size: float) -> float:
+    """`step_size` itself, or the error that says it must be positive and finite."""
+    if not 0 < step_size < math.inf:
+        raise UserError(f"The step size must be a positive number, got {step_size}.")
+    return step_size
+
+
+SystemType = TypeVar("SystemType", bound=System)
+
+
+def frozen(system: SystemType, dtype: torch.dtype = torch.float64, device: str = "cpu") -> SystemType:
+    """A copy for analysis: in eval mode, in `dtype`, on `device`, without gradients; the original is not changed."""
+    return copy.deepcopy(system).eval().requires_grad_(False).to(device=device, dtype=dtype)

@@ -1,0 +1,44 @@
+"""A plain function f(state, input), or any torch module called so, as a `Map`."""
+
+import copy
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from dynlab.systems.base import Map
+
+
+class Function(Map):
+    """h_t = f(h_{t−1}, x_t), with its Jacobian by automatic differentiation."""
+
+    def __init__(self, f: Callable[[Tensor, Tensor], Tensor], state_size: int, input_size: int) -> None:
+        super().__init__(state_size, input_size)
+        self.f = f
+        self.name = type(f).__name__ if isinstance(f, nn.Module) else getattr(f, "__name__", "function")
+
+    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        return self.f(state, input)
+
+
+def from_function(f: Callable[[Tensor, Tensor], Tensor], state_size: int, input_size: int = 0) -> Map:
+    """Make a system of one step given as code.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(state, input)`` with tensors of shape (..., state_size) and (..., input_size), returning the next state. A
+        `torch.nn.Module` is copied, never changed.
+    state_size, input_size : int
+
+    Returns
+    -------
+    Map
+
+    Examples
+    --------
+    >>> import torch
+    >>> system = from_function(lambda h, x: torch.tanh(2 * h), state_size=1)
+    >>> system.step(torch.zeros(1), torch.zeros(0))
+    tensor([0.])
+    """
+    return Function(copy.deepcopy(f) if isinstance(f, nn.Module) else f, state_size, input_size)
