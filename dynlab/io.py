@@ -126,24 +126,28 @@ def _suffix(path: Path) -> str:
 
 
 def _split_complex(ds: xr.Dataset) -> xr.Dataset:
+    """For files: complex variables in two parts, and strings of any length (Zarr has no others)."""
     plain = ds.copy()
     for name, array in ds.variables.items():
         if np.iscomplexobj(array):
             parts = np.stack([array.values.real, array.values.imag], axis=-1)
             plain[name] = xr.Variable((*array.dims, PART), parts, array.attrs)
+        elif array.dtype.kind == "U":
+            plain[name] = xr.Variable(array.dims, array.values.astype(object), array.attrs)
     if PART in plain.dims:
-        plain = plain.assign_coords({PART: ["real", "imag"]})
+        plain = plain.assign_coords({PART: np.array(["real", "imag"], dtype=object)})
     return plain
 
 
 def _join_complex(ds: xr.Dataset) -> xr.Dataset:
-    if PART not in ds.dims:
-        return ds
-    joined = ds.drop_vars(PART)
-    for name, array in ds.variables.items():
-        if name != PART and PART in array.dims:
+    """What `_split_complex` was given."""
+    joined = ds.drop_vars(PART, errors="ignore")
+    for name, array in joined.variables.items():
+        if PART in array.dims:
             values = np.ascontiguousarray(array.transpose(..., PART).values).view(np.complex128)[..., 0]
             joined[name] = xr.Variable(array.dims[:-1], values, array.attrs)
+        elif array.dtype.kind in "OT":
+            joined[name] = xr.Variable(array.dims, array.values.astype(object).astype(str), array.attrs)
     return joined
 
 

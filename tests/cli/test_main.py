@@ -1,0 +1,69 @@
+"""The frame of the command line: help, exit codes, one sentence for what is wrong."""
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+from dynlab.cli import COMMANDS
+from dynlab.cli.main import group, run
+from dynlab.errors import lookup
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_and_every_option_says_what_it_does(name, capsys):
+    assert run([name, "--help"]) == 0
+    assert capsys.readouterr().out.startswith("Usage: dynlab")
+    command = lookup(COMMANDS, name, "command")
+    assert command.help
+    self_explaining = {"seed"}
+    silent = [p.name for p in command.params if isinstance(p, click.Option) and not p.help]
+    assert set(silent) <= self_explaining
+
+
+def test_help_lists_the_commands_in_order(capsys):
+    assert run(["--help"]) == 0
+    listed = [line.split()[0] for line in capsys.readouterr().out.partition("Commands:\n")[2].splitlines() if line]
+    assert [name for name in listed if name in COMMANDS] == list(COMMANDS)
+
+
+def test_help_imports_neither_torch_nor_xarray_nor_matplotlib():
+    code = (
+        "import sys; from dynlab.cli.main import run; run(['--help']);"
+        "print(sorted({'torch', 'xarray', 'matplotlib', 'numpy', 'scipy'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["spectrun", "x.pt"], "did you mean 'spectrum'"),
+        (["spectrum"], "Missing argument"),
+        (["spectrum", "no-such-file.pt"], "no-such-file.pt"),
+        (["phase", "--no-such-option"], "No such option"),
+    ],
+)
+def test_bad_usage_is_one_sentence_and_exit_code_2(arguments, sentence, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run(arguments) == 2
+    error = capsys.readouterr().err.strip()
+    assert sentence in error
+    assert len(error.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_of_dynlabs_own_is_3_and_an_interruption_130(monkeypatch, capsys):
+    def fail(exception):
+        def command():
+            raise exception
+
+        return click.command("phase")(command)
+
+    monkeypatch.setattr(group, "get_command", lambda ctx, name: fail(RuntimeError("broken")))
+    assert run(["phase"]) == 3
+    assert "dynlab's own" in capsys.readouterr().err
+    monkeypatch.setattr(group, "get_command", lambda ctx, name: fail(KeyboardInterrupt()))
+    assert run(["phase"]) == 130

@@ -1,0 +1,77 @@
+"""Datasets survive their files to the last bit, and refuse with a sentence."""
+
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from dynlab import io, schema
+from dynlab.errors import UserError
+
+
+@pytest.fixture
+def ds() -> xr.Dataset:
+    rng = np.random.default_rng(0)
+    eigenvalues = rng.normal(size=(2, 3, 4)) + 1j * rng.normal(size=(2, 3, 4))
+    eigenvalues[0, 0, 0] = complex(np.nan, -0.0)
+    return schema.dataset(
+        {
+            "eigenvalue": schema.variable((schema.SAMPLE, schema.TIME, schema.MODE), eigenvalues, "eigenvalue"),
+            "log_norm": schema.variable((schema.SAMPLE,), [-np.inf, np.pi], "norm"),
+            "kind": schema.variable((schema.FIXED_POINT,), ["stable focus"], "kind"),
+        },
+        system="vanilla",
+        settings={"seed": 3},
+        verdict="It does.",
+        coords={schema.TIME: schema.time_coordinate([1, 2, 5])},
+        flags={"log_norm": "the product is exactly singular"},
+    )
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".zarr"])
+def test_what_was_saved_is_opened_bit_for_bit(tmp_path, ds, suffix):
+    path = io.save(ds, tmp_path / f"result{suffix}")
+    opened = io.open(path)
+    xr.testing.assert_identical(opened, ds)
+    assert opened["eigenvalue"].values.tobytes() == ds["eigenvalue"].values.tobytes()
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".zarr"])
+def test_an_existing_file_is_replaced_only_when_told(tmp_path, ds, suffix):
+    path = io.save(ds, tmp_path / f"result{suffix}")
+    with pytest.raises(UserError, match="exists"):
+        io.save(ds, path)
+    io.save(ds.assign_attrs(verdict="New."), path, overwrite=True)
+    assert io.open(path).attrs["verdict"] == "New."
+
+
+def test_the_document_is_strict_json_with_a_reason_for_every_null(ds):
+    document = io.as_document(ds)
+    text = json.dumps(document, allow_nan=False)
+    assert json.loads(text)["variables"]["log_norm"]["values"] == [None, np.pi]
+    assert document["flags"] == {
+        "eigenvalue": "not a finite number",
+        "log_norm": "the product is exactly singular",
+    }
+    assert document["variables"]["eigenvalue"]["dims"][-1] == "part"
+    assert document["variables"]["eigenvalue"]["values"][0][0][0][0] is None
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [("a.txt", b"", "ends in .nc or .zarr"), ("missing.nc", None, "no file"), ("b.nc", b"hello", "cannot be read")],
+)
+def test_a_file_that_is_no_dataset_is_refused_in_a_sentence(tmp_path, name, content, message):
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UserError, match=message):
+        io.open(path)
+
+
+def test_a_failed_save_leaves_nothing_behind(tmp_path, ds):
+    broken = ds.assign_attrs(bad=object())
+    with pytest.raises(TypeError):
+        io.save(broken, tmp_path / "result.nc")
+    assert list(tmp_path.iterdir()) == []
