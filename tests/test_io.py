@@ -59,7 +59,7 @@ def test_the_document_is_strict_json_with_a_reason_for_every_null(ds):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    "name, content, message",
     [("a.txt", b"", "ends in .nc or .zarr"), ("missing.nc", None, "no file"), ("b.nc", b"hello", "cannot be read")],
 )
 def test_a_file_that_is_no_dataset_is_refused_in_a_sentence(tmp_path, name, content, message):

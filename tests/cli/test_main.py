@@ -38,7 +38,7 @@ def test_help_imports_neither_torch_nor_xarray_nor_matplotlib():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    "arguments, sentence",
     [
         (["spectrun", "x.pt"], "did you mean 'spectrum'"),
         (["spectrum"], "Missing argument"),
