@@ -1,5 +1,8 @@
 """Jacobians of systems: in closed form where the system has one, else by automatic differentiation."""
 
+import math
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -30,8 +33,10 @@ def jacobian(system: System, state: Tensor, input: Tensor, t: int | Tensor = 0) 
 def automatic_jacobian(system: System, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Dense:
     """The same by reverse-mode automatic differentiation, ``vmap(jacrev)``, whether there is a closed form or not."""
     batch = torch.broadcast_shapes(state.shape[:-1], input.shape[:-1])
-    states = state.expand(*batch, state.shape[-1]).reshape(-1, state.shape[-1])
-    inputs = input.expand(*batch, input.shape[-1]).reshape(-1, input.shape[-1])
+    if isinstance(t, Tensor):
+        batch = torch.broadcast_shapes(batch, t.shape)
+    states = state.expand(*batch, state.shape[-1]).reshape(math.prod(batch), state.shape[-1])
+    inputs = input.expand(*batch, input.shape[-1]).reshape(math.prod(batch), input.shape[-1])
     evolve = _evolve(system)
     if isinstance(t, Tensor) and t.ndim:
         times = t.expand(batch).reshape(-1)
@@ -61,7 +66,7 @@ def along(system: Map, states: Tensor, inputs: Tensor) -> Operator:
     return jacobian(system, states[..., :-1, :], inputs, steps)
 
 
-def _evolve(system: System):  # type: ignore[no-untyped-def]
+def _evolve(system: System) -> Callable[..., Tensor]:
     if isinstance(system, Map):
         return system.step
     if isinstance(system, Flow):

@@ -47,6 +47,11 @@ class System(nn.Module, abc.ABC):
 
     def __init__(self, state_size: int, input_size: int) -> None:
         super().__init__()
+        if state_size < 1 or input_size < 0:
+            raise UserError(
+                f"A system needs a state of at least one dimension and an input of none or more, "
+                f"got sizes {state_size} and {input_size}."
+            )
         self.state_size = state_size
         self.input_size = input_size
         self.network_input_size = input_size
@@ -70,6 +75,13 @@ class System(nn.Module, abc.ABC):
         """A residual that vanishes at a fixed point and that no closed gate makes small, or None where step − h is one.
 
         Where a GRU's update gate saturates, ‖step(h) − h‖ is rounding for every h; h − candidate(h) is not.
+        """
+        return None
+
+    def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
+        """A state that stays where it is under `input`, shape (..., state), where a formula gives one, else None.
+
+        The search for fixed points starts there too: no box of random starts may hold that state.
         """
         return None
 
@@ -139,6 +151,9 @@ class Euler(Map):
     def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
         return self.flow.ungated_residual(state, input, t)
 
+    def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
+        return self.flow.known_equilibrium(input, t)
+
 
 class RungeKutta4(Map):
     """One step of the classical fourth-order Runge–Kutta method, the input held over the step.
@@ -165,6 +180,9 @@ class RungeKutta4(Map):
         k3 = self.flow.velocity(state + half * k2, input, t)
         k4 = self.flow.velocity(state + self.step_size * k3, input, t)
         return state + self.step_size / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+    def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
+        return self.flow.known_equilibrium(input, t)
 
 
 def positive_step(step_size: float) -> float:

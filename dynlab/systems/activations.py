@@ -1,0 +1,60 @@
+"""The activations that cells are made with, each with its slope and its bound."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from dynlab.errors import unknown
+
+
+@dataclass(frozen=True)
+class Activation:
+    """φ with its derivative.
+
+    Attributes
+    ----------
+    function : callable
+        φ, from a tensor of pre-activations to one of the same shape.
+    slope : callable
+        φ' at the pre-activations; where φ has a kink, as ReLU at 0, the value that automatic differentiation takes.
+    bound : float
+        The least b with −b ≤ φ ≤ b, inf where there is none.
+    """
+
+    function: Callable[[Tensor], Tensor]
+    slope: Callable[[Tensor], Tensor]
+    bound: float
+
+
+def tanh_slope(p: Tensor) -> Tensor:
+    """1 − tanh²(p)."""
+    return 1 - torch.tanh(p).square()
+
+
+def sigmoid_slope(p: Tensor) -> Tensor:
+    """σ(p) σ(−p), which does not cancel where σ is close to 1 as σ (1 − σ) does."""
+    return torch.sigmoid(p) * torch.sigmoid(-p)
+
+
+ACTIVATIONS = {
+    "tanh": Activation(torch.tanh, tanh_slope, 1.0),
+    "relu": Activation(torch.relu, lambda p: (p > 0).to(p.dtype), math.inf),
+    "sigmoid": Activation(torch.sigmoid, sigmoid_slope, 1.0),
+    "identity": Activation(lambda p: p, torch.ones_like, math.inf),
+}
+
+
+def activation_named(name: str) -> Activation:
+    """The activation of that name.
+
+    Raises
+    ------
+    UserError
+        If `ACTIVATIONS` has no such name.
+    """
+    if name not in ACTIVATIONS:
+        raise unknown("activation", name, ACTIVATIONS)
+    return ACTIVATIONS[name]

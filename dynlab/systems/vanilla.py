@@ -1,0 +1,110 @@
+"""The vanilla RNN h_t = φ(W h + V x + b), and the same right-hand side as a flow and its Euler step, "feedback".
+
+References
+----------
+Chang, Chen, Haber and Chi, "AntisymmetricRNN: a dynamical system view on recurrent neural networks", ICLR 2019,
+arXiv 1902.09689, section 5 (the two kinds of planar systems compared there).
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear
+
+from dynlab.operators import Diagonal, Operator, Shared
+from dynlab.systems.activations import activation_named
+from dynlab.systems.base import Euler, Flow, Map
+
+
+class Vanilla(Map):
+    """h_t = φ(W h_{t−1} + V x_t + b), with ∂h_t/∂h_{t−1} = diag(φ') W.
+
+    Weights and biases start uniform in ±1/√state_size, as torch's recurrent layers do.
+
+    Parameters
+    ----------
+    input_size, state_size : int
+    activation : {"tanh", "relu", "sigmoid", "identity"}
+        φ.
+    bias : bool
+        Without it b = 0 and is no parameter.
+
+    Examples
+    --------
+    >>> cell = Vanilla(input_size=1, state_size=2, bias=False)
+    >>> cell.step(torch.zeros(2), torch.zeros(1)).tolist()
+    [0.0, 0.0]
+    """
+
+    W: Tensor
+    V: Tensor
+    b: Tensor
+
+    def __init__(self, input_size: int, state_size: int, activation: str = "tanh", bias: bool = True) -> None:
+        super().__init__(state_size, input_size)
+        self.activation = activation_named(activation)
+        _add_weights(self, bias)
+
+    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        return self.activation.function(_preactivation(self, state, input))
+
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        return Diagonal(self.activation.slope(_preactivation(self, state, input))) @ Shared(self.W)
+
+    def state_bound(self) -> Tensor | None:
+        bound = self.activation.bound
+        return self.W.new_full((self.state_size,), bound) if math.isfinite(bound) else None
+
+
+class FeedbackFlow(Flow):
+    """h' = φ(W h + V x + b), with Jacobian diag(φ') W; parameters and start as in `Vanilla`."""
+
+    W: Tensor
+    V: Tensor
+    b: Tensor
+
+    def __init__(self, input_size: int, state_size: int, activation: str = "tanh", bias: bool = True) -> None:
+        super().__init__(state_size, input_size)
+        self.activation = activation_named(activation)
+        _add_weights(self, bias)
+
+    def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        return self.activation.function(_preactivation(self, state, input))
+
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        return Diagonal(self.activation.slope(_preactivation(self, state, input))) @ Shared(self.W)
+
+
+def feedback(
+    input_size: int, state_size: int, step_size: float = 0.1, activation: str = "tanh", bias: bool = True
+) -> Euler:
+    """h_t = h_{t−1} + ε φ(W h_{t−1} + V x_t + b): `Euler` of `FeedbackFlow`.
+
+    Parameters
+    ----------
+    input_size, state_size : int
+    step_size : float
+        ε in seconds.
+    activation : {"tanh", "relu", "sigmoid", "identity"}
+        φ.
+    bias : bool
+        Without it b = 0 and is no parameter.
+    """
+    return Euler(FeedbackFlow(input_size, state_size, activation, bias), step_size)
+
+
+def _add_weights(system: Vanilla | FeedbackFlow, bias: bool) -> None:
+    """Give `system` its W, V and b; a b that is no parameter is a buffer of zeros that is not saved."""
+    n, m = system.state_size, system.input_size
+    reach = 1 / math.sqrt(n)
+    system.W = nn.Parameter(torch.empty(n, n).uniform_(-reach, reach))
+    system.V = nn.Parameter(torch.empty(n, m).uniform_(-reach, reach))
+    if bias:
+        system.b = nn.Parameter(torch.empty(n).uniform_(-reach, reach))
+    else:
+        system.register_buffer("b", torch.zeros(n), persistent=False)
+
+
+def _preactivation(system: Vanilla | FeedbackFlow, state: Tensor, input: Tensor) -> Tensor:
+    return linear(state, system.W) + linear(input, system.V, system.b)
