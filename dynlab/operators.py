@@ -4,7 +4,7 @@ A cell's Jacobian is rarely a full matrix: ``diag(d) W`` has one matrix `W` for 
 diagonal for each. An `Operator` keeps that structure, so that a product along a trajectory is GEMMs with the shared
 matrix, and gives the dense matrices where they are asked for.
 
-Leading dimensions are the batch: `Diagonal` and `Dense` carry all of them, `Identity` and `Shared` none.
+Leading dimensions are the batch: `Diagonal` and `Dense` carry all of them, `Identity`, `Leading` and `Shared` none.
 """
 
 from __future__ import annotations
@@ -91,6 +91,26 @@ class Diagonal(Operator):
 
     def __getitem__(self, index: Any) -> Operator:
         return Diagonal(self.diagonal[index])
+
+
+class Leading(Operator):
+    """(I 0): the first `rows` of `columns` coordinates."""
+
+    def __init__(self, rows: int, columns: int, like: Tensor) -> None:
+        self.rows, self.columns = rows, columns
+        self._like = like.new_empty(0)
+
+    def apply(self, x: Tensor) -> Tensor:
+        return x[..., : self.rows, :]
+
+    def apply_transpose(self, x: Tensor) -> Tensor:
+        return torch.nn.functional.pad(x, (0, 0, 0, self.columns - self.rows))
+
+    def dense(self) -> Tensor:
+        return torch.eye(self.rows, self.columns, dtype=self._like.dtype, device=self._like.device)
+
+    def __getitem__(self, index: Any) -> Operator:
+        return self
 
 
 class Shared(Operator):

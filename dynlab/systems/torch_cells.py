@@ -1,0 +1,181 @@
+"""One layer of torch's RNN, GRU and LSTM as a map, with torch's parameters and closed-form Jacobians.
+
+The equations are those of the documentation of `torch.nn.RNN`, `torch.nn.GRU` and `torch.nn.LSTM`.
+"""
+
+import abc
+import math
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear
+
+from dynlab.operators import Blocks, Diagonal, Operator, Shared
+from dynlab.systems.activations import activation_named
+from dynlab.systems.base import Map
+
+PARAMETERS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
+
+
+class Cell(Map):
+    """What the three share: parameters under torch's names, copied, and the Jacobian by the input that a stack needs.
+
+    Parameters
+    ----------
+    weights : mapping of str to Tensor
+        Some of `PARAMETERS`; the biases, and all but an LSTM's projection `weight_hr`, may be left out.
+    state_size, output_size : int
+        The output is the first part of the state.
+    """
+
+    weight_ih: Tensor
+    weight_hh: Tensor
+    bias_ih: Tensor | None
+    bias_hh: Tensor | None
+    weight_hr: Tensor | None
+
+    def __init__(self, weights: Mapping[str, Tensor], state_size: int, output_size: int) -> None:
+        super().__init__(state_size, weights["weight_ih"].shape[1])
+        self.output_size = output_size
+        for name in PARAMETERS:
+            given = weights.get(name)
+            self.register_parameter(name, None if given is None else nn.Parameter(given.detach().clone()))
+
+    @abc.abstractmethod
+    def input_jacobian(self, state: Tensor, input: Tensor) -> Operator:
+        """∂step/∂input, with rows of the state and columns of the input."""
+
+    def output(self, state: Tensor) -> Tensor:
+        return state[..., : self.output_size]
+
+
+class RNNCell(Cell):
+    """h' = φ(W_ih x + b_ih + W_hh h + b_hh), φ = tanh or ReLU."""
+
+    def __init__(self, weights: Mapping[str, Tensor], nonlinearity: str) -> None:
+        n = weights["weight_hh"].shape[1]
+        super().__init__(weights, n, n)
+        self.name = "rnn"
+        self.activation = activation_named(nonlinearity)
+
+    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        return self.activation.function(self._preactivation(state, input))
+
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        return Diagonal(self.activation.slope(self._preactivation(state, input))) @ Shared(self.weight_hh)
+
+    def input_jacobian(self, state: Tensor, input: Tensor) -> Operator:
+        return Diagonal(self.activation.slope(self._preactivation(state, input))) @ Shared(self.weight_ih)
+
+    def state_bound(self) -> Tensor | None:
+        bound = self.activation.bound
+        return self.weight_hh.new_full((self.state_size,), bound) if math.isfinite(bound) else None
+
+    def _preactivation(self, state: Tensor, input: Tensor) -> Tensor:
+        return linear(input, self.weight_ih, self.bias_ih) + linear(state, self.weight_hh, self.bias_hh)
+
+
+class GRUCell(Cell):
+    """h' = (1 − z) n + z h, where n = tanh(W_in x + b_in + r q), q = W_hn h + b_hn, and r, z are the gates."""
+
+    def __init__(self, weights: Mapping[str, Tensor]) -> None:
+        n = weights["weight_hh"].shape[1]
+        super().__init__(weights, n, n)
+        self.name = "gru"
+
+    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        _, z, candidate, _ = self._parts(state, input)
+        return (1 - z) * candidate + z * state
+
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        r, z, _, _ = parts = self._parts(state, input)
+        into_reset, into_update, into_candidate = self._slopes(state, parts)
+        recurrent = self._weighted(self.weight_hh, into_reset, into_update, into_candidate * r)
+        return Diagonal(z) + recurrent
+
+    def input_jacobian(self, state: Tensor, input: Tensor) -> Operator:
+        return self._weighted(self.weight_ih, *self._slopes(state, self._parts(state, input)))
+
+    def state_bound(self) -> Tensor:
+        return self.weight_hh.new_ones(self.state_size)
+
+    def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        return state - self._parts(state, input)[2]
+
+    def _parts(self, state: Tensor, input: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """The gates r and z, the candidate n, and q."""
+        x_r, x_z, x_n = linear(input, self.weight_ih, self.bias_ih).chunk(3, dim=-1)
+        h_r, h_z, q = linear(state, self.weight_hh, self.bias_hh).chunk(3, dim=-1)
+        r, z = torch.sigmoid(x_r + h_r), torch.sigmoid(x_z + h_z)
+        return r, z, torch.tanh(x_n + r * q), q
+
+    @staticmethod
+    def _slopes(state: Tensor, parts: tuple[Tensor, Tensor, Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+        """∂h' by the pre-activations of r, of z, and of the candidate."""
+        r, z, candidate, q = parts
+        into_candidate = (1 - z) * (1 - candidate.square())
+        return into_candidate * q * r * (1 - r), (state - candidate) * z * (1 - z), into_candidate
+
+    @staticmethod
+    def _weighted(weight: Tensor, *slopes: Tensor) -> Operator:
+        reset, update, candidate = weight.chunk(3)
+        into_reset, into_update, into_candidate = slopes
+        gates = Diagonal(into_reset) @ Shared(reset) + Diagonal(into_update) @ Shared(update)
+        return gates + Diagonal(into_candidate) @ Shared(candidate)
+
+
+class LSTMCell(Cell):
+    """c' = f c + i g and h' = o tanh(c'), in the state (h, c); with a projection h' = W_hr (o tanh(c'))."""
+
+    def __init__(self, weights: Mapping[str, Tensor]) -> None:
+        self._sizes = [weights["weight_hh"].shape[1], weights["weight_hh"].shape[0] // 4]
+        super().__init__(weights, sum(self._sizes), self._sizes[0])
+        self.name = "lstm"
+
+    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        i, f, g, o, c = self._parts(state, input)
+        c = f * c + i * g
+        return torch.cat([self._project(o * torch.tanh(c)), c], dim=-1)
+
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        f = self._parts(state, input)[1]
+        h_by_c, h_by_h, c_by_h = self._by(self.weight_hh, state, input)
+        return Blocks([[self._projected(h_by_h), self._projected(h_by_c @ Diagonal(f))], [c_by_h, Diagonal(f)]])
+
+    def input_jacobian(self, state: Tensor, input: Tensor) -> Operator:
+        _, h_by_x, c_by_x = self._by(self.weight_ih, state, input)
+        return Blocks([[self._projected(h_by_x)], [c_by_x]])
+
+    def state_bound(self) -> Tensor:
+        hidden, memory = self._sizes
+        h = self.weight_hh.new_ones(hidden) if self.weight_hr is None else self.weight_hr.abs().sum(dim=1)
+        return torch.cat([h, self.weight_hh.new_full((memory,), math.inf)])
+
+    def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        i, f, g, o, c = self._parts(state, input)
+        h = state[..., : self._sizes[0]]
+        return torch.cat([h - self._project(o * torch.tanh(c)), c - i * g / (1 - f)], dim=-1)
+
+    def _parts(self, state: Tensor, input: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """The gates i, f, o with g, in torch's order, and c."""
+        h, c = state.split(self._sizes, dim=-1)
+        gates = linear(input, self.weight_ih, self.bias_ih) + linear(h, self.weight_hh, self.bias_hh)
+        i, f, g, o = gates.chunk(4, dim=-1)
+        return torch.sigmoid(i), torch.sigmoid(f), torch.tanh(g), torch.sigmoid(o), c
+
+    def _by(self, weight: Tensor, state: Tensor, input: Tensor) -> tuple[Operator, Operator, Operator]:
+        """∂h'/∂c', and the derivatives of h' and of c' through the gates, whose pre-activations have `weight`."""
+        i, f, g, o, c = self._parts(state, input)
+        into_i, into_f, into_g, into_o = weight.chunk(4)
+        tanh_c = torch.tanh(f * c + i * g)
+        c_by = Diagonal(c * f * (1 - f)) @ Shared(into_f) + Diagonal(g * i * (1 - i)) @ Shared(into_i)
+        c_by = c_by + Diagonal(i * (1 - g.square())) @ Shared(into_g)
+        h_by_c = Diagonal(o * (1 - tanh_c.square()))
+        return h_by_c, Diagonal(tanh_c * o * (1 - o)) @ Shared(into_o) + h_by_c @ c_by, c_by
+
+    def _project(self, h: Tensor) -> Tensor:
+        return h if self.weight_hr is None else linear(h, self.weight_hr)
+
+    def _projected(self, h_by: Operator) -> Operator:
+        return h_by if self.weight_hr is None else Shared(self.weight_hr) @ h_by
