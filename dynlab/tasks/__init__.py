@@ -1,0 +1,53 @@
+"""What networks are trained on and driven by: real data sets and generators, one a file. The table is `TASKS`."""
+
+import inspect
+from typing import Any
+
+from dynlab.errors import UserError, lookup
+from dynlab.tasks.driving import Driving, driving_inputs
+from dynlab.tasks.task import Split, Task
+
+__all__ = ["TASKS", "Driving", "Split", "Task", "create", "driving_inputs"]
+
+# Public name to "module:attribute": a function that makes the task from its settings.
+TASKS = {
+    "har2": "dynlab.tasks.har2:har2",
+    "digits": "dynlab.tasks.digits:digits",
+    "copying": "dynlab.tasks.copying:copying",
+    "adding": "dynlab.tasks.adding:adding",
+}
+
+
+def create(name: str, **settings: Any) -> Task:
+    """A task by its public name.
+
+    Parameters
+    ----------
+    name : str
+        A key of `TASKS`.
+    **settings
+        The arguments of that task. All take ``seed``, ``retrain`` (nothing is held out for validation) and
+        ``data_dir``.
+
+    Returns
+    -------
+    Task
+
+    Raises
+    ------
+    UserError
+        For an unknown name, a setting that the task does not take, and data that cannot be had.
+
+    Examples
+    --------
+    >>> task = create("adding", length=10, train_size=8, test_size=4)
+    >>> task.train.inputs.shape
+    (6, 10, 2)
+    """
+    make = lookup(TASKS, name, "task")
+    takes = inspect.signature(make).parameters
+    strange = [key for key in settings if key not in takes]
+    if strange:
+        raise UserError(f"Task {name!r} takes no setting {strange[0]!r}; it takes {', '.join(takes)}.")
+    task: Task = make(**settings)
+    return task

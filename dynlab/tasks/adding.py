@@ -1,0 +1,98 @@
+"""The adding problem: two of T numbers are marked; say their sum.
+
+References
+----------
+.. [1] S. Hochreiter, J. Schmidhuber, "Long Short-Term Memory", Neural Computation 9 (1997), experiment 4.
+.. [2] Q. V. Le, N. Jaitly, G. E. Hinton, "A Simple Way to Initialize Recurrent Networks of Rectified Linear
+   Units", 2015.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from dynlab.errors import UserError
+from dynlab.tasks.task import Split, Task, hold_out
+from dynlab.tasks.uci_har import digest
+
+BASELINE = 1 / 6  # the variance of a sum of two uniform numbers, the error of always answering 1
+VALIDATION_SHARE = 0.2
+TEST_SEED = 2**31  # the test sequences are the same whatever the run's seed, and no run's training sequences
+
+
+def adding(
+    *,
+    length: int = 100,
+    train_size: int = 5000,
+    test_size: int = 1000,
+    seed: int = 0,
+    retrain: bool = False,
+    data_dir: str | Path | None = None,
+) -> Task:
+    """The adding problem.
+
+    Parameters
+    ----------
+    length : int
+        T, at least 2.
+    train_size, test_size : int
+        How many sequences.
+    seed : int
+        Of the training sequences and of which are held out.
+    retrain : bool
+        Hold out none.
+    data_dir : str or Path, optional
+        Not needed: the sequences are generated.
+
+    Returns
+    -------
+    Task
+
+    Raises
+    ------
+    UserError
+        For a length below 2 and sizes that are not positive.
+    """
+    if length < 2:
+        raise UserError(f"The length must be at least 2, one number of each half is marked; got {length}.")
+    for name, size in {"train_size": train_size, "test_size": test_size}.items():
+        if size < 1:
+            raise UserError(f"{name} must be at least 1, got {size}.")
+    generator = np.random.default_rng(seed)
+    train, validation = sequences(train_size, length, generator), None
+    if not retrain:
+        train, validation = hold_out(train, VALIDATION_SHARE, generator)
+    return Task(
+        name="adding",
+        settings={
+            "length": length,
+            "train_size": train_size,
+            "test_size": test_size,
+            "seed": seed,
+            "retrain": retrain,
+        },
+        train=train,
+        validation=validation,
+        test=sequences(test_size, length, np.random.default_rng(TEST_SEED)),
+        output_size=1,
+        loss="mse",
+        every_step=False,
+        description=(
+            f"The adding problem over {length} steps: numbers in [0, 1), one of each half marked, their sum asked for; "
+            f"always answering 1 has a mean squared error of 1/6. The sources draw new sequences without end: here "
+            f"{train_size} are fixed."
+        ),
+        source={"origin": "generated", "sha256": digest(train.inputs)},
+    )
+
+
+def sequences(size: int, length: int, generator: np.random.Generator) -> Split:
+    """`size` sequences of numbers and markers, shape (size, length, 2), and their sums, shape (size, 1)."""
+    numbers = generator.random((size, length))
+    rows = np.arange(size)
+    first = generator.integers(0, length // 2, size)
+    second = generator.integers(length // 2, length, size)
+    marks = np.zeros((size, length))
+    marks[rows, first] = marks[rows, second] = 1
+    sums = (numbers * marks).sum(axis=1, keepdims=True)
+    return Split(np.stack([numbers, marks], axis=-1).astype(np.float32), sums.astype(np.float32))

@@ -1,0 +1,56 @@
+"""Scikit-learn's 8 × 8 digits, pixel by pixel: ten classes, 64 steps, ships with scikit-learn."""
+
+from pathlib import Path
+
+import numpy as np
+
+from dynlab.tasks.task import Split, Task, hold_out
+from dynlab.tasks.uci_har import digest
+
+TEST_SIZE = 360  # a fifth of the 1,797 images
+VALIDATION_SHARE = 0.2
+SPLIT_SEED = 0  # of the test images, the same whatever the run's seed
+LEVELS = 16.0  # pixels are 0 to 16
+DESCRIPTION = (
+    "Scikit-learn's 8 × 8 handwritten digits, one pixel a step, row by row, in [0, 1]. The set has no official split: "
+    "a fixed random fifth is the test, a fifth of the rest is held out for validation by the seed."
+)
+
+
+def digits(*, seed: int = 0, retrain: bool = False, data_dir: str | Path | None = None) -> Task:
+    """Handwritten digits as sequences of 64 pixels.
+
+    Parameters
+    ----------
+    seed : int
+        Which training images are held out for validation.
+    retrain : bool
+        Train on all of them.
+    data_dir : str or Path, optional
+        Not needed: the images ship with scikit-learn.
+
+    Returns
+    -------
+    Task
+    """
+    from sklearn.datasets import load_digits
+
+    images, labels = load_digits(return_X_y=True)
+    inputs = (images / LEVELS).astype(np.float32)[:, :, None]
+    order = np.random.default_rng(SPLIT_SEED).permutation(len(inputs))
+    everything = Split(inputs, labels.astype(np.int64))
+    train, validation = everything[order[TEST_SIZE:]], None
+    if not retrain:
+        train, validation = hold_out(train, VALIDATION_SHARE, np.random.default_rng(seed))
+    return Task(
+        name="digits",
+        settings={"seed": seed, "retrain": retrain},
+        train=train,
+        validation=validation,
+        test=everything[order[:TEST_SIZE]],
+        output_size=10,
+        loss="cross-entropy",
+        every_step=False,
+        description=DESCRIPTION,
+        source={"origin": "sklearn.datasets.load_digits", "sha256": digest(inputs)},
+    )

@@ -1,0 +1,226 @@
+"""What drives a network under analysis: its task's data, a file, noise, or nothing."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dynlab.errors import UserError
+
+if TYPE_CHECKING:
+    from dynlab.systems import System
+    from dynlab.tasks.task import Split
+
+FILES = (".npy", ".npz", ".nc")
+WAYS = "task:har2, a .npy, .npz or .nc file, noise:1.0, constant:0.1,0.2 or zero"
+
+
+@dataclass(frozen=True)
+class Driving:
+    """Inputs for an analysis, and what they are.
+
+    Attributes
+    ----------
+    inputs : ndarray, shape (sample, time, input)
+    targets : ndarray or None
+        Where the inputs are a task's.
+    description : str
+        One phrase, for a verdict or a caption.
+    real : bool
+        Whether they are data, not made up.
+    """
+
+    inputs: np.ndarray
+    targets: np.ndarray | None
+    description: str
+    real: bool
+
+
+def driving_inputs(
+    spec: str | None,
+    system: System,
+    *,
+    samples: int = 16,
+    steps: int = 50,
+    seed: int = 0,
+    data_dir: str | Path | None = None,
+) -> Driving:
+    """The inputs that `spec` names. Nothing is ever downloaded for it.
+
+    Parameters
+    ----------
+    spec : str or None
+        ``task:NAME``, a ``.npy``, ``.npz`` or ``.nc`` file of shape (sample, time, input), ``noise:DEVIATION``,
+        ``constant:VALUE,VALUE…`` or ``zero``. None: what was recorded with the system, else its own task where the data
+        are at hand, else white noise.
+    system : System
+    samples : int
+        How many sequences at most, drawn with `seed` where there are more.
+    steps : int
+        How long inputs are that are made up.
+    seed : int
+    data_dir : str or Path, optional
+        Where data sets lie, besides DYNLAB_DATA.
+
+    Returns
+    -------
+    Driving
+
+    Raises
+    ------
+    UserError
+        For a spec that names nothing, a file that cannot be read, inputs of the wrong width or not finite.
+    """
+    if samples < 1 or steps < 1:
+        raise UserError(f"There must be at least one sample and one step, got {samples} and {steps}.")
+    width = system.network_input_size
+    generator = np.random.default_rng(seed)
+    if spec is None:
+        driving = _default(system, samples, steps, generator, data_dir)
+    elif spec.startswith("task:"):
+        driving = _from_task(spec.removeprefix("task:"), samples, generator, data_dir)
+    elif Path(spec).suffix in FILES:
+        driving = _from_file(Path(spec), samples, generator)
+    elif spec == "zero":
+        driving = Driving(np.zeros((1, steps, width)), None, f"no input for {steps} steps", False)
+    elif spec.startswith("constant:"):
+        driving = _constant(spec.removeprefix("constant:"), steps)
+    elif spec == "noise" or spec.startswith("noise:"):
+        driving = _noise(spec.partition(":")[2] or "1.0", samples, steps, width, generator)
+    else:
+        raise UserError(f"Unknown inputs {spec!r}: choose {WAYS}.")
+    _check(driving, width)
+    return driving
+
+
+def _default(
+    system: System, samples: int, steps: int, generator: np.random.Generator, data_dir: str | Path | None
+) -> Driving:
+    width = system.network_input_size
+    recorded = getattr(system, "recorded_inputs", None)
+    if recorded is not None:
+        inputs = np.asarray(recorded)[:samples]
+        return Driving(inputs, None, f"{_sequences(inputs)} recorded with the network", True)
+    if system.task is None:
+        return _with_reason(_noise("1.0", samples, steps, width, generator), "no task is known")
+    from dynlab.tasks import TASKS
+
+    if system.task not in TASKS:
+        return _with_reason(_noise("1.0", samples, steps, width, generator), f"task {system.task!r} is not dynlab's")
+    driving = _from_task(system.task, samples, generator, data_dir)
+    if driving.inputs.shape[-1] != width:
+        reason = f"task {system.task!r} has inputs of width {driving.inputs.shape[-1]}, not {width}"
+        return _with_reason(_noise("1.0", samples, steps, width, generator), reason)
+    return driving
+
+
+def _with_reason(driving: Driving, reason: str) -> Driving:
+    return Driving(driving.inputs, driving.targets, f"{driving.description} ({reason})", driving.real)
+
+
+def _from_task(name: str, samples: int, generator: np.random.Generator, data_dir: str | Path | None) -> Driving:
+    from dynlab.tasks import create
+
+    if name == "har2":
+        split, origin = _har2(data_dir)
+    else:
+        task = create(name, data_dir=data_dir)
+        split, origin = task.test, "test sequences of " + name
+    chosen = split[_choice(len(split), samples, generator)]
+    real = name in ("har2", "digits")
+    return Driving(chosen.inputs, chosen.targets, f"{len(chosen)} {origin}", real)
+
+
+def _har2(data_dir: str | Path | None) -> tuple[Split, str]:
+    from dynlab.tasks import har2, uci_har
+
+    if uci_har.at_hand(data_dir):
+        return har2.har2(data_dir=data_dir, retrain=True, download=False).test, "test sequences of har2"
+    return har2.sample(), "of the embedded test sequences of har2"
+
+
+def _from_file(path: Path, samples: int, generator: np.random.Generator) -> Driving:
+    if not path.is_file():
+        raise UserError(f"There is no file {path}; inputs are {WAYS}.")
+    try:
+        inputs = _read(path)
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        if isinstance(error, UserError):
+            raise
+        raise UserError(f"{path} cannot be read as an array of inputs: {error}") from error
+    if inputs.ndim == 2:
+        inputs = inputs[None]
+    if inputs.ndim != 3 or not np.issubdtype(inputs.dtype, np.number) or np.iscomplexobj(inputs):
+        raise UserError(
+            f"{path} must hold real numbers of shape (sample, time, input), got {inputs.dtype} {inputs.shape}."
+        )
+    inputs = inputs[_choice(len(inputs), samples, generator)]
+    return Driving(inputs, None, f"{_sequences(inputs)} of {path.name}", True)
+
+
+def _read(path: Path) -> np.ndarray:
+    if path.suffix == ".npy":
+        return np.asarray(np.load(path, allow_pickle=False))
+    if path.suffix == ".npz":
+        with np.load(path, allow_pickle=False) as arrays:
+            name = "inputs" if "inputs" in arrays else arrays.files[0] if len(arrays.files) == 1 else None
+            if name is None:
+                raise UserError(
+                    f"{path} holds {', '.join(arrays.files) or 'nothing'}; name the array of inputs 'inputs'."
+                )
+            return np.asarray(arrays[name])
+    from dynlab import io, schema
+
+    ds = io.open(path)
+    dims = (schema.SAMPLE, schema.TIME, schema.INPUT)
+    fitting = [name for name, array in ds.data_vars.items() if set(array.dims) == set(dims)]
+    if len(fitting) != 1:
+        raise UserError(f"{path} must hold one variable with the dimensions {', '.join(dims)}, got {len(fitting)}.")
+    return np.asarray(ds[fitting[0]].transpose(*dims).values)
+
+
+def _constant(text: str, steps: int) -> Driving:
+    values = np.array([_number(value, f"constant:{text}") for value in text.split(",")])
+    return Driving(np.tile(values, (1, steps, 1)), None, f"the constant input {text} for {steps} steps", False)
+
+
+def _noise(text: str, samples: int, steps: int, width: int, generator: np.random.Generator) -> Driving:
+    deviation = _number(text, f"noise:{text}")
+    if deviation < 0:
+        raise UserError(f"The deviation of the noise must not be negative, got {text}.")
+    inputs = deviation * generator.standard_normal((samples, steps, width))
+    return Driving(inputs, None, f"{samples} sequences of white noise of deviation {deviation:g}, {steps} steps", False)
+
+
+def _number(text: str, spec: str) -> float:
+    try:
+        value = float(text)
+    except ValueError as error:
+        raise UserError(f"Inputs {spec!r}: {text!r} is no number; write {WAYS}.") from error
+    if not math.isfinite(value):
+        raise UserError(f"Inputs {spec!r}: the numbers must be finite.")
+    return value
+
+
+def _choice(available: int, samples: int, generator: np.random.Generator) -> np.ndarray:
+    """Which of the sequences, in their own order: all where there are no more than `samples`."""
+    if available <= samples:
+        return np.arange(available)
+    return np.sort(generator.choice(available, samples, replace=False))
+
+
+def _sequences(inputs: np.ndarray) -> str:
+    return f"{len(inputs)} sequence{'s' if len(inputs) != 1 else ''}"
+
+
+def _check(driving: Driving, width: int) -> None:
+    import torch
+
+    from dynlab.simulation import check_inputs
+
+    check_inputs(torch.from_numpy(np.ascontiguousarray(driving.inputs)), width)

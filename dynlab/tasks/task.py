@@ -1,0 +1,156 @@
+"""What a task is: three splits, what is asked of the network, and how that is scored."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from dynlab.errors import UserError, unknown
+
+# (raw inputs of shape (sample, time, input), strength, generator) -> raw inputs of that shape
+Augmentation = Callable[[np.ndarray, float, np.random.Generator], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Split:
+    """Sequences and what is to be said about them.
+
+    Attributes
+    ----------
+    inputs : ndarray, shape (sample, time, input), float32
+    targets : ndarray
+        Classes, shape (sample,) or (sample, time), int64; or values, shape (sample, output), float32.
+    subjects : ndarray, shape (sample,), or None
+        Who was measured, where that matters.
+    """
+
+    inputs: np.ndarray
+    targets: np.ndarray
+    subjects: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def __getitem__(self, which: np.ndarray) -> "Split":
+        subjects = None if self.subjects is None else self.subjects[which]
+        return Split(self.inputs[which], self.targets[which], subjects)
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """An affine change of units, (raw − mean) / deviation.
+
+    Attributes
+    ----------
+    mean, deviation : ndarray
+        Broadcast against (time, input).
+    """
+
+    mean: np.ndarray
+    deviation: np.ndarray
+
+    def apply(self, raw: np.ndarray) -> np.ndarray:
+        return ((raw - self.mean) / self.deviation).astype(np.float32)
+
+    def undo(self, scaled: np.ndarray) -> np.ndarray:
+        return scaled * self.deviation + self.mean
+
+
+@dataclass(frozen=True)
+class Task:
+    """A data set with what is asked of it.
+
+    Attributes
+    ----------
+    name : str
+        The public name in `TASKS`.
+    settings : dict
+        What it was made with, JSON-able.
+    train, validation, test : Split
+        `validation` is None where nothing was held out.
+    output_size : int
+        Classes, or values to be predicted.
+    loss : {"cross-entropy", "mse"}
+    every_step : bool
+        Whether each step is answered, or the last alone.
+    description : str
+        What it is, and what its source leaves open.
+    source : dict
+        ``origin`` and ``sha256`` of the data.
+    scaling : Scaling or None
+        From raw values to `inputs`.
+    augmentations : mapping of str to (function, default strength)
+        Random changes of raw training inputs that leave their targets right.
+    """
+
+    name: str
+    settings: dict[str, Any]
+    train: Split
+    validation: Split | None
+    test: Split
+    output_size: int
+    loss: Literal["cross-entropy", "mse"]
+    every_step: bool
+    description: str
+    source: dict[str, str]
+    scaling: Scaling | None = None
+    augmentations: Mapping[str, tuple[Augmentation, float]] = field(default_factory=dict)
+
+    @property
+    def input_size(self) -> int:
+        return self.train.inputs.shape[2]
+
+    @property
+    def length(self) -> int:
+        """How many steps a sequence has."""
+        return self.train.inputs.shape[1]
+
+    @property
+    def metric(self) -> str:
+        """What is reported beside the loss: ``accuracy`` (0 to 1) or ``mse``."""
+        return "accuracy" if self.loss == "cross-entropy" else "mse"
+
+    def augmentation(self, names: Sequence[str]) -> list[tuple[Augmentation, float]]:
+        """The functions named ``NAME`` or ``NAME:STRENGTH``, each with its strength.
+
+        Raises
+        ------
+        UserError
+            For a name that the task does not have, or a strength that is no number.
+        """
+        chosen = []
+        for text in names:
+            name, _, strength = text.partition(":")
+            if not self.augmentations:
+                raise UserError(f"Task {self.name!r} has no augmentation, got {text!r}; leave it out.")
+            if name not in self.augmentations:
+                raise unknown("augmentation", name, self.augmentations)
+            function, default = self.augmentations[name]
+            try:
+                value = float(strength) if strength else default
+            except ValueError as error:
+                raise UserError(
+                    f"The strength of {name!r} must be a number such as {name}:{default}, got {strength!r}."
+                ) from error
+            if not 0 <= value < np.inf:
+                raise UserError(f"The strength of {name!r} must be finite and not negative, got {strength}.")
+            chosen.append((function, value))
+        return chosen
+
+    def augmented(
+        self, inputs: np.ndarray, chosen: Sequence[tuple[Augmentation, float]], generator: np.random.Generator
+    ) -> np.ndarray:
+        """`inputs` changed at random, in raw units, by what `augmentation` chose."""
+        raw = inputs if self.scaling is None else self.scaling.undo(inputs)
+        for function, strength in chosen:
+            raw = function(raw, strength, generator)
+        return raw.astype(np.float32) if self.scaling is None else self.scaling.apply(raw)
+
+
+def hold_out(split: Split, share: float, generator: np.random.Generator) -> tuple[Split, Split]:
+    """`split` without a random `share` of its subjects (of its samples where it has none), and that share."""
+    groups = np.arange(len(split)) if split.subjects is None else split.subjects
+    names = np.unique(groups)
+    held = np.isin(groups, generator.permutation(names)[: round(share * len(names))])
+    return split[~held], split[held]
