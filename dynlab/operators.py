@@ -154,9 +154,9 @@ class Dense(Operator):
 
 
 class Scaled(Operator):
-    """c J, with one number `factor` for the whole batch."""
+    """c J, with one number `factor`, also as a tensor, for the whole batch."""
 
-    def __init__(self, factor: float, operator: Operator) -> None:
+    def __init__(self, factor: float | Tensor, operator: Operator) -> None:
         self.factor = factor
         self.operator = operator
         self.rows, self.columns = operator.rows, operator.columns

@@ -1,0 +1,174 @@
+"""The AntisymmetricRNN, ungated and gated: Euler steps of flows whose matrix is antisymmetric but for diffusion.
+
+References
+----------
+Chang, Chen, Haber and Chi, "AntisymmetricRNN: a dynamical system view on recurrent neural networks", ICLR 2019,
+arXiv 1902.09689, equations 12 (ungated) and 13 (gated), appendix C (initial values).
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear
+from torch.nn.utils.parametrize import register_parametrization
+
+from dynlab.errors import UserError
+from dynlab.operators import Diagonal, Operator, Shared
+from dynlab.systems.activations import sigmoid_slope, tanh_slope
+from dynlab.systems.base import Euler, Flow
+
+
+class Diffusing(nn.Module):
+    """M = W − Wᵀ − γ I of a strictly upper triangular W, whose n (n − 1) / 2 entries are the parameter, row by row."""
+
+    rows: Tensor
+    columns: Tensor
+
+    def __init__(self, size: int, gamma: float) -> None:
+        super().__init__()
+        self.size = size
+        self.gamma = gamma
+        rows, columns = torch.triu_indices(size, size, offset=1)
+        self.register_buffer("rows", rows, persistent=False)
+        self.register_buffer("columns", columns, persistent=False)
+
+    def forward(self, upper: Tensor) -> Tensor:
+        W = upper.new_zeros(self.size, self.size).index_put((self.rows, self.columns), upper)
+        return W - W.mT - self.gamma * torch.eye(self.size, dtype=upper.dtype, device=upper.device)
+
+    def right_inverse(self, matrix: Tensor) -> Tensor:
+        """The entries of W, those of `matrix` above the diagonal."""
+        return matrix[self.rows, self.columns]
+
+
+class AntisymmetricFlow(Flow):
+    """h' = tanh(M h + V x + b), M = W − Wᵀ − γ I, with Jacobian diag(1 − tanh²) M.
+
+    Its eigenvalues have −γ max(1 − tanh²) ≤ Re λ ≤ −γ min(1 − tanh²). Under a constant input and with γ > 0 it has
+    exactly one equilibrium, −M⁻¹ (V x + b).
+
+    M is a parametrization of torch: inside ``with torch.nn.utils.parametrize.cached():`` it is computed once, which is
+    worth its while around the steps of a sequence in training.
+
+    Parameters
+    ----------
+    input_size, state_size : int
+    gamma : float
+        The diffusion γ ≥ 0, in 1/s.
+    sigma_w : float
+        W starts with entries of variance sigma_w²/state_size, V with variance 1/input_size, b with 0.
+    """
+
+    M: Tensor
+
+    def __init__(self, input_size: int, state_size: int, gamma: float = 0.01, sigma_w: float = 1.0) -> None:
+        super().__init__(state_size, input_size)
+        self.gamma = gamma
+        _add_matrix(self, gamma, sigma_w)
+        self.V = nn.Parameter(_input_weights(self))
+        self.b = nn.Parameter(torch.zeros(state_size))
+
+    def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        return torch.tanh(linear(state, self.M) + linear(input, self.V, self.b))
+
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        M = self.M
+        return Diagonal(tanh_slope(linear(state, M) + linear(input, self.V, self.b))) @ Shared(M)
+
+    def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
+        return _zero_of(self.M, linear(input, self.V, self.b)) if self.gamma > 0 else None
+
+
+class AntisymmetricGatedFlow(Flow):
+    """h' = z ∘ tanh(M h + V_h x + b_h) with the gate z = σ(M h + V_z x + b_z), both with M = W − Wᵀ − γ I.
+
+    The Jacobian is diag(c) M, c = σ'(p_z) tanh(p_h) + σ(p_z) (1 − tanh²(p_h)) of the two pre-activations. A c may be
+    negative, down to −1/4, so that, unlike the ungated flow's, an eigenvalue may have a positive real part.
+
+    Parameters
+    ----------
+    input_size, state_size : int
+    gamma, sigma_w : float
+        As in `AntisymmetricFlow`.
+    """
+
+    M: Tensor
+
+    def __init__(self, input_size: int, state_size: int, gamma: float = 0.01, sigma_w: float = 1.0) -> None:
+        super().__init__(state_size, input_size)
+        self.gamma = gamma
+        _add_matrix(self, gamma, sigma_w)
+        self.V_z = nn.Parameter(_input_weights(self))
+        self.V_h = nn.Parameter(_input_weights(self))
+        self.b_z = nn.Parameter(torch.zeros(state_size))
+        self.b_h = nn.Parameter(torch.zeros(state_size))
+
+    def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        p_z, p_h, _ = self._preactivations(state, input)
+        return torch.sigmoid(p_z) * torch.tanh(p_h)
+
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        p_z, p_h, M = self._preactivations(state, input)
+        c = sigmoid_slope(p_z) * torch.tanh(p_h) + torch.sigmoid(p_z) * tanh_slope(p_h)
+        return Diagonal(c) @ Shared(M)
+
+    def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        return torch.tanh(self._preactivations(state, input)[1])
+
+    def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
+        return _zero_of(self.M, linear(input, self.V_h, self.b_h)) if self.gamma > 0 else None
+
+    def _preactivations(self, state: Tensor, input: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        M = self.M
+        turning = linear(state, M)
+        return turning + linear(input, self.V_z, self.b_z), turning + linear(input, self.V_h, self.b_h), M
+
+
+def antisymmetric(
+    input_size: int, state_size: int, step_size: float = 0.01, gamma: float = 0.01, sigma_w: float = 1.0
+) -> Euler:
+    """The AntisymmetricRNN, h_t = h_{t−1} + ε tanh(M h_{t−1} + V x_t + b): `Euler` of `AntisymmetricFlow`.
+
+    Parameters
+    ----------
+    input_size, state_size : int
+    step_size : float
+        ε in seconds.
+    gamma : float
+        The diffusion γ ≥ 0, in 1/s.
+    sigma_w : float
+        W starts with entries of variance sigma_w²/state_size.
+
+    Examples
+    --------
+    >>> cell = antisymmetric(input_size=1, state_size=128)
+    >>> sum(parameter.numel() for parameter in cell.parameters())
+    8384
+    """
+    return Euler(AntisymmetricFlow(input_size, state_size, gamma, sigma_w), step_size)
+
+
+def antisymmetric_gated(
+    input_size: int, state_size: int, step_size: float = 0.01, gamma: float = 0.01, sigma_w: float = 1.0
+) -> Euler:
+    """The gated AntisymmetricRNN: `Euler` of `AntisymmetricGatedFlow`; arguments as in `antisymmetric`."""
+    return Euler(AntisymmetricGatedFlow(input_size, state_size, gamma, sigma_w), step_size)
+
+
+def _add_matrix(flow: AntisymmetricFlow | AntisymmetricGatedFlow, gamma: float, sigma_w: float) -> None:
+    if not (0 <= gamma < math.inf and 0 <= sigma_w < math.inf):
+        raise UserError(f"gamma and sigma_w must be non-negative numbers, got {gamma} and {sigma_w}.")
+    n = flow.state_size
+    diffusing = Diffusing(n, gamma)
+    flow.M = nn.Parameter(diffusing(sigma_w / math.sqrt(n) * torch.randn(n * (n - 1) // 2)))
+    register_parametrization(flow, "M", diffusing)
+
+
+def _input_weights(flow: Flow) -> Tensor:
+    return torch.randn(flow.state_size, flow.input_size) / math.sqrt(max(flow.input_size, 1))
+
+
+def _zero_of(M: Tensor, offset: Tensor) -> Tensor:
+    """The h with M h + offset = 0; M is invertible for γ > 0, its eigenvalues being −γ ± iω."""
+    return -torch.linalg.solve(M, offset.unsqueeze(-1)).squeeze(-1)

@@ -1,0 +1,134 @@
+"""Systems with known answers: linear ones, the logistic and the Hénon map, the Lorenz flow. None has an input.
+
+References
+----------
+May, "Simple mathematical models with very complicated dynamics", Nature 261 (1976); Hénon, "A two-dimensional mapping
+with a strange attractor", Comm. Math. Phys. 50 (1976); Lorenz, "Deterministic nonperiodic flow", J. Atmos. Sci. 20
+(1963).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dynlab.errors import UserError
+from dynlab.operators import Dense, Operator, Shared
+from dynlab.systems.base import Flow, Map
+
+Matrix = Sequence[Sequence[float]]
+
+
+class Linear(Flow):
+    """h' = A h, whose equilibrium 0 has the kind of A's eigenvalues; `LinearMap` is its counterpart in discrete time.
+
+    Parameters
+    ----------
+    matrix : sequence of sequence of float
+        A, row by row, in 1/s; kept in float64.
+
+    Examples
+    --------
+    >>> Linear([[0, 1], [-1, 0]]).velocity(torch.tensor([1.0, 0.0]).double(), torch.zeros(0)).tolist()
+    [0.0, -1.0]
+    """
+
+    A: Tensor
+
+    def __init__(self, matrix: Matrix) -> None:
+        A = _square(matrix)
+        super().__init__(len(A), 0)
+        self.register_buffer("A", A)
+
+    def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        return state @ self.A.mT
+
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        return Shared(self.A)
+
+
+class LinearMap(Map):
+    """h_t = A h_{t−1}, whose Lyapunov exponents are the logarithms of the moduli of A's eigenvalues.
+
+    Parameters
+    ----------
+    matrix : sequence of sequence of float
+        A, row by row; kept in float64.
+    """
+
+    A: Tensor
+
+    def __init__(self, matrix: Matrix) -> None:
+        A = _square(matrix)
+        super().__init__(len(A), 0)
+        self.register_buffer("A", A)
+
+    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        return state @ self.A.mT
+
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        return Shared(self.A)
+
+
+class Logistic(Map):
+    """x_t = r x (1 − x), with derivative r (1 − 2 x); at r = 4 its Lyapunov exponent is ln 2 per step."""
+
+    def __init__(self, r: float = 4.0) -> None:
+        super().__init__(1, 0)
+        self.r = r
+
+    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        return self.r * state * (1 - state)
+
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        return Dense((self.r * (1 - 2 * state)).unsqueeze(-1))
+
+
+class Henon(Map):
+    """(x, y) ← (1 − a x² + y, b x), whose Jacobian has the determinant −b everywhere."""
+
+    def __init__(self, a: float = 1.4, b: float = 0.3) -> None:
+        super().__init__(2, 0)
+        self.a, self.b = a, b
+
+    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        x, y = state.unbind(dim=-1)
+        return torch.stack([1 - self.a * x.square() + y, self.b * x], dim=-1)
+
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        x, _ = state.unbind(dim=-1)
+        return _dense_rows([[-2 * self.a * x, 1.0], [self.b, 0.0]], x)
+
+
+class Lorenz(Flow):
+    """x' = σ (y − x), y' = x (ρ − z) − y, z' = x y − β z, with divergence −(σ + 1 + β) everywhere."""
+
+    def __init__(self, sigma: float = 10.0, rho: float = 28.0, beta: float = 8 / 3) -> None:
+        super().__init__(3, 0)
+        self.sigma, self.rho, self.beta = sigma, rho, beta
+
+    def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        x, y, z = state.unbind(dim=-1)
+        return torch.stack([self.sigma * (y - x), x * (self.rho - z) - y, x * y - self.beta * z], dim=-1)
+
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        x, y, z = state.unbind(dim=-1)
+        return _dense_rows([[-self.sigma, self.sigma, 0.0], [self.rho - z, -1.0, -x], [y, x, -self.beta]], x)
+
+
+def _square(matrix: Matrix) -> Tensor:
+    """The matrix in float64, since numbers given by hand should not be rounded to float32 on the way."""
+    try:
+        A = torch.tensor(matrix, dtype=torch.float64)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"The matrix must be rows of numbers of equal length, got {matrix!r}.") from error
+    if A.ndim != 2 or A.shape[0] != A.shape[1] or not torch.isfinite(A).all():
+        raise UserError(f"The matrix must be square with finite entries, got {matrix!r}.")
+    return A
+
+
+def _dense_rows(rows: Sequence[Sequence[Any]], like: Tensor) -> Dense:
+    """The matrices with these entries, each a number or a tensor of the batch's shape."""
+    entries = [[entry + torch.zeros_like(like) for entry in row] for row in rows]
+    return Dense(torch.stack([torch.stack(row, dim=-1) for row in entries], dim=-2))
