@@ -144,13 +144,15 @@ class ERNN(Map):
         UserError
             For a step beyond the T that were learned.
         """
-        if isinstance(t, int) and not 0 <= t < self.length:
-            raise self._beyond(str(t))
-        try:
+        if isinstance(t, int):
+            if not 0 <= t < self.length:
+                raise self._beyond(f"step number {t}")
             return self.eta[:, t]
-        except IndexError as error:
-            # Looking at the values first is impossible inside vmap, so the look-up itself tells.
-            raise self._beyond("of the batch") from error
+        try:
+            return self.eta.index_select(1, t.reshape(-1)).reshape(-1, *t.shape)
+        except (IndexError, RuntimeError) as error:
+            # Looking at the numbers first is impossible inside vmap, so the look-up itself tells, by either error.
+            raise self._beyond("a step asked for") from error
 
     def _preactivation(self, g: Tensor, state: Tensor, input: Tensor) -> Tensor:
         inner = self.U(g + self.sign * state) + linear(input, self.W, self.b)
@@ -158,7 +160,7 @@ class ERNN(Map):
 
     def _beyond(self, step: str) -> UserError:
         return UserError(
-            f"ERNN learned its η for T = {self.length} steps, so step number {step} has none (the first is 0): "
+            f"ERNN learned its η for T = {self.length} steps, so {step} has none (the first is 0): "
             f"give sequences of at most {self.length} steps."
         )
 
