@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
@@ -24,7 +25,7 @@ STABLE, UNSTABLE, UNDECIDED = GREEN, VERMILION, GREY
 SEQUENTIAL = "cividis"  # perceptually uniform, and the same to a reader with red-green blindness
 DIVERGING = "PuOr"
 
-SETTINGS = {
+SETTINGS: dict[Any, Any] = {
     "axes.prop_cycle": plt.cycler(color=CYCLE),
     "axes.spines.top": False,
     "axes.spines.right": False,
