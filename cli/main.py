@@ -3,6 +3,7 @@
 0 done; 1 a check failed; 2 bad usage or bad input; 3 an error of dynlab's own; 4 a check undecided; 130 interrupted.
 """
 
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -54,6 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    os.environ.setdefault("MPLBACKEND", "Agg")  # figures go to files: no window, also where there is a screen
     try:
         code = group.main(args=arguments, prog_name="dynlab", standalone_mode=False)
         return code if isinstance(code, int) else 0

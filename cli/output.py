@@ -16,10 +16,21 @@ from dynlab.errors import UserError
 
 if TYPE_CHECKING:
     import xarray as xr
+    from matplotlib.figure import Figure
 
 FIGURE_FOLDER = Path("figures")
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
 DATA_SUFFIXES = (".nc", ".zarr")
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure whole or not at all; the suffix of `path` decides the format."""
+    partial = path.with_name(f".{path.name}.partial{path.suffix}")
+    try:
+        figure.savefig(partial)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
@@ -94,18 +105,13 @@ class Output:
             click.echo(text, err=True)
 
     def _draw(self, ds: xr.Dataset, draw: Callable[[xr.Dataset], Any], name: str) -> Path:
-        import matplotlib
+        from dynlab.plots.style import style
 
-        matplotlib.use("Agg")
         path = self.figure or FIGURE_FOLDER / f"{self.command}-{name}.png"
         if self.figure is None:
             path.parent.mkdir(exist_ok=True)
-        partial = path.with_name(f".{path.name}.partial{path.suffix}")
-        from dynlab.plots.style import style
-
         with style():
-            draw(ds).figure.savefig(partial)
-        partial.replace(path)
+            save_figure(draw(ds).figure, path)
         return path
 
     def _check(self, path: Path | None, option: str, suffixes: tuple[str, ...]) -> None:

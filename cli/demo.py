@@ -1,0 +1,61 @@
+"""`dynlab demo`: the whole job on what ships with dynlab."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dynlab.errors import lookup
+
+from .output import Output, save_figure
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+FOLDER = Path("figures/demo")
+FIGURES = ("antisymmetric-1", "ernn-1", "zoo")
+
+
+@click.command()
+@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+def demo(quiet: bool) -> None:
+    """Run the whole job on the networks and real sequences that ship with dynlab, in about a minute.
+
+    Draws the eight phase portraits, the equilibrium manifold and the comparison of the trained networks below
+    figures/demo/, saves the numbers beside them, and prints the comparison as a table.
+    """
+    from dynlab import io
+    from dynlab.gallery import FIGURES as SCRIPTS
+
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    files = Output("demo", None, None, False, True, quiet)
+    for name in FIGURES:
+        with files.working(f"Drawing {name}"):
+            made = lookup(SCRIPTS, name, "figure")()
+        save_figure(made.figure, FOLDER / f"{name}.png")
+        for result, ds in made.results.items():
+            io.save(ds, FOLDER / f"{name}-{result}.nc", overwrite=True)
+        click.echo(f"{made.title}. {made.measured}\n")
+        files.log(f"Figure: {FOLDER / f'{name}.png'}")
+    _print_table(made.results["table"])
+
+
+def _print_table(comparison: "xr.Dataset") -> None:
+    """One row a network, one column a variable, as the Dataset labels them."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=comparison.attrs["verdict"], title_justify="left")
+    table.add_column("network")
+    for variable in comparison.data_vars.values():
+        table.add_column(variable.attrs["long_name"], justify="right")
+    for network in comparison["network"].values:
+        row = comparison.sel(network=network)
+        table.add_row(
+            str(network),
+            *(
+                f"{value.item():.4g}" if value.dtype.kind == "f" else str(value.item())
+                for value in row.data_vars.values()
+            ),
+        )
+    Console().print(table)

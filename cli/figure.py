@@ -1,0 +1,53 @@
+"""`dynlab figure`: a figure of the sources, with what was claimed and what was measured."""
+
+from pathlib import Path
+
+import click
+
+from dynlab.errors import lookup
+
+from .output import Output, save_figure
+
+FOLDER = Path("figures/gallery")
+
+
+@click.command()
+@click.argument("name")
+@click.option(
+    "--output", "-o", type=click.Path(path_type=Path), metavar="FIGURE", help="Another file than the default."
+)
+@click.option("--fast", is_flag=True, help="The same figure from less data, in seconds.")
+@click.option("--overwrite", is_flag=True, help="Replace the file that --output names.")
+@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+def figure(name: str, output: Path | None, fast: bool, overwrite: bool, quiet: bool) -> None:
+    """Draw the figure NAME of the sources, or all of them, below figures/gallery/.
+
+    \b
+    antisymmetric-1  AntisymmetricRNN, Figure 1: eight planar phase portraits
+    critical-step    its companion: where Euler's map of W_diff loses stability
+    ernn-1           ERNN, Figure 1: RNN, FastRNN and ERNN under a random walk
+    ernn-5           ERNN, Figure 5: the eigenvalues that Lemma 2 wants negative
+    ernn-6           ERNN, Figure 6: linear convergence to the equilibrium
+    zoo              spectra and gradients of the trained networks side by side
+    all              all of them, and a README that shows them
+    """
+    from dynlab.gallery import FIGURES, page
+    from dynlab.io import write_text
+
+    if name == "all" and output is not None:
+        raise click.UsageError("--output names one file, and `all` draws several: leave it out.")
+    files = Output("figure", output, None, False, overwrite, quiet)
+    names = list(FIGURES) if name == "all" else [name]
+    made = {}
+    for each in names:
+        make = lookup(FIGURES | {"all": ""}, each, "figure")
+        with files.working(f"Drawing {each}"):
+            made[each] = make(fast=fast)
+        path = output or FOLDER / f"{each}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save_figure(made[each].figure, path)
+        click.echo(f"{made[each].title}. {made[each].measured}")
+        files.log(f"Figure: {path}")
+    if name == "all":
+        write_text(FOLDER / "README.md", page(made))
+        files.log(f"Page: {FOLDER / 'README.md'}")

@@ -1,0 +1,15 @@
+"""The sources' figures, redrawn: one script a figure, which composes diagnostics and plots. The table is `FIGURES`."""
+
+from dynlab.gallery.made import Made, page
+
+__all__ = ["FIGURES", "Made", "page"]
+
+# Public name to "module:make"; `make(fast=False) -> Made`, where fast is the same figure from less data.
+FIGURES = {
+    "antisymmetric-1": "dynlab.gallery.antisymmetric_1:make",
+    "critical-step": "dynlab.gallery.critical_step:make",
+    "ernn-1": "dynlab.gallery.ernn_1:make",
+    "ernn-5": "dynlab.gallery.ernn_5:make",
+    "ernn-6": "dynlab.gallery.ernn_6:make",
+    "zoo": "dynlab.gallery.zoo_comparison:make",
+}

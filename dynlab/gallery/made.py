@@ -1,0 +1,51 @@
+"""What a script of the gallery gives, and the page that shows them all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Made:
+    """A figure with what its source claims and what was measured.
+
+    Attributes
+    ----------
+    title : str
+        The source and the figure's number.
+    claim : str
+        What the source says, in its terms.
+    measured : str
+        What was found here, with numbers, made from the results.
+    figure : matplotlib.figure.Figure
+    results : mapping of str to Dataset
+        What was drawn, by name.
+    """
+
+    title: str
+    claim: str
+    measured: str
+    figure: Figure
+    results: Mapping[str, xr.Dataset]
+
+
+HEAD = """# Gallery
+
+The sources' figures, redrawn by `dynlab figure all`. Under each: what the source claims, and what was measured here.
+"""
+
+
+def page(made: Mapping[str, Made]) -> str:
+    """The gallery's README: each figure, named as its file, with claim and measurement."""
+    entries = [
+        f"## {each.title}\n\n`dynlab figure {name}`\n\n![{each.title}]({name}.png)\n\n"
+        f"**Claimed.** {each.claim}\n\n**Measured.** {each.measured}\n"
+        for name, each in made.items()
+    ]
+    return "\n".join([HEAD, *entries])
