@@ -33,7 +33,7 @@ def simulate(
     ----------
     system : System
     inputs : array_like, shape (time, input) or (sample, time, input), optional
-        What drives a map; without it the input is zero for `steps` steps.
+        What drives a map; without it the input is zero for `steps` steps, or what was recorded with the system.
     initial_state : array_like, shape (state,) or (sample, state), optional
         Zero where it is not given.
     steps : int, optional
@@ -41,7 +41,7 @@ def simulate(
     times : array_like, shape (time,), optional
         For a flow: the times in seconds, increasing, the first that of the initial state.
     dtype, device : str
-        Of the computation.
+        Of a map's orbit; a flow is solved in float64 on the processor.
 
     Returns
     -------
@@ -52,19 +52,31 @@ def simulate(
     Raises
     ------
     UserError
-        For inputs of the wrong width, of length 0, or not finite.
+        For inputs of the wrong width, of length 0, or not finite, and for arguments of the other kind of system.
+
+    Examples
+    --------
+    >>> import dynlab
+    >>> orbit = dynlab.simulate(dynlab.create("henon"), initial_state=[0.1, 0.1], steps=1000)
+    >>> orbit.trajectory.dims, orbit.sizes["time"]
+    (('sample', 'time', 'state'), 1001)
     """
     if isinstance(system, Flow):
+        if inputs is not None or steps is not None:
+            raise UserError("A flow is solved without input at times= in seconds; for inputs or steps= wrap it: Euler.")
         return _solution(system, initial_state, times)
     if not isinstance(system, Map):
         raise UserError(f"Only a Map or a Flow can be simulated, got {type(system).__name__}.")
-    if inputs is None:
+    if times is not None:
+        raise UserError("A map has no times=: give inputs, or steps= for an orbit without input.")
+    if inputs is None and (steps is not None or system.recorded_inputs is None):
         if steps is None:
             raise UserError("Give inputs, or steps= for an orbit without input.")
         inputs = np.zeros((steps, system.input_size))
     system, driving, initial = prepare(system, inputs, initial_state, dtype, device)
     states = orbit(system, system.drive(driving), initial).cpu().numpy()
-    return _trajectory_dataset(system, states, np.arange(states.shape[1]), schema.STEP, {"dtype": dtype})
+    settings = {"initial_state": initial.tolist(), "steps": states.shape[1] - 1, "dtype": dtype, "device": device}
+    return _trajectory_dataset(system, states, np.arange(states.shape[1]), schema.STEP, settings)
 
 
 def orbit(system: Map, inputs: Tensor, initial: Tensor) -> Tensor:
@@ -84,7 +96,8 @@ def prepare(
     -------
     system : Map
     inputs : Tensor, shape (sample, time, network input)
-        As the network is given them: `System.drive` makes of them what the steps are given.
+        Those recorded with the system where `inputs` is None; as the network is given them: `System.drive` makes of
+        them what the steps are given.
     initial : Tensor, shape (sample, state)
 
     Raises
@@ -96,17 +109,17 @@ def prepare(
     if number is None:
         raise UserError(f"The dtype must be float32 or float64, got {dtype!r}.")
     system = frozen(system, number, device)
-    driving = torch.as_tensor(np.asarray(inputs), dtype=number, device=device)
+    if inputs is None:
+        if system.recorded_inputs is None:
+            raise UserError("Give inputs of shape (sample, time, input): no inputs were recorded with the system.")
+        inputs = system.recorded_inputs
+    driving = _tensor("inputs", inputs, number, device)
     driving = driving.unsqueeze(0) if driving.ndim == 2 else driving
     check_inputs(driving, system.network_input_size)
     initial = torch.zeros(system.state_size, dtype=number, device=device)
     if initial_state is not None:
-        initial = torch.as_tensor(np.asarray(initial_state), dtype=number, device=device)
-        if initial.ndim > 2 or initial.shape[-1] != system.state_size:
-            raise UserError(
-                f"The initial state must have shape ({system.state_size},) or (sample, {system.state_size}), "
-                f"got {tuple(initial.shape)}."
-            )
+        initial = _tensor("initial state", initial_state, number, device)
+        _check_initial(initial, system.state_size)
     samples = max(driving.shape[0], initial.shape[0] if initial.ndim == 2 else 1)
     if driving.shape[0] not in (1, samples) or (initial.ndim == 2 and initial.shape[0] not in (1, samples)):
         raise UserError(f"There are {driving.shape[0]} input sequences for {initial.shape[0]} initial states.")
@@ -115,6 +128,23 @@ def prepare(
         driving.expand(samples, *driving.shape[1:]),
         initial.expand(samples, system.state_size),
     )
+
+
+def _tensor(name: str, values: Any, dtype: torch.dtype, device: str) -> Tensor:
+    """Numbers as a tensor, or the error that says they are none."""
+    if isinstance(values, Tensor):
+        return values.detach().to(device=device, dtype=dtype)
+    try:
+        return torch.as_tensor(np.asarray(values, dtype=float), dtype=dtype, device=device)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"The {name} must be an array of numbers, rows of equal length; got {values!r:.80}.") from error
+
+
+def _check_initial(initial: Tensor, size: int) -> None:
+    if initial.ndim not in (1, 2) or initial.shape[-1] != size:
+        raise UserError(f"The initial state must have shape ({size},) or (sample, {size}), got {tuple(initial.shape)}.")
+    if not torch.isfinite(initial).all():
+        raise UserError("The initial state holds NaN or infinite values; give finite ones.")
 
 
 def check_inputs(inputs: Tensor, width: int) -> None:
@@ -134,27 +164,39 @@ def _solution(system: Flow, initial_state: Any, times: Any) -> xr.Dataset:
     """A flow's solution by the embedded Runge–Kutta pair of order 8(5,3) of Dormand and Prince."""
     if times is None:
         raise UserError("Give times= in seconds for a flow, such as numpy.linspace(0, 10, 101).")
-    system = frozen(system)
     seconds = np.asarray(times, dtype=float)
-    starts = np.zeros((1, system.state_size)) if initial_state is None else np.atleast_2d(initial_state).astype(float)
+    if seconds.ndim != 1 or len(seconds) < 2 or not (np.diff(seconds) > 0).all() or not np.isfinite(seconds).all():
+        raise UserError("times= must be two or more finite seconds in increasing order, such as numpy.linspace(0, 1).")
+    system = frozen(system)
+    start = np.zeros(system.state_size) if initial_state is None else initial_state
+    initial = _tensor("initial state", start, torch.float64, "cpu")
+    _check_initial(initial, system.state_size)
+    starts = initial.reshape(-1, system.state_size).numpy()
     zero = torch.zeros(system.input_size, dtype=torch.float64)
 
     def velocity(_: float, h: np.ndarray) -> np.ndarray:
         return system.velocity(torch.from_numpy(h), zero).numpy()
 
+    def solve(start: np.ndarray) -> np.ndarray:
+        # A solution that runs off to infinity ends early and is flagged; its overflow is no warning besides.
+        with np.errstate(all="ignore"):
+            found = scipy.integrate.solve_ivp(
+                velocity,
+                (seconds[0], seconds[-1]),
+                start,
+                method="DOP853",
+                t_eval=seconds,
+                rtol=RELATIVE_TOLERANCE,
+                atol=ABSOLUTE_TOLERANCE,
+            )
+        return found.y.T
+
     states = np.full((len(starts), len(seconds), system.state_size), np.nan)
-    for sample, start in enumerate(starts):
-        solved = scipy.integrate.solve_ivp(
-            velocity,
-            (seconds[0], seconds[-1]),
-            start,
-            method="DOP853",
-            t_eval=seconds,
-            rtol=RELATIVE_TOLERANCE,
-            atol=ABSOLUTE_TOLERANCE,
-        )
-        states[sample, : solved.y.shape[1]] = solved.y.T
-    return _trajectory_dataset(system, states, seconds, schema.SECOND, {})
+    for sample, begin in enumerate(starts):
+        solved = solve(begin)
+        states[sample, : len(solved)] = solved
+    settings = {"initial_state": starts.tolist(), "relative_tolerance": RELATIVE_TOLERANCE}
+    return _trajectory_dataset(system, states, seconds, schema.SECOND, settings)
 
 
 def _trajectory_dataset(

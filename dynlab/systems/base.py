@@ -8,6 +8,7 @@ import copy
 import math
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -36,6 +37,8 @@ class System(nn.Module, abc.ABC):
         ``{"file": name, "sha256": digest}`` where the system was read from a checkpoint.
     task : str or None
         The public name of the task it was trained on, where that is known.
+    recorded_inputs : ndarray or None
+        What drives it where nothing else is given, shape (sample, time, input): recorded by `dynlab.from_module`.
     """
 
     name: str
@@ -44,6 +47,7 @@ class System(nn.Module, abc.ABC):
     network_input_size: int
     source: dict[str, str] | None
     task: str | None
+    recorded_inputs: np.ndarray | None
 
     def __init__(self, state_size: int, input_size: int) -> None:
         super().__init__()
@@ -57,6 +61,7 @@ class System(nn.Module, abc.ABC):
         self.network_input_size = input_size
         self.source = None
         self.task = None
+        self.recorded_inputs = None
         self.name = type(self).__name__
         self.config: dict[str, Any] = {}
 

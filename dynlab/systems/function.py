@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
+from dynlab.errors import UserError
 from dynlab.systems.base import Map
 
 
@@ -17,7 +18,21 @@ class Function(Map):
         self.name = type(f).__name__ if isinstance(f, nn.Module) else getattr(f, "__name__", "function")
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        return self.f(state, input)
+        try:
+            following = self.f(state, input)
+        except RuntimeError as error:
+            if "dtype" not in str(error):
+                raise
+            raise UserError(
+                f"{self.name} cannot compute in {state.dtype} ({error}): give a module itself rather than a function "
+                f"around it, so that its parameters are converted, or analyse with dtype='float32'."
+            ) from error
+        if following.shape[-1:] != (self.state_size,):
+            raise UserError(
+                f"{self.name} must return the next state, of shape (..., {self.state_size}), got "
+                f"{tuple(following.shape)}: check state_size and what it returns."
+            )
+        return following
 
 
 def from_function(f: Callable[[Tensor, Tensor], Tensor], state_size: int, input_size: int = 0) -> Map:
