@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dynlab.errors import UserError
+
 from .output import Output
 
 if TYPE_CHECKING:
@@ -39,7 +41,12 @@ class Network:
 
     @property
     def system(self) -> Map:
-        return self.checkpoint.system
+        from dynlab.systems import Map
+
+        system = self.checkpoint.system
+        if not isinstance(system, Map):
+            raise UserError(f"{self.name} is a flow ({system.name}): wrap it in Euler to analyse it as a map.")
+        return system
 
     @functools.cached_property
     def driving(self) -> Driving:

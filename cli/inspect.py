@@ -1,0 +1,74 @@
+"""`dynlab inspect`: what is in a checkpoint."""
+
+from typing import Any
+
+import click
+
+
+@click.command()
+@click.argument("checkpoint", metavar="CKPT")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of the table.")
+def inspect(checkpoint: str, as_json: bool) -> None:
+    """Say what is in a checkpoint: systems, sizes, parameters, facts of the training; no analysis.
+
+    CKPT is a file or a name that `dynlab zoo` lists. The column "layer" is what --layer of the other commands takes.
+    """
+    import json
+
+    from dynlab import zoo
+    from dynlab.checkpoints import describe
+
+    found = describe(zoo.locate(checkpoint))
+    if as_json:
+        click.echo(json.dumps(found, allow_nan=False))
+    else:
+        _print(found)
+
+
+def _print(found: dict[str, Any]) -> None:
+    from .table import print_table
+
+    click.echo(f"{found['file']}: {found['format']}, {found['bytes']:,} bytes, {found['parameters']:,} parameters")
+    click.echo(f"sha256 {found['sha256']}\n")
+    rows = [
+        [
+            _layer(entry["layer"]),
+            entry["system"],
+            str(entry["state_size"]),
+            str(entry["input_size"]),
+            f"{entry['parameters']:,}",
+            entry["dtype"] or "",
+            _config(entry["config"]),
+        ]
+        for entry in found["systems"]
+    ]
+    numeric = ["state", "input", "parameters"]
+    print_table(["layer", "system", *numeric, "dtype", "settings"], rows, numeric)
+    for prefix, reason in found["misfits"].items():
+        click.echo(f"\nNot readable as a torch layer: {prefix or 'the root'}: {reason}")
+    click.echo()
+    if found["readout"]:
+        outputs, width = found["readout"]
+        click.echo(f"read-out: {width} to {outputs}")
+    if found["task"]:
+        click.echo(f"task: {_settings(found['task'])}")
+    if found["training"]:
+        click.echo("training:")
+        for name, value in found["training"].items():
+            click.echo(f"  {name}: {value}")
+
+
+def _layer(name: str | None) -> str:
+    return "(the only one)" if name is None else name or "(root)"
+
+
+def _config(config: dict[str, Any]) -> str:
+    """The settings that the other columns do not tell; a plain RNN's nonlinearity even where the file does not."""
+    shown = {name: value for name, value in config.items() if value is not None and name != "input_size"}
+    if config.get("nonlinearity", "") is None:
+        shown["nonlinearity"] = "not in the file (--nonlinearity)"
+    return _settings(shown)
+
+
+def _settings(facts: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in facts.items())

@@ -1,0 +1,151 @@
+"""A trained network read from a file."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from dynlab.checkpoints.contents import Contents, read_contents, source_of
+from dynlab.checkpoints.document import restore
+from dynlab.checkpoints.factory import from_factory
+from dynlab.checkpoints.layers import RecurrentLayer, check_finite, find_layers
+from dynlab.checkpoints.naming import Choice, choose
+from dynlab.errors import UserError
+from dynlab.systems import Map, System
+from dynlab.systems.torch_layers import torch_layer
+
+DEFAULT_NONLINEARITY = "tanh"  # torch's own default; a file of weights does not tell
+NAMES_SHOWN = 6  # of a file without a recurrent layer, in its error
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A trained network from a file.
+
+    Attributes
+    ----------
+    system : System
+        A Map, but where a flow was written. In the file's own precision, with `source` and `task` set.
+    readout : torch.nn.Module or None
+        From `System.output` to the classes or targets, where the file says so.
+    task : str or None
+        The public name of the task it was trained on.
+    facts : dict
+        What the file says about the training.
+    layer : str or None
+        The system's name in the file: ``encoder.rnn:1r``; None where the file holds just one system of dynlab's.
+    format : str
+        ``dynlab``, ``lightning``, ``safetensors``, ``state_dict`` or ``module``.
+    source : dict
+        ``{"file": name, "sha256": digest}``.
+    """
+
+    system: System
+    readout: nn.Module | None
+    task: str | None
+    facts: dict[str, Any] = field(repr=False)
+    layer: str | None
+    format: str
+    source: dict[str, str]
+
+
+def read(
+    path: str | Path,
+    *,
+    layer: str | None = None,
+    system_factory: str | None = None,
+    nonlinearity: str = DEFAULT_NONLINEARITY,
+) -> Checkpoint:
+    """Read a trained network from a file, without running code from it.
+
+    Known are dynlab's own format, safetensors, Lightning's checkpoints, state dicts with the usual wrappers, and whole
+    modules; torch's RNN, GRU and LSTM are recognised by their parameters anywhere inside a larger model.
+
+    Parameters
+    ----------
+    path : str or Path
+    layer : str, optional
+        Which of several recurrent layers: the module's prefix, then ``:1`` or ``:1r`` (`dynlab.checkpoints.naming`).
+    system_factory : str, optional
+        ``"package.module:factory"``: a class or function of the user's own that makes the model, imported and called
+        with those of the file's hyper-parameters that it takes by name; the weights are loaded into what it returns.
+    nonlinearity : str
+        ``tanh`` or ``relu``: that of a plain RNN, where the file does not tell.
+
+    Returns
+    -------
+    Checkpoint
+
+    Raises
+    ------
+    UserError
+        For a file that is missing, empty, truncated, unsafe or of another kind; one without a recurrent layer, or with
+        several and no `layer`; weights that do not fit each other, or are NaN or infinite.
+    """
+    path = Path(path)
+    if nonlinearity not in ("tanh", "relu"):
+        raise UserError(f"The nonlinearity of torch's RNN is tanh or relu, got {nonlinearity!r}.")
+    contents = read_contents(path)
+    readout, task = None, None
+    if system_factory is not None:
+        system: System = from_factory(path, contents, system_factory, layer)
+    elif contents.document is not None:
+        if layer is not None:
+            raise UserError(f"{path} holds one system of dynlab's: leave --layer {layer!r} out.")
+        system, readout = restore(contents.document, str(path))
+        task = _task(contents.document)
+    else:
+        layers = {found.prefix: found for found in layers_of(path, contents)}
+        chosen = choose({prefix: found.extent for prefix, found in layers.items()}, layer)
+        layer = chosen.name
+        system = system_of(path, contents, layers[chosen.prefix], chosen, nonlinearity)
+    system.source, system.task = source_of(path), task
+    return Checkpoint(system, readout, task, contents.facts, layer, contents.format, system.source)
+
+
+def layers_of(path: Path, contents: Contents) -> list[RecurrentLayer]:
+    """The recurrent layers of a file, or the error that says why it has none."""
+    layers, misfits = find_layers(contents.tensors)
+    if layers:
+        return layers
+    if misfits:
+        raise UserError(f"{path}: {next(iter(misfits.values()))}")
+    names = list(contents.tensors)
+    shown = ", ".join(names[:NAMES_SHOWN]) + (", …" if len(names) > NAMES_SHOWN else "") or "no tensors"
+    raise UserError(
+        f"{path} has no RNN, GRU or LSTM layer (it holds {shown}); give your own class with "
+        f"--system package.module:factory."
+    )
+
+
+def system_of(path: Path, contents: Contents, found: RecurrentLayer, chosen: Choice, nonlinearity: str) -> Map:
+    """The chosen system of a layer; a nonlinearity that the file tells goes before the one given."""
+    check_finite(found.weights, str(path))
+    nonlinearity = contents.nonlinearities.get(found.prefix, nonlinearity)
+    system = torch_layer(found.module(nonlinearity), chosen.number, chosen.reverse).eval()
+    system.name = found.kind
+    if chosen.number is None:
+        system.config = config_of(found, nonlinearity)
+    return system
+
+
+def config_of(found: RecurrentLayer, nonlinearity: str) -> dict[str, Any]:
+    """The arguments of `dynlab.create` that make a system of the same shapes."""
+    config: dict[str, Any] = {
+        "input_size": found.input_size,
+        "hidden_size": found.hidden_size,
+        "num_layers": found.extent.layers,
+        "bias": found.bias,
+    }
+    own: dict[str, dict[str, Any]] = {
+        "rnn": {"nonlinearity": nonlinearity},
+        "lstm": {"proj_size": found.proj_size, "forget_bias": None},
+    }
+    return config | own.get(found.kind, {})
+
+
+def _task(document: Mapping[str, Any]) -> str | None:
+    task = document.get("task")
+    return str(task["name"]) if isinstance(task, Mapping) and "name" in task else None

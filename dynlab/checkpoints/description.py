@@ -1,0 +1,97 @@
+"""What is in a checkpoint: systems with their names and sizes, and facts of the training; no analysis."""
+
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from dynlab.checkpoints.checkpoint import DEFAULT_NONLINEARITY, config_of, layers_of, system_of
+from dynlab.checkpoints.contents import Contents, read_contents, source_of
+from dynlab.checkpoints.document import restore
+from dynlab.checkpoints.layers import RecurrentLayer, find_layers
+from dynlab.checkpoints.naming import Choice, choose, system_names
+from dynlab.systems import System
+
+
+def describe(path: str | Path) -> dict[str, Any]:
+    """What is in a checkpoint, in JSON's types.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    dict
+        ``file``, ``sha256``, ``format``, ``bytes``, ``parameters`` (of everything in the file), ``systems`` (a list of
+        ``layer``, ``system``, ``state_size``, ``input_size``, ``parameters``, ``dtype``, ``config``), ``misfits`` (what
+        looks like a recurrent layer and is none, with the reason), ``readout`` (the shape of its weight), ``task``,
+        ``training``.
+
+    Raises
+    ------
+    UserError
+        As `dynlab.checkpoints.read`; several layers are all described.
+    """
+    path = Path(path)
+    contents = read_contents(path)
+    document = contents.document
+    misfits: dict[str, str] = {}
+    shape = None
+    if document is not None:
+        system, readout = restore(document, str(path))
+        shape = list(readout.weight.shape) if isinstance(readout, nn.Linear) else None
+        systems = [_entry(system, None, system.config)]
+    else:
+        systems = [entry for found in layers_of(path, contents) for entry in _entries(path, contents, found)]
+        misfits = {prefix: str(error) for prefix, error in find_layers(contents.tensors)[1].items()}
+    return {
+        **source_of(path),
+        "format": contents.format,
+        "bytes": path.stat().st_size,
+        "parameters": sum(value.numel() for value in contents.tensors.values()) + _size(document),
+        "systems": systems,
+        "misfits": misfits,
+        "readout": shape,
+        "task": document.get("task") if document else None,
+        "training": contents.facts,
+    }
+
+
+def _entries(path: Path, contents: Contents, found: RecurrentLayer) -> list[dict[str, Any]]:
+    """The systems of one recurrent layer: one, or where it is bidirectional one for each layer and direction."""
+    told = contents.nonlinearities.get(found.prefix)
+    config = config_of(found, DEFAULT_NONLINEARITY) | {"bidirectional": found.extent.bidirectional}
+    if "nonlinearity" in config:
+        config["nonlinearity"] = told  # None where the file does not tell
+    entries = []
+    for name in system_names(found.prefix, found.extent):
+        chosen = choose({found.prefix: found.extent}, name)
+        system = system_of(path, contents, found, chosen, DEFAULT_NONLINEARITY)
+        entries.append(_entry(system, name, config) | {"parameters": _own_parameters(found, chosen)})
+    return entries
+
+
+def _entry(system: System, layer: str | None, config: dict[str, Any]) -> dict[str, Any]:
+    parameters = list(system.parameters())
+    return {
+        "layer": layer,
+        "system": system.name,
+        "state_size": system.state_size,
+        "input_size": system.network_input_size,
+        "parameters": sum(value.numel() for value in parameters),
+        "dtype": str(parameters[0].dtype).removeprefix("torch.") if parameters else None,
+        "config": {k: v for k, v in config.items() if v is None or isinstance(v, str | int | float | bool | list)},
+    }
+
+
+def _own_parameters(found: RecurrentLayer, chosen: Choice) -> int:
+    """How many parameters the layer itself has, without those below it that drive it."""
+    suffix = "" if chosen.number is None else f"_l{chosen.number}{'_reverse' if chosen.reverse else ''}"
+    return sum(value.numel() for name, value in found.weights.items() if name.endswith(suffix))
+
+
+def _size(document: dict[str, Any] | None) -> int:
+    """The parameters of a document's read-out, which stand apart from its state_dict."""
+    readout = (document or {}).get("readout") or {}
+    return sum(value.numel() for value in readout.values() if value is not None)

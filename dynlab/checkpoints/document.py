@@ -1,0 +1,217 @@
+"""dynlab's own checkpoint: plain tensors and JSON-able facts, in a torch file or a safetensors file.
+
+A document is ``{"format": "dynlab", "version": 1, "system": name, "config": {…}, "state_dict": {…},
+"readout": {"weight", "bias"} or None, "task": {"name", …} or None, "training": {…}}``. `torch.save` writes it as it is;
+a safetensors file keeps the tensors by dotted names and the rest as JSON in its header. In a checkpoint of the
+training it stands under the key ``dynlab``.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors.torch
+import torch
+from torch import Tensor, nn
+
+from dynlab.checkpoints.layers import check_finite
+from dynlab.errors import UserError, unknown
+from dynlab.systems import SYSTEMS, System, create
+
+FORMAT = "dynlab"
+VERSION = 1
+SAFETENSORS = ".safetensors"
+FACTS = ("format", "version", "system", "task", "training")  # of a document, beside its tensors and its config
+
+
+def document(
+    system: System,
+    readout: nn.Module | Mapping[str, Tensor] | None = None,
+    task: Mapping[str, Any] | str | None = None,
+    training: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """A system as dynlab's checkpoint keeps it.
+
+    Parameters
+    ----------
+    system : System
+        Made by `dynlab.create`, so that its name and config make it again.
+    readout : torch.nn.Linear or mapping, optional
+        From `System.output` to the classes or targets; its ``weight`` and ``bias``.
+    task : mapping or str, optional
+        The public name of the task under ``name``, and its settings.
+    training : mapping, optional
+        Facts of the training, JSON-able.
+
+    Returns
+    -------
+    dict
+        With copies of all tensors on the CPU, bit for bit.
+
+    Raises
+    ------
+    UserError
+        For a system that `SYSTEMS` does not name or that was not made from a config, for facts that JSON cannot hold,
+        and for weights that are not finite.
+    """
+    if system.name not in SYSTEMS or not system.config:
+        raise UserError(
+            f"Only a system that dynlab.create made can be written, got {type(system).__name__} {system.name!r}; "
+            f"save the state_dict of another one with torch.save."
+        )
+    weights = readout.state_dict() if isinstance(readout, nn.Module) else readout
+    no_bias: dict[str, Tensor | None] = {"bias": None}
+    made = {
+        "format": FORMAT,
+        "version": VERSION,
+        "system": system.name,
+        "config": {name: _config_value(value) for name, value in system.config.items()},
+        "state_dict": _copies(system.state_dict()),
+        "readout": None if weights is None else no_bias | _copies(weights),
+        "task": {"name": task} if isinstance(task, str) else dict(task) if task else None,
+        "training": dict(training or {}),
+    }
+    try:
+        json.dumps([made["task"], made["training"]], allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"The facts of a checkpoint must be what JSON can hold: {error}.") from error
+    _check(made, "The system")
+    return made
+
+
+def write(path: str | Path, document: Mapping[str, Any]) -> Path:
+    """Write a document whole or not at all: a torch file, or safetensors where the suffix says so.
+
+    Parameters
+    ----------
+    path : str or Path
+        An existing file is replaced.
+    document : mapping
+        Made by `document`.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    UserError
+        For a folder that does not exist, and for weights that are not finite.
+    """
+    path = Path(path)
+    _check(document, f"What is to be written to {path}")
+    if not path.parent.is_dir():
+        raise UserError(f"The folder {path.parent} does not exist; create it first.")
+    save: Callable[[Any, str], Any] = _save_safetensors if path.suffix == SAFETENSORS else torch.save
+    handle, partial = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
+    os.close(handle)
+    try:
+        save(dict(document), partial)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(partial, 0o666 & ~umask)  # mkstemp's file is its owner's alone
+        os.replace(partial, path)
+    finally:
+        Path(partial).unlink(missing_ok=True)
+    return path
+
+
+def restore(document: Mapping[str, Any], where: str) -> tuple[System, nn.Module | None]:
+    """The system and the read-out of a document.
+
+    Parameters
+    ----------
+    document : mapping
+    where : str
+        What an error names: the file.
+
+    Raises
+    ------
+    UserError
+        For a document of a newer version, an unknown system, tensors that do not fit, or weights that are not finite.
+    """
+    if document.get("version") != VERSION:
+        raise UserError(
+            f"{where} has version {document.get('version')!r} of dynlab's format and this dynlab reads {VERSION}: "
+            f"install a newer dynlab."
+        )
+    name, config, state = (document.get(key) for key in ("system", "config", "state_dict"))
+    if not isinstance(name, str) or not isinstance(config, Mapping) or not isinstance(state, Mapping):
+        raise UserError(f"{where} is no whole checkpoint of dynlab's: it needs system, config and state_dict.")
+    if name not in SYSTEMS:
+        raise unknown("system", name, SYSTEMS)
+    _check(document, where)
+    with torch.random.fork_rng(devices=[]):  # its random start is replaced: no number is drawn from the generator
+        system = create(name, **config)
+    load_weights(system, state, f"{where}: the weights do not fit the system {name!r}")
+    system.eval()
+    readout = document.get("readout")
+    return system, None if readout is None else _linear(readout, where)
+
+
+def from_safetensors(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> dict[str, Any] | None:
+    """The document that `write` put into a safetensors file, or None where the file is somebody else's."""
+    if FORMAT not in metadata:
+        return None
+    made: dict[str, Any] = json.loads(metadata[FORMAT])
+    made["state_dict"], made["readout"] = {}, {"bias": None} if made.pop("has_readout") else None
+    for name, value in tensors.items():
+        part, _, key = name.partition(".")
+        made[part][key] = value
+    return made
+
+
+def _save_safetensors(document: dict[str, Any], path: str) -> None:
+    config, readout = document["config"], document["readout"]
+    tensors = {f"config.{name}": value for name, value in config.items() if isinstance(value, Tensor)}
+    tensors |= {f"state_dict.{name}": value for name, value in document["state_dict"].items()}
+    tensors |= {f"readout.{name}": value for name, value in (readout or {}).items() if value is not None}
+    facts = {name: document[name] for name in FACTS}
+    facts["config"] = {name: value for name, value in config.items() if not isinstance(value, Tensor)}
+    facts["has_readout"] = readout is not None
+    # its own memory for each: safetensors refuses tensors that share theirs
+    apart = {name: value.detach().cpu().clone().contiguous() for name, value in tensors.items()}
+    safetensors.torch.save_file(apart, path, {FORMAT: json.dumps(facts, allow_nan=False)})
+
+
+def load_weights(module: nn.Module, state: Mapping[str, Tensor], otherwise: str) -> None:
+    """Load weights as they are, dtype included."""
+    try:
+        module.load_state_dict(dict(state), assign=True)
+    except (RuntimeError, TypeError, AttributeError) as error:
+        reason = " ".join(str(error).split()).partition(": ")[2] or str(error)
+        raise UserError(f"{otherwise}: {reason}") from error
+
+
+def _linear(weights: Mapping[str, Tensor | None], where: str) -> nn.Module:
+    matrix, bias = weights.get("weight"), weights.get("bias")
+    if not isinstance(matrix, Tensor) or matrix.ndim != 2 or (bias is not None and bias.shape != matrix.shape[:1]):
+        raise UserError(f"{where}: the read-out needs a weight (classes, output) and a bias (classes,) or None.")
+    linear = nn.Linear(matrix.shape[1], matrix.shape[0], bias=bias is not None, device="meta")
+    load_weights(
+        linear, {name: value for name, value in weights.items() if value is not None}, f"{where}: the read-out"
+    )
+    return linear.eval()
+
+
+def _check(document: Mapping[str, Any], where: str) -> None:
+    parts = [("", document.get("state_dict") or {}), ("readout.", document.get("readout") or {})]
+    named = {prefix + name: value for prefix, part in parts for name, value in part.items()}
+    check_finite({name: value for name, value in named.items() if isinstance(value, Tensor)}, where)
+
+
+def _copies(tensors: Mapping[str, Tensor | None]) -> dict[str, Tensor | None]:
+    return {name: None if value is None else value.detach().cpu().clone() for name, value in tensors.items()}
+
+
+def _config_value(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return torch.from_numpy(value.copy())
+    if isinstance(value, Tensor):
+        return value.detach().cpu().clone()
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,149 @@
+"""Loading what `torch.save` wrote without running any code: every foreign name becomes an inert stand-in.
+
+`torch.load` with ``weights_only=True`` makes tensors and plain containers, and refuses all else; an ordinary Lightning
+checkpoint with one `Path` among its hyper-parameters is refused whole. Here the names are read from the pickle's
+opcodes first, and each that torch does not know is allowed as a stand-in of that name: an object that keeps its
+arguments and state and does nothing. What would only be there to run code is refused by name.
+"""
+
+import io
+import warnings
+import zipfile
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dynlab.checkpoints.pickles import LIST, MAPPING, collect_names
+from dynlab.errors import UserError
+
+ZIP_START = b"PK\x03\x04"
+PICKLE_START = b"\x80"
+# A torch file from before 1.6: a magic number, a protocol number, facts on the machine, and the object.
+PICKLES_OF_AN_OLD_FILE = 4
+
+REFUSED_MODULES = ("os", "posix", "nt", "sys", "subprocess", "shutil", "importlib", "builtins")
+GETATTR = "builtins.getattr"
+PLAIN_BUILTINS = (
+    *("bool", "bytearray", "bytes", "complex", "dict", "float", "frozenset", "int"),
+    *("list", "object", "range", "set", "slice", "str", "tuple"),
+)
+SAFE_ALTERNATIVE = "save the weights alone with torch.save(model.state_dict(), path), or as safetensors"
+
+
+class Foreign:
+    """Stands for an object of a class that is not imported: its arguments and its state, and no behaviour.
+
+    Attributes
+    ----------
+    arguments : tuple
+    state : object
+        What the pickle sets on the object, None where it sets nothing.
+    """
+
+    def __new__(cls, *arguments: Any) -> Any:
+        self = super().__new__(cls)
+        self.arguments = arguments
+        self.state = None
+        return self
+
+    arguments: tuple[Any, ...]
+    state: Any
+
+    def __setstate__(self, state: Any) -> None:
+        self.state = state
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.arguments))})"
+
+
+def load(path: Path) -> Any:
+    """What the torch file at `path` holds, on the CPU, without running code.
+
+    Raises
+    ------
+    UserError
+        Where the file would run code if it were unpickled, is truncated, or is no file of `torch.save`.
+    """
+    names: dict[str, str] = {}
+    # a damaged pickle drives an unpickler into any error at all: each means the same to the user
+    try:
+        _collect(path, names)
+        _refuse_code(path, names)
+        standing_in = [(_stand_in(name, use), name) for name, use in names.items()]
+        with _only_these_globals(standing_in), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on pickle protocols: what cannot be read raises
+            return torch.load(path, map_location="cpu", weights_only=True)
+    except UserError:
+        raise
+    except Exception as error:
+        _refuse_code(path, names)
+        raise UserError(f"{path} is damaged, or no checkpoint that torch.save wrote: {_reason(error)}.") from error
+
+
+def _collect(path: Path, names: dict[str, str]) -> None:
+    with path.open("rb") as file:
+        if file.read(len(ZIP_START)) != ZIP_START:
+            file.seek(0)
+            return collect_names(file, names, PICKLES_OF_AN_OLD_FILE)
+    with zipfile.ZipFile(path) as archive:
+        entries = archive.namelist()
+        if any(entry.endswith("/constants.pkl") for entry in entries):
+            raise UserError(f"{path} is a TorchScript archive, which is code; {SAFE_ALTERNATIVE}.")
+        pickled = [entry for entry in entries if entry.endswith("/data.pkl")]
+        if not pickled:
+            raise UserError(f"{path} is a zip archive but not one that torch.save wrote; {SAFE_ALTERNATIVE}.")
+        return collect_names(io.BytesIO(archive.read(pickled[0])), names)
+
+
+def _refuse_code(path: Path, names: dict[str, str]) -> None:
+    for name in names:
+        module, _, attribute = name.partition(".")
+        plain = name == GETATTR or (module == "builtins" and attribute in PLAIN_BUILTINS)
+        if module in REFUSED_MODULES and not plain:
+            raise UserError(f"{path} asks for {name} and would run code if it were unpickled; {SAFE_ALTERNATIVE}.")
+
+
+def _stand_in(name: str, use: str) -> Any:
+    """A class of that name whose instances are inert; a dictionary or list where the pickle fills one."""
+    if name == GETATTR:
+        return _first_argument
+    made = {MAPPING: _empty_mapping, LIST: _empty_list}.get(use)
+    return type(name.rpartition(".")[2], (Foreign,), {"__new__": made} if made else {})
+
+
+def _first_argument(first: Any, *_: Any) -> Any:
+    return first
+
+
+def _empty_mapping(cls: type, *_: Any) -> "OrderedDict[Any, Any]":
+    return OrderedDict()
+
+
+def _empty_list(cls: type, *_: Any) -> list[Any]:
+    return []
+
+
+@contextmanager
+def _only_these_globals(standing_in: list[Any]) -> Iterator[None]:
+    """Allow the stand-ins, and nothing that the running program may have allowed before."""
+    kept = torch.serialization.get_safe_globals()
+    torch.serialization.clear_safe_globals()
+    try:
+        with torch.serialization.safe_globals(standing_in):
+            yield
+    finally:
+        torch.serialization.add_safe_globals(kept)
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong, without torch's advice to load the file unsafely."""
+    text = str(error) or type(error).__name__
+    if "Unsupported operand" in text:
+        return f"its pickle protocol is not the one that torch reads safely; {SAFE_ALTERNATIVE}"
+    if "Weights only load failed" in text:
+        text = [line for line in text.splitlines() if line.strip() and "https://" not in line][-1]
+    return text.splitlines()[0].strip().rstrip(".:") + "; copy the file again"

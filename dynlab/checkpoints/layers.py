@@ -1,0 +1,168 @@
+"""torch's recurrent layers, recognised by the names and shapes of their parameters anywhere in a state dict."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from dynlab.checkpoints.naming import Extent
+from dynlab.errors import UserError
+
+_PARAMETER = re.compile(
+    r"(?:(?P<prefix>.+)\.)?(?P<name>(?:weight|bias)_(?:ih|hh|hr)(?:_l(?P<layer>\d+)(?P<reverse>_reverse)?)?)"
+)
+
+# Rows of weight_hh in units of the hidden size, with the names of `dynlab.systems.SYSTEMS`.
+KINDS = {1: "rnn", 3: "gru", 4: "lstm"}
+_LAYERS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
+_CELLS = {"rnn": nn.RNNCell, "gru": nn.GRUCell, "lstm": nn.LSTMCell}
+
+
+@dataclass(frozen=True)
+class RecurrentLayer:
+    """A torch RNN, GRU or LSTM (or one of their Cells) found in a state dict.
+
+    Attributes
+    ----------
+    prefix : str
+        Where it is, ``"encoder.rnn"``; empty at the root.
+    kind : str
+        ``rnn``, ``gru`` or ``lstm``.
+    is_cell : bool
+        One of torch's ``Cell`` classes.
+    input_size, hidden_size, proj_size : int
+    extent : Extent
+    bias : bool
+    weights : dict of str to Tensor
+        Under torch's own names.
+    """
+
+    prefix: str
+    kind: str
+    is_cell: bool
+    input_size: int
+    hidden_size: int
+    proj_size: int
+    extent: Extent
+    bias: bool
+    weights: dict[str, Tensor]
+
+    def module(self, nonlinearity: str, device: str = "cpu") -> nn.RNNBase | nn.RNNCellBase:
+        """The torch module, with these weights; on ``device="meta"`` without them, for its shapes alone."""
+        options = {"nonlinearity": nonlinearity} if self.kind == "rnn" else {}
+        dtype = self.weights[f"weight_hh{'' if self.is_cell else '_l0'}"].dtype
+        sizes = (self.input_size, self.hidden_size)
+        if self.is_cell:
+            made = _CELLS[self.kind](*sizes, bias=self.bias, device="meta", dtype=dtype, **options)
+        else:
+            projection = {"proj_size": self.proj_size} if self.kind == "lstm" else {}
+            made = _LAYERS[self.kind](
+                *sizes,
+                num_layers=self.extent.layers,
+                bias=self.bias,
+                bidirectional=self.extent.bidirectional,
+                device="meta",
+                dtype=dtype,
+                **projection,
+                **options,
+            )
+        if device != "meta":
+            made.load_state_dict(self.weights, assign=True)
+        return made
+
+
+def find_layers(tensors: Mapping[str, Tensor]) -> tuple[list[RecurrentLayer], dict[str, UserError]]:
+    """Every recurrent layer in a state dict, and for each that looks like one but does not fit, why.
+
+    Parameters
+    ----------
+    tensors : mapping of str to Tensor
+        Parameter names to values, with any prefixes.
+
+    Returns
+    -------
+    layers : list of RecurrentLayer
+    misfits : dict of str to UserError
+        By prefix.
+    """
+    groups: dict[str, dict[str, Tensor]] = {}
+    for key, value in tensors.items():
+        match = _PARAMETER.fullmatch(key)
+        if match:
+            groups.setdefault(match["prefix"] or "", {})[match["name"]] = value
+    layers, misfits = [], {}
+    for prefix, weights in groups.items():
+        if not any(name.startswith("weight_hh") for name in weights):
+            continue  # a name of the same form, but nothing recurs
+        try:
+            layers.append(_recognise(prefix, weights))
+        except UserError as error:
+            misfits[prefix] = error
+    return layers, misfits
+
+
+def _recognise(prefix: str, weights: dict[str, Tensor]) -> RecurrentLayer:
+    where = prefix or "the model"
+    is_cell = "weight_hh" in weights
+    first = "" if is_cell else "_l0"
+    for name in (f"weight_hh{first}", f"weight_ih{first}"):
+        if name not in weights:
+            raise UserError(f"{where} has {', '.join(sorted(weights))} but lacks {name}; save the whole layer.")
+        if weights[name].ndim != 2:
+            raise UserError(f"{where}: {name} must be a matrix, got shape {tuple(weights[name].shape)}.")
+    rows, columns = weights[f"weight_hh{first}"].shape
+    projection = weights.get(f"weight_hr{first}")
+    hidden = columns if projection is None else projection.shape[-1]
+    kind = KINDS.get(rows // hidden) if hidden and rows % hidden == 0 else None
+    if kind is None or (projection is not None and kind != "lstm"):
+        raise UserError(
+            f"{where}: weight_hh{first} has shape ({rows}, {columns}), but an RNN, a GRU or an LSTM of {hidden} units "
+            f"takes {hidden}, {3 * hidden} or {4 * hidden} rows; give its class with --system."
+        )
+    indices = [int(match["layer"]) for match in map(_PARAMETER.fullmatch, weights) if match and match["layer"]]
+    layer = RecurrentLayer(
+        prefix=prefix,
+        kind=kind,
+        is_cell=is_cell,
+        input_size=weights[f"weight_ih{first}"].shape[1],
+        hidden_size=hidden,
+        proj_size=0 if projection is None else columns,
+        extent=Extent(1 + max(indices, default=0), any(name.endswith("_reverse") for name in weights)),
+        bias=any(name.startswith("bias") for name in weights),
+        weights=weights,
+    )
+    _check_shapes(layer, where)
+    return layer
+
+
+def _check_shapes(layer: RecurrentLayer, where: str) -> None:
+    if layer.extent.layers > len(layer.weights):
+        raise UserError(f"{where} lacks layers: it has only {', '.join(sorted(layer.weights))}.")
+    described = f"{'bidirectional ' if layer.extent.bidirectional else ''}{layer.kind.upper()} of "
+    described += f"{layer.hidden_size} units and {layer.extent.layers} layer(s)"
+    expected = {name: value.shape for name, value in layer.module("tanh", device="meta").state_dict().items()}
+    for name, shape in expected.items():
+        if name not in layer.weights:
+            raise UserError(f"{where} looks like a {described} but lacks {name}; save the whole layer.")
+        if layer.weights[name].shape != shape:
+            raise UserError(
+                f"{where}: {name} has shape {tuple(layer.weights[name].shape)}, but a {described} "
+                f"takes {tuple(shape)}; give its class with --system."
+            )
+    surplus = sorted(set(layer.weights) - set(expected))
+    if surplus:
+        raise UserError(
+            f"{where} looks like a {described}, which has no {', '.join(surplus)}; give its class (--system)."
+        )
+
+
+def check_finite(tensors: Mapping[str, Tensor], where: str) -> None:
+    """Raise where a weight is NaN or infinite: nothing that is computed from it would mean anything."""
+    broken = [name for name, value in tensors.items() if value.is_floating_point() and not torch.isfinite(value).all()]
+    if broken:
+        raise UserError(
+            f"{where} holds NaN or infinite weights in {', '.join(broken)}: the training diverged; "
+            f"take an earlier checkpoint."
+        )

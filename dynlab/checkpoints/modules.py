@@ -1,0 +1,101 @@
+"""A recurrent layer of a torch module as a system, and the real inputs that a hook records of it."""
+
+import copy
+from typing import Any, cast
+
+from torch import nn
+from torch.nn.utils import parametrize
+
+from dynlab.checkpoints.layers import check_finite
+from dynlab.checkpoints.naming import Choice, Extent, choose
+from dynlab.checkpoints.recording import record
+from dynlab.errors import UserError
+from dynlab.systems import System, frozen
+from dynlab.systems.torch_layers import RecurrentModule, torch_layer
+
+
+def from_module(module: nn.Module, layer: str | None = None, batch: Any = None) -> System:
+    """A recurrent network inside a torch module as a system, ready for analysis.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        An RNN, GRU, LSTM or Cell of torch, a system of dynlab's, or a larger model that holds one. It is copied, and
+        never changed: its hooks, training flag, gradients and device stay as they are, and no random number is drawn
+        from the global generators.
+    layer : str, optional
+        Which of several: the submodule's name, then ``:1`` or ``:1r`` for a layer or its reverse direction.
+    batch : Tensor or tuple, optional
+        What the model is called with (a tuple: its arguments). The model's copy is run on it in eval mode, and what
+        the layer really receives is kept as ``system.recorded_inputs``, shape (sample, time, input), in float64, which
+        every diagnostic takes where it is given no other inputs.
+
+    Returns
+    -------
+    System
+        In float64, in eval mode, on the CPU.
+
+    Raises
+    ------
+    UserError
+        Where the model has no recurrent layer, or several and no `layer`, or the layer is not called with `batch`, or
+        with sequences of different lengths; and where weights are NaN or infinite.
+
+    Examples
+    --------
+    >>> import torch
+    >>> model = nn.ModuleDict({"rnn": nn.LSTM(3, 8, num_layers=2), "head": nn.Linear(8, 2)})
+    >>> from_module(model, layer="rnn").state_size
+    32
+    """
+    if not isinstance(module, nn.Module):
+        raise UserError(
+            f"from_module takes a torch.nn.Module, got {type(module).__name__}; of a function, from_function."
+        )
+    extents = _extents(module)
+    if not extents:
+        kinds = sorted({type(part).__name__ for part in module.modules()})
+        raise UserError(
+            f"{type(module).__name__} holds no RNN, GRU, LSTM or system of dynlab's (it holds {', '.join(kinds)}); "
+            f"make a system of its step with from_function."
+        )
+    chosen = choose(extents, layer)
+    model = _copied(module)
+    part = cast(System | RecurrentModule, model.get_submodule(chosen.prefix))
+    recorded = None if batch is None else record(model, part, batch)
+    system = _system(part, chosen)
+    check_finite(system.state_dict(), type(module).__name__)
+    system.recorded_inputs = recorded
+    return system
+
+
+def _extents(module: nn.Module, prefix: str = "") -> dict[str, Extent]:
+    """Every recurrent submodule by its name; what a system is made of is not asked for."""
+    if isinstance(module, System | nn.RNNCellBase):
+        return {prefix: Extent(1, False)}
+    if isinstance(module, nn.RNN | nn.GRU | nn.LSTM):
+        return {prefix: Extent(module.num_layers, module.bidirectional)}
+    found: dict[str, Extent] = {}
+    for name, part in module.named_children():
+        found |= _extents(part, f"{prefix}.{name}" if prefix else name)
+    return found
+
+
+def _copied(module: nn.Module) -> nn.Module:
+    try:
+        return copy.deepcopy(module).eval()
+    except (RuntimeError, TypeError) as error:
+        raise UserError(
+            f"{type(module).__name__} cannot be copied ({str(error).splitlines()[0]}); load its state_dict into a "
+            f"fresh one and give that."
+        ) from error
+
+
+def _system(part: System | RecurrentModule, chosen: Choice) -> System:
+    """The system of a submodule of the copy; a parametrised weight (weight norm, orthogonal) is taken at its value."""
+    if isinstance(part, System):
+        return frozen(part)
+    if parametrize.is_parametrized(part):
+        for name in list(cast(nn.ModuleDict, part.parametrizations)):
+            parametrize.remove_parametrizations(part, name, leave_parametrized=True)
+    return frozen(torch_layer(part, chosen.number, chosen.reverse))

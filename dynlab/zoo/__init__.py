@@ -1,0 +1,82 @@
+"""Small trained networks that ship with the package, each with a JSON file that says where it came from.
+
+A name of the zoo stands wherever a checkpoint's path does. This package knows names and files; what reads a file is
+`dynlab.checkpoints`.
+"""
+
+import functools
+import json
+from pathlib import Path
+from typing import Any
+
+from dynlab.checkpoints import read
+from dynlab.errors import UserError, unknown
+from dynlab.systems import System
+
+__all__ = ["entries", "load", "locate"]
+
+FOLDER = Path(__file__).parent
+
+
+def load(path_or_zoo_name: str | Path, layer: str | None = None) -> System:
+    """A trained network from a file, or from the zoo by its name.
+
+    Parameters
+    ----------
+    path_or_zoo_name : str or Path
+        A name that `entries` lists goes before a file of the same name, which ``./name`` still means.
+    layer : str, optional
+        Which of several recurrent layers in the file: the module's prefix, then ``:1`` or ``:1r``.
+
+    Returns
+    -------
+    System
+        With its `source`, and its `task` where the file names one.
+
+    Raises
+    ------
+    UserError
+        For an unknown name and as `dynlab.checkpoints.read`, which also returns the read-out and the file's facts.
+    """
+    return read(locate(path_or_zoo_name), layer=layer).system
+
+
+def locate(path_or_zoo_name: str | Path) -> Path:
+    """The file that a path or a name of the zoo means.
+
+    Raises
+    ------
+    UserError
+        Where there is neither such a file nor such a name.
+    """
+    names = {entry["name"]: Path(entry["file"]) for entry in entries()}
+    path = Path(path_or_zoo_name)
+    if isinstance(path_or_zoo_name, str) and path_or_zoo_name in names:
+        return names[path_or_zoo_name]
+    if path.exists():
+        return path
+    if len(path.parts) > 1 or path.suffix or not names:
+        raise UserError(f"There is no file {path}; check the path, or take a name that `dynlab zoo` lists.")
+    raise unknown("file or zoo name", str(path), names)
+
+
+def entries() -> list[dict[str, Any]]:
+    """What ships with the package, in the order of names.
+
+    Returns
+    -------
+    list of dict
+        The metadata of each network: ``name``, ``system``, ``config``, ``task``, ``test_accuracy`` (0 to 1, of the
+        shipped seed), ``test_accuracy_mean`` and ``test_accuracy_std`` (over ``seeds``), ``validation_accuracy``,
+        ``cell_parameters``, ``seed``, ``command``, ``data_sha256``, ``dynlab_version``, ``notes``, and ``file``, the
+        path of the checkpoint.
+    """
+    return [dict(entry) for entry in _listed(FOLDER)]
+
+
+@functools.cache
+def _listed(folder: Path) -> tuple[dict[str, Any], ...]:
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*.json")]
+    for entry in found:
+        entry["file"] = str(folder / entry["file"])
+    return tuple(sorted(found, key=lambda entry: str(entry["name"])))
