@@ -1,0 +1,203 @@
+"""What every system in the table keeps: its Jacobian, its batch, its dtype, its configuration."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from dynlab.jacobians import automatic_jacobian, jacobian
+from dynlab.systems import SYSTEMS, Flow, Map, create, frozen
+
+# The length of the sequences here; ERNN learns a rate for each of these steps.
+TIMES = 5
+
+# One small configuration for each system of the table, some of them in a variant besides.
+CONFIGS = {
+    "rnn": {"input_size": 3, "hidden_size": 4, "num_layers": 2},
+    "lstm": {"input_size": 3, "hidden_size": 4, "num_layers": 2, "proj_size": 2, "forget_bias": 1.0},
+    "gru": {"input_size": 3, "hidden_size": 4, "num_layers": 2},
+    "vanilla": {"input_size": 3, "state_size": 4},
+    "feedback": {"input_size": 3, "state_size": 4, "step_size": 0.3},
+    "antisymmetric": {"input_size": 3, "state_size": 5, "step_size": 0.3, "sigma_w": 2.0},
+    "antisymmetric-gated": {"input_size": 3, "state_size": 5, "step_size": 0.3, "sigma_w": 2.0},
+    "fastrnn": {"input_size": 3, "state_size": 4},
+    "ernn": {"input_size": 3, "state_size": 5, "length": TIMES, "inner_steps": 3, "rank": 2, "eta": 0.3},
+    "linear": {"matrix": [[0.5, -2.0], [2.0, 0.5]]},
+    "logistic": {"r": 3.7},
+    "henon": {},
+    "lorenz": {},
+}
+VARIANTS = [
+    ("rnn", {"input_size": 3, "hidden_size": 4, "nonlinearity": "relu", "bias": False}),
+    ("lstm", {"input_size": 3, "hidden_size": 4}),
+    ("gru", {"input_size": 3, "hidden_size": 4, "num_layers": 3, "bias": False}),
+    ("vanilla", {"input_size": 0, "state_size": 4, "activation": "sigmoid", "bias": False}),
+    ("vanilla", {"input_size": 3, "state_size": 4, "activation": "relu"}),
+    ("vanilla", {"input_size": 3, "state_size": 4, "activation": "identity"}),
+    ("fastrnn", {"input_size": 3, "state_size": 4, "activation": "relu"}),
+    ("ernn", {"input_size": 3, "state_size": 4, "length": TIMES, "inner_steps": 2, "start": "zero", "rank": None}),
+    ("ernn", {"input_size": 3, "state_size": 4, "length": TIMES, "sign": -1, "activation": "sigmoid", "eta": 0.5}),
+    (
+        "ernn",
+        {"input_size": 3, "state_size": 4, "length": TIMES, "inner_steps": 2, "activation": "tanh", "sign": -1}
+        | {"start": "zero", "projection": False, "eta": 0.4},
+    ),
+]
+CASES = [*CONFIGS.items(), *VARIANTS]
+
+# Differences of a smooth function over ±1e-5: truncation 1e-10 times its third derivative, rounding 1e-11 times itself.
+DIFFERENCE = 1e-5
+DIFFERENCE_TOLERANCE = 1e-7
+
+
+def test_every_system_is_tested():
+    assert set(CONFIGS) == set(SYSTEMS)
+
+
+@pytest.fixture(params=CASES, ids=lambda case: f"{case[0]}-{len(case[1])}")
+def case(request):
+    return request.param
+
+
+@pytest.fixture
+def system(case):
+    torch.manual_seed(1)
+    name, config = case
+    system = frozen(create(name, **config))
+    if name == "ernn":
+        system.eta.mul_(torch.linspace(0.5, 1.5, system.eta.numel(), dtype=torch.float64).reshape(system.eta.shape))
+    return system
+
+
+@pytest.fixture
+def batch(system):
+    """States and inputs of 2 sequences, and the numbers of their steps."""
+    generator = torch.Generator().manual_seed(2)
+    draw = {"generator": generator, "dtype": torch.float64}
+    states = torch.randn(2, TIMES, system.state_size, **draw)
+    return states, torch.randn(2, TIMES, system.input_size, **draw), torch.arange(TIMES)
+
+
+def evolve(system, *arguments):
+    return system.velocity(*arguments) if isinstance(system, Flow) else system.step(*arguments)
+
+
+def dense(operator, shape):
+    return operator.dense().expand(*shape, operator.rows, operator.columns)
+
+
+def test_has_a_closed_form(system, batch):
+    assert system.closed_form_jacobian(*batch) is not None
+
+
+def test_closed_form_is_the_automatic_jacobian(system, batch):
+    closed = dense(jacobian(system, *batch), (2, TIMES))
+    torch.testing.assert_close(closed, automatic_jacobian(system, *batch).dense(), rtol=1e-10, atol=1e-10)
+
+
+def test_closed_form_is_the_quotient_of_differences(system, batch):
+    states, inputs, times = batch
+    steps = DIFFERENCE * torch.eye(system.state_size, dtype=torch.float64)
+    columns = [
+        (evolve(system, states + step, inputs, times) - evolve(system, states - step, inputs, times)) / (2 * DIFFERENCE)
+        for step in steps
+    ]
+    closed = dense(jacobian(system, *batch), (2, TIMES))
+    torch.testing.assert_close(
+        closed, torch.stack(columns, dim=-1), rtol=DIFFERENCE_TOLERANCE, atol=DIFFERENCE_TOLERANCE
+    )
+
+
+def test_operator_agrees_with_its_dense_matrix(system, batch):
+    operator = jacobian(system, *batch)
+    matrix = dense(operator, (2, TIMES))
+    x = torch.randn(2, TIMES, system.state_size, 3, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    torch.testing.assert_close(operator.apply(x), matrix @ x, rtol=1e-13, atol=1e-13)
+    torch.testing.assert_close(operator.apply_transpose(x), matrix.mT @ x, rtol=1e-13, atol=1e-13)
+    one = operator[1, 2]
+    torch.testing.assert_close(one.dense(), matrix[1, 2], rtol=1e-13, atol=1e-13)
+    tail = operator[:, 1:]
+    torch.testing.assert_close(dense(tail, (2, TIMES - 1)), matrix[:, 1:], rtol=1e-13, atol=1e-13)
+    torch.testing.assert_close(tail.apply(x[:, 1:]), matrix[:, 1:] @ x[:, 1:], rtol=1e-13, atol=1e-13)
+
+
+def test_elements_of_a_batch_do_not_see_each_other(system, batch):
+    states, inputs, times = batch
+    together = evolve(system, states, inputs, times)
+    alone = torch.stack(
+        [torch.stack([evolve(system, states[s, t], inputs[s, t], t) for t in range(TIMES)]) for s in range(len(states))]
+    )
+    torch.testing.assert_close(together, alone, rtol=1e-13, atol=1e-13)
+
+
+def test_one_state_broadcasts_with_many_inputs(system, batch):
+    states, inputs, times = batch
+    one = states[0, 0]
+    many = evolve(system, one, inputs, times).expand(2, TIMES, -1)
+    torch.testing.assert_close(many, evolve(system, one.expand(2, TIMES, -1), inputs, times), rtol=1e-13, atol=1e-13)
+
+
+def test_float32_computes_the_same_in_float32(system, batch):
+    states, inputs, times = batch
+    single = frozen(system, torch.float32)
+    found = evolve(single, states.float(), inputs.float(), times)
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found.double(), evolve(system, *batch), rtol=1e-4, atol=1e-4)
+    matrices = jacobian(single, states.float(), inputs.float(), times).dense()
+    assert matrices.dtype == torch.float32
+    torch.testing.assert_close(matrices.double(), jacobian(system, *batch).dense(), rtol=1e-4, atol=1e-4)
+
+
+def test_configuration_and_state_dict_make_an_equal_system(system, batch):
+    config = json.loads(json.dumps(system.config))
+    again = frozen(create(system.name, **config))
+    again.load_state_dict(system.state_dict())
+    assert torch.equal(evolve(again, *batch), evolve(system, *batch))
+    assert again.config == system.config
+
+
+def test_analysing_a_copy_changes_nothing(system, batch):
+    before = copy.deepcopy(system.state_dict())
+    frozen(system, torch.float32)
+    evolve(system, *batch)
+    jacobian(system, *batch)
+    after = system.state_dict()
+    assert before.keys() == after.keys()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+BOUNDED = [case for case in CASES if create(case[0], **case[1]).state_bound() is not None]
+
+
+@pytest.mark.parametrize("name, config", BOUNDED, ids=lambda part: part if isinstance(part, str) else "")
+def test_a_step_from_within_the_bound_stays_within_it(name, config):
+    torch.manual_seed(4)
+    system = frozen(create(name, **config))
+    assert isinstance(system, Map)
+    # Weights ten times their start saturate the cells: the bound is approached, not merely obeyed.
+    for parameter in system.parameters():
+        parameter.mul_(10)
+    bound = system.state_bound()
+    assert bound.shape == (system.state_size,)
+    finite = torch.isfinite(bound)
+    reach = torch.where(finite, bound, torch.full_like(bound, 3.0))
+    states = (2 * torch.rand(200, system.state_size, dtype=torch.float64) - 1) * reach
+    inputs = 5 * torch.randn(200, system.input_size, dtype=torch.float64)
+    found = system.step(states, inputs).abs()[:, finite] / bound[finite]
+    assert found.max() <= 1
+    assert found.max() > 0.9
+
+
+def test_output_is_the_leading_part_of_a_layer(case):
+    name, config = case
+    system = create(name, **config)
+    state = torch.arange(system.state_size, dtype=torch.float64)
+    output = system.output(state)
+    expected = state
+    if name in ("rnn", "gru", "lstm"):
+        layers = config.get("num_layers", 1)
+        top = state.reshape(layers, -1)[-1]
+        expected = top[: config.get("proj_size") or config["hidden_size"]]
+    np.testing.assert_array_equal(output.numpy(), expected.numpy())

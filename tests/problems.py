@@ -1,0 +1,104 @@
+"""Truths that tests of every kind compare with: closed forms, published constants, independent computations.
+
+Each says where it comes from. Add to the end; change nothing that others rely on.
+"""
+
+import math
+
+import numpy as np
+import scipy.optimize
+
+# --- Linear systems: the matrix of h' = A h, and its eigenvalues (trace, determinant and triangular forms by hand) ----
+LINEAR = {
+    "stable node": ([[-1.0, 0.0], [0.0, -3.0]], [-1, -3]),
+    "unstable focus": ([[0.5, -2.0], [2.0, 0.5]], [0.5 + 2j, 0.5 - 2j]),
+    "center": ([[0.0, -2.0], [2.0, 0.0]], [2j, -2j]),
+    "saddle": ([[2.0, 1.0], [0.0, -1.0]], [2, -1]),
+    "improper node": ([[-2.0, 2.0], [0.0, -2.0]], [-2, -2]),
+    "companion": ([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [-6.0, -11.0, -6.0]], [-1, -2, -3]),
+}
+
+# --- The planar matrices of the AntisymmetricRNN paper, section 5 ---
+PLANAR = {
+    "plus": np.array([[2.0, -2.0], [0.0, 2.0]]),
+    "minus": np.array([[-2.0, 2.0], [0.0, -2.0]]),
+    "zero": np.array([[0.0, -2.0], [2.0, 0.0]]),
+    "diff": np.array([[-0.15, -2.0], [2.0, -0.15]]),
+}
+STARTS = np.array([[0.0, 0.5], [-0.5, -0.5], [0.5, -0.75]])
+
+# Where h ← h + 0.1 tanh(W h) is after 50 steps from STARTS, iterated in 40 digits (mpmath); tests allow 1e-5.
+END_STATES = {
+    "plus": [[-4.948404587851, 5.413105514513], [4.138548397222, -5.413105514513], [5.497493472996, -5.719202491349]],
+    "minus": [
+        [1.087372405507e-4, 8.851958052827e-6],
+        [-1.179222047925e-4, -8.851958052827e-6],
+        [-1.856479040416e-4, -1.686490659964e-5],
+    ],
+    "zero": [
+        [-0.6209945588237, 0.4874392141412],
+        [-0.9064435475748, -0.4655532162512],
+        [-0.4397395734177, -1.108207631654],
+    ],
+    "diff": [
+        [-0.5035174594307, -0.1199270646293],
+        [-0.100191739295, -0.7038072286839],
+        [0.2701464113549, -0.7960726630239],
+    ],
+}
+# The same for h ← tanh(h), the vanilla cell with the identity.
+IDENTITY_END_STATES = [
+    [0.0, 0.1631711032727],
+    [-0.1631711032727, -0.1631711032727],
+    [0.1631711032727, -0.1680394210134],
+]
+
+
+def critical_step(gamma, omega):
+    """The largest ε with |1 + ε (−γ ± iω)| ≤ 1: 2 γ / (γ² + ω²), by squaring."""
+    return 2 * gamma / (gamma**2 + omega**2)
+
+
+# Of W_diff, γ = 0.15 and ω = 2; and the modulus |1 + 0.1 (−0.15 ± 2i)| at the paper's step.
+CRITICAL_STEP_DIFF = 0.3 / (0.15**2 + 4)
+MODULUS_DIFF = math.hypot(1 - 0.015, 0.2)
+
+
+def log_cosh_energy(A, b, h):
+    """H(h) = Σ log cosh((A h + b)_i), conserved by h' = tanh(A h + b) for antisymmetric A: dH/dt = fᵀ A f = 0."""
+    p = np.abs(h @ np.asarray(A).T + b)
+    # log cosh p = p + log(1 + e^{−2p}) − log 2, which does not overflow
+    return (p + np.log1p(np.exp(-2 * p)) - math.log(2)).sum(axis=-1)
+
+
+# --- Textbook systems ---
+LOGISTIC_EXPONENT = math.log(2)  # r = 4, conjugate to the tent map
+HENON = {"a": 1.4, "b": 0.3}
+HENON_EXPONENT_SUM = math.log(0.3)  # |det J| = b everywhere
+HENON_LARGEST_EXPONENT = 0.4192  # nat/step, Sprott, Chaos and Time-Series Analysis (2003), to its last digit
+
+
+def henon_fixed_points(a=1.4, b=0.3):
+    """The two roots of a x² + (1 − b) x − 1 = 0, with y = b x."""
+    root = math.sqrt((1 - b) ** 2 + 4 * a)
+    return np.array([[x, b * x] for x in ((b - 1 + root) / (2 * a), (b - 1 - root) / (2 * a))])
+
+
+def lorenz_equilibria(sigma=10.0, rho=28.0, beta=8 / 3):
+    """The origin and (±√(β(ρ−1)), ±√(β(ρ−1)), ρ−1); σ moves none of them."""
+    r = math.sqrt(beta * (rho - 1))
+    return np.array([[0, 0, 0], [r, r, rho - 1], [-r, -r, rho - 1]])
+
+
+def lorenz_exponent_sum(sigma=10.0, beta=8 / 3):
+    """The divergence −(σ + 1 + β), the same everywhere."""
+    return -(sigma + 1 + beta)
+
+
+# --- How sets of eigenvalues are compared ---
+def eigenvalue_distance(first, second):
+    """The largest distance between paired eigenvalues under the pairing of least total distance."""
+    cost = np.abs(np.asarray(first)[:, None] - np.asarray(second)[None, :])
+    rows, columns = scipy.optimize.linear_sum_assignment(cost)
+    assert len(rows) == len(first) == len(second)
+    return cost[rows, columns].max()
