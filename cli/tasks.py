@@ -1,0 +1,28 @@
+"""`dynlab tasks`: what networks can be trained on."""
+
+from typing import Any
+
+import click
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON document: a list of name, what and settings.")
+def tasks(as_json: bool) -> None:
+    """List the tasks, and the settings that each takes."""
+    import inspect
+    import json
+
+    from dynlab.errors import lookup
+    from dynlab.tasks import TASKS
+
+    entries: list[dict[str, Any]] = []
+    for name in TASKS:
+        make = lookup(TASKS, name, "task")
+        takes = {key: parameter.default for key, parameter in inspect.signature(make).parameters.items()}
+        entries.append({"name": name, "what": (inspect.getdoc(make) or "").splitlines()[0], "settings": takes})
+    if as_json:
+        click.echo(json.dumps(entries, allow_nan=False))
+        return
+    for entry in entries:
+        click.echo(f"{entry['name']:10s} {entry['what']}")
+        click.echo(f"{'':10s} {' '.join(f'{key}={value}' for key, value in entry['settings'].items())}")

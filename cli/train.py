@@ -1,0 +1,156 @@
+"""`dynlab train`: a system on a task, so that a checkpoint exists."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dynlab.errors import UserError, unknown
+
+if TYPE_CHECKING:
+    from dynlab.training import Run
+
+SETTINGS = {
+    "epochs": (int, "How often the training data are gone through. [default: 40]"),
+    "batch_size": (int, "Sequences per step. [default: 128]"),
+    "optimizer": (str, "adam, adamw, sgd, rmsprop, adagrad. [default: adam]"),
+    "lr": (float, "Learning rate. [default: 0.01]"),
+    "schedule": (str, "constant, cosine (to 0), halve. [default: constant]"),
+    "halve_every": (int, "Epochs after which --schedule halve halves. [default: 10]"),
+    "weight_decay": (float, "Of the optimizer. [default: 0]"),
+    "clip": (float, "Greatest norm of the gradient; 0 does not clip. [default: 0]"),
+    "dropout": (float, "Of what the read-out sees. [default: 0]"),
+    "noise": (float, "Deviation of noise on the training inputs. [default: 0]"),
+    "label_smoothing": (float, "Of the cross-entropy. [default: 0]"),
+    "ema": (float, "Decay per step of the average of the weights that is kept; 0 averages nothing. [default: 0]"),
+    "augment": (str, "Augmentations of the task: rotation,scale:0.2. [default: none]"),
+    "seed": (int, "Of weights, order of the data and held-out data. [default: 0]"),
+    "threads": (int, "Of torch; sums depend on it in the last bit. [default: 1]"),
+}
+
+
+def _settings_options(command: Any) -> Any:
+    for name, (kind, text) in reversed(SETTINGS.items()):
+        command = click.option("--" + name.replace("_", "-"), name, type=kind, help=text)(command)
+    return command
+
+
+@click.command()
+@click.option("--preset", help="A training by name, such as har2-ernn-k1; what else is given changes it.")
+@click.option("--system", help="What is trained: rnn, lstm, ernn … (any network of dynlab's).")
+@click.option("--task", help="What on: a name that `dynlab tasks` lists.")
+@click.option("--set", "config", multiple=True, metavar="KEY=VALUE", help="A setting of the system: state_size=80.")
+@click.option("--task-set", "task_config", multiple=True, metavar="KEY=VALUE", help="A setting of the task: delay=200.")
+@click.option("--retrain", is_flag=True, help="On the whole training split, nothing held out; keeps the last epoch.")
+@_settings_options
+@click.option("--device", default="cpu", show_default=True, help="cpu, cuda, mps.")
+@click.option("--data-dir", type=click.Path(path_type=Path), help="Where data sets lie. [default: $DYNLAB_DATA]")
+@click.option(
+    "--output", "-o", type=click.Path(path_type=Path), metavar="FOLDER", help="[default: runs/SYSTEM-TASK-seedN]"
+)
+@click.option("--resume", is_flag=True, help="Go on with the interrupted run in --output, bit for bit on a CPU.")
+@click.option("--overwrite", is_flag=True, help="Replace the run in --output.")
+@click.option("--checkpoint-every", type=click.IntRange(min=1), help="Save after so many batches, not only each epoch.")
+@click.option("--json", "as_json", is_flag=True, help="Print the facts of the training as one JSON document.")
+@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+def train(
+    device: str,
+    data_dir: Path | None,
+    output: Path | None,
+    resume: bool,
+    overwrite: bool,
+    checkpoint_every: int | None,
+    as_json: bool,
+    quiet: bool,
+    **chosen: Any,
+) -> None:
+    """Train a network and write its checkpoint, FOLDER/network.pt.
+
+    \b
+    dynlab train --system lstm --task digits --set hidden_size=64
+    dynlab train --preset har2-ernn-k1 --data-dir DATA
+    """
+    import sys
+
+    from dynlab import training
+
+    show: dict[str, Any] = {"data_dir": data_dir, "device": device}
+    show |= {"progress": not quiet and sys.stderr.isatty()}
+    show |= {"log": None if quiet or sys.stderr.isatty() else lambda line: click.echo(line, err=True)}
+    if resume:
+        given = [name for name, value in chosen.items() if value] + (["overwrite"] if overwrite else [])
+        if given or checkpoint_every or output is None:
+            raise UserError("--resume takes --output, the run's folder, and none of what the run was started with.")
+        result = training.resume(output, **show)
+    else:
+        run = _run(**chosen)
+        folder = output or Path("runs") / f"{run.system}-{run.task}-seed{run.settings.seed}"
+        result = training.train(run, folder, overwrite=overwrite, checkpoint_every=checkpoint_every, **show)
+    facts = result.facts
+    if as_json:
+        click.echo(json.dumps({"checkpoint": str(result.checkpoint)} | facts, allow_nan=False))
+    else:
+        scores = ", ".join(f"{key.replace('_', ' ')} {value:.4f}" for key, value in facts.items() if _score(key))
+        click.echo(
+            f"{result.checkpoint}: epoch {facts['epoch']}, {scores}, {facts['cell_parameters']} cell parameters."
+        )
+
+
+def _score(key: str) -> bool:
+    return key.endswith(("_accuracy", "_mse"))
+
+
+def _run(
+    preset: str | None,
+    system: str | None,
+    task: str | None,
+    config: tuple[str, ...],
+    task_config: tuple[str, ...],
+    retrain: bool,
+    **settings: Any,
+) -> Run:
+    """What the options say, over what the preset says."""
+    import dataclasses
+
+    from dynlab.training import PRESETS, Preset, Run, Settings
+
+    if preset is not None and preset not in PRESETS:
+        raise unknown("preset", preset, PRESETS)
+    base = PRESETS[preset] if preset else Preset(system or "", task or "", Settings())
+    if not (system or base.system) or not (task or base.task):
+        raise UserError("Name what is trained and what on: --system ernn --task har2, or a --preset.")
+    changes = {name: value for name, value in settings.items() if value is not None}
+    if "augment" in changes:
+        changes["augment"] = tuple(part for part in changes["augment"].split(",") if part)
+    same_system = system in (None, base.system)
+    task_settings = dict(base.task_settings if task in (None, base.task) else {}) | _pairs(task_config, "--task-set")
+    if retrain:
+        task_settings["retrain"] = True
+    return Run(
+        system or base.system,
+        task or base.task,
+        dataclasses.replace(base.settings, **changes),
+        dict(base.config if same_system else {}) | _pairs(config, "--set"),
+        task_settings,
+    )
+
+
+def _pairs(texts: tuple[str, ...], option: str) -> dict[str, Any]:
+    pairs = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not key or not equals:
+            raise UserError(f"{option} takes KEY=VALUE, got {text!r}.")
+        pairs[key] = _value(value)
+    return pairs
+
+
+def _value(text: str) -> Any:
+    """A number, true, false or none where the text is one, else the text."""
+    try:
+        return json.loads(text.lower()) if text.lower() in ("true", "false") else json.loads(text)
+    except ValueError:
+        return None if text.lower() in ("none", "null") else text

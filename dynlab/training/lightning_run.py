@@ -1,0 +1,159 @@
+"""Lightning's part of a run: its trainer, its checkpoints, and what it says."""
+
+import csv
+import io as text_io
+import logging
+import math
+import signal
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning.pytorch import Callback, LightningModule, Trainer
+from lightning.pytorch.callbacks import ModelCheckpoint, RichProgressBar
+
+from dynlab.errors import UserError
+from dynlab.io import write_text
+from dynlab.tasks import Task
+from dynlab.training.batches import Batches, Sweep
+from dynlab.training.module import VALIDATION_LOSS, VALIDATION_METRIC, Training
+from dynlab.training.network import EVALUATION_BATCH, Network
+from dynlab.training.settings import Settings
+
+
+def fit(
+    network: Network,
+    task: Task,
+    settings: Settings,
+    folder: Path,
+    device: tuple[str, Any],
+    facts: dict[str, Any],
+    resume_from: Path | None,
+    checkpoint_every: int | None,
+    progress: bool,
+    log: Callable[[str], None] | None,
+) -> None:
+    """Train `network`, from `resume_from` where that is given, and leave the checkpoints in `folder`."""
+    batches = Batches(task, settings)
+    training = Training(network, task, settings, batches, facts)
+    held = task.validation
+    sweep = None if held is None else Sweep(held.inputs, held.targets, EVALUATION_BATCH)
+    callbacks: list[Callback] = [History(folder, task, settings.epochs, log)]
+    callbacks += _checkpointing(folder, task, checkpoint_every)
+    if progress:
+        callbacks.append(RichProgressBar(console_kwargs={"stderr": True}))
+    with _quiet(), _threads(settings.threads), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(settings.seed)
+        trainer = Trainer(
+            accelerator=device[0],
+            devices=device[1],
+            max_epochs=settings.epochs,
+            gradient_clip_val=settings.clip or None,
+            callbacks=callbacks,
+            logger=False,
+            default_root_dir=folder,
+            enable_progress_bar=progress,
+            enable_model_summary=False,
+            num_sanity_val_steps=0,
+            use_distributed_sampler=False,
+        )
+        _until_interrupted(trainer, training, batches, sweep, resume_from)
+
+
+class History(Callback):
+    """Writes ``metrics.csv``, a row an epoch, says each row, and stops a training that has diverged."""
+
+    def __init__(self, folder: Path, task: Task, epochs: int, log: Callable[[str], None] | None) -> None:
+        self.path = folder / "metrics.csv"
+        self.metric = task.metric
+        self.epochs = epochs
+        self.say = log
+        self.rows: list[dict[str, float]] = []
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if not isinstance(pl_module, Training):
+            raise TypeError(f"History goes with Training, got {type(pl_module).__name__}")
+        row = {"epoch": trainer.current_epoch + 1, "loss": pl_module.take_mean_loss()}
+        names = {VALIDATION_LOSS: "validation_loss", VALIDATION_METRIC: f"validation_{self.metric}"}
+        for key, name in names.items():
+            if key in trainer.callback_metrics:
+                row[name] = float(trainer.callback_metrics[key])
+        if not math.isfinite(row["loss"]):
+            raise UserError(
+                f"The training diverged in epoch {row['epoch']}: the loss is {row['loss']}; lower --lr or set --clip."
+            )
+        self.rows.append(row)
+        text = text_io.StringIO()
+        writer = csv.DictWriter(text, list(row), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.rows)
+        write_text(self.path, text.getvalue())
+        if self.say is not None:
+            said = ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in list(row.items())[1:])
+            self.say(f"epoch {row['epoch']} of {self.epochs}: {said}")
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"rows": self.rows}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.rows = list(state_dict["rows"])
+
+
+def _checkpointing(folder: Path, task: Task, every: int | None) -> list[Callback]:
+    """Lightning's savers: the best first, so that the last one's copy of their state is complete."""
+    where: dict[str, Any] = {"dirpath": folder, "enable_version_counter": False, "save_on_train_epoch_end": True}
+    savers: list[Callback] = []
+    if task.validation is not None:
+        mode = "max" if task.metric == "accuracy" else "min"
+        savers.append(ModelCheckpoint(filename="best", monitor=VALIDATION_METRIC, mode=mode, **where))
+    savers.append(ModelCheckpoint(filename="last", **where))
+    if every is not None:
+        within = where | {"save_on_train_epoch_end": False}
+        savers.append(ModelCheckpoint(filename="last", every_n_train_steps=every, **within))
+    return savers
+
+
+def _until_interrupted(
+    trainer: Trainer, training: Training, batches: Batches, sweep: Sweep | None, resume_from: Path | None
+) -> None:
+    """Fit; Lightning ends an interrupted one with SystemExit(1) and a deaf SIGINT, which is undone here."""
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        trainer.fit(training, batches, sweep, ckpt_path=resume_from, weights_only=True)
+    except SystemExit as stopped:
+        signal.signal(signal.SIGINT, handler)
+        if trainer.interrupted:
+            raise KeyboardInterrupt from stopped
+        raise
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence what Lightning says to everybody: which devices there are, that a folder is not empty, its tips."""
+    logger = logging.getLogger("lightning.pytorch")
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            # the folder of a resumed run is not empty, as it must be
+            warnings.filterwarnings("ignore", "Checkpoint directory .* exists and is not empty")
+            # Lightning 2.6 still makes what torch 2.13 deprecates
+            warnings.filterwarnings("ignore", ".*LeafSpec.* is deprecated", FutureWarning)
+            # a run on the whole training split holds nothing out
+            warnings.filterwarnings("ignore", "You defined a `validation_step` but have no `val_dataloader`")
+            yield
+    finally:
+        logger.setLevel(level)

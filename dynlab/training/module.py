@@ -1,0 +1,111 @@
+"""The network as Lightning trains it; the only file that subclasses Lightning's module."""
+
+from typing import Any, cast
+
+import torch
+from lightning.pytorch import LightningModule
+from torch import Tensor
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+
+from dynlab import checkpoints
+from dynlab.tasks import Task
+from dynlab.training.batches import Batches
+from dynlab.training.network import Network, loss_of, metric_of
+from dynlab.training.settings import Settings
+
+VALIDATION_LOSS, VALIDATION_METRIC = "validation_loss", "validation_metric"
+
+
+class Training(LightningModule):
+    """A network in training.
+
+    Parameters
+    ----------
+    network : Network
+    task : Task
+    settings : Settings
+    batches : Batches
+        The training data, whose position goes into the checkpoints: Lightning itself forgets it between epochs.
+    facts : dict
+        On the training, JSON-able, for the checkpoints.
+    """
+
+    loss_sum: Tensor
+    sequences: Tensor
+
+    def __init__(
+        self, network: Network, task: Task, settings: Settings, batches: Batches, facts: dict[str, Any]
+    ) -> None:
+        super().__init__()
+        self.network = network
+        self.task = task
+        self.settings = settings
+        self.batches = batches
+        self.facts = facts
+        self.average = AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(settings.ema)) if settings.ema else None
+        # the mean loss of an epoch, kept here so that a resumed epoch has its first part too
+        self.register_buffer("loss_sum", torch.zeros((), dtype=torch.float64))
+        self.register_buffer("sequences", torch.zeros((), dtype=torch.int64))
+        self._generator_state: Tensor | None = None
+
+    @property
+    def trained(self) -> Network:
+        """What is validated and saved: the average of the weights where there is one."""
+        return self.network if self.average is None else cast(Network, self.average.module)
+
+    def take_mean_loss(self) -> float:
+        """The mean training loss since it was last taken."""
+        mean = float(self.loss_sum / self.sequences)
+        self.loss_sum.zero_()
+        self.sequences.zero_()
+        return mean
+
+    def training_step(self, batch: tuple[Tensor, Tensor], index: int) -> Tensor:
+        inputs, targets = batch
+        answers = self.network(inputs)
+        loss = loss_of(self.task, answers, targets, self.settings.label_smoothing)
+        self.loss_sum += len(inputs) * loss.detach()
+        self.sequences += len(inputs)
+        self.log("loss", loss, prog_bar=True)
+        return loss
+
+    def validation_step(self, batch: tuple[Tensor, Tensor], index: int) -> None:
+        inputs, targets = batch
+        answers = self.trained(inputs)
+        found = {
+            VALIDATION_LOSS: loss_of(self.task, answers, targets),
+            VALIDATION_METRIC: metric_of(self.task, answers, targets),
+        }
+        self.log_dict(found, prog_bar=True, batch_size=len(inputs))
+
+    def configure_optimizers(self) -> Any:
+        optimizer = self.settings.make_optimizer(list(self.network.parameters()))
+        schedule = torch.optim.lr_scheduler.LambdaLR(
+            optimizer, lambda step: self.settings.rate(step, len(self.batches))
+        )
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+    def optimizer_step(self, *arguments: Any, **named: Any) -> None:
+        super().optimizer_step(*arguments, **named)
+        if self.average is not None:
+            self.average.update_parameters(self.network)
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        checkpoint["dynlab"] = checkpoints.document(
+            self.trained.system,
+            self.trained.readout,
+            {"name": self.task.name} | self.task.settings,
+            self.facts | {"epoch": self.current_epoch + 1},
+        )
+        checkpoint["generator"] = torch.get_rng_state()
+        checkpoint["batches"] = self.batches.state_dict()
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        self._generator_state = checkpoint["generator"]
+        self.batches.load_state_dict(checkpoint["batches"])
+
+    def on_train_start(self) -> None:
+        """Give dropout the generator's state that the checkpoint holds, after all that may have drawn from it."""
+        if self._generator_state is not None:
+            torch.set_rng_state(self._generator_state)
+            self._generator_state = None

@@ -1,0 +1,96 @@
+"""What is trained: a system, run over its inputs from the zero state, and a linear read-out of what it shows."""
+
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, mse_loss
+from torch.nn.utils import parametrize
+
+from dynlab.errors import UserError
+from dynlab.systems import Map
+from dynlab.tasks import Split, Task
+from dynlab.training.batches import Sweep
+from dynlab.training.fused import fused_outputs
+
+# Sequences at a time where no gradient is taken.
+EVALUATION_BATCH = 512
+
+
+class Network(nn.Module):
+    """A system and its read-out.
+
+    Parameters
+    ----------
+    system : Map
+    task : Task
+        Says how many outputs there are, and whether each step is read or the last alone.
+    dropout : float
+        Of what the read-out sees, while training.
+
+    Raises
+    ------
+    UserError
+        Where the system does not take the task's inputs.
+    """
+
+    def __init__(self, system: Map, task: Task, dropout: float = 0.0) -> None:
+        super().__init__()
+        if system.network_input_size != task.input_size:
+            raise UserError(
+                f"System {system.name!r} takes inputs of width {system.network_input_size}, task {task.name!r} gives "
+                f"{task.input_size}: set input_size={task.input_size}."
+            )
+        self.system = system
+        self.every_step = task.every_step
+        self.dropout = nn.Dropout(dropout)
+        shown = system.output(torch.zeros(system.state_size)).shape[-1]
+        self.readout = nn.Linear(shown, task.output_size)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """What is answered: shape (sample, output), or (sample, time, output) where every step is."""
+        with parametrize.cached():  # a constrained matrix is made once a sequence, not once a step
+            shown = outputs(self.system, inputs, self.every_step)
+        return cast(Tensor, self.readout(self.dropout(shown)))
+
+
+def outputs(system: Map, inputs: Tensor, every_step: bool) -> Tensor:
+    """What the system shows after the last of its inputs (sample, time, input), or after each."""
+    inputs = system.drive(inputs)
+    fused = fused_outputs(system, inputs)
+    if fused is not None:
+        return fused if every_step else fused[:, -1]
+    state = inputs.new_zeros(inputs.shape[0], system.state_size)
+    shown = []
+    for t, input in enumerate(inputs.transpose(0, 1).contiguous().unbind(0)):
+        state = system.step(state, input, t)
+        if every_step:
+            shown.append(system.output(state))
+    return torch.stack(shown, dim=1) if every_step else system.output(state)
+
+
+def loss_of(task: Task, answers: Tensor, targets: Tensor, label_smoothing: float = 0.0) -> Tensor:
+    """The mean over sequences, and over steps where every step is answered."""
+    if task.loss == "mse":
+        return mse_loss(answers, targets)
+    return cross_entropy(answers.flatten(0, -2), targets.flatten(), label_smoothing=label_smoothing)
+
+
+def metric_of(task: Task, answers: Tensor, targets: Tensor) -> Tensor:
+    """The task's metric: the share of right answers, or the mean squared error."""
+    if task.loss == "mse":
+        return mse_loss(answers, targets)
+    return (answers.argmax(dim=-1) == targets).to(torch.float64).mean()
+
+
+def evaluate(network: Network, task: Task, split: Split) -> dict[str, float]:
+    """The ``loss`` and the task's metric over a split."""
+    network.eval()
+    loss = metric = 0.0
+    with torch.no_grad():
+        for inputs, targets in Sweep(split.inputs, split.targets, EVALUATION_BATCH):
+            answers = network(inputs)
+            share = len(inputs) / len(split)
+            loss += share * float(loss_of(task, answers, targets))
+            metric += share * float(metric_of(task, answers, targets))
+    return {"loss": loss, task.metric: metric}

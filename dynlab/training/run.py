@@ -1,0 +1,307 @@
+"""A training run in its folder: started, interrupted, resumed, and finished with a checkpoint of dynlab's own.
+
+The folder holds ``run.json`` (what is trained), ``metrics.csv`` (a row an epoch), ``last.ckpt`` and ``best.ckpt``
+(Lightning's, readable by every analysis) and, at the end, ``network.pt``.
+"""
+
+import dataclasses
+import json
+import platform
+import shlex
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import dynlab
+from dynlab import checkpoints, io, tasks
+from dynlab.errors import UserError, require_extra
+from dynlab.systems import SYSTEMS, Map, create
+from dynlab.tasks import Task
+from dynlab.training.network import Network, evaluate
+from dynlab.training.settings import Settings
+
+RUN_FILE, METRICS_FILE, NETWORK_FILE = "run.json", "metrics.csv", "network.pt"
+BEST, LAST = "best", "last"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is trained on what, and how; JSON-able.
+
+    Attributes
+    ----------
+    system, task : str
+        Public names.
+    settings : Settings
+    config : dict
+        Of the system. ``input_size`` and ``length`` are the task's where they are left out.
+    task_settings : dict
+        Of the task; ``seed`` is that of the settings where it is left out.
+    """
+
+    system: str
+    task: str
+    settings: Settings = field(default_factory=Settings)
+    config: Mapping[str, Any] = field(default_factory=dict)
+    task_settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def command(self) -> str:
+        """The command line that does the same, but for where the data lie and the results go."""
+        words = ["dynlab", "train", "--system", self.system, "--task", self.task]
+        for option, given in (("--set", self.config), ("--task-set", self.task_settings)):
+            for key, value in given.items():
+                if (option, key) == ("--task-set", "retrain"):
+                    words += ["--retrain"] if value else []
+                else:
+                    words += [option, f"{key}={value if isinstance(value, str) else json.dumps(value)}"]
+        for entry in dataclasses.fields(self.settings):
+            value = getattr(self.settings, entry.name)
+            if value != entry.default:
+                text = ",".join(value) if isinstance(value, tuple) else str(value)
+                words += [f"--{entry.name.replace('_', '-')}", text]
+        return shlex.join(words)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A finished training.
+
+    Attributes
+    ----------
+    checkpoint : Path
+        dynlab's own.
+    facts : dict
+        What it says about the training: the command, versions, the data's checksum, ``test_accuracy`` (0 to 1).
+    """
+
+    checkpoint: Path
+    facts: dict[str, Any]
+
+
+def train(
+    run: Run,
+    folder: str | Path,
+    *,
+    data_dir: str | Path | None = None,
+    device: str = "cpu",
+    overwrite: bool = False,
+    checkpoint_every: int | None = None,
+    progress: bool = False,
+    log: Callable[[str], None] | None = None,
+) -> Result:
+    """Train a network from the start.
+
+    Parameters
+    ----------
+    run : Run
+    folder : str or Path
+        Where everything goes; created.
+    data_dir : str or Path, optional
+        Where data sets lie, besides DYNLAB_DATA.
+    device : str
+        ``cpu``, ``cuda``, ``cuda:1``, ``mps``.
+    overwrite : bool
+        Replace an earlier run in that folder.
+    checkpoint_every : int, optional
+        Save ``last.ckpt`` after so many batches too, not only after each epoch.
+    progress : bool
+        Draw a progress bar on standard error.
+    log : callable, optional
+        Is given a line of text for each epoch.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    UserError
+        For unknown names and settings, data that cannot be had, an existing folder, and a training that diverges.
+    KeyboardInterrupt
+        When interrupted; ``last.ckpt`` is then that of the last epoch.
+    """
+    folder = Path(folder)
+    if folder.exists() and not overwrite:
+        raise UserError(f"{folder} exists: resume the run in it with --resume, or replace it with --overwrite.")
+    task, network = _prepare(run, data_dir)
+    checked_device = _device(device)
+    require_extra("lightning", "train")
+    if folder.is_dir():
+        _remove(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    stored = dataclasses.asdict(run) | {"checkpoint_every": checkpoint_every}
+    io.write_text(folder / RUN_FILE, json.dumps(stored, indent=1) + "\n")
+    return _fit(run, task, network, folder, checked_device, None, checkpoint_every, progress, log)
+
+
+def resume(
+    folder: str | Path,
+    *,
+    data_dir: str | Path | None = None,
+    device: str = "cpu",
+    progress: bool = False,
+    log: Callable[[str], None] | None = None,
+) -> Result:
+    """Go on with an interrupted run, on a CPU to the result, bit for bit, that it would have had.
+
+    Parameters
+    ----------
+    folder : str or Path
+        That of the run.
+    data_dir, device, progress, log
+        As in `train`.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    UserError
+        Where the folder holds no run, or none that has got to a checkpoint.
+    """
+    folder = Path(folder)
+    run, checkpoint_every = _stored(folder)
+    last = folder / f"{LAST}.ckpt"
+    if not last.is_file():
+        raise UserError(
+            f"{folder} has no {last.name}: the run stopped before its first; start it anew with --overwrite."
+        )
+    task, network = _prepare(run, data_dir)
+    checked_device = _device(device)
+    require_extra("lightning", "train")
+    return _fit(run, task, network, folder, checked_device, last, checkpoint_every, progress, log)
+
+
+def _stored(folder: Path) -> tuple[Run, int | None]:
+    path = folder / RUN_FILE
+    if not path.is_file():
+        raise UserError(f"{folder} holds no training run (no {RUN_FILE}); name the folder that --output named.")
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        every = stored.pop("checkpoint_every")
+        settings = stored.pop("settings")
+        return Run(settings=Settings(**settings | {"augment": tuple(settings["augment"])}), **stored), every
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        if isinstance(error, UserError):
+            raise
+        raise UserError(f"{path} is damaged ({error}); start the run anew with --overwrite.") from error
+
+
+def _remove(folder: Path) -> None:
+    """Remove an earlier run, and nothing that is none."""
+    if any(folder.iterdir()) and not (folder / RUN_FILE).is_file():
+        raise UserError(f"{folder} holds no training run, so it is not overwritten; choose another folder.")
+    shutil.rmtree(folder)
+
+
+def _prepare(run: Run, data_dir: str | Path | None) -> tuple[Task, Network]:
+    """The task and the untrained network, its weights drawn with the run's seed."""
+    if run.system not in SYSTEMS:
+        create(run.system)
+    task_settings = {"seed": run.settings.seed} | dict(run.task_settings)
+    task = tasks.create(run.task, **task_settings, data_dir=data_dir)
+    task.augmentation(run.settings.augment)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(run.settings.seed)
+        system = _system(run, task)
+        return task, Network(system, task, run.settings.dropout)
+
+
+def _system(run: Run, task: Task) -> Map:
+    given = dict(run.config)
+    takes = accepted(run.system)
+    for name, value in (("input_size", task.input_size), ("length", task.length)):
+        if name in takes:
+            given.setdefault(name, value)
+    try:
+        system = create(run.system, **given)
+    except (TypeError, RuntimeError) as error:  # a value of the wrong type, deep inside torch
+        settings = ", ".join(f"{key}={value!r}" for key, value in given.items())
+        raise UserError(f"System {run.system!r} cannot be made with {settings}: {error}") from error
+    if not isinstance(system, Map) or not any(True for _ in system.parameters()):
+        raise UserError(f"System {run.system!r} has nothing to train; choose a network such as ernn.")
+    return system
+
+
+def accepted(system: str) -> list[str]:
+    """The names of the arguments that a system of `SYSTEMS` takes."""
+    import inspect
+    import pkgutil
+
+    return list(inspect.signature(pkgutil.resolve_name(SYSTEMS[system])).parameters)
+
+
+def _device(device: str) -> tuple[str, Any]:
+    """Lightning's accelerator and devices."""
+    kind, _, index = device.partition(":")
+    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if kind not in there or (index and not index.isdigit()):
+        raise UserError(f"The device must be cpu, cuda, cuda:1 or mps, got {device!r}.")
+    if not there[kind] or (kind == "cuda" and index and int(index) >= torch.cuda.device_count()):
+        raise UserError(f"There is no device {device!r} on this machine; use --device cpu.")
+    return kind, [int(index)] if index else 1
+
+
+def _fit(
+    run: Run,
+    task: Task,
+    network: Network,
+    folder: Path,
+    device: tuple[str, Any],
+    resume_from: Path | None,
+    checkpoint_every: int | None,
+    progress: bool,
+    log: Callable[[str], None] | None,
+) -> Result:
+    from dynlab.training.lightning_run import fit
+
+    facts = _facts(run, task, network)
+    fit(network, task, run.settings, folder, device, facts, resume_from, checkpoint_every, progress, log)
+    return finish(network, task, folder, facts)
+
+
+def finish(network: Network, task: Task, folder: Path, facts: dict[str, Any]) -> Result:
+    """Write dynlab's own checkpoint of the best epoch, or of the last where nothing was held out, with its scores."""
+    chosen = folder / f"{LAST if task.validation is None else BEST}.ckpt"
+    stored = torch.load(chosen, map_location="cpu", weights_only=True)
+    network.cpu()
+    network.system.load_state_dict(stored["dynlab"]["state_dict"])
+    network.readout.load_state_dict(stored["dynlab"]["readout"])
+    found: dict[str, Any] = {"epoch": stored["epoch"] + 1}
+    for name, split in (("validation", task.validation), ("test", task.test)):
+        if split is not None:
+            scores = evaluate(network, task, split)
+            found |= {f"{name}_{key}": value for key, value in scores.items()}
+    facts = facts | found
+    document = checkpoints.document(network.system, network.readout, {"name": task.name} | task.settings, facts)
+    return Result(checkpoints.write(folder / NETWORK_FILE, document), facts)
+
+
+def _facts(run: Run, task: Task, network: Network) -> dict[str, Any]:
+    import lightning
+
+    return {
+        "command": run.command,
+        "seed": run.settings.seed,
+        "settings": dataclasses.asdict(run.settings) | {"augment": list(run.settings.augment)},
+        "data": task.source,
+        "cell_parameters": sum(parameter.numel() for parameter in network.system.parameters()),
+        "validation_subjects": _subjects(task),
+        "versions": {
+            "dynlab": dynlab.__version__,
+            "torch": str(torch.__version__),  # it is a subclass, which a plain reader refuses
+            "lightning": lightning.__version__,
+            "python": platform.python_version(),
+        },
+    }
+
+
+def _subjects(task: Task) -> list[int] | None:
+    held = None if task.validation is None else task.validation.subjects
+    return None if held is None else sorted({int(subject) for subject in held})

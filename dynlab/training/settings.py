@@ -1,0 +1,122 @@
+"""How a network is trained: every number of it in one place, checked before anything starts."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from dynlab.errors import UserError, unknown
+
+# Public name to torch's class and what is given to it beside the learning rate and weight decay.
+OPTIMIZERS: dict[str, tuple[str, dict[str, object]]] = {
+    "adam": ("Adam", {}),
+    "adamw": ("AdamW", {}),
+    "sgd": ("SGD", {"momentum": 0.9, "nesterov": True}),
+    "rmsprop": ("RMSprop", {}),
+    "adagrad": ("Adagrad", {}),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a training run.
+
+    Attributes
+    ----------
+    epochs, batch_size : int
+    optimizer : str
+        A key of `OPTIMIZERS`.
+    lr : float
+        The learning rate at the start.
+    schedule : {"constant", "cosine", "halve"}
+        Cosine falls to 0 at the end of the last epoch; halve divides by two after each `halve_every` epochs.
+    halve_every : int
+    weight_decay : float
+        Of the optimizer: added to the gradient by all but ``adamw``, which decouples it.
+    clip : float
+        The greatest norm of the gradient of all parameters; 0 does not clip.
+    dropout : float
+        Of the output that the read-out sees.
+    noise : float
+        Deviation of the normal noise that is added to training inputs.
+    label_smoothing : float
+    ema : float
+        Decay per step of the average of the weights that is validated and saved; 0 takes the weights themselves.
+    augment : tuple of str
+        Augmentations of the task, ``NAME`` or ``NAME:STRENGTH``.
+    seed : int
+        Of the weights, of the order of the data, and of all that is random in them.
+    threads : int
+        Of torch. Sums depend on it in the last bit; one is also the fastest for small networks.
+    """
+
+    epochs: int = 40
+    batch_size: int = 128
+    optimizer: str = "adam"
+    lr: float = 1e-2
+    schedule: str = "constant"
+    halve_every: int = 10
+    weight_decay: float = 0.0
+    clip: float = 0.0
+    dropout: float = 0.0
+    noise: float = 0.0
+    label_smoothing: float = 0.0
+    ema: float = 0.0
+    augment: tuple[str, ...] = ()
+    seed: int = 0
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size", "halve_every", "threads"):
+            if getattr(self, name) < 1:
+                raise UserError(f"{_option(name)} must be at least 1, got {getattr(self, name)}.")
+        if not 0 < self.lr < math.inf:
+            raise UserError(f"--lr must be a positive number, got {self.lr}.")
+        for name in ("weight_decay", "clip", "noise"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise UserError(f"{_option(name)} must be finite and not negative, got {getattr(self, name)}.")
+        for name in ("dropout", "label_smoothing", "ema"):
+            if not 0 <= getattr(self, name) < 1:
+                raise UserError(f"{_option(name)} must be at least 0 and below 1, got {getattr(self, name)}.")
+        if self.seed < 0:
+            raise UserError(f"--seed must not be negative, got {self.seed}.")
+        if self.optimizer not in OPTIMIZERS:
+            raise unknown("optimizer", self.optimizer, OPTIMIZERS)
+        if self.schedule not in SCHEDULES:
+            raise unknown("schedule", self.schedule, SCHEDULES)
+
+    def make_optimizer(self, parameters: list[torch.nn.Parameter]) -> torch.optim.Optimizer:
+        """The optimizer of `parameters`."""
+        name, extra = OPTIMIZERS[self.optimizer]
+        optimizer: torch.optim.Optimizer = getattr(torch.optim, name)(
+            parameters, lr=self.lr, weight_decay=self.weight_decay, **extra
+        )
+        return optimizer
+
+    def rate(self, step: int, steps_per_epoch: int) -> float:
+        """The learning rate before optimizer step `step`, from 0, in parts of `lr`."""
+        return SCHEDULES[self.schedule](self, step, steps_per_epoch)
+
+
+def _constant(settings: Settings, step: int, steps_per_epoch: int) -> float:
+    return 1.0
+
+
+def _cosine(settings: Settings, step: int, steps_per_epoch: int) -> float:
+    return 0.5 * (1 + math.cos(math.pi * min(1.0, step / (settings.epochs * steps_per_epoch))))
+
+
+def _halve(settings: Settings, step: int, steps_per_epoch: int) -> float:
+    return 0.5 ** (step // (settings.halve_every * steps_per_epoch))
+
+
+SCHEDULES: dict[str, Callable[[Settings, int, int], float]] = {
+    "constant": _constant,
+    "cosine": _cosine,
+    "halve": _halve,
+}
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
