@@ -1,0 +1,64 @@
+"""Jacobians by automatic differentiation, and along trajectories, against what differentiation by hand gives."""
+
+import pytest
+import torch
+
+import problems
+from dynlab.jacobians import along, automatic_jacobian, jacobian
+from dynlab.simulation import orbit
+from dynlab.systems import create, from_function, frozen
+from dynlab.systems.textbook import LinearMap
+
+
+def draw(*shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(5), dtype=torch.float64)
+
+
+def test_automatic_jacobian_of_a_linear_map_is_its_matrix():
+    matrix = problems.LINEAR["companion"][0]
+    found = automatic_jacobian(LinearMap(matrix), draw(2, 4, 3), draw(4, 0))
+    expected = torch.tensor(matrix, dtype=torch.float64).expand(2, 4, 3, 3)
+    torch.testing.assert_close(found.dense(), expected, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("shape", [(), (4,), (2, 4)])
+def test_a_function_is_differentiated_at_every_element_of_the_batch(shape):
+    # h' = (sin(h₁ h₂), h₁ x): ∂h'/∂h = ((h₂ cos, h₁ cos), (x, 0))
+    system = from_function(
+        lambda h, x: torch.stack([torch.sin(h[..., 0] * h[..., 1]), h[..., 0] * x[..., 0]], dim=-1), 2, 1
+    )
+    h, x = draw(*shape, 2), draw(1)
+    cosine = torch.cos(h[..., 0] * h[..., 1])
+    rows = [h[..., 1] * cosine, h[..., 0] * cosine, x[0].expand(shape), torch.zeros(shape, dtype=torch.float64)]
+    found = jacobian(system, h, x).dense()
+    torch.testing.assert_close(found, torch.stack(rows, dim=-1).reshape(*shape, 2, 2), rtol=0, atol=1e-15)
+
+
+def test_step_numbers_reach_the_automatic_jacobian():
+    # Another rate at each step: with one inner step from h, J = I + 2 η_t (D P U − I).
+    system = frozen(create("ernn", input_size=1, state_size=3, length=4, rank=2))
+    system.eta.copy_(torch.tensor([[0.0, 0.25, 0.5, 0.0]]))
+    h, x, t = draw(2, 1, 3), draw(4, 1), torch.arange(4)
+    found = automatic_jacobian(system, h, x, t).dense()
+    identity = torch.eye(3, dtype=torch.float64)
+    assert found.shape == (2, 4, 3, 3)
+    torch.testing.assert_close(found[:, [0, 3]], identity.expand(2, 2, 3, 3), rtol=0, atol=0)
+    changed = [(found[:, k] - identity).abs().max() for k in (1, 2)]
+    assert min(changed) > 0.1
+
+
+@pytest.mark.parametrize("name", ["rnn", "gru", "lstm"])
+def test_product_along_a_trajectory_is_the_derivative_of_its_end(name):
+    torch.manual_seed(6)
+    system = frozen(create(name, input_size=2, hidden_size=3, num_layers=2))
+    inputs, start = draw(7, 2), 0.5 * draw(system.state_size)
+    matrices = along(system, orbit(system, inputs, start), inputs).dense()
+    assert matrices.shape == (7, system.state_size, system.state_size)
+    product = torch.linalg.multi_dot(list(matrices.flip(0)))
+    whole = torch.autograd.functional.jacobian(lambda h: orbit(system, inputs, h)[-1], start)
+    torch.testing.assert_close(product, whole, rtol=1e-9, atol=1e-12)
+
+
+def test_what_is_neither_map_nor_flow_is_refused():
+    with pytest.raises(TypeError, match="neither a Map nor a Flow"):
+        automatic_jacobian(torch.nn.Linear(1, 1), draw(1), draw(0))

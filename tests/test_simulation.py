@@ -1,0 +1,179 @@
+"""Orbits and solutions against closed forms, conserved quantities and orders of convergence."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import dynlab
+import problems
+from dynlab import schema
+from dynlab.errors import UserError
+from dynlab.simulation import prepare, simulate
+from dynlab.systems import Euler, RungeKutta4, create, from_function
+from dynlab.systems.planar import planar_matrix, planar_system
+from dynlab.systems.textbook import Linear, LinearMap, Lorenz
+
+
+@pytest.mark.parametrize("name", problems.END_STATES)
+def test_feedback_ends_where_forty_digits_say(name):
+    found = simulate(planar_system(planar_matrix(name)), steps=50, initial_state=problems.STARTS)
+    np.testing.assert_allclose(found.trajectory[:, -1], problems.END_STATES[name], rtol=0, atol=1e-5)
+
+
+def test_vanilla_identity_ends_where_forty_digits_say():
+    found = simulate(planar_system(planar_matrix("identity"), "vanilla"), steps=50, initial_state=problems.STARTS)
+    np.testing.assert_allclose(found.trajectory[:, -1], problems.IDENTITY_END_STATES, rtol=0, atol=1e-5)
+
+
+def rotation(seconds):
+    """exp(A t) (1, 0) of the unstable focus, A = 0.5 I + 2 J."""
+    return np.exp(0.5 * seconds)[:, None] * np.stack([np.cos(2 * seconds), np.sin(2 * seconds)], axis=-1)
+
+
+def test_solution_of_a_linear_flow_is_the_matrix_exponential():
+    matrix, _ = problems.LINEAR["unstable focus"]
+    times = np.linspace(0, 5, 11)
+    found = simulate(Linear(matrix), initial_state=[1.0, 0.0], times=times)
+    np.testing.assert_allclose(found.trajectory[0], rotation(times), rtol=0, atol=1e-10)
+    assert found.time.attrs["units"] == schema.SECOND
+
+
+@pytest.mark.parametrize("method, order", [(Euler, 1), (RungeKutta4, 4)])
+def test_order_of_convergence(method, order):
+    matrix, _ = problems.LINEAR["unstable focus"]
+    errors = []
+    counts = [40, 80, 160, 320]
+    for count in counts:
+        end = simulate(method(Linear(matrix), 1 / count), steps=count, initial_state=[1.0, 0.0]).trajectory[0, -1]
+        errors.append(np.linalg.norm(end - rotation(np.array([1.0]))[0]))
+    slope = -np.polyfit(np.log(counts), np.log(errors), 1)[0]
+    assert abs(slope - order) < 0.1
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.15])
+def test_sum_of_log_cosh_is_conserved_by_the_antisymmetric_flow(gamma):
+    A = problems.PLANAR["zero"] - gamma * np.eye(2)
+    flow = planar_system(planar_matrix("diff" if gamma else "zero"), "flow")
+    orbit = simulate(flow, initial_state=problems.STARTS, times=np.linspace(0, 50, 26)).trajectory.values
+    energy = problems.log_cosh_energy(A, np.zeros(2), orbit)
+    if gamma:
+        # with diffusion dH/dt = −γ |f|² < 0, and the exact flow decays to 0 where its Euler step does not
+        assert (np.diff(energy, axis=1) < 0).all()
+        assert np.linalg.norm(orbit[:, -1], axis=-1).max() < 1e-2
+    else:
+        np.testing.assert_allclose(energy, energy[:, :1].repeat(26, axis=1), rtol=1e-10)
+
+
+def test_the_antisymmetric_network_conserves_it_too_under_a_constant_bias():
+    torch.manual_seed(7)
+    flow = create("antisymmetric", input_size=1, state_size=6, gamma=0.0).flow
+    torch.nn.init.normal_(flow.b)
+    orbit = simulate(flow, initial_state=torch.randn(6), times=np.linspace(0, 20, 11)).trajectory.values[0]
+    energy = problems.log_cosh_energy(flow.M.detach().double().numpy(), flow.b.detach().numpy(), orbit)
+    np.testing.assert_allclose(energy, energy[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("start", problems.lorenz_equilibria())
+def test_lorenz_stays_at_its_equilibria(start):
+    found = simulate(Lorenz(), initial_state=start, times=[0.0, 0.05, 0.1])
+    np.testing.assert_allclose(found.trajectory[0], np.tile(start, (3, 1)), rtol=0, atol=1e-11)
+
+
+def test_time_zero_is_the_initial_state_and_inputs_drive_from_there():
+    # h_t = h_{t−1} + x_t sums the inputs.
+    system = from_function(lambda h, x: h + x, 1, 1)
+    inputs = np.arange(1.0, 5.0)[None, :, None].repeat(2, axis=0)
+    found = simulate(system, inputs, initial_state=[[0.0], [10.0]])
+    np.testing.assert_array_equal(found.trajectory[..., 0], [[0, 1, 3, 6, 10], [10, 11, 13, 16, 20]])
+    np.testing.assert_array_equal(found.time, np.arange(5))
+
+
+def test_an_orbit_that_leaves_the_floats_is_nan_from_there_and_flagged():
+    found = simulate(LinearMap([[1e100]]), steps=5, initial_state=[1.0])
+    np.testing.assert_array_equal(np.isnan(found.trajectory[0, :, 0]), [False] * 4 + [True] * 2)
+    assert "trajectory" in schema.flags(found)
+
+
+def test_a_solution_that_escapes_is_nan_from_there_and_flagged():
+    class Escape(Linear):
+        def velocity(self, state, input, t=0):
+            return state.square()  # h = 1/(1 − t) from 1
+
+    found = simulate(Escape([[1.0]]), initial_state=[1.0], times=[0.0, 0.5, 2.0])
+    np.testing.assert_allclose(found.trajectory[0, :2, 0], [1, 2], rtol=1e-10)
+    assert math.isnan(found.trajectory[0, 2, 0])
+    assert "trajectory" in schema.flags(found)
+
+
+def test_settings_hold_what_was_asked_for():
+    found = simulate(create("logistic", r=3.9), steps=3, initial_state=[0.25])
+    settings = schema.settings(found)
+    assert settings["config"] == {"r": 3.9}
+    assert settings["initial_state"] == [[0.25]]
+    assert settings["steps"] == 3
+    assert found.attrs["system"] == "logistic"
+
+
+MAP = create("vanilla", input_size=2, state_size=3)
+FLOW = Linear([[1.0]])
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ((MAP, np.zeros((1, 4, 3))), r"shape \(sample, time, 2\), got \(1, 4, 3\)"),
+        ((MAP, np.zeros(4)), r"got \(4,\)"),
+        ((MAP, np.zeros((1, 0, 2))), "inputs are empty"),
+        ((MAP, np.full((1, 4, 2), np.nan)), "NaN or infinite"),
+        ((MAP, "noise"), "array of numbers"),
+        ((MAP, [[1, 2], [3]]), "array of numbers"),
+        ((MAP,), "Give inputs"),
+        ((FLOW,), "times="),
+        ((FLOW, np.zeros((1, 4, 0))), "without input"),
+        ((torch.nn.Linear(1, 1),), "Map or a Flow"),
+    ],
+)
+def test_misuse_is_one_sentence(arguments, message):
+    with pytest.raises(UserError, match=message):
+        simulate(*arguments)
+
+
+@pytest.mark.parametrize(
+    "system, options, message",
+    [
+        (MAP, {"initial_state": [0.0]}, r"shape \(3,\)"),
+        (MAP, {"initial_state": 0.0}, r"shape \(3,\)"),
+        (MAP, {"initial_state": [0.0, np.inf, 0.0]}, "NaN or infinite"),
+        (MAP, {"initial_state": np.zeros((2, 3)), "inputs": np.zeros((3, 4, 2))}, "3 input sequences for 2 initial"),
+        (MAP, {"dtype": "float16"}, "float32 or float64, got 'float16'"),
+        (MAP, {"times": [0.0, 1.0]}, "A map has no times="),
+        (FLOW, {"times": [0.0, 0.0]}, "increasing order"),
+        (FLOW, {"times": [0.0]}, "two or more"),
+        (FLOW, {"times": [0.0, 1.0], "initial_state": [0.0, 0.0]}, r"shape \(1,\)"),
+    ],
+)
+def test_misuse_of_options_is_one_sentence(system, options, message):
+    if system is MAP and "inputs" not in options:
+        options = options | {"inputs": np.zeros((1, 4, 2))}
+    with pytest.raises(UserError, match=message):
+        simulate(system, **options)
+
+
+def test_prepare_copies_and_leaves_the_system_alone():
+    system = create("gru", input_size=2, hidden_size=3).train()
+    copied, inputs, initial = prepare(system, np.zeros((4, 5, 2)), np.ones(3))
+    assert copied is not system
+    assert {parameter.dtype for parameter in copied.parameters()} == {torch.float64}
+    assert not any(parameter.requires_grad for parameter in copied.parameters())
+    assert not copied.training
+    assert system.training
+    assert {parameter.dtype for parameter in system.parameters()} == {torch.float32}
+    assert all(parameter.requires_grad for parameter in system.parameters())
+    assert (inputs.shape, initial.shape) == ((4, 5, 2), (4, 3))
+
+
+def test_public_names_reach_it():
+    found = dynlab.simulate(dynlab.create("henon"), steps=1, initial_state=[1.0, 1.0])
+    np.testing.assert_allclose(found.trajectory[0, 1], [0.6, 0.3], rtol=1e-15)
