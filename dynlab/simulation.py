@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import scipy.integrate
 import torch
 import xarray as xr
 from torch import Tensor
@@ -162,6 +161,8 @@ def check_inputs(inputs: Tensor, width: int) -> None:
 
 def _solution(system: Flow, initial_state: Any, times: Any) -> xr.Dataset:
     """A flow's solution by the embedded Runge–Kutta pair of order 8(5,3) of Dormand and Prince."""
+    import scipy.integrate  # here, since a third of a second is long for a command that solves no flow
+
     if times is None:
         raise UserError("Give times= in seconds for a flow, such as numpy.linspace(0, 10, 101).")
     seconds = np.asarray(times, dtype=float)

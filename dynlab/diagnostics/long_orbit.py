@@ -1,0 +1,79 @@
+"""Where the orbits of a planar map end: on a point, on a closed curve, or nowhere yet."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+FIXED_POINT = "fixed point"
+CLOSED_CURVE = "invariant closed curve"
+OUTWARD = "still moving outward"
+INWARD = "still moving inward"
+PERIODIC = "periodic orbit"
+BOUNDED = "bounded, neither a point nor a curve"
+GONE = "beyond floating-point numbers"
+MOVING = (OUTWARD, INWARD, BOUNDED)  # what may settle yet
+
+SETTLED = 1e-9  # relative to 1 + ‖h‖: an orbit that moves no more than this in a step has ended at a fixed point
+SAME_CURVE = 2e-3  # of the radius: the two halves of an orbit on one closed curve agree to this as functions of angle
+WIDEST_GAP = 0.7  # rad: an orbit whose angles leave no gap wider than this winds around a curve
+TREND = 1e-4  # of the distance from the centre: by more than this the last quarter reaches farther, or less far
+LONGEST_PERIOD = 12  # steps
+
+
+def outcome(states: NDArray[np.float64], kept: int, centre: NDArray[np.float64]) -> str:
+    """What an orbit has come to.
+
+    Parameters
+    ----------
+    states : ndarray, shape (iteration, 2)
+        The whole orbit.
+    kept : int
+        How many of its last states tell a point, a cycle or a curve.
+    centre : ndarray, shape (2,)
+        The equilibrium that it may wind around, approach or leave.
+
+    Returns
+    -------
+    str
+        One of the names of this module.
+    """
+    if not np.isfinite(states).all():
+        return GONE
+    last = states[-kept:]
+    if np.linalg.norm(np.diff(last, axis=0), axis=1).max() <= SETTLED * (1 + np.linalg.norm(last[-1])):
+        return FIXED_POINT
+    if period(last):
+        return PERIODIC
+    radius, angle = polar(last, centre)
+    if _on_one_curve(radius, angle):
+        return CLOSED_CURVE
+    quarter = len(states) // 4
+    distance = polar(states, centre)[0]
+    trend = distance[-quarter:].max() / distance[quarter : 2 * quarter].max() - 1
+    if abs(trend) > TREND:
+        return OUTWARD if trend > 0 else INWARD
+    return BOUNDED
+
+
+def period(states: NDArray[np.float64]) -> int:
+    """After how many steps, at most `LONGEST_PERIOD`, the orbit repeats; 0 where it does not."""
+    for steps in range(1, LONGEST_PERIOD + 1):
+        if np.linalg.norm(states[steps:] - states[:-steps], axis=1).max() <= SETTLED:
+            return steps
+    return 0
+
+
+def polar(states: NDArray[np.float64], centre: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Distance and angle from `centre`, each of shape (iteration,)."""
+    offsets = states - centre
+    return np.linalg.norm(offsets, axis=1), np.arctan2(offsets[:, 1], offsets[:, 0])
+
+
+def _on_one_curve(radius: NDArray[np.float64], angle: NDArray[np.float64]) -> bool:
+    """Whether the radius is one function of the angle for both halves of the orbit."""
+    half = len(radius) // 2
+    ordered = np.sort(angle)
+    if np.diff(ordered, append=ordered[0] + 2 * np.pi).max() > WIDEST_GAP:
+        return False
+    order = np.argsort(angle[:half])
+    expected = np.interp(angle[half:], angle[:half][order], radius[:half][order], period=2 * np.pi)
+    return bool(np.abs(expected - radius[half:]).max() <= SAME_CURVE * radius.mean())

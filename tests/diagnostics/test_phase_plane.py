@@ -1,0 +1,217 @@
+"""Phase portraits against the step-50 oracle, closed forms of planar systems and exact identities."""
+
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+
+from dynlab import schema
+from dynlab.diagnostics.critical_step import critical_step
+from dynlab.diagnostics.phase_plane import phase_plane
+from dynlab.errors import UserError
+from dynlab.systems import create, from_function
+from dynlab.systems.planar import STARTS, planar_matrix, planar_system
+
+# Chang et al., Figure 1: where the three starts are after 50 steps of Euler's map at ε = 0.1.
+STEP_50 = {
+    "plus": [(-4.9484, 5.4131), (4.1385, -5.4131), (5.4975, -5.7192)],
+    "zero": [(-0.62099, 0.48744), (-0.90644, -0.46555), (-0.43974, -1.10821)],
+    "diff": [(-0.50352, -0.11993), (-0.10019, -0.70381), (0.27015, -0.79607)],
+}
+
+
+def portrait(text, kind="feedback", step_size=0.1, by_hand=True, **settings):
+    matrix = planar_matrix(text)
+    system = planar_system(matrix, kind, step_size)
+    return phase_plane(system, matrix=matrix if by_hand else None, step_size=step_size, **settings)
+
+
+@pytest.mark.parametrize("name", STEP_50)
+def test_step_50_oracle(name):
+    ds = portrait(name)
+    decimals = 4 if name == "plus" else 5
+    assert ds["trajectory"].sizes == {"sample": 3, "time": 51, "state": 2}
+    assert np.abs(ds["trajectory"].values[:, 50] - STEP_50[name]).max() <= 0.51 * 10.0**-decimals
+
+
+@pytest.mark.parametrize("name", ["plus", "minus", "zero", "diff", "identity"])
+def test_orbits_in_many_digits(name):
+    """The same recursion in 40 digits; W₊ magnifies a rounding error by up to 1.2^50 · 50, which is 4e5."""
+    (a, b), (c, d) = planar_matrix(name)
+    found = portrait(name)["trajectory"].values[:, 50]
+    with mpmath.workdps(40):
+        entries = [mpmath.mpf(entry.numerator) / entry.denominator for entry in (a, b, c, d)]
+        ends = [iterate(entries, start) for start in STARTS]
+    assert np.abs(found - np.array(ends, dtype=float)).max() < 1e-10
+
+
+def iterate(entries, start):
+    a, b, c, d = entries
+    x, y = (mpmath.mpf(value) for value in start)
+    for _ in range(50):
+        x, y = x + mpmath.tanh(a * x + b * y) / 10, y + mpmath.tanh(c * x + d * y) / 10
+    return [x, y]
+
+
+def test_the_papers_diffusion_is_too_small_for_its_step():
+    ds = portrait("diff")
+    assert ds["flow_kind"].values.tolist() == ["stable focus"]
+    assert ds["map_kind"].values.tolist() == ["unstable focus"]
+    assert ds["flow_stable"].values.tolist() == [1]
+    assert ds["map_stable"].values.tolist() == [0]
+    assert np.allclose(ds["flow_eigenvalue"].values, [[-0.15 + 2j, -0.15 - 2j]], rtol=1e-15)
+    assert np.abs(ds["map_eigenvalue"].values) == pytest.approx(np.hypot(0.985, 0.2), rel=1e-15)
+    assert ds["critical_step"].item() == pytest.approx(2 * 0.15 / (0.15**2 + 4), rel=1e-15)
+    assert "The flow's focus is stable, Euler's map at ε = 0.1 is not, the critical step is 0.0746" in ds.verdict
+    assert "modulus 1.0051" in ds.verdict
+
+
+def test_every_start_ends_on_the_invariant_curve_of_w_diff():
+    ds = portrait("diff", starts=[(0.0, 0.5), (1e-3, 0.0), (3.0, -2.0)])
+    radius = np.linalg.norm(ds["long_orbit"].values, axis=-1)
+    assert ds["outcome"].values.tolist() == ["invariant closed curve"] * 3
+    assert radius.min() == pytest.approx(0.570, abs=1e-3)
+    assert radius.max() == pytest.approx(0.598, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "step_size, kind, outcome",
+    [(0.07, "stable focus", "still moving inward"), (0.08, "unstable focus", "invariant closed curve")],
+)
+def test_the_critical_step_divides_decay_from_the_curve(step_size, kind, outcome):
+    ds = portrait("diff", step_size=step_size)
+    assert ds["map_kind"].values.tolist() == [kind]
+    assert set(ds["outcome"].values.tolist()) == {outcome}
+
+
+def test_w_zero_drifts_outward_under_euler_although_its_flow_conserves_h():
+    ds = portrait("zero")
+    assert ds["flow_kind"].values.tolist() == ["center"]
+    assert ds["map_kind"].values.tolist() == ["unstable focus"]
+    assert ds["critical_step"].item() == 0
+    assert set(ds["outcome"].values.tolist()) == {"still moving outward"}
+    assert np.abs(ds["divergence"].values).max() == 0
+    expected = np.log(np.cosh(2 * ds["y"].values[:, None])) + np.log(np.cosh(2 * ds["x"].values))
+    assert np.allclose(ds["conserved"].values, expected, rtol=1e-14)
+
+
+def test_the_flow_of_w_zero_keeps_h():
+    states = portrait("zero", "flow")["trajectory"].values
+    h = np.log(np.cosh(2 * states)).sum(axis=-1)
+    assert np.abs(h - h[:, :1]).max() < 1e-11
+
+
+@pytest.mark.parametrize(
+    "text, kind, expected, stable",
+    [
+        ("0,-2;1,0", "flow", "center", 1),
+        ("1,-2;1,-1", "flow", "linear center, undecided", -1),
+        ("0,1;0,0", "flow", "line of equilibria", 0),
+        ("-1,0;0,0", "flow", "line of equilibria", 1),
+        ("0,0;0,0", "flow", "plane of equilibria", 1),
+        ("identity", "flow", "unstable star", 0),
+        ("plus", "flow", "unstable improper node", 0),
+        ("minus", "flow", "stable improper node", 1),
+        ("1,0;0,-1", "flow", "saddle", 0),
+        ("-1,0;0,0", "feedback", "line of equilibria", 1),
+        ("-20,0;0,-20", "feedback", "linear plane of period-2 points, undecided", -1),
+        ("-21,0;0,-21", "feedback", "unstable flip star", 0),
+        ("identity", "vanilla", "linear plane of equilibria, undecided", -1),
+        ("0.6,-0.8;0.8,0.6", "vanilla", "linear center, undecided", -1),
+        ("-1.5,0;0,0.5", "vanilla", "flip saddle", 0),
+    ],
+)
+def test_kinds_of_the_origin(text, kind, expected, stable):
+    ds = portrait(text, kind)
+    which = "flow" if kind == "flow" else "map"
+    origin = np.flatnonzero(~ds["equilibrium"].values.any(axis=1))
+    assert ds[f"{which}_kind"].values[origin].tolist() == [expected]
+    assert ds[f"{which}_stable"].values[origin].tolist() == [stable]
+
+
+def test_without_exact_entries_the_degenerate_kinds_are_undecided():
+    ds = portrait("zero", by_hand=False)
+    assert ds["flow_kind"].values.tolist() == ["undecided, near center"]
+    assert np.isnan(ds["critical_step"].item())
+    assert "critical_step" in schema.flags(ds)
+
+
+def test_a_linear_system_has_the_kind_of_its_matrix():
+    matrix = planar_matrix("1,-2;1,-1")
+    ds = phase_plane(create("linear", matrix=[[1.0, -2.0], [1.0, -1.0]]), matrix=matrix)
+    assert ds["flow_kind"].values.tolist() == ["center"]
+
+
+def test_all_nine_fixed_points_of_two_independent_units():
+    """h = tanh(2 h) in each coordinate: the roots 0 and ±0.957504 and the multipliers 2 and 2 (1 − h²)."""
+    ds = portrait("2,0;0,2", "vanilla")
+    root = 0.9575040240772687
+    points = {tuple(point) for point in np.round(ds["equilibrium"].values, 12) + 0.0}
+    grid = np.round([-root, 0.0, root], 12)
+    assert points == {(x, y) for x in grid for y in grid}
+    kinds = dict(zip(map(tuple, np.sign(ds["equilibrium"].values).astype(int)), ds["map_kind"].values, strict=True))
+    assert kinds[0, 0] == "unstable star"
+    assert kinds[1, 0] == kinds[0, -1] == "saddle"
+    assert kinds[1, 1].removeprefix("undecided, near ").startswith("stable")
+
+
+def test_fixed_points_of_the_henon_map():
+    """x = (b − 1 ± √((1 − b)² + 4a)) / 2a, y = b x, with multipliers −a x ± √(a² x² + b)."""
+    ds = phase_plane(create("henon"), starts=[[0.1, 0.1]], extent=2)
+    x = (-0.7 + np.array([1, -1]) * np.sqrt(0.49 + 5.6)) / 2.8
+    order = np.argsort(-ds["equilibrium"].values[:, 0])
+    assert np.abs(ds["equilibrium"].values[order] - np.stack([x, 0.3 * x], axis=1)).max() < 1e-12
+    multipliers = -1.4 * x[:, None] + np.array([1, -1]) * np.sqrt(1.96 * x[:, None] ** 2 + 0.3)
+    found = np.sort(ds["map_eigenvalue"].values[order].real, axis=1)
+    assert np.abs(found - np.sort(multipliers, axis=1)).max() < 1e-11
+    assert "flow_kind" not in ds
+
+
+@pytest.mark.parametrize(
+    "eigenvalues, step",
+    [([-1, -4], 0.5), ([-0.15 + 2j, -0.15 - 2j, -50], 0.04), ([-1, 0], 2.0), ([1, -1], 0.0), ([2j, -2j], 0.0)],
+)
+def test_critical_step(eigenvalues, step):
+    found = critical_step(eigenvalues)[0]
+    assert found == pytest.approx(step, rel=1e-12)
+    moduli = [np.abs(1 + factor * found * np.array(eigenvalues)).max() for factor in (0.999, 1.001)]
+    assert step == 0 or (moduli[0] <= 1 < moduli[1])
+
+
+def test_velocity_and_divergence_of_w_diff():
+    ds = portrait("diff")
+    W = np.array([[-0.15, -2], [2, -0.15]])
+    h = np.stack(np.meshgrid(ds["x"].values, ds["y"].values), axis=-1)
+    assert np.allclose(ds["velocity"].values, np.tanh(h @ W.T), rtol=1e-14)
+    slope = 1 - np.tanh(h @ W.T) ** 2
+    assert np.allclose(ds["divergence"].values, -0.15 * slope.sum(axis=-1), rtol=1e-13)
+    assert ds["velocity"].attrs["units"] == "1/s"
+
+
+def test_float32_says_what_its_numbers_carry():
+    ds = portrait("diff", dtype="float32", by_hand=False)
+    assert ds["flow_kind"].values.tolist() == ["stable focus"]
+    assert np.abs(ds["trajectory"].values[:, 50] - STEP_50["diff"]).max() < 1e-4
+
+
+@pytest.mark.parametrize(
+    "settings, words",
+    [
+        ({"starts": [[1.0, 2.0, 3.0]]}, "pairs"),
+        ({"starts": [[np.nan, 0.0]]}, "finite"),
+        ({"steps": 0}, "at least one step"),
+        ({"grid": 1}, "two points"),
+        ({"extent": 0.0}, "positive"),
+        ({"matrix": [[Fraction(1), Fraction(0)], [Fraction(0), Fraction(1)]]}, "not the system's Jacobian"),
+    ],
+)
+def test_misuse(settings, words):
+    with pytest.raises(UserError, match=words):
+        phase_plane(planar_system(planar_matrix("diff")), **settings)
+
+
+def test_only_two_states_make_a_plane():
+    with pytest.raises(UserError, match="two states"):
+        phase_plane(from_function(torch.tanh, state_size=3))
