@@ -153,15 +153,22 @@ class LSTMCell(Cell):
         return torch.cat([h, self.weight_hh.new_full((memory,), math.inf)])
 
     def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        i, f, g, o, c = self._parts(state, input)
+        i, _, g, o, c = self._parts(state, input)
         h = state[..., : self._sizes[0]]
-        return torch.cat([h - self._project(o * torch.tanh(c)), c - i * g / (1 - f)], dim=-1)
+        # 1 − f from the pre-activation: the difference is rounding, or 0, where f is close to 1
+        forgotten = torch.sigmoid(-self._preactivations(state, input)[1])
+        return torch.cat([h - self._project(o * torch.tanh(c)), c - i * g / forgotten], dim=-1)
+
+    def _preactivations(self, state: Tensor, input: Tensor) -> tuple[Tensor, ...]:
+        """Of i, f, g and o, in torch's order."""
+        h = state[..., : self._sizes[0]]
+        joint = linear(input, self.weight_ih, self.bias_ih) + linear(h, self.weight_hh, self.bias_hh)
+        return joint.chunk(4, dim=-1)
 
     def _parts(self, state: Tensor, input: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
         """The gates i, f, o with g, in torch's order, and c."""
-        h, c = state.split(self._sizes, dim=-1)
-        gates = linear(input, self.weight_ih, self.bias_ih) + linear(h, self.weight_hh, self.bias_hh)
-        i, f, g, o = gates.chunk(4, dim=-1)
+        i, f, g, o = self._preactivations(state, input)
+        c = state[..., self._sizes[0] :]
         return torch.sigmoid(i), torch.sigmoid(f), torch.tanh(g), torch.sigmoid(o), c
 
     def _by(self, weight: Tensor, state: Tensor, input: Tensor) -> tuple[Operator, Operator, Operator]:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dynlab.operators import Diagonal, Operator, Shared
-from dynlab.systems.activations import activation_named
+from dynlab.systems.activations import ACTIVATIONS, activation_named
 from dynlab.systems.base import Euler, Flow, Map
 
 
@@ -74,6 +74,13 @@ class FeedbackFlow(Flow):
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         return Diagonal(self.activation.slope(_preactivation(self, state, input))) @ Shared(self.W)
+
+    def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
+        """−W⁻¹ (V x + b), for the activations that vanish at 0 alone and a W that is not singular."""
+        if self.activation not in (ACTIVATIONS["tanh"], ACTIVATIONS["identity"]):
+            return None
+        found, singular = torch.linalg.solve_ex(self.W, -linear(input, self.V, self.b).unsqueeze(-1))
+        return None if singular.any() else found.squeeze(-1)
 
 
 def feedback(

@@ -1,0 +1,118 @@
+"""Planar matrices are exact, the eight panels are the paper's, and a matrix text says what is wrong with it."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import torch
+
+import problems
+from dynlab.errors import UserError
+from dynlab.systems import Euler, Flow
+from dynlab.systems.planar import MATRICES, PANELS, STARTS, STEP_SIZE, STEPS, parse_matrix, planar_matrix, planar_system
+from dynlab.systems.vanilla import Vanilla
+
+
+def floats(matrix):
+    return np.array([[float(entry) for entry in row] for row in matrix])
+
+
+@pytest.mark.parametrize("name", problems.PLANAR)
+def test_matrices_are_the_papers(name):
+    np.testing.assert_array_equal(floats(planar_matrix(name)), problems.PLANAR[name])
+
+
+def test_w_diff_is_exactly_w_zero_with_diffusion():
+    zero, diff = planar_matrix("zero"), planar_matrix("diff")
+    shift = [[diff[i][j] - zero[i][j] for j in range(2)] for i in range(2)]
+    assert shift == [[Fraction(-15, 100), 0], [0, Fraction(-15, 100)]]
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("1,2;3,4", [[1, 2], [3, 4]]),
+        (" -0.15 , -2 ; 2 , -.15 ", [[Fraction(-3, 20), -2], [2, Fraction(-3, 20)]]),
+        ("1/3,-2/7;1e-3,+2.5E2", [[Fraction(1, 3), Fraction(-2, 7)], [Fraction(1, 1000), 250]]),
+        ("0,0;0,0", [[0, 0], [0, 0]]),
+        ("5", [[5]]),
+    ],
+)
+def test_a_text_is_read_exactly(text, expected):
+    assert parse_matrix(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("1,2;3", r"not square: it has 2 row\(s\) of 2 and 1 entries"),
+        ("1,2", "not square"),
+        ("1,2;3,4;5,6", "not square"),
+        ("1,a;3,4", "entry 'a', which is not a number"),
+        ("1,;3,4", "entry '', which is not a number"),
+        ("", "entry ''"),
+        ("1,nan;3,4", "entry 'nan'"),
+        ("1,inf;3,4", "entry 'inf'"),
+        ("1,1e400;3,4", "not finite"),
+        ("1,1/0;3,4", "not finite"),
+        ("1,1e999999999;3,4", "not a number"),
+        ("1,2j;3,4", "not a number"),
+    ],
+)
+def test_a_bad_text_is_one_sentence(text, message):
+    with pytest.raises(UserError, match=message):
+        parse_matrix(text)
+
+
+@pytest.mark.parametrize(
+    "name, message",
+    [("dif", "did you mean 'diff'"), ("1,2,3;4,5,6;7,8,9", "2 × 2 matrix, got 3 × 3"), ("3", "got 1 × 1")],
+)
+def test_a_planar_matrix_that_is_none_is_one_sentence(name, message):
+    with pytest.raises(UserError, match=message):
+        planar_matrix(name)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_orthogonal_matrices_are_orthogonal_and_follow_their_seed(seed):
+    matrix = floats(planar_matrix("orthogonal", seed))
+    np.testing.assert_allclose(matrix @ matrix.T, np.eye(2), rtol=0, atol=1e-15)
+    assert planar_matrix("orthogonal", seed) == planar_matrix("orthogonal", seed)
+    assert planar_matrix("orthogonal", seed) != planar_matrix("orthogonal", seed + 1)
+
+
+def test_seeds_zero_and_one_are_a_rotation_and_a_reflection():
+    determinants = [np.linalg.det(floats(planar_matrix("orthogonal", seed))) for seed in (0, 1)]
+    np.testing.assert_allclose(determinants, [1, -1], rtol=0, atol=1e-15)
+
+
+def test_random_matrices_are_the_generators_numbers_exactly():
+    expected = np.random.default_rng(3).standard_normal((2, 2))
+    np.testing.assert_array_equal(floats(planar_matrix("random", 3)), expected)
+
+
+def test_the_panels_are_those_of_figure_one():
+    assert [panel.letter for panel in PANELS] == list("abcdefgh")
+    assert [panel.kind for panel in PANELS] == ["vanilla"] * 4 + ["feedback"] * 4
+    expected = ["random", "identity", "orthogonal", "orthogonal", "plus", "minus", "zero", "diff"]
+    assert [panel.matrix for panel in PANELS] == expected
+    assert (STEP_SIZE, STEPS) == (0.1, 50)
+    np.testing.assert_array_equal(STARTS, problems.STARTS)
+
+
+@pytest.mark.parametrize("kind, made", [("vanilla", Vanilla), ("feedback", Euler), ("flow", Flow)])
+@pytest.mark.parametrize("name", MATRICES)
+def test_systems_are_the_papers_formulas(name, kind, made):
+    W = floats(planar_matrix(name))
+    system = planar_system(planar_matrix(name), kind, 0.25)
+    h = np.random.default_rng(4).standard_normal((5, 2))
+    nothing = torch.zeros(0, dtype=torch.float64)
+    assert isinstance(system, made)
+    found = (system.velocity if kind == "flow" else system.step)(torch.from_numpy(h), nothing).detach()
+    tanh = np.tanh(h @ W.T)
+    np.testing.assert_allclose(found, h + 0.25 * tanh if kind == "feedback" else tanh, rtol=0, atol=1e-15)
+
+
+def test_an_unknown_kind_is_one_sentence():
+    with pytest.raises(UserError, match="did you mean 'feedback'"):
+        planar_system(planar_matrix("zero"), "feedbak")

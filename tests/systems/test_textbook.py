@@ -1,0 +1,67 @@
+"""Textbook systems against what the textbooks say."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import problems
+from dynlab.jacobians import along, jacobian
+from dynlab.simulation import orbit
+from dynlab.systems import create, frozen
+from dynlab.systems.textbook import Linear, LinearMap
+
+NOTHING = torch.zeros(0, dtype=torch.float64)
+
+
+def tensor(values):
+    return torch.tensor(values, dtype=torch.float64)
+
+
+@pytest.mark.parametrize("matrix, eigenvalues", problems.LINEAR.values(), ids=problems.LINEAR.keys())
+@pytest.mark.parametrize("system", [Linear, LinearMap])
+def test_eigenvalues_of_linear_systems(system, matrix, eigenvalues):
+    found = np.linalg.eigvals(jacobian(system(matrix), torch.ones(len(matrix)).double(), NOTHING).dense().numpy())
+    # a defective pair is known to the square root of rounding
+    assert problems.eigenvalue_distance(found, eigenvalues) < 1e-7
+
+
+def test_decimals_keep_their_float64_value():
+    assert float(frozen(Linear([[0.15]])).A[0, 0]) == 0.15
+
+
+def test_logistic_map_at_four_is_the_squared_sine():
+    # x_t = sin²(2^t θ), while rounding doubles with every step: 1e-16 · 2^20
+    theta = 0.7
+    system = frozen(create("logistic", r=4.0))
+    states = orbit(system, torch.zeros(20, 0).double(), tensor([math.sin(theta) ** 2]))[:, 0]
+    expected = np.sin(2.0 ** np.arange(21) * theta) ** 2
+    np.testing.assert_allclose(states, expected, rtol=0, atol=1e-9)
+
+
+def test_logistic_exponent_is_the_logarithm_of_two():
+    system = frozen(create("logistic", r=4.0))
+    states = orbit(system, torch.zeros(20000, 0).double(), tensor([0.3]))
+    exponent = along(system, states, torch.zeros(20000, 0).double()).dense().abs().log().mean()
+    # a mean of 20,000 logarithms of deviation about 2, correlated so that telescoping makes it better than 0.014
+    assert float(exponent) == pytest.approx(problems.LOGISTIC_EXPONENT, abs=5e-3)
+
+
+def test_henon_has_its_determinant_and_its_fixed_points():
+    system = frozen(create("henon"))
+    states = torch.randn(50, 2, generator=torch.Generator().manual_seed(20)).double()
+    determinants = torch.linalg.det(jacobian(system, states, NOTHING).dense())
+    np.testing.assert_allclose(determinants, -0.3, rtol=0, atol=1e-15)
+    assert math.log(0.3) == pytest.approx(problems.HENON_EXPONENT_SUM)
+    points = problems.henon_fixed_points()
+    np.testing.assert_allclose(system.step(torch.from_numpy(points), NOTHING), points, rtol=0, atol=1e-15)
+
+
+def test_lorenz_has_its_divergence_and_its_equilibria():
+    system = frozen(create("lorenz"))
+    states = 10 * torch.randn(50, 3, generator=torch.Generator().manual_seed(21)).double()
+    traces = jacobian(system, states, NOTHING).dense().diagonal(dim1=-2, dim2=-1).sum(dim=-1)
+    np.testing.assert_allclose(traces, problems.lorenz_exponent_sum(), rtol=1e-14)
+    points = torch.from_numpy(problems.lorenz_equilibria())
+    np.testing.assert_allclose(system.velocity(points, NOTHING), 0, rtol=0, atol=1e-13)
