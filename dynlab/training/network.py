@@ -9,8 +9,10 @@ from torch.nn.utils import parametrize
 
 from dynlab.errors import UserError
 from dynlab.systems import Map
+from dynlab.systems.ernn import ERNN
 from dynlab.tasks import Split, Task
 from dynlab.training.batches import Sweep
+from dynlab.training.ernn_sequence import ernn_states
 from dynlab.training.fused import fused_outputs
 
 # Sequences at a time where no gradient is taken.
@@ -57,6 +59,9 @@ class Network(nn.Module):
 def outputs(system: Map, inputs: Tensor, every_step: bool) -> Tensor:
     """What the system shows after the last of its inputs (sample, time, input), or after each."""
     inputs = system.drive(inputs)
+    if isinstance(system, ERNN):
+        states = ernn_states(system, inputs.transpose(0, 1))
+        return states.transpose(0, 1) if every_step else states[-1]
     fused = fused_outputs(system, inputs)
     if fused is not None:
         return fused if every_step else fused[:, -1]
