@@ -76,5 +76,5 @@ def test_feedback_stays_at_its_known_equilibrium(activation):
 
 @pytest.mark.parametrize("activation, W", [("relu", [[1.0, 0.0], [0.0, 1.0]]), ("tanh", [[1.0, 1.0], [1.0, 1.0]])])
 def test_no_equilibrium_is_claimed_where_there_may_be_many(activation, W):
-    system = fill(create("feedback", input_size=1, state_size=2, activation=activation), W, [[0.0]] * 2, [0.0] * 2)
+    system = fill(create("feedback", input_size=1, state_size=2, activation=activation).flow, W, [[0.0]] * 2, [0.0] * 2)
     assert system.known_equilibrium(torch.zeros(1)) is None
