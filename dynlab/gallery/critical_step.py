@@ -1,0 +1,83 @@
+"""Companion to Figure 1 (h) of the AntisymmetricRNN paper: where Euler's map of W_diff loses the flow's stability."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+
+from dynlab import schema
+from dynlab.diagnostics.phase_plane import phase_plane
+from dynlab.gallery.made import Made
+from dynlab.plots import style
+from dynlab.plots.phase_plane import plot_phase_plane
+from dynlab.simulation import simulate
+from dynlab.systems.planar import planar_matrix, planar_system
+
+PAPER_STEP, BELOW = 0.1, 0.05
+START = (0.5, -0.75)
+# The closed curve shrinks like √(ε − ε_c) and attracts ever more slowly: the steps end where 6,000 are enough.
+STEPS, KEPT = 6000, 400
+SWEEP = np.concatenate([[0.02, 0.04, 0.06, 0.07], np.arange(0.08, 0.2001, 0.01)])
+
+
+def make(fast: bool = False) -> Made:
+    """Portraits below and above the critical step, and the radius of what attracts against ε."""
+    matrix = planar_matrix("diff")
+    below, above = (phase_plane(planar_system(matrix, step_size=step), matrix=matrix) for step in (BELOW, PAPER_STEP))
+    sweep = _radii(SWEEP[::4] if fast else SWEEP)
+    critical = float(above["critical_step"][0])
+    with style.style():
+        figure, axes = plt.subplots(1, 3, figsize=(11.5, 4.2))
+        for ax, ds, step in zip(axes, (below, above), (BELOW, PAPER_STEP), strict=False):
+            plot_phase_plane(ds, ax=ax)
+            ax.set_title(f"ε = {step:g}: {ds['map_kind'].values[0]} of Euler's map")
+        _plot_radii(sweep, critical, axes[2])
+    at_paper = sweep.sel(step_size=PAPER_STEP, method="nearest")
+    modulus = float(np.abs(above["map_eigenvalue"]).max())
+    measured = (
+        f"The flow's {above['flow_kind'].values[0]} is stable for Euler's map only up to ε = {critical:.6f}; at the "
+        f"paper's ε = {PAPER_STEP:g} the multipliers have modulus {modulus:.6f}, and orbits end on a closed curve of "
+        f"radius {float(at_paper.smallest):.3f} to {float(at_paper.largest):.3f} that tanh's saturation makes, not "
+        f"diffusion."
+    )
+    return Made(
+        "AntisymmetricRNN, Figure 1 (h): the critical step",
+        "With diffusion γ = 0.15 the trajectories of W_diff neither vanish nor explode, since diffusion makes the "
+        "discretisation stable (section 4 and Figure 1 (h)); stability needs max |1 + ελ| ≤ 1 (Proposition 2).",
+        measured,
+        figure,
+        {"below": below, "above": above, "radius": sweep},
+    )
+
+
+def _radii(step_sizes: np.ndarray) -> xr.Dataset:
+    """The smallest and the largest radius of the states that an orbit ends on, for each ε."""
+    matrix = planar_matrix("diff")
+    last = [
+        simulate(planar_system(matrix, step_size=float(step)), initial_state=START, steps=STEPS)["trajectory"]
+        .isel({schema.SAMPLE: 0, schema.TIME: slice(-KEPT, None)})
+        .pipe(np.square)
+        .sum(schema.STATE)
+        .pipe(np.sqrt)
+        for step in step_sizes
+    ]
+    return schema.dataset(
+        {
+            "smallest": schema.variable(("step_size",), [float(radius.min()) for radius in last], "smallest radius"),
+            "largest": schema.variable(("step_size",), [float(radius.max()) for radius in last], "largest radius"),
+        },
+        system="feedback",
+        settings={"start": START, "steps": STEPS, "kept": KEPT, "matrix": "diff"},
+        coords={"step_size": schema.variable(("step_size",), step_sizes, "step size ε", schema.SECOND)},
+    )
+
+
+def _plot_radii(sweep: xr.Dataset, critical: float, ax: Axes) -> None:
+    ax.axvline(critical, color=style.BLACK, linewidth=1, linestyle="--", label=f"critical step {critical:.4f}")
+    ax.fill_between(sweep.step_size, sweep.smallest, sweep.largest, color=style.PURPLE, alpha=0.35, linewidth=0)
+    ax.plot(sweep.step_size, sweep.largest, "o-", color=style.PURPLE, markersize=4, label="radius of what attracts")
+    ax.axvline(PAPER_STEP, color=style.GREY, linewidth=1, linestyle=":", label="the paper's step")
+    ax.set_xlabel(style.label(sweep.step_size))
+    ax.set_ylabel("distance of the attracting states from 0")
+    ax.set_title("A closed curve grows from ε_c on")
+    ax.legend(loc="lower right")
