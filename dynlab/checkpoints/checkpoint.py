@@ -89,19 +89,20 @@ def read(
         raise UserError(f"The nonlinearity of torch's RNN is tanh or relu, got {nonlinearity!r}.")
     contents = read_contents(path)
     readout, task = None, None
+    task_settings: dict[str, Any] = {}
     if system_factory is not None:
         system: System = from_factory(path, contents, system_factory, layer)
     elif contents.document is not None:
         if layer is not None:
             raise UserError(f"{path} holds one system of dynlab's: leave --layer {layer!r} out.")
         system, readout = restore(contents.document, str(path))
-        task = _task(contents.document)
+        task, task_settings = _task(contents.document)
     else:
         layers = {found.prefix: found for found in layers_of(path, contents)}
         chosen = choose({prefix: found.extent for prefix, found in layers.items()}, layer)
         layer = chosen.name
         system = system_of(path, contents, layers[chosen.prefix], chosen, nonlinearity)
-    system.source, system.task = source_of(path), task
+    system.source, system.task, system.task_settings = source_of(path), task, task_settings
     return Checkpoint(system, readout, task, contents.facts, layer, contents.format, system.source)
 
 
@@ -146,6 +147,9 @@ def config_of(found: RecurrentLayer, nonlinearity: str) -> dict[str, Any]:
     return config | own.get(found.kind, {})
 
 
-def _task(document: Mapping[str, Any]) -> str | None:
+def _task(document: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
+    """The name of the task and its settings."""
     task = document.get("task")
-    return str(task["name"]) if isinstance(task, Mapping) and "name" in task else None
+    if not isinstance(task, Mapping) or "name" not in task:
+        return None, {}
+    return str(task["name"]), {str(key): value for key, value in task.items() if key != "name"}

@@ -37,6 +37,8 @@ class System(nn.Module, abc.ABC):
         ``{"file": name, "sha256": digest}`` where the system was read from a checkpoint.
     task : str or None
         The public name of the task it was trained on, where that is known.
+    task_settings : dict
+        What that task was made with, so that `dynlab.tasks.create` makes it again.
     recorded_inputs : ndarray or None
         What drives it where nothing else is given, shape (sample, time, input): recorded by `dynlab.from_module`.
     """
@@ -47,6 +49,7 @@ class System(nn.Module, abc.ABC):
     network_input_size: int
     source: dict[str, str] | None
     task: str | None
+    task_settings: dict[str, Any]
     recorded_inputs: np.ndarray | None
 
     def __init__(self, state_size: int, input_size: int) -> None:
@@ -61,6 +64,7 @@ class System(nn.Module, abc.ABC):
         self.network_input_size = input_size
         self.source = None
         self.task = None
+        self.task_settings = {}
         self.recorded_inputs = None
         self.name = type(self).__name__
         self.config: dict[str, Any] = {}

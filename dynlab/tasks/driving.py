@@ -6,7 +6,7 @@ import math
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -83,7 +83,7 @@ def driving_inputs(
     if spec is None:
         driving = _default(system, samples, steps, generator, data_dir)
     elif spec.startswith("task:"):
-        driving = _from_task(spec.removeprefix("task:"), samples, generator, data_dir)
+        driving = _from_task(spec.removeprefix("task:"), system, samples, generator, data_dir)
     elif Path(spec).suffix in FILES:
         driving = _from_file(Path(spec), samples, generator)
     elif spec == "zero":
@@ -102,9 +102,8 @@ def _default(
     system: System, samples: int, steps: int, generator: np.random.Generator, data_dir: str | Path | None
 ) -> Driving:
     width = system.network_input_size
-    recorded = getattr(system, "recorded_inputs", None)
-    if recorded is not None:
-        inputs = np.asarray(recorded)[:samples]
+    if system.recorded_inputs is not None:
+        inputs = system.recorded_inputs[_choice(len(system.recorded_inputs), samples, generator)]
         return Driving(inputs, None, f"{_sequences(inputs)} recorded with the network", True)
     if system.task is None:
         return _with_reason(_noise("1.0", samples, steps, width, generator), "no task is known")
@@ -112,7 +111,7 @@ def _default(
 
     if system.task not in TASKS:
         return _with_reason(_noise("1.0", samples, steps, width, generator), f"task {system.task!r} is not dynlab's")
-    driving = _from_task(system.task, samples, generator, data_dir)
+    driving = _from_task(system.task, system, samples, generator, data_dir)
     if driving.inputs.shape[-1] != width:
         reason = f"task {system.task!r} has inputs of width {driving.inputs.shape[-1]}, not {width}"
         return _with_reason(_noise("1.0", samples, steps, width, generator), reason)
@@ -123,25 +122,31 @@ def _with_reason(driving: Driving, reason: str) -> Driving:
     return Driving(driving.inputs, driving.targets, f"{driving.description} ({reason})", driving.real)
 
 
-def _from_task(name: str, samples: int, generator: np.random.Generator, data_dir: str | Path | None) -> Driving:
+def _from_task(
+    name: str, system: System, samples: int, generator: np.random.Generator, data_dir: str | Path | None
+) -> Driving:
+    """Test sequences of a task, made as it was for the system's training where it is the same."""
     from dynlab.tasks import create
 
+    settings = system.task_settings if name == system.task else {}
     if name == "har2":
-        split, origin = _har2(data_dir)
+        split, origin = _har2(settings, data_dir)
     else:
-        task = create(name, data_dir=data_dir)
+        task = create(name, data_dir=data_dir, **settings)
         split, origin = task.test, "test sequences of " + name
     chosen = split[_choice(len(split), samples, generator)]
     real = name in ("har2", "digits")
     return Driving(chosen.inputs, chosen.targets, f"{len(chosen)} {origin}", real)
 
 
-def _har2(data_dir: str | Path | None) -> tuple[Split, str]:
-    from dynlab.tasks import har2, uci_har
+def _har2(settings: dict[str, Any], data_dir: str | Path | None) -> tuple[Split, str]:
+    """The test split, or the embedded part of it, which is scaled as the whole training split would be."""
+    from dynlab.tasks import create, har2, uci_har
 
     if uci_har.at_hand(data_dir):
-        return har2.har2(data_dir=data_dir, retrain=True, download=False).test, "test sequences of har2"
-    return har2.sample(), "of the embedded test sequences of har2"
+        task = create("har2", data_dir=data_dir, download=False, **({"retrain": True} | settings))
+        return task.test, "test sequences of har2"
+    return har2.sample(settings.get("standardise", "feature")), "of the embedded test sequences of har2"
 
 
 def _from_file(path: Path, samples: int, generator: np.random.Generator) -> Driving:
