@@ -98,11 +98,11 @@ def _of_safetensors(path: Path) -> Contents:
         with safetensors.safe_open(path, framework="pt", device="cpu") as file:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dictionary
-    except safetensors.SafetensorError as error:
+        document = from_safetensors(tensors, metadata)
+    except (safetensors.SafetensorError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path} is damaged, or no safetensors file ({error}); copy it again.") from error
-    document = from_safetensors(tensors, metadata)
-    if document:
-        return Contents("safetensors", document["state_dict"], document, dict(document["training"]))
+    if document is not None:
+        return _of_document("safetensors", document, {})
     return Contents("safetensors", _renamed(tensors), facts=dict(metadata))
 
 

@@ -147,15 +147,31 @@ def restore(document: Mapping[str, Any], where: str) -> tuple[System, nn.Module 
         raise unknown("system", name, SYSTEMS)
     _check(document, where)
     with torch.random.fork_rng(devices=[]):  # its random start is replaced: no number is drawn from the generator
-        system = create(name, **config)
+        system = _created(name, config, where)
     load_weights(system, state, f"{where}: the weights do not fit the system {name!r}")
     system.eval()
     readout = document.get("readout")
     return system, None if readout is None else _linear(readout, where)
 
 
+def _created(name: str, config: Mapping[str, Any], where: str) -> System:
+    try:
+        return create(name, **config)
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from error
+    # a damaged config may be anything, and so may the error that it leads to
+    except Exception as error:
+        raise UserError(f"{where}: no system {name!r} can be made from its config ({error}); copy it again.") from error
+
+
 def from_safetensors(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> dict[str, Any] | None:
-    """The document that `write` put into a safetensors file, or None where the file is somebody else's."""
+    """The document that `write` put into a safetensors file, or None where the file is somebody else's.
+
+    Raises
+    ------
+    ValueError, TypeError, KeyError
+        For a header or names of tensors that `write` does not write.
+    """
     if FORMAT not in metadata:
         return None
     made: dict[str, Any] = json.loads(metadata[FORMAT])

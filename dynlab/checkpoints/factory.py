@@ -55,8 +55,8 @@ def _imported(name: str) -> Callable[..., Any]:
 
 def _built(factory: Callable[..., Any], name: str, hyper_parameters: Any) -> nn.Module:
     told = hyper_parameters if isinstance(hyper_parameters, dict) else {}
-    takes = inspect.signature(factory).parameters
     try:
+        takes = inspect.signature(factory).parameters
         module = factory(**{key: value for key, value in told.items() if key in takes})
     # the factory is the user's own code, and so is its error
     except Exception as error:

@@ -144,6 +144,10 @@ def _reason(error: Exception) -> str:
     text = str(error) or type(error).__name__
     if "Unsupported operand" in text:
         return f"its pickle protocol is not the one that torch reads safely; {SAFE_ALTERNATIVE}"
+    if "call reduce for unrecognized" in text:
+        return f"it calls what a call returned and would run code if it were unpickled; {SAFE_ALTERNATIVE}"
+    if "Only persistent_load of storage" in text:
+        return f"it holds a whole module in the format before torch 1.6, with its source code; {SAFE_ALTERNATIVE}"
     if "Weights only load failed" in text:
         text = [line for line in text.splitlines() if line.strip() and "https://" not in line][-1]
     return text.splitlines()[0].strip().rstrip(".:") + "; copy the file again"

@@ -4,7 +4,6 @@ import copy
 from typing import Any, cast
 
 from torch import nn
-from torch.nn.utils import parametrize
 
 from dynlab.checkpoints.layers import check_finite
 from dynlab.checkpoints.naming import Choice, Extent, choose
@@ -92,10 +91,10 @@ def _copied(module: nn.Module) -> nn.Module:
 
 
 def _system(part: System | RecurrentModule, chosen: Choice) -> System:
-    """The system of a submodule of the copy; a parametrised weight (weight norm, orthogonal) is taken at its value."""
+    """The system of a submodule; a parametrised weight (weight norm, orthogonal) is read as an attribute, at its value.
+
+    Its parametrisation is left on: to remove it from a copy changes the class, which the copy shares with the original.
+    """
     if isinstance(part, System):
         return frozen(part)
-    if parametrize.is_parametrized(part):
-        for name in list(cast(nn.ModuleDict, part.parametrizations)):
-            parametrize.remove_parametrizations(part, name, leave_parametrized=True)
     return frozen(torch_layer(part, chosen.number, chosen.reverse))

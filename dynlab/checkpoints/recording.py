@@ -52,7 +52,8 @@ def record(model: nn.Module, part: nn.Module, batch: Any) -> np.ndarray:
     if model is part and isinstance(part, Map):
         keep(_batched(None, torch.as_tensor(batch)), False)
     else:
-        _run(model, part, batch if isinstance(batch, tuple) else (batch,), keep)
+        several = isinstance(batch, tuple) and not isinstance(batch, PackedSequence)  # itself a tuple, but one argument
+        _run(model, part, batch if several else (batch,), keep)
     if not sequences:
         raise UserError(
             f"The layer {type(part).__name__} was not called when the model ran on the batch; choose another."

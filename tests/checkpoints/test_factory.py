@@ -1,0 +1,95 @@
+"""``--system package.module:factory``: a class of the user's own takes the file's weights."""
+
+import sys
+
+import pytest
+import torch
+from torch import nn
+
+from dynlab.checkpoints import read
+from dynlab.errors import UserError
+
+MODULE = """
+from torch import nn, tanh
+from dynlab.systems import from_function
+
+class Net(nn.Module):
+    def __init__(self, hidden_size=4):
+        super().__init__()
+        self.core = nn.GRU(3, hidden_size)
+        self.head = nn.Linear(hidden_size, 2)
+
+class Step(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mix = nn.Linear(2, 2)
+    def forward(self, state, input):
+        return tanh(self.mix(state))
+
+def as_system():
+    return from_function(Step(), 2)
+
+def fails(width=0):
+    raise RuntimeError("no such width")
+
+number = 3
+
+def not_a_module():
+    return {}
+"""
+
+
+@pytest.fixture
+def name(tmp_path, monkeypatch):
+    """The module in the working folder, which is not on the path, as for somebody who types the command there."""
+    (tmp_path / "own_networks.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry not in ("", str(tmp_path))])
+    yield "own_networks"
+    sys.modules.pop("own_networks", None)
+
+
+def saved(hidden=4):
+    return nn.ModuleDict({"core": nn.GRU(3, hidden), "head": nn.Linear(hidden, 2)})
+
+
+def test_the_users_class_takes_the_weights_and_its_layer_is_found(name):
+    model = saved()
+    torch.save({"state_dict": model.state_dict()}, "a.pt")
+    path = list(sys.path)
+    found = read("a.pt", system_factory=f"{name}:Net")
+    assert torch.equal(found.system.weight_hh, model["core"].weight_hh_l0.double())
+    assert found.source["file"] == "a.pt"
+    assert sys.path == path
+
+
+def test_the_factory_is_given_the_hyper_parameters_that_it_takes(name):
+    torch.save({"state_dict": saved(6).state_dict(), "hyper_parameters": {"hidden_size": 6, "lr": 0.1}}, "a.pt")
+    assert read("a.pt", system_factory=f"{name}:Net").system.state_size == 6
+
+
+def test_a_step_of_the_users_own_becomes_a_system(name):
+    linear = nn.Linear(2, 2)
+    torch.save({f"f.mix.{key}": value for key, value in linear.state_dict().items()}, "a.pt")
+    system = read("a.pt", system_factory=f"{name}:as_system").system
+    state = torch.tensor([0.3, -2.0], dtype=torch.float64)
+    torch.testing.assert_close(system.step(state, torch.zeros(0)), torch.tanh(linear.double()(state)))
+
+
+ERRORS = {
+    "no colon": ("own_networks", "takes PACKAGE.MODULE:FACTORY, got 'own_networks'"),
+    "no such module": ("own_netwroks:Net", "cannot be imported"),
+    "no such name": ("own_networks:Nett", "cannot be imported"),
+    "not callable": ("own_networks:number", "is a int"),
+    "fails": ("own_networks:fails", r"failed \(RuntimeError: no such width\)"),
+    "makes no module": ("own_networks:not_a_module", "must make a torch.nn.Module, got dict"),
+    "other weights": ("own_networks:Step", "weights do not fit what own_networks:Step makes: .*mix.weight"),
+}
+
+
+@pytest.mark.parametrize("factory, sentence", ERRORS.values(), ids=ERRORS)
+def test_what_is_wrong_with_a_factory_is_one_sentence(factory, sentence, name):
+    torch.save({"state_dict": saved().state_dict()}, "a.pt")
+    with pytest.raises(UserError, match=sentence) as refused:
+        read("a.pt", system_factory=factory)
+    assert "\n" not in str(refused.value)

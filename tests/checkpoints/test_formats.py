@@ -1,0 +1,226 @@
+"""Every format in which networks are saved: the system that is read computes what torch's module computes."""
+
+import warnings
+from argparse import Namespace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import safetensors.torch
+import torch
+from torch import nn
+
+from dynlab.checkpoints import describe, read
+from dynlab.errors import UserError
+from dynlab.simulation import simulate
+
+
+def outputs(system, inputs):
+    """What the network's layer gives at t = 1 … T, by dynlab's own steps, in the order of the inputs."""
+    states = torch.from_numpy(simulate(system, inputs.numpy())["trajectory"].values)
+    found = system.double().output(states[:, 1:])
+    return found.flip(1) if getattr(system, "reverse", False) else found
+
+
+def encoded(tagger, inputs):
+    return tagger.encoder.rnn(inputs)[0].detach()
+
+
+WRAPPED = {
+    "bare": lambda model: model.state_dict(),
+    "state_dict": lambda model: {"state_dict": model.state_dict(), "optimizer": {"state": {}}, "epoch": 3},
+    "model": lambda model: {"model": model.state_dict(), "epoch": 3},
+    "model_state_dict": lambda model: {"model_state_dict": model.state_dict(), "loss": 0.5},
+    "nested": lambda model: {"model": {"state_dict": model.state_dict()}},
+    "DataParallel": lambda model: {"state_dict": nn.DataParallel(model).state_dict()},
+    "compiled": lambda model: {f"_orig_mod.{name}": value for name, value in model.state_dict().items()},
+    "compiled and parallel": lambda model: {f"module._orig_mod.{k}": v for k, v in model.state_dict().items()},
+    "a compiled part": lambda model: {k.replace("rnn.", "rnn._orig_mod."): v for k, v in model.state_dict().items()},
+}
+WHOLE = {
+    "the whole module": lambda model: model,
+    "a whole module inside": lambda model: {"model": model, "epoch": 3},
+    "a whole parallel module": lambda model: nn.DataParallel(model),
+}
+CASES = {
+    f"{name}, {'zip' if zipped else 'before 1.6'}": (WRAPPED[name], zipped) for name in WRAPPED for zipped in (1, 0)
+}
+CASES |= {name: (wrap, 1) for name, wrap in WHOLE.items()}
+
+
+@pytest.mark.parametrize("wrap, zipped", CASES.values(), ids=CASES)
+def test_a_layer_inside_any_wrapper_computes_what_torch_computes(wrap, zipped, tagger, batch, tmp_path):
+    torch.save(wrap(tagger), tmp_path / "a.pt", _use_new_zipfile_serialization=bool(zipped))
+    upper = read(tmp_path / "a.pt", layer="encoder.rnn:1r")
+    assert upper.layer == "encoder.rnn:1r"
+    torch.testing.assert_close(outputs(upper.system, batch), encoded(tagger, batch)[..., 4:], rtol=1e-12, atol=1e-14)
+
+
+def test_every_layer_of_a_model_is_found_and_computes_what_torch_computes(tagger, batch, tmp_path):
+    torch.save(tagger.state_dict(), tmp_path / "a.pt")
+    upper = read(tmp_path / "a.pt", layer="encoder.rnn:1").system
+    torch.testing.assert_close(outputs(upper, batch), encoded(tagger, batch)[..., :4], rtol=1e-12, atol=1e-14)
+    decoded = tagger.decoder(encoded(tagger, batch))[0].detach()
+    for name in ("decoder", "decoder:1"):
+        stack = read(tmp_path / "a.pt", layer=name).system
+        torch.testing.assert_close(outputs(stack, encoded(tagger, batch)), decoded, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("told, expected", [("relu", "relu"), ("tanh", "tanh"), (None, "tanh")])
+def test_the_nonlinearity_of_a_plain_rnn_is_an_option(told, expected, tmp_path):
+    module = nn.RNN(2, 3, nonlinearity=expected, batch_first=True).double()
+    torch.save(module.state_dict(), tmp_path / "a.pt")
+    system = read(tmp_path / "a.pt", **({"nonlinearity": told} if told else {})).system
+    inputs = 3 * torch.randn(2, 4, 2, dtype=torch.float64)
+    torch.testing.assert_close(outputs(system, inputs), module(inputs)[0].detach(), rtol=1e-12, atol=1e-14)
+    assert system.config["nonlinearity"] == expected
+
+
+def test_a_whole_module_tells_its_nonlinearity_which_goes_before_the_option(tagger, batch, tmp_path):
+    torch.save(nn.DataParallel(tagger), tmp_path / "a.pt")
+    system = read(tmp_path / "a.pt", layer="cell", nonlinearity="tanh").system
+    state = torch.zeros(5, 6, dtype=torch.float64)
+    torch.testing.assert_close(system.step(state, batch[:, 0]), tagger.cell(batch[:, 0], state))
+
+
+KINDS = {
+    "rnn": (nn.RNN, {}),
+    "gru": (nn.GRU, {}),
+    "lstm": (nn.LSTM, {}),
+    "lstm without bias": (nn.LSTM, {"bias": False}),
+    "lstm with projection": (nn.LSTM, {"proj_size": 2}),
+    "three layers": (nn.GRU, {"num_layers": 3}),
+    "one unit": (nn.LSTM, {"hidden_size": 1}),
+}
+
+
+@pytest.mark.parametrize("suffix", [".pt", ".safetensors"])
+@pytest.mark.parametrize("make, options", KINDS.values(), ids=KINDS)
+def test_a_layer_of_each_kind_is_recognised_by_its_shapes(make, options, suffix, batch, tmp_path):
+    torch.manual_seed(0)
+    module = make(**({"input_size": 3, "hidden_size": 4, "batch_first": True} | options)).double()
+    save = torch.save if suffix == ".pt" else safetensors.torch.save_file
+    save(module.state_dict(), tmp_path / f"a{suffix}")
+    found = read(tmp_path / f"a{suffix}")
+    assert found.system.name == make.__name__.lower()
+    assert found.layer == ""
+    torch.testing.assert_close(outputs(found.system, batch), module(batch)[0].detach(), rtol=1e-12, atol=1e-14)
+    assert sum(p.numel() for p in found.system.parameters()) == sum(p.numel() for p in module.parameters())
+
+
+@pytest.mark.parametrize("make", [nn.RNNCell, nn.GRUCell, nn.LSTMCell])
+def test_a_cell_is_recognised(make, batch, tmp_path):
+    cell = make(3, 4).double()
+    torch.save({"net": cell.state_dict()}, tmp_path / "a.pt")
+    system = read(tmp_path / "a.pt", layer="net").system
+    state = torch.randn(5, system.state_size, dtype=torch.float64)
+    given = tuple(state.split(4, dim=-1)) if make is nn.LSTMCell else state
+    expected = cell(batch[:, 0], given)
+    expected = torch.cat(expected, dim=-1) if make is nn.LSTMCell else expected
+    torch.testing.assert_close(system.step(state, batch[:, 0]), expected)
+
+
+def test_a_file_saved_on_a_gpu_loads_without_one(tmp_path, monkeypatch):
+    module = nn.LSTM(2, 3)
+    with monkeypatch.context() as patched:
+        patched.setattr(torch.serialization, "location_tag", lambda storage: "cuda:0")
+        torch.save({"state_dict": module.state_dict()}, tmp_path / "gpu.pt")
+    assert b"cuda:0" in (tmp_path / "gpu.pt").read_bytes()
+    system = read(tmp_path / "gpu.pt").system
+    found = dict(system.named_parameters())["weight_hh"]
+    assert found.device.type == "cpu"
+    assert torch.equal(found, module.weight_hh_l0)
+
+
+class Attributes(dict):
+    """As Lightning's AttributeDict: a dictionary of a class that is not dynlab's business."""
+
+    __getattr__ = dict.get
+
+
+def lightning_file(path):
+    """An ordinary checkpoint of Lightning's own trainer, with a path and a namespace among its hyper-parameters."""
+    import lightning
+
+    class Sequences(lightning.LightningModule):
+        def __init__(self, data_dir, options, hidden_size):
+            super().__init__()
+            self.save_hyperparameters()
+            self.rnn = nn.GRU(3, hidden_size, batch_first=True)
+
+        def training_step(self, batch, index):
+            return self.rnn(batch)[0].pow(2).mean()
+
+        def configure_optimizers(self):
+            return torch.optim.Adam(self.parameters())
+
+    module = Sequences(Path("/data/somewhere"), Namespace(lr=0.1, classes=(1, 2)), 4)
+    trainer = lightning.Trainer(
+        default_root_dir=path.parent,
+        max_epochs=1,
+        accelerator="cpu",
+        logger=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        enable_checkpointing=False,
+    )
+    trainer.fit(module, torch.utils.data.DataLoader(torch.randn(4, 5, 3), batch_size=2))
+    trainer.save_checkpoint(path)
+    return module
+
+
+def test_an_ordinary_lightning_checkpoint_loads_and_tells_its_facts(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Lightning's advice on workers is not what is tested
+        module = lightning_file(tmp_path / "last.ckpt")
+    with pytest.raises(Exception, match="Weights only load failed"):
+        torch.load(tmp_path / "last.ckpt", weights_only=True)
+    found = read(tmp_path / "last.ckpt")
+    assert (found.format, found.layer, found.facts["epoch"], found.facts["global_step"]) == ("lightning", "rnn", 1, 2)
+    assert found.facts["hyper_parameters"]["hidden_size"] == 4
+    assert found.facts["hyper_parameters"]["options"] == {"lr": 0.1, "classes": [1, 2]}
+    assert "somewhere" in found.facts["hyper_parameters"]["data_dir"]
+    assert torch.equal(dict(found.system.named_parameters())["weight_hh"], module.rnn.weight_hh_l0)
+
+
+@pytest.mark.parametrize("zipped", [True, False], ids=["zip", "before 1.6"])
+def test_dictionaries_lists_and_numbers_of_foreign_classes_load(zipped, tmp_path):
+    from collections import defaultdict, deque
+
+    counts = defaultdict(list, a=[1])
+    facts = Attributes(lr=0.1, counts=counts, last=deque([1, 2]), best=np.float64(0.5), on=torch.device("cuda:0"))
+    content = {"state_dict": nn.GRU(2, 3).state_dict(), "hyper_parameters": facts}
+    torch.save(content, tmp_path / "a.pt", _use_new_zipfile_serialization=zipped)
+    found = read(tmp_path / "a.pt").facts["hyper_parameters"]
+    assert (found["lr"], found["counts"], found["last"]) == (0.1, {"a": [1]}, [1, 2])
+    assert found["on"] == "cuda:0"
+
+
+def test_what_read_and_describe_say_of_the_file(tagger, tmp_path):
+    import hashlib
+
+    torch.save({"model": tagger.state_dict(), "epoch": 3}, tmp_path / "a.pt")
+    digest = hashlib.sha256((tmp_path / "a.pt").read_bytes()).hexdigest()
+    found = read(tmp_path / "a.pt", layer="decoder")
+    assert found.source == found.system.source == {"file": "a.pt", "sha256": digest}
+    assert (found.readout, found.task, found.facts) == (None, None, {"epoch": 3})
+    said = describe(tmp_path / "a.pt")
+    assert said["parameters"] == sum(p.numel() for p in tagger.parameters())
+    listed = {entry["layer"]: entry for entry in said["systems"]}
+    assert list(listed) == [f"encoder.rnn:{k}" for k in ("0", "0r", "1", "1r")] + ["decoder", "cell"]
+    assert listed["encoder.rnn:1r"]["parameters"] == 4 * 4 * (8 + 4 + 2)
+    assert listed["decoder"]["parameters"] == sum(p.numel() for p in tagger.decoder.parameters())
+    assert (listed["decoder"]["state_size"], listed["decoder"]["input_size"]) == (10, 8)
+    assert listed["cell"]["config"]["nonlinearity"] is None
+
+
+def test_a_safetensors_file_of_somebody_elses_keeps_its_facts(tmp_path):
+    safetensors.torch.save_file(nn.GRU(2, 3).state_dict(), tmp_path / "a.safetensors", {"step": "7"})
+    assert read(tmp_path / "a.safetensors").facts == {"step": "7"}
+
+
+def test_two_state_dicts_side_by_side_are_both_found(tmp_path):
+    torch.save({"enc": nn.GRU(2, 3).state_dict(), "dec": nn.GRU(2, 4).state_dict()}, tmp_path / "a.pt")
+    assert read(tmp_path / "a.pt", layer="dec").system.state_size == 4
+    with pytest.raises(UserError, match=r"2 recurrent systems.*enc, dec"):
+        read(tmp_path / "a.pt")

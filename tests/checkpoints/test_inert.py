@@ -1,0 +1,194 @@
+"""No checkpoint can run code: whatever a pickle asks for is refused by name or never happens."""
+
+import builtins
+import functools
+import importlib
+import io
+import operator
+import os
+import pathlib
+import pickle
+import random
+import runpy
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import pytest
+import torch
+from torch import nn
+
+from dynlab.checkpoints import describe, read
+from dynlab.checkpoints.inert import Foreign, load
+from dynlab.checkpoints.pickles import collect_names
+from dynlab.errors import UserError
+
+SAVERS = {
+    "zip": torch.save,
+    "before 1.6": functools.partial(torch.save, _use_new_zipfile_serialization=False),
+    "protocol 4": functools.partial(torch.save, pickle_protocol=4),
+    "a bare pickle": lambda content, path: path.write_bytes(pickle.dumps(content, protocol=4)),
+    "a bare old pickle": lambda content, path: path.write_bytes(pickle.dumps(content, protocol=2)),
+}
+
+
+class Calls:
+    """Pickles as a call of `function`, which an ordinary unpickler makes."""
+
+    def __init__(self, function, *arguments):
+        self.call = function, arguments
+
+    def __reduce__(self):
+        return self.call
+
+
+def payloads(mark):
+    """Calls that create the file `mark`, each by a module that a checkpoint has no business with."""
+    code = f"open({str(mark)!r}, 'w').close()"
+    return {
+        "os.system": Calls(os.system, f"touch {mark}"),
+        "os.makedirs": Calls(os.makedirs, str(mark)),
+        "builtins.eval": Calls(eval, code),
+        "builtins.exec": Calls(exec, code),
+        "builtins.__import__": Calls(builtins.__import__, "antigravity"),
+        "builtins.setattr": Calls(setattr, pathlib.PurePath, "dynlab_was_here", 1),
+        "importlib.import_module": Calls(importlib.import_module, "antigravity"),
+        "subprocess.check_call": Calls(subprocess.check_call, ["touch", str(mark)]),
+        "shutil.copyfile": Calls(shutil.copyfile, __file__, str(mark)),
+        "sys.exit": Calls(sys.exit, 0),
+    }
+
+
+@pytest.mark.parametrize("save", SAVERS.values(), ids=SAVERS)
+@pytest.mark.parametrize("name", payloads("x"))
+def test_a_pickle_that_would_run_code_is_refused_by_name(name, save, tmp_path):
+    mark = tmp_path / "mark"
+    save({"state_dict": nn.GRU(2, 3).state_dict(), "extra": payloads(mark)[name]}, tmp_path / "evil.pt")
+    module, _, attribute = name.rpartition(".")
+    with pytest.raises(UserError, match=rf"asks for \w+\.{attribute} and would run code") as refused:
+        read(tmp_path / "evil.pt")
+    assert "state_dict" in str(refused.value)
+    assert module in ("os", "posix") or f"asks for {name} " in str(refused.value)
+    assert not mark.exists()
+    assert not hasattr(pathlib.PurePath, "dynlab_was_here")
+
+
+def sneaky(mark):
+    """Calls by names that are not refused as such: they load as stand-ins, which do nothing."""
+    script = mark.with_suffix(".py")
+    touch = Calls(getattr, pathlib.Path(mark), "touch")
+    return {
+        "a method by getattr": Calls(functools.partial, touch),
+        "getattr of getattr": Calls(operator.call, Calls(getattr, touch, "__call__")),
+        "runpy": Calls(runpy.run_path, str(script)),
+        "pickle in a pickle": Calls(pickle.loads, pickle.dumps(Calls(os.system, f"touch {mark}"))),
+        "torch.load": Calls(torch.load, str(script)),
+        "Path.touch": Calls(pathlib.Path.touch, pathlib.Path(mark)),
+        "io.open": Calls(open, str(mark), "w"),
+    }
+
+
+@pytest.mark.parametrize("name", sneaky(pathlib.Path("x")))
+def test_what_is_not_refused_is_inert(name, tmp_path):
+    mark = tmp_path / "mark"
+    mark.with_suffix(".py").write_text(f"open({str(mark)!r}, 'w').close()")
+    torch.save({"state_dict": nn.GRU(2, 3).state_dict(), "extra": sneaky(mark)[name]}, tmp_path / "evil.pt")
+    assert read(tmp_path / "evil.pt").system.state_size == 3
+    assert not mark.exists()
+
+
+def test_calling_what_a_call_returned_is_refused(tmp_path):
+    mark = tmp_path / "mark"
+    torch.save({"extra": Calls(operator.methodcaller("touch"), mark)}, tmp_path / "evil.pt")
+    with pytest.raises(UserError, match="would run code"):
+        read(tmp_path / "evil.pt")
+    assert not mark.exists()
+
+
+# A global by name, its call with one argument, and by GLOBAL, STACK_GLOBAL, INST and OBJ; \x80\x02 is protocol 2.
+OPCODES = {
+    "GLOBAL, REDUCE": b"\x80\x02cos\nsystem\n(X\x05\x00\x00\x00touchtR.",
+    "STACK_GLOBAL": b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x05touch\x85R.",
+    "STACK_GLOBAL through the memo": b"\x80\x04\x8c\x02os\x94\x8c\x06system\x940h\x00h\x01\x93\x8c\x05touch\x85R.",
+    "INST": b"\x80\x02(X\x05\x00\x00\x00touchios\nsystem\n.",
+    "OBJ": b"\x80\x02(cos\nsystem\nX\x05\x00\x00\x00toucho.",
+    "Python 2's name of eval": b"\x80\x02c__builtin__\neval\n(X\x05\x00\x00\x00touchtR.",
+}
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+@pytest.mark.parametrize("opcodes", OPCODES.values(), ids=OPCODES)
+def test_every_way_to_name_a_global_is_seen(opcodes, zipped, tmp_path):
+    path = tmp_path / "evil.pt"
+    if zipped:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("archive/data.pkl", opcodes)
+            archive.writestr("archive/version", "3")
+    else:
+        path.write_bytes(opcodes)
+    with pytest.raises(UserError, match=r"asks for (os\.system|builtins\.eval) and would run code"):
+        read(path)
+
+
+def test_classes_that_the_program_allowed_before_are_inert_too_and_stay_allowed(tmp_path):
+    torch.save({"state_dict": nn.GRU(2, 3).state_dict(), "extra": pathlib.Path("x")}, tmp_path / "a.pt")
+    with torch.serialization.safe_globals([type(pathlib.Path())]):
+        before = set(torch.serialization.get_safe_globals())
+        assert isinstance(load(tmp_path / "a.pt")["extra"], Foreign)
+        assert set(torch.serialization.get_safe_globals()) == before
+
+
+def test_the_state_of_a_foreign_object_is_kept_and_its_class_is_not_made(tmp_path):
+    module = nn.Sequential(nn.Linear(2, 1))
+    torch.save(module, tmp_path / "a.pt")
+    found = load(tmp_path / "a.pt")
+    assert (type(found).__name__, isinstance(found, nn.Module)) == ("Sequential", False)
+    inside = found.state["_modules"]["0"]
+    assert inside.state["in_features"] == 2
+    assert torch.equal(inside.state["_parameters"]["weight"], module[0].weight)
+
+
+class Bag(dict):
+    pass
+
+
+class Row(list):
+    pass
+
+
+@pytest.mark.parametrize("protocol", range(6))
+def test_the_opcodes_tell_what_is_done_with_the_objects_of_a_name(protocol):
+    content = [Bag(a=Row([1, 2]), b=Row(), c=pathlib.PurePosixPath("x")), Bag(), Bag(a=Bag(b=1))]
+    names = {}
+    collect_names(io.BytesIO(pickle.dumps(content, protocol=protocol)), names)
+    used = {name.rpartition(".")[2]: use for name, use in names.items()}
+    expected = {"PurePosixPath": "object"} | ({"Bag": "mapping", "Row": "list"} if protocol >= 2 else {})
+    assert {name: used[name] for name in expected} == expected
+
+
+def one_sentence(path):
+    """Whether a file is refused, in one sentence, rather than read."""
+    try:
+        describe(path)
+    except UserError as error:
+        return str(error).count("\n") == 0
+    return False
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_damaged_file_is_read_or_refused_in_one_sentence(seed, tmp_path):
+    """400 files with random bytes changed or cut off: never another error."""
+    shapes = nn.LSTM(2, 3, 2).state_dict()
+    torch.save({"state_dict": shapes, "hp": pathlib.Path("x")}, tmp_path / "0.pt")
+    torch.save({"state_dict": shapes}, tmp_path / "1.pt", _use_new_zipfile_serialization=False)
+    torch.save(nn.Sequential(nn.GRU(2, 3)), tmp_path / "2.pt")
+    draw = random.Random(seed)
+    refused = 0
+    for attempt in range(100):
+        data = bytearray((tmp_path / f"{attempt % 3}.pt").read_bytes())
+        for _ in range(draw.choice([1, 3, 10])):
+            data[draw.randrange(min(len(data), 1500))] = draw.randrange(256)
+        (tmp_path / "damaged.pt").write_bytes(data[: draw.choice([len(data), draw.randrange(len(data))])])
+        refused += one_sentence(tmp_path / "damaged.pt")
+    assert refused > 50

@@ -1,0 +1,204 @@
+"""`from_module`: the layer's real inputs, the layer's real step, and a module that is none the wiser."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn.utils.rnn import pack_sequence
+
+from dynlab import from_module
+from dynlab.errors import UserError
+from dynlab.simulation import prepare, simulate
+from dynlab.systems import create
+
+
+def orbit_outputs(system):
+    """What the layer gives on what was recorded, by dynlab's own steps."""
+    states = torch.from_numpy(simulate(system)["trajectory"].values)
+    found = system.output(states[:, 1:])
+    return found.flip(1) if getattr(system, "reverse", False) else found
+
+
+def test_the_recorded_inputs_are_those_of_the_layer_in_eval_mode(tagger, batch):
+    found = from_module(tagger, "encoder.rnn:0", batch)
+    np.testing.assert_array_equal(found.recorded_inputs, batch.numpy())  # no dropout, though the model trains
+    encoded = tagger.encoder.rnn(batch)[0].detach()
+    np.testing.assert_array_equal(from_module(tagger, "decoder", batch).recorded_inputs, encoded.numpy())
+    cell = from_module(tagger, "cell", batch)
+    np.testing.assert_array_equal(cell.recorded_inputs, 2 * batch.numpy())
+
+
+@pytest.mark.parametrize("layer, part", [("encoder.rnn:1", slice(4)), ("encoder.rnn:1r", slice(4, None))])
+def test_the_system_on_its_recorded_inputs_gives_what_the_layer_gave(layer, part, tagger, batch):
+    expected = tagger.encoder.rnn(batch)[0].detach()[..., part]
+    torch.testing.assert_close(orbit_outputs(from_module(tagger, layer, batch)), expected, rtol=1e-12, atol=1e-14)
+
+
+def test_a_diagnostic_takes_the_recorded_inputs_where_it_is_given_none(tagger, batch):
+    system = from_module(tagger, "decoder", batch)
+    _, driving, initial = prepare(system, None)
+    np.testing.assert_array_equal(driving.numpy(), system.recorded_inputs)
+    assert initial.shape == (5, 10)
+    with pytest.raises(UserError, match="Give inputs"):
+        prepare(from_module(tagger, "decoder"), None)
+
+
+def test_the_module_is_not_changed(batch):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.BatchNorm1d(7), nn.Dropout(0.5), nn.LSTM(3, 4, batch_first=True))
+    model[2](torch.randn(2, 7, 3))[0].sum().backward()
+    model.train()
+    seen = []
+    handle = model[2].register_forward_hook(lambda *_: seen.append(1))
+    before = copy.deepcopy(model.state_dict())
+    gradients = {name: value.grad.clone() for name, value in model[2].named_parameters()}
+    addresses = {name: value.data_ptr() for name, value in model.named_parameters()}
+    state = torch.random.get_rng_state()
+    system = from_module(model, "2", batch.float())
+    assert torch.equal(torch.random.get_rng_state(), state)
+    assert all(torch.equal(value, model.state_dict()[name]) for name, value in before.items())
+    assert all(
+        torch.equal(value, gradients[name]) for name, value in ((n, p.grad) for n, p in model[2].named_parameters())
+    )
+    assert {name: value.data_ptr() for name, value in model.named_parameters()} == addresses
+    assert all(value.requires_grad and value.dtype == torch.float32 for value in model.parameters())
+    assert model.training
+    assert model[1].training
+    assert (len(model[2]._forward_hooks), len(model[2]._forward_pre_hooks)) == (1, 0)
+    handle.remove()
+    parameters = list(system.parameters())
+    assert not system.training
+    assert {p.dtype for p in parameters} == {torch.float64}
+    with torch.no_grad():
+        parameters[0].zero_()
+    assert torch.equal(model[2].weight_ih_l0, before["2.weight_ih_l0"])
+
+
+@pytest.mark.parametrize("make, kind", [(nn.RNN, "rnn"), (nn.GRU, "gru"), (nn.LSTM, "lstm")])
+def test_a_bare_layer(make, kind, batch):
+    module = make(3, 4, num_layers=2, batch_first=True).double()
+    system = from_module(module, batch=batch)
+    assert (system.name, system.source, system.task) == (kind, None, None)
+    torch.testing.assert_close(orbit_outputs(system), module(batch)[0].detach(), rtol=1e-12, atol=1e-14)
+
+
+FORMS = {
+    "batch first": ({"batch_first": True}, lambda x: x),
+    "time first": ({}, lambda x: x.transpose(0, 1)),
+    "packed": ({"batch_first": True}, lambda x: pack_sequence(list(x))),
+    "packed out of order": ({}, lambda x: pack_sequence(list(x), enforce_sorted=False)),
+    "a tuple of arguments": ({"batch_first": True}, lambda x: (x, torch.ones(1, 5, 4, dtype=x.dtype))),
+}
+
+
+@pytest.mark.parametrize("options, form", FORMS.values(), ids=FORMS)
+def test_every_form_of_input_becomes_sample_time_input(options, form, batch):
+    module = nn.GRU(3, 4, **options).double()
+    np.testing.assert_array_equal(from_module(module, batch=form(batch)).recorded_inputs, batch.numpy())
+
+
+def test_one_sequence_without_a_batch(batch):
+    module = nn.GRU(3, 4).double()
+    np.testing.assert_array_equal(from_module(module, batch=batch[0]).recorded_inputs, batch[:1].numpy())
+
+
+class Decoder(nn.Module):
+    """Calls its layer step by step, with its state or without."""
+
+    def __init__(self, keeps_state):
+        super().__init__()
+        self.keeps_state = keeps_state
+        self.rnn = nn.GRU(3, 4, batch_first=True)
+        self.unused = nn.GRU(3, 4)
+
+    def forward(self, inputs, scale):
+        state = None
+        for t in range(inputs.shape[1]):
+            _, state = self.rnn(scale * inputs[:, t : t + 1], state if self.keeps_state else None)
+
+
+def test_a_layer_that_is_called_step_by_step(batch):
+    arguments = (batch.float(), 2.0)
+    expected = 2 * batch.float().double().numpy()
+    np.testing.assert_array_equal(from_module(Decoder(True), "rnn", arguments).recorded_inputs, expected)
+    apart = from_module(Decoder(False), "rnn", arguments).recorded_inputs  # each call is a sequence of its own
+    np.testing.assert_array_equal(apart, np.concatenate([expected[:, t : t + 1] for t in range(7)]))
+
+
+class Holder(nn.Module):
+    def __init__(self, system):
+        super().__init__()
+        self.core = system
+
+    def forward(self, inputs):
+        state = inputs.new_zeros(inputs.shape[0], self.core.state_size)
+        for t, x in enumerate(inputs.unbind(1)):
+            state = self.core.step(state, 3 * x, t)
+        return state
+
+
+@pytest.mark.parametrize("name", ["vanilla", "gru", "antisymmetric"])
+def test_a_system_of_dynlabs_inside_a_module(name, batch):
+    size = "hidden_size" if name == "gru" else "state_size"
+    model = Holder(create(name, input_size=3, **{size: 4}).double())
+    system = from_module(model, "core", batch)
+    np.testing.assert_array_equal(system.recorded_inputs, 3 * batch.numpy())
+    assert (system.name, system.config) == (name, model.core.config)
+    final = torch.from_numpy(simulate(system)["trajectory"].values[:, -1])
+    torch.testing.assert_close(final, model(batch).detach(), rtol=1e-12, atol=1e-14)
+    np.testing.assert_array_equal(from_module(model.core, batch=batch).recorded_inputs, batch.numpy())
+
+
+def test_a_parametrised_weight_is_taken_at_its_value(batch):
+    module = nn.RNN(3, 4, batch_first=True).double()
+    nn.utils.parametrizations.orthogonal(module, "weight_hh_l0")
+    nn.utils.parametrizations.weight_norm(module, "weight_ih_l0")
+    system = from_module(module, batch=batch)
+    torch.testing.assert_close(system.weight_hh, module.weight_hh_l0.detach(), rtol=0, atol=0)
+    torch.testing.assert_close(orbit_outputs(system), module(batch)[0].detach(), rtol=1e-12, atol=1e-14)
+    assert nn.utils.parametrize.is_parametrized(module)
+
+
+ERRORS = {
+    "unequal lengths": (
+        lambda x: from_module(nn.GRU(3, 4).double(), batch=pack_sequence([x[0], x[0, :4]])),
+        r"different lengths \(4 to 7 steps\)",
+    ),
+    "not called": (lambda x: from_module(Decoder(True), "unused", (x.float(), 1.0)), "was not called"),
+    "several": (lambda x: from_module(Decoder(True)), "2 recurrent systems.*rnn, unused"),
+    "a typo": (lambda x: from_module(Decoder(True), "rmn"), "did you mean 'rnn'"),
+    "none": (lambda x: from_module(nn.Sequential(nn.Linear(2, 2))), "holds no RNN.*Linear"),
+    "no module": (lambda x: from_module({"rnn": 1}), "takes a torch.nn.Module, got dict"),
+    "both directions": (lambda x: from_module(nn.GRU(3, 4, bidirectional=True)), "2 recurrent systems.*:0, :0r"),
+    "a batch that does not fit": (lambda x: from_module(nn.GRU(5, 4).double(), batch=x), "does not run on this batch"),
+}
+
+
+@pytest.mark.parametrize("call, sentence", ERRORS.values(), ids=ERRORS)
+def test_misuse_is_one_sentence(call, sentence, batch):
+    with pytest.raises(UserError, match=sentence) as refused:
+        call(batch)
+    assert "\n" not in str(refused.value)
+
+
+def test_weights_that_are_not_finite_are_refused():
+    module = nn.GRU(3, 4)
+    with torch.no_grad():
+        module.weight_hh_l0[0, 0] = float("nan")
+    with pytest.raises(UserError, match="NaN or infinite weights"):
+        from_module(module)
+
+
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+
+
+@needs_gpu
+def test_a_module_on_a_gpu_stays_there_and_its_system_is_on_the_cpu(tagger, batch):
+    model = tagger.cuda()
+    state = torch.cuda.get_rng_state()
+    system = from_module(model, "decoder", batch.cuda())
+    assert torch.equal(torch.cuda.get_rng_state(), state)
+    assert {p.device.type for p in system.parameters()} == {"cpu"}
+    assert {p.device.type for p in model.parameters()} == {"cuda"}

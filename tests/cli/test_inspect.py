@@ -1,0 +1,100 @@
+"""`dynlab inspect` and `dynlab zoo`: what they print, and what they refuse."""
+
+import json
+
+import pytest
+import torch
+from torch import nn
+
+import dynlab as dl
+from dynlab import checkpoints, zoo
+from dynlab.cli.main import run
+
+
+@pytest.fixture
+def path(tmp_path):
+    model = nn.ModuleDict({"encoder": nn.LSTM(3, 4, 2, bidirectional=True), "cell": nn.RNNCell(3, 5)})
+    torch.save({"model": model.state_dict(), "epoch": 12, "best": float("nan")}, tmp_path / "a.pt")
+    return tmp_path / "a.pt"
+
+
+def test_inspect_lists_the_names_that_layer_takes(path, capsys):
+    assert run(["inspect", str(path)]) == 0
+    out = capsys.readouterr().out
+    listed = [line.split()[:5] for line in out.splitlines() if line.startswith(("encoder", "cell"))]
+    assert [row[0] for row in listed] == ["encoder:0", "encoder:0r", "encoder:1", "encoder:1r", "cell"]
+    assert listed[1] == ["encoder:0r", "lstm", "8", "3", "144"]  # 4·4·(3 + 4 + 2)
+    assert listed[4] == ["cell", "rnn", "5", "3", "50"]
+    assert "--nonlinearity" in out
+    assert "epoch: 12" in out
+    assert all(checkpoints.read(path, layer=row[0]).system.state_size == int(row[2]) for row in listed)
+
+
+def test_inspect_json_is_one_strict_document(path, capsys):
+    assert run(["inspect", str(path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert found["format"] == "state_dict"
+    assert [entry["layer"] for entry in found["systems"]][-1] == "cell"
+    assert found["training"] == {"epoch": 12, "best": "nan"}
+
+
+def test_inspect_of_dynlabs_own_tells_task_and_read_out(tmp_path, capsys):
+    system = dl.create("gru", input_size=9, hidden_size=4)
+    task = {"name": "har2", "standardise": "column"}
+    document = checkpoints.document(system, nn.Linear(4, 2), task, {"seed": 3})
+    path = checkpoints.write(tmp_path / "a.pt", document)
+    assert run(["inspect", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "read-out: 4 to 2" in out
+    assert "task: name=har2, standardise=column" in out
+    assert "seed: 3" in out
+
+
+@pytest.mark.parametrize(
+    "make, sentence",
+    [
+        (lambda path: path.write_bytes(b""), "is empty"),
+        (lambda path: path.write_text("hello world"), "is no checkpoint"),
+        (lambda path: torch.save(nn.Linear(2, 2).state_dict(), path), "no RNN, GRU or LSTM layer"),
+        (lambda path: None, "There is no file"),
+    ],
+)
+def test_inspect_of_what_is_no_checkpoint_is_one_sentence_and_exit_code_2(make, sentence, tmp_path, capsys):
+    make(tmp_path / "a.pt")
+    before = sorted(tmp_path.iterdir())
+    assert run(["inspect", str(tmp_path / "a.pt")]) == 2
+    captured = capsys.readouterr()
+    assert sentence in captured.err
+    assert len(captured.err.strip().splitlines()) == 1
+    assert captured.out == ""
+    assert sorted(tmp_path.iterdir()) == before
+
+
+ENTRY = {
+    "name": "gru-har2",
+    "system": "gru",
+    "task": "har2",
+    "test_accuracy": 0.9236,
+    "cell_parameters": 4000,
+    "seeds": [0, 1, 2],
+    "seed": 1,
+    "file": "gru-har2.pt",
+}
+
+
+def test_zoo_prints_a_table_and_a_list_of_objects(tmp_path, monkeypatch, capsys):
+    (tmp_path / "gru-har2.json").write_text(json.dumps(ENTRY))
+    monkeypatch.setattr(zoo, "FOLDER", tmp_path)
+    assert run(["zoo"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["gru-har2", "gru", "har2", "92.36", "%", "4,000", "1"] in rows
+    assert run(["zoo", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [ENTRY | {"file": str(tmp_path / "gru-har2.pt")}]
+
+
+def test_an_empty_zoo_says_what_to_do(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(zoo, "FOLDER", tmp_path)
+    assert run(["zoo"]) == 0
+    assert "dynlab train" in capsys.readouterr().out
+    assert run(["zoo", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == []

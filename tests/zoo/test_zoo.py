@@ -1,0 +1,96 @@
+"""The zoo's names mean files, and its files are what their metadata say."""
+
+import json
+import re
+
+import pytest
+import torch
+
+import dynlab as dl
+from dynlab import checkpoints, zoo
+from dynlab.errors import UserError
+from dynlab.systems import SYSTEMS
+from dynlab.tasks import TASKS
+
+KEYS = {
+    *("name", "system", "config", "task", "test_accuracy", "test_accuracy_mean", "test_accuracy_std"),
+    *("validation_accuracy", "cell_parameters", "seeds", "seed", "command", "data_sha256", "dynlab_version"),
+    *("file", "notes"),
+}
+LARGEST_FILE = 300 * 1024  # of a checkpoint in git
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A zoo of two networks, listed out of order."""
+    for name, size in (("lstm-har2", 4), ("gru-har2", 5)):
+        system = dl.create(name.partition("-")[0], input_size=9, hidden_size=size)
+        checkpoints.write(tmp_path / f"{name}.pt", checkpoints.document(system, torch.nn.Linear(size, 2), "har2"))
+        (tmp_path / f"{name}.json").write_text(json.dumps({"name": name, "file": f"{name}.pt", "test_accuracy": 0.9}))
+    monkeypatch.setattr(zoo, "FOLDER", tmp_path)
+    return tmp_path
+
+
+def test_entries_are_in_the_order_of_names_with_the_files_paths(folder):
+    assert [entry["name"] for entry in zoo.entries()] == ["gru-har2", "lstm-har2"]
+    assert [entry["file"] for entry in zoo.entries()] == [str(folder / f"{n}-har2.pt") for n in ("gru", "lstm")]
+    zoo.entries()[0]["name"] = "changed by a caller"
+    assert zoo.entries()[0]["name"] == "gru-har2"
+
+
+def test_load_takes_a_name_or_a_path(folder):
+    by_name, by_path = dl.load("lstm-har2"), dl.load(folder / "lstm-har2.pt")
+    assert (by_name.name, by_name.task, by_name.source["file"]) == ("lstm", "har2", "lstm-har2.pt")
+    pairs = zip(by_name.parameters(), by_path.parameters(), strict=True)
+    assert all(torch.equal(one, other) for one, other in pairs)
+
+
+def test_load_passes_the_layer_on(tmp_path):
+    torch.save({"a.b": torch.nn.GRU(2, 3).state_dict(), "c": torch.nn.GRU(2, 4).state_dict()}, tmp_path / "x.pt")
+    assert dl.load(tmp_path / "x.pt", layer="c").state_size == 4
+    assert dl.load(str(tmp_path / "x.pt"), "a.b").state_size == 3
+
+
+def test_a_name_goes_before_a_file_of_that_name_which_a_path_still_means(folder, tmp_path_factory, monkeypatch):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.chdir(elsewhere)
+    (elsewhere / "lstm-har2").write_bytes(b"")
+    assert zoo.locate("lstm-har2") == folder / "lstm-har2.pt"
+    with pytest.raises(UserError, match="is empty"):
+        dl.load("./lstm-har2")
+
+
+UNKNOWN = {
+    "a typo": ("lstm-har", "Unknown file or zoo name 'lstm-har': choose from gru-har2, lstm-har2; did you mean"),
+    "a path": ("nets/lstm.pt", "There is no file nets/lstm.pt"),
+    "a file name": ("lstm-har2.ckpt", "There is no file lstm-har2.ckpt"),
+}
+
+
+@pytest.mark.parametrize("name, sentence", UNKNOWN.values(), ids=UNKNOWN)
+def test_neither_a_file_nor_a_name(name, sentence, folder):
+    with pytest.raises(UserError, match=re.escape(sentence)):
+        zoo.locate(name)
+
+
+def test_every_network_that_ships_is_what_its_metadata_say():
+    """One test for all, since a fresh checkout may hold none yet."""
+    wrong = {entry["name"]: found for entry in zoo.entries() if (found := _differences(entry))}
+    assert wrong == {}
+    assert {path.stem for path in zoo.FOLDER.glob("*.pt")} == {entry["name"] for entry in zoo.entries()}
+
+
+def _differences(entry):
+    path = zoo.locate(entry["name"])
+    checkpoint = checkpoints.read(path)
+    parameters = sum(p.numel() for p in checkpoint.system.parameters())
+    checks = {
+        "keys": set(entry) >= KEYS,
+        "system": entry["system"] in SYSTEMS and checkpoint.system.name == entry["system"],
+        "task": entry["task"] in TASKS and checkpoint.task == entry["task"],
+        "accuracy": 0 <= entry["test_accuracy"] <= 1,
+        "cell parameters": parameters == entry["cell_parameters"],
+        "seed": entry["seed"] in entry["seeds"],
+        "size": path.stat().st_size <= LARGEST_FILE,
+    }
+    return [name for name, holds in checks.items() if not holds]
