@@ -11,4 +11,5 @@ DIAGNOSTICS: dict[str, str] = {
     "gradient": "dynlab.diagnostics.gradient:gradient",
     "fixed_points": "dynlab.diagnostics.fixed_points:fixed_points",
     "convergence": "dynlab.diagnostics.convergence:convergence",
+    "inner_spectrum": "dynlab.diagnostics.inner_spectrum:inner_spectrum",
 }
