@@ -77,6 +77,10 @@ def test_a_planar_matrix_that_is_none_is_one_sentence(name, message):
 def test_orthogonal_matrices_are_orthogonal_and_follow_their_seed(seed):
     matrix = floats(planar_matrix("orthogonal", seed))
     np.testing.assert_allclose(matrix @ matrix.T, np.eye(2), rtol=0, atol=1e-15)
+    # Uniform over the group: the Q of Q R with a positive diagonal of R.
+    triangular = matrix.T @ np.random.default_rng(seed).standard_normal((2, 2))
+    assert abs(triangular[1, 0]) < 1e-15
+    assert (np.diag(triangular) > 0).all()
     assert planar_matrix("orthogonal", seed) == planar_matrix("orthogonal", seed)
     assert planar_matrix("orthogonal", seed) != planar_matrix("orthogonal", seed + 1)
 
