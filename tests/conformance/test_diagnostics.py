@@ -1,0 +1,125 @@
+"""Every diagnostic keeps the contract of Datasets, and every one has a picture that reads nothing else."""
+
+import json
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import torch
+import xarray as xr
+
+from dynlab import io, schema
+from dynlab.diagnostics import DIAGNOSTICS
+from dynlab.errors import UserError, lookup
+from dynlab.plots import PLOTS
+from dynlab.systems import create
+from dynlab.systems.planar import planar_matrix, planar_system
+
+
+def vanilla():
+    torch.manual_seed(0)
+    return create("vanilla", input_size=2, state_size=5).double()
+
+
+def ernn():
+    torch.manual_seed(0)
+    return create("ernn", input_size=2, state_size=5, length=20, rank=None, activation="tanh").double()
+
+
+def inputs():
+    return np.random.default_rng(0).normal(size=(3, 12, 2))
+
+
+# One call of every diagnostic: (positional arguments, keyword arguments).
+CALLS = {
+    "phase_plane": lambda: (
+        [planar_system(planar_matrix("diff"))],
+        {"matrix": planar_matrix("diff"), "steps": 10},
+    ),
+    "spectrum": lambda: ([vanilla(), inputs()], {}),
+    "end_to_end": lambda: ([vanilla(), inputs()], {}),
+    "gradient": lambda: ([vanilla(), inputs()], {}),
+    "fixed_points": lambda: ([vanilla(), inputs()], {"starts": 8}),
+    "convergence": lambda: ([ernn(), inputs()], {}),
+    "inner_spectrum": lambda: ([ernn(), inputs()], {}),
+}
+
+
+@pytest.fixture(scope="module")
+def results():
+    return {}
+
+
+def result(results, name) -> xr.Dataset:
+    if name not in results:
+        positional, keywords = CALLS[name]()
+        results[name] = lookup(DIAGNOSTICS, name, "diagnostic")(*positional, **keywords)
+    return results[name]
+
+
+def test_there_is_a_call_here_for_every_diagnostic():
+    assert set(CALLS) >= set(DIAGNOSTICS)
+
+
+@pytest.mark.parametrize("name", DIAGNOSTICS)
+def test_names_units_and_attributes_are_those_of_the_schema(results, name):
+    ds = result(results, name)
+    assert set(map(str, ds.dims)) <= set(schema.DIMENSIONS)
+    for variable in ds.data_vars.values():
+        assert variable.attrs["long_name"]
+        assert variable.attrs["units"] in schema.UNITS
+    assert {"dynlab_version", "system", "settings", "created", "verdict", "method"} <= set(ds.attrs)
+    assert json.loads(ds.attrs["settings"])["dtype"] == "float64"
+    assert ds.attrs["verdict"].endswith((".", "!"))
+
+
+@pytest.mark.parametrize("name", DIAGNOSTICS)
+@pytest.mark.parametrize("suffix", [".nc", ".zarr"])
+def test_the_result_survives_its_file(results, name, suffix, tmp_path):
+    ds = result(results, name)
+    xr.testing.assert_identical(io.open(io.save(ds, tmp_path / f"result{suffix}")), ds)
+
+
+@pytest.mark.parametrize("name", DIAGNOSTICS)
+def test_whatever_is_not_finite_has_its_reason(results, name):
+    document = io.as_document(result(results, name))
+    json.dumps(document, allow_nan=False)
+    assert io.NOT_FINITE not in document["flags"].values()
+
+
+@pytest.mark.parametrize("name", DIAGNOSTICS)
+def test_the_same_call_gives_the_same_numbers(results, name):
+    positional, keywords = CALLS[name]()
+    again = lookup(DIAGNOSTICS, name, "diagnostic")(*positional, **keywords)
+    xr.testing.assert_equal(again, result(results, name))
+
+
+@pytest.mark.parametrize("name", DIAGNOSTICS)
+def test_the_system_that_was_given_is_not_changed(name):
+    positional, keywords = CALLS[name]()
+    system = positional[0].float().train()
+    before = {key: value.clone() for key, value in system.state_dict().items()}
+    lookup(DIAGNOSTICS, name, "diagnostic")(*positional, **keywords)
+    assert system.training
+    for key, value in system.state_dict().items():
+        assert value.dtype == before[key].dtype
+        assert torch.equal(value, before[key])
+
+
+@pytest.mark.parametrize("name", DIAGNOSTICS)
+def test_its_plot_draws_on_the_axes_it_is_given_and_labels_them(results, name):
+    draw = lookup(PLOTS, f"plot_{name}", "plot")
+    figure, ax = plt.subplots()
+    assert draw(result(results, name), ax=ax) is ax
+    assert ax.get_xlabel()
+    assert ax.get_ylabel()
+    plt.close(figure)
+    assert draw(result(results, name)).figure is not figure
+    plt.close("all")
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_a_plot_of_the_wrong_dataset_says_what_it_lacks(name):
+    empty = schema.dataset({}, system="vanilla", settings={})
+    with pytest.raises(UserError, match="lacks"):
+        lookup(PLOTS, name, "plot")(empty)
