@@ -170,9 +170,11 @@ def _from_file(path: Path, samples: int, generator: np.random.Generator) -> Driv
 
 def _read(path: Path) -> np.ndarray:
     if path.suffix == ".npy":
-        return np.asarray(np.load(path, allow_pickle=False))
+        with path.open("rb") as file:
+            return np.lib.format.read_array(file, allow_pickle=False)
     if path.suffix == ".npz":
-        with np.load(path, allow_pickle=False) as arrays:
+        # numpy leaves a file open that it cannot read, so it is given an open one
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             name = "inputs" if "inputs" in arrays else arrays.files[0] if len(arrays.files) == 1 else None
             if name is None:
                 raise UserError(

@@ -141,7 +141,8 @@ def digest(array: np.ndarray) -> str:
 
 
 def _from_prepared(path: Path) -> Signals:
-    with np.load(path, allow_pickle=False) as arrays:
+    # numpy leaves a file open that it cannot read, so it is given an open one
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
         return Signals(**{field.name: arrays[field.name] for field in fields(Signals)})
 
 

@@ -1,0 +1,93 @@
+"""Random changes of inertial signals: what each leaves as it was."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from dynlab.errors import UserError
+from dynlab.tasks import Split, Task
+from dynlab.tasks.augmentation import INERTIAL, rotation, scale, shift
+from dynlab.tasks.task import Scaling
+
+
+@pytest.fixture
+def raw():
+    return np.random.default_rng(0).standard_normal((5, 20, 9))
+
+
+@pytest.fixture
+def task(raw):
+    split = Split(raw.astype(np.float32), np.zeros(5, dtype=np.int64))
+    scaling = Scaling(np.full((20, 9), 0.5, np.float32), np.full((20, 9), 2.0, np.float32))
+    return Task("t", {}, split, None, split, 2, "cross-entropy", False, "", {}, scaling, INERTIAL)
+
+
+def sensors(raw):
+    return raw.reshape(*raw.shape[:2], 3, 3)
+
+
+def test_rotation_keeps_lengths_and_angles_of_all_sensors_at_all_times(raw):
+    turned = rotation(raw, 2.0, np.random.default_rng(1))
+    gram = np.einsum("ntsi,nuri->ntsur", sensors(raw), sensors(raw))
+    after = np.einsum("ntsi,nuri->ntsur", sensors(turned), sensors(turned))
+    assert np.abs(after - gram).max() < 1e-12
+    assert np.abs(turned - raw).max() > 0.1
+
+
+def test_rotation_is_proper_and_no_further_than_asked(raw):
+    turned = rotation(np.tile(np.eye(3), (200, 1, 3)), 0.4, np.random.default_rng(1))
+    matrices = turned.reshape(200, 3, 3, 3)[:, :, 0]
+    assert np.allclose(np.linalg.det(matrices), 1)
+    angles = np.arccos((np.trace(matrices, axis1=1, axis2=2) - 1) / 2)
+    assert 0.35 < angles.max() <= 0.4
+
+
+def test_scale_multiplies_each_sensor_by_one_positive_factor(raw):
+    ratio = sensors(scale(raw, 0.3, np.random.default_rng(1)) / raw)
+    assert (ratio > 0).all()
+    assert np.abs(ratio - ratio[:, :1, :, :1]).max() < 1e-12
+    assert np.ptp(ratio[:, 0, :, 0]) > 0.1
+
+
+def test_shift_moves_the_whole_sequence_and_repeats_its_edge():
+    ramp = np.tile(np.arange(20.0)[None, :, None], (300, 1, 9))
+    moved = shift(ramp, 4, np.random.default_rng(1))
+    offsets = moved[:, 10, 0] - 10
+    assert set(offsets) == set(range(-4, 5))
+    expected = np.clip(np.arange(20)[None, :, None] + offsets[:, None, None], 0, 19)
+    assert np.array_equal(moved, np.broadcast_to(expected, moved.shape))
+
+
+@pytest.mark.parametrize("name", INERTIAL)
+def test_strength_zero_changes_nothing(name, raw):
+    assert np.allclose(INERTIAL[name][0](raw, 0.0, np.random.default_rng(1)), raw, atol=1e-15)
+
+
+def test_scaled_inputs_are_changed_in_raw_units(task):
+    chosen = task.augmentation(["rotation:1.0"])
+    scaled = task.scaling.apply(task.train.inputs)
+    changed = task.augmented(scaled, chosen, np.random.default_rng(1))
+    expected = rotation(task.train.inputs, 1.0, np.random.default_rng(1))
+    assert changed.dtype == np.float32
+    assert np.allclose(task.scaling.undo(changed), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("rotatoin", "Unknown augmentation 'rotatoin': .*did you mean 'rotation'"),
+        ("scale:big", "strength of 'scale' must be a number such as scale:0.1, got 'big'"),
+        ("scale:-1", "finite and not negative"),
+        ("scale:inf", "finite and not negative"),
+    ],
+)
+def test_bad_augmentations_are_named(task, text, message):
+    with pytest.raises(UserError, match=message):
+        task.augmentation([text])
+
+
+def test_a_task_without_augmentations_says_so(task):
+    bare = dataclasses.replace(task, augmentations={})
+    with pytest.raises(UserError, match="Task 't' has no augmentation, got 'scale'"):
+        bare.augmentation(["scale"])

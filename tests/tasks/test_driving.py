@@ -1,0 +1,158 @@
+"""What drives a network: each way to say it, what is chosen where nothing is said, and that nothing is downloaded."""
+
+import numpy as np
+import pytest
+import torch
+
+from dynlab import io, schema
+from dynlab.errors import UserError
+from dynlab.systems import create
+from dynlab.tasks import create as create_task
+from dynlab.tasks import driving_inputs, har2, uci_har
+
+
+@pytest.fixture(autouse=True)
+def nothing_but_what_ships(monkeypatch, tmp_path):
+    monkeypatch.delenv("DYNLAB_DATA", raising=False)
+    monkeypatch.setattr(uci_har, "_cache", lambda: tmp_path / "cache")
+    monkeypatch.setattr(uci_har.pooch, "retrieve", lambda *_, **__: pytest.fail("a download was tried"))
+
+
+def network(width=9, task=None, **task_settings):
+    torch.manual_seed(0)
+    system = create("vanilla", input_size=width, state_size=2)
+    system.task, system.task_settings = task, task_settings
+    return system
+
+
+def test_the_task_of_a_network_is_its_default_and_ships_with_dynlab():
+    driving = driving_inputs(None, network(task="har2"), samples=32)
+    assert np.array_equal(driving.inputs, har2.sample().inputs)
+    assert np.array_equal(driving.targets, har2.sample().targets)
+    assert driving.real
+    assert driving.description == "32 of the embedded test sequences of har2"
+
+
+def test_samples_are_drawn_with_the_seed_in_their_order_with_their_targets():
+    one, same, other = (driving_inputs("task:har2", network(), samples=8, seed=seed) for seed in (1, 1, 2))
+    assert np.array_equal(one.inputs, same.inputs)
+    assert not np.array_equal(one.inputs, other.inputs)
+    everything = har2.sample()
+    rows = [next(i for i, kept in enumerate(everything.inputs) if np.array_equal(kept, x)) for x in one.inputs]
+    assert rows == sorted(set(rows))
+    assert np.array_equal(one.targets, everything.targets[rows])
+
+
+def test_the_scaling_is_that_of_the_training():
+    driving = driving_inputs(None, network(task="har2", standardise="global"), samples=32)
+    assert np.array_equal(driving.inputs, har2.sample("global").inputs)
+
+
+def test_a_generated_task_is_made_as_for_the_training():
+    settings = {"symbols": 2, "delay": 4, "train_size": 5, "test_size": 6}
+    driving = driving_inputs(None, network(10, "copying", **settings), samples=6)
+    assert np.array_equal(driving.inputs, create_task("copying", **settings).test.inputs)
+
+
+@pytest.mark.parametrize(
+    "system, reason",
+    [
+        (network(), "no task is known"),
+        (network(task="mine"), "task 'mine' is not dynlab's"),
+        (network(3, task="har2"), "inputs of width 9, not 3"),
+    ],
+)
+def test_without_a_usable_task_there_is_white_noise_and_it_says_so(system, reason):
+    driving = driving_inputs(None, system, samples=40, steps=30)
+    assert driving.inputs.shape == (40, 30, system.input_size)
+    assert abs(driving.inputs.std() - 1) < 0.05
+    assert not driving.real
+    assert "white noise" in driving.description
+    assert reason in driving.description
+
+
+def test_recorded_inputs_come_first():
+    system = network(2, task="har2")
+    system.recorded_inputs = np.arange(24.0).reshape(3, 4, 2)
+    driving = driving_inputs(None, system)
+    assert np.array_equal(driving.inputs, system.recorded_inputs)
+    assert driving.description == "3 sequences recorded with the network"
+
+
+def test_made_up_inputs_are_what_they_are_called():
+    assert np.array_equal(driving_inputs("zero", network(2), steps=3).inputs, np.zeros((1, 3, 2)))
+    constant = driving_inputs("constant:0.5,-2", network(2), steps=3).inputs
+    assert np.array_equal(constant, np.tile([0.5, -2.0], (1, 3, 1)))
+    noise = driving_inputs("noise:0.1", network(2), samples=50, steps=100).inputs
+    assert noise.shape == (50, 100, 2)
+    assert abs(noise.std() / 0.1 - 1) < 0.03
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".nc"])
+def test_a_file_is_read_as_it_is(suffix, tmp_path):
+    inputs = np.random.default_rng(0).standard_normal((3, 5, 2))
+    path = tmp_path / f"x{suffix}"
+    if suffix == ".npy":
+        np.save(path, inputs)
+    elif suffix == ".npz":
+        np.savez(path, inputs=inputs, other=np.zeros(1))
+    else:
+        dims = (schema.TIME, schema.INPUT, schema.SAMPLE)
+        variable = schema.variable(dims, inputs.transpose(1, 2, 0), "x")
+        io.save(schema.dataset({"x": variable}, system="", settings={}), path)
+    driving = driving_inputs(str(path), network(2))
+    assert np.array_equal(driving.inputs, inputs)
+    assert driving.real
+    assert path.name in driving.description
+
+
+def test_one_sequence_needs_no_sample_dimension(tmp_path):
+    np.save(tmp_path / "x.npy", np.ones((5, 2)))
+    assert driving_inputs(str(tmp_path / "x.npy"), network(2)).inputs.shape == (1, 5, 2)
+
+
+@pytest.mark.parametrize(
+    "spec, message",
+    [
+        ("nois:1", "Unknown inputs 'nois:1': choose task:har2"),
+        ("noise:much", "'much' is no number"),
+        ("noise:-1", "must not be negative"),
+        ("noise:inf", "must be finite"),
+        ("constant:1,x", "'x' is no number"),
+        ("constant:1", r"inputs of shape \(sample, time, 9\), got \(1, 50, 1\)"),
+        ("task:har22", "Unknown task 'har22'"),
+        ("task:digits", r"inputs of shape \(sample, time, 9\)"),
+        ("nowhere.npy", "There is no file nowhere.npy"),
+    ],
+)
+def test_bad_specs_are_named(spec, message):
+    with pytest.raises(UserError, match=message):
+        driving_inputs(spec, network())
+
+
+@pytest.mark.parametrize(
+    "array, message",
+    [
+        (np.ones((2, 0, 9)), "The inputs are empty"),
+        (np.ones((0, 5, 9)), "The inputs are empty"),
+        (np.ones((2, 5, 8)), r"got \(2, 5, 8\)"),
+        (np.full((2, 5, 9), np.nan), "NaN or infinite"),
+        (np.ones((2, 5, 9), complex), "must hold real numbers"),
+        (np.full((2, 5, 9), "x"), "must hold real numbers"),
+        (np.ones(9), r"shape \(sample, time, input\)"),
+        (np.array([None]), "cannot be read"),
+    ],
+)
+def test_bad_arrays_are_named(array, message, tmp_path):
+    np.save(tmp_path / "x.npy", array)
+    with pytest.raises(UserError, match=message):
+        driving_inputs(str(tmp_path / "x.npy"), network())
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".nc"])
+@pytest.mark.parametrize("content", [b"", b"text", b"PK\x03\x04"])
+def test_files_that_are_none_are_named(suffix, content, tmp_path):
+    path = tmp_path / f"x{suffix}"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=r"cannot be read"):
+        driving_inputs(str(path), network())

@@ -1,0 +1,221 @@
+"""The official files of UCI HAR, on a small fixture in their format; the real ones where they are at hand."""
+
+import hashlib
+import io
+import os
+import zipfile
+from importlib import resources
+
+import numpy as np
+import pytest
+
+from dynlab.errors import UserError
+from dynlab.tasks import har2, uci_har
+
+TRAIN, TEST, STEPS = 3, 2, 128
+needs_data = pytest.mark.skipif("DYNLAB_DATA" not in os.environ, reason="DYNLAB_DATA names no folder")
+
+
+def official_number(value):
+    """As the official files write it: sixteen characters, three digits of exponent."""
+    mantissa, _, exponent = f"{value:.7e}".partition("e")
+    return f"{mantissa}e{exponent[0]}{int(exponent[1:]):03d}".rjust(16)
+
+
+@pytest.fixture
+def signals():
+    generator = np.random.default_rng(0)
+    shapes = {"train": TRAIN, "test": TEST}
+    arrays = {}
+    for split, samples in shapes.items():
+        values = generator.standard_normal((samples, STEPS, 9)) * 10.0 ** generator.integers(-6, 2, (samples, STEPS, 9))
+        arrays[f"x_{split}"] = np.vectorize(lambda v: float(f"{v:.7e}"))(values).astype(np.float32)
+        arrays[f"y_{split}"] = generator.integers(1, 7, samples)
+        arrays[f"subject_{split}"] = generator.integers(1, 31, samples)
+    return uci_har.Signals(**arrays), arrays
+
+
+@pytest.fixture
+def files(signals):
+    """The fixture as official text files, by their names in the official folder."""
+    arrays = signals[1]
+    found = {}
+    for split in ("train", "test"):
+        for index, name in enumerate(uci_har.CHANNELS):
+            rows = ["".join(official_number(float(v)) for v in row) for row in arrays[f"x_{split}"][:, :, index]]
+            found[f"{split}/Inertial Signals/{name}_{split}.txt"] = "\n".join(rows) + "\n"
+        for stem in ("y", "subject"):
+            found[f"{split}/{stem}_{split}.txt"] = "".join(f"{value}\n" for value in arrays[f"{stem}_{split}"])
+    return found
+
+
+@pytest.fixture
+def own_checksums(signals, monkeypatch):
+    monkeypatch.setattr(uci_har, "SHA256", {name: uci_har.digest(value) for name, value in signals[1].items()})
+
+
+@pytest.fixture
+def no_other_copy(monkeypatch, tmp_path):
+    monkeypatch.delenv("DYNLAB_DATA", raising=False)
+    monkeypatch.setattr(uci_har, "_cache", lambda: tmp_path / "cache")
+
+
+def zipped(files, folder=uci_har.FOLDER):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(f"{folder}/{name}", text)
+    return buffer.getvalue()
+
+
+def put(where, form, files):
+    if form == "folder":
+        for name, text in files.items():
+            path = where / uci_har.FOLDER / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    elif form == "inner":
+        (where / uci_har.INNER_ARCHIVE).write_bytes(zipped(files))
+    else:
+        with zipfile.ZipFile(where / uci_har.ARCHIVE, "w") as archive:
+            archive.writestr(uci_har.INNER_ARCHIVE, zipped(files))
+            archive.writestr("UCI HAR Dataset.names", "x")
+
+
+def same(found, arrays):
+    return all(np.array_equal(getattr(found, name), value) for name, value in arrays.items())
+
+
+@pytest.mark.parametrize("form", ["folder", "inner", "outer"])
+def test_the_official_files_are_read_bit_for_bit(form, files, signals, own_checksums, no_other_copy, tmp_path):
+    put(tmp_path, form, files)
+    found, _ = uci_har.load(tmp_path, download=False)
+    assert same(found, signals[1])
+    assert found.x_train.dtype == np.float32
+
+
+def test_a_prepared_copy_comes_before_the_archive(signals, own_checksums, no_other_copy, tmp_path):
+    (tmp_path / "uci_har").mkdir()
+    np.savez(tmp_path / "uci_har" / uci_har.PREPARED, **signals[1])
+    (tmp_path / "uci_har" / uci_har.ARCHIVE).write_bytes(b"not even a zip")
+    found, origin = uci_har.load(tmp_path, download=False)
+    assert same(found, signals[1])
+    assert origin.endswith(uci_har.PREPARED)
+
+
+def test_a_copy_that_differs_in_one_bit_is_refused(signals, own_checksums, no_other_copy, tmp_path):
+    arrays = {name: value.copy() for name, value in signals[1].items()}
+    arrays["x_test"].view(np.uint32)[0, 0, 0] ^= 1
+    np.savez(tmp_path / uci_har.PREPARED, **arrays)
+    with pytest.raises(UserError, match=r"x_test does not have the data set's checksum; remove it"):
+        uci_har.load(tmp_path, download=False)
+
+
+@pytest.mark.parametrize("name", [uci_har.ARCHIVE, uci_har.INNER_ARCHIVE, uci_har.PREPARED])
+@pytest.mark.parametrize("content", [b"", b"no zip", zipped({"train/y_train.txt": "1\n"})[:50]])
+def test_a_damaged_copy_is_named(name, content, no_other_copy, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UserError, match=r"cannot be read as UCI HAR .*remove it and get it anew"):
+        uci_har.load(tmp_path, download=False)
+
+
+def test_rows_that_do_not_match_are_refused(files, no_other_copy, tmp_path):
+    files["train/y_train.txt"] = "1\n"
+    put(tmp_path, "inner", files)
+    with pytest.raises(UserError, match=r"y_train.txt has 1 rows, the signals 3"):
+        uci_har.load(tmp_path, download=False)
+
+
+def test_nothing_at_hand_says_what_to_get_and_where_to_put_it(no_other_copy, tmp_path):
+    with pytest.raises(UserError, match=r"not at hand: put .*zip, from https://archive.*DYNLAB_DATA.*cache"):
+        uci_har.load(download=False)
+
+
+def test_offline_the_error_names_the_file_to_place_by_hand(no_other_copy, monkeypatch, tmp_path):
+    def offline(*_, **__):
+        raise OSError("no route to host")
+
+    monkeypatch.setattr(uci_har.pooch, "retrieve", offline)
+    with pytest.raises(UserError, match=r"could not be downloaded \(no route to host\). Get https://archive.*cache"):
+        uci_har.load()
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_download_is_checked_and_read_from_the_cache(
+    files, signals, own_checksums, no_other_copy, monkeypatch, tmp_path
+):
+    asked = []
+
+    def download(url, known_hash, fname, path):
+        asked.append((url, known_hash))
+        path.mkdir(parents=True)
+        put(path, "outer", files)
+
+    monkeypatch.setattr(uci_har.pooch, "retrieve", download)
+    for _ in range(2):
+        found, _ = uci_har.load()
+        assert same(found, signals[1])
+    assert asked == [(uci_har.URL, f"sha256:{uci_har.ARCHIVE_SHA256}")]
+
+
+def test_a_data_folder_that_is_not_there_is_an_error(no_other_copy, tmp_path):
+    with pytest.raises(UserError, match="There is no data folder"):
+        uci_har.load(tmp_path / "nowhere")
+
+
+def test_classes_are_those_of_the_paper():
+    names = dict(enumerate(uci_har.ACTIVITIES, start=1))
+    one = {names[number] for number in names if har2.classes(np.array([number]))[0] == 1}
+    assert one == {"STANDING", "WALKING", "WALKING_DOWNSTAIRS"}
+
+
+@pytest.mark.data
+@needs_data
+def test_the_real_set_has_the_published_counts_and_scaling():
+    task = har2.har2(retrain=True, download=False)
+    assert np.bincount(task.train.targets).tolist() == [3766, 3586]
+    assert np.bincount(task.test.targets).tolist() == [1499, 1448]
+    inputs = task.train.inputs.astype(np.float64)
+    assert np.abs(inputs.mean(axis=0)).max() < 1e-5
+    assert np.abs(inputs.std(axis=0) - 1).max() < 1e-5
+    overall = har2.har2(retrain=True, standardise="global", download=False).scaling
+    assert (round(float(overall.mean), 5), round(float(overall.deviation), 5)) == (0.10207, 0.40217)
+
+
+@pytest.mark.data
+@needs_data
+def test_whole_subjects_are_held_out_and_the_scaling_does_not_know_them():
+    task = har2.har2(seed=3, download=False)
+    held, kept = set(task.validation.subjects.tolist()), set(task.train.subjects.tolist())
+    assert len(held) == 4
+    assert len(kept) == 17
+    assert not held & kept
+    assert np.abs(task.train.inputs.astype(np.float64).mean(axis=0)).max() < 1e-5
+
+
+@pytest.mark.data
+@needs_data
+def test_the_embedded_sample_is_the_official_test_split_scaled_by_the_training_split():
+    raw, scalings = har2._embedded()
+    signals, _ = uci_har.load(download=False)
+    file = resources.files("dynlab.tasks") / "samples" / "har2_test_sample.npz"
+    with file.open("rb") as stream, np.load(stream) as arrays:
+        rows = arrays["rows"]
+    assert np.array_equal(raw.inputs, signals.x_test[rows])
+    assert np.array_equal(raw.subjects, signals.subject_test[rows])
+    for kind, scaling in scalings.items():
+        fitted = har2.fit(signals.x_train, kind)
+        assert np.array_equal(scaling.mean, fitted.mean)
+        assert np.array_equal(scaling.deviation, fitted.deviation)
+    task = har2.har2(retrain=True, download=False)
+    assert np.array_equal(har2.sample().inputs, task.test.inputs[rows])
+
+
+def test_the_embedded_sample_is_balanced_and_unchanged():
+    sample = har2.sample()
+    assert sample.inputs.shape == (32, 128, 9)
+    assert np.bincount(sample.targets).tolist() == [16, 16]
+    assert hashlib.sha256(har2._embedded()[0].inputs.tobytes()).hexdigest() == SAMPLE_SHA256
+
+
+SAMPLE_SHA256 = "8e4a9ca3e6f59f8cbadea87e1cdcad8e8c504a8266dfcce71aa54ddf31c73db5"
