@@ -177,7 +177,7 @@ def _renamed(named: Mapping[str, Value]) -> dict[str, Value]:
 def _facts(tree: Mapping[Any, Any]) -> dict[str, Any]:
     """What stands beside the weights at the top of a file: numbers, words, and Lightning's hyper-parameters."""
     told = {name: value for name, value in tree.items() if isinstance(value, bool | int | float | str)}
-    if isinstance(tree.get("hyper_parameters"), Mapping):
+    if isinstance(tree.get("hyper_parameters"), Mapping | Foreign):
         told["hyper_parameters"] = tree["hyper_parameters"]
     return {str(name): _plain(value) for name, value in told.items()}
 

@@ -81,7 +81,7 @@ def load(path: Path) -> Any:
         raise
     except Exception as error:
         _refuse_code(path, names)
-        raise UserError(f"{path} is damaged, or no checkpoint that torch.save wrote: {_reason(error)}.") from error
+        raise UserError(f"{path} cannot be read as a checkpoint: {_reason(error)}.") from error
 
 
 def _collect(path: Path, names: dict[str, str]) -> None:
@@ -141,6 +141,8 @@ def _only_these_globals(standing_in: list[Any]) -> Iterator[None]:
 
 def _reason(error: Exception) -> str:
     """What went wrong, without torch's advice to load the file unsafely."""
+    if isinstance(error, zipfile.BadZipFile | EOFError):
+        return "it is cut short or damaged; copy the file again"
     text = str(error) or type(error).__name__
     if "Unsupported operand" in text:
         return f"its pickle protocol is not the one that torch reads safely; {SAFE_ALTERNATIVE}"

@@ -107,6 +107,9 @@ def _recognise(prefix: str, weights: dict[str, Tensor]) -> RecurrentLayer:
     where = prefix or "the model"
     is_cell = "weight_hh" in weights
     first = "" if is_cell else "_l0"
+    integers = sorted(name for name, value in weights.items() if not value.is_floating_point())
+    if integers:
+        raise UserError(f"{where}: {', '.join(integers)} hold no floating-point numbers; save the weights unquantised.")
     for name in (f"weight_hh{first}", f"weight_ih{first}"):
         if name not in weights:
             raise UserError(f"{where} has {', '.join(sorted(weights))} but lacks {name}; save the whole layer.")
@@ -160,7 +163,11 @@ def _check_shapes(layer: RecurrentLayer, where: str) -> None:
 
 def check_finite(tensors: Mapping[str, Tensor], where: str) -> None:
     """Raise where a weight is NaN or infinite: nothing that is computed from it would mean anything."""
-    broken = [name for name, value in tensors.items() if value.is_floating_point() and not torch.isfinite(value).all()]
+    broken = [
+        name
+        for name, value in tensors.items()
+        if value.is_floating_point() and not torch.isfinite(value.double()).all()
+    ]
     if broken:
         raise UserError(
             f"{where} holds NaN or infinite weights in {', '.join(broken)}: the training diverged; "

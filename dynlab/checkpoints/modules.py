@@ -51,6 +51,7 @@ def from_module(module: nn.Module, layer: str | None = None, batch: Any = None) 
         raise UserError(
             f"from_module takes a torch.nn.Module, got {type(module).__name__}; of a function, from_function."
         )
+    module = _unwrapped(module)
     extents = _extents(module)
     if not extents:
         kinds = sorted({type(part).__name__ for part in module.modules()})
@@ -66,6 +67,17 @@ def from_module(module: nn.Module, layer: str | None = None, batch: Any = None) 
     check_finite(system.state_dict(), type(module).__name__)
     system.recorded_inputs = recorded
     return system
+
+
+def _unwrapped(module: nn.Module) -> nn.Module:
+    """The model inside what torch.compile and DataParallel put around it, so that names are those of its own."""
+    while True:
+        if isinstance(module, nn.DataParallel | nn.parallel.DistributedDataParallel):
+            module = module.module
+        elif "_orig_mod" in module._modules:  # the wrapper's class is private to torch.compile
+            module = module.get_submodule("_orig_mod")
+        else:
+            return module
 
 
 def _extents(module: nn.Module, prefix: str = "") -> dict[str, Extent]:

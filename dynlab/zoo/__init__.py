@@ -11,14 +11,14 @@ from typing import Any
 
 from dynlab.checkpoints import read
 from dynlab.errors import UserError, unknown
-from dynlab.systems import System
+from dynlab.systems import Map
 
 __all__ = ["entries", "load", "locate"]
 
 FOLDER = Path(__file__).parent
 
 
-def load(path_or_zoo_name: str | Path, layer: str | None = None) -> System:
+def load(path_or_zoo_name: str | Path, layer: str | None = None) -> Map:
     """A trained network from a file, or from the zoo by its name.
 
     Parameters
@@ -30,15 +30,22 @@ def load(path_or_zoo_name: str | Path, layer: str | None = None) -> System:
 
     Returns
     -------
-    System
+    Map
         With its `source`, and its `task` where the file names one.
 
     Raises
     ------
     UserError
-        For an unknown name and as `dynlab.checkpoints.read`, which also returns the read-out and the file's facts.
+        For an unknown name, for a file that holds a flow, and as `dynlab.checkpoints.read`, which also returns the
+        read-out and the file's facts.
     """
-    return read(locate(path_or_zoo_name), layer=layer).system
+    system = read(locate(path_or_zoo_name), layer=layer).system
+    if not isinstance(system, Map):
+        raise UserError(
+            f"{path_or_zoo_name} holds a flow ({system.name}), not a map: read it with checkpoints.read and wrap its "
+            f"system in Euler."
+        )
+    return system
 
 
 def locate(path_or_zoo_name: str | Path) -> Path:

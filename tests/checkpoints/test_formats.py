@@ -196,6 +196,12 @@ def test_dictionaries_lists_and_numbers_of_foreign_classes_load(zipped, tmp_path
     assert found["on"] == "cuda:0"
 
 
+def test_hyper_parameters_in_a_namespace_are_told(tmp_path):
+    content = {"state_dict": nn.GRU(2, 3).state_dict(), "hyper_parameters": Namespace(lr=0.1, data=Path("x"))}
+    torch.save(content, tmp_path / "a.pt")
+    assert read(tmp_path / "a.pt").facts["hyper_parameters"]["lr"] == 0.1
+
+
 def test_what_read_and_describe_say_of_the_file(tagger, tmp_path):
     import hashlib
 

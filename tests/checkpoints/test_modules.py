@@ -161,6 +161,13 @@ def test_a_parametrised_weight_is_taken_at_its_value(batch):
     assert nn.utils.parametrize.is_parametrized(module)
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+@pytest.mark.parametrize("wrap", [nn.DataParallel, torch.compile], ids=["DataParallel", "compile"])
+def test_a_wrapped_model_keeps_its_own_names(wrap, tagger, batch):
+    found = from_module(wrap(tagger), "encoder.rnn:0", batch)
+    np.testing.assert_array_equal(found.recorded_inputs, batch.numpy())
+
+
 ERRORS = {
     "unequal lengths": (
         lambda x: from_module(nn.GRU(3, 4).double(), batch=pack_sequence([x[0], x[0, :4]])),

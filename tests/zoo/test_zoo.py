@@ -60,6 +60,13 @@ def test_a_name_goes_before_a_file_of_that_name_which_a_path_still_means(folder,
         dl.load("./lstm-har2")
 
 
+def test_a_flow_is_not_loaded_as_a_map(tmp_path):
+    path = checkpoints.write(tmp_path / "a.pt", checkpoints.document(dl.create("lorenz")))
+    assert checkpoints.read(path).system.name == "lorenz"
+    with pytest.raises(UserError, match=r"holds a flow \(lorenz\)"):
+        dl.load(path)
+
+
 UNKNOWN = {
     "a typo": ("lstm-har", "Unknown file or zoo name 'lstm-har': choose from gru-har2, lstm-har2; did you mean"),
     "a path": ("nets/lstm.pt", "There is no file nets/lstm.pt"),
