@@ -133,6 +133,21 @@ def test_an_upper_layer_alone_is_driven_by_those_below():
     assert (top.input_size, top.network_input_size) == (HIDDEN, INPUTS)
 
 
+@pytest.mark.parametrize("name", ["gru", "lstm", "lstm projected"])
+def test_a_layer_of_a_network_has_the_bound_and_the_residual_of_its_cell(name):
+    module = make(KINDS[name], bidirectional=True)
+    layer = frozen(torch_layer(module, 0, reverse=True))
+    state, x = draw(layer.state_size), draw(INPUTS)
+    assert torch.equal(layer.state_bound(), layer.cell.state_bound())
+    assert torch.equal(layer.ungated_residual(state, x), layer.cell.ungated_residual(state, x))
+    outputs = layer.output(state)
+    assert float(outputs.abs().max()) > 0
+    if name == "lstm projected":
+        limits = module.weight_hr_l0_reverse.detach().abs().sum(dim=1)
+        torch.testing.assert_close(layer.state_bound()[:2], limits, rtol=0, atol=0)
+        assert torch.isinf(layer.state_bound()[2:]).all()
+
+
 CELLS = {
     "rnn tanh": (nn.RNNCell, {}),
     "rnn relu": (nn.RNNCell, {"nonlinearity": "relu"}),
