@@ -34,7 +34,7 @@ NETWORK = "network"
 
 
 def make(fast: bool = False) -> Made:
-    """Four networks, each with spectrum, gradient and fixed points; ERNN with the convergence of its inner steps too."""
+    """Four networks, each with spectrum, gradient and fixed points; ERNN also with its inner convergence."""
     samples, times, starts = (2, 4, 16) if fast else (16, 16, 128)
     analysed = {title: _analyse(name, samples, times, starts) for title, name in NETWORKS.items()}
     table = _table(analysed)
