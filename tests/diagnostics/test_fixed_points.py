@@ -1,0 +1,384 @@
+"""Fixed points against closed forms, an exact count, independent computations, and what is known to fool searches."""
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+from problems import PLANAR, eigenvalue_distance, henon_fixed_points, lorenz_equilibria
+
+from dynlab import io, schema
+from dynlab.diagnostics.fixed_points import fixed_points
+from dynlab.errors import UserError
+from dynlab.systems import Euler, create, from_function
+from dynlab.systems.antisymmetric import AntisymmetricFlow
+from dynlab.systems.planar import planar_system
+from dynlab.systems.textbook import LinearMap, Lorenz
+
+
+def scalar(f):
+    return from_function(f, state_size=1)
+
+
+def sorted_states(ds):
+    return sorted(map(tuple, ds["fixed_point_state"].values.tolist()))
+
+
+def allowed_residual(ds):
+    norms = np.linalg.norm(ds["fixed_point_state"].values, axis=1)
+    return np.maximum(1e-12, 10 * ds.sizes[schema.STATE] * np.finfo(float).eps * norms)
+
+
+def allowed_distance(ds, system):
+    """max(1e-8, 10 residual/σ_min(I − J)) with σ_min by automatic differentiation."""
+    held = torch.tensor(schema.settings(ds)["input"], dtype=torch.float64)
+    allowed = []
+    for state, residual in zip(ds["fixed_point_state"].values, ds["residual"].values, strict=True):
+        J = torch.func.jacrev(lambda h: system.step(h, held))(torch.as_tensor(state))
+        sigma = np.linalg.svd(np.eye(len(state)) - J.detach().numpy(), compute_uv=False)[-1]
+        allowed.append(max(1e-8, 10 * residual / sigma))
+    return np.array(allowed)
+
+
+def test_the_scalar_tanh_has_three_roots():
+    ds = fixed_points(scalar(lambda h, x: torch.tanh(2 * h)))
+    with mpmath.workdps(30):
+        root = mpmath.findroot(lambda h: mpmath.tanh(2 * h) - h, 0.95)
+        slope = 2 * (1 - root**2)
+    np.testing.assert_allclose(ds["fixed_point_state"].values[:, 0], [-float(root), float(root), 0], atol=1e-15)
+    assert ds["kind"].values.tolist() == ["stable node", "stable node", "unstable node"]
+    assert ds["stable"].values.tolist() == [1, 1, 0]
+    assert ds["stable"].dtype == np.int8
+    assert ds["unstable_directions"].values.tolist() == [0, 0, 1]
+    error = np.abs(ds["eigenvalue"].values[:, 0] - [float(slope), float(slope), 2.0])
+    assert (error <= ds["eigenvalue_error"].values[:, 0]).all()
+    assert ds["converged"].values.all()
+    assert ds["starts"].values.sum() == ds.sizes[schema.SAMPLE] == 256
+    # a start right of the origin ends at the right root, where f(h) = tanh(2h) − h pushes it
+    assert ds.attrs["verdict"].startswith("3 fixed points, 2 of them stable, all verified with fsolve to 1e-15; 256 of")
+
+
+@pytest.mark.parametrize("name", PLANAR)
+def test_the_planar_feedback_nets_stay_at_the_origin_alone(name):
+    """h + ε tanh(W h) = h only where W h = 0; its Jacobian there is I + ε W."""
+    matrix = PLANAR[name]
+    ds = fixed_points(planar_system([[str(v) for v in row] for row in matrix.tolist()], "feedback", 0.1))
+    np.testing.assert_allclose(ds["fixed_point_state"].values, [[0, 0]], atol=1e-14)
+    expected = 1 + 0.1 * np.linalg.eigvals(matrix)
+    assert eigenvalue_distance(ds["eigenvalue"].values[0], expected) < 1e-7  # W₊ is defective
+    outside = np.abs(expected).max() > 1
+    assert ds["stable"].item() == (0 if outside else 1)
+    assert ds["unstable_directions"].item() == (2 if outside else 0)
+
+
+def test_henon_and_logistic():
+    henon = fixed_points(create("henon"))
+    np.testing.assert_allclose(sorted_states(henon), sorted(map(tuple, henon_fixed_points().tolist())), atol=1e-14)
+    np.testing.assert_allclose(henon["eigenvalue"].values.prod(axis=1), -0.3, atol=1e-14)
+    assert henon["unstable_directions"].values.tolist() == [1, 1]
+    logistic = fixed_points(create("logistic", r=3.2))
+    np.testing.assert_allclose(logistic["fixed_point_state"].values[:, 0], [0, 1 - 1 / 3.2], atol=1e-14)
+    np.testing.assert_allclose(logistic["eigenvalue"].values[:, 0], [3.2, 2 - 3.2], atol=1e-13)
+    assert logistic["kind"].values.tolist() == ["unstable node", "unstable flip node"]
+
+
+def test_eulers_lorenz_has_the_flows_three_equilibria():
+    flow, step = Lorenz(), 0.001
+    ds = fixed_points(Euler(flow, step))
+    expected = lorenz_equilibria()
+    np.testing.assert_allclose(sorted_states(ds), sorted(map(tuple, expected.tolist())), atol=1e-9)
+    for state, eigenvalues in zip(ds["fixed_point_state"].values, ds["eigenvalue"].values, strict=True):
+        rates = np.linalg.eigvals(torch.func.jacrev(lambda h: flow.velocity(h, h[:0]))(torch.as_tensor(state)).numpy())
+        assert eigenvalue_distance(eigenvalues, 1 + step * rates) < 1e-10
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_the_antisymmetric_nets_one_point_lies_far_outside_the_box(known, monkeypatch):
+    """h* = −M⁻¹(Vx + b), where the Jacobian is I + ε M."""
+    torch.manual_seed(3)
+    system = create("antisymmetric", input_size=2, state_size=64, gamma=0.001)
+    if not known:
+        monkeypatch.setattr(AntisymmetricFlow, "known_equilibrium", lambda *_: None)
+    ds = fixed_points(system, at=[1.0, -1.0], starts=64)
+    flow = system.flow.double()
+    M, V = flow.M.detach(), flow.V.detach()
+    expected = -torch.linalg.solve(M, V @ torch.tensor([1.0, -1.0], dtype=torch.float64)).numpy()
+    assert np.linalg.norm(expected) > 30  # random starts in a box of half-width 1 have norms of 5
+    assert ds.sizes[schema.FIXED_POINT] == 1
+    assert np.linalg.norm(ds["fixed_point_state"].values[0] - expected) < 1e-9 * np.linalg.norm(expected)
+    assert ds["status"].item() == "fixed point"
+    multipliers = 1 + system.step_size * np.linalg.eigvals(M.numpy())
+    assert eigenvalue_distance(ds["eigenvalue"].values[0], multipliers) < 1e-12
+    assert bool(ds["converged"].values[0]) is True
+
+
+def test_a_singular_linear_map_is_a_continuum_and_not_many_points():
+    rotation = np.linalg.qr(np.random.default_rng(1).standard_normal((5, 5)))[0]
+    # the multiplier 1 twice: every point of a plane stays where it is
+    ds = fixed_points(LinearMap((rotation @ np.diag([1, 1, 0.5, -0.5, 2]) @ rotation.T).tolist()))
+    assert ds["status"].values.tolist() == ["continuum"]
+    assert ds["starts"].item() == 256
+    assert ds["undecided_directions"].item() == 2
+    assert ds.attrs["verdict"].startswith("No isolated fixed point")
+    assert "1 continuum" in ds.attrs["verdict"]
+
+
+def test_a_ring_is_one_continuum_beside_the_origin():
+    def spiral(h, x):
+        return h + 0.1 * h * (1 - h.square().sum(-1, keepdim=True))
+
+    ds = fixed_points(from_function(spiral, state_size=2))
+    assert ds["status"].values.tolist() == ["fixed point", "continuum"]
+    np.testing.assert_allclose(np.linalg.norm(ds["fixed_point_state"].values, axis=1), [0, 1], atol=1e-12)
+    # along the ring 1, across it 1 − 0.2
+    assert eigenvalue_distance(ds["eigenvalue"].values[1], [1, 0.8]) < 1e-12
+    assert ds["undecided_directions"].values.tolist() == [0, 1]
+
+
+def test_two_parallel_lines_are_two_continua():
+    def lines(h, x):
+        first, second = h.unbind(-1)
+        return torch.stack([first - 0.5 * first * (first - 1), second], dim=-1)
+
+    ds = fixed_points(from_function(lines, state_size=2))
+    assert ds["status"].values.tolist() == ["continuum", "continuum"]
+    np.testing.assert_allclose(sorted(ds["fixed_point_state"].values[:, 0]), [0, 1], atol=1e-12)
+
+
+def test_a_degenerate_root_is_one_undecided_point():
+    """The tanh of the identity: h = 0 alone, where J − I = 0."""
+    ds = fixed_points(from_function(lambda h, x: torch.tanh(h), state_size=2))
+    assert ds["status"].values.tolist() == ["fixed point"]
+    assert np.abs(ds["fixed_point_state"].values).max() < 1e-6
+    assert ds["stable"].item() == -1
+    assert ds["undecided_directions"].item() == 2
+    assert ds["starts"].item() == 256
+
+
+def test_a_linear_map_without_fixed_point():
+    ds = fixed_points(scalar(lambda h, x: h + 1))
+    assert ds.sizes[schema.FIXED_POINT] == 0
+    assert not ds["converged"].values.any()
+    assert set(ds["assignment"].values) == {-1}
+    assert ds["eigenvalue"].dtype == complex
+
+
+def gru(size, update_bias, candidate_bias, update_weight=0.0):
+    """A GRU with z = σ(update_bias + update_weight · h) and the candidate tanh(candidate_bias)."""
+    system = create("gru", input_size=1, hidden_size=size)
+    with torch.no_grad():
+        for parameter in system.parameters():
+            parameter.zero_()
+        weight = next(p for name, p in system.named_parameters() if name.endswith("weight_hh"))
+        bias = next(p for name, p in system.named_parameters() if name.endswith("bias_ih"))
+        weight[size : 2 * size] = update_weight * torch.eye(size)
+        bias[size : 2 * size], bias[2 * size :] = update_bias, candidate_bias
+    return system.double()
+
+
+def test_a_saturated_gate_makes_no_fixed_points():
+    """With 1 − z = 1e-16 or 0 every state has a residual of rounding, and none but the candidate is a fixed point."""
+    system = gru(4, update_bias=40.0, candidate_bias=0.3)
+    starts = np.random.default_rng(0).uniform(-1, 1, (32, 4))
+    moved = system.step(torch.as_tensor(starts), torch.zeros(1, dtype=torch.float64)).detach().numpy() - starts
+    assert np.abs(moved).max() < 1e-15
+    ds = fixed_points(system, starts=starts)
+    # the one true point is where the ungated residual h − candidate vanishes
+    np.testing.assert_allclose(ds["fixed_point_state"].values, [[math.tanh(0.3)] * 4], atol=1e-12)
+
+
+def test_a_gate_that_closes_where_there_is_no_root_is_named():
+    """Candidate 0.9; the gate is shut for h < 0 (z = σ(−400 h)): the starts there stay and count for nothing."""
+    system = gru(1, update_bias=0.0, candidate_bias=math.atanh(0.9), update_weight=-400.0)
+    frozen_there = fixed_points(system, starts=np.linspace(-0.9, -0.3, 16)[:, None])
+    assert "closed gate" in frozen_there["outcome"].values or frozen_there.sizes[schema.FIXED_POINT] == 1
+    np.testing.assert_allclose(frozen_there["fixed_point_state"].values, [[0.9]] * frozen_there.sizes["fixed_point"])
+    assert (frozen_there["converged"].values == (frozen_there["outcome"].values == "fixed point")).all()
+
+
+def test_roots_far_outside_the_states_bounds_are_not_counted():
+    """For h = 60 the gate is 1 − e⁻⁶⁰: the residual is 0 there, and no state of a GRU is there."""
+    system = gru(1, update_bias=0.0, candidate_bias=math.atanh(-0.5), update_weight=1.0)
+    zero = torch.zeros(1, dtype=torch.float64)
+    planted = np.array([[60.0], [55.0], [0.1]])
+    residual = (system.step(torch.as_tensor(planted), zero).detach().numpy() - planted)[:, 0]
+    assert np.abs(residual[:2]).max() < 1e-11
+    ds = fixed_points(system, starts=planted)
+    np.testing.assert_allclose(ds["fixed_point_state"].values, [[-0.5]], atol=1e-13)
+    assert np.abs(ds["fixed_point_state"].values).max() <= 1
+
+
+@pytest.fixture(scope="module")
+def random_gru():
+    torch.manual_seed(0)
+    return create("gru", input_size=3, hidden_size=64).double()
+
+
+def test_descent_on_the_squared_speed_leaves_1024_points_outside_the_set(random_gru):
+    """Adam on q = ½‖F(h) − h‖² with a large step: 1,024 "unique fixed points", none of which is one."""
+    zero = torch.zeros(3, dtype=torch.float64)
+    generator = torch.Generator().manual_seed(1)
+    states = (2 * torch.rand(1024, 64, generator=generator, dtype=torch.float64) - 1).requires_grad_()
+    frozen = random_gru.requires_grad_(False)
+    optimiser = torch.optim.Adam([states], lr=10.0)
+    for _ in range(100):
+        optimiser.zero_grad()
+        (frozen.step(states, zero) - states).square().sum().mul(0.5).backward()
+        optimiser.step()
+    descended = states.detach()
+    assert torch.pdist(descended).min() > 1e-3  # what that tool merges
+    assert (descended.abs() > 1).any(dim=1).all()
+    assert (frozen.step(descended, zero) - descended).norm(dim=1).min() > 1e-3
+
+    ds = fixed_points(random_gru)
+    assert ds["status"].values.tolist() == ["fixed point"]
+    assert (ds["residual"].values <= allowed_residual(ds)).all()
+    # from where the descent ended, too, nothing but that point is counted
+    from_there = fixed_points(random_gru, starts=descended[:64].numpy())
+    assert set(from_there["assignment"].values) <= {-1, 0}
+    found = from_there["fixed_point_state"].values
+    np.testing.assert_allclose(found, ds["fixed_point_state"].values[: len(found)], atol=1e-12)
+
+
+def test_a_random_gru_has_the_point_that_its_orbit_tends_to(random_gru):
+    ds = fixed_points(random_gru)
+    state, zero = torch.zeros(64, dtype=torch.float64), torch.zeros(3, dtype=torch.float64)
+    for _ in range(500):
+        state = random_gru.step(state, zero)
+    np.testing.assert_allclose(ds["fixed_point_state"].values[0], state.detach().numpy(), atol=1e-13)
+    J = torch.func.jacrev(lambda h: random_gru.step(h, zero))(state).detach().numpy()
+    assert eigenvalue_distance(ds["eigenvalue"].values[0], np.linalg.eigvals(J)) < 1e-11
+    assert ds["stable"].item() == 1
+
+
+def test_a_two_layer_lstm_driven_by_data():
+    torch.manual_seed(5)
+    system = create("lstm", input_size=3, hidden_size=12, num_layers=2).double()
+    inputs = np.random.default_rng(0).standard_normal((4, 20, 3))
+    ds = fixed_points(system, inputs, at="mean", starts=64)
+    held = torch.as_tensor(inputs.mean(axis=(0, 1)))
+    np.testing.assert_allclose(schema.settings(ds)["input"], held.numpy(), atol=1e-15)
+    state = torch.zeros(48, dtype=torch.float64)
+    for _ in range(500):
+        state = system.step(state, held)
+    np.testing.assert_allclose(ds["fixed_point_state"].values, state.detach().numpy()[None], atol=1e-13)
+    J = torch.func.jacrev(lambda h: system.step(h, held))(state).detach().numpy()
+    assert eigenvalue_distance(ds["eigenvalue"].values[0], np.linalg.eigvals(J)) < 1e-10
+
+
+@pytest.fixture(scope="module")
+def chaotic():
+    """A tanh net of 10 units with a gain of 2.5, which has many fixed points of every kind."""
+    torch.manual_seed(2)
+    system = create("vanilla", input_size=1, state_size=10, bias=False).double()
+    with torch.no_grad():
+        system.W.normal_(std=2.5 / math.sqrt(10))
+    return system
+
+
+def test_every_point_of_a_chaotic_net_is_verified(chaotic):
+    ds = fixed_points(chaotic)
+    points = ds.isel(fixed_point=ds["status"].values == "fixed point")
+    assert points.sizes["fixed_point"] >= 3
+    assert (points["residual"].values <= allowed_residual(points)).all()
+    assert (points["fsolve_distance"].values <= allowed_distance(points, chaotic)).all()
+    # tanh is odd: with every root its mirror image is one
+    states = points["fixed_point_state"].values
+    assert all(np.linalg.norm(states + state, axis=1).min() < 1e-7 for state in states)
+    lost = ds["assignment"].values < 0
+    assert not ds["converged"].values[lost].any()
+    np.testing.assert_array_equal(
+        ds["starts"].values, [(ds["assignment"].values == k).sum() for k in range(ds.sizes["fixed_point"])]
+    )
+
+
+def test_the_order_of_the_starts_changes_nothing(chaotic):
+    generator = np.random.default_rng(4)
+    starts = generator.uniform(-1, 1, (200, 10))
+    shuffled = generator.permutation(200)
+    first, second = fixed_points(chaotic, starts=starts), fixed_points(chaotic, starts=starts[shuffled])
+    np.testing.assert_allclose(first["fixed_point_state"], second["fixed_point_state"], atol=1e-12)
+    for name in ("kind", "status", "stable", "unstable_directions", "undecided_directions", "starts"):
+        assert first[name].values.tolist() == second[name].values.tolist()
+    for name in ("assignment", "converged", "outcome"):
+        assert first[name].values[shuffled].tolist() == second[name].values.tolist()
+
+
+def test_a_search_in_single_precision_ends_at_the_same_points(random_gru):
+    single = fixed_points(random_gru, starts=16, dtype="float32")
+    double = fixed_points(random_gru, starts=16)
+    np.testing.assert_allclose(single["fixed_point_state"], double["fixed_point_state"], atol=1e-14)
+    assert single["fixed_point_state"].dtype == np.float64
+
+
+def test_a_root_between_two_others_is_named_a_neighbour():
+    """Roots at 0 and ±5e-4: fsolve, started 1e-3 off 0, ends at another one."""
+    near = 5e-4
+    ds = fixed_points(scalar(lambda h, x: h - 20 * h * (h - near) * (h + near)), starts=200)
+    np.testing.assert_allclose(sorted_states(ds), [[-near], [0.0], [near]], atol=1e-8)
+    status = dict(zip(ds["fixed_point_state"].values[:, 0].round(6), ds["status"].values, strict=True))
+    assert status == {-near: "fixed point", near: "fixed point", 0.0: "neighbouring root"}
+    assert ds.attrs["verdict"].startswith("2 fixed points")
+    assert ds["fsolve_distance"].values.max() == pytest.approx(near, rel=1e-3)
+
+
+def test_the_ghost_of_a_fold_is_a_slow_point():
+    """h + 0.1 (h² + 1e-3) has no fixed point; q = ½ (0.1 (h² + 1e-3))² is least at 0, where it is 5e-9."""
+    system = scalar(lambda h, x: h + 0.1 * (h.square() + 1e-3))
+    ds = fixed_points(system, starts=32, slow_points=1e-8)
+    assert ds["status"].values.tolist() == ["slow point"]
+    assert abs(ds["fixed_point_state"].item()) < 1e-4
+    assert ds["residual"].item() ** 2 / 2 == pytest.approx(5e-9, rel=1e-3)
+    assert not ds["converged"].values.any()
+    assert (ds["outcome"].values == "slow point").sum() == ds["starts"].item() > 0
+    assert np.isnan(ds["fsolve_distance"].item())
+    assert "fsolve_distance" in schema.flags(ds)
+    assert fixed_points(system, starts=32, slow_points=1e-9).sizes["fixed_point"] == 0
+    assert fixed_points(system, starts=32).sizes["fixed_point"] == 0
+
+
+def test_parameters_that_change_with_time_are_held_at_a_step():
+    torch.manual_seed(0)
+    system = create("ernn", input_size=2, state_size=6, length=3, rank=None, activation="tanh").double()
+    with torch.no_grad():
+        system.eta.copy_(torch.tensor([[0.1, 0.2, 0.4]]))
+    by_step = [fixed_points(system, starts=8, at_step=t) for t in (0, 2, -1)]
+    assert [schema.settings(ds)["at_step"] for ds in by_step] == [0, 2, 2]
+    # K = 1: h = h + η F(h), so η moves no fixed point, and scales 1 − λ
+    np.testing.assert_allclose(by_step[0]["fixed_point_state"], by_step[1]["fixed_point_state"], atol=1e-12)
+    slow, fast = (1 - ds["eigenvalue"].values[0] for ds in by_step[:2])
+    assert eigenvalue_distance(4 * slow, fast) < 1e-12
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".zarr"])
+@pytest.mark.parametrize("f", [lambda h, x: torch.tanh(2 * h), lambda h, x: h + 1], ids=["three", "none"])
+def test_the_dataset_is_read_as_it_was_saved(f, suffix, tmp_path):
+    ds = fixed_points(scalar(f), starts=8)
+    back = io.open(io.save(ds, tmp_path / f"points{suffix}"))
+    assert back.identical(ds)
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ({"at": [1.0]}, "2 finite values"),
+        ({"at": [1.0, math.nan]}, "2 finite values"),
+        ({"at": "median"}, "'zero', 'mean'"),
+        ({"at": "mean"}, "needs inputs"),
+        ({"starts": 0}, "at least one start"),
+        ({"starts": np.zeros((3, 5))}, r"shape \(sample, 4\)"),
+        ({"slow_points": 0.0}, "must be positive"),
+        ({"at_step": 7}, "the steps 0 to 4"),
+        ({"inputs": np.zeros((3, 1))}, "inputs of shape"),
+    ],
+)
+def test_bad_arguments_are_one_sentence(arguments, words):
+    system = create("ernn", input_size=2, state_size=4, length=5)
+    with pytest.raises(UserError, match=words):
+        fixed_points(system, **arguments)
+
+
+def test_a_flow_has_no_fixed_points_of_a_step():
+    with pytest.raises(UserError, match="Euler"):
+        fixed_points(create("lorenz"))
