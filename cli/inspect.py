@@ -55,7 +55,7 @@ def _print(found: dict[str, Any]) -> None:
     if found["training"]:
         click.echo("training:")
         for name, value in found["training"].items():
-            click.echo(f"  {name}: {value}")
+            click.echo(f"  {name}: {_settings(value) if isinstance(value, dict) else value}")
 
 
 def _layer(name: str | None) -> str:

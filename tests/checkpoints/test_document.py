@@ -53,6 +53,7 @@ def test_every_system_returns_bit_for_bit(name, suffix, dtype, tmp_path):
     assert json.dumps(found.system.config) == json.dumps(system.config)
     assert bits(found.readout.state_dict()) == bits(readout.state_dict())
     assert (found.task, found.system.task, found.layer) == ("har2", "har2", None)
+    assert found.system.task_settings == {"standardise": "column"}
     assert found.facts == facts
     assert not found.system.training
     again = write(tmp_path / f"b{suffix}", document(found.system, found.readout, task, found.facts))
