@@ -1,0 +1,149 @@
+"""`dynlab train` and `dynlab tasks` as they are typed: what they print, their exit codes, and what survives Ctrl-C."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from dynlab import checkpoints
+from dynlab.cli.main import run
+from dynlab.cli.train import SETTINGS
+from dynlab.tasks import TASKS
+from dynlab.training import PRESETS, Run, Settings, train
+from dynlab.training.run import accepted
+
+SMALL = ["--task", "digits", "--batch-size", "600", "--epochs", "1"]
+VANILLA = ["train", "--system", "vanilla", "--set", "state_size=3", *SMALL]
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_training_leaves_a_checkpoint_at_the_default_place_and_prints_its_scores(own_folder, capsys):
+    assert run(VANILLA) == 0
+    printed = capsys.readouterr()
+    path = own_folder / "runs" / "vanilla-digits-seed0" / "network.pt"
+    found = checkpoints.read(path)
+    accuracy = found.facts["test_accuracy"]
+    assert f"test accuracy {accuracy:.4f}, 15 cell parameters" in printed.out
+    assert printed.out.startswith("runs/vanilla-digits-seed0/network.pt: epoch 1")
+    assert printed.err.startswith("epoch 1 of 1: loss ")
+
+
+def test_json_is_one_document_and_quiet_is_quiet(own_folder, capsys):
+    assert run([*VANILLA, "--json", "--quiet", "-o", "here"]) == 0
+    printed = capsys.readouterr()
+    facts = json.loads(printed.out)
+    assert facts["checkpoint"] == "here/network.pt"
+    assert 0 <= facts["test_accuracy"] <= 1
+    assert printed.err == ""
+
+
+def test_the_command_in_the_checkpoint_makes_the_same_network(own_folder, capsys):
+    assert run([*VANILLA, "--task-set", "seed=3", "--label-smoothing", "0.1", "-o", "one", "--json"]) == 0
+    words = json.loads(capsys.readouterr().out)["command"].split()
+    assert run([*words[1:], "-o", "two"]) == 0
+    one, two = (checkpoints.read(own_folder / name / "network.pt").system for name in ("one", "two"))
+    assert torch.equal(one.W, two.W)
+
+
+def test_the_command_line_and_python_train_the_same_network(own_folder):
+    assert run([*VANILLA, "-o", "typed"]) == 0
+    train(Run("vanilla", "digits", Settings(epochs=1, batch_size=600), {"state_size": 3}), own_folder / "called")
+    one, two = (checkpoints.read(own_folder / name / "network.pt").system for name in ("typed", "called"))
+    assert torch.equal(one.W, two.W)
+
+
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        ([], "Name what is trained and what on: --system ernn --task har2, or a --preset."),
+        (["--system", "lstm"], "Name what is trained"),
+        (["--preset", "har2-ern-k1"], "Unknown preset 'har2-ern-k1': .*did you mean 'har2-ernn-k1'"),
+        (["--system", "lsmt", *SMALL], "Unknown system 'lsmt'.*did you mean 'lstm'"),
+        (["--system", "lstm", "--task", "har3"], "Unknown task 'har3'.*did you mean 'har2'"),
+        (["--system", "lstm", *SMALL, "--lr", "0"], "--lr must be a positive number, got 0.0"),
+        (["--system", "lstm", *SMALL, "--lr", "x"], "'x' is not a valid float"),
+        (["--system", "lstm", *SMALL, "--set", "hidden_size"], "--set takes KEY=VALUE, got 'hidden_size'"),
+        (["--system", "lstm", *SMALL, "--set", "size=3"], "missing a required argument|unexpected keyword"),
+        (["--system", "lstm", *SMALL, "--task-set", "size=3"], "takes no setting 'size'"),
+        (["--system", "lstm", "--task", "har2", "--data-dir", "nowhere"], "There is no data folder nowhere"),
+        (["--system", "lstm", *SMALL, "--set", "hidden_size=2", "--device", "abacus"], "must be cpu, cuda"),
+        (["--resume"], "--resume takes --output, the run's folder"),
+        (["--resume", "-o", "x", "--lr", "0.1"], "--resume takes --output, the run's folder"),
+        (["--resume", "-o", "x"], "x holds no training run"),
+    ],
+)
+def test_bad_usage_is_one_sentence_and_writes_nothing(options, sentence, own_folder, capsys):
+    assert run(["train", *options]) == 2
+    printed = capsys.readouterr()
+    assert re.search(sentence, printed.err)
+    assert len(printed.err.splitlines()) == 1
+    assert printed.out == ""
+    assert list(own_folder.iterdir()) == []
+
+
+def test_the_defaults_in_the_help_are_those_of_the_settings():
+    fields = {name: getattr(Settings(), name) for name in SETTINGS}
+    said = {name: re.search(r"\[default: (.*)\]", text).group(1) for name, (_, text) in SETTINGS.items()}
+    assert said.pop("augment") == "none"
+    assert fields.pop("augment") == ()
+    assert {name: type(fields[name])(text) for name, text in said.items()} == fields
+    assert set(SETTINGS) == set(Settings.__dataclass_fields__)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_names_what_exists(name):
+    preset = PRESETS[name]
+    assert preset.task in TASKS
+    assert set(preset.config) <= set(accepted(preset.system))
+
+
+def test_options_change_a_preset(own_folder, capsys):
+    options = ["--task", "digits", "--epochs", "1", "--batch-size", "600", "--set", "state_size=6", "--set", "rank=2"]
+    assert run(["train", "--preset", "har2-ernn-k3", *options, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["settings"]["epochs"] == 1
+    assert facts["settings"]["schedule"] == PRESETS["har2-ernn-k3"].settings.schedule
+    assert facts["cell_parameters"] == 6 * 1 + 6 + 2 * 6 * 2 + 3 * 64  # W, b, V and H, K = 3 steps for 64 pixels
+
+
+def test_tasks_lists_every_task(capsys):
+    assert run(["tasks"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[::2]] == list(TASKS)
+    assert run(["tasks", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [entry["name"] for entry in listed] == list(TASKS)
+    assert {entry["name"]: entry["settings"] for entry in listed}["copying"]["delay"] == 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("signal_sent, code", [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
+def test_a_run_that_is_stopped_leaves_its_last_epoch_and_goes_on(signal_sent, code, own_folder):
+    command = [sys.executable, "-c", "from dynlab.cli.main import main; main()", *VANILLA, "-o", "run"]
+    command[command.index("--epochs") + 1] = "40"
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        for line in process.stderr:
+            if line.startswith("epoch 2 of 40"):
+                break
+        process.send_signal(signal_sent)
+        rest = process.stderr.read()
+        assert process.wait(timeout=30) == code
+    assert "Traceback" not in rest
+    last = checkpoints.read(own_folder / "run" / "last.ckpt")
+    assert 1 <= last.facts["epoch"] < 40
+    assert not (own_folder / "run" / "network.pt").exists()
+    assert run(["train", "--resume", "-o", "run", "--quiet"]) == 0
+    whole = train(
+        Run("vanilla", "digits", Settings(epochs=40, batch_size=600), {"state_size": 3}), own_folder / "whole"
+    )
+    resumed = checkpoints.read(own_folder / "run" / "network.pt")
+    assert resumed.facts["test_loss"] == whole.facts["test_loss"]
+    assert torch.equal(resumed.system.W, checkpoints.read(whole.checkpoint).system.W)

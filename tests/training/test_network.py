@@ -1,0 +1,86 @@
+"""What is trained computes what the system's own steps compute, and its gradient too."""
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from dynlab import simulation, tasks
+from dynlab.errors import UserError
+from dynlab.systems import create
+from dynlab.training.network import Network, evaluate, loss_of, metric_of, outputs
+
+SIZES = {"input_size": 3}
+SYSTEMS = [
+    ("rnn", {"hidden_size": 5, "nonlinearity": "relu"}),
+    ("rnn", {"hidden_size": 5, "bias": False}),
+    ("lstm", {"hidden_size": 5}),
+    ("lstm", {"hidden_size": 5, "num_layers": 2}),
+    ("lstm", {"hidden_size": 5, "proj_size": 2}),
+    ("gru", {"hidden_size": 5, "num_layers": 3}),
+    ("vanilla", {"state_size": 5}),
+    ("antisymmetric", {"state_size": 5, "step_size": 0.3}),
+    ("antisymmetric-gated", {"state_size": 5, "step_size": 0.3}),
+    ("fastrnn", {"state_size": 5}),
+    ("ernn", {"state_size": 5, "length": 9, "rank": 2, "eta": 0.2}),
+    ("ernn", {"state_size": 5, "length": 7, "rank": 2, "eta": 0.2, "inner_steps": 3, "activation": "tanh"}),
+    ("ernn", {"state_size": 5, "length": 7, "rank": None, "eta": 0.4, "inner_steps": 2, "start": "zero", "sign": -1}),
+    ("ernn", {"state_size": 5, "length": 7, "inner_steps": 2, "activation": "sigmoid", "projection": False}),
+    ("ernn", {"state_size": 5, "length": 7, "inner_steps": 2, "activation": "identity", "sign": -1}),
+]
+# float64 sums in another order, over seven steps
+ROUNDING = 1e-13
+
+
+def stepped(system, inputs):
+    zero = inputs.new_zeros(len(inputs), system.state_size)
+    return system.output(simulation.orbit(system, inputs, zero)[:, 1:])
+
+
+@pytest.mark.parametrize("name, config", SYSTEMS, ids=lambda value: str(value))
+@pytest.mark.parametrize("every_step", [False, True])
+def test_outputs_and_gradients_are_those_of_the_steps(name, config, every_step):
+    torch.manual_seed(0)
+    system = create(name, **SIZES, **config).double()
+    inputs = torch.randn(4, 7, 3, dtype=torch.float64, requires_grad=True)
+    found, expected = outputs(system, inputs, every_step), stepped(system, inputs)
+    expected = expected if every_step else expected[:, -1]
+    weights = torch.randn_like(expected)
+    wanted = [inputs, *system.parameters()]
+    by_found = torch.autograd.grad((found * weights).sum(), wanted)
+    by_expected = torch.autograd.grad((expected * weights).sum(), wanted)
+    assert (found - expected).abs().max() < ROUNDING
+    for one, other in zip(by_found, by_expected, strict=True):
+        assert (one - other).norm() <= ROUNDING * max(1, float(other.norm()))
+
+
+@pytest.fixture(scope="module")
+def copying():
+    return tasks.create("copying", symbols=2, delay=3, train_size=20, test_size=7)
+
+
+def test_the_loss_of_every_step_is_the_mean_over_all_steps(copying):
+    answers = torch.randn(5, copying.length, 9, dtype=torch.float64)
+    targets = torch.from_numpy(copying.train.targets[:5])
+    each = [cross_entropy(answers[n, t], targets[n, t]) for n in range(5) for t in range(copying.length)]
+    assert float(loss_of(copying, answers, targets)) == pytest.approx(float(torch.stack(each).mean()), rel=1e-12)
+
+
+def test_accuracy_counts_every_step(copying):
+    targets = torch.from_numpy(copying.train.targets[:5])
+    answers = torch.nn.functional.one_hot(targets, 9).double()
+    assert float(metric_of(copying, answers, targets)) == 1
+    answers[0, 0] = torch.nn.functional.one_hot(torch.tensor(5), 9)
+    assert float(metric_of(copying, answers, targets)) == pytest.approx(1 - 1 / targets.numel())
+
+
+def test_evaluation_in_unequal_batches_is_the_mean_over_all(copying, monkeypatch):
+    torch.manual_seed(0)
+    network = Network(create("vanilla", input_size=10, state_size=4), copying)
+    whole = evaluate(network, copying, copying.test)
+    monkeypatch.setattr("dynlab.training.network.EVALUATION_BATCH", 3)
+    assert evaluate(network, copying, copying.test) == pytest.approx(whole, rel=1e-6)
+
+
+def test_a_system_of_another_width_is_refused(copying):
+    with pytest.raises(UserError, match="width 3, task 'copying' gives 10: set input_size=10"):
+        Network(create("vanilla", input_size=3, state_size=4), copying)

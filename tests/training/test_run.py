@@ -1,0 +1,266 @@
+"""A run: what it leaves, that it resumes bit for bit, and what it refuses before it writes anything."""
+
+import csv
+import json
+
+import pytest
+import torch
+
+from dynlab import checkpoints, tasks
+from dynlab.errors import UserError
+from dynlab.training import Run, Settings, resume, train
+from dynlab.training import run as run_module
+from dynlab.training.module import Training
+from dynlab.training.network import Network, evaluate
+
+# Everything that has a state: dropout's generator, the average, Adam's moments, the schedule, noise and order of data.
+SETTINGS = Settings(
+    epochs=3, batch_size=300, clip=1.0, schedule="cosine", dropout=0.2, noise=0.1, ema=0.9, weight_decay=1e-3
+)
+BATCHES = 4  # 1,150 training images
+RUN = Run("lstm", "digits", SETTINGS, {"hidden_size": 4})
+FILES = ("last.ckpt", "best.ckpt", "network.pt")
+
+
+class Stopped(Exception):
+    """Stands for whatever kills a process."""
+
+
+def leaves(tree, path=""):
+    """Every value of nested containers by its path; but for the names of files, which differ between folders."""
+    if isinstance(tree, dict):
+        pairs = [(str(key), value) for key, value in tree.items() if "ModelCheckpoint" not in str(key)]
+    elif isinstance(tree, list | tuple):
+        pairs = [(str(index), value) for index, value in enumerate(tree)]
+    else:
+        return {path: tree}
+    return {name: leaf for key, value in pairs for name, leaf in leaves(value, f"{path}/{key}").items()}
+
+
+def stored(folder, name):
+    return leaves(torch.load(folder / name, weights_only=True))
+
+
+def same(one, other):
+    if isinstance(one, torch.Tensor):
+        return one.dtype == other.dtype and torch.equal(one, other)
+    return one == other
+
+
+@pytest.fixture
+def stop_at(monkeypatch):
+    """Make the training stop before its step of that number."""
+    original = Training.training_step
+
+    def prepare(number):
+        steps = iter(range(10**6))
+
+        def step(self, batch, index):
+            if next(steps) == number:
+                raise Stopped
+            return original(self, batch, index)
+
+        monkeypatch.setattr(Training, "training_step", step)
+
+    yield prepare
+    monkeypatch.setattr(Training, "training_step", original)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    return train(RUN, folder, checkpoint_every=3)
+
+
+@pytest.mark.parametrize(
+    "stop", [4, 5, BATCHES + 2, BATCHES + 3, 2 * BATCHES], ids=lambda stop: f"before step {stop} of {3 * BATCHES}"
+)
+def test_a_resumed_run_ends_bit_for_bit_as_it_would_have(stop, whole, stop_at, tmp_path):
+    folder = tmp_path / "run"
+    stop_at(stop)
+    with pytest.raises(Stopped):
+        train(RUN, folder, checkpoint_every=3)
+    assert not (folder / "network.pt").exists()
+    stop_at(None)
+    torch.manual_seed(stop)  # what else the process has drawn does not matter
+    torch.set_num_threads(1)
+    resumed = resume(folder)
+    assert resumed.facts == whole.facts
+    assert (folder / "metrics.csv").read_text() == (whole.checkpoint.parent / "metrics.csv").read_text()
+    for name in FILES:
+        expected, found = stored(whole.checkpoint.parent, name), stored(folder, name)
+        assert expected.keys() == found.keys()
+        assert [key for key in expected if not same(expected[key], found[key])] == []
+
+
+def test_resuming_a_finished_run_changes_nothing(whole):
+    folder = whole.checkpoint.parent
+    before = {name: stored(folder, name) for name in FILES}
+    assert resume(folder).facts == whole.facts
+    for name in FILES:
+        assert all(same(value, before[name][key]) for key, value in stored(folder, name).items())
+
+
+def test_the_generators_around_a_run_are_left_alone(tmp_path):
+    torch.manual_seed(7)
+    state, threads = torch.get_rng_state(), torch.get_num_threads()
+    train(Run("vanilla", "digits", Settings(epochs=1, batch_size=600), {"state_size": 2}), tmp_path / "run")
+    assert torch.equal(torch.get_rng_state(), state)
+    assert torch.get_num_threads() == threads
+
+
+def test_the_checkpoint_holds_what_was_measured(whole):
+    found = checkpoints.read(whole.checkpoint)
+    task = tasks.create("digits")
+    network = Network(found.system, task)
+    network.readout.load_state_dict(found.readout.state_dict())
+    for name in ("validation", "test"):
+        scores = evaluate(network, task, getattr(task, name))
+        assert scores["accuracy"] == whole.facts[f"{name}_accuracy"]
+        assert scores["loss"] == whole.facts[f"{name}_loss"]
+    assert found.task == found.system.task == "digits"
+    assert found.system.task_settings == {"seed": 0, "retrain": False}
+    assert whole.facts["cell_parameters"] == 4 * (4 * 4 + 4 * 1 + 2 * 4)
+    assert whole.facts["data"]["sha256"] == task.source["sha256"]
+
+
+def test_the_best_epoch_on_validation_is_kept(whole):
+    with (whole.checkpoint.parent / "metrics.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    accuracies = [float(row["validation_accuracy"]) for row in rows]
+    assert len(rows) == SETTINGS.epochs
+    assert whole.facts["epoch"] == accuracies.index(max(accuracies)) + 1
+    assert whole.facts["validation_accuracy"] == pytest.approx(max(accuracies), abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["last.ckpt", "best.ckpt"])
+def test_lightnings_own_checkpoints_can_be_analysed(name, whole):
+    found = checkpoints.read(whole.checkpoint.parent / name)
+    assert (found.format, found.system.name, found.task) == ("lightning", "lstm", "digits")
+    average = torch.load(whole.checkpoint.parent / name, weights_only=True)["state_dict"]
+    assert torch.equal(found.system.weight_hh, average["average.module.system.weight_hh"])
+
+
+def test_the_command_among_the_facts_does_the_same(whole):
+    assert whole.facts["command"] == (
+        "dynlab train --system lstm --task digits --set hidden_size=4 --epochs 3 --batch-size 300 --schedule cosine "
+        "--weight-decay 0.001 --clip 1.0 --dropout 0.2 --noise 0.1 --ema 0.9"
+    )
+
+
+def test_retraining_keeps_the_last_epoch_and_trains_on_everything(tmp_path):
+    settings = Settings(epochs=2, batch_size=600)
+    run = Run("vanilla", "digits", settings, {"state_size": 3}, {"retrain": True})
+    result = train(run, tmp_path / "run")
+    assert result.facts["epoch"] == 2
+    assert not any("validation" in key and result.facts[key] is not None for key in result.facts)
+    assert not (tmp_path / "run" / "best.ckpt").exists()
+    assert stored(tmp_path / "run", "last.ckpt")["/global_step"] == 2 * 3  # 1,437 images in batches of 600
+
+
+def test_a_network_learns_its_task(tmp_path):
+    settings = Settings(epochs=15, batch_size=32, lr=2e-2, clip=1.0)
+    task_settings = {"symbols": 1, "delay": 2, "train_size": 400, "test_size": 100}
+    run = Run("ernn", "copying", settings, {"state_size": 16, "rank": 8, "eta": 0.5}, task_settings)
+    assert train(run, tmp_path / "run").facts["test_accuracy"] > 0.99
+
+
+def test_a_training_that_diverges_says_so(tmp_path):
+    settings = Settings(epochs=3, optimizer="sgd", lr=1e30)
+    run = Run("vanilla", "adding", settings, {"state_size": 3, "activation": "identity"}, {"train_size": 400})
+    with pytest.raises(UserError, match=r"diverged in epoch 1: the loss is .*; lower --lr or set --clip"):
+        train(run, tmp_path / "run")
+
+
+def test_an_interrupted_run_ends_as_an_interrupt_and_can_be_resumed(whole, monkeypatch, tmp_path):
+    original = Training.training_step
+    steps = iter(range(100))
+
+    def step(self, batch, index):
+        if next(steps) == BATCHES + 1:
+            raise KeyboardInterrupt
+        return original(self, batch, index)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Training, "training_step", step)
+        with pytest.raises(KeyboardInterrupt):
+            train(RUN, tmp_path / "run", checkpoint_every=3)
+    assert resume(tmp_path / "run").facts == whole.facts
+
+
+@pytest.mark.parametrize(
+    "run, message",
+    [
+        (Run("lsmt", "digits"), "Unknown system 'lsmt': .*did you mean 'lstm'"),
+        (Run("lstm", "digit"), "Unknown task 'digit'"),
+        (Run("lstm", "digits"), "missing a required argument: 'hidden_size'"),
+        (Run("lstm", "digits", config={"hidden_size": 3, "size": 1}), "got an unexpected keyword argument 'size'"),
+        (Run("lstm", "digits", config={"hidden_size": "many"}), "cannot be made with hidden_size='many'"),
+        (Run("lstm", "digits", config={"hidden_size": 3, "input_size": 2}), "width 2, task 'digits' gives 1"),
+        (Run("henon", "digits"), "nothing to train"),
+        (Run("lorenz", "digits"), "nothing to train"),
+        (Run("lstm", "digits", Settings(augment=("scale",)), {"hidden_size": 3}), "has no augmentation"),
+        (Run("lstm", "digits", config={"hidden_size": 3}, task_settings={"size": 1}), "takes no setting 'size'"),
+    ],
+)
+def test_what_cannot_be_trained_is_said_and_nothing_is_written(run, message, tmp_path):
+    with pytest.raises(UserError, match=message):
+        train(run, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "device, message", [("tpu", "must be cpu, cuda"), ("cuda:x", "must be"), ("cuda:99", "no device")]
+)
+def test_a_device_that_is_not_there_is_said(device, message, tmp_path):
+    with pytest.raises(UserError, match=message):
+        train(RUN, tmp_path / "run", device=device)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_is_replaced_only_when_asked_and_only_a_run(tmp_path):
+    small = Run("vanilla", "digits", Settings(epochs=1, batch_size=600), {"state_size": 2})
+    train(small, tmp_path / "run")
+    with pytest.raises(UserError, match=r"exists: resume the run in it with --resume, or replace it with --overwrite"):
+        train(small, tmp_path / "run")
+    train(small, tmp_path / "run", overwrite=True)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("x")
+    with pytest.raises(UserError, match="holds no training run, so it is not overwritten"):
+        train(small, tmp_path / "mine", overwrite=True)
+    assert (tmp_path / "mine" / "thesis.tex").exists()
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (None, "holds no training run"),
+        ("{", "run.json is damaged"),
+        ("{}", "run.json is damaged"),
+        ('{"checkpoint_every": null, "settings": {"lr": 0, "augment": []}}', "--lr must be a positive number"),
+    ],
+)
+def test_what_cannot_be_resumed_is_said(content, message, tmp_path):
+    if content is not None:
+        (tmp_path / "run.json").write_text(content)
+    with pytest.raises(UserError, match=message):
+        resume(tmp_path)
+
+
+def test_a_run_that_has_not_got_to_a_checkpoint_is_started_anew(stop_at, tmp_path):
+    stop_at(1)
+    with pytest.raises(Stopped):
+        train(RUN, tmp_path / "run")
+    with pytest.raises(UserError, match=r"no last.ckpt: the run stopped before its first; start it anew"):
+        resume(tmp_path / "run")
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["system"] == "lstm"
+
+
+def test_without_lightning_one_sentence_says_how_to_get_it(monkeypatch, tmp_path):
+    def missing(module, extra):
+        raise UserError(f"This needs {module}, which is not installed: pip install 'dynlab[{extra}]'")
+
+    monkeypatch.setattr(run_module, "require_extra", missing)
+    with pytest.raises(UserError, match=r"needs lightning, which is not installed: pip install 'dynlab\[train\]'"):
+        train(RUN, tmp_path / "run")
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,102 @@
+"""The settings: schedules by their formula, the order of the data by its definition, and what is refused."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from dynlab import tasks
+from dynlab.errors import UserError
+from dynlab.training import Settings
+from dynlab.training.batches import Batches
+from dynlab.training.settings import OPTIMIZERS
+
+
+def test_cosine_falls_from_one_to_zero_over_all_steps():
+    settings = Settings(epochs=4, schedule="cosine")
+    rates = [settings.rate(step, 10) for step in range(41)]
+    assert rates == pytest.approx([(1 + math.cos(math.pi * step / 40)) / 2 for step in range(41)], abs=1e-15)
+
+
+def test_halve_halves_after_each_period():
+    settings = Settings(epochs=6, schedule="halve", halve_every=2)
+    assert [settings.rate(step, 3) for step in range(18)] == [1.0] * 6 + [0.5] * 6 + [0.25] * 6
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_every_optimizer_goes_down_a_bowl(name):
+    point = torch.nn.Parameter(torch.tensor([1.0, -2.0]))
+    optimizer = Settings(optimizer=name, lr=0.01).make_optimizer([point])
+    start = float(point.detach().square().sum())
+    for _ in range(20):
+        optimizer.zero_grad()
+        point.square().sum().backward()
+        optimizer.step()
+    assert float(point.detach().square().sum()) < start
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"lr": 0.0}, "--lr must be a positive number, got 0.0"),
+        ({"lr": -1.0}, "--lr must be a positive number"),
+        ({"lr": math.nan}, "--lr must be a positive number"),
+        ({"epochs": 0}, "--epochs must be at least 1"),
+        ({"batch_size": 0}, "--batch-size must be at least 1"),
+        ({"dropout": 1.0}, "--dropout must be at least 0 and below 1"),
+        ({"weight_decay": -0.1}, "--weight-decay must be finite and not negative"),
+        ({"clip": math.inf}, "--clip must be finite"),
+        ({"seed": -1}, "--seed must not be negative"),
+        ({"optimizer": "adm"}, "Unknown optimizer 'adm': .*did you mean 'adam'"),
+        ({"schedule": "cosin"}, "Unknown schedule 'cosin': .*did you mean 'cosine'"),
+    ],
+)
+def test_bad_settings_are_named(change, message):
+    with pytest.raises(UserError, match=message):
+        Settings(**change)
+
+
+@pytest.fixture(scope="module")
+def task():
+    return tasks.create("adding", length=4, train_size=50, test_size=2, retrain=True)
+
+
+def rows(task, batch):
+    return [int(np.flatnonzero((task.train.inputs == x.numpy()).all(axis=(1, 2)))[0]) for x in batch[0]]
+
+
+def test_an_epoch_goes_once_through_the_data_and_each_in_another_order(task):
+    batches = Batches(task, Settings(batch_size=16, seed=5))
+    epochs = [[row for batch in batches for row in rows(task, batch)] for _ in range(2)]
+    assert [sorted(epoch) for epoch in epochs] == [list(range(50))] * 2
+    assert epochs[0] != epochs[1]
+    assert epochs[0] == np.random.default_rng([5, 0, 0]).permutation(50).tolist()
+    assert len(batches) == 4
+
+
+@pytest.mark.parametrize("taken", [0, 1, 3, 4, 6])
+def test_the_rest_after_a_restart_is_what_would_have_come(task, taken):
+    settings = Settings(batch_size=16, noise=0.1, seed=2)
+
+    def stream(batches):
+        while True:
+            yield from batches
+
+    original = Batches(task, settings)
+    source = stream(original)
+    for _ in range(taken):
+        next(source)
+    restarted = Batches(task, settings)
+    restarted.load_state_dict(original.state_dict())
+    for _, one, other in zip(range(9), source, stream(restarted), strict=False):
+        assert torch.equal(one[0], other[0])
+        assert torch.equal(one[1], other[1])
+
+
+def test_noise_has_the_deviation_that_was_asked_for(task):
+    quiet, noisy = (Batches(task, Settings(noise=noise)) for noise in (0.0, 0.3))
+    difference = next(iter(noisy))[0] - next(iter(quiet))[0]
+    assert float(difference.std()) == pytest.approx(0.3, rel=0.1)
+    assert dataclasses.replace(noisy.settings, noise=0.0) == quiet.settings
