@@ -40,7 +40,8 @@ class GradedProduct:
     rows : Tensor, shape (sample, state, state)
         T, whose rows have length 1.
     bound : Tensor, shape (sample, state)
-        Of the error of each ln σ, by its rank: the sum over the factors J of n ε ‖J‖₂ ‖R⁻¹ e_i‖₂, R from the QR of J Q.
+        Of the error of each ln σ, by its rank: the sum over the factors J of n ε ‖J‖ ‖R⁻¹ e_i‖₂ with R from the QR of
+        J Q and ‖J‖ = √(‖J‖₁ ‖J‖_∞), which ‖J‖₂ does not exceed.
         ‖R⁻¹ e_i‖ is 1/R_ii where the columns of J Q are orthogonal, and larger otherwise.
     nullity : Tensor of int, shape (sample,)
         How many singular values are exactly zero for certain: a factor has so many rows or columns of zeros.
@@ -130,10 +131,11 @@ def _nullity(factor: Tensor, product: GradedProduct) -> Tensor:
 
 
 def _error(factor: Tensor, R: Tensor) -> Tensor:
-    """What this factor adds to the bound of each mode: n ε ‖J‖₂ ‖R⁻¹ e_i‖₂."""
+    """What this factor adds to the bound of each mode."""
     singular = R.diagonal(dim1=-2, dim2=-1) == 0
     inverse = solve_triangular(torch.where(singular.unsqueeze(-2), _eye(R), R), _eye(R).expand_as(R), upper=True)
-    size = torch.finfo(R.dtype).eps * R.shape[-1] * matrix_norm(factor, 2).unsqueeze(-1)
+    norm = (matrix_norm(factor, 1) * matrix_norm(factor, torch.inf)).sqrt()  # ‖J‖₂ is no larger, and dearer than the QR
+    size = torch.finfo(R.dtype).eps * R.shape[-1] * norm.unsqueeze(-1)
     return size * vector_norm(inverse, dim=-2)
 
 

@@ -1,0 +1,98 @@
+"""A driven trajectory and the Jacobians along it, some steps at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dynlab import simulation
+from dynlab.errors import UserError
+from dynlab.jacobians import jacobian
+from dynlab.systems import Map, System
+
+NUMBERS_AT_ONCE = 2**24  # entries of Jacobians held at a time: 128 MiB in float64
+
+
+@dataclass(frozen=True)
+class Driven:
+    """A frozen system, what its steps are given, and where that leads.
+
+    Attributes
+    ----------
+    system : Map
+    inputs : Tensor, shape (sample, time, input)
+        x_1 … x_T.
+    states : Tensor, shape (sample, time + 1, state)
+        h_0 … h_T.
+    settings : dict
+        The arguments that every diagnostic of a driven trajectory has, JSON-able.
+    """
+
+    system: Map
+    inputs: Tensor
+    states: Tensor
+    settings: dict[str, Any]
+
+    @property
+    def steps(self) -> int:
+        return self.inputs.shape[1]
+
+    def blocks(self, of: System, steps: Sequence[int] | NDArray[np.int64]) -> Iterator[Tensor]:
+        """∂step/∂state (of a map; ∂velocity/∂state of a flow) at h_{t−1}, x_t for each t of `steps`, in that order.
+
+        Yields
+        ------
+        Tensor, shape (sample, some of the steps, state, state)
+        """
+        samples, _, n = self.states.shape
+        at_once = max(1, NUMBERS_AT_ONCE // (samples * n * n))
+        for start in range(0, len(steps), at_once):
+            before = torch.as_tensor(np.asarray(steps[start : start + at_once]) - 1, device=self.states.device)
+            dense = jacobian(of, self.states[:, before], self.inputs[:, before], before).dense()
+            yield dense.expand(samples, len(before), n, n)
+
+    def jacobians(self, steps: Sequence[int] | NDArray[np.int64]) -> Iterator[Tensor]:
+        """∂h_t/∂h_{t−1} for each t of `steps`, in that order, each of shape (sample, state, state)."""
+        for block in self.blocks(self.system, steps):
+            yield from block.unbind(dim=1)
+
+
+def drive(
+    system: Map, inputs: Any, initial_state: Any, *, dtype: str, device: str, seed: int, inputs_description: str
+) -> Driven:
+    """Run a frozen copy of `system`; the arguments are those of the diagnostics."""
+    if not isinstance(system, Map):
+        raise UserError(f"A driven trajectory needs a Map, got the {type(system).__name__}; wrap a flow in Euler.")
+    analysed, given, initial = simulation.prepare(system, inputs, initial_state, dtype, device)
+    driven = analysed.drive(given)
+    settings = {
+        "dtype": dtype,
+        "device": device,
+        "seed": seed,
+        "inputs": inputs_description,
+        "inputs_shape": list(given.shape),
+        "initial_state": None if initial_state is None else np.asarray(initial_state).tolist(),
+        "config": {name: value for name, value in system.config.items() if not torch.is_tensor(value)},
+    }
+    return Driven(analysed, driven, simulation.orbit(analysed, driven, initial), settings)
+
+
+def chosen_steps(steps: int, times: int) -> NDArray[np.int64]:
+    """At most `times` of the steps 1 … `steps`, evenly spaced, the last always among them.
+
+    Raises
+    ------
+    UserError
+        Where `times` is below 1.
+    """
+    if times < 1:
+        raise UserError(f"At least one step must be looked at, got times={times}.")
+    if times == 1:
+        return np.array([steps])
+    return np.unique(np.round(np.linspace(1, steps, min(times, steps))).astype(np.int64))

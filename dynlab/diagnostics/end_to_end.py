@@ -1,0 +1,206 @@
+"""The end-to-end Jacobian ∂h_t/∂h_0: what a whole sequence does to a small change of its initial state."""
+
+from typing import Any
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import NDArray
+
+from dynlab import schema
+from dynlab.diagnostics.driven import Driven, chosen_steps, drive
+from dynlab.diagnostics.graded_moduli import log_moduli
+from dynlab.diagnostics.graded_product import LARGEST_BOUND, SAFETY, GradedProduct, accumulate
+from dynlab.diagnostics.log_singular_values import log_singular_values
+from dynlab.diagnostics.wording import over, ranged, sized
+from dynlab.systems import Map
+
+SURVIVES = 0.1  # a direction survives where its singular value is at least this
+NEGLIGIBLE = 1e-6  # of ln(effective rank): what modes that are not resolved may contribute to it
+METHOD = (
+    "The product is kept as Q e^d T (QR with the columns sorted at every step), its singular values come from "
+    "one-sided Jacobi in log scale; a mode is resolved where the bound of its error is at most "
+    f"{LARGEST_BOUND:g}: the sum over the steps of {SAFETY:g} n ε ‖J_t‖ ‖R_t⁻¹ e_i‖₂, its running maximum over the "
+    "sorted modes; eigenvalues from e^(d/2) T Q e^(d/2)"
+)
+NOT_RESOLVED = "NaN where the mode is not resolved: the bound of its error is too large"
+EXACTLY_ZERO = "-inf where the Jacobian is exactly singular: the singular value is 0"
+DIVERGED = "NaN from the first Jacobian that is not finite: the trajectory has diverged"
+
+
+def end_to_end(
+    system: Map,
+    inputs: Any,
+    *,
+    initial_state: Any = None,
+    times: int = 32,
+    inputs_description: str = "",
+    dtype: str = "float64",
+    device: str = "cpu",
+    seed: int = 0,
+) -> xr.Dataset:
+    """Singular values and eigenvalue moduli of ∂h_t/∂h_0 along what drives a map, in log scale.
+
+    Parameters
+    ----------
+    system : Map
+    inputs : array_like, shape (time, input) or (sample, time, input)
+    initial_state : array_like, shape (state,) or (sample, state), optional
+        Zero where it is not given.
+    times : int
+        At how many steps t the product is analysed: evenly spaced in 1 … T, T always among them. It is accumulated over
+        all steps whatever `times` is.
+    inputs_description : str
+        What the inputs are, for the verdict: "16 test sequences of har2".
+    dtype, device : str
+        Of the trajectory, its Jacobians and their product; what is analysed of it is computed in float64 on the CPU.
+    seed : int
+        Draws the change that tells how well the eigenvalues are determined.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``log_singular_value(sample, time, mode)``, decreasing, NaN for modes that are not resolved; ``error_bound`` of
+        each; ``resolved(sample, time)``, how many are resolved (exact zeros, −inf, among them); ``surviving``, how many
+        resolved singular values are at least 0.1; ``effective_rank`` = exp(−Σ p ln p) with p = σ/Σσ;
+        ``log_mean_modulus`` and ``log_std_modulus``, ln of the mean and of the standard deviation of the eigenvalues'
+        moduli; ``mean_log_modulus`` = Σ ln abs(det J_s) / n, the mean of their logarithms.
+
+    Raises
+    ------
+    UserError
+        For a flow, for inputs of the wrong width, empty or not finite, and for `times` below 1.
+
+    References
+    ----------
+    Chang, Chen, Haber and Chi, "AntisymmetricRNN", ICLR 2019, Figure 2 (mean and standard deviation of the moduli).
+
+    Examples
+    --------
+    >>> from dynlab.systems import from_function
+    >>> shrink = from_function(lambda h, x: h * h.new_tensor([0.5, 1e-3]), state_size=2)
+    >>> ds = end_to_end(shrink, np.zeros((100, 0)), times=1)
+    >>> (ds["log_singular_value"].values / 100).round(3).tolist()
+    [[[-0.693, -6.908]]]
+    """
+    driven = drive(
+        system,
+        inputs,
+        initial_state,
+        dtype=dtype,
+        device=device,
+        seed=seed,
+        inputs_description=inputs_description,
+    )
+    steps = chosen_steps(driven.steps, times)
+    found = _along(driven, set(steps.tolist()), np.random.default_rng(seed))
+    ds = schema.dataset(
+        _variables(found),
+        system=system.name,
+        source=system.source,
+        settings=driven.settings | {"times": times},
+        method=METHOD,
+        coords={schema.TIME: schema.time_coordinate(steps)},
+        flags=_flags(found),
+    )
+    ds.attrs["verdict"] = _verdict(ds, driven.steps, inputs_description)
+    return ds
+
+
+def _along(driven: Driven, steps: set[int], generator: np.random.Generator) -> dict[str, NDArray[Any]]:
+    """The variables' values, the first two dimensions being sample and time."""
+    log_determinant = driven.states.new_zeros(driven.states.shape[0])
+    found = []
+
+    def factors() -> Any:
+        nonlocal log_determinant
+        for jacobian in driven.jacobians(range(1, driven.steps + 1)):
+            log_determinant = log_determinant + torch.linalg.slogdet(jacobian).logabsdet
+            yield jacobian
+
+    for t, product in enumerate(accumulate(factors()), start=1):
+        if t in steps:
+            found.append(_analysed(product, log_determinant, generator))
+    return {name: np.stack([each[name] for each in found], axis=1) for name in found[0]}
+
+
+def _analysed(
+    product: GradedProduct, log_determinant: torch.Tensor, generator: np.random.Generator
+) -> dict[str, NDArray[Any]]:
+    """The variables' values at one time, the first dimension being sample."""
+    d, T, Q, error = (
+        part.cpu().numpy().astype(np.float64)
+        for part in (product.log_scale, product.rows, product.orthogonal, product.error())
+    )
+    valid = product.valid.cpu().numpy()
+    raw = log_singular_values(d, T)
+    zero = product.certain_zeros().cpu().numpy()
+    known = (error <= LARGEST_BOUND) & ~np.isnan(raw) & (zero | ~np.isneginf(raw)) & valid[:, None]
+    values = np.where(known, np.where(zero, -np.inf, raw), np.nan)
+    log_mean, log_deviation = log_moduli(d, T, Q, error, generator)
+    mean_log = log_determinant.cpu().numpy() / d.shape[1]
+    return {
+        "log_singular_value": values,
+        "error_bound": np.where(valid[:, None], error, np.nan),
+        "resolved": known.sum(axis=-1),
+        "surviving": (values >= np.log(SURVIVES)).sum(axis=-1),
+        "effective_rank": np.where(valid, _effective_rank(raw, error), np.nan),
+        "log_mean_modulus": np.where(valid, log_mean, np.nan),
+        "log_std_modulus": np.where(valid, log_deviation, np.nan),
+        "mean_log_modulus": np.where(valid, mean_log, np.nan),
+    }
+
+
+def _effective_rank(log_values: NDArray[np.float64], error: NDArray[np.float64]) -> NDArray[np.float64]:
+    """exp(−Σ p ln p); NaN where all σ are zero, or where modes that are not resolved would count."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = np.exp(log_values - log_values.max(axis=-1, keepdims=True))
+        p /= p.sum(axis=-1, keepdims=True)
+        terms = np.where(p > 0, -p * np.log(p), 0)
+    doubtful = np.where(error > LARGEST_BOUND, np.minimum(error, 1) * (terms + p), 0).sum(axis=-1)
+    return np.where(np.isnan(p).any(axis=-1) | (doubtful > NEGLIGIBLE), np.nan, np.exp(terms.sum(axis=-1)))
+
+
+def _variables(found: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
+    names = {
+        "log_singular_value": "ln σ, singular values of ∂h_t/∂h_0",
+        "error_bound": "bound of the error of ln σ",
+        "resolved": "resolved modes of ∂h_t/∂h_0",
+        "surviving": f"directions that survive, σ ≥ {SURVIVES}",
+        "effective_rank": "effective rank of ∂h_t/∂h_0",
+        "log_mean_modulus": "ln mean |λ| of ∂h_t/∂h_0",
+        "log_std_modulus": "ln of the standard deviation of |λ| of ∂h_t/∂h_0",
+        "mean_log_modulus": "mean of ln |λ| of ∂h_t/∂h_0",
+    }
+    dims = (schema.SAMPLE, schema.TIME, schema.MODE)
+    return {name: schema.variable(dims[: found[name].ndim], found[name], words) for name, words in names.items()}
+
+
+def _flags(found: dict[str, NDArray[Any]]) -> dict[str, str]:
+    """For each variable that is not finite throughout, why."""
+    modes = found["log_singular_value"]
+    zero, unknown = np.isneginf(modes).any(), np.isnan(modes).any()
+    reasons = {
+        "log_singular_value": "; ".join([EXACTLY_ZERO] * int(zero) + [NOT_RESOLVED] * int(unknown)),
+        "error_bound": "inf or NaN where there is no bound",
+        "effective_rank": "NaN where all singular values are 0, or where modes that are not resolved would count",
+        "log_mean_modulus": "NaN where the eigenvalues are not determined, or all are 0",
+        "log_std_modulus": "NaN where all moduli are equal to rounding (the logarithm of 0), or not determined",
+        "mean_log_modulus": "-inf where a Jacobian is exactly singular",
+    }
+    diverged = f"; {DIVERGED}" if np.isnan(found["mean_log_modulus"]).any() else ""
+    return {name: reason + diverged for name, reason in reasons.items() if not np.isfinite(found[name]).all()}
+
+
+def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
+    last = ds.isel({schema.TIME: -1})
+    samples, n = last["log_singular_value"].shape
+    if np.isnan(last["mean_log_modulus"].values).all():
+        return f"Over {over(steps, described)} every trajectory diverges: ∂h_T/∂h_0 is not known at T = {steps}."
+    top = last["log_singular_value"].values[:, 0]
+    text = (
+        f"Over {over(steps, described)} the largest singular value of ∂h_T/∂h_0 {sized(top, samples)}; "
+        f"{ranged(last['surviving'].values, '.0f')} of {n} directions survive (σ ≥ {SURVIVES})"
+    )
+    resolved = last["resolved"].values
+    return text + f", {ranged(resolved, '.0f')} of {n} modes are resolved."

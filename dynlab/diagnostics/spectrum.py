@@ -1,0 +1,194 @@
+"""The spectra of the Jacobians ∂h_t/∂h_{t−1} along driven trajectories."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from dynlab import schema
+from dynlab.diagnostics.driven import Driven, chosen_steps, drive
+from dynlab.diagnostics.lapack import geev, in_threads
+from dynlab.diagnostics.wording import over, ranged
+from dynlab.systems import Euler, Map
+
+METHOD = (
+    "LAPACK's geev with left and right eigenvectors, in float64; condition 1/abs(yᴴx) of unit left and right "
+    "eigenvectors: an error δ of the Jacobian moves an eigenvalue by at most condition·δ to first order"
+)
+METHOD_FLOW = METHOD + "; of the flow's Jacobian A, whose eigenvalues μ give the map's 1 + ε μ"
+NOT_COMPUTED = "NaN where the Jacobian is not finite (the trajectory has diverged) or the QR iteration did not converge"
+
+DEFECTIVE = "inf where left and right eigenvectors are orthogonal: a defective eigenvalue"
+
+
+def spectrum(
+    system: Map,
+    inputs: Any,
+    *,
+    initial_state: Any = None,
+    times: int = 64,
+    inputs_description: str = "",
+    dtype: str = "float64",
+    device: str = "cpu",
+    seed: int = 0,
+) -> xr.Dataset:
+    """Eigenvalues of the one-step Jacobians of a map along what drives it.
+
+    Parameters
+    ----------
+    system : Map
+    inputs : array_like, shape (time, input) or (sample, time, input)
+    initial_state : array_like, shape (state,) or (sample, state), optional
+        Zero where it is not given.
+    times : int
+        How many steps of a sequence are linearised: evenly spaced, the first and the last among them.
+    inputs_description : str
+        What the inputs are, for the verdict: "16 test sequences of har2".
+    dtype, device : str
+        Of the trajectory and its Jacobians; eigenvalues are computed in float64 on the CPU.
+    seed : int
+        The one that drew `inputs`, recorded in the settings; nothing here is random.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``eigenvalue(sample, time, mode)`` by decreasing modulus, pairs adjacent with the positive imaginary part
+        first; the ``condition`` of each; ``spectral_radius(sample, time)``; ``departure_from_normality(sample, time)``
+        = ‖JJᵀ − JᵀJ‖_F / ‖J‖²_F. Of an `Euler` step also ``flow_eigenvalue``, in the same order: those of the flow's
+        Jacobian in 1/s, with eigenvalue = 1 + ε flow_eigenvalue; and ``spectral_abscissa(sample, time)``, the largest
+        real part of them.
+
+    Raises
+    ------
+    UserError
+        For a flow, for inputs of the wrong width, empty or not finite, and for `times` below 1.
+
+    Examples
+    --------
+    >>> from dynlab.systems import from_function
+    >>> ds = spectrum(from_function(lambda h, x: 0.5 * h, state_size=2), np.zeros((10, 0)), times=3)
+    >>> ds["time"].values.tolist(), ds["spectral_radius"].values.tolist()
+    ([1, 6, 10], [[0.5, 0.5, 0.5]])
+    """
+    driven = drive(
+        system,
+        inputs,
+        initial_state,
+        dtype=dtype,
+        device=device,
+        seed=seed,
+        inputs_description=inputs_description,
+    )
+    steps = chosen_steps(driven.steps, times)
+    found = _along(driven, steps)
+    ds = schema.dataset(
+        _variables(found),
+        system=system.name,
+        source=system.source,
+        settings=driven.settings | {"times": times},
+        method=METHOD_FLOW if "flow_eigenvalue" in found else METHOD,
+        coords={schema.TIME: schema.time_coordinate(steps)},
+        flags=_flags(found),
+    )
+    ds.attrs["verdict"] = _verdict(ds, driven.steps, inputs_description)
+    return ds
+
+
+def _along(driven: Driven, steps: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    """The variables' values, the first two dimensions being sample and time."""
+    flow = driven.system.flow if isinstance(driven.system, Euler) else None
+    step_size = driven.system.step_size if isinstance(driven.system, Euler) else 1.0
+    parts = []
+    for block in driven.blocks(flow or driven.system, steps):
+        stack = block.cpu().numpy().astype(np.float64)
+        spectra = in_threads(
+            lambda some: _spectra(some, step_size, flow is not None), stack.reshape(-1, *stack.shape[2:])
+        )
+        parts.append([part.reshape(*stack.shape[:2], *part.shape[1:]) for part in spectra])
+    values, conditions, rates, departures = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+    found = {"eigenvalue": values, "condition": conditions, "departure_from_normality": departures}
+    return found | {"flow_eigenvalue": rates} if flow is not None else found
+
+
+def _spectra(matrices: NDArray[np.float64], step_size: float, of_flow: bool) -> tuple[NDArray[Any], ...]:
+    """Eigenvalues λ of each map, their conditions, the flow's μ, and the map's departure from normality."""
+    count, n = matrices.shape[:2]
+    values, rates = np.full((count, n), np.nan, complex), np.full((count, n), np.nan, complex)
+    conditions, departures = np.full((count, n), np.nan), np.full(count, np.nan)
+    for index, matrix in enumerate(matrices):
+        if not np.isfinite(matrix).all():
+            continue
+        jacobian = np.eye(n) + step_size * matrix if of_flow else matrix
+        departures[index] = _departure_from_normality(jacobian)
+        found, overlap, converged = geev(matrix)
+        if not converged:
+            continue
+        multipliers = 1 + step_size * found if of_flow else found
+        # Stable, so that what LAPACK puts side by side, a pair with its positive imaginary part first, stays so.
+        order = np.lexsort((-multipliers.real, -np.abs(multipliers)))
+        values[index], rates[index] = multipliers[order], found[order]
+        with np.errstate(divide="ignore"):
+            conditions[index] = 1 / overlap[order]
+    return values, conditions, rates, departures
+
+
+def _departure_from_normality(matrix: NDArray[np.float64]) -> float:
+    size = np.abs(matrix).max()
+    if size == 0:
+        return float("nan")
+    scaled = matrix / size
+    commutator = scaled @ scaled.T - scaled.T @ scaled
+    return float(np.linalg.norm(commutator) / np.linalg.norm(scaled) ** 2)
+
+
+def _variables(found: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
+    each, mode = (schema.SAMPLE, schema.TIME), (schema.SAMPLE, schema.TIME, schema.MODE)
+    radius = np.abs(found["eigenvalue"]).max(axis=-1)
+    variables = {
+        "eigenvalue": schema.variable(mode, found["eigenvalue"], "eigenvalue λ of ∂h_t/∂h_{t−1}"),
+        "condition": schema.variable(mode, found["condition"], "condition of the eigenvalue"),
+        "spectral_radius": schema.variable(each, radius, "spectral radius of ∂h_t/∂h_{t−1}"),
+        "departure_from_normality": schema.variable(
+            each, found["departure_from_normality"], "departure from normality of ∂h_t/∂h_{t−1}"
+        ),
+    }
+    if "flow_eigenvalue" in found:
+        rates = found["flow_eigenvalue"]
+        variables |= {
+            "flow_eigenvalue": schema.variable(mode, rates, "eigenvalue of the flow's Jacobian", schema.PER_SECOND),
+            "spectral_abscissa": schema.variable(
+                each, rates.real.max(axis=-1), "spectral abscissa of the flow's Jacobian", schema.PER_SECOND
+            ),
+        }
+    return variables
+
+
+def _flags(found: dict[str, NDArray[Any]]) -> dict[str, str]:
+    flags = {}
+    if not np.isfinite(found["eigenvalue"]).all():
+        names = ["eigenvalue", "condition", "spectral_radius", "flow_eigenvalue", "spectral_abscissa"]
+        flags = {name: NOT_COMPUTED for name in names if "flow_eigenvalue" in found or "flow" not in name}
+    if np.isinf(found["condition"]).any():
+        reasons = [DEFECTIVE, flags.get("condition", "")]
+        flags["condition"] = "; ".join(reason for reason in reasons if reason)
+    if not np.isfinite(found["departure_from_normality"]).all():
+        flags["departure_from_normality"] = "NaN where the Jacobian is zero or not finite"
+    return flags
+
+
+def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
+    radius = ds["spectral_radius"].values
+    finite = np.isfinite(radius)
+    if not finite.any():
+        return f"No Jacobian of {over(steps, described)} is finite: the trajectories diverge."
+    above = np.mean(radius[finite] > 1)
+    text = (
+        f"Over {over(steps, described)} the spectral radius of ∂h_t/∂h_{{t−1}} has the median "
+        f"{ranged(radius[finite])} and exceeds 1 at {above:.0%} of the steps linearised; the departure from normality "
+        f"has the median {ranged(ds['departure_from_normality'].values)}."
+    )
+    if "flow_eigenvalue" in ds:
+        real = ds["flow_eigenvalue"].values.real
+        text += f" Re λ of the flow lies between {np.nanmin(real):.3g} and {np.nanmax(real):.3g} per second."
+    return text
