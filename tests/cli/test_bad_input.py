@@ -1,0 +1,142 @@
+"""What is wrong with a checkpoint or its inputs is said in one sentence; nothing is written and the exit code is 2."""
+
+import numpy as np
+import pytest
+import torch
+
+from dynlab.cli.main import run
+
+ANALYSES = ["spectrum", "gradient", "fixed-points", "convergence"]
+
+
+def save_lstm(path, **changes):
+    torch.manual_seed(0)
+    state = torch.nn.LSTM(3, 4).state_dict() | changes
+    torch.save(state, path)
+
+
+class Malicious:
+    def __reduce__(self):
+        import os
+
+        return os.system, ("touch ran",)
+
+
+def truncated(path):
+    save_lstm(path)
+    path.write_bytes(path.read_bytes()[:700])
+
+
+# What lies in the file, and a word that the sentence about it holds.
+FILES = {
+    "missing": (lambda path: None, "no file"),
+    "empty": (lambda path: path.write_bytes(b""), "empty"),
+    "text": (lambda path: path.write_text("hello, world\n" * 100), "model.pt"),
+    "truncated": (truncated, "model.pt"),
+    "pickle that would run code": (lambda path: torch.save({"a": Malicious()}, path), "system"),
+    "no recurrent layer": (lambda path: torch.save(torch.nn.Linear(3, 4).state_dict(), path), "no RNN, GRU or LSTM"),
+    "shapes that do not fit": (lambda path: save_lstm(path, weight_hh_l0=torch.zeros(16, 5)), "weight_hh"),
+    "NaN": (lambda path: save_lstm(path, weight_hh_l0=torch.full((16, 4), torch.nan)), "NaN"),
+    "inf": (lambda path: save_lstm(path, weight_hh_l0=torch.full((16, 4), torch.inf)), "inf"),
+}
+
+
+def refused(capsys, tmp_path, arguments, word):
+    before = sorted(tmp_path.rglob("*"))
+    assert run(arguments) == 2
+    captured = capsys.readouterr()
+    assert len(captured.err.strip().splitlines()) == 1
+    assert "Traceback" not in captured.err
+    assert word.lower() in captured.err.lower()
+    assert captured.out == ""
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("command", ["inspect", *ANALYSES])
+@pytest.mark.parametrize("what", FILES)
+def test_a_bad_file(command, what, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    make, word = FILES[what]
+    make(tmp_path / "model.pt")
+    refused(capsys, tmp_path, [command, "model.pt"], word)
+
+
+@pytest.mark.parametrize("command", ["spectrum", "gradient", "fixed-points"])
+@pytest.mark.parametrize(
+    "array, word",
+    [
+        (np.zeros((2, 5, 4)), "width"),
+        (np.zeros((2, 0, 3)), "empty"),
+        (np.zeros((0, 5, 3)), "empty"),
+        (np.full((2, 5, 3), np.nan), "NaN"),
+        (np.zeros(3), "shape"),
+    ],
+    ids=["width", "no steps", "no samples", "NaN", "one-dimensional"],
+)
+def test_bad_inputs(command, array, word, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    save_lstm(tmp_path / "model.pt")
+    np.save(tmp_path / "inputs.npy", array)
+    refused(capsys, tmp_path, [command, "model.pt", "--quiet", "--inputs", "inputs.npy"], word)
+
+
+@pytest.mark.parametrize(
+    "options, word",
+    [
+        (["--inputs", "nois:1.0"], "nois:1.0"),
+        (["--inputs", "missing.npy"], "missing.npy"),
+        (["--inputs", "constant:1,2"], "width"),
+        (["--layer", "encoder.rnn"], "encoder.rnn"),
+        (["--device", "gpu"], "gpu"),
+        (["--samples", "0"], "--samples"),
+        (["--dtype", "float16"], "--dtype"),
+        (["--output", "figure.jpeg"], ".png"),
+        (["--data", "result.csv"], ".nc"),
+        (["--output", "missing/figure.png"], "missing"),
+        (["--data", "model.pt"], ".nc"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_options(options, word, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    save_lstm(tmp_path / "model.pt")
+    refused(capsys, tmp_path, ["spectrum", "model.pt", "--quiet", *options], word)
+
+
+def test_what_exists_is_replaced_only_when_told(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    save_lstm(tmp_path / "model.pt")
+    (tmp_path / "mine.png").write_text("precious")
+    refused(capsys, tmp_path, ["spectrum", "model.pt", "--quiet", "-o", "mine.png"], "overwrite")
+    assert (tmp_path / "mine.png").read_text() == "precious"
+    call = ["spectrum", "model.pt", "--quiet", "--steps", "4", "--samples", "1", "-o", "mine.png"]
+    assert run([*call, "--overwrite"]) == 0
+    assert (tmp_path / "mine.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    "matrix, word",
+    [
+        ("1,2,3;4,5,6", "square"),
+        ("a,b;c,d", "number"),
+        ("1", "2 × 2"),
+        ("dif", "diff"),
+        ("1,nan;0,1", "number"),
+        ("", ""),
+    ],
+)
+def test_a_bad_matrix(matrix, word, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    refused(capsys, tmp_path, ["phase", "--matrix", matrix], word)
+
+
+@pytest.mark.parametrize("step", ["0", "-0.1", "nan", "inf"])
+def test_a_bad_step(step, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    refused(capsys, tmp_path, ["phase", "--matrix", "diff", "--step", step], "positive")
+
+
+def test_a_singular_matrix_is_welcome(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(["phase", "--matrix", "0,1;0,0", "--quiet"]) == 0
+    assert "line of equilibria" in capsys.readouterr().out
