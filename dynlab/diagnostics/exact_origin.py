@@ -1,9 +1,7 @@
 """What the matrix entered by hand says, exactly, of the origin of a planar system that it linearises there."""
 
-import cmath
 import math
 from collections.abc import Callable
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,13 +77,19 @@ def conserved_weights(matrix: Matrix, velocity: ArrayField, points: NDArray[np.f
 
 def exact_eigenvalues(matrix: Matrix) -> tuple[complex, complex]:
     """Both eigenvalues, correct to a few units in the last place: the discriminant is formed without rounding."""
-    trace, determinant, discriminant = invariants(matrix)
+    scale = max(abs(entry) for row in matrix for entry in row)
+    if not scale:
+        return 0j, 0j
+    # Entries of order 1, so that their squares are neither too large nor too small for a float.
+    trace, determinant, discriminant = invariants([[entry / scale for entry in row] for row in matrix])
+    size, half = float(scale), float(trace / 2)
+    root = math.sqrt(abs(discriminant)) / 2
     if discriminant < 0:
-        pair = complex(float(trace / 2), _root(-discriminant) / 2)
-        return pair, pair.conjugate()
+        return size * complex(half, root), size * complex(half, -root)
     # The larger root has no cancellation; the smaller one is det over the larger.
-    larger = (float(trace) + math.copysign(_root(discriminant), float(trace))) / 2
-    return (complex(larger), complex(float(determinant) / larger)) if larger else (0j, 0j)
+    larger = half + math.copysign(root, half)
+    smaller = float(determinant) / larger if larger else 0.0
+    return complex(size * larger), complex(size * smaller)
 
 
 def null_points(matrix: Matrix, points: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -113,10 +117,6 @@ def null_direction(matrix: Matrix) -> tuple[float, float] | None:
 def as_array(matrix: Matrix) -> NDArray[np.float64]:
     """The matrix in floating-point numbers."""
     return np.array([[float(entry) for entry in row] for row in matrix])
-
-
-def _root(value: Fraction) -> float:
-    return cmath.sqrt(float(value)).real
 
 
 def _is_linear(field: ArrayField, matrix: NDArray[np.float64], points: NDArray[np.float64]) -> bool:

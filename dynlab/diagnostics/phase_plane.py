@@ -21,6 +21,7 @@ from dynlab.systems.planar import STARTS, STEP_SIZE, STEPS
 MARGIN = 1.12  # the window is this much wider than what is drawn in it
 NARROWEST = 1.0  # half the width of the smallest window
 FARTHEST = 20.0  # times the larger of 1 and the largest start: the window cuts off an orbit that goes beyond
+LARGEST = 1e100  # of a start's coordinates and a matrix's entries: their squares and sums are still numbers
 SAME_MATRIX = 1e-6  # relative: the Jacobian at the origin is the matrix entered by hand, float32 weights included
 METHOD = (
     "Equilibria by Levenberg–Marquardt steps from a grid of starts, residual at most max(1e-12, 10 n ε ‖h‖); "
@@ -153,8 +154,10 @@ def _check(system: System, starts: ArrayLike, steps: int, grid: int, extent: flo
     if system.state_size != 2:
         raise UserError(f"A phase plane needs a system with two states, {system.name!r} has {system.state_size}.")
     initial = np.atleast_2d(np.asarray(starts, dtype=float))
-    if initial.ndim != 2 or initial.shape[1] != 2 or not len(initial) or not np.isfinite(initial).all():
-        raise UserError(f"The starts must be pairs of finite numbers, shape (sample, 2), got shape {initial.shape}.")
+    if initial.ndim != 2 or initial.shape[1] != 2 or not len(initial):
+        raise UserError(f"The starts must be pairs of numbers, shape (sample, 2), got shape {initial.shape}.")
+    if not (np.abs(initial) <= LARGEST).all():
+        raise UserError(f"The starts must be finite numbers of at most {LARGEST:g}, got {initial.tolist()}.")
     if steps < 1:
         raise UserError(f"An orbit needs at least one step, got steps={steps}.")
     if grid < 2:
@@ -166,6 +169,8 @@ def _check(system: System, starts: ArrayLike, steps: int, grid: int, extent: flo
 
 def _check_matrix(matrix: Matrix, field: Field) -> None:
     expected = exact_origin.as_array(matrix)
+    if not (np.abs(expected) <= LARGEST).all():
+        raise UserError(f"The matrix must have entries of at most {LARGEST:g}, got {expected.tolist()}.")
     actual = field.system_jacobian(torch.zeros(2).to(field.like)).double().cpu().numpy()
     if np.abs(actual - expected).max() > SAME_MATRIX * max(1.0, np.abs(expected).max()):
         raise UserError(

@@ -29,9 +29,11 @@ def of_field(field: Field, points: NDArray[np.float64], matrix: Matrix | None) -
     """The field and its divergence on the grid `points` (y, x, 2), and H where it is conserved."""
     plane = (schema.Y, schema.X)
     units = schema.PER_SECOND if field.is_flow else schema.ONE
-    name = "velocity" if field.is_flow else "displacement in one step"
+    name = "velocity" if field.is_flow else "displacement"
     found = {
-        "velocity": schema.variable((*plane, schema.STATE), field(points), name, units),
+        "velocity": schema.variable(
+            (*plane, schema.STATE), field(points), name if field.is_flow else f"{name} in one step", units
+        ),
         "divergence": schema.variable(plane, field.divergence(points), f"divergence of the {name}", units),
     }
     weights = exact_origin.conserved_weights(matrix, field, points.reshape(-1, 2)) if matrix and field.is_flow else None

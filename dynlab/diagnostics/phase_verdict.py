@@ -42,10 +42,10 @@ def _one(ds: xr.Dataset) -> str:
     """The sentence on the only equilibrium, with the critical step where it is one of a flow."""
     where = state(ds["equilibrium"].values[0])
     if "flow_kind" not in ds:
-        return f"The map's fixed point at {where} is {_kind(ds, 0)} with {_multipliers(ds, 0)}."
+        return f"The map's fixed point is {_kind(ds, 0)}: at {where} it has {_multipliers(ds, 0)}."
     flow, values = str(ds["flow_kind"].values[0]), _values(ds["flow_eigenvalue"].values[0], "eigenvalue")
     if "map_kind" not in ds:
-        return f"The flow's equilibrium at {where} is {_article(flow)} with {values} per second{_critical(ds)}."
+        return f"The flow's equilibrium is {_article(flow)}{_critical(ds)}: at {where} it has {values} per second."
     step = f"ε = {schema.settings(ds)['step_size']:g}"
     euler = str(ds["map_kind"].values[0])
     same = "one" if euler == flow else _article(euler, "fixed point")

@@ -1,0 +1,119 @@
+"""Eight phase portraits in one figure."""
+
+import textwrap
+from typing import Any, cast
+
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpecBase, SubplotSpec
+from matplotlib.lines import Line2D
+
+from dynlab import schema
+from dynlab.plots import phase_portrait, style
+from dynlab.plots.phase_plane import plot_phase_plane, time_bar
+
+SIZE = (13.0, 8.4)  # inches
+COLUMNS = 4
+PLACE = {"left": 0.052, "right": 0.935, "top": 0.86, "bottom": 0.135, "wspace": 0.2, "hspace": 0.45}
+TITLE_WIDTH = 145  # characters
+OWNERS = ("flow: ", "map: ", "Euler's map: ")  # how a portrait's legend begins the kind of an equilibrium
+MARKERS = (
+    ("stable (large: of the flow)", 1, phase_portrait.FLOW_SIZE),
+    ("unstable (small: of Euler's map)", 0, phase_portrait.MAP_SIZE),
+    ("undecided", -1, phase_portrait.FLOW_SIZE),
+)
+# The variables that only a panel with a flow, or with a line of equilibria or a conserved quantity, has.
+OPTIONAL = ("flow_kind", "flow_stable", "flow_eigenvalue", "critical_step", "conserved", "line_direction")
+
+
+def plot_phase_panels(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+    """The portraits side by side, each with its kinds, one legend and one scale of time.
+
+    Parameters
+    ----------
+    ds : Dataset
+        Of `dynlab.phase_panels`.
+    ax : Axes, optional
+        Its place is divided among the panels; without it a figure is made.
+    **artist
+        For the orbits' lines.
+
+    Returns
+    -------
+    Axes
+        Of the first panel.
+    """
+    schema.check(ds, needs=["trajectory", "velocity", "equilibrium", "title", "grid_x", "grid_y"])
+    letters = ds["panel"].values.tolist()
+    rows = -(-len(letters) // COLUMNS)
+    with style.style():
+        if ax is None:
+            figure = plt.figure(figsize=SIZE, layout="none")
+            grid: GridSpecBase = figure.add_gridspec(rows, COLUMNS, **PLACE)
+        else:
+            figure = cast(Figure, ax.get_figure(root=True))
+            grid = cast(SubplotSpec, ax.get_subplotspec()).subgridspec(rows, COLUMNS, wspace=0.25, hspace=0.45)
+            ax.set_axis_off()
+        places = [grid[row, column] for row in range(rows) for column in range(COLUMNS)]
+        drawn = [
+            _draw(panel(ds, letter), figure.add_subplot(place), f"({letter}) {title}", artist)
+            for letter, title, place in zip(letters, ds["title"].values, places, strict=False)
+        ]
+        if ax is None:
+            _explain(ds, figure, drawn)
+    return drawn[0]
+
+
+def _draw(one: xr.Dataset, ax: Axes, title: str, artist: dict[str, Any]) -> Axes:
+    plot_phase_plane(one, ax=ax, **artist)
+    ax.set_title(f"{title}\n{_kinds(one)}", fontsize=8.5)
+    place = cast(SubplotSpec, ax.get_subplotspec())
+    if not place.is_last_row():
+        ax.set_xlabel("")
+    if not place.is_first_col():
+        ax.set_ylabel("")
+    return ax
+
+
+def _explain(ds: xr.Dataset, figure: Figure, drawn: list[Axes]) -> None:
+    """The verdict above, the scale of time beside, and one legend below the panels."""
+    labels: dict[str, Any] = {}
+    for small in drawn:
+        labels |= {text: handle for handle, text in zip(*small.get_legend_handles_labels(), strict=False)}
+    kept = {text: handle for text, handle in labels.items() if not text.startswith(OWNERS)}
+    for text, stable, size in MARKERS:
+        kept[text] = Line2D([], [], linestyle="none", **phase_portrait.marker(stable, size))
+    figure.legend(list(kept.values()), list(kept), loc="lower left", bbox_to_anchor=(0.03, 0.0), ncols=5)
+    time_bar(ds, figure, cax=figure.add_axes((0.95, 0.3, 0.009, 0.4)))
+    text = "\n".join(textwrap.wrap(ds.attrs.get("verdict", ""), TITLE_WIDTH))
+    figure.text(0.015, 0.985, text, fontsize=11, fontweight="bold", va="top", linespacing=1.35)
+
+
+def panel(ds: xr.Dataset, letter: str) -> xr.Dataset:
+    """One panel as a Dataset of `dynlab.phase_plane`: with its own grid, without what only others have."""
+    one = ds.sel(panel=letter, drop=True)
+    one = one.assign_coords(x=one["grid_x"], y=one["grid_y"], iteration=one["long_orbit_step"])
+    one = one.isel(fixed_point=np.flatnonzero(np.isfinite(one["equilibrium"].values).all(axis=1)))
+    absent = [name for name in OPTIONAL if name in one and not _holds(one[name].values)]
+    return one.drop_vars(absent + (["flow_stable"] if "flow_kind" in absent else []), errors="ignore")
+
+
+def _holds(values: np.ndarray) -> bool:
+    """Whether an array has anything but fill values."""
+    if values.dtype.kind in "OU":
+        return bool((values != "").any())
+    return bool(np.isfinite(values).any())
+
+
+def _kinds(one: xr.Dataset) -> str:
+    """The kinds of one panel's equilibria, and the largest modulus where there is one equilibrium only."""
+    kinds = list(dict.fromkeys(one["map_kind"].values.tolist()))
+    if one.sizes["fixed_point"] != 1:
+        return "map: " + ", ".join(kinds)
+    modulus = np.abs(one["map_eigenvalue"].values).max()
+    if "flow_kind" not in one:
+        return f"map: {kinds[0]}"
+    return f"flow: {one['flow_kind'].values[0]}\nEuler's map: {kinds[0]}, |μ| = {modulus:.5g}"

@@ -1,0 +1,135 @@
+"""Eigenvalues in the complex plane beside the disc in which they must lie."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.patches import Circle
+
+from dynlab import schema
+from dynlab.plots import style
+from dynlab.plots.phase_portrait import marker
+
+DISC_COLOUR = "#E3EEF6"
+NEAR = 0.06  # an eigenvalue this near to the circle is on neither side of it to the eye: it needs a closer look
+CLOSE_UP = 1.3  # the close-up reaches so far beyond the eigenvalue
+
+
+def plot_stability_disc(ds: xr.Dataset, *, ax: Axes | None = None, close_up: bool = False, **artist: Any) -> Axes:
+    """ελ beside Euler's disc |1 + ελ| ≤ 1, with the way that each takes as ε grows; a map's multipliers beside |μ| ≤ 1.
+
+    Parameters
+    ----------
+    ds : Dataset
+        Of `dynlab.phase_plane`; for a flow alone the disc is that of its critical step.
+    ax : Axes, optional
+    close_up : bool
+        Only the neighbourhood of the eigenvalues with the largest positive imaginary part, the real axis stretched.
+    **artist
+        For the eigenvalues' markers.
+    """
+    is_flow, is_map = "flow_kind" in ds, "map_kind" in ds
+    schema.check(ds, needs=["flow_eigenvalue" if is_flow else "map_eigenvalue"])
+    ax = style.axes(ax, (3.4, 3.4))
+    values, stable, centre, radius = _values(ds, is_flow, is_map)
+    if radius is not None:
+        ax.add_patch(Circle((centre, 0.0), radius, facecolor=DISC_COLOUR, edgecolor=style.BLUE, linewidth=1.2))
+    else:
+        ax.axvspan(-1e6, 0.0, facecolor=DISC_COLOUR)
+    ax.axhline(0, color=style.FAINT, linewidth=0.8, zorder=1)
+    ax.axvline(0, color=style.FAINT, linewidth=0.8, zorder=1)
+    if is_flow and is_map:
+        _rays(ds, ax)
+    for row, decided in zip(values, stable, strict=True):
+        for value in row:
+            options = marker(_side(value, int(decided), is_map, centre), 6.5) | artist
+            ax.plot(value.real, value.imag, linestyle="none", zorder=5, **options)
+    symbol = "ελ" if is_flow and is_map else "λ (1/s)" if is_flow else "μ"
+    ax.set_xlabel(f"Re {symbol}")
+    ax.set_ylabel(f"Im {symbol}")
+    if close_up:
+        _close_up(ax, values)
+    else:
+        _whole(ax, values, centre, radius)
+    ax.set_title(_title(ds, is_flow, is_map, close_up), fontsize=9)
+    return ax
+
+
+def needs_close_up(ds: xr.Dataset) -> bool:
+    """Whether a complex multiplier lies so near to the unit circle that the whole disc does not show the side."""
+    if "map_eigenvalue" not in ds or "flow_kind" not in ds:
+        return False
+    values = ds["map_eigenvalue"].values
+    return bool(((np.abs(np.abs(values) - 1) < NEAR) & (np.abs(values.imag) > NEAR)).any())
+
+
+def _values(ds: xr.Dataset, is_flow: bool, is_map: bool) -> tuple[np.ndarray, np.ndarray, float, float | None]:
+    """What is drawn, which of them are stable, and the disc's centre and radius (None: the left half-plane)."""
+    if is_flow and is_map:
+        return ds["map_eigenvalue"].values - 1, ds["map_stable"].values, -1.0, 1.0
+    if is_map:
+        return ds["map_eigenvalue"].values, ds["map_stable"].values, 0.0, 1.0
+    steps = ds["critical_step"].values
+    steps = steps[np.isfinite(steps) & (steps > 0)]
+    radius = 1 / float(steps.min()) if len(steps) else None
+    return ds["flow_eigenvalue"].values, ds["flow_stable"].values, -(radius or 0.0), radius
+
+
+def _side(value: complex, stable: int, is_map: bool, centre: float) -> int:
+    """1 inside, 0 outside, −1 undecided: of an unstable point's eigenvalues each by itself."""
+    if stable != 0:
+        return stable
+    return int(abs(value - centre) < 1 if is_map else value.real < 0)
+
+
+def _rays(ds: xr.Dataset, ax: Axes) -> None:
+    """From 0 (ε = 0) to ελ, with a cross where the critical step puts it on the circle."""
+    moved = ds["map_eigenvalue"].values - 1
+    for row, rates, critical in zip(moved, ds["flow_eigenvalue"].values, ds["critical_step"].values, strict=True):
+        for value, rate in zip(row, rates, strict=True):
+            ax.plot([0, value.real], [0, value.imag], color=style.GREY, linewidth=0.9, zorder=3)
+            on_circle = critical * rate
+            if critical > 0 and abs(abs(1 + on_circle) - 1) < 1e-9:
+                ax.plot([0, on_circle.real], [0, on_circle.imag], color=style.GREY, linewidth=0.9, zorder=3)
+                crossing: dict[str, Any] = {
+                    "marker": "X",
+                    "markersize": 7,
+                    "color": style.BLACK,
+                    "markeredgecolor": "white",
+                }
+                ax.plot(on_circle.real, on_circle.imag, linestyle="none", zorder=6, **crossing)
+
+
+def _close_up(ax: Axes, values: np.ndarray) -> None:
+    """The upper half's neighbourhood from 0 to the farthest eigenvalue, the real axis stretched to show the sides."""
+    top = float(values.imag.max()) * CLOSE_UP
+    # The circle through 0 lies at Re = −Im²/2 or so.
+    left = min(float(values.real.min()), -(top**2) / 2) * CLOSE_UP
+    right = max(0.0, float(values.real.max())) * CLOSE_UP - 0.25 * left
+    ax.set_xlim(left, right)
+    ax.set_ylim(0, top)
+
+
+def _whole(ax: Axes, values: np.ndarray, centre: float, radius: float | None) -> None:
+    reach = radius if radius is not None else float(np.abs(values).max(initial=1.0))
+    low = min(centre - reach, float(values.real.min(initial=0.0)))
+    high = max(centre + reach, float(values.real.max(initial=0.0)))
+    tall = max(reach, float(np.abs(values.imag).max(initial=0.0)))
+    pad = 0.12 * max(high - low, 2 * tall)
+    ax.set_xlim(low - pad, high + pad)
+    ax.set_ylim(-tall - pad, tall + pad)
+    ax.set_aspect("equal", anchor="W")
+
+
+def _title(ds: xr.Dataset, is_flow: bool, is_map: bool, close_up: bool) -> str:
+    if not is_flow:
+        return "Multipliers and the unit disc |μ| ≤ 1"
+    step = schema.settings(ds)["step_size"]
+    critical = ds["critical_step"].values
+    named = f"ε = {critical.min():.3g}" if len(critical) and np.isfinite(critical).all() and critical.min() > 0 else ""
+    if not is_map:
+        return f"Eigenvalues, and Euler's disc\nat the critical step {named}" if named else "Eigenvalues of the flow"
+    if close_up:
+        return f"Close-up: ✖ critical step {named}" if named else "Close-up: outside for every ε > 0"
+    return f"Euler's disc |1 + ελ| ≤ 1 at ε = {step:g}"
