@@ -20,42 +20,31 @@ from dynlab.io import write_text
 from dynlab.tasks import Task
 from dynlab.training.batches import Batches, Sweep
 from dynlab.training.module import VALIDATION_LOSS, VALIDATION_METRIC, Training
-from dynlab.training.network import EVALUATION_BATCH, Network
-from dynlab.training.settings import Settings
+from dynlab.training.network import EVALUATION_BATCH
+from dynlab.training.prepare import Prepared
 
 
-def fit(
-    network: Network,
-    task: Task,
-    settings: Settings,
-    folder: Path,
-    device: tuple[str, Any],
-    facts: dict[str, Any],
-    resume_from: Path | None,
-    checkpoint_every: int | None,
-    progress: bool,
-    log: Callable[[str], None] | None,
-) -> None:
-    """Train `network`, from `resume_from` where that is given, and leave the checkpoints in `folder`."""
+def fit(prepared: Prepared, resume_from: Path | None) -> None:
+    """Train the network, from `resume_from` where that is given, and leave the checkpoints in the folder."""
+    task, settings = prepared.task, prepared.settings
     batches = Batches(task, settings)
-    training = Training(network, task, settings, batches, facts)
+    training = Training(prepared.network, task, settings, batches, prepared.facts)
     held = task.validation
     sweep = None if held is None else Sweep(held.inputs, held.targets, EVALUATION_BATCH)
-    callbacks: list[Callback] = [History(folder, task, settings.epochs, log)]
-    callbacks += _checkpointing(folder, task, checkpoint_every)
-    if progress:
+    callbacks: list[Callback] = [History(prepared.folder, task, settings.epochs, prepared.say), *_savers(prepared)]
+    if prepared.progress:
         callbacks.append(RichProgressBar(console_kwargs={"stderr": True}))
-    with _quiet(), _threads(settings.threads), torch.random.fork_rng(devices=[]):
+    with _quiet(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         trainer = Trainer(
-            accelerator=device[0],
-            devices=device[1],
+            accelerator=prepared.accelerator,
+            devices=prepared.devices,
             max_epochs=settings.epochs,
             gradient_clip_val=settings.clip or None,
             callbacks=callbacks,
             logger=False,
-            default_root_dir=folder,
-            enable_progress_bar=progress,
+            default_root_dir=prepared.folder,
+            enable_progress_bar=prepared.progress,
             enable_model_summary=False,
             num_sanity_val_steps=0,
             use_distributed_sampler=False,
@@ -66,11 +55,11 @@ def fit(
 class History(Callback):
     """Writes ``metrics.csv``, a row an epoch, says each row, and stops a training that has diverged."""
 
-    def __init__(self, folder: Path, task: Task, epochs: int, log: Callable[[str], None] | None) -> None:
+    def __init__(self, folder: Path, task: Task, epochs: int, say: Callable[[str], None] | None) -> None:
         self.path = folder / "metrics.csv"
         self.metric = task.metric
         self.epochs = epochs
-        self.say = log
+        self.say = say
         self.rows: list[dict[str, float]] = []
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -102,17 +91,18 @@ class History(Callback):
         self.rows = list(state_dict["rows"])
 
 
-def _checkpointing(folder: Path, task: Task, every: int | None) -> list[Callback]:
+def _savers(prepared: Prepared) -> list[Callback]:
     """Lightning's savers: the best first, so that the last one's copy of their state is complete."""
-    where: dict[str, Any] = {"dirpath": folder, "enable_version_counter": False, "save_on_train_epoch_end": True}
+    where: dict[str, Any] = {"dirpath": prepared.folder, "enable_version_counter": False}
+    after_epochs = where | {"save_on_train_epoch_end": True}
     savers: list[Callback] = []
-    if task.validation is not None:
-        mode = "max" if task.metric == "accuracy" else "min"
-        savers.append(ModelCheckpoint(filename="best", monitor=VALIDATION_METRIC, mode=mode, **where))
-    savers.append(ModelCheckpoint(filename="last", **where))
-    if every is not None:
-        within = where | {"save_on_train_epoch_end": False}
-        savers.append(ModelCheckpoint(filename="last", every_n_train_steps=every, **within))
+    if prepared.task.validation is not None:
+        mode = "max" if prepared.task.metric == "accuracy" else "min"
+        savers.append(ModelCheckpoint(filename="best", monitor=VALIDATION_METRIC, mode=mode, **after_epochs))
+    savers.append(ModelCheckpoint(filename="last", **after_epochs))
+    if prepared.checkpoint_every is not None:
+        within = where | {"save_on_train_epoch_end": False, "every_n_train_steps": prepared.checkpoint_every}
+        savers.append(ModelCheckpoint(filename="last", **within))
     return savers
 
 
@@ -128,16 +118,6 @@ def _until_interrupted(
         if trainer.interrupted:
             raise KeyboardInterrupt from stopped
         raise
-
-
-@contextmanager
-def _threads(count: int) -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 @contextmanager

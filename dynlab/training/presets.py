@@ -26,12 +26,13 @@ class Preset:
     task_settings: Mapping[str, Any] = field(default_factory=dict)
 
 
+# Table 3 counts 7.5k parameters for RNN, FastRNN and AntisymmetricRNN, 16k for LSTM, 4k for ERNN, read-out included.
 _HAR2 = Settings(epochs=40, batch_size=128, optimizer="adam", lr=1e-2, schedule="halve", halve_every=10, clip=1.0)
 
 PRESETS: dict[str, Preset] = {
     "har2-rnn": Preset("rnn", "har2", _HAR2, {"hidden_size": 80}),
-    "har2-lstm": Preset("lstm", "har2", _HAR2, {"hidden_size": 80}),
-    "har2-antisymmetric": Preset("antisymmetric", "har2", _HAR2, {"state_size": 80}),
+    "har2-lstm": Preset("lstm", "har2", _HAR2, {"hidden_size": 58}),
+    "har2-antisymmetric": Preset("antisymmetric", "har2", _HAR2, {"state_size": 113}),
     "har2-fastrnn": Preset("fastrnn", "har2", _HAR2, {"state_size": 80, "activation": "relu"}),
     "har2-ernn-k1": Preset("ernn", "har2", _HAR2, {"state_size": 80, "inner_steps": 1}),
     "har2-ernn-k3": Preset("ernn", "har2", _HAR2, {"state_size": 80, "inner_steps": 3}),

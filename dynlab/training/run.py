@@ -6,22 +6,20 @@ The folder holds ``run.json`` (what is trained), ``metrics.csv`` (a row an epoch
 
 import dataclasses
 import json
-import platform
 import shlex
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 
-import dynlab
-from dynlab import checkpoints, io, tasks
-from dynlab.errors import UserError, require_extra
-from dynlab.systems import SYSTEMS, Map, create
-from dynlab.tasks import Task
-from dynlab.training.network import Network, evaluate
+from dynlab import checkpoints, io
+from dynlab.errors import UserError
+from dynlab.training.network import evaluate
+from dynlab.training.prepare import Prepared, prepare
 from dynlab.training.settings import Settings
 
 RUN_FILE, METRICS_FILE, NETWORK_FILE = "run.json", "metrics.csv", "network.pt"
@@ -128,15 +126,13 @@ def train(
     folder = Path(folder)
     if folder.exists() and not overwrite:
         raise UserError(f"{folder} exists: resume the run in it with --resume, or replace it with --overwrite.")
-    task, network = _prepare(run, data_dir)
-    checked_device = _device(device)
-    require_extra("lightning", "train")
+    prepared = prepare(run, folder, data_dir, device, checkpoint_every, progress, log)
     if folder.is_dir():
         _remove(folder)
     folder.mkdir(parents=True, exist_ok=True)
     stored = dataclasses.asdict(run) | {"checkpoint_every": checkpoint_every}
     io.write_text(folder / RUN_FILE, json.dumps(stored, indent=1) + "\n")
-    return _fit(run, task, network, folder, checked_device, None, checkpoint_every, progress, log)
+    return _carry_out(prepared, None)
 
 
 def resume(
@@ -172,10 +168,8 @@ def resume(
         raise UserError(
             f"{folder} has no {last.name}: the run stopped before its first; start it anew with --overwrite."
         )
-    task, network = _prepare(run, data_dir)
-    checked_device = _device(device)
-    require_extra("lightning", "train")
-    return _fit(run, task, network, folder, checked_device, last, checkpoint_every, progress, log)
+    checkpoints.read(last)  # which says what is wrong with a damaged one
+    return _carry_out(prepare(run, folder, data_dir, device, checkpoint_every, progress, log), last)
 
 
 def _stored(folder: Path) -> tuple[Run, int | None]:
@@ -200,74 +194,28 @@ def _remove(folder: Path) -> None:
     shutil.rmtree(folder)
 
 
-def _prepare(run: Run, data_dir: str | Path | None) -> tuple[Task, Network]:
-    """The task and the untrained network, its weights drawn with the run's seed."""
-    if run.system not in SYSTEMS:
-        create(run.system)
-    task_settings = {"seed": run.settings.seed} | dict(run.task_settings)
-    task = tasks.create(run.task, **task_settings, data_dir=data_dir)
-    task.augmentation(run.settings.augment)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(run.settings.seed)
-        system = _system(run, task)
-        return task, Network(system, task, run.settings.dropout)
-
-
-def _system(run: Run, task: Task) -> Map:
-    given = dict(run.config)
-    takes = accepted(run.system)
-    for name, value in (("input_size", task.input_size), ("length", task.length)):
-        if name in takes:
-            given.setdefault(name, value)
-    try:
-        system = create(run.system, **given)
-    except (TypeError, RuntimeError) as error:  # a value of the wrong type, deep inside torch
-        settings = ", ".join(f"{key}={value!r}" for key, value in given.items())
-        raise UserError(f"System {run.system!r} cannot be made with {settings}: {error}") from error
-    if not isinstance(system, Map) or not any(True for _ in system.parameters()):
-        raise UserError(f"System {run.system!r} has nothing to train; choose a network such as ernn.")
-    return system
-
-
-def accepted(system: str) -> list[str]:
-    """The names of the arguments that a system of `SYSTEMS` takes."""
-    import inspect
-    import pkgutil
-
-    return list(inspect.signature(pkgutil.resolve_name(SYSTEMS[system])).parameters)
-
-
-def _device(device: str) -> tuple[str, Any]:
-    """Lightning's accelerator and devices."""
-    kind, _, index = device.partition(":")
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if kind not in there or (index and not index.isdigit()):
-        raise UserError(f"The device must be cpu, cuda, cuda:1 or mps, got {device!r}.")
-    if not there[kind] or (kind == "cuda" and index and int(index) >= torch.cuda.device_count()):
-        raise UserError(f"There is no device {device!r} on this machine; use --device cpu.")
-    return kind, [int(index)] if index else 1
-
-
-def _fit(
-    run: Run,
-    task: Task,
-    network: Network,
-    folder: Path,
-    device: tuple[str, Any],
-    resume_from: Path | None,
-    checkpoint_every: int | None,
-    progress: bool,
-    log: Callable[[str], None] | None,
-) -> Result:
+def _carry_out(prepared: Prepared, resume_from: Path | None) -> Result:
     from dynlab.training.lightning_run import fit
 
-    facts = _facts(run, task, network)
-    fit(network, task, run.settings, folder, device, facts, resume_from, checkpoint_every, progress, log)
-    return finish(network, task, folder, facts)
+    with _threads(prepared.settings.threads):
+        fit(prepared, resume_from)
+        return _finish(prepared)
 
 
-def finish(network: Network, task: Task, folder: Path, facts: dict[str, Any]) -> Result:
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """The number of threads is part of the result: sums depend on it."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _finish(prepared: Prepared) -> Result:
     """Write dynlab's own checkpoint of the best epoch, or of the last where nothing was held out, with its scores."""
+    network, task, folder = prepared.network, prepared.task, prepared.folder
     chosen = folder / f"{LAST if task.validation is None else BEST}.ckpt"
     stored = torch.load(chosen, map_location="cpu", weights_only=True)
     network.cpu()
@@ -278,30 +226,6 @@ def finish(network: Network, task: Task, folder: Path, facts: dict[str, Any]) ->
         if split is not None:
             scores = evaluate(network, task, split)
             found |= {f"{name}_{key}": value for key, value in scores.items()}
-    facts = facts | found
+    facts = prepared.facts | found
     document = checkpoints.document(network.system, network.readout, {"name": task.name} | task.settings, facts)
     return Result(checkpoints.write(folder / NETWORK_FILE, document), facts)
-
-
-def _facts(run: Run, task: Task, network: Network) -> dict[str, Any]:
-    import lightning
-
-    return {
-        "command": run.command,
-        "seed": run.settings.seed,
-        "settings": dataclasses.asdict(run.settings) | {"augment": list(run.settings.augment)},
-        "data": task.source,
-        "cell_parameters": sum(parameter.numel() for parameter in network.system.parameters()),
-        "validation_subjects": _subjects(task),
-        "versions": {
-            "dynlab": dynlab.__version__,
-            "torch": str(torch.__version__),  # it is a subclass, which a plain reader refuses
-            "lightning": lightning.__version__,
-            "python": platform.python_version(),
-        },
-    }
-
-
-def _subjects(task: Task) -> list[int] | None:
-    held = None if task.validation is None else task.validation.subjects
-    return None if held is None else sorted({int(subject) for subject in held})

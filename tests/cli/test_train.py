@@ -14,7 +14,7 @@ from dynlab.cli.main import run
 from dynlab.cli.train import SETTINGS
 from dynlab.tasks import TASKS
 from dynlab.training import PRESETS, Run, Settings, train
-from dynlab.training.run import accepted
+from dynlab.training.prepare import accepted
 
 SMALL = ["--task", "digits", "--batch-size", "600", "--epochs", "1"]
 VANILLA = ["train", "--system", "vanilla", "--set", "state_size=3", *SMALL]

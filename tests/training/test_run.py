@@ -9,7 +9,7 @@ import torch
 from dynlab import checkpoints, tasks
 from dynlab.errors import UserError
 from dynlab.training import Run, Settings, resume, train
-from dynlab.training import run as run_module
+from dynlab.training import prepare as prepare_module
 from dynlab.training.module import Training
 from dynlab.training.network import Network, evaluate
 
@@ -83,7 +83,6 @@ def test_a_resumed_run_ends_bit_for_bit_as_it_would_have(stop, whole, stop_at, t
     assert not (folder / "network.pt").exists()
     stop_at(None)
     torch.manual_seed(stop)  # what else the process has drawn does not matter
-    torch.set_num_threads(1)
     resumed = resume(folder)
     assert resumed.facts == whole.facts
     assert (folder / "metrics.csv").read_text() == (whole.checkpoint.parent / "metrics.csv").read_text()
@@ -247,6 +246,15 @@ def test_what_cannot_be_resumed_is_said(content, message, tmp_path):
         resume(tmp_path)
 
 
+def test_a_damaged_checkpoint_is_named_when_a_run_is_to_be_resumed(tmp_path):
+    small = Run("vanilla", "digits", Settings(epochs=1, batch_size=600), {"state_size": 2})
+    train(small, tmp_path / "run")
+    last = tmp_path / "run" / "last.ckpt"
+    last.write_bytes(last.read_bytes()[:1000])
+    with pytest.raises(UserError, match=r"last.ckpt cannot be read as a checkpoint"):
+        resume(tmp_path / "run")
+
+
 def test_a_run_that_has_not_got_to_a_checkpoint_is_started_anew(stop_at, tmp_path):
     stop_at(1)
     with pytest.raises(Stopped):
@@ -260,7 +268,7 @@ def test_without_lightning_one_sentence_says_how_to_get_it(monkeypatch, tmp_path
     def missing(module, extra):
         raise UserError(f"This needs {module}, which is not installed: pip install 'dynlab[{extra}]'")
 
-    monkeypatch.setattr(run_module, "require_extra", missing)
+    monkeypatch.setattr(prepare_module, "require_extra", missing)
     with pytest.raises(UserError, match=r"needs lightning, which is not installed: pip install 'dynlab\[train\]'"):
         train(RUN, tmp_path / "run")
     assert not (tmp_path / "run").exists()
