@@ -32,7 +32,7 @@ _HAR2 = Settings(epochs=40, batch_size=128, optimizer="adam", lr=1e-2, schedule=
 PRESETS: dict[str, Preset] = {
     "har2-rnn": Preset("rnn", "har2", _HAR2, {"hidden_size": 80}),
     "har2-lstm": Preset("lstm", "har2", _HAR2, {"hidden_size": 58}),
-    "har2-antisymmetric": Preset("antisymmetric", "har2", _HAR2, {"state_size": 113}),
+    "har2-antisymmetric": Preset("antisymmetric", "har2", _HAR2, {"state_size": 111}),
     "har2-fastrnn": Preset("fastrnn", "har2", _HAR2, {"state_size": 80, "activation": "relu"}),
     "har2-ernn-k1": Preset("ernn", "har2", _HAR2, {"state_size": 80, "inner_steps": 1}),
     "har2-ernn-k3": Preset("ernn", "har2", _HAR2, {"state_size": 80, "inner_steps": 3}),
