@@ -46,9 +46,17 @@ SETTINGS: dict[Any, Any] = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """The settings above, for the figures made inside the block."""
-    with plt.rc_context(SETTINGS):
+    """The settings above, for the figures made inside the block.
+
+    Not `plt.rc_context`, which restores every setting: a notebook's first figure loads its backend, which makes pyplot
+    interactive, and with that undone no later figure of the notebook would show.
+    """
+    before = {name: plt.rcParams[name] for name in SETTINGS}
+    plt.rcParams.update(SETTINGS)
+    try:
         yield
+    finally:
+        plt.rcParams.update(before)
 
 
 def axes(ax: Axes | None, size: tuple[float, float] = (5.0, 3.6)) -> Axes:
