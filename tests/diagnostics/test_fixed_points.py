@@ -6,15 +6,15 @@ import mpmath
 import numpy as np
 import pytest
 import torch
-from problems import PLANAR, eigenvalue_distance, henon_fixed_points, lorenz_equilibria
 
 from dynlab import io, schema
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.errors import UserError
-from dynlab.systems import Euler, create, from_function
+from dynlab.systems import Euler, Map, create, from_function
 from dynlab.systems.antisymmetric import AntisymmetricFlow
 from dynlab.systems.planar import planar_system
 from dynlab.systems.textbook import LinearMap, Lorenz
+from problems import PLANAR, eigenvalue_distance, henon_fixed_points, lorenz_equilibria
 
 
 def scalar(f):
@@ -188,16 +188,63 @@ def test_a_saturated_gate_makes_no_fixed_points():
     np.testing.assert_allclose(ds["fixed_point_state"].values, [[math.tanh(0.3)] * 4], atol=1e-12)
 
 
-def test_a_gate_that_closes_where_there_is_no_root_is_named():
-    """Candidate 0.9; the gate is shut for h < 0 (z = σ(−400 h)): the starts there stay and count for nothing."""
+def test_starts_where_a_gate_is_shut_end_at_the_true_root():
+    """Candidate 0.9; for h < −0.3 the gate 1 − z = σ(400 h) is below e⁻¹²⁰ and every h has a residual of rounding."""
     system = gru(1, update_bias=0.0, candidate_bias=math.atanh(0.9), update_weight=-400.0)
-    frozen_there = fixed_points(system, starts=np.linspace(-0.9, -0.3, 16)[:, None])
-    assert "closed gate" in frozen_there["outcome"].values or frozen_there.sizes[schema.FIXED_POINT] == 1
-    np.testing.assert_allclose(frozen_there["fixed_point_state"].values, [[0.9]] * frozen_there.sizes["fixed_point"])
-    assert (frozen_there["converged"].values == (frozen_there["outcome"].values == "fixed point")).all()
+    ds = fixed_points(system, starts=np.linspace(-0.9, -0.3, 16)[:, None])
+    np.testing.assert_allclose(ds["fixed_point_state"].values, [[0.9]], atol=1e-14)
 
 
-def test_roots_far_outside_the_states_bounds_are_not_counted():
+def integrator(forget_bias):
+    """An LSTM of 2 units without recurrence: i = σ(−40), f = σ(forget_bias), g = tanh(0.3), o = σ(1)."""
+    system = create("lstm", input_size=1, hidden_size=2).double()
+    with torch.no_grad():
+        for parameter in system.parameters():
+            parameter.zero_()
+        bias = next(p for name, p in system.named_parameters() if name.endswith("bias_ih"))
+        bias[:] = torch.tensor([-40.0, -40.0, forget_bias, forget_bias, 0.3, 0.3, 1.0, 1.0])
+    return system
+
+
+def test_an_integrators_one_point_is_told_from_all_that_stand_still():
+    """With f = 1 − 4e-18 every c moves by less than rounding; i g/(1 − f) = tanh(0.3) alone is a fixed point."""
+    ds = fixed_points(integrator(40.0), starts=32)
+    c = math.tanh(0.3)
+    h = math.tanh(c) / (1 + math.exp(-1))
+    np.testing.assert_allclose(ds["fixed_point_state"].values, [[h, h, c, c]], atol=1e-12)
+
+
+def test_an_integrator_behind_a_closed_gate_has_no_fixed_points():
+    """With f = 1 − e⁻⁸⁰⁰ its c would stay at e⁷⁶⁰, and every other moves by less than rounding."""
+    ds = fixed_points(integrator(800.0), starts=32)
+    assert set(ds["outcome"].values) == {"closed gate"}
+    assert ds.sizes[schema.FIXED_POINT] == 0
+    assert not ds["converged"].values.any()
+    assert "32 ended where a closed gate hides the motion" in ds.attrs["verdict"]
+
+
+class Bounded(Map):
+    """h ← h − 0.1 h (h − 2), which claims |h| ≤ 1."""
+
+    def __init__(self):
+        super().__init__(1, 0)
+
+    def step(self, state, input, t=0):
+        return state - 0.1 * state * (state - 2)
+
+    def state_bound(self):
+        return torch.ones(1, dtype=torch.float64)
+
+
+def test_a_root_outside_the_states_bounds_is_named():
+    ds = fixed_points(Bounded(), starts=np.array([[-0.5], [0.4], [1.8], [2.5]]))
+    np.testing.assert_allclose(ds["fixed_point_state"].values, [[0.0]], atol=1e-12)
+    assert ds["outcome"].values.tolist()[2:] == ["outside the state's bounds"] * 2
+    assert ds["assignment"].values.tolist()[2:] == [-1, -1]
+    assert "2 ended outside the state's bounds" in ds.attrs["verdict"]
+
+
+def test_roots_at_60_are_no_fixed_points_of_a_gru():
     """For h = 60 the gate is 1 − e⁻⁶⁰: the residual is 0 there, and no state of a GRU is there."""
     system = gru(1, update_bias=0.0, candidate_bias=math.atanh(-0.5), update_weight=1.0)
     zero = torch.zeros(1, dtype=torch.float64)

@@ -1,0 +1,69 @@
+"""`dynlab fixed-points`: where a network would stay under a constant input."""
+
+from __future__ import annotations
+
+import click
+
+from dynlab.errors import UserError
+
+from .options import Network, network_options, output_options
+from .output import Output
+
+
+@click.command("fixed-points")
+@network_options
+@click.option(
+    "--at",
+    default="zero",
+    show_default=True,
+    metavar="zero|mean|VALUES",
+    help="The input held constant: zero, the mean of --inputs, or values such as 0.1,0.2.",
+)
+@click.option(
+    "--at-step",
+    type=int,
+    default=-1,
+    show_default=True,
+    help="The step whose parameters are held where they change with time; -1 is the last.",
+)
+@click.option("--starts", type=click.IntRange(min=1), default=256, show_default=True, help="How many starts.")
+@click.option("--slow-points", type=float, metavar="Q", help="Also keep slow points, with ½‖F(h) − h‖² up to Q.")
+@output_options
+def fixed_points(
+    output: Output, network: Network, at: str, at_step: int, starts: int, slow_points: float | None
+) -> None:
+    """Find, verify and classify the fixed points of a network whose input is held constant.
+
+    Half of the starts are states along the trajectories that --inputs drive, the others are random. Each fixed point
+    is verified with SciPy's fsolve; a start that does not converge is never counted.
+
+    \b
+    dynlab fixed-points model.pt
+    dynlab fixed-points model.pt --at mean --slow-points 1e-6
+    """
+    held = at if at in ("zero", "mean") else _values(at)
+    from dynlab.diagnostics.fixed_points import fixed_points as search
+    from dynlab.plots.fixed_points import plot_fixed_points
+
+    driving = network.driving
+    output.log(f"Driven by {driving.description}.")
+    with output.working("Searching for fixed points"):
+        ds = search(
+            network.system,
+            driving.inputs,
+            at=held,
+            at_step=at_step,
+            starts=starts,
+            slow_points=slow_points,
+            dtype=network.dtype,
+            device=network.device,
+            seed=network.seed,
+        )
+    output.emit(ds, plot_fixed_points, network.name)
+
+
+def _values(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError as error:
+        raise UserError(f"--at takes zero, mean, or numbers such as 0.1,0.2; got {text!r}.") from error

@@ -1,0 +1,81 @@
+"""The eigenvalues of every fixed point beside the unit circle."""
+
+import itertools
+import textwrap
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+
+from dynlab import schema
+from dynlab.plots import style
+
+NEEDS = ("eigenvalue", "kind", "stable", "status")
+SIZE = (7.6, 4.5)  # inches
+# By `stable`: the colour, and a marker for each kind, so that grey print tells them apart.
+LOOKS = {
+    1: (style.STABLE, "ohp8"),
+    0: (style.UNSTABLE, "^v<>DPX"),
+    -1: (style.UNDECIDED, "sd*"),
+}
+MARGIN = 1.08  # times the largest coordinate
+TITLE_WIDTH = 100  # characters
+
+
+def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+    """Eigenvalues λ of the step's Jacobian at each fixed point; outside the unit circle a direction grows.
+
+    Parameters
+    ----------
+    ds : Dataset
+        Of `dynlab.fixed_points`.
+    ax : Axes, optional
+    **artist
+        For the markers.
+
+    Returns
+    -------
+    Axes
+        One set of markers for each kind, its legend saying how many fixed points are of it.
+    """
+    schema.check(ds, needs=NEEDS)
+    ax = style.axes(ax, SIZE)
+    angle = np.linspace(0, 2 * np.pi, 361)
+    ax.fill(np.cos(angle), np.sin(angle), color=style.FAINT, alpha=0.35, lw=0, zorder=0)
+    ax.plot(np.cos(angle), np.sin(angle), color=style.GREY, lw=0.9, zorder=1, label="|λ| = 1, outside it grows")
+    ax.axhline(0, color=style.FAINT, lw=0.7, zorder=0)
+    ax.axvline(0, color=style.FAINT, lw=0.7, zorder=0)
+    markers = {stable: itertools.cycle(shapes) for stable, (_, shapes) in LOOKS.items()}
+    for (status, kind, stable), members in _groups(ds).items():
+        colour, marker = LOOKS[stable][0], next(markers[stable])
+        found = ds["eigenvalue"].values[members].ravel()
+        hollow = status != "fixed point"
+        look: dict[str, Any] = {"s": 26, "marker": marker, "alpha": 0.85, "linewidths": 0.9, "zorder": 3}
+        look |= {"facecolors": "none" if hollow else colour, "edgecolors": colour if hollow else "white"}
+        ax.scatter(found.real, found.imag, label=_entry(status, kind, len(members)), **(look | artist))
+    reach = MARGIN * max(1.0, float(np.abs(ds["eigenvalue"].values).max(initial=1.0)))
+    ax.set_xlim(-reach, reach)
+    ax.set_ylim(-reach, reach)
+    ax.set_aspect("equal")
+    ax.set_xlabel("Re λ")
+    ax.set_ylabel("Im λ")
+    ax.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), title="Eigenvalues of", alignment="left")
+    if ds.sizes[schema.FIXED_POINT] == 0:
+        ax.text(0, 0.1, "no fixed point found", ha="center", va="bottom", color=style.GREY)
+    ax.set_title("\n".join(textwrap.wrap(ds.attrs.get("verdict", ""), TITLE_WIDTH)), fontsize=8.5)
+    return ax
+
+
+def _groups(ds: xr.Dataset) -> dict[tuple[str, str, int], list[int]]:
+    """The fixed points of each status, kind and stability, in the Dataset's order."""
+    groups: dict[tuple[str, str, int], list[int]] = {}
+    named = zip(ds["status"].values.tolist(), ds["kind"].values.tolist(), ds["stable"].values.tolist(), strict=True)
+    for index, key in enumerate(named):
+        groups.setdefault(key, []).append(index)
+    return groups
+
+
+def _entry(status: str, kind: str, count: int) -> str:
+    what = kind if status == "fixed point" else f"{status}: {kind}"
+    return f"{count} × " + textwrap.fill(what, 30)

@@ -1,0 +1,60 @@
+"""`dynlab fixed-points`: its verdict, files and JSON, and one sentence for what is wrong."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from dynlab import io
+from dynlab.cli.main import run
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    torch.manual_seed(0)
+    torch.save(torch.nn.GRU(2, 8).state_dict(), "gru.pt")
+    return tmp_path
+
+
+def test_verdict_figure_and_data(folder, capsys):
+    arguments = ["--inputs", "noise:1.0", "--samples", "2", "--at", "0.5,-1", "--starts", "32", "--data", "points.nc"]
+    assert run(["fixed-points", "gru.pt", *arguments]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("1 fixed point (stable")
+    assert (folder / "figures" / "fixed-points-gru.png").stat().st_size > 5000
+    ds = io.open("points.nc")
+    assert json.loads(ds.attrs["settings"])["input"] == [0.5, -1.0]
+    gru = torch.nn.GRU(2, 8)
+    gru.load_state_dict(torch.load("gru.pt"))
+    held = torch.tensor([[0.5, -1.0]], dtype=torch.float64).repeat(400, 1)
+    last = gru.double()(held)[1][0].detach().numpy()
+    np.testing.assert_allclose(ds["fixed_point_state"].values[0], last, atol=1e-12)
+
+
+def test_json_is_one_strict_document(folder, capsys):
+    assert run(["fixed-points", "gru.pt", "--inputs", "zero", "--starts", "8", "--json", "--quiet"]) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    document = json.loads(said.out, parse_constant=pytest.fail)
+    assert document["command"] == "fixed-points"
+    assert document["settings"]["starts"] == 8
+    assert document["variables"]["status"]["values"] == ["fixed point"]
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["--at", "a,b"], "--at takes zero, mean, or numbers"),
+        (["--at", "1,2,3"], "2 finite values"),
+        (["--slow-points", "-1"], "must be positive"),
+        (["--starts", "0"], "--starts"),
+    ],
+)
+def test_bad_options_end_with_2_and_write_nothing(folder, arguments, sentence, capsys):
+    assert run(["fixed-points", "gru.pt", "--inputs", "zero", "--quiet", *arguments]) == 2
+    error = capsys.readouterr().err.strip()
+    assert sentence in error
+    assert len(error.splitlines()) == 1
+    assert [path.name for path in folder.iterdir()] == ["gru.pt"]

@@ -1,0 +1,51 @@
+"""The picture of fixed points: its markers are the Dataset's eigenvalues, its legend counts kinds."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import torch
+
+from dynlab.diagnostics.fixed_points import fixed_points
+from dynlab.errors import UserError
+from dynlab.plots.fixed_points import plot_fixed_points
+from dynlab.systems import create, from_function
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+def test_every_eigenvalue_is_a_marker_and_every_kind_an_entry():
+    ds = fixed_points(from_function(lambda h, x: torch.tanh(h @ torch.tensor([[3.0, 1.0], [0.0, 2.0]]).to(h)), 2))
+    ax = plot_fixed_points(ds)
+    drawn = np.concatenate([artist.get_offsets().data for artist in ax.collections])
+    expected = np.stack([ds["eigenvalue"].values.real.ravel(), ds["eigenvalue"].values.imag.ravel()], axis=-1)
+    np.testing.assert_allclose(sorted(map(tuple, drawn)), sorted(map(tuple, expected)))
+    kinds, counts = np.unique(ds["kind"].values, return_counts=True)
+    texts = {text.get_text() for text in ax.get_legend().get_texts()}
+    assert {f"{count} × {kind}" for kind, count in zip(kinds, counts, strict=True)} <= texts
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Re λ", "Im λ")
+
+
+def test_what_is_no_fixed_point_is_hollow_and_named():
+    ds = fixed_points(from_function(lambda h, x: h + 0.1 * (h.square() + 1e-3), 1), starts=16, slow_points=1e-6)
+    ax = plot_fixed_points(ds)
+    (marker,) = ax.collections
+    assert len(marker.get_facecolors()) == 0
+    assert any("slow point" in text.get_text() for text in ax.get_legend().get_texts())
+
+
+def test_nothing_found_is_said():
+    ax = plot_fixed_points(fixed_points(from_function(lambda h, x: h + 1, 1), starts=4))
+    assert "no fixed point found" in [text.get_text() for text in ax.texts]
+
+
+def test_it_draws_where_it_is_told_to_and_needs_its_variables():
+    _, ax = plt.subplots()
+    ds = fixed_points(create("henon"), starts=16)
+    assert plot_fixed_points(ds, ax=ax, s=99) is ax
+    assert {artist.get_sizes()[0] for artist in ax.collections} == {99}
+    with pytest.raises(UserError, match="eigenvalue"):
+        plot_fixed_points(ds.drop_vars("eigenvalue"), ax=ax)
