@@ -1,25 +1,21 @@
 """Lightning's part of a run: its trainer, its checkpoints, and what it says."""
 
-import csv
-import io as text_io
 import logging
-import math
 import signal
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
-from lightning.pytorch import Callback, LightningModule, Trainer
-from lightning.pytorch.callbacks import ModelCheckpoint, RichProgressBar
+from lightning.pytorch import Callback, Trainer
+from lightning.pytorch.callbacks import ModelCheckpoint
 
-from dynlab.errors import UserError
-from dynlab.io import write_text
-from dynlab.tasks import Task
+from dynlab.training.bar import Bar
 from dynlab.training.batches import Batches, Sweep
-from dynlab.training.module import VALIDATION_LOSS, VALIDATION_METRIC, Training
+from dynlab.training.history import History
+from dynlab.training.module import VALIDATION_METRIC, Training
 from dynlab.training.network import EVALUATION_BATCH
 from dynlab.training.prepare import Prepared
 
@@ -31,9 +27,8 @@ def fit(prepared: Prepared, resume_from: Path | None) -> None:
     training = Training(prepared.network, task, settings, batches, prepared.facts)
     held = task.validation
     sweep = None if held is None else Sweep(held.inputs, held.targets, EVALUATION_BATCH)
-    callbacks: list[Callback] = [History(prepared.folder, task, settings.epochs, prepared.say), *_savers(prepared)]
-    if prepared.progress:
-        callbacks.append(RichProgressBar(console_kwargs={"stderr": True}))
+    history = History(prepared.folder, task, settings.epochs, prepared.say)
+    bar = [Bar(history, len(batches))] if prepared.progress else []
     with _quiet(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         trainer = Trainer(
@@ -41,54 +36,15 @@ def fit(prepared: Prepared, resume_from: Path | None) -> None:
             devices=prepared.devices,
             max_epochs=settings.epochs,
             gradient_clip_val=settings.clip or None,
-            callbacks=callbacks,
+            callbacks=[history, *bar, *_savers(prepared)],
             logger=False,
             default_root_dir=prepared.folder,
-            enable_progress_bar=prepared.progress,
+            enable_progress_bar=False,
             enable_model_summary=False,
             num_sanity_val_steps=0,
             use_distributed_sampler=False,
         )
         _until_interrupted(trainer, training, batches, sweep, resume_from)
-
-
-class History(Callback):
-    """Writes ``metrics.csv``, a row an epoch, says each row, and stops a training that has diverged."""
-
-    def __init__(self, folder: Path, task: Task, epochs: int, say: Callable[[str], None] | None) -> None:
-        self.path = folder / "metrics.csv"
-        self.metric = task.metric
-        self.epochs = epochs
-        self.say = say
-        self.rows: list[dict[str, float]] = []
-
-    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        if not isinstance(pl_module, Training):
-            raise TypeError(f"History goes with Training, got {type(pl_module).__name__}")
-        row = {"epoch": trainer.current_epoch + 1, "loss": pl_module.take_mean_loss()}
-        names = {VALIDATION_LOSS: "validation_loss", VALIDATION_METRIC: f"validation_{self.metric}"}
-        for key, name in names.items():
-            if key in trainer.callback_metrics:
-                row[name] = float(trainer.callback_metrics[key])
-        if not math.isfinite(row["loss"]):
-            raise UserError(
-                f"The training diverged in epoch {row['epoch']}: the loss is {row['loss']}; lower --lr or set --clip."
-            )
-        self.rows.append(row)
-        text = text_io.StringIO()
-        writer = csv.DictWriter(text, list(row), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.rows)
-        write_text(self.path, text.getvalue())
-        if self.say is not None:
-            said = ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in list(row.items())[1:])
-            self.say(f"epoch {row['epoch']} of {self.epochs}: {said}")
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"rows": self.rows}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self.rows = list(state_dict["rows"])
 
 
 def _savers(prepared: Prepared) -> list[Callback]:

@@ -22,7 +22,7 @@ from dynlab.training.network import evaluate
 from dynlab.training.prepare import Prepared, prepare
 from dynlab.training.settings import Settings
 
-RUN_FILE, METRICS_FILE, NETWORK_FILE = "run.json", "metrics.csv", "network.pt"
+RUN_FILE, NETWORK_FILE = "run.json", "network.pt"
 BEST, LAST = "best", "last"
 
 

@@ -1,0 +1,59 @@
+"""What a run measures epoch by epoch, in a file and in words."""
+
+import csv
+import io
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from lightning.pytorch import Callback, LightningModule, Trainer
+
+from dynlab.errors import UserError
+from dynlab.io import write_text
+from dynlab.tasks import Task
+from dynlab.training.module import VALIDATION_LOSS, VALIDATION_METRIC, Training
+
+
+class History(Callback):
+    """Writes ``metrics.csv``, a row an epoch, says each row, and stops a training that has diverged."""
+
+    def __init__(self, folder: Path, task: Task, epochs: int, say: Callable[[str], None] | None) -> None:
+        self.path = folder / "metrics.csv"
+        self.metric = task.metric
+        self.epochs = epochs
+        self.say = say
+        self.rows: list[dict[str, float]] = []
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if not isinstance(pl_module, Training):
+            raise TypeError(f"History goes with Training, got {type(pl_module).__name__}")
+        row = {"epoch": trainer.current_epoch + 1, "loss": pl_module.take_mean_loss()}
+        names = {VALIDATION_LOSS: "validation_loss", VALIDATION_METRIC: f"validation_{self.metric}"}
+        for key, name in names.items():
+            if key in trainer.callback_metrics:
+                row[name] = float(trainer.callback_metrics[key])
+        if not math.isfinite(row["loss"]):
+            raise UserError(
+                f"The training diverged in epoch {row['epoch']}: the loss is {row['loss']}; lower --lr or set --clip."
+            )
+        self.rows.append(row)
+        text = io.StringIO()
+        writer = csv.DictWriter(text, list(row), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.rows)
+        write_text(self.path, text.getvalue())
+        if self.say is not None:
+            self.say(self.last_line())
+
+    def last_line(self) -> str:
+        """The last row in words."""
+        row = self.rows[-1]
+        said = ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in row.items() if name != "epoch")
+        return f"epoch {row['epoch']} of {self.epochs}: {said}"
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"rows": self.rows}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.rows = list(state_dict["rows"])
