@@ -134,7 +134,7 @@ def _tensor(name: str, values: Any, dtype: torch.dtype, device: str) -> Tensor:
     if isinstance(values, Tensor):
         return values.detach().to(device=device, dtype=dtype)
     try:
-        return torch.as_tensor(np.asarray(values, dtype=float), dtype=dtype, device=device)
+        return torch.as_tensor(np.array(values, dtype=float), dtype=dtype, device=device)
     except (TypeError, ValueError) as error:
         raise UserError(f"The {name} must be an array of numbers, rows of equal length; got {values!r:.80}.") from error
 

@@ -185,5 +185,7 @@ def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
         text += f"; {ranged(ds['surviving'].values, '.0f')} of {n} directions survive (σ ≥ {SURVIVES})"
     if "log_loss_gradient" in ds:
         loss = ds["log_loss_gradient"].values
-        text += f". From t = T back to t = 0 the gradient of the loss {sized(loss[:, 0] - loss[:, -1], samples)}"
+        known = np.isfinite(loss[:, -1])  # where the loss sees h_T at all
+        change = loss[known, 0] - loss[known, -1]
+        text += f". From t = T back to t = 0 the gradient of the loss {sized(change, samples)}"
     return text + "."

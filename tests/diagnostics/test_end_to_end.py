@@ -1,0 +1,161 @@
+import mpmath
+import numpy as np
+import pytest
+import scipy.special
+import scipy.stats
+from products import KINDS, MatrixDriven, driven_by, exact_log_singular_values, exact_product, random_products
+
+from dynlab import schema
+from dynlab.diagnostics.end_to_end import end_to_end
+from dynlab.errors import UserError
+from dynlab.systems import from_function
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_resolved_mode_is_right_in_multi_precision(kind):
+    matrices = random_products(kind, 10)
+    ds = driven_by(end_to_end, matrices, times=1).isel(time=-1)
+    found, bound = ds["log_singular_value"].values, ds["error_bound"].values
+    truth = np.array([exact_log_singular_values(each) for each in matrices])
+    resolved = ~np.isnan(found)
+    assert (resolved.sum(axis=-1) == ds["resolved"].values).all()
+    assert resolved[:, :2].all()
+    assert resolved.mean() > 0.6
+    zero = np.isneginf(truth)
+    assert (np.isneginf(found) <= zero).all()
+    error = np.abs(np.where(zero, 0, found) - np.where(zero, 0, truth))[resolved & ~zero]
+    assert (error <= np.maximum(1e-9, bound[resolved & ~zero])).all()
+    assert np.isneginf(found[resolved & zero]).all()
+
+
+@pytest.mark.parametrize("kind", ["random", "recurrent", "euler", "gated"])
+def test_moduli_in_multi_precision(kind):
+    matrices = random_products(kind, 2)
+    ds = driven_by(end_to_end, matrices, times=1).isel(time=-1)
+    for sample, each in enumerate(matrices):
+        with mpmath.workdps(400):
+            eigenvalues = mpmath.eig(exact_product(each, 400), left=False, right=False)
+            moduli = [abs(value) for value in eigenvalues]
+            mean = sum(moduli) / len(moduli)
+            deviation = mpmath.sqrt(sum((value - mean) ** 2 for value in moduli) / len(moduli))
+            truth = [float(mpmath.log(value)) for value in (mean, deviation)]
+            mean_log = float(sum(mpmath.log(value) for value in moduli) / len(moduli))
+        got = [float(ds[name][sample]) for name in ("log_mean_modulus", "log_std_modulus")]
+        assert got == pytest.approx(truth, abs=1e-8)
+        assert float(ds["mean_log_modulus"][sample]) == pytest.approx(mean_log, abs=1e-8)
+
+
+def test_orthogonal_products_keep_every_length():
+    matrices = scipy.stats.ortho_group(6, seed=0).rvs(40)[None]
+    ds = driven_by(end_to_end, matrices, times=5)
+    assert np.abs(ds["log_singular_value"].values).max() < 1e-13
+    assert ds["effective_rank"].values == pytest.approx(np.full((1, 5), 6.0), abs=1e-12)
+    assert (ds["resolved"].values == 6).all()
+    assert (ds["surviving"].values == 6).all()
+    assert ds["log_mean_modulus"].values == pytest.approx(np.zeros((1, 5)), abs=1e-12)
+    # all moduli are 1: their deviation is 0, and its logarithm is nothing
+    assert np.isnan(ds["log_std_modulus"].values).all()
+    assert "log_std_modulus" in schema.flags(ds)
+
+
+@pytest.mark.parametrize("spread", [3.0, 0.2], ids=["windows apart", "windows that overlap"])
+def test_diagonal_products_of_2_000(spread):
+    rates = np.linspace(0.3, -spread, 30)
+    system = from_function(lambda h, x: h * h.new_tensor(np.exp(rates)), state_size=30)
+    ds = end_to_end(system, np.zeros((2_000, 0)), times=2)
+    assert ds["log_singular_value"].values[0, -1] == pytest.approx(2_000 * rates, abs=1e-8)
+    assert float(ds["log_mean_modulus"][0, -1]) == pytest.approx(
+        scipy.special.logsumexp(2_000 * rates) - np.log(30), abs=1e-8
+    )
+    assert float(ds["mean_log_modulus"][0, -1]) == pytest.approx(2_000 * rates.mean(), abs=1e-8)
+
+
+def test_modes_without_gaps_over_thousands_of_nats():
+    # J = U e^r Uᵀ with one orthogonal U: the product's ln σ are T r, in steps too small for a window to end in a gap
+    n, steps = 60, 400
+    U = scipy.stats.ortho_group(n, seed=1).rvs()
+    rates = -np.linspace(0, 3, n)
+    matrices = np.broadcast_to((U * np.exp(rates)) @ U.T, (1, steps, n, n))
+    ds = driven_by(end_to_end, matrices, times=1)
+    assert (ds["resolved"].values == n).all()
+    error = np.abs(ds["log_singular_value"].values[0, 0] - steps * rates)
+    # the entries of J itself are rounded, by 1e-16 against a smallest singular value of e^-3
+    assert error.max() < 400 * 60 * 2.3e-16 * np.exp(3)
+
+
+def test_sum_of_logarithms_is_that_of_determinants():
+    ds = driven_by(end_to_end, random_products("random", 3, n=20, steps=60), times=4)
+    total = ds["log_singular_value"].sum("mode", skipna=False)
+    assert total.values == pytest.approx(20 * ds["mean_log_modulus"].values, rel=1e-10)
+
+
+def test_one_step_is_the_jacobian_itself():
+    matrix = np.random.default_rng(3).standard_normal((1, 1, 7, 7))
+    ds = driven_by(end_to_end, matrix)
+    singular = np.linalg.svd(matrix[0, 0], compute_uv=False)
+    moduli = np.abs(np.linalg.eigvals(matrix[0, 0]))
+    p = singular / singular.sum()
+    assert ds["log_singular_value"].values[0, 0] == pytest.approx(np.log(singular), abs=1e-12)
+    assert float(ds["effective_rank"][0, 0]) == pytest.approx(np.exp(-(p * np.log(p)).sum()), abs=1e-12)
+    assert float(ds["log_mean_modulus"][0, 0]) == pytest.approx(np.log(moduli.mean()), abs=1e-12)
+    assert float(ds["log_std_modulus"][0, 0]) == pytest.approx(np.log(moduli.std()), abs=1e-12)
+    assert int(ds["surviving"][0, 0]) == (singular >= 0.1).sum()
+
+
+@pytest.mark.parametrize("where", ["row", "column"])
+def test_exactly_singular_jacobians(where):
+    matrices = np.random.default_rng(4).standard_normal((1, 12, 5, 5))
+    index = (0, 4, 2) if where == "row" else (0, 4, slice(None), 2)
+    matrices[index] = 0
+    ds = driven_by(end_to_end, matrices, times=12)
+    values = ds["log_singular_value"].values[0]
+    assert np.isfinite(values[:4]).all()
+    assert np.isneginf(values[4:, -1]).all()
+    assert np.isfinite(values[4:, :-1]).all()
+    assert (ds["resolved"].values == 5).all()
+    assert np.isneginf(ds["mean_log_modulus"].values[0, 4:]).all()
+    assert "exactly singular" in schema.flags(ds)["log_singular_value"]
+    # the first steps in ordinary numbers, where σ spans little
+    product = np.linalg.multi_dot(matrices[0, 4::-1])
+    assert values[4, :-1] == pytest.approx(np.log(np.linalg.svd(product, compute_uv=False)[:-1]), abs=1e-9)
+
+
+def test_a_nilpotent_product_is_zero():
+    ds = driven_by(end_to_end, np.broadcast_to([[0.0, 1.0], [0.0, 0.0]], (1, 3, 2, 2)))
+    assert ds["log_singular_value"].values[0].tolist() == [[0, -np.inf], [-np.inf, -np.inf], [-np.inf, -np.inf]]
+    assert np.isnan(ds["log_mean_modulus"].values[0]).all()
+    assert np.isnan(ds["effective_rank"].values[0, 1:]).all()
+    assert "log_mean_modulus" in schema.flags(ds)
+
+
+def test_a_rank_that_rounding_hides_is_not_claimed():
+    ds = driven_by(end_to_end, np.full((1, 3, 3, 3), 1 / 3))  # rank 1, without a zero anywhere
+    values = ds["log_singular_value"].values[0]
+    assert values[:, 0] == pytest.approx(np.zeros(3), abs=1e-14)
+    assert not np.isfinite(values[:, 1:]).any()
+
+
+def test_a_diverged_trajectory_is_nan_from_there_on():
+    system = from_function(lambda h, x: h**3, state_size=1)
+    ds = end_to_end(system, np.zeros((2, 12, 0)), initial_state=[[10.0], [1.0]], times=12)
+    found = np.isfinite(ds["log_singular_value"].values[..., 0])
+    assert found[1].all()
+    assert found[0, :5].all()
+    assert not found[0, -1]
+    assert "diverged" in schema.flags(ds)["log_singular_value"]
+
+
+def test_times_are_spread_and_hold_the_last():
+    ds = driven_by(end_to_end, random_products("random", 1, n=2, steps=50), times=8)
+    assert ds["time"].values.tolist() == [1, 8, 15, 22, 29, 36, 43, 50]
+    with pytest.raises(UserError, match="times=0"):
+        end_to_end(MatrixDriven(1), np.ones((3, 1)), times=0)
+
+
+def test_the_verdict_has_the_numbers():
+    system = from_function(lambda h, x: h * h.new_tensor([0.5, 1.0]), state_size=2)
+    ds = end_to_end(system, np.zeros((4, 0)), inputs_description="nothing")
+    assert ds.attrs["verdict"] == (
+        "Over 4 steps of nothing the largest singular value of ∂h_T/∂h_0 grows by e^0.0; 1 of 2 directions survive "
+        "(σ ≥ 0.1), 2 of 2 modes are resolved."
+    )

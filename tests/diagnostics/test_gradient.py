@@ -1,0 +1,197 @@
+import mpmath
+import numpy as np
+import pytest
+import torch
+from products import KINDS, driven_by, exact_product, random_products
+from torch import nn
+
+from dynlab import schema
+from dynlab.diagnostics.end_to_end import end_to_end
+from dynlab.diagnostics.gradient import gradient
+from dynlab.diagnostics.loss_gradient import read_out_loss
+from dynlab.errors import UserError
+from dynlab.simulation import orbit
+from dynlab.systems import create, from_function
+from dynlab.systems.torch_layers import torch_layer
+
+
+def close(found, truth):
+    """Within 1e-9·max(1, |value|), the bound that the log-scale gradient is held to."""
+    truth = np.asarray(truth, dtype=float)
+    return bool((np.abs(np.asarray(found) - truth) <= 1e-9 * np.maximum(1, np.abs(truth))).all())
+
+
+def exact_log_norms(matrices, starts):
+    """ln ‖J_T … J_{t+1}‖ in the 2-norm and in Frobenius's, for each t of `starts`, digits doubled until they stand still."""
+    digits, before = 50, None
+    while True:
+        with mpmath.workdps(digits):
+            products = [exact_product(matrices[t:], digits) for t in starts]
+            values = [[mpmath.svd_r(p, compute_uv=False)[0], mpmath.mnorm(p, "f")] for p in products]
+            logs = np.array([[float(mpmath.log(value)) for value in pair] for pair in values])
+        if before is not None and np.abs(logs - before).max() <= 1e-13 * np.abs(logs).max():
+            return logs
+        digits, before = 2 * digits, logs
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_norms_in_multi_precision(kind):
+    matrices = random_products(kind, 3)
+    ds = driven_by(gradient, matrices)
+    for sample, each in enumerate(matrices):
+        truth = exact_log_norms(each, [0, 13, 49])
+        found = ds.isel(sample=sample, time=[0, 13, 49])
+        assert close(found["log_norm"], truth[:, 0])
+        assert close(found["log_norm_frobenius"], truth[:, 1])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_first_is_the_top_of_the_end_to_end_jacobian(kind):
+    matrices = random_products(kind, 4, n=12, steps=30)
+    forward = driven_by(end_to_end, matrices, times=1)["log_singular_value"].values[:, 0, 0]
+    ds = driven_by(gradient, matrices)
+    assert close(ds["log_norm"].values[:, 0], forward)
+    assert np.abs(ds["log_norm"].values[:, -1]).max() < 1e-14
+    assert ds["log_norm_frobenius"].values[:, -1] == pytest.approx(np.full(4, np.log(12) / 2))
+
+
+@pytest.mark.parametrize("factor", [np.exp(-2.0), np.exp(2.0)], ids=["contraction", "expansion"])
+def test_10_000_steps(factor):
+    # Aᵀ of a non-normal A: ‖A^k‖ in 60 digits by repeated squaring
+    A = factor * np.array([[0.9, 5.0, 0.0], [-0.1, 1.0, 2.0], [0.0, 0.3, 0.8]])
+    system = from_function(lambda h, x: h @ h.new_tensor(A.T), state_size=3)
+    ds = gradient(system, np.zeros((10_000, 0)), initial_state=np.zeros(3))
+    with mpmath.workdps(60):
+        power = mpmath.matrix(A.tolist()) ** 10_000
+        truth = float(mpmath.log(mpmath.svd_r(power, compute_uv=False)[0]))
+    assert abs(truth) > 13_000
+    assert close(ds["log_norm"].values[0, 0], truth)
+
+
+LAYERS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+def test_two_layers_of_torch_by_autograd(kind):
+    torch.manual_seed(1)
+    module = LAYERS[kind](3, 5, num_layers=2, batch_first=True).double()
+    inputs = torch.randn(1, 12, 3, dtype=torch.float64)
+    ds = gradient(torch_layer(module), inputs.numpy())
+    parts = 2 if kind == "lstm" else 1
+
+    def run(start, x):
+        chunks = tuple(start.reshape(parts, 2, 1, 5))
+        last = module(x, chunks if kind == "lstm" else chunks[0])[1]
+        return torch.cat(last).reshape(-1) if kind == "lstm" else last.reshape(-1)
+
+    zero = torch.zeros(10 * parts, dtype=torch.float64)
+    for t in (0, 5, 11):
+        state = run(zero, inputs[:, :t]).detach() if t else zero
+        jacobian = torch.autograd.functional.jacobian(lambda h, x=inputs[:, t:]: run(h, x), state).numpy()
+        singular = np.linalg.svd(jacobian, compute_uv=False)
+        assert close(ds["log_norm"].values[0, t], np.log(singular[0]))
+        assert close(ds["log_norm_frobenius"].values[0, t], np.log(np.linalg.norm(jacobian)))
+        if t == 0:
+            assert int(ds["surviving"][0]) == (singular >= 0.1).sum()
+
+
+TARGETS = {
+    "class of the sequence": (np.array([2, 0]), 4),
+    "class of every step": (np.arange(18).reshape(2, 9) % 4, 4),
+    "values": (np.array([[0.5, -1.0], [2.0, 0.25]], dtype=np.float32), 2),
+}
+
+
+@pytest.mark.parametrize("kind", ["gru", "lstm"])
+@pytest.mark.parametrize("asked", TARGETS)
+def test_loss_gradient_by_autograd(kind, asked):
+    targets, outputs = TARGETS[asked]
+    torch.manual_seed(2)
+    system = create(kind, input_size=3, hidden_size=5, num_layers=2)
+    read_out = nn.Linear(system.output(torch.zeros(1, system.state_size)).shape[-1], outputs)
+    inputs = np.random.default_rng(0).standard_normal((2, 9, 3))
+    loss = read_out_loss(system, read_out)
+    ds = gradient(system, inputs, loss=loss, targets=targets)
+    assert next(read_out.parameters()).dtype == torch.float32
+
+    double = system.double()
+    states = [torch.zeros(2, system.state_size, dtype=torch.float64, requires_grad=True)]
+    for t in range(9):  # the graph of the states themselves, so that autograd gives the total derivatives
+        states.append(double.step(states[-1], torch.from_numpy(inputs[:, t]), t))
+        states[-1].retain_grad()
+    shown = system.output(torch.stack(states[1:], dim=1))
+    answers = read_out.double()(shown if asked == "class of every step" else shown[:, -1])
+    wanted = torch.from_numpy(targets)
+    if asked == "values":
+        total = ((answers - wanted) ** 2).mean(dim=1).sum()
+    else:
+        chosen = answers.log_softmax(dim=-1).gather(-1, wanted.unsqueeze(-1)).squeeze(-1)
+        total = -(chosen.mean(dim=1) if asked == "class of every step" else chosen).sum()
+    total.backward()
+    truth = np.stack([state.grad.norm(dim=-1).log().numpy() for state in states], axis=1)
+    assert close(ds["log_loss_gradient"].values, truth)
+
+
+def test_loss_gradient_below_the_smallest_number():
+    system = from_function(lambda h, x: 0.1 * h, state_size=2)
+    loss = lambda states, targets: states[:, -1].sum(dim=-1) + 1e-300 * states[:, 5].sum(dim=-1)  # noqa: E731
+    ds = gradient(system, np.zeros((1000, 0)), loss=loss, initial_state=[1.0, 1.0])
+    found = ds["log_loss_gradient"].values[0]
+    # √2 (0.1^995 + 1e-300) at t = 5
+    assert close(found[[6, 1000]], np.log(np.sqrt(2)) + np.array([994 * np.log(0.1), 0]))
+    assert close(found[[0, 5]], np.log(np.sqrt(2)) + np.array([-305, -300]) * np.log(10))
+
+
+def test_a_loss_that_sees_nothing_has_no_logarithm():
+    system = from_function(lambda h, x: 0.5 * h, state_size=2)
+    ds = gradient(system, np.zeros((4, 0)), loss=lambda states, _: 0 * states[:, -1].sum(dim=-1))
+    assert np.isneginf(ds["log_loss_gradient"].values).all()
+    assert "exactly zero" in schema.flags(ds)["log_loss_gradient"]
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [lambda states, _: states.sum(), lambda states, _: states.detach()[:, 0, 0], lambda states, _: 1.0],
+    ids=["one number", "not differentiable", "no tensor"],
+)
+def test_a_loss_that_is_none(loss):
+    with pytest.raises(UserError, match="one number for each of the 2 samples"):
+        gradient(from_function(lambda h, x: h, state_size=1), np.zeros((2, 3, 0)), loss=loss)
+
+
+def test_a_dead_state_lets_nothing_through():
+    system = from_function(lambda h, x: torch.relu(h - 1), state_size=3)
+    ds = gradient(system, np.zeros((5, 0)), initial_state=np.full(3, 2.5))
+    assert np.isneginf(ds["log_norm"].values[0, :3]).all()
+    assert ds["log_norm"].values[0, 3:] == pytest.approx([-np.inf, -np.inf, 0])
+    assert "vanishes exactly" in ds.attrs["verdict"]
+    assert "exactly zero" in schema.flags(ds)["log_norm"]
+
+
+def test_a_diverged_trajectory_is_unknown_before_it_diverges():
+    system = from_function(lambda h, x: h**3, state_size=1)
+    ds = gradient(system, np.zeros((2, 12, 0)), initial_state=[[10.0], [1.0]])
+    assert ds["log_norm"].values[1] == pytest.approx(np.log(3) * np.arange(12, -1, -1))
+    assert np.isnan(ds["log_norm"].values[0, :5]).all()
+    assert "diverged" in schema.flags(ds)["log_norm"]
+
+
+def test_the_verdict_has_the_numbers():
+    scales = np.array([0.5, 1.0, 1e-3])
+    system = from_function(lambda h, x: h * h.new_tensor(scales) * (1 + x), state_size=3, input_size=1)
+    inputs = np.zeros((2, 10, 1))
+    inputs[1, 0] = np.expm1(-3)
+    ds = gradient(system, inputs, inputs_description="two sequences")
+    assert ds.attrs["verdict"] == (
+        "Over 10 steps of two sequences the gradient ‖∂h_T/∂h_0‖ shrinks by e^−1.5 (median of 2 samples, e^−3.0 to "
+        "e^0.0); 0 (0 to 1) of 3 directions survive (σ ≥ 0.1)."
+    )
+
+
+def test_the_users_system_is_not_changed():
+    system = create("rnn", input_size=2, hidden_size=4).train()
+    before = {name: value.clone() for name, value in system.state_dict().items()}
+    gradient(system, np.ones((5, 2)))
+    assert system.training
+    assert all(torch.equal(value, before[name]) for name, value in system.state_dict().items())
+    assert orbit(system, torch.ones(1, 2, 2), torch.zeros(1, 4)).requires_grad

@@ -1,0 +1,133 @@
+import numpy as np
+import pytest
+import threadpoolctl
+import torch
+from products import driven_by
+from torch import nn
+
+from dynlab import schema
+from dynlab.diagnostics.spectrum import spectrum
+from dynlab.systems import Euler, create, from_function
+from dynlab.systems.torch_layers import torch_layer
+from problems import LINEAR, eigenvalue_distance
+
+
+@pytest.mark.parametrize("kind", LINEAR)
+def test_eigenvalues_of_linear_flows(kind):
+    matrix, truth = LINEAR[kind]
+    system = Euler(create("linear", matrix=matrix), 0.125)
+    ds = spectrum(system, np.zeros((3, 0)), times=1)
+    condition = ds["condition"].values.max() if kind != "improper node" else 1e8  # (1e-16)^(1/2) of a defective pair
+    tolerance = 1e-9 + 1e-15 * condition
+    rates, values = ds["flow_eigenvalue"].values[0, 0], ds["eigenvalue"].values[0, 0]
+    assert eigenvalue_distance(rates, truth) < tolerance
+    assert values == pytest.approx(1 + 0.125 * rates, abs=1e-15)
+    assert float(ds["spectral_abscissa"][0, 0]) == pytest.approx(np.real(truth).max(), abs=tolerance)
+    assert float(ds["spectral_radius"][0, 0]) == pytest.approx(np.abs(1 + 0.125 * np.array(truth)).max(), abs=tolerance)
+    assert (np.diff(np.abs(values)) <= 0).all()
+
+
+def test_condition_and_departure_by_hand():
+    # (a c; 0 b): unit eigenvectors (1, 0) and (c, b−a)/√(c²+(a−b)²), so 1/|yᴴx| = √(1 + (c/(a−b))²), for both alike
+    a, b, c = 0.9, 0.4, 7.0
+    ds = driven_by(spectrum, [[[[a, c], [0, b]]]])
+    assert ds["condition"].values[0, 0] == pytest.approx(np.full(2, np.hypot(1, c / (a - b))), rel=1e-13)
+    # JJᵀ − JᵀJ = (c², c (b−a); c (b−a), −c²)
+    truth = np.sqrt(2 * c**4 + 2 * c**2 * (a - b) ** 2) / (a**2 + b**2 + c**2)
+    assert float(ds["departure_from_normality"][0, 0]) == pytest.approx(truth, rel=1e-13)
+
+
+def test_normal_matrices_are_well_conditioned():
+    rotation = np.array([[0.6, -0.8, 0], [0.8, 0.6, 0], [0, 0, 0.5]])
+    ds = driven_by(spectrum, [[rotation]])
+    assert ds["eigenvalue"].values[0, 0] == pytest.approx([0.6 + 0.8j, 0.6 - 0.8j, 0.5], abs=1e-15)
+    assert ds["condition"].values[0, 0] == pytest.approx(np.ones(3), abs=1e-14)
+    assert float(ds["departure_from_normality"][0, 0]) < 1e-15
+
+
+def test_pairs_stay_together_where_moduli_are_equal():
+    block = np.array([[0.0, -1.0], [1.0, 0.0]])
+    matrix = np.kron(np.eye(3), block)
+    values = driven_by(spectrum, [[matrix]])["eigenvalue"].values[0, 0]
+    assert values == pytest.approx([1j, -1j] * 3)
+    values = driven_by(spectrum, np.random.default_rng(0).standard_normal((2, 3, 9, 9)))["eigenvalue"].values
+    complex_ones = np.abs(values.imag) > 0
+    first = (values.imag > 0).nonzero()
+    assert (values[first[0], first[1], first[2] + 1] == values[first].conj()).all()
+    assert complex_ones.sum() == 2 * len(first[0]) > 0
+
+
+def test_antisymmetric_real_parts_lie_between_their_bounds():
+    gamma = 0.02
+    torch.manual_seed(3)
+    system = create("antisymmetric", input_size=4, state_size=20, step_size=0.1, gamma=gamma)
+    inputs = np.random.default_rng(0).standard_normal((2, 30, 4))
+    ds = spectrum(system, inputs, times=30)
+    states = [np.zeros((2, 20))]
+    slopes = []
+    matrix = system.flow.closed_form_jacobian  # diag(1 − tanh²) M, whose slopes are found from M's diagonal −γ
+    for t in range(30):
+        at = torch.from_numpy(states[-1]).float(), torch.from_numpy(inputs[:, t]).float()
+        with torch.no_grad():
+            slopes.append(np.diagonal(matrix(*at).dense().numpy(), axis1=-2, axis2=-1) / -gamma)
+            states.append(system.step(*at).numpy())
+    slopes = np.stack(slopes, axis=1)
+    real = ds["flow_eigenvalue"].values.real
+    assert (real <= -gamma * slopes.min(axis=-1, keepdims=True) + 1e-6).all()  # 1e-6: the slopes are float32's
+    assert (real >= -gamma * slopes.max(axis=-1, keepdims=True) - 1e-6).all()
+    assert ds["spectral_abscissa"].attrs["units"] == "1/s"
+
+
+LAYERS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+def test_two_layers_of_torch_by_autograd(kind):
+    torch.manual_seed(4)
+    module = LAYERS[kind](3, 5, num_layers=2, batch_first=True).double()
+    inputs = torch.randn(1, 6, 3, dtype=torch.float64)
+    ds = spectrum(torch_layer(module), inputs.numpy(), times=6)
+    parts = 2 if kind == "lstm" else 1
+
+    def run(start, x):
+        chunks = tuple(start.reshape(parts, 2, 1, 5))
+        last = module(x, chunks if kind == "lstm" else chunks[0])[1]
+        return torch.cat(last).reshape(-1) if kind == "lstm" else last.reshape(-1)
+
+    state = torch.zeros(10 * parts, dtype=torch.float64)
+    for t in range(6):
+        x = inputs[:, t : t + 1]
+        jacobian = torch.autograd.functional.jacobian(lambda h, x=x: run(h, x), state).numpy()
+        tolerance = 1e-9 + ds["condition"].values[0, t].max() * 1e-14
+        assert eigenvalue_distance(ds["eigenvalue"].values[0, t], np.linalg.eigvals(jacobian)) < tolerance
+        state = run(state, x).detach()
+
+
+def test_a_defective_eigenvalue_is_ill_conditioned():
+    ds = driven_by(spectrum, [[[[0.5, 1.0], [0.0, 0.5]]]])
+    assert (ds["condition"].values > 1e15).all()
+
+
+def test_zero_and_diverged_jacobians_are_flagged():
+    ds = spectrum(from_function(lambda h, x: h**3, state_size=1), np.zeros((2, 9, 0)), initial_state=[[10.0], [0.0]])
+    assert np.isnan(ds["eigenvalue"].values[0, -1]).all()
+    assert (ds["eigenvalue"].values[1] == 0).all()
+    assert np.isnan(ds["departure_from_normality"].values[1]).all()
+    assert set(schema.flags(ds)) >= {"eigenvalue", "condition", "spectral_radius", "departure_from_normality"}
+
+
+def test_the_users_threads_are_left_alone():
+    def threads():
+        return [(pool["filepath"], pool["num_threads"]) for pool in threadpoolctl.threadpool_info()]
+
+    before = threads()
+    driven_by(spectrum, np.random.default_rng(0).standard_normal((1, 8, 20, 20)))
+    assert threads() == before
+
+
+def test_the_verdict_has_the_numbers():
+    ds = driven_by(spectrum, [[np.diag([2.0, 0.1]), np.diag([0.5, 0.2])]], inputs_description="one sequence")
+    assert ds.attrs["verdict"] == (
+        "Over 2 steps of one sequence the spectral radius of ∂h_t/∂h_{t−1} has the median 1.25 (0.5 to 2) and exceeds "
+        "1 at 50% of the steps linearised; the departure from normality has the median 0."
+    )
