@@ -1,5 +1,7 @@
 """The AntisymmetricRNN, ungated and gated: Euler steps of flows whose matrix is antisymmetric but for diffusion.
 
+Beside them the ablation of the source's Table 2: the gated network with an unstructured matrix.
+
 References
 ----------
 Chang, Chen, Haber and Chi, "AntisymmetricRNN: a dynamical system view on recurrent neural networks", ICLR 2019,
@@ -80,8 +82,8 @@ class AntisymmetricFlow(Flow):
         return _zero_of(self.M, linear(input, self.V, self.b)) if self.gamma > 0 else None
 
 
-class AntisymmetricGatedFlow(Flow):
-    """h' = z ∘ tanh(M h + V_h x + b_h) with the gate z = σ(M h + V_z x + b_z), both with M = W − Wᵀ − γ I.
+class GatedFlow(Flow):
+    """h' = z ∘ tanh(M h + V_h x + b_h) with the gate z = σ(M h + V_z x + b_z), both with M = W − Wᵀ − γ I, or any M.
 
     The Jacobian is diag(c) M, c = σ'(p_z) tanh(p_h) + σ(p_z) (1 − tanh²(p_h)) of the two pre-activations. A c may be
     negative, down to −1/4, so that, unlike the ungated flow's, an eigenvalue may have a positive real part.
@@ -89,13 +91,16 @@ class AntisymmetricGatedFlow(Flow):
     Parameters
     ----------
     input_size, state_size : int
-    gamma, sigma_w : float
+    gamma : float or None
+        As in `AntisymmetricFlow`; None for an M that is a parameter itself, with entries of variance
+        sigma_w²/state_size.
+    sigma_w : float
         As in `AntisymmetricFlow`.
     """
 
     M: Tensor
 
-    def __init__(self, input_size: int, state_size: int, gamma: float = 0.01, sigma_w: float = 1.0) -> None:
+    def __init__(self, input_size: int, state_size: int, gamma: float | None = 0.01, sigma_w: float = 1.0) -> None:
         super().__init__(state_size, input_size)
         self.gamma = gamma
         _add_matrix(self, gamma, sigma_w)
@@ -117,7 +122,7 @@ class AntisymmetricGatedFlow(Flow):
         return torch.tanh(self._preactivations(state, input)[1])
 
     def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
-        return _zero_of(self.M, linear(input, self.V_h, self.b_h)) if self.gamma > 0 else None
+        return _zero_of(self.M, linear(input, self.V_h, self.b_h)) if self.gamma else None
 
     def _preactivations(self, state: Tensor, input: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         M = self.M
@@ -152,14 +157,25 @@ def antisymmetric(
 def antisymmetric_gated(
     input_size: int, state_size: int, step_size: float = 0.01, gamma: float = 0.01, sigma_w: float = 1.0
 ) -> Euler:
-    """The gated AntisymmetricRNN: `Euler` of `AntisymmetricGatedFlow`; arguments as in `antisymmetric`."""
-    return Euler(AntisymmetricGatedFlow(input_size, state_size, gamma, sigma_w), step_size)
+    """The gated AntisymmetricRNN: `Euler` of `GatedFlow`; arguments as in `antisymmetric`."""
+    return Euler(GatedFlow(input_size, state_size, gamma, sigma_w), step_size)
 
 
-def _add_matrix(flow: AntisymmetricFlow | AntisymmetricGatedFlow, gamma: float, sigma_w: float) -> None:
-    if not (0 <= gamma < math.inf and 0 <= sigma_w < math.inf):
+def residual_gated(input_size: int, state_size: int, step_size: float = 0.01, sigma_w: float = 1.0) -> Euler:
+    """The ablation of Table 2: the gated network with an unstructured matrix M; arguments as in `antisymmetric`.
+
+    Nothing bounds its eigenvalues' real parts: what the antisymmetric matrix is for can be measured against it.
+    """
+    return Euler(GatedFlow(input_size, state_size, None, sigma_w), step_size)
+
+
+def _add_matrix(flow: AntisymmetricFlow | GatedFlow, gamma: float | None, sigma_w: float) -> None:
+    if not (0 <= (gamma or 0) < math.inf and 0 <= sigma_w < math.inf):
         raise UserError(f"gamma and sigma_w must be non-negative numbers, got {gamma} and {sigma_w}.")
     n = flow.state_size
+    if gamma is None:
+        flow.M = nn.Parameter(sigma_w / math.sqrt(n) * torch.randn(n, n))
+        return
     diffusing = Diffusing(n, gamma)
     flow.M = nn.Parameter(diffusing(sigma_w / math.sqrt(n) * torch.randn(n * (n - 1) // 2)))
     register_parametrization(flow, "M", diffusing)

@@ -94,6 +94,13 @@ class System(nn.Module, abc.ABC):
         """
         return None
 
+    def after_optimizer_step(self) -> None:
+        """What a system does to its own parameters once an optimiser has moved them: nothing, but for a few.
+
+        Training calls it after every step of an optimiser. What it counts is kept in buffers, so that a checkpoint
+        resumes exactly.
+        """
+
     def output(self, state: Tensor) -> Tensor:
         """The part of the state that a read-out sees, shape (..., state) to (..., output): all of it, an LSTM's h."""
         return state

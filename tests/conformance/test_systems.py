@@ -22,7 +22,10 @@ CONFIGS = {
     "feedback": {"input_size": 3, "state_size": 4, "step_size": 0.3},
     "antisymmetric": {"input_size": 3, "state_size": 5, "step_size": 0.3, "sigma_w": 2.0},
     "antisymmetric-gated": {"input_size": 3, "state_size": 5, "step_size": 0.3, "sigma_w": 2.0},
+    "residual-gated": {"input_size": 3, "state_size": 5, "step_size": 0.3, "sigma_w": 2.0},
     "fastrnn": {"input_size": 3, "state_size": 4},
+    "fastgrnn": {"input_size": 3, "state_size": 4},
+    "ugrnn": {"input_size": 3, "state_size": 4},
     "ernn": {"input_size": 3, "state_size": 5, "length": TIMES, "inner_steps": 3, "rank": 2, "eta": 0.3},
     "linear": {"matrix": [[0.5, -2.0], [2.0, 0.5]]},
     "logistic": {"r": 3.7},
@@ -37,6 +40,7 @@ VARIANTS = [
     ("vanilla", {"input_size": 3, "state_size": 4, "activation": "relu"}),
     ("vanilla", {"input_size": 3, "state_size": 4, "activation": "identity"}),
     ("fastrnn", {"input_size": 3, "state_size": 4, "activation": "relu"}),
+    ("fastgrnn", {"input_size": 3, "state_size": 5, "input_rank": 2, "state_rank": 3, "density": 0.6}),
     ("ernn", {"input_size": 3, "state_size": 4, "length": TIMES, "inner_steps": 2, "start": "zero", "rank": None}),
     ("ernn", {"input_size": 3, "state_size": 4, "length": TIMES, "sign": -1, "activation": "sigmoid", "eta": 0.5}),
     (

@@ -37,6 +37,21 @@ def test_parameters_of_the_papers_cifar_networks(name, total):
     assert sum(p.numel() for module in (cell, read_out) for p in module.parameters()) == total
 
 
+def test_the_ablation_is_the_gated_network_with_any_matrix():
+    # 196 units and 3 inputs: Table 2's 42k parameters
+    cell = create("residual-gated", input_size=3, state_size=196)
+    assert sum(p.numel() for module in (cell, torch.nn.Linear(196, 10)) for p in module.parameters()) == 41954
+    assert float(cell.flow.M.detach().var()) == pytest.approx(1 / 196, rel=0.03)  # 38,416 values: known to 0.7 %
+    gated, ablation = make("antisymmetric-gated", sigma_w=2.0), make("residual-gated", step_size=0.01)
+    ablation.flow.load_state_dict(
+        {name.replace("parametrizations.M.original", "M"): value for name, value in gated.flow.state_dict().items()}
+        | {"M": gated.flow.M}
+    )
+    h, x = draw(4, 8), draw(4, 3)
+    assert torch.equal(ablation.step(h, x), gated.step(h, x))
+    assert ablation.known_equilibrium(x) is None
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_it_is_the_euler_step_of_a_flow(name):
     system = make(name, step_size=0.2)
