@@ -272,3 +272,13 @@ def test_without_lightning_one_sentence_says_how_to_get_it(monkeypatch, tmp_path
     with pytest.raises(UserError, match=r"needs lightning, which is not installed: pip install 'dynlab\[train\]'"):
         train(RUN, tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_the_progress_bar_is_on_standard_error_and_says_the_last_epoch(capsys, tmp_path):
+    run = Run("vanilla", "digits", Settings(epochs=2, batch_size=600), {"state_size": 2})
+    accuracy = train(run, tmp_path / "run", progress=True).facts["validation_accuracy"]
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "epoch 2 of 2, validation accuracy" in printed.err
+    with (tmp_path / "run" / "metrics.csv").open() as file:
+        assert f"{accuracy:.4f}" in [f"{float(row['validation_accuracy']):.4f}" for row in csv.DictReader(file)]
