@@ -20,6 +20,7 @@ SETTINGS = {
     "lr": (float, "Learning rate. [default: 0.01]"),
     "schedule": (str, "constant, cosine (to 0), halve. [default: constant]"),
     "halve_every": (int, "Epochs after which --schedule halve halves. [default: 10]"),
+    "warmup": (int, "Epochs over which the learning rate grows to that of the schedule. [default: 0]"),
     "weight_decay": (float, "Of the optimizer. [default: 0]"),
     "clip": (float, "Greatest norm of the gradient; 0 does not clip. [default: 0]"),
     "dropout": (float, "Of what the read-out sees. [default: 0]"),

@@ -29,7 +29,7 @@ class ERNN(Map):
 
         ∂h_k/∂h_{k−1} = (a + s) (I + η_K ∇F_K) ⋯ (I + η_1 ∇F_1) − s I,   ∇F_i = diag(φ'_i) P U − I,
 
-    where a is 1 where g starts at h_{k−1} and 0 where it starts at 0. Weights start uniform in ±1/√state_size.
+    where a is 1 where g starts at h_{k−1} and 0 where it starts at 0.
 
     Parameters
     ----------
@@ -50,6 +50,8 @@ class ERNN(Map):
         P = U, or left out.
     eta : float
         The initial value of every η, learned from there; shape (K, T).
+    deviation : float or None
+        Weights start at N(0, deviation²) and b at 0, as in the authors' TARNN (0.1); None: uniform in ±1/√state_size.
 
     Examples
     --------
@@ -70,6 +72,7 @@ class ERNN(Map):
         activation: str = "relu",
         projection: bool = True,
         eta: float = 0.01,
+        deviation: float | None = None,
     ) -> None:
         super().__init__(state_size, input_size)
         if start not in STARTS:
@@ -87,6 +90,10 @@ class ERNN(Map):
         self.W = nn.Parameter(torch.empty(state_size, input_size).uniform_(-reach, reach))
         self.b = nn.Parameter(torch.empty(state_size).uniform_(-reach, reach))
         self.U = Full(state_size, reach) if rank is None else IdentityPlusLowRank(state_size, rank, reach)
+        if deviation is not None:
+            for parameter in self.parameters():
+                nn.init.normal_(parameter, std=deviation)
+            nn.init.zeros_(self.b)
         self.eta = nn.Parameter(torch.full((inner_steps, length), float(eta)))
 
     @property

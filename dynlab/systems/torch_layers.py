@@ -8,6 +8,8 @@ from dynlab.systems.base import Map
 from dynlab.systems.torch_cells import PARAMETERS, Cell, GRUCell, LSTMCell, RNNCell
 from dynlab.systems.torch_stacks import DrivenLayer, Stack
 
+IDENTITY_START_INPUT = 0.03  # deviation of the input weights beside identity recurrent ones: small, not to swamp them
+
 RecurrentModule = nn.RNNBase | nn.RNNCellBase
 
 
@@ -76,11 +78,37 @@ def layer_names(module: RecurrentModule) -> list[str]:
     )
 
 
-def rnn(input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", bias: bool = True) -> Map:
-    """An RNN of torch with its initial parameters, `nonlinearity` tanh or relu; see `torch_layer`."""
+def rnn(
+    input_size: int,
+    hidden_size: int,
+    num_layers: int = 1,
+    nonlinearity: str = "tanh",
+    bias: bool = True,
+    identity_start: bool = False,
+) -> Map:
+    """An RNN of torch; see `torch_layer`.
+
+    Parameters
+    ----------
+    input_size, hidden_size, num_layers : int
+    nonlinearity : {"tanh", "relu"}
+    bias : bool
+    identity_start : bool
+        Recurrent weights start as the identity, biases at 0 and input weights at N(0, 0.03²), after Le, Jaitly and
+        Hinton (arXiv 1504.00941), instead of torch's own random start.
+    """
     if nonlinearity not in ("tanh", "relu"):
         raise UserError(f"torch's RNN has the nonlinearity tanh or relu, got {nonlinearity!r}; others: vanilla.")
-    return torch_layer(nn.RNN(input_size, hidden_size, num_layers, nonlinearity=nonlinearity, bias=bias))
+    module = nn.RNN(input_size, hidden_size, num_layers, nonlinearity=nonlinearity, bias=bias)
+    if identity_start:
+        for name, parameter in module.named_parameters():
+            if name.startswith("weight_hh"):
+                nn.init.eye_(parameter)
+            elif name.startswith("weight_ih"):
+                nn.init.normal_(parameter, std=IDENTITY_START_INPUT)
+            else:
+                nn.init.zeros_(parameter)
+    return torch_layer(module)
 
 
 def gru(input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True) -> Map:

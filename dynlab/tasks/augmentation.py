@@ -12,11 +12,9 @@ AXES = 3
 
 
 def rotation(raw: np.ndarray, strength: float, generator: np.random.Generator) -> np.ndarray:
-    """The phone sits otherwise: one rotation for all sensors of a sequence, by at most `strength` radians."""
-    axis = generator.standard_normal((len(raw), AXES))
-    axis /= np.linalg.norm(axis, axis=1, keepdims=True)
-    angle = generator.uniform(0, strength, (len(raw), 1))
-    matrices = Rotation.from_rotvec(angle * axis).as_matrix().astype(raw.dtype)
+    """The phone sits otherwise: one rotation for all sensors of a sequence, its vector `strength` · N(0, I) radians."""
+    vectors = strength * generator.standard_normal((len(raw), AXES))
+    matrices = Rotation.from_rotvec(vectors).as_matrix().astype(raw.dtype)
     sensors = raw.reshape(*raw.shape[:2], -1, AXES)
     return np.einsum("nij,ntsj->ntsi", matrices, sensors).reshape(raw.shape)
 
@@ -38,7 +36,7 @@ def shift(raw: np.ndarray, strength: float, generator: np.random.Generator) -> n
 
 # Name to function and default strength.
 INERTIAL: dict[str, tuple[Augmentation, float]] = {
-    "rotation": (rotation, 0.3),
+    "rotation": (rotation, 0.15),
     "scale": (scale, 0.1),
     "shift": (shift, 16),
 }

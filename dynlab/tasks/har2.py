@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from dynlab.errors import UserError
+from dynlab.errors import unknown
 from dynlab.tasks import augmentation, uci_har
 from dynlab.tasks.task import Scaling, Split, Task, hold_out
 
@@ -24,10 +24,13 @@ from dynlab.tasks.task import Scaling, Split, Task, hold_out
 CLASS_ONE = (5, 1, 3)
 # Seed 1 tunes on a fifth of the training split; here of its subjects, since windows of one subject resemble each other.
 HELD_OUT_SHARE = 0.2
+# What mean and deviation are taken over, of inputs (sample, time, input).
+STANDARDISE = {"feature": (0,), "channel": (0, 1), "global": (0, 1, 2)}
 DESCRIPTION = (
     "UCI HAR, {Sitting, Laying, Walking_Upstairs} against {Standing, Walking, Walking_Downstairs}, 9 inertial signals "
     "of 128 steps, the official split by subjects. The sources hold out 20 % of the training split without saying how: "
-    "here 4 of its 21 subjects; they standardise per (step, feature) or with one global mean and deviation."
+    "here 4 of its 21 subjects; they standardise per (step, feature) or with one global mean and deviation, and per "
+    "channel is offered too."
 )
 
 
@@ -36,7 +39,7 @@ def har2(
     seed: int = 0,
     retrain: bool = False,
     data_dir: str | Path | None = None,
-    standardise: Literal["feature", "global"] = "feature",
+    standardise: Literal["feature", "channel", "global"] = "feature",
     download: bool = True,
 ) -> Task:
     """UCI HAR in two classes, standardised over the training examples.
@@ -49,8 +52,8 @@ def har2(
         Train on all of them.
     data_dir : str or Path, optional
         A folder with the data set, see `uci_har.load`.
-    standardise : {"feature", "global"}
-        Each (step, feature), or all values together.
+    standardise : {"feature", "channel", "global"}
+        Each (step, feature), each channel over all steps, or all values together.
     download : bool
         Whether to fetch the data set where it is not at hand.
 
@@ -86,7 +89,7 @@ def har2(
     )
 
 
-def sample(standardise: Literal["feature", "global"] = "feature") -> Split:
+def sample(standardise: Literal["feature", "channel", "global"] = "feature") -> Split:
     """The 32 test sequences that ship with dynlab, standardised as the whole training split would be.
 
     The licence and the citation lie beside the file, in ``samples/README.md``.
@@ -102,15 +105,15 @@ def classes(activities: np.ndarray) -> np.ndarray:
 
 def fit(inputs: np.ndarray, standardise: str) -> Scaling:
     """Mean and deviation of raw inputs (sample, time, input), in float32 as they are stored."""
-    axes = {"feature": (0,), "global": (0, 1, 2)}[_known(standardise)]
+    axes = STANDARDISE[_known(standardise)]
     mean = inputs.mean(axis=axes, dtype=np.float64).astype(np.float32)
     deviation = inputs.std(axis=axes, dtype=np.float64).astype(np.float32)
     return Scaling(mean, deviation)
 
 
 def _known(standardise: str) -> str:
-    if standardise not in ("feature", "global"):
-        raise UserError(f"standardise must be 'feature' or 'global', got {standardise!r}.")
+    if standardise not in STANDARDISE:
+        raise unknown("way to standardise", standardise, STANDARDISE)
     return standardise
 
 
@@ -123,7 +126,5 @@ def _embedded() -> tuple[Split, dict[str, Scaling]]:
     file = resources.files("dynlab.tasks") / "samples" / "har2_test_sample.npz"
     with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
         split = Split(arrays["inputs"], classes(arrays["activities"]), arrays["subjects"])
-        scalings = {
-            kind: Scaling(arrays[f"{kind}_mean"], arrays[f"{kind}_deviation"]) for kind in ("feature", "global")
-        }
+        scalings = {kind: Scaling(arrays[f"{kind}_mean"], arrays[f"{kind}_deviation"]) for kind in STANDARDISE}
     return split, scalings

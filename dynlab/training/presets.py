@@ -1,5 +1,6 @@
 """Trainings by name: the networks of the zoo on HAR-2, at the sizes of the ERNN paper's Table 3."""
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,14 +28,36 @@ class Preset:
 
 
 # Table 3 counts 7.5k parameters for RNN, FastRNN and AntisymmetricRNN, 16k for LSTM, 4k for ERNN, read-out included.
-_HAR2 = Settings(epochs=40, batch_size=128, optimizer="adam", lr=1e-2, schedule="halve", halve_every=10, clip=1.0)
+# One recipe for all, found on held-out training subjects (docs/zoo.md): what limits HAR-2 is generalisation to other
+# wearers, and of what was tried only small rotations of the sensors and smoothed labels helped.
+_HAR2 = Settings(
+    epochs=12,
+    batch_size=128,
+    optimizer="adam",
+    lr=1e-2,
+    schedule="cosine",
+    warmup=1,
+    clip=1.0,
+    label_smoothing=0.1,
+    augment=("rotation:0.15",),
+)
+_TASK = {"standardise": "channel"}
 
+
+def _har2(system: str, config: Mapping[str, Any], **settings: Any) -> Preset:
+    return Preset(system, "har2", dataclasses.replace(_HAR2, **settings), config, _TASK)
+
+
+# Sizes: the parameter counts of Table 3. 111 units of the antisymmetric network have the table's 7.2k, since W is
+# stored as a triangle; an LSTM of 64 the table's 74 KB.
 PRESETS: dict[str, Preset] = {
-    "har2-rnn": Preset("rnn", "har2", _HAR2, {"hidden_size": 80}),
-    "har2-lstm": Preset("lstm", "har2", _HAR2, {"hidden_size": 58}),
-    "har2-antisymmetric": Preset("antisymmetric", "har2", _HAR2, {"state_size": 111}),
-    "har2-fastrnn": Preset("fastrnn", "har2", _HAR2, {"state_size": 80, "activation": "relu"}),
-    "har2-ernn-k1": Preset("ernn", "har2", _HAR2, {"state_size": 80, "inner_steps": 1}),
-    "har2-ernn-k3": Preset("ernn", "har2", _HAR2, {"state_size": 80, "inner_steps": 3}),
-    "har2-ernn-k5": Preset("ernn", "har2", _HAR2, {"state_size": 80, "inner_steps": 5}),
+    "har2-rnn": _har2("rnn", {"hidden_size": 80, "nonlinearity": "relu", "identity_start": True}, lr=3e-3),
+    "har2-lstm": _har2("lstm", {"hidden_size": 64, "forget_bias": 1.0}, epochs=10),
+    "har2-antisymmetric": _har2(
+        "antisymmetric", {"state_size": 111, "step_size": 0.1, "gamma": 0.01, "sigma_w": 0.3}, lr=3e-3
+    ),
+    "har2-fastrnn": _har2("fastrnn", {"state_size": 80, "activation": "relu"}, lr=2e-2, epochs=14),
+    "har2-ernn-k1": _har2("ernn", {"state_size": 80, "inner_steps": 1, "eta": 0.03, "deviation": 0.1}),
+    "har2-ernn-k3": _har2("ernn", {"state_size": 80, "inner_steps": 3, "eta": 0.01, "deviation": 0.1}),
+    "har2-ernn-k5": _har2("ernn", {"state_size": 80, "inner_steps": 5, "eta": 0.01, "deviation": 0.1}),
 }

@@ -32,6 +32,8 @@ class Settings:
     schedule : {"constant", "cosine", "halve"}
         Cosine falls to 0 at the end of the last epoch; halve divides by two after each `halve_every` epochs.
     halve_every : int
+    warmup : int
+        Epochs over which the learning rate grows linearly to that of the schedule; 0 starts with it.
     weight_decay : float
         Of the optimizer: added to the gradient by all but ``adamw``, which decouples it.
     clip : float
@@ -57,6 +59,7 @@ class Settings:
     lr: float = 1e-2
     schedule: str = "constant"
     halve_every: int = 10
+    warmup: int = 0
     weight_decay: float = 0.0
     clip: float = 0.0
     dropout: float = 0.0
@@ -71,6 +74,8 @@ class Settings:
         for name in ("epochs", "batch_size", "halve_every", "threads"):
             if getattr(self, name) < 1:
                 raise UserError(f"{_option(name)} must be at least 1, got {getattr(self, name)}.")
+        if self.warmup < 0:
+            raise UserError(f"--warmup must not be negative, got {self.warmup}.")
         if not 0 < self.lr < math.inf:
             raise UserError(f"--lr must be a positive number, got {self.lr}.")
         for name in ("weight_decay", "clip", "noise"):
@@ -96,7 +101,8 @@ class Settings:
 
     def rate(self, step: int, steps_per_epoch: int) -> float:
         """The learning rate before optimizer step `step`, from 0, in parts of `lr`."""
-        return SCHEDULES[self.schedule](self, step, steps_per_epoch)
+        grown = min(1.0, (step + 1) / (self.warmup * steps_per_epoch)) if self.warmup else 1.0
+        return grown * SCHEDULES[self.schedule](self, step, steps_per_epoch)
 
 
 def _constant(settings: Settings, step: int, steps_per_epoch: int) -> float:

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from dynlab.errors import UserError
 from dynlab.tasks import Split, Task
@@ -35,12 +36,13 @@ def test_rotation_keeps_lengths_and_angles_of_all_sensors_at_all_times(raw):
     assert np.abs(turned - raw).max() > 0.1
 
 
-def test_rotation_is_proper_and_no_further_than_asked(raw):
-    turned = rotation(np.tile(np.eye(3), (200, 1, 3)), 0.4, np.random.default_rng(1))
-    matrices = turned.reshape(200, 3, 3, 3)[:, :, 0]
+def test_rotation_is_proper_and_its_vector_has_the_deviation_asked_for(raw):
+    turned = rotation(np.tile(np.eye(3), (4000, 1, 3)), 0.2, np.random.default_rng(1))
+    matrices = turned.reshape(4000, 3, 3, 3)[:, :, 0].transpose(0, 2, 1)
     assert np.allclose(np.linalg.det(matrices), 1)
-    angles = np.arccos((np.trace(matrices, axis1=1, axis2=2) - 1) / 2)
-    assert 0.35 < angles.max() <= 0.4
+    vectors = Rotation.from_matrix(matrices).as_rotvec()
+    assert np.allclose(vectors.std(axis=0), 0.2, rtol=0.05)  # the deviation of 4,000 draws is right to 1.1 %
+    assert np.abs(vectors.mean(axis=0)).max() < 0.015
 
 
 def test_scale_multiplies_each_sensor_by_one_positive_factor(raw):
