@@ -34,7 +34,7 @@ def driven_by(diagnostic, matrices, **settings):
 
 
 def random_products(kind, count, n=8, steps=50):
-    """Jacobians (count, steps, n, n) as networks have them: tanh in its linear range and saturated, gates, Euler steps."""
+    """Jacobians (count, steps, n, n) as networks have them: tanh linear and saturated, gates, Euler steps."""
     generator = np.random.default_rng([ord(letter) for letter in kind])
 
     def normal(*shape):

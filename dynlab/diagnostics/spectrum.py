@@ -86,7 +86,8 @@ def spectrum(
         _variables(found),
         system=system.name,
         source=system.source,
-        settings=driven.settings | {"times": times},
+        settings=driven.settings
+        | {"times": times, "step_size": system.step_size if isinstance(system, Euler) else None},
         method=METHOD_FLOW if "flow_eigenvalue" in found else METHOD,
         coords={schema.TIME: schema.time_coordinate(steps)},
         flags=_flags(found),
@@ -190,5 +191,6 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     )
     if "flow_eigenvalue" in ds:
         real = ds["flow_eigenvalue"].values.real
-        text += f" Re λ of the flow lies between {np.nanmin(real):.3g} and {np.nanmax(real):.3g} per second."
+        lowest, highest = (f"{value:.3g}".replace("-", "−") for value in (np.nanmin(real), np.nanmax(real)))
+        text += f" Re λ of the flow lies between {lowest} and {highest} per second."
     return text

@@ -6,7 +6,13 @@ A plot reads a Dataset and draws; it computes nothing, calls no ``plt.show`` and
 # Public name to "module:attribute".
 PLOTS: dict[str, str] = {
     "plot_phase_plane": "dynlab.plots.phase_plane:plot_phase_plane",
+    "plot_phase_panels": "dynlab.plots.phase_panels:plot_phase_panels",
+    "plot_stability_disc": "dynlab.plots.stability_disc:plot_stability_disc",
+    "plot_divergence": "dynlab.plots.divergence:plot_divergence",
+    "plot_manifold": "dynlab.plots.manifold:plot_manifold",
     "plot_spectrum": "dynlab.plots.spectrum:plot_spectrum",
+    "plot_spectral_radius": "dynlab.plots.spectral_radius:plot_spectral_radius",
+    "plot_flow_spectrum": "dynlab.plots.flow_spectrum:plot_flow_spectrum",
     "plot_end_to_end": "dynlab.plots.end_to_end:plot_end_to_end",
     "plot_gradient": "dynlab.plots.gradient:plot_gradient",
     "plot_fixed_points": "dynlab.plots.fixed_points:plot_fixed_points",

@@ -68,7 +68,7 @@ def axes(ax: Axes | None, size: tuple[float, float] = (5.0, 3.6)) -> Axes:
 
 
 def label(array: object) -> str:
-    """What an axis says of a variable: its long name, and its units where it has some."""
+    """What an axis says of a variable: its long name, and its units where it has some that the name does not say."""
     attrs = getattr(array, "attrs", {})
     name, units = attrs.get("long_name", ""), attrs.get("units", "1")
-    return name if units == "1" else f"{name} ({units})"
+    return name if units == "1" or units in name.split() else f"{name} ({units})"

@@ -22,7 +22,7 @@ def close(found, truth):
 
 
 def exact_log_norms(matrices, starts):
-    """ln ‖J_T … J_{t+1}‖ in the 2-norm and in Frobenius's, for each t of `starts`, digits doubled until they stand still."""
+    """ln ‖J_T … J_{t+1}‖ in both norms, for each t of `starts`, digits doubled until they stand still."""
     digits, before = 50, None
     while True:
         with mpmath.workdps(digits):

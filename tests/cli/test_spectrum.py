@@ -1,0 +1,106 @@
+"""`dynlab spectrum` and `dynlab gradient`: what they write and print, and what they refuse."""
+
+import json
+
+import matplotlib.image
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import dynlab as dl
+from dynlab import checkpoints, io, schema
+from dynlab.cli.main import run
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def foreign(folder):
+    torch.manual_seed(0)
+    torch.save(nn.GRU(3, 6, num_layers=2).state_dict(), folder / "gru.pt")
+    np.save(folder / "inputs.npy", np.random.default_rng(0).standard_normal((4, 20, 3)))
+    return "gru.pt"
+
+
+@pytest.fixture
+def own(folder):
+    torch.manual_seed(0)
+    system = dl.create("gru", input_size=9, hidden_size=4)
+    document = checkpoints.document(system, nn.Linear(4, 2), {"name": "har2", "standardise": "channel"}, {"seed": 3})
+    checkpoints.write(folder / "own.pt", document)
+    return "own.pt"
+
+
+COMMANDS = {
+    "spectrum": (["spectrum"], "eigenvalue", "figures/spectrum-gru.png"),
+    "gradient": (["gradient"], "log_norm", "figures/gradient-gru.png"),
+    "end to end": (["gradient", "--end-to-end"], "log_singular_value", "figures/gradient-gru-end-to-end.png"),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_verdict_the_figure_and_the_data(name, foreign, folder, capsys):
+    command, variable, figure = COMMANDS[name]
+    assert run([*command, foreign, "--inputs", "inputs.npy", "--data", "numbers.nc"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("Over 20 steps of 4 sequences of inputs.npy ")
+    assert len(np.unique(matplotlib.image.imread(folder / figure)[..., :3])) > 10
+    ds = io.open(folder / "numbers.nc")
+    assert variable in ds
+    assert json.loads(ds.attrs["source"])["file"] == "gru.pt"
+    assert schema.settings(ds)["seed"] == 0
+    compute = {"spectrum": dl.spectrum, "gradient": dl.gradient, "end to end": dl.end_to_end}[name]
+    direct = compute(dl.load(foreign), np.load(folder / "inputs.npy"))
+    np.testing.assert_array_equal(ds[variable].values, direct[variable].values)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_json_is_one_strict_document(name, foreign, capsys):
+    command, variable, _ = COMMANDS[name]
+    assert run([*command, foreign, "--steps", "5", "--samples", "2", "--json", "-o", "a.svg"]) == 0
+    found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert found["verdict"].startswith("Over 5 steps of 2 sequences of white noise")
+    assert variable in found["variables"]
+
+
+def test_times_choose_the_steps(foreign, capsys):
+    assert run(["spectrum", foreign, "--inputs", "inputs.npy", "--times", "3", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["coords"]["time"]["values"] == [1, 10, 20]
+    assert run(["gradient", foreign, "--end-to-end", "--inputs", "inputs.npy", "--times", "2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["coords"]["time"]["values"] == [1, 20]
+
+
+def test_the_loss_of_the_checkpoints_read_out(own, capsys):
+    assert run(["gradient", own, "--loss", "--samples", "2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    values = np.array(found["variables"]["log_loss_gradient"]["values"])
+    assert values.shape == (2, 129)
+    assert np.isfinite(values).all()
+    assert "the gradient of the loss" in found["verdict"]
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["gradient", "gru.pt", "--loss"], "holds no read-out"),
+        (["gradient", "own.pt", "--loss", "--inputs", "noise:1.0"], "--loss needs targets"),
+        (["gradient", "gru.pt", "--loss", "--end-to-end"], "leave --loss or --end-to-end out"),
+        (["gradient", "gru.pt", "--times", "3"], "--times belongs to --end-to-end"),
+        (["spectrum", "gru.pt", "--times", "0"], "--times"),
+        (["spectrum", "own.pt", "--inputs", "inputs.npy"], "shape (sample, time, 9)"),
+        (["spectrum", "nothing.pt"], "nothing.pt"),
+    ],
+)
+def test_bad_usage_is_one_sentence_and_writes_nothing(arguments, sentence, foreign, own, folder, capsys):
+    before = sorted(folder.rglob("*"))
+    assert run(arguments) == 2
+    captured = capsys.readouterr()
+    assert sentence in captured.err
+    assert captured.out == ""
+    assert "Traceback" not in captured.err
+    assert sorted(folder.rglob("*")) == before

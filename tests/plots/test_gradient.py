@@ -1,0 +1,61 @@
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from dynlab.diagnostics.end_to_end import end_to_end
+from dynlab.diagnostics.gradient import gradient
+from dynlab.plots.end_to_end import plot_end_to_end
+from dynlab.plots.gradient import LOSS, STATE, plot_gradient
+from dynlab.systems import from_function
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def shrinking():
+    """Three samples that multiply both states by 1/2, 1/4 and 1/8, one of the two once more by 1/4."""
+    system = from_function(lambda h, x: h * x * h.new_tensor([1.0, 0.25]), state_size=2, input_size=1)
+    return system, np.stack([np.full((6, 1), scale) for scale in (0.5, 0.25, 0.125)])
+
+
+def lines(ax):
+    return {line.get_label(): line for line in ax.lines}
+
+
+def test_the_gradient_falls_back_from_the_last_step(shrinking):
+    ax = plot_gradient(gradient(*shrinking))
+    median = lines(ax)["median"]
+    assert median.get_xdata() == pytest.approx(np.arange(7))
+    assert median.get_ydata() == pytest.approx(np.log(0.25) * np.arange(6, -1, -1))
+    assert ax.get_ylabel() == STATE
+    assert "T = 6" in ax.get_title()
+
+
+def test_the_loss_is_told_from_the_states(shrinking):
+    ds = gradient(*shrinking, loss=lambda states, _: 3 * states[:, -1, 0])
+    drawn = lines(plot_gradient(ds))
+    assert drawn[f"{LOSS}, median"].get_ydata() - drawn[f"{STATE}, median"].get_ydata() == pytest.approx(np.log(3))
+    assert drawn[f"{LOSS}, median"].get_linestyle() != drawn[f"{STATE}, median"].get_linestyle()
+
+
+def test_singular_values_of_the_growing_product(shrinking):
+    ax = plot_end_to_end(end_to_end(*shrinking))
+    drawn = lines(ax)
+    assert drawn["largest σ"].get_ydata() == pytest.approx(np.log(0.25) * np.arange(1, 7))
+    assert drawn["median σ"].get_ydata() == pytest.approx(np.log(0.125) * np.arange(1, 7))
+    band = ax.collections[0].get_paths()[0].vertices
+    assert band[:, 1].min() == pytest.approx(6 * np.log(0.0625))
+
+
+def test_one_time_is_still_to_be_seen(shrinking):
+    ax = plot_end_to_end(end_to_end(*shrinking, times=1))
+    assert lines(ax)["largest σ"].get_marker() == "."
+
+
+def test_unresolved_modes_are_told(shrinking):
+    ds = end_to_end(from_function(lambda h, x: h * h.new_tensor([1.0, 1e-14]), state_size=2), np.zeros((9, 0)))
+    assert "1 of 2 modes resolved" in plot_end_to_end(ds).get_title()

@@ -1,0 +1,74 @@
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.collections import PathCollection
+
+from dynlab.diagnostics.spectrum import spectrum
+from dynlab.errors import UserError
+from dynlab.plots.flow_spectrum import plot_flow_spectrum
+from dynlab.plots.spectral_radius import plot_spectral_radius
+from dynlab.plots.spectrum import plot_spectrum
+from dynlab.systems import Euler, create, from_function
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def rotating():
+    # λ = −0.15 ± 2i per second, 1 + 0.1 λ per step
+    return spectrum(Euler(create("linear", matrix=[[-0.15, -2], [2, -0.15]]), 0.1), np.zeros((9, 0)), times=3)
+
+
+def points(ax):
+    (found,) = [each for each in ax.collections if isinstance(each, PathCollection)]
+    return np.ma.getdata(found.get_offsets()), np.asarray(found.get_array())
+
+
+def test_every_eigenvalue_is_drawn_where_it_lies_and_when(rotating):
+    ax = plot_spectrum(rotating, ax=plt.subplots()[1])
+    places, times = points(ax)
+    assert sorted(times) == [1, 1, 5, 5, 9, 9]
+    assert np.unique(places.round(12), axis=0) == pytest.approx(np.array([[0.985, -0.2], [0.985, 0.2]]))
+    (circle,) = ax.patches
+    assert (circle.center, circle.radius) == ((0, 0), 1)
+
+
+def test_the_window_holds_every_eigenvalue(rotating):
+    large = spectrum(from_function(lambda h, x: -3 * h, state_size=1), np.zeros((2, 0)))
+    for ds, close_up in ((rotating, True), (large, False)):
+        ax = plot_spectrum(ds, ax=plt.subplots()[1])
+        places, _ = points(ax)
+        assert (places[:, 0] > ax.get_xlim()[0]).all()
+        assert (places[:, 0] < ax.get_xlim()[1]).all()
+        assert (np.abs(places[:, 1]) < ax.get_ylim()[1]).all()
+        assert ("near 1" in ax.get_title()) == close_up
+
+
+def test_eulers_disc_has_its_place_and_size(rotating):
+    ax = plot_flow_spectrum(rotating)
+    (disc,) = ax.patches
+    assert disc.center == pytest.approx((-10, 0))
+    assert disc.radius == pytest.approx(10)
+    assert np.unique(points(ax)[0].round(12), axis=0) == pytest.approx(np.array([[-0.15, -2], [-0.15, 2]]))
+    with pytest.raises(UserError, match="flow_eigenvalue"):
+        plot_flow_spectrum(spectrum(from_function(lambda h, x: h, state_size=1), np.zeros((2, 0))))
+
+
+def test_the_own_figure_shows_the_flow_where_there_is_one(rotating):
+    without = rotating.drop_vars(["flow_eigenvalue", "spectral_abscissa"])
+    panels = [len([ax for ax in plot_spectrum(ds).figure.axes if ax.get_xlabel()]) for ds in (rotating, without)]
+    assert panels == [3, 2]
+
+
+def test_the_radius_over_time_with_its_median():
+    system = from_function(lambda h, x: x * h, state_size=1, input_size=1)
+    inputs = np.stack([np.full((4, 1), scale) for scale in (0.5, 0.7, 0.8)])
+    ax = plot_spectral_radius(spectrum(system, inputs))
+    drawn = {line.get_label(): line.get_ydata() for line in ax.lines}
+    assert drawn["median"] == pytest.approx(np.full(4, 0.7))
+    assert "each of 3 samples" in drawn
+    assert list(drawn["1"]) == [1, 1]
