@@ -10,6 +10,7 @@ Leading dimensions are the batch: `Diagonal` and `Dense` carry all of them, `Ide
 from __future__ import annotations
 
 import abc
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -195,23 +196,31 @@ class Sum(Operator):
 
 
 class Product(Operator):
-    """J₁ J₂: `second` acts first."""
+    """J₁ J₂ …: the last acts first. A product of products is one flat product: a long one needs no deep recursion."""
 
-    def __init__(self, first: Operator, second: Operator) -> None:
-        self.first, self.second = first, second
-        self.rows, self.columns = first.rows, second.columns
+    def __init__(self, *factors: Operator) -> None:
+        parts = [factor.factors if isinstance(factor, Product) else (factor,) for factor in factors]
+        self.factors: tuple[Operator, ...] = tuple(itertools.chain.from_iterable(parts))
+        self.rows, self.columns = self.factors[0].rows, self.factors[-1].columns
 
     def apply(self, x: Tensor) -> Tensor:
-        return self.first.apply(self.second.apply(x))
+        for factor in reversed(self.factors):
+            x = factor.apply(x)
+        return x
 
     def apply_transpose(self, x: Tensor) -> Tensor:
-        return self.second.apply_transpose(self.first.apply_transpose(x))
+        for factor in self.factors:
+            x = factor.apply_transpose(x)
+        return x
 
     def dense(self) -> Tensor:
-        return self.first.apply(self.second.dense())
+        product = self.factors[-1].dense()
+        for factor in reversed(self.factors[:-1]):
+            product = factor.apply(product)
+        return product
 
     def __getitem__(self, index: Any) -> Operator:
-        return Product(self.first[index], self.second[index])
+        return Product(*(factor[index] for factor in self.factors))
 
 
 class Blocks(Operator):

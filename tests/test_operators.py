@@ -1,5 +1,7 @@
 """Structured operators agree with the matrices they stand for."""
 
+import math
+
 import pytest
 import torch
 
@@ -95,3 +97,20 @@ def test_arithmetic_builds_the_named_operators():
     assert isinstance(first + second, Sum)
     assert isinstance(first @ second, Product)
     assert isinstance(2.0 * first, Scaled)
+
+
+def test_a_product_of_many_factors_needs_no_deep_recursion():
+    # As ERNN's Jacobian is one with a factor for each inner step: here 3,000 rotations by the same angle.
+    steps, angle = 3000, 0.01
+    product = Identity(2, S)
+    for _ in range(steps):
+        product = Dense(rotation(angle)) @ product
+    options = {"rtol": 0, "atol": 1e-11}
+    torch.testing.assert_close(product.dense(), rotation(steps * angle), **options)
+    torch.testing.assert_close(product.apply(rotation(-steps * angle)), torch.eye(2, dtype=torch.float64), **options)
+    torch.testing.assert_close(product.apply_transpose(rotation(0.0)), rotation(-steps * angle), **options)
+
+
+def rotation(angle):
+    turn = [[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]
+    return torch.tensor(turn, dtype=torch.float64)
