@@ -24,7 +24,9 @@ MODE = "mode"  # index of an eigenvalue, singular value or exponent, in decreasi
 ITERATION = "iteration"
 FIXED_POINT = "fixed_point"
 X, Y = "x", "y"  # the grids of a plane
-DIMENSIONS = (SAMPLE, TIME, STATE, INPUT, MODE, ITERATION, FIXED_POINT, X, Y)
+NETWORK = "network"  # several networks beside each other, by name
+PANEL = "panel"  # the panels of a source's figure, by letter
+DIMENSIONS = (SAMPLE, TIME, STATE, INPUT, MODE, ITERATION, FIXED_POINT, X, Y, NETWORK, PANEL)
 
 ONE = "1"
 STEP = "step"

@@ -6,6 +6,7 @@ Every diagnostic is a function of a system (and what drives it) that returns a D
 # Public name to "module:attribute".
 DIAGNOSTICS: dict[str, str] = {
     "phase_plane": "dynlab.diagnostics.phase_plane:phase_plane",
+    "manifold": "dynlab.diagnostics.manifold:manifold",
     "spectrum": "dynlab.diagnostics.spectrum:spectrum",
     "end_to_end": "dynlab.diagnostics.end_to_end:end_to_end",
     "gradient": "dynlab.diagnostics.gradient:gradient",

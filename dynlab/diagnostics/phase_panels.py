@@ -13,7 +13,6 @@ from dynlab.diagnostics import long_orbit
 from dynlab.diagnostics.phase_plane import phase_plane
 from dynlab.systems.planar import PANELS, SEEDED, STARTS, STEP_SIZE, STEPS, Panel, planar_matrix, planar_system
 
-PANEL = "panel"
 # What differs from panel to panel and so is a variable here: the grid, and the steps at which the long orbits are seen.
 OWN = {schema.X: "grid_x", schema.Y: "grid_y", schema.ITERATION: "long_orbit_step"}
 FILL: dict[str, Any] = {"f": np.nan, "c": complex(np.nan, np.nan), "i": -1, "O": "", "U": ""}
@@ -51,7 +50,7 @@ def phase_panels(
     variables = {str(name): _stacked([_padded(one, str(name), portraits, most) for one in portraits]) for name in names}
     for coordinate, name in OWN.items():
         variables[name] = _stacked([portrait[coordinate].variable for portrait in portraits], coordinate)
-    along = (PANEL,)
+    along = (schema.PANEL,)
     verdicts = np.array([portrait.attrs["verdict"] for portrait in portraits], dtype=object)
     variables["panel_verdict"] = schema.variable(along, verdicts, "what the panel shows")
     variables["title"] = schema.variable(along, np.array([p.title for p in PANELS], dtype=object), "panel")
@@ -65,7 +64,7 @@ def phase_panels(
         verdict=_verdict(portraits),
         method=portraits[-1].attrs["method"],
         coords={
-            PANEL: schema.variable(along, letters, "panel"),
+            schema.PANEL: schema.variable(along, letters, "panel"),
             schema.TIME: portraits[0][schema.TIME].variable,
         },
         flags={
@@ -112,7 +111,7 @@ def _padded(one: xr.Dataset, name: str, portraits: Sequence[xr.Dataset], most: i
 
 
 def _stacked(parts: Sequence[xr.Variable], dim: str | None = None) -> xr.Variable:
-    dims = (PANEL, *([dim] if dim else parts[0].dims))
+    dims = (schema.PANEL, *([dim] if dim else parts[0].dims))
     return xr.Variable(dims, np.stack([part.values for part in parts]), parts[0].attrs)
 
 

@@ -36,6 +36,7 @@ CALLS = {
         [planar_system(planar_matrix("diff"))],
         {"matrix": planar_matrix("diff"), "steps": 10},
     ),
+    "manifold": lambda: ([ernn(), inputs()], {}),
     "spectrum": lambda: ([vanilla(), inputs()], {}),
     "end_to_end": lambda: ([vanilla(), inputs()], {}),
     "gradient": lambda: ([vanilla(), inputs()], {}),

@@ -1,0 +1,187 @@
+"""Whether an ERNN moves on its equilibrium manifold: its states against the equilibria of the inner flow."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+import xarray as xr
+from torch import Tensor
+
+from dynlab import schema, simulation
+from dynlab.diagnostics import levenberg_marquardt, manifold_verdict
+from dynlab.errors import UserError
+from dynlab.systems import Map
+from dynlab.systems.ernn import ERNN
+
+CURVE_POINTS = 401
+OFF = 1e-3  # of 1 + |z|: where the search for an equilibrium starts beside the network's own state
+METHOD = (
+    "Equilibria z* = φ(P (U z* + W x + b)) by Levenberg–Marquardt steps from beside the network's own h_k + s h_{k−1}, "
+    "residual at most max(1e-12, 10 n ε ‖z‖)"
+)
+
+
+def manifold(
+    system: Map,
+    inputs: Any,
+    *,
+    beside: Mapping[str, Map] | None = None,
+    initial_state: Any = None,
+    dtype: str = "float64",
+    device: str = "cpu",
+) -> xr.Dataset:
+    """An ERNN's trajectory and its equilibrium manifold, beside other networks driven by the same inputs.
+
+    Parameters
+    ----------
+    system : Map
+        An ERNN.
+    inputs : array_like, shape (time, input) or (sample, time, input)
+    beside : mapping of str to Map, optional
+        Networks of the same sizes to be driven alike, by the name under which they are shown.
+    initial_state : array_like, shape (state,) or (sample, state), optional
+        Zero where it is not given.
+    dtype, device : str
+        Of the computation.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``trajectory(network, sample, time, state)``, the first network being `system`; for each network that is an ERNN
+        ``pair_sum(network, sample, time, state)`` = h_k + s h_{k−1}, the ``equilibrium`` z*(x_k) with the same
+        dimensions, and ``distance(network, sample, time)`` = ‖h_k − (z*(x_k) − s h_{k−1})‖₂, which vanishes where the
+        inner iteration has converged (NaN for other networks, and where no equilibrium was found); of `system`
+        ``inner_path(sample, iteration, state)``, the inner iterates of the first step with s h_0 added, from where
+        they start to h_1 + s h_0; for a scalar input ``curve(x, state)``, z* over the range of the inputs.
+        ``scale(network)`` stretches a network whose states are bounded to the range of `system`'s, as the source's
+        figure does; it is 1 for the others.
+
+    Raises
+    ------
+    UserError
+        For a system that is no ERNN, and inputs that do not fit.
+
+    Notes
+    -----
+    The equilibrium condition of F(g) = φ(P (U (g + s h_{k−1}) + W x_k + b)) − (g + s h_{k−1}) depends on g + s h_{k−1}
+    alone. So at equilibrium h_k = z*(x_k) − s h_{k−1}: what moves on the manifold {z*(x)} is h_k + s h_{k−1}, and h_k
+    itself is an alternating sum of its points.
+
+    References
+    ----------
+    Kag, Zhang and Saligrama, "RNNs evolving on an equilibrium manifold", arXiv 1908.08574, Figure 1 and section 1.1.
+    """
+    if not isinstance(system, ERNN):
+        raise UserError(
+            f"Only an ERNN has an equilibrium manifold, got a {system.name!r} network; choose one of those."
+        )
+    networks: dict[str, Map] = {"ernn": system, **(beside or {})}
+    frozen: dict[str, Map] = {}
+    states: list[Tensor] = []
+    driven = torch.empty(0)
+    for name, network in networks.items():
+        frozen[name], driving, initial = simulation.prepare(network, inputs, initial_state, dtype, device)
+        driven = frozen[name].drive(driving)
+        states.append(simulation.orbit(frozen[name], driven, initial))
+    variables = _variables(frozen, torch.stack(states), driven)
+    settings = {
+        "initial_state": states[0][:, 0].tolist(),
+        "beside": list(beside or {}),
+        "inner": {
+            name: [network.inner_steps, network.eta.mean().item()]
+            for name, network in networks.items()
+            if isinstance(network, ERNN)
+        },
+        "start": system.start,
+        "sign": system.sign,
+        "dtype": dtype,
+        "device": device,
+        "config": {key: value for key, value in system.config.items() if not torch.is_tensor(value)},
+    }
+    result = schema.dataset(
+        variables,
+        system=system.name,
+        source=system.source,
+        settings=settings,
+        method=METHOD,
+        coords={
+            schema.NETWORK: schema.variable((schema.NETWORK,), np.array(list(networks), dtype=object), "network"),
+            schema.TIME: schema.time_coordinate(np.arange(states[0].shape[1])),
+        },
+        flags=_flags(variables),
+    )
+    result.attrs["verdict"] = manifold_verdict.verdict(result)
+    return result
+
+
+def _variables(networks: dict[str, Map], states: Tensor, driven: Tensor) -> dict[str, xr.Variable]:
+    """All variables, from the states (network, sample, time + 1, state) and what drove them."""
+    dims = (schema.NETWORK, schema.SAMPLE, schema.TIME, schema.STATE)
+    sums, equilibria = torch.full_like(states, torch.nan), torch.full_like(states, torch.nan)
+    for i, network in enumerate(networks.values()):
+        if isinstance(network, ERNN):
+            sums[i, :, 1:] = states[i, :, 1:] + network.sign * states[i, :, :-1]
+            equilibria[i, :, 1:] = _equilibria(network, driven, sums[i, :, 1:])
+    system = next(iter(networks.values()))
+    if not isinstance(system, ERNN):
+        raise TypeError("the first network is the ERNN")
+    reach = states.abs().amax(dim=(1, 2, 3))
+    bounded = torch.tensor([network.state_bound() is not None for network in networks.values()])
+    path = _inner_path(system, states[0, :, 0], driven[:, 0])
+    variables = {
+        "trajectory": schema.variable(dims, _array(states), "state h"),
+        "pair_sum": schema.variable(dims, _array(sums), "h_k + s h_{k−1}"),
+        "equilibrium": schema.variable(dims, _array(equilibria), "equilibrium z*(x_k)"),
+        "distance": schema.variable(
+            dims[:-1], _array((sums - equilibria).norm(dim=-1)), "distance of h_k from z*(x_k) − s h_{k−1}"
+        ),
+        "scale": schema.variable(
+            (schema.NETWORK,),
+            _array(torch.where(bounded.to(reach.device), reach[0] / reach, 1.0)),
+            "factor for drawing",
+        ),
+        "inner_path": schema.variable(
+            (schema.SAMPLE, schema.ITERATION, schema.STATE), _array(path), "inner iterates of the first step"
+        ),
+    }
+    if driven.shape[-1] == 1:
+        values = torch.linspace(float(driven.min()), float(driven.max()), CURVE_POINTS, dtype=driven.dtype).to(driven)
+        start = driven.new_zeros(CURVE_POINTS, system.state_size)
+        curve = _equilibria(system, values[:, None], start)
+        variables["curve"] = schema.variable((schema.X, schema.STATE), _array(curve), "equilibrium manifold z*(x)")
+        variables[schema.X] = schema.variable((schema.X,), _array(values), "input x")
+    return variables
+
+
+def _equilibria(network: ERNN, driven: Tensor, starts: Tensor) -> Tensor:
+    """Roots z* of φ(P (U z + W x + b)) = z, shape as `starts` (..., state); NaN where none was found."""
+    inputs = driven.reshape(-1, driven.shape[-1])
+    nothing = starts.new_zeros(network.state_size)
+    # Off the network's own state, lest a state that is nearly an equilibrium be returned as the equilibrium.
+    starts = starts + OFF * (1 + starts.abs())
+    found = levenberg_marquardt.solve(
+        lambda z, rows: network.inner_velocity(z, nothing, inputs[rows]),
+        lambda z, rows: network.inner_jacobian(z, nothing, inputs[rows]).dense(),
+        starts.reshape(-1, network.state_size),
+    )
+    return torch.where(found.converged[:, None], found.states, torch.nan).reshape(starts.shape)
+
+
+def _inner_path(system: ERNN, initial: Tensor, first: Tensor) -> Tensor:
+    """The inner iterates of the first step plus s h_0, shape (sample, K + 1, state)."""
+    g = system.inner_start(initial)
+    path = [g]
+    for eta in system.step_etas(0):
+        g = g + eta * system.inner_velocity(g, initial, first)
+        path.append(g)
+    return torch.stack(path, dim=1) + system.sign * initial[:, None]
+
+
+def _flags(variables: dict[str, xr.Variable]) -> dict[str, str]:
+    reason = "NaN at the initial state, for a network that is no ERNN, and where no equilibrium was found"
+    return {name: reason for name in ("pair_sum", "equilibrium", "distance") if name in variables}
+
+
+def _array(values: Tensor) -> np.ndarray:
+    return values.double().cpu().numpy()

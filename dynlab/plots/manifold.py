@@ -1,0 +1,136 @@
+"""Trajectories beside the equilibrium manifold, and how far an ERNN is from it."""
+
+import textwrap
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+
+from dynlab import schema
+from dynlab.plots import style
+
+SAMPLE = 0  # the sequence that is drawn
+WIDTH = 13.0  # inches
+TITLE_WIDTH = 150  # characters
+MARGIN = 1.05
+SMALLEST = 1e-17  # a distance of exactly 0 has no place on a logarithmic axis
+FORMS = {"rnn": "RNN", "fastrnn": "FastRNN", "ernn": "ERNN"}
+
+
+def plot_manifold(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+    """The ERNN's motion on its manifold; beside it the other networks, and below the distance from the manifold.
+
+    Parameters
+    ----------
+    ds : Dataset
+        Of `dynlab.manifold`. States of more than two dimensions are drawn by their first two.
+    ax : Axes, optional
+        Where only the first network, the ERNN, is drawn. Without it a figure of all is made.
+    **artist
+        For the trajectories.
+
+    Returns
+    -------
+    Axes
+        Of the ERNN.
+    """
+    schema.check(ds, needs=["trajectory", "pair_sum", "equilibrium", "distance", "inner_path", "scale"])
+    if ax is not None:
+        return _draw_network(ds, ds["network"].values[0], ax, artist)
+    names = ds["network"].values.tolist()
+    order = [name for name in names if name not in _ernns(ds)] + _ernns(ds)
+    with style.style():
+        figure = plt.figure(figsize=(WIDTH, 6.9), layout="none")
+        columns = max(len(order), 2)
+        cells = figure.add_gridspec(1, columns, left=0.05, right=0.99, top=0.84, bottom=0.46, wspace=0.25)
+        drawn = {name: _draw_network(ds, name, figure.add_subplot(cells[i]), artist) for i, name in enumerate(order)}
+        labels: dict[str, Any] = {}
+        for ax in drawn.values():
+            labels |= {text: handle for handle, text in zip(*ax.get_legend_handles_labels(), strict=True)}
+        place: dict[str, Any] = {
+            "loc": "upper center",
+            "bbox_to_anchor": (0.52, 0.405),
+            "ncols": 7,
+            "columnspacing": 1.4,
+        }
+        figure.legend(list(labels.values()), list(labels), markerscale=1.3, **place)
+        _draw_distance(ds, figure.add_axes((0.07, 0.08, 0.92, 0.23)))
+        text = "\n".join(textwrap.wrap(ds.attrs.get("verdict", ""), TITLE_WIDTH))
+        figure.text(0.012, 0.98, _typeset(text), fontsize=10.5, fontweight="bold", va="top", linespacing=1.4)
+    return drawn[names[0]]
+
+
+def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -> Axes:
+    one = ds.sel(network=name).isel(sample=SAMPLE)
+    scale = float(one["scale"])
+    if "curve" in ds:
+        curve = scale * ds["curve"].values
+        ax.plot(curve[:, 0], curve[:, 1], color=style.BLUE, linewidth=5, alpha=0.4, label="equilibrium manifold z*(x)")
+    elif name in _ernns(ds):
+        points = one["equilibrium"].values
+        dots: dict[str, Any] = {"color": style.BLUE, "alpha": 0.4, "markersize": 9, "markeredgewidth": 0}
+        ax.plot(points[:, 0], points[:, 1], "o", label="equilibria z*(x)", **dots)
+    states = scale * one["trajectory"].values
+    if name not in _ernns(ds):
+        line: dict[str, Any] = {"color": style.VERMILION, "linewidth": 0.5, "marker": ".", "markersize": 2} | artist
+        ax.plot(states[:, 0], states[:, 1], label="state h of RNN, FastRNN", **line)
+    else:
+        _draw_ernn(ds, one, ax, artist, first=name == ds["network"].values[0])
+    _mark(ax, states[0], "initial state h₀")
+    title = FORMS.get(name, name.upper() if len(name) < 6 else name)
+    ax.set_title(_title(ds, name, title, scale))
+    reach = MARGIN * float(np.nanmax(np.abs(ds["scale"] * ds["trajectory"].isel(sample=SAMPLE))[..., :2]))
+    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xlabel="state h₁", ylabel="state h₂")
+    return ax
+
+
+def _draw_ernn(ds: xr.Dataset, one: xr.Dataset, ax: Axes, artist: dict[str, Any], first: bool) -> None:
+    sums, states = one["pair_sum"].values[1:], one["trajectory"].values
+    ax.plot(states[:, 0], states[:, 1], ".", color=style.ORANGE, markersize=2, label="state h of ERNN")
+    moving: dict[str, Any] = {"color": style.GREEN, "linestyle": "none", "marker": ".", "markersize": 4} | artist
+    sign = "+" if schema.settings(ds)["sign"] == 1 else "-"
+    ax.plot(sums[:, 0], sums[:, 1], label=f"$h_k {sign} h_{{k-1}}$: what moves on it", **moving)
+    if not first:
+        return
+    path = ds["inner_path"].values[SAMPLE]
+    ax.plot(path[:, 0], path[:, 1], color=style.BLACK, linewidth=1, marker="o", markersize=2.5, label="inner iteration")
+    end: dict[str, Any] = {"marker": "X", "markersize": 9, "color": style.BLACK, "markeredgecolor": "white"}
+    ax.plot(path[-1, 0], path[-1, 1], linestyle="none", zorder=8, label="its end: the projection", **end)
+
+
+def _mark(ax: Axes, state: np.ndarray, label: str) -> None:
+    circle: dict[str, Any] = {"marker": "o", "markersize": 8, "color": style.BLACK, "markeredgecolor": "white"}
+    ax.plot(state[0], state[1], linestyle="none", zorder=7, label=label, **circle)
+
+
+def _draw_distance(ds: xr.Dataset, ax: Axes) -> None:
+    for name, colour in zip(_ernns(ds), (style.GREEN, style.PURPLE, style.SKY, style.BLACK), strict=False):
+        distance = np.maximum(ds["distance"].sel(network=name).isel(sample=SAMPLE).values[1:], SMALLEST)
+        label = _title(ds, name, "ERNN", 1.0)
+        ax.semilogy(ds[schema.TIME].values[1:], distance, color=colour, linewidth=0.9, label=label)
+    ax.set_xlabel(ds[schema.TIME].attrs["long_name"])
+    sign = "-" if schema.settings(ds)["sign"] == 1 else "+"
+    ax.set_ylabel(f"distance of $h_k$\nfrom $z^*(x_k) {sign} h_{{k-1}}$")
+    ax.legend(loc="center right")
+
+
+def _typeset(text: str) -> str:
+    """The verdict's formulas as matplotlib sets mathematics."""
+    for plain, formula in (("z*(x_k)", "$z^*(x_k)$"), ("h_{k−1}", "$h_{k-1}$"), ("h_k ", "$h_k$ ")):
+        text = text.replace(plain, formula)
+    return text
+
+
+def _ernns(ds: xr.Dataset) -> list[str]:
+    """The networks that have a manifold."""
+    has = np.isfinite(ds["pair_sum"].values).any(axis=(1, 2, 3))
+    return [str(name) for name in ds["network"].values[has]]
+
+
+def _title(ds: xr.Dataset, name: str, title: str, scale: float) -> str:
+    if name in _ernns(ds):
+        steps, eta = schema.settings(ds)["inner"][name]
+        return f"ERNN, K = {steps}, η = {eta:g}"
+    return f"{title} (states scaled by {scale:.2f})" if scale != 1.0 else title

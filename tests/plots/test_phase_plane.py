@@ -1,0 +1,114 @@
+"""Pictures of phase portraits: what is drawn is what the Dataset holds."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection
+
+from dynlab.diagnostics.phase_panels import phase_panels, planar_portrait
+from dynlab.plots.divergence import plot_divergence
+from dynlab.plots.phase_panels import panel, plot_phase_panels
+from dynlab.plots.phase_plane import plot_phase_plane
+from dynlab.plots.stability_disc import needs_close_up, plot_stability_disc
+
+
+@pytest.fixture(scope="module")
+def diff():
+    return planar_portrait("diff", "feedback")
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+def labels(ax):
+    return ax.get_legend_handles_labels()[1]
+
+
+def marked(ax, label):
+    return next(line for line in ax.get_lines() if line.get_label() == label)
+
+
+def test_orbits_starts_and_equilibria_are_drawn_where_they_are(diff):
+    ax = plot_phase_plane(diff, ax=plt.subplots()[1])
+    lines = [c for c in ax.collections if isinstance(c, LineCollection) and len(c.get_segments()) == 50]
+    assert len(lines) == 3
+    for line, orbit in zip(lines, diff["trajectory"].values, strict=True):
+        np.testing.assert_array_equal([segment[1] for segment in line.get_segments()], orbit[1:])
+    np.testing.assert_array_equal(marked(ax, "start").get_xydata(), diff["trajectory"].values[:, 0])
+    assert marked(ax, "flow: stable focus").get_xydata().tolist() == [[0.0, 0.0]]
+    curve = [c.get_offsets() for c in ax.collections if len(c.get_offsets()) == 1200]
+    np.testing.assert_array_equal(curve[0], diff["long_orbit"].values.reshape(-1, 2))
+    assert "invariant closed curve (steps 2,001 to 2,400)" in labels(ax)
+
+
+def test_stable_is_filled_and_unstable_open(diff):
+    ax = plot_phase_plane(diff, ax=plt.subplots()[1])
+    assert marked(ax, "flow: stable focus").get_markerfacecolor() != "white"
+    assert marked(ax, "Euler's map: unstable focus").get_markerfacecolor() == "white"
+
+
+def test_nullclines_are_the_lines_where_a_component_of_w_h_vanishes(diff):
+    ax = plot_phase_plane(diff, ax=plt.subplots()[1])
+    assert {"nullcline of h₁", "nullcline of h₂"} <= set(labels(ax))
+    contours = [c for c in ax.collections if type(c).__name__ == "QuadContourSet"]
+    for contour, row in zip(contours, [[-0.15, -2.0], [2.0, -0.15]], strict=True):
+        vertices = np.concatenate([path.vertices for path in contour.get_paths()])
+        assert np.abs(vertices @ row).max() < 0.01
+
+
+@pytest.mark.parametrize("text, kind", [("0,1;0,0", "feedback"), ("0,0;0,0", "flow"), ("2,0;0,2", "vanilla")])
+def test_degenerate_portraits_are_drawn(text, kind, tmp_path):
+    ax = plot_phase_plane(planar_portrait(text, kind))
+    ax.figure.savefig(tmp_path / "portrait.png")
+    assert ("line of equilibria" in labels(ax)) == (text == "0,1;0,0")
+
+
+def test_the_figure_leads_with_the_verdict(diff):
+    figure = plot_phase_plane(diff).figure
+    texts = [text.get_text() for text in figure.texts]
+    assert texts[0] == "The flow's focus is stable, Euler's map at ε = 0.1 is not, the critical step is 0.0746"
+    assert len(figure.axes) == 6  # portrait, time, disc, close-up, divergence and its scale
+
+
+def test_the_disc_shows_the_eigenvalues_and_where_the_critical_step_puts_them(diff):
+    ax = plot_stability_disc(diff)
+    points = [line.get_xydata()[0] for line in ax.get_lines() if line.get_marker() == "o"]
+    np.testing.assert_allclose(sorted(map(tuple, points)), [(-0.015, -0.2), (-0.015, 0.2)], atol=1e-15)
+    crosses = [complex(*line.get_xydata()[0]) for line in ax.get_lines() if line.get_marker() == "X"]
+    assert np.abs(1 + np.array(crosses)) == pytest.approx(1.0)
+    (disc,) = ax.patches
+    assert (disc.center, disc.radius) == ((-1.0, 0.0), 1.0)
+    assert needs_close_up(diff)
+    assert not needs_close_up(planar_portrait("plus", "feedback"))
+
+
+def test_of_a_saddle_one_eigenvalue_is_inside_and_one_outside():
+    ax = plot_stability_disc(planar_portrait("1,0;0,-1", "feedback"))
+    faces = {
+        round(line.get_xydata()[0][0], 3): line.get_markerfacecolor()
+        for line in ax.get_lines()
+        if line.get_marker() == "o"
+    }
+    assert faces[0.1] == "white"
+    assert faces[-0.1] != "white"
+
+
+def test_divergence_is_white_at_zero(diff):
+    ax = plot_divergence(diff)
+    (image,) = ax.images
+    low, high = image.get_clim()
+    assert low == -high
+    np.testing.assert_array_equal(image.get_array(), diff["divergence"].values)
+
+
+def test_eight_panels_each_with_its_kinds():
+    ds = phase_panels()
+    figure = plot_phase_panels(ds).figure
+    titles = [ax.get_title(loc="left") for ax in figure.axes if ax.get_title(loc="left")]
+    assert [title[:3] for title in titles] == [f"({letter})" for letter in "abcdefgh"]
+    assert titles[-1].splitlines()[1:] == ["flow: stable focus", "Euler's map: unstable focus, |μ| = 1.0051"]
+    assert panel(ds, "h")["flow_kind"].values.tolist() == ["stable focus"]
+    assert "flow_kind" not in panel(ds, "a")
