@@ -58,9 +58,14 @@ class Driven:
             yield dense.expand(samples, len(before), n, n)
 
     def jacobians(self, steps: Sequence[int] | NDArray[np.int64]) -> Iterator[Tensor]:
-        """∂h_t/∂h_{t−1} for each t of `steps`, in that order, each of shape (sample, state, state)."""
+        """∂h_t/∂h_{t−1} for each t of `steps`, in that order, each of shape (sample, state, state), in float64."""
         for block in self.blocks(self.system, steps):
-            yield from block.unbind(dim=1)
+            yield from in_float64(block).unbind(dim=1)
+
+
+def in_float64(values: Tensor) -> Tensor:
+    """The same numbers in float64, on the CPU where their device has none: long products need its digits."""
+    return (values.cpu() if values.device.type == "mps" else values).double()
 
 
 def drive(

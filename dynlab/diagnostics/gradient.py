@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab import schema
-from dynlab.diagnostics.driven import Driven, drive
+from dynlab.diagnostics.driven import Driven, drive, in_float64
 from dynlab.diagnostics.end_to_end import SURVIVES
 from dynlab.diagnostics.graded_product import LARGEST_BOUND, GradedProduct, identity, multiply
 from dynlab.diagnostics.log_singular_values import log_singular_values
@@ -60,7 +60,7 @@ def gradient(
     inputs_description : str
         What the inputs are, for the verdict: "16 test sequences of har2".
     dtype, device : str
-        Of the computation.
+        Of the trajectory and its Jacobians; they are multiplied in float64.
     seed : int
         The one that drew `inputs`, recorded in the settings; nothing here is random.
 
@@ -116,7 +116,8 @@ def gradient(
 
 def _norms(driven: Driven, transposed: Iterator[Tensor]) -> dict[str, NDArray[Any]]:
     """From J_Tᵀ, J_{T−1}ᵀ, …, whose products are the transposes of ∂h_T/∂h_t."""
-    product = identity(driven.states.shape[0], driven.states.shape[2], driven.states)
+    samples, _, n = driven.states.shape
+    product = identity(samples, n, in_float64(driven.states))
     norms, frobenius = [_log_norm(product)], [_log_frobenius(product)]
     for factor in transposed:
         product = multiply(factor, product)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.linalg import vector_norm
 from torch.nn.functional import cross_entropy, mse_loss
 
+from dynlab.diagnostics.driven import in_float64
 from dynlab.errors import UserError
 from dynlab.systems import System
 
@@ -31,8 +32,8 @@ def log_loss_gradient(
     jacobians : iterator of Tensor
         ∂h_T/∂h_{T−1}, ∂h_{T−1}/∂h_{T−2}, …, each of shape (sample, state, state).
     """
-    partial = _partial(loss, targets, states)
-    direction, size = _normalised(partial[:, -1], states.new_zeros(states.shape[0]))
+    partial = in_float64(_partial(loss, targets, states))
+    direction, size = _normalised(partial[:, -1], partial.new_zeros(len(partial)))
     sizes = [size]
     for t, jacobian in zip(range(states.shape[1] - 2, -1, -1), jacobians, strict=True):
         carried, carried_size = _normalised((jacobian.mT @ direction.unsqueeze(-1)).squeeze(-1), size)

@@ -195,3 +195,16 @@ def test_the_users_system_is_not_changed():
     assert system.training
     assert all(torch.equal(value, before[name]) for name, value in system.state_dict().items())
     assert orbit(system, torch.ones(1, 2, 2), torch.zeros(1, 4)).requires_grad
+
+
+def test_single_precision_jacobians_are_multiplied_in_double():
+    torch.manual_seed(5)
+    system = create("rnn", input_size=2, hidden_size=6)
+    inputs = np.random.default_rng(1).standard_normal((2, 40, 2))
+    loss = read_out_loss(system, nn.Linear(6, 2))
+    single, double = (
+        gradient(system, inputs, dtype=dtype, loss=loss, targets=np.array([0, 1])) for dtype in ("float32", "float64")
+    )
+    for name in ("log_norm", "log_norm_frobenius", "log_loss_gradient"):
+        error = np.abs(single[name].values - double[name].values)
+        assert 0 < error.max() < 40 * 1e-5
