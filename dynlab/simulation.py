@@ -6,6 +6,7 @@ import numpy as np
 import torch
 import xarray as xr
 from torch import Tensor
+from torch.nn.utils import parametrize
 
 from dynlab import schema
 from dynlab.errors import UserError
@@ -81,8 +82,9 @@ def simulate(
 def orbit(system: Map, inputs: Tensor, initial: Tensor) -> Tensor:
     """h_0 … h_T, shape (..., T + 1, state), of `inputs` (..., T, input) from `initial` (..., state)."""
     states = [initial]
-    for t in range(inputs.shape[-2]):
-        states.append(system.step(states[-1], inputs[..., t, :], t))
+    with parametrize.cached():  # a constrained matrix is made once an orbit, not once a step
+        for t in range(inputs.shape[-2]):
+            states.append(system.step(states[-1], inputs[..., t, :], t))
     return torch.stack(states, dim=-2)
 
 

@@ -94,6 +94,10 @@ class System(nn.Module, abc.ABC):
         """
         return None
 
+    def constrained_parameters(self) -> list[nn.Parameter]:
+        """The parameters of orthogonal or unitary matrices that the sources train at a learning rate of their own."""
+        return []
+
     def after_optimizer_step(self) -> None:
         """What a system does to its own parameters once an optimiser has moved them: nothing, but for a few.
 

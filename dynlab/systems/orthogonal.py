@@ -1,0 +1,189 @@
+"""Orthogonal matrices as parametrizations of torch: base · φ(A), A skew-symmetric, and what A starts with.
+
+Three things differ from `torch.nn.utils.parametrizations.orthogonal`, and made own code necessary. Its parameter is a
+full matrix of which a triangle is used: twice the numbers that the sources count. Its exponential is computed in the
+parameter's own dtype, and in float32 WᵀW is off the identity by 1e-4; here the map is computed in float64 and rounded,
+which leaves 1e-6. And its base never moves. (Its Cayley map of A is the one here of −A/2.)
+
+References
+----------
+Lezcano-Casado and Martínez-Rubio, "Cheap orthogonal constraints in neural networks", ICML 2019, arXiv 1901.08428
+(φ = exp); Lezcano-Casado, "Trivializations for gradient-based optimization on manifolds", NeurIPS 2019,
+arXiv 1909.09501 (the moving base); Helfrich, Willmott and Ye, "Orthogonal recurrent neural networks with scaled Cayley
+transform", ICML 2018, arXiv 1707.09520 (φ = Cayley, and the start of that name); Henaff, Szlam and LeCun, "Recurrent
+orthogonal networks and long-memory tasks", ICML 2016, arXiv 1602.06662 (the other start).
+"""
+
+import math
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.parametrize import ParametrizationList, register_parametrization
+
+from dynlab.errors import UserError, unknown
+
+
+def exponential(A: Tensor) -> Tensor:
+    """The matrix e^A, a rotation for a skew-symmetric A."""
+    return torch.linalg.matrix_exp(A)
+
+
+def cayley(A: Tensor) -> Tensor:
+    """(I + A)⁻¹ (I − A), a rotation without the eigenvalue −1 for a skew-symmetric A, unitary for a skew-Hermitian."""
+    identity = torch.eye(A.shape[-1], dtype=A.dtype, device=A.device)
+    return torch.linalg.solve(identity + A, identity - A)
+
+
+CHARTS = {"exp": exponential, "cayley": cayley}
+
+
+def polar_factor(matrix: Tensor) -> Tensor:
+    """The orthogonal (unitary) matrix that is nearest, the polar factor."""
+    left, _, right = torch.linalg.svd(matrix)
+    return left @ right
+
+
+class SkewSymmetric(nn.Module):
+    """A = U − Uᵀ of the n (n − 1) / 2 entries of U above the diagonal, row by row."""
+
+    rows: Tensor
+    columns: Tensor
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.size = size
+        rows, columns = torch.triu_indices(size, size, offset=1)
+        self.register_buffer("rows", rows, persistent=False)
+        self.register_buffer("columns", columns, persistent=False)
+
+    def forward(self, entries: Tensor) -> Tensor:
+        upper = entries.new_zeros(self.size, self.size).index_put((self.rows, self.columns), entries)
+        return upper - upper.mT
+
+
+class Orthogonal(nn.Module):
+    """The parametrization W = base · φ(A), computed in float64 whatever the dtype of the parameter.
+
+    With `rebase_every` = K, after every K steps of an optimiser the base becomes the present W and the parameter 0: the
+    matrix stays and its coordinates change (dynamic trivialization). After every M such moves the new base is
+    projected on the orthogonal matrices, which rounding has left.
+
+    Parameters
+    ----------
+    tangent : Module
+        From the parameter to A, which is skew-symmetric; 0 must give 0.
+    chart : {"exp", "cayley"}
+        φ.
+    base : Tensor, shape (size, size), optional
+        Orthogonal; without it the identity, which does not move.
+    rebase_every : int, optional
+        K; without it the base stays.
+    project_every : int
+        M.
+
+    Raises
+    ------
+    UserError
+        For an unknown chart, and for a K or an M below 1.
+    """
+
+    base: Tensor | None
+    steps: Tensor
+
+    def __init__(
+        self,
+        tangent: nn.Module,
+        chart: str = "exp",
+        base: Tensor | None = None,
+        rebase_every: int | None = None,
+        project_every: int = 100,
+    ) -> None:
+        super().__init__()
+        if chart not in CHARTS:
+            raise unknown("chart of the orthogonal matrices", chart, CHARTS)
+        if (rebase_every is not None and rebase_every < 1) or project_every < 1:
+            raise UserError(
+                f"The base moves after rebase_every >= 1 steps (None: never) and is projected after project_every >= 1 "
+                f"moves, got {rebase_every} and {project_every}."
+            )
+        self.tangent, self.chart = tangent, CHARTS[chart]
+        self.rebase_every, self.project_every = rebase_every, project_every
+        self.register_buffer("base", base)
+        if rebase_every is not None:
+            self.register_buffer("steps", torch.tensor(0))
+
+    def forward(self, entries: Tensor) -> Tensor:
+        return self._precise(entries).to(entries.dtype)
+
+    def advance(self, entries: Tensor) -> None:
+        """Count one step of the optimiser, and move the base when it is time."""
+        if self.rebase_every is None:
+            return
+        self.steps += 1
+        moves, rest = divmod(int(self.steps), self.rebase_every)
+        if rest == 0:
+            self.rebase(entries, project=moves % self.project_every == 0)
+
+    @torch.no_grad()
+    def rebase(self, entries: Tensor, project: bool = False) -> None:
+        """Make the present matrix the base, its polar factor where `project`, and the parameter `entries` 0."""
+        if self.base is None:
+            raise UserError("These orthogonal matrices have no base that could move.")
+        matrix = self._precise(entries)
+        self.base.copy_(polar_factor(matrix) if project else matrix)
+        entries.zero_()
+
+    def _precise(self, entries: Tensor) -> Tensor:
+        turned = self.chart(self.tangent(entries.double()))
+        return turned if self.base is None else self.base.double() @ turned
+
+
+def constrain(system: nn.Module, name: str, entries: Tensor, orthogonal: Orthogonal) -> None:
+    """Give `system` the matrix `name`, which `orthogonal` makes of the parameter `entries`.
+
+    It is a parametrization of torch: ``with torch.nn.utils.parametrize.cached():`` computes it once.
+    """
+    setattr(system, name, nn.Parameter(entries))
+    # `unsafe` says that the parameter has another shape than the matrix; without an inverse none can be assigned
+    register_parametrization(system, name, orthogonal, unsafe=True)
+
+
+def entries_of(system: nn.Module, name: str) -> nn.Parameter:
+    """The parameter that the matrix `name` is made of."""
+    return cast(nn.Parameter, _parametrizations(system, name).original)
+
+
+def advance(system: nn.Module, *names: str) -> None:
+    """Count one step of the optimiser for each of the matrices, and move their bases when it is time."""
+    for name in names:
+        cast(Orthogonal, _parametrizations(system, name)[0]).advance(entries_of(system, name))
+
+
+def skew_start(size: int, init: str) -> Tensor:
+    """The entries of a skew-symmetric A of 2×2 blocks [[0, a], [−a, 0]], as `SkewSymmetric` takes them.
+
+    Parameters
+    ----------
+    size : int
+    init : {"cayley", "henaff", "zero"}
+        a = −tan(s/2) with s uniform in (0, π/2), so that `cayley` turns by s; a uniform in (−π, π); or a = 0.
+    """
+    blocks = size // 2
+    if init == "cayley":
+        a = -torch.tan(torch.empty(blocks).uniform_(0, math.pi / 2) / 2)
+    elif init == "henaff":
+        a = torch.empty(blocks).uniform_(-math.pi, math.pi)
+    elif init == "zero":
+        a = torch.zeros(blocks)
+    else:
+        raise unknown("start of the skew-symmetric matrix", init, ("cayley", "henaff", "zero"))
+    A = torch.zeros(size, size)
+    first = 2 * torch.arange(blocks)
+    A[first, first + 1] = a
+    rows, columns = torch.triu_indices(size, size, offset=1)
+    return A[rows, columns]
+
+
+def _parametrizations(system: nn.Module, name: str) -> ParametrizationList:
+    return cast(ParametrizationList, cast(nn.ModuleDict, system.parametrizations)[name])

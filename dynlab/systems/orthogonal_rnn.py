@@ -1,0 +1,153 @@
+"""RNNs with an orthogonal matrix and modReLU: expRNN, its dynamic trivialization (dtriv), scoRNN.
+
+References
+----------
+expRNN: Lezcano-Casado and Martínez-Rubio, ICML 2019, arXiv 1901.08428, section 4. dtriv: Lezcano-Casado, NeurIPS 2019,
+arXiv 1909.09501, algorithm 1. scoRNN: Helfrich, Willmott and Ye, ICML 2018, arXiv 1707.09520, equations 2 and 3. As in
+the authors' code, states are rows: h B.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear
+from torch.nn.utils.parametrize import register_parametrization
+
+from dynlab.errors import UserError
+from dynlab.operators import Diagonal, Operator, Shared
+from dynlab.systems.base import Map
+from dynlab.systems.modrelu import modrelu, modrelu_slope
+from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, advance, constrain, entries_of, skew_start
+
+# The authors' ranges: of modReLU's b in expRNN, of the input weights in scoRNN.
+MODRELU_REACH = 0.01
+SCORNN_INPUT_REACH = 0.01
+
+
+class OrthogonalRNN(Map):
+    """h_t = modReLU(V x_t + Bᵀ h_{t−1}) with an orthogonal B, and ∂h_t/∂h_{t−1} = diag(modReLU') Bᵀ.
+
+    V has no bias of its own. `exprnn`, `dtriv` and `scornn` make it, each with its parametrization of B and its start.
+
+    Parameters
+    ----------
+    V : Tensor, shape (state, input)
+    b : Tensor, shape (state,)
+        modReLU's, at the start.
+    entries : Tensor, shape (state (state − 1) / 2,)
+        Of the skew-symmetric matrix, at the start.
+    orthogonal : Orthogonal
+        From `entries` to B.
+    """
+
+    B: Tensor
+
+    def __init__(self, V: Tensor, b: Tensor, entries: Tensor, orthogonal: Orthogonal) -> None:
+        super().__init__(*V.shape)
+        self.V = nn.Parameter(V)
+        self.b = nn.Parameter(b)
+        constrain(self, "B", entries, orthogonal)
+
+    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        return modrelu(linear(state, self.B.mT) + linear(input, self.V), self.b)
+
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        transposed = self.B.mT
+        return Diagonal(modrelu_slope(linear(state, transposed) + linear(input, self.V), self.b)) @ Shared(transposed)
+
+    def constrained_parameters(self) -> list[nn.Parameter]:
+        return [entries_of(self, "B")]
+
+    def after_optimizer_step(self) -> None:
+        advance(self, "B")
+
+
+def exprnn(input_size: int, state_size: int, init: str = "cayley", chart: str = "exp") -> OrthogonalRNN:
+    """expRNN: B = exp(A) with A skew-symmetric.
+
+    Parameters
+    ----------
+    input_size, state_size : int
+    init : {"cayley", "henaff", "zero"}
+        What A starts with, `dynlab.systems.orthogonal.skew_start`; "cayley" on MNIST, "henaff" in copying.
+    chart : {"exp", "cayley"}
+        "cayley" for B = (I + A)⁻¹ (I − A).
+
+    Examples
+    --------
+    >>> cell = exprnn(input_size=1, state_size=170)
+    >>> sum(parameter.numel() for parameter in cell.parameters())
+    14705
+    """
+    orthogonal = Orthogonal(SkewSymmetric(state_size), chart)
+    return OrthogonalRNN(*_exprnn_weights(input_size, state_size), skew_start(state_size, init), orthogonal)
+
+
+def dtriv(
+    input_size: int,
+    state_size: int,
+    init: str = "cayley",
+    chart: str = "exp",
+    rebase_every: int | None = 100,
+    project_every: int = 100,
+) -> OrthogonalRNN:
+    """Dynamic trivialization: B = base · exp(A), where every K steps of the optimiser the base becomes B, and A 0.
+
+    Training calls `OrthogonalRNN.after_optimizer_step`, between one graph and the next: no gradient mixes two charts.
+
+    Parameters
+    ----------
+    input_size, state_size : int
+    init, chart : str
+        As in `exprnn`.
+    rebase_every : int or None
+        K; None for a base that moves once, before the first step.
+    project_every : int
+        M: after how many moves the base is projected on the orthogonal matrices; 30 in the authors' copying.
+    """
+    orthogonal = Orthogonal(SkewSymmetric(state_size), chart, torch.eye(state_size), rebase_every, project_every)
+    cell = OrthogonalRNN(*_exprnn_weights(input_size, state_size), skew_start(state_size, init), orthogonal)
+    if rebase_every is None:
+        orthogonal.rebase(entries_of(cell, "B"))
+    return cell
+
+
+def scornn(input_size: int, state_size: int, rho: float = 0.5, init: str = "cayley") -> OrthogonalRNN:
+    """scoRNN: B = (I + A)⁻¹ (I − A) D, D diagonal: entries 1, the last round(ρ n) −1.
+
+    Parameters
+    ----------
+    input_size, state_size : int
+    rho : float
+        ρ in [0, 1]; the authors take 1/10 on MNIST, 1/2 on permuted MNIST and in copying.
+    init : {"cayley", "henaff", "zero"}
+        What A starts with.
+    """
+    if not 0 <= rho <= 1:
+        raise UserError(f"scoRNN's rho, the share of entries -1, must be between 0 and 1, got {rho}.")
+    reach = SCORNN_INPUT_REACH
+    V = torch.empty(state_size, input_size).uniform_(-reach, reach)
+    orthogonal = Orthogonal(SkewSymmetric(state_size), "cayley")
+    cell = OrthogonalRNN(V, torch.zeros(state_size), skew_start(state_size, init), orthogonal)
+    register_parametrization(cell, "B", Signs(state_size, round(rho * state_size)))
+    return cell
+
+
+class Signs(nn.Module):
+    """The parametrization B ↦ B D, where D changes the sign of some of the columns."""
+
+    signs: Tensor
+
+    def __init__(self, size: int, negative: int) -> None:
+        super().__init__()
+        self.register_buffer("signs", torch.cat([torch.ones(size - negative), -torch.ones(negative)]), persistent=False)
+
+    def forward(self, B: Tensor) -> Tensor:
+        return B * self.signs
+
+
+def _exprnn_weights(input_size: int, state_size: int) -> tuple[Tensor, Tensor]:
+    """V of variance 2/input_size (Kaiming) and modReLU's b, as the authors start them."""
+    V = torch.randn(state_size, input_size) * math.sqrt(2 / max(input_size, 1))
+    return V, torch.empty(state_size).uniform_(-MODRELU_REACH, MODRELU_REACH)

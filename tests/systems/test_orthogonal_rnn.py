@@ -1,0 +1,116 @@
+"""expRNN, dtriv and scoRNN: the sources' formulas with numpy and scipy, their sizes and starts, and norms that stay."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+import torch
+
+from dynlab.jacobians import along
+from dynlab.simulation import orbit
+from dynlab.systems import create, frozen
+from dynlab.systems.modrelu import modrelu, modrelu_slope
+from dynlab.systems.orthogonal import entries_of
+
+NAMES = ["exprnn", "dtriv", "scornn"]
+
+
+def draw(*shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(30), dtype=torch.float64)
+
+
+def make(name, seed=0, **config):
+    torch.manual_seed(seed)
+    system = frozen(create(name, **({"input_size": 3, "state_size": 6} | config)))
+    entries = entries_of(system, "B")
+    entries.copy_(draw(entries.numel()))
+    return system
+
+
+def skew(system):
+    A = np.zeros((system.state_size, system.state_size))
+    A[np.triu_indices_from(A, 1)] = entries_of(system, "B").numpy()
+    return A - A.T
+
+
+def by_hand(system, B, h, x):
+    z = x @ system.V.numpy().T + h @ B  # rows, as in the authors' code
+    return np.sign(z) * np.maximum(np.abs(z) + system.b.numpy(), 0)
+
+
+def test_exprnn_is_the_papers_formula():
+    system, h, x = make("exprnn"), draw(7, 6), draw(7, 3)
+    expected = by_hand(system, scipy.linalg.expm(skew(system)), h.numpy(), x.numpy())
+    np.testing.assert_allclose(system.step(h, x).numpy(), expected, rtol=0, atol=1e-13)
+
+
+def test_dtriv_is_exprnn_from_another_base():
+    system, h, x = make("dtriv"), draw(7, 6), draw(7, 3)
+    base = scipy.linalg.expm(skew(make("exprnn", seed=1)) / 3)
+    system.parametrizations.B[0].base.copy_(torch.from_numpy(base))
+    expected = by_hand(system, base @ scipy.linalg.expm(skew(system)), h.numpy(), x.numpy())
+    np.testing.assert_allclose(system.step(h, x).numpy(), expected, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("rho, negative", [(0.0, 0), (0.1, 1), (0.5, 3), (1.0, 6)])
+def test_scornn_is_the_papers_formula(rho, negative):
+    system, h, x = make("scornn", rho=rho), draw(7, 6), draw(7, 3)
+    A, eye = skew(system), np.eye(6)
+    D = np.diag([1.0] * (6 - negative) + [-1.0] * negative)
+    expected = by_hand(system, np.linalg.inv(eye + A) @ (eye - A) @ D, h.numpy(), x.numpy())
+    np.testing.assert_allclose(system.step(h, x).numpy(), expected, rtol=0, atol=1e-13)
+    assert float(torch.linalg.det(system.B)) == pytest.approx((-1.0) ** negative, abs=1e-12)
+
+
+def parameters(name, input_size, state_size, outputs):
+    modules = (create(name, input_size=input_size, state_size=state_size), torch.nn.Linear(state_size, outputs))
+    return sum(p.numel() for module in modules for p in module.parameters())
+
+
+@pytest.mark.parametrize("size, total", [(170, 16_415), (360, 68_950), (512, 136_970)])
+@pytest.mark.parametrize("name", NAMES)
+def test_parameters_of_the_mnist_networks(name, size, total):
+    assert parameters(name, 1, size, 10) == total
+
+
+def test_parameters_of_the_copying_network():
+    assert parameters("dtriv", 10, 190, 9) == 21_764
+
+
+def test_starts_are_the_authors():
+    torch.manual_seed(31)
+    exprnn = create("exprnn", input_size=100, state_size=100)
+    # Kaiming: variance 2/m; 10,000 values know it to 1.4 %
+    assert float(exprnn.V.detach().var()) == pytest.approx(2 / 100, rel=0.06)
+    assert 0.008 < float(exprnn.b.detach().abs().max()) <= 0.01
+    scornn = create("scornn", input_size=100, state_size=100)
+    assert 0.0099 < float(scornn.V.detach().abs().max()) <= 0.01
+    assert float(scornn.b.detach().abs().max()) == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_matrix_alone_is_the_constrained_parameter(name):
+    system = create(name, input_size=3, state_size=6)
+    assert [p.shape for p in system.constrained_parameters()] == [(15,)]
+    assert {key for key, _ in system.named_parameters()} == {"V", "b", "parametrizations.B.original"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_with_no_bias_norms_and_singular_values_stay(name):
+    system = make(name)
+    system.b.zero_()
+    inputs, start = torch.zeros(50, 3).double(), draw(6)
+    states = orbit(system, inputs, start)
+    torch.testing.assert_close(states.norm(dim=-1), start.norm().expand(51), rtol=0, atol=1e-12)
+    product = torch.linalg.multi_dot(list(along(system, states, inputs).dense().flip(0)))
+    torch.testing.assert_close(torch.linalg.svdvals(product), torch.ones(6).double(), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("b", [-0.5, 0.0, 0.5])
+def test_modrelu_and_its_slope(b):
+    z = torch.tensor([-2.0, -0.4, 0.0, 0.3, 1.0], dtype=torch.float64, requires_grad=True)
+    bias = torch.tensor(b, dtype=torch.float64)
+    found = modrelu(z, bias)
+    expected = [0.0 if v == 0 else np.sign(v) * max(abs(v) + b, 0) for v in z.tolist()]
+    assert found.tolist() == pytest.approx(expected, abs=1e-15)
+    found.sum().backward()
+    assert torch.equal(modrelu_slope(z.detach(), bias), z.grad)
