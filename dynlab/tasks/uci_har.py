@@ -12,15 +12,20 @@ import hashlib
 import io
 import logging
 import os
+import warnings
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
-import pooch
 
 from dynlab.errors import UserError
+
+with warnings.catch_warnings():
+    # pooch imports tqdm, which warns in a notebook without ipywidgets of a progress bar that is not asked for here
+    warnings.filterwarnings("ignore", message="IProgress not found")
+    import pooch
 
 URL = "https://archive.ics.uci.edu/static/public/240/human+activity+recognition+using+smartphones.zip"
 ARCHIVE = "human+activity+recognition+using+smartphones.zip"
