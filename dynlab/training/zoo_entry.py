@@ -1,0 +1,104 @@
+"""From finished training runs to an entry of the zoo: ``python -m dynlab.training.zoo_entry NAME FOLDER RUN RUN …``.
+
+The runs are pairs for each seed: one with training subjects held out, which chooses the seed, and one trained on the
+whole training split, whose network is shipped. No test score chooses anything.
+"""
+
+import json
+import shutil
+import statistics
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dynlab import checkpoints
+from dynlab.checkpoints import Checkpoint
+from dynlab.errors import UserError
+from dynlab.systems import System
+from dynlab.systems.ernn import ERNN
+from dynlab.training.run import NETWORK_FILE
+
+
+def zoo_entry(name: str, folder: str | Path, runs: Sequence[str | Path]) -> dict[str, Any]:
+    """Copy the network of the best seed into `folder`, with a JSON file that says where it came from.
+
+    Parameters
+    ----------
+    name : str
+        Of the entry.
+    folder : str or Path
+        Such as ``dynlab/zoo``.
+    runs : sequence of str or Path
+        Run folders of one preset: for each seed one with held-out data and one without.
+
+    Returns
+    -------
+    dict
+        The entry: what `dynlab.zoo.entries` lists, but for ``file``.
+
+    Raises
+    ------
+    UserError
+        Where the runs are not such pairs.
+    """
+    held: dict[int, Checkpoint] = {}
+    retrained: dict[int, tuple[Checkpoint, Path]] = {}
+    for run in runs:
+        path = Path(run) / NETWORK_FILE
+        read = checkpoints.read(path)
+        if "validation_accuracy" in read.facts:
+            held[read.facts["seed"]] = read
+        else:
+            retrained[read.facts["seed"]] = (read, path)
+    if not held or set(held) != set(retrained):
+        raise UserError(
+            f"An entry needs for each seed a run with held-out data and one without, got seeds {sorted(held)} and "
+            f"{sorted(retrained)}."
+        )
+    seeds = sorted(held)
+    best = max(seeds, key=lambda seed: held[seed].facts["validation_accuracy"])
+    shipped, path = retrained[best]
+    accuracies = [retrained[seed][0].facts["test_accuracy"] for seed in seeds]
+    facts = shipped.facts
+    entry = {
+        "name": name,
+        "system": shipped.system.name,
+        "config": shipped.system.config,
+        "task": shipped.task,
+        "test_accuracy": facts["test_accuracy"],
+        "test_accuracy_mean": statistics.mean(accuracies),
+        "test_accuracy_std": statistics.stdev(accuracies) if len(accuracies) > 1 else None,
+        "validation_accuracy": held[best].facts["validation_accuracy"],
+        "cell_parameters": cell_parameters(shipped.system),
+        "seeds": seeds,
+        "seed": best,
+        "command": facts["command"],
+        "data_sha256": facts["data"]["sha256"],
+        "dynlab_version": facts["versions"]["dynlab"],
+        "notes": _notes(shipped.system, held[best].facts),
+    }
+    folder = Path(folder)
+    shutil.copyfile(path, folder / f"{name}.pt")
+    (folder / f"{name}.json").write_text(json.dumps(entry, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return entry
+
+
+def cell_parameters(system: System) -> int:
+    """Learned numbers of the cell, as the sources count them: ERNN's η, a (K, T) table of steps, goes beside."""
+    named = system.named_parameters()
+    return sum(value.numel() for name, value in named if not (isinstance(system, ERNN) and name == "eta"))
+
+
+def _notes(system: System, held: dict[str, Any]) -> str:
+    beside = f" Beside the cell's parameters {system.eta.numel()} learned η." if isinstance(system, ERNN) else ""
+    subjects = ", ".join(map(str, held.get("validation_subjects") or []))
+    return (
+        f"Hyper-parameters and seed chosen on held-out training subjects (of the shipped seed: {subjects}), then "
+        f"retrained on the whole training split; the test split chose nothing.{beside}"
+    )
+
+
+if __name__ == "__main__":
+    made = zoo_entry(sys.argv[1], sys.argv[2], sys.argv[3:])
+    sys.stdout.write(json.dumps(made, indent=1, ensure_ascii=False) + "\n")
