@@ -42,7 +42,8 @@ def _one(ds: xr.Dataset) -> str:
     """The sentence on the only equilibrium, with the critical step where it is one of a flow."""
     where = state(ds["equilibrium"].values[0])
     if "flow_kind" not in ds:
-        return f"The map's fixed point is {_kind(ds, 0)}: at {where} it has {_multipliers(ds, 0)}."
+        kind = _kind(ds, 0).removeprefix("a point ")
+        return f"The map's fixed point is {kind}: at {where} it has {_multipliers(ds, 0)}."
     flow, values = str(ds["flow_kind"].values[0]), _values(ds["flow_eigenvalue"].values[0], "eigenvalue")
     if "map_kind" not in ds:
         return f"The flow's equilibrium is {_article(flow)}{_critical(ds)}: at {where} it has {values} per second."

@@ -15,6 +15,10 @@ SAMPLE = 0  # the sequence that is drawn
 WIDTH = 13.0  # inches
 TITLE_WIDTH = 150  # characters
 MARGIN = 1.05
+# Where the networks' axes are: above the distance, or one network's beside it.
+SEVERAL = {"left": 0.05, "right": 0.99, "top": 0.84, "bottom": 0.46, "wspace": 0.25}
+ALONE = {"left": 0.07, "right": 0.4, "top": 0.86, "bottom": 0.11}
+ARRIVED = 1e-6  # the inner iteration's end counts as on the manifold within this distance
 SMALLEST = 1e-17  # a distance of exactly 0 has no place on a logarithmic axis
 FORMS = {"rnn": "RNN", "fastrnn": "FastRNN", "ernn": "ERNN"}
 
@@ -41,22 +45,19 @@ def plot_manifold(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
         return _draw_network(ds, ds["network"].values[0], ax, artist)
     names = ds["network"].values.tolist()
     order = [name for name in names if name not in _ernns(ds)] + _ernns(ds)
+    order = order or names
     with style.style():
-        figure = plt.figure(figsize=(WIDTH, 6.9), layout="none")
-        columns = max(len(order), 2)
-        cells = figure.add_gridspec(1, columns, left=0.05, right=0.99, top=0.84, bottom=0.46, wspace=0.25)
+        figure = plt.figure(figsize=(WIDTH, 6.9) if len(order) > 1 else (WIDTH, 4.9), layout="none")
+        cells = figure.add_gridspec(1, len(order), **(SEVERAL if len(order) > 1 else ALONE))
         drawn = {name: _draw_network(ds, name, figure.add_subplot(cells[i]), artist) for i, name in enumerate(order)}
         labels: dict[str, Any] = {}
         for ax in drawn.values():
             labels |= {text: handle for handle, text in zip(*ax.get_legend_handles_labels(), strict=True)}
-        place: dict[str, Any] = {
-            "loc": "upper center",
-            "bbox_to_anchor": (0.52, 0.405),
-            "ncols": 7,
-            "columnspacing": 1.4,
-        }
-        figure.legend(list(labels.values()), list(labels), markerscale=1.3, **place)
-        _draw_distance(ds, figure.add_axes((0.07, 0.08, 0.92, 0.23)))
+        place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.52, 0.405), "ncols": 7}
+        if len(order) == 1:
+            place |= {"loc": "lower left", "bbox_to_anchor": (0.42, 0.02), "ncols": 3}
+        figure.legend(list(labels.values()), list(labels), markerscale=1.3, columnspacing=1.4, **place)
+        _draw_distance(ds, figure.add_axes((0.07, 0.08, 0.92, 0.23) if len(order) > 1 else (0.49, 0.3, 0.5, 0.52)))
         text = "\n".join(textwrap.wrap(ds.attrs.get("verdict", ""), TITLE_WIDTH))
         figure.text(0.012, 0.98, _typeset(text), fontsize=10.5, fontweight="bold", va="top", linespacing=1.4)
     return drawn[names[0]]
@@ -81,7 +82,8 @@ def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -
     _mark(ax, states[0], "initial state h₀")
     title = FORMS.get(name, name.upper() if len(name) < 6 else name)
     ax.set_title(_title(ds, name, title, scale))
-    reach = MARGIN * float(np.nanmax(np.abs(ds["scale"] * ds["trajectory"].isel(sample=SAMPLE))[..., :2]))
+    shown = [ds["scale"] * ds["trajectory"], ds["equilibrium"]]
+    reach = MARGIN * max(float(np.abs(part.isel(sample=SAMPLE, state=slice(0, 2))).max()) for part in shown)
     ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xlabel="state h₁", ylabel="state h₂")
     return ax
 
@@ -91,13 +93,15 @@ def _draw_ernn(ds: xr.Dataset, one: xr.Dataset, ax: Axes, artist: dict[str, Any]
     ax.plot(states[:, 0], states[:, 1], ".", color=style.ORANGE, markersize=2, label="state h of ERNN")
     moving: dict[str, Any] = {"color": style.GREEN, "linestyle": "none", "marker": ".", "markersize": 4} | artist
     sign = "+" if schema.settings(ds)["sign"] == 1 else "-"
-    ax.plot(sums[:, 0], sums[:, 1], label=f"$h_k {sign} h_{{k-1}}$: what moves on it", **moving)
+    ax.plot(sums[:, 0], sums[:, 1], label=f"$h_k {sign} h_{{k-1}}$: on it at equilibrium", **moving)
     if not first:
         return
     path = ds["inner_path"].values[SAMPLE]
     ax.plot(path[:, 0], path[:, 1], color=style.BLACK, linewidth=1, marker="o", markersize=2.5, label="inner iteration")
     end: dict[str, Any] = {"marker": "X", "markersize": 9, "color": style.BLACK, "markeredgecolor": "white"}
-    ax.plot(path[-1, 0], path[-1, 1], linestyle="none", zorder=8, label="its end: the projection", **end)
+    arrived = float(one["distance"][1]) < ARRIVED
+    label = "where that ends: projection of h₀" if arrived else "where that ends"
+    ax.plot(path[-1, 0], path[-1, 1], linestyle="none", zorder=8, label=label, **end)
 
 
 def _mark(ax: Axes, state: np.ndarray, label: str) -> None:
@@ -113,7 +117,8 @@ def _draw_distance(ds: xr.Dataset, ax: Axes) -> None:
     ax.set_xlabel(ds[schema.TIME].attrs["long_name"])
     sign = "-" if schema.settings(ds)["sign"] == 1 else "+"
     ax.set_ylabel(f"distance of $h_k$\nfrom $z^*(x_k) {sign} h_{{k-1}}$")
-    ax.legend(loc="center right")
+    if len(_ernns(ds)) > 1:
+        ax.legend(loc="center right")
 
 
 def _typeset(text: str) -> str:

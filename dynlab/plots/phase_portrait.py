@@ -110,14 +110,10 @@ def draw_equilibria(ds: xr.Dataset, ax: Axes) -> None:
         for point, kind, stable in rows:
             label = f"{owner}: {kind}" if kind not in named else None
             named.add(kind)
-            ax.plot(
-                point[0],
-                point[1],
-                linestyle="none",
-                label=label,
-                zorder=7 + (name == "map"),
-                **marker(int(stable), size),
-            )
+            shape = marker(int(stable), size)
+            if size == MAP_SIZE and stable == 1:  # on a filled marker of the same colour
+                shape["markeredgecolor"] = "white"
+            ax.plot(point[0], point[1], linestyle="none", label=label, zorder=7 + (name == "map"), **shape)
 
 
 def marker(stable: int, size: float) -> dict[str, Any]:

@@ -132,4 +132,5 @@ def _title(ds: xr.Dataset, is_flow: bool, is_map: bool, close_up: bool) -> str:
         return f"Eigenvalues, and Euler's disc\nat the critical step {named}" if named else "Eigenvalues of the flow"
     if close_up:
         return f"Close-up: ✖ critical step {named}" if named else "Close-up: outside for every ε > 0"
-    return f"Euler's disc |1 + ελ| ≤ 1 at ε = {step:g}"
+    crossing = "" if needs_close_up(ds) or not named else f"\n✖ critical step {named}"
+    return f"Euler's disc |1 + ελ| ≤ 1 at ε = {step:g}{crossing}"

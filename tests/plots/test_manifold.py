@@ -28,9 +28,9 @@ def drawn(ax, part):
 def test_the_ernn_and_its_manifold(ds):
     ax = plot_manifold(ds, ax=plt.subplots()[1])
     np.testing.assert_array_equal(drawn(ax, "equilibrium manifold"), ds["curve"].values)
-    np.testing.assert_array_equal(drawn(ax, "what moves on it"), ds["pair_sum"].values[0, 0, 1:])
+    np.testing.assert_array_equal(drawn(ax, "on it at equilibrium"), ds["pair_sum"].values[0, 0, 1:])
     np.testing.assert_array_equal(drawn(ax, "initial state"), [[-0.6, -0.8]])
-    np.testing.assert_array_equal(drawn(ax, "the projection"), ds["inner_path"].values[0, -1:])
+    np.testing.assert_array_equal(drawn(ax, "where that ends"), ds["inner_path"].values[0, -1:])
 
 
 def test_all_networks_side_by_side_and_the_rnn_scaled(ds):
