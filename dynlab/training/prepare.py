@@ -15,6 +15,7 @@ import dynlab
 from dynlab import tasks
 from dynlab.errors import UserError, require_extra
 from dynlab.systems import SYSTEMS, Map, create
+from dynlab.systems.base import check_device
 from dynlab.tasks import Task
 from dynlab.training.network import Network
 from dynlab.training.settings import Settings
@@ -113,13 +114,9 @@ def accepted(system: str) -> list[str]:
 
 def _device(device: str) -> tuple[str, int | list[int]]:
     """Lightning's accelerator and devices."""
+    check_device(device)
     kind, _, index = device.partition(":")
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if kind not in there or (index and not index.isdigit()):
-        raise UserError(f"The device must be cpu, cuda, cuda:1 or mps, got {device!r}.")
-    if not there[kind] or (kind == "cuda" and index and int(index) >= torch.cuda.device_count()):
-        raise UserError(f"There is no device {device!r} on this machine; use --device cpu.")
-    return kind, [int(index)] if index else 1
+    return kind, [int(index)] if index and kind != "cpu" else 1
 
 
 def _facts(run: "Run", task: Task, network: Network, lightning: str) -> dict[str, Any]:
