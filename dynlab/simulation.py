@@ -35,7 +35,7 @@ def simulate(
     inputs : array_like, shape (time, input) or (sample, time, input), optional
         What drives a map; without it the input is zero for `steps` steps, or what was recorded with the system.
     initial_state : array_like, shape (state,) or (sample, state), optional
-        Zero where it is not given.
+        Where it is not given, what the system has learned to start at, zero for most.
     steps : int, optional
         How long an undriven orbit is.
     times : array_like, shape (time,), optional
@@ -117,7 +117,8 @@ def prepare(
     driving = _tensor("inputs", inputs, number, device)
     driving = driving.unsqueeze(0) if driving.ndim == 2 else driving
     check_inputs(driving, system.network_input_size)
-    initial = torch.zeros(system.state_size, dtype=number, device=device)
+    learned = system.initial_state()
+    initial = torch.zeros(system.state_size, dtype=number, device=device) if learned is None else learned
     if initial_state is not None:
         initial = _tensor("initial state", initial_state, number, device)
         _check_initial(initial, system.state_size)

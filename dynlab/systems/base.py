@@ -54,11 +54,7 @@ class System(nn.Module, abc.ABC):
 
     def __init__(self, state_size: int, input_size: int) -> None:
         super().__init__()
-        if state_size < 1 or input_size < 0:
-            raise UserError(
-                f"A system needs a state of at least one dimension and an input of none or more, "
-                f"got sizes {state_size} and {input_size}."
-            )
+        check_sizes(state_size, input_size)
         self.state_size = state_size
         self.input_size = input_size
         self.network_input_size = input_size
@@ -92,6 +88,14 @@ class System(nn.Module, abc.ABC):
 
         The search for fixed points starts there too: no box of random starts may hold that state.
         """
+        return None
+
+    def initial_state(self) -> Tensor | None:
+        """The learned h_0 that an orbit starts at unless it is told otherwise, shape (state,); None where that is 0."""
+        return None
+
+    def penalty(self) -> Tensor | None:
+        """What training adds to the loss, times a weight of its own, to keep a matrix near what it should be."""
         return None
 
     def constrained_parameters(self) -> list[nn.Parameter]:
@@ -212,9 +216,37 @@ def positive_step(step_size: float) -> float:
     return step_size
 
 
+def check_sizes(state_size: int, input_size: int) -> None:
+    """Raise the error for a system without a state, or with an input of negative size."""
+    if state_size < 1 or input_size < 0:
+        raise UserError(
+            f"A system needs a state of at least one dimension and an input of none or more, "
+            f"got sizes {state_size} and {input_size}."
+        )
+
+
+def check_device(device: str) -> None:
+    """Raise the error for a device that is unknown or not there: ``cpu``, ``cuda``, ``cuda:1``, ``mps``."""
+    kind, colon, index = device.partition(":")
+    counts = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
+    if kind not in counts or (colon and not index.isdigit()):
+        raise UserError(f"The device must be cpu, cuda, cuda:1 or mps, got {device!r}.")
+    if int(index or 0) >= counts[kind]:
+        raise UserError(f"There is no device {device!r} on this machine; use --device cpu.")
+
+
 SystemType = TypeVar("SystemType", bound=System)
 
 
 def frozen(system: SystemType, dtype: torch.dtype = torch.float64, device: str = "cpu") -> SystemType:
-    """A copy for analysis: in eval mode, in `dtype`, on `device`, without gradients; the original is not changed."""
+    """A copy for analysis: in eval mode, in `dtype`, on `device`, without gradients; the original is not changed.
+
+    Raises
+    ------
+    UserError
+        For a device that this machine lacks, and one that has no numbers of that dtype.
+    """
+    check_device(device)
+    if device.startswith("mps") and dtype == torch.float64:
+        raise UserError("mps has no float64: add --dtype float32 (dtype='float32'), or compute on cpu.")
     return copy.deepcopy(system).eval().requires_grad_(False).to(device=device, dtype=dtype)

@@ -149,15 +149,20 @@ def constrain(system: nn.Module, name: str, entries: Tensor, orthogonal: Orthogo
     register_parametrization(system, name, orthogonal, unsafe=True)
 
 
+def parametrizations_of(system: nn.Module, name: str) -> ParametrizationList:
+    """The parametrizations that make the matrix `name`, in the order they act."""
+    return cast(ParametrizationList, cast(nn.ModuleDict, system.parametrizations)[name])
+
+
 def entries_of(system: nn.Module, name: str) -> nn.Parameter:
     """The parameter that the matrix `name` is made of."""
-    return cast(nn.Parameter, _parametrizations(system, name).original)
+    return cast(nn.Parameter, parametrizations_of(system, name).original)
 
 
 def advance(system: nn.Module, *names: str) -> None:
     """Count one step of the optimiser for each of the matrices, and move their bases when it is time."""
     for name in names:
-        cast(Orthogonal, _parametrizations(system, name)[0]).advance(entries_of(system, name))
+        cast(Orthogonal, parametrizations_of(system, name)[0]).advance(entries_of(system, name))
 
 
 def skew_start(size: int, init: str) -> Tensor:
@@ -183,7 +188,3 @@ def skew_start(size: int, init: str) -> Tensor:
     A[first, first + 1] = a
     rows, columns = torch.triu_indices(size, size, offset=1)
     return A[rows, columns]
-
-
-def _parametrizations(system: nn.Module, name: str) -> ParametrizationList:
-    return cast(ParametrizationList, cast(nn.ModuleDict, system.parametrizations)[name])

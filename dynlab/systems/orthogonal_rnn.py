@@ -16,7 +16,7 @@ from torch.nn.utils.parametrize import register_parametrization
 
 from dynlab.errors import UserError
 from dynlab.operators import Diagonal, Operator, Shared
-from dynlab.systems.base import Map
+from dynlab.systems.base import Map, check_sizes
 from dynlab.systems.modrelu import modrelu, modrelu_slope
 from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, advance, constrain, entries_of, skew_start
 
@@ -80,6 +80,7 @@ def exprnn(input_size: int, state_size: int, init: str = "cayley", chart: str = 
     >>> sum(parameter.numel() for parameter in cell.parameters())
     14705
     """
+    check_sizes(state_size, input_size)
     orthogonal = Orthogonal(SkewSymmetric(state_size), chart)
     return OrthogonalRNN(*_exprnn_weights(input_size, state_size), skew_start(state_size, init), orthogonal)
 
@@ -106,6 +107,7 @@ def dtriv(
     project_every : int
         M: after how many moves the base is projected on the orthogonal matrices; 30 in the authors' copying.
     """
+    check_sizes(state_size, input_size)
     orthogonal = Orthogonal(SkewSymmetric(state_size), chart, torch.eye(state_size), rebase_every, project_every)
     cell = OrthogonalRNN(*_exprnn_weights(input_size, state_size), skew_start(state_size, init), orthogonal)
     if rebase_every is None:
@@ -124,6 +126,7 @@ def scornn(input_size: int, state_size: int, rho: float = 0.5, init: str = "cayl
     init : {"cayley", "henaff", "zero"}
         What A starts with.
     """
+    check_sizes(state_size, input_size)
     if not 0 <= rho <= 1:
         raise UserError(f"scoRNN's rho, the share of entries -1, must be between 0 and 1, got {rho}.")
     reach = SCORNN_INPUT_REACH

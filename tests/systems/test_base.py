@@ -26,7 +26,7 @@ def test_every_system_is_documented(name):
 
 
 def _sizes(name):
-    if name in ("rnn", "gru", "lstm"):
+    if name in ("rnn", "gru", "lstm", "urnn", "fc-urnn", "kru"):
         return {"input_size": 1, "hidden_size": 2}
     if name in ("logistic", "henon", "lorenz"):
         return {}
@@ -43,6 +43,8 @@ def _sizes(name):
         ("vanilla", {"input_size": -1, "state_size": 2}, "sizes 2 and -1"),
         ("vanilla", {"input_size": 1, "state_size": 2, "activation": "tanhh"}, "did you mean 'tanh'"),
         ("feedback", {"input_size": 1, "state_size": 2, "step_size": 0.0}, "positive number, got 0.0"),
+        ("exprnn", {"input_size": 1, "state_size": -1}, "sizes -1 and 1"),
+        ("fc-urnn", {"input_size": 1, "hidden_size": 0}, "sizes 0 and 1"),
         ("antisymmetric", {"input_size": 1, "state_size": 2, "gamma": -1.0}, "non-negative"),
         ("antisymmetric", {"input_size": 1, "state_size": 2, "step_size": float("nan")}, "positive number, got nan"),
         ("ernn", {"input_size": 1, "state_size": 2, "length": 0}, "at least 1"),

@@ -1,0 +1,115 @@
+"""SpectralRNN: a recurrent matrix by its singular values and products of Householder reflections.
+
+References
+----------
+Zhang, Lei and Dhillon, "Stabilizing gradients for deep neural networks via efficient SVD parameterization", ICML 2018,
+arXiv 1803.09327, section 4; starts as in the authors' code. Products of reflections in one matrix: Puglisi,
+"Modification of the Householder method based on the compact WY representation", SIAM J. Sci. Stat. Comput. 13 (1992).
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear
+from torch.nn.utils.parametrize import register_parametrization
+
+from dynlab.errors import UserError
+from dynlab.operators import Diagonal, Operator, Shared
+from dynlab.systems.activations import activation_named
+from dynlab.systems.base import Map
+
+
+class SpectralRNN(Map):
+    """h_t = φ(W h_{t−1} + V x_t + b), W = U diag(s) Qᵀ with s in (1 − r, 1 + r), and the Jacobian diag(φ') W.
+
+    U and Q are products of k Householder reflections, of which the i-th leaves the first i − 1 coordinates alone: all
+    orthogonal matrices of determinant (−1)^k for k = n, a subset for k < n. The singular values are
+    s = 1 + 2 r (σ(p) − ½), with p = 0 at the start.
+
+    Parameters
+    ----------
+    input_size, state_size : int
+    reflections : int or None
+        k; None for a quarter of the size of the state, as in the authors' code.
+    margin : float
+        r in [0, 1).
+    activation : {"relu", "tanh", "sigmoid", "identity"}
+        φ.
+
+    Examples
+    --------
+    >>> cell = SpectralRNN(input_size=1, state_size=128, reflections=16)
+    >>> sum(parameter.numel() for parameter in cell.parameters())
+    4240
+    """
+
+    W: Tensor
+
+    def __init__(
+        self,
+        input_size: int,
+        state_size: int,
+        reflections: int | None = None,
+        margin: float = 0.01,
+        activation: str = "relu",
+    ) -> None:
+        super().__init__(state_size, input_size)
+        self.activation = activation_named(activation)
+        k = max(1, state_size // 4) if reflections is None else reflections
+        if not (1 <= k <= state_size and 0 <= margin < 1):
+            raise UserError(
+                f"SpectralRNN takes 1 to {state_size} reflections, the size of its state, and a margin from 0 to below "
+                f"1, got {k} and {margin}."
+            )
+        reach = math.sqrt(6 / (input_size + state_size))  # Glorot's, TensorFlow's default for the authors' code
+        self.V = nn.Parameter(torch.empty(state_size, input_size).uniform_(-reach, reach))
+        self.b = nn.Parameter(torch.zeros(state_size))
+        vectors = torch.empty(2, state_size * k - k * (k - 1) // 2).uniform_(-1, 1)  # their lengths do not matter
+        self.W = nn.Parameter(vectors)
+        # `unsafe` says that the parameter has another shape than the matrix
+        register_parametrization(self, "W", ReflectionSVD(state_size, k, margin), unsafe=True)
+
+    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        return self.activation.function(self._preactivation(state, input))
+
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        return Diagonal(self.activation.slope(self._preactivation(state, input))) @ Shared(self.W)
+
+    def state_bound(self) -> Tensor | None:
+        bound = self.activation.bound
+        return self.b.new_full((self.state_size,), bound) if math.isfinite(bound) else None
+
+    def _preactivation(self, state: Tensor, input: Tensor) -> Tensor:
+        return linear(state, self.W) + linear(input, self.V, self.b)
+
+
+class ReflectionSVD(nn.Module):
+    """The parametrization U diag(s) Qᵀ of the vectors of U's and of Q's reflections, with its own p; in float64."""
+
+    rows: Tensor
+    columns: Tensor
+
+    def __init__(self, size: int, reflections: int, margin: float) -> None:
+        super().__init__()
+        self.size, self.reflections, self.margin = size, reflections, margin
+        rows, columns = torch.tril_indices(size, reflections)
+        self.register_buffer("rows", rows, persistent=False)
+        self.register_buffer("columns", columns, persistent=False)
+        self.p = nn.Parameter(torch.zeros(size))
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        U, Q = (self.orthogonal(part) for part in vectors.double())
+        return ((U * self.singular_values()) @ Q.mT).to(vectors.dtype)
+
+    def singular_values(self) -> Tensor:
+        """Of the matrix, s = 1 + 2 r (σ(p) − ½), shape (size,)."""
+        return 1 + 2 * self.margin * (torch.sigmoid(self.p) - 0.5)
+
+    def orthogonal(self, entries: Tensor) -> Tensor:
+        """H₁ ⋯ H_k = I − Y S⁻¹ Yᵀ of the unit vectors Y, with S the triangle of YᵀY above its diagonal, and I/2."""
+        Y = entries.new_zeros(self.size, self.reflections).index_put((self.rows, self.columns), entries)
+        Y = Y / Y.norm(dim=0)
+        S = torch.triu(Y.mT @ Y, 1) + 0.5 * torch.eye(self.reflections, dtype=Y.dtype, device=Y.device)
+        identity = torch.eye(self.size, dtype=Y.dtype, device=Y.device)
+        return identity - Y @ torch.linalg.solve_triangular(S, Y.mT, upper=True)

@@ -1,0 +1,94 @@
+"""nnRNN: the real Schur form with numpy and scipy, eigenvalues that its triangle does not touch, and its sizes."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+import torch
+
+import problems
+from dynlab.errors import UserError
+from dynlab.systems import create, frozen
+from dynlab.systems.orthogonal import entries_of
+
+
+def draw(*shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(50), dtype=torch.float64)
+
+
+@pytest.fixture
+def system():
+    torch.manual_seed(51)
+    system = frozen(create("nnrnn", input_size=3, state_size=6))
+    entries = entries_of(system, "W")
+    entries.copy_(draw(entries.numel()))
+    system.schur.T.copy_(draw(12))
+    system.schur.gamma.copy_(torch.tensor([0.9, 1.0, 1.2]))
+    return system
+
+
+def schur_form(system):
+    """P and Θ + T, written out."""
+    A = np.zeros((6, 6))
+    A[np.triu_indices(6, 1)] = entries_of(system, "W").numpy()
+    blocks = [
+        gamma * np.array([[np.cos(theta), -np.sin(theta)], [np.sin(theta), np.cos(theta)]])
+        for gamma, theta in zip(system.schur.gamma.tolist(), system.schur.theta.tolist(), strict=True)
+    ]
+    triangle = scipy.linalg.block_diag(*blocks)
+    places = [(i, j) for i in range(6) for j in range(i + 1, 6) if i // 2 != j // 2]
+    for (i, j), value in zip(places, system.schur.T.tolist(), strict=True):
+        triangle[i, j] = value
+    return scipy.linalg.expm(A - A.T), triangle
+
+
+def test_step_is_the_papers_formula(system):
+    P, triangle = schur_form(system)
+    h, x = draw(7, 6).numpy(), draw(7, 3).numpy()
+    z = x @ system.V.numpy().T + h @ (P @ triangle @ P.T)
+    expected = np.sign(z) * np.maximum(np.abs(z) + system.b.numpy(), 0)
+    np.testing.assert_allclose(system.step(draw(7, 6), draw(7, 3)).numpy(), expected, rtol=0, atol=1e-13)
+
+
+def test_eigenvalues_are_the_rotations_whatever_the_triangle(system):
+    gamma, theta = system.schur.gamma.numpy(), system.schur.theta.numpy()
+    expected = np.concatenate([gamma * np.exp(1j * theta), gamma * np.exp(-1j * theta)])
+    assert problems.eigenvalue_distance(np.linalg.eigvals(system.W.numpy()), expected) < 1e-10
+    # the triangle of the authors' code, which overlaps the blocks, moves them
+    overlapping = schur_form(system)[1] + np.diag([0.3, 0, 0.3, 0, 0.3], k=1)
+    assert problems.eigenvalue_distance(np.linalg.eigvals(overlapping), expected) > 0.05
+
+
+def test_the_start_is_orthogonal_and_the_triangle_makes_it_non_normal(system):
+    torch.manual_seed(52)
+    start = frozen(create("nnrnn", input_size=3, state_size=6)).W
+    torch.testing.assert_close(start.T @ start, torch.eye(6).double(), rtol=0, atol=1e-6)
+    W = system.W
+    assert float(torch.linalg.matrix_norm(W.T @ W - W @ W.T)) > 0.1
+
+
+def test_penalty(system):
+    assert float(system.penalty()) == pytest.approx(0.1**2 + 0.2**2, rel=1e-6)  # γ was given in float32
+
+
+def test_parameters_are_counted_and_saved_once():
+    # P n (n − 1)/2, T n (n − 2)/2, θ and γ n/2 each; V and modReLU's b
+    system = create("nnrnn", input_size=1, state_size=512)
+    assert sum(p.numel() for p in system.parameters()) == 512 * 511 // 2 + 512 * 510 // 2 + 512 + 2 * 512
+    saved = sum(value.numel() for value in system.state_dict().values())
+    assert saved == sum(p.numel() for p in system.parameters())
+    assert [p.numel() for p in system.constrained_parameters()] == [512 * 511 // 2]
+
+
+def test_start_is_the_authors():
+    torch.manual_seed(53)
+    system = create("nnrnn", input_size=100, state_size=300)
+    # Xavier: variance 2/(m + n); 30,000 values know it to 0.8 %
+    assert float(system.V.detach().var()) == pytest.approx(2 / 400, rel=0.04)
+    assert 6.2 < float(system.schur.theta.detach().max()) < 2 * np.pi
+    assert set(system.schur.gamma.tolist()) == {1.0}
+    assert float(system.schur.T.detach().abs().max()) == 0
+
+
+def test_an_odd_size_is_one_sentence():
+    with pytest.raises(UserError, match="even size; got 7: take 8"):
+        create("nnrnn", input_size=1, state_size=7)

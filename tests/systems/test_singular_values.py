@@ -1,0 +1,160 @@
+"""SpectralRNN and the soft-orthogonal RNN: reflections one by one, singular values, and steps along the orthogonal."""
+
+import numpy as np
+import pytest
+import torch
+
+from dynlab.errors import UserError
+from dynlab.systems import create, frozen
+from dynlab.systems.orthogonal import cayley, entries_of
+
+
+def draw(*shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(60), dtype=torch.float64)
+
+
+def make(name, seed=0, **config):
+    torch.manual_seed(seed)
+    return frozen(create(name, **({"input_size": 3, "state_size": 6} | config)))
+
+
+def reflections(entries, n, k):
+    """The matrices I − 2 u uᵀ/‖u‖² of the vectors in the lower triangle, row by row."""
+    Y = np.zeros((n, k))
+    Y[np.tril_indices(n, 0, k)] = entries
+    return [np.eye(n) - 2 * np.outer(u, u) / (u @ u) for u in Y.T]
+
+
+@pytest.mark.parametrize("k", [1, 3, 6])
+def test_spectral_is_the_papers_formula(k):
+    system = make("spectral", reflections=k, margin=0.4, activation="tanh")
+    parametrization, vectors = system.parametrizations.W[0], system.parametrizations.W.original
+    parametrization.p.copy_(draw(6))
+    system.b.copy_(draw(6))
+    left, right = (reflections(part.numpy(), 6, k) for part in vectors)
+    h, x = draw(7, 6), draw(7, 3)
+    s = 0.8 * (1 / (1 + np.exp(-parametrization.p.numpy())) - 0.5) + 1
+    z = h.numpy().T  # the reflections of Q in their order, the scaling, those of U in the reverse order
+    for H in right:
+        z = H @ z
+    z = s[:, None] * z
+    for H in reversed(left):
+        z = H @ z
+    expected = np.tanh(z.T + x.numpy() @ system.V.numpy().T + system.b.numpy())
+    np.testing.assert_allclose(system.step(h, x).numpy(), expected, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(np.linalg.svd(system.W.numpy())[1], np.sort(s)[::-1], rtol=0, atol=1e-13)
+    assert np.linalg.det(parametrization.orthogonal(vectors[0]).numpy()) == pytest.approx((-1) ** k, abs=1e-12)
+
+
+def test_few_reflections_leave_a_subspace_alone():
+    system = make("spectral", state_size=8, reflections=2)
+    U = system.parametrizations.W[0].orthogonal(system.parametrizations.W.original[0])
+    singular = torch.linalg.svdvals(U - torch.eye(8, dtype=torch.float64))
+    assert float(singular[1]) > 0.1
+    assert float(singular[2]) < 1e-14
+
+
+def test_lengths_of_reflection_vectors_do_not_matter():
+    system = make("spectral")
+    W = system.W.clone()
+    system.parametrizations.W.original.mul_(1e-3)
+    torch.testing.assert_close(system.W, W, rtol=0, atol=1e-14)
+
+
+def test_parameters_of_spectral():
+    # two sets of 60 vectors of 200, 199, … 141 numbers; p, b and V of 200 each
+    system = create("spectral", input_size=1, state_size=200, reflections=60)
+    assert sum(p.numel() for p in system.parameters()) == 2 * sum(range(141, 201)) + 3 * 200
+
+
+def test_soft_orthogonal_is_the_papers_formula():
+    system = make("soft-orthogonal", margin=0.3, activation="tanh")
+    for name, sign in (("U", 1), ("Q", -1)):
+        entries_of(system, name).copy_(sign * draw(15))
+    system.p.copy_(draw(6))
+    system.b.copy_(draw(6))
+    s = 0.6 * (1 / (1 + np.exp(-system.p.numpy())) - 0.5) + 1
+    W = system.U.numpy() @ np.diag(s) @ system.Q.numpy().T
+    h, x = draw(7, 6), draw(7, 3)
+    expected = np.tanh(h.numpy() @ W.T + x.numpy() @ system.V.numpy().T + system.b.numpy())
+    np.testing.assert_allclose(system.step(h, x).numpy(), expected, rtol=0, atol=1e-13)
+    for name in ("U", "Q"):
+        M = getattr(system, name)
+        torch.testing.assert_close(M.T @ M, torch.eye(6).double(), rtol=0, atol=1e-6)  # the base began in float32
+    assert float(system.penalty()) == pytest.approx(np.linalg.norm(W.T @ W - np.eye(6)) ** 2, abs=1e-5)
+
+
+def test_soft_orthogonal_starts_orthogonal_and_stays_within_its_margin():
+    system = make("soft-orthogonal", margin=0.1)
+    identity = torch.eye(6).double()
+    assert torch.equal(system.Q, identity)
+    torch.testing.assert_close(system.U.T @ system.U, identity, rtol=0, atol=1e-6)
+    assert set(system.singular_values().tolist()) == {1.0}
+    system.p.copy_(torch.tensor([-1e3, -1, 0, 1, 5, 1e3]))
+    assert float(system.singular_values().min()) == pytest.approx(0.9)
+    assert float(system.singular_values().max()) == pytest.approx(1.1)
+    strict = make("soft-orthogonal", margin=0.0)
+    assert strict.p is None
+    assert float(strict.penalty()) == 0
+
+
+def test_parameters_of_the_soft_orthogonal_mnist_network():
+    modules = (create("soft-orthogonal", input_size=1, state_size=128), torch.nn.Linear(128, 10))
+    assert sum(p.numel() for module in modules for p in module.parameters()) == 17_930
+
+
+def test_a_step_of_gradient_descent_is_a_cayley_step_from_the_present_matrix():
+    torch.manual_seed(61)
+    system, G, rate = create("soft-orthogonal", input_size=1, state_size=6).double(), draw(6, 6), 0.05
+    optimizer = torch.optim.SGD(system.constrained_parameters(), lr=rate)
+    losses = []
+    for _ in range(20):
+        U = system.U.detach().clone()
+        optimizer.zero_grad()
+        loss = (system.U * G).sum()
+        loss.backward()
+        optimizer.step()
+        system.after_optimizer_step()
+        expected = U @ cayley(2 * rate * (U.T @ G - G.T @ U))
+        torch.testing.assert_close(system.U.detach(), expected, rtol=0, atol=1e-13)
+        losses.append(loss.item())
+    assert losses == sorted(losses, reverse=True)
+    assert float(entries_of(system, "U").detach().abs().max()) == 0
+
+
+@pytest.mark.parametrize("name", ["spectral", "soft-orthogonal"])
+def test_matrices_stay_orthogonal_in_float32(name):
+    torch.manual_seed(62)
+    system = create(name, input_size=1, state_size=24)
+    optimizer = torch.optim.RMSprop(system.parameters(), lr=1e-3)
+    h, target = torch.randn(8, 24), torch.randn(8, 24)
+    for _ in range(300):
+        optimizer.zero_grad()
+        (system.step(h, torch.zeros(8, 1)) - target).square().sum().backward()
+        optimizer.step()
+        system.after_optimizer_step()
+    if name == "spectral":
+        parametrization = system.parametrizations.W[0]
+        matrices = [parametrization.orthogonal(part.double()) for part in system.parametrizations.W.original]
+    else:
+        matrices = [system.U.double(), system.Q.double()]
+    for M in matrices:
+        assert float(torch.linalg.matrix_norm(M.T @ M - torch.eye(24).double()).detach()) < 1e-5
+    margin = {"spectral": 0.01, "soft-orthogonal": 0.1}[name]
+    W = system.W if name == "spectral" else (system.U * system.singular_values()) @ system.Q.mT
+    singular = torch.linalg.svdvals(W.detach().double())
+    assert 1 - margin - 1e-6 < float(singular[-1]) < float(singular[0]) < 1 + margin + 1e-6
+
+
+@pytest.mark.parametrize(
+    "name, config, message",
+    [
+        ("spectral", {"reflections": 0}, "1 to 6 reflections.* got 0 and 0.01"),
+        ("spectral", {"reflections": 7}, "got 7"),
+        ("spectral", {"margin": 1.0}, "got 1 and 1.0"),
+        ("soft-orthogonal", {"margin": -0.1}, "from 0 to below 1, got -0.1"),
+    ],
+)
+def test_misuse_is_one_sentence(name, config, message):
+    with pytest.raises(UserError, match=message):
+        create(name, input_size=3, state_size=6, **config)
