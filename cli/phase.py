@@ -55,7 +55,7 @@ def phase(
     dynlab phase --matrix "0,1;-1,0" --step 0.05
     dynlab phase --panel all                all eight panels of the paper's Figure 1
     """
-    if panel and (matrix or kind):
+    if panel and (matrix is not None or kind):
         raise UserError("--panel chooses the matrix and the kind: leave out --matrix and --kind, or --panel.")
     from dynlab.diagnostics.phase_panels import phase_panels, planar_portrait
     from dynlab.systems.planar import PANELS, STARTS
@@ -79,7 +79,7 @@ def phase(
     if panel:
         chosen = next(one for one in PANELS if one.letter == panel)
         matrix, kind, seed = chosen.matrix, chosen.kind, chosen.seed
-    matrix, kind = matrix or "diff", kind or "feedback"
+    matrix, kind = "diff" if matrix is None else matrix, kind or "feedback"
     portrait = planar_portrait(matrix, kind, seed, **settings)
     output.emit(portrait, plot_phase_plane, f"panel-{panel}" if panel else _file_name(matrix, kind))
 
