@@ -65,7 +65,7 @@ def test_a_bad_file(command, what, tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     "array, word",
     [
-        (np.zeros((2, 5, 4)), "width"),
+        (np.zeros((2, 5, 4)), "(sample, time, 3)"),
         (np.zeros((2, 0, 3)), "empty"),
         (np.zeros((0, 5, 3)), "empty"),
         (np.full((2, 5, 3), np.nan), "NaN"),
@@ -85,7 +85,7 @@ def test_bad_inputs(command, array, word, tmp_path, monkeypatch, capsys):
     [
         (["--inputs", "nois:1.0"], "nois:1.0"),
         (["--inputs", "missing.npy"], "missing.npy"),
-        (["--inputs", "constant:1,2"], "width"),
+        (["--inputs", "constant:1,2"], "(sample, time, 3)"),
         (["--layer", "encoder.rnn"], "encoder.rnn"),
         (["--device", "gpu"], "gpu"),
         (["--samples", "0"], "--samples"),
