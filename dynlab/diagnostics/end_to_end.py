@@ -11,6 +11,7 @@ from dynlab import schema
 from dynlab.diagnostics.driven import Driven, chosen_steps, drive
 from dynlab.diagnostics.graded_moduli import log_moduli
 from dynlab.diagnostics.graded_product import LARGEST_BOUND, SAFETY, GradedProduct, accumulate
+from dynlab.diagnostics.lapack import one_torch_thread
 from dynlab.diagnostics.log_singular_values import log_singular_values
 from dynlab.diagnostics.wording import over, ranged, sized
 from dynlab.systems import Map
@@ -93,7 +94,8 @@ def end_to_end(
         inputs_description=inputs_description,
     )
     steps = chosen_steps(driven.steps, times)
-    found = _along(driven, set(steps.tolist()), np.random.default_rng(seed))
+    with one_torch_thread():
+        found = _along(driven, set(steps.tolist()), np.random.default_rng(seed))
     ds = schema.dataset(
         _variables(found),
         system=system.name,

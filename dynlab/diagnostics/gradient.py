@@ -13,6 +13,7 @@ from dynlab import schema
 from dynlab.diagnostics.driven import Driven, drive, in_float64
 from dynlab.diagnostics.end_to_end import SURVIVES
 from dynlab.diagnostics.graded_product import LARGEST_BOUND, GradedProduct, identity, multiply
+from dynlab.diagnostics.lapack import one_torch_thread
 from dynlab.diagnostics.log_singular_values import log_singular_values
 from dynlab.diagnostics.loss_gradient import log_loss_gradient
 from dynlab.diagnostics.wording import over, ranged, sized
@@ -98,9 +99,10 @@ def gradient(
         inputs_description=inputs_description,
     )
     backwards = range(driven.steps, 0, -1)
-    found = _norms(driven, (jacobian.mT for jacobian in driven.jacobians(backwards)))
-    if loss is not None:
-        found["log_loss_gradient"] = log_loss_gradient(loss, targets, driven.states, driven.jacobians(backwards))
+    with one_torch_thread():
+        found = _norms(driven, (jacobian.mT for jacobian in driven.jacobians(backwards)))
+        if loss is not None:
+            found["log_loss_gradient"] = log_loss_gradient(loss, targets, driven.states, driven.jacobians(backwards))
     ds = schema.dataset(
         _variables(found),
         system=system.name,

@@ -7,11 +7,13 @@ routines are called here through the pointers that `scipy.linalg.cython_lapack` 
 import ctypes
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy.linalg import cython_lapack
 from threadpoolctl import threadpool_limits
@@ -30,6 +32,17 @@ def in_threads(compute: Callable[..., tuple[NDArray[Any], ...]], *stacks: NDArra
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
         found = list(pool.map(lambda chunk: compute(*chunk), chunks))
     return tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
+
+
+@contextmanager
+def one_torch_thread() -> Iterator[None]:
+    """Torch computes in one thread inside the block: on small matrices its threads cost ten times what they save."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def geev(matrix: NDArray[np.float64]) -> tuple[NDArray[np.complex128], NDArray[np.float64], bool]:

@@ -186,8 +186,8 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     above = np.mean(radius[finite] > 1)
     text = (
         f"Over {over(steps, described)} the spectral radius of ∂h_t/∂h_{{t−1}} has the median "
-        f"{ranged(radius[finite])} and exceeds 1 at {above:.0%} of the steps linearised; the departure from normality "
-        f"has the median {ranged(ds['departure_from_normality'].values)}."
+        f"{ranged(radius[finite], '.4g')} and exceeds 1 at {above:.0%} of the steps linearised; the departure from "
+        f"normality has the median {ranged(ds['departure_from_normality'].values)}."
     )
     if "flow_eigenvalue" in ds:
         real = ds["flow_eigenvalue"].values.real

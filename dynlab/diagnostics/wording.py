@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+UNCHANGED = 0.05  # what is written e^0.0 neither shrinks nor grows
+
 
 def over(steps: int, described: str) -> str:
     """How long, and of what: "128 steps of 16 test sequences of har2"."""
@@ -25,7 +27,7 @@ def sized(log_size: Any, samples: int) -> str:
     if finite.size == 0:
         return "vanishes exactly" if np.isneginf(log_size).any() else "is not known"
     middle = float(np.median(finite))
-    verb = "shrinks by" if middle < 0 else "grows by"
+    verb = "shrinks by" if middle <= -UNCHANGED else "grows by" if middle >= UNCHANGED else "stays at"
     text = f"{verb} {power(middle)}"
     if samples > 1:
         text += f" (median of {samples} samples, {power(finite.min())} to {power(finite.max())})"
@@ -34,4 +36,4 @@ def sized(log_size: Any, samples: int) -> str:
 
 def power(exponent: float) -> str:
     """A power of e, with a true minus sign."""
-    return f"e^{exponent:.1f}".replace("-", "−")
+    return f"e^{exponent:.1f}".replace("e^-0.0", "e^0.0").replace("-", "−")

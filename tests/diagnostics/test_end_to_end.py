@@ -156,6 +156,6 @@ def test_the_verdict_has_the_numbers():
     system = from_function(lambda h, x: h * h.new_tensor([0.5, 1.0]), state_size=2)
     ds = end_to_end(system, np.zeros((4, 0)), inputs_description="nothing")
     assert ds.attrs["verdict"] == (
-        "Over 4 steps of nothing the largest singular value of ∂h_T/∂h_0 grows by e^0.0; 1 of 2 directions survive "
+        "Over 4 steps of nothing the largest singular value of ∂h_T/∂h_0 stays at e^0.0; 1 of 2 directions survive "
         "(σ ≥ 0.1), 2 of 2 modes are resolved."
     )

@@ -6,6 +6,8 @@ from products import driven_by
 from torch import nn
 
 from dynlab import schema
+from dynlab.diagnostics.end_to_end import end_to_end
+from dynlab.diagnostics.gradient import gradient
 from dynlab.diagnostics.spectrum import spectrum
 from dynlab.systems import Euler, create, from_function
 from dynlab.systems.torch_layers import torch_layer
@@ -120,9 +122,11 @@ def test_the_users_threads_are_left_alone():
     def threads():
         return [(pool["filepath"], pool["num_threads"]) for pool in threadpoolctl.threadpool_info()]
 
-    before = threads()
-    driven_by(spectrum, np.random.default_rng(0).standard_normal((1, 8, 20, 20)))
-    assert threads() == before
+    before, torch_threads = threads(), torch.get_num_threads()
+    matrices = np.random.default_rng(0).standard_normal((1, 8, 20, 20))
+    for diagnostic in (spectrum, end_to_end, gradient):
+        driven_by(diagnostic, matrices)
+        assert (threads(), torch.get_num_threads()) == (before, torch_threads)
 
 
 def test_the_verdict_has_the_numbers():
