@@ -1,5 +1,9 @@
 """Figure 1 of the AntisymmetricRNN paper: eight planar systems, from a random matrix to one with diffusion."""
 
+from typing import cast
+
+from matplotlib.figure import Figure
+
 from dynlab.diagnostics.phase_panels import phase_panels
 from dynlab.gallery.made import Made
 from dynlab.plots.phase_panels import plot_phase_panels
@@ -14,6 +18,6 @@ def make(fast: bool = False) -> Made:
         "outward, and diffusion (h) makes up for that drift (section 5). The paper gives no generator for the seeds of "
         "(a), (c) and (d): these panels are of its families, not its pixels.",
         ds.attrs["verdict"],
-        plot_phase_panels(ds).figure,
+        cast(Figure, plot_phase_panels(ds).figure),
         {"panels": ds},
     )

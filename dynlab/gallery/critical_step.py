@@ -52,24 +52,22 @@ def make(fast: bool = False) -> Made:
 
 def _radii(step_sizes: np.ndarray) -> xr.Dataset:
     """The smallest and the largest radius of the states that an orbit ends on, for each ε."""
-    matrix = planar_matrix("diff")
-    last = [
-        simulate(planar_system(matrix, step_size=float(step)), initial_state=START, steps=STEPS)["trajectory"]
-        .isel({schema.SAMPLE: 0, schema.TIME: slice(-KEPT, None)})
-        .pipe(np.square)
-        .sum(schema.STATE)
-        .pipe(np.sqrt)
-        for step in step_sizes
-    ]
+    radii = [_last_radius(float(step)) for step in step_sizes]
     return schema.dataset(
         {
-            "smallest": schema.variable(("step_size",), [float(radius.min()) for radius in last], "smallest radius"),
-            "largest": schema.variable(("step_size",), [float(radius.max()) for radius in last], "largest radius"),
+            "smallest": schema.variable(("step_size",), [radius.min() for radius in radii], "smallest radius"),
+            "largest": schema.variable(("step_size",), [radius.max() for radius in radii], "largest radius"),
         },
         system="feedback",
         settings={"start": START, "steps": STEPS, "kept": KEPT, "matrix": "diff"},
         coords={"step_size": schema.variable(("step_size",), step_sizes, "step size ε", schema.SECOND)},
     )
+
+
+def _last_radius(step_size: float) -> np.ndarray:
+    """Distances from the origin of an orbit's last states, shape (time,)."""
+    orbit = simulate(planar_system(planar_matrix("diff"), step_size=step_size), initial_state=START, steps=STEPS)
+    return np.asarray(np.linalg.norm(orbit["trajectory"].values[0, -KEPT:], axis=-1))
 
 
 def _plot_radii(sweep: xr.Dataset, critical: float, ax: Axes) -> None:

@@ -1,5 +1,9 @@
 """Figure 1 of the ERNN paper: RNN, FastRNN and ERNN under a random walk, and what of it holds."""
 
+from typing import cast
+
+from matplotlib.figure import Figure
+
 from dynlab.diagnostics.manifold import manifold
 from dynlab.diagnostics.manifold_example import SEED, STEPS, random_planar_networks
 from dynlab.gallery.made import Made
@@ -15,6 +19,6 @@ def make(fast: bool = False) -> Made:
         "ERNN first projects its initial state onto the equilibrium manifold and then moves within it, while RNN and "
         "FastRNN show complex trajectories (section 1). The paper gives neither seed nor scales of its random U, W, b.",
         ds.attrs["verdict"],
-        plot_manifold(ds).figure,
+        cast(Figure, plot_manifold(ds).figure),
         {"manifold": ds},
     )

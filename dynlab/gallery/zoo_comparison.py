@@ -114,11 +114,10 @@ def _figure(analysed: Mapping[str, Mapping[str, xr.Dataset]]) -> plt.Figure:
     """A column for each network; below, ERNN's convergence beside the reading guide."""
     with style.style():
         figure = plt.figure(figsize=(13.5, 12.5))
-        layout = figure.subplot_mosaic(
-            [[f"{question} {title}" for title in analysed] for question in ("spectrum", "gradient", "fixed_points")]
-            + [["convergence", "convergence", "guide", "guide"]],
-            height_ratios=[1.15, 1.0, 1.15, 1.0],
-        )
+        questions = ("spectrum", "gradient", "fixed_points")
+        rows: list[Any] = [[f"{question} {title}" for title in analysed] for question in questions]
+        rows.append(["convergence", "convergence", "guide", "guide"])
+        layout = figure.subplot_mosaic(rows, height_ratios=[1.15, 1.0, 1.15, 1.0])
         for title, found in analysed.items():
             plot_spectrum(found["spectrum"], ax=layout[f"spectrum {title}"])
             plot_gradient(found["gradient"], ax=layout[f"gradient {title}"])

@@ -1,5 +1,7 @@
 """The real parts of the eigenvalues of ERNN's inner flow, as a histogram."""
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -40,7 +42,7 @@ def plot_inner_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: obj
     bottom = np.zeros(len(edges) - 1)
     for name, chosen, colour, hatch in groups:
         counts = np.histogram(real[chosen], edges)[0] / len(real)
-        options = {"color": colour, "hatch": hatch, "edgecolor": "white", "linewidth": 0.2} | artist
+        options: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "white", "linewidth": 0.2} | artist
         label = f"{name}: {chosen.mean():.1%}"
         ax.bar(edges[:-1], counts, np.diff(edges), bottom, align="edge", label=label, **options)
         bottom += counts
