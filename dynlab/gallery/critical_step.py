@@ -17,14 +17,16 @@ PAPER_STEP, BELOW = 0.1, 0.05
 START = (0.5, -0.75)
 # The closed curve shrinks like √(ε − ε_c) and attracts ever more slowly: the steps end where 6,000 are enough.
 STEPS, KEPT = 6000, 400
-SWEEP = np.concatenate([[0.02, 0.04, 0.06, 0.07], np.arange(0.08, 0.2001, 0.01)])
+SWEEP = np.concatenate([[0.02, 0.04, 0.06, 0.07], np.linspace(0.08, 0.2, 13)])
+
+COARSE = np.array([0.05, PAPER_STEP, 0.2])
 
 
 def make(fast: bool = False) -> Made:
     """Portraits below and above the critical step, and the radius of what attracts against ε."""
     matrix = planar_matrix("diff")
     below, above = (phase_plane(planar_system(matrix, step_size=step), matrix=matrix) for step in (BELOW, PAPER_STEP))
-    sweep = _radii(SWEEP[::4] if fast else SWEEP)
+    sweep = _radii(COARSE if fast else SWEEP)
     critical = float(above["critical_step"][0])
     with style.style():
         figure, axes = plt.subplots(1, 3, figsize=(11.5, 4.2))
