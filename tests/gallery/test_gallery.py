@@ -1,0 +1,32 @@
+"""Every script of the gallery draws its figure and says what was measured; the sentences hold what is known."""
+
+import matplotlib.pyplot as plt
+import pytest
+
+from dynlab.errors import lookup
+from dynlab.gallery import FIGURES, page
+
+# What each sentence must say: facts of SYSTEMS, and of the sources' errors.
+KNOWN = {
+    "antisymmetric-1": "the critical step is 0.0746",
+    "critical-step": "radius 0.570 to 0.598",
+    "ernn-1": "h_k = z*(x_k) − h_{k−1} holds to",
+    "ernn-5": "have a real part above 0",
+    "ernn-6": "predicted",
+    "zoo": "Directions that survive",
+}
+
+
+def test_a_fact_is_known_of_every_figure():
+    assert set(KNOWN) == set(FIGURES)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_is_drawn_and_its_sentence_says_what_is_known(name, tmp_path):
+    made = lookup(FIGURES, name, "figure")(fast=True)
+    assert KNOWN[name] in made.measured
+    assert made.claim
+    assert made.results
+    made.figure.savefig(tmp_path / "figure.png")
+    assert f"![{made.title}]({name}.png)" in page({name: made})
+    plt.close("all")
