@@ -13,6 +13,7 @@ from dynlab.diagnostics.frozen_map import FrozenMap
 from dynlab.diagnostics.fsolve_check import position_error
 from dynlab.diagnostics.lapack import in_threads
 from dynlab.diagnostics.levenberg_marquardt import solve, tolerance
+from dynlab.diagnostics.pseudo_transient import solve_or_follow
 from dynlab.diagnostics.slow_points import descended, slow
 
 # What became of a start.
@@ -60,7 +61,7 @@ def search(
     slow_points : float, optional
         The largest q of a slow point; without it none is looked for.
     """
-    ended = solve(frozen.displacement, frozen.displacement_jacobian, starts)
+    ended = solve_or_follow(frozen.displacement, frozen.displacement_jacobian, starts)
     if frozen is not exact:
         ended = solve(exact.displacement, exact.displacement_jacobian, ended.states.to(exact.input))
     states, converged = ended.states, ended.converged

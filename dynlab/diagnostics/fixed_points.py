@@ -20,11 +20,12 @@ from dynlab.systems import Map, System
 
 DEFAULT_STARTS = 256
 METHOD = (
-    "Levenberg–Marquardt on exact Jacobians from every start, until ‖F(h) − h‖₂ ≤ max(1e-12, 10 n ε ‖h‖₂) and down to "
-    "rounding; ends merged by distance whatever their order; a root must lie within the state's bounds and not owe its "
-    "residual to a closed gate; each verified by scipy.optimize.fsolve started 1e-3 off it with the exact Jacobian and "
-    "xtol 1e-13, within max(1e-8, 10 residual/σ_min(I − J)); eigenvalues with the error that rounding and the root's "
-    "position leave. Other fixed points may exist that no start reached."
+    "Levenberg–Marquardt on exact Jacobians from every start, where that fails once more after pseudo-transient "
+    "continuation, until ‖F(h) − h‖₂ ≤ max(1e-12, 10 n ε ‖h‖₂) and down to rounding; ends merged by distance whatever "
+    "their order; a root must lie within the state's bounds and not owe its residual to a closed gate; each verified "
+    "by scipy.optimize.fsolve started 1e-3 off it with the exact Jacobian and xtol 1e-13, within max(1e-8, 10 "
+    "residual/σ_min(I − J)); eigenvalues with the error that rounding and the root's position leave. Other fixed "
+    "points may exist that no start reached."
 )
 
 

@@ -8,9 +8,8 @@ References
 Nocedal and Wright, Numerical Optimization, section 10.3; Fan and Yuan, Computing 74 (2005) (μ in proportion to ‖f‖).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import NamedTuple
 
 import torch
@@ -25,7 +24,7 @@ SMALLEST_DAMPING, LARGEST_DAMPING = 1e-8, 1e12
 ACCEPT = 1e-4  # a step is taken where it brings this part of what the linear model promised
 POOR, GOOD = 0.25, 0.75  # of the promise: below, λ grows fourfold; above, it shrinks to a fifth
 GROW, SHRINK = 4.0, 0.2
-PATIENCE, PROGRESS = 30, 0.9  # a start whose residual falls by less than a tenth in 30 iterations is at no root
+PATIENCE, PROGRESS = 15, 0.9  # a start whose residual falls by less than a tenth in 15 iterations is in a local minimum
 HALVING = 0.5  # within the tolerance a start goes on while a step still halves its residual: down to rounding
 SMALLEST_RESIDUAL = 1e-12  # in float64
 ROUNDINGS = 10  # times n ε ‖h‖: what rounding makes of a residual
@@ -70,22 +69,23 @@ def solve(f: Function, jacobian: Function, starts: Tensor) -> Roots:
     Roots
         `converged` where ‖f‖₂ is within `tolerance`.
     """
-    rows = torch.arange(len(starts), device=starts.device)
-    chunks = rows.split(max(1, CHUNK_BYTES // (8 * starts.shape[-1] ** 2)))
-    with one_thread_each(), ThreadPoolExecutor(WORKERS) as pool:
-        found = list(pool.map(lambda part: _iterate(f, jacobian, starts[part], part), chunks))
-    return Roots(*(torch.cat(parts) for parts in zip(*found, strict=True)))
+    return Roots(*in_chunks(lambda rows: _iterate(f, jacobian, starts[rows], rows), starts))
 
 
-@contextmanager
-def one_thread_each() -> Iterator[None]:
-    """Torch's operations use one thread each inside the block: faster for many small matrices in a pool of threads."""
+def in_chunks(work: Callable[[Tensor], tuple[Tensor, ...]], starts: Tensor) -> tuple[Tensor, ...]:
+    """`work` on the rows of `starts` in chunks of bounded memory, in a pool of threads, its results joined.
+
+    Torch's operations use one thread each meanwhile: faster for many small matrices than several threads each.
+    """
+    chunks = torch.arange(len(starts), device=starts.device).split(max(1, CHUNK_BYTES // (8 * starts.shape[-1] ** 2)))
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        yield
+        with ThreadPoolExecutor(WORKERS) as pool:
+            found = list(pool.map(work, chunks))
     finally:
         torch.set_num_threads(before)
+    return tuple(torch.cat(parts) for parts in zip(*found, strict=True))
 
 
 def _iterate(f: Function, jacobian: Function, starts: Tensor, rows: Tensor) -> Roots:
