@@ -33,6 +33,7 @@ def plot_convergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     ds : Dataset
         Of `dynlab.convergence`.
     ax : Axes, optional
+        Where to draw; without it a figure is made, with the verdict above.
     **artist
         For the lines.
 
@@ -42,6 +43,7 @@ def plot_convergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
         With the predicted slope, the median rate from the median first distance, dashed in black.
     """
     schema.check(ds, needs=NEEDS)
+    alone = ax is None
     ax = style.axes(ax, SIZE)
     iteration = ds[schema.ITERATION].values
     distance, speed = (ds[name].values.reshape(-1, len(iteration)) for name in ("distance", "speed"))
@@ -59,7 +61,8 @@ def plot_convergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
         handle.set_alpha(1)
     ax.set_xlabel(ds[schema.ITERATION].attrs["long_name"])
     ax.set_ylabel(style.label(ds["speed" if set(outcomes) <= set(SPEED) else "distance"]))
-    ax.set_title("\n".join(textwrap.wrap(ds.attrs.get("verdict", ""), TITLE_WIDTH)), fontsize=8)
+    if alone:
+        ax.set_title("\n".join(textwrap.wrap(ds.attrs.get("verdict", ""), TITLE_WIDTH)), fontsize=8)
     return ax
 
 

@@ -31,6 +31,7 @@ def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
     ds : Dataset
         Of `dynlab.fixed_points`.
     ax : Axes, optional
+        Where to draw; without it a figure is made, with the verdict above and the legend beside.
     **artist
         For the markers.
 
@@ -40,6 +41,7 @@ def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
         One set of markers for each kind, its legend saying how many fixed points are of it.
     """
     schema.check(ds, needs=NEEDS)
+    alone = ax is None
     ax = style.axes(ax, SIZE)
     angle = np.linspace(0, 2 * np.pi, 361)
     ax.fill(np.cos(angle), np.sin(angle), color=style.FAINT, alpha=0.35, lw=0, zorder=0)
@@ -60,10 +62,12 @@ def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
     ax.set_aspect("equal")
     ax.set_xlabel("Re λ")
     ax.set_ylabel("Im λ")
-    ax.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), title="Eigenvalues of", alignment="left")
+    place = {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)} if alone else {"loc": "best"}
+    ax.legend(title="Eigenvalues of", alignment="left", **place)
     if ds.sizes[schema.FIXED_POINT] == 0:
         ax.text(0, 0.1, "no fixed point found", ha="center", va="bottom", color=style.GREY)
-    ax.set_title("\n".join(textwrap.wrap(ds.attrs.get("verdict", ""), TITLE_WIDTH)), fontsize=8.5)
+    if alone:
+        ax.set_title("\n".join(textwrap.wrap(ds.attrs.get("verdict", ""), TITLE_WIDTH)), fontsize=8.5)
     return ax
 
 
