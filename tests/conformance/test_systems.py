@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from dynlab.jacobians import automatic_jacobian, jacobian
+from dynlab.simulation import orbit
 from dynlab.systems import SYSTEMS, Flow, Map, create, frozen
 
 # The length of the sequences here; ERNN learns a rate for each of these steps.
@@ -27,6 +28,7 @@ CONFIGS = {
     "fastgrnn": {"input_size": 3, "state_size": 4},
     "ugrnn": {"input_size": 3, "state_size": 4},
     "ernn": {"input_size": 3, "state_size": 5, "length": TIMES, "inner_steps": 3, "rank": 2, "eta": 0.3},
+    "ernn-exact": {"input_size": 3, "state_size": 5},
     "exprnn": {"input_size": 3, "state_size": 4, "init": "henaff"},
     "dtriv": {"input_size": 3, "state_size": 5},
     "scornn": {"input_size": 3, "state_size": 5, "rho": 0.4},
@@ -53,6 +55,7 @@ VARIANTS = [
     ("fastgrnn", {"input_size": 3, "state_size": 5, "input_rank": 2, "state_rank": 3, "density": 0.6}),
     ("dtriv", {"input_size": 3, "state_size": 4, "init": "henaff", "chart": "cayley", "rebase_every": None}),
     ("asrnn", {"input_size": 3, "state_size": 4, "a": -1.0, "b": 0.0, "eps": 0.1, "rebase_every": 2}),
+    ("ernn-exact", {"input_size": 3, "state_size": 4, "sign": -1, "activation": "relu", "projection": False}),
     ("spectral", {"input_size": 3, "state_size": 4}),
     ("soft-orthogonal", {"input_size": 3, "state_size": 4, "margin": 0.0}),
     ("kru", {"input_size": 3, "hidden_size": 2, "activation": "identity"}),
@@ -185,6 +188,25 @@ def test_analysing_a_copy_changes_nothing(system, batch):
     after = system.state_dict()
     assert before.keys() == after.keys()
     assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+TRAINED = [case for case in CASES if list(create(case[0], **case[1]).parameters())]
+
+
+@pytest.mark.parametrize("name, config", TRAINED, ids=lambda part: part if isinstance(part, str) else "")
+def test_every_parameter_learns(name, config):
+    torch.manual_seed(5)
+    system = create(name, **config).double()
+    learned = system.initial_state()
+    start = torch.zeros(system.state_size, dtype=torch.float64) if learned is None else learned
+    states = orbit(system, torch.randn(3, TIMES, system.input_size, dtype=torch.float64), start.expand(3, -1))
+    states.square().sum().backward()
+    gradients = {key: value.grad for key, value in system.named_parameters() if value.numel()}
+    assert gradients
+    assert [key for key, gradient in gradients.items() if not torch.isfinite(gradient).all()] == []
+    assert [key for key, gradient in gradients.items() if not gradient.any()] == []
+    known = {id(value) for value in system.parameters()}
+    assert {id(value) for value in system.constrained_parameters()} <= known
 
 
 BOUNDED = [case for case in CASES if create(case[0], **case[1]).state_bound() is not None]
