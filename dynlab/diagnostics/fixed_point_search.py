@@ -48,9 +48,7 @@ class Candidates(NamedTuple):
     assignment: NDArray[np.int64]
 
 
-def search(
-    frozen: FrozenMap, exact: FrozenMap, starts: Tensor, slow_points: float | None
-) -> tuple[NDArray[np.float64], NDArray[np.str_]]:
+def search(frozen: FrozenMap, exact: FrozenMap, starts: Tensor) -> tuple[NDArray[np.float64], NDArray[np.str_]]:
     """Where each start ends, shape (start, n), and its outcome.
 
     Parameters
@@ -58,27 +56,29 @@ def search(
     frozen, exact : FrozenMap
         As the caller chose dtype and device, and in float64 on the CPU, where every search ends.
     starts : Tensor, shape (start, n)
-    slow_points : float, optional
-        The largest q of a slow point; without it none is looked for.
     """
     ended = solve_or_follow(frozen.displacement, frozen.displacement_jacobian, starts)
     if frozen is not exact:
         ended = solve(exact.displacement, exact.displacement_jacobian, ended.states.to(exact.input))
-    states, converged = ended.states, ended.converged
-    if slow_points is not None:
-        lost = ~converged & torch.isfinite(states).all(-1)
-        again = solve(exact.displacement, exact.displacement_jacobian, descended(exact, states[lost]))
-        states[lost], converged[lost] = again.states, again.converged
-    outcome = np.where(converged.numpy(), CONVERGED, LOST).astype(object)
-    _reject_closed_gates(exact, states, outcome)
-    if slow_points is not None:
-        lost = torch.as_tensor(outcome == LOST) & torch.isfinite(states).all(-1)
-        outcome[lost.numpy()] = np.where(slow(exact, states[lost], slow_points), SLOW, LOST)
-    bound = exact.system.state_bound()
-    if bound is not None:
-        outside = (states.abs() > bound * (1 + BOUND_SLACK)).any(-1).numpy()
-        outcome[outside & (outcome != LOST)] = OUTSIDE
-    return states.numpy(), outcome.astype(str)
+    outcome = np.where(ended.converged.numpy(), CONVERGED, LOST).astype(object)
+    _reject_closed_gates(exact, ended.states, outcome)
+    outcome[_outside(exact, ended.states) & (outcome != LOST)] = OUTSIDE
+    return ended.states.numpy(), outcome.astype(str)
+
+
+def search_slow(
+    exact: FrozenMap, starts: Tensor, largest_speed: float
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Slow points (k, n), and from which start each was reached, those included that `search` leads on to a root.
+
+    Levenberg–Marquardt stops at local minima of ‖F(h) − h‖; q is minimised from there.
+    """
+    ended = solve(exact.displacement, exact.displacement_jacobian, starts)
+    lost = (~ended.converged & torch.isfinite(ended.states).all(-1)).nonzero()[:, 0]
+    descents = descended(exact, ended.states[lost])
+    at_root = solve(exact.displacement, exact.displacement_jacobian, descents).converged.numpy()
+    kept = slow(exact, descents, largest_speed) & ~at_root & ~_outside(exact, descents)
+    return descents.numpy()[kept], lost.numpy()[kept]
 
 
 def distinct(exact: FrozenMap, ends: NDArray[np.float64], outcome: NDArray[np.str_]) -> Candidates:
@@ -138,6 +138,14 @@ def _reject_closed_gates(exact: FrozenMap, states: Tensor, outcome: NDArray[np.o
     fixed = (refined.residuals <= OPEN * scale) & still
     states[suspect[fixed]] = refined.states[fixed]
     outcome[suspect[~fixed].numpy()] = CLOSED_GATE
+
+
+def _outside(exact: FrozenMap, states: Tensor) -> NDArray[np.bool_]:
+    bound = exact.system.state_bound()
+    if bound is None:
+        return np.zeros(len(states), dtype=bool)
+    beyond: NDArray[np.bool_] = (states.abs() > bound * (1 + BOUND_SLACK)).any(-1).numpy()
+    return beyond
 
 
 def _best(exact: FrozenMap, states: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.int64]:

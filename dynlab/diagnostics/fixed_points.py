@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_point_record import Record, order, records
-from dynlab.diagnostics.fixed_point_search import CONVERGED, SLOW, Candidates, distinct, search
+from dynlab.diagnostics.fixed_point_search import CONVERGED, LOST, SLOW, Candidates, distinct, search, search_slow
 from dynlab.diagnostics.fixed_point_verdict import verdict
 from dynlab.diagnostics.frozen_map import FrozenMap
 from dynlab.diagnostics.starting_points import starting_points
@@ -56,7 +56,8 @@ def fixed_points(
     starts : int or array_like, shape (sample, state)
         How many starts, or the starts themselves.
     slow_points : float, optional
-        Also keep slow points: local minima of q = ½ ‖step(h, x) − h‖₂² with q up to this.
+        Also keep slow points: local minima of q = ½ ‖step(h, x) − h‖₂² with q up to this. A start near one that is led
+        on to a fixed point is counted there.
     dtype, device : str
         Of the search; the roots are always finished, verified and classified in float64.
     seed : int
@@ -113,8 +114,14 @@ def fixed_points(
     visited = None if inputs is None else _visited(analysed, driven)
     initial = _starts(frozen, starts, visited, generator)
 
-    ends, outcome = search(frozen, exact, initial, slow_points)
-    found = distinct(exact, ends, outcome)
+    ends, outcome = search(frozen, exact, initial)
+    slow_ends = np.zeros((0, system.state_size))
+    if slow_points is not None:
+        slow_ends, reached_from = search_slow(exact, initial.to(exact.input), slow_points)
+        stays = outcome[reached_from] == LOST
+        ends[reached_from[stays]], outcome[reached_from[stays]] = slow_ends[stays], SLOW
+    found = distinct(exact, np.concatenate([ends, slow_ends]), np.append(outcome, [SLOW] * len(slow_ends)))
+    found = found._replace(assignment=found.assignment[: len(ends)])
     rows = records(exact, found, direction / np.linalg.norm(direction))
     settings = {
         "at": at if isinstance(at, str) else "values",

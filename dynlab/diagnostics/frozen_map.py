@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from dynlab.jacobians import jacobian
+from dynlab.operators import Operator
 from dynlab.systems import Map
 
 
@@ -38,11 +39,14 @@ class FrozenMap:
         matrices.diagonal(dim1=-2, dim2=-1).sub_(1)
         return matrices
 
+    def operator(self, states: Tensor) -> Operator:
+        """J = ∂F/∂h."""
+        return jacobian(self.system, states, self.input.expand(len(states), -1), self.t)
+
     def jacobians(self, states: Tensor) -> Tensor:
-        """J = ∂F/∂h as matrices, shape (k, n, n)."""
+        """J as matrices, shape (k, n, n)."""
         n = states.shape[-1]
-        dense = jacobian(self.system, states, self.input.expand(len(states), -1), self.t).dense()
-        return dense.expand(len(states), n, n).clone()
+        return self.operator(states).dense().expand(len(states), n, n).clone()
 
     def ungated(self, states: Tensor, rows: Tensor | None = None) -> Tensor:
         """A residual that no closed gate makes small: `System.ungated_residual`, or F(h) − h where that is one."""

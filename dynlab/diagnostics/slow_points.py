@@ -48,8 +48,8 @@ def _descended(frozen: FrozenMap, start: Tensor) -> Tensor:
     def q(h: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         state = torch.from_numpy(h).unsqueeze(0)
         displacement = frozen.displacement(state)
-        gradient = frozen.displacement_jacobian(state).mT @ displacement.unsqueeze(-1)
-        return float(displacement.square().sum() / 2), gradient[0, :, 0].numpy()
+        gradient = frozen.operator(state).apply_transpose(displacement.unsqueeze(-1))[0, :, 0] - displacement[0]
+        return float(displacement.square().sum() / 2), gradient.numpy()
 
     options = {"maxiter": MAX_ITERATIONS, "maxfun": 2 * MAX_ITERATIONS, "ftol": RELATIVE_DECREASE, "gtol": 0.0}
     ended = scipy.optimize.minimize(q, start.numpy(), jac=True, method="L-BFGS-B", options=options)

@@ -385,6 +385,22 @@ def test_the_ghost_of_a_fold_is_a_slow_point():
     assert fixed_points(system, starts=32).sizes["fixed_point"] == 0
 
 
+def test_slow_points_take_no_fixed_point_away(chaotic):
+    without, beside = fixed_points(chaotic), fixed_points(chaotic, slow_points=0.1)
+    points = beside.isel(fixed_point=beside["status"].values == "fixed point")
+    np.testing.assert_allclose(points["fixed_point_state"], without["fixed_point_state"], atol=1e-12)
+    slow = beside.isel(fixed_point=beside["status"].values == "slow point")
+    assert slow.sizes["fixed_point"] >= 1
+    speed = slow["residual"].values ** 2 / 2
+    assert (speed <= 0.1).all()
+    # the least speed nearby: no better state within a small ball
+    zero = torch.zeros(1, dtype=torch.float64)
+    near = torch.as_tensor(slow["fixed_point_state"].values).unsqueeze(1)
+    ball = near + 1e-3 * torch.randn(1, 500, 10, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    around = (chaotic.step(ball, zero) - ball).square().sum(-1).div(2).detach().numpy()
+    assert (around >= speed[:, None] * (1 - 1e-9)).all()
+
+
 def test_parameters_that_change_with_time_are_held_at_a_step():
     torch.manual_seed(0)
     system = create("ernn", input_size=2, state_size=6, length=3, rank=None, activation="tanh").double()
