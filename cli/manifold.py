@@ -43,8 +43,8 @@ def manifold(output: Output, checkpoint: str | None, **chosen: Any) -> None:
 
 
 def _random(steps: int | None, seed: int | None, device: str, dtype: str, **other: Any) -> xr.Dataset:
+    from dynlab.diagnostics.inner.manifold_example import SEED, STEPS, random_planar_networks
     from dynlab.diagnostics.manifold import manifold as measure
-    from dynlab.diagnostics.manifold_example import SEED, STEPS, random_planar_networks
     from dynlab.errors import UserError
 
     given = [f"--{name}" for name in ("layer", "inputs", "data_dir") if other[name] is not None]
@@ -69,8 +69,8 @@ def _trained(
 ) -> xr.Dataset:
     from dynlab import zoo
     from dynlab.checkpoints import read
+    from dynlab.diagnostics.inner.manifold_example import STEPS
     from dynlab.diagnostics.manifold import manifold as measure
-    from dynlab.diagnostics.manifold_example import STEPS
 
     found = read(zoo.locate(checkpoint), layer=layer)
     name = Path(checkpoint).stem

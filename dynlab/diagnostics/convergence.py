@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab import schema
-from dynlab.diagnostics import inner_iteration
-from dynlab.diagnostics.convergence_rate import LINEAR, floor_of, measured_rate
-from dynlab.diagnostics.convergence_verdict import APPROACHES, CONVERGES, FAILS, NOWHERE, verdict
-from dynlab.diagnostics.inner_equilibria import NONE, Equilibria, InnerFlow, inner_equilibria
+from dynlab.diagnostics.inner import iteration as inner_iteration
+from dynlab.diagnostics.inner.equilibria import NONE, Equilibria, InnerFlow, inner_equilibria
+from dynlab.diagnostics.inner.rate import LINEAR, floor_of, measured_rate
+from dynlab.diagnostics.inner.verdict import APPROACHES, CONVERGES, FAILS, NOWHERE, verdict
 from dynlab.errors import UserError
 from dynlab.simulation import orbit, prepare
 from dynlab.systems import System

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.diagnostics.driven import Driven, chosen_steps, drive
-from dynlab.diagnostics.graded_moduli import log_moduli
-from dynlab.diagnostics.graded_product import LARGEST_BOUND, SAFETY, GradedProduct, accumulate
 from dynlab.diagnostics.lapack import one_torch_thread
-from dynlab.diagnostics.log_singular_values import log_singular_values
+from dynlab.diagnostics.products.graded_moduli import log_moduli
+from dynlab.diagnostics.products.graded_product import LARGEST_BOUND, SAFETY, GradedProduct, accumulate
+from dynlab.diagnostics.products.log_singular_values import log_singular_values
 from dynlab.diagnostics.wording import over, ranged, sized
 from dynlab.systems import Map
 

@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from dynlab import schema
-from dynlab.diagnostics.fixed_point_record import Record, order, records
-from dynlab.diagnostics.fixed_point_search import CONVERGED, LOST, SLOW, Candidates, distinct, search, search_slow
-from dynlab.diagnostics.fixed_point_verdict import verdict
-from dynlab.diagnostics.frozen_map import FrozenMap
-from dynlab.diagnostics.starting_points import starting_points
+from dynlab.diagnostics.roots.frozen_map import FrozenMap
+from dynlab.diagnostics.roots.records import Record, order, records
+from dynlab.diagnostics.roots.search import CONVERGED, LOST, SLOW, Candidates, distinct, search, search_slow
+from dynlab.diagnostics.roots.starting_points import starting_points
+from dynlab.diagnostics.roots.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.simulation import orbit, prepare
 from dynlab.systems import Map, System

@@ -12,10 +12,10 @@ from torch import Tensor
 from dynlab import schema
 from dynlab.diagnostics.driven import Driven, drive, in_float64
 from dynlab.diagnostics.end_to_end import SURVIVES
-from dynlab.diagnostics.graded_product import LARGEST_BOUND, GradedProduct, identity, multiply
 from dynlab.diagnostics.lapack import one_torch_thread
-from dynlab.diagnostics.log_singular_values import log_singular_values
-from dynlab.diagnostics.loss_gradient import log_loss_gradient
+from dynlab.diagnostics.products.graded_product import LARGEST_BOUND, GradedProduct, identity, multiply
+from dynlab.diagnostics.products.log_singular_values import log_singular_values
+from dynlab.diagnostics.products.loss_gradient import log_loss_gradient
 from dynlab.diagnostics.wording import over, ranged, sized
 from dynlab.systems import Map
 

@@ -9,7 +9,8 @@ import xarray as xr
 from torch import Tensor
 
 from dynlab import schema, simulation
-from dynlab.diagnostics import levenberg_marquardt, manifold_verdict
+from dynlab.diagnostics.inner import manifold_verdict
+from dynlab.diagnostics.roots import levenberg_marquardt
 from dynlab.errors import UserError
 from dynlab.systems import Map
 from dynlab.systems.ernn import ERNN

@@ -9,8 +9,8 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from dynlab import schema
-from dynlab.diagnostics import long_orbit
 from dynlab.diagnostics.phase_plane import phase_plane
+from dynlab.diagnostics.planar import long_orbit
 from dynlab.systems.planar import PANELS, SEEDED, STARTS, STEP_SIZE, STEPS, Panel, planar_matrix, planar_system
 
 # What differs from panel to panel and so is a variable here: the grid, and the steps at which the long orbits are seen.

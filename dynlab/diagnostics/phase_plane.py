@@ -6,13 +6,14 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from dynlab import schema, simulation
-from dynlab.diagnostics import exact_origin, phase_variables
-from dynlab.diagnostics.exact_kinds import Matrix
-from dynlab.diagnostics.phase_variables import KEPT, LONGEST
-from dynlab.diagnostics.phase_verdict import verdict
-from dynlab.diagnostics.planar_equilibria import planar_equilibria
-from dynlab.diagnostics.planar_field import Field
-from dynlab.diagnostics.planar_kinds import described
+from dynlab.diagnostics.classification.exact_kinds import Matrix
+from dynlab.diagnostics.planar import exact_origin
+from dynlab.diagnostics.planar import variables as phase_variables
+from dynlab.diagnostics.planar.equilibria import planar_equilibria
+from dynlab.diagnostics.planar.field import Field
+from dynlab.diagnostics.planar.points import described
+from dynlab.diagnostics.planar.variables import KEPT, LONGEST
+from dynlab.diagnostics.planar.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.systems import Euler, Flow, Map, System, frozen
 from dynlab.systems.base import positive_step

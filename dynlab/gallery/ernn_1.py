@@ -4,8 +4,8 @@ from typing import cast
 
 from matplotlib.figure import Figure
 
+from dynlab.diagnostics.inner.manifold_example import SEED, STEPS, random_planar_networks
 from dynlab.diagnostics.manifold import manifold
-from dynlab.diagnostics.manifold_example import SEED, STEPS, random_planar_networks
 from dynlab.gallery.made import Made
 from dynlab.plots.manifold import plot_manifold
 

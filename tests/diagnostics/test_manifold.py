@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from dynlab.diagnostics.inner.manifold_example import random_planar_networks
 from dynlab.diagnostics.manifold import manifold
-from dynlab.diagnostics.manifold_example import random_planar_networks
 from dynlab.errors import UserError
 from dynlab.systems import create
 from dynlab.systems.ernn import ERNN

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from dynlab import schema
-from dynlab.diagnostics.critical_step import critical_step
+from dynlab.diagnostics.classification.critical_step import critical_step
 from dynlab.diagnostics.phase_plane import phase_plane
 from dynlab.errors import UserError
 from dynlab.systems import create, from_function

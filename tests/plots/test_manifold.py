@@ -4,8 +4,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+from dynlab.diagnostics.inner.manifold_example import random_planar_networks
 from dynlab.diagnostics.manifold import manifold
-from dynlab.diagnostics.manifold_example import random_planar_networks
 from dynlab.plots.manifold import plot_manifold
 
 

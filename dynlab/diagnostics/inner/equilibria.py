@@ -8,10 +8,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.diagnostics import fsolve_check, merging
-from dynlab.diagnostics.continuum import SINGULAR
-from dynlab.diagnostics.levenberg_marquardt import tolerance
-from dynlab.diagnostics.pseudo_transient import solve_or_follow
+from dynlab.diagnostics.roots import fsolve_check, merging
+from dynlab.diagnostics.roots.continuum import SINGULAR
+from dynlab.diagnostics.roots.levenberg_marquardt import tolerance
+from dynlab.diagnostics.roots.pseudo_transient import solve_or_follow
 from dynlab.systems.ernn import ERNN
 
 ONE, SEVERAL, CONTINUUM, NONE = "one equilibrium", "several equilibria", "continuum of equilibria", "none found"

@@ -8,13 +8,13 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema, simulation
-from dynlab.diagnostics import exact_origin
-from dynlab.diagnostics.exact_kinds import Matrix
-from dynlab.diagnostics.kinds import Kind
-from dynlab.diagnostics.long_orbit import MOVING, outcome
-from dynlab.diagnostics.planar_equilibria import Equilibria
-from dynlab.diagnostics.planar_field import Field
-from dynlab.diagnostics.planar_kinds import Point
+from dynlab.diagnostics.classification.exact_kinds import Matrix
+from dynlab.diagnostics.classification.kinds import Kind
+from dynlab.diagnostics.planar import exact_origin
+from dynlab.diagnostics.planar.equilibria import Equilibria
+from dynlab.diagnostics.planar.field import Field
+from dynlab.diagnostics.planar.long_orbit import MOVING, outcome
+from dynlab.diagnostics.planar.points import Point
 from dynlab.systems import Map
 
 # How many steps an orbit is followed: twice as long again and again, from the first number to the second, while it

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from dynlab.diagnostics.exact_kinds import Matrix, exact_kind_of_flow, exact_kind_of_map, invariants
-from dynlab.diagnostics.kinds import CENTER, Kind
+from dynlab.diagnostics.classification.exact_kinds import Matrix, exact_kind_of_flow, exact_kind_of_map, invariants
+from dynlab.diagnostics.classification.kinds import CENTER, Kind
 
 ArrayField = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 

@@ -6,11 +6,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dynlab.diagnostics import fsolve_check, merging
-from dynlab.diagnostics.fixed_point_search import CONTINUUM, CONVERGED, SLOW, Candidates, position_errors
-from dynlab.diagnostics.frozen_map import FrozenMap
-from dynlab.diagnostics.kinds import Kind, eigenvalues_and_errors, kind_of_map
-from dynlab.diagnostics.levenberg_marquardt import tolerance
+from dynlab.diagnostics.classification.kinds import Kind, eigenvalues_and_errors, kind_of_map
+from dynlab.diagnostics.roots import fsolve_check, merging
+from dynlab.diagnostics.roots.frozen_map import FrozenMap
+from dynlab.diagnostics.roots.levenberg_marquardt import tolerance
+from dynlab.diagnostics.roots.search import CONTINUUM, CONVERGED, SLOW, Candidates, position_errors
 
 NEIGHBOURING, UNVERIFIED = "neighbouring root", "unverified"
 STATUSES = (CONVERGED, CONTINUUM, NEIGHBOURING, UNVERIFIED, SLOW)

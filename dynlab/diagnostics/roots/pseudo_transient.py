@@ -10,7 +10,7 @@ Kelley and Keyes, "Convergence analysis of pseudo-transient continuation", SIAM 
 import torch
 from torch import Tensor
 
-from dynlab.diagnostics.levenberg_marquardt import Function, Roots, in_chunks, solve, tolerance
+from dynlab.diagnostics.roots.levenberg_marquardt import Function, Roots, in_chunks, solve, tolerance
 
 MAX_ITERATIONS = 60
 FIRST_STEP = 1.0  # of time: the fastest rates of a map's h' = F(h) − h and of ERNN's inner flow are of order 1

@@ -4,9 +4,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dynlab.diagnostics import merging
-from dynlab.diagnostics.frozen_map import FrozenMap
-from dynlab.diagnostics.levenberg_marquardt import solve
+from dynlab.diagnostics.roots import merging
+from dynlab.diagnostics.roots.frozen_map import FrozenMap
+from dynlab.diagnostics.roots.levenberg_marquardt import solve
 
 # Times max(1, ‖J‖₂): a σ_min(J − I) below is singular. A simple fold computed to a residual of 1e-12 still has 1e-6.
 SINGULAR = 1e-8

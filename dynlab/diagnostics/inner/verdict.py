@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.diagnostics.inner_equilibria import CONTINUUM, NONE, ONE, SEVERAL
+from dynlab.diagnostics.inner.equilibria import CONTINUUM, NONE, ONE, SEVERAL
 
 CONVERGES, APPROACHES, FAILS = "converges", "still approaching", "does not converge"
 NOWHERE = "no equilibrium to converge to"

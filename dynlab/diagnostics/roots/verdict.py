@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from dynlab.diagnostics.fixed_point_record import NEIGHBOURING, UNVERIFIED, Record
-from dynlab.diagnostics.fixed_point_search import CLOSED_GATE, CONTINUUM, CONVERGED, OUTSIDE, SLOW
+from dynlab.diagnostics.roots.records import NEIGHBOURING, UNVERIFIED, Record
+from dynlab.diagnostics.roots.search import CLOSED_GATE, CONTINUUM, CONVERGED, OUTSIDE, SLOW
 
 TRAPS = {OUTSIDE: "outside the state's bounds", CLOSED_GATE: "where a closed gate hides the motion"}
 OTHERS = {

@@ -1,6 +1,6 @@
 """The kind of an equilibrium or fixed point, from eigenvalues and what is known of their errors.
 
-Exact classification of a 2 × 2 matrix entered by hand is in `dynlab.diagnostics.exact_kinds`.
+Exact classification of a 2 × 2 matrix entered by hand is in `dynlab.diagnostics.classification.exact_kinds`.
 """
 
 from typing import NamedTuple

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.optimize
 from numpy.typing import NDArray
 
-from dynlab.diagnostics import merging
+from dynlab.diagnostics.roots import merging
 
 Vector = NDArray[np.float64]
 Function = Callable[[Vector], Vector]

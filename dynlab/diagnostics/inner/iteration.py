@@ -5,9 +5,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.diagnostics.inner_equilibria import InnerFlow
+from dynlab.diagnostics.inner.equilibria import InnerFlow
 from dynlab.diagnostics.lapack import in_threads
-from dynlab.diagnostics.levenberg_marquardt import tolerance
+from dynlab.diagnostics.roots.levenberg_marquardt import tolerance
 
 SAME_JACOBIAN = 1e-8  # times max(1, ‖g*‖): within this of an equilibrium ∇F is the equilibrium's
 

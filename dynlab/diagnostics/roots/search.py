@@ -7,14 +7,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.diagnostics import merging
-from dynlab.diagnostics.continuum import SINGULAR, continua, on_continuum
-from dynlab.diagnostics.frozen_map import FrozenMap
-from dynlab.diagnostics.fsolve_check import position_error
 from dynlab.diagnostics.lapack import in_threads
-from dynlab.diagnostics.levenberg_marquardt import solve, tolerance
-from dynlab.diagnostics.pseudo_transient import solve_or_follow
-from dynlab.diagnostics.slow_points import descended, slow
+from dynlab.diagnostics.roots import merging
+from dynlab.diagnostics.roots.continuum import SINGULAR, continua, on_continuum
+from dynlab.diagnostics.roots.frozen_map import FrozenMap
+from dynlab.diagnostics.roots.fsolve_check import position_error
+from dynlab.diagnostics.roots.levenberg_marquardt import solve, tolerance
+from dynlab.diagnostics.roots.pseudo_transient import solve_or_follow
+from dynlab.diagnostics.roots.slow_points import descended, slow
 
 # What became of a start.
 CONVERGED, SLOW, LOST = "fixed point", "slow point", "not converged"

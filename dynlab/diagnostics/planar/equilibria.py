@@ -7,8 +7,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.diagnostics.levenberg_marquardt import solve, tolerance
-from dynlab.diagnostics.planar_field import Field
+from dynlab.diagnostics.planar.field import Field
+from dynlab.diagnostics.roots.levenberg_marquardt import solve, tolerance
 
 STARTS = 9  # in each direction of the window, besides the origin
 # Roots nearer to each other than this part of the window are one root as it comes out of different starts, and so

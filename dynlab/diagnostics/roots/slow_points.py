@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.diagnostics.frozen_map import FrozenMap
+from dynlab.diagnostics.roots.frozen_map import FrozenMap
 
 MAX_ITERATIONS = 2000
 RELATIVE_DECREASE = 1e-15  # of q in an iteration, below which L-BFGS stops

@@ -7,7 +7,7 @@ degenerate kinds (center, star, improper node, line of equilibria) are found whe
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dynlab.diagnostics.kinds import CENTER, LINE, PERIOD_TWO_LINE, PERIOD_TWO_PLANE, PLANE, SADDLE, Kind
+from dynlab.diagnostics.classification.kinds import CENTER, LINE, PERIOD_TWO_LINE, PERIOD_TWO_PLANE, PLANE, SADDLE, Kind
 
 Matrix = Sequence[Sequence[Fraction]]
 

@@ -6,12 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynlab.diagnostics import exact_origin
-from dynlab.diagnostics.critical_step import critical_step
-from dynlab.diagnostics.exact_kinds import Matrix, euler_matrix
-from dynlab.diagnostics.kinds import Kind, eigenvalues_and_errors, kind_of_flow, kind_of_map
-from dynlab.diagnostics.planar_equilibria import Equilibria
-from dynlab.diagnostics.planar_field import Field
+from dynlab.diagnostics.classification.critical_step import critical_step
+from dynlab.diagnostics.classification.exact_kinds import Matrix, euler_matrix
+from dynlab.diagnostics.classification.kinds import Kind, eigenvalues_and_errors, kind_of_flow, kind_of_map
+from dynlab.diagnostics.planar import exact_origin
+from dynlab.diagnostics.planar.equilibria import Equilibria
+from dynlab.diagnostics.planar.field import Field
 
 NONE = Kind("", -1, 0, 0)
 

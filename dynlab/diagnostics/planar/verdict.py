@@ -8,7 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.diagnostics import long_orbit
+from dynlab.diagnostics.planar import long_orbit
 
 LISTED = 3  # equilibria and ends of orbits that are described one by one; more are counted
 

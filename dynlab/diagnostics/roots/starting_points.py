@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dynlab.diagnostics.frozen_map import FrozenMap
+from dynlab.diagnostics.roots.frozen_map import FrozenMap
 
 ORBITS, ORBIT_STEPS = 16, 1000  # of the map with its input held, where nothing drives the network
 REACH = 1.5  # random starts reach this many times as far as the states that were visited

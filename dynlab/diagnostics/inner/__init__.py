@@ -1,0 +1,1 @@
+"""ERNN's inner iteration: its equilibria, its iterates, its rate, and the sentences about them."""

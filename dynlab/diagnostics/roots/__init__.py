@@ -1,0 +1,1 @@
+"""Finding the fixed points of a map: starts, solvers, merging, verification with fsolve, continua, slow points."""
