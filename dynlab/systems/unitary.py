@@ -34,6 +34,8 @@ class FourierUnitary(nn.Module):
         self.register_buffer("permutation", torch.randperm(size))
 
     def forward(self, state: Tensor) -> Tensor:
+        if not state.numel():  # some libraries' Fourier transforms refuse an empty batch
+            return state
         first, second, third = torch.complex(torch.cos(self.phases), torch.sin(self.phases))
         z = torch.fft.fft(first * to_complex(state), norm="ortho")
         z = second * self._reflect(0, z)[..., self.permutation]

@@ -161,6 +161,12 @@ def test_one_state_broadcasts_with_many_inputs(system, batch):
     torch.testing.assert_close(many, evolve(system, one.expand(2, TIMES, -1), inputs, times), rtol=1e-13, atol=1e-13)
 
 
+def test_an_empty_batch_stays_empty(system, batch):
+    states, inputs = (part[:0, 0] for part in batch[:2])
+    assert evolve(system, states, inputs).shape == (0, system.state_size)
+    jacobian(system, states, inputs)
+
+
 def test_float32_computes_the_same_in_float32(system, batch):
     states, inputs, times = batch
     single = frozen(system, torch.float32)
