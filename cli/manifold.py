@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 @click.option("--steps", type=click.IntRange(min=1), help="Length of the walk, or of made-up inputs.  [default: 1000]")
 @click.option("--seed", type=int, help="Of the random networks and the walk, or of made-up inputs.  [default: 172]")
 @click.option("--device", default="cpu", show_default=True, help="cpu, cuda, mps.")
-@click.option("--dtype", type=click.Choice(["float64", "float32"]), default="float64", show_default=True)
+@click.option(
+    "--dtype", type=click.Choice(["float64", "float32"]), default="float64", show_default=True, help="Precision."
+)
 @click.option("--data-dir", type=click.Path(path_type=Path), help="Where data sets lie. [default: $DYNLAB_DATA]")
 @output_options
 def manifold(output: Output, checkpoint: str | None, **chosen: Any) -> None:

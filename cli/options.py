@@ -102,9 +102,11 @@ def network_options(command: Command) -> Command:
     @click.option(
         "--steps", type=click.IntRange(min=1), default=50, show_default=True, help="Length of made-up inputs."
     )
-    @click.option("--seed", type=int, default=0, show_default=True)
+    @click.option("--seed", type=int, default=0, show_default=True, help="Of all that is drawn at random.")
     @click.option("--device", default="cpu", show_default=True, help="cpu, cuda, mps.")
-    @click.option("--dtype", type=click.Choice(["float64", "float32"]), default="float64", show_default=True)
+    @click.option(
+        "--dtype", type=click.Choice(["float64", "float32"]), default="float64", show_default=True, help="Precision."
+    )
     @click.option("--data-dir", type=click.Path(path_type=Path), help="Where data sets lie. [default: $DYNLAB_DATA]")
     @functools.wraps(command)
     def wrapped(

@@ -34,7 +34,9 @@ from .output import Output
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of --matrix orthogonal and random.")
 @click.option("--device", default="cpu", show_default=True, help="cpu, cuda, mps.")
-@click.option("--dtype", type=click.Choice(["float64", "float32"]), default="float64", show_default=True)
+@click.option(
+    "--dtype", type=click.Choice(["float64", "float32"]), default="float64", show_default=True, help="Precision."
+)
 @output_options
 def phase(
     output: Output,

@@ -126,8 +126,10 @@ def _run(
     changes = {name: value for name, value in settings.items() if value is not None}
     if "augment" in changes:
         changes["augment"] = tuple(part for part in changes["augment"].split(",") if part)
-    same_system = system in (None, base.system)
-    task_settings = dict(base.task_settings if task in (None, base.task) else {}) | _pairs(task_config, "--task-set")
+    same_system, same_task = system in (None, base.system), task in (None, base.task)
+    if not same_task:
+        changes.setdefault("augment", ())  # augmentations are the task's own
+    task_settings = dict(base.task_settings if same_task else {}) | _pairs(task_config, "--task-set")
     if retrain:
         task_settings["retrain"] = True
     return Run(
