@@ -76,7 +76,7 @@ class Orthogonal(nn.Module):
     chart : {"exp", "cayley"}
         φ.
     base : Tensor, shape (size, size), optional
-        Orthogonal; without it the identity, which does not move.
+        Orthogonal; kept in float64, so that moves add no error. Without it the identity, which does not move.
     rebase_every : int, optional
         K; without it the base stays.
     project_every : int
@@ -109,7 +109,7 @@ class Orthogonal(nn.Module):
             )
         self.tangent, self.chart = tangent, CHARTS[chart]
         self.rebase_every, self.project_every = rebase_every, project_every
-        self.register_buffer("base", base)
+        self.register_buffer("base", None if base is None else base.double())
         if rebase_every is not None:
             self.register_buffer("steps", torch.tensor(0))
 

@@ -55,7 +55,10 @@ class SoftOrthogonalRNN(Map):
         self.V = nn.Parameter(torch.empty(state_size, input_size).uniform_(-INPUT_REACH, INPUT_REACH))
         self.b = nn.Parameter(torch.zeros(state_size))
         self.p = nn.Parameter(torch.zeros(state_size)) if margin else None
-        bases = {"U": nn.init.orthogonal_(torch.empty(state_size, state_size)), "Q": torch.eye(state_size)}
+        bases = {
+            "U": nn.init.orthogonal_(torch.empty(state_size, state_size, dtype=torch.float64)),
+            "Q": torch.eye(state_size),
+        }
         for name, base in bases.items():
             orthogonal = Orthogonal(SkewSymmetric(state_size), "cayley", base, rebase_every=1)
             constrain(self, name, skew_start(state_size, "zero"), orthogonal)

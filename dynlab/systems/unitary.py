@@ -66,7 +66,7 @@ class FullUnitary(nn.Module):
 
     def __init__(self, size: int) -> None:
         super().__init__()
-        base = FourierUnitary(size).matrix().detach()
+        base = FourierUnitary(size).double().matrix().detach()
         constrain(self, "W", torch.zeros(size, size), Orthogonal(SkewHermitian(), "cayley", base, rebase_every=1))
 
     def forward(self, state: Tensor) -> Tensor:

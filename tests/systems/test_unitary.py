@@ -50,8 +50,7 @@ def test_step_is_the_papers_formula(name):
     torch.testing.assert_close(real_form(torch.from_numpy(W)), matrix, rtol=0, atol=1e-15)
     if name == "urnn":
         np.testing.assert_allclose(W, product(system.recurrent), rtol=0, atol=1e-14)
-    # the base of the full one began in float32
-    np.testing.assert_allclose(W.conj().T @ W, np.eye(N), rtol=0, atol=1e-14 if name == "urnn" else 1e-6)
+    np.testing.assert_allclose(W.conj().T @ W, np.eye(N), rtol=0, atol=1e-14)
     V = of(system.V.T).T
     expected = modrelu(of(state) @ W.T + x.numpy() @ V.T, system.b.numpy())
     np.testing.assert_allclose(of(system.step(state, x)), expected, rtol=0, atol=1e-14)
@@ -92,9 +91,7 @@ def test_gradient_descent_is_wisdoms_multiplicative_step():
         optimizer.step()
         system.after_optimizer_step()
         found = system.recurrent.matrix().detach()
-        torch.testing.assert_close(
-            found, real_form(torch.from_numpy(expected)), rtol=0, atol=1e-6
-        )  # the base began in float32
+        torch.testing.assert_close(found, real_form(torch.from_numpy(expected)), rtol=0, atol=1e-13)
         assert float(entries_of(system.recurrent, "W").detach().abs().max()) == 0
 
 
@@ -132,7 +129,7 @@ def test_nothing_leaks_with_no_bias_and_no_input(name):
     system = make(name, hidden_size=116)
     system.b.zero_()
     states = orbit(system, torch.zeros(784, 3).double(), system.initial_state())
-    assert float(states[-1].norm() / states[0].norm()) == pytest.approx(1, abs=1e-12 if name == "urnn" else 1e-3)
+    assert float(states[-1].norm() / states[0].norm()) == pytest.approx(1, abs=1e-11)
 
 
 @pytest.mark.parametrize("b", [-0.5, 0.0, 0.5])
