@@ -8,6 +8,7 @@ import click
 from dynlab.errors import lookup
 
 from .output import Output, save_figure
+from .table import print_table
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -41,21 +42,13 @@ def demo(quiet: bool) -> None:
 
 
 def _print_table(comparison: "xr.Dataset") -> None:
-    """One row a network, one column a variable, as the Dataset labels them."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title=comparison.attrs["verdict"], title_justify="left")
-    table.add_column("network")
-    for variable in comparison.data_vars.values():
-        table.add_column(variable.attrs["long_name"], justify="right")
-    for network in comparison["network"].values:
-        row = comparison.sel(network=network)
-        table.add_row(
-            str(network),
-            *(
-                f"{value.item():.4g}" if value.dtype.kind == "f" else str(value.item())
-                for value in row.data_vars.values()
-            ),
-        )
-    Console().print(table)
+    """One row a variable, as the Dataset labels it, one column a network."""
+    networks = [str(name) for name in comparison["network"].values]
+    rows = [
+        [
+            variable.attrs["long_name"],
+            *(f"{value:.4g}" if variable.dtype.kind == "f" else str(value) for value in variable.values),
+        ]
+        for variable in comparison.data_vars.values()
+    ]
+    print_table(["", *networks], rows, networks)

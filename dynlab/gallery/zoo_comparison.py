@@ -1,5 +1,6 @@
 """The trained networks side by side on real sequences: spectra, gradients, fixed points, ERNN's inner iteration."""
 
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,6 +32,7 @@ NETWORKS = {
 }
 SURVIVES = 0.1  # DESIGN: a direction survives where its singular value is at least this
 NETWORK = "network"
+WORDS_WIDTH = 92  # characters
 
 
 def make(fast: bool = False) -> Made:
@@ -111,38 +113,48 @@ def _row(found: Mapping[str, xr.Dataset]) -> dict[str, tuple[str, Any]]:
 
 
 def _figure(analysed: Mapping[str, Mapping[str, xr.Dataset]]) -> plt.Figure:
-    """A column for each network; below, ERNN's convergence beside the reading guide."""
+    """A column for each network, a row for each question; below, ERNN's inner iteration beside the verdicts."""
     with style.style():
-        figure = plt.figure(figsize=(13.5, 12.5))
+        figure = plt.figure(figsize=(13.0, 12.0))
         questions = ("spectrum", "gradient", "fixed_points")
         rows: list[Any] = [[f"{question} {title}" for title in analysed] for question in questions]
-        rows.append(["convergence", "convergence", "guide", "guide"])
-        layout = figure.subplot_mosaic(rows, height_ratios=[1.15, 1.0, 1.15, 1.0])
+        rows.append(["convergence", "convergence", "words", "words"])
+        layout = figure.subplot_mosaic(rows, height_ratios=[1.1, 1.0, 1.35, 1.0])
         for title, found in analysed.items():
-            plot_spectrum(found["spectrum"], ax=layout[f"spectrum {title}"])
-            plot_gradient(found["gradient"], ax=layout[f"gradient {title}"])
-            plot_fixed_points(found["fixed_points"], ax=layout[f"fixed_points {title}"])
-            layout[f"spectrum {title}"].set_title(title, fontweight="bold")
+            _column(title, found, [layout[f"{question} {title}"] for question in questions])
             if "convergence" in found:
                 plot_convergence(found["convergence"], ax=layout["convergence"])
                 layout["convergence"].set_title(f"{title}: distance of the inner iterates to the equilibrium")
-        _share_limits([layout[f"gradient {title}"] for title in analysed])
-        _guide(layout["guide"], analysed)
+        for question in questions:
+            _same_limits([layout[f"{question} {title}"] for title in analysed])
+        layout["words"].axis("off")
+        words = [f"{title}: {found['gradient'].attrs['verdict']}" for title, found in analysed.items()]
+        lines = [textwrap.fill(text, WORDS_WIDTH) for text in words]
+        layout["words"].text(0, 1, "\n\n".join(lines), va="top", fontsize=8.5, transform=layout["words"].transAxes)
     return figure
 
 
-def _share_limits(axes: list[Axes]) -> None:
-    """The same vertical limits, so that the eye compares gradients between networks."""
-    low, high = (pick(ax.get_ylim()[end] for ax in axes) for pick, end in ((min, 0), (max, 1)))
-    for ax in axes:
-        ax.set_ylim(low, high)
+def _column(title: str, found: Mapping[str, xr.Dataset], axes: list[Axes]) -> None:
+    spectra, gradients, points = axes
+    plot_spectrum(found["spectrum"], ax=spectra)
+    for drawn in spectra.collections:
+        if drawn.colorbar is not None:
+            drawn.colorbar.remove()  # the same steps in every column: the title says what the colours are
+    spectra.set_title("λ of $\\partial h_t/\\partial h_{t-1}$, dark: early t, light: late", fontsize=8)
+    spectra.text(0, 1.18, title, transform=spectra.transAxes, fontsize=12, fontweight="bold")
+    plot_gradient(found["gradient"], ax=gradients)
+    gradients.set_title("Gradient from T back to t", fontsize=8)
+    plot_fixed_points(found["fixed_points"], ax=points)
+    points.set_title("Eigenvalues at the fixed points", fontsize=8)
+    points.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), fontsize=7.5)
 
 
-def _guide(ax: Axes, analysed: Mapping[str, Mapping[str, xr.Dataset]]) -> None:
-    """What the numbers say, in words."""
-    ax.axis("off")
-    lines = [f"{title}: {found['gradient'].attrs['verdict']}" for title, found in analysed.items()]
-    ax.text(0, 1, "\n\n".join(lines), va="top", fontsize=8.5, wrap=True, transform=ax.transAxes)
+def _same_limits(axes: list[Axes]) -> None:
+    """So that the eye compares networks."""
+    for get, put in ((Axes.get_xlim, Axes.set_xlim), (Axes.get_ylim, Axes.set_ylim)):
+        limits = [get(ax) for ax in axes]
+        for ax in axes:
+            put(ax, min(low for low, _ in limits), max(high for _, high in limits))
 
 
 def _power(exponent: float) -> str:

@@ -35,7 +35,7 @@ def zoo_entry(name: str, folder: str | Path, runs: Sequence[str | Path]) -> dict
     Returns
     -------
     dict
-        The entry: what `dynlab.zoo.entries` lists, but for ``file``.
+        The entry: what `dynlab.zoo.entries` lists.
 
     Raises
     ------
@@ -77,6 +77,7 @@ def zoo_entry(name: str, folder: str | Path, runs: Sequence[str | Path]) -> dict
         "data_sha256": facts["data"]["sha256"],
         "dynlab_version": facts["versions"]["dynlab"],
         "notes": _notes(shipped.system, held[best].facts),
+        "file": f"{name}.pt",
     }
     folder = Path(folder)
     shutil.copyfile(path, folder / f"{name}.pt")
