@@ -45,7 +45,7 @@ def figure(name: str, output: Path | None, fast: bool, overwrite: bool, quiet: b
             made[each] = make(fast=fast)
         path = output or FOLDER / f"{each}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
-        save_figure(made[each].figure, path)
+        save_figure(made[each].figure, path, small=output is None)
         click.echo(f"{made[each].title}. {made[each].measured}")
         files.log(f"Figure: {path}")
     if name == "all":

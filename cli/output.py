@@ -21,13 +21,28 @@ if TYPE_CHECKING:
 FIGURE_FOLDER = Path("figures")
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
 DATA_SUFFIXES = (".nc", ".zarr")
+FULL_DPI, SMALL_DPI = 150, 110
 
 
-def save_figure(figure: Figure, path: Path) -> None:
-    """Write a figure whole or not at all; the suffix of `path` decides the format."""
+def save_figure(figure: Figure, path: Path, *, small: bool = False) -> None:
+    """Write a figure whole or not at all; the suffix of `path` decides the format.
+
+    Parameters
+    ----------
+    figure : Figure
+    path : Path
+    small : bool
+        For a PNG in a repository: fewer points per inch, and 256 colours.
+    """
     partial = path.with_name(f".{path.name}.partial{path.suffix}")
     try:
-        figure.savefig(partial)
+        figure.savefig(partial, dpi=SMALL_DPI if small else FULL_DPI)
+        if small and path.suffix == ".png":
+            from PIL import Image  # matplotlib's own way to write PNG
+
+            with Image.open(partial) as image:
+                reduced = image.convert("RGB").quantize(256, dither=Image.Dither.NONE)
+            reduced.save(partial, optimize=True)
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
