@@ -12,9 +12,13 @@ __all__ = ["TASKS", "Driving", "Split", "Task", "create", "driving_inputs"]
 # Public name to "module:attribute": a function that makes the task from its settings.
 TASKS = {
     "har2": "dynlab.tasks.har2:har2",
+    "har6": "dynlab.tasks.har6:har6",
     "digits": "dynlab.tasks.digits:digits",
     "copying": "dynlab.tasks.copying:copying",
     "adding": "dynlab.tasks.adding:adding",
+    "sine": "dynlab.tasks.sine:sine",
+    "flipflop": "dynlab.tasks.flipflop:flipflop",
+    "walk": "dynlab.tasks.walk:walk",
 }
 
 

@@ -129,24 +129,24 @@ def _from_task(
     from dynlab.tasks import create
 
     settings = system.task_settings if name == system.task else {}
-    if name == "har2":
-        split, origin = _har2(settings, data_dir)
+    if name in ("har2", "har6"):
+        split, origin, real = *_inertial(name, settings, data_dir), True
     else:
         task = create(name, data_dir=data_dir, **settings)
-        split, origin = task.test, "test sequences of " + name
+        split, origin, real = task.test, "test sequences of " + name, task.source["origin"] != "generated"
     chosen = split[_choice(len(split), samples, generator)]
-    real = name in ("har2", "digits")
     return Driving(chosen.inputs, chosen.targets, f"{len(chosen)} {origin}", real)
 
 
-def _har2(settings: dict[str, Any], data_dir: str | Path | None) -> tuple[Split, str]:
+def _inertial(name: str, settings: dict[str, Any], data_dir: str | Path | None) -> tuple[Split, str]:
     """The test split, or the embedded part of it, which is scaled as the whole training split would be."""
-    from dynlab.tasks import create, har2, uci_har
+    from dynlab.tasks import create, har2, har6, uci_har
 
     if uci_har.at_hand(data_dir):
-        task = create("har2", data_dir=data_dir, download=False, **({"retrain": True} | settings))
-        return task.test, "test sequences of har2"
-    return har2.sample(settings.get("standardise", "feature")), "of the embedded test sequences of har2"
+        task = create(name, data_dir=data_dir, download=False, **({"retrain": True} | settings))
+        return task.test, f"test sequences of {name}"
+    sample = {"har2": har2.sample, "har6": har6.sample}[name]
+    return sample(settings.get("standardise", "feature")), f"of the embedded test sequences of {name}"
 
 
 def _from_file(path: Path, samples: int, generator: np.random.Generator) -> Driving:

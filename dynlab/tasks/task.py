@@ -20,7 +20,8 @@ class Split:
     ----------
     inputs : ndarray, shape (sample, time, input), float32
     targets : ndarray
-        Classes, shape (sample,) or (sample, time), int64; or values, shape (sample, output), float32.
+        Classes, shape (sample,) or (sample, time), int64; or values, shape (sample, output) or (sample, time, output),
+        float32.
     subjects : ndarray, shape (sample,), or None
         Who was measured, where that matters.
     """

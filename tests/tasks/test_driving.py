@@ -8,7 +8,7 @@ from dynlab import io, schema
 from dynlab.errors import UserError
 from dynlab.systems import create
 from dynlab.tasks import create as create_task
-from dynlab.tasks import driving_inputs, har2, uci_har
+from dynlab.tasks import driving_inputs, har2, har6, uci_har
 
 
 @pytest.fixture(autouse=True)
@@ -31,6 +31,13 @@ def test_the_task_of_a_network_is_its_default_and_ships_with_dynlab():
     assert np.array_equal(driving.targets, har2.sample().targets)
     assert driving.real
     assert driving.description == "32 of the embedded test sequences of har2"
+
+
+def test_the_six_classes_ship_with_dynlab_too():
+    driving = driving_inputs("task:har6", network(), samples=32)
+    assert np.array_equal(driving.targets, har6.sample().targets)
+    assert driving.description == "32 of the embedded test sequences of har6"
+    assert driving.real
 
 
 def test_samples_are_drawn_with_the_seed_in_their_order_with_their_targets():

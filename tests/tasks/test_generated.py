@@ -1,4 +1,4 @@
-"""Copying memory, the adding problem and the digits, against their definitions."""
+"""The tasks that need no files, against their definitions."""
 
 import math
 
@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 
 from dynlab.errors import UserError
-from dynlab.tasks import TASKS, create
+from dynlab.tasks import TASKS, create, walk
 from dynlab.tasks.copying import baseline
 
 SMALL = {
     "copying": {"symbols": 3, "delay": 5, "train_size": 40, "test_size": 10},
     "adding": {"length": 7, "train_size": 40, "test_size": 10},
     "digits": {},
+    "sine": {},
+    "flipflop": {"length": 9, "train_size": 40, "test_size": 10},
+    "walk": {"length": 9, "delay": 2, "train_size": 40, "test_size": 10},
 }
 
 
@@ -67,6 +70,51 @@ def test_digits_are_the_images_in_their_order_of_pixels():
         assert [images[image.tobytes()] for image in restored] == split.targets.tolist()
 
 
+def test_sine_windows_are_the_wave_shown_and_continued():
+    task = create("sine", retrain=True)
+    assert (len(task.train), len(task.test)) == (50, 4)
+    step = 4 * math.pi / 67
+    every = np.concatenate([task.train.inputs, task.test.inputs])
+    assert np.array_equal(every * np.eye(6), every)  # step t comes in on input t alone
+    shown = every.diagonal(axis1=1, axis2=2)
+    asked = np.concatenate([task.train.targets, task.test.targets])
+    order = np.lexsort((asked[:, 0], shown[:, 0]))
+    starts = np.arange(54) * step
+    places = starts[:, None] + step * np.arange(14)
+    expected = np.sin(places[np.lexsort((np.sin(places[:, 6]), np.sin(starts).astype(np.float32)))])
+    assert np.abs(np.hstack([shown, asked])[order] - expected).max() < 1e-6
+
+
+def test_the_flipflop_holds_what_the_last_pulse_set():
+    task = create("flipflop", bits=2, length=30, pulse_probability=0.2, train_size=500, test_size=10, retrain=True)
+    pulses, held = task.train.inputs, task.train.targets
+    state = np.zeros((500, 2))
+    for t in range(30):
+        state = np.where(pulses[:, t] == 0, state, pulses[:, t])
+        assert np.array_equal(held[:, t], state)
+    assert (np.abs(held) == 1).all()
+    assert np.abs(pulses[:, 1:]).mean() == pytest.approx(0.2, abs=4 * math.sqrt(0.2 * 0.8 / (500 * 29 * 2)))
+    assert pulses.sum() / np.abs(pulses).sum() == pytest.approx(0, abs=4 / math.sqrt(np.abs(pulses).sum()))
+
+
+def test_the_walk_is_one_and_its_past_is_asked_for():
+    task = create("walk", length=40, delay=7, variance=2.5, train_size=4000, test_size=10, retrain=True)
+    places, asked = task.train.inputs[..., 0], task.train.targets[..., 0]
+    increments = np.diff(places, axis=1, prepend=0).astype(np.float64)
+    assert increments.var() == pytest.approx(2.5, rel=4 * math.sqrt(2 / increments.size))
+    assert abs(np.mean(increments[:, 1:] * increments[:, :-1])) < 4 * 2.5 / math.sqrt(increments[:, 1:].size)
+    assert (asked[:, :7] == 0).all()
+    assert np.array_equal(asked[:, 7:], places[:, :-7])
+
+
+def test_the_memoryless_baseline_of_the_walk_is_the_error_of_regression_on_its_place():
+    split = walk.sequences(20_000, 20, 2.5, 6, np.random.default_rng(0))
+    places, asked = split.inputs[..., 0].astype(np.float64), split.targets[..., 0].astype(np.float64)
+    slopes = (places * asked).sum(axis=0) / (places**2).sum(axis=0)
+    error = np.mean((asked - slopes * places) ** 2)
+    assert error == pytest.approx(walk.baseline(20, 2.5, 6), rel=0.02)  # 20,000 correlated squares
+
+
 @pytest.mark.parametrize("name", SMALL)
 def test_the_seed_decides_what_is_trained_on_and_never_what_is_tested_on(name):
     one, same, other = (create(name, seed=seed, **SMALL[name]) for seed in (1, 1, 2))
@@ -91,6 +139,10 @@ def test_retraining_trains_on_what_was_held_out_too(name):
         ("copying", {"convention": "mine"}, "must be 'overlap' or 'after', got 'mine'"),
         ("adding", {"length": 1}, "must be at least 2"),
         ("adding", {"test_size": 0}, "test_size must be at least 1"),
+        ("flipflop", {"bits": 0}, "bits must be at least 1, got 0"),
+        ("flipflop", {"pulse_probability": 0}, "must be above 0 and at most 1, got 0"),
+        ("walk", {"variance": 0}, "variance must be a positive number, got 0"),
+        ("walk", {"length": 5, "delay": 5}, "at least 0 and below the length, 5; got 5"),
         ("adding", {"lenght": 9}, "takes no setting 'lenght'; it takes length"),
         ("adin", {}, "Unknown task 'adin': .*did you mean 'adding'"),
     ],
@@ -101,4 +153,4 @@ def test_bad_settings_are_named(name, settings, message):
 
 
 def test_the_table_is_tested():
-    assert set(SMALL) | {"har2"} == set(TASKS)
+    assert set(SMALL) | {"har2", "har6"} == set(TASKS)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dynlab.errors import UserError
-from dynlab.tasks import har2, uci_har
+from dynlab.tasks import create, har2, har6, inertial, uci_har
 
 TRAIN, TEST, STEPS = 3, 2, 128
 needs_data = pytest.mark.skipif("DYNLAB_DATA" not in os.environ, reason="DYNLAB_DATA names no folder")
@@ -169,6 +169,25 @@ def test_classes_are_those_of_the_paper():
     assert one == {"STANDING", "WALKING", "WALKING_DOWNSTAIRS"}
 
 
+@pytest.mark.parametrize("number, name", list(enumerate(uci_har.ACTIVITIES, start=1)))
+def test_the_six_classes_are_the_activities_in_their_order(number, name):
+    assert uci_har.ACTIVITIES[har6.classes(np.array([number]))[0]] == name
+
+
+def test_both_samples_are_the_same_sequences():
+    two, six = har2.sample(), har6.sample()
+    assert np.array_equal(two.inputs, six.inputs)
+    assert np.array_equal(two.targets, har2.classes(six.targets + 1))
+
+
+@pytest.mark.data
+@needs_data
+def test_the_real_set_in_six_classes_has_the_published_counts():
+    task = create("har6", retrain=True, download=False)
+    assert np.bincount(task.train.targets).tolist() == [1226, 1073, 986, 1286, 1374, 1407]
+    assert np.bincount(task.test.targets).tolist() == [496, 471, 420, 491, 532, 537]
+
+
 @pytest.mark.data
 @needs_data
 def test_the_real_set_has_the_published_counts_and_scaling():
@@ -196,7 +215,7 @@ def test_whole_subjects_are_held_out_and_the_scaling_does_not_know_them():
 @pytest.mark.data
 @needs_data
 def test_the_embedded_sample_is_the_official_test_split_scaled_by_the_training_split():
-    raw, scalings = har2._embedded()
+    raw, scalings = inertial._embedded()
     signals, _ = uci_har.load(download=False)
     file = resources.files("dynlab.tasks") / "samples" / "har2_test_sample.npz"
     with file.open("rb") as stream, np.load(stream) as arrays:
@@ -204,7 +223,7 @@ def test_the_embedded_sample_is_the_official_test_split_scaled_by_the_training_s
     assert np.array_equal(raw.inputs, signals.x_test[rows])
     assert np.array_equal(raw.subjects, signals.subject_test[rows])
     for kind, scaling in scalings.items():
-        fitted = har2.fit(signals.x_train, kind)
+        fitted = inertial.fit(signals.x_train, kind)
         assert np.array_equal(scaling.mean, fitted.mean)
         assert np.array_equal(scaling.deviation, fitted.deviation)
     task = har2.har2(retrain=True, download=False)
@@ -215,7 +234,7 @@ def test_the_embedded_sample_is_balanced_and_unchanged():
     sample = har2.sample()
     assert sample.inputs.shape == (32, 128, 9)
     assert np.bincount(sample.targets).tolist() == [16, 16]
-    assert hashlib.sha256(har2._embedded()[0].inputs.tobytes()).hexdigest() == SAMPLE_SHA256
+    assert hashlib.sha256(inertial._embedded()[0].inputs.tobytes()).hexdigest() == SAMPLE_SHA256
 
 
 SAMPLE_SHA256 = "8e4a9ca3e6f59f8cbadea87e1cdcad8e8c504a8266dfcce71aa54ddf31c73db5"

@@ -1,0 +1,99 @@
+"""The flip-flop: each of three bits is to be held until a pulse sets it anew.
+
+References
+----------
+.. [1] D. Sussillo, O. Barak, "Opening the Black Box: Low-Dimensional Dynamics in High-Dimensional Recurrent Neural
+   Networks", Neural Computation 25 (2013), section 4.
+.. [2] M. D. Golub, D. Sussillo, "FixedPointFinder: A Tensorflow toolbox for identifying and characterizing fixed points
+   in recurrent neural networks", JOSS 3 (2018): its example has the length, the probability and the first pulses.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from dynlab.errors import UserError
+from dynlab.tasks.task import Split, Task, hold_out
+from dynlab.tasks.uci_har import digest
+
+VALIDATION_SHARE = 0.2
+TEST_SEED = 2**31  # the test sequences are the same whatever the run's seed, and no run's training sequences
+
+
+def flipflop(
+    *,
+    bits: int = 3,
+    length: int = 64,
+    pulse_probability: float = 0.5,
+    train_size: int = 5000,
+    test_size: int = 1000,
+    seed: int = 0,
+    retrain: bool = False,
+    data_dir: str | Path | None = None,
+) -> Task:
+    """The flip-flop: bits that hold what a pulse last set them to.
+
+    Parameters
+    ----------
+    bits : int
+        How many, each with its own input and output.
+    length : int
+        Of a sequence.
+    pulse_probability : float
+        That a bit gets a pulse, +1 or −1, at a step after the first; at the first each gets one.
+    train_size, test_size : int
+        How many sequences.
+    seed : int
+        Of the training sequences and of which are held out.
+    retrain : bool
+        Hold out none.
+    data_dir : str or Path, optional
+        Not needed: the sequences are generated.
+
+    Returns
+    -------
+    Task
+
+    Raises
+    ------
+    UserError
+        For sizes that are not positive and a probability outside (0, 1].
+    """
+    sizes = {"bits": bits, "length": length, "train_size": train_size, "test_size": test_size}
+    for name, size in sizes.items():
+        if size < 1:
+            raise UserError(f"{name} must be at least 1, got {size}.")
+    if not 0 < pulse_probability <= 1:
+        raise UserError(f"pulse_probability must be above 0 and at most 1, got {pulse_probability}.")
+    generator = np.random.default_rng(seed)
+    train, validation = sequences(train_size, length, bits, pulse_probability, generator), None
+    if not retrain:
+        train, validation = hold_out(train, VALIDATION_SHARE, generator)
+    return Task(
+        name="flipflop",
+        settings=sizes | {"pulse_probability": pulse_probability, "seed": seed, "retrain": retrain},
+        train=train,
+        validation=validation,
+        test=sequences(test_size, length, bits, pulse_probability, np.random.default_rng(TEST_SEED)),
+        output_size=bits,
+        loss="mse",
+        every_step=True,
+        description=(
+            f"The {bits}-bit flip-flop over {length} steps: a pulse of +1 or −1 sets its bit, which is asked for from "
+            f"that step on; always answering 0 has a mean squared error of 1. The first source gives neither length "
+            f"nor rate of the pulses: here each bit gets one at the first step and then at a step with probability "
+            f"{pulse_probability:g}. {train_size} sequences are fixed."
+        ),
+        source={"origin": "generated", "sha256": digest(train.inputs)},
+    )
+
+
+def sequences(size: int, length: int, bits: int, pulse_probability: float, generator: np.random.Generator) -> Split:
+    """`size` sequences of pulses −1, 0 and 1, and the sign of each bit's last pulse, both (sample, time, bit)."""
+    shape = (size, length, bits)
+    pulsed = generator.random(shape) < pulse_probability
+    pulsed[:, 0] = True
+    pulses = np.where(pulsed, 2 * generator.integers(0, 2, shape) - 1, 0)
+    last = np.maximum.accumulate(np.where(pulsed, np.arange(length)[:, None], 0), axis=1)
+    held = np.take_along_axis(pulses, last, axis=1)
+    return Split(pulses.astype(np.float32), held.astype(np.float32))

@@ -1,0 +1,104 @@
+"""A scalar random walk, and where it was some steps ago.
+
+References
+----------
+.. [1] A. Kag, Z. Zhang, V. Saligrama, "RNNs Evolving on an Equilibrium Manifold: A Panacea for Vanishing and Exploding
+   Gradients?", 2019, Figure 1, where a walk of variance 10 and 1,000 steps drives a network of which nothing is asked.
+"""
+
+import math
+from pathlib import Path
+
+import numpy as np
+
+from dynlab.errors import UserError
+from dynlab.tasks.task import Split, Task, hold_out
+from dynlab.tasks.uci_har import digest
+
+VALIDATION_SHARE = 0.2
+TEST_SEED = 2**31  # the test sequences are the same whatever the run's seed, and no run's training sequences
+
+
+def walk(
+    *,
+    length: int = 100,
+    variance: float = 0.01,
+    delay: int = 10,
+    train_size: int = 5000,
+    test_size: int = 1000,
+    seed: int = 0,
+    retrain: bool = False,
+    data_dir: str | Path | None = None,
+) -> Task:
+    """A scalar random walk; at each step, where it was `delay` steps ago.
+
+    Parameters
+    ----------
+    length : int
+        Of a walk.
+    variance : float
+        Of its normal increments, the first of which leads from 0 to the first input. Figure 1 of the source has 10,
+        over 1,000 steps.
+    delay : int
+        0 asks for the input itself. Up to step `delay` the answer is 0, where the walk began.
+    train_size, test_size : int
+        How many sequences.
+    seed : int
+        Of the training sequences and of which are held out.
+    retrain : bool
+        Hold out none.
+    data_dir : str or Path, optional
+        Not needed: the sequences are generated.
+
+    Returns
+    -------
+    Task
+
+    Raises
+    ------
+    UserError
+        For sizes that are not positive, a variance that is none, and a delay that is no step of the walk.
+    """
+    for name, size in {"length": length, "train_size": train_size, "test_size": test_size}.items():
+        if size < 1:
+            raise UserError(f"{name} must be at least 1, got {size}.")
+    if not 0 < variance < math.inf:
+        raise UserError(f"The variance must be a positive number, got {variance}.")
+    if not 0 <= delay < length:
+        raise UserError(f"The delay must be at least 0 and below the length, {length}; got {delay}.")
+    generator = np.random.default_rng(seed)
+    train, validation = sequences(train_size, length, variance, delay, generator), None
+    if not retrain:
+        train, validation = hold_out(train, VALIDATION_SHARE, generator)
+    settings = {"length": length, "variance": variance, "delay": delay, "train_size": train_size}
+    return Task(
+        name="walk",
+        settings=settings | {"test_size": test_size, "seed": seed, "retrain": retrain},
+        train=train,
+        validation=validation,
+        test=sequences(test_size, length, variance, delay, np.random.default_rng(TEST_SEED)),
+        output_size=1,
+        loss="mse",
+        every_step=True,
+        description=(
+            f"A scalar random walk of {length} steps, its increments of variance {variance:g}; at each step its place "
+            f"{delay} steps ago is asked for. Without memory the mean squared error is at best "
+            f"{baseline(length, variance, delay):.5g}. The source drives networks by such a walk and asks for nothing: "
+            f"what is asked is dynlab's choice. {train_size} walks are fixed."
+        ),
+        source={"origin": "generated", "sha256": digest(train.inputs)},
+    )
+
+
+def sequences(size: int, length: int, variance: float, delay: int, generator: np.random.Generator) -> Split:
+    """`size` walks from 0 and the same walks `delay` steps later, both (sample, time, 1)."""
+    places = math.sqrt(variance) * generator.standard_normal((size, length)).cumsum(axis=1)
+    before = np.zeros_like(places)
+    before[:, delay:] = places[:, : length - delay]
+    return Split(places[:, :, None].astype(np.float32), before[:, :, None].astype(np.float32))
+
+
+def baseline(length: int, variance: float, delay: int) -> float:
+    """The least error of answering from the present input, (t − d) x_t / t at step t: the mean of d (t − d) σ² / t."""
+    steps = np.arange(delay + 1, length + 1)
+    return float(variance * (delay * (steps - delay) / steps).sum() / length)
