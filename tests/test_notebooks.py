@@ -1,0 +1,49 @@
+"""The teaching notebooks as files; that they run is nbmake's to test, which collects them from their folder."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[1] / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+# What a lesson may import of dynlab: names that stay.
+PUBLIC = {"dynlab", "dynlab.plots", "dynlab.systems", "dynlab.systems.planar"}
+LINK = re.compile(r"\]\(([^)#:]+)\)")
+
+
+@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
+def cells(request):
+    return json.loads(request.param.read_text(encoding="utf-8"))["cells"]
+
+
+def of_kind(cells, kind):
+    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == kind]
+
+
+def test_nothing_is_stored_that_a_run_makes(cells):
+    stored = [
+        "".join(cell["source"])
+        for cell in cells
+        if cell["cell_type"] == "code" and (cell["outputs"] or cell["execution_count"] is not None)
+    ]
+    assert stored == []
+
+
+def test_only_public_names_are_imported(cells):
+    imported = set(re.findall(r"^(?:from|import) (dynlab[\w.]*)", "\n".join(of_kind(cells, "code")), re.MULTILINE))
+    assert "dynlab" in imported
+    assert imported <= PUBLIC
+
+
+def test_every_exercise_has_its_solution(cells):
+    text = "\n".join(of_kind(cells, "markdown"))
+    exercises, solutions = re.findall(r"^### Exercise \d", text, re.MULTILINE), text.count("<b>Solution</b>")
+    assert len(exercises) >= 2
+    assert len(exercises) == solutions
+
+
+def test_links_to_files_lead_somewhere(cells):
+    text = "\n".join(of_kind(cells, "markdown"))
+    assert [link for link in LINK.findall(text) if not (FOLDER / link).exists()] == []
