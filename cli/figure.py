@@ -23,13 +23,14 @@ def figure(name: str, output: Path | None, fast: bool, overwrite: bool, quiet: b
     """Draw the figure NAME of the sources, or all of them, below figures/gallery/.
 
     \b
-    antisymmetric-1  AntisymmetricRNN, Figure 1: eight planar phase portraits
-    critical-step    its companion: where Euler's map of W_diff loses stability
-    ernn-1           ERNN, Figure 1: RNN, FastRNN and ERNN under a random walk
-    ernn-5           ERNN, Figure 5: the eigenvalues that Lemma 2 wants negative
-    ernn-6           ERNN, Figure 6: linear convergence to the equilibrium
-    zoo              spectra and gradients of the trained networks side by side
-    all              all of them, and a README that shows them
+    antisymmetric-1   AntisymmetricRNN, Figure 1: eight planar phase portraits
+    antisymmetric-1h  its panel (h) in detail
+    critical-step     its companion: where Euler's map of W_diff loses stability
+    ernn-1            ERNN, Figure 1: RNN, FastRNN and ERNN under a random walk
+    ernn-5            ERNN, Figure 5: the eigenvalues that Lemma 2 wants negative
+    ernn-6            ERNN, Figure 6: linear convergence to the equilibrium
+    zoo               spectra and gradients of the trained networks side by side
+    all               all of them, and a README that shows them
     """
     from dynlab.gallery import FIGURES, page
     from dynlab.io import write_text

@@ -41,7 +41,8 @@ def save_figure(figure: Figure, path: Path, *, small: bool = False) -> None:
             from PIL import Image  # matplotlib's own way to write PNG
 
             with Image.open(partial) as image:
-                reduced = image.convert("RGB").quantize(256, dither=Image.Dither.NONE)
+                # maximum coverage keeps the rare colours of small markers, which the median cut loses
+                reduced = image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, 3, dither=Image.Dither.NONE)
             reduced.save(partial, optimize=True)
         partial.replace(path)
     finally:

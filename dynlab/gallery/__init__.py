@@ -7,6 +7,7 @@ __all__ = ["FIGURES", "Made", "page"]
 # Public name to "module:make"; `make(fast=False) -> Made`, where fast is the same figure from less data.
 FIGURES = {
     "antisymmetric-1": "dynlab.gallery.antisymmetric_1:make",
+    "antisymmetric-1h": "dynlab.gallery.antisymmetric_1h:make",
     "critical-step": "dynlab.gallery.critical_step:make",
     "ernn-1": "dynlab.gallery.ernn_1:make",
     "ernn-5": "dynlab.gallery.ernn_5:make",

@@ -22,7 +22,7 @@ def make(fast: bool = False) -> Made:
             system, driving.inputs, times=8 if fast else 64, inputs_description=driving.description
         )
     with style.style():
-        figure, axes = plt.subplots(1, 3, figsize=(11.5, 3.6), sharey=True)
+        figure, axes = plt.subplots(1, 3, figsize=(13.0, 4.2), sharey=True)
         for ax, (label, name) in zip(axes, NETWORKS.items(), strict=True):
             plot_inner_spectrum(results[name], ax=ax)
             ax.set_title(f"trained ERNN, {label}")

@@ -115,7 +115,8 @@ def _row(found: Mapping[str, xr.Dataset]) -> dict[str, tuple[str, Any]]:
 def _figure(analysed: Mapping[str, Mapping[str, xr.Dataset]]) -> plt.Figure:
     """A column for each network, a row for each question; below, ERNN's inner iteration beside the verdicts."""
     with style.style():
-        figure = plt.figure(figsize=(13.0, 12.0))
+        figure = plt.figure(figsize=(13.0, 12.6))
+        figure.set_layout_engine("constrained", h_pad=0.13)
         questions = ("spectrum", "gradient", "fixed_points")
         rows: list[Any] = [[f"{question} {title}" for title in analysed] for question in questions]
         rows.append(["convergence", "convergence", "words", "words"])

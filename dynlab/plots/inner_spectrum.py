@@ -50,5 +50,5 @@ def plot_inner_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: obj
     ax.set_yscale("log")
     ax.set_xlabel(f"real part of the {style.label(ds['inner_eigenvalue'])}")
     ax.set_ylabel("share of the eigenvalues")
-    ax.legend(loc="upper center")
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=3, columnspacing=1.0)
     return ax

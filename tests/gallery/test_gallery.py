@@ -9,6 +9,7 @@ from dynlab.gallery import FIGURES, page
 # What each sentence must say: facts of SYSTEMS, and of the sources' errors.
 KNOWN = {
     "antisymmetric-1": "the critical step is 0.0746",
+    "antisymmetric-1h": "The flow's focus is stable, Euler's map at ε = 0.1 is not, the critical step is 0.0746",
     "critical-step": "radius 0.570 to 0.598",
     "ernn-1": "h_k = z*(x_k) − h_{k−1} holds to",
     "ernn-5": "have a real part above 0",
