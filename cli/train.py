@@ -16,12 +16,23 @@ if TYPE_CHECKING:
 SETTINGS = {
     "epochs": (int, "How often the training data are gone through. [default: 40]"),
     "batch_size": (int, "Sequences per step. [default: 128]"),
-    "optimizer": (str, "adam, adamw, sgd, rmsprop, adagrad. [default: adam]"),
+    "optimizer": (str, "adam, adamw, sgd (Nesterov momentum 0.9), rmsprop, adagrad. [default: adam]"),
     "lr": (float, "Learning rate. [default: 0.01]"),
+    "constrained_lr": (
+        float,
+        "Learning rate of the parameters of orthogonal and unitary matrices; the authors of expRNN, scoRNN and asRNN "
+        "take a tenth of the other one. [default: lr/10]",
+    ),
     "schedule": (str, "constant, cosine (to 0), halve. [default: constant]"),
     "halve_every": (int, "Epochs after which --schedule halve halves. [default: 10]"),
     "warmup": (int, "Epochs over which the learning rate grows to that of the schedule. [default: 0]"),
-    "weight_decay": (float, "Of the optimizer. [default: 0]"),
+    "weight_decay": (float, "Of the optimizer, for all but the constrained parameters. [default: 0]"),
+    "alpha": (float, "Decay per step of rmsprop's average of squared gradients. [default: 0.99]"),
+    "penalty": (
+        float,
+        "Weight in the loss of the system's own penalty: nnrnn's of moduli, soft-orthogonal's of singular values, "
+        "kru's of factors off the unitary ones. [default: 0]",
+    ),
     "clip": (float, "Greatest norm of the gradient; 0 does not clip. [default: 0]"),
     "dropout": (float, "Of what the read-out sees. [default: 0]"),
     "noise": (float, "Deviation of noise on the training inputs. [default: 0]"),
@@ -127,6 +138,10 @@ def _run(
     if "augment" in changes:
         changes["augment"] = tuple(part for part in changes["augment"].split(",") if part)
     same_system, same_task = system in (None, base.system), task in (None, base.task)
+    if changes.get("optimizer", base.settings.optimizer) != base.settings.optimizer:
+        changes.setdefault("alpha", Settings.alpha)  # the preset's is its optimizer's own
+    if not same_system:  # these are the system's own
+        changes = {"constrained_lr": Settings.constrained_lr, "penalty": Settings.penalty} | changes
     if not same_task:
         changes.setdefault("augment", ())  # augmentations are the task's own
     task_settings = dict(base.task_settings if same_task else {}) | _pairs(task_config, "--task-set")

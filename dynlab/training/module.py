@@ -67,7 +67,8 @@ class Training(LightningModule):
         self.loss_sum += len(inputs) * loss.detach()
         self.sequences += len(inputs)
         self.log("loss", loss, prog_bar=True)
-        return loss
+        penalty = self.network.system.penalty() if self.settings.penalty else None
+        return loss if penalty is None else loss + self.settings.penalty * penalty
 
     def validation_step(self, batch: tuple[Tensor, Tensor], index: int) -> None:
         inputs, targets = batch
@@ -79,7 +80,8 @@ class Training(LightningModule):
         self.log_dict(found, prog_bar=True, batch_size=len(inputs))
 
     def configure_optimizers(self) -> Any:
-        optimizer = self.settings.make_optimizer(list(self.network.parameters()))
+        constrained = self.network.system.constrained_parameters()
+        optimizer = self.settings.make_optimizer(self.network.parameters(), constrained)
         schedule = torch.optim.lr_scheduler.LambdaLR(
             optimizer, lambda step: self.settings.rate(step, len(self.batches))
         )
@@ -87,6 +89,7 @@ class Training(LightningModule):
 
     def optimizer_step(self, *arguments: Any, **named: Any) -> None:
         super().optimizer_step(*arguments, **named)
+        self.network.system.after_optimizer_step()
         if self.average is not None:
             self.average.update_parameters(self.network)
 

@@ -1,4 +1,4 @@
-"""What is trained: a system, run over its inputs from the zero state, and a linear read-out of what it shows."""
+"""What is trained: a system, run over its inputs from where it starts, and a linear read-out of what it shows."""
 
 from typing import cast
 
@@ -57,7 +57,10 @@ class Network(nn.Module):
 
 
 def outputs(system: Map, inputs: Tensor, every_step: bool) -> Tensor:
-    """What the system shows after the last of its inputs (sample, time, input), or after each."""
+    """What the system shows after the last of its inputs (sample, time, input), or after each.
+
+    It starts at 0, or at the state that it has learned to start at.
+    """
     inputs = system.drive(inputs)
     if isinstance(system, ERNN):
         states = ernn_states(system, inputs.transpose(0, 1))
@@ -65,7 +68,9 @@ def outputs(system: Map, inputs: Tensor, every_step: bool) -> Tensor:
     fused = fused_outputs(system, inputs)
     if fused is not None:
         return fused if every_step else fused[:, -1]
-    state = inputs.new_zeros(inputs.shape[0], system.state_size)
+    learned = system.initial_state()
+    state = inputs.new_zeros(system.state_size) if learned is None else learned
+    state = state.expand(inputs.shape[0], -1)
     shown = []
     for t, input in enumerate(inputs.transpose(0, 1).contiguous().unbind(0)):
         state = system.step(state, input, t)

@@ -16,6 +16,8 @@ from dynlab import tasks
 from dynlab.errors import UserError, require_extra
 from dynlab.systems import SYSTEMS, Map, create
 from dynlab.systems.base import check_device
+from dynlab.systems.fastgrnn import FastGRNN
+from dynlab.systems.orthogonal import Orthogonal
 from dynlab.tasks import Task
 from dynlab.training.network import Network
 from dynlab.training.settings import Settings
@@ -75,7 +77,8 @@ def prepare(
     Raises
     ------
     UserError
-        For unknown names and settings, data that cannot be had, a device that is not there, and without Lightning.
+        For unknown names and settings, settings that mean nothing for that system, data that cannot be had, a device
+        that is not there, and without Lightning.
     """
     if run.system not in SYSTEMS:
         create(run.system)  # which says so
@@ -86,7 +89,9 @@ def prepare(
     task.augmentation(run.settings.augment)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(run.settings.seed)
-        network = Network(_system(run, task), task, run.settings.dropout)
+        system = _system(run, task)
+        _check_what_the_system_has(run.settings, system)
+        network = Network(system, task, run.settings.dropout)
     facts = _facts(run, task, network, version)
     return Prepared(task, network, run.settings, facts, accelerator, devices, folder, checkpoint_every, progress, say)
 
@@ -107,6 +112,29 @@ def _system(run: "Run", task: Task) -> Map:
     return system
 
 
+def _check_what_the_system_has(settings: Settings, system: Map) -> None:
+    """Raise the error for a setting that does nothing for that system, or that would undo what it is."""
+    name = system.name
+    if settings.constrained_lr is not None and not system.constrained_parameters():
+        raise UserError(
+            f"System {name!r} has no constrained parameters with a learning rate of their own, got --constrained-lr "
+            f"{settings.constrained_lr}: leave it out."
+        )
+    penalty = system.penalty()
+    if settings.penalty and (penalty is None or not penalty.requires_grad):  # a soft-orthogonal one of margin 0 is 0
+        raise UserError(f"System {name!r} as it is set has no penalty, got --penalty {settings.penalty}: leave it out.")
+    if settings.ema and any(isinstance(part, Orthogonal) and part.rebase_every for part in system.modules()):
+        raise UserError(
+            f"System {name!r} moves the base of its coordinates while it learns, so that they have no average, got "
+            f"--ema {settings.ema}: leave it out."
+        )
+    if settings.ema and isinstance(system, FastGRNN) and system.density < 1:
+        raise UserError(
+            f"The average of sparse matrices is not sparse: System {name!r} of density {system.density} takes no "
+            f"--ema, got {settings.ema}: leave it out."
+        )
+
+
 def accepted(system: str) -> list[str]:
     """The names of the arguments that a system of `SYSTEMS` takes."""
     return list(inspect.signature(pkgutil.resolve_name(SYSTEMS[system])).parameters)
@@ -120,10 +148,13 @@ def _device(device: str) -> tuple[str, int | list[int]]:
 
 
 def _facts(run: "Run", task: Task, network: Network, lightning: str) -> dict[str, Any]:
+    settings = dataclasses.asdict(run.settings) | {"augment": list(run.settings.augment)}
+    if network.system.constrained_parameters():
+        settings["constrained_lr"] = run.settings.constrained_rate
     return {
         "command": run.command,
         "seed": run.settings.seed,
-        "settings": dataclasses.asdict(run.settings) | {"augment": list(run.settings.augment)},
+        "settings": settings,
         "data": task.source,
         "cell_parameters": sum(parameter.numel() for parameter in network.system.parameters()),
         "validation_subjects": _subjects(task),

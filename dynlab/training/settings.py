@@ -1,8 +1,9 @@
 """How a network is trained: every number of it in one place, checked before anything starts."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -17,6 +18,11 @@ OPTIMIZERS: dict[str, tuple[str, dict[str, object]]] = {
     "adagrad": ("Adagrad", {}),
 }
 
+# What the learning rate of constrained parameters is a part of where none is set: the authors of expRNN, dtriv, scoRNN,
+# asRNN and, on permuted MNIST, nnRNN take a tenth.
+CONSTRAINED_DIVISOR = 10.0
+RMSPROP_ALPHA = 0.99  # torch's
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -29,13 +35,21 @@ class Settings:
         A key of `OPTIMIZERS`.
     lr : float
         The learning rate at the start.
+    constrained_lr : float or None
+        That of the parameters of orthogonal and unitary matrices (`dynlab.systems.System.constrained_parameters`), a
+        second group of the same optimizer; None for a tenth of `lr`. A schedule scales both.
     schedule : {"constant", "cosine", "halve"}
         Cosine falls to 0 at the end of the last epoch; halve divides by two after each `halve_every` epochs.
     halve_every : int
     warmup : int
         Epochs over which the learning rate grows linearly to that of the schedule; 0 starts with it.
     weight_decay : float
-        Of the optimizer: added to the gradient by all but ``adamw``, which decouples it.
+        Of the optimizer: added to the gradient by all but ``adamw``, which decouples it. Constrained parameters do not
+        decay: they are coordinates around a base, and to decay would be to go back to that base.
+    alpha : float
+        Decay per step of ``rmsprop``'s average of squared gradients.
+    penalty : float
+        The weight in the loss of the system's own penalty, `dynlab.systems.System.penalty`; not in what is reported.
     clip : float
         The greatest norm of the gradient of all parameters; 0 does not clip.
     dropout : float
@@ -57,10 +71,13 @@ class Settings:
     batch_size: int = 128
     optimizer: str = "adam"
     lr: float = 1e-2
+    constrained_lr: float | None = None
     schedule: str = "constant"
     halve_every: int = 10
     warmup: int = 0
     weight_decay: float = 0.0
+    alpha: float = RMSPROP_ALPHA
+    penalty: float = 0.0
     clip: float = 0.0
     dropout: float = 0.0
     noise: float = 0.0
@@ -76,12 +93,14 @@ class Settings:
                 raise UserError(f"{_option(name)} must be at least 1, got {getattr(self, name)}.")
         if self.warmup < 0:
             raise UserError(f"--warmup must not be negative, got {self.warmup}.")
-        if not 0 < self.lr < math.inf:
-            raise UserError(f"--lr must be a positive number, got {self.lr}.")
-        for name in ("weight_decay", "clip", "noise"):
+        for name in ("lr", "constrained_lr"):
+            rate = getattr(self, name)
+            if rate is not None and not 0 < rate < math.inf:
+                raise UserError(f"{_option(name)} must be a positive number, got {rate}.")
+        for name in ("weight_decay", "penalty", "clip", "noise"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise UserError(f"{_option(name)} must be finite and not negative, got {getattr(self, name)}.")
-        for name in ("dropout", "label_smoothing", "ema"):
+        for name in ("alpha", "dropout", "label_smoothing", "ema"):
             if not 0 <= getattr(self, name) < 1:
                 raise UserError(f"{_option(name)} must be at least 0 and below 1, got {getattr(self, name)}.")
         if self.seed < 0:
@@ -90,17 +109,34 @@ class Settings:
             raise unknown("optimizer", self.optimizer, OPTIMIZERS)
         if self.schedule not in SCHEDULES:
             raise unknown("schedule", self.schedule, SCHEDULES)
+        if self.optimizer != "rmsprop" and self.alpha != RMSPROP_ALPHA:
+            raise UserError(
+                f"--alpha is rmsprop's and the optimizer is {self.optimizer}: leave it out, or set --optimizer rmsprop."
+            )
 
-    def make_optimizer(self, parameters: list[torch.nn.Parameter]) -> torch.optim.Optimizer:
-        """The optimizer of `parameters`."""
+    @property
+    def constrained_rate(self) -> float:
+        """The learning rate of constrained parameters at the start."""
+        return self.lr / CONSTRAINED_DIVISOR if self.constrained_lr is None else self.constrained_lr
+
+    def make_optimizer(
+        self, parameters: Iterable[torch.nn.Parameter], constrained: Sequence[torch.nn.Parameter] = ()
+    ) -> torch.optim.Optimizer:
+        """The optimizer of `parameters`, those among them that are `constrained` in a group of their own."""
+        apart = {id(parameter) for parameter in constrained}
+        groups: list[dict[str, Any]] = [{"params": [one for one in parameters if id(one) not in apart]}]
+        if constrained:
+            groups.append({"params": list(constrained), "lr": self.constrained_rate, "weight_decay": 0.0})
         name, extra = OPTIMIZERS[self.optimizer]
+        if self.optimizer == "rmsprop":
+            extra = extra | {"alpha": self.alpha}
         optimizer: torch.optim.Optimizer = getattr(torch.optim, name)(
-            parameters, lr=self.lr, weight_decay=self.weight_decay, **extra
+            groups, lr=self.lr, weight_decay=self.weight_decay, **extra
         )
         return optimizer
 
     def rate(self, step: int, steps_per_epoch: int) -> float:
-        """The learning rate before optimizer step `step`, from 0, in parts of `lr`."""
+        """The learning rates before optimizer step `step`, from 0, in parts of those at the start."""
         grown = min(1.0, (step + 1) / (self.warmup * steps_per_epoch)) if self.warmup else 1.0
         return grown * SCHEDULES[self.schedule](self, step, steps_per_epoch)
 

@@ -13,10 +13,11 @@ from dynlab import checkpoints
 from dynlab.cli.main import run
 from dynlab.cli.train import SETTINGS
 from dynlab.tasks import TASKS
-from dynlab.training import PRESETS, Run, Settings, train
+from dynlab.training import PRESETS, Preset, Run, Settings, train
 from dynlab.training.prepare import accepted
 
 SMALL = ["--task", "digits", "--batch-size", "600", "--epochs", "1"]
+STATE = [*SMALL, "--set", "state_size=3"]
 VANILLA = ["train", "--system", "vanilla", "--set", "state_size=3", *SMALL]
 
 
@@ -76,6 +77,30 @@ def test_the_command_line_and_python_train_the_same_network(own_folder):
         (["--system", "lstm", *SMALL, "--task-set", "size=3"], "takes no setting 'size'"),
         (["--system", "lstm", "--task", "har2", "--data-dir", "nowhere"], "There is no data folder nowhere"),
         (["--system", "lstm", *SMALL, "--set", "hidden_size=2", "--device", "abacus"], "must be cpu, cuda"),
+        (
+            ["--system", "lstm", *SMALL, "--set", "hidden_size=2", "--constrained-lr", "1e-3"],
+            "no constrained parameters",
+        ),
+        (
+            ["--system", "lstm", *SMALL, "--set", "hidden_size=2", "--penalty", "1"],
+            "'lstm' as it is set has no penalty",
+        ),
+        (["--system", "soft-orthogonal", *STATE, "--set", "margin=0", "--penalty", "1"], "as it is set has no penalty"),
+        (["--system", "dtriv", *STATE, "--constrained-lr", "0"], "--constrained-lr must be a positive number, got 0.0"),
+        (["--system", "dtriv", *STATE, "--ema", "0.9"], "'dtriv' moves the base .* no average, got --ema 0.9: leave"),
+        (["--system", "soft-orthogonal", *STATE, "--ema", "0.9"], "'soft-orthogonal' moves the base"),
+        (["--system", "fastgrnn", *STATE, "--set", "density=0.5", "--ema", "0.9"], "of density 0.5 takes no --ema"),
+        (["--system", "dtriv", *STATE, "--set", "rebase_every=0"], "rebase_every >= 1 steps .* got 0 and 100"),
+        (["--system", "dtriv", *STATE, "--set", "chart=log"], "Unknown chart .*'log'"),
+        (["--system", "exprnn", *STATE, "--set", "init=hennaf"], "did you mean 'henaff'"),
+        (["--system", "scornn", *STATE, "--set", "rho=2"], "must be between 0 and 1, got 2"),
+        (["--system", "nnrnn", *STATE], "has an even size; got 3: take 4"),
+        (["--system", "kru", *SMALL, "--set", "hidden_size=6"], "is a power of 2; got 6: take 8"),
+        (["--system", "spectral", *STATE, "--set", "reflections=9"], "takes 1 to 3 reflections"),
+        (["--system", "exprnn", *SMALL, "--set", "state_size=0"], "at least one dimension"),
+        (["--system", "exprnn", *SMALL, "--set", "state_size=2.5"], "cannot be made with state_size=2.5"),
+        (["--system", "lstm", *SMALL, "--alpha", "0.9"], "--alpha is rmsprop's and the optimizer is adam"),
+        (["--system", "lorenz", *SMALL], "has nothing to train"),
         (["--resume"], "--resume takes --output, the run's folder"),
         (["--resume", "-o", "x", "--lr", "0.1"], "--resume takes --output, the run's folder"),
         (["--resume", "-o", "x"], "x holds no training run"),
@@ -93,8 +118,9 @@ def test_bad_usage_is_one_sentence_and_writes_nothing(options, sentence, own_fol
 def test_the_defaults_in_the_help_are_those_of_the_settings():
     fields = {name: getattr(Settings(), name) for name in SETTINGS}
     said = {name: re.search(r"\[default: (.*)\]", text).group(1) for name, (_, text) in SETTINGS.items()}
-    assert said.pop("augment") == "none"
-    assert fields.pop("augment") == ()
+    assert (said.pop("augment"), fields.pop("augment")) == ("none", ())
+    assert (said.pop("constrained_lr"), fields.pop("constrained_lr")) == ("lr/10", None)
+    assert Settings(lr=0.3).constrained_rate == 0.3 / 10
     assert {name: type(fields[name])(text) for name, text in said.items()} == fields
     assert set(SETTINGS) == set(Settings.__dataclass_fields__)
 
@@ -113,6 +139,23 @@ def test_options_change_a_preset(own_folder, capsys):
     assert facts["settings"]["epochs"] == 1
     assert facts["settings"]["schedule"] == PRESETS["har2-ernn-k3"].settings.schedule
     assert facts["cell_parameters"] == 6 * 1 + 6 + 2 * 6 * 2 + 3 * 64  # W, b, V and H, K = 3 steps for 64 pixels
+
+
+def test_what_is_of_a_presets_system_or_optimizer_goes_with_it(own_folder, monkeypatch, capsys):
+    settings = Settings(epochs=1, batch_size=600, optimizer="rmsprop", alpha=0.9, constrained_lr=1e-3, penalty=0.5)
+    monkeypatch.setitem(PRESETS, "some", Preset("nnrnn", "digits", settings, {"state_size": 4}))
+    assert run(["train", "--preset", "some", "-o", "one", "--json", "--set", "state_size=2"]) == 0
+    found = json.loads(capsys.readouterr().out)["settings"]
+    assert (found["alpha"], found["constrained_lr"], found["penalty"]) == (0.9, 1e-3, 0.5)
+    other = ["--system", "vanilla", "--set", "state_size=2", "--optimizer", "adam"]
+    assert run(["train", "--preset", "some", "-o", "two", "--json", *other]) == 0
+    found = json.loads(capsys.readouterr().out)["settings"]
+    assert (found["alpha"], found["constrained_lr"], found["penalty"]) == (0.99, None, 0.0)
+
+
+def test_the_rate_that_constrained_parameters_had_is_among_the_facts(own_folder, capsys):
+    assert run(["train", "--system", "dtriv", *STATE, "--lr", "0.02", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["settings"]["constrained_lr"] == 0.02 / 10
 
 
 def test_tasks_lists_every_task(capsys):

@@ -5,6 +5,7 @@ import json
 
 import pytest
 import torch
+from runs import Stopped, differing, stored
 
 from dynlab import checkpoints, tasks
 from dynlab.errors import UserError
@@ -20,50 +21,6 @@ SETTINGS = Settings(
 BATCHES = 4  # 1,150 training images
 RUN = Run("lstm", "digits", SETTINGS, {"hidden_size": 4})
 FILES = ("last.ckpt", "best.ckpt", "network.pt")
-
-
-class Stopped(Exception):
-    """Stands for whatever kills a process."""
-
-
-def leaves(tree, path=""):
-    """Every value of nested containers by its path; but for the names of files, which differ between folders."""
-    if isinstance(tree, dict):
-        pairs = [(str(key), value) for key, value in tree.items() if "ModelCheckpoint" not in str(key)]
-    elif isinstance(tree, list | tuple):
-        pairs = [(str(index), value) for index, value in enumerate(tree)]
-    else:
-        return {path: tree}
-    return {name: leaf for key, value in pairs for name, leaf in leaves(value, f"{path}/{key}").items()}
-
-
-def stored(folder, name):
-    return leaves(torch.load(folder / name, weights_only=True))
-
-
-def same(one, other):
-    if isinstance(one, torch.Tensor):
-        return one.dtype == other.dtype and torch.equal(one, other)
-    return one == other
-
-
-@pytest.fixture
-def stop_at(monkeypatch):
-    """Make the training stop before its step of that number."""
-    original = Training.training_step
-
-    def prepare(number):
-        steps = iter(range(10**6))
-
-        def step(self, batch, index):
-            if next(steps) == number:
-                raise Stopped
-            return original(self, batch, index)
-
-        monkeypatch.setattr(Training, "training_step", step)
-
-    yield prepare
-    monkeypatch.setattr(Training, "training_step", original)
 
 
 @pytest.fixture(scope="module")
@@ -87,9 +44,7 @@ def test_a_resumed_run_ends_bit_for_bit_as_it_would_have(stop, whole, stop_at, t
     assert resumed.facts == whole.facts
     assert (folder / "metrics.csv").read_text() == (whole.checkpoint.parent / "metrics.csv").read_text()
     for name in FILES:
-        expected, found = stored(whole.checkpoint.parent, name), stored(folder, name)
-        assert expected.keys() == found.keys()
-        assert [key for key in expected if not same(expected[key], found[key])] == []
+        assert differing(stored(whole.checkpoint.parent, name), stored(folder, name)) == []
 
 
 def test_resuming_a_finished_run_changes_nothing(whole):
@@ -97,7 +52,7 @@ def test_resuming_a_finished_run_changes_nothing(whole):
     before = {name: stored(folder, name) for name in FILES}
     assert resume(folder).facts == whole.facts
     for name in FILES:
-        assert all(same(value, before[name][key]) for key, value in stored(folder, name).items())
+        assert differing(stored(folder, name), before[name]) == []
 
 
 def test_the_generators_around_a_run_are_left_alone(tmp_path):

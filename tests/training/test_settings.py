@@ -37,12 +37,53 @@ def test_every_optimizer_goes_down_a_bowl(name):
     assert float(point.detach().square().sum()) < start
 
 
+# The second step along the gradients 2, then 1, of each optimizer, from its definition.
+SECOND_STEPS = {
+    "sgd": 1 + 0.9 * (0.9 * 2 + 1),  # Nesterov: g + μ v with v = μ g_before + g
+    "adagrad": 1 / math.sqrt(2**2 + 1**2),
+    "rmsprop": 1 / math.sqrt(0.6 * 0.4 * 2**2 + 0.4 * 1**2),  # alpha = 0.6
+}
+
+
+@pytest.mark.parametrize("name", SECOND_STEPS)
+def test_the_second_step_is_that_of_the_formula(name):
+    point = torch.nn.Parameter(torch.tensor(0.0, dtype=torch.float64))
+    alpha = {"alpha": 0.6} if name == "rmsprop" else {}
+    optimizer = Settings(optimizer=name, lr=0.1, **alpha).make_optimizer([point])
+    for gradient in (2.0, 1.0):
+        before = point.item()
+        point.grad = torch.tensor(gradient, dtype=torch.float64)
+        optimizer.step()
+    # their small constants, 1e-8 and 1e-10, keep the quotients from 0
+    assert before - point.item() == pytest.approx(0.1 * SECOND_STEPS[name], rel=1e-6)
+
+
+@pytest.mark.parametrize("schedule", ["cosine", "halve"])
+def test_a_schedule_scales_the_rates_of_both_groups(schedule):
+    one, other = (torch.nn.Parameter(torch.zeros(2)) for _ in range(2))
+    settings = Settings(epochs=2, schedule=schedule, halve_every=1, lr=0.3, constrained_lr=0.01)
+    optimizer = settings.make_optimizer([one, other], [other])
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: settings.rate(step, 3))
+    optimizer.step()
+    for step in range(1, 6):
+        scheduler.step()
+        rates = [group["lr"] for group in optimizer.param_groups]
+        assert rates == pytest.approx([0.3 * settings.rate(step, 3), 0.01 * settings.rate(step, 3)])
+    assert settings.rate(5, 3) < 1
+
+
 @pytest.mark.parametrize(
     "change, message",
     [
         ({"lr": 0.0}, "--lr must be a positive number, got 0.0"),
         ({"lr": -1.0}, "--lr must be a positive number"),
         ({"lr": math.nan}, "--lr must be a positive number"),
+        ({"constrained_lr": 0.0}, "--constrained-lr must be a positive number, got 0.0"),
+        ({"constrained_lr": -1e-3}, "--constrained-lr must be a positive number"),
+        ({"constrained_lr": math.inf}, "--constrained-lr must be a positive number"),
+        ({"penalty": -0.1}, "--penalty must be finite and not negative, got -0.1"),
+        ({"alpha": 1.0, "optimizer": "rmsprop"}, "--alpha must be at least 0 and below 1, got 1.0"),
+        ({"alpha": 0.9}, "--alpha is rmsprop's and the optimizer is adam: leave it out, or set --optimizer rmsprop"),
         ({"epochs": 0}, "--epochs must be at least 1"),
         ({"batch_size": 0}, "--batch-size must be at least 1"),
         ({"dropout": 1.0}, "--dropout must be at least 0 and below 1"),

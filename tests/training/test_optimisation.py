@@ -1,0 +1,174 @@
+"""A step of training: each parameter at its rate, the penalty in the loss, what a system does to itself after it."""
+
+import csv
+import math
+
+import pytest
+import torch
+from runs import Stopped, differing, stored
+from torch.nn.functional import cross_entropy
+from torch.nn.utils import clip_grad_norm_
+
+from dynlab import checkpoints
+from dynlab.simulation import orbit
+from dynlab.systems import create
+from dynlab.training import Run, Settings, resume, train
+from dynlab.training.batches import Batches
+from dynlab.training.network import outputs
+from dynlab.training.prepare import prepare
+
+# Systems that do something with one of the four hooks, so small and often that a short training meets all of it.
+SYSTEMS = {
+    "exprnn": {"state_size": 5},
+    "dtriv": {"state_size": 5, "init": "henaff", "rebase_every": 3, "project_every": 2},
+    "scornn": {"state_size": 5},
+    "asrnn": {"state_size": 5, "rebase_every": 2},
+    "nnrnn": {"state_size": 4},
+    "soft-orthogonal": {"state_size": 5, "margin": 0.3},
+    "urnn": {"hidden_size": 3},
+    "fc-urnn": {"hidden_size": 3},
+    "kru": {"hidden_size": 4},
+    "fastgrnn": {"state_size": 5, "density": 0.4},
+}
+TASK = {"symbols": 2, "delay": 2, "train_size": 70, "test_size": 2, "retrain": True}
+BATCHES = 5
+# RMSprop with little memory, a clip that acts, rates of 0.02 and 0.005 that fall to 0.
+SETTINGS = Settings(
+    epochs=2,
+    batch_size=14,
+    optimizer="rmsprop",
+    alpha=0.8,
+    lr=0.02,
+    constrained_lr=0.005,
+    schedule="cosine",
+    clip=0.1,
+    weight_decay=0.01,
+    penalty=0.3,
+)
+# Ten steps in float32 whose sums are taken in another order.
+ROUNDING = 2e-5
+
+
+def run_of(name):
+    system = create(name, input_size=10, **SYSTEMS[name])
+    changes = {} if system.constrained_parameters() else {"constrained_lr": None}
+    changes |= {} if system.penalty() is not None else {"penalty": 0.0}
+    return Run(name, "copying", Settings(**vars(SETTINGS) | changes), SYSTEMS[name], TASK)
+
+
+def trained_by_hand(run, folder):
+    """The system after the same training with two optimizers and nothing of Lightning's, and each batch's loss."""
+    prepared = prepare(run, folder, None, "cpu", None, False, None)
+    network, settings = prepared.network, run.settings
+    system, readout = network.system, network.readout
+    constrained = system.constrained_parameters()
+    ordinary = [p for p in network.parameters() if all(p is not other for other in constrained)]
+    optimizers = [torch.optim.RMSprop(ordinary, lr=0.02, alpha=0.8, weight_decay=0.01)]
+    if constrained:
+        optimizers.append(torch.optim.RMSprop(constrained, lr=0.005, alpha=0.8))
+    starts = [optimizer.param_groups[0]["lr"] for optimizer in optimizers]
+    batches, losses = Batches(prepared.task, settings), []
+    for step, (inputs, targets) in enumerate(batch for _ in range(settings.epochs) for batch in batches):
+        start = system.initial_state()
+        initial = torch.zeros(len(inputs), system.state_size) if start is None else start.repeat(len(inputs), 1)
+        answers = readout(system.output(orbit(system, inputs, initial)[:, 1:]))
+        loss = cross_entropy(answers.flatten(0, 1), targets.flatten())
+        losses.append(loss.item())  # the penalty is no part of what is reported
+        loss = loss if system.penalty() is None else loss + 0.3 * system.penalty()
+        for optimizer, start in zip(optimizers, starts, strict=True):
+            optimizer.zero_grad()
+            optimizer.param_groups[0]["lr"] = start * (1 + math.cos(math.pi * step / (2 * BATCHES))) / 2
+        loss.backward()
+        clip_grad_norm_(network.parameters(), 0.1)
+        for optimizer in optimizers:
+            optimizer.step()
+        system.after_optimizer_step()
+    return system, losses
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_training_is_what_two_optimizers_do_by_hand(name, tmp_path):
+    run = run_of(name)
+    found = checkpoints.read(train(run, tmp_path / "run").checkpoint).system.state_dict()
+    system, losses = trained_by_hand(run, tmp_path / "hand")
+    expected = system.state_dict()
+    started = prepare(run, tmp_path / "start", None, "cpu", None, False, None).network.system.state_dict()
+    moved = 0.0
+    for key, value in expected.items():
+        assert (found[key] - value).abs().max() <= ROUNDING * max(1, float(value.abs().max())), key
+        moved = max(moved, float((value - started[key]).abs().max()))
+    assert moved > 1000 * ROUNDING
+    with (tmp_path / "run" / "metrics.csv").open() as file:
+        reported = [float(row["loss"]) for row in csv.DictReader(file)]
+    assert reported == pytest.approx([sum(part) / BATCHES for part in (losses[:BATCHES], losses[BATCHES:])], abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["dtriv", "asrnn", "soft-orthogonal", "fc-urnn", "fastgrnn", "nnrnn"])
+@pytest.mark.parametrize("stop", [3, 4, BATCHES + 3], ids=lambda stop: f"before step {stop} of {2 * BATCHES}")
+def test_a_resumed_run_has_the_bases_and_counters_of_one_that_was_not_stopped(name, stop, stop_at, tmp_path):
+    run = run_of(name)
+    train(run, tmp_path / "whole", checkpoint_every=2)
+    stop_at(stop)
+    with pytest.raises(Stopped):
+        train(run, tmp_path / "stopped", checkpoint_every=2)
+    stop_at(None)
+    resume(tmp_path / "stopped")
+    for file in ("last.ckpt", "network.pt"):
+        assert differing(stored(tmp_path / "whole", file), stored(tmp_path / "stopped", file)) == []
+
+
+def test_the_base_of_dtriv_moves_every_k_steps_and_its_matrix_stays_orthogonal(tmp_path):
+    system = checkpoints.read(train(run_of("dtriv"), tmp_path / "run").checkpoint).system
+    orthogonal = system.parametrizations["B"][0]
+    assert int(orthogonal.steps) == 2 * BATCHES
+    assert not torch.equal(orthogonal.base, torch.eye(5, dtype=torch.float64))
+    assert (system.B.mT @ system.B - torch.eye(5)).abs().max() < 1e-6
+    # 10 steps and a move every 3: one step was taken from the last base, of at most 0.005 / sqrt(1 - 0.8) an entry
+    entries = system.parametrizations["B"].original
+    assert 0 < entries.abs().max() < 0.005 / math.sqrt(0.2)
+
+
+def test_sparse_matrices_are_as_sparse_as_they_were_asked_to_be(tmp_path):
+    system = checkpoints.read(train(run_of("fastgrnn"), tmp_path / "run").checkpoint).system
+    for matrix in (*system.W, *system.U):
+        assert int(matrix.count_nonzero()) == round(0.4 * matrix.numel())
+
+
+def test_the_start_is_learned(tmp_path):
+    run = run_of("urnn")
+    started = prepare(run, tmp_path / "start", None, "cpu", None, False, None).network.system
+    learned = checkpoints.read(train(run, tmp_path / "run").checkpoint).system
+    assert (learned.initial_state() - started.initial_state()).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("name", ["urnn", "fc-urnn", "exprnn"])
+@pytest.mark.parametrize("every_step", [False, True])
+def test_outputs_start_where_the_system_does(name, every_step):
+    torch.manual_seed(0)
+    system = create(name, input_size=10, **SYSTEMS[name]).double()
+    inputs = torch.randn(4, 7, 10, dtype=torch.float64)
+    start = system.initial_state()
+    initial = torch.zeros(4, system.state_size) if start is None else start.repeat(4, 1)
+    expected = orbit(system, inputs, initial.double())[:, 1:]
+    expected = expected if every_step else expected[:, -1]
+    assert (outputs(system, inputs, every_step) - expected).abs().max() < 1e-13
+
+
+@pytest.mark.parametrize("name", ["exprnn", "soft-orthogonal", "lstm"])
+def test_every_parameter_is_in_one_group_and_decays_unless_it_is_a_coordinate(name):
+    sizes = {"hidden_size": 3} if name == "lstm" else SYSTEMS[name]
+    system = create(name, input_size=10, **sizes)
+    constrained = system.constrained_parameters()
+    optimizer = Settings(lr=0.1, weight_decay=0.2).make_optimizer(system.parameters(), constrained)
+    grouped = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    assert sorted(map(id, grouped)) == sorted(map(id, system.parameters()))
+    found = [(group["lr"], group["weight_decay"], len(group["params"])) for group in optimizer.param_groups]
+    ordinary = len(grouped) - len(constrained)
+    assert found == [(0.1, 0.2, ordinary)] + ([(0.1 / 10, 0.0, len(constrained))] if constrained else [])
+
+
+def test_an_average_of_weights_in_fixed_coordinates_is_kept(tmp_path):
+    settings = Settings(epochs=1, batch_size=14, ema=0.5)
+    result = train(Run("exprnn", "copying", settings, SYSTEMS["exprnn"], TASK), tmp_path / "run")
+    B = checkpoints.read(result.checkpoint).system.B
+    assert (B.mT @ B - torch.eye(5)).abs().max() < 1e-6
