@@ -112,7 +112,9 @@ def test_a_copy_that_differs_in_one_bit_is_refused(signals, own_checksums, no_ot
 
 
 @pytest.mark.parametrize("name", [uci_har.ARCHIVE, uci_har.INNER_ARCHIVE, uci_har.PREPARED])
-@pytest.mark.parametrize("content", [b"", b"no zip", zipped({"train/y_train.txt": "1\n"})[:50]])
+@pytest.mark.parametrize(
+    "content", [b"", b"no zip", zipped({"train/y_train.txt": "1\n"})[:50]], ids=["empty", "text", "truncated"]
+)
 def test_a_damaged_copy_is_named(name, content, no_other_copy, tmp_path):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(UserError, match=r"cannot be read as UCI HAR .*remove it and get it anew"):
