@@ -11,6 +11,7 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 
 from dynlab.errors import UserError
 from dynlab.io import write_text
+from dynlab.systems.ernn_exact import ExactERNN
 from dynlab.tasks import Task
 from dynlab.training.module import VALIDATION_LOSS, VALIDATION_METRIC, Training
 
@@ -34,9 +35,12 @@ class History(Callback):
             if key in trainer.callback_metrics:
                 row[name] = float(trainer.callback_metrics[key])
         if not math.isfinite(row["loss"]):
-            raise UserError(
-                f"The training diverged in epoch {row['epoch']}: the loss is {row['loss']}; lower --lr or set --clip."
-            )
+            remedy = "lower --lr or set --clip"
+            if isinstance(pl_module.network.system, ExactERNN):
+                remedy = (
+                    f"a step has no equilibrium, as tanh and rank=none (a full U) always have: set these, or {remedy}"
+                )
+            raise UserError(f"The training diverged in epoch {row['epoch']}: the loss is {row['loss']}; {remedy}.")
         self.rows.append(row)
         text = io.StringIO()
         writer = csv.DictWriter(text, list(row), lineterminator="\n")

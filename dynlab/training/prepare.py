@@ -4,10 +4,10 @@ import dataclasses
 import inspect
 import pkgutil
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import torch
 
@@ -24,6 +24,9 @@ from dynlab.training.settings import Settings
 
 if TYPE_CHECKING:
     from dynlab.training.run import Run
+
+# The kinds of values that systems take, in words.
+KINDS = {int: "a whole number", float: "a number", str: "a name", bool: "true or false", type(None): "none"}
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,7 @@ def _system(run: "Run", task: Task) -> Map:
     for name, value in (("input_size", task.input_size), ("length", task.length)):
         if name in takes:
             given.setdefault(name, value)
+    _check_kinds(run.system, given)
     try:
         system = create(run.system, **given)
     except (TypeError, RuntimeError) as error:  # a value of the wrong type, deep inside torch
@@ -110,6 +114,18 @@ def _system(run: "Run", task: Task) -> Map:
     if not isinstance(system, Map) or not any(True for _ in system.parameters()):
         raise UserError(f"System {run.system!r} has nothing to train; choose a network such as ernn.")
     return system
+
+
+def _check_kinds(system: str, given: dict[str, Any]) -> None:
+    """Raise the error for a value of a kind that the system's argument is not, a fraction for a size."""
+    for name, parameter in _parameters(system).items():
+        kinds = get_args(parameter.annotation) or (parameter.annotation,)
+        if name not in given or not set(kinds) <= set(KINDS):
+            continue
+        kind = type(given[name])
+        if kind not in kinds and not (kind is int and float in kinds):
+            allowed = " or ".join(KINDS[one] for one in kinds)
+            raise UserError(f"{name} of system {system!r} must be {allowed}, got {given[name]!r}.")
 
 
 def _check_what_the_system_has(settings: Settings, system: Map) -> None:
@@ -137,7 +153,11 @@ def _check_what_the_system_has(settings: Settings, system: Map) -> None:
 
 def accepted(system: str) -> list[str]:
     """The names of the arguments that a system of `SYSTEMS` takes."""
-    return list(inspect.signature(pkgutil.resolve_name(SYSTEMS[system])).parameters)
+    return list(_parameters(system))
+
+
+def _parameters(system: str) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(pkgutil.resolve_name(SYSTEMS[system]), eval_str=True).parameters
 
 
 def _device(device: str) -> tuple[str, int | list[int]]:

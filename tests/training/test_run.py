@@ -149,7 +149,14 @@ def test_an_interrupted_run_ends_as_an_interrupt_and_can_be_resumed(whole, monke
         (Run("lstm", "digit"), "Unknown task 'digit'"),
         (Run("lstm", "digits"), "missing a required argument: 'hidden_size'"),
         (Run("lstm", "digits", config={"hidden_size": 3, "size": 1}), "got an unexpected keyword argument 'size'"),
-        (Run("lstm", "digits", config={"hidden_size": "many"}), "cannot be made with hidden_size='many'"),
+        (
+            Run("lstm", "digits", config={"hidden_size": "many"}),
+            "hidden_size of system 'lstm' must be a whole number, got 'many'",
+        ),
+        (
+            Run("vanilla", "digits", config={"state_size": 10**15}),
+            "cannot be made with state_size=10{15}, input_size=1",
+        ),
         (Run("lstm", "digits", config={"hidden_size": 3, "input_size": 2}), "width 2, task 'digits' gives 1"),
         (Run("henon", "digits"), "nothing to train"),
         (Run("lorenz", "digits"), "nothing to train"),
@@ -237,3 +244,11 @@ def test_the_progress_bar_is_on_standard_error_and_says_the_last_epoch(capsys, t
     assert "epoch 2 of 2, validation accuracy" in printed.err
     with (tmp_path / "run" / "metrics.csv").open() as file:
         assert f"{accuracy:.4f}" in [f"{float(row['validation_accuracy']):.4f}" for row in csv.DictReader(file)]
+
+
+def test_an_exact_ernn_without_equilibrium_says_so(tmp_path):
+    config = {"state_size": 4, "rank": 2, "activation": "relu"}
+    with pytest.raises(
+        UserError, match=r"the loss is nan; a step has no equilibrium, as tanh and rank=none .* lower --lr"
+    ):
+        train(Run("ernn-exact", "digits", Settings(epochs=1, batch_size=600), config), tmp_path / "run")
