@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import zipfile
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dynlab.errors import UserError
+from dynlab.errors import UserError, lookup
 
 if TYPE_CHECKING:
     from dynlab.systems import System
@@ -108,10 +109,15 @@ def _default(
     if system.task is None:
         return _with_reason(_noise("1.0", samples, steps, width, generator), "no task is known")
     from dynlab.tasks import TASKS
+    from dynlab.tasks.official import NotAtHand
 
     if system.task not in TASKS:
         return _with_reason(_noise("1.0", samples, steps, width, generator), f"task {system.task!r} is not dynlab's")
-    driving = _from_task(system.task, system, samples, generator, data_dir)
+    try:
+        driving = _from_task(system.task, system, samples, generator, data_dir)
+    except NotAtHand:
+        reason = f"the data of its task {system.task!r} are not at hand"
+        return _with_reason(_noise("1.0", samples, steps, width, generator), reason)
     if driving.inputs.shape[-1] != width:
         reason = f"task {system.task!r} has inputs of width {driving.inputs.shape[-1]}, not {width}"
         return _with_reason(_noise("1.0", samples, steps, width, generator), reason)
@@ -132,10 +138,18 @@ def _from_task(
     if name in ("har2", "har6"):
         split, origin, real = *_inertial(name, settings, data_dir), True
     else:
-        task = create(name, data_dir=data_dir, **settings)
+        task = create(name, data_dir=data_dir, **settings, **_without_download(name))
         split, origin, real = task.test, "test sequences of " + name, task.source["origin"] != "generated"
     chosen = split[_choice(len(split), samples, generator)]
     return Driving(chosen.inputs, chosen.targets, f"{len(chosen)} {origin}", real)
+
+
+def _without_download(name: str) -> dict[str, bool]:
+    """The setting that keeps a task with files from fetching them."""
+    from dynlab.tasks import TASKS
+
+    makes = lookup(TASKS, name, "task")
+    return {"download": False} if "download" in inspect.signature(makes).parameters else {}
 
 
 def _inertial(name: str, settings: dict[str, Any], data_dir: str | Path | None) -> tuple[Split, str]:

@@ -19,6 +19,7 @@ class Split:
     Attributes
     ----------
     inputs : ndarray, shape (sample, time, input), float32
+        Or an `OnDemand` of that shape, which is an array only once it is indexed.
     targets : ndarray
         Classes, shape (sample,) or (sample, time), int64; or values, shape (sample, output) or (sample, time, output),
         float32.
@@ -26,7 +27,7 @@ class Split:
         Who was measured, where that matters.
     """
 
-    inputs: np.ndarray
+    inputs: Any
     targets: np.ndarray
     subjects: np.ndarray | None = None
 

@@ -1,0 +1,216 @@
+"""The official files of a data set: in a folder of the user's, in dynlab's cache, or at their public home.
+
+However a file came, it is held against its checksum while it is read.
+"""
+
+import gzip
+import hashlib
+import io
+import lzma
+import os
+import tarfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from dynlab.errors import UserError
+from dynlab.tasks import downloads
+
+Parsed = TypeVar("Parsed")
+CHUNK = 1 << 20  # bytes read at a time
+# How a file may be packed, by what its name ends in, and what opens it.
+PACKINGS: dict[str, Callable[[Path], Any]] = {"": io.FileIO, ".gz": gzip.GzipFile, ".xz": lzma.LZMAFile}
+DAMAGE = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, tarfile.TarError)
+
+
+class NotAtHand(UserError):
+    """A data set that is neither in a folder that was named nor in the cache, and was not to be downloaded."""
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """Which files a data set has, and where they are published.
+
+    Attributes
+    ----------
+    title : str
+    folder : str
+        Its folder within the user's data folder and dynlab's cache.
+    files : mapping of str to str
+        Official name, unpacked, to the SHA-256 of its content.
+    downloads : mapping of str to (address, checksum)
+        What is published, by file name: the files, each packed, or one tar archive of them.
+    unpacked : str
+        The folder that the archive unpacks to.
+    """
+
+    title: str
+    folder: str
+    files: Mapping[str, str]
+    downloads: Mapping[str, tuple[str, str]]
+    unpacked: str = ""
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of its files' checksums, in their order."""
+        return hashlib.sha256("".join(self.files.values()).encode()).hexdigest()
+
+    @property
+    def archive(self) -> str | None:
+        """The name of the archive, where one is published."""
+        names = [name for name in self.downloads if name.endswith((".tar.gz", ".tgz"))]
+        return names[0] if names else None
+
+
+class Checked:
+    """A stream that remembers the checksum of what was read of it."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+        self.sha256 = hashlib.sha256()
+
+    def read(self, size: int) -> bytes:
+        """At most `size` bytes; fewer at the end alone."""
+        data = self.stream.read(size)
+        self.sha256.update(data)
+        return data
+
+    def fill(self, array: np.ndarray) -> None:
+        """Fill a contiguous array of bytes.
+
+        Raises
+        ------
+        EOFError
+            Where the stream ends before.
+        """
+        flat = array.reshape(-1)
+        for start in range(0, len(flat), CHUNK):
+            piece = flat[start : start + CHUNK]
+            data = self.read(len(piece))
+            if len(data) < len(piece):
+                raise EOFError(f"it ends after {start + len(data)} of {len(flat)} bytes")
+            piece[:] = np.frombuffer(data, np.uint8)
+
+    def rest(self) -> bytes:
+        """All that is left."""
+        return b"".join(iter(lambda: self.read(CHUNK), b""))
+
+
+def read(
+    dataset: DataSet,
+    parse: Callable[[str, Checked], Parsed],
+    data_dir: str | Path | None = None,
+    *,
+    download: bool = True,
+) -> tuple[dict[str, Parsed], str]:
+    """What `parse` makes of each official file, by its name, and the name of what was read.
+
+    Looked for in this order: the folder `data_dir` or DYNLAB_DATA, there in the data set's own folder first, dynlab's
+    cache, and the public home. A file may be packed by gzip or xz, or lie in the published archive.
+
+    Raises
+    ------
+    NotAtHand
+        Where nothing is found and nothing is to be downloaded.
+    UserError
+        Where nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
+    """
+    for folder in folders(dataset, data_dir):
+        found = _locate(dataset, folder)
+        if found is not None:
+            return _parsed(dataset, found, parse)
+    if not download:
+        raise NotAtHand(f"{dataset.title} is not at hand: {by_hand(dataset)}.")
+    cache = downloads.cache() / dataset.folder
+    for name, (address, checksum) in dataset.downloads.items():
+        downloads.fetch(dataset.title, address, checksum, cache / name, by_hand(dataset))
+    found = _locate(dataset, cache)
+    if found is None:
+        raise UserError(f"The files of {dataset.title} vanished from {cache} while they were read; start again.")
+    return _parsed(dataset, found, parse)
+
+
+def by_hand(dataset: DataSet) -> str:
+    """What to get from where, and where to put it, as a clause."""
+    homes = " and ".join(dict.fromkeys(address.rpartition("/")[0] + "/" for address, _ in dataset.downloads.values()))
+    return (
+        f"put {', '.join(dataset.downloads)}, from {homes}, in a folder that --data-dir or DYNLAB_DATA names, or in "
+        f"{downloads.cache() / dataset.folder}"
+    )
+
+
+def folders(dataset: DataSet, data_dir: str | Path | None) -> list[Path]:
+    """Where the data set may lie, in the order in which it is looked for."""
+    if data_dir is not None and not Path(data_dir).is_dir():
+        raise UserError(f"There is no data folder {data_dir}; create it and put the files of {dataset.title} there.")
+    named = data_dir or os.environ.get("DYNLAB_DATA")
+    own = [Path(named) / dataset.folder, Path(named)] if named else []
+    return [*own, downloads.cache() / dataset.folder]
+
+
+def _locate(dataset: DataSet, folder: Path) -> Path | dict[str, Path] | None:
+    """The archive, or each file's path, where `folder` has all of them."""
+    paths = {}
+    for name in dataset.files:
+        places = [where / f"{name}{ending}" for where in (folder, folder / dataset.unpacked) for ending in PACKINGS]
+        there = [path for path in places if path.is_file()]
+        if there:
+            paths[name] = there[0]
+    if len(paths) == len(dataset.files):
+        return paths
+    if dataset.archive is not None and (folder / dataset.archive).is_file():
+        return folder / dataset.archive
+    return None
+
+
+def _parsed(
+    dataset: DataSet, found: Path | dict[str, Path], parse: Callable[[str, Checked], Parsed]
+) -> tuple[dict[str, Parsed], str]:
+    parsed: dict[str, Parsed] = {}
+    for name, path, stream in _streams(dataset, found):
+        with _damage_is_named(dataset, path):
+            checked = Checked(stream)
+            parsed[name] = parse(name, checked)
+            checked.rest()
+            if checked.sha256.hexdigest() != dataset.files[name]:
+                raise ValueError(f"{name} does not have its official checksum")
+    if isinstance(found, Path) and len(parsed) < len(dataset.files):
+        with _damage_is_named(dataset, found):
+            raise ValueError(f"it lacks {', '.join(name for name in dataset.files if name not in parsed)}")
+    return parsed, found.name if isinstance(found, Path) else ", ".join(path.name for path in found.values())
+
+
+def _streams(dataset: DataSet, found: Path | dict[str, Path]) -> Iterator[tuple[str, Path, Any]]:
+    """Each file's name, where it lies, and its bytes; an archive is gone through once."""
+    if isinstance(found, dict):
+        for name, path in found.items():
+            with _damage_is_named(dataset, path):
+                stream = PACKINGS[path.suffix if path.suffix in PACKINGS else ""](path)
+            with stream:
+                yield name, path, stream
+        return
+    with _damage_is_named(dataset, found), tarfile.open(found, "r|gz") as archive:
+        for member in archive:
+            name = member.name.rpartition("/")[2]
+            stream_or_none = archive.extractfile(member) if name in dataset.files else None
+            if stream_or_none is not None:
+                yield name, found, stream_or_none
+
+
+@contextmanager
+def _damage_is_named(dataset: DataSet, path: Path) -> Iterator[None]:
+    try:
+        yield
+    except UserError:
+        raise
+    except DAMAGE as error:
+        published = [dataset.downloads[path.name]] if path.name in dataset.downloads else dataset.downloads.values()
+        homes = " and ".join(address for address, _ in published)
+        raise UserError(
+            f"{path} cannot be read as {dataset.title} ({error}); remove it and get it anew from {homes}"
+        ) from error

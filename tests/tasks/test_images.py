@@ -1,0 +1,333 @@
+"""MNIST and CIFAR-10 as sequences, on small fixtures in the official formats; the real ones where they are at hand."""
+
+import dataclasses
+import gzip
+import hashlib
+import io
+import lzma
+import os
+import pickle
+import struct
+import tarfile
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from dynlab.errors import UserError
+from dynlab.tasks import cifar, create, downloads, driving_inputs, images, mnist, official
+from dynlab.training import Settings
+from dynlab.training.batches import Batches
+
+needs_data = pytest.mark.skipif("DYNLAB_DATA" not in os.environ, reason="DYNLAB_DATA names no folder")
+COUNTS = {"mnist": (60, 20), "cifar": (50, 10)}  # training and test images of the fixtures
+SIDE = {"mnist": 28, "cifar": 32}
+TASKS_OF = {"mnist": ["smnist", "pmnist", "noisy-mnist"], "cifar": ["scifar", "noisy-cifar"]}
+CASES = [(of, name) for of, names in TASKS_OF.items() for name in names]
+
+
+def sha256(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def idx(array):
+    return struct.pack(f">HBB{array.ndim}I", 0, 8, array.ndim, *array.shape) + array.tobytes()
+
+
+@pytest.fixture(scope="module")
+def arrays():
+    """Pixels (image, channel, row, column) and labels of both sets; one pixel of MNIST never changes."""
+    generator = np.random.default_rng(0)
+    found = {}
+    for of, channels in (("mnist", 1), ("cifar", 3)):
+        for split, count in zip(("train", "test"), COUNTS[of], strict=True):
+            pixels = generator.integers(0, 256, (count, channels, SIDE[of], SIDE[of]), dtype=np.uint8)
+            found[of, split] = pixels, generator.integers(0, 10, count, dtype=np.uint8)
+    found["mnist", "train"][0][:, 0, 0, 0] = found["mnist", "test"][0][:, 0, 0, 0] = 7
+    return found
+
+
+@pytest.fixture
+def folder(arrays, monkeypatch, tmp_path):
+    """Both sets in their official files, and no other copy."""
+    monkeypatch.delenv("DYNLAB_DATA", raising=False)
+    monkeypatch.setattr(downloads, "cache", lambda: tmp_path / "cache")
+    monkeypatch.setattr(downloads.pooch, "retrieve", lambda *_, **__: pytest.fail("a download was tried"))
+    files = {}
+    for split, stem in (("train", "train"), ("test", "t10k")):
+        pixels, labels = arrays["mnist", split]
+        files[f"{stem}-images-idx3-ubyte"] = idx(pixels[:, 0])
+        files[f"{stem}-labels-idx1-ubyte"] = idx(labels)
+    (tmp_path / "mnist").mkdir()
+    for name, data in files.items():
+        (tmp_path / "mnist" / f"{name}.gz").write_bytes(gzip.compress(data))
+    sums = {name: sha256(files[name]) for name in mnist.MNIST.files}
+    monkeypatch.setattr(mnist, "MNIST", dataclasses.replace(mnist.MNIST, files=sums))
+    batches = cifar_files(arrays)
+    (tmp_path / "cifar10").mkdir()
+    for name, data in batches.items():
+        (tmp_path / "cifar10" / f"{name}.xz").write_bytes(lzma.compress(data))
+    sums = {name: sha256(data) for name, data in batches.items()}
+    monkeypatch.setattr(cifar, "CIFAR", dataclasses.replace(cifar.CIFAR, files=sums))
+    monkeypatch.setattr(cifar, "RECORDS", COUNTS["cifar"][1])
+    return tmp_path
+
+
+def cifar_files(arrays):
+    files = {}
+    for split, names in (("train", cifar.TRAIN_FILES), ("test", (cifar.TEST_FILE,))):
+        pixels, labels = arrays["cifar", split]
+        records = [bytes([label]) + image.tobytes() for image, label in zip(pixels, labels, strict=True)]
+        size = len(records) // len(names)
+        files |= {name: b"".join(records[i * size : (i + 1) * size]) for i, name in enumerate(names)}
+    return files
+
+
+def expected(name, pixels):
+    """The sequences in levels 0 to 255, without noise, written out by their definition."""
+    count, channels, side, _ = pixels.shape
+    if name.startswith("noisy"):
+        rows = [
+            [[image[c, r, i] for c in range(channels) for i in range(side)] for r in range(side)] for image in pixels
+        ]
+        return np.array(rows, np.float64)
+    flat = pixels.reshape(count, channels, side * side).transpose(0, 2, 1).astype(np.float64)
+    return flat[:, np.random.RandomState(92916).permutation(784)] if name == "pmnist" else flat
+
+
+@pytest.mark.parametrize("of, name", CASES)
+def test_sequences_are_the_images_in_their_order_in_the_official_split(of, name, arrays, folder):
+    task = create(name, data_dir=folder, retrain=True, standardise="none")
+    for split, part in (("train", task.train), ("test", task.test)):
+        pixels, labels = arrays[of, split]
+        sequences = expected(name, pixels)
+        shown = part.inputs[:][:, : sequences.shape[1]]
+        assert np.abs(shown * 255 - sequences).max() < 1e-4
+        assert np.array_equal(part.targets, labels)
+    assert task.train.inputs.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "name, shape",
+    [
+        ("smnist", (784, 1)),
+        ("pmnist", (784, 1)),
+        ("noisy-mnist", (1000, 28)),
+        ("scifar", (1024, 3)),
+        ("noisy-cifar", (1000, 96)),
+    ],
+)
+def test_a_task_knows_its_shape_and_batches_are_drawn_from_it(name, shape, folder):
+    task = create(name, data_dir=folder)
+    assert (task.length, task.input_size, task.output_size) == (*shape, 10)
+    batch, targets = next(iter(Batches(task, Settings(batch_size=4))))
+    assert batch.shape == (4, *shape)
+    order = np.random.default_rng([0, 0, 0]).permutation(len(task.train))[:4]
+    assert np.array_equal(batch.numpy(), task.train.inputs[order])
+    assert np.array_equal(targets.numpy(), task.train.targets[order])
+
+
+def test_the_permutation_is_the_published_one():
+    order = np.random.RandomState(mnist.PERMUTATION_SEED).permutation(784)
+    assert order[:10].tolist() == [319, 576, 323, 107, 355, 716, 197, 20, 625, 60]
+
+
+def test_another_seed_permutes_otherwise_and_keeps_the_pixels(folder):
+    one, other = (create("pmnist", data_dir=folder, permutation_seed=seed).test.inputs[:] for seed in (1234, 92916))
+    assert not np.array_equal(one, other)
+    assert np.array_equal(np.sort(one, axis=1), np.sort(other, axis=1))
+
+
+@pytest.mark.parametrize("of, name", CASES)
+def test_what_is_held_out_is_drawn_by_the_seed_and_never_trained_on(of, name, arrays, folder):
+    one, same, other = (create(name, data_dir=folder, seed=seed, standardise="none") for seed in (1, 1, 2))
+    assert np.array_equal(one.train.inputs.numbers, same.train.inputs.numbers)
+    assert not np.array_equal(one.train.inputs.numbers, other.train.inputs.numbers)
+    assert np.array_equal(one.test.inputs[:3], other.test.inputs[:3])
+    assert len(one.validation) == round(COUNTS[of][0] * {"mnist": 1 / 6, "cifar": 0.1}[of])
+    together = np.concatenate([one.train.inputs.numbers, one.validation.inputs.numbers])
+    assert sorted(together) == list(range(COUNTS[of][0]))
+    labels = arrays[of, "train"][1]
+    assert np.array_equal(np.concatenate([one.train.targets, one.validation.targets]), labels[together])
+
+
+@pytest.mark.parametrize("name", ["smnist", "pmnist", "scifar"])
+@pytest.mark.parametrize("kind, axes", [("feature", (0,)), ("channel", (0, 1)), ("global", (0, 1, 2))])
+def test_training_examples_are_standardised_over_what_is_said_and_others_likewise(name, kind, axes, folder):
+    task = create(name, data_dir=folder, standardise=kind)
+    inputs = task.train.inputs[:].astype(np.float64)
+    varied = np.ptp(inputs, axis=axes, keepdims=True) > 0
+    assert np.abs(inputs.mean(axis=axes)).max() < 1e-5
+    assert np.abs(inputs.std(axis=axes, keepdims=True)[varied] - 1).max() < 1e-5
+    assert varied.sum() == varied.size - (kind == "feature" and name != "scifar")  # the pixel that never changes is 0
+    raw = create(name, data_dir=folder, standardise="none").test.inputs[:] * 255
+    assert np.abs(task.scaling.undo(task.test.inputs[:]) - raw).max() < 1e-3
+
+
+@pytest.mark.parametrize("of, name", [case for case in CASES if case[1].startswith("noisy")])
+class TestNoise:
+    def noise(self, task, of):
+        return np.concatenate([part.inputs[:][:, SIDE[of] :] for part in (task.train, task.validation, task.test)])
+
+    def test_it_is_white_and_standard_normal_and_independent_between_images(self, of, name, folder):
+        noise = self.noise(create(name, data_dir=folder, length=200), of)
+        flat = noise.reshape(len(noise), -1).astype(np.float64)
+        error = 4 / np.sqrt(flat.size)
+        assert abs(flat.mean()) < error
+        assert abs(flat.var() - 1) < error * np.sqrt(2)
+        assert abs(np.mean(flat**4) - 3) < error * np.sqrt(96)
+        assert abs(np.mean(noise[:, 1:] * noise[:, :-1])) < error
+        between = np.corrcoef(flat)[np.triu_indices(len(flat), 1)]  # some 2,000 to 3,000 pairs
+        assert np.abs(between).max() < 5 / np.sqrt(flat.shape[1])
+
+    def test_an_image_keeps_its_noise_however_it_is_asked_for(self, of, name, folder):
+        one, other = (create(name, data_dir=folder, length=60, seed=seed) for seed in (1, 2))
+        everything = one.train.inputs[:]
+        backwards = np.arange(len(everything))[::-1]
+        assert np.array_equal(one.train.inputs[backwards], everything[::-1])
+        assert np.array_equal(one.train.inputs[5], everything[5])
+        shared = np.intersect1d(one.train.inputs.numbers, other.train.inputs.numbers, return_indices=True)[1:]
+        noise = [task.train.inputs[rows][:, SIDE[of] :] for task, rows in zip((one, other), shared, strict=True)]
+        assert np.array_equal(*noise)
+
+    def test_the_image_comes_first_and_a_shorter_sequence_is_a_beginning(self, of, name, folder):
+        long, short, bare = (create(name, data_dir=folder, length=length).test for length in (90, 50, SIDE[of]))
+        assert np.array_equal(long.inputs[:][:, :50], short.inputs[:])
+        assert np.array_equal(long.inputs[:][:, : SIDE[of]], bare.inputs[:])
+
+    def test_a_length_without_room_for_the_image_is_an_error(self, of, name, folder):
+        with pytest.raises(UserError, match=rf"at least {SIDE[of]}, the rows of an image; got {SIDE[of] - 1}"):
+            create(name, data_dir=folder, length=SIDE[of] - 1)
+
+
+def test_a_task_can_be_sent_to_another_process(folder):
+    task = create("noisy-cifar", data_dir=folder, length=40)
+    sent = pickle.loads(pickle.dumps(task))
+    assert np.array_equal(sent.train.inputs[:3], task.train.inputs[:3])
+
+
+@pytest.mark.parametrize("form", ["bin", "archive"])
+def test_the_other_forms_of_cifar_hold_the_same(form, arrays, folder, tmp_path):
+    from_xz = cifar.load(folder)
+    (tmp_path / "other").mkdir()
+    if form == "bin":
+        for name, data in cifar_files(arrays).items():
+            (tmp_path / "other" / name).write_bytes(data)
+    else:
+        with tarfile.open(tmp_path / "other" / cifar.ARCHIVE, "w:gz") as archive:
+            for name, data in sorted(cifar_files(arrays).items(), reverse=True):
+                member = tarfile.TarInfo(f"cifar-10-batches-bin/{name}")
+                member.size = len(data)
+                archive.addfile(member, io.BytesIO(data))
+    other = cifar.load(tmp_path / "other")
+    for name in ("x_train", "y_train", "x_test", "y_test"):
+        assert np.array_equal(getattr(other, name), getattr(from_xz, name))
+
+
+@pytest.mark.parametrize(
+    "data, message",
+    [
+        (b"\x00\x00\x0d\x01\x00\x00\x00\x02" + bytes(8), "no idx file of unsigned bytes"),
+        (b"\x00\x01\x08\x01\x00\x00\x00\x02" + bytes(2), "no idx file of unsigned bytes"),
+        (b"\x00\x00\x08", "ends in its header"),
+        (b"\x00\x00\x08\x03\x00\x00\x00\x02", "ends in its header"),
+        (b"\x00\x00\x08\x02\xff\xff\xff\xff\xff\xff\xff\xff", "claims the shape"),
+        (idx(np.zeros((3, 4), np.uint8))[:-1], "it ends after 11 of 12 bytes"),
+    ],
+)
+def test_what_is_no_idx_file_is_named(data, message, folder):
+    path = folder / "mnist" / "t10k-labels-idx1-ubyte.gz"
+    path.write_bytes(gzip.compress(data))
+    with pytest.raises(UserError, match=rf"{path.name} cannot be read as MNIST \(.*{message}.*get it anew from https"):
+        mnist.load(folder)
+
+
+def test_idx_sizes_and_values_are_read_in_their_order():
+    array = np.arange(30, dtype=np.uint8).reshape(2, 3, 5)
+    assert np.array_equal(mnist.idx("x", official.Checked(io.BytesIO(idx(array)))), array)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda data: b"\x0a" + data[1:], "has the label 10"),
+        (lambda data: data[:-1], r"it ends after \d+ of \d+ bytes"),
+    ],
+)
+def test_what_is_no_batch_of_cifar_is_named(change, message, folder):
+    path = folder / "cifar10" / "data_batch_3.bin.xz"
+    path.write_bytes(lzma.compress(change(lzma.decompress(path.read_bytes()))))
+    with pytest.raises(UserError, match=rf"{path.name} cannot be read as CIFAR-10 \(.*{message}"):
+        cifar.load(folder)
+
+
+@pytest.mark.parametrize(
+    "name, settings, message",
+    [
+        ("smnist", {"standardise": "chanel"}, "Unknown way to standardise 'chanel'.*did you mean 'channel'"),
+        ("pmnist", {"permutation_seed": -1}, "permutation_seed must be at least 0"),
+        ("smnist", {"data_dir": "nowhere"}, "There is no data folder nowhere"),
+    ],
+)
+def test_bad_settings_are_named(name, settings, message, folder):
+    with pytest.raises(UserError, match=message):
+        create(name, **({"data_dir": folder} | settings))
+
+
+def system(task, width):
+    from dynlab.systems import create as create_system
+
+    made = create_system("vanilla", input_size=width, state_size=2)
+    made.task, made.task_settings = task, {"seed": 0, "retrain": False, "standardise": "global", "length": 40}
+    return made
+
+
+def test_a_network_is_driven_by_its_images(folder):
+    driving = driving_inputs(None, system("noisy-mnist", 28), samples=5, data_dir=folder)
+    task = create("noisy-mnist", data_dir=folder, length=40)
+    assert isinstance(driving.inputs, np.ndarray)
+    rows = [next(i for i, kept in enumerate(task.test.inputs[:]) if np.array_equal(kept, x)) for x in driving.inputs]
+    assert np.array_equal(driving.targets, task.test.targets[rows])
+    assert driving.real
+
+
+def test_images_that_are_not_at_hand_are_replaced_by_noise_unless_they_were_asked_for(folder, tmp_path):
+    (tmp_path / "empty").mkdir()
+    driving = driving_inputs(None, system("noisy-mnist", 28), steps=9, data_dir=tmp_path / "empty")
+    assert "white noise" in driving.description
+    assert "the data of its task 'noisy-mnist' are not at hand" in driving.description
+    with pytest.raises(UserError, match=r"MNIST is not at hand: put train-images-idx3-ubyte.gz, .*DYNLAB_DATA"):
+        driving_inputs("task:noisy-mnist", system("noisy-mnist", 28), data_dir=tmp_path / "empty")
+
+
+def peak(make):
+    """What `make` makes, and the most memory that was held while it was made."""
+    tracemalloc.start()
+    try:
+        return make(), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.data
+@needs_data
+def test_the_real_mnist_has_the_published_counts_and_scaling_and_is_held_once():
+    task, most = peak(lambda: create("smnist", retrain=True, standardise="global", download=False))
+    assert most < 1.5 * 70_000 * 785
+    assert np.bincount(task.train.targets).tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
+    assert np.bincount(task.test.targets).tolist() == [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
+    scale = float(task.scaling.mean[0, 0]) / 255, float(task.scaling.deviation[0, 0]) / 255
+    assert scale == pytest.approx((0.1307, 0.3081), abs=5e-5)
+
+
+@pytest.mark.data
+@pytest.mark.slow
+@needs_data
+def test_the_real_cifar_has_the_published_counts_and_scaling_and_is_held_once():
+    loaded, most = peak(lambda: cifar.load(download=False))
+    assert most < 1.5 * 60_000 * 3073
+    assert (np.bincount(loaded.y_train) == 5000).all()
+    assert (np.bincount(loaded.y_test) == 1000).all()
+    mean, deviation = images.fit(loaded.x_train, np.arange(50_000), "channel")
+    assert mean.ravel() / 255 == pytest.approx([0.4914, 0.4822, 0.4465], abs=5e-5)
+    assert deviation.ravel() / 255 == pytest.approx([0.2470, 0.2435, 0.2616], abs=5e-5)

@@ -1,0 +1,231 @@
+"""Official files in every form, whole and damaged; downloads from a server of the test's own."""
+
+import functools
+import gzip
+import hashlib
+import http.server
+import io
+import lzma
+import re
+import tarfile
+import threading
+
+import numpy as np
+import pytest
+
+from dynlab.errors import UserError
+from dynlab.tasks import downloads, official
+
+CONTENT = {name: np.random.default_rng(i).bytes(5000 + i) for i, name in enumerate(["a.bin", "b.bin", "c"])}
+ARCHIVE = "set.tar.gz"
+
+
+def sha256(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def archive(content):
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as packed:
+        for name, data in [("README", b"x"), *reversed(content.items())]:
+            member = tarfile.TarInfo(f"./top/{name}")
+            member.size = len(data)
+            packed.addfile(member, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+DATASET = official.DataSet(
+    "SET",
+    "set",
+    {name: sha256(data) for name, data in CONTENT.items()},
+    {ARCHIVE: ("http://nowhere.invalid/dir/set.tar.gz", "sha256:" + sha256(b""))},
+    "top",
+)
+
+
+@pytest.fixture(autouse=True)
+def no_other_copy(monkeypatch, tmp_path):
+    monkeypatch.delenv("DYNLAB_DATA", raising=False)
+    monkeypatch.setattr(downloads, "cache", lambda: tmp_path / "cache")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "data").mkdir()
+    return tmp_path / "data"
+
+
+def put(folder, form, content=CONTENT):
+    folder.mkdir(parents=True, exist_ok=True)
+    pack = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress}
+    if form == "archive":
+        (folder / ARCHIVE).write_bytes(archive(content))
+    else:
+        for name, data in content.items():
+            (folder / f"{name}{form}").write_bytes(pack[form](data))
+
+
+def whole(_, stream):
+    return stream.rest()
+
+
+def read(data_dir, dataset=DATASET, **options):
+    return official.read(dataset, whole, data_dir, **({"download": False} | options))
+
+
+PLACES = [(form, place) for form in ("", ".gz", ".xz") for place in ("", "set", "top", "set/top")]
+
+
+@pytest.mark.parametrize("form, place", [*PLACES, ("archive", ""), ("archive", "set")])
+def test_every_form_is_read_bit_for_bit(form, place, folder):
+    put(folder / place, form)
+    found, _ = read(folder)
+    assert found == CONTENT
+
+
+def test_the_folder_that_is_named_goes_before_the_environment_and_the_cache(folder, tmp_path, monkeypatch):
+    put(tmp_path / "cache" / "set", ".gz")
+    assert read(None)[1] == "a.bin.gz, b.bin.gz, c.gz"
+    put(tmp_path / "environment", ".xz")
+    monkeypatch.setenv("DYNLAB_DATA", str(tmp_path / "environment"))
+    assert read(None)[1] == "a.bin.xz, b.bin.xz, c.xz"
+    put(folder, "archive")
+    assert read(folder)[1] == ARCHIVE
+
+
+def test_arrays_are_filled_and_the_checksum_covers_what_comes_after(folder):
+    put(folder, ".gz")
+
+    def start(_, stream):
+        array = np.zeros((10, 7), np.uint8)
+        stream.fill(array)
+        return array
+
+    found, _ = official.read(DATASET, start, folder, download=False)
+    assert {name: array.tobytes() for name, array in found.items()} == {n: d[:70] for n, d in CONTENT.items()}
+
+
+@pytest.mark.parametrize("form", ["", ".gz", ".xz", "archive"])
+def test_a_changed_byte_is_named(form, folder):
+    changed = bytearray(CONTENT["b.bin"])
+    changed[-1] ^= 1
+    put(folder, form, CONTENT | {"b.bin": bytes(changed)})
+    name = ARCHIVE if form == "archive" else f"b.bin{form}"
+    with pytest.raises(UserError, match=rf"{name} cannot be read as SET \(b.bin does not have its official"):
+        read(folder)
+
+
+@pytest.mark.parametrize("form", [".gz", ".xz", "archive"])
+@pytest.mark.parametrize("damage", [lambda data: b"", lambda data: b"none" * 200, lambda data: data[: len(data) // 2]])
+def test_a_damaged_file_is_named(form, damage, folder):
+    put(folder, form)
+    path = folder / (ARCHIVE if form == "archive" else f"a.bin{form}")
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(UserError, match=rf"{re.escape(str(path))} cannot be read as SET .*get it anew from http"):
+        read(folder)
+
+
+def test_an_archive_without_a_file_says_which(folder):
+    put(folder, "archive", {name: data for name, data in CONTENT.items() if name != "c"})
+    with pytest.raises(UserError, match=r"it lacks c\)"):
+        read(folder)
+
+
+def test_nothing_at_hand_says_what_to_get_and_where_to_put_it(tmp_path):
+    where = re.escape(str(tmp_path / "cache" / "set"))
+    message = rf"SET is not at hand: put {ARCHIVE}, from http://nowhere.invalid/dir/, .*DYNLAB_DATA.*{where}"
+    with pytest.raises(official.NotAtHand, match=message):
+        read(None)
+
+
+def test_some_of_the_files_are_not_the_set(folder):
+    put(folder, ".gz", {"a.bin": CONTENT["a.bin"]})
+    with pytest.raises(official.NotAtHand):
+        read(folder)
+
+
+def test_a_data_folder_that_is_not_there_is_an_error(tmp_path):
+    with pytest.raises(UserError, match="There is no data folder"):
+        read(tmp_path / "nowhere")
+
+
+class Server(http.server.BaseHTTPRequestHandler):
+    """Serves `content`; once only the first `cut` bytes of it; remembers the ranges that were asked for."""
+
+    def do_GET(self):
+        self.server.ranges.append(self.headers["Range"])
+        start = 0
+        if self.headers["Range"] and self.server.honest:
+            start = int(re.fullmatch(r"bytes=(\d+)-", self.headers["Range"]).group(1))
+        content = self.server.content[start:]
+        if start and not content:
+            self.send_error(416)
+            return
+        self.send_response(206 if start else 200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content[: self.server.cut])
+        self.server.cut = None
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr(downloads, "CHUNK", 64)
+    with http.server.HTTPServer(("127.0.0.1", 0), Server) as serving:
+        serving.ranges, serving.honest, serving.cut, serving.content = [], True, None, archive(CONTENT)
+        thread = threading.Thread(target=functools.partial(serving.serve_forever, poll_interval=0.01))
+        thread.start()
+        yield serving
+        serving.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def published(server):
+    address = f"http://127.0.0.1:{server.server_port}/{ARCHIVE}"
+    return official.DataSet(
+        "SET", "set", DATASET.files, {ARCHIVE: (address, "sha256:" + sha256(server.content))}, "top"
+    )
+
+
+def test_a_download_is_read_from_the_cache_and_made_once(server, published):
+    for _ in range(2):
+        assert read(None, published, download=True)[0] == CONTENT
+    assert server.ranges == [None]
+
+
+@pytest.mark.parametrize("honest", [True, False])
+def test_a_download_that_was_cut_off_goes_on_where_it_was(honest, server, published, tmp_path):
+    server.cut, server.honest = 1000, honest
+    with pytest.raises(UserError, match=rf"SET could not be downloaded \(.*start again, or put {ARCHIVE}"):
+        read(None, published, download=True)
+    part = tmp_path / "cache" / "set" / f"{ARCHIVE}.part"
+    have = len(part.read_bytes())
+    assert 900 < have <= 1000
+    assert read(None, published, download=True)[0] == CONTENT
+    assert server.ranges == [None, f"bytes={have}-"]
+    assert [path.name for path in part.parent.iterdir()] == [ARCHIVE]
+
+
+def test_a_part_that_is_whole_is_taken(server, published, tmp_path):
+    (tmp_path / "cache" / "set").mkdir(parents=True)
+    (tmp_path / "cache" / "set" / f"{ARCHIVE}.part").write_bytes(server.content)
+    assert read(None, published, download=True)[0] == CONTENT
+
+
+def test_a_corrupted_download_is_refused_and_not_kept(server, published, tmp_path):
+    server.content = server.content[:-1] + b"?"
+    with pytest.raises(UserError, match="SET could not be downloaded"):
+        read(None, published, download=True)
+    assert not list((tmp_path / "cache" / "set").iterdir())
+
+
+def test_offline_the_error_names_the_file_to_place_by_hand(server, published):
+    server.shutdown()
+    server.server_close()
+    with pytest.raises(UserError, match=rf"could not be downloaded .*put {ARCHIVE}, from http://127"):
+        read(None, published, download=True)

@@ -1,0 +1,50 @@
+"""Sequences made on demand are indexed as the array of all of them would be."""
+
+import numpy as np
+import pytest
+
+from dynlab.tasks.on_demand import OnDemand
+
+NUMBERS = np.array([3, 1, 4, 0])
+
+
+def make(numbers):
+    return (100 * numbers[:, None, None] + np.arange(5)[:, None] * 10 + np.arange(2)).astype(np.float32)
+
+
+@pytest.fixture
+def sequences():
+    return OnDemand(make, NUMBERS, 5, 2)
+
+
+@pytest.mark.parametrize(
+    "which",
+    [
+        0,
+        -1,
+        np.int64(2),
+        slice(None),
+        slice(1, 3),
+        slice(0, 0),
+        [2, 0],
+        np.array([2, 2, 1]),
+        np.array([1, 0, 0, 1]) > 0,
+    ],
+)
+def test_every_index_gives_what_the_array_gives(which, sequences):
+    dense = make(NUMBERS)
+    assert np.array_equal(sequences[which], dense[which])
+    assert sequences[which].dtype == np.float32
+
+
+def test_it_says_what_the_array_says_of_itself(sequences):
+    dense = make(NUMBERS)
+    assert (sequences.shape, sequences.ndim, sequences.dtype) == (dense.shape, dense.ndim, dense.dtype)
+    assert len(sequences) == 4
+    assert np.array_equal(np.asarray(sequences), dense)
+
+
+@pytest.mark.parametrize("which", [4, -5, np.array([0, 9])])
+def test_what_is_not_there_is_an_index_error(which, sequences):
+    with pytest.raises(IndexError):
+        sequences[which]

@@ -1,0 +1,136 @@
+"""Mikolov's files of the Penn Treebank, on a small fixture in their format; the real ones where they are at hand."""
+
+import dataclasses
+import gzip
+import hashlib
+import io
+import os
+import tarfile
+
+import numpy as np
+import pytest
+
+from dynlab.errors import UserError
+from dynlab.tasks import create, downloads, driving_inputs, ptb
+from dynlab.training import Settings
+from dynlab.training.batches import Batches
+
+needs_data = pytest.mark.skipif("DYNLAB_DATA" not in os.environ, reason="DYNLAB_DATA names no folder")
+CHARACTERS = {  # the last line of a file has no end in the official ones
+    "ptb.char.train.txt": "a b _ a \n c a _ < u n k > \n b b \n a c",
+    "ptb.char.valid.txt": "a b \n z _ a",
+    "ptb.char.test.txt": "c c \n\n a _ b",
+}
+WORDS = {
+    "ptb.train.txt": " aer banknote <unk> \n mr. <unk> is N \n",
+    "ptb.valid.txt": " banknote is \n",
+    "ptb.test.txt": " mr. aer \n it is \n",
+}
+
+
+@pytest.fixture
+def folder(monkeypatch, tmp_path):
+    monkeypatch.delenv("DYNLAB_DATA", raising=False)
+    monkeypatch.setattr(downloads, "cache", lambda: tmp_path / "cache")
+    monkeypatch.setattr(downloads.pooch, "retrieve", lambda *_, **__: pytest.fail("a download was tried"))
+    (tmp_path / "ptb").mkdir()
+    for level, texts in (("char", CHARACTERS), ("word", WORDS)):
+        sums = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
+        monkeypatch.setitem(ptb.PTB, level, dataclasses.replace(ptb.PTB[level], files=sums))
+        for name, text in texts.items():
+            (tmp_path / "ptb" / f"{name}.gz").write_bytes(gzip.compress(text.encode()))
+    return tmp_path
+
+
+def words(corpus, stream):
+    return " ".join(corpus.vocabulary[number] for number in stream)
+
+
+def test_streams_of_characters_are_the_lines_with_their_ends(folder):
+    corpus = ptb.load("char", folder)
+    assert words(corpus, corpus.train) == "a b _ a <eos> c a _ < u n k > <eos> b b <eos> a c <eos>"
+    assert words(corpus, corpus.validation) == "a b <eos> z _ a <eos>"
+    assert words(corpus, corpus.test) == "c c <eos> <eos> a _ b <eos>"
+    assert corpus.vocabulary == ("a", "b", "_", "<eos>", "c", "<", "u", "n", "k", ">", "z")
+
+
+def test_streams_of_words_are_the_lines_with_their_ends(folder):
+    corpus = ptb.load("word", folder)
+    assert words(corpus, corpus.train) == "aer banknote <unk> <eos> mr. <unk> is N <eos>"
+    assert words(corpus, corpus.validation) == "banknote is <eos>"
+    assert words(corpus, corpus.test) == "mr. aer <eos> it is <eos>"
+    assert len(set(corpus.vocabulary)) == len(corpus.vocabulary) == 8
+
+
+def test_the_order_of_an_archive_does_not_matter(folder, tmp_path):
+    (tmp_path / "other").mkdir()
+    with tarfile.open(tmp_path / "other" / ptb.ARCHIVE, "w:gz") as archive:
+        for name, text in sorted((CHARACTERS | WORDS).items()):
+            member = tarfile.TarInfo(f"./simple-examples/data/{name}")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text.encode()))
+    one, other = (ptb.load("char", where) for where in (folder, tmp_path / "other"))
+    assert one.vocabulary == other.vocabulary
+    assert np.array_equal(one.test, other.test)
+
+
+@pytest.mark.parametrize("length", [1, 3, 6])
+def test_windows_follow_each_other_and_ask_for_what_comes_next(length, folder):
+    corpus = ptb.load("char", folder)
+    task = create("ptb-char", data_dir=folder, length=length)
+    for stream, part in ((corpus.train, task.train), (corpus.validation, task.validation), (corpus.test, task.test)):
+        shown = part.inputs[:]
+        assert np.array_equal(shown.sum(axis=-1), np.ones(shown.shape[:2]))
+        count = (len(stream) - 1) // length * length
+        assert np.array_equal(shown.argmax(axis=-1).ravel(), stream[:count])
+        assert np.array_equal(part.targets.ravel(), stream[1 : count + 1])
+    assert (task.input_size, task.output_size) == (11, 11)
+
+
+def test_retraining_trains_on_the_validation_stream_too(folder):
+    corpus = ptb.load("char", folder)
+    task = create("ptb-char", data_dir=folder, length=2, retrain=True)
+    assert task.validation is None
+    together = np.concatenate([corpus.train, corpus.validation])
+    assert np.array_equal(task.train.inputs[:].argmax(axis=-1).ravel(), together[: len(task.train) * 2])
+
+
+def test_batches_are_drawn_from_the_windows(folder):
+    task = create("ptb-char", data_dir=folder, length=3)
+    batch, targets = next(iter(Batches(task, Settings(batch_size=4))))
+    assert batch.shape == (4, 3, 11)
+    assert np.array_equal(batch[:, 1:].argmax(-1), targets[:, :-1])
+
+
+def test_a_network_is_driven_by_its_characters(folder):
+    from dynlab.systems import create as create_system
+
+    system = create_system("vanilla", input_size=11, state_size=2)
+    system.task, system.task_settings = "ptb-char", {"length": 2}
+    driving = driving_inputs(None, system, data_dir=folder)
+    assert np.array_equal(driving.inputs, create("ptb-char", data_dir=folder, length=2).test.inputs[:])
+    assert driving.real
+
+
+@pytest.mark.parametrize("length", [0, 7])
+def test_a_length_that_a_stream_does_not_have_is_named(length, folder):
+    with pytest.raises(UserError, match=rf"at least 1 and at most 6, the shortest stream's; got {length}"):
+        create("ptb-char", data_dir=folder, length=length)
+
+
+@pytest.mark.data
+@needs_data
+def test_the_real_characters_have_the_published_counts():
+    corpus = ptb.load("char", download=False)
+    assert len(corpus.vocabulary) == 50
+    assert [len(corpus.train), len(corpus.validation), len(corpus.test)] == [5_017_483, 393_043, 442_424]
+    task = create("ptb-char", download=False)
+    assert (task.train.inputs.shape, task.output_size) == ((33_449, 150, 50), 50)
+
+
+@pytest.mark.data
+@needs_data
+def test_the_real_words_have_the_published_counts():
+    corpus = ptb.load("word", download=False)
+    assert len(corpus.vocabulary) == 10_000
+    assert [len(corpus.train), len(corpus.validation), len(corpus.test)] == [929_589, 73_760, 82_430]
