@@ -10,9 +10,7 @@ References
 
 import hashlib
 import io
-import logging
 import os
-import warnings
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -21,11 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from dynlab.errors import UserError
-
-with warnings.catch_warnings():
-    # pooch imports tqdm, which warns in a notebook without ipywidgets of a progress bar that is not asked for here
-    warnings.filterwarnings("ignore", message="IProgress not found")
-    import pooch
+from dynlab.tasks import downloads
 
 URL = "https://archive.ics.uci.edu/static/public/240/human+activity+recognition+using+smartphones.zip"
 ARCHIVE = "human+activity+recognition+using+smartphones.zip"
@@ -86,11 +80,8 @@ def load(data_dir: str | Path | None = None, *, download: bool = True) -> tuple[
         if found is not None:
             return found
     if not download:
-        raise UserError(
-            f"UCI HAR is not at hand: put {ARCHIVE}, from {URL}, in a folder that --data-dir or DYNLAB_DATA names, "
-            f"or in {_cache()}."
-        )
-    _download(_cache())
+        raise UserError(f"UCI HAR is not at hand: {_by_hand()}.")
+    downloads.fetch("UCI HAR", URL, f"sha256:{ARCHIVE_SHA256}", _cache() / ARCHIVE, _by_hand())
     found = _read(_cache())
     if found is None:
         raise UserError(f"{_cache() / ARCHIVE} vanished while it was read; start again.")
@@ -112,7 +103,11 @@ def _folders(data_dir: str | Path | None) -> list[Path]:
 
 
 def _cache() -> Path:
-    return Path(pooch.os_cache("dynlab")) / "uci_har"
+    return downloads.cache() / "uci_har"
+
+
+def _by_hand() -> str:
+    return f"put {ARCHIVE}, from {URL}, in a folder that --data-dir or DYNLAB_DATA names, or in {_cache()}"
 
 
 def _read(folder: Path) -> tuple[Signals, str] | None:
@@ -196,18 +191,6 @@ def parse(read: Callable[[str], bytes]) -> Signals:
 
 def _table(text: bytes) -> np.ndarray:
     return np.loadtxt(io.BytesIO(text), dtype=np.float64, ndmin=2)
-
-
-def _download(cache: Path) -> None:
-    """Fetch the official archive into `cache`, checked."""
-    logging.getLogger(__name__).info("downloading UCI HAR (58 MB) from %s", URL)
-    try:
-        pooch.retrieve(URL, known_hash=f"sha256:{ARCHIVE_SHA256}", fname=ARCHIVE, path=cache)
-    except (OSError, ValueError) as error:  # requests' own errors are OSErrors; a wrong checksum is a ValueError
-        raise UserError(
-            f"UCI HAR could not be downloaded ({error}). Get {URL} by hand, put it at {cache / ARCHIVE}, or in a "
-            f"folder that --data-dir or DYNLAB_DATA names, and start again."
-        ) from error
 
 
 # The forms in which a folder may hold the set, the quickest to read first.

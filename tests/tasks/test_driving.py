@@ -8,14 +8,14 @@ from dynlab import io, schema
 from dynlab.errors import UserError
 from dynlab.systems import create
 from dynlab.tasks import create as create_task
-from dynlab.tasks import driving_inputs, har2, har6, uci_har
+from dynlab.tasks import downloads, driving_inputs, har2, har6
 
 
 @pytest.fixture(autouse=True)
 def nothing_but_what_ships(monkeypatch, tmp_path):
     monkeypatch.delenv("DYNLAB_DATA", raising=False)
-    monkeypatch.setattr(uci_har, "_cache", lambda: tmp_path / "cache")
-    monkeypatch.setattr(uci_har.pooch, "retrieve", lambda *_, **__: pytest.fail("a download was tried"))
+    monkeypatch.setattr(downloads, "cache", lambda: tmp_path / "cache")
+    monkeypatch.setattr(downloads.pooch, "retrieve", lambda *_, **__: pytest.fail("a download was tried"))
 
 
 def network(width=9, task=None, **task_settings):

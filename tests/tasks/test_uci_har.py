@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dynlab.errors import UserError
-from dynlab.tasks import create, har2, har6, inertial, uci_har
+from dynlab.tasks import create, downloads, har2, har6, inertial, uci_har
 
 TRAIN, TEST, STEPS = 3, 2, 128
 needs_data = pytest.mark.skipif("DYNLAB_DATA" not in os.environ, reason="DYNLAB_DATA names no folder")
@@ -57,7 +57,7 @@ def own_checksums(signals, monkeypatch):
 @pytest.fixture
 def no_other_copy(monkeypatch, tmp_path):
     monkeypatch.delenv("DYNLAB_DATA", raising=False)
-    monkeypatch.setattr(uci_har, "_cache", lambda: tmp_path / "cache")
+    monkeypatch.setattr(downloads, "cache", lambda: tmp_path / "cache")
 
 
 def zipped(files, folder=uci_har.FOLDER):
@@ -137,8 +137,11 @@ def test_offline_the_error_names_the_file_to_place_by_hand(no_other_copy, monkey
     def offline(*_, **__):
         raise OSError("no route to host")
 
-    monkeypatch.setattr(uci_har.pooch, "retrieve", offline)
-    with pytest.raises(UserError, match=r"could not be downloaded \(no route to host\). Get https://archive.*cache"):
+    monkeypatch.setattr(downloads.pooch, "retrieve", offline)
+    with pytest.raises(
+        UserError,
+        match=r"could not be downloaded \(no route to host\): start again, or put .*zip, from https://archive.*cache",
+    ):
         uci_har.load()
     assert not (tmp_path / "cache").exists()
 
@@ -148,12 +151,12 @@ def test_a_download_is_checked_and_read_from_the_cache(
 ):
     asked = []
 
-    def download(url, known_hash, fname, path):
+    def download(url, known_hash, fname, path, downloader):
         asked.append((url, known_hash))
         path.mkdir(parents=True)
         put(path, "outer", files)
 
-    monkeypatch.setattr(uci_har.pooch, "retrieve", download)
+    monkeypatch.setattr(downloads.pooch, "retrieve", download)
     for _ in range(2):
         found, _ = uci_har.load()
         assert same(found, signals[1])
