@@ -34,6 +34,8 @@ def save_figure(figure: Figure, path: Path, *, small: bool = False) -> None:
     small : bool
         For a PNG in a repository: fewer points per inch, and 256 colours.
     """
+    import matplotlib.pyplot as plt
+
     partial = path.with_name(f".{path.name}.partial{path.suffix}")
     try:
         figure.savefig(partial, dpi=SMALL_DPI if small else FULL_DPI)
@@ -47,6 +49,7 @@ def save_figure(figure: Figure, path: Path, *, small: bool = False) -> None:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+        plt.close(figure)
 
 
 @dataclass(frozen=True)
