@@ -7,7 +7,7 @@ import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import torch
 
@@ -20,10 +20,8 @@ from dynlab.systems.fastgrnn import FastGRNN
 from dynlab.systems.orthogonal import Orthogonal
 from dynlab.tasks import Task
 from dynlab.training.network import Network
+from dynlab.training.run import Run
 from dynlab.training.settings import Settings
-
-if TYPE_CHECKING:
-    from dynlab.training.run import Run
 
 # The kinds of values that systems take, in words.
 KINDS = {int: "a whole number", float: "a number", str: "a name", bool: "true or false", type(None): "none"}
@@ -67,7 +65,7 @@ class Prepared:
 
 
 def prepare(
-    run: "Run",
+    run: Run,
     folder: Path,
     data_dir: str | Path | None,
     device: str,
@@ -99,7 +97,7 @@ def prepare(
     return Prepared(task, network, run.settings, facts, accelerator, devices, folder, checkpoint_every, progress, say)
 
 
-def _system(run: "Run", task: Task) -> Map:
+def _system(run: Run, task: Task) -> Map:
     given = dict(run.config)
     takes = accepted(run.system)
     for name, value in (("input_size", task.input_size), ("length", task.length)):
@@ -167,7 +165,7 @@ def _device(device: str) -> tuple[str, int | list[int]]:
     return kind, [int(index)] if index and kind != "cpu" else 1
 
 
-def _facts(run: "Run", task: Task, network: Network, lightning: str) -> dict[str, Any]:
+def _facts(run: Run, task: Task, network: Network, lightning: str) -> dict[str, Any]:
     settings = dataclasses.asdict(run.settings) | {"augment": list(run.settings.augment)}
     if network.system.constrained_parameters():
         settings["constrained_lr"] = run.settings.constrained_rate

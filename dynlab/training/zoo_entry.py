@@ -17,7 +17,7 @@ from dynlab.checkpoints import Checkpoint
 from dynlab.errors import UserError
 from dynlab.systems import System
 from dynlab.systems.ernn import ERNN
-from dynlab.training.run import NETWORK_FILE
+from dynlab.training.train import NETWORK_FILE
 
 
 def zoo_entry(name: str, folder: str | Path, runs: Sequence[str | Path]) -> dict[str, Any]:

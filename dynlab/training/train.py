@@ -1,0 +1,192 @@
+"""A training run in its folder: started, interrupted, resumed, and finished with a checkpoint of dynlab's own.
+
+The folder holds ``run.json`` (what is trained), ``metrics.csv`` (a row an epoch), ``last.ckpt`` and ``best.ckpt``
+(Lightning's, readable by every analysis) and, at the end, ``network.pt``.
+"""
+
+import dataclasses
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dynlab import checkpoints, io
+from dynlab.errors import UserError
+from dynlab.training.network import evaluate
+from dynlab.training.prepare import Prepared, prepare
+from dynlab.training.run import Run
+from dynlab.training.settings import Settings
+
+RUN_FILE, NETWORK_FILE = "run.json", "network.pt"
+BEST, LAST = "best", "last"
+
+
+@dataclass(frozen=True)
+class Result:
+    """A finished training.
+
+    Attributes
+    ----------
+    checkpoint : Path
+        dynlab's own.
+    facts : dict
+        What it says about the training: the command, versions, the data's checksum, ``test_accuracy`` (0 to 1).
+    """
+
+    checkpoint: Path
+    facts: dict[str, Any]
+
+
+def train(
+    run: Run,
+    folder: str | Path,
+    *,
+    data_dir: str | Path | None = None,
+    device: str = "cpu",
+    overwrite: bool = False,
+    checkpoint_every: int | None = None,
+    progress: bool = False,
+    log: Callable[[str], None] | None = None,
+) -> Result:
+    """Train a network from the start.
+
+    Parameters
+    ----------
+    run : Run
+    folder : str or Path
+        Where everything goes; created.
+    data_dir : str or Path, optional
+        Where data sets lie, besides DYNLAB_DATA.
+    device : str
+        ``cpu``, ``cuda``, ``cuda:1``, ``mps``.
+    overwrite : bool
+        Replace an earlier run in that folder.
+    checkpoint_every : int, optional
+        Save ``last.ckpt`` after so many batches too, not only after each epoch.
+    progress : bool
+        Draw a progress bar on standard error.
+    log : callable, optional
+        Is given a line of text for each epoch.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    UserError
+        For unknown names and settings, data that cannot be had, an existing folder, and a training that diverges.
+    KeyboardInterrupt
+        When interrupted; ``last.ckpt`` is then that of the last epoch.
+    """
+    folder = Path(folder)
+    if folder.exists() and not overwrite:
+        raise UserError(f"{folder} exists: resume the run in it with --resume, or replace it with --overwrite.")
+    prepared = prepare(run, folder, data_dir, device, checkpoint_every, progress, log)
+    if folder.is_dir():
+        _remove(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    stored = dataclasses.asdict(run) | {"checkpoint_every": checkpoint_every}
+    io.write_text(folder / RUN_FILE, json.dumps(stored, indent=1) + "\n")
+    return _carry_out(prepared, None)
+
+
+def resume(
+    folder: str | Path,
+    *,
+    data_dir: str | Path | None = None,
+    device: str = "cpu",
+    progress: bool = False,
+    log: Callable[[str], None] | None = None,
+) -> Result:
+    """Go on with an interrupted run, on a CPU to the result, bit for bit, that it would have had.
+
+    Parameters
+    ----------
+    folder : str or Path
+        That of the run.
+    data_dir, device, progress, log
+        As in `train`.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    UserError
+        Where the folder holds no run, or none that has got to a checkpoint.
+    """
+    folder = Path(folder)
+    run, checkpoint_every = _stored(folder)
+    last = folder / f"{LAST}.ckpt"
+    if not last.is_file():
+        raise UserError(
+            f"{folder} has no {last.name}: the run stopped before its first; start it anew with --overwrite."
+        )
+    checkpoints.read(last)  # which says what is wrong with a damaged one
+    return _carry_out(prepare(run, folder, data_dir, device, checkpoint_every, progress, log), last)
+
+
+def _stored(folder: Path) -> tuple[Run, int | None]:
+    path = folder / RUN_FILE
+    if not path.is_file():
+        raise UserError(f"{folder} holds no training run (no {RUN_FILE}); name the folder that --output named.")
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        every = stored.pop("checkpoint_every")
+        settings = stored.pop("settings")
+        return Run(settings=Settings(**settings | {"augment": tuple(settings["augment"])}), **stored), every
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        if isinstance(error, UserError):
+            raise
+        raise UserError(f"{path} is damaged ({error}); start the run anew with --overwrite.") from error
+
+
+def _remove(folder: Path) -> None:
+    """Remove an earlier run, and nothing that is none."""
+    if any(folder.iterdir()) and not (folder / RUN_FILE).is_file():
+        raise UserError(f"{folder} holds no training run, so it is not overwritten; choose another folder.")
+    shutil.rmtree(folder)
+
+
+def _carry_out(prepared: Prepared, resume_from: Path | None) -> Result:
+    from dynlab.training.lightning_run import fit
+
+    with _threads(prepared.settings.threads):
+        fit(prepared, resume_from)
+        return _finish(prepared)
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """The number of threads is part of the result: sums depend on it."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _finish(prepared: Prepared) -> Result:
+    """Write dynlab's own checkpoint of the best epoch, or of the last where nothing was held out, with its scores."""
+    network, task, folder = prepared.network, prepared.task, prepared.folder
+    chosen = folder / f"{LAST if task.validation is None else BEST}.ckpt"
+    stored = torch.load(chosen, map_location="cpu", weights_only=True)
+    network.cpu()
+    network.system.load_state_dict(stored["dynlab"]["state_dict"])
+    network.readout.load_state_dict(stored["dynlab"]["readout"])
+    found: dict[str, Any] = {"epoch": stored["epoch"] + 1}
+    for name, split in (("validation", task.validation), ("test", task.test)):
+        if split is not None:
+            scores = evaluate(network, task, split)
+            found |= {f"{name}_{key}": value for key, value in scores.items()}
+    facts = prepared.facts | found
+    document = checkpoints.document(network.system, network.readout, {"name": task.name} | task.settings, facts)
+    return Result(checkpoints.write(folder / NETWORK_FILE, document), facts)
