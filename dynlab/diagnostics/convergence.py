@@ -115,7 +115,7 @@ def convergence(
         "dtype": dtype,
         "device": device,
         "seed": seed,
-        "config": {key: value for key, value in system.config.items() if not torch.is_tensor(value)},
+        "config": system.json_config,
     }
     counted = schema.variable((schema.ITERATION,), np.arange(iterations + 1), "inner iteration i", schema.STEP)
     result = schema.dataset(

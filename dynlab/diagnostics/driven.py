@@ -83,7 +83,7 @@ def drive(
         "inputs": inputs_description,
         "inputs_shape": list(given.shape),
         "initial_state": None if initial_state is None else np.asarray(initial_state).tolist(),
-        "config": {name: value for name, value in system.config.items() if not torch.is_tensor(value)},
+        "config": system.json_config,
     }
     return Driven(analysed, driven, simulation.orbit(analysed, driven, initial), settings)
 

@@ -131,17 +131,14 @@ def fixed_points(
         "given_starts": not isinstance(starts, int),
         "inputs": None if inputs is None else list(driving.shape),
         "slow_points": slow_points,
-        "dtype": dtype,
-        "device": device,
         "seed": seed,
-        "config": {key: value for key, value in system.config.items() if not torch.is_tensor(value)},
     }
     flags = {"fsolve_residual": "a slow point is no root", "fsolve_distance": "a slow point is no root"}
     return schema.dataset(
         _variables(rows, found, outcome),
         system=system.name,
         source=system.source,
-        settings=settings,
+        settings=settings | {"dtype": dtype, "device": device, "config": system.json_config},
         verdict=verdict(rows, outcome),
         method=METHOD,
         flags=flags if SLOW in found.kept else None,

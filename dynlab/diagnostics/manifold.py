@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dynlab import schema, simulation
 from dynlab.diagnostics.inner import manifold_verdict
-from dynlab.diagnostics.roots import levenberg_marquardt
+from dynlab.diagnostics.roots.pseudo_transient import solve_or_follow
 from dynlab.errors import UserError
 from dynlab.systems import Map
 from dynlab.systems.ernn import ERNN
@@ -19,7 +19,7 @@ CURVE_POINTS = 401
 OFF = 1e-3  # of 1 + |z|: where the search for an equilibrium starts beside the network's own state
 METHOD = (
     "Equilibria z* = φ(P (U z* + W x + b)) by Levenberg–Marquardt steps from beside the network's own h_k + s h_{k−1}, "
-    "residual at most max(1e-12, 10 n ε ‖z‖)"
+    "where that fails after pseudo-transient continuation; residual at most max(1e-12, 10 n ε ‖z‖)"
 )
 
 
@@ -98,7 +98,7 @@ def manifold(
         "sign": system.sign,
         "dtype": dtype,
         "device": device,
-        "config": {key: value for key, value in system.config.items() if not torch.is_tensor(value)},
+        "config": system.json_config,
     }
     result = schema.dataset(
         variables,
@@ -161,9 +161,9 @@ def _equilibria(network: ERNN, driven: Tensor, starts: Tensor) -> Tensor:
     nothing = starts.new_zeros(network.state_size)
     # Off the network's own state, lest a state that is nearly an equilibrium be returned as the equilibrium.
     starts = starts + OFF * (1 + starts.abs())
-    found = levenberg_marquardt.solve(
+    found = solve_or_follow(
         lambda z, rows: network.inner_velocity(z, nothing, inputs[rows]),
-        lambda z, rows: network.inner_jacobian(z, nothing, inputs[rows]).dense(),
+        lambda z, rows: network.inner_jacobian(z, nothing, inputs[rows]).dense().expand(len(z), *2 * z.shape[-1:]),
         starts.reshape(-1, network.state_size),
     )
     return torch.where(found.converged[:, None], found.states, torch.nan).reshape(starts.shape)

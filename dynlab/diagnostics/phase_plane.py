@@ -127,7 +127,7 @@ def phase_plane(
         "kept": KEPT,
         "dtype": dtype,
         "device": device,
-        "config": {key: value for key, value in system.config.items() if not torch.is_tensor(value)},
+        "config": system.json_config,
     }
     result = schema.dataset(
         variables,

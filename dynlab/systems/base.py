@@ -65,6 +65,11 @@ class System(nn.Module, abc.ABC):
         self.name = type(self).__name__
         self.config: dict[str, Any] = {}
 
+    @property
+    def json_config(self) -> dict[str, Any]:
+        """What of `config` a result's settings can hold: all but tensors."""
+        return {name: value for name, value in self.config.items() if not torch.is_tensor(value)}
+
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
         """∂step/∂state of a map, ∂velocity/∂state of a flow, or None where the system has no closed form.
 
