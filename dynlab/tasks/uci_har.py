@@ -11,6 +11,8 @@ References
 import hashlib
 import io
 import os
+import shutil
+import tempfile
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -137,7 +139,7 @@ def _check(signals: Signals, path: Path) -> None:
 
 def digest(array: np.ndarray) -> str:
     """SHA-256 of an array's bytes in C order."""
-    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
+    return hashlib.sha256(np.ascontiguousarray(array).data).hexdigest()
 
 
 def _from_prepared(path: Path) -> Signals:
@@ -154,8 +156,10 @@ def _from_zip(path: Path) -> Signals:
     """Read either archive; the outer one holds the inner one."""
     with zipfile.ZipFile(path) as archive:
         if INNER_ARCHIVE in archive.namelist():
-            with zipfile.ZipFile(io.BytesIO(archive.read(INNER_ARCHIVE))) as inner:
-                return parse(lambda name: inner.read(f"{FOLDER}/{name}"))
+            with archive.open(INNER_ARCHIVE) as packed, tempfile.TemporaryFile() as file:
+                shutil.copyfileobj(packed, file)
+                with zipfile.ZipFile(file) as inner:
+                    return parse(lambda name: inner.read(f"{FOLDER}/{name}"))
         return parse(lambda name: archive.read(f"{FOLDER}/{name}"))
 
 
@@ -179,12 +183,13 @@ def parse(read: Callable[[str], bytes]) -> Signals:
     """
     arrays: dict[str, np.ndarray] = {}
     for split in ("train", "test"):
-        signals = [_table(read(f"{split}/Inertial Signals/{name}_{split}.txt")) for name in CHANNELS]
-        arrays[f"x_{split}"] = np.stack(signals, axis=-1).astype(np.float32)
+        tables = (_table(read(f"{split}/Inertial Signals/{name}_{split}.txt")) for name in CHANNELS)
+        signals = np.stack([table.astype(np.float32) for table in tables], axis=-1)
+        arrays[f"x_{split}"] = signals
         for stem in ("y", "subject"):
             column = _table(read(f"{split}/{stem}_{split}.txt"))[:, 0].astype(np.int64)
-            if len(column) != len(arrays[f"x_{split}"]):
-                raise ValueError(f"{stem}_{split}.txt has {len(column)} rows, the signals {len(signals[0])}")
+            if len(column) != len(signals):
+                raise ValueError(f"{stem}_{split}.txt has {len(column)} rows, the signals {len(signals)}")
             arrays[f"{stem}_{split}"] = column
     return Signals(**arrays)
 

@@ -6,6 +6,7 @@ import hashlib
 import io
 import os
 import tarfile
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -120,8 +121,14 @@ def test_a_length_that_a_stream_does_not_have_is_named(length, folder):
 
 @pytest.mark.data
 @needs_data
-def test_the_real_characters_have_the_published_counts():
-    corpus = ptb.load("char", download=False)
+def test_the_real_characters_have_the_published_counts_and_are_held_once():
+    tracemalloc.start()
+    try:
+        corpus = ptb.load("char", download=False)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 2 * 11_705_894  # bytes of the three files
     assert len(corpus.vocabulary) == 50
     assert [len(corpus.train), len(corpus.validation), len(corpus.test)] == [5_017_483, 393_043, 442_424]
     task = create("ptb-char", download=False)

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import os
+import tracemalloc
 import zipfile
 from importlib import resources
 
@@ -204,6 +205,20 @@ def test_the_real_set_has_the_published_counts_and_scaling():
     assert np.abs(inputs.std(axis=0) - 1).max() < 1e-5
     overall = har2.har2(retrain=True, standardise="global", download=False).scaling
     assert (round(float(overall.mean), 5), round(float(overall.deviation), 5)) == (0.10207, 0.40217)
+
+
+@pytest.mark.data
+@needs_data
+@pytest.mark.parametrize("retrain", [False, True])
+def test_memory_never_holds_twice_the_real_set(retrain):
+    har2.sample()  # what is imported on the way is not counted
+    tracemalloc.start()
+    try:
+        create("har2", retrain=retrain, download=False)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 2 * (7352 + 2947) * 128 * 9 * 4
 
 
 @pytest.mark.data
