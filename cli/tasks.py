@@ -24,5 +24,5 @@ def tasks(as_json: bool) -> None:
         click.echo(json.dumps(entries, allow_nan=False))
         return
     for entry in entries:
-        click.echo(f"{entry['name']:10s} {entry['what']}")
-        click.echo(f"{'':10s} {' '.join(f'{key}={value}' for key, value in entry['settings'].items())}")
+        click.echo(f"{entry['name']:12s} {entry['what']}")
+        click.echo(f"{'':12s} {' '.join(f'{key}={value}' for key, value in entry['settings'].items())}")

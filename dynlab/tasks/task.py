@@ -27,7 +27,7 @@ class Split:
         Who was measured, where that matters.
     """
 
-    inputs: Any
+    inputs: Any  # an array, or what makes one of the rows asked for
     targets: np.ndarray
     subjects: np.ndarray | None = None
 

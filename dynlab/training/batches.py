@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from dynlab.tasks import Task
+from dynlab.tasks.on_demand import OnDemand
 from dynlab.training.settings import Settings
 
 # Streams of the seed, so that the order and the changes of the data are independent.
@@ -70,13 +71,15 @@ class Batches:
 class Sweep:
     """A split from its first sequence to its last, in batches of at most `batch_size`."""
 
-    def __init__(self, inputs: np.ndarray, targets: np.ndarray, batch_size: int) -> None:
-        self.inputs = torch.from_numpy(inputs)
-        self.targets = torch.from_numpy(targets)
+    def __init__(self, inputs: np.ndarray | OnDemand, targets: np.ndarray, batch_size: int) -> None:
+        self.inputs = inputs
+        self.targets = targets
         self.batch_size = batch_size
 
     def __len__(self) -> int:
         return math.ceil(len(self.inputs) / self.batch_size)
 
     def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
-        return zip(self.inputs.split(self.batch_size), self.targets.split(self.batch_size), strict=True)
+        for start in range(0, len(self.inputs), self.batch_size):
+            rows = slice(start, start + self.batch_size)
+            yield torch.from_numpy(self.inputs[rows]), torch.from_numpy(self.targets[rows])
