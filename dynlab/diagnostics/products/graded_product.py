@@ -134,9 +134,7 @@ def _error(factor: Tensor, R: Tensor) -> Tensor:
     """What this factor adds to the bound of each mode."""
     singular = R.diagonal(dim1=-2, dim2=-1) == 0
     inverse = solve_triangular(torch.where(singular.unsqueeze(-2), _eye(R), R), _eye(R).expand_as(R), upper=True)
-    norm = (
-        matrix_norm(factor, 1).sqrt() * matrix_norm(factor, torch.inf).sqrt()
-    )  # ‖J‖₂ is at most that, and dear
+    norm = matrix_norm(factor, 1).sqrt() * matrix_norm(factor, torch.inf).sqrt()  # ‖J‖₂ is at most that, and dear
     size = torch.finfo(R.dtype).eps * R.shape[-1] * norm.unsqueeze(-1)
     return size * vector_norm(inverse, dim=-2)
 
