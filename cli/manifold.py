@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 @click.option("--inputs", metavar="SPEC", help="With CKPT: what drives it.  [default: the checkpoint's task]")
 @click.option("--samples", type=click.IntRange(min=1), default=1, show_default=True, help="With CKPT: sequences.")
 @click.option("--steps", type=click.IntRange(min=1), help="Length of the walk, or of made-up inputs.  [default: 1000]")
-@click.option("--seed", type=int, help="Of the random networks and the walk, or of made-up inputs.  [default: 172]")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    help="Of all that is drawn at random.  [default: 172; with CKPT: 0]",
+)
 @click.option("--device", default="cpu", show_default=True, help="cpu, cuda, mps.")
 @click.option(
     "--dtype", type=click.Choice(["float64", "float32"]), default="float64", show_default=True, help="Precision."
@@ -53,8 +57,14 @@ def _random(steps: int | None, seed: int | None, device: str, dtype: str, **othe
     if given:
         raise UserError(f"{given[0].replace('_', '-')} needs a checkpoint of an ERNN: dynlab manifold CKPT.")
     example = random_planar_networks(SEED if seed is None else seed, steps or STEPS)
-    where = {"device": device, "dtype": dtype}
-    return measure(example.system, example.inputs, beside=example.beside, initial_state=example.initial_state, **where)
+    return measure(
+        example.system,
+        example.inputs,
+        beside=example.beside,
+        initial_state=example.initial_state,
+        dtype=dtype,
+        device=device,
+    )
 
 
 def _trained(
@@ -78,4 +88,4 @@ def _trained(
     name = Path(checkpoint).stem
     network = Network(found, name, inputs, samples, steps or STEPS, seed or 0, device, dtype, data_dir)
     output.log(f"Driven by {network.driving.description}.")
-    return measure(network.system, network.driving.inputs, dtype=dtype, device=device)
+    return measure(network.system, network.driving.inputs, dtype=dtype, device=device, seed=network.seed)

@@ -10,16 +10,18 @@ from torch import Tensor
 
 from dynlab import schema, simulation
 from dynlab.diagnostics.inner import manifold_verdict
+from dynlab.diagnostics.inner.equilibria import InnerFlow, inner_equilibria
 from dynlab.diagnostics.roots.pseudo_transient import solve_or_follow
 from dynlab.errors import UserError
-from dynlab.systems import Map
+from dynlab.systems import Map, frozen
 from dynlab.systems.ernn import ERNN
 
 CURVE_POINTS = 401
 OFF = 1e-3  # of 1 + |z|: where the search for an equilibrium starts beside the network's own state
 METHOD = (
     "Equilibria z* = φ(P (U z* + W x + b)) by Levenberg–Marquardt steps from beside the network's own h_k + s h_{k−1}, "
-    "where that fails after pseudo-transient continuation; residual at most max(1e-12, 10 n ε ‖z‖)"
+    "where that fails after pseudo-transient continuation and from random states; residual at most "
+    "max(1e-12, 10 n ε ‖z‖)"
 )
 
 
@@ -31,6 +33,7 @@ def manifold(
     initial_state: Any = None,
     dtype: str = "float64",
     device: str = "cpu",
+    seed: int = 0,
 ) -> xr.Dataset:
     """An ERNN's trajectory and its equilibrium manifold, beside other networks driven by the same inputs.
 
@@ -45,6 +48,8 @@ def manifold(
         Zero where it is not given.
     dtype, device : str
         Of the computation.
+    seed : int
+        Of the random states from which an equilibrium is sought where the search from the network's own state fails.
 
     Returns
     -------
@@ -78,14 +83,14 @@ def manifold(
             f"Only an ERNN has an equilibrium manifold, got a {system.name!r} network; choose one of those."
         )
     networks: dict[str, Map] = {"ernn": system, **(beside or {})}
-    frozen: dict[str, Map] = {}
+    copies: dict[str, Map] = {}
     states: list[Tensor] = []
     driven = torch.empty(0)
     for name, network in networks.items():
-        frozen[name], driving, initial = simulation.prepare(network, inputs, initial_state, dtype, device)
-        driven = frozen[name].drive(driving)
-        states.append(simulation.orbit(frozen[name], driven, initial))
-    variables = _variables(frozen, torch.stack(states), driven)
+        copies[name], driving, initial = simulation.prepare(network, inputs, initial_state, dtype, device)
+        driven = copies[name].drive(driving)
+        states.append(simulation.orbit(copies[name], driven, initial))
+    variables = _variables(copies, torch.stack(states), driven, np.random.default_rng(seed))
     settings = {
         "initial_state": states[0][:, 0].tolist(),
         "beside": list(beside or {}),
@@ -98,6 +103,7 @@ def manifold(
         "sign": system.sign,
         "dtype": dtype,
         "device": device,
+        "seed": seed,
         "config": system.json_config,
     }
     result = schema.dataset(
@@ -116,14 +122,16 @@ def manifold(
     return result
 
 
-def _variables(networks: dict[str, Map], states: Tensor, driven: Tensor) -> dict[str, xr.Variable]:
+def _variables(
+    networks: dict[str, Map], states: Tensor, driven: Tensor, generator: np.random.Generator
+) -> dict[str, xr.Variable]:
     """All variables, from the states (network, sample, time + 1, state) and what drove them."""
     dims = (schema.NETWORK, schema.SAMPLE, schema.TIME, schema.STATE)
     sums, equilibria = torch.full_like(states, torch.nan), torch.full_like(states, torch.nan)
     for i, network in enumerate(networks.values()):
         if isinstance(network, ERNN):
             sums[i, :, 1:] = states[i, :, 1:] + network.sign * states[i, :, :-1]
-            equilibria[i, :, 1:] = _equilibria(network, driven, sums[i, :, 1:])
+            equilibria[i, :, 1:] = _equilibria(network, driven, sums[i, :, 1:], generator)
     system = next(iter(networks.values()))
     if not isinstance(system, ERNN):
         raise TypeError("the first network is the ERNN")
@@ -149,24 +157,31 @@ def _variables(networks: dict[str, Map], states: Tensor, driven: Tensor) -> dict
     if driven.shape[-1] == 1:
         values = torch.linspace(float(driven.min()), float(driven.max()), CURVE_POINTS, dtype=driven.dtype).to(driven)
         start = driven.new_zeros(CURVE_POINTS, system.state_size)
-        curve = _equilibria(system, values[:, None], start)
+        curve = _equilibria(system, values[:, None], start, generator)
         variables["curve"] = schema.variable((schema.X, schema.STATE), _array(curve), "equilibrium manifold z*(x)")
         variables[schema.X] = schema.variable((schema.X,), _array(values), "input x")
     return variables
 
 
-def _equilibria(network: ERNN, driven: Tensor, starts: Tensor) -> Tensor:
+def _equilibria(network: ERNN, driven: Tensor, starts: Tensor, generator: np.random.Generator) -> Tensor:
     """Roots z* of φ(P (U z + W x + b)) = z, shape as `starts` (..., state); NaN where none was found."""
     inputs = driven.reshape(-1, driven.shape[-1])
-    nothing = starts.new_zeros(network.state_size)
+    nothing, shape = starts.new_zeros(network.state_size), starts.shape
     # Off the network's own state, lest a state that is nearly an equilibrium be returned as the equilibrium.
-    starts = starts + OFF * (1 + starts.abs())
+    starts = (starts + OFF * (1 + starts.abs())).reshape(-1, network.state_size)
     found = solve_or_follow(
         lambda z, rows: network.inner_velocity(z, nothing, inputs[rows]),
         lambda z, rows: network.inner_jacobian(z, nothing, inputs[rows]).dense().expand(len(z), *2 * z.shape[-1:]),
-        starts.reshape(-1, network.state_size),
+        starts,
     )
-    return torch.where(found.converged[:, None], found.states, torch.nan).reshape(starts.shape)
+    equilibria = torch.where(found.converged[:, None], found.states, torch.nan)
+    lost = ~found.converged
+    if lost.any():
+        exact = frozen(network, torch.float64, "cpu")
+        begin = starts[lost].double().cpu()
+        flow = InnerFlow(exact, torch.zeros_like(begin), inputs[lost].double().cpu())
+        equilibria[lost] = torch.as_tensor(inner_equilibria(flow, begin, begin, generator).states).to(equilibria)
+    return equilibria.reshape(shape)
 
 
 def _inner_path(system: ERNN, initial: Tensor, first: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.ticker import NullLocator
 
 from dynlab import schema
 from dynlab.plots import style
@@ -20,6 +21,7 @@ SEVERAL = {"left": 0.05, "right": 0.99, "top": 0.84, "bottom": 0.46, "wspace": 0
 ALONE = {"left": 0.07, "right": 0.4, "top": 0.86, "bottom": 0.11}
 ARRIVED = 1e-6  # the inner iteration's end counts as on the manifold within this distance
 SMALLEST = 1e-17  # a distance of exactly 0 has no place on a logarithmic axis
+SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 FORMS = {"rnn": "RNN", "fastrnn": "FastRNN", "ernn": "ERNN"}
 
 
@@ -29,7 +31,7 @@ def plot_manifold(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.manifold`. States of more than two dimensions are drawn by their first two.
+        Of `dynlab.manifold`. States of more than two dimensions are drawn by the two that vary most.
     ax : Axes, optional
         Where only the first network, the ERNN, is drawn. Without it a figure of all is made.
     **artist
@@ -41,6 +43,7 @@ def plot_manifold(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
         Of the ERNN.
     """
     schema.check(ds, needs=["trajectory", "pair_sum", "equilibrium", "distance", "inner_path", "scale"])
+    ds = _planar(ds)
     if ax is not None:
         return _draw_network(ds, ds["network"].values[0], ax, artist)
     names = ds["network"].values.tolist()
@@ -57,10 +60,17 @@ def plot_manifold(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
         if len(order) == 1:
             place |= {"loc": "lower left", "bbox_to_anchor": (0.42, 0.02), "ncols": 3}
         figure.legend(list(labels.values()), list(labels), markerscale=1.3, columnspacing=1.4, **place)
-        _draw_distance(ds, figure.add_axes((0.07, 0.08, 0.92, 0.23) if len(order) > 1 else (0.49, 0.3, 0.5, 0.52)))
+        _draw_distance(ds, figure.add_axes((0.07, 0.08, 0.91, 0.23) if len(order) > 1 else (0.49, 0.3, 0.49, 0.52)))
         text = "\n".join(textwrap.wrap(ds.attrs.get("verdict", ""), TITLE_WIDTH))
         figure.text(0.012, 0.98, _typeset(text), fontsize=10.5, fontweight="bold", va="top", linespacing=1.4)
     return drawn[names[0]]
+
+
+def _planar(ds: xr.Dataset) -> xr.Dataset:
+    """The Dataset with two states, those of the ERNN that vary most; many of a ReLU network never leave 0."""
+    spread = ds["trajectory"].isel(network=0, sample=SAMPLE).std(schema.TIME).values
+    shown = np.sort(np.argsort(-spread, kind="stable")[:2])
+    return ds.isel({schema.STATE: shown}).assign_coords({schema.STATE: shown + 1})
 
 
 def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -> Axes:
@@ -82,9 +92,11 @@ def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -
     _mark(ax, states[0], "initial state h₀")
     title = FORMS.get(name, name.upper() if len(name) < 6 else name)
     ax.set_title(_title(ds, name, title, scale))
-    shown = [ds["scale"] * ds["trajectory"], ds["equilibrium"]]
-    reach = MARGIN * max(float(np.abs(part.isel(sample=SAMPLE, state=slice(0, 2))).max()) for part in shown)
-    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xlabel="state h₁", ylabel="state h₂")
+    shown = [ds["scale"] * ds["trajectory"], ds["equilibrium"], ds["pair_sum"]]
+    reach = MARGIN * max(float(np.abs(part.isel(sample=SAMPLE)).max()) for part in shown)
+    reach = reach if reach > 0 else 1.0  # a network that never leaves 0
+    first, second = (f"state h{number}".translate(SUBSCRIPTS) for number in ds[schema.STATE].values)
+    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xlabel=first, ylabel=second)
     return ax
 
 
@@ -114,6 +126,12 @@ def _draw_distance(ds: xr.Dataset, ax: Axes) -> None:
         distance = np.maximum(ds["distance"].sel(network=name).isel(sample=SAMPLE).values[1:], SMALLEST)
         label = _title(ds, name, "ERNN", 1.0)
         ax.semilogy(ds[schema.TIME].values[1:], distance, color=colour, linewidth=0.9, label=label)
+    times = ds[schema.TIME].values
+    ax.set_xlim(times[0], times[-1])
+    if not np.isfinite(ds["distance"].isel(sample=SAMPLE).values).any():
+        ax.set_yticks([], [])
+        ax.yaxis.set_minor_locator(NullLocator())
+        ax.text(0.5, 0.5, "no equilibrium was found", transform=ax.transAxes, ha="center", color=style.GREY)
     ax.set_xlabel(ds[schema.TIME].attrs["long_name"])
     sign = "-" if schema.settings(ds)["sign"] == 1 else "+"
     ax.set_ylabel(f"distance of $h_k$\nfrom $z^*(x_k) {sign} h_{{k-1}}$")

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 import torch
 
+from dynlab import zoo
 from dynlab.diagnostics.inner.manifold_example import random_planar_networks
 from dynlab.diagnostics.manifold import manifold
 from dynlab.errors import UserError
 from dynlab.systems import create
 from dynlab.systems.ernn import ERNN
+from dynlab.tasks import driving_inputs
 
 
 @pytest.fixture(scope="module")
@@ -106,3 +108,16 @@ def test_the_other_sign_adds_instead(example):
 def test_only_an_ernn_has_a_manifold():
     with pytest.raises(UserError, match="Only an ERNN"):
         manifold(create("fastrnn", input_size=1, state_size=2), np.zeros((3, 1)))
+
+
+def test_equilibria_far_from_the_state_of_a_trained_low_rank_relu_network_are_found():
+    """Their condition z = ReLU(P (U z + W x + b)) by NumPy; at most steps the search from the state itself fails."""
+    system = zoo.load("ernn-har2-k1")
+    inputs = driving_inputs("task:har2", system, samples=2).inputs[:1, 39::40]
+    ds = manifold(system, inputs)
+    z = ds["equilibrium"].values[0, 0, 1:]
+    V, H, W, b = (p.detach().double().numpy() for p in (system.U.V, system.U.H, system.W, system.b))
+    U = np.eye(len(V)) + V @ H
+    found = np.isfinite(z).all(axis=1)
+    assert found.sum() >= len(z) - 1
+    assert np.abs(z - np.maximum((z @ U.T + inputs[0] @ W.T + b) @ U.T, 0))[found].max() < 1e-11

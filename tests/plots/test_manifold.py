@@ -3,10 +3,12 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import torch
 
 from dynlab.diagnostics.inner.manifold_example import random_planar_networks
 from dynlab.diagnostics.manifold import manifold
 from dynlab.plots.manifold import plot_manifold
+from dynlab.systems import create
 
 
 @pytest.fixture(scope="module")
@@ -46,3 +48,37 @@ def test_all_networks_side_by_side_and_the_rnn_scaled(ds):
     states = ds["trajectory"].sel(network="rnn").values[0]
     np.testing.assert_allclose(drawn(figure.axes[0], "state h of RNN"), scale * states)
     assert figure.axes[4].get_yscale() == "log"
+
+
+def test_a_larger_network_is_drawn_by_the_two_states_that_vary_most_and_whole():
+    """Of a ReLU network the first two may never leave 0."""
+    torch.manual_seed(0)
+    system = create("ernn", input_size=2, state_size=6, length=30, inner_steps=2, rank=2, activation="relu")
+    with torch.no_grad():
+        system.W[:2] = 0
+        system.b.fill_(-10)
+        system.b[3], system.b[5] = 1, 2
+    ds = manifold(system, np.ones((30, 2)))
+    ax = plot_manifold(ds)
+    spread = ds["trajectory"].values[0, 0].std(axis=0)
+    first, second = np.sort(np.argsort(spread)[-2:])
+    assert spread[[0, 1]].max() < spread[[first, second]].min()
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (f"state h{'₁₂₃₄₅₆'[first]}", f"state h{'₁₂₃₄₅₆'[second]}")
+    sums = ds["pair_sum"].values[0, 0, 1:][:, [first, second]]
+    np.testing.assert_array_equal(drawn(ax, "on it at equilibrium"), sums)
+    assert ax.get_xlim()[0] < sums.min()
+    assert sums.max() < ax.get_xlim()[1]
+
+
+def test_where_no_equilibrium_exists_the_picture_says_so():
+    """z = ReLU(z + b) has no solution for b > 0."""
+    system = create("ernn", input_size=1, state_size=2, length=5, rank=1, activation="relu")
+    with torch.no_grad():
+        for parameter in system.parameters():
+            parameter.zero_()
+        system.b.fill_(1)
+        system.eta.fill_(0.1)
+    ds = manifold(system, np.zeros((5, 1)))
+    assert np.isnan(ds["distance"].values).all()
+    texts = [text.get_text() for ax in plot_manifold(ds).figure.axes for text in ax.texts]
+    assert "no equilibrium was found" in texts

@@ -24,7 +24,7 @@ def verdict(ds: xr.Dataset) -> str:
         found = np.isfinite(distances)
         who = _who(str(name), settings)
         if not found.any():
-            sentences.append(f"{who}: none of {found.size:,} steps has an equilibrium to be found.")
+            sentences.append(f"{who}: no equilibrium was found at any of {found.size:,} steps.")
             continue
         share = "" if found.all() else f" at the {found.sum():,} of {found.size:,} steps where z* was found"
         largest, middle = np.nanmax(distances), np.nanmedian(distances)
