@@ -102,7 +102,9 @@ def network_options(command: Command) -> Command:
     @click.option(
         "--steps", type=click.IntRange(min=1), default=50, show_default=True, help="Length of made-up inputs."
     )
-    @click.option("--seed", type=int, default=0, show_default=True, help="Of all that is drawn at random.")
+    @click.option(
+        "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of all that is drawn at random."
+    )
     @click.option("--device", default="cpu", show_default=True, help="cpu, cuda, mps.")
     @click.option(
         "--dtype", type=click.Choice(["float64", "float32"]), default="float64", show_default=True, help="Precision."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,15 @@ FIGURE_FOLDER = Path("figures")
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
 DATA_SUFFIXES = (".nc", ".zarr")
 FULL_DPI, SMALL_DPI = 150, 110
+
+
+def check_folder(folder: Path, otherwise: str) -> None:
+    """Refuse a folder that cannot be written to, or cannot be made."""
+    there = next(place for place in (folder, *folder.parents) if place.exists())
+    if not there.is_dir():
+        raise UserError(f"{there} is a file, where a folder for results should be: move it away, or {otherwise}.")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise UserError(f"The folder {there.absolute()} cannot be written to: {otherwise}.")
 
 
 def save_figure(figure: Figure, path: Path, *, small: bool = False) -> None:
@@ -67,6 +77,8 @@ class Output:
         """Refuse what cannot be written before anything is computed."""
         self._check(self.figure, "--output", FIGURE_SUFFIXES)
         self._check(self.data, "--data", DATA_SUFFIXES)
+        if self.figure is None:
+            check_folder(FIGURE_FOLDER, "go elsewhere, or name a file with --output")
 
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
@@ -140,5 +152,6 @@ class Output:
             raise UserError(f"{option} takes a file that ends in {', '.join(suffixes)}, got {str(path)!r}.")
         if not path.parent.is_dir():
             raise UserError(f"The folder {path.parent} of {option} does not exist; create it first.")
+        check_folder(path.parent, f"choose another place for {option}")
         if path.exists() and not self.overwrite:
             raise UserError(f"{path} exists; add --overwrite to replace it, or choose another name.")

@@ -32,7 +32,9 @@ from .output import Output
     type=click.Choice([*"abcdefgh", "all"]),
     help="A panel of the AntisymmetricRNN paper's Figure 1, in place of --matrix and --kind.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of --matrix orthogonal and random.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of --matrix orthogonal and random."
+)
 @click.option("--device", default="cpu", show_default=True, help="cpu, cuda, mps.")
 @click.option(
     "--dtype", type=click.Choice(["float64", "float32"]), default="float64", show_default=True, help="Precision."

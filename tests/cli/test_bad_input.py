@@ -89,6 +89,7 @@ def test_bad_inputs(command, array, word, tmp_path, monkeypatch, capsys):
         (["--layer", "encoder.rnn"], "encoder.rnn"),
         (["--device", "gpu"], "gpu"),
         (["--samples", "0"], "--samples"),
+        (["--seed", "-1"], "--seed"),
         (["--dtype", "float16"], "--dtype"),
         (["--output", "figure.jpeg"], ".png"),
         (["--data", "result.csv"], ".nc"),
@@ -101,6 +102,13 @@ def test_bad_options(options, word, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     save_lstm(tmp_path / "model.pt")
     refused(capsys, tmp_path, ["spectrum", "model.pt", "--quiet", *options], word)
+
+
+def test_a_file_where_the_figures_should_go(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    save_lstm(tmp_path / "model.pt")
+    (tmp_path / "figures").write_text("notes")
+    refused(capsys, tmp_path, ["spectrum", "model.pt", "--quiet"], "figures is a file")
 
 
 def test_what_exists_is_replaced_only_when_told(tmp_path, monkeypatch, capsys):
