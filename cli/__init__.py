@@ -9,6 +9,7 @@ COMMANDS: dict[str, str] = {
     "gradient": "dynlab.cli.gradient:gradient",
     "fixed-points": "dynlab.cli.fixed_points:fixed_points",
     "convergence": "dynlab.cli.convergence:convergence",
+    "lyapunov": "dynlab.cli.lyapunov:lyapunov",
     "train": "dynlab.cli.train:train",
     "tasks": "dynlab.cli.tasks:tasks",
     "zoo": "dynlab.cli.zoo:zoo",

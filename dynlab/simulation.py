@@ -132,6 +132,20 @@ def prepare(
     )
 
 
+def prepare_flow(system: Flow, initial_state: Any = None) -> tuple[Flow, Tensor]:
+    """A frozen copy of a flow, and its initial states as a tensor (sample, state), both in float64 on the processor.
+
+    Raises
+    ------
+    UserError
+        For initial states of the wrong width, or not finite.
+    """
+    start = np.zeros(system.state_size) if initial_state is None else initial_state
+    initial = _tensor("initial state", start, torch.float64, "cpu")
+    _check_initial(initial, system.state_size)
+    return frozen(system), initial.reshape(-1, system.state_size)
+
+
 def _tensor(name: str, values: Any, dtype: torch.dtype, device: str) -> Tensor:
     """Numbers as a tensor, or the error that says they are none."""
     if isinstance(values, Tensor):
@@ -171,11 +185,8 @@ def _solution(system: Flow, initial_state: Any, times: Any) -> xr.Dataset:
     seconds = np.asarray(times, dtype=float)
     if seconds.ndim != 1 or len(seconds) < 2 or not (np.diff(seconds) > 0).all() or not np.isfinite(seconds).all():
         raise UserError("times= must be two or more finite seconds in increasing order, such as numpy.linspace(0, 1).")
-    system = frozen(system)
-    start = np.zeros(system.state_size) if initial_state is None else initial_state
-    initial = _tensor("initial state", start, torch.float64, "cpu")
-    _check_initial(initial, system.state_size)
-    starts = initial.reshape(-1, system.state_size).numpy()
+    system, initial = prepare_flow(system, initial_state)
+    starts = initial.numpy()
     zero = torch.zeros(system.input_size, dtype=torch.float64)
 
     def velocity(_: float, h: np.ndarray) -> np.ndarray:
@@ -214,7 +225,7 @@ def _trajectory_dataset(
         {"trajectory": schema.variable((schema.SAMPLE, schema.TIME, schema.STATE), states, "state h")},
         system=system.name,
         source=system.source,
-        settings=settings | {"config": {k: v for k, v in system.config.items() if not torch.is_tensor(v)}},
+        settings=settings | {"config": system.json_config},
         coords={schema.TIME: schema.time_coordinate(times, units)},
         flags=flags if diverged.any() else None,
     )

@@ -102,3 +102,7 @@ def eigenvalue_distance(first, second):
     rows, columns = scipy.optimize.linear_sum_assignment(cost)
     assert len(rows) == len(first) == len(second)
     return cost[rows, columns].max()
+
+
+# --- Lyapunov exponents, in nat/s: Sprott, Chaos and Time-Series Analysis (2003), Table A.6, to four digits ---
+LORENZ_EXPONENTS = [0.9056, 0.0, -14.5723]

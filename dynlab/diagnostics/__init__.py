@@ -12,5 +12,6 @@ DIAGNOSTICS: dict[str, str] = {
     "gradient": "dynlab.diagnostics.gradient:gradient",
     "fixed_points": "dynlab.diagnostics.fixed_points:fixed_points",
     "convergence": "dynlab.diagnostics.convergence:convergence",
+    "lyapunov": "dynlab.diagnostics.lyapunov:lyapunov",
     "inner_spectrum": "dynlab.diagnostics.inner_spectrum:inner_spectrum",
 }

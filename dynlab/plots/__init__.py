@@ -17,5 +17,6 @@ PLOTS: dict[str, str] = {
     "plot_gradient": "dynlab.plots.gradient:plot_gradient",
     "plot_fixed_points": "dynlab.plots.fixed_points:plot_fixed_points",
     "plot_convergence": "dynlab.plots.convergence:plot_convergence",
+    "plot_lyapunov": "dynlab.plots.lyapunov:plot_lyapunov",
     "plot_inner_spectrum": "dynlab.plots.inner_spectrum:plot_inner_spectrum",
 }

@@ -42,6 +42,7 @@ CALLS = {
     "gradient": lambda: ([vanilla(), inputs()], {}),
     "fixed_points": lambda: ([vanilla(), inputs()], {"starts": 8}),
     "convergence": lambda: ([ernn(), inputs()], {}),
+    "lyapunov": lambda: ([vanilla(), inputs()], {}),
     "inner_spectrum": lambda: ([ernn(), inputs()], {}),
 }
 

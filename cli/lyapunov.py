@@ -1,0 +1,43 @@
+"""`dynlab lyapunov`: the Lyapunov exponents of a network along what drives it."""
+
+from __future__ import annotations
+
+import click
+
+from .options import Network, network_options, output_options
+from .output import Output
+
+
+@click.command()
+@network_options
+@click.option("-k", type=int, metavar="N", help="Only the N largest exponents.  [default: all]")
+@click.option("--transient", type=int, metavar="STEPS", help="Steps discarded at the start.  [default: a tenth]")
+@output_options
+def lyapunov(output: Output, network: Network, k: int | None, transient: int | None) -> None:
+    """Measure how fast nearby orbits of a network meet or separate: Lyapunov exponents, with their errors.
+
+    Along inputs that change they are conditional: of orbits under the same input; whether two starts meet is then
+    tested as well. On sequences under 1000 steps they are finite-time exponents.
+
+    \b
+    dynlab lyapunov model.pt
+    dynlab lyapunov model.pt -k 5 --inputs noise:1.0 --steps 5000 --samples 4
+    dynlab lyapunov model.pt --inputs zero --steps 10000
+    """
+    from dynlab.diagnostics.lyapunov import lyapunov as measure
+    from dynlab.plots.lyapunov import plot_lyapunov
+
+    driving = network.driving
+    output.log(f"Driven by {driving.description}.")
+    with output.working("Carrying tangent vectors"):
+        ds = measure(
+            network.system,
+            driving.inputs,
+            k=k,
+            transient=transient,
+            inputs_description=driving.description,
+            dtype=network.dtype,
+            device=network.device,
+            seed=network.seed,
+        )
+    output.emit(ds, plot_lyapunov, network.name)

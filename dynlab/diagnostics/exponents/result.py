@@ -1,0 +1,169 @@
+"""The Dataset of Lyapunov exponents, from what a frame grew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from dynlab import schema
+from dynlab.diagnostics.exponents.frame import SAFETY, Growth
+from dynlab.diagnostics.exponents.statistics import (
+    BLOCKS,
+    SHORTEST_BLOCK,
+    block_errors,
+    errors_between,
+    kaplan_yorke_dimension,
+    positive_exponent_sum,
+)
+from dynlab.diagnostics.exponents.verdict import verdict
+from dynlab.systems import System
+
+METHOD = (
+    "QR of a frame of tangent vectors, random at first, that the Jacobians carry forward; made orthonormal again "
+    f"before a first-order bound of the relative error of a growth factor, {SAFETY:g} ε Π‖J‖₂ ‖R⁻¹ e_i‖₂, exceeds "
+    "{tolerance:g} (or after every step), with ε {epsilon}, here every {length:.3g} {units} on average; {errors}"
+)
+OF_BLOCKS = f"standard errors from the means over at most {BLOCKS} blocks of at least {SHORTEST_BLOCK} steps"
+BETWEEN = "the standard error of one sample is the standard deviation between samples"
+CUT = "NaN where the orbit left abs(h_i) ≤ {largest:g} and was cut, first at {first:.6g} {units}"
+SINGULAR = "-inf where a Jacobian is exactly singular: a unit's slope is 0, or rounds to it"
+UNRESOLVED = "NaN where rounding drowns the mode: it shrinks too much beside the others in a single step"
+DIMENSION = (
+    "NaN where fewer exponents are known than it needs, or the largest is zero within its error, or that is not known"
+)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured, and how.
+
+    `stops` are the times of the running estimates, `transient` the time discarded before them; `blocks` is 0 where
+    errors are taken between samples; `units` are those of time; `epsilon` says what one factor's relative error is.
+    """
+
+    growth: Growth
+    stops: NDArray[Any]
+    transient: float
+    blocks: int
+    finite_time: bool
+    at_rest: bool
+    units: str
+    tolerance: float
+    epsilon: str
+    averaged: str
+
+    @property
+    def name(self) -> str:
+        return "finite_time_exponent" if self.finite_time else "exponent"
+
+
+def result(
+    measured: Measured, system: System, settings: dict[str, Any], extra: Mapping[str, xr.Variable]
+) -> xr.Dataset:
+    """The Dataset that `dynlab.lyapunov` returns."""
+    growth, size = measured.growth, system.state_size
+    values = _values(measured, size)
+    ds = schema.dataset(
+        _variables(measured, values) | dict(extra),
+        system=system.name,
+        source=system.source,
+        settings=settings,
+        method=METHOD.format(
+            tolerance=measured.tolerance,
+            epsilon=measured.epsilon,
+            length=growth.length,
+            units=measured.units,
+            errors=BETWEEN if measured.finite_time else OF_BLOCKS,
+        ),
+        coords={schema.TIME: schema.time_coordinate(measured.stops, measured.units)},
+        flags=_flags(measured, values, extra, settings["largest_state"]),
+    )
+    ds.attrs["verdict"] = verdict(ds, measured.averaged, measured.name, at_rest=measured.at_rest, size=size)
+    return ds
+
+
+def _values(measured: Measured, size: int) -> dict[str, NDArray[Any]]:
+    """The variables' values, modes by decreasing exponent of each sample: finite, then unknown, then −inf."""
+    growth = measured.growth
+    elapsed = np.asarray(measured.stops, dtype=float) - measured.transient
+    last = growth.log_growth[:, -1]
+    order = np.argsort(np.where(np.isneginf(last), np.inf, -last), axis=1, kind="stable")
+    unknown_first = np.take_along_axis(np.isneginf(last), order, axis=1)  # argsort puts NaN behind +inf
+    order = np.take_along_axis(order, np.argsort(unknown_first, axis=1, kind="stable"), axis=1)
+    log_growth = np.take_along_axis(growth.log_growth, order[:, None], axis=2)
+    bound = np.take_along_axis(growth.bound, order, axis=1) / elapsed[-1]
+    running = log_growth / elapsed[:, None]
+    exponent = running[:, -1]
+    if measured.finite_time:
+        error = errors_between(exponent)
+    else:
+        error = block_errors(log_growth, elapsed, measured.blocks)
+    rows = list(zip(exponent, error, bound, strict=True))
+    return {
+        "exponent": exponent,
+        "standard_error": error,
+        "rounding_bound": np.where(np.isnan(exponent), np.nan, bound),
+        "running_exponent": running,
+        "mean_log_det": growth.log_det / elapsed[-1],
+        "kaplan_yorke_dimension": np.array([kaplan_yorke_dimension(*row, size) for row in rows]),
+        "positive_exponent_sum": np.array([positive_exponent_sum(row[0], size) for row in rows]),
+    }
+
+
+def _variables(measured: Measured, values: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
+    flow = measured.units == schema.SECOND
+    rate = schema.NAT_PER_SECOND if flow else schema.NAT_PER_STEP
+    error = "standard deviation of λ_i between samples" if measured.finite_time else "standard error of λ_i"
+    word = "finite-time exponent" if measured.finite_time else "Lyapunov exponent"
+    described = {
+        "exponent": (f"{word} λ_i", rate),
+        "standard_error": (error, rate),
+        "rounding_bound": ("bound of what rounding adds to λ_i", rate),
+        "running_exponent": ("running estimate of λ_i", rate),
+        "mean_log_det": ("mean divergence" if flow else "mean of ln |det J|", rate),
+        "kaplan_yorke_dimension": ("Kaplan–Yorke dimension", schema.ONE),
+        "positive_exponent_sum": ("Σ max(λ_i, 0), upper bound of the entropy rate", rate),
+    }
+    each, mode = (schema.SAMPLE,), (schema.SAMPLE, schema.MODE)
+    dims = {"running_exponent": (schema.SAMPLE, schema.TIME, schema.MODE)}
+    return {
+        (measured.name if name == "exponent" else name): schema.variable(
+            dims.get(name, mode if array.ndim == 2 else each), array, *described[name]
+        )
+        for name, array in values.items()
+    }
+
+
+def _flags(
+    measured: Measured, values: dict[str, NDArray[Any]], extra: Mapping[str, xr.Variable], largest: float
+) -> dict[str, str]:
+    """For each variable that is not finite throughout, why."""
+    cut, last = measured.growth.cut, measured.growth.log_growth[:, -1]
+    reasons = []
+    if np.isfinite(cut).any():
+        reasons.append(CUT.format(largest=largest, first=cut.min(), units=measured.units))
+    if np.isneginf(values["running_exponent"]).any():
+        reasons.append(SINGULAR)
+    if np.isnan(last[np.isinf(cut)]).any():
+        reasons.append(UNRESOLVED)
+    one = "there is no spread between samples, since there is one" if measured.finite_time else "too few blocks"
+    shared = "; ".join(reasons)
+    specific = {
+        "standard_error": f"NaN where the exponent is not finite, or {one}",
+        "mean_log_det": f"{SINGULAR}; {shared}" if SINGULAR not in shared else shared,
+        "kaplan_yorke_dimension": DIMENSION,
+        "positive_exponent_sum": "NaN where no exponent is known, or the smallest known is positive and there are more",
+        "separation_rate": "-inf where two orbits under the same input became one; NaN where the orbit was cut",
+        "shrinkage": "-inf where two starts became one; NaN where the orbit was cut",
+    }
+    arrays = values | {name: variable.values for name, variable in extra.items() if name in specific}
+    return {
+        (measured.name if name == "exponent" else name): specific.get(name, shared)
+        for name, array in arrays.items()
+        if not np.isfinite(array).all()
+    }

@@ -1,0 +1,111 @@
+"""Lyapunov exponents in one or two plain sentences."""
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from dynlab import schema
+from dynlab.diagnostics.exponents.separation import DRAW_NEARER, MEET, NEITHER, STAY_APART
+from dynlab.diagnostics.exponents.statistics import DECIDED
+from dynlab.diagnostics.wording import ranged
+
+
+def verdict(ds: xr.Dataset, averaged: str, name: str, *, at_rest: bool, size: int) -> str:
+    """What the exponents say.
+
+    Parameters
+    ----------
+    ds : Dataset
+        Of `dynlab.lyapunov`, but for its verdict.
+    averaged : str
+        Over what they were taken: "116 steps of 16 sequences (the first 12 discarded)".
+    name : str
+        ``exponent`` or ``finite_time_exponent``.
+    at_rest : bool
+        Whether the orbits have come to rest.
+    size : int
+        The dimension of the state.
+    """
+    values = ds[name].values
+    known = ~np.isnan(values).all(axis=1)
+    if not known.any():
+        return f"No exponent is known over {averaged}: every orbit leaves the bound on its states.".replace("-", "−")
+    some = ds.isel({schema.SAMPLE: np.flatnonzero(known)})
+    words = "finite-time exponent" if name != "exponent" else "Lyapunov exponent"
+    text = f"Over {averaged} the largest {words} is {_largest(some, name)}: {_meaning(some, name)}."
+    if at_rest:
+        text += " The orbit ends at a fixed point, whose exponents these are."
+    else:
+        text += _dimension(some)
+    text += _self_check(some, name, size) + _echo_state(some)
+    if not known.all():
+        text += f" {np.sum(~known)} of {len(known)} orbits leave the bound on their states and are left out."
+    return text
+
+
+def _means(ds: xr.Dataset, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """The means of the exponents over samples, their standard errors (NaN where there is none), and rounding's."""
+    errors = np.sqrt((ds["standard_error"].values ** 2).sum(axis=0)) / ds.sizes[schema.SAMPLE]
+    return ds[name].values.mean(axis=0), errors, ds["rounding_bound"].values.max(axis=0)
+
+
+def _largest(ds: xr.Dataset, name: str) -> str:
+    mean, error = (values[0] for values in _means(ds, name)[:2])
+    count = ds.sizes[schema.SAMPLE]
+    if np.isneginf(mean):
+        return "−inf, since a Jacobian is singular"
+    units, spread = ds[name].attrs["units"], f", mean of {count} samples" if count > 1 else ""
+    known = f"± {error:.1g}" if np.isfinite(error) else "error not known"
+    return f"{_number(mean, '.4g')} {units} ({known}{spread})".replace("e-", "e−")
+
+
+def _meaning(ds: xr.Dataset, name: str) -> str:
+    means, errors, roundings = _means(ds, name)
+    mean, margin = means[0], (DECIDED * errors + roundings)[0]
+    if abs(mean) <= roundings[0]:
+        return "zero to rounding, nearby orbits keep their distance"
+    if np.isneginf(mean) or mean < -margin:
+        return "nearby orbits meet"
+    if mean > margin:
+        count = int((means > DECIDED * errors + roundings).sum())
+        more = "is" if count == 1 else "are"
+        return f"nearby orbits separate, {count} of {len(means)} exponents {more} positive beyond the error"
+    return "its sign is undecided" + ("" if np.isnan(margin) else ", zero lies within its error")
+
+
+def _dimension(ds: xr.Dataset) -> str:
+    dimension, entropy = ds["kaplan_yorke_dimension"].values, ds["positive_exponent_sum"]
+    if not (dimension > 0).any():
+        return ""
+    bound = f"the entropy rate is at most {ranged(entropy.values)} {entropy.attrs['units']}"
+    return f" The Kaplan–Yorke dimension is {ranged(dimension, '.3f')}; {bound}."
+
+
+def _self_check(ds: xr.Dataset, name: str, size: int) -> str:
+    """Σλ against the mean of ln abs(det J), which is computed without the frame."""
+    sums, dets = ds[name].values.sum(axis=1), ds["mean_log_det"].values
+    if ds.sizes[schema.MODE] < size:
+        return ""
+    both = np.isfinite(sums) & np.isfinite(dets)
+    if not both.any():
+        return " Σλ has no finite value to check: a Jacobian is singular, or a mode is not resolved."
+    other = "the mean divergence" if ds[name].attrs["units"] == schema.NAT_PER_SECOND else "the mean of ln |det J|"
+    difference = f"{np.abs(sums[both] - dets[both]).max():.0e}".replace("-", "−")
+    return f" Check: Σλ = {_number(sums[both].mean(), '.6g')}, {other} differs by {difference}."
+
+
+def _echo_state(ds: xr.Dataset) -> str:
+    if "echo_state" not in ds:
+        return ""
+    outcome, rate = ds["echo_state"].values, ds["separation_rate"]
+    counts = {each: int(np.sum(outcome == each)) for each in (MEET, DRAW_NEARER, STAY_APART, NEITHER)}
+    said = ", ".join(f"{each} in {count}" for each, count in counts.items() if count)
+    rates = ranged(rate.values, ".4g").replace("-", "−")
+    return (
+        f" Two starts under the same input {said} of {len(outcome)} samples; near ones separate at {rates} "
+        f"{rate.attrs['units']}."
+    )
+
+
+def _number(value: float, spec: str) -> str:
+    return format(value, spec).replace("-", "−")

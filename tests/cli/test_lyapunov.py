@@ -1,0 +1,59 @@
+"""`dynlab lyapunov`: its verdict, files and JSON, and one sentence for what is wrong."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import dynlab as dl
+from dynlab import io
+from dynlab.cli.main import run
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    torch.manual_seed(0)
+    torch.save(nn.GRU(3, 6).state_dict(), "gru.pt")
+    np.save("inputs.npy", np.random.default_rng(0).standard_normal((4, 60, 3)))
+    return tmp_path
+
+
+def test_the_verdict_the_figure_and_the_data(folder, capsys):
+    assert run(["lyapunov", "gru.pt", "--inputs", "inputs.npy", "-k", "2", "--transient", "20", "--data", "a.nc"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("Over 40 steps of 4 sequences of inputs.npy (the first 20 of 60 discarded) the largest fin")
+    assert (folder / "figures" / "lyapunov-gru.png").stat().st_size > 5000
+    direct = dl.lyapunov(dl.load("gru.pt"), np.load("inputs.npy"), k=2, transient=20)
+    np.testing.assert_array_equal(io.open("a.nc")["finite_time_exponent"], direct["finite_time_exponent"])
+
+
+def test_json_is_one_strict_document(capsys):
+    options = ["--inputs", "zero", "--steps", "300", "--json", "--quiet"]
+    assert run(["lyapunov", "gru.pt", *options]) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    document = json.loads(said.out, parse_constant=pytest.fail)
+    found = document["variables"]["exponent"]
+    assert found["units"] == "nat/step"
+    assert len(found["values"][0]) == 6
+    assert document["settings"]["transient"] == 30
+
+
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        (["-k", "7"], "k counts exponents: from 1 to the state's 6 dimensions, got 7"),
+        (["-k", "0"], "got 0"),
+        (["--transient", "60"], "from 0 to below that, got 60"),
+        (["-k", "x"], "not a valid integer"),
+    ],
+)
+def test_bad_input_ends_with_2_and_writes_nothing(folder, options, sentence, capsys):
+    assert run(["lyapunov", "gru.pt", "--inputs", "inputs.npy", "--quiet", *options]) == 2
+    error = capsys.readouterr().err.strip()
+    assert sentence in error
+    assert len(error.splitlines()) == 1
+    assert not (folder / "figures").exists()

@@ -1,0 +1,348 @@
+"""Lyapunov exponents against closed forms, exact identities, published values and a computation in many digits."""
+
+import json
+import re
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+from products import driven_by, random_products
+
+import problems
+from dynlab import schema
+from dynlab.diagnostics.lyapunov import lyapunov
+from dynlab.errors import UserError
+from dynlab.operators import Diagonal
+from dynlab.systems import Euler, Flow, create, from_function
+from dynlab.systems.textbook import LinearMap
+
+ROUNDING = 1e-12  # of sums of exponents, which an exact identity gives
+
+generator = np.random.default_rng
+
+
+def name_of(ds):
+    return "finite_time_exponent" if "finite_time_exponent" in ds else "exponent"
+
+
+def mean_and_error(ds):
+    """Over independent samples, whose spread tells the error of the mean without any blocks."""
+    values = ds["exponent"].values
+    return values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
+
+
+# --- Published values and closed forms ---
+@pytest.fixture(scope="module")
+def henon():
+    return lyapunov(create("henon"), steps=5000, initial_state=generator(0).uniform(0, 0.1, (64, 2)))
+
+
+def test_henon(henon):
+    mean, error = mean_and_error(henon)
+    assert error[0] < 1e-3
+    assert mean[0] == pytest.approx(problems.HENON_LARGEST_EXPONENT, abs=4 * error[0] + 5e-5)  # four digits published
+    np.testing.assert_allclose(henon["exponent"].sum("mode"), problems.HENON_EXPONENT_SUM, atol=ROUNDING)
+    np.testing.assert_allclose(henon["running_exponent"].sum("mode"), problems.HENON_EXPONENT_SUM, atol=ROUNDING)
+    dimension = 1 + problems.HENON_LARGEST_EXPONENT / (problems.HENON_LARGEST_EXPONENT - problems.HENON_EXPONENT_SUM)
+    assert float(henon["kaplan_yorke_dimension"].mean()) == pytest.approx(dimension, abs=2e-3)
+    np.testing.assert_array_equal(henon["positive_exponent_sum"], henon["exponent"][:, 0])
+    # blocks see what the spread between independent samples is: neither far less nor far more
+    assert 0.8 < float(henon["standard_error"][:, 0].mean() / henon["exponent"][:, 0].std(ddof=1)) < 2
+
+
+@pytest.mark.parametrize("steps, transient", [(1, 0), (2, 1), (7, 0), (100, 33), (1001, 1)])
+def test_the_sum_is_ln_b_at_every_length(steps, transient):
+    ds = lyapunov(create("henon"), steps=steps, transient=transient, initial_state=[0.1, 0.2])
+    assert float(ds["exponent"].sum()) == pytest.approx(problems.HENON_EXPONENT_SUM, abs=ROUNDING)
+    assert float(ds["mean_log_det"].item()) == pytest.approx(problems.HENON_EXPONENT_SUM, abs=ROUNDING)
+
+
+def test_logistic():
+    ds = lyapunov(create("logistic"), steps=5000, initial_state=generator(1).uniform(0.1, 0.9, (64, 1)))
+    mean, error = mean_and_error(ds)
+    assert error[0] < 1e-4
+    assert mean[0] == pytest.approx(problems.LOGISTIC_EXPONENT, abs=4 * error[0])
+    assert (ds["kaplan_yorke_dimension"] == 1).all()
+
+
+@pytest.fixture(scope="module")
+def lorenz():
+    starts = generator(2).normal([1, 1, 20], size=(64, 3))
+    return lyapunov(create("lorenz"), seconds=18.0, transient=4.0, initial_state=starts)
+
+
+def test_lorenz(lorenz):
+    mean, error = mean_and_error(lorenz)
+    assert (error < 0.02).all()
+    assert np.abs((mean - problems.LORENZ_EXPONENTS) / error).max() < 4
+    np.testing.assert_allclose(lorenz["running_exponent"].sum("mode"), problems.lorenz_exponent_sum(), atol=1e-8)
+    np.testing.assert_allclose(lorenz["mean_log_det"], problems.lorenz_exponent_sum(), atol=1e-8)
+    assert lorenz["exponent"].attrs["units"] == schema.NAT_PER_SECOND
+    assert lorenz["time"].attrs["units"] == schema.SECOND
+    assert float(lorenz["kaplan_yorke_dimension"].mean()) == pytest.approx(2.062, abs=0.01)  # 2 + 0.9056 / 14.5723
+
+
+@pytest.mark.parametrize("kind", problems.LINEAR)
+def test_a_linear_flow_has_the_real_parts(kind):
+    matrix, eigenvalues = problems.LINEAR[kind]
+    ds = lyapunov(create("linear", matrix=matrix), seconds=60.0, transient=20.0)
+    real = np.sort(np.real(eigenvalues))[::-1]
+    # a Jordan block's vectors turn into each other like 1/t, a focus' exponents differ by at most a turn's share
+    tolerance = 0.05 if kind in ("improper node", "center") else 1e-7
+    np.testing.assert_allclose(ds["exponent"].values[0], real, atol=tolerance)
+    assert float(ds["exponent"].sum()) == pytest.approx(np.sum(real), abs=1e-8)
+    assert "fixed point" in ds.attrs["verdict"]
+
+
+def test_a_linear_map_has_the_logarithms_of_the_moduli():
+    random = generator(3)
+    vectors = random.standard_normal((6, 6))
+    moduli = np.array([1.3, 1.05, 0.9, 0.5, 0.2, 0.01])
+    matrix = vectors @ np.diag(moduli * [1, -1, 1, 1, -1, 1]) @ np.linalg.inv(vectors)
+    ds = lyapunov(LinearMap(matrix.tolist()), steps=1000, transient=600)
+    np.testing.assert_allclose(ds["exponent"].values[0], np.log(moduli), atol=1e-8)
+    assert (np.abs(ds["exponent"][0] - np.log(moduli)) <= ds["rounding_bound"][0] + 1e-12).all()
+
+
+def test_an_orthogonal_map_has_none_but_zeros_and_a_full_dimension():
+    matrix = np.linalg.qr(generator(4).standard_normal((8, 8)))[0]
+    ds = lyapunov(LinearMap(matrix.tolist()), steps=2000)
+    np.testing.assert_allclose(ds["exponent"], 0, atol=1e-15)
+    assert ds["kaplan_yorke_dimension"].item() == 8
+    assert "zero to rounding" in ds.attrs["verdict"]
+    # nothing blurs an orthogonal frame: it is made orthonormal again where its growth is noted, no more often
+    assert float(re.search(r"here every (\S+) step", ds.attrs["method"])[1]) > 7
+
+
+# --- Products of chosen matrices ---
+@pytest.mark.parametrize("kind", ["random", "recurrent", "euler", "gated"])
+@pytest.mark.parametrize("steps, transient", [(1, 0), (3, 2), (17, 5), (50, 0)])
+def test_the_sum_is_the_mean_of_ln_det_at_every_length(kind, steps, transient):
+    matrices = random_products(kind, 3)[:, :steps]
+    ds = driven_by(lyapunov, matrices, transient=transient)
+    expected = np.linalg.slogdet(matrices[:, transient:]).logabsdet.mean(axis=1)
+    np.testing.assert_allclose(ds[name_of(ds)].sum("mode"), expected, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(ds["mean_log_det"], expected, rtol=1e-12)
+
+
+def in_many_digits(matrices, transient, transposed=False):
+    """Modified Gram–Schmidt at every step in 40 digits, begun with the axes."""
+    n = len(matrices[0])
+    with mpmath.workdps(40):
+        Q, sums = [mpmath.matrix([int(i == j) for i in range(n)]) for j in range(n)], [mpmath.mpf(0)] * n
+        for t, matrix in enumerate(matrices):
+            J = mpmath.matrix((matrix.T if transposed else matrix).tolist())
+            Q = [J * q for q in Q]
+            for j in range(n):
+                for i in range(j):
+                    Q[j] = Q[j] - (Q[i].T * Q[j])[0] * Q[i]
+                length = mpmath.norm(Q[j])
+                Q[j] = Q[j] / length
+                sums[j] += mpmath.log(length) if t >= transient else 0
+        return np.array([float(each) for each in sums]) / (len(matrices) - transient)
+
+
+@pytest.fixture(scope="module")
+def long_product():
+    random = generator(5)
+    slopes = 1 - np.tanh(2 * random.standard_normal((400, 5))) ** 2
+    return slopes[..., None] * (random.standard_normal((5, 5)) + 0.5 * np.eye(5))
+
+
+def test_an_independent_computation_in_many_digits(long_product):
+    ds = driven_by(lyapunov, long_product[None], transient=250)
+    # after 250 steps frames that began elsewhere agree
+    expected = np.sort(in_many_digits(long_product, 250))[::-1]
+    found = ds["finite_time_exponent"].values[0]
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    assert float(ds["rounding_bound"].max()) < 1e-7
+
+
+def test_transposes_in_forward_time_are_another_product(long_product):
+    wrong = np.sort(in_many_digits(long_product, 250, transposed=True))[::-1]
+    right = driven_by(lyapunov, long_product[None], transient=250)["finite_time_exponent"].values[0]
+    assert np.abs(wrong - right).max() > 0.02
+
+
+def test_the_first_k_are_those_of_all(long_product):
+    every = driven_by(lyapunov, long_product[None], transient=250)["finite_time_exponent"].values
+    some = driven_by(lyapunov, long_product[None], transient=250, k=2, seed=7)["finite_time_exponent"].values
+    np.testing.assert_allclose(some, every[:, :2], atol=1e-9)
+
+
+# --- Singular Jacobians ---
+def test_a_dimension_that_is_lost_is_minus_infinity_and_flagged():
+    matrices = generator(6).standard_normal((2, 300, 4, 4))
+    matrices[0, 200, 1] = 0  # a row of zeros: one dimension is gone
+    matrices[0, 250, :, 2] = 0  # a column of zeros: generically it hits a dimension that is left
+    ds = driven_by(lyapunov, matrices, transient=10)
+    assert np.isneginf(ds["finite_time_exponent"]).sum("mode").values.tolist() == [1, 0]
+    assert np.isneginf(ds["mean_log_det"]).values.tolist() == [True, False]
+    assert "singular" in schema.flags(ds)["finite_time_exponent"]
+    before = lyapunov_of_the_first(matrices[:1], 200)
+    np.testing.assert_allclose(
+        ds["running_exponent"].sel(time=before["time"][-1])[0], before["running_exponent"][0, -1]
+    )
+
+
+def lyapunov_of_the_first(matrices, steps):
+    """The same with the stops of the longer one: 64 of 290 steps, up to the last one at or before `steps`."""
+    ds = driven_by(lyapunov, matrices[:, :steps], transient=10)
+    longer = 10 + np.round(np.linspace(0, 290, 65)).astype(int)
+    common = np.intersect1d(ds["time"].values, longer)
+    return ds.sel(time=common)
+
+
+@pytest.mark.parametrize("active", [1, 3, 5])
+def test_relu_leaves_as_many_dimensions_as_units_are_active(active):
+    random = generator(7)
+    masks = np.zeros((1, 40, 6))
+    for t in range(40):
+        masks[0, t, random.permutation(6)[: active + (t % 2 if active < 5 else 0)]] = 1
+    ds = driven_by(lyapunov, masks[..., None] * random.standard_normal((6, 6)), transient=0)
+    assert int(np.isfinite(ds["finite_time_exponent"]).sum()) == active
+
+
+def test_what_rounding_drowns_is_not_known_and_not_minus_infinity():
+    u, v = generator(8).standard_normal((2, 5, 2))
+    ds = driven_by(lyapunov, np.tile(u @ v.T, (1, 100, 1, 1)), transient=40)  # of rank 2, to rounding
+    exponent = ds["exponent"].values[0]
+    np.testing.assert_allclose(exponent[:2], np.log(np.sort(np.abs(np.linalg.eigvals(v.T @ u)))[::-1]), atol=1e-6)
+    assert np.isnan(exponent[2:]).all()
+    assert "rounding drowns" in schema.flags(ds)["exponent"]
+
+
+def test_a_map_to_zero():
+    ds = lyapunov(from_function(lambda h, x: 0 * h, state_size=2), steps=20)
+    assert np.isneginf(ds["exponent"]).all()
+    assert ds["kaplan_yorke_dimension"].item() == 0
+    assert ds["positive_exponent_sum"].item() == 0
+
+
+# --- Orbits that run away ---
+def test_a_diverging_orbit_is_cut_and_flagged_and_the_others_stay():
+    ds = lyapunov(create("henon"), steps=500, initial_state=[[0.1, 0.1], [3.0, 3.0]])
+    alone = lyapunov(create("henon"), steps=500, initial_state=[0.1, 0.1])
+    np.testing.assert_allclose(ds["exponent"][0], alone["exponent"][0], atol=1e-10)
+    assert np.isnan(ds["exponent"][1]).all()
+    assert "left abs(h_i) ≤ 1e+08 and was cut, first at" in schema.flags(ds)["exponent"]
+    assert "1 of 2 orbits leave the bound" in ds.attrs["verdict"]
+
+
+def test_what_was_measured_before_the_cut_is_kept():
+    system = create("linear", matrix=[[0.5, 0], [0, -1]])
+    for ds in (
+        lyapunov(system, seconds=40.0, transient=5.0, initial_state=[1.0, 1.0], largest_state=1e6),
+        lyapunov(Euler(system, 0.5), steps=100, transient=10, initial_state=[1.0, 1.0], largest_state=1e6),
+    ):
+        running = ds["running_exponent"].values[0, :, 0]
+        cut = float(schema.flags(ds)["exponent"].split("first at ")[1].split()[0])
+        step = {"s": 1.0, "step": 0.5}[ds["time"].attrs["units"]]
+        known = np.isfinite(running)
+        assert ds["time"].values[known].max() <= cut
+        rate = 0.5 if step == 1.0 else np.log(1.25)
+        assert cut == pytest.approx(np.log(1e6) / rate, abs=1.01)  # |h| = e^{rate t}
+        assert running[known][-1] == pytest.approx(rate, rel=0.01)
+        assert np.isnan(ds["exponent"]).all()
+
+
+class BlowUp(Flow):
+    """h' = h², which is 1/(1 − t) from h = 1: it ends at t = 1."""
+
+    def velocity(self, state, input, t=0):
+        return state.square()
+
+    def closed_form_jacobian(self, state, input, t=0):
+        return Diagonal(2 * state)
+
+
+def test_a_solution_that_ends_in_finite_time():
+    ds = lyapunov(BlowUp(1, 0), seconds=2.0, initial_state=[[1.0], [-1.0]])
+    assert np.isnan(ds["exponent"].values).ravel().tolist() == [True, False]
+    # from −1 the solution is −1/(1 + t), so the mean of 2 h over 0.2 … 2 s is −2 ln(3 / 1.2) / 1.8
+    assert ds["exponent"].values[1, 0] == pytest.approx(-2 * np.log(3 / 1.2) / 1.8, abs=1e-8)
+
+
+# --- Driven networks ---
+def network(gain, size=20):
+    torch.manual_seed(0)
+    system = create("vanilla", input_size=1, state_size=size).double()
+    state = {name: value.clone() for name, value in system.state_dict().items()}
+    random = torch.from_numpy(generator(9).standard_normal((size, size))) * gain / np.sqrt(size)
+    square = [name for name, value in state.items() if value.shape == (size, size)]
+    assert len(square) == 1
+    system.load_state_dict(state | {square[0]: random})
+    return system
+
+
+@pytest.mark.parametrize("gain, outcome", [(0.5, "meet"), (4.0, "stay apart")])
+def test_the_separation_of_two_orbits_has_the_largest_conditional_exponent(gain, outcome):
+    inputs = 0.1 * generator(10).standard_normal((3, 400, 1))
+    ds = lyapunov(network(gain), inputs, transient=200)
+    assert (ds["echo_state"] == outcome).all()
+    # no Jacobian is used for the one, no second orbit for the other; both directions have aligned
+    np.testing.assert_allclose(ds["separation_rate"], ds["finite_time_exponent"][:, 0], atol=2e-4)
+    single = lyapunov(network(gain), inputs, transient=200, dtype="float32")["separation_rate"]
+    np.testing.assert_allclose(single.mean(), ds["separation_rate"].mean(), atol=0.02)
+    assert np.sign(ds["separation_rate"][0]) == (1 if outcome == "stay apart" else -1)
+
+
+def test_short_driven_sequences_have_finite_time_exponents_with_errors_between_samples():
+    inputs = generator(11).standard_normal((5, 100, 1))
+    ds = lyapunov(network(1.0), inputs, k=3)
+    values = ds["finite_time_exponent"].values
+    np.testing.assert_allclose(ds["standard_error"], np.tile(values.std(axis=0, ddof=1), (5, 1)), rtol=1e-12)
+    assert json.loads(ds.attrs["settings"])["transient"] == 10
+    assert ds["time"].values[-1] == 100
+    one = lyapunov(network(1.0), inputs[:1], k=3)
+    assert np.isnan(one["standard_error"]).all()
+    assert "error not known" in one.attrs["verdict"]
+    assert "its sign is undecided" in one.attrs["verdict"]
+    long = lyapunov(network(1.0), generator(12).standard_normal((1200, 1)), k=3)
+    assert np.isfinite(long["exponent"]).all()
+    constant = lyapunov(network(1.0), np.full((100, 1), 0.3), k=3)
+    assert "exponent" in constant
+    assert "echo_state" not in constant
+
+
+def test_k_too_small_for_the_dimension_and_the_entropy():
+    system = LinearMap(np.diag([2.0, 1.5, 0.1]).tolist())
+    ds = lyapunov(system, steps=200, k=2)
+    assert np.isnan(ds["kaplan_yorke_dimension"].item())
+    assert np.isnan(ds["positive_exponent_sum"].item())
+    every = lyapunov(system, steps=200)
+    assert every["kaplan_yorke_dimension"].item() == pytest.approx(2 + np.log(3) / np.log(10))
+    assert every["positive_exponent_sum"].item() == pytest.approx(np.log(3))
+
+
+@pytest.mark.parametrize(
+    "system, inputs, settings, sentence",
+    [
+        ("henon", None, {"k": 3}, "from 1 to the state's 2 dimensions, got 3"),
+        ("henon", None, {"k": 0}, "from 1 to the state's 2 dimensions, got 0"),
+        ("henon", None, {"steps": 0}, "steps= is the length"),
+        ("henon", None, {"steps": 10, "transient": 10}, "from 0 to below that, got 10"),
+        ("henon", None, {"steps": 10, "transient": -1}, "from 0 to below that, got -1"),
+        ("henon", None, {"steps": 10, "transient": 1.5}, "whole number of steps"),
+        ("henon", None, {"seconds": 10.0}, "seconds= is for a Flow"),
+        ("henon", np.zeros((5, 0)), {"steps": 10}, "Give inputs"),
+        ("henon", None, {"largest_state": 0.0}, "must be positive"),
+        ("lorenz", np.zeros((5, 0)), {}, "A flow is solved without input"),
+        ("lorenz", None, {"steps": 10}, "A flow is solved without input"),
+        ("lorenz", None, {"seconds": float("inf")}, "seconds= is the length"),
+        ("lorenz", None, {"initial_state": [0.0, 1.0]}, "initial state"),
+    ],
+)
+def test_bad_input_is_one_sentence(system, inputs, settings, sentence):
+    with pytest.raises(UserError, match=r"^[^\n]*$") as raised:
+        lyapunov(create(system), inputs, **settings)
+    assert sentence in str(raised.value)
+
+
+def test_the_verdict_has_the_numbers(henon):
+    assert henon.attrs["verdict"].startswith(
+        "Over 4500 steps (the first 500 of 5000 discarded) the largest Lyapunov exponent is 0.4"
+    )
+    assert "Check: Σλ = −1.20397, the mean of ln |det J| differs by" in henon.attrs["verdict"]
+    assert "entropy rate is at most" in henon.attrs["verdict"]
