@@ -7,7 +7,7 @@ import click
 
 from dynlab.errors import lookup
 
-from .output import Output, save_figure
+from .output import Output, check_folder, save_figure
 from .table import print_table
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def demo(quiet: bool) -> None:
     from dynlab import io
     from dynlab.gallery import FIGURES as SCRIPTS
 
+    check_folder(FOLDER, "go elsewhere")
     FOLDER.mkdir(parents=True, exist_ok=True)
     files = Output("demo", None, None, False, True, quiet)
     for name in FIGURES:

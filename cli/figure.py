@@ -6,7 +6,7 @@ import click
 
 from dynlab.errors import lookup
 
-from .output import Output, save_figure
+from .output import Output, check_folder, save_figure
 
 FOLDER = Path("figures/gallery")
 
@@ -38,6 +38,8 @@ def figure(name: str, output: Path | None, fast: bool, overwrite: bool, quiet: b
     if name == "all" and output is not None:
         raise click.UsageError("--output names one file, and `all` draws several: leave it out.")
     files = Output("figure", output, None, False, overwrite, quiet)
+    if output is None:
+        check_folder(FOLDER, "go elsewhere, or name a file with --output")
     names = list(FIGURES) if name == "all" else [name]
     made = {}
     for each in names:

@@ -84,8 +84,9 @@ def convergence(
 
     Examples
     --------
-    >>> import numpy as np
+    >>> import numpy as np, torch
     >>> from dynlab.systems import create
+    >>> generator = torch.manual_seed(0)
     >>> system = create("ernn", input_size=1, state_size=4, length=5, rank=None, activation="tanh")
     >>> ds = convergence(system, np.zeros((5, 1)), eta=0.5, iterations=60)
     >>> bool(ds["distance"][0, -1, -1] < 1e-8 * ds["distance"][0, -1, 0])

@@ -148,3 +148,23 @@ def test_a_singular_matrix_is_welcome(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert run(["phase", "--matrix", "0,1;0,0", "--quiet"]) == 0
     assert "line of equilibria" in capsys.readouterr().out
+
+
+RESULTS = [["phase"], ["spectrum", "model.pt", "--quiet"], ["figure", "critical-step", "--quiet"], ["demo", "--quiet"]]
+
+
+@pytest.mark.parametrize("call", RESULTS, ids=lambda call: call[0])
+def test_a_file_where_the_folder_for_figures_should_be(call, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    save_lstm(tmp_path / "model.pt")
+    (tmp_path / "figures").write_text("precious")
+    refused(capsys, tmp_path, call, "figures is a file")
+
+
+@pytest.mark.parametrize("more", [[], ["-o", "a.png"], ["-o", "sub/a.png", "--data", "a.nc"]], ids=len)
+def test_a_folder_that_cannot_be_written_to(more, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    # a superuser may write anywhere, so that a folder without the permission would prove nothing
+    monkeypatch.setattr("os.access", lambda path, mode: str(path) == "sub")
+    refused(capsys, tmp_path, ["phase", *more], "cannot be written to")
