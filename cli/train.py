@@ -66,6 +66,11 @@ def _settings_options(command: Any) -> Any:
 @click.option("--resume", is_flag=True, help="Go on with the interrupted run in --output, bit for bit on a CPU.")
 @click.option("--overwrite", is_flag=True, help="Replace the run in --output.")
 @click.option("--checkpoint-every", type=click.IntRange(min=1), help="Save after so many batches, not only each epoch.")
+@click.option(
+    "--keep-every",
+    type=click.IntRange(min=1),
+    help="Keep a checkpoint of every so many batches, FOLDER/step-000000.ckpt …, for `--over step` of the analyses.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the facts of the training as one JSON document.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 def train(
@@ -75,6 +80,7 @@ def train(
     resume: bool,
     overwrite: bool,
     checkpoint_every: int | None,
+    keep_every: int | None,
     as_json: bool,
     quiet: bool,
     **chosen: Any,
@@ -94,13 +100,15 @@ def train(
     show |= {"log": None if quiet or sys.stderr.isatty() else lambda line: click.echo(line, err=True)}
     if resume:
         given = [name for name, value in chosen.items() if value] + (["overwrite"] if overwrite else [])
-        if given or checkpoint_every or output is None:
+        if given or checkpoint_every or keep_every or output is None:
             raise UserError("--resume takes --output, the run's folder, and none of what the run was started with.")
         result = training.resume(output, **show)
     else:
         run = _run(**chosen)
         folder = output or Path("runs") / f"{run.system}-{run.task}-seed{run.settings.seed}"
-        result = training.train(run, folder, overwrite=overwrite, checkpoint_every=checkpoint_every, **show)
+        result = training.train(
+            run, folder, overwrite=overwrite, checkpoint_every=checkpoint_every, keep_every=keep_every, **show
+        )
     facts = result.facts
     if as_json:
         click.echo(json.dumps({"checkpoint": str(result.checkpoint)} | facts, allow_nan=False))

@@ -15,6 +15,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from dynlab.training.bar import Bar
 from dynlab.training.batches import Batches, Sweep
 from dynlab.training.history import History
+from dynlab.training.kept import Kept
 from dynlab.training.module import VALIDATION_METRIC, Training
 from dynlab.training.network import EVALUATION_BATCH
 from dynlab.training.prepare import Prepared
@@ -29,6 +30,7 @@ def fit(prepared: Prepared, resume_from: Path | None) -> None:
     sweep = None if held is None else Sweep(held.inputs, held.targets, EVALUATION_BATCH)
     history = History(prepared.folder, task, settings.epochs, prepared.say)
     bar = [Bar(history, len(batches))] if prepared.progress else []
+    kept = [Kept(prepared.folder, prepared.keep_every)] if prepared.keep_every is not None else []
     with _quiet(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         trainer = Trainer(
@@ -36,7 +38,7 @@ def fit(prepared: Prepared, resume_from: Path | None) -> None:
             devices=prepared.devices,
             max_epochs=settings.epochs,
             gradient_clip_val=settings.clip or None,
-            callbacks=[history, *bar, *_savers(prepared)],
+            callbacks=[history, *bar, *kept, *_savers(prepared)],
             logger=False,
             default_root_dir=prepared.folder,
             enable_progress_bar=False,

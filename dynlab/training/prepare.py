@@ -46,6 +46,8 @@ class Prepared:
         Where checkpoints go.
     checkpoint_every : int or None
         Batches between checkpoints within an epoch.
+    keep_every : int or None
+        Batches between checkpoints that are kept.
     progress : bool
         Whether to draw a progress bar.
     say : callable or None
@@ -60,6 +62,7 @@ class Prepared:
     devices: int | list[int]
     folder: Path
     checkpoint_every: int | None
+    keep_every: int | None
     progress: bool
     say: Callable[[str], None] | None
 
@@ -70,6 +73,7 @@ def prepare(
     data_dir: str | Path | None,
     device: str,
     checkpoint_every: int | None,
+    keep_every: int | None,
     progress: bool,
     say: Callable[[str], None] | None,
 ) -> Prepared:
@@ -94,7 +98,19 @@ def prepare(
         _check_what_the_system_has(run.settings, system)
         network = Network(system, task, run.settings.dropout)
     facts = _facts(run, task, network, version)
-    return Prepared(task, network, run.settings, facts, accelerator, devices, folder, checkpoint_every, progress, say)
+    return Prepared(
+        task,
+        network,
+        run.settings,
+        facts,
+        accelerator,
+        devices,
+        folder,
+        checkpoint_every,
+        keep_every,
+        progress,
+        say,
+    )
 
 
 def _system(run: Run, task: Task) -> Map:

@@ -252,3 +252,17 @@ def test_an_exact_ernn_without_equilibrium_says_so(tmp_path):
         UserError, match=r"the loss is nan; a step has no equilibrium, as tanh and rank=none .* lower --lr"
     ):
         train(Run("ernn-exact", "digits", Settings(epochs=1, batch_size=600), config), tmp_path / "run")
+
+
+def test_kept_checkpoints_are_of_the_untrained_network_and_of_every_so_many_batches(whole, tmp_path):
+    kept = train(RUN, tmp_path / "run", checkpoint_every=3, keep_every=5)
+    folder = kept.checkpoint.parent
+    names = [path.name for path in sorted(folder.glob("step-*.ckpt"))]
+    assert names == ["step-000000.ckpt", "step-000005.ckpt", "step-000010.ckpt"]  # of 12 batches
+    assert [stored(folder, name)["/global_step"] for name in names] == [0, 5, 10]
+    untrained = prepare_module.prepare(RUN, folder, None, "cpu", None, None, False, None).network.system.state_dict()
+    found = checkpoints.read(folder / names[0]).system.state_dict()
+    assert all(torch.equal(found[name], untrained[name]) for name in untrained)
+    assert kept.facts == whole.facts  # to keep them changes nothing
+    for name in FILES:
+        assert differing(stored(whole.checkpoint.parent, name), stored(folder, name)) == []
