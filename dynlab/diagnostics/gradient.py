@@ -30,6 +30,7 @@ METHOD_LOSS = METHOD + "; ∂L/∂h_t by backward recursion in log scale from au
 NOT_RESOLVED = (
     "NaN where a Jacobian at or after t is not finite (the trajectory has diverged), or the norm is not resolved"
 )
+NO_BOUND = "inf where there is none"
 ZERO = "-inf where the gradient is exactly zero"
 
 
@@ -69,8 +70,9 @@ def gradient(
     -------
     xarray.Dataset
         ``log_norm(sample, time)`` = ln ‖∂h_T/∂h_t‖₂ and ``log_norm_frobenius`` for t = 0 … T, 0 and ln(n)/2 at t = T;
-        ``surviving(sample)``, how many singular values of ∂h_T/∂h_0 are at least 0.1; with a loss also
-        ``log_loss_gradient(sample, time)`` = ln ‖∂L/∂h_t‖₂, the total derivative: h_t acts through all later states.
+        ``log_norm_error``, a bound of the error of the first; ``surviving(sample)``, how many singular values of
+        ∂h_T/∂h_0 are at least 0.1; with a loss also ``log_loss_gradient(sample, time)`` = ln ‖∂L/∂h_t‖₂, the total
+        derivative: h_t acts through all later states.
 
     Raises
     ------
@@ -120,17 +122,20 @@ def _norms(driven: Driven, transposed: Iterator[Tensor]) -> dict[str, NDArray[An
     """From J_Tᵀ, J_{T−1}ᵀ, …, whose products are the transposes of ∂h_T/∂h_t."""
     samples, _, n = driven.states.shape
     product = identity(samples, n, in_float64(driven.states))
-    norms, frobenius = [_log_norm(product)], [_log_frobenius(product)]
+    norms, frobenius, errors = [_log_norm(product)], [_log_frobenius(product)], [product.error()[:, 0]]
     for factor in transposed:
         product = multiply(factor, product)
         norms.append(_log_norm(product))
         frobenius.append(_log_frobenius(product))
+        errors.append(torch.where(product.valid, product.error()[:, 0], torch.nan))
     d, T = (part.cpu().numpy().astype(np.float64) for part in (product.log_scale, product.rows))
     error = product.error().cpu().numpy()
     resolved = (error <= LARGEST_BOUND) & product.valid.cpu().numpy()[:, None]
     values = np.where(resolved, log_singular_values(d, T), np.nan)
+    coarser = torch.finfo(driven.states.dtype).eps / torch.finfo(torch.float64).eps  # the Jacobians' own rounding
     return {
         "log_norm": torch.stack(norms[::-1], dim=1).cpu().numpy(),
+        "log_norm_error": coarser * torch.stack(errors[::-1], dim=1).cpu().numpy(),
         "log_norm_frobenius": torch.stack(frobenius[::-1], dim=1).cpu().numpy(),
         "surviving": (values >= np.log(SURVIVES)).sum(axis=-1),
     }
@@ -163,6 +168,7 @@ def _judged(log_norm: Tensor, product: GradedProduct) -> Tensor:
 def _variables(found: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
     names = {
         "log_norm": "ln ‖∂h_T/∂h_t‖₂",
+        "log_norm_error": "bound of the error of ln ‖∂h_T/∂h_t‖₂",
         "log_norm_frobenius": "ln ‖∂h_T/∂h_t‖_F",
         "surviving": f"directions that survive from h_0 to h_T, σ ≥ {SURVIVES}",
         "log_loss_gradient": "ln ‖∂L/∂h_t‖₂",
@@ -174,7 +180,11 @@ def _variables(found: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
 def _flags(found: dict[str, NDArray[Any]]) -> dict[str, str]:
     flags = {}
     for name, values in found.items():
-        reasons = ((ZERO, np.isneginf(values).any()), (NOT_RESOLVED, np.isnan(values).any()))
+        reasons = (
+            (ZERO, np.isneginf(values).any()),
+            (NO_BOUND, np.isposinf(values).any()),
+            (NOT_RESOLVED, np.isnan(values).any()),
+        )
         if any(holds for _, holds in reasons):
             flags[name] = "; ".join(reason for reason, holds in reasons if holds)
     return flags

@@ -1,8 +1,10 @@
 """The spectra of the Jacobians ∂h_t/∂h_{t−1} along driven trajectories."""
 
+import functools
 from typing import Any
 
 import numpy as np
+import torch
 import xarray as xr
 from numpy.typing import NDArray
 
@@ -14,11 +16,14 @@ from dynlab.systems import Euler, Map
 
 METHOD = (
     "LAPACK's geev with left and right eigenvectors, in float64; condition 1/abs(yᴴx) of unit left and right "
-    "eigenvectors: an error δ of the Jacobian moves an eigenvalue by at most condition·δ to first order"
+    "eigenvectors: an error δ of the Jacobian moves an eigenvalue by at most condition·δ to first order; the error of "
+    "an eigenvalue is 2·condition·δ with δ = n u ‖J‖_F, u the rounding unit in which J was computed, and never more "
+    "than Elsner's bound (2‖J‖_F + δ)^(1−1/n) δ^(1/n), which holds for defective matrices as well"
 )
-METHOD_FLOW = METHOD + "; of the flow's Jacobian A, whose eigenvalues μ give the map's 1 + ε μ"
+METHOD_FLOW = METHOD + "; all of the flow's Jacobian A, whose eigenvalues μ give the map's 1 + ε μ"
 NOT_COMPUTED = "NaN where the Jacobian is not finite (the trajectory has diverged) or the QR iteration did not converge"
 
+BEYOND_FIRST_ORDER = 2.0  # what the first-order bound of an eigenvalue's error is multiplied by, for what is beyond
 DEFECTIVE = "inf where left and right eigenvectors are orthogonal: a defective eigenvalue"
 
 
@@ -53,16 +58,21 @@ def spectrum(
     Returns
     -------
     xarray.Dataset
-        ``eigenvalue(sample, time, mode)`` by decreasing modulus, pairs adjacent with the positive imaginary part
-        first; the ``condition`` of each; ``spectral_radius(sample, time)``; ``departure_from_normality(sample, time)``
-        = ‖JJᵀ − JᵀJ‖_F / ‖J‖²_F. Of an `Euler` step also ``flow_eigenvalue``, in the same order: those of the flow's
-        Jacobian in 1/s, with eigenvalue = 1 + ε flow_eigenvalue; and ``spectral_abscissa(sample, time)``, the largest
-        real part of them.
+        ``eigenvalue(sample, time, mode)`` by decreasing modulus, pairs adjacent with the positive imaginary part first;
+        the ``condition`` and the ``eigenvalue_error`` of each; ``spectral_radius(sample, time)``;
+        ``departure_from_normality(sample, time)`` = ‖JJᵀ − JᵀJ‖_F / ‖J‖²_F. Of an `Euler` step also
+        ``flow_eigenvalue``, in the same order: those of the flow's Jacobian in 1/s, with eigenvalue = 1 + ε
+        flow_eigenvalue; ``flow_eigenvalue_error``; and ``spectral_abscissa(sample, time)``, the largest real part of
+        them.
 
     Raises
     ------
     UserError
         For a flow, for inputs of the wrong width, empty or not finite, and for `times` below 1.
+
+    References
+    ----------
+    Golub and Van Loan, Matrix Computations, sections 7.2.2 and 7.2.3; Elsner, Linear Algebra Appl. 71 (1985).
 
     Examples
     --------
@@ -103,20 +113,20 @@ def _along(driven: Driven, steps: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
     parts = []
     for block in driven.blocks(flow or driven.system, steps):
         stack = block.cpu().numpy().astype(np.float64)
-        spectra = in_threads(
-            lambda some: _spectra(some, step_size, flow is not None), stack.reshape(-1, *stack.shape[2:])
-        )
+        compute = functools.partial(_spectra, step_size, flow is not None, torch.finfo(block.dtype).eps)
+        spectra = in_threads(compute, stack.reshape(-1, *stack.shape[2:]))
         parts.append([part.reshape(*stack.shape[:2], *part.shape[1:]) for part in spectra])
-    values, conditions, rates, departures = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
-    found = {"eigenvalue": values, "condition": conditions, "departure_from_normality": departures}
-    return found | {"flow_eigenvalue": rates} if flow is not None else found
+    joined = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+    names = ("eigenvalue", "eigenvalue_error", "condition", "flow_eigenvalue", "flow_eigenvalue_error")
+    found = dict(zip((*names, "departure_from_normality"), joined, strict=True))
+    return found if flow is not None else {name: part for name, part in found.items() if "flow" not in name}
 
 
-def _spectra(matrices: NDArray[np.float64], step_size: float, of_flow: bool) -> tuple[NDArray[Any], ...]:
-    """Eigenvalues λ of each map, their conditions, the flow's μ, and the map's departure from normality."""
+def _spectra(step_size: float, of_flow: bool, unit: float, matrices: NDArray[np.float64]) -> tuple[NDArray[Any], ...]:
+    """Eigenvalues λ of each map, their errors, conditions, the flow's μ and their errors, departures from normality."""
     count, n = matrices.shape[:2]
     values, rates = np.full((count, n), np.nan, complex), np.full((count, n), np.nan, complex)
-    conditions, departures = np.full((count, n), np.nan), np.full(count, np.nan)
+    conditions, errors, departures = np.full((count, n), np.nan), np.full((count, n), np.nan), np.full(count, np.nan)
     for index, matrix in enumerate(matrices):
         if not np.isfinite(matrix).all():
             continue
@@ -131,7 +141,21 @@ def _spectra(matrices: NDArray[np.float64], step_size: float, of_flow: bool) -> 
         values[index], rates[index] = multipliers[order], found[order]
         with np.errstate(divide="ignore"):
             conditions[index] = 1 / overlap[order]
-    return values, conditions, rates, departures
+        errors[index] = _errors(conditions[index], matrix, unit)
+    # of 1 + ε μ, whose sum and product round too
+    of_map = step_size * errors + 2 * np.finfo(float).eps * np.abs(values) if of_flow else errors
+    return values, of_map, conditions, rates, errors, departures
+
+
+def _errors(conditions: NDArray[np.float64], matrix: NDArray[np.float64], unit: float) -> NDArray[np.float64]:
+    """A bound on the error of each eigenvalue of a matrix whose entries are rounded."""
+    n = len(conditions)
+    # a norm may overflow, and 0·∞ is that of the zero matrix, whose eigenvalues are exact
+    with np.errstate(over="ignore", invalid="ignore"):
+        norm = float(np.linalg.norm(matrix))
+        delta = n * unit * norm
+        elsner = (2 * norm + delta) ** (1 - 1 / n) * delta ** (1 / n)
+        return np.fmin(BEYOND_FIRST_ORDER * conditions * delta, elsner)
 
 
 def _departure_from_normality(matrix: NDArray[np.float64]) -> float:
@@ -148,6 +172,7 @@ def _variables(found: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
     radius = np.abs(found["eigenvalue"]).max(axis=-1)
     variables = {
         "eigenvalue": schema.variable(mode, found["eigenvalue"], "eigenvalue λ of ∂h_t/∂h_{t−1}"),
+        "eigenvalue_error": schema.variable(mode, found["eigenvalue_error"], "bound on the error of λ"),
         "condition": schema.variable(mode, found["condition"], "condition of the eigenvalue"),
         "spectral_radius": schema.variable(each, radius, "spectral radius of ∂h_t/∂h_{t−1}"),
         "departure_from_normality": schema.variable(
@@ -158,6 +183,9 @@ def _variables(found: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
         rates = found["flow_eigenvalue"]
         variables |= {
             "flow_eigenvalue": schema.variable(mode, rates, "eigenvalue of the flow's Jacobian", schema.PER_SECOND),
+            "flow_eigenvalue_error": schema.variable(
+                mode, found["flow_eigenvalue_error"], "bound on the error of the flow's eigenvalue", schema.PER_SECOND
+            ),
             "spectral_abscissa": schema.variable(
                 each, rates.real.max(axis=-1), "spectral abscissa of the flow's Jacobian", schema.PER_SECOND
             ),
@@ -168,8 +196,9 @@ def _variables(found: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
 def _flags(found: dict[str, NDArray[Any]]) -> dict[str, str]:
     flags = {}
     if not np.isfinite(found["eigenvalue"]).all():
-        names = ["eigenvalue", "condition", "spectral_radius", "flow_eigenvalue", "spectral_abscissa"]
-        flags = {name: NOT_COMPUTED for name in names if "flow_eigenvalue" in found or "flow" not in name}
+        names = [*(name for name in found if name != "departure_from_normality"), "spectral_radius"]
+        names += ["spectral_abscissa"] if "flow_eigenvalue" in found else []
+        flags = dict.fromkeys(names, NOT_COMPUTED)
     if np.isinf(found["condition"]).any():
         reasons = [DEFECTIVE, flags.get("condition", "")]
         flags["condition"] = "; ".join(reason for reason in reasons if reason)

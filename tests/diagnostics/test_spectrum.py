@@ -1,3 +1,4 @@
+import mpmath
 import numpy as np
 import pytest
 import threadpoolctl
@@ -135,3 +136,29 @@ def test_the_verdict_has_the_numbers():
         "Over 2 steps of one sequence the spectral radius of ∂h_t/∂h_{t−1} has the median 1.25 (0.5 to 2) and exceeds "
         "1 at 50% of the steps linearised; the departure from normality has the median 0."
     )
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("condition", [1.0, 1e3, 1e6])
+def test_the_error_of_an_eigenvalue_bounds_what_rounding_does_to_it(condition, dtype):
+    """Against 50 digits: the matrix as it is in float64, which float32 rounds."""
+    generator = np.random.default_rng(5)
+    first, second = (np.linalg.qr(part)[0] for part in generator.standard_normal((2, 6, 6)))
+    vectors = first @ np.diag(np.geomspace(1, condition, 6)) @ second
+    matrix = vectors @ np.diag(generator.uniform(-1, 1, 6)) @ np.linalg.inv(vectors)
+    with mpmath.workdps(50):
+        exact = np.array([complex(z) for z in mpmath.eig(mpmath.matrix(matrix.tolist()), left=False, right=False)])
+    system = from_function(lambda h, x: h @ torch.tensor(matrix.T).to(h.dtype), state_size=6)
+    ds = spectrum(system, np.zeros((1, 0)), dtype=dtype)
+    found, error = ds["eigenvalue"].values[0, 0], ds["eigenvalue_error"].values[0, 0]
+    assert (np.abs(found[:, None] - exact).min(axis=1) <= error).all()
+    unit = np.finfo(dtype).eps
+    assert error.max() <= 100 * unit * np.linalg.norm(matrix) * ds["condition"].values.max()
+
+
+def test_the_error_of_a_defective_eigenvalue_is_finite():
+    """W₊: to first order infinite; Elsner's bound is of the size √(u ‖A‖²) that is known of a double eigenvalue."""
+    system = from_function(lambda h, x: h @ h.new_tensor([[2.0, 0.0], [-2.0, 2.0]]), state_size=2)
+    ds = spectrum(system, np.zeros((1, 0)))
+    assert (ds["eigenvalue_error"].values < 1e-6).all()
+    assert (ds["eigenvalue_error"].values > 1e-9).all()
