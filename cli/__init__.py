@@ -10,6 +10,7 @@ COMMANDS: dict[str, str] = {
     "fixed-points": "dynlab.cli.fixed_points:fixed_points",
     "convergence": "dynlab.cli.convergence:convergence",
     "lyapunov": "dynlab.cli.lyapunov:lyapunov",
+    "pseudospectrum": "dynlab.cli.pseudospectrum:pseudospectrum",
     "train": "dynlab.cli.train:train",
     "tasks": "dynlab.cli.tasks:tasks",
     "zoo": "dynlab.cli.zoo:zoo",

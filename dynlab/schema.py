@@ -24,9 +24,10 @@ MODE = "mode"  # index of an eigenvalue, singular value or exponent, in decreasi
 ITERATION = "iteration"
 FIXED_POINT = "fixed_point"
 X, Y = "x", "y"  # the grids of a plane
+ANGLE = "angle"  # of the lines that touch a convex set
 NETWORK = "network"  # several networks beside each other, by name
 PANEL = "panel"  # the panels of a source's figure, by letter
-DIMENSIONS = (SAMPLE, TIME, STATE, INPUT, MODE, ITERATION, FIXED_POINT, X, Y, NETWORK, PANEL)
+DIMENSIONS = (SAMPLE, TIME, STATE, INPUT, MODE, ITERATION, FIXED_POINT, X, Y, ANGLE, NETWORK, PANEL)
 
 ONE = "1"
 STEP = "step"

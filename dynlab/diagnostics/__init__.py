@@ -13,5 +13,6 @@ DIAGNOSTICS: dict[str, str] = {
     "fixed_points": "dynlab.diagnostics.fixed_points:fixed_points",
     "convergence": "dynlab.diagnostics.convergence:convergence",
     "lyapunov": "dynlab.diagnostics.lyapunov:lyapunov",
+    "pseudospectrum": "dynlab.diagnostics.pseudospectrum:pseudospectrum",
     "inner_spectrum": "dynlab.diagnostics.inner_spectrum:inner_spectrum",
 }

@@ -18,5 +18,6 @@ PLOTS: dict[str, str] = {
     "plot_fixed_points": "dynlab.plots.fixed_points:plot_fixed_points",
     "plot_convergence": "dynlab.plots.convergence:plot_convergence",
     "plot_lyapunov": "dynlab.plots.lyapunov:plot_lyapunov",
+    "plot_pseudospectrum": "dynlab.plots.pseudospectrum:plot_pseudospectrum",
     "plot_inner_spectrum": "dynlab.plots.inner_spectrum:plot_inner_spectrum",
 }

@@ -43,6 +43,7 @@ CALLS = {
     "fixed_points": lambda: ([vanilla(), inputs()], {"starts": 8}),
     "convergence": lambda: ([ernn(), inputs()], {}),
     "lyapunov": lambda: ([vanilla(), inputs()], {}),
+    "pseudospectrum": lambda: ([vanilla()], {"grid": 11, "steps": 10}),
     "inner_spectrum": lambda: ([ernn(), inputs()], {}),
 }
 

@@ -1,0 +1,1 @@
+"""Kernels of `dynlab.pseudospectrum`: resolvents, the numerical range, powers, the Kreiss constant."""

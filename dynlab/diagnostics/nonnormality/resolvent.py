@@ -1,0 +1,128 @@
+"""Smallest singular values of zI − A for many z: one Schur decomposition, then triangular solves for all z at once.
+
+References
+----------
+Trefethen, "Computation of pseudospectra", Acta Numerica 8 (1999), section 8: Schur decomposition and inverse Lanczos.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import schur
+from threadpoolctl import threadpool_limits
+
+Complex = NDArray[np.complex128]
+Real = NDArray[np.float64]
+
+TOLERANCE = 1e-10  # relative residual of the Ritz value 1/σ², so that σ has half of it
+LONGEST = 80  # Lanczos steps; a value that has not converged by then says so
+LOOK = 4  # Lanczos steps between two looks at the Ritz values, which cost as much as the steps
+ROWS = 32  # of the triangle that are solved at a time, so that the rest is one matrix product
+COPIES = 8  # arrays of the size (n, points) that a block holds
+
+
+@dataclass(frozen=True)
+class Smallest:
+    """Smallest singular values.
+
+    Attributes
+    ----------
+    value : ndarray, shape (point,)
+        σ_min(zI − A), with an absolute error of n ε ‖A‖_F or so.
+    iterations : ndarray, shape (point,)
+    residual : ndarray, shape (point,)
+        Of the Lanczos iteration, relative.
+    converged : ndarray, shape (point,)
+    """
+
+    value: Real
+    iterations: NDArray[np.int64]
+    residual: Real
+    converged: NDArray[np.bool_]
+
+
+def smallest_singular_values(matrix: Real, points: Complex, max_memory: float, seed: int) -> Smallest:
+    """σ_min(zI − A) for each z of `points`, in blocks that stay below `max_memory` bytes.
+
+    Inverse Lanczos: 1/σ_min² is the largest eigenvalue of (zI − T)⁻¹ (zI − T)⁻ᴴ, where T is A's Schur form.
+    """
+    n = len(matrix)
+    T = schur(matrix, output="complex")[0]
+    start = np.random.default_rng(seed).standard_normal((2, n))
+    first = (start[0] + 1j * start[1]) / np.linalg.norm(start)
+    # a diagonal entry smaller than its own rounding would only divide by zero
+    least = max(np.finfo(float).eps * float(np.linalg.norm(matrix)), np.finfo(float).tiny)
+    at_once = max(1, int(max_memory // (16 * COPIES * n)))
+    with threadpool_limits(1, user_api="blas"):
+        parts = [_lanczos(T, points[some : some + at_once], first, least) for some in range(0, len(points), at_once)]
+    return Smallest(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
+def _lanczos(
+    T: Complex, points: Complex, first: Complex, least: float
+) -> tuple[Real, NDArray[np.int64], Real, NDArray[np.bool_]]:
+    """The kernel for one block; a point that has converged is not carried on."""
+    count, n = len(points), len(T)
+    value, residual = np.full(count, np.nan), np.full(count, np.inf)
+    iterations = np.zeros(count, dtype=np.int64)
+    left = np.arange(count)
+    diagonal = points - T.diagonal()[:, None]
+    diagonal = np.where(np.abs(diagonal) < least, least, diagonal)
+    q, before = np.repeat(first[:, None], count, axis=1), np.zeros((n, count), dtype=complex)
+    alphas, betas = np.zeros((LONGEST, count)), np.zeros((LONGEST + 1, count))
+    for k in range(LONGEST):
+        w = _solve(T, diagonal, _solve_adjoint(T, diagonal, q))
+        w -= betas[k] * before
+        alphas[k] = np.einsum("ij,ij->j", q.conj(), w).real
+        w -= alphas[k] * q
+        betas[k + 1] = np.linalg.norm(w, axis=0)
+        before, q = q, w / np.maximum(betas[k + 1], np.finfo(float).tiny)
+        complete = k + 1 == n  # then the Krylov space is the whole space
+        if (k + 1) % LOOK and not complete and k + 1 < LONGEST:
+            continue
+        top, last = _largest(alphas[: k + 1], betas[1 : k + 1])
+        value[left] = 1 / np.sqrt(top)
+        residual[left] = betas[k + 1] * last / top
+        iterations[left] = k + 1
+        going = residual[left] > TOLERANCE
+        if complete or not going.any():
+            break
+        left, diagonal, before, q = left[going], diagonal[:, going], before[:, going], q[:, going]
+        alphas, betas = alphas[:, going], betas[:, going]
+    return value, iterations, residual, (residual <= TOLERANCE) | (iterations == n)
+
+
+def _largest(alphas: Real, betas: Real) -> tuple[Real, Real]:
+    """The largest eigenvalue of each symmetric tridiagonal matrix, and its unit eigenvector's last entry's modulus."""
+    size, count = alphas.shape
+    stack = np.zeros((count, size, size))
+    row = np.arange(size)
+    stack[:, row, row] = alphas.T
+    stack[:, row[1:], row[:-1]] = betas.T
+    values, vectors = np.linalg.eigh(stack)  # reads the lower triangle
+    return values[:, -1], np.abs(vectors[:, -1, -1])
+
+
+def _solve(T: Complex, diagonal: Complex, right: Complex) -> Complex:
+    """(zI − T)⁻¹ of the columns of `right`, each with its own z: `diagonal` is z − T_ii, shape (n, point)."""
+    x = right.copy()
+    for stop in range(len(T), 0, -ROWS):
+        start = max(0, stop - ROWS)
+        x[start:stop] += T[start:stop, stop:] @ x[stop:]
+        for i in range(stop - 1, start - 1, -1):
+            x[i] += T[i, i + 1 : stop] @ x[i + 1 : stop]
+            x[i] /= diagonal[i]
+    return x
+
+
+def _solve_adjoint(T: Complex, diagonal: Complex, right: Complex) -> Complex:
+    """(zI − T)⁻ᴴ of the columns of `right`."""
+    x, adjoint = right.copy(), T.conj().T
+    for start in range(0, len(T), ROWS):
+        stop = min(start + ROWS, len(T))
+        x[start:stop] += adjoint[start:stop, :start] @ x[:start]
+        for i in range(start, stop):
+            x[i] += adjoint[i, start:i] @ x[start:i]
+            x[i] /= diagonal[i].conj()
+    return x

@@ -1,0 +1,56 @@
+"""`dynlab pseudospectrum`: of a matrix and of a network, and one sentence for what is wrong."""
+
+import json
+
+import numpy as np
+import pytest
+
+import dynlab as dl
+from dynlab.cli.main import run
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_matrix(folder, capsys):
+    assert run(["pseudospectrum", "--matrix", "-1,10;0,-2", "--kind", "flow", "--grid", "21"]) == 0
+    assert "‖e^{tA}‖ grows to 2.56" in capsys.readouterr().out
+    assert (folder / "figures" / "pseudospectrum-matrix.png").stat().st_size > 5000
+
+
+@pytest.mark.parametrize("kind", ["map", "flow"])
+def test_a_network_at_a_step(kind, capsys):
+    options = ["--at-step", "5", "--kind", kind, "--grid", "5", "--steps", "5", "--json", "--quiet"]
+    assert run(["pseudospectrum", "antisymmetric-har2", *options]) == 0
+    document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    part = document["variables"]["eigenvalue"]["values"]
+    found = np.array(
+        [complex(*pair) if isinstance(pair, list) else complex(pair["real"], pair["imag"]) for pair in part]
+    )
+    system = dl.load("antisymmetric-har2")
+    ds = dl.spectrum(system, dl.driving_inputs(None, system, samples=1).inputs, times=128)
+    name = "flow_eigenvalue" if kind == "flow" else "eigenvalue"
+    expected = ds[name].sel(time=5).values[0]
+    np.testing.assert_allclose(np.sort(found.imag), np.sort(expected.imag), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        ([], "Name what is looked at"),
+        (["--matrix", "1,2"], "not square"),
+        (["--matrix", "diff", "--at-step", "3"], "--at-step is a checkpoint's"),
+        (["rnn-har2", "--at-step", "500"], "from 1 to the sequence's 128"),
+        (["rnn-har2", "--kind", "flow"], "no Euler step"),
+        (["--matrix", "diff", "--grid", "9000"], "--max-memory"),
+    ],
+)
+def test_bad_input_ends_with_2_and_writes_nothing(folder, options, sentence, capsys):
+    assert run(["pseudospectrum", *options, "--quiet"]) == 2
+    error = capsys.readouterr().err.strip()
+    assert sentence in error
+    assert len(error.splitlines()) == 1
+    assert not (folder / "figures").exists()

@@ -1,0 +1,174 @@
+"""Pseudospectra against closed forms of 2 × 2 matrices, against singular values, and against Kreiss's theorem."""
+
+import mpmath
+import numpy as np
+import pytest
+
+import dynlab as dl
+from dynlab.diagnostics.nonnormality.kreiss import kreiss_lower_bound
+from dynlab.diagnostics.nonnormality.powers import power_norms
+from dynlab.diagnostics.nonnormality.resolvent import smallest_singular_values
+from dynlab.errors import UserError
+from dynlab.systems.textbook import LinearMap
+
+SHEAR = [[-1.0, 10.0], [0.0, -2.0]]
+
+
+def norm_of_triangle(a, b, d):
+    """‖[[a, b], [0, d]]‖₂."""
+    sum_of_squares = a * a + b * b + d * d
+    return np.sqrt((sum_of_squares + np.sqrt(np.maximum(sum_of_squares**2 - 4 * (a * d) ** 2, 0))) / 2)
+
+
+def jordan(c):
+    return LinearMap([[0.9, c], [0.0, 0.9]])
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 33, 64])
+@pytest.mark.parametrize("kind", ["random", "triangular", "orthogonal", "zero"])
+def test_smallest_singular_values(n, kind):
+    generator = np.random.default_rng(n)
+    matrix = generator.standard_normal((n, n)) / np.sqrt(n)
+    matrix = {
+        "random": matrix,
+        "triangular": np.triu(matrix),
+        "orthogonal": np.linalg.qr(matrix)[0],
+        "zero": 0 * matrix,
+    }[kind]
+    points = generator.uniform(-2, 2, 60) + 1j * generator.uniform(-2, 2, 60)
+    found = smallest_singular_values(matrix, points, 2**16, 0)  # so little memory that there are several blocks
+    exact = np.linalg.svd(points[:, None, None] * np.eye(n) - matrix, compute_uv=False)[:, -1]
+    np.testing.assert_allclose(found.value, exact, rtol=1e-9, atol=1e-13)
+    assert found.converged.all()
+
+
+def test_blocks_do_not_change_the_numbers():
+    matrix = np.random.default_rng(0).standard_normal((20, 20)) / 4
+    points = np.exp(1j * np.linspace(0, 6, 50))
+    several = smallest_singular_values(matrix, points, 2**14, 0).value
+    np.testing.assert_allclose(several, smallest_singular_values(matrix, points, 2**30, 0).value, rtol=1e-12)
+
+
+@pytest.mark.parametrize("c", [0.01, 1.0, 4.0, 100.0])
+def test_the_jordan_block_is_known_in_closed_form(c):
+    ds = dl.pseudospectrum(jordan(c), grid=31, steps=60)
+    z = ds["x"].values + 1j * ds["y"].values[:, None]
+    distance = np.abs(z - 0.9)
+    exact = 2 * distance**2 / (np.sqrt(c**2 + 4 * distance**2) + c)
+    np.testing.assert_allclose(ds["smallest_singular_value"], exact, rtol=1e-9, atol=1e-14)
+    k = np.arange(61)
+    powers = k * np.log(0.9) + np.arcsinh(k * c / 1.8)
+    np.testing.assert_allclose(ds["log_power_norm"], powers, atol=1e-12)
+    assert (np.abs(ds["log_power_norm"] - powers) <= ds["log_power_norm_error"] + 1e-15).all()
+    assert float(ds["transient_growth"]) == pytest.approx(np.exp(powers.max()), rel=1e-12)
+    # the resolvent is largest on the positive real axis: one dimension, by another method
+    with mpmath.workdps(30):
+
+        def quotient(r):
+            d = r - mpmath.mpf(0.9)
+            return (r - 1) * (mpmath.sqrt(c**2 + 4 * d**2) + c) / (2 * d**2)
+
+        line = [1 + mpmath.mpf(10) ** (mpmath.mpf(e) / 50) for e in range(-300, 100)]
+        best = float(max(map(quotient, line)))
+    assert float(ds["kreiss_constant"]) >= max(1.0, best) * (1 - 1e-9)
+    assert float(ds["kreiss_constant"]) <= max(1.0, best) * (1 + 1e-3)  # the line's spacing
+
+
+def test_the_shear_as_a_flow():
+    ds = dl.pseudospectrum(dl.create("linear", matrix=SHEAR), grid=11, steps=200)
+    assert float(ds["numerical_abscissa"]) == pytest.approx((-3 + np.sqrt(101)) / 2, rel=1e-14)
+    t = ds["time"].values
+    exact = norm_of_triangle(np.exp(-t), 10 * (np.exp(-t) - np.exp(-2 * t)), np.exp(-2 * t))
+    np.testing.assert_allclose(np.exp(ds["log_power_norm"]), exact, rtol=1e-11)
+    assert 2.5 < float(ds["transient_growth"]) < 2.5633
+    assert 1 < float(ds["kreiss_constant"]) <= exact.max()
+    assert "grows to" in ds.attrs["verdict"]
+
+
+def test_w_minus_is_defective_and_grows_at_no_time():
+    ds = dl.pseudospectrum(dl.create("linear", matrix=[[-2.0, 2.0], [0.0, -2.0]]), grid=11)
+    assert float(ds["numerical_abscissa"]) == pytest.approx(-1, abs=1e-15)
+    assert (np.diff(ds["log_power_norm"]) < 0).all()
+    assert float(ds["kreiss_constant"]) == 1
+    assert float(ds["condition"][0]) > 1e10
+    assert "nothing grows first" in ds.attrs["verdict"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_kreiss_matrix_theorem(seed):
+    """K ≤ sup ‖A^k‖ ≤ e n K: the first half holds of every lower bound, the second says that this one is not lax."""
+    n = 6
+    matrix = np.triu(np.random.default_rng(seed).standard_normal((n, n)) * 2, 1) + np.diag(np.linspace(-0.9, 0.95, n))
+    found, _ = kreiss_lower_bound(matrix, np.linalg.eigvals(matrix), flow=False, max_memory=2**24, seed=0)
+    largest = float(np.exp(power_norms(matrix, 400).log_norm.max()))
+    assert found <= largest * (1 + 1e-9)
+    assert largest <= np.e * n * found
+
+
+@pytest.mark.parametrize("rho, kreiss", [(1.0 + 1e-9, np.inf), (1.5, np.inf), (1.0, 1.0), (0.5, 1.0)])
+def test_the_kreiss_constant_is_infinite_beyond_the_disc_only(rho, kreiss):
+    rotation = rho * np.array([[0.6, -0.8], [0.8, 0.6]])
+    ds = dl.pseudospectrum(LinearMap(rotation.tolist()), grid=5)
+    assert float(ds["kreiss_constant"]) == pytest.approx(kreiss, rel=1e-5)
+    np.testing.assert_allclose(ds["log_power_norm"], np.arange(101) * np.log(rho), atol=1e-12)
+
+
+def test_of_a_normal_matrix_the_resolvent_is_the_distance_to_the_spectrum():
+    matrix = [[0.3, -0.4, 0], [0.4, 0.3, 0], [0, 0, -0.7]]
+    ds = dl.pseudospectrum(LinearMap(matrix), grid=15)
+    z = ds["x"].values + 1j * ds["y"].values[:, None]
+    distance = np.abs(z[..., None] - np.linalg.eigvals(np.array(matrix))).min(axis=-1)
+    np.testing.assert_allclose(ds["smallest_singular_value"], distance, atol=1e-13)
+    border = ds["numerical_range"].values  # the triangle that the eigenvalues span
+    assert border.real.min() == pytest.approx(-0.7)
+    assert np.abs(border.imag).max() == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("n", [3, 12])
+def test_the_numerical_range_holds_every_quotient_and_is_touched(n):
+    generator = np.random.default_rng(n)
+    matrix = generator.standard_normal((n, n))
+    ds = dl.pseudospectrum(LinearMap(matrix.tolist()), grid=3)
+    x = generator.standard_normal((2000, n)) + 1j * generator.standard_normal((2000, n))
+    quotients = np.einsum("ai,ij,aj->a", x.conj(), matrix, x) / np.linalg.norm(x, axis=1) ** 2
+    assert quotients.real.max() <= float(ds["numerical_abscissa"])
+    assert np.abs(quotients).max() <= float(ds["numerical_radius"]) / np.cos(np.pi / 180)
+    assert ds["numerical_range"].values.real.max() == pytest.approx(float(ds["numerical_abscissa"]))
+
+
+def test_a_nilpotent_matrix_says_that_its_powers_are_zero():
+    ds = dl.pseudospectrum(LinearMap([[0.0, 5.0], [0.0, 0.0]]), grid=5)
+    assert np.isneginf(ds["log_power_norm"][2:]).all()
+    assert float(ds["transient_growth"]) == pytest.approx(5)
+    assert "exactly zero" in ds.attrs["flags"]
+
+
+def test_powers_that_rounding_drowns_are_not_reported():
+    angle = 0.3
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    matrix = turn @ np.array([[1e-3, 1e6], [0, 1e-3]]) @ turn.T
+    found = power_norms(matrix, 12)
+    with mpmath.workdps(80):
+        exact = mpmath.matrix(matrix.tolist())
+        logs = [float(mpmath.log(mpmath.svd_r(exact**k, compute_uv=False)[0])) for k in range(1, 13)]
+    known = np.isfinite(found.log_norm[1:])
+    assert not known.all()
+    assert (np.abs(found.log_norm[1:] - logs)[known] <= found.error[1:][known]).all()
+
+
+@pytest.mark.parametrize(
+    "change, sentence",
+    [
+        ({"grid": 1}, "at least 2"),
+        ({"grid": 5000}, "take a smaller --grid"),
+        ({"max_memory": 1000.0}, "--max-memory"),
+        ({"steps": 0}, "at least 1"),
+        ({"extent": -1.0}, "positive"),
+        ({"duration": 1.0}, "duration is a flow's"),
+        ({"state": [1.0]}, "2 finite numbers"),
+        ({"state": [np.nan, 0.0]}, "2 finite numbers"),
+    ],
+)
+def test_bad_input(change, sentence):
+    with pytest.raises(UserError, match=sentence):
+        dl.pseudospectrum(jordan(1.0), **change)
