@@ -11,6 +11,7 @@ COMMANDS: dict[str, str] = {
     "convergence": "dynlab.cli.convergence:convergence",
     "lyapunov": "dynlab.cli.lyapunov:lyapunov",
     "pseudospectrum": "dynlab.cli.pseudospectrum:pseudospectrum",
+    "check": "dynlab.cli.check:check",
     "train": "dynlab.cli.train:train",
     "tasks": "dynlab.cli.tasks:tasks",
     "zoo": "dynlab.cli.zoo:zoo",

@@ -75,8 +75,8 @@ class Output:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be written before anything is computed."""
-        self._check(self.figure, "--output", FIGURE_SUFFIXES)
-        self._check(self.data, "--data", DATA_SUFFIXES)
+        self.check_file(self.figure, "--output", FIGURE_SUFFIXES)
+        self.check_file(self.data, "--data", DATA_SUFFIXES)
         if self.figure is None:
             check_folder(FIGURE_FOLDER, "go elsewhere, or name a file with --output")
 
@@ -145,7 +145,8 @@ class Output:
             save_figure(draw(ds).figure, path)
         return path
 
-    def _check(self, path: Path | None, option: str, suffixes: tuple[str, ...]) -> None:
+    def check_file(self, path: Path | None, option: str, suffixes: tuple[str, ...]) -> None:
+        """Refuse a file that `option` names and that cannot be written, or may not be replaced."""
         if path is None:
             return
         if path.suffix not in suffixes:

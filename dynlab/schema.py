@@ -24,10 +24,41 @@ MODE = "mode"  # index of an eigenvalue, singular value or exponent, in decreasi
 ITERATION = "iteration"
 FIXED_POINT = "fixed_point"
 X, Y = "x", "y"  # the grids of a plane
+AXIS = "axis"  # the directions that span a plane
+ATTRACTOR = "attractor"
+POINT = "point"  # along branches of fixed points, one branch after the other
+BRANCH = "branch"  # of fixed points, periodic orbits or equilibria
+BIFURCATION = "bifurcation"
+PHASE = "phase"  # the points of one periodic orbit
+PARAMETER = "parameter"  # values of the parameter that a coordinate's long_name names
 ANGLE = "angle"  # of the lines that touch a convex set
+BOUND = "bound"  # what a network is held to, by name
+TRAINING_STEP = "step"  # how many batches a network has learned from, over checkpoints of one run
 NETWORK = "network"  # several networks beside each other, by name
 PANEL = "panel"  # the panels of a source's figure, by letter
-DIMENSIONS = (SAMPLE, TIME, STATE, INPUT, MODE, ITERATION, FIXED_POINT, X, Y, ANGLE, NETWORK, PANEL)
+DIMENSIONS = (
+    SAMPLE,
+    TIME,
+    STATE,
+    INPUT,
+    MODE,
+    ITERATION,
+    FIXED_POINT,
+    X,
+    Y,
+    AXIS,
+    ATTRACTOR,
+    POINT,
+    BRANCH,
+    BIFURCATION,
+    PHASE,
+    PARAMETER,
+    ANGLE,
+    BOUND,
+    TRAINING_STEP,
+    NETWORK,
+    PANEL,
+)
 
 ONE = "1"
 STEP = "step"

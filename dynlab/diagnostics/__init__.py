@@ -14,5 +14,6 @@ DIAGNOSTICS: dict[str, str] = {
     "convergence": "dynlab.diagnostics.convergence:convergence",
     "lyapunov": "dynlab.diagnostics.lyapunov:lyapunov",
     "pseudospectrum": "dynlab.diagnostics.pseudospectrum:pseudospectrum",
+    "eigenvalue_bounds": "dynlab.diagnostics.eigenvalue_bounds:eigenvalue_bounds",
     "inner_spectrum": "dynlab.diagnostics.inner_spectrum:inner_spectrum",
 }

@@ -19,5 +19,6 @@ PLOTS: dict[str, str] = {
     "plot_convergence": "dynlab.plots.convergence:plot_convergence",
     "plot_lyapunov": "dynlab.plots.lyapunov:plot_lyapunov",
     "plot_pseudospectrum": "dynlab.plots.pseudospectrum:plot_pseudospectrum",
+    "plot_eigenvalue_bounds": "dynlab.plots.eigenvalue_bounds:plot_eigenvalue_bounds",
     "plot_inner_spectrum": "dynlab.plots.inner_spectrum:plot_inner_spectrum",
 }

@@ -44,6 +44,10 @@ CALLS = {
     "convergence": lambda: ([ernn(), inputs()], {}),
     "lyapunov": lambda: ([vanilla(), inputs()], {}),
     "pseudospectrum": lambda: ([vanilla()], {"grid": 11, "steps": 10}),
+    "eigenvalue_bounds": lambda: (
+        [vanilla(), inputs()],
+        {"max_modulus": 1.0, "min_log_gradient": -3.0, "max_exponent": 0.0},
+    ),
     "inner_spectrum": lambda: ([ernn(), inputs()], {}),
 }
 

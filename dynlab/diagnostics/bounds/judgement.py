@@ -1,0 +1,94 @@
+"""Whether measured numbers keep a bound, as far as their errors tell."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+HOLDS, AT_THE_BOUND, VIOLATED, UNDECIDED = "holds", "at the bound", "violated", "undecided"
+# What the whole set is said to be: the first of these that any number of it is.
+WORST_FIRST = (VIOLATED, UNDECIDED, AT_THE_BOUND, HOLDS)
+
+
+def overall(outcomes: Iterable[str], *, strict: bool) -> str:
+    """What all bounds together are: ``violated``, ``undecided`` or ``holds``.
+
+    A value at its bound passes; with `strict` it is undecided, since which side it is on is not known.
+    """
+    found = set(outcomes)
+    if VIOLATED in found:
+        return VIOLATED
+    return UNDECIDED if UNDECIDED in found or (strict and AT_THE_BOUND in found) else HOLDS
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What becomes of one bound.
+
+    Attributes
+    ----------
+    outcome : str
+        ``violated`` where at least one number is beyond the bound by more than its error; else ``undecided`` where at
+        least one number, or its error, is not known; else ``at the bound`` where one is within its error of it; else
+        ``holds``.
+    index : tuple of int
+        Which number shows it: of those of that outcome the one that lies farthest out, where that is known.
+    measured, error, margin : float
+        That number, its error, and how far inside the bound it lies; negative where it is outside.
+    violations, unknown, compared : int
+        How many numbers violate the bound, how many are not known well enough to say, and how many there are.
+    """
+
+    outcome: str
+    index: tuple[int, ...]
+    measured: float
+    error: float
+    margin: float
+    violations: int
+    unknown: int
+    compared: int
+
+
+def judged(values: NDArray[np.float64], errors: NDArray[np.float64], limit: float, is_upper: bool) -> Judgement:
+    """Judge numbers by an upper bound, or by a lower one.
+
+    Parameters
+    ----------
+    values : ndarray
+        −inf and inf are numbers here: the logarithm of an exact zero is below every bound. NaN is not known.
+    errors : ndarray, of the same shape
+        A bound on the error of each; NaN or inf where there is none. Of an infinite value it is not looked at.
+    limit : float
+    is_upper : bool
+        Whether values must not be above `limit`; else they must not be below it.
+
+    Returns
+    -------
+    Judgement
+    """
+    margins = limit - values if is_upper else values - limit
+    known = ~np.isnan(values) & (np.isfinite(errors) | np.isinf(values))
+    reach = np.where(np.isinf(values), 0.0, errors)
+    with np.errstate(invalid="ignore"):
+        classes = {
+            VIOLATED: known & (margins < -reach),
+            UNDECIDED: ~known,
+            AT_THE_BOUND: known & (np.abs(margins) <= reach),
+            HOLDS: known & (margins > reach),
+        }
+    outcome = next(name for name in WORST_FIRST if classes[name].any())
+    candidates = np.argwhere(classes[outcome])
+    # of numbers that are NaN themselves none lies farthest out: the first shows it
+    ranked = np.where(np.isnan(margins), np.inf, margins)[classes[outcome]]
+    index = tuple(int(i) for i in candidates[int(np.argmin(ranked))])
+    return Judgement(
+        outcome,
+        index,
+        float(values[index]),
+        float(errors[index]),
+        float(margins[index]),
+        int(classes[VIOLATED].sum()),
+        int(classes[UNDECIDED].sum()),
+        int(values.size),
+    )

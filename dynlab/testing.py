@@ -1,0 +1,193 @@
+"""What users' own test suites import: bounds on a network's eigenvalues, gradients and exponents, asserted.
+
+Importing this module imports no torch; the functions do.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from torch import nn
+
+    from dynlab.systems import Map
+
+__all__ = ["assert_eigenvalue_bounds", "describe", "hold", "measure_bounds", "table"]
+
+HEADINGS = ("bound", "measured", "error", "margin", "where", "verdict")
+
+
+def assert_eigenvalue_bounds(
+    network: Map | nn.Module | str | Path,
+    inputs: Any = None,
+    *,
+    strict: bool = False,
+    layer: str | None = None,
+    batch: Any = None,
+    samples: int = 16,
+    steps: int = 50,
+    seed: int = 0,
+    **bounds: Any,
+) -> xr.Dataset:
+    """Assert that a network keeps bounds along what drives it.
+
+    Parameters
+    ----------
+    network : System, torch.nn.Module, str or Path
+        A system of dynlab's; a module of torch's, or a larger model that holds one; a checkpoint's path, or a name that
+        `dynlab zoo` lists. It is never changed.
+    inputs : array_like or str, optional
+        Of shape (time, input) or (sample, time, input); or words such as ``noise:1.0``, ``zero``, ``task:har2`` or a
+        file's name, as the commands take them. Without it: what `batch` shows of the layer's inputs, else the
+        checkpoint's own task where its data are at hand, else white noise.
+    strict : bool
+        A value within its own error of its bound fails as well.
+    layer : str, optional
+        Which of several recurrent layers.
+    batch : Tensor or tuple, optional
+        What a larger model is called with: the real inputs of its recurrent layer are recorded.
+    samples, steps, seed : int
+        Of inputs that are given in words.
+    **bounds
+        Those of `dynlab.eigenvalue_bounds`: ``max_modulus=``, ``max_real=``, ``min_log_gradient=``,
+        ``max_log_gradient=``, ``max_exponent=``; and ``times=``, ``initial_state=``, ``dtype=``, ``device=``.
+
+    Returns
+    -------
+    xarray.Dataset
+        Of `dynlab.eigenvalue_bounds`.
+
+    Raises
+    ------
+    AssertionError
+        Where a bound is violated, or its number or that number's error is not known; with a table of all of them.
+    UserError
+        For bad arguments.
+
+    Examples
+    --------
+    >>> import torch
+    >>> model = torch.nn.GRU(3, 8)
+    >>> ds = assert_eigenvalue_bounds(model, "noise:1.0", max_modulus=1.0, max_exponent=0)
+    >>> ds.outcome.values.tolist()
+    ['holds', 'holds']
+    """
+    measured = measure_bounds(
+        network, inputs, layer=layer, batch=batch, samples=samples, steps=steps, seed=seed, **bounds
+    )
+    hold(measured, strict=strict)
+    return measured
+
+
+def measure_bounds(
+    network: Map | nn.Module | str | Path,
+    inputs: Any = None,
+    *,
+    layer: str | None = None,
+    batch: Any = None,
+    samples: int = 16,
+    steps: int = 50,
+    seed: int = 0,
+    **bounds: Any,
+) -> xr.Dataset:
+    """What `assert_eigenvalue_bounds` judges, and nothing is asserted."""
+    from dynlab.diagnostics.eigenvalue_bounds import eigenvalue_bounds
+
+    system = _system(network, layer, batch)
+    described = ""
+    if inputs is None or isinstance(inputs, str):
+        from dynlab.tasks import driving_inputs
+
+        driving = driving_inputs(inputs, system, samples=samples, steps=steps, seed=seed)
+        inputs, described = driving.inputs, driving.description
+    return eigenvalue_bounds(system, inputs, seed=seed, inputs_description=described, **bounds)
+
+
+def hold(measured: xr.Dataset, *, strict: bool = False) -> None:
+    """Raise an AssertionError with a table unless every bound of `measured` holds."""
+    from dynlab.diagnostics.bounds.judgement import HOLDS, overall
+
+    if overall(measured["outcome"].values.tolist(), strict=strict) != HOLDS:
+        raise AssertionError(f"{measured.attrs['verdict']}\n\n{table(measured)}")
+
+
+def table(measured: xr.Dataset) -> str:
+    """The bounds as text: one row each, and below them why any is undecided.
+
+    Parameters
+    ----------
+    measured : Dataset
+        Of `dynlab.eigenvalue_bounds`.
+    """
+    ones = [measured.isel(bound=index) for index in range(measured.sizes["bound"])]
+    rows = [HEADINGS, *map(_row, ones)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines.insert(1, "  ".join("─" * width for width in widths))
+    notes = [f"{_text(one, 'bound')}: {_text(one, 'reason')}" for one in ones if _text(one, "reason")]
+    return "\n".join(lines + (["", *notes] if notes else []))
+
+
+def describe(one: xr.Dataset) -> str:
+    """One bound in one line.
+
+    Parameters
+    ----------
+    one : Dataset
+        Of `dynlab.eigenvalue_bounds`, at one index of ``bound``.
+    """
+    bound, measured, error, margin, where, verdict = _row(one)
+    said = f"{bound}: {_text(one, 'quantity')} measured {measured} (error {error}, margin {margin}; {where}): {verdict}"
+    return f"{said}, {_text(one, 'reason')}" if _text(one, "reason") else said
+
+
+def _system(network: Map | nn.Module | str | Path, layer: str | None, batch: Any) -> Map:
+    from dynlab.errors import UserError
+
+    if isinstance(network, str | Path):
+        from dynlab import zoo
+
+        if batch is not None:
+            raise UserError("batch= is what a module is called with, and a checkpoint is none: give inputs=.")
+        return zoo.load(network, layer)
+    from dynlab.checkpoints import from_module
+    from dynlab.systems import Map
+
+    found = from_module(network, layer, batch)
+    if not isinstance(found, Map):
+        raise UserError(f"Bounds are held along a map's inputs, and {found.name!r} is a flow: wrap it in Euler.")
+    return found
+
+
+def _row(one: xr.Dataset) -> tuple[str, ...]:
+    side = "≤" if one["is_upper"] else "≥"
+    unit = _text(one, "unit")
+    error = float(one["error"])
+    violations, compared = int(one["violations"]), int(one["compared"])
+    count = f" ({violations:,} of {compared:,})" if violations and compared > 1 else ""
+    return (
+        f"{_text(one, 'bound')} {side} {_number(float(one['limit']))}" + (f" {unit}" if unit != "1" else ""),
+        _number(float(one["measured"])),
+        f"{error:.1e}".replace("-", "−") if abs(error) < float("inf") else "none",
+        _number(float(one["margin"])),
+        _where(one),
+        _text(one, "outcome") + count,
+    )
+
+
+def _where(one: xr.Dataset) -> str:
+    places = [(word, int(one[f"where_{word}"])) for word in ("sample", "step", "mode")]
+    said = [f"{word} {number}" for word, number in places if number >= 0]
+    if int(one["where_sample"]) < 0:
+        said.insert(0, "mean of samples")
+    return ", ".join(said)
+
+
+def _text(one: xr.Dataset, name: str) -> str:
+    return str(one[name].values)
+
+
+def _number(value: float) -> str:
+    return "not known" if value != value else f"{value:.6g}".replace("-", "−")

@@ -1,0 +1,159 @@
+"""What is measured for each bound, against closed forms; and errors that are honest."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import dynlab as dl
+from dynlab.errors import UserError
+from dynlab.systems import Euler, create
+from problems import CRITICAL_STEP_DIFF, MODULUS_DIFF, PLANAR
+
+STEPS = 12
+
+
+def linear(*diagonal):
+    """h ← D h, whose modulus, gradient and exponent are known to the last digit."""
+    return dl.from_function(lambda h, x: h * h.new_tensor(diagonal), state_size=len(diagonal))
+
+
+def no_input(steps=STEPS):
+    return np.zeros((steps, 0))
+
+
+def outcome(ds, name):
+    return str(ds["outcome"].sel(bound=name).values)
+
+
+def number(ds, variable, name):
+    return float(ds[variable].sel(bound=name))
+
+
+@pytest.mark.parametrize(
+    "factor, outcomes", [(0.9, ["holds"] * 4), (1.0, ["at the bound", "holds", "at the bound", "at the bound"])]
+)
+def test_a_linear_map_is_measured_exactly(factor, outcomes):
+    ds = dl.eigenvalue_bounds(
+        linear(factor, 0.5 * factor),
+        no_input(400),
+        max_modulus=1.0,
+        min_log_gradient=400 * math.log(0.9) - 1,
+        max_log_gradient=0.0,
+        max_exponent=0.0,
+    )
+    steps = 399  # from h_1 to h_T
+    exact = [factor, steps * math.log(factor), steps * math.log(factor), math.log(factor)]
+    np.testing.assert_allclose(ds["measured"], exact, rtol=1e-12, atol=1e-13)
+    assert (np.abs(ds["measured"].values - exact) <= ds["error"].values + 1e-15 * np.abs(exact)).all()
+    assert ds["outcome"].values.tolist() == outcomes
+
+
+def test_the_gradient_starts_at_h_1_and_not_at_h_0():
+    """The first step multiplies by 1000, all others by 1: ∂h_T/∂h_0 is 1000 times as large."""
+    system = dl.from_function(lambda h, x: h * x, state_size=1, input_size=1)
+    inputs = np.ones((9, 1))
+    inputs[0] = 1000.0
+    assert float(dl.gradient(system, inputs)["log_norm"][0, 0]) == pytest.approx(math.log(1000))
+    ds = dl.eigenvalue_bounds(system, inputs, max_log_gradient=1.0)
+    assert number(ds, "measured", "max_log_gradient") == 0.0
+    assert outcome(ds, "max_log_gradient") == "holds"
+
+
+def test_where_it_is_violated():
+    """|λ| = |x_t|, largest in sample 2 at step 5."""
+    system = dl.from_function(lambda h, x: h * x, state_size=1, input_size=1)
+    inputs = np.full((4, 9, 1), 0.5)
+    inputs[2, 4] = -3.0
+    ds = dl.eigenvalue_bounds(system, inputs, max_modulus=2.0)
+    place = [int(ds[f"where_{word}"].values[0]) for word in ("sample", "step", "mode")]
+    assert place == [2, 5, 0]
+    assert number(ds, "measured", "max_modulus") == 3.0
+    assert number(ds, "margin", "max_modulus") == -1.0
+    assert number(ds, "violations", "max_modulus") == 1
+    assert number(ds, "compared", "max_modulus") == 36
+    assert "max_modulus is violated" in ds.attrs["verdict"]
+
+
+@pytest.mark.parametrize(
+    "step_size, modulus", [(0.1, MODULUS_DIFF), (CRITICAL_STEP_DIFF, 1.0), (0.05, math.hypot(0.9925, 0.1))]
+)
+def test_the_real_part_is_the_flows_and_the_modulus_the_maps(step_size, modulus):
+    """W_diff: the flow is stable at every step size, Euler's map only below the critical one."""
+    system = Euler(create("linear", matrix=PLANAR["diff"].tolist()), step_size)
+    ds = dl.eigenvalue_bounds(system, no_input(), max_modulus=1.0, max_real=0.0)
+    assert number(ds, "measured", "max_real") == pytest.approx(-0.15, abs=1e-14)
+    assert outcome(ds, "max_real") == "holds"
+    assert number(ds, "measured", "max_modulus") == pytest.approx(modulus, abs=1e-14)
+    expected = "at the bound" if modulus == 1 else "violated" if modulus > 1 else "holds"
+    assert outcome(ds, "max_modulus") == expected
+
+
+@pytest.mark.parametrize(
+    "beyond, skew, expected",
+    [
+        (1e-9, 0.0, "violated"),
+        (-1e-9, 0.0, "holds"),
+        (2e-16, 0.0, "at the bound"),
+        (-2e-16, 0.0, "at the bound"),
+        (1e-9, 1e4, "at the bound"),
+        (-1e-9, 1e4, "at the bound"),
+        (1e-6, 1e4, "violated"),
+    ],
+)
+def test_within_its_own_error_a_modulus_is_at_the_bound(beyond, skew, expected):
+    """[[1 + δ, s], [0, 1/2]] has λ = 1 + δ, with the condition √(1 + 4 s²): what rounding may do to it."""
+    matrix = torch.tensor([[1 + beyond, skew], [0.0, 0.5]], dtype=torch.float64)
+    ds = dl.eigenvalue_bounds(dl.from_function(lambda h, x: h @ matrix.T, state_size=2), no_input(), max_modulus=1.0)
+    reach = np.finfo(float).eps * np.linalg.norm(matrix.numpy()) * math.hypot(1, 2 * skew)
+    assert reach <= number(ds, "error", "max_modulus") <= 5 * reach
+    assert outcome(ds, "max_modulus") == expected
+
+
+def test_in_float32_the_error_is_that_of_float32():
+    ds = dl.eigenvalue_bounds(linear(1 + 1e-6), no_input(), max_modulus=1.0, max_log_gradient=0.0)
+    assert ds["outcome"].values.tolist() == ["violated", "violated"]
+    ds = dl.eigenvalue_bounds(linear(1 + 1e-8), no_input(), max_modulus=1.0, max_log_gradient=0.0, dtype="float32")
+    assert ds["outcome"].values.tolist() == ["at the bound", "at the bound"]
+
+
+def test_one_short_driven_sequence_has_no_error_of_its_exponent():
+    system = dl.from_function(lambda h, x: 0.5 * h + x, state_size=1, input_size=1)
+    inputs = np.random.default_rng(0).standard_normal((1, 60, 1))
+    ds = dl.eigenvalue_bounds(system, inputs, max_exponent=0.0)
+    assert outcome(ds, "max_exponent") == "undecided"
+    assert "no spread between samples" in str(ds["reason"].values[0])
+
+
+def test_an_orbit_that_diverges_is_undecided_or_violated_never_held():
+    """h ← h² from 2: λ = 2 h_{t−1} grows beyond every float."""
+    system = dl.from_function(lambda h, x: h**2, state_size=1)
+    ds = dl.eigenvalue_bounds(
+        system, no_input(20), initial_state=[2.0], max_modulus=1.0, max_log_gradient=20.0, min_log_gradient=-20.0
+    )
+    assert outcome(ds, "max_modulus") == "violated"
+    assert outcome(ds, "max_log_gradient") == outcome(ds, "min_log_gradient") == "undecided"
+    assert "diverged" in str(ds["reason"].sel(bound="max_log_gradient").values)
+
+
+def test_a_gradient_that_is_exactly_zero_is_below_every_bound():
+    ds = dl.eigenvalue_bounds(linear(0.0, 0.0), no_input(), min_log_gradient=-1e6, max_modulus=1.0)
+    assert number(ds, "measured", "min_log_gradient") == -np.inf
+    assert ds["outcome"].values.tolist() == ["holds", "violated"]
+
+
+@pytest.mark.parametrize(
+    "bounds, sentence",
+    [
+        ({}, "No bound is set, so there is nothing to check: set at least one of max_modulus, max_real"),
+        ({"max_modulus": np.nan}, "max_modulus must be a finite number, got nan"),
+        ({"max_modulus": np.inf}, "got inf"),
+        ({"min_log_gradient": 1.0, "max_log_gradient": -1.0}, "no gradient keeps both"),
+        ({"max_real": 0.0}, "is no Euler step"),
+        ({"max_modulus": 1.0, "times": 0}, "times=0"),
+    ],
+)
+def test_bad_input_is_one_sentence(bounds, sentence):
+    with pytest.raises(UserError, match=sentence):
+        dl.eigenvalue_bounds(linear(0.5), no_input(), **bounds)

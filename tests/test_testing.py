@@ -1,0 +1,87 @@
+"""`dynlab.testing`: an assertion that passes, fails with a table, and leaves the user's module alone."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import dynlab as dl
+from dynlab import testing
+from dynlab.errors import UserError
+
+BOUNDS = {"max_modulus": 1.5, "max_log_gradient": 20.0, "max_exponent": 0.0}
+
+
+def rnn(gain=1.0):
+    torch.manual_seed(0)
+    model = nn.RNN(3, 16)
+    with torch.no_grad():
+        model.weight_hh_l0.mul_(gain)
+    return model
+
+
+def test_a_network_that_explodes_fails_with_the_table():
+    testing.assert_eigenvalue_bounds(rnn(), "noise:0.1", **BOUNDS)
+    with pytest.raises(AssertionError) as failure:
+        testing.assert_eigenvalue_bounds(rnn(gain=8.0), "noise:0.1", **BOUNDS)
+    said = str(failure.value)
+    assert "max_modulus and max_log_gradient and max_exponent are violated" in said
+    row = next(line for line in said.splitlines() if line.startswith("max_modulus ≤ 1.5"))
+    ds = testing.measure_bounds(rnn(gain=8.0), "noise:0.1", **BOUNDS)
+    assert f"{float(ds['measured'][0]):.6g}" in row
+    assert "violated (" in row
+
+
+def test_a_larger_module_is_driven_by_the_real_inputs_of_its_layer_and_not_changed():
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encoder = nn.Linear(2, 3)
+            self.rnn = nn.GRU(3, 5, batch_first=True)
+
+        def forward(self, x):
+            return self.rnn(self.encoder(x))[0]
+
+    model = Model().train()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    batch = torch.randn(4, 7, 2)
+    ds = testing.assert_eigenvalue_bounds(model, layer="rnn", batch=batch, max_modulus=2.0)
+    direct = dl.spectrum(dl.from_module(model.rnn), model.encoder(batch).detach())["spectral_radius"]
+    assert float(ds["measured"][0]) == pytest.approx(float(direct.max()), rel=1e-6)  # the encoder ran in float32
+    assert model.training
+    assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
+
+
+def test_every_kind_of_network_gives_the_same_numbers(tmp_path):
+    model = rnn()
+    torch.save(model.state_dict(), tmp_path / "rnn.pt")
+    inputs = np.random.default_rng(0).standard_normal((2, 9, 3))
+    networks = [model, dl.from_module(model), tmp_path / "rnn.pt", str(tmp_path / "rnn.pt")]
+    found = [float(testing.assert_eigenvalue_bounds(each, inputs, max_modulus=2)["measured"][0]) for each in networks]
+    assert len(set(found)) == 1
+
+
+def test_at_the_bound_passes_unless_strict_and_undecided_fails():
+    identity = dl.from_function(lambda h, x: 1.0 * h, state_size=2)
+    testing.assert_eigenvalue_bounds(identity, np.zeros((5, 0)), max_modulus=1.0)
+    with pytest.raises(AssertionError, match="max_modulus is at the bound"):
+        testing.assert_eigenvalue_bounds(identity, np.zeros((5, 0)), max_modulus=1.0, strict=True)
+    with pytest.raises(AssertionError, match="no spread between samples"):
+        testing.assert_eigenvalue_bounds(rnn(), "noise:1.0", samples=1, max_exponent=0.0)
+
+
+def test_bad_arguments_are_no_assertion():
+    with pytest.raises(UserError, match="No bound is set"):
+        testing.assert_eigenvalue_bounds(rnn(), "noise:1.0")
+    with pytest.raises(UserError, match="give inputs="):
+        testing.assert_eigenvalue_bounds("rnn-har2", batch=torch.zeros(1), max_modulus=1.0)
+
+
+@pytest.mark.parametrize("module", ["dynlab.testing", "dynlab.pytest_plugin"])
+def test_the_import_costs_nothing(module):
+    script = f"import sys, {module}; print(sorted({{'torch', 'numpy', 'xarray', 'scipy'}} & set(sys.modules)))"
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert said.strip() == "[]"
