@@ -10,6 +10,7 @@ COMMANDS: dict[str, str] = {
     "fixed-points": "dynlab.cli.fixed_points:fixed_points",
     "convergence": "dynlab.cli.convergence:convergence",
     "lyapunov": "dynlab.cli.lyapunov:lyapunov",
+    "basins": "dynlab.cli.basins:basins",
     "pseudospectrum": "dynlab.cli.pseudospectrum:pseudospectrum",
     "check": "dynlab.cli.check:check",
     "train": "dynlab.cli.train:train",

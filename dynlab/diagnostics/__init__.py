@@ -13,7 +13,9 @@ DIAGNOSTICS: dict[str, str] = {
     "fixed_points": "dynlab.diagnostics.fixed_points:fixed_points",
     "convergence": "dynlab.diagnostics.convergence:convergence",
     "lyapunov": "dynlab.diagnostics.lyapunov:lyapunov",
+    "basins": "dynlab.diagnostics.basins:basins",
     "pseudospectrum": "dynlab.diagnostics.pseudospectrum:pseudospectrum",
     "eigenvalue_bounds": "dynlab.diagnostics.eigenvalue_bounds:eigenvalue_bounds",
+    "bifurcation": "dynlab.diagnostics.bifurcation:bifurcation",
     "inner_spectrum": "dynlab.diagnostics.inner_spectrum:inner_spectrum",
 }

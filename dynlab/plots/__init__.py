@@ -18,7 +18,10 @@ PLOTS: dict[str, str] = {
     "plot_fixed_points": "dynlab.plots.fixed_points:plot_fixed_points",
     "plot_convergence": "dynlab.plots.convergence:plot_convergence",
     "plot_lyapunov": "dynlab.plots.lyapunov:plot_lyapunov",
+    "plot_basins": "dynlab.plots.basins:plot_basins",
     "plot_pseudospectrum": "dynlab.plots.pseudospectrum:plot_pseudospectrum",
     "plot_eigenvalue_bounds": "dynlab.plots.eigenvalue_bounds:plot_eigenvalue_bounds",
+    "plot_over_training": "dynlab.plots.over_training:plot_over_training",
+    "plot_bifurcation": "dynlab.plots.bifurcation:plot_bifurcation",
     "plot_inner_spectrum": "dynlab.plots.inner_spectrum:plot_inner_spectrum",
 }

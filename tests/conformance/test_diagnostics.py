@@ -43,6 +43,7 @@ CALLS = {
     "fixed_points": lambda: ([vanilla(), inputs()], {"starts": 8}),
     "convergence": lambda: ([ernn(), inputs()], {}),
     "lyapunov": lambda: ([vanilla(), inputs()], {}),
+    "basins": lambda: ([vanilla()], {"grid": 6, "steps": 200}),
     "pseudospectrum": lambda: ([vanilla()], {"grid": 11, "steps": 10}),
     "eigenvalue_bounds": lambda: (
         [vanilla(), inputs()],

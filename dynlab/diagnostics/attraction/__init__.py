@@ -1,0 +1,1 @@
+"""Kernels of `dynlab.basins`: planes of starts, where orbits end, what that is, and basin entropy."""

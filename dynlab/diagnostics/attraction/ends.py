@@ -1,0 +1,101 @@
+"""Where many orbits of an autonomous map end: at rest, on a cycle, still moving, or beyond a bound."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dynlab.systems.held import Held
+
+SETTLED = 1e-9  # relative to 1 + ‖h‖: an orbit that moves no more than this in a step is at rest
+LOOK = 25  # steps between two looks at which orbits rest or have left
+LONGEST_PERIOD = 64  # steps
+COPIES = 6  # arrays of the size (start, state) that a block holds beside the states of its last cycle
+GONE, MOVING = -1, 0  # in place of a period
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Where starts ended.
+
+    Attributes
+    ----------
+    states : ndarray, shape (start, state)
+        After the last step; the last one within the bound of an orbit that left.
+    period : ndarray of int, shape (start,)
+        1 at rest, p on a cycle of p steps, `MOVING` where it does not repeat, `GONE` where it left the bound.
+    steps : ndarray of int, shape (start,)
+        After which it was seen at rest or gone; all of them otherwise.
+    """
+
+    states: NDArray[np.float64]
+    period: NDArray[np.int64]
+    steps: NDArray[np.int64]
+
+
+def ends(map: Held, starts: NDArray[np.float64], steps: int, bound: float, max_memory: float) -> Ends:
+    """Follow every start for `steps` steps, in blocks that stay below `max_memory` bytes."""
+    n = starts.shape[1]
+    at_once = max(1, int(max_memory // (8 * n * (COPIES + 2 * LONGEST_PERIOD))))
+    parts = []
+    with torch.no_grad():
+        for some in range(0, len(starts), at_once):
+            parts.append(_block(map, starts[some : some + at_once], steps, bound))
+    return Ends(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
+def tail(map: Held, state: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
+    """The next `steps` states of one orbit, shape (step, state)."""
+    with torch.no_grad():
+        rows = list(_orbit(map, torch.as_tensor(state).to(map.input).unsqueeze(0), steps))
+    return torch.cat(rows).double().cpu().numpy()
+
+
+def _orbit(map: Held, states: Tensor, steps: int) -> Iterator[Tensor]:
+    for _ in range(steps):
+        states = map.step(states, states[..., :0])
+        yield states
+
+
+def _block(
+    map: Held, starts: NDArray[np.float64], steps: int, bound: float
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    h = torch.as_tensor(starts).to(map.input)
+    final = h.clone()
+    period = torch.full((len(h),), MOVING)
+    taken = torch.full((len(h),), steps)
+    live = torch.arange(len(h))
+    for step in range(1, steps + 1):
+        before, h = h, map.step(h, h[..., :0])
+        gone = ~(h.norm(dim=-1) <= bound)  # true of NaN too
+        rest = torch.zeros_like(gone)
+        if step % LOOK == 0 or step == steps:
+            rest = (h - before).norm(dim=-1) <= SETTLED * (1 + h.norm(dim=-1))
+        if not (gone | rest).any():
+            continue
+        h = torch.where(gone.unsqueeze(-1), before, h)
+        stopped = (gone | rest).cpu()
+        final[live[stopped]] = h[stopped.to(h.device)]
+        period[live[stopped]] = torch.where(gone, GONE, 1).cpu()[stopped]
+        taken[live[stopped]] = step
+        live, h = live[~stopped], h[~stopped.to(h.device)]
+        if len(live) == 0:
+            break
+    if len(live):
+        final[live] = h
+        period[live] = _periods(map, h)
+    return final.double().cpu().numpy(), period.numpy(), taken.numpy()
+
+
+def _periods(map: Held, states: Tensor) -> Tensor:
+    """After how many steps each orbit repeats, for as many steps again; `MOVING` where it does not."""
+    rows = torch.stack([states, *_orbit(map, states, 2 * LONGEST_PERIOD)])
+    allowed = SETTLED * (1 + rows.norm(dim=-1).amax(dim=0))
+    found = torch.full((states.shape[0],), MOVING)
+    for p in range(LONGEST_PERIOD, 1, -1):
+        moved = (rows[p:] - rows[:-p]).norm(dim=-1)[: LONGEST_PERIOD + 1].amax(dim=0)
+        found[(moved <= allowed).cpu()] = p
+    return found

@@ -1,0 +1,46 @@
+"""`dynlab basins`: of a matrix and of a network, and one sentence for what is wrong."""
+
+import json
+
+import pytest
+
+from dynlab.cli.main import run
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_matrix(folder, capsys):
+    assert run(["basins", "--matrix", "diff", "--grid", "11"]) == 0
+    assert "1 invariant closed curve (99.2%), 1 unstable fixed point (0.8%)" in capsys.readouterr().out
+    assert (folder / "figures" / "basins-matrix.png").stat().st_size > 5000
+
+
+def test_a_network(capsys):
+    assert run(["basins", "lstm-har2", "--at", "mean", "--grid", "5", "--samples", "2", "--json", "--quiet"]) == 0
+    document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert document["variables"]["stable"]["values"] == [1]
+    assert len(document["settings"]["input"]) == 9
+    assert any(document["settings"]["input"])
+
+
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        ([], "Name what is looked at"),
+        (["--matrix", "1,2"], "not square"),
+        (["--matrix", "diff", "--at", "mean"], "--at is a checkpoint's"),
+        (["--matrix", "diff", "--grid", "1"], "at least 2"),
+        (["rnn-har2", "--kind", "vanilla"], "--kind is --matrix's"),
+        (["rnn-har2", "--at", "here"], "--at takes zero, mean, or numbers"),
+    ],
+)
+def test_bad_input_ends_with_2_and_writes_nothing(folder, options, sentence, capsys):
+    assert run(["basins", *options, "--quiet"]) == 2
+    error = capsys.readouterr().err.strip()
+    assert sentence in error
+    assert len(error.splitlines()) == 1
+    assert not (folder / "figures").exists()
