@@ -15,6 +15,8 @@ _NAMES = {
     "create": "dynlab.systems",
     "simulate": "dynlab.simulation",
     "driving_inputs": "dynlab.tasks",
+    "real_time_recurrent_learning": "dynlab.training.forward_mode",
+    "over_training": "dynlab.diagnostics.over_training",
     "open": "dynlab.io",
     "save": "dynlab.io",
 }
