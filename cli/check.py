@@ -63,6 +63,8 @@ def check(
     if all(limit is None for limit in bounds.values()):
         options = ", ".join(f"--{name.replace('_', '-')}" for name in bounds)
         raise UserError(f"No bound is set, so there is nothing to check: give at least one of {options}.")
+    if output.collected is not None:
+        raise UserError("check judges one network: leave --over out, and name the checkpoint.")
     output.check_file(junit, "--junit", (".xml",))
     from dynlab import testing
     from dynlab.diagnostics.bounds.judgement import HOLDS, VIOLATED, overall

@@ -27,6 +27,7 @@ def figure(name: str, output: Path | None, fast: bool, overwrite: bool, quiet: b
     antisymmetric-1h  its panel (h) in detail
     critical-step     its companion: where Euler's map of W_diff loses stability
     ernn-1            ERNN, Figure 1: RNN, FastRNN and ERNN under a random walk
+    ernn-2            ERNN, Figure 2: the gradient while RNN and ERNN learn
     ernn-5            ERNN, Figure 5: the eigenvalues that Lemma 2 wants negative
     ernn-6            ERNN, Figure 6: linear convergence to the equilibrium
     zoo               spectra and gradients of the trained networks side by side

@@ -12,7 +12,7 @@ import click
 
 from dynlab.errors import UserError
 
-from .output import Output
+from .output import COLLECTED, Output
 
 if TYPE_CHECKING:
     from dynlab.checkpoints import Checkpoint
@@ -26,7 +26,8 @@ Command = Callable[..., Any]
 class Network:
     """A checkpoint as the options chose it, and where to compute.
 
-    `driving` reads the inputs when it is first asked for, so that a command that needs none reads none.
+    `driving` reads the inputs when it is first asked for, so that a command that needs none reads none; it is that of
+    `driven_as` where that is given, so that all checkpoints of a run have the same.
     """
 
     checkpoint: Checkpoint
@@ -38,6 +39,7 @@ class Network:
     device: str
     dtype: str
     data_dir: Path | None
+    driven_as: Network | None = None
 
     @property
     def system(self) -> Map:
@@ -52,6 +54,8 @@ class Network:
     def driving(self) -> Driving:
         from dynlab.tasks import driving_inputs
 
+        if self.driven_as is not None:
+            return self.driven_as.driving
         return driving_inputs(
             self.inputs,
             self.system,
@@ -74,16 +78,22 @@ def output_options(command: Command) -> Command:
     def wrapped(
         output: Path | None, data: Path | None, as_json: bool, overwrite: bool, quiet: bool, **rest: Any
     ) -> Any:
-        name = click.get_current_context().info_name or "dynlab"
-        return command(output=Output(name, output, data, as_json, overwrite, quiet), **rest)
+        context = click.get_current_context()
+        name, collected = context.info_name or "dynlab", context.meta.get(COLLECTED)
+        silent = quiet or collected is not None
+        return command(output=Output(name, output, data, as_json, overwrite, silent, collected), **rest)
 
     return wrapped
 
 
 def network_options(command: Command) -> Command:
-    """Give a command the argument CKPT with all that says how to read and drive it, and ``network: Network``."""
+    """Give a command the argument CKPT with all that says how to read and drive it, and ``network: Network``.
 
-    @click.argument("checkpoint", metavar="CKPT")
+    With ``--over step`` the command runs for every checkpoint of a run.
+    """
+
+    @click.argument("checkpoints", metavar="CKPT", nargs=-1, required=True)
+    @click.option("--over", type=click.Choice(["step"]), help="CKPT … are of one training: a folder, or files.")
     @click.option("--layer", help="Which recurrent layer: its prefix in the model, then :1 or :1r.")
     @click.option("--system", "factory", metavar="PACKAGE.MODULE:FACTORY", help="Your own class, to load weights into.")
     @click.option(
@@ -112,7 +122,8 @@ def network_options(command: Command) -> Command:
     @click.option("--data-dir", type=click.Path(path_type=Path), help="Where data sets lie. [default: $DYNLAB_DATA]")
     @functools.wraps(command)
     def wrapped(
-        checkpoint: str,
+        checkpoints: tuple[str, ...],
+        over: str | None,
         layer: str | None,
         factory: str | None,
         nonlinearity: str,
@@ -128,9 +139,21 @@ def network_options(command: Command) -> Command:
         from dynlab import zoo
         from dynlab.checkpoints import read
 
-        found = read(zoo.locate(checkpoint), layer=layer, system_factory=factory, nonlinearity=nonlinearity)
+        def network(found: Checkpoint, name: str, driven_as: Network | None = None) -> Network:
+            return Network(found, name, inputs, samples, steps, seed, device, dtype, data_dir, driven_as)
+
+        reading: dict[str, Any] = {"layer": layer, "system_factory": factory, "nonlinearity": nonlinearity}
+        if over is not None:
+            from .over_step import over_step
+
+            return over_step(command, checkpoints, reading, network, rest)
+        if len(checkpoints) > 1:
+            raise UserError(
+                f"Got {len(checkpoints)} checkpoints, {checkpoints[0]} the first: name one, or follow a run with "
+                f"--over step."
+            )
+        (checkpoint,) = checkpoints
         name = Path(checkpoint).stem + (f"-{layer.replace(':', '-')}" if layer else "")
-        network = Network(found, name, inputs, samples, steps, seed, device, dtype, data_dir)
-        return command(network=network, **rest)
+        return command(network=network(read(zoo.locate(checkpoint), **reading), name), **rest)
 
     return wrapped

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 FIGURE_FOLDER = Path("figures")
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
 DATA_SUFFIXES = (".nc", ".zarr")
+# Where in click's context a list stands that takes results, in place of files and standard output (over_step.py).
+COLLECTED = "dynlab.collected"
 FULL_DPI, SMALL_DPI = 150, 110
 
 
@@ -72,6 +74,7 @@ class Output:
     as_json: bool
     overwrite: bool
     quiet: bool
+    collected: list[xr.Dataset] | None = None
 
     def __post_init__(self) -> None:
         """Refuse what cannot be written before anything is computed."""
@@ -109,6 +112,9 @@ class Output:
         name : str
             What was analysed, for the default file name ``figures/<command>-<name>.png``.
         """
+        if self.collected is not None:
+            self.collected.append(ds)
+            return
         figure = self._draw(ds, draw, name)
         if self.data:
             from dynlab.io import save

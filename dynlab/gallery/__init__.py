@@ -10,6 +10,7 @@ FIGURES = {
     "antisymmetric-1h": "dynlab.gallery.antisymmetric_1h:make",
     "critical-step": "dynlab.gallery.critical_step:make",
     "ernn-1": "dynlab.gallery.ernn_1:make",
+    "ernn-2": "dynlab.gallery.ernn_2:make",
     "ernn-5": "dynlab.gallery.ernn_5:make",
     "ernn-6": "dynlab.gallery.ernn_6:make",
     "zoo": "dynlab.gallery.zoo_comparison:make",

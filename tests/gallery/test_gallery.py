@@ -12,6 +12,7 @@ KNOWN = {
     "antisymmetric-1h": "The flow's focus is stable, Euler's map at ε = 0.1 is not, the critical step is 0.0746",
     "critical-step": "radius 0.570 to 0.598",
     "ernn-1": "h_k = z*(x_k) − h_{k−1} holds to",
+    "ernn-2": "RNN, tanh: e^−70.0 untrained",
     "ernn-5": "have a real part above 0",
     "ernn-6": "predicted",
     "zoo": "Directions that survive",

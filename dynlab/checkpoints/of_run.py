@@ -1,0 +1,125 @@
+"""The checkpoints of one training run, in the order in which they were written."""
+
+import glob
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dynlab.checkpoints.checkpoint import Checkpoint, read
+from dynlab.checkpoints.contents import CHECKPOINT_SUFFIXES
+from dynlab.errors import UserError
+
+STEP_FACT = "global_step"  # Lightning's, and so that of dynlab's own trainings
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A network at a step of its training.
+
+    Attributes
+    ----------
+    step : int
+        How many batches it has learned from; where the files do not say, the number in the file's name.
+    checkpoint : Checkpoint
+    path : Path
+    """
+
+    step: int
+    checkpoint: Checkpoint
+    path: Path
+
+
+def read_run(paths: str | Path | Sequence[str | Path], **settings: Any) -> list[Snapshot]:
+    """Read the checkpoints of one run.
+
+    Parameters
+    ----------
+    paths : str, Path or sequence of them
+        A folder, files, or a pattern such as ``runs/x/*.ckpt``.
+    **settings
+        Those of `dynlab.checkpoints.read`: ``layer=``, ``system_factory=``, ``nonlinearity=``.
+
+    Returns
+    -------
+    list of Snapshot
+        By increasing step. Of several files of one step that hold the same network, such as a last and a best one, the
+        first is kept.
+
+    Raises
+    ------
+    UserError
+        For fewer than two steps, files that do not say their step and whose names hold no number, different networks of
+        one step, and networks of different kinds or sizes.
+    """
+    given = [paths] if isinstance(paths, str | Path) else list(paths)
+    files = [file for path in given for file in _files(Path(path))]
+    if not files:
+        raise UserError(f"No file is like {', '.join(map(str, given))}; check the path.")
+    found = {file: read(file, **settings) for file in files}
+    steps = _steps(found)
+    kept: dict[int, Snapshot] = {}
+    for file in sorted(files, key=lambda file: (steps[file], len(file.name), file.name)):
+        snapshot = Snapshot(steps[file], found[file], file)
+        other = kept.setdefault(snapshot.step, snapshot)
+        if other is not snapshot and not _same(other.checkpoint, snapshot.checkpoint):
+            raise UserError(
+                f"{other.path} and {file} are different networks of the same step {snapshot.step}: name the files of "
+                f"one run."
+            )
+    snapshots = [kept[step] for step in sorted(kept)]
+    if len(snapshots) < 2:
+        raise UserError(
+            f"A run is followed over at least two steps, got {len(snapshots)} in {len(files)} files: keep more "
+            f"checkpoints, as `dynlab train --keep-every 100` does."
+        )
+    _check_alike(snapshots)
+    return snapshots
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.exists() and glob.has_magic(str(path)):  # a pattern that no shell has expanded
+        return [Path(found) for found in sorted(glob.glob(str(path)))]
+    if not path.is_dir():
+        return [path]
+    inside = sorted(file for file in path.iterdir() if file.suffix in CHECKPOINT_SUFFIXES)
+    # the network that a run ends with is one of the others again, and tells no step
+    told = [file for file in inside if file.suffix == ".ckpt"] or inside
+    if not told:
+        raise UserError(f"{path} holds no checkpoints ({', '.join(CHECKPOINT_SUFFIXES)}): name the folder of a run.")
+    return told
+
+
+def _steps(found: Mapping[Path, Checkpoint]) -> dict[Path, int]:
+    """All by what the files say, or all by their names: the two need not count the same."""
+    told = {file: checkpoint.facts.get(STEP_FACT) for file, checkpoint in found.items()}
+    if all(isinstance(step, int) for step in told.values()):
+        return {file: int(step or 0) for file, step in told.items()}
+    numbers = {file: re.findall(r"\d+", file.stem) for file in found}
+    silent = [file for file in found if not numbers[file]]
+    if silent:
+        raise UserError(
+            f"{silent[0]} does not say at which step of its training it was written ({STEP_FACT}), and its name holds "
+            f"no number: name it such as step-100{silent[0].suffix}, or leave it out."
+        )
+    return {file: int(those[-1]) for file, those in numbers.items()}
+
+
+def _same(one: Checkpoint, other: Checkpoint) -> bool:
+    first, second = one.system.state_dict(), other.system.state_dict()
+    return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
+
+
+def _check_alike(snapshots: Sequence[Snapshot]) -> None:
+    first = snapshots[0]
+    for other in snapshots[1:]:
+        kinds = [
+            f"{each.checkpoint.system.name} of {each.checkpoint.system.state_size} units and "
+            f"{each.checkpoint.system.input_size} inputs"
+            for each in (first, other)
+        ]
+        if kinds[0] != kinds[1]:
+            raise UserError(f"{first.path} holds {kinds[0]}, {other.path} {kinds[1]}: name the checkpoints of one run.")

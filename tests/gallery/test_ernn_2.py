@@ -1,0 +1,46 @@
+"""The recorded numbers of ERNN's Figure 2 are those of the trainings that the file names."""
+
+import json
+import os
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dynlab as dl
+from dynlab import io, schema
+from dynlab.gallery.ernn_2 import LOOK, RECORDED
+from dynlab.tasks import har2
+from dynlab.training import PRESETS
+from dynlab.training.prepare import prepare
+from dynlab.training.run import Run
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    return io.open(RECORDED)
+
+
+def test_the_file_says_where_its_numbers_come_from(recorded):
+    assert set(json.loads(recorded.attrs["commands"])) == set(recorded["network"].values.tolist()) == set(LOOK)
+    assert recorded["sha256"].dims == ("network", "step")
+    assert schema.settings(recorded)["inputs"] == "16 of the embedded test sequences of har2"
+    assert float(recorded["log_norm_error"].max()) < 1e-6
+
+
+@pytest.mark.data
+@pytest.mark.skipif("DYNLAB_DATA" not in os.environ, reason="needs HAR-2")
+@pytest.mark.parametrize("network", LOOK)
+def test_the_untrained_networks_are_those_of_the_commands(recorded, network, tmp_path):
+    """The weights are a function of the seed, so that step 0 can be computed again at once."""
+    words = shlex.split(json.loads(recorded.attrs["commands"])[network])
+    preset = PRESETS[words[words.index("--preset") + 1]]
+    given = [word.partition("=") for word, before in zip(words[1:], words, strict=False) if before == "--set"]
+    config = dict(preset.config) | {key: {"false": False}.get(value, value) for key, _, value in given}
+    run = Run(preset.system, preset.task, preset.settings, config, preset.task_settings)
+    system = prepare(run, Path(tmp_path), None, "cpu", None, None, False, None).network.system
+    chosen = np.sort(np.random.default_rng(0).choice(32, 16, replace=False))  # as driving_inputs does of the embedded
+    inputs = har2.sample("channel").inputs[chosen]
+    found = dl.gradient(system, inputs)["log_norm"].sel(time=1).values
+    np.testing.assert_allclose(found, recorded["log_norm"].sel(network=network, step=0, time=1).values, rtol=1e-6)
