@@ -25,6 +25,7 @@ def gradient(output: Output, network: Network, end_to_end: bool, times: int | No
     dynlab gradient model.pt
     dynlab gradient model.pt --end-to-end
     dynlab gradient model.pt --loss
+    dynlab gradient runs/x/*.ckpt --over step
     """
     if end_to_end and loss:
         raise UserError("--end-to-end analyses ∂h_t/∂h_0, which no loss enters: leave --loss or --end-to-end out.")

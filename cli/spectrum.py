@@ -24,6 +24,7 @@ def spectrum(output: Output, network: Network, times: int) -> None:
     \b
     dynlab spectrum model.pt
     dynlab spectrum model.pt --inputs noise:1.0 --steps 200 --data spectrum.nc
+    dynlab spectrum runs/x/*.ckpt --over step
     """
     from dynlab.diagnostics.spectrum import spectrum as compute
     from dynlab.plots.spectrum import plot_spectrum

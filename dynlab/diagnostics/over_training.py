@@ -17,7 +17,7 @@ from dynlab.errors import UserError, lookup
 from dynlab.systems import System
 
 PRESENT = "present"
-# What is drawn and said of each diagnostic: the first of these variables that there is, and where in it.
+# What is drawn and said of each diagnostic: the first of these variables that there is and is known, and where in it.
 HEADLINES: dict[str, dict[str, int]] = {
     "log_norm": {schema.TIME: 1},  # ‖∂h_T/∂h_1‖: what h_0 does is the start's
     "log_singular_value": {schema.TIME: -1, schema.MODE: 0},
@@ -25,6 +25,7 @@ HEADLINES: dict[str, dict[str, int]] = {
     "finite_time_exponent": {schema.MODE: 0},
     "exponent": {schema.MODE: 0},
     "rate": {},
+    "predicted_rate": {},
     "eigenvalue": {schema.MODE: 0},
 }
 NOT_THERE = "NaN where that checkpoint has no {dimension} of that number (present is 0)"
@@ -123,7 +124,8 @@ def joined(results: Mapping[int, xr.Dataset], sources: Mapping[int, Mapping[str,
         coords=coords | {schema.TRAINING_STEP: schema.variable((schema.TRAINING_STEP,), steps, "training step")},
         flags=_flags(parts, steps, varying),
     )
-    variable = next((name for name in HEADLINES if name in ds), next(iter(map(str, parts[0].data_vars))))
+    candidates = [key for key in HEADLINES if key in ds] or [str(key) for key in parts[0].data_vars]
+    variable = next((key for key in candidates if _is_known(ds[key])), candidates[0])
     chosen = ds[variable].isel(HEADLINES.get(variable, {}))
     name = _name(chosen, HEADLINES.get(variable, {}))
     headline = {"variable": variable, "isel": HEADLINES.get(variable, {}), "name": name}
@@ -211,7 +213,12 @@ def _name(chosen: xr.DataArray, where: Mapping[str, int]) -> str:
     """What is drawn, with the time at which it is taken in the place of every t."""
     name = str(chosen.attrs["long_name"])
     time = {1: "h_1", -1: "h_T"}.get(where.get(schema.TIME, 0), "h_t")
-    return ("modulus of the " if chosen.dtype.kind == "c" else "") + name.replace("h_t", time)
+    name = name.replace("h_t", time).replace("_i", "_1" if schema.MODE in where else "_i")
+    return ("modulus of the " if chosen.dtype.kind == "c" else "") + name
+
+
+def _is_known(array: xr.DataArray) -> bool:
+    return array.dtype.kind in "fc" and bool(np.isfinite(array.values).any())
 
 
 def _verdict(ds: xr.Dataset, chosen: xr.DataArray, name: str, steps: Sequence[int]) -> str:
@@ -229,12 +236,11 @@ def _verdict(ds: xr.Dataset, chosen: xr.DataArray, name: str, steps: Sequence[in
         return f"{start}{name} is not known at any."
     low, high = known[np.argmin(medians[known])], known[np.argmax(medians[known])]
     first, last = known[0], known[-1]
-    said = (
-        f"{start}{name} goes from {medians[first]:.4g} at step {steps[first]:,} to {medians[last]:.4g} at step "
-        f"{steps[last]:,}, between {medians[low]:.4g} (step {steps[low]:,}) and {medians[high]:.4g} (step "
-        f"{steps[high]:,})."
+    at = {index: f"{medians[index]:.4g}".replace("-", "−") for index in (first, last, low, high)}
+    return (
+        f"{start}{name} goes from {at[first]} at step {steps[first]:,} to {at[last]} at step {steps[last]:,}, between "
+        f"{at[low]} (step {steps[low]:,}) and {at[high]} (step {steps[high]:,})."
     )
-    return said.replace("-", "−")
 
 
 def _median(values: NDArray[np.float64]) -> float:

@@ -100,3 +100,12 @@ def test_what_cannot_be_joined_is_refused(networks, sentence):
 def test_an_unknown_diagnostic_is_suggested():
     with pytest.raises(UserError, match="did you mean 'spectrum'"):
         dl.over_training("spectrun", run(), np.zeros((4, 0)))
+
+
+def test_the_sentence_names_the_exponent_and_keeps_its_hyphen():
+    inputs = np.random.default_rng(0).standard_normal((3, 20, 1))
+    networks = {
+        k: dl.from_function(lambda h, x, g=g: g * h + x, state_size=1, input_size=1) for k, g in ((0, 0.5), (9, 0.25))
+    }
+    ds = dl.over_training("lyapunov", networks, inputs)
+    assert "finite-time exponent λ_1 (median) goes from −0.6931 at step 0 to −1.386 at step 9" in ds.attrs["verdict"]
