@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from dynlab.errors import UserError
+from dynlab.errors import UserError, require_extra
 
 from .options import Network, network_options, output_options
 from .output import Output
@@ -28,9 +30,25 @@ from .output import Output
 )
 @click.option("--starts", type=click.IntRange(min=1), default=256, show_default=True, help="How many starts.")
 @click.option("--slow-points", type=float, metavar="Q", help="Also keep slow points, with ½‖F(h) − h‖² up to Q.")
+@click.option(
+    "--certify", is_flag=True, help="Also prove what is found, in ball arithmetic (pip install dynlab[certify])."
+)
+@click.option(
+    "--certificates",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Write the proofs there, for python -m dynlab.certificate_check FILE; implies --certify.",
+)
 @output_options
 def fixed_points(
-    output: Output, network: Network, at: str, at_step: int, starts: int, slow_points: float | None
+    output: Output,
+    network: Network,
+    at: str,
+    at_step: int,
+    starts: int,
+    slow_points: float | None,
+    certify: bool,
+    certificates: Path | None,
 ) -> None:
     """Find, verify and classify the fixed points of a network whose input is held constant.
 
@@ -40,14 +58,18 @@ def fixed_points(
     \b
     dynlab fixed-points model.pt
     dynlab fixed-points model.pt --at mean --slow-points 1e-6
+    dynlab fixed-points model.pt --certify --certificates proofs
     """
     held = at if at in ("zero", "mean") else _values(at)
     from dynlab.diagnostics.fixed_points import fixed_points as search
     from dynlab.plots.fixed_points import plot_fixed_points
 
+    proving = certify or certificates is not None
+    if proving:
+        require_extra("flint", "certify")  # before the search, which takes longer
     driving = network.driving
     output.log(f"Driven by {driving.description}.")
-    with output.working("Searching for fixed points"):
+    with output.working("Searching for fixed points, proving them" if proving else "Searching for fixed points"):
         ds = search(
             network.system,
             driving.inputs,
@@ -55,6 +77,8 @@ def fixed_points(
             at_step=at_step,
             starts=starts,
             slow_points=slow_points,
+            certify=certify,
+            certificates=certificates,
             dtype=network.dtype,
             device=network.device,
             seed=network.seed,

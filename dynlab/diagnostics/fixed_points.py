@@ -1,5 +1,6 @@
 """Where the network would stay: fixed points of its step with the input held, verified and classified."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,9 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from dynlab import schema
+from dynlab.diagnostics.certificates.result import with_proofs
 from dynlab.diagnostics.roots.frozen_map import FrozenMap
+from dynlab.diagnostics.roots.held import held_input, step_number
 from dynlab.diagnostics.roots.records import Record, order, records
 from dynlab.diagnostics.roots.search import CONVERGED, LOST, SLOW, Candidates, distinct, search, search_slow
 from dynlab.diagnostics.roots.starting_points import starting_points
@@ -37,6 +40,8 @@ def fixed_points(
     at_step: int = -1,
     starts: int | ArrayLike = DEFAULT_STARTS,
     slow_points: float | None = None,
+    certify: bool = False,
+    certificates: str | Path | None = None,
     dtype: str = "float64",
     device: str = "cpu",
     seed: int = 0,
@@ -58,6 +63,10 @@ def fixed_points(
     slow_points : float, optional
         Also keep slow points: local minima of q = ½ ‖step(h, x) − h‖₂² with q up to this. A start near one that is led
         on to a fixed point is counted there.
+    certify : bool
+        Also prove, in ball arithmetic, that each exists and where its eigenvalues lie (extra ``certify``).
+    certificates : str or Path, optional
+        A folder for the proofs as files, which `dynlab.certificate_check` checks on its own; implies `certify`.
     dtype, device : str
         Of the search; the roots are always finished, verified and classified in float64.
     seed : int
@@ -70,6 +79,13 @@ def fixed_points(
         ``stable`` (1 stable, 0 unstable, −1 undecided), ``unstable_directions``, ``undecided_directions``, ``starts``
         and ``status`` of each; ``eigenvalue(fixed_point, mode)`` of the step's Jacobian with ``eigenvalue_error``; and
         of each start ``converged(sample)``, ``assignment(sample)``, ``outcome(sample)``.
+
+        With `certify` also, of each, ``certified`` (1: there is exactly one fixed point within ``certificate_radius``
+        of ``fixed_point_state`` in the maximum norm; 0: not proved), ``eigenvalue_radius(fixed_point, mode)`` of a disc
+        about ``eigenvalue`` that surely holds it, ``proved_stable`` (1, 0, −1 undecided),
+        ``proved_unstable_directions``, ``proved_stable_directions``, ``certificate_precision`` and
+        ``certificate_reason``: "proved", or why not. They are about the step in real numbers with the weights as
+        stored.
 
         `status` is "fixed point"; "continuum" where J − I is singular and there are others at any distance; "slow
         point"; "neighbouring root" where fsolve ended at another root, "unverified" where it ended at none. Only the
@@ -105,7 +121,7 @@ def fixed_points(
         raise UserError(f"The largest speed q of a slow point must be positive, got {slow_points}.")
     analysed, driving, _ = prepare(system, _some_input(system, inputs), None, dtype, device)
     driven = analysed.drive(driving)
-    frozen = FrozenMap(analysed, _held_input(analysed, at, driven, inputs is not None), _step_number(system, at_step))
+    frozen = FrozenMap(analysed, held_input(analysed, at, driven, inputs is not None), step_number(system, at_step))
     exact = frozen
     if dtype != "float64" or device != "cpu":
         exact = FrozenMap(prepare(system, driving.cpu())[0], frozen.input.double().cpu(), frozen.t)
@@ -123,6 +139,7 @@ def fixed_points(
     found = distinct(exact, np.concatenate([ends, slow_ends]), np.append(outcome, [SLOW] * len(slow_ends)))
     found = found._replace(assignment=found.assignment[: len(ends)])
     rows = records(exact, found, direction / np.linalg.norm(direction))
+    certify = certify or certificates is not None
     settings = {
         "at": at if isinstance(at, str) else "values",
         "input": frozen.input.tolist(),
@@ -131,10 +148,11 @@ def fixed_points(
         "given_starts": not isinstance(starts, int),
         "inputs": None if inputs is None else list(driving.shape),
         "slow_points": slow_points,
+        "certify": certify,
         "seed": seed,
     }
     flags = {"fsolve_residual": "a slow point is no root", "fsolve_distance": "a slow point is no root"}
-    return schema.dataset(
+    ds = schema.dataset(
         _variables(rows, found, outcome),
         system=system.name,
         source=system.source,
@@ -143,6 +161,7 @@ def fixed_points(
         method=METHOD,
         flags=flags if SLOW in found.kept else None,
     )
+    return with_proofs(ds, exact, [rows[index] for index in order(rows)], certificates) if certify else ds
 
 
 def _variables(rows: list[Record], found: Candidates, outcome: np.ndarray) -> dict[str, xr.Variable]:
@@ -185,31 +204,6 @@ def _variables(rows: list[Record], found: Candidates, outcome: np.ndarray) -> di
 def _some_input(system: Map, inputs: Any) -> Any:
     """The inputs, or one step of nothing where there are none: the search needs a frozen copy all the same."""
     return np.zeros((1, system.network_input_size)) if inputs is None else inputs
-
-
-def _held_input(system: Map, at: str | ArrayLike, driven: Tensor, given: bool) -> Tensor:
-    if isinstance(at, str):
-        if at == "zero":
-            return torch.zeros_like(driven[0, 0])
-        if at != "mean":
-            raise UserError(f"The input to hold is 'zero', 'mean' or {system.input_size} values, got {at!r}.")
-        if not given:
-            raise UserError("The mean input needs inputs to take it of: give inputs, or the values themselves.")
-        return driven.mean(dim=(0, 1))
-    held = torch.as_tensor(np.asarray(at, dtype=float)).to(driven).reshape(-1)
-    if held.shape != (system.input_size,) or not torch.isfinite(held).all():
-        raise UserError(f"The input to hold must be {system.input_size} finite values, got {np.asarray(at).tolist()}.")
-    return held
-
-
-def _step_number(system: Map, at_step: int) -> int:
-    """`at_step` counted from the end where it is negative; 0 where nothing changes with time."""
-    length = getattr(system, "length", None)
-    if length is None:
-        return max(at_step, 0)
-    if not -length <= at_step < length:
-        raise UserError(f"{system.name} has parameters for the steps 0 to {length - 1}, got the step {at_step}.")
-    return at_step % length
 
 
 def _visited(system: Map, driven: Tensor) -> Tensor:

@@ -1,12 +1,13 @@
 """`dynlab fixed-points`: its verdict, files and JSON, and one sentence for what is wrong."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
 import torch
 
-from dynlab import io
+from dynlab import certificate_check, io
 from dynlab.cli.main import run
 
 
@@ -58,3 +59,23 @@ def test_bad_options_end_with_2_and_write_nothing(folder, arguments, sentence, c
     assert sentence in error
     assert len(error.splitlines()) == 1
     assert [path.name for path in folder.iterdir()] == ["gru.pt"]
+
+
+def test_proofs_are_said_and_written_for_the_independent_checker(folder, capsys):
+    arguments = ["--inputs", "zero", "--starts", "16", "--certificates", "proofs", "--json", "--quiet"]
+    assert run(["fixed-points", "gru.pt", *arguments]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert "Proved in ball arithmetic: 1 of 1 exist" in document["verdict"]
+    assert document["variables"]["certified"]["values"] == [1]
+    assert document["variables"]["proved_stable"]["values"] == [1]
+    assert certificate_check.main(["proofs/fixed-point-0.json"]) == 0
+    assert run(["fixed-points", "gru.pt", *arguments]) == 2
+    assert "name another one" in capsys.readouterr().err
+
+
+def test_a_missing_extra_is_one_sentence(folder, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "flint", None)
+    assert run(["fixed-points", "gru.pt", "--inputs", "zero", "--certify"]) == 2
+    error = capsys.readouterr().err.strip()
+    assert "pip install 'dynlab[certify]'" in error
+    assert len(error.splitlines()) == 1

@@ -445,3 +445,43 @@ def test_bad_arguments_are_one_sentence(arguments, words):
 def test_a_flow_has_no_fixed_points_of_a_step():
     with pytest.raises(UserError, match="Euler"):
         fixed_points(create("lorenz"))
+
+
+def test_every_row_has_its_proof_or_the_reason_why_not():
+    cell = create("vanilla", input_size=0, state_size=1, bias=False).double()
+    with torch.no_grad():
+        cell.W.fill_(2.0)
+    ds = fixed_points(cell, starts=32, certify=True)
+    assert ds["certified"].dtype == np.int8
+    assert ds["certified"].values.tolist() == [1, 1, 1]
+    assert ds["proved_stable"].values.tolist() == [1, 1, 0]
+    assert ds["proved_unstable_directions"].values.tolist() == [0, 0, 1]
+    with mpmath.workdps(30):
+        root = mpmath.findroot(lambda h: mpmath.tanh(2 * h) - h, 0.95)
+        slope = 2 * (1 - root**2)
+        points = ds["fixed_point_state"].values[:, 0].tolist()
+        for point, true, radius in zip(points, [-root, root, 0], ds["certificate_radius"].values, strict=True):
+            assert abs(point - true) <= radius < 1e-14
+        values, radii = ds["eigenvalue"].values[:, 0], ds["eigenvalue_radius"].values[:, 0]
+        for value, true, radius in zip(values.real.tolist(), [slope, slope, 2], radii, strict=True):
+            assert abs(value - true) <= radius < 1e-14
+    assert "Proved in ball arithmetic: 3 of 3" in ds.attrs["verdict"]
+
+
+@pytest.mark.parametrize(
+    "system, reason",
+    [
+        (scalar(lambda h, x: torch.tanh(2 * h)), "no ball arithmetic for system"),
+        (LinearMap([[1.0, 0.0], [0.0, 0.5]]), "singular"),
+        (create("vanilla", input_size=0, state_size=2, bias=False, activation="relu"), "non-smooth point"),
+    ],
+)
+def test_what_cannot_be_proved_is_data_with_its_reason(system, reason, tmp_path):
+    ds = fixed_points(system, starts=8, certify=True)
+    assert set(ds["certified"].values.tolist()) == {0}
+    assert set(ds["proved_stable"].values.tolist()) == {-1}
+    assert all(reason in text for text in ds["certificate_reason"].values.tolist())
+    assert np.isnan(ds["certificate_radius"].values).all()
+    assert "Nothing is proved" in ds.attrs["verdict"]
+    assert {"certificate_radius", "eigenvalue_radius"} <= set(schema.flags(ds))
+    assert io.open(io.save(ds, tmp_path / "points.nc")).identical(ds)
