@@ -12,6 +12,7 @@ COMMANDS: dict[str, str] = {
     "lyapunov": "dynlab.cli.lyapunov:lyapunov",
     "basins": "dynlab.cli.basins:basins",
     "pseudospectrum": "dynlab.cli.pseudospectrum:pseudospectrum",
+    "bifurcation": "dynlab.cli.bifurcation:bifurcation",
     "check": "dynlab.cli.check:check",
     "train": "dynlab.cli.train:train",
     "tasks": "dynlab.cli.tasks:tasks",

@@ -10,6 +10,8 @@ import click
 
 from dynlab.errors import UserError, unknown
 
+from .pairs import pairs
+
 if TYPE_CHECKING:
     from dynlab.training import Run
 
@@ -152,31 +154,13 @@ def _run(
         changes = {"constrained_lr": Settings.constrained_lr, "penalty": Settings.penalty} | changes
     if not same_task:
         changes.setdefault("augment", ())  # augmentations are the task's own
-    task_settings = dict(base.task_settings if same_task else {}) | _pairs(task_config, "--task-set")
+    task_settings = dict(base.task_settings if same_task else {}) | pairs(task_config, "--task-set")
     if retrain:
         task_settings["retrain"] = True
     return Run(
         system or base.system,
         task or base.task,
         dataclasses.replace(base.settings, **changes),
-        dict(base.config if same_system else {}) | _pairs(config, "--set"),
+        dict(base.config if same_system else {}) | pairs(config, "--set"),
         task_settings,
     )
-
-
-def _pairs(texts: tuple[str, ...], option: str) -> dict[str, Any]:
-    pairs = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
-        if not key or not equals:
-            raise UserError(f"{option} takes KEY=VALUE, got {text!r}.")
-        pairs[key] = _value(value)
-    return pairs
-
-
-def _value(text: str) -> Any:
-    """A number, true, false or none where the text is one, else the text."""
-    try:
-        return json.loads(text.lower()) if text.lower() in ("true", "false") else json.loads(text)
-    except ValueError:
-        return None if text.lower() in ("none", "null") else text

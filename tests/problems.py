@@ -5,6 +5,7 @@ Each says where it comes from. Add to the end; change nothing that others rely o
 
 import math
 
+import mpmath
 import numpy as np
 import scipy.optimize
 
@@ -106,3 +107,37 @@ def eigenvalue_distance(first, second):
 
 # --- Lyapunov exponents, in nat/s: Sprott, Chaos and Time-Series Analysis (2003), Table A.6, to four digits ---
 LORENZ_EXPONENTS = [0.9056, 0.0, -14.5723]
+
+
+# --- Bifurcations ---
+def tanh_fold(u):
+    """The |q| at which h = tanh(u h + q) loses two of its three solutions: 1 = u (1 − s²) with s = h there."""
+    s = math.sqrt(1 - 1 / u)
+    return abs(math.atanh(s) - u * s)
+
+
+def lorenz_hopf(sigma=10.0, beta=8 / 3):
+    """ρ and ω where the two equilibria off the origin lose stability: the Routh–Hurwitz condition with equality."""
+    rho = sigma * (sigma + beta + 3) / (sigma - beta - 1)
+    return rho, math.sqrt(2 * sigma * (sigma + 1) * beta / (sigma - beta - 1))
+
+
+def henon_bifurcations(b=0.3):
+    """a at the fold of the Hénon map's fixed points, and where periods 1 and 2 double."""
+    return -((1 - b) ** 2) / 4, 3 * (1 - b) ** 2 / 4, (1 - b) ** 2 + (1 + b) ** 2 / 4
+
+
+def logistic_doubling(period, near, guess):
+    """r where the logistic map's orbit of that period doubles, in 25 digits: F^m(x) = x and (F^m)'(x) = −1."""
+    with mpmath.workdps(25):
+
+        def equations(x, r):
+            slope, y = mpmath.mpf(1), x
+            for _ in range(period):
+                slope, y = slope * r * (1 - 2 * y), r * y * (1 - y)
+            return [y - x, slope + 1]
+
+        return float(mpmath.findroot(equations, (near, guess))[1])
+
+
+FEIGENBAUM = 4.669201609102990671853203820466  # Briggs, Math. Comp. 57 (1991)

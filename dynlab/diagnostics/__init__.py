@@ -17,5 +17,6 @@ DIAGNOSTICS: dict[str, str] = {
     "pseudospectrum": "dynlab.diagnostics.pseudospectrum:pseudospectrum",
     "eigenvalue_bounds": "dynlab.diagnostics.eigenvalue_bounds:eigenvalue_bounds",
     "bifurcation": "dynlab.diagnostics.bifurcation:bifurcation",
+    "parameter_plane": "dynlab.diagnostics.parameter_plane:parameter_plane",
     "inner_spectrum": "dynlab.diagnostics.inner_spectrum:inner_spectrum",
 }

@@ -48,6 +48,7 @@ SYSTEMS = {
     "logistic": "dynlab.systems.textbook:Logistic",
     "henon": "dynlab.systems.textbook:Henon",
     "lorenz": "dynlab.systems.textbook:Lorenz",
+    "roessler": "dynlab.systems.textbook:Roessler",
 }
 
 

@@ -1,10 +1,12 @@
-"""Systems with known answers: linear ones, the logistic and the Hénon map, the Lorenz flow. None has an input.
+"""Systems with known answers: linear ones, the logistic and the Hénon map, the Lorenz and the Rössler flow.
+
+None has an input.
 
 References
 ----------
 May, "Simple mathematical models with very complicated dynamics", Nature 261 (1976); Hénon, "A two-dimensional mapping
 with a strange attractor", Comm. Math. Phys. 50 (1976); Lorenz, "Deterministic nonperiodic flow", J. Atmos. Sci. 20
-(1963).
+(1963); Rössler, "An equation for continuous chaos", Phys. Lett. A 57 (1976).
 """
 
 from collections.abc import Sequence
@@ -115,6 +117,25 @@ class Lorenz(Flow):
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         x, y, z = state.unbind(dim=-1)
         return _dense_rows([[-self.sigma, self.sigma, 0.0], [self.rho - z, -1.0, -x], [y, x, -self.beta]], x)
+
+
+class Roessler(Flow):
+    """x' = −y − z, y' = x + a y, z' = b + z (x − c), with divergence a − c + x.
+
+    Its two equilibria are (a s, −s, s) with s = (c ± √(c² − 4 a b))/(2 a); they meet in a fold at c² = 4 a b.
+    """
+
+    def __init__(self, a: float = 0.2, b: float = 0.2, c: float = 5.7) -> None:
+        super().__init__(3, 0)
+        self.a, self.b, self.c = a, b, c
+
+    def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        x, y, z = state.unbind(dim=-1)
+        return torch.stack([-y - z, x + self.a * y, self.b + z * (x - self.c)], dim=-1)
+
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        x, _, z = state.unbind(dim=-1)
+        return _dense_rows([[0.0, -1.0, -1.0], [1.0, self.a, 0.0], [z, 0.0, x - self.c]], x)
 
 
 def _square(matrix: Matrix) -> Tensor:

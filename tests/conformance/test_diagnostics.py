@@ -49,6 +49,14 @@ CALLS = {
         [vanilla(), inputs()],
         {"max_modulus": 1.0, "min_log_gradient": -3.0, "max_exponent": 0.0},
     ),
+    "bifurcation": lambda: (
+        [planar_system(planar_matrix("diff"))],
+        {"parameter": "step_size", "lowest": 0.02, "highest": 0.2, "values": 8},
+    ),
+    "parameter_plane": lambda: (
+        [planar_system(planar_matrix("diff"))],
+        {"parameters": ("step_size", "W[0,0]"), "lowest": (0.02, -1.0), "highest": (0.2, 0.2), "grid": 4},
+    ),
     "inner_spectrum": lambda: ([ernn(), inputs()], {}),
 }
 

@@ -43,6 +43,7 @@ CONFIGS = {
     "logistic": {"r": 3.7},
     "henon": {},
     "lorenz": {},
+    "roessler": {},
 }
 VARIANTS = [
     ("rnn", {"input_size": 3, "hidden_size": 4, "nonlinearity": "relu", "bias": False}),

@@ -1,0 +1,145 @@
+"""`dynlab bifurcation`: how fixed points, periodic orbits and equilibria change with a parameter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dynlab.errors import UserError
+
+from .options import Network, output_options
+from .output import Output
+from .pairs import pairs
+
+PLANE, BRANCHES = ("second_from", "second_to", "grid"), ("starts", "values", "observed")
+
+
+@click.command()
+@click.argument("checkpoint", metavar="[CKPT]", required=False)
+@click.option("--matrix", metavar="MATRIX", help="In place of CKPT: a planar matrix as in `dynlab phase`.")
+@click.option("--kind", type=click.Choice(["feedback", "vanilla", "flow"]), help="Of --matrix.  [default: feedback]")
+@click.option("--step", type=float, help="Of --matrix: ε in seconds.  [default: 0.1]")
+@click.option("--system", metavar="NAME", help="In place of CKPT: a system by name, logistic, henon, lorenz …")
+@click.option("--set", "config", multiple=True, metavar="KEY=VALUE", help="A setting of --system: b=0.2.")
+@click.option("--parameter", required=True, metavar="NAME", help="r, step_size, W[0,1], W*, input[0], input* …")
+@click.option("--from", "lowest", type=float, required=True, help="Where its range begins.")
+@click.option("--to", "highest", type=float, required=True, help="Where it ends.")
+@click.option("--second", metavar="NAME", help="A second parameter: a map of the plane of both, in place of branches.")
+@click.option("--second-from", type=float, help="Where its range begins.")
+@click.option("--second-to", type=float, help="Where it ends.")
+@click.option("--grid", type=int, help="With --second: points in each direction.  [default: 101]")
+@click.option("--layer", help="With CKPT: which recurrent layer.")
+@click.option("--inputs", metavar="SPEC", help="With CKPT, for --at mean: what drives it.  [default: its task]")
+@click.option("--samples", type=click.IntRange(min=1), default=16, show_default=True, help="Sequences of --inputs.")
+@click.option("--at", default="zero", show_default=True, metavar="zero|mean|VALUES", help="The input held constant.")
+@click.option("--at-step", type=int, default=-1, show_default=True, help="The step whose parameters are held.")
+@click.option("--starts", type=int, help="Of each search for fixed points.  [default: 32]")
+@click.option("--max-period", type=int, help="Of doubled orbits, or of --second's.  [default: 8, 16]")
+@click.option("--observed", type=int, help="The coordinate drawn, from 1.  [default: what varies most]")
+@click.option("--values", type=int, help="Of the brute-force diagram; 0 leaves it out.  [default: 400, 100]")
+@click.option("--largest-state", type=float, default=100.0, show_default=True, help="Beyond, all is cut.")
+@click.option(
+    "--max-memory", type=click.IntRange(min=1), default=1024, show_default=True, metavar="MIB", help="At once."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of all that is random.")
+@click.option("--data-dir", type=click.Path(path_type=Path), help="Where data sets lie. [default: $DYNLAB_DATA]")
+@output_options
+def bifurcation(output: Output, checkpoint: str | None, second: str | None, max_memory: int, **chosen: Any) -> None:
+    """Follow fixed points (of a flow: equilibria) through a parameter, and find every bifurcation on the way.
+
+    Branches are solid where stable and dashed where not, period doublings are followed, and the points that orbits
+    visit lie behind them.
+
+    \b
+    dynlab bifurcation --matrix diff --parameter step_size --from 0.01 --to 0.2
+    dynlab bifurcation --system logistic --parameter r --from 2.5 --to 4
+    dynlab bifurcation model.pt --parameter "weight_hh*" --from 0.5 --to 2
+    dynlab bifurcation --system henon --parameter a --from 0 --to 1.4 --second b --second-from -0.3 --second-to 0.5
+    """
+    if sum(what is not None for what in (checkpoint, chosen["matrix"], chosen["system"])) != 1:
+        raise UserError("Name what is looked at: a checkpoint, or --matrix diff, or --system logistic.")
+    system, inputs, name = _system(output, checkpoint, chosen)
+    asked = {key: chosen[key] for key in ("at_step", "largest_state", "seed")}
+    asked |= {"max_memory": max_memory * 2**20, "at": _held(chosen["at"])}
+    optional = [*(PLANE[2:] if second else BRANCHES), "max_period"]
+    asked |= {key: chosen[key] for key in optional if chosen[key] is not None}
+    unfit = [key for key in (BRANCHES if second else PLANE) if chosen[key] is not None]
+    if unfit:
+        option = f"--{unfit[0].replace('_', '-')}"
+        raise UserError(f"{option} goes with{'out' if second else ''} --second: leave one of the two out.")
+    ends = (chosen["lowest"], chosen["highest"])
+    if second is None:
+        from dynlab.diagnostics.bifurcation import bifurcation as follow
+        from dynlab.plots.bifurcation import plot_bifurcation
+
+        if "observed" in asked:
+            asked["observed"] -= 1
+        with output.working("Following branches"):
+            ds = follow(system, inputs, parameter=chosen["parameter"], lowest=ends[0], highest=ends[1], **asked)
+        output.emit(ds, plot_bifurcation, name)
+        return
+    from dynlab.diagnostics.parameter_plane import parameter_plane
+    from dynlab.plots.parameter_plane import plot_parameter_plane
+
+    if chosen["second_from"] is None or chosen["second_to"] is None:
+        raise UserError(f"--second {second} needs its range: --second-from and --second-to.")
+    spans: dict[str, Any] = {
+        "parameters": (chosen["parameter"], second),
+        "lowest": (ends[0], chosen["second_from"]),
+        "highest": (ends[1], chosen["second_to"]),
+    }
+    with output.working("Covering the plane"):
+        plane = parameter_plane(system, inputs, **spans, **asked)
+    output.emit(plane, plot_parameter_plane, f"{name}-plane")
+
+
+def _system(output: Output, checkpoint: str | None, chosen: dict[str, Any]) -> tuple[Any, Any, str]:
+    """The system, what drives it where its mean is held, and its name for the figure."""
+    _check_belongs(checkpoint, chosen)
+    if chosen["matrix"] is not None:
+        from dynlab.systems.planar import STEP_SIZE, planar_matrix, planar_system
+
+        step = STEP_SIZE if chosen["step"] is None else chosen["step"]
+        matrix = planar_matrix(chosen["matrix"], chosen["seed"])
+        return planar_system(matrix, chosen["kind"] or "feedback", step), None, "matrix"
+    if chosen["system"] is not None:
+        import torch
+
+        from dynlab.systems import create
+
+        torch.manual_seed(chosen["seed"])
+        return create(chosen["system"], **pairs(chosen["config"], "--set")), None, chosen["system"]
+    from dynlab import zoo
+    from dynlab.checkpoints import read
+
+    found = read(zoo.locate(str(checkpoint)), layer=chosen["layer"])
+    name = Path(str(checkpoint)).stem
+    if chosen["at"] != "mean":
+        return found.system, None, name
+    where = {"seed": chosen["seed"], "device": "cpu", "dtype": "float64", "data_dir": chosen["data_dir"]}
+    driving = Network(found, name, chosen["inputs"], chosen["samples"], 50, **where).driving
+    output.log(f"The input is held at the mean of {driving.description}.")
+    return found.system, driving.inputs, name
+
+
+def _check_belongs(checkpoint: str | None, chosen: dict[str, Any]) -> None:
+    """Raise for an option of something else than what is looked at."""
+    owners = {"matrix": ("kind", "step"), "system": ("config",), "CKPT": ("layer", "inputs", "data_dir")}
+    for owner, options in owners.items():
+        present = checkpoint if owner == "CKPT" else chosen[owner]
+        given = [name for name in options if chosen[name] not in (None, ())]
+        if given and present is None:
+            option = {"config": "set"}.get(given[0], given[0].replace("_", "-"))
+            shown = owner if owner == "CKPT" else f"--{owner}"
+            raise UserError(f"--{option} belongs to {shown}: leave it out, or name {shown}.")
+
+
+def _held(text: str) -> str | list[float]:
+    if text in ("zero", "mean"):
+        return text
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError as error:
+        raise UserError(f"--at takes zero, mean, or numbers such as 0.1,0.2; got {text!r}.") from error

@@ -1,0 +1,1 @@
+"""Branches of fixed points and equilibria as a parameter changes, and where they change stability or meet."""

@@ -1,0 +1,80 @@
+"""Which eigenvalues cross the border of stability between two points of a branch."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+FOLD_OR_BRANCH, FLIP, PAIR, SEVERAL = "real at 1", "real at −1", "complex pair", "several"
+
+Complex = NDArray[np.complex128]
+Signs = NDArray[np.int64]
+
+
+class Crossing(NamedTuple):
+    """What happens between two points.
+
+    Attributes
+    ----------
+    what : str
+        One of the four above: one real eigenvalue through 1 (of a flow: 0) or a turning parameter, one through −1, one
+        complex pair, or more than that.
+    turns : bool
+        Whether the parameter turns around.
+    eigenvalues : int
+        How many eigenvalues cross.
+    """
+
+    what: str
+    turns: bool
+    eigenvalues: int
+
+
+def decided(eigenvalues: Complex, errors: NDArray[np.float64], is_map: bool) -> Signs:
+    """1 where an eigenvalue certainly grows, −1 where it certainly decays, 0 where its error does not tell."""
+    excess = np.abs(eigenvalues) - 1 if is_map else eigenvalues.real
+    return (excess > errors).astype(np.int64) - (excess < -errors)
+
+
+def inherited(old: Complex, old_signs: Signs, new: Complex, new_signs: Signs) -> Signs:
+    """The signs of the new eigenvalues, where they are 0 those of the old ones they have come from."""
+    if new_signs.all():
+        return new_signs
+    rows, columns = _matched(old, new)
+    came_from = np.empty(len(new), dtype=np.int64)
+    came_from[columns] = rows
+    return np.where(new_signs == 0, old_signs[came_from], new_signs)
+
+
+def between(left: tuple[Complex, Signs, float], right: tuple[Complex, Signs, float], is_map: bool) -> Crossing | None:
+    """What happens between two points, each given by its eigenvalues, signs, and the tangent's parameter component."""
+    turns = left[2] * right[2] < 0
+    rows, columns = _matched(left[0], right[0])
+    changed = left[1][rows] * right[1][columns] < 0
+    count = int(changed.sum())
+    if count == 0:
+        return Crossing(FOLD_OR_BRANCH, True, 0) if turns else None
+    before, after = left[0][rows][changed], right[0][columns][changed]
+    both = np.concatenate([before, after])
+    if count == 1 and (both.imag == 0).all() and (not is_map or (both.real > 0).all()):
+        return Crossing(FOLD_OR_BRANCH, turns, 1)
+    if turns:
+        return Crossing(SEVERAL, True, count)
+    if count == 1 and is_map and (both.imag == 0).all() and (both.real < 0).all():
+        return Crossing(FLIP, False, 1)
+    if count == 2 and (both.imag != 0).all() and abs(before.sum().imag) < 1e-6 * np.abs(before).max():
+        return Crossing(PAIR, False, 2)
+    return Crossing(SEVERAL, turns, count)
+
+
+def change(old: Complex, new: Complex) -> float:
+    """By how much an eigenvalue differs from the one that it has come from, at most."""
+    rows, columns = _matched(old, new)
+    return float(np.abs(old[rows] - new[columns]).max())
+
+
+def _matched(old: Complex, new: Complex) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The pairing of least total distance."""
+    rows, columns = linear_sum_assignment(np.abs(old[:, None] - new[None, :]))
+    return rows, columns

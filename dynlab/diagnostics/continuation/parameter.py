@@ -1,0 +1,249 @@
+"""What of a system can be changed continuously: its numbers, its weights, and the input that is held."""
+
+import copy
+import inspect
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from dynlab.errors import UserError, lookup, unknown
+from dynlab.jacobians import jacobian
+from dynlab.systems import SYSTEMS, System
+
+INPUT = "input"
+FORM = re.compile(r"(?P<name>[\w.]+)(?P<part>\*|\[[\d,\s]+\])?")
+
+
+# The values of the parameters, the weights that differ by their full names, and the held input.
+Changed = tuple[Tensor, dict[str, Tensor], Tensor]
+
+
+class Parameter(NamedTuple):
+    """One parameter of a system, as `named` found it.
+
+    Attributes
+    ----------
+    name : str
+        As it was asked for.
+    kind : {"number", "tensor", "input"}
+        A number that modules hold as an attribute, a weight, or the input.
+    places : tuple of str
+        Of a number: the modules' paths; of a weight: its full name.
+    entry : tuple of int or None
+        The entry of the weight or input that it is; None for all of them.
+    scale : bool
+        Whether it is a factor on the weight or input.
+    """
+
+    name: str
+    kind: str
+    places: tuple[str, ...]
+    entry: tuple[int, ...] | None = None
+    scale: bool = False
+
+
+def named(system: System, name: str) -> Parameter:
+    """The parameter that a name means.
+
+    Parameters
+    ----------
+    system : System
+    name : str
+        A number of the system (``r``, ``step_size``, ``gamma``); an entry ``W[0,1]`` of a weight, a factor ``W*`` on
+        one, or ``eta`` for all entries alike; ``input[0]`` or ``input*`` of the held input. A path in front, as in
+        ``flow.W[0,1]``, tells apart what has the same name.
+
+    Raises
+    ------
+    UserError
+        For a name that the system lacks, one that means several, and an entry outside its weight.
+    """
+    form = FORM.fullmatch(name)
+    if form is None:
+        raise UserError(
+            f"A parameter is written as a number's name (r, step_size), W[0,1], W* or input[0]; got {name!r}."
+        )
+    path, part = form["name"], form["part"] or ""
+    index = tuple(int(number) for number in re.findall(r"\d+", part)) if part not in ("", "*") else None
+    numbers = {place: value for place, value in _numbers(system) if _means(path, place)}
+    if numbers and not part:
+        if len(set(numbers.values())) > 1:
+            raise UserError(
+                f"{path} means several numbers of {system.name}: {', '.join(numbers)}; give one's full name."
+            )
+        return Parameter(name, "number", tuple(numbers))
+    if path == INPUT:
+        _check_entry(system, name, index, (system.input_size,), bool(part))
+        return Parameter(name, "input", (), index, part == "*")
+    tensors = {full: value for full, value in _tensors(system) if _means(path, _shown(full))}
+    if not tensors:
+        raise unknown("parameter", name, _all_names(system))
+    if len(tensors) > 1:
+        shown = ", ".join(map(_shown, tensors))
+        raise UserError(f"{path} means several weights of {system.name}: {shown}; name one in full.")
+    full, value = next(iter(tensors.items()))
+    _check_entry(system, name, index, tuple(value.shape), True)
+    return Parameter(name, "tensor", (full,), index, part == "*")
+
+
+class Varied(nn.Module):
+    """A system whose methods are called with some parameters at other values, differentiably in those.
+
+    Parameters
+    ----------
+    system : System
+        Frozen, and not used elsewhere: numbers are set on it during a call.
+    parameters : tuple of Parameter
+    held : Tensor, shape (input,)
+        The input that is held.
+    t : int
+        The step whose parameters are held where they change with time.
+    """
+
+    def __init__(self, system: System, parameters: tuple[Parameter, ...], held: Tensor, t: int = 0) -> None:
+        super().__init__()
+        self.system = system
+        self.parameters_varied = parameters
+        self.held = held
+        self.t = t
+        self._weights = dict(_tensors(system))
+        self._owners = {
+            place: _owner(system, place) for one in parameters if one.kind == "number" for place in one.places
+        }
+
+    def forward(self, method: str, states: Tensor, held: Tensor) -> Tensor:
+        """`method` of the system at `states` (..., n); for `functional_call`, which `at` makes."""
+        input = held.expand(*states.shape[:-1], -1)
+        if method == "jacobian":
+            n = states.shape[-1]
+            return jacobian(self.system, states, input, self.t).dense().expand(*states.shape[:-1], n, n)
+        found: Tensor = getattr(self.system, method)(states, input, self.t)
+        return found
+
+    def at(self, values: Tensor, method: str, states: Tensor) -> Tensor:
+        """``step``, ``velocity`` or ``jacobian`` at `states` (..., n) with the parameters at `values` (parameter,)."""
+        return self.using(self.changed(values), method, states)
+
+    def changed(self, values: Tensor) -> Changed:
+        """What is different at `values` (parameter,)."""
+        weights: dict[str, Tensor] = {}
+        held = self.held
+        for parameter, value in zip(self.parameters_varied, values.unbind(), strict=True):
+            if parameter.kind == "input":
+                held = _changed(parameter, held, value)
+            elif parameter.kind == "tensor":
+                full = parameter.places[0]
+                weights[full] = _changed(parameter, weights.get(full, self._weights[full]), value)
+        return values, weights, held
+
+    def using(self, changed: Changed, method: str, states: Tensor) -> Tensor:
+        """As `at`, of what `changed` gave: for many steps at the same values."""
+        values, weights, held = changed
+        numbers = [
+            (place, value)
+            for parameter, value in zip(self.parameters_varied, values.unbind(), strict=True)
+            if parameter.kind == "number"
+            for place in parameter.places
+        ]
+        with self._with(numbers):
+            if not weights:
+                return self.forward(method, states, held)
+            named_weights = {f"system.{name}": value for name, value in weights.items()}
+            found: Tensor = torch.func.functional_call(self, named_weights, (method, states, held))
+        return found
+
+    def fixed(self, value: float) -> tuple[System, Tensor]:
+        """A copy of the system, and the held input, with the first parameter at `value` for good."""
+        parameter, system = self.parameters_varied[0], copy.deepcopy(self.system)
+        number = torch.tensor(value, dtype=self.held.dtype)
+        if parameter.kind == "input":
+            return system, _changed(parameter, self.held, number)
+        if parameter.kind == "number":
+            for place in parameter.places:
+                setattr(*_owner(system, place), value)
+        else:
+            weight = dict(_tensors(system))[parameter.places[0]]
+            with torch.no_grad():
+                weight.copy_(_changed(parameter, weight.clone(), number))
+        return system, self.held
+
+    @contextmanager
+    def _with(self, numbers: list[tuple[str, Tensor]]) -> Iterator[None]:
+        owners = [(*self._owners[place], value) for place, value in numbers]
+        before = [getattr(module, attribute) for module, attribute, _ in owners]
+        for module, attribute, value in owners:
+            setattr(module, attribute, value)
+        try:
+            yield
+        finally:
+            for (module, attribute, _), value in zip(owners, before, strict=True):
+                setattr(module, attribute, value)
+
+
+def _changed(parameter: Parameter, whole: Tensor, value: Tensor) -> Tensor:
+    if parameter.scale:
+        return whole * value
+    if parameter.entry is None:
+        return torch.ones_like(whole) * value
+    marked = torch.zeros_like(whole)
+    marked[parameter.entry] = 1
+    return whole * (1 - marked) + marked * value
+
+
+def _means(asked: str, place: str) -> bool:
+    return place == asked or place.endswith(f".{asked}")
+
+
+def _shown(full: str) -> str:
+    """A weight's name as a user sees it: ``flow.M`` of ``flow.parametrizations.M.original``."""
+    return full.replace("parametrizations.", "").removesuffix(".original")
+
+
+def _owner(system: System, place: str) -> tuple[nn.Module, str]:
+    path, _, attribute = place.rpartition(".")
+    return system.get_submodule(path), attribute
+
+
+def _numbers(system: System) -> Iterator[tuple[str, float]]:
+    """The path and value of every number that some module holds and that may be any real number."""
+    whole = _annotated_float(system)
+    for path, module in system.named_modules():
+        for attribute, value in vars(module).items():
+            real = isinstance(value, float) or (isinstance(value, int) and attribute in whole)
+            if real and not isinstance(value, bool) and not attribute.startswith("_"):
+                yield f"{path}.{attribute}" if path else attribute, float(value)
+
+
+def _annotated_float(system: System) -> set[str]:
+    """The numbers of its config that are real by their annotation, though given as an integer."""
+    if system.name not in SYSTEMS:
+        return set()
+    taken = inspect.signature(lookup(SYSTEMS, system.name, "system")).parameters
+    return {name for name, parameter in taken.items() if parameter.annotation is float}
+
+
+def _tensors(system: System) -> Iterator[tuple[str, Tensor]]:
+    for full, value in [*system.named_parameters(), *system.named_buffers()]:
+        if value.is_floating_point() and value.numel():
+            yield full, value
+
+
+def _all_names(system: System) -> list[str]:
+    numbers = dict.fromkeys(place.rpartition(".")[2] for place, _ in _numbers(system))
+    weights = [f"{_shown(full)}[{','.join('0' * value.ndim)}]" for full, value in _tensors(system) if value.ndim]
+    factors = [f"{_shown(full)}*" for full, _ in _tensors(system)]
+    inputs = [f"{INPUT}[0]", f"{INPUT}*"] if system.input_size else []
+    return [*numbers, *weights, *factors, *inputs]
+
+
+def _check_entry(
+    system: System, name: str, index: tuple[int, ...] | None, shape: tuple[int, ...], is_part: bool
+) -> None:
+    inside = index is None or (len(index) == len(shape) and all(i < size for i, size in zip(index, shape, strict=True)))
+    if not inside or not is_part or shape == (0,):
+        entries = " × ".join(map(str, shape))
+        raise UserError(f"{name} of {system.name} has {entries} entries, counted from 0: write W[0,1], W* or input[0].")

@@ -1,0 +1,278 @@
+"""Bifurcations against closed forms and many digits; branches and orbits against what is known of them."""
+
+import numpy as np
+import pytest
+import torch
+
+import problems
+from dynlab import schema
+from dynlab.diagnostics.bifurcation import bifurcation
+from dynlab.errors import UserError
+from dynlab.systems import create
+from dynlab.systems.planar import planar_matrix, planar_system
+
+EXACT = 1e-10  # of a bifurcation's parameter
+
+
+def vanilla(matrix, activation="tanh", bias=None):
+    matrix = torch.as_tensor(matrix, dtype=torch.float64)
+    system = create("vanilla", input_size=1, state_size=len(matrix), activation=activation, bias=bias is not None)
+    system = system.double().requires_grad_(False)
+    system.W.copy_(matrix)
+    system.V.fill_(1.0)
+    if bias is not None:
+        system.b.copy_(torch.as_tensor(bias, dtype=torch.float64))
+    return system
+
+
+def at(ds, kind):
+    """The values of the parameter at the bifurcations of that kind, sorted."""
+    return np.sort(ds["bifurcation_parameter"].values[ds["bifurcation_kind"].values == kind])
+
+
+def check_points(ds):
+    """What every result keeps: residuals are rounding, and what is called converged is."""
+    assert ds["residual"].values.max() < 1e-9
+    converged = ds["bifurcation_converged"].values
+    assert (ds["bifurcation_residual"].values[converged] < 1e-9).all()
+    bound = 1e-8 * np.maximum(1, np.abs(ds["bifurcation_parameter"].values[converged]))
+    assert (ds["bifurcation_parameter_error"].values[converged] <= bound).all()
+
+
+# --- Closed forms ---
+@pytest.mark.parametrize("u", [1.5, 2.0, 4.0])
+def test_folds_of_a_scalar_tanh(u):
+    ds = bifurcation(vanilla([[u]]), parameter="input[0]", lowest=-3.0, highest=3.0, values=0)
+    check_points(ds)
+    q = problems.tanh_fold(u)
+    np.testing.assert_allclose(at(ds, "fold"), [-q, q], atol=EXACT)
+    assert len(ds["bifurcation_kind"]) == 2
+    assert ds.sizes["branch"] == 1
+    assert "A stable and an unstable fixed point meet and vanish at input[0] = " in ds.attrs["verdict"]
+    # the branch is q = atanh(h) − u h, with slope u (1 − h²)
+    h, p = ds["branch_state"].values[:, 0], ds["branch_parameter"].values
+    np.testing.assert_allclose(np.tanh(u * h + p), h, atol=1e-12)
+    slope = u * (1 - h**2)
+    np.testing.assert_allclose(ds["eigenvalue"].values[:, 0], slope, atol=1e-9)
+    away = np.abs(slope - 1) > 1e-6
+    np.testing.assert_array_equal(ds["stable"].values[away], slope[away] < 1)
+
+
+def test_the_fold_of_the_literature():
+    assert problems.tanh_fold(2.0) == pytest.approx(0.5328, abs=5e-5)
+
+
+def test_neimark_sacker_of_the_paper_with_diffusion():
+    ds = bifurcation(planar_system(planar_matrix("diff")), parameter="step_size", lowest=0.01, highest=0.2, values=0)
+    check_points(ds)
+    expected = problems.critical_step(0.15, 2.0)
+    np.testing.assert_allclose(at(ds, "Neimark–Sacker"), [expected], atol=EXACT)
+    multiplier = 1 + expected * (-0.15 + 2j)
+    assert ds["bifurcation_eigenvalue"].item() == pytest.approx(multiplier, abs=1e-10)
+    assert "The origin loses stability at step_size = 0.07458048 in a Neimark–Sacker bifurcation" in ds.attrs["verdict"]
+
+
+def test_lorenz():
+    ds = bifurcation(create("lorenz"), parameter="rho", lowest=0.0, highest=30.0, values=0)
+    check_points(ds)
+    rho, omega = problems.lorenz_hopf()
+    np.testing.assert_allclose(at(ds, "pitchfork"), [1.0], atol=EXACT)
+    np.testing.assert_allclose(at(ds, "Hopf"), [rho, rho], atol=1e-9)
+    hopf = ds["bifurcation_kind"].values == "Hopf"
+    np.testing.assert_allclose(np.abs(ds["bifurcation_eigenvalue"].values[hopf]), omega, atol=1e-9)
+    assert ds["bifurcation_eigenvalue"].attrs["units"] == schema.PER_SECOND
+    assert "The origin loses stability at rho = 1 in a pitchfork. 2 equilibria lose stability" in ds.attrs["verdict"]
+    # both sides of the pitchfork are followed, and its arms are the known equilibria
+    arm = ds["point_branch"].values == 1
+    for state, p in zip(ds["branch_state"].values[arm], ds["branch_parameter"].values[arm], strict=True):
+        known = problems.lorenz_equilibria(rho=max(p, 1.0))
+        assert np.abs(known - state).max(axis=1).min() < 1e-6
+    assert {-1.0, 1.0} <= set(np.sign(ds["branch_state"].values[arm][:, 0]))
+
+
+def test_scalar_tanh_without_input_has_a_flip_and_a_pitchfork():
+    ds = bifurcation(vanilla([[1.0]]), parameter="W[0,0]", lowest=-2.0, highest=2.0, values=0, max_period=2)
+    check_points(ds)
+    np.testing.assert_allclose(at(ds, "flip"), [-1.0], atol=EXACT)
+    np.testing.assert_allclose(at(ds, "pitchfork"), [1.0], atol=EXACT)
+    # W = −u doubles to the orbit ±h with h = tanh(u h)
+    doubled = ds["branch_period"].values[ds["point_branch"].values] == 2
+    u, h = -ds["branch_parameter"].values[doubled], ds["branch_state"].values[doubled, 0]
+    np.testing.assert_allclose(np.tanh(u * h), h, atol=1e-10)
+    np.testing.assert_allclose(ds["branch_orbit"].values[doubled].sum(axis=1), 0, atol=1e-10)
+
+
+def test_an_input_breaks_the_pitchfork():
+    ds = bifurcation(vanilla([[1.0]]), parameter="W[0,0]", lowest=0.2, highest=2.0, values=0, at=[0.01])
+    assert at(ds, "pitchfork").size == 0
+    assert at(ds, "fold").size == 1
+
+
+def test_henon():
+    ds = bifurcation(
+        create("henon"), parameter="a", lowest=-0.2, highest=0.95, values=0, max_period=2, largest_state=5.0
+    )
+    check_points(ds)
+    fold, first, second = problems.henon_bifurcations()
+    np.testing.assert_allclose(at(ds, "fold"), [fold], atol=EXACT)
+    np.testing.assert_allclose(at(ds, "flip"), [first, second], atol=EXACT)
+
+
+def test_roessler_fold_and_hopf():
+    b = 0.3
+    ds = bifurcation(create("roessler", b=b), parameter="c", lowest=0.1, highest=3.0, values=0)
+    check_points(ds)
+    np.testing.assert_allclose(at(ds, "fold"), [2 * np.sqrt(0.2 * b)], atol=EXACT)
+    hopf = ds["bifurcation_kind"].values == "Hopf"
+    assert hopf.sum() == 1
+    x, _, z = ds["bifurcation_state"].values[hopf][0]
+    c = ds["bifurcation_parameter"].values[hopf][0]
+    # λ³ + p λ² + q λ + r has a pair on the axis where p q = r, at ω² = q
+    p, q, r = c - 0.2 - x, 1 + z + 0.2 * (x - c), c - x - 0.2 * z
+    assert p * q == pytest.approx(r, abs=1e-9)
+    assert np.abs(ds["bifurcation_eigenvalue"].values[hopf]).item() == pytest.approx(np.sqrt(q), abs=1e-9)
+
+
+def test_where_roesslers_fold_and_hopf_are_one_it_is_degenerate():
+    # a = b: at the fold c = 2 a the trace is 0 too, so that 0 and ±iω are on the axis at once
+    ds = bifurcation(create("roessler"), parameter="c", lowest=0.3, highest=0.6, values=0)
+    assert ds["bifurcation_kind"].values.tolist() == ["degenerate"]
+    assert ds["bifurcation_parameter"].item() == pytest.approx(0.4, abs=1e-8)
+
+
+# --- Period doubling ---
+@pytest.fixture(scope="module")
+def cascade():
+    return bifurcation(create("logistic"), parameter="r", lowest=0.5, highest=3.5699, values=0, max_period=32)
+
+
+def test_period_doublings_of_the_logistic_map(cascade):
+    check_points(cascade)
+    np.testing.assert_allclose(at(cascade, "transcritical"), [1.0], atol=EXACT)
+    flips = at(cascade, "flip")
+    expected = [3, 1 + np.sqrt(6), problems.logistic_doubling(4, 0.884, 3.5441)]
+    expected.append(problems.logistic_doubling(8, 0.8908, 3.5644))
+    assert expected[2] == pytest.approx(3.5440903596, abs=5e-11)  # as published
+    np.testing.assert_allclose(flips[:4], expected, atol=EXACT)
+    periods = cascade["bifurcation_period"].values[cascade["bifurcation_kind"].values == "flip"]
+    assert sorted(periods.tolist())[:5] == [1, 2, 4, 8, 16]
+
+
+def test_their_intervals_shrink_by_feigenbaums_ratio(cascade):
+    gaps = np.diff(at(cascade, "flip"))
+    ratios = gaps[:-1] / gaps[1:]
+    assert ratios[-1] == pytest.approx(problems.FEIGENBAUM, abs=2e-3)
+    assert f"{ratios[0]:.4f}, {ratios[1]:.4f}" in cascade.attrs["verdict"]
+
+
+def test_the_orbit_of_period_two_in_closed_form(cascade):
+    two = np.flatnonzero(cascade["branch_period"].values[cascade["point_branch"].values] == 2)
+    r = cascade["branch_parameter"].values[two]
+    root = np.sqrt(np.maximum((r - 3) * (r + 1), 0))
+    expected = np.sort(np.stack([(r + 1 - root) / (2 * r), (r + 1 + root) / (2 * r)], axis=1))
+    found = np.sort(cascade["branch_orbit"].values[two, :2])
+    np.testing.assert_allclose(found, expected, atol=1e-7)  # at r = 3 the root is known to the square root of rounding
+    np.testing.assert_allclose(cascade["eigenvalue"].values[two, 0], 4 + 2 * r - r**2, atol=1e-9)
+
+
+# --- A network: every eigenvalue of W crosses where the factor on it is 1/|λ| ---
+def test_all_crossings_of_a_network_at_the_origin():
+    matrix = np.random.default_rng(3).standard_normal((5, 5))
+    eigenvalues = np.linalg.eigvals(matrix)
+    ds = bifurcation(vanilla(matrix), parameter="W*", lowest=0.2, highest=1.5, values=0, max_period=1, searches=1)
+    check_points(ds)
+    origin = np.abs(ds["bifurcation_state"].values).max(axis=1) < 1e-9
+    inside = (1 / np.abs(eigenvalues) > 0.2) & (1 / np.abs(eigenvalues) < 1.5)
+    kinds = {
+        "Neimark–Sacker": eigenvalues.imag > 0,
+        "pitchfork": (eigenvalues.imag == 0) & (eigenvalues.real > 0),
+        "flip": (eigenvalues.imag == 0) & (eigenvalues.real < 0),
+    }
+    for kind, which in kinds.items():
+        here = origin & (ds["bifurcation_kind"].values == kind)
+        expected = np.sort(1 / np.abs(eigenvalues[which & inside]))
+        np.testing.assert_allclose(np.sort(ds["bifurcation_parameter"].values[here]), expected, atol=EXACT)
+    assert ds["bifurcation_converged"].values[origin].all()
+
+
+def test_what_crosses_at_once_is_degenerate_and_not_called_converged():
+    ds = bifurcation(vanilla(np.eye(2)), parameter="W*", lowest=0.5, highest=1.5, values=0, searches=1)
+    assert ds["bifurcation_kind"].values.tolist() == ["degenerate"]
+    assert not ds["bifurcation_converged"].values.any()
+    assert ds["bifurcation_parameter"].item() == pytest.approx(1.0, abs=1e-4)
+
+
+def test_eigenvalues_that_stay_on_the_border_are_undecided_and_no_bifurcation():
+    ds = bifurcation(planar_system(planar_matrix("zero"), "flow"), parameter="W*", lowest=0.5, highest=2.0, values=0)
+    assert (ds["stable"] == -1).all()
+    assert ds.sizes["bifurcation"] == 0
+    assert "No equilibrium that was found changes stability" in ds.attrs["verdict"]
+
+
+def test_a_kink_is_passed_and_the_border_collision_bracketed():
+    # h = relu(b − 2 h): 0 for b < 0, with multiplier 0; b/3 for b > 0, with multiplier −2
+    ds = bifurcation(vanilla([[-2.0]], "relu", [0.5]), parameter="b[0]", lowest=-1.0, highest=1.0, values=0)
+    assert ds["bifurcation_kind"].values.tolist() == ["border collision"]
+    assert abs(ds["bifurcation_parameter"].item()) <= max(ds["bifurcation_parameter_error"].item(), 1e-4)
+    b, h = ds["branch_parameter"].values, ds["branch_state"].values[:, 0]
+    np.testing.assert_allclose(h, np.maximum(b, 0) / 3, atol=1e-4)
+    assert "at kinks of the activation" in ds.attrs["verdict"]
+
+
+# --- The brute-force diagram ---
+def test_orbits_visit_the_stable_branches():
+    ds = bifurcation(create("logistic"), parameter="r", lowest=2.8, highest=3.4, values=13, max_period=2)
+    r = ds["parameter"].values
+    visited = ds["visited"].values.reshape(len(r), -1)
+    away = np.abs(r - 3) > 0.02
+    root = np.sqrt(np.maximum((r - 3) * (r + 1), 0))
+    expected = np.where(r < 3, 1 - 1 / r, (r + 1 + root) / (2 * r))
+    np.testing.assert_allclose(np.nanmax(visited, axis=1)[away], expected[away], atol=1e-8)
+
+
+def test_extrema_of_a_solution_that_rests_and_of_one_that_does_not():
+    ds = bifurcation(create("lorenz"), parameter="rho", lowest=5.0, highest=28.0, values=2, observed=2)
+    rest, chaos = ds["visited"].values
+    assert np.nanmax(rest) == pytest.approx(4.0, abs=1e-5)
+    assert np.nanmin(rest) == pytest.approx(4.0, abs=1e-5)
+    assert np.nanmax(chaos) > 35
+
+
+def test_an_orbit_that_leaves_the_bound_is_cut_and_flagged():
+    ds = bifurcation(create("logistic"), parameter="r", lowest=3.9, highest=4.3, values=5, max_period=1)
+    assert np.isnan(ds["visited"].values[-1]).all()
+    assert np.isfinite(ds["visited"].values[0]).any()
+    assert "left abs(h_i) ≤ 100" in schema.flags(ds)["visited"]
+    assert "every orbit left the bound and was cut" in ds.attrs["verdict"]
+
+
+def test_blocks_give_the_same_numbers_and_too_little_memory_is_refused():
+    call = {"parameter": "a", "lowest": 0.9, "highest": 1.0, "values": 40, "max_period": 1}
+    whole = bifurcation(create("henon"), **call)
+    parts = bifurcation(create("henon"), **call, max_memory=2.0**19)
+    np.testing.assert_array_equal(whole["visited"], parts["visited"])
+    with pytest.raises(UserError, match=r"needs at least .* MiB, more than the .* MiB allowed"):
+        bifurcation(create("henon"), **call, max_memory=2.0**14)
+
+
+@pytest.mark.parametrize(
+    "change, sentence",
+    [
+        ({"lowest": 4.0, "highest": 2.0}, "must go from a number to a larger one, got 4 to 2"),
+        ({"lowest": 2.0, "highest": 2.0}, "got 2 to 2"),
+        ({"highest": np.inf}, "got 2 to inf"),
+        ({"parameter": "s"}, "Unknown parameter 's'"),
+        ({"starts": 0}, "starts= must be at least 1, got 0"),
+        ({"observed": 1}, "one of the state's 1 coordinates"),
+        ({"largest_state": 0.0}, "must be positive"),
+        ({"at": [1.0]}, "must be 0 finite values"),
+    ],
+)
+def test_bad_input_is_one_sentence(change, sentence):
+    with pytest.raises(UserError, match=sentence):
+        bifurcation(create("logistic"), **({"parameter": "r", "lowest": 2.0, "highest": 4.0, "values": 0} | change))
+
+
+def test_a_parameter_that_changes_nothing_is_refused():
+    with pytest.raises(UserError, match=r"input\* changes nothing.*the held input is zero"):
+        bifurcation(vanilla([[1.0]]), parameter="input*", lowest=0.0, highest=1.0)

@@ -1,0 +1,100 @@
+"""The plane of two parameters against closed forms on all of it."""
+
+import numpy as np
+import pytest
+import torch
+
+from dynlab.diagnostics.parameter_plane import parameter_plane
+from dynlab.errors import UserError
+from dynlab.systems import create
+from dynlab.systems.planar import planar_matrix, planar_system
+
+EDGE = 0.02  # from a boundary, where orbits take longer than they are followed
+
+
+@pytest.fixture(scope="module")
+def henon():
+    spans = {"parameters": ("a", "b"), "lowest": (-0.2, 0.1), "highest": (0.9, 0.4), "grid": 23}
+    return parameter_plane(create("henon"), **spans)
+
+
+def test_the_origin_of_an_euler_step_has_the_modulus_of_the_closed_form():
+    system = create("antisymmetric", input_size=0, state_size=2).double()
+    with torch.no_grad():
+        system.flow.parametrizations.M.original.fill_(-2.0)
+    spans = {"parameters": ("step_size", "gamma"), "lowest": (0.01, 0.0), "highest": (0.3, 0.4), "grid": 31}
+    ds = parameter_plane(system, **spans, max_period=1)
+    step, gamma = np.meshgrid(ds["x"].values, ds["y"].values)
+    modulus = np.hypot(1 - step * gamma, 2 * step)
+    np.testing.assert_allclose(ds["leading"], modulus, rtol=1e-13)
+    away = np.abs(modulus - 1) > 1e-12
+    np.testing.assert_array_equal(ds["stable"].values[away], (modulus < 1)[away])
+    # which is the critical step 2 γ / (γ² + ω²) of the paper
+    np.testing.assert_array_equal(modulus[away] < 1, (step < 2 * gamma / (gamma**2 + 4))[away])
+
+
+def test_periods_of_henon(henon):
+    a, b = np.meshgrid(henon["x"].values, henon["y"].values)
+    first, second = 3 * (1 - b) ** 2 / 4, (1 - b) ** 2 + (1 + b) ** 2 / 4
+    period = henon["period"].values
+    fixed = (a > -((1 - b) ** 2) / 4 + EDGE) & (a < first - EDGE)
+    assert (period[fixed] == 1).all()
+    doubled = (a > first + EDGE) & (a < second - EDGE)
+    assert (period[doubled] == 2).all()
+    gone = a < -((1 - b) ** 2) / 4 - 1e-9  # beyond the fold there is nothing
+    assert (period[gone] == -1).all()
+    assert not henon["converged"].values[gone].any()
+    assert np.isnan(henon["leading"].values[gone]).all()
+    assert (henon["stable"].values[fixed] == 1).all()
+    assert (henon["stable"].values[doubled] == 0).all()
+    root = np.sqrt(np.maximum((1 - b) ** 2 + 4 * a, 0))
+    x = np.where(np.abs(a) > 1e-9, (b - 1 + root) / (2 * np.where(a == 0, 1, a)), 1 / (1 - b))
+    moduli = np.abs(-a * x + np.array([1, -1])[:, None, None] * np.sqrt((a * x) ** 2 + b + 0j)).max(axis=0)
+    np.testing.assert_allclose(henon["leading"].values[fixed], moduli[fixed], rtol=1e-9)
+
+
+def test_a_flow_has_no_periods():
+    spans = {"parameters": ("rho", "beta"), "lowest": (0.2, 2.0), "highest": (2.0, 3.0), "grid": 7}
+    ds = parameter_plane(create("lorenz"), **spans)
+    assert "period" not in ds
+    rho = np.broadcast_to(ds["x"].values, (7, 7))
+    expected = (
+        -11 + np.sqrt(121 - 40 * (1 - rho))
+    ) / 2  # λ² + 11 λ + 10 (1 − ρ) at the origin, with −β decaying faster
+    np.testing.assert_allclose(ds["leading"], expected, atol=1e-12)
+
+
+def test_blocks_give_the_same_numbers_and_too_little_memory_is_refused():
+    spans = {"parameters": ("a", "b"), "lowest": (0.0, 0.1), "highest": (1.0, 0.3), "grid": 9}
+    whole = parameter_plane(create("henon"), **spans)
+    parts = parameter_plane(create("henon"), **spans, max_memory=1e4)
+    for name in ("leading", "period", "stable"):
+        np.testing.assert_array_equal(whole[name], parts[name])
+    with pytest.raises(UserError, match=r"needs at least .* MiB"):
+        parameter_plane(create("henon"), **spans, max_memory=1e3)
+
+
+@pytest.mark.parametrize(
+    "change, sentence",
+    [
+        ({"parameters": ("a", "a")}, "two different parameters"),
+        ({"lowest": (0.0, 0.5)}, "range of b must go from a number to a larger one, got 0.5 to 0.3"),
+        ({"grid": 1}, "at least 2 points"),
+        ({"state": [0.0]}, "must be 2 finite numbers"),
+    ],
+)
+def test_bad_input_is_one_sentence(change, sentence):
+    spans = {"parameters": ("a", "b"), "lowest": (0.0, 0.1), "highest": (1.0, 0.3), "grid": 3}
+    with pytest.raises(UserError, match=sentence):
+        parameter_plane(create("henon"), **(spans | change))
+
+
+def test_an_entry_and_a_number_together():
+    # the origin of the map tanh(W h) has the eigenvalues of W whatever else is changed
+    system = planar_system(planar_matrix("1,0;0,0.5"), "vanilla")
+    spans = {"parameters": ("W[0,1]", "W[1,0]"), "lowest": (-1.0, -1.0), "highest": (1.0, 1.0), "grid": 5}
+    ds = parameter_plane(system, **spans, max_period=1)
+    entry, other = np.meshgrid(ds["x"].values, ds["y"].values)
+    root = np.sqrt(0.0625 + entry * other + 0j)
+    expected = np.maximum(np.abs(0.75 + root), np.abs(0.75 - root))
+    np.testing.assert_allclose(ds["leading"], expected, rtol=1e-7)
