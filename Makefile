@@ -8,12 +8,13 @@ PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install -c const
 MANIFEST := setup.cfg pyproject.toml constraints.txt
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint clean
+.PHONY: help demo test lint bench clean
 
 help:
 	@echo "make demo    install dynlab into $(VENV) and run it on what it ships; pictures go to figures/demo/"
 	@echo "make test    install everything, then lint, types, import contract and the whole test suite"
 	@echo "make lint    lint, types and import contract alone"
+	@echo "make bench   timed comparisons, each a ratio measured in one run"
 	@echo "make clean   remove $(VENV), build leftovers and caches (figures stay)"
 
 demo: $(VENV)/core.stamp
@@ -28,6 +29,9 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+bench: $(VENV)/dev.stamp
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/stability_monitor.py
 
 clean:
 	rm -rf $(VENV) build dist dynlab.egg-info .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

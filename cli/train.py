@@ -73,6 +73,16 @@ def _settings_options(command: Any) -> Any:
     type=click.IntRange(min=1),
     help="Keep a checkpoint of every so many batches, FOLDER/step-000000.ckpt …, for `--over step` of the analyses.",
 )
+@click.option(
+    "--log-every",
+    type=click.IntRange(min=1),
+    help="Steps between rows of FOLDER/steps.csv and points in FOLDER/tensorboard.  [default: 50]",
+)
+@click.option(
+    "--monitor-every",
+    type=click.IntRange(min=1),
+    help="Steps between two measurements of the gradient, spectral radius and exponent.  [default: none are made]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the facts of the training as one JSON document.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 def train(
@@ -83,6 +93,8 @@ def train(
     overwrite: bool,
     checkpoint_every: int | None,
     keep_every: int | None,
+    log_every: int | None,
+    monitor_every: int | None,
     as_json: bool,
     quiet: bool,
     **chosen: Any,
@@ -100,17 +112,17 @@ def train(
     show: dict[str, Any] = {"data_dir": data_dir, "device": device}
     show |= {"progress": not quiet and sys.stderr.isatty()}
     show |= {"log": None if quiet or sys.stderr.isatty() else lambda line: click.echo(line, err=True)}
+    writes: dict[str, Any] = {"checkpoint_every": checkpoint_every, "keep_every": keep_every}
+    writes |= {"monitor_every": monitor_every} | ({} if log_every is None else {"log_every": log_every})
     if resume:
         given = [name for name, value in chosen.items() if value] + (["overwrite"] if overwrite else [])
-        if given or checkpoint_every or keep_every or output is None:
+        if given or any(writes.values()) or output is None:
             raise UserError("--resume takes --output, the run's folder, and none of what the run was started with.")
         result = training.resume(output, **show)
     else:
         run = _run(**chosen)
         folder = output or Path("runs") / f"{run.system}-{run.task}-seed{run.settings.seed}"
-        result = training.train(
-            run, folder, overwrite=overwrite, checkpoint_every=checkpoint_every, keep_every=keep_every, **show
-        )
+        result = training.train(run, folder, overwrite=overwrite, **writes, **show)
     facts = result.facts
     if as_json:
         click.echo(json.dumps({"checkpoint": str(result.checkpoint)} | facts, allow_nan=False))

@@ -15,6 +15,7 @@ _NAMES = {
     "create": "dynlab.systems",
     "simulate": "dynlab.simulation",
     "driving_inputs": "dynlab.tasks",
+    "StabilityMonitor": "dynlab.training.stability_monitor",
     "real_time_recurrent_learning": "dynlab.training.forward_mode",
     "over_training": "dynlab.diagnostics.over_training",
     "open": "dynlab.io",

@@ -51,25 +51,25 @@ def from_module(module: nn.Module, layer: str | None = None, batch: Any = None) 
         raise UserError(
             f"from_module takes a torch.nn.Module, got {type(module).__name__}; of a function, from_function."
         )
-    module = _unwrapped(module)
-    extents = _extents(module)
-    if not extents:
+    module = unwrapped(module)
+    found = extents(module)
+    if not found:
         kinds = sorted({type(part).__name__ for part in module.modules()})
         raise UserError(
             f"{type(module).__name__} holds no RNN, GRU, LSTM or system of dynlab's (it holds {', '.join(kinds)}); "
             f"make a system of its step with from_function."
         )
-    chosen = choose(extents, layer)
+    chosen = choose(found, layer)
     model = _copied(module)
     part = cast(System | RecurrentModule, model.get_submodule(chosen.prefix))
     recorded = None if batch is None else record(model, part, batch)
-    system = _system(part, chosen)
+    system = part_system(part, chosen)
     check_finite(system.state_dict(), type(module).__name__)
     system.recorded_inputs = recorded
     return system
 
 
-def _unwrapped(module: nn.Module) -> nn.Module:
+def unwrapped(module: nn.Module) -> nn.Module:
     """The model inside what torch.compile and DataParallel put around it, so that names are those of its own."""
     while True:
         if isinstance(module, nn.DataParallel | nn.parallel.DistributedDataParallel):
@@ -80,7 +80,7 @@ def _unwrapped(module: nn.Module) -> nn.Module:
             return module
 
 
-def _extents(module: nn.Module, prefix: str = "") -> dict[str, Extent]:
+def extents(module: nn.Module, prefix: str = "") -> dict[str, Extent]:
     """Every recurrent submodule by its name; what a system is made of is not asked for."""
     if isinstance(module, System | nn.RNNCellBase):
         return {prefix: Extent(1, False)}
@@ -88,7 +88,7 @@ def _extents(module: nn.Module, prefix: str = "") -> dict[str, Extent]:
         return {prefix: Extent(module.num_layers, module.bidirectional)}
     found: dict[str, Extent] = {}
     for name, part in module.named_children():
-        found |= _extents(part, f"{prefix}.{name}" if prefix else name)
+        found |= extents(part, f"{prefix}.{name}" if prefix else name)
     return found
 
 
@@ -102,7 +102,7 @@ def _copied(module: nn.Module) -> nn.Module:
         ) from error
 
 
-def _system(part: System | RecurrentModule, chosen: Choice) -> System:
+def part_system(part: System | RecurrentModule, chosen: Choice) -> System:
     """The system of a submodule; a parametrised weight (weight norm, orthogonal) is read as an attribute, at its value.
 
     Its parametrisation is left on: to remove it from a copy changes the class, which the copy shares with the original.

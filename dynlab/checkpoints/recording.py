@@ -65,7 +65,7 @@ def record(model: nn.Module, part: nn.Module, batch: Any) -> np.ndarray:
 
 def _run(model: nn.Module, part: nn.Module, arguments: tuple[Any, ...], keep: Keep) -> None:
     """Call the model while `part` reports its inputs; the global generators are put back where they were."""
-    silence = _listen(part, keep)
+    silence = listen(part, keep)
     devices = sorted({p.device.index for p in model.parameters() if p.device.type == "cuda"})
     try:
         with torch.no_grad(), torch.random.fork_rng(devices):
@@ -82,7 +82,7 @@ def _run(model: nn.Module, part: nn.Module, arguments: tuple[Any, ...], keep: Ke
         silence()
 
 
-def _listen(part: nn.Module, keep: Keep) -> Callable[[], Any]:
+def listen(part: nn.Module, keep: Keep) -> Callable[[], Any]:
     """Have `part` report every input it is given; the result ends that."""
     if isinstance(part, Map):
         step = part.step

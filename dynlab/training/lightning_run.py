@@ -19,6 +19,8 @@ from dynlab.training.kept import Kept
 from dynlab.training.module import VALIDATION_METRIC, Training
 from dynlab.training.network import EVALUATION_BATCH
 from dynlab.training.prepare import Prepared
+from dynlab.training.stability_monitor import StabilityMonitor
+from dynlab.training.step_log import StepLog
 
 
 def fit(prepared: Prepared, resume_from: Path | None) -> None:
@@ -30,7 +32,9 @@ def fit(prepared: Prepared, resume_from: Path | None) -> None:
     sweep = None if held is None else Sweep(held.inputs, held.targets, EVALUATION_BATCH)
     history = History(prepared.folder, task, settings.epochs, prepared.say)
     bar = [Bar(history, len(batches))] if prepared.progress else []
-    kept = [Kept(prepared.folder, prepared.keep_every)] if prepared.keep_every is not None else []
+    monitor = StabilityMonitor(prepared.writes.monitor_every) if prepared.writes.monitor_every is not None else None
+    steps = StepLog(prepared.folder, prepared.writes.log_every, monitor)
+    kept = [Kept(prepared.folder, prepared.writes.keep_every)] if prepared.writes.keep_every is not None else []
     with _quiet(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         trainer = Trainer(
@@ -38,7 +42,7 @@ def fit(prepared: Prepared, resume_from: Path | None) -> None:
             devices=prepared.devices,
             max_epochs=settings.epochs,
             gradient_clip_val=settings.clip or None,
-            callbacks=[history, *bar, *kept, *_savers(prepared)],
+            callbacks=[history, *bar, *([monitor] if monitor else []), steps, *kept, *_savers(prepared)],
             logger=False,
             default_root_dir=prepared.folder,
             enable_progress_bar=False,
@@ -58,8 +62,8 @@ def _savers(prepared: Prepared) -> list[Callback]:
         mode = "max" if prepared.task.metric == "accuracy" else "min"
         savers.append(ModelCheckpoint(filename="best", monitor=VALIDATION_METRIC, mode=mode, **after_epochs))
     savers.append(ModelCheckpoint(filename="last", **after_epochs))
-    if prepared.checkpoint_every is not None:
-        within = where | {"save_on_train_epoch_end": False, "every_n_train_steps": prepared.checkpoint_every}
+    if prepared.writes.checkpoint_every is not None:
+        within = where | {"save_on_train_epoch_end": False, "every_n_train_steps": prepared.writes.checkpoint_every}
         savers.append(ModelCheckpoint(filename="last", **within))
     return savers
 

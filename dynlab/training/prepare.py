@@ -20,7 +20,7 @@ from dynlab.systems.fastgrnn import FastGRNN
 from dynlab.systems.orthogonal import Orthogonal
 from dynlab.tasks import Task
 from dynlab.training.network import Network
-from dynlab.training.run import Run
+from dynlab.training.run import Run, Writes
 from dynlab.training.settings import Settings
 
 # The kinds of values that systems take, in words.
@@ -44,10 +44,8 @@ class Prepared:
         In Lightning's words.
     folder : Path
         Where checkpoints go.
-    checkpoint_every : int or None
-        Batches between checkpoints within an epoch.
-    keep_every : int or None
-        Batches between checkpoints that are kept.
+    writes : Writes
+        What goes there while the training goes on.
     progress : bool
         Whether to draw a progress bar.
     say : callable or None
@@ -61,8 +59,7 @@ class Prepared:
     accelerator: str
     devices: int | list[int]
     folder: Path
-    checkpoint_every: int | None
-    keep_every: int | None
+    writes: Writes
     progress: bool
     say: Callable[[str], None] | None
 
@@ -72,8 +69,7 @@ def prepare(
     folder: Path,
     data_dir: str | Path | None,
     device: str,
-    checkpoint_every: int | None,
-    keep_every: int | None,
+    writes: Writes,
     progress: bool,
     say: Callable[[str], None] | None,
 ) -> Prepared:
@@ -106,8 +102,7 @@ def prepare(
         accelerator,
         devices,
         folder,
-        checkpoint_every,
-        keep_every,
+        writes,
         progress,
         say,
     )

@@ -7,7 +7,36 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from dynlab.errors import UserError
 from dynlab.training.settings import Settings
+
+
+@dataclass(frozen=True)
+class Writes:
+    """What a run writes down while it goes; of no influence on the result.
+
+    Attributes
+    ----------
+    checkpoint_every : int or None
+        Batches between two ``last.ckpt``, beside the one of each epoch.
+    keep_every : int or None
+        Batches between checkpoints that are kept.
+    log_every : int
+        Steps between rows of ``steps.csv`` and points in TensorBoard.
+    monitor_every : int or None
+        Steps between two measurements of a `StabilityMonitor`; None has none.
+    """
+
+    checkpoint_every: int | None = None
+    keep_every: int | None = None
+    log_every: int = 50
+    monitor_every: int | None = None
+
+    def __post_init__(self) -> None:
+        for entry in dataclasses.fields(self):
+            value = getattr(self, entry.name)
+            if value is not None and value < 1:
+                raise UserError(f"--{entry.name.replace('_', '-')} must be at least 1, got {value}.")
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """A training run in its folder: started, interrupted, resumed, and finished with a checkpoint of dynlab's own.
 
-The folder holds ``run.json`` (what is trained), ``metrics.csv`` (a row an epoch), ``last.ckpt`` and ``best.ckpt``
+The folder holds ``run.json`` (what is trained), ``metrics.csv`` (a row an epoch), ``steps.csv`` (a row every
+so many steps), ``tensorboard`` (both, for that viewer), ``last.ckpt`` and ``best.ckpt``
 (Lightning's, readable by every analysis), with `keep_every` also ``step-000000.ckpt`` and so on, and, at the end,
 ``network.pt``.
 """
@@ -20,7 +21,7 @@ from dynlab import checkpoints, io
 from dynlab.errors import UserError
 from dynlab.training.network import evaluate
 from dynlab.training.prepare import Prepared, prepare
-from dynlab.training.run import Run
+from dynlab.training.run import Run, Writes
 from dynlab.training.settings import Settings
 
 RUN_FILE, NETWORK_FILE = "run.json", "network.pt"
@@ -52,6 +53,8 @@ def train(
     overwrite: bool = False,
     checkpoint_every: int | None = None,
     keep_every: int | None = None,
+    log_every: int = Writes.log_every,
+    monitor_every: int | None = None,
     progress: bool = False,
     log: Callable[[str], None] | None = None,
 ) -> Result:
@@ -72,6 +75,10 @@ def train(
         Save ``last.ckpt`` after so many batches too, not only after each epoch.
     keep_every : int, optional
         Keep a checkpoint of the untrained network and one after every so many batches: ``step-000000.ckpt``, ….
+    log_every : int
+        Steps between rows of ``steps.csv`` and points in TensorBoard.
+    monitor_every : int, optional
+        Steps between two measurements of a `StabilityMonitor`, which go there too.
     progress : bool
         Draw a progress bar on standard error.
     log : callable, optional
@@ -91,11 +98,12 @@ def train(
     folder = Path(folder)
     if folder.exists() and not overwrite:
         raise UserError(f"{folder} exists: resume the run in it with --resume, or replace it with --overwrite.")
-    prepared = prepare(run, folder, data_dir, device, checkpoint_every, keep_every, progress, log)
+    writes = Writes(checkpoint_every, keep_every, log_every, monitor_every)
+    prepared = prepare(run, folder, data_dir, device, writes, progress, log)
     if folder.is_dir():
         _remove(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    stored = dataclasses.asdict(run) | {"checkpoint_every": checkpoint_every, "keep_every": keep_every}
+    stored = dataclasses.asdict(run) | {"writes": dataclasses.asdict(writes)}
     io.write_text(folder / RUN_FILE, json.dumps(stored, indent=1) + "\n")
     return _carry_out(prepared, None)
 
@@ -127,25 +135,25 @@ def resume(
         Where the folder holds no run, or none that has got to a checkpoint.
     """
     folder = Path(folder)
-    run, checkpoint_every, keep_every = _stored(folder)
+    run, writes = _stored(folder)
     last = folder / f"{LAST}.ckpt"
     if not last.is_file():
         raise UserError(
             f"{folder} has no {last.name}: the run stopped before its first; start it anew with --overwrite."
         )
     checkpoints.read(last)  # which says what is wrong with a damaged one
-    return _carry_out(prepare(run, folder, data_dir, device, checkpoint_every, keep_every, progress, log), last)
+    return _carry_out(prepare(run, folder, data_dir, device, writes, progress, log), last)
 
 
-def _stored(folder: Path) -> tuple[Run, int | None, int | None]:
+def _stored(folder: Path) -> tuple[Run, Writes]:
     path = folder / RUN_FILE
     if not path.is_file():
         raise UserError(f"{folder} holds no training run (no {RUN_FILE}); name the folder that --output named.")
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
-        every, kept = stored.pop("checkpoint_every"), stored.pop("keep_every", None)
+        writes = Writes(**stored.pop("writes"))
         settings = stored.pop("settings")
-        return Run(settings=Settings(**settings | {"augment": tuple(settings["augment"])}), **stored), every, kept
+        return Run(settings=Settings(**settings | {"augment": tuple(settings["augment"])}), **stored), writes
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         if isinstance(error, UserError):
             raise

@@ -9,7 +9,7 @@ from runs import Stopped, differing, stored
 
 from dynlab import checkpoints, tasks
 from dynlab.errors import UserError
-from dynlab.training import Run, Settings, resume, train
+from dynlab.training import Run, Settings, Writes, resume, train
 from dynlab.training import prepare as prepare_module
 from dynlab.training.module import Training
 from dynlab.training.network import Network, evaluate
@@ -198,7 +198,7 @@ def test_a_run_is_replaced_only_when_asked_and_only_a_run(tmp_path):
         (None, "holds no training run"),
         ("{", "run.json is damaged"),
         ("{}", "run.json is damaged"),
-        ('{"checkpoint_every": null, "settings": {"lr": 0, "augment": []}}', "--lr must be a positive number"),
+        ('{"writes": {}, "settings": {"lr": 0, "augment": []}}', "--lr must be a positive number"),
     ],
 )
 def test_what_cannot_be_resumed_is_said(content, message, tmp_path):
@@ -260,7 +260,7 @@ def test_kept_checkpoints_are_of_the_untrained_network_and_of_every_so_many_batc
     names = [path.name for path in sorted(folder.glob("step-*.ckpt"))]
     assert names == ["step-000000.ckpt", "step-000005.ckpt", "step-000010.ckpt"]  # of 12 batches
     assert [stored(folder, name)["/global_step"] for name in names] == [0, 5, 10]
-    untrained = prepare_module.prepare(RUN, folder, None, "cpu", None, None, False, None).network.system.state_dict()
+    untrained = prepare_module.prepare(RUN, folder, None, "cpu", Writes(), False, None).network.system.state_dict()
     found = checkpoints.read(folder / names[0]).system.state_dict()
     assert all(torch.equal(found[name], untrained[name]) for name in untrained)
     assert kept.facts == whole.facts  # to keep them changes nothing

@@ -92,6 +92,7 @@ SHIPPED = {
     "ernn-har2-k3": 4000,
     "ernn-har2-k5": 4000,
 }
+FLIPFLOP = {"gru-flipflop": 13248}  # 3 · 64 · (64 + 3 + 2)
 
 
 def entry_of(name):
@@ -99,19 +100,20 @@ def entry_of(name):
 
 
 def test_these_networks_ship_and_no_others():
-    assert {entry["name"] for entry in zoo.entries()} == set(SHIPPED)
-    assert {path.stem for path in zoo.FOLDER.glob("*.pt")} == set(SHIPPED)
+    names = {*SHIPPED, *FLIPFLOP}
+    assert {entry["name"] for entry in zoo.entries()} == names
+    assert {path.stem for path in zoo.FOLDER.glob("*.pt")} == names
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_a_network_that_ships_is_what_its_metadata_say(name):
+@pytest.mark.parametrize("name, parameters", (SHIPPED | FLIPFLOP).items())
+def test_a_network_that_ships_is_what_its_metadata_say(name, parameters):
     entry = entry_of(name)
     path = zoo.locate(name)
     checkpoint = checkpoints.read(path)
     assert set(entry) >= KEYS
     assert checkpoint.system.name == entry["system"]
-    assert checkpoint.task == entry["task"] == "har2"
-    assert cell_parameters(checkpoint.system) == entry["cell_parameters"] == SHIPPED[name]
+    assert checkpoint.task == entry["task"] == name.split("-")[1]
+    assert cell_parameters(checkpoint.system) == entry["cell_parameters"] == parameters
     assert entry["command"] == checkpoint.facts["command"]
     assert entry["seeds"] == [0, 1, 2]
     assert entry["seed"] in entry["seeds"]
@@ -128,3 +130,23 @@ def test_the_accuracy_is_that_on_the_official_test_split(name):
     network.readout = checkpoint.readout
     assert evaluate(network, task, task.test)["accuracy"] == pytest.approx(entry_of(name)["test_accuracy"], abs=1e-9)
     assert entry_of(name)["data_sha256"] == task.source["sha256"]
+
+
+@pytest.mark.slow
+def test_the_flipflop_is_solved_by_eight_memories_and_the_saddles_of_a_cube():
+    """With 2,048 starts there are 27: 8 memories, and saddles on 12 edges, 6 faces and in the centre of a cube."""
+    network = dl.load("gru-flipflop")
+    driving = dl.driving_inputs(None, network, samples=32)
+    found = dl.fixed_points(network, driving.inputs, starts=192)
+    memories = found["stable"].values == 1
+    assert memories.sum() == 8
+    assert (found["status"].values == "fixed point").all()
+    # the read-out says the eight combinations of bits there
+    readout = checkpoints.read(zoo.locate("gru-flipflop")).readout
+    states = torch.from_numpy(found["fixed_point_state"].values[memories])
+    bits = readout.double()(states).detach().sign()
+    assert len(torch.unique(bits, dim=0)) == 8
+    saddles = found["unstable_directions"].values[~memories]
+    assert set(saddles) <= {1, 2, 3}
+    assert (saddles == 1).sum() <= 12
+    assert (saddles == 2).sum() <= 6

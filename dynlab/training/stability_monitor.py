@@ -1,0 +1,144 @@
+"""A Lightning callback that watches whether the gradients of a recurrent layer survive while it learns.
+
+It goes with any LightningModule that holds an RNN, GRU or LSTM of torch, a Cell, or a system of dynlab's:
+
+    Trainer(callbacks=[StabilityMonitor(every_n_steps=200)])
+"""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from lightning.pytorch import Callback, LightningModule, Trainer
+from torch import Tensor
+
+from dynlab.checkpoints.modules import extents, part_system, unwrapped
+from dynlab.checkpoints.naming import choose
+from dynlab.checkpoints.recording import listen
+from dynlab.diagnostics.lapack import one_torch_thread
+from dynlab.errors import UserError
+from dynlab.systems import Map, System
+from dynlab.training.stability_measure import Stability, measure
+
+LOG_GRADIENT, SPECTRAL_RADIUS, LARGEST_EXPONENT = (
+    "stability/log_gradient",
+    "stability/spectral_radius",
+    "stability/largest_exponent",
+)
+
+
+class StabilityMonitor(Callback):
+    """Logs ln ‖∂h_T/∂h_1‖₂, the spectral radius and the largest running exponent every so many steps.
+
+    What is measured are the first `samples` sequences of the batch that is being learned, along the inputs that the
+    layer really receives in it, with the weights after the step, in float64 on the CPU: means over the sequences, under
+    the names ``stability/log_gradient`` (nat), ``stability/spectral_radius`` (of `times` Jacobians along each sequence,
+    the largest) and ``stability/largest_exponent`` (nat/step). The module, its gradients and the global random
+    generators are left as they are: training is bit for bit the same with and without it.
+
+    Parameters
+    ----------
+    every_n_steps : int
+        Of the optimiser; the first step is measured too.
+    layer : str, optional
+        Which of several recurrent layers: its name in the module, then ``:1`` or ``:1r``.
+    samples : int
+        Sequences of the batch.
+    times : int
+        Steps of each sequence whose Jacobian's spectral radius is taken.
+
+    Raises
+    ------
+    UserError
+        When the fit starts: for a module without a recurrent layer, or with several and no `layer`.
+
+    Notes
+    -----
+    What cannot be measured in a step (a diverged trajectory) is logged as NaN, and `failure` says why; the training
+    goes on.
+    """
+
+    def __init__(self, every_n_steps: int = 200, *, layer: str | None = None, samples: int = 2, times: int = 4) -> None:
+        for name, value in (("every_n_steps", every_n_steps), ("samples", samples), ("times", times)):
+            if value < 1:
+                raise UserError(f"{name} of StabilityMonitor must be at least 1, got {value}.")
+        self.every_n_steps = every_n_steps
+        self.layer = layer
+        self.samples = samples
+        self.times = times
+        self.failure: str | None = None
+        self.latest: dict[str, float] = {}
+        self._inputs: Tensor | None = None
+        self._stop_listening: Callable[[], Any] | None = None
+
+    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        found = extents(unwrapped(pl_module))
+        if not found:
+            raise UserError(
+                f"StabilityMonitor found no RNN, GRU, LSTM or system of dynlab's in {type(pl_module).__name__}: leave "
+                "it out."
+            )
+        self._chosen = choose(found, self.layer)
+
+    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
+        if trainer.global_step % self.every_n_steps or not trainer.is_global_zero:
+            return
+        self._inputs = None
+        part = self._part(pl_module)
+        given = _of_batch(part, batch)
+        if given is not None:
+            self._inputs = given[: self.samples].detach()
+            return
+        self._stop_listening = listen(part, self._keep)
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        self.latest = {}
+        if self._stop_listening is not None:
+            self._stop_listening()
+            self._stop_listening = None
+        if self._inputs is None:
+            return
+        with torch.no_grad(), torch.random.fork_rng(devices=[]), one_torch_thread():
+            found = self._measured(pl_module, self._inputs.to("cpu", torch.float64))
+        self._inputs = None
+        values = {
+            LOG_GRADIENT: found.log_gradient,
+            SPECTRAL_RADIUS: found.spectral_radius,
+            LARGEST_EXPONENT: found.largest_exponent,
+        }
+        self.latest = values
+        pl_module.log_dict(values, on_step=True, on_epoch=False, rank_zero_only=True, batch_size=1)
+
+    def _measured(self, pl_module: LightningModule, inputs: Tensor) -> Stability:
+        system = part_system(copy.deepcopy(self._part(pl_module)), self._chosen)
+        if not isinstance(system, Map):
+            self.failure = f"{system.name} is no map"
+        elif inputs.shape[1] < 2:
+            self.failure = "the sequences have one step only"
+        else:
+            found = measure(system, system.drive(inputs), self.times)
+            self.failure = found.failure
+            return found
+        return Stability(float("nan"), float("nan"), float("nan"), self.failure)
+
+    def _part(self, pl_module: LightningModule) -> Any:
+        return unwrapped(pl_module).get_submodule(self._chosen.prefix)
+
+    def _keep(self, inputs: Tensor, continues: bool) -> None:
+        """The first sequences that the layer is given in the batch, and what continues them."""
+        part = inputs[: self.samples].detach()
+        if self._inputs is None:
+            self._inputs = part
+        elif continues and part.shape[0] == self._inputs.shape[0]:
+            self._inputs = torch.cat([self._inputs, part], dim=1)
+
+
+def _of_batch(part: Any, batch: Any) -> Tensor | None:
+    """What a system of dynlab's is given: it may be run by faster code than its step, which nothing hears of."""
+    first = batch[0] if isinstance(batch, list | tuple) and batch else batch
+    if isinstance(part, System) and torch.is_tensor(first) and first.ndim == 3:
+        return first if first.shape[-1] == part.network_input_size else None
+    return None

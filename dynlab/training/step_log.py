@@ -1,0 +1,86 @@
+"""What a run measures step by step, in a file and in TensorBoard."""
+
+import csv
+import math
+from pathlib import Path
+from typing import Any
+
+from lightning.pytorch import Callback, LightningModule, Trainer
+
+from dynlab.errors import require_extra
+from dynlab.io import write_text
+from dynlab.training.module import VALIDATION_LOSS, VALIDATION_METRIC
+from dynlab.training.stability_monitor import LARGEST_EXPONENT, LOG_GRADIENT, SPECTRAL_RADIUS, StabilityMonitor
+
+STEPS_FILE, TENSORBOARD = "steps.csv", "tensorboard"
+STABILITY = (LOG_GRADIENT, SPECTRAL_RADIUS, LARGEST_EXPONENT)
+FIRST = ("step", "loss", "learning_rate")
+
+
+class StepLog(Callback):
+    """A row of ``steps.csv`` and points in TensorBoard every so many steps, and whenever the monitor has measured.
+
+    A resumed run goes on where its checkpoint is: what was written of later steps is dropped from both.
+
+    Parameters
+    ----------
+    folder : Path
+        That of the run.
+    every : int
+        Steps of the optimiser.
+    monitor : StabilityMonitor or None
+        Whose measurements are written too; it comes before this in the list of callbacks.
+    """
+
+    def __init__(self, folder: Path, every: int, monitor: StabilityMonitor | None) -> None:
+        self.path = folder / STEPS_FILE
+        self.board = folder / TENSORBOARD
+        self.every = every
+        self.monitor = monitor
+        self.columns = [*FIRST, *(STABILITY if monitor else ())]
+        self._writer: Any = None
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if not trainer.is_global_zero:
+            return
+        done = trainer.global_step
+        kept = []
+        if done and self.path.is_file():
+            with self.path.open(newline="", encoding="utf-8") as file:
+                kept = [row for row in csv.DictReader(file) if int(row["step"]) <= done]
+        lines = [",".join(self.columns), *(",".join(row[name] for name in self.columns) for row in kept)]
+        write_text(self.path, "\n".join(lines) + "\n")
+        writer = require_extra("tensorboardX", "train").SummaryWriter
+        self._writer = writer(str(self.board), purge_step=done + 1 if done else None)
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        measured = self.monitor.latest if self.monitor else {}
+        if self._writer is None or (trainer.global_step % self.every and not measured):
+            return
+        rate = trainer.optimizers[0].param_groups[0]["lr"]
+        values = {"loss": float(outputs["loss"]), "learning_rate": rate} | measured
+        row = {"step": trainer.global_step} | {name: _text(value) for name, value in values.items()}
+        with self.path.open("a", newline="", encoding="utf-8") as file:
+            csv.DictWriter(file, self.columns, restval="", lineterminator="\n").writerow(row)
+        for name, value in values.items():
+            self._writer.add_scalar(name, value, trainer.global_step)
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if self._writer is None:
+            return
+        for name in (VALIDATION_LOSS, VALIDATION_METRIC):
+            if name in trainer.callback_metrics:
+                self._writer.add_scalar(name, float(trainer.callback_metrics[name]), trainer.global_step)
+        self._writer.flush()
+
+    def teardown(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+
+def _text(value: float) -> str:
+    """The shortest text that reads back as the same number; nothing for what was not measured."""
+    return repr(float(value)) if math.isfinite(value) else ""

@@ -1,0 +1,190 @@
+"""The monitor against the diagnostics, in anybody's LightningModule, and that training does not notice it."""
+
+import numpy as np
+import pytest
+import torch
+from lightning.pytorch import LightningModule, Trainer
+from torch import nn
+
+import dynlab as dl
+from dynlab.errors import UserError
+from dynlab.training import StabilityMonitor
+from dynlab.training.stability_measure import measure
+from dynlab.training.stability_monitor import LARGEST_EXPONENT, LOG_GRADIENT, SPECTRAL_RADIUS
+
+STEPS = 12
+
+
+class Users(LightningModule):
+    """A module that dynlab has never seen: an encoder, a recurrent layer with dropout beside it, a head."""
+
+    def __init__(self, recurrent, features):
+        super().__init__()
+        self.encode = nn.Linear(3, 4)
+        self.body = nn.ModuleDict({"recurrent": recurrent})
+        self.dropout = nn.Dropout(0.3)
+        self.head = nn.Linear(features, 1)
+        self.seen = []
+
+    def forward(self, x):
+        shown = self.body["recurrent"](torch.tanh(self.encode(x)))[0]
+        return self.head(self.dropout(shown[:, -1]))
+
+    def training_step(self, batch, index):
+        loss = (self(batch[0]) - batch[1]).square().mean()
+        self.seen.append(float(loss))
+        return loss
+
+    def configure_optimizers(self):
+        return torch.optim.Adam(self.parameters(), lr=1e-2)
+
+
+class Reader(Users):
+    """The same, one step of a Cell after the other."""
+
+    def forward(self, x):
+        h = None
+        for input in torch.tanh(self.encode(x)).unbind(dim=1):
+            h = self.body["recurrent"](input, h)
+        return self.head(self.dropout(h))
+
+
+MODULES = {
+    "gru": lambda: Users(nn.GRU(4, 6, batch_first=True), 6),
+    "lstm-stack": lambda: Users(nn.LSTM(4, 5, num_layers=2, batch_first=True), 5),
+    "lstm-projected": lambda: Users(nn.LSTM(4, 6, proj_size=3, batch_first=True), 3),
+    "bidirectional": lambda: Users(nn.RNN(4, 5, bidirectional=True, batch_first=True), 10),
+    "cell": lambda: Reader(nn.GRUCell(4, 6), 6),
+}
+LAYERS = {"bidirectional": "body.recurrent:0r"}
+
+
+def data():
+    generator = torch.Generator().manual_seed(1)
+    rows = torch.randn(20, STEPS, 3, generator=generator)
+    return torch.utils.data.DataLoader(list(zip(rows, rows.sum(dim=(1, 2))[:, None], strict=True)), batch_size=5)
+
+
+def fitted(name, *callbacks):
+    torch.manual_seed(0)
+    module = MODULES[name]()
+    options = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False}
+    trainer = Trainer(max_epochs=2, accelerator="cpu", callbacks=list(callbacks), enable_model_summary=False, **options)
+    trainer.fit(module, data())
+    return module, trainer
+
+
+class Recorder(StabilityMonitor):
+    """Keeps what was measured, and the module as it was then."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.kept = []
+
+    def _measured(self, pl_module, inputs):
+        found = super()._measured(pl_module, inputs)
+        self.kept.append((dl.from_module(pl_module, self.layer), inputs, found))
+        return found
+
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_it_measures_what_the_diagnostics_measure(name):
+    monitor = Recorder(every_n_steps=3, layer=LAYERS.get(name))
+    _, trainer = fitted(name, monitor)
+    assert len(monitor.kept) == 3  # steps 0, 3 and 6 of 8
+    for system, inputs, found in monitor.kept:
+        assert inputs.shape[:2] == (2, STEPS)
+        driving = {"inputs": inputs.numpy()}
+        gradient = dl.gradient(system, **driving)["log_norm"].sel(time=1).values
+        assert found.log_gradient == pytest.approx(gradient.mean(), abs=1e-6)
+        radius = dl.spectrum(system, **driving, times=STEPS)["spectral_radius"]
+        steps = np.unique(np.round(np.linspace(0, STEPS - 1, 4)).astype(int)) + 1
+        assert found.spectral_radius == pytest.approx(float(radius.sel(time=steps).max("time").mean()), rel=1e-9)
+    logged = trainer.callback_metrics
+    assert float(logged[LOG_GRADIENT]) == pytest.approx(monitor.kept[-1][2].log_gradient, rel=1e-6)
+    assert {SPECTRAL_RADIUS, LARGEST_EXPONENT} <= set(logged)
+
+
+@pytest.mark.parametrize("name", ["gru", "cell"])
+def test_training_is_the_same_bit_for_bit_with_and_without_it(name):
+    with_it, _ = fitted(name, StabilityMonitor(every_n_steps=2))
+    without, _ = fitted(name)
+    assert with_it.seen == without.seen
+    for one, other in zip(with_it.parameters(), without.parameters(), strict=True):
+        assert torch.equal(one, other)
+    assert not any(part._forward_pre_hooks for part in with_it.modules())
+
+
+@pytest.mark.parametrize("n", [3, 20, 300])
+@pytest.mark.parametrize("rate, steps", [(0.1, 400), (3.0, 800)])
+def test_a_long_contraction_and_an_expansion_stay_in_log_scale(n, rate, steps):
+    """∂h_T/∂h_1 = (r Q)^{T−1} with Q orthogonal, whose norm r^{T−1} leaves float64's range both ways."""
+    q = torch.linalg.qr(torch.randn(n, n, dtype=torch.float64))[0]
+    system = dl.create("vanilla", input_size=1, state_size=n, activation="identity", bias=False).double()
+    with torch.no_grad():
+        system.W.copy_(rate * q)
+        found = measure(system, torch.zeros(2, steps, 1, dtype=torch.float64), 3)
+    assert found.log_gradient == pytest.approx((steps - 1) * np.log(rate), rel=1e-12)
+    assert found.largest_exponent == pytest.approx(np.log(rate), rel=1e-12)
+    # all eigenvalues have one modulus, the hardest case for Arnoldi's method, which may say that it failed
+    assert found.spectral_radius == pytest.approx(rate, rel=1e-6) or (n == 300 and found.failure)
+
+
+def test_the_largest_exponent_is_that_of_the_diagnostic():
+    torch.manual_seed(2)
+    system = dl.create("vanilla", input_size=2, state_size=10).double()
+    with torch.no_grad():
+        system.W.mul_(4)
+    inputs = torch.randn(1, 2000, 2, dtype=torch.float64)
+    found = measure(system, inputs, 2).largest_exponent
+    exact = dl.lyapunov(system, inputs.numpy(), k=1, transient=200)["exponent"].values[0, 0]
+    assert found == pytest.approx(exact, abs=1e-6)
+
+
+def test_a_system_of_dynlabs_is_heard_though_faster_code_runs_it(tmp_path):
+    from dynlab.training import Run, Settings, train
+
+    monitored = train(
+        Run("ernn", "digits", Settings(epochs=1, batch_size=256), {"state_size": 8}), tmp_path / "run", monitor_every=2
+    )
+    rows = (tmp_path / "run" / "steps.csv").read_text().splitlines()
+    assert "stability/log_gradient" in rows[0]
+    assert monitored.checkpoint.is_file()
+
+
+def test_a_diverging_network_is_data():
+    system = dl.from_function(lambda h, x: h * h + 2 + 0 * x.sum(), 2, 1)
+    found = measure(system, torch.zeros(1, 50, 1, dtype=torch.float64), 2)
+    assert np.isnan(found.log_gradient)
+    assert found.failure == "the trajectory diverges"
+
+
+@pytest.mark.parametrize(
+    "make, sentence",
+    [
+        (lambda: StabilityMonitor(0), "at least 1"),
+        (lambda: StabilityMonitor(samples=0), "at least 1"),
+    ],
+)
+def test_bad_settings(make, sentence):
+    with pytest.raises(UserError, match=sentence):
+        make()
+
+
+def test_a_module_without_a_recurrent_layer_is_told_so_when_the_fit_starts():
+    module = Users(nn.Identity(), 4)
+    module.forward = lambda x: module.head(x.mean(dim=(1, 2), keepdim=True)[:, 0].expand(-1, 4))
+    trainer = Trainer(max_epochs=1, logger=False, enable_checkpointing=False, callbacks=[StabilityMonitor()])
+    with pytest.raises(UserError, match="found no RNN"):
+        trainer.fit(module, data())
+
+
+def test_several_layers_are_listed():
+    module = Users(nn.GRU(4, 6, batch_first=True), 6)
+    module.second = nn.GRU(2, 3)
+    trainer = Trainer(max_epochs=1, logger=False, enable_checkpointing=False, callbacks=[StabilityMonitor()])
+    with pytest.raises(UserError, match="second"):
+        trainer.fit(module, data())
