@@ -13,6 +13,7 @@ COMMANDS: dict[str, str] = {
     "basins": "dynlab.cli.basins:basins",
     "pseudospectrum": "dynlab.cli.pseudospectrum:pseudospectrum",
     "bifurcation": "dynlab.cli.bifurcation:bifurcation",
+    "box-bounds": "dynlab.cli.box_bounds:box_bounds",
     "check": "dynlab.cli.check:check",
     "train": "dynlab.cli.train:train",
     "tasks": "dynlab.cli.tasks:tasks",

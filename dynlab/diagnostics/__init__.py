@@ -18,5 +18,6 @@ DIAGNOSTICS: dict[str, str] = {
     "eigenvalue_bounds": "dynlab.diagnostics.eigenvalue_bounds:eigenvalue_bounds",
     "bifurcation": "dynlab.diagnostics.bifurcation:bifurcation",
     "parameter_plane": "dynlab.diagnostics.parameter_plane:parameter_plane",
+    "box_bounds": "dynlab.diagnostics.box_bounds:box_bounds",
     "inner_spectrum": "dynlab.diagnostics.inner_spectrum:inner_spectrum",
 }

@@ -24,5 +24,6 @@ PLOTS: dict[str, str] = {
     "plot_over_training": "dynlab.plots.over_training:plot_over_training",
     "plot_bifurcation": "dynlab.plots.bifurcation:plot_bifurcation",
     "plot_parameter_plane": "dynlab.plots.parameter_plane:plot_parameter_plane",
+    "plot_box_bounds": "dynlab.plots.box_bounds:plot_box_bounds",
     "plot_inner_spectrum": "dynlab.plots.inner_spectrum:plot_inner_spectrum",
 }

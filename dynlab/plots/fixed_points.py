@@ -38,7 +38,7 @@ def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
     Returns
     -------
     Axes
-        One set of markers for each kind, its legend saying how many fixed points are of it.
+        One set of markers for each kind, its legend saying how many fixed points are of it, how many proved.
     """
     schema.check(ds, needs=NEEDS)
     alone = ax is None
@@ -55,7 +55,7 @@ def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
         hollow = status != "fixed point"
         look: dict[str, Any] = {"s": 26, "marker": marker, "alpha": 0.85, "linewidths": 0.9, "zorder": 3}
         look |= {"facecolors": "none" if hollow else colour, "edgecolors": colour if hollow else "white"}
-        ax.scatter(found.real, found.imag, label=_entry(status, kind, len(members)), **(look | artist))
+        ax.scatter(found.real, found.imag, label=_entry(ds, status, kind, members), **(look | artist))
     reach = MARGIN * max(1.0, float(np.abs(ds["eigenvalue"].values).max(initial=1.0)))
     ax.set_xlim(-reach, reach)
     ax.set_ylim(-reach, reach)
@@ -80,6 +80,9 @@ def _groups(ds: xr.Dataset) -> dict[tuple[str, str, int], list[int]]:
     return groups
 
 
-def _entry(status: str, kind: str, count: int) -> str:
+def _entry(ds: xr.Dataset, status: str, kind: str, members: list[int]) -> str:
     what = kind if status == "fixed point" else f"{status}: {kind}"
-    return f"{count} × " + textwrap.fill(what, 30)
+    if "certified" in ds:
+        proved = int(((ds["certified"] == 1) & (ds["proved_stable"] >= 0)).values[members].sum())
+        what += ", proved" if proved == len(members) else f", {proved} proved" if proved else ", not proved"
+    return f"{len(members)} × " + textwrap.fill(what, 30)

@@ -57,6 +57,7 @@ CALLS = {
         [planar_system(planar_matrix("diff"))],
         {"parameters": ("step_size", "W[0,0]"), "lowest": (0.02, -1.0), "highest": (0.2, 0.2), "grid": 4},
     ),
+    "box_bounds": lambda: ([vanilla()], {"samples": 16}),
     "inner_spectrum": lambda: ([ernn(), inputs()], {}),
 }
 

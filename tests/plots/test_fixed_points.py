@@ -49,3 +49,15 @@ def test_it_draws_where_it_is_told_to_and_needs_its_variables():
     assert {artist.get_sizes()[0] for artist in ax.collections} == {99}
     with pytest.raises(UserError, match="eigenvalue"):
         plot_fixed_points(ds.drop_vars("eigenvalue"), ax=ax)
+
+
+def test_the_legend_says_what_is_proved():
+    cell = create("vanilla", input_size=0, state_size=1, bias=False).double()
+    with torch.no_grad():
+        cell.W.fill_(2.0)
+    texts = {
+        text.get_text() for text in plot_fixed_points(fixed_points(cell, starts=16, certify=True)).get_legend().texts
+    }
+    assert {"2 × stable node, proved", "1 × unstable node, proved"} <= texts
+    ds = fixed_points(from_function(lambda h, x: torch.tanh(2 * h), 1), starts=16, certify=True)
+    assert "2 × stable node, not proved" in {text.get_text() for text in plot_fixed_points(ds).get_legend().texts}

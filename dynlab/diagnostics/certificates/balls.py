@@ -49,7 +49,7 @@ def enclose(program: Program, state: list[arb], kinks: bool = False) -> Enclosur
     results: list[Enclosure] = []
     for operation in program.operations:
         read = [results[i] for i in operation.reads]
-        results.append(_enclosed(operation, read, state, kinks))
+        results.append(enclosed(operation, read, state, kinks))
     value, derivative = results[-1]
     return Enclosure(value, arb_mat(program.size, program.size) if derivative is None else derivative)
 
@@ -60,7 +60,8 @@ def exact_matrix(values: Any) -> arb_mat:
     return arb_mat(rows, columns, [arb(float(entry)) for entry in values.ravel()])
 
 
-def _enclosed(operation: Operation, read: list[Enclosure], state: list[arb], kinks: bool) -> Enclosure:
+def enclosed(operation: Operation, read: list[Enclosure], state: list[arb], kinks: bool) -> Enclosure:
+    """One operation on what the operations it reads enclose."""
     match operation.name:
         case "state":
             n = len(state)
@@ -79,7 +80,8 @@ def _enclosed(operation: Operation, read: list[Enclosure], state: list[arb], kin
         case "join":
             return _joined(read, len(state))
         case _:
-            return _activated(operation.name, read[0], kinks)
+            value, slope = activated(operation.name, read[0].value, kinks)
+            return Enclosure(value, _scaled(slope, read[0].derivative))
 
 
 def _linear(matrix: arb_mat, a: Enclosure) -> Enclosure:
@@ -98,17 +100,15 @@ def _product(a: Enclosure, b: Enclosure) -> Enclosure:
     return Enclosure(value, _total(_scaled(b.value, a.derivative), _scaled(a.value, b.derivative)))
 
 
-def _activated(name: str, a: Enclosure, kinks: bool) -> Enclosure:
+def activated(name: str, values: list[arb], kinks: bool) -> tuple[list[arb], list[arb]]:
+    """An activation of each ball, and its slope there; `kinks` as in `enclose`."""
     if name == "tanh":
-        value = [_tanh(entry) for entry in a.value]
-        slope = [_tanh_slope(entry) for entry in a.value]
-    elif name == "sigmoid":
-        value = [(1 + _tanh(entry / 2)) / 2 for entry in a.value]
-        slope = [_tanh_slope(entry / 2) / 4 for entry in a.value]
-    else:
-        pairs = [_relu(index, entry, kinks) for index, entry in enumerate(a.value)]
-        value, slope = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    return Enclosure(value, _scaled(slope, a.derivative))
+        return [_tanh(entry) for entry in values], [_tanh_slope(entry) for entry in values]
+    if name == "sigmoid":
+        halves = [entry / 2 for entry in values]
+        return [(1 + _tanh(half)) / 2 for half in halves], [_tanh_slope(half) / 4 for half in halves]
+    pairs = [_relu(index, entry, kinks) for index, entry in enumerate(values)]
+    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
 def _tanh(p: arb) -> arb:

@@ -1,0 +1,193 @@
+"""What holds over a whole box of states: proved bounds on the Jacobian in one common norm, sampled ones beside them."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from dynlab import schema
+from dynlab.diagnostics.roots.held import held_input, step_number
+from dynlab.errors import UserError, require_extra
+from dynlab.simulation import prepare
+from dynlab.systems import Euler, Map, System
+
+if TYPE_CHECKING:
+    from dynlab.diagnostics.certificates.over_box import Bound
+
+DEFAULT_SAMPLES = 256
+METHOD = (
+    "the Jacobian over the box in ball arithmetic (Arb, 64 bits) as M + Σ A_k S_k B_k, |S_k| ≤ 1 diagonal, a term for "
+    "every activation and product; T is the best in floating point of the identity, Perron's diagonal weights and "
+    "factors of Lyapunov's equations; its bounds are then proved. Sampled: states uniform in the box, a quarter "
+    "corners. About the step in real numbers with the weights as stored; a ReLU's slope at its kink is all of 0 to 1."
+)
+CORNERS = 4  # one sampled state in so many is a corner of the box: a norm is often largest there
+
+Matrix = NDArray[np.float64]
+
+
+def box_bounds(
+    system: System,
+    inputs: Any = None,
+    *,
+    box: float | ArrayLike | None = None,
+    at: str | ArrayLike = "zero",
+    at_step: int = -1,
+    samples: int = DEFAULT_SAMPLES,
+    dtype: str = "float64",
+    device: str = "cpu",
+    seed: int = 0,
+) -> xr.Dataset:
+    """Proved bounds on a common norm of J, and on the real parts of its eigenvalues, over a box of states.
+
+    A spectral radius below 1 at every state proves nothing about orbits; a norm ‖T J T⁻¹‖₂ below 1 with one T for all
+    states does: any two orbits that stay in the box approach each other.
+
+    Parameters
+    ----------
+    system : Map
+    inputs : array_like, shape (time, input) or (sample, time, input), optional
+        For the mean input alone.
+    box : float or array_like, shape (2,) or (2, state), optional
+        abs(h_i) ≤ `box`, or the lower and the upper end of every coordinate, or of each. By default the bounds that the
+        system gives for its states, such as 1 for tanh.
+    at, at_step : as in `dynlab.fixed_points`
+        What is held.
+    samples : int
+        At how many states the lower bounds are taken.
+    dtype, device : str
+        Of the sampled Jacobians; what is proved does not depend on them.
+    seed : int
+        Of the sampled states.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``norm_bound``, proved: ‖T J T⁻¹‖₂ is at most this over the box, and so is every spectral radius;
+        ``sampled_norm(sample)`` in the same norm, ``sampled_spectral_radius(sample)``. ``abscissa_bound``, proved: the
+        logarithmic norm, and with it Re λ, is at most this; of the flow's Jacobian (1/s) where the system is an
+        `Euler` step, else of the step's; ``sampled_logarithmic_norm(sample)``, ``sampled_abscissa(sample)``.
+        ``norm_weights(mode, state)`` and ``abscissa_weights(mode, state)``, the two T. ``box_lower(state)``,
+        ``box_upper(state)``, and ``maps_into_itself`` (1 proved, 0 not).
+
+    Raises
+    ------
+    UserError
+        For a system that is no map or that has no ball arithmetic, a box that is none or has no default, and without
+        python-flint.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from dynlab.systems import create
+    >>> torch.manual_seed(0)  # doctest: +ELLIPSIS
+    <torch...>
+    >>> ds = box_bounds(create("vanilla", input_size=1, state_size=4))
+    >>> ds.attrs["verdict"].startswith("Over the whole box a common norm of the Jacobian is at most 0.")
+    True
+    """
+    require_extra("flint", "certify")
+    from dynlab.diagnostics.certificates.over_box import bound
+
+    if not isinstance(system, Map):
+        raise UserError(f"Bounds over a box are of a map's Jacobian, and {system.name!r} is none: wrap it in Euler.")
+    if samples < 1:
+        raise UserError(f"The lower bounds need at least one sampled state, got {samples}.")
+    empty = np.zeros((1, system.network_input_size))
+    analysed, driving, _ = prepare(system, empty if inputs is None else inputs, None, dtype, device)
+    held = held_input(analysed, at, analysed.drive(driving), inputs is not None)
+    t = step_number(system, at_step)
+    ends = _box(system, box)
+    states = _sampled(*ends, samples, np.random.default_rng(seed))
+    exact = prepare(system, driving.cpu())[0]
+    norm = bound(exact, analysed, held, t, ends, states, logarithmic=False)
+    of_flow = isinstance(exact, Euler)
+    rate = bound(_flow_or_step(exact), _flow_or_step(analysed), held, t, ends, states, logarithmic=True)
+    settings = {
+        "box": None if box is None else np.asarray(box, dtype=float).tolist(),
+        "at": at if isinstance(at, str) else "values",
+        "input": held.tolist(),
+        "at_step": t,
+        "inputs": None if inputs is None else list(driving.shape),
+        "samples": samples,
+        "seed": seed,
+    }
+    return schema.dataset(
+        _variables(norm, rate, ends, schema.PER_SECOND if of_flow else schema.ONE),
+        system=system.name,
+        source=system.source,
+        settings=settings | {"dtype": dtype, "device": device, "config": system.json_config},
+        verdict=_verdict(norm, rate, of_flow),
+        method=METHOD,
+    )
+
+
+def _flow_or_step(system: Map) -> System:
+    return system.flow if isinstance(system, Euler) else system
+
+
+def _variables(norm: "Bound", rate: "Bound", ends: tuple[Matrix, Matrix], per: str) -> dict[str, xr.Variable]:
+    sample, state, matrix = (schema.SAMPLE,), (schema.STATE,), (schema.MODE, schema.STATE)
+    of = schema.variable
+    return {
+        "norm_bound": of((), norm.value, "proved bound on ‖T J T⁻¹‖₂"),
+        "sampled_norm": of(sample, norm.sampled, "‖T J T⁻¹‖₂"),
+        "sampled_spectral_radius": of(sample, norm.eigenvalues, "spectral radius ρ(J)"),
+        "norm_weights": of(matrix, norm.weights, "T of the norm"),
+        "abscissa_bound": of((), rate.value, "proved bound on Re λ", per),
+        "sampled_logarithmic_norm": of(sample, rate.sampled, "logarithmic norm of T J T⁻¹", per),
+        "sampled_abscissa": of(sample, rate.eigenvalues, "spectral abscissa max Re λ", per),
+        "abscissa_weights": of(matrix, rate.weights, "T of the logarithmic norm"),
+        "box_lower": of(state, ends[0], "lower end of the box"),
+        "box_upper": of(state, ends[1], "upper end of the box"),
+        "maps_into_itself": of((), np.int8(norm.inside), "1: the step maps the box into itself, proved; 0: not proved"),
+    }
+
+
+def _verdict(norm: "Bound", rate: "Bound", of_flow: bool) -> str:
+    first = (
+        f"Over the whole box a common norm of the Jacobian is at most {norm.value:.4g}, proved; at sampled states it "
+        f"is up to {norm.sampled.max():.4g}, the spectral radius up to {norm.eigenvalues.max():.4g}."
+    )
+    whose = "of the flow's eigenvalues is at most" if of_flow else "of the step's eigenvalues is at most"
+    second = f" The real part {whose} {rate.value:.4g}, proved; sampled up to {rate.eigenvalues.max():.4g}."
+    if norm.value < 1 and norm.inside:
+        return (
+            first
+            + " The step maps the box into itself and contracts: every start in it ends at one fixed point."
+            + second
+        )
+    if norm.value < 1:
+        return first + " Orbits that stay in the box approach each other." + second
+    if norm.eigenvalues.max() > 1:
+        return first + " No norm contracts all of the box: a spectral radius in it is above 1." + second
+    return first + " That is no proof of contraction, and none of its absence." + second
+
+
+def _box(system: Map, box: float | ArrayLike | None) -> tuple[Matrix, Matrix]:
+    n = system.state_size
+    if box is None:
+        given = system.state_bound()
+        if given is None or not bool(given.isfinite().all()):
+            raise UserError(
+                f"The states of {system.name!r} have no bounds of their own: name the box (--box 1, or --box -1,2)."
+            )
+        largest = given.detach().double().cpu().numpy()
+        return -largest, largest
+    values = np.asarray(box, dtype=float)
+    values = np.stack([-values, values]) if values.ndim == 0 else values
+    if values.shape not in ((2,), (2, n)) or not np.isfinite(values).all() or not (values[0] < values[1]).all():
+        raise UserError(
+            f"A box is one positive number, a lower and an upper end, or {n} of each, finite and in this order; got "
+            f"{np.asarray(box).tolist()}."
+        )
+    lower, upper = (np.broadcast_to(end, (n,)).copy() for end in values)
+    return lower, upper
+
+
+def _sampled(lower: Matrix, upper: Matrix, samples: int, generator: np.random.Generator) -> Matrix:
+    shares = generator.uniform(size=(samples, len(lower)))
+    shares[::CORNERS] = shares[::CORNERS] > 0.5
+    states: Matrix = lower + shares * (upper - lower)
+    return states

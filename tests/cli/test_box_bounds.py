@@ -1,0 +1,40 @@
+"""`dynlab box-bounds`: its verdict, its JSON, and one sentence for what is wrong."""
+
+import json
+
+import pytest
+import torch
+
+from dynlab.cli.main import run
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    torch.save(torch.nn.RNN(2, 4).state_dict(), "rnn.pt")
+    return tmp_path
+
+
+def test_verdict_figure_and_json(folder, capsys):
+    assert run(["box-bounds", "rnn.pt", "--box", "-0.5,0.5", "--at", "0.1,0.2", "--json", "--quiet"]) == 0
+    document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert document["settings"]["box"] == [-0.5, 0.5]
+    assert document["settings"]["input"] == [0.1, 0.2]
+    bound, sampled = (document["variables"][name]["values"] for name in ("norm_bound", "sampled_norm"))
+    assert max(sampled) <= bound
+    assert (folder / "figures" / "box-bounds-rnn.png").stat().st_size > 5000
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["--box", "a"], "--box takes numbers"),
+        (["--at", "a"], "--at takes numbers"),
+        (["--box", "2,1"], "in this order"),
+    ],
+)
+def test_bad_options_end_with_2(folder, arguments, sentence, capsys):
+    assert run(["box-bounds", "rnn.pt", "--quiet", *arguments]) == 2
+    error = capsys.readouterr().err.strip()
+    assert sentence in error
+    assert len(error.splitlines()) == 1

@@ -1,0 +1,125 @@
+"""Bounds over a box against closed forms, corners of small boxes, and eigenvalues that prove nothing."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from dynlab.diagnostics.box_bounds import box_bounds
+from dynlab.errors import UserError
+from dynlab.systems import Euler, create, from_function
+from dynlab.systems.textbook import LinearMap
+from dynlab.systems.vanilla import FeedbackFlow
+
+LOOSE = 1e-7  # the radius of an Arb ball has 30 bits, and a box is nothing but radius
+
+
+def scalar(u, activation="tanh"):
+    cell = create("vanilla", input_size=0, state_size=1, bias=False, activation=activation).double()
+    with torch.no_grad():
+        cell.W.fill_(u)
+    return cell
+
+
+@pytest.mark.parametrize("u", [0.5, 0.99, 2.0, -3.0])
+def test_the_scalar_tanh_has_its_steepest_slope_at_0(u):
+    ds = box_bounds(scalar(u))
+    # slopes from u/cosh²(u) to u; the middle and half the width of that interval add up to its larger end
+    assert float(ds["norm_bound"]) == pytest.approx(abs(u), rel=LOOSE)
+    assert float(ds["norm_bound"]) >= abs(u)
+    assert float(ds["abscissa_bound"]) == pytest.approx(max(u, u / math.cosh(u) ** 2), rel=LOOSE)
+    assert int(ds["maps_into_itself"]) == 1
+    assert ("every start in it ends at one fixed point" in ds.attrs["verdict"]) is (abs(u) < 1)
+
+
+def test_away_from_0_the_bound_is_the_slope_at_the_nearer_end():
+    ds = box_bounds(scalar(2.0), box=[0.5, 1.5])
+    assert float(ds["norm_bound"]) == pytest.approx(2 / math.cosh(1.0) ** 2, rel=LOOSE)
+    # tanh(2 · 0.5) = 0.76 > 0.5 and tanh(3) < 1.5: so the one fixed point there, 0.9575, attracts the whole box
+    assert "every start in it ends at one fixed point" in ds.attrs["verdict"]
+
+
+def test_a_relus_kink_in_the_box_is_a_slope_from_0_to_1():
+    ds = box_bounds(scalar(0.8, "relu"), box=1.0)
+    assert float(ds["norm_bound"]) == pytest.approx(0.8, rel=LOOSE)
+
+
+def test_a_linear_map_far_from_normal_has_a_norm_near_its_spectral_radius():
+    """ρ = 0.5 and ‖A‖₂ = 10: the weights are found, the norm is proved."""
+    ds = box_bounds(LinearMap([[0.5, 10.0], [0.0, 0.5]]), box=1.0)
+    assert 0.5 < float(ds["norm_bound"]) < 0.8
+    T = ds["norm_weights"].values
+    exact = np.linalg.norm(T @ np.array([[0.5, 10.0], [0.0, 0.5]]) @ np.linalg.inv(T), 2)
+    assert float(ds["norm_bound"]) == pytest.approx(exact, rel=LOOSE)
+
+
+def test_spectral_radii_below_1_are_not_taken_for_a_proof():
+    """h ← tanh(A h) with ρ(A) = 0.5 at every state and slopes that may differ between the coordinates."""
+    cell = create("vanilla", input_size=0, state_size=2, bias=False).double()
+    with torch.no_grad():
+        cell.W.copy_(torch.tensor([[1.0, 4.0], [-1.0, -1.5]]))
+    ds = box_bounds(cell)
+    J = np.array([[1.0, 4.0], [-1.0, -1.5]])
+    radii = [np.abs(np.linalg.eigvals(np.diag(d) @ J)).max() for d in itertools.product([0.1, 1.0], repeat=2)]
+    assert float(ds["norm_bound"]) >= max(radii)
+    assert "every start in it ends" not in ds.attrs["verdict"]
+
+
+FAMILIES = {
+    "vanilla": lambda: create("vanilla", input_size=2, state_size=5),
+    "gru": lambda: create("gru", input_size=2, hidden_size=4),
+    "lstm": lambda: create("lstm", input_size=2, hidden_size=3),
+    "ernn": lambda: create("ernn", input_size=2, state_size=4, length=3, inner_steps=2),
+    "fastgrnn": lambda: create("fastgrnn", input_size=2, state_size=4),
+    "antisymmetric-gated": lambda: create("antisymmetric-gated", input_size=2, state_size=4, step_size=0.5),
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("half", [0.05, 0.8])
+def test_no_sampled_state_exceeds_what_is_proved(name, half):
+    torch.manual_seed(1)
+    ds = box_bounds(FAMILIES[name](), box=half, at=[0.5, -1.0], samples=500)
+    assert ds["sampled_norm"].values.max() <= float(ds["norm_bound"])
+    assert (ds["sampled_spectral_radius"].values <= ds["sampled_norm"].values + 1e-12).all()
+    assert ds["sampled_logarithmic_norm"].values.max() <= float(ds["abscissa_bound"])
+    assert (ds["sampled_abscissa"].values <= ds["sampled_logarithmic_norm"].values + 1e-12).all()
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("half", [1e-2, 1e-3, 1e-4])
+def test_the_bound_becomes_the_norm_at_the_middle_as_the_box_shrinks(name, half):
+    """What the bound exceeds the sampled norm by is of first order in the box: at most 20 times its half-width here."""
+    torch.manual_seed(1)
+    ds = box_bounds(FAMILIES[name](), box=half, at=[0.5, -1.0], at_step=0, samples=64)
+    assert 0 <= float(ds["norm_bound"]) - ds["sampled_norm"].values.max() <= 20 * half
+
+
+def test_the_flow_of_an_euler_step_is_bounded_in_1_per_second():
+    flow = FeedbackFlow(0, 2, bias=False).double()
+    with torch.no_grad():
+        flow.W.copy_(torch.tensor([[-1.0, 0.2], [-0.2, -1.0]]))
+    ds = box_bounds(Euler(flow, 0.1), box=0.3)
+    assert ds["abscissa_bound"].attrs["units"] == "1/s"
+    slope = 1 / math.cosh(0.36) ** 2
+    assert -slope < float(ds["abscissa_bound"]) < 0
+    assert "the flow's eigenvalues" in ds.attrs["verdict"]
+
+
+@pytest.mark.parametrize(
+    "system, keywords, sentence",
+    [
+        (scalar(1.0, "relu"), {}, "no bounds of their own"),
+        (scalar(1.0), {"box": [1.0, -1.0]}, "in this order"),
+        (scalar(1.0), {"box": -1.0}, "in this order"),
+        (scalar(1.0), {"box": [1.0, 2.0, 3.0]}, "of each"),
+        (scalar(1.0), {"samples": 0}, "at least one"),
+        (from_function(lambda h, x: h / 2, 1), {"box": 1.0}, "no ball arithmetic"),
+        (FeedbackFlow(0, 2), {"box": 1.0}, "wrap it in Euler"),
+    ],
+)
+def test_what_has_no_bounds_is_said(system, keywords, sentence):
+    with pytest.raises(UserError, match=sentence):
+        box_bounds(system, **keywords)
