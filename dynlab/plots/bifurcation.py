@@ -45,8 +45,10 @@ MARKERS = {
     "Neimark–Sacker": "o",
     "border collision": "v",
     "degenerate": "d",
+    "continuum": "D",
 }
 WORDS = {"flip": "flip (period doubling)"}
+LESSER = 0.6  # times the size of a marker: a bifurcation of what is unstable before and after
 MOST_NUMBERS = 4  # values of one kind that the legend lists
 SAME = 1e-9  # relative: such parameters are written once
 
@@ -134,14 +136,27 @@ def _draw_bifurcations(ds: xr.Dataset, ax: Axes) -> None:
     kinds, p, orbit = ds["bifurcation_kind"].values, ds["branch_parameter"].values, ds["branch_orbit"].values
     for row, number in zip(rows, numbers, strict=True):
         values = orbit[row][np.isfinite(orbit[row])]
-        ax.plot(np.full(len(values), p[row]), values, **_marker(str(kinds[number])), zorder=5)
+        look = _marker(str(kinds[number]))
+        if not _beside_stable(ds, int(row)):
+            look["ms"] *= LESSER
+        ax.plot(np.full(len(values), p[row]), values, **look, zorder=5)
+
+
+def _beside_stable(ds: xr.Dataset, row: int) -> bool:
+    """Whether the branch is not unstable on both sides of the bifurcation at `row`."""
+    branch, stable = ds["point_branch"].values, ds["stable"].values
+    sides = [side for side in (row - 1, row + 1) if 0 <= side < len(branch) and branch[side] == branch[row]]
+    return any(stable[side] != 0 for side in sides)
 
 
 def _draw_leading(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """The largest modulus of the multipliers, or real part of the eigenvalues, and the border of stability."""
     is_map = ds["eigenvalue"].attrs["units"] == schema.ONE
     values = ds["eigenvalue"].values
+    ax.set_xlabel(style.label(ds["branch_parameter"]))
     if not len(values):
+        ax.text(0.5, 0.5, "no branch", transform=ax.transAxes, ha="center", va="center", color=style.GREY)
+        ax.set_yticks([])
         return
     size = (np.abs(values) if is_map else values.real).max(axis=1)
     p, border = ds["branch_parameter"].values, 1.0 if is_map else 0.0
@@ -160,7 +175,6 @@ def _draw_leading(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     low, high = min(low, border), max(high, border)
     room = 0.08 * max(high - low, 1e-3)
     ax.set_ylim(low - room, high + room)
-    ax.set_xlabel(style.label(ds["branch_parameter"]))
     ax.set_ylabel("largest |λ|" if is_map else "largest Re λ (1/s)")
     ax.set_title("stable below the dotted line", fontsize=8)
 
@@ -221,13 +235,13 @@ def _legend(ds: xr.Dataset) -> list[Line2D]:
     """The lines that are there, then every kind of bifurcation with its values."""
     found = set(ds["stable"].values[ds["point_bifurcation"].values < 0].tolist())
     handles = [Line2D([], [], **LINES[stable]) for stable in (1, 0, -1) if stable in found]
-    if "visited" in ds:
+    if "visited" in ds and np.isfinite(ds["visited"].values).any():
         label = "orbits visit, after a transient"
         handles.append(Line2D([], [], ls="none", marker=".", color=style.GREY, label=label))
     kinds, values = ds["bifurcation_kind"].values, ds["bifurcation_parameter"].values
     for kind in dict.fromkeys(kinds.tolist()):
         here = np.unique(np.round(values[kinds == kind], 9))
-        listed = ", ".join(f"{value:.6g}" for value in here[:MOST_NUMBERS]) + (
+        listed = ", ".join(f"{value:.6g}".replace("-", "−") for value in here[:MOST_NUMBERS]) + (
             ", …" if len(here) > MOST_NUMBERS else ""
         )
         label = f"{WORDS.get(kind, kind)} at\n{textwrap.fill(listed, 24)}"

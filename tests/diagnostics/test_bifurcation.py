@@ -8,7 +8,7 @@ import problems
 from dynlab import schema
 from dynlab.diagnostics.bifurcation import bifurcation
 from dynlab.errors import UserError
-from dynlab.systems import create
+from dynlab.systems import create, from_function
 from dynlab.systems.planar import planar_matrix, planar_system
 
 EXACT = 1e-10  # of a bifurcation's parameter
@@ -200,6 +200,35 @@ def test_what_crosses_at_once_is_degenerate_and_not_called_converged():
     assert ds["bifurcation_kind"].values.tolist() == ["degenerate"]
     assert not ds["bifurcation_converged"].values.any()
     assert ds["bifurcation_parameter"].item() == pytest.approx(1.0, abs=1e-4)
+
+
+def test_a_linear_flow_has_a_continuum_and_no_pitchfork():
+    ds = bifurcation(
+        create("linear", matrix=[[-1.0, 2.0], [0.5, -2.0]]), parameter="A[0,0]", lowest=-2.0, highest=1.0, values=0
+    )
+    assert ds["bifurcation_kind"].values.tolist() == ["continuum"]
+    np.testing.assert_allclose(ds["bifurcation_parameter"], [-0.5], atol=EXACT)  # where the determinant is 0
+    assert "where a continuum of fixed points stands upright" in ds.attrs["verdict"]
+
+
+class OddCubic(torch.nn.Module):
+    """x ↦ −s x + x³."""
+
+    def __init__(self):
+        super().__init__()
+        self.s = 1.0
+
+    def forward(self, state, input):
+        return -self.s * state + state**3
+
+
+def test_an_orbit_that_is_its_own_mirror_image_loses_that_in_a_pitchfork():
+    # the orbit ±√(s − 1) born at s = 1 has the multiplier (2 s − 3)², which is 1 again at s = 2
+    ds = bifurcation(from_function(OddCubic(), 1), parameter="s", lowest=0.5, highest=2.2, values=0, max_period=2)
+    check_points(ds)
+    np.testing.assert_allclose(at(ds, "flip")[:1], [1.0], atol=EXACT)
+    two = (ds["bifurcation_period"].values == 2) & (ds["bifurcation_kind"].values == "pitchfork")
+    np.testing.assert_allclose(ds["bifurcation_parameter"].values[two], [2.0], atol=EXACT)
 
 
 def test_eigenvalues_that_stay_on_the_border_are_undecided_and_no_bifurcation():

@@ -17,6 +17,7 @@ Vector = NDArray[np.float64]
 
 FLIP, NEIMARK_SACKER, HOPF = extended.FLIP, "Neimark–Sacker", "Hopf"
 SAME_POINT = 1e-6  # of arclength: nearer bifurcation points of the same equation are one, nearer points on one branch
+CONTINUUM = "continuum"
 NEARBY = 0.05  # of arclength: a branch's nearest point is not farther from what lies on the branch
 AWAY = 0.5  # the cosine between a branch's direction at its bifurcation and its first chord, at least
 FIRST_STEPS = (3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)  # of arclength off a bifurcation
@@ -102,6 +103,8 @@ class Diagram:
                 halves.append((first, origin.z))
         if halves:
             self._add(curve, halves, number)
+            if tracing.UPRIGHT in self.branches[-1].ends:
+                self.bifurcations[number] = origin._replace(kind=CONTINUUM)
 
     def _first(self, curve: Curve, origin: Bifurcation, direction: Vector) -> Point | None:
         """The first point of a new branch, so near that nothing but the critical eigenvalue can have changed."""
@@ -126,7 +129,7 @@ class Diagram:
             step = tracing.FIRST_STEP if begin is None else min(tracing.FIRST_STEP, _distance(first.z, begin))
             points, end = tracing.follow(curve, first, self.limits, step, begin)
             marks: list[tuple[int, int]] = []
-            for found in locating.along(curve, points):
+            for found in [] if end == tracing.UPRIGHT else locating.along(curve, points):
                 if curve.equation.period > 1 and self._shorter(curve, found.z):
                     points, end = points[: found.after + 1], AT_BIFURCATION
                     break

@@ -107,19 +107,19 @@ def _newton(equations: Callable[[Tensor], Tensor], start: Vector) -> tuple[Vecto
     """A root, the equations there, their last derivative, and the iterations; None where there are none."""
     derivative = torch.func.jacrev(equations)
     unknowns, slope, iterations = start, np.eye(len(start)), 0
-    while iterations < MAX_NEWTON:
-        value = equations(torch.from_numpy(unknowns)).numpy()
-        slope = derivative(torch.from_numpy(unknowns)).numpy()
-        if not (np.isfinite(value).all() and np.isfinite(slope).all()):
-            return None
-        try:
+    try:
+        while iterations < MAX_NEWTON:
+            value = equations(torch.from_numpy(unknowns)).numpy()
+            slope = derivative(torch.from_numpy(unknowns)).numpy()
+            if not (np.isfinite(value).all() and np.isfinite(slope).all()):
+                return None
             step = np.linalg.solve(slope, value)
-        except np.linalg.LinAlgError:
-            return None
-        unknowns, iterations = unknowns - step, iterations + 1
-        if np.linalg.norm(step) <= SETTLED * max(1.0, float(np.linalg.norm(unknowns))):
-            break
-    value = equations(torch.from_numpy(unknowns)).numpy()
+            unknowns, iterations = unknowns - step, iterations + 1
+            if np.linalg.norm(step) <= SETTLED * max(1.0, float(np.linalg.norm(unknowns))):
+                break
+        value = equations(torch.from_numpy(unknowns)).numpy()
+    except (np.linalg.LinAlgError, torch.linalg.LinAlgError):  # singular: nothing simple is near
+        return None
     return (unknowns, value, slope, iterations) if np.isfinite(value).all() else None
 
 

@@ -106,9 +106,20 @@ def sign_symmetries(equation: Equation, lowest: float, highest: float, seed: int
 
 
 def _breaks(curve: Curve, refined: Refined, signs: Vector) -> bool:
+    """Whether S, or S after half of an orbit of even period, keeps the state and turns the null vector around."""
     state, null = curve.state(refined.z), refined.null.real
-    kept = np.abs(state - signs * state).max() <= SMALL * max(1.0, np.abs(state).max())
-    return bool(kept and np.abs(null + signs * null).max() <= SMALL * np.abs(null).max())
+    images = [(signs * state, signs * null)]
+    equation = curve.equation
+    if equation.period % 2 == 0:
+        half = Equation(equation.varied, equation.is_map, equation.period // 2)
+        at = torch.from_numpy(state), torch.tensor(curve.parameter(refined.z), dtype=torch.float64)
+        moved = equation.orbit(*at)[half.period].numpy()
+        images.append((signs * moved, signs * (half.jacobian(*at).numpy() @ null)))
+    return any(
+        np.abs(image - state).max() <= SMALL * max(1.0, np.abs(state).max())
+        and np.abs(turned + null).max() <= SMALL * np.abs(null).max()
+        for image, turned in images
+    )
 
 
 def _second_derivatives(curve: Curve, refined: Refined, basis: Vector) -> Vector:

@@ -36,6 +36,8 @@ AT_THE_END, LEFT, CLOSED, LOST, TOO_LONG = (
     "no way on",
     "too many points",
 )
+UPRIGHT = "a continuum"
+ENOUGH, FIXED = 10, 1e-9  # a branch whose first points differ in p by less than that part of the range is upright
 
 
 class Limits(NamedTuple):
@@ -85,8 +87,16 @@ def follow(
         if near and len(points) > FEWEST and (origin is not None or found.tangent @ start.tangent > STRAIGHT):
             return points, CLOSED
         longest = limits.longest_step * max(1.0, FAR * float(np.linalg.norm(found.z)))
+        if origin is not None and len(points) == ENOUGH and _upright(curve, points, origin):
+            return points, UPRIGHT
         step = min(longest, step * GROW) if found.iterations <= EASY else step
     return points, TOO_LONG
+
+
+def _upright(curve: Curve, points: list[Point], origin: Vector) -> bool:
+    """Whether the parameter has not changed since a branch left another one: a continuum of solutions at one value."""
+    parameters = [point.z[-1] for point in points] + [origin[-1]]
+    return bool(np.ptp(parameters) <= FIXED)
 
 
 def between(curve: Curve, left: Point, right: Point, part: float = 0.5) -> Point | None:

@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 
-from dynlab.diagnostics.continuation.exploring import FLIP, Bifurcation, Diagram
+from dynlab.diagnostics.continuation.exploring import CONTINUUM, FLIP, Bifurcation, Diagram
 from dynlab.diagnostics.continuation.locating import BORDER_COLLISION
 from dynlab.diagnostics.continuation.result import Row
 
@@ -21,6 +21,7 @@ PLURALS = {
     "Neimark–Sacker": "Neimark–Sacker bifurcations",
     "border collision": "border collisions",
     "degenerate": "degenerate points",
+    "continuum": "continua of fixed points",
 }
 IN_A = {
     "Hopf": "Hopf bifurcation",
@@ -28,6 +29,7 @@ IN_A = {
     "transcritical": "transcritical bifurcation",
     "flip": "flip (period doubling)",
     "degenerate": "degenerate point where several eigenvalues cross at once",
+    "continuum": "continuum of fixed points",
 }
 
 
@@ -46,9 +48,11 @@ def verdict(diagram: Diagram, points: list[Row], name: str, cut: int) -> str:
     low, high = diagram.limits.lowest, diagram.limits.highest
     noun = "fixed point" if diagram.curve.equation.is_map else "equilibrium"
     if not diagram.branches:
-        return f"No isolated {noun} was found for {name} between {low:g} and {high:g}."
+        return f"No isolated {noun} was found for {name} between {_number(low)} and {_number(high)}."
     changes = _changes(diagram, points, name, noun)
-    sentences = changes or [f"No {noun} that was found changes stability for {name} from {low:g} to {high:g}"]
+    sentences = changes or [
+        f"No {noun} that was found changes stability for {name} from {_number(low)} to {_number(high)}"
+    ]
     sentences.append(_counts(diagram, name))
     cascade = _cascade(diagram)
     if cascade:
@@ -76,11 +80,12 @@ def _changes(diagram: Diagram, points: list[Row], name: str, noun: str) -> list[
         found.append((row.parameter, _change(one, row, stable, unstable, name, noun)))
     sentences = [_many(text, count) for text, count in Counter(text for _, text in sorted(found)).items()]
     more = len(sentences) - MOST_CHANGES
-    return sentences[:MOST_CHANGES] + ([f"{more} more changes of stability follow"] if more > 0 else [])
+    rest = f"{more} more changes of stability follow" if more > 1 else "One more change of stability follows"
+    return sentences[:MOST_CHANGES] + ([rest] if more > 0 else [])
 
 
 def _change(one: Bifurcation, row: Row, stable: Row, unstable: Row, name: str, noun: str) -> str:
-    at = f"at {name} = {row.parameter:.7g}"
+    at = f"at {name} = {_number(row.parameter)}"
     if one.kind == FOLD:
         verb = "meet and vanish" if stable.parameter < row.parameter else "appear"
         return f"A stable and an unstable {noun} {verb} {at} in a fold"
@@ -88,6 +93,8 @@ def _change(one: Bifurcation, row: Row, stable: Row, unstable: Row, name: str, n
     subject = "The origin" if states <= AT_ZERO else f"{'An' if noun[0] in 'aeiou' else 'A'} {noun}"
     verb = "loses" if stable.parameter < unstable.parameter else "gains"
     how = f" ({_angle(one)})" if _angle(one) else ""
+    if one.kind == CONTINUUM:
+        return f"{subject} {verb} stability {at}, where a continuum of fixed points stands upright"
     return f"{subject} {verb} stability {at} in a {IN_A.get(one.kind, one.kind)}{how}"
 
 
@@ -98,7 +105,7 @@ def _many(text: str, count: int) -> str:
     first, _, rest = text.partition(" ")
     rest = rest.replace("fixed point ", "fixed points ", 1).replace("equilibrium ", "equilibria ", 1)
     rest = rest.replace("loses", "lose", 1).replace("gains", "gain", 1)
-    return f"{count} {rest}, each" if first in ("A", "An") else text
+    return f"{count} {rest}".replace(" in a ", ", each in a ", 1) if first in ("A", "An") else text
 
 
 def _side(points: list[Row], index: int, step: int) -> Row | None:
@@ -132,10 +139,14 @@ def _counts(diagram: Diagram, name: str) -> str:
         return f"{begin} without a bifurcation"
     parts = []
     for kind, values in kinds.items():
-        shown = [f"{value:.7g}" for value in sorted(set(np.round(values, 12)))]
+        shown = [_number(value) for value in sorted(set(np.round(values, 12)))]
         listed = ", ".join(shown[:MOST_VALUES]) + (", …" if len(shown) > MOST_VALUES else "")
         parts.append(f"{len(values)} {PLURALS[kind] if len(values) > 1 else IN_A.get(kind, kind)} ({listed})")
     return f"{begin} with " + ", ".join(parts)
+
+
+def _number(value: float) -> str:
+    return f"{value:.7g}".replace("-", "−")
 
 
 def _cascade(diagram: Diagram) -> str:
@@ -155,7 +166,7 @@ def _cascade(diagram: Diagram) -> str:
         gaps = np.diff([diagram.curve.parameter(link.z) for link in chain])
         if len(gaps) - 1 > len(ratios) and (gaps != 0).all():
             ratios = (gaps[:-1] / gaps[1:]).tolist()
-    if not ratios:
+    if len(ratios) < 2:
         return ""
     listed = ", ".join(f"{ratio:.4f}" for ratio in ratios)
     return f"The intervals between period doublings shrink by {listed} (Feigenbaum's limit is 4.6692)"
