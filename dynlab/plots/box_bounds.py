@@ -14,7 +14,7 @@ from dynlab.plots import style
 SIZE = (7.6, 4.4)  # inches
 TITLE_WIDTH = 105  # characters
 SPREAD = 0.22  # half the height of a row of dots
-# (sampled of the norm, sampled of the eigenvalues, proved bound, the border that it is compared with)
+# (sampled of the norm, sampled of the eigenvalues, proved bound, the border between growth and decay)
 NORM = ("sampled_norm", "sampled_spectral_radius", "norm_bound", 1.0)
 RATE = ("sampled_logarithmic_norm", "sampled_abscissa", "abscissa_bound", 0.0)
 
@@ -60,14 +60,15 @@ def _panel(ds: xr.Dataset, ax: Axes, names: tuple[str, str, str, float], label: 
         look: dict[str, Any] = {"s": 12, "color": colour, "marker": marker, "alpha": 0.6, "linewidths": 0}
         ax.scatter(values, heights, **(look | artist))
     bound = float(ds[proved])
-    ax.axvline(border, color=style.GREY, ls="--", lw=1.0)
     ax.axvline(bound, color=style.BLACK, lw=1.6)
     ax.set_ylim(-0.5, 2.1)
     side = "right" if bound >= border else "left"
     ax.annotate(f" proved ≤ {bound:.4g} ", (bound, 1.75), ha=side, va="center", fontsize=8)
-    other = "left" if bound >= border else "right"
-    at = " 1: contracts below " if border else " 0: decays below "
-    ax.annotate(at, (border, 1.42), ha=other, va="center", fontsize=8, color=style.GREY)
+    if proved == "norm_bound" or ds[proved].attrs["units"] == schema.PER_SECOND:  # 0 is no border of a step's Re λ
+        ax.axvline(border, color=style.GREY, ls="--", lw=1.0)
+        other = "left" if bound >= border else "right"
+        at = " 1: contracts below " if border else " 0: decays below "
+        ax.annotate(at, (border, 1.42), ha=other, va="center", fontsize=8, color=style.GREY)
     ax.set_yticks([0, 1], [textwrap.fill(ds[name].attrs["long_name"], 18) for name in rows])
     ax.set_xlabel(label)
     ax.set_ylabel("sampled")

@@ -17,7 +17,7 @@ def test_dots_and_lines_are_the_datasets():
     for ax, drawn in names.items():
         for artist, name in zip(ax.collections, drawn, strict=True):
             np.testing.assert_allclose(artist.get_offsets()[:, 0], ds[name].values)
-    assert [line.get_xdata()[0] for line in norm.lines] == [1.0, float(ds["norm_bound"])]
-    assert [line.get_xdata()[0] for line in rate.lines] == [0.0, float(ds["abscissa_bound"])]
+    assert [line.get_xdata()[0] for line in norm.lines] == [float(ds["norm_bound"]), 1.0]
+    assert [line.get_xdata()[0] for line in rate.lines] == [float(ds["abscissa_bound"]), 0.0]
     assert "flow's Jacobian (1/s)" in rate.get_xlabel()
     plt.close("all")
