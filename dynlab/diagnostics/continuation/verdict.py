@@ -86,9 +86,10 @@ def _changes(diagram: Diagram, points: list[Row], name: str, noun: str) -> list[
 
 def _change(one: Bifurcation, row: Row, stable: Row, unstable: Row, name: str, noun: str) -> str:
     at = f"at {name} = {_number(row.parameter)}"
-    if one.kind == FOLD:
+    turns = (stable.parameter - row.parameter) * (unstable.parameter - row.parameter) > 0  # at a kink, too
+    if one.kind == FOLD or turns:
         verb = "meet and vanish" if stable.parameter < row.parameter else "appear"
-        return f"A stable and an unstable {noun} {verb} {at} in a fold"
+        return f"A stable and an unstable {noun} {verb} {at} in a {IN_A.get(one.kind, one.kind)}"
     states = np.abs([stable.orbit[0], unstable.orbit[0]]).max()
     subject = "The origin" if states <= AT_ZERO else f"{'An' if noun[0] in 'aeiou' else 'A'} {noun}"
     verb = "loses" if stable.parameter < unstable.parameter else "gains"
