@@ -31,6 +31,8 @@ METHOD = (
     "points may exist that no start reached."
 )
 
+SLOW_FLAGS = dict.fromkeys(("fsolve_residual", "fsolve_distance"), "a slow point is no root")
+
 
 def fixed_points(
     system: System,
@@ -122,9 +124,7 @@ def fixed_points(
     analysed, driving, _ = prepare(system, _some_input(system, inputs), None, dtype, device)
     driven = analysed.drive(driving)
     frozen = FrozenMap(analysed, held_input(analysed, at, driven, inputs is not None), step_number(system, at_step))
-    exact = frozen
-    if dtype != "float64" or device != "cpu":
-        exact = FrozenMap(prepare(system, driving.cpu())[0], frozen.input.double().cpu(), frozen.t)
+    exact = frozen if (dtype, device) == ("float64", "cpu") else _exact(system, driving, frozen)
     generator = np.random.default_rng(seed)
     direction = generator.standard_normal(system.state_size)
     visited = None if inputs is None else _visited(analysed, driven)
@@ -151,7 +151,6 @@ def fixed_points(
         "certify": certify,
         "seed": seed,
     }
-    flags = {"fsolve_residual": "a slow point is no root", "fsolve_distance": "a slow point is no root"}
     ds = schema.dataset(
         _variables(rows, found, outcome),
         system=system.name,
@@ -159,7 +158,7 @@ def fixed_points(
         settings=settings | {"dtype": dtype, "device": device, "config": system.json_config},
         verdict=verdict(rows, outcome),
         method=METHOD,
-        flags=flags if SLOW in found.kept else None,
+        flags=SLOW_FLAGS if SLOW in found.kept else None,
     )
     return with_proofs(ds, exact, [rows[index] for index in order(rows)], certificates) if certify else ds
 
@@ -199,6 +198,11 @@ def _variables(rows: list[Record], found: Candidates, outcome: np.ndarray) -> di
         "assignment": of((schema.SAMPLE,), assignment, "number of the fixed point, −1 none"),
         "outcome": of((schema.SAMPLE,), outcome, "what became of the start"),
     }
+
+
+def _exact(system: Map, driving: Tensor, frozen: FrozenMap) -> FrozenMap:
+    """The same map in float64 on the CPU."""
+    return FrozenMap(prepare(system, driving.cpu())[0], frozen.input.double().cpu(), frozen.t)
 
 
 def _some_input(system: Map, inputs: Any) -> Any:

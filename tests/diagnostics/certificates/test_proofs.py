@@ -11,9 +11,11 @@ from flint import acb, acb_mat, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dynlab import schema, zoo
 from dynlab.diagnostics.certificates.certify import certify, eigenvalue_radii
 from dynlab.diagnostics.certificates.formulas import program_of
 from dynlab.diagnostics.classification.kinds import eigenvalues_and_errors, kind_of_map
+from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.systems import create, frozen
 from dynlab.systems.planar import planar_system
 from dynlab.systems.textbook import LinearMap
@@ -171,3 +173,21 @@ def test_eigenvalues_a_billionth_off_the_circle_are_never_decided_wrongly_and_ne
 
 def test_arb_is_at_its_default_precision_again():
     assert ctx.prec == 53
+
+
+@pytest.mark.parametrize("name", ["ernn-har2-k1", "fastrnn-har2", "rnn-har2"])
+def test_every_fixed_point_of_networks_of_the_zoo_is_proved_or_undecided_with_its_reason(name):
+    ds = fixed_points(zoo.load(name), starts=6, certify=True)
+    size = ds.sizes[schema.STATE]
+    told = ds["proved_unstable_directions"].values + ds["proved_stable_directions"].values
+    for certified, reason, directions in zip(
+        ds["certified"].values, ds["certificate_reason"].values.tolist(), told, strict=True
+    ):
+        assert (reason == "proved") == (bool(certified) and directions == size)
+    # none of these happens to be undecided
+    assert (ds["certified"].values == 1).all()
+    # and what was estimated in double precision is what is proved
+    assert ds["stable"].values.tolist() == ds["proved_stable"].values.tolist()
+    assert ds["unstable_directions"].values.tolist() == ds["proved_unstable_directions"].values.tolist()
+    # each estimate is within the disc of an eigenvalue, whose error the estimate's own bound covers
+    assert (ds["eigenvalue_radius"].values <= ds["eigenvalue_error"].values + 1e-14).all()
