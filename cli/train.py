@@ -39,6 +39,13 @@ SETTINGS = {
     "dropout": (float, "Of what the read-out sees. [default: 0]"),
     "noise": (float, "Deviation of noise on the training inputs. [default: 0]"),
     "label_smoothing": (float, "Of the cross-entropy. [default: 0]"),
+    "loss": (
+        str,
+        "Of a task with values: mse, l1, huber, smooth-l1, elastic-net (l1-share · |e| + (1 − l1-share) · e²/2). "
+        "[default: mse]",
+    ),
+    "cutoff": (float, "Of huber and smooth-l1: errors beyond it count linearly. [default: 1]"),
+    "l1_share": (float, "Of elastic-net. [default: 0.5]"),
     "ema": (float, "Decay per step of the average of the weights that is kept; 0 averages nothing. [default: 0]"),
     "augment": (str, "Augmentations of the task: rotation,scale:0.2. [default: none]"),
     "seed": (int, "Of weights, order of the data and held-out data. [default: 0]"),
@@ -52,8 +59,23 @@ def _settings_options(command: Any) -> Any:
     return command
 
 
+def _list_presets(context: click.Context, option: click.Parameter, asked: bool) -> None:
+    """Print the table of presets and end."""
+    if not asked or context.resilient_parsing:
+        return
+    from dynlab.training import PRESETS
+
+    from .table import print_table
+
+    rows = [[name, one.system, one.task, one.source or "the zoo's own", one.reported] for name, one in PRESETS.items()]
+    print_table(["preset", "system", "task", "row of", "reported"], rows, [])
+    click.echo("Try `dynlab train --preset NAME`; docs/presets.md says what each source leaves open.")
+    context.exit()
+
+
 @click.command()
 @click.option("--preset", help="A training by name, such as har2-ernn-k1; what else is given changes it.")
+@click.option("--presets", is_flag=True, expose_value=False, is_eager=True, callback=_list_presets, help="List them.")
 @click.option("--system", help="What is trained: rnn, lstm, ernn … (any network of dynlab's).")
 @click.option("--task", help="What on: a name that `dynlab tasks` lists.")
 @click.option("--set", "config", multiple=True, metavar="KEY=VALUE", help="A setting of the system: state_size=80.")
@@ -162,6 +184,8 @@ def _run(
     same_system, same_task = system in (None, base.system), task in (None, base.task)
     if changes.get("optimizer", base.settings.optimizer) != base.settings.optimizer:
         changes.setdefault("alpha", Settings.alpha)  # the preset's is its optimizer's own
+    if changes.get("schedule", base.settings.schedule) != base.settings.schedule:
+        changes.setdefault("halve_every", Settings.halve_every)
     if not same_system:  # these are the system's own
         changes = {"constrained_lr": Settings.constrained_lr, "penalty": Settings.penalty} | changes
     if not same_task:

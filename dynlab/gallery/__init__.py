@@ -8,10 +8,12 @@ __all__ = ["FIGURES", "Made", "page"]
 FIGURES = {
     "antisymmetric-1": "dynlab.gallery.antisymmetric_1:make",
     "antisymmetric-1h": "dynlab.gallery.antisymmetric_1h:make",
+    "copying": "dynlab.gallery.copying:make",
     "critical-step": "dynlab.gallery.critical_step:make",
     "ernn-1": "dynlab.gallery.ernn_1:make",
     "ernn-2": "dynlab.gallery.ernn_2:make",
     "ernn-5": "dynlab.gallery.ernn_5:make",
     "ernn-6": "dynlab.gallery.ernn_6:make",
+    "flipflop": "dynlab.gallery.flipflop:make",
     "zoo": "dynlab.gallery.zoo_comparison:make",
 }

@@ -10,7 +10,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from dynlab import checkpoints
 from dynlab.tasks import Task
 from dynlab.training.batches import Batches
-from dynlab.training.network import Network, loss_of, metric_of
+from dynlab.training.network import Network, loss_of, metric_of, training_loss
 from dynlab.training.settings import Settings
 
 VALIDATION_LOSS, VALIDATION_METRIC = "validation_loss", "validation_metric"
@@ -63,7 +63,7 @@ class Training(LightningModule):
     def training_step(self, batch: tuple[Tensor, Tensor], index: int) -> Tensor:
         inputs, targets = batch
         answers = self.network(inputs)
-        loss = loss_of(self.task, answers, targets, self.settings.label_smoothing)
+        loss = training_loss(self.task, answers, targets, self.settings)
         self.loss_sum += len(inputs) * loss.detach()
         self.sequences += len(inputs)
         self.log("loss", loss, prog_bar=True)

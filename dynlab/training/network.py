@@ -1,10 +1,11 @@
 """What is trained: a system, run over its inputs from where it starts, and a linear read-out of what it shows."""
 
+from collections.abc import Callable
 from typing import cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, mse_loss
+from torch.nn.functional import cross_entropy, huber_loss, l1_loss, mse_loss, smooth_l1_loss
 from torch.nn.utils import parametrize
 
 from dynlab.errors import UserError
@@ -14,6 +15,7 @@ from dynlab.tasks import Split, Task
 from dynlab.training.batches import Sweep
 from dynlab.training.ernn_sequence import ernn_states
 from dynlab.training.fused import fused_outputs
+from dynlab.training.settings import Settings
 
 # Sequences at a time where no gradient is taken.
 EVALUATION_BATCH = 512
@@ -77,6 +79,30 @@ def outputs(system: Map, inputs: Tensor, every_step: bool) -> Tensor:
         if every_step:
             shown.append(system.output(state))
     return torch.stack(shown, dim=1) if every_step else system.output(state)
+
+
+def _elastic_net(answers: Tensor, targets: Tensor, settings: Settings) -> Tensor:
+    """α abs(e) + (1 − α) e²/2, whose derivative by the error e is α sgn(e) + (1 − α) e."""
+    absolute, squared = l1_loss(answers, targets), mse_loss(answers, targets)
+    return settings.l1_share * absolute + (1 - settings.l1_share) * squared / 2
+
+
+# Means over all that is answered, of tasks with values. The derivative by the error e: of huber e clipped at ±cutoff,
+# of smooth-l1 e/cutoff clipped at ±1.
+LOSSES: dict[str, Callable[[Tensor, Tensor, Settings], Tensor]] = {
+    "mse": lambda answers, targets, settings: mse_loss(answers, targets),
+    "l1": lambda answers, targets, settings: l1_loss(answers, targets),
+    "huber": lambda answers, targets, settings: huber_loss(answers, targets, delta=settings.cutoff),
+    "smooth-l1": lambda answers, targets, settings: smooth_l1_loss(answers, targets, beta=settings.cutoff),
+    "elastic-net": _elastic_net,
+}
+
+
+def training_loss(task: Task, answers: Tensor, targets: Tensor, settings: Settings) -> Tensor:
+    """What is descended along: the task's loss with smoothed labels, or the one that the settings name."""
+    if task.loss == "mse":
+        return LOSSES[settings.loss or "mse"](answers, targets, settings)
+    return loss_of(task, answers, targets, settings.label_smoothing)
 
 
 def loss_of(task: Task, answers: Tensor, targets: Tensor, label_smoothing: float = 0.0) -> Tensor:

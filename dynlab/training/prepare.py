@@ -88,6 +88,8 @@ def prepare(
     task_settings = {"seed": run.settings.seed} | dict(run.task_settings)
     task = tasks.create(run.task, **task_settings, data_dir=data_dir)
     task.augmentation(run.settings.augment)
+    if run.settings.loss is not None and task.loss != "mse":
+        raise UserError(f"Task {run.task!r} has classes and learns by cross-entropy: leave out --loss.")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(run.settings.seed)
         system = _system(run, task)

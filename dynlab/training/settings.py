@@ -22,6 +22,9 @@ OPTIMIZERS: dict[str, tuple[str, dict[str, object]]] = {
 # asRNN and, on permuted MNIST, nnRNN take a tenth.
 CONSTRAINED_DIVISOR = 10.0
 RMSPROP_ALPHA = 0.99  # torch's
+HALVE_EVERY = 10
+DEFAULT_CUTOFF, DEFAULT_L1_SHARE = 1.0, 0.5
+LOSSES = ("mse", "l1", "huber", "smooth-l1", "elastic-net")  # `dynlab.training.network.LOSSES` has the functions
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,13 @@ class Settings:
     noise : float
         Deviation of the normal noise that is added to training inputs.
     label_smoothing : float
+    loss : str or None
+        What a task with values is trained on, one of `LOSSES`; None for its own, the mean squared error. What is
+        reported is the task's metric all the same.
+    cutoff : float
+        Of ``huber`` and ``smooth-l1``: errors beyond it count linearly.
+    l1_share : float
+        Of ``elastic-net``.
     ema : float
         Decay per step of the average of the weights that is validated and saved; 0 takes the weights themselves.
     augment : tuple of str
@@ -73,7 +83,7 @@ class Settings:
     lr: float = 1e-2
     constrained_lr: float | None = None
     schedule: str = "constant"
-    halve_every: int = 10
+    halve_every: int = HALVE_EVERY
     warmup: int = 0
     weight_decay: float = 0.0
     alpha: float = RMSPROP_ALPHA
@@ -83,6 +93,9 @@ class Settings:
     noise: float = 0.0
     label_smoothing: float = 0.0
     ema: float = 0.0
+    loss: str | None = None
+    cutoff: float = DEFAULT_CUTOFF
+    l1_share: float = DEFAULT_L1_SHARE
     augment: tuple[str, ...] = ()
     seed: int = 0
     threads: int = 1
@@ -109,6 +122,20 @@ class Settings:
             raise unknown("optimizer", self.optimizer, OPTIMIZERS)
         if self.schedule not in SCHEDULES:
             raise unknown("schedule", self.schedule, SCHEDULES)
+        if self.loss is not None and self.loss not in LOSSES:
+            raise unknown("loss", self.loss, LOSSES)
+        if not 0 < self.cutoff < math.inf:
+            raise UserError(f"--cutoff must be a positive number, got {self.cutoff}.")
+        if not 0 <= self.l1_share <= 1:
+            raise UserError(f"--l1-share must be from 0 to 1, got {self.l1_share}.")
+        idle = {
+            "halve_every": (self.schedule == "halve", HALVE_EVERY, "--schedule halve"),
+            "cutoff": (self.loss in ("huber", "smooth-l1"), DEFAULT_CUTOFF, "--loss huber or smooth-l1"),
+            "l1_share": (self.loss == "elastic-net", DEFAULT_L1_SHARE, "--loss elastic-net"),
+        }
+        for name, (used, default, needs) in idle.items():
+            if not used and getattr(self, name) != default:
+                raise UserError(f"{_option(name)} does nothing without {needs}: leave it out, or add that.")
         if self.optimizer != "rmsprop" and self.alpha != RMSPROP_ALPHA:
             raise UserError(
                 f"--alpha is rmsprop's and the optimizer is {self.optimizer}: leave it out, or set --optimizer rmsprop."

@@ -129,6 +129,7 @@ def test_the_defaults_in_the_help_are_those_of_the_settings():
     said = {name: re.search(r"\[default: (.*)\]", text).group(1) for name, (_, text) in SETTINGS.items()}
     assert (said.pop("augment"), fields.pop("augment")) == ("none", ())
     assert (said.pop("constrained_lr"), fields.pop("constrained_lr")) == ("lr/10", None)
+    assert (said.pop("loss"), fields.pop("loss")) == ("mse", None)
     assert Settings(lr=0.3).constrained_rate == 0.3 / 10
     assert {name: type(fields[name])(text) for name, text in said.items()} == fields
     assert set(SETTINGS) == set(Settings.__dataclass_fields__)

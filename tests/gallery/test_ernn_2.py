@@ -14,7 +14,7 @@ from dynlab.gallery.ernn_2 import LOOK, RECORDED
 from dynlab.tasks import har2
 from dynlab.training import PRESETS
 from dynlab.training.prepare import prepare
-from dynlab.training.run import Run
+from dynlab.training.run import Run, Writes
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def test_the_untrained_networks_are_those_of_the_commands(recorded, network, tmp
     given = [word.partition("=") for word, before in zip(words[1:], words, strict=False) if before == "--set"]
     config = dict(preset.config) | {key: {"false": False}.get(value, value) for key, _, value in given}
     run = Run(preset.system, preset.task, preset.settings, config, preset.task_settings)
-    system = prepare(run, Path(tmp_path), None, "cpu", None, None, False, None).network.system
+    system = prepare(run, Path(tmp_path), None, "cpu", Writes(), False, None).network.system
     chosen = np.sort(np.random.default_rng(0).choice(32, 16, replace=False))  # as driving_inputs does of the embedded
     inputs = har2.sample("channel").inputs[chosen]
     found = dl.gradient(system, inputs)["log_norm"].sel(time=1).values

@@ -58,10 +58,10 @@ def test_the_second_step_is_that_of_the_formula(name):
     assert before - point.item() == pytest.approx(0.1 * SECOND_STEPS[name], rel=1e-6)
 
 
-@pytest.mark.parametrize("schedule", ["cosine", "halve"])
+@pytest.mark.parametrize("schedule", [{"schedule": "cosine"}, {"schedule": "halve", "halve_every": 1}])
 def test_a_schedule_scales_the_rates_of_both_groups(schedule):
     one, other = (torch.nn.Parameter(torch.zeros(2)) for _ in range(2))
-    settings = Settings(epochs=2, schedule=schedule, halve_every=1, lr=0.3, constrained_lr=0.01)
+    settings = Settings(epochs=2, **schedule, lr=0.3, constrained_lr=0.01)
     optimizer = settings.make_optimizer([one, other], [other])
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: settings.rate(step, 3))
     optimizer.step()

@@ -1,34 +1,14 @@
-"""Trainings by name: the networks of the zoo on HAR-2, at the sizes of the ERNN paper's Table 3."""
+"""The networks of the zoo on HAR-2, at the sizes of the ERNN paper's Table 3."""
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from dynlab.training.presets.preset import Preset
 from dynlab.training.settings import Settings
 
-
-@dataclass(frozen=True)
-class Preset:
-    """A training that `dynlab train --preset NAME` runs; options given beside it change it.
-
-    Attributes
-    ----------
-    system, task : str
-    config, task_settings : mapping
-        Of the system and the task.
-    settings : Settings
-    """
-
-    system: str
-    task: str
-    settings: Settings
-    config: Mapping[str, Any] = field(default_factory=dict)
-    task_settings: Mapping[str, Any] = field(default_factory=dict)
-
-
 # Table 3 counts 7.5k parameters for RNN, FastRNN and AntisymmetricRNN, 16k for LSTM, 4k for ERNN, read-out included.
-# One recipe for all, found on held-out training subjects (docs/zoo.md): what limits HAR-2 is generalisation to other
+# One recipe for all, found on held-out training subjects (docs/har2.md): what limits HAR-2 is generalisation to other
 # wearers, and of what was tried only small rotations of the sensors and smoothed labels helped.
 _HAR2 = Settings(
     epochs=12,
@@ -50,7 +30,7 @@ def _har2(system: str, config: Mapping[str, Any], **settings: Any) -> Preset:
 
 # Sizes: the parameter counts of Table 3. 111 units of the antisymmetric network have the table's 7.2k, since W is
 # stored as a triangle; an LSTM of 64 the table's 74 KB.
-PRESETS: dict[str, Preset] = {
+ZOO: dict[str, Preset] = {
     "har2-rnn": _har2("rnn", {"hidden_size": 80, "nonlinearity": "relu", "identity_start": True}, lr=3e-3),
     "har2-lstm": _har2("lstm", {"hidden_size": 64, "forget_bias": 1.0}, epochs=10),
     "har2-antisymmetric": _har2(

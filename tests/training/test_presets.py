@@ -1,0 +1,141 @@
+"""Every preset is a row of a source: it can be made, learns, and has the size that the source reports."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from dynlab.systems import create
+from dynlab.tasks import TASKS
+from dynlab.training import PRESETS
+from dynlab.training.ernn_sequence import ernn_states
+from dynlab.training.prepare import accepted
+from dynlab.training.presets.antisymmetric import ANTISYMMETRIC
+from dynlab.training.presets.asrnn import ASRNN
+from dynlab.training.presets.ernn import ROWS
+
+# (input width, steps, outputs) of each task
+SHAPES = {
+    "har2": (9, 128, 2),
+    "smnist": (1, 784, 10),
+    "pmnist": (1, 784, 10),
+    "noisy-mnist": (28, 1000, 10),
+    "scifar": (3, 1024, 10),
+    "noisy-cifar": (96, 1000, 10),
+    "copying": (10, 1020, 9),
+    "ptb-char": (50, 150, 50),
+}
+SOURCES = {name: one for name, one in PRESETS.items() if one.source}
+
+
+def made(name):
+    preset = PRESETS[name]
+    width, steps, outputs = SHAPES[preset.task]
+    torch.manual_seed(0)
+    takes = accepted(preset.system)
+    given = {"input_size": width} | ({"length": steps} if "length" in takes else {})
+    return create(preset.system, **given, **preset.config), outputs
+
+
+def parameters(name, *, with_readout=True):
+    system, outputs = made(name)
+    shown = system.output(torch.zeros(system.state_size)).shape[-1]
+    count = sum(one.numel() for one in system.parameters())
+    return count + ((shown + 1) * outputs if with_readout else 0)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_preset_says_where_it_is_from_and_what_it_chose(name):
+    preset = SOURCES[name]
+    assert preset.task in TASKS
+    assert preset.reported
+    assert preset.chosen
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_its_network_learns(name):
+    """Two steps of two sequences: the gradient of every parameter is there and finite."""
+    preset = SOURCES[name]
+    if parameters(name, with_readout=False) > 50_000:
+        pytest.skip("tens of seconds: its sizes are tested, and its system on smaller ones")
+    system, _ = made(name)
+    inputs = 0.5 * torch.randn(2, 3, SHAPES[preset.task][0])
+    learned = system.initial_state()
+    state = torch.zeros(system.state_size) if learned is None else learned
+    state = state.expand(2, -1)
+    if preset.system == "ernn":
+        state = ernn_states(system, inputs.transpose(0, 1))[-1]
+    else:
+        for t, input in enumerate(inputs.unbind(dim=1)):
+            state = system.step(state, input, t)
+    optimizer = preset.settings.make_optimizer(system.parameters(), system.constrained_parameters())
+    system.output(state).square().sum().backward()
+    gradients = [one.grad for one in system.parameters() if one.grad is not None]
+    assert gradients
+    assert all(torch.isfinite(one).all() for one in gradients)
+    optimizer.step()
+    system.after_optimizer_step()
+    assert all(torch.isfinite(one).all() for one in system.parameters())
+
+
+# What the sources report, where SYSTEMS says that the count was checked.
+COUNTS = {
+    "antisymmetricrnn-smnist-antisymmetric": 9_674,
+    "antisymmetricrnn-smnist-antisymmetric-gated": 9_930,
+    "antisymmetricrnn-smnist-fc-urnn-116": 16_366,
+    "antisymmetricrnn-smnist-fc-urnn-512": 274_954,
+    "antisymmetricrnn-scifar-antisymmetric": 36_234,
+    "antisymmetricrnn-scifar-antisymmetric-gated": 37_258,
+    "antisymmetricrnn-scifar-residual-gated": 41_954,
+    "antisymmetricrnn-noisy-cifar-antisymmetric": 60_042,
+    "antisymmetricrnn-noisy-cifar-residual-gated": None,
+    "asrnn-smnist-asrnn-122": 16_358,
+    "asrnn-smnist-asrnn-257": 69_143,
+    "asrnn-smnist-asrnn-364": 136_874,
+    "asrnn-smnist-exprnn-170": 16_415,
+    "asrnn-smnist-exprnn-360": 68_950,
+    "asrnn-smnist-exprnn-512": 136_970,
+    "asrnn-copying-1000-asrnn": 21_813,
+    "asrnn-copying-1000-exprnn": 21_764,
+    "asrnn-copying-1000-lstm": 22_381,
+}
+KNOWN = {name: count for name, count in COUNTS.items() if count is not None}
+
+
+@pytest.mark.parametrize("name, count", KNOWN.items())
+def test_parameter_counts_are_the_sources(name, count):
+    assert parameters(name) == count
+
+
+SIZED = [row for row, one in ROWS.items() if one[0] not in ("antisymmetric", "spectral")]
+
+
+@pytest.mark.parametrize("task, row", SIZED)
+def test_a_model_has_the_tables_kilobytes(task, row):
+    """Within 3 %, or the table's rounding; torch's LSTM and GRU have a second bias that the table does not count."""
+    system, config, kilobytes, _ = ROWS[task, row]
+    name = f"ernn-{task}-{row}"
+    second_bias = {"lstm": 4, "gru": 3, "rnn": 1}.get(system, 0) * config.get("hidden_size", 0)
+    size = 4 * (parameters(name) - second_bias) / 1024
+    assert abs(size - kilobytes) <= max(1.0, 0.03 * kilobytes)
+
+
+def test_every_row_of_the_tables_has_a_preset():
+    assert len(ANTISYMMETRIC) == 2 * 7 + 2 * 4
+    assert len(ASRNN) == 2 * 10 + 2 * 4 + 2 * 3
+    reported = [float(one.reported.rstrip(" %")) for one in ANTISYMMETRIC.values()]
+    assert np.mean(reported) > 50
+
+
+def test_halving_is_a_schedule():
+    assert all(one.settings.schedule == "halve" for name, one in PRESETS.items() if name.startswith("ernn-"))
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "presets.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_the_page_has_every_preset_with_what_it_chose(name):
+    preset = SOURCES[name]
+    assert f"| `{name}` | {preset.system} | {preset.reported} | {preset.chosen} |" in PAGE
