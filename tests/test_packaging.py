@@ -77,17 +77,24 @@ def test_package_data_exist(package, pattern):
     assert list(folder.glob(pattern)), f"setup.cfg promises {pattern} in {package}, and there is no such file"
 
 
+def canonical(name):
+    """One spelling for all that packaging takes for the same."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
 def test_requirements_are_pinned_within_their_bounds():
     pins = {}
     for line in (ROOT / "constraints.txt").read_text().splitlines():
         if line and not line.startswith("#"):
             name, version = line.split("==")
-            pins[re.sub(r"[-_.]+", "-", name).lower()] = version
+            pins[canonical(name)] = version
     requirements = listed("options", "install_requires")
     for extra in SETUP["options.extras_require"]:
         requirements += listed("options.extras_require", extra)
     unmet = [
-        text for text in requirements if not Requirement(text).specifier.contains(pins.get(Requirement(text).name, "0"))
+        text
+        for text in requirements
+        if not Requirement(text).specifier.contains(pins.get(canonical(Requirement(text).name), "0"))
     ]
     assert unmet == []
 
