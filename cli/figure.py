@@ -25,11 +25,13 @@ def figure(name: str, output: Path | None, fast: bool, overwrite: bool, quiet: b
     \b
     antisymmetric-1   AntisymmetricRNN, Figure 1: eight planar phase portraits
     antisymmetric-1h  its panel (h) in detail
+    copying           copying memory: orthogonal networks, an LSTM, and no memory
     critical-step     its companion: where Euler's map of W_diff loses stability
     ernn-1            ERNN, Figure 1: RNN, FastRNN and ERNN under a random walk
     ernn-2            ERNN, Figure 2: the gradient while RNN and ERNN learn
     ernn-5            ERNN, Figure 5: the eigenvalues that Lemma 2 wants negative
     ernn-6            ERNN, Figure 6: linear convergence to the equilibrium
+    flipflop          eight memories and the saddles between them, in a trained GRU
     zoo               spectra and gradients of the trained networks side by side
     all               all of them, and a README that shows them
     """
