@@ -22,8 +22,8 @@ LENGTH = 0.55  # of a drawn unstable direction, to each side
 LOOK = {
     0: ("stable: a memory", {"marker": "o", "color": style.GREEN, "s": 70}),
     1: ("saddle, 1 unstable direction", {"marker": "^", "color": style.ORANGE, "s": 38}),
-    2: ("saddle, 2", {"marker": "s", "color": style.VERMILION, "s": 38}),
-    3: ("saddle, 3", {"marker": "D", "color": style.PURPLE, "s": 48}),
+    2: ("saddle, 2 directions", {"marker": "s", "color": style.VERMILION, "s": 38}),
+    3: ("saddle, 3 directions", {"marker": "D", "color": style.PURPLE, "s": 48}),
 }
 
 

@@ -7,14 +7,37 @@ arXiv 1902.09689, section 5 (the two kinds of planar systems compared there).
 """
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
+from dynlab.errors import unknown
 from dynlab.operators import Diagonal, Operator, Shared
 from dynlab.systems.activations import ACTIVATIONS, activation_named
 from dynlab.systems.base import Euler, Flow, Map
+
+
+def _orthogonal_factor(matrix: Tensor) -> Tensor:
+    """Q of a QR decomposition with a positive diagonal of R, rows orthonormal where there are fewer rows."""
+    if matrix.shape[0] < matrix.shape[1]:
+        return _orthogonal_factor(matrix.mT).mT
+    q, r = torch.linalg.qr(matrix)
+    return q * r.diagonal().sign()
+
+
+def _polar_factor(matrix: Tensor) -> Tensor:
+    """U Vᵀ of U S Vᵀ: the nearest matrix with orthonormal rows or columns."""
+    u, _, vh = torch.linalg.svd(matrix, full_matrices=False)
+    return u @ vh
+
+
+STARTS: dict[str, Callable[[Tensor], Tensor]] = {
+    "uniform": lambda matrix: matrix,
+    "qr": _orthogonal_factor,
+    "svd": _polar_factor,
+}
 
 
 class Vanilla(Map):
@@ -29,6 +52,9 @@ class Vanilla(Map):
         φ.
     bias : bool
         Without it b = 0 and is no parameter.
+    start : {"uniform", "qr", "svd"}
+        What the weights start with: uniform in ±1/√n; or W and V from a matrix of independent normal entries, the
+        orthogonal factor of its QR decomposition or the polar factor of its singular value decomposition.
 
     Examples
     --------
@@ -41,10 +67,18 @@ class Vanilla(Map):
     V: Tensor
     b: Tensor
 
-    def __init__(self, input_size: int, state_size: int, activation: str = "tanh", bias: bool = True) -> None:
+    def __init__(
+        self, input_size: int, state_size: int, activation: str = "tanh", bias: bool = True, start: str = "uniform"
+    ) -> None:
         super().__init__(state_size, input_size)
         self.activation = activation_named(activation)
+        if start not in STARTS:
+            raise unknown("start of the weights", start, STARTS)
         _add_weights(self, bias)
+        if start != "uniform":
+            with torch.no_grad():
+                for weight in (self.W, self.V):
+                    weight.copy_(STARTS[start](torch.randn_like(weight)))
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return self.activation.function(_preactivation(self, state, input))

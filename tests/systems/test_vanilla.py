@@ -1,8 +1,10 @@
 """The vanilla cell and its feedback form, by hand and against torch's own cell."""
 
+import numpy as np
 import pytest
 import torch
 
+from dynlab.errors import UserError
 from dynlab.systems import create
 
 
@@ -78,3 +80,34 @@ def test_feedback_stays_at_its_known_equilibrium(activation):
 def test_no_equilibrium_is_claimed_where_there_may_be_many(activation, W):
     system = fill(create("feedback", input_size=1, state_size=2, activation=activation).flow, W, [[0.0]] * 2, [0.0] * 2)
     assert system.known_equilibrium(torch.zeros(1)) is None
+
+
+@pytest.mark.parametrize("start", ["qr", "svd"])
+@pytest.mark.parametrize("m", [3, 6, 9])
+def test_orthogonal_starts(start, m):
+    torch.manual_seed(4)
+    system = create("vanilla", input_size=m, state_size=6, start=start).double()
+    for weight in (system.W, system.V):
+        small = weight if weight.shape[0] <= weight.shape[1] else weight.mT
+        torch.testing.assert_close(small @ small.mT, torch.eye(len(small), dtype=torch.float64), rtol=0, atol=1e-5)
+
+
+def test_the_two_orthogonal_starts_are_different_factors():
+    torch.manual_seed(4)
+    by_qr = create("vanilla", input_size=1, state_size=5, start="qr").W.detach()
+    torch.manual_seed(4)
+    by_svd = create("vanilla", input_size=1, state_size=5, start="svd").W.detach()
+    assert (by_qr - by_svd).abs().max() > 0.1
+
+
+def test_the_tutorials_start_is_no_orthogonal_matrix():
+    """It takes R for Q: upper triangular, with a spectral radius of 0.034, so that nothing is remembered at first."""
+    generator = np.random.default_rng(2882)
+    R = np.linalg.qr(generator.normal(0, 1024**-0.75, (32, 32)), mode="complete")[1]
+    assert np.abs(np.diag(R)).max() == pytest.approx(0.034, abs=5e-4)
+    assert np.linalg.norm(R, 2) == pytest.approx(0.057, abs=5e-4)
+
+
+def test_an_unknown_start_is_said():
+    with pytest.raises(UserError, match="start of the weights"):
+        create("vanilla", input_size=1, state_size=2, start="qrs")

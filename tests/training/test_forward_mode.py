@@ -137,3 +137,55 @@ def test_one_step_is_all_that_the_collapsed_rule_has_right():
 def test_bad_input(call, sentence):
     with pytest.raises(UserError, match=sentence):
         call()
+
+
+def descended(rule, epochs):
+    """Full-batch descent as the tutorial does it (lr 0.1/54, its start) along its rule or the true gradient; RMSEs."""
+    generator = np.random.default_rng(2882)
+    W = np.linalg.qr(generator.normal(0, 1024**-0.75, (32, 32)), mode="complete")[1]  # R, which it takes for Q
+    U = polar(generator.normal(0, 192**-0.75, (32, 6)))
+    V = polar(generator.normal(0, 256**-0.75, (8, 32)))
+    system = dl.create("vanilla", input_size=6, state_size=32, activation="sigmoid", bias=False).double()
+    with torch.no_grad():
+        system.W.copy_(torch.from_numpy(W))
+        system.V.copy_(torch.from_numpy(U))
+    read = torch.from_numpy(V)
+    _, _, inputs, targets = tutorial(1.0)
+    order = np.random.default_rng(0).permutation(54)
+    train, test = order[4:], order[:4]
+    rate = 0.1 / 54
+    for _ in range(epochs):
+        if rule:
+            state, collapsed = collapsed_sensitivities(system, inputs[train])
+            clipped = (state @ read.mT - targets[train]).clamp(-1, 1)
+            found = collapsed_rule(collapsed, clipped @ read)
+        else:
+            state = orbit(system, inputs[train], torch.zeros(50, 32, dtype=torch.float64))[:, -1]
+            error = state @ read.mT - targets[train]
+            loss = torch.nn.functional.huber_loss(error, torch.zeros_like(error), reduction="sum")
+            clipped = error.detach().clamp(-1, 1)
+            found = dict(zip(("W", "V"), torch.autograd.grad(loss, (system.W, system.V)), strict=True))
+            state = state.detach()
+        with torch.no_grad():
+            read -= rate * clipped.mT @ state
+            system.W -= rate * found["W"]
+            system.V -= rate * found["V"]
+    with torch.no_grad():
+        last = orbit(system, inputs, torch.zeros(54, 32, dtype=torch.float64))[:, -1] @ read.mT - targets
+    return tuple(float(last[rows].square().mean().sqrt()) for rows in (train, test))
+
+
+def polar(matrix):
+    u, _, vh = np.linalg.svd(matrix, full_matrices=False)
+    return u @ vh
+
+
+@pytest.mark.slow
+def test_the_tutorial_trains_on_its_rule_and_better_on_the_gradient():
+    """After 4,000 epochs the training error is 0.0289 along the rule and 0.0249 along the gradient, on a fixed split.
+
+    The tutorial draws its four test windows without a seed; on others 0.045 and 0.026 were measured before.
+    """
+    by_rule, by_gradient = descended(True, 4000), descended(False, 4000)
+    assert by_gradient[0] == pytest.approx(0.026, abs=0.004)
+    assert by_gradient[0] < 0.95 * by_rule[0]
