@@ -24,7 +24,7 @@ def _orthogonal_factor(matrix: Tensor) -> Tensor:
     if matrix.shape[0] < matrix.shape[1]:
         return _orthogonal_factor(matrix.mT).mT
     q, r = torch.linalg.qr(matrix)
-    return q * r.diagonal().sign()
+    return q * torch.where(r.diagonal() < 0, -1.0, 1.0).to(q)
 
 
 def _polar_factor(matrix: Tensor) -> Tensor:
