@@ -177,7 +177,6 @@ def test_tasks_lists_every_task(capsys):
     assert {entry["name"]: entry["settings"] for entry in listed}["copying"]["delay"] == 100
 
 
-@pytest.mark.slow
 STOPPING = """
 import os
 from dynlab.cli.main import main
@@ -192,6 +191,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("signal_sent, code", [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
 def test_a_run_that_is_stopped_leaves_its_last_epoch_and_goes_on(signal_sent, code, own_folder):
     # it stops itself in its second epoch: a signal from here would come when it comes
