@@ -33,7 +33,7 @@ def fit(prepared: Prepared, resume_from: Path | None) -> None:
     history = History(prepared.folder, task, settings.epochs, prepared.say)
     bar = [Bar(history, len(batches))] if prepared.progress else []
     monitor = StabilityMonitor(prepared.writes.monitor_every) if prepared.writes.monitor_every is not None else None
-    steps = StepLog(prepared.folder, prepared.writes.log_every, monitor)
+    steps = StepLog(prepared.folder, prepared.writes.log_every, monitor, prepared.say)
     kept = [Kept(prepared.folder, prepared.writes.keep_every)] if prepared.writes.keep_every is not None else []
     with _quiet(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)

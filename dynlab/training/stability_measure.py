@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
 from torch import Tensor
 
 from dynlab.jacobians import along, jacobian
@@ -50,10 +50,18 @@ def measure(system: Map, inputs: Tensor, times: int) -> Stability:
     states = orbit(system, inputs, first.expand(len(inputs), -1))
     if not torch.isfinite(states).all():
         return Stability(math.nan, math.nan, math.nan, "the trajectory diverges")
+    if not _finite(system, states, inputs):
+        return Stability(math.nan, math.nan, math.nan, "a Jacobian is not finite")
     log_gradient, exponent = _products(along(system, states, inputs), inputs.shape[:2], system.state_size)
     radius = _spectral_radius(system, states, inputs, times)
     failure = None if math.isfinite(radius) else "Arnoldi's method did not converge"
     return Stability(log_gradient, radius, exponent, failure)
+
+
+def _finite(system: Map, states: Tensor, inputs: Tensor) -> bool:
+    """Whether every Jacobian takes a vector without a zero to a finite one."""
+    ones = states.new_ones(*inputs.shape[:2], system.state_size, 1)
+    return bool(torch.isfinite(along(system, states, inputs).apply(ones)).all())
 
 
 def _products(jacobians: Operator, shape: torch.Size, n: int) -> tuple[float, float]:
@@ -134,6 +142,6 @@ def _by_arnoldi(operator: Operator, n: int) -> float:
     options = {"which": "LM", "v0": start, "tol": 1e-8, "maxiter": RESTARTS, "return_eigenvectors": False}
     try:
         found = eigs(LinearOperator((n, n), product), k=1, **options)
-    except ArpackNoConvergence:
-        return math.nan
+    except ArpackError:  # of a zero operator too, whose every vector is an eigenvector
+        return math.nan if product(start).any() else 0.0
     return float(np.abs(found).max())

@@ -18,7 +18,8 @@ from dynlab.checkpoints.naming import choose
 from dynlab.checkpoints.recording import listen
 from dynlab.diagnostics.lapack import one_torch_thread
 from dynlab.errors import UserError
-from dynlab.systems import Map, System
+from dynlab.systems import Map
+from dynlab.training.module import Training
 from dynlab.training.stability_measure import Stability, measure
 
 LOG_GRADIENT, SPECTRAL_RADIUS, LARGEST_EXPONENT = (
@@ -71,6 +72,7 @@ class StabilityMonitor(Callback):
         self.latest: dict[str, float] = {}
         self._inputs: Tensor | None = None
         self._stop_listening: Callable[[], Any] | None = None
+        self._last_step: int | None = None
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         found = extents(unwrapped(pl_module))
@@ -82,13 +84,15 @@ class StabilityMonitor(Callback):
         self._chosen = choose(found, self.layer)
 
     def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
-        if trainer.global_step % self.every_n_steps or not trainer.is_global_zero:
+        step = trainer.global_step
+        # the batches whose gradients are accumulated have one step of the optimiser
+        if step % self.every_n_steps or step == self._last_step or not trainer.is_global_zero:
             return
+        self._last_step = step
         self._inputs = None
         part = self._part(pl_module)
-        given = _of_batch(part, batch)
-        if given is not None:
-            self._inputs = given[: self.samples].detach()
+        if isinstance(pl_module, Training):  # which runs its system by faster code than its step, that nothing hears
+            self._inputs = batch[0][: self.samples].detach()
             return
         self._stop_listening = listen(part, self._keep)
 
@@ -96,9 +100,7 @@ class StabilityMonitor(Callback):
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         self.latest = {}
-        if self._stop_listening is not None:
-            self._stop_listening()
-            self._stop_listening = None
+        self._be_deaf()
         if self._inputs is None:
             return
         with torch.no_grad(), torch.random.fork_rng(devices=[]), one_torch_thread():
@@ -111,6 +113,15 @@ class StabilityMonitor(Callback):
         }
         self.latest = values
         pl_module.log_dict(values, on_step=True, on_epoch=False, rank_zero_only=True, batch_size=1)
+
+    def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
+        self._be_deaf()
+
+    def _be_deaf(self) -> None:
+        """Leave the module as it was."""
+        if self._stop_listening is not None:
+            self._stop_listening()
+            self._stop_listening = None
 
     def _measured(self, pl_module: LightningModule, inputs: Tensor) -> Stability:
         system = part_system(copy.deepcopy(self._part(pl_module)), self._chosen)
@@ -134,11 +145,3 @@ class StabilityMonitor(Callback):
             self._inputs = part
         elif continues and part.shape[0] == self._inputs.shape[0]:
             self._inputs = torch.cat([self._inputs, part], dim=1)
-
-
-def _of_batch(part: Any, batch: Any) -> Tensor | None:
-    """What a system of dynlab's is given: it may be run by faster code than its step, which nothing hears of."""
-    first = batch[0] if isinstance(batch, list | tuple) and batch else batch
-    if isinstance(part, System) and torch.is_tensor(first) and first.ndim == 3:
-        return first if first.shape[-1] == part.network_input_size else None
-    return None

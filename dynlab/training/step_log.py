@@ -2,6 +2,7 @@
 
 import csv
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +31,19 @@ class StepLog(Callback):
         Steps of the optimiser.
     monitor : StabilityMonitor or None
         Whose measurements are written too; it comes before this in the list of callbacks.
+    say : callable or None
+        Is told, once, why something could not be measured.
     """
 
-    def __init__(self, folder: Path, every: int, monitor: StabilityMonitor | None) -> None:
+    def __init__(
+        self, folder: Path, every: int, monitor: StabilityMonitor | None, say: Callable[[str], None] | None
+    ) -> None:
         self.path = folder / STEPS_FILE
         self.board = folder / TENSORBOARD
         self.every = every
         self.monitor = monitor
+        self.say = say
+        self._said: set[str] = set()
         self.columns = [*FIRST, *(STABILITY if monitor else ())]
         self._writer: Any = None
 
@@ -47,11 +54,15 @@ class StepLog(Callback):
         kept = []
         if done and self.path.is_file():
             with self.path.open(newline="", encoding="utf-8") as file:
-                kept = [row for row in csv.DictReader(file) if int(row["step"]) <= done]
+                kept = [row for row in csv.DictReader(file) if self._whole(row) and int(row["step"]) <= done]
         lines = [",".join(self.columns), *(",".join(row[name] for name in self.columns) for row in kept)]
         write_text(self.path, "\n".join(lines) + "\n")
         writer = require_extra("tensorboardX", "train").SummaryWriter
         self._writer = writer(str(self.board), purge_step=done + 1 if done else None)
+
+    def _whole(self, row: dict[str, str]) -> bool:
+        """Not the last row of a run that was killed while it wrote it."""
+        return all(row.get(name) is not None for name in self.columns) and row["step"].isdigit()
 
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
@@ -59,6 +70,10 @@ class StepLog(Callback):
         measured = self.monitor.latest if self.monitor else {}
         if self._writer is None or (trainer.global_step % self.every and not measured):
             return
+        failure = self.monitor.failure if self.monitor and measured else None
+        if failure and self.say is not None and failure not in self._said:
+            self._said.add(failure)
+            self.say(f"step {trainer.global_step}: what is not known of the stability stays empty, since {failure}")
         rate = trainer.optimizers[0].param_groups[0]["lr"]
         values = {"loss": float(outputs["loss"]), "learning_rate": rate} | measured
         row = {"step": trainer.global_step} | {name: _text(value) for name, value in values.items()}

@@ -1,5 +1,7 @@
 """The monitor against the diagnostics, in anybody's LightningModule, and that training does not notice it."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -188,3 +190,55 @@ def test_several_layers_are_listed():
     trainer = Trainer(max_epochs=1, logger=False, enable_checkpointing=False, callbacks=[StabilityMonitor()])
     with pytest.raises(UserError, match="second"):
         trainer.fit(module, data())
+
+
+def test_a_dead_network_has_no_gradient_and_no_radius():
+    system = dl.create("vanilla", input_size=1, state_size=300, activation="relu", bias=False).double()
+    with torch.no_grad():
+        system.W.fill_(-1.0)
+        found = measure(system, torch.zeros(1, 5, 1, dtype=torch.float64), 2)
+    assert found.log_gradient == -np.inf
+    assert found.spectral_radius == 0
+    assert found.failure is None
+
+
+def test_a_jacobian_that_is_not_finite_is_data():
+    system = dl.from_function(lambda h, x: torch.sqrt(h) * 0 + x.sum() * 0, 2, 1)
+    found = measure(system, torch.zeros(1, 4, 1, dtype=torch.float64), 2)
+    assert np.isnan(found.spectral_radius)
+    assert found.failure == "a Jacobian is not finite"
+
+
+class Failing(Users):
+    def training_step(self, batch, index):
+        super().training_step(batch, index)
+        raise ArithmeticError("of the user's own")
+
+
+def test_a_step_that_fails_leaves_the_module_as_it_was():
+    module = Failing(nn.GRU(4, 6, batch_first=True), 6)
+    options = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False}
+    trainer = Trainer(max_epochs=1, accelerator="cpu", callbacks=[StabilityMonitor()], **options)
+    with pytest.raises(ArithmeticError):
+        trainer.fit(module, data())
+    assert not any(part._forward_pre_hooks for part in module.modules())
+
+
+def test_batches_whose_gradients_are_accumulated_are_one_step():
+    monitor = Recorder(every_n_steps=1)
+    torch.manual_seed(0)
+    options = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False}
+    trainer = Trainer(max_epochs=1, accelerator="cpu", callbacks=[monitor], accumulate_grad_batches=2, **options)
+    trainer.fit(MODULES["gru"](), data())
+    assert len(monitor.kept) == trainer.global_step == 2
+
+
+def test_rows_of_later_steps_and_a_row_that_was_cut_are_dropped_when_a_run_goes_on(tmp_path):
+    from dynlab.training.step_log import StepLog
+
+    rows = ["step,loss,learning_rate", "1,2.5,0.01", "2,2.25,0.01", "3,2.125,0.01", "4,2.0"]
+    (tmp_path / "steps.csv").write_text("\n".join(rows))
+    log = StepLog(tmp_path, 1, None, None)
+    log.on_train_start(SimpleNamespace(is_global_zero=True, global_step=2), None)
+    log.teardown(None, None, "fit")
+    assert (tmp_path / "steps.csv").read_text() == "\n".join(rows[:3]) + "\n"
