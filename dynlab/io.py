@@ -7,6 +7,7 @@ coordinate ``["real", "imag"]``, and `open` makes it complex again.
 import builtins
 import json
 import math
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -112,11 +113,32 @@ def as_document(ds: xr.Dataset) -> dict[str, Any]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file whole or not at all."""
+    """Write a text file as `write_bytes` does."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, content: bytes | memoryview) -> None:
+    """Write a file whole or not at all: what was there stays until the new one is complete and on the disk.
+
+    Raises
+    ------
+    UserError
+        Where it cannot be written: a full disk, a file system that is read-only.
+    """
     partial = path.with_name(path.name + ".partial")
-    with builtins.open(partial, "w", encoding="utf-8") as file:
-        file.write(text)
-    partial.replace(path)
+    try:
+        with builtins.open(partial, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        raise UserError(
+            f"{path} could not be written ({error.strerror}); what was there before is untouched: make room, then try "
+            "again."
+        ) from error
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def _suffix(path: Path) -> str:

@@ -116,6 +116,11 @@ def write(path: str | Path, document: Mapping[str, Any]) -> Path:
         os.umask(umask)
         os.chmod(partial, 0o666 & ~umask)  # mkstemp's file is its owner's alone
         os.replace(partial, path)
+    except (OSError, RuntimeError) as error:  # torch's writer raises the latter on a full disk
+        reason = getattr(error, "strerror", None) or "the disk may be full"
+        raise UserError(
+            f"{path} could not be written ({reason}); what was there before is untouched: make room, then try again."
+        ) from error
     finally:
         Path(partial).unlink(missing_ok=True)
     return path

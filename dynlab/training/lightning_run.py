@@ -21,6 +21,7 @@ from dynlab.training.network import EVALUATION_BATCH
 from dynlab.training.prepare import Prepared
 from dynlab.training.stability_monitor import StabilityMonitor
 from dynlab.training.step_log import StepLog
+from dynlab.training.whole_checkpoints import WholeCheckpoints
 
 
 def fit(prepared: Prepared, resume_from: Path | None) -> None:
@@ -43,6 +44,7 @@ def fit(prepared: Prepared, resume_from: Path | None) -> None:
             max_epochs=settings.epochs,
             gradient_clip_val=settings.clip or None,
             callbacks=[history, *bar, *([monitor] if monitor else []), steps, *kept, *_savers(prepared)],
+            plugins=[WholeCheckpoints()],
             logger=False,
             default_root_dir=prepared.folder,
             enable_progress_bar=False,
