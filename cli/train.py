@@ -48,6 +48,7 @@ SETTINGS = {
     "l1_share": (float, "Of elastic-net. [default: 0.5]"),
     "ema": (float, "Decay per step of the average of the weights that is kept; 0 averages nothing. [default: 0]"),
     "augment": (str, "Augmentations of the task: rotation,scale:0.2. [default: none]"),
+    "precision": (str, "float32, or bf16 for the products in training. [default: float32]"),
     "seed": (int, "Of weights, order of the data and held-out data. [default: 0]"),
     "threads": (int, "Of torch; sums depend on it in the last bit. [default: 1]"),
 }

@@ -77,11 +77,12 @@ class ExactERNN(Map):
 
     def equilibrium(self, input: Tensor) -> Tensor:
         """z*(x), shape (..., state), NaN where none was found."""
-        q = linear(input, self.W, self.b)
-        U = self.U.matrix()
-        if self.projection:
-            return Equilibrium.apply(linear(q, U), U @ U, self.activation)
-        return Equilibrium.apply(q, U, self.activation)
+        with torch.autocast(input.device.type, enabled=False):  # a solver needs the digits, and has no other numbers
+            q = linear(input, self.W, self.b)
+            U = self.U.matrix()
+            if self.projection:
+                return Equilibrium.apply(linear(q, U), U @ U, self.activation)
+            return Equilibrium.apply(q, U, self.activation)
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         # 0 · z* is 0, and NaN where there is no equilibrium

@@ -46,7 +46,8 @@ class UGRNN(Map):
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         p_z, p_c = self._preactivations(state, input)
-        return torch.lerp(torch.tanh(p_c), state.expand_as(p_c), torch.sigmoid(p_z))
+        candidate = torch.tanh(p_c)
+        return candidate + torch.sigmoid(p_z) * (state - candidate)
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         p_z, p_c = self._preactivations(state, input)

@@ -19,6 +19,7 @@ from dynlab.training.kept import Kept
 from dynlab.training.module import VALIDATION_METRIC, Training
 from dynlab.training.network import EVALUATION_BATCH
 from dynlab.training.prepare import Prepared
+from dynlab.training.settings import PRECISIONS
 from dynlab.training.stability_monitor import StabilityMonitor
 from dynlab.training.step_log import StepLog
 from dynlab.training.whole_checkpoints import WholeCheckpoints
@@ -41,6 +42,7 @@ def fit(prepared: Prepared, resume_from: Path | None) -> None:
         trainer = Trainer(
             accelerator=prepared.accelerator,
             devices=prepared.devices,
+            precision=PRECISIONS[settings.precision],
             max_epochs=settings.epochs,
             gradient_clip_val=settings.clip or None,
             callbacks=[history, *bar, *([monitor] if monitor else []), steps, *kept, *_savers(prepared)],

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -23,6 +23,10 @@ OPTIMIZERS: dict[str, tuple[str, dict[str, object]]] = {
 CONSTRAINED_DIVISOR = 10.0
 RMSPROP_ALPHA = 0.99  # torch's
 HALVE_EVERY = 10
+PRECISIONS: dict[str, Literal["32-true", "bf16-mixed"]] = {
+    "float32": "32-true",
+    "bf16": "bf16-mixed",
+}  # to Lightning's words
 DEFAULT_CUTOFF, DEFAULT_L1_SHARE = 1.0, 0.5
 LOSSES = ("mse", "l1", "huber", "smooth-l1", "elastic-net")  # `dynlab.training.network.LOSSES` has the functions
 
@@ -71,6 +75,8 @@ class Settings:
         Decay per step of the average of the weights that is validated and saved; 0 takes the weights themselves.
     augment : tuple of str
         Augmentations of the task, ``NAME`` or ``NAME:STRENGTH``.
+    precision : {"float32", "bf16"}
+        Of the products in training; weights, gradients and what is reported stay in float32.
     seed : int
         Of the weights, of the order of the data, and of all that is random in them.
     threads : int
@@ -97,6 +103,7 @@ class Settings:
     cutoff: float = DEFAULT_CUTOFF
     l1_share: float = DEFAULT_L1_SHARE
     augment: tuple[str, ...] = ()
+    precision: str = "float32"
     seed: int = 0
     threads: int = 1
 
@@ -120,6 +127,8 @@ class Settings:
             raise UserError(f"--seed must not be negative, got {self.seed}.")
         if self.optimizer not in OPTIMIZERS:
             raise unknown("optimizer", self.optimizer, OPTIMIZERS)
+        if self.precision not in PRECISIONS:
+            raise unknown("precision", self.precision, PRECISIONS)
         if self.schedule not in SCHEDULES:
             raise unknown("schedule", self.schedule, SCHEDULES)
         if self.loss is not None and self.loss not in LOSSES:
