@@ -33,6 +33,7 @@ SYSTEMS = {
     "fastgrnn": "dynlab.systems.fastgrnn:FastGRNN",
     "ugrnn": "dynlab.systems.ugrnn:UGRNN",
     "ernn": "dynlab.systems.ernn:ERNN",
+    "ernn-deep": "dynlab.systems.ernn_deep:DeepERNN",
     "ernn-exact": "dynlab.systems.ernn_exact:ExactERNN",
     "exprnn": "dynlab.systems.orthogonal_rnn:exprnn",
     "dtriv": "dynlab.systems.orthogonal_rnn:dtriv",

@@ -28,6 +28,7 @@ CONFIGS = {
     "fastgrnn": {"input_size": 3, "state_size": 4},
     "ugrnn": {"input_size": 3, "state_size": 4},
     "ernn": {"input_size": 3, "state_size": 5, "length": TIMES, "inner_steps": 3, "rank": 2, "eta": 0.3},
+    "ernn-deep": {"input_size": 3, "state_size": 5, "length": TIMES, "layers": 2, "inner_steps": 2, "eta": 0.3},
     "ernn-exact": {"input_size": 3, "state_size": 5},
     "exprnn": {"input_size": 3, "state_size": 4, "init": "henaff"},
     "dtriv": {"input_size": 3, "state_size": 5},
@@ -61,6 +62,7 @@ VARIANTS = [
     ("soft-orthogonal", {"input_size": 3, "state_size": 4, "margin": 0.0}),
     ("kru", {"input_size": 3, "hidden_size": 2, "activation": "identity"}),
     ("ernn", {"input_size": 3, "state_size": 4, "length": TIMES, "inner_steps": 2, "start": "zero", "rank": None}),
+    ("ernn-deep", {"input_size": 3, "state_size": 4, "length": TIMES, "start": "zero", "sign": -1, "eta": 0.5}),
     ("ernn", {"input_size": 3, "state_size": 4, "length": TIMES, "sign": -1, "activation": "sigmoid", "eta": 0.5}),
     (
         "ernn",

@@ -32,6 +32,7 @@ TRAINED = {
     "fastgrnn": ({"state_size": 16, "density": 0.8}, {}),
     "ugrnn": ({"state_size": 16}, {}),
     "ernn": ({"state_size": 16}, SLOW),
+    "ernn-deep": ({"state_size": 16}, SLOW),
     "ernn-exact": ({"state_size": 4}, SLOW),
     "exprnn": ({"state_size": 16}, SLOW),
     "dtriv": ({"state_size": 16, "rebase_every": 10}, SLOW),
