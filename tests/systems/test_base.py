@@ -30,7 +30,7 @@ def _sizes(name):
         return {"input_size": 1, "hidden_size": 2}
     if name in ("logistic", "henon", "lorenz", "roessler"):
         return {}
-    return {"input_size": 1, "state_size": 2} | ({"length": 3} if name == "ernn" else {})
+    return {"input_size": 1, "state_size": 2} | ({"length": 3} if name in ("ernn", "ernn-deep") else {})
 
 
 @pytest.mark.parametrize(
