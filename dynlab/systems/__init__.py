@@ -4,13 +4,17 @@ import inspect
 from typing import Any
 
 from dynlab.errors import UserError, lookup
-from dynlab.systems.base import Euler, Flow, Map, RungeKutta4, System, frozen
+from dynlab.systems.base import Euler, Flow, Map, System, frozen
 from dynlab.systems.function import from_function
+from dynlab.systems.integrators import ExplicitMidpoint, ExponentialEuler, ImplicitMidpoint, RungeKutta4
 
 __all__ = [
     "SYSTEMS",
     "Euler",
+    "ExplicitMidpoint",
+    "ExponentialEuler",
     "Flow",
+    "ImplicitMidpoint",
     "Map",
     "RungeKutta4",
     "System",

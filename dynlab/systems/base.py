@@ -184,36 +184,6 @@ class Euler(Map):
         return self.flow.known_equilibrium(input, t)
 
 
-class RungeKutta4(Map):
-    """One step of the classical fourth-order Runge–Kutta method, the input held over the step.
-
-    Its Jacobian is taken by automatic differentiation: the closed form would be four nested products.
-
-    Parameters
-    ----------
-    flow : Flow
-    step_size : float
-        In seconds, positive.
-    """
-
-    def __init__(self, flow: Flow, step_size: float) -> None:
-        super().__init__(flow.state_size, flow.input_size)
-        self.flow = flow
-        self.step_size = positive_step(step_size)
-        self.name = flow.name
-
-    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        half = 0.5 * self.step_size
-        k1 = self.flow.velocity(state, input, t)
-        k2 = self.flow.velocity(state + half * k1, input, t)
-        k3 = self.flow.velocity(state + half * k2, input, t)
-        k4 = self.flow.velocity(state + self.step_size * k3, input, t)
-        return state + self.step_size / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-
-    def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
-        return self.flow.known_equilibrium(input, t)
-
-
 def positive_step(step_size: float) -> float:
     """`step_size` itself, or the error that says it must be positive and finite."""
     if not 0 < step_size < math.inf:

@@ -1,0 +1,267 @@
+"""Steps of a flow other than Euler's: explicit midpoint, Runge–Kutta 4, implicit midpoint, exponential Euler.
+
+Each wraps a flow as `Euler` does, holds the input over its step, and has its Jacobian from the flow's. The table is
+`INTEGRATORS`.
+
+References
+----------
+Hairer, Nørsett and Wanner, "Solving Ordinary Differential Equations I", Springer 1993, section II.1 (explicit
+methods); Hairer, Lubich and Wanner, "Geometric Numerical Integration", Springer 2006, section II.1 (implicit midpoint);
+Hochbruck and Ostermann, "Exponential integrators", Acta Numerica 19 (2010), section 2.1 (exponential Euler).
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from dynlab.errors import UserError
+from dynlab.operators import Dense, Operator
+from dynlab.systems.base import Euler, Flow, Map, positive_step
+
+NEWTON_STEPS = 50  # where the midpoint is found at all, fewer than ten are enough
+HALVINGS = 20  # of one Newton step, until the residual falls
+TOLERANCE = 10.0  # a residual is rounding below this times the size, the precision, and the scale of the midpoint
+
+
+class ExplicitMidpoint(Map):
+    """One step of the explicit midpoint method, h + ε f(h + (ε/2) f(h)): order 2, R(z) = 1 + z + z²/2.
+
+    Parameters
+    ----------
+    flow : Flow
+    step_size : float
+        ε in seconds, positive.
+    """
+
+    def __init__(self, flow: Flow, step_size: float) -> None:
+        super().__init__(flow.state_size, flow.input_size)
+        self.flow = flow
+        self.step_size = positive_step(step_size)
+        self.name = flow.name
+
+    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        middle = state + 0.5 * self.step_size * self.flow.velocity(state, input, t)
+        return state + self.step_size * self.flow.velocity(middle, input, t)
+
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
+        middle = state + 0.5 * self.step_size * self.flow.velocity(state, input, t)
+        rates = _rates(self.flow, [state, middle], input, t)
+        if rates is None:
+            return None
+        first, second = rates
+        return Dense(_identity(state) + self.step_size * (second + 0.5 * self.step_size * second @ first))
+
+    def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
+        return self.flow.known_equilibrium(input, t)
+
+
+class RungeKutta4(Map):
+    """One step of the classical Runge–Kutta method: order 4, R(z) = 1 + z + z²/2 + z³/6 + z⁴/24.
+
+    Parameters
+    ----------
+    flow : Flow
+    step_size : float
+        ε in seconds, positive.
+    """
+
+    def __init__(self, flow: Flow, step_size: float) -> None:
+        super().__init__(flow.state_size, flow.input_size)
+        self.flow = flow
+        self.step_size = positive_step(step_size)
+        self.name = flow.name
+
+    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        *_, k1, k2, k3, k4 = self._stages(state, input, t)
+        return state + self.step_size / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
+        half = 0.5 * self.step_size
+        rates = _rates(self.flow, self._stages(state, input, t)[:4], input, t)
+        if rates is None:
+            return None
+        K1 = rates[0]
+        K2 = rates[1] + half * rates[1] @ K1
+        K3 = rates[2] + half * rates[2] @ K2
+        K4 = rates[3] + self.step_size * rates[3] @ K3
+        return Dense(_identity(state) + self.step_size / 6 * (K1 + 2 * K2 + 2 * K3 + K4))
+
+    def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
+        return self.flow.known_equilibrium(input, t)
+
+    def _stages(self, state: Tensor, input: Tensor, t: int | Tensor) -> list[Tensor]:
+        """The four states at which the velocity is taken, and the four velocities."""
+        states, rates = [state], [self.flow.velocity(state, input, t)]
+        for reach in (0.5, 0.5, 1.0):
+            states.append(state + reach * self.step_size * rates[-1])
+            rates.append(self.flow.velocity(states[-1], input, t))
+        return states + rates
+
+
+@dataclass(frozen=True)
+class Solved:
+    """The midpoints m = h + (ε/2) f(m) of a batch, and how they were found.
+
+    Attributes
+    ----------
+    midpoint : Tensor, shape (..., state)
+        NaN where none was found.
+    residual : Tensor, shape (...)
+        ‖m − h − (ε/2) f(m)‖₂ where the iteration ended.
+    iterations : Tensor of int, shape (...)
+        Newton steps.
+    converged : Tensor of bool, shape (...)
+    """
+
+    midpoint: Tensor
+    residual: Tensor
+    iterations: Tensor
+    converged: Tensor
+
+
+class ImplicitMidpoint(Map):
+    """One step of the implicit midpoint rule, h' = h + ε f((h + h')/2): order 2, R(z) = (1 + z/2)/(1 − z/2).
+
+    Its Jacobian is (I − (ε/2) A)⁻¹ (I + (ε/2) A) with the flow's A at the midpoint, orthogonal where A is
+    antisymmetric: what turns neither grows nor decays, at any step. The midpoint is found by Newton's method with
+    halved steps; where it is not, the next state is NaN, and `solve` says how far it came.
+
+    Parameters
+    ----------
+    flow : Flow
+        With a closed-form Jacobian.
+    step_size : float
+        ε in seconds, positive.
+    """
+
+    def __init__(self, flow: Flow, step_size: float) -> None:
+        super().__init__(flow.state_size, flow.input_size)
+        self.flow = flow
+        self.step_size = positive_step(step_size)
+        self.name = flow.name
+
+    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        return 2 * self.solve(state, input, t).midpoint - state
+
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        half = 0.5 * self.step_size * _rate(self.flow, self.solve(state, input, t).midpoint, input, t)
+        identity = _identity(state)
+        return Dense(torch.linalg.solve_ex(identity - half, identity + half)[0])
+
+    def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
+        return self.flow.known_equilibrium(input, t)
+
+    def solve(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Solved:
+        """The midpoint between `state` (..., state) and the next one.
+
+        Returns
+        -------
+        Solved
+        """
+        batch = torch.broadcast_shapes(state.shape[:-1], input.shape[:-1])
+        state = state.expand(*batch, state.shape[-1])
+        half, precision = 0.5 * self.step_size, torch.finfo(state.dtype).eps
+        identity = _identity(state)
+
+        def off(m: Tensor) -> tuple[Tensor, Tensor]:
+            gap = m - state - half * self.flow.velocity(m, input, t)
+            return gap, torch.linalg.vector_norm(gap, dim=-1)
+
+        middle = state
+        gap, residual = off(middle)
+        iterations = torch.zeros(batch, dtype=torch.int64, device=state.device)
+        for _ in range(NEWTON_STEPS):
+            allowed = TOLERANCE * state.shape[-1] * precision * (1 + torch.linalg.vector_norm(middle, dim=-1))
+            moving = torch.isfinite(residual) & (residual > allowed)
+            if not moving.any():
+                break
+            matrix = identity - half * _rate(self.flow, middle, input, t)
+            move, _ = torch.linalg.solve_ex(matrix, gap.unsqueeze(-1))
+            share = torch.ones_like(residual)
+            for _ in range(HALVINGS):
+                tried = middle - share.unsqueeze(-1) * move.squeeze(-1)
+                falls = off(tried)[1] < residual
+                if (falls | ~moving).all():
+                    break
+                share = torch.where(falls, share, share / 2)
+            better = moving & falls
+            middle = torch.where(better.unsqueeze(-1), tried, middle)
+            gap, residual = off(middle)
+            iterations = iterations + moving.to(iterations.dtype)
+            if not better.any():
+                break
+        converged = residual <= TOLERANCE * state.shape[-1] * precision * (1 + torch.linalg.vector_norm(middle, dim=-1))
+        found = torch.where(converged.unsqueeze(-1), middle, torch.nan)
+        return Solved(found, residual, iterations, converged)
+
+
+class ExponentialEuler(Map):
+    """One step of the exponential Euler method, h + ε φ₁(ε L) f(h), φ₁(z) = (e^z − 1)/z: order 1, R(z) = e^z.
+
+    L is the flow's Jacobian at rest, with state and input 0, so that a linear flow is solved exactly at any step. Off
+    rest the rest of the velocity, f(h) − L h, is held over the step as in Euler's method.
+
+    Parameters
+    ----------
+    flow : Flow
+        With a closed-form Jacobian.
+    step_size : float
+        ε in seconds, positive.
+    """
+
+    def __init__(self, flow: Flow, step_size: float) -> None:
+        super().__init__(flow.state_size, flow.input_size)
+        self.flow = flow
+        self.step_size = positive_step(step_size)
+        self.name = flow.name
+
+    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        return state + self.flow.velocity(state, input, t) @ self._weights(state, t).mT
+
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        return Dense(_identity(state) + self._weights(state, t) @ _rate(self.flow, state, input, t))
+
+    def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
+        return self.flow.known_equilibrium(input, t)
+
+    def _weights(self, like: Tensor, t: int | Tensor) -> Tensor:
+        """ε φ₁(ε L), shape (state, state): a block of the exponential of [[ε L, ε I], [0, 0]]."""
+        n = self.state_size
+        first = t if isinstance(t, int) else 0
+        L = _rate(self.flow, like.new_zeros(n), like.new_zeros(self.input_size), first)
+        blocks = like.new_zeros(2 * n, 2 * n)
+        blocks[:n, :n] = L
+        blocks[:n, n:] = torch.eye(n, dtype=like.dtype, device=like.device)
+        return torch.linalg.matrix_exp(self.step_size * blocks)[:n, n:]
+
+
+# By the names that `dynlab stability --integrator` takes.
+INTEGRATORS: dict[str, type[Euler | ExplicitMidpoint | RungeKutta4 | ImplicitMidpoint | ExponentialEuler]] = {
+    "euler": Euler,
+    "midpoint": ExplicitMidpoint,
+    "rk4": RungeKutta4,
+    "implicit-midpoint": ImplicitMidpoint,
+    "exponential-euler": ExponentialEuler,
+}
+
+
+def _identity(like: Tensor) -> Tensor:
+    return torch.eye(like.shape[-1], dtype=like.dtype, device=like.device)
+
+
+def _rates(flow: Flow, states: list[Tensor], input: Tensor, t: int | Tensor) -> list[Tensor] | None:
+    """The flow's Jacobians at each of `states`, shape (..., state, state), or None where it has no closed form."""
+    found = [flow.closed_form_jacobian(state, input, t) for state in states]
+    return None if any(rate is None for rate in found) else [rate.dense() for rate in found if rate is not None]
+
+
+def _rate(flow: Flow, state: Tensor, input: Tensor, t: int | Tensor) -> Tensor:
+    """The flow's Jacobian, shape (..., state, state)."""
+    found = _rates(flow, [state], input, t)
+    if found is None:
+        raise UserError(
+            f"This integrator solves with the flow's Jacobian, and {flow.name!r} has no closed form of it: give it "
+            f"closed_form_jacobian, or take Euler, ExplicitMidpoint or RungeKutta4."
+        )
+    return found[0]

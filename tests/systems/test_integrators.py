@@ -1,0 +1,157 @@
+"""Integrators against exact solutions, stability functions, slopes of convergence, and what each does to a rotation."""
+
+import numpy as np
+import pytest
+import torch
+
+import problems
+from dynlab.errors import UserError
+from dynlab.jacobians import automatic_jacobian, jacobian
+from dynlab.simulation import simulate
+from dynlab.systems import Euler, ExponentialEuler, Flow, ImplicitMidpoint, create, frozen
+from dynlab.systems.integrators import INTEGRATORS
+from dynlab.systems.planar import planar_matrix, planar_system
+from dynlab.systems.textbook import Linear
+
+# Order of convergence and stability function R(z), of the textbooks.
+ORDERS = {"euler": 1, "midpoint": 2, "rk4": 4, "implicit-midpoint": 2, "exponential-euler": 1}
+STABILITY = {
+    "euler": lambda z: 1 + z,
+    "midpoint": lambda z: 1 + z + z**2 / 2,
+    "rk4": lambda z: 1 + z + z**2 / 2 + z**3 / 6 + z**4 / 24,
+    "implicit-midpoint": lambda z: (1 + z / 2) / (1 - z / 2),
+    "exponential-euler": np.exp,
+}
+NOTHING = torch.zeros(0, dtype=torch.float64)
+
+
+def gated():
+    torch.manual_seed(3)
+    return create("antisymmetric-gated", input_size=3, state_size=5, sigma_w=2.0).double().flow
+
+
+def test_every_integrator_is_tested():
+    assert set(ORDERS) == set(STABILITY) == set(INTEGRATORS)
+
+
+@pytest.mark.parametrize("name", INTEGRATORS)
+def test_order_of_convergence(name):
+    flow = planar_system(planar_matrix("diff"), "flow")
+    exact = simulate(flow, initial_state=problems.STARTS[2], times=[0.0, 1.0]).trajectory.values[0, -1]
+    counts = [20, 40, 80, 160]
+    errors = [
+        np.linalg.norm(
+            simulate(INTEGRATORS[name](flow, 1 / count), steps=count, initial_state=problems.STARTS[2]).trajectory[
+                0, -1
+            ]
+            - exact
+        )
+        for count in counts
+    ]
+    slope = -np.polyfit(np.log(counts), np.log(errors), 1)[0]
+    assert abs(slope - ORDERS[name]) < 0.1
+
+
+@pytest.mark.parametrize("name", INTEGRATORS)
+@pytest.mark.parametrize("rate", [-0.15 + 2j, -3 + 1j, 0.5 + 2j, 2j])
+def test_a_step_of_a_linear_flow_multiplies_by_the_stability_function(name, rate):
+    flow = Linear([[rate.real, -rate.imag], [rate.imag, rate.real]])
+    system = frozen(INTEGRATORS[name](flow, 0.3))
+    state = torch.tensor([[1.0, 0.0], [0.3, -2.0]], dtype=torch.float64)
+    multiplier = STABILITY[name](0.3 * rate)
+    expected = torch.view_as_real(torch.view_as_complex(state) * multiplier)
+    torch.testing.assert_close(system.step(state, NOTHING), expected, rtol=0, atol=1e-14)
+    matrix = jacobian(system, state, NOTHING).dense()
+    found = np.linalg.eigvals(matrix.expand(2, 2, 2).numpy())
+    assert problems.eigenvalue_distance(found[0], [multiplier, multiplier.conjugate()]) < 1e-14
+
+
+@pytest.mark.parametrize("name", INTEGRATORS)
+def test_closed_form_jacobian_is_the_quotient_of_differences(name):
+    system = frozen(INTEGRATORS[name](gated(), 0.4))
+    generator = torch.Generator().manual_seed(2)
+    states, inputs = (torch.randn(2, 4, size, generator=generator, dtype=torch.float64) for size in (5, 3))
+    steps = 1e-5 * torch.eye(5, dtype=torch.float64)
+    columns = [(system.step(states + e, inputs) - system.step(states - e, inputs)) / 2e-5 for e in steps]
+    closed = jacobian(system, states, inputs).dense()
+    torch.testing.assert_close(closed, torch.stack(columns, dim=-1), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["midpoint", "rk4"])
+def test_closed_form_is_the_automatic_jacobian(name):
+    system = frozen(INTEGRATORS[name](gated(), 0.4))
+    generator = torch.Generator().manual_seed(2)
+    states, inputs = (torch.randn(6, size, generator=generator, dtype=torch.float64) for size in (5, 3))
+    torch.testing.assert_close(
+        jacobian(system, states, inputs).dense(), automatic_jacobian(system, states, inputs).dense(), rtol=0, atol=1e-14
+    )
+
+
+@pytest.mark.parametrize("matrix", [each for each, _ in problems.LINEAR.values()], ids=list(problems.LINEAR))
+def test_exponential_euler_solves_linear_flows_exactly(matrix):
+    start = np.linspace(1, -1, len(matrix))
+    exact = simulate(Linear(matrix), initial_state=start, times=[0.0, 3.0]).trajectory.values[0, -1]
+    found = simulate(ExponentialEuler(Linear(matrix), 1.5), steps=2, initial_state=start).trajectory.values[0, -1]
+    exponential = torch.linalg.matrix_exp(3 * torch.tensor(matrix, dtype=torch.float64)).numpy() @ start
+    np.testing.assert_allclose(found, exponential, rtol=0, atol=1e-12 * max(1, np.abs(exponential).max()))
+    np.testing.assert_allclose(found, exact, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("step", [0.01, 0.1, 1.0, 100.0])
+def test_the_implicit_midpoint_rule_turns_without_growth(step):
+    system = frozen(ImplicitMidpoint(Linear(problems.PLANAR["zero"].tolist()), step))
+    matrix = jacobian(system, torch.ones(2, dtype=torch.float64), NOTHING).dense().reshape(2, 2)
+    np.testing.assert_allclose(np.abs(np.linalg.eigvals(matrix.numpy())), 1, rtol=0, atol=1e-15)
+    orbit = simulate(system, steps=1000, initial_state=[0.0, 0.5]).trajectory.values[0]
+    np.testing.assert_allclose(np.linalg.norm(orbit, axis=1), 0.5, rtol=1e-12)
+
+
+def test_the_implicit_midpoint_step_keeps_its_equation_and_says_how():
+    system = frozen(ImplicitMidpoint(gated(), 2.0))
+    generator = torch.Generator().manual_seed(2)
+    states, inputs = (3 * torch.randn(40, size, generator=generator, dtype=torch.float64) for size in (5, 3))
+    solved = system.solve(states, inputs)
+    assert solved.converged.all()
+    assert 1 <= solved.iterations.max() < 20
+    following = system.step(states, inputs)
+    gap = following - states - 2.0 * system.flow.velocity((states + following) / 2, inputs)
+    assert gap.norm(dim=-1).max() < 1e-12
+
+
+def test_where_no_midpoint_exists_the_next_state_is_not_known():
+    # h' = h: the midpoint (1 − ε/2)⁻¹ h does not exist at ε = 2
+    system = frozen(ImplicitMidpoint(Linear([[1.0]]), 2.0))
+    states = torch.tensor([[1.0], [0.0]], dtype=torch.float64)
+    solved = system.solve(states, NOTHING)
+    assert solved.converged.tolist() == [False, True]
+    assert solved.residual[0] >= 1
+    assert torch.isnan(system.step(states, NOTHING)[:, 0]).tolist() == [True, False]
+
+
+def test_what_each_integrator_makes_of_a_rotation_that_tanh_saturates():
+    """H = Σ log cosh(W₀ h) is conserved: Euler gains most, then midpoint; RK4 loses; the implicit rule keeps it."""
+    flow = planar_system(planar_matrix("zero"), "flow")
+    drift = {}
+    for name, make in INTEGRATORS.items():
+        orbit = simulate(make(flow, 0.1), steps=2000, initial_state=[0.0, 0.5]).trajectory.values[0]
+        energy = problems.log_cosh_energy(problems.PLANAR["zero"], np.zeros(2), orbit)
+        drift[name] = energy[-1] / energy[0] - 1
+    assert drift["euler"] > 5
+    assert 0.01 < drift["midpoint"] < drift["euler"]
+    assert -1e-2 < drift["rk4"] < 0
+    assert abs(drift["implicit-midpoint"]) < 5e-3
+
+
+def test_a_flow_without_a_closed_form_is_refused_by_name():
+    class Cubic(Flow):
+        def velocity(self, state, input, t=0):
+            return -(state**3)
+
+    for make in (ImplicitMidpoint, ExponentialEuler):
+        with pytest.raises(UserError, match="closed_form_jacobian"):
+            make(Cubic(1, 0), 0.1).step(torch.ones(1), torch.zeros(0))
+    assert INTEGRATORS["rk4"](Cubic(1, 0), 0.1).closed_form_jacobian(torch.ones(1), torch.zeros(0)) is None
+    for make in INTEGRATORS.values():
+        with pytest.raises(UserError, match="positive number"):
+            make(Cubic(1, 0), -0.1)
+    assert Euler(Cubic(1, 0), 0.1).step(torch.ones(1), torch.zeros(0)).item() == pytest.approx(0.9)
