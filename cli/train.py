@@ -25,7 +25,11 @@ SETTINGS = {
         "Learning rate of the parameters of orthogonal and unitary matrices; the authors of expRNN, scoRNN and asRNN "
         "take a tenth of the other one. [default: lr/10]",
     ),
-    "schedule": (str, "constant, cosine (to 0), halve. [default: constant]"),
+    "schedule": (
+        str,
+        "constant, cosine (to 0), halve, plateau (halve after an epoch whose validation loss is not below all before "
+        "it). [default: constant]",
+    ),
     "halve_every": (int, "Epochs after which --schedule halve halves. [default: 10]"),
     "warmup": (int, "Epochs over which the learning rate grows to that of the schedule. [default: 0]"),
     "weight_decay": (float, "Of the optimizer, for all but the constrained parameters. [default: 0]"),
@@ -47,6 +51,12 @@ SETTINGS = {
     "cutoff": (float, "Of huber and smooth-l1: errors beyond it count linearly. [default: 1]"),
     "l1_share": (float, "Of elastic-net. [default: 0.5]"),
     "ema": (float, "Decay per step of the average of the weights that is kept; 0 averages nothing. [default: 0]"),
+    "embedding": (int, "Size of the vectors learned for a task's characters or words. [default: 0]"),
+    "carry": (
+        bool,
+        "Of a task that is one stream: cut it into batch-size parallel ones and start each window at the state that "
+        "the one before it ended in.",
+    ),
     "augment": (str, "Augmentations of the task: rotation,scale:0.2. [default: none]"),
     "precision": (str, "float32, or bf16 for the products in training. [default: float32]"),
     "seed": (int, "Of weights, order of the data and held-out data. [default: 0]"),
@@ -56,7 +66,8 @@ SETTINGS = {
 
 def _settings_options(command: Any) -> Any:
     for name, (kind, text) in reversed(SETTINGS.items()):
-        command = click.option("--" + name.replace("_", "-"), name, type=kind, help=text)(command)
+        how: dict[str, Any] = {"is_flag": True, "default": None} if kind is bool else {"type": kind}
+        command = click.option("--" + name.replace("_", "-"), name, help=text, **how)(command)
     return command
 
 
@@ -157,7 +168,7 @@ def train(
 
 
 def _score(key: str) -> bool:
-    return key.endswith(("_accuracy", "_mse"))
+    return key.endswith(("_accuracy", "_mse", "_bits_per_character", "_bits_per_word", "_perplexity"))
 
 
 def _run(
@@ -189,8 +200,8 @@ def _run(
         changes.setdefault("halve_every", Settings.halve_every)
     if not same_system:  # these are the system's own
         changes = {"constrained_lr": Settings.constrained_lr, "penalty": Settings.penalty} | changes
-    if not same_task:
-        changes.setdefault("augment", ())  # augmentations are the task's own
+    if not same_task:  # these are the task's own
+        changes = {"augment": (), "embedding": Settings.embedding, "carry": Settings.carry} | changes
     task_settings = dict(base.task_settings if same_task else {}) | pairs(task_config, "--task-set")
     if retrain:
         task_settings["retrain"] = True

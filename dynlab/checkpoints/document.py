@@ -25,6 +25,7 @@ from dynlab.systems import SYSTEMS, System, create
 FORMAT = "dynlab"
 VERSION = 1
 SAFETENSORS = ".safetensors"
+EMBEDDING = "embedding.weight"  # the place in a state_dict that says that the network reads tokens
 FACTS = ("format", "version", "system", "task", "training")  # of a document, beside its tensors and its config
 
 
@@ -153,6 +154,9 @@ def restore(document: Mapping[str, Any], where: str) -> tuple[System, nn.Module 
     _check(document, where)
     with torch.random.fork_rng(devices=[]):  # its random start is replaced: no number is drawn from the generator
         system = _created(name, config, where)
+        vectors = state.get(EMBEDDING)
+        if isinstance(vectors, Tensor):
+            system.embed(len(vectors))
     load_weights(system, state, f"{where}: the weights do not fit the system {name!r}")
     system.eval()
     readout = document.get("readout")

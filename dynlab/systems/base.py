@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from dynlab.errors import UserError
 from dynlab.operators import Identity, Operator
+from dynlab.systems.embedding import Embedding
 
 
 class System(nn.Module, abc.ABC):
@@ -39,6 +40,8 @@ class System(nn.Module, abc.ABC):
         The public name of the task it was trained on, where that is known.
     task_settings : dict
         What that task was made with, so that `dynlab.tasks.create` makes it again.
+    embedding : Embedding or None
+        What makes the steps' inputs of tokens' numbers, for a network that reads tokens (`embed`).
     recorded_inputs : ndarray or None
         What drives it where nothing else is given, shape (sample, time, input): recorded by `dynlab.from_module`.
     """
@@ -50,6 +53,7 @@ class System(nn.Module, abc.ABC):
     source: dict[str, str] | None
     task: str | None
     task_settings: dict[str, Any]
+    embedding: Embedding | None
     recorded_inputs: np.ndarray | None
 
     def __init__(self, state_size: int, input_size: int) -> None:
@@ -61,6 +65,7 @@ class System(nn.Module, abc.ABC):
         self.source = None
         self.task = None
         self.task_settings = {}
+        self.embedding = None
         self.recorded_inputs = None
         self.name = type(self).__name__
         self.config: dict[str, Any] = {}
@@ -121,9 +126,15 @@ class System(nn.Module, abc.ABC):
     def drive(self, inputs: Tensor) -> Tensor:
         """What the steps are given when the network is given `inputs`, shape (..., time, m) to (..., time, input_size).
 
-        The identity, but for a layer that reads the complete output of the layers below it.
+        The identity, but for a network that reads tokens, and for a layer that reads the complete output of the layers
+        below it.
         """
-        return inputs
+        return inputs if self.embedding is None else self.embedding(inputs)
+
+    def embed(self, tokens: int) -> None:
+        """Read tokens by their numbers, one a step, through a new table of vectors of the width of a step's input."""
+        self.embedding = Embedding(tokens, self.input_size)
+        self.network_input_size = 1
 
 
 class Map(System):

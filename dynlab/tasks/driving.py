@@ -92,7 +92,7 @@ def driving_inputs(
     elif spec.startswith("constant:"):
         driving = _constant(spec.removeprefix("constant:"), steps)
     elif spec == "noise" or spec.startswith("noise:"):
-        driving = _noise(spec.partition(":")[2] or "1.0", samples, steps, width, generator)
+        driving = _noise(spec.partition(":")[2] or "1.0", samples, steps, system, generator)
     else:
         raise UserError(f"Unknown inputs {spec!r}: choose {WAYS}.")
     _check(driving, width)
@@ -107,20 +107,20 @@ def _default(
         inputs = system.recorded_inputs[_choice(len(system.recorded_inputs), samples, generator)]
         return Driving(inputs, None, f"{_sequences(inputs)} recorded with the network", True)
     if system.task is None:
-        return _with_reason(_noise("1.0", samples, steps, width, generator), "no task is known")
+        return _with_reason(_noise("1.0", samples, steps, system, generator), "no task is known")
     from dynlab.tasks import TASKS
     from dynlab.tasks.official import NotAtHand
 
     if system.task not in TASKS:
-        return _with_reason(_noise("1.0", samples, steps, width, generator), f"task {system.task!r} is not dynlab's")
+        return _with_reason(_noise("1.0", samples, steps, system, generator), f"task {system.task!r} is not dynlab's")
     try:
         driving = _from_task(system.task, system, samples, generator, data_dir)
     except NotAtHand:
         reason = f"the data of its task {system.task!r} are not at hand"
-        return _with_reason(_noise("1.0", samples, steps, width, generator), reason)
+        return _with_reason(_noise("1.0", samples, steps, system, generator), reason)
     if driving.inputs.shape[-1] != width:
         reason = f"task {system.task!r} has inputs of width {driving.inputs.shape[-1]}, not {width}"
-        return _with_reason(_noise("1.0", samples, steps, width, generator), reason)
+        return _with_reason(_noise("1.0", samples, steps, system, generator), reason)
     return driving
 
 
@@ -210,11 +210,14 @@ def _constant(text: str, steps: int) -> Driving:
     return Driving(np.tile(values, (1, steps, 1)), None, f"the constant input {text} for {steps} steps", False)
 
 
-def _noise(text: str, samples: int, steps: int, width: int, generator: np.random.Generator) -> Driving:
+def _noise(text: str, samples: int, steps: int, system: System, generator: np.random.Generator) -> Driving:
     deviation = _number(text, f"noise:{text}")
     if deviation < 0:
         raise UserError(f"The deviation of the noise must not be negative, got {text}.")
-    inputs = deviation * generator.standard_normal((samples, steps, width))
+    if system.embedding is not None:
+        inputs = generator.integers(system.embedding.tokens, size=(samples, steps, 1)).astype(float)
+        return Driving(inputs, None, f"{samples} sequences of random tokens, {steps} steps", False)
+    inputs = deviation * generator.standard_normal((samples, steps, system.network_input_size))
     return Driving(inputs, None, f"{samples} sequences of white noise of deviation {deviation:g}, {steps} steps", False)
 
 

@@ -22,22 +22,22 @@ LENGTH = 150  # the sources have 150 and 300
 
 @dataclass(frozen=True)
 class Windows:
-    """One-hot windows of a stream of tokens; called with their numbers, makes them.
+    """Windows of a stream of tokens; called with their numbers, makes them.
 
     Attributes
     ----------
     tokens : ndarray, shape (time,)
-    length, width : int
-        Steps of a window and tokens of the vocabulary.
+        By their numbers.
+    length : int
+        Steps of a window.
     """
 
     tokens: np.ndarray
     length: int
-    width: int
 
     def __call__(self, numbers: np.ndarray) -> np.ndarray:
         shown = self.tokens[numbers[:, None] * self.length + np.arange(self.length)]
-        return np.eye(self.width, dtype=np.float32)[shown]
+        return shown[..., None].astype(np.float32)
 
 
 def ptb_char(
@@ -81,25 +81,27 @@ def ptb_char(
     return Task(
         name="ptb-char",
         settings={"length": length, "seed": seed, "retrain": retrain},
-        train=windows(train, length, width),
-        validation=None if retrain else windows(corpus.validation, length, width),
-        test=windows(corpus.test, length, width),
+        train=windows(train, length),
+        validation=None if retrain else windows(corpus.validation, length),
+        test=windows(corpus.test, length),
         output_size=width,
         loss="cross-entropy",
         every_step=True,
+        tokens=width,
+        unit="character",
         description=(
             f"The Penn Treebank in Mikolov's files, {width} characters with the end of a line and <unk>'s own, the "
-            f"official split, windows of {length}; bits per character are the cross-entropy over ln 2. The sources "
-            "carry the state from window to window along 128 parallel streams (10 for validation and test) and learn "
-            "an embedding of 200: here each window starts from the zero state and characters come in one-hot. What is "
-            "left of a stream after its last whole window is not used."
+            f"official split, windows of {length}; what is left of a stream after its last whole window is not used. "
+            "Bits per character are the cross-entropy over ln 2. The sources learn vectors of 200 for the characters "
+            "(--embedding 200) and carry the state from window to window along 128 parallel streams, 10 in validation "
+            "and test (--carry); their streams are cut first and their windows then."
         ),
         source=corpus.source,
     )
 
 
-def windows(tokens: np.ndarray, length: int, width: int) -> Split:
+def windows(tokens: np.ndarray, length: int) -> Split:
     """The stream in windows, in their order, and for each step the token that follows."""
     count = (len(tokens) - 1) // length
     targets = tokens[1 : 1 + count * length].reshape(count, length).astype(np.int64)
-    return Split(OnDemand(Windows(tokens, length, width), np.arange(count), length, width), targets)
+    return Split(OnDemand(Windows(tokens, length), np.arange(count), length, 1), targets)

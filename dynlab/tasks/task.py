@@ -19,7 +19,8 @@ class Split:
     Attributes
     ----------
     inputs : ndarray, shape (sample, time, input), float32
-        Or an `OnDemand` of that shape, which is an array only once it is indexed.
+        Of a task of tokens their numbers, one a step. Or an `OnDemand` of that shape, which is an array only once it
+        is indexed.
     targets : ndarray
         Classes, shape (sample,) or (sample, time), int64; or values, shape (sample, output) or (sample, time, output),
         float32.
@@ -84,6 +85,12 @@ class Task:
         From raw values to `inputs`.
     augmentations : mapping of str to (function, default strength)
         Random changes of raw training inputs that leave their targets right.
+    tokens : int or None
+        How many tokens there are where the inputs are tokens by their numbers, which a network reads through an
+        embedding.
+    unit : str
+        Of a task that says the next token at each step of a stream, what a token is: ``character``, ``word``. The
+        sequences of each split then are consecutive windows of one stream, in its order.
     """
 
     name: str
@@ -98,6 +105,8 @@ class Task:
     source: dict[str, str]
     scaling: Scaling | None = None
     augmentations: Mapping[str, tuple[Augmentation, float]] = field(default_factory=dict)
+    tokens: int | None = None
+    unit: str = ""
 
     @property
     def input_size(self) -> int:
@@ -110,7 +119,9 @@ class Task:
 
     @property
     def metric(self) -> str:
-        """What is reported beside the loss: ``accuracy`` (0 to 1) or ``mse``."""
+        """What is reported beside the loss: ``accuracy`` (0 to 1), ``mse``, ``bits_per_character``, …."""
+        if self.unit:
+            return f"bits_per_{self.unit}"
         return "accuracy" if self.loss == "cross-entropy" else "mse"
 
     def augmentation(self, names: Sequence[str]) -> list[tuple[Augmentation, float]]:

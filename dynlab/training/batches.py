@@ -8,8 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dynlab.tasks import Task
-from dynlab.tasks.on_demand import OnDemand
+from dynlab.tasks import Split, Task
 from dynlab.training.settings import Settings
 
 # Streams of the seed, so that the order and the changes of the data are independent.
@@ -25,7 +24,7 @@ class Batches:
     ----------
     task : Task
     settings : Settings
-        Of which the seed, the batch size, the noise and the augmentations matter here.
+        Of which the seed, the batch size, the noise, the augmentations and whether states are carried matter here.
     """
 
     def __init__(self, task: Task, settings: Settings) -> None:
@@ -42,10 +41,9 @@ class Batches:
     def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
         if self.position == len(self):
             self.epoch, self.position = self.epoch + 1, 0
-        order = self._generator(ORDER, self.epoch).permutation(len(self.task.train))
+        rows = self._rows()
         while self.position < len(self):
-            size = self.settings.batch_size
-            batch = self._batch(order[self.position * size : (self.position + 1) * size])
+            batch = self._batch(rows[self.position])
             self.position += 1
             yield batch
 
@@ -54,6 +52,14 @@ class Batches:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.epoch, self.position = state["epoch"], state["position"]
+
+    def _rows(self) -> list[np.ndarray]:
+        """The sequences of each batch of the present epoch."""
+        count, size = len(self.task.train), self.settings.batch_size
+        if self.settings.carry:
+            return streams(count, size)
+        order = self._generator(ORDER, self.epoch).permutation(count)
+        return [order[start : start + size] for start in range(0, count, size)]
 
     def _batch(self, which: np.ndarray) -> tuple[Tensor, Tensor]:
         inputs, targets = self.task.train.inputs[which], self.task.train.targets[which]
@@ -69,17 +75,32 @@ class Batches:
 
 
 class Sweep:
-    """A split from its first sequence to its last, in batches of at most `batch_size`."""
+    """A split from its first sequence to its last, in batches of at most `batch_size`, or in so many streams."""
 
-    def __init__(self, inputs: np.ndarray | OnDemand, targets: np.ndarray, batch_size: int) -> None:
-        self.inputs = inputs
-        self.targets = targets
-        self.batch_size = batch_size
+    def __init__(self, split: Split, batch_size: int, *, in_streams: bool = False) -> None:
+        self.split = split
+        starts = range(0, len(split), batch_size)
+        self.rows: list[Any] = (
+            list(streams(len(split), batch_size)) if in_streams else [slice(at, at + batch_size) for at in starts]
+        )
 
     def __len__(self) -> int:
-        return math.ceil(len(self.inputs) / self.batch_size)
+        return len(self.rows)
 
     def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
-        for start in range(0, len(self.inputs), self.batch_size):
-            rows = slice(start, start + self.batch_size)
-            yield torch.from_numpy(self.inputs[rows]), torch.from_numpy(self.targets[rows])
+        for rows in self.rows:
+            yield torch.from_numpy(self.split.inputs[rows]), torch.from_numpy(self.split.targets[rows])
+
+
+def streams(count: int, most: int) -> list[np.ndarray]:
+    """`count` consecutive windows in at most `most` parallel streams: the windows of each batch, one of each stream.
+
+    Each row of a batch follows that row of the batch before; a last stream that is shorter leaves the last batches.
+
+    Examples
+    --------
+    >>> [rows.tolist() for rows in streams(5, 2)]
+    [[0, 3], [1, 4], [2]]
+    """
+    length = math.ceil(count / most)
+    return [np.arange(start, count, length) for start in range(length)]

@@ -29,13 +29,15 @@ THROUGH: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 }
 
 
-def ernn_states(system: ERNN, inputs: Tensor) -> Tensor:
-    """h_1 … h_T from h_0 = 0.
+def ernn_states(system: ERNN, inputs: Tensor, state: Tensor) -> Tensor:
+    """h_1 … h_T from h_0, which no gradient goes to.
 
     Parameters
     ----------
     system : ERNN
     inputs : Tensor, shape (time, sample, input)
+    state : Tensor, shape (sample, state)
+        h_0.
 
     Returns
     -------
@@ -46,7 +48,7 @@ def ernn_states(system: ERNN, inputs: Tensor) -> Tensor:
     etas = system.step_etas(torch.arange(inputs.shape[0], device=inputs.device)).T
     activation = next(name for name, known in ACTIVATIONS.items() if known.function is system.activation.function)
     how = (activation, float(system.start == "previous") + system.sign, system.sign)
-    states: Tensor = _Recurrence.apply(drive, system.recurrent_matrix(), etas, how)
+    states: Tensor = _Recurrence.apply(drive, system.recurrent_matrix(), etas, state, how)
     return states
 
 
@@ -54,10 +56,12 @@ class _Recurrence(Function):
     """The states, with the gradient written out; all it keeps is z and φ of each inner step."""
 
     @staticmethod
-    def forward(ctx: Any, drive: Tensor, matrix: Tensor, etas: Tensor, how: tuple[str, float, int]) -> Tensor:
+    def forward(
+        ctx: Any, drive: Tensor, matrix: Tensor, etas: Tensor, state: Tensor, how: tuple[str, float, int]
+    ) -> Tensor:
         activation, start, sign = how
         function = ACTIVATIONS[activation].function
-        state = torch.zeros_like(drive[0])
+        state = state.to(drive)
         states, kept = [], []
         for d, inner in zip(drive.unbind(0), etas.tolist(), strict=True):
             z = start * state
@@ -91,4 +95,4 @@ class _Recurrence(Function):
                 by_z = torch.addmm(by_z, by_argument, matrix, beta=1 - eta)
             by_state = torch.sub(start * by_z, by_state, alpha=sign)
             by_drive.append(by_d)
-        return torch.stack(by_drive[::-1]), by_matrix, torch.stack(by_etas[::-1]).view_as(etas), None
+        return torch.stack(by_drive[::-1]), by_matrix, torch.stack(by_etas[::-1]).view_as(etas), None, None

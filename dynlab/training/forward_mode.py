@@ -136,7 +136,8 @@ def real_time_recurrent_learning(
     Raises
     ------
     UserError
-        For a flow, a system without trainable parameters, and inputs that are no batch of sequences.
+        For a flow, a system without trainable parameters, one whose steps' inputs are made by parameters of its own
+        (an embedding, layers below), and inputs that are no batch of sequences.
 
     Examples
     --------
@@ -148,8 +149,13 @@ def real_time_recurrent_learning(
     """
     if inputs.ndim != 3 or not inputs.shape[1]:
         raise UserError(f"The inputs must have shape (sample, time, input) with a time, got {tuple(inputs.shape)}.")
-    with torch.no_grad():
-        driven = system.drive(inputs)
+    driven = system.drive(inputs)
+    if driven.requires_grad and not inputs.requires_grad:
+        raise UserError(
+            f"What the steps of {system.name!r} are given is made by parameters of its own, whose gradient this is "
+            "not: give a system that reads its inputs as they are."
+        )
+    driven = driven.detach()
     learning = RealTimeRecurrentLearning(system, len(inputs))
     total = inputs.new_zeros(())
     gradient = {key: torch.zeros_like(one) for key, one in system.named_parameters() if one.requires_grad}

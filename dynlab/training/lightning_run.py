@@ -17,7 +17,7 @@ from dynlab.training.batches import Batches, Sweep
 from dynlab.training.history import History
 from dynlab.training.kept import Kept
 from dynlab.training.module import VALIDATION_METRIC, Training
-from dynlab.training.network import EVALUATION_BATCH
+from dynlab.training.network import sweep
 from dynlab.training.prepare import Prepared
 from dynlab.training.settings import PRECISIONS
 from dynlab.training.stability_monitor import StabilityMonitor
@@ -31,7 +31,7 @@ def fit(prepared: Prepared, resume_from: Path | None) -> None:
     batches = Batches(task, settings)
     training = Training(prepared.network, task, settings, batches, prepared.facts)
     held = task.validation
-    sweep = None if held is None else Sweep(held.inputs, held.targets, EVALUATION_BATCH)
+    validation = None if held is None else sweep(task, held, settings.carry)
     history = History(prepared.folder, task, settings.epochs, prepared.say)
     bar = [Bar(history, len(batches))] if prepared.progress else []
     monitor = StabilityMonitor(prepared.writes.monitor_every) if prepared.writes.monitor_every is not None else None
@@ -54,7 +54,7 @@ def fit(prepared: Prepared, resume_from: Path | None) -> None:
             num_sanity_val_steps=0,
             use_distributed_sampler=False,
         )
-        _until_interrupted(trainer, training, batches, sweep, resume_from)
+        _until_interrupted(trainer, training, batches, validation, resume_from)
 
 
 def _savers(prepared: Prepared) -> list[Callback]:
@@ -73,12 +73,12 @@ def _savers(prepared: Prepared) -> list[Callback]:
 
 
 def _until_interrupted(
-    trainer: Trainer, training: Training, batches: Batches, sweep: Sweep | None, resume_from: Path | None
+    trainer: Trainer, training: Training, batches: Batches, validation: Sweep | None, resume_from: Path | None
 ) -> None:
     """Fit; Lightning ends an interrupted one with SystemExit(1) and a deaf SIGINT, which is undone here."""
     handler = signal.getsignal(signal.SIGINT)
     try:
-        trainer.fit(training, batches, sweep, ckpt_path=resume_from, weights_only=True)
+        trainer.fit(training, batches, validation, ckpt_path=resume_from, weights_only=True)
     except SystemExit as stopped:
         signal.signal(signal.SIGINT, handler)
         if trainer.interrupted:

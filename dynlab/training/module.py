@@ -11,7 +11,7 @@ from dynlab import checkpoints
 from dynlab.tasks import Task
 from dynlab.training.batches import Batches
 from dynlab.training.network import Network, loss_of, metric_of, training_loss
-from dynlab.training.settings import Settings
+from dynlab.training.settings import PLATEAU, Settings
 
 VALIDATION_LOSS, VALIDATION_METRIC = "validation_loss", "validation_metric"
 
@@ -32,6 +32,8 @@ class Training(LightningModule):
 
     loss_sum: Tensor
     sequences: Tensor
+    lowest: Tensor
+    halvings: Tensor
 
     def __init__(
         self, network: Network, task: Task, settings: Settings, batches: Batches, facts: dict[str, Any]
@@ -46,6 +48,11 @@ class Training(LightningModule):
         # the mean loss of an epoch, kept here so that a resumed epoch has its first part too
         self.register_buffer("loss_sum", torch.zeros((), dtype=torch.float64))
         self.register_buffer("sequences", torch.zeros((), dtype=torch.int64))
+        # of the schedule that watches the validation
+        self.register_buffer("lowest", torch.full((), torch.inf, dtype=torch.float64))
+        self.register_buffer("halvings", torch.zeros((), dtype=torch.int64))
+        self._state: Tensor | None = None  # that the next windows of the streams start at
+        self._held_state: Tensor | None = None
         self._generator_state: Tensor | None = None
 
     @property
@@ -62,7 +69,8 @@ class Training(LightningModule):
 
     def training_step(self, batch: tuple[Tensor, Tensor], index: int) -> Tensor:
         inputs, targets = batch
-        answers = self.network(inputs)
+        answers, last = self.network.carried(inputs, self._start(self._state, index, inputs))
+        self._state = last.detach()
         loss = training_loss(self.task, answers, targets, self.settings)
         self.loss_sum += len(inputs) * loss.detach()
         self.sequences += len(inputs)
@@ -72,18 +80,24 @@ class Training(LightningModule):
 
     def validation_step(self, batch: tuple[Tensor, Tensor], index: int) -> None:
         inputs, targets = batch
-        answers = self.trained(inputs)
+        answers, self._held_state = self.trained.carried(inputs, self._start(self._held_state, index, inputs))
         found = {
             VALIDATION_LOSS: loss_of(self.task, answers, targets),
             VALIDATION_METRIC: metric_of(self.task, answers, targets),
         }
         self.log_dict(found, prog_bar=True, batch_size=len(inputs))
 
+    def _start(self, state: Tensor | None, index: int, inputs: Tensor) -> Tensor | None:
+        """Where a batch starts: at what the one before it ended in, where states are carried."""
+        if state is None or index == 0 or not self.settings.carry:
+            return None
+        return state[: len(inputs)]
+
     def configure_optimizers(self) -> Any:
         constrained = self.network.system.constrained_parameters()
         optimizer = self.settings.make_optimizer(self.network.parameters(), constrained)
         schedule = torch.optim.lr_scheduler.LambdaLR(
-            optimizer, lambda step: self.settings.rate(step, len(self.batches))
+            optimizer, lambda step: self.settings.rate(step, len(self.batches)) * 0.5 ** int(self.halvings)
         )
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
@@ -92,6 +106,19 @@ class Training(LightningModule):
         self.network.system.after_optimizer_step()
         if self.average is not None:
             self.average.update_parameters(self.network)
+
+    def on_train_epoch_end(self) -> None:
+        """Halve the learning rates where the validation has not got better; before the checkpoint is written."""
+        if self.settings.schedule != PLATEAU:
+            return
+        found = self.trainer.callback_metrics[VALIDATION_LOSS]
+        if found < self.lowest:
+            self.lowest.copy_(found)
+            return
+        self.halvings += 1
+        for optimizer in self.trainer.optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] *= 0.5
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["dynlab"] = checkpoints.document(
@@ -102,10 +129,12 @@ class Training(LightningModule):
         )
         checkpoint["generator"] = torch.get_rng_state()
         checkpoint["batches"] = self.batches.state_dict()
+        checkpoint["state"] = self._state
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         self._generator_state = checkpoint["generator"]
         self.batches.load_state_dict(checkpoint["batches"])
+        self._state = checkpoint["state"]
 
     def on_train_start(self) -> None:
         """Give dropout the generator's state that the checkpoint holds, after all that may have drawn from it."""

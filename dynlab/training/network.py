@@ -1,7 +1,7 @@
 """What is trained: a system, run over its inputs from where it starts, and a linear read-out of what it shows."""
 
+import math
 from collections.abc import Callable
-from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -10,6 +10,7 @@ from torch.nn.utils import parametrize
 
 from dynlab.errors import UserError
 from dynlab.systems import Map
+from dynlab.systems.embedding import UNIFORM
 from dynlab.systems.ernn import ERNN
 from dynlab.tasks import Split, Task
 from dynlab.training.batches import Sweep
@@ -19,6 +20,8 @@ from dynlab.training.settings import Settings
 
 # Sequences at a time where no gradient is taken.
 EVALUATION_BATCH = 512
+ANSWERS_AT_ONCE = 2**25  # 128 MiB in float32: of a large vocabulary at every step, fewer sequences
+EVALUATION_STREAMS = 10  # where the state is carried: the sources' number
 
 
 class Network(nn.Module):
@@ -50,35 +53,46 @@ class Network(nn.Module):
         self.dropout = nn.Dropout(dropout)
         shown = system.output(torch.zeros(system.state_size)).shape[-1]
         self.readout = nn.Linear(shown, task.output_size)
+        if task.tokens is not None:  # as the sources' language models start
+            nn.init.uniform_(self.readout.weight, -UNIFORM, UNIFORM)
+            nn.init.zeros_(self.readout.bias)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """What is answered: shape (sample, output), or (sample, time, output) where every step is."""
+        return self.carried(inputs, None)[0]
+
+    def carried(self, inputs: Tensor, state: Tensor | None) -> tuple[Tensor, Tensor]:
+        """What is answered from a state on, shape (sample, state), and the state that it ends in.
+
+        Without a state it starts at 0, or where the system has learned to start.
+        """
         with parametrize.cached():  # a constrained matrix is made once a sequence, not once a step
-            shown = outputs(self.system, inputs, self.every_step)
-        return cast(Tensor, self.readout(self.dropout(shown)))
+            shown, last = outputs(self.system, inputs, self.every_step, state)
+        return self.readout(self.dropout(shown)), last
 
 
-def outputs(system: Map, inputs: Tensor, every_step: bool) -> Tensor:
-    """What the system shows after the last of its inputs (sample, time, input), or after each.
+def outputs(system: Map, inputs: Tensor, every_step: bool, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """What the system shows after the last of its inputs (sample, time, input), or after each, and its last state.
 
-    It starts at 0, or at the state that it has learned to start at.
+    It starts at `state`, shape (sample, state), without which at 0, or at the state that it has learned to start at.
     """
     inputs = system.drive(inputs)
+    if state is None:
+        learned = system.initial_state()
+        state = inputs.new_zeros(system.state_size) if learned is None else learned
+        state = state.expand(inputs.shape[0], -1)
     if isinstance(system, ERNN):
-        states = ernn_states(system, inputs.transpose(0, 1))
-        return states.transpose(0, 1) if every_step else states[-1]
-    fused = fused_outputs(system, inputs)
+        states = ernn_states(system, inputs.transpose(0, 1), state)
+        return states.transpose(0, 1) if every_step else states[-1], states[-1]
+    fused = fused_outputs(system, inputs, state)
     if fused is not None:
-        return fused if every_step else fused[:, -1]
-    learned = system.initial_state()
-    state = inputs.new_zeros(system.state_size) if learned is None else learned
-    state = state.expand(inputs.shape[0], -1)
+        return fused[0] if every_step else fused[0][:, -1], fused[1]
     shown = []
     for t, input in enumerate(inputs.transpose(0, 1).contiguous().unbind(0)):
         state = system.step(state, input, t)
         if every_step:
             shown.append(system.output(state))
-    return torch.stack(shown, dim=1) if every_step else system.output(state)
+    return torch.stack(shown, dim=1) if every_step else system.output(state), state
 
 
 def _elastic_net(answers: Tensor, targets: Tensor, settings: Settings) -> Tensor:
@@ -113,20 +127,32 @@ def loss_of(task: Task, answers: Tensor, targets: Tensor, label_smoothing: float
 
 
 def metric_of(task: Task, answers: Tensor, targets: Tensor) -> Tensor:
-    """The task's metric: the share of right answers, or the mean squared error."""
+    """The task's metric: the share of right answers, the mean squared error, or bits for each token of a stream."""
     if task.loss == "mse":
         return mse_loss(answers, targets)
+    if task.unit:
+        return loss_of(task, answers, targets) / math.log(2)
     return (answers.argmax(dim=-1) == targets).to(torch.float64).mean()
 
 
-def evaluate(network: Network, task: Task, split: Split) -> dict[str, float]:
-    """The ``loss`` and the task's metric over a split."""
+def sweep(task: Task, split: Split, carry: bool) -> Sweep:
+    """A split in batches for an evaluation: in streams where the state is carried."""
+    if carry:
+        return Sweep(split, EVALUATION_STREAMS, in_streams=True)
+    answers = task.output_size * (task.length if task.every_step else 1)
+    return Sweep(split, max(1, min(EVALUATION_BATCH, ANSWERS_AT_ONCE // answers)))
+
+
+def evaluate(network: Network, task: Task, split: Split, carry: bool = False) -> dict[str, float]:
+    """The ``loss`` and the task's metric over a split, and the perplexity of a stream of words."""
     network.eval()
     loss = metric = 0.0
+    state = None
     with torch.no_grad():
-        for inputs, targets in Sweep(split.inputs, split.targets, EVALUATION_BATCH):
-            answers = network(inputs)
+        for inputs, targets in sweep(task, split, carry):
+            answers, last = network.carried(inputs, None if state is None else state[: len(inputs)])
+            state = last if carry else None
             share = len(inputs) / len(split)
             loss += share * float(loss_of(task, answers, targets))
             metric += share * float(metric_of(task, answers, targets))
-    return {"loss": loss, task.metric: metric}
+    return {"loss": loss, task.metric: metric} | ({"perplexity": math.exp(loss)} if task.unit == "word" else {})

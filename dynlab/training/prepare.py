@@ -13,6 +13,7 @@ import torch
 
 import dynlab
 from dynlab import tasks
+from dynlab.checkpoints.document import EMBEDDING
 from dynlab.errors import UserError, require_extra
 from dynlab.systems import SYSTEMS, Map, create
 from dynlab.systems.base import check_device
@@ -21,7 +22,7 @@ from dynlab.systems.orthogonal import Orthogonal
 from dynlab.tasks import Task
 from dynlab.training.network import Network
 from dynlab.training.run import Run, Writes
-from dynlab.training.settings import Settings
+from dynlab.training.settings import PLATEAU, Settings
 
 # The kinds of values that systems take, in words.
 KINDS = {int: "a whole number", float: "a number", str: "a name", bool: "true or false", type(None): "none"}
@@ -90,6 +91,7 @@ def prepare(
     task.augmentation(run.settings.augment)
     if run.settings.loss is not None and task.loss != "mse":
         raise UserError(f"Task {run.task!r} has classes and learns by cross-entropy: leave out --loss.")
+    _check_what_the_task_has(run.settings, task)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(run.settings.seed)
         system = _system(run, task)
@@ -113,7 +115,7 @@ def prepare(
 def _system(run: Run, task: Task) -> Map:
     given = dict(run.config)
     takes = accepted(run.system)
-    for name, value in (("input_size", task.input_size), ("length", task.length)):
+    for name, value in (("input_size", run.settings.embedding or task.input_size), ("length", task.length)):
         if name in takes:
             given.setdefault(name, value)
     _check_kinds(run.system, given)
@@ -124,7 +126,31 @@ def _system(run: Run, task: Task) -> Map:
         raise UserError(f"System {run.system!r} cannot be made with {settings}: {error}") from error
     if not isinstance(system, Map) or not any(True for _ in system.parameters()):
         raise UserError(f"System {run.system!r} has nothing to train; choose a network such as ernn.")
+    if task.tokens is not None:
+        if system.input_size != run.settings.embedding:
+            raise UserError(
+                f"The vectors of tokens have --embedding {run.settings.embedding}, the system takes "
+                f"{system.input_size}: leave out --set input_size."
+            )
+        system.embed(task.tokens)
     return system
+
+
+def _check_what_the_task_has(settings: Settings, task: Task) -> None:
+    """Raise the error for a setting that does nothing on that task, or that it cannot do without."""
+    if task.tokens is not None and not settings.embedding:
+        raise UserError(
+            f"Task {task.name!r} has {task.tokens:,} tokens by their numbers: say how long the vectors are that are "
+            f"learned for them, --embedding 200."
+        )
+    if task.tokens is None and settings.embedding:
+        raise UserError(f"Task {task.name!r} has no tokens, got --embedding {settings.embedding}: leave it out.")
+    if task.tokens is not None and settings.noise:
+        raise UserError(f"Task {task.name!r} has tokens, to which no noise is added: leave out --noise.")
+    if settings.carry and not task.unit:
+        raise UserError(f"The sequences of task {task.name!r} do not follow each other: leave out --carry.")
+    if settings.schedule == PLATEAU and task.validation is None:
+        raise UserError("--schedule plateau needs a validation split: leave out --retrain, or choose --schedule halve.")
 
 
 def _check_kinds(system: str, given: dict[str, Any]) -> None:
@@ -187,7 +213,9 @@ def _facts(run: Run, task: Task, network: Network, lightning: str) -> dict[str, 
         "seed": run.settings.seed,
         "settings": settings,
         "data": task.source,
-        "cell_parameters": sum(parameter.numel() for parameter in network.system.parameters()),
+        "cell_parameters": sum(
+            parameter.numel() for name, parameter in network.system.named_parameters() if name != EMBEDDING
+        ),
         "validation_subjects": _subjects(task),
         "versions": {
             "dynlab": dynlab.__version__,

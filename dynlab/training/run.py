@@ -72,7 +72,9 @@ class Run:
                     words += [option, f"{key}={value if isinstance(value, str) else json.dumps(value)}"]
         for entry in dataclasses.fields(self.settings):
             value = getattr(self.settings, entry.name)
-            if value != entry.default:
+            if value is True:
+                words += [f"--{entry.name.replace('_', '-')}"]
+            elif value != entry.default:
                 text = ",".join(value) if isinstance(value, tuple) else str(value)
                 words += [f"--{entry.name.replace('_', '-')}", text]
         return shlex.join(words)

@@ -23,6 +23,7 @@ OPTIMIZERS: dict[str, tuple[str, dict[str, object]]] = {
 CONSTRAINED_DIVISOR = 10.0
 RMSPROP_ALPHA = 0.99  # torch's
 HALVE_EVERY = 10
+PLATEAU = "plateau"
 PRECISIONS: dict[str, Literal["32-true", "bf16-mixed"]] = {
     "float32": "32-true",
     "bf16": "bf16-mixed",
@@ -45,8 +46,9 @@ class Settings:
     constrained_lr : float or None
         That of the parameters of orthogonal and unitary matrices (`dynlab.systems.System.constrained_parameters`), a
         second group of the same optimizer; None for a tenth of `lr`. A schedule scales both.
-    schedule : {"constant", "cosine", "halve"}
-        Cosine falls to 0 at the end of the last epoch; halve divides by two after each `halve_every` epochs.
+    schedule : {"constant", "cosine", "halve", "plateau"}
+        Cosine falls to 0 at the end of the last epoch; halve divides by two after each `halve_every` epochs, plateau
+        after each epoch whose validation loss is not below all before it.
     halve_every : int
     warmup : int
         Epochs over which the learning rate grows linearly to that of the schedule; 0 starts with it.
@@ -73,6 +75,12 @@ class Settings:
         Of ``elastic-net``.
     ema : float
         Decay per step of the average of the weights that is validated and saved; 0 takes the weights themselves.
+    embedding : int
+        The size of the vectors that are learned for a task's tokens; 0 for a task that has none.
+    carry : bool
+        Of a task whose sequences are windows of one stream: the stream is cut into `batch_size` parallel ones, whose
+        windows follow each other from batch to batch, each started at the state that the one before it ended in; the
+        gradient ends at the window's start (truncated backpropagation through time).
     augment : tuple of str
         Augmentations of the task, ``NAME`` or ``NAME:STRENGTH``.
     precision : {"float32", "bf16"}
@@ -102,6 +110,8 @@ class Settings:
     loss: str | None = None
     cutoff: float = DEFAULT_CUTOFF
     l1_share: float = DEFAULT_L1_SHARE
+    embedding: int = 0
+    carry: bool = False
     augment: tuple[str, ...] = ()
     precision: str = "float32"
     seed: int = 0
@@ -111,8 +121,9 @@ class Settings:
         for name in ("epochs", "batch_size", "halve_every", "threads"):
             if getattr(self, name) < 1:
                 raise UserError(f"{_option(name)} must be at least 1, got {getattr(self, name)}.")
-        if self.warmup < 0:
-            raise UserError(f"--warmup must not be negative, got {self.warmup}.")
+        for name in ("warmup", "embedding"):
+            if getattr(self, name) < 0:
+                raise UserError(f"{_option(name)} must not be negative, got {getattr(self, name)}.")
         for name in ("lr", "constrained_lr"):
             rate = getattr(self, name)
             if rate is not None and not 0 < rate < math.inf:
@@ -193,6 +204,7 @@ SCHEDULES: dict[str, Callable[[Settings, int, int], float]] = {
     "constant": _constant,
     "cosine": _cosine,
     "halve": _halve,
+    PLATEAU: _constant,  # the training halves, when it has seen the validation
 }
 
 

@@ -197,7 +197,7 @@ def _finish(prepared: Prepared) -> Result:
     found: dict[str, Any] = {"epoch": stored["epoch"] + 1}
     for name, split in (("validation", task.validation), ("test", task.test)):
         if split is not None:
-            scores = evaluate(network, task, split)
+            scores = evaluate(network, task, split, prepared.settings.carry)
             found |= {f"{name}_{key}": value for key, value in scores.items()}
     facts = prepared.facts | found
     document = checkpoints.document(network.system, network.readout, {"name": task.name} | task.settings, facts)

@@ -126,12 +126,18 @@ def test_bad_usage_is_one_sentence_and_writes_nothing(options, sentence, own_fol
 
 def test_the_defaults_in_the_help_are_those_of_the_settings():
     fields = {name: getattr(Settings(), name) for name in SETTINGS}
-    said = {name: re.search(r"\[default: (.*)\]", text).group(1) for name, (_, text) in SETTINGS.items()}
+    flags = {name for name, (kind, _) in SETTINGS.items() if kind is bool}
+    assert {name for name, value in fields.items() if value is False} == flags
+    said = {
+        name: re.search(r"\[default: (.*)\]", text).group(1)
+        for name, (_, text) in SETTINGS.items()
+        if name not in flags
+    }
     assert (said.pop("augment"), fields.pop("augment")) == ("none", ())
     assert (said.pop("constrained_lr"), fields.pop("constrained_lr")) == ("lr/10", None)
     assert (said.pop("loss"), fields.pop("loss")) == ("mse", None)
     assert Settings(lr=0.3).constrained_rate == 0.3 / 10
-    assert {name: type(fields[name])(text) for name, text in said.items()} == fields
+    assert {name: type(fields[name])(text) for name, text in said.items()} | dict.fromkeys(flags, False) == fields
     assert set(SETTINGS) == set(Settings.__dataclass_fields__)
 
 

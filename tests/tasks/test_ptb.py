@@ -80,12 +80,10 @@ def test_windows_follow_each_other_and_ask_for_what_comes_next(length, folder):
     corpus = ptb.load("char", folder)
     task = create("ptb-char", data_dir=folder, length=length)
     for stream, part in ((corpus.train, task.train), (corpus.validation, task.validation), (corpus.test, task.test)):
-        shown = part.inputs[:]
-        assert np.array_equal(shown.sum(axis=-1), np.ones(shown.shape[:2]))
         count = (len(stream) - 1) // length * length
-        assert np.array_equal(shown.argmax(axis=-1).ravel(), stream[:count])
+        assert np.array_equal(part.inputs[:].ravel(), stream[:count])
         assert np.array_equal(part.targets.ravel(), stream[1 : count + 1])
-    assert (task.input_size, task.output_size) == (11, 11)
+    assert (task.input_size, task.tokens, task.output_size) == (1, 11, 11)
 
 
 def test_retraining_trains_on_the_validation_stream_too(folder):
@@ -93,20 +91,21 @@ def test_retraining_trains_on_the_validation_stream_too(folder):
     task = create("ptb-char", data_dir=folder, length=2, retrain=True)
     assert task.validation is None
     together = np.concatenate([corpus.train, corpus.validation])
-    assert np.array_equal(task.train.inputs[:].argmax(axis=-1).ravel(), together[: len(task.train) * 2])
+    assert np.array_equal(task.train.inputs[:].ravel(), together[: len(task.train) * 2])
 
 
 def test_batches_are_drawn_from_the_windows(folder):
     task = create("ptb-char", data_dir=folder, length=3)
     batch, targets = next(iter(Batches(task, Settings(batch_size=4))))
-    assert batch.shape == (4, 3, 11)
-    assert np.array_equal(batch[:, 1:].argmax(-1), targets[:, :-1])
+    assert batch.shape == (4, 3, 1)
+    assert np.array_equal(batch[:, 1:, 0], targets[:, :-1])
 
 
 def test_a_network_is_driven_by_its_characters(folder):
     from dynlab.systems import create as create_system
 
-    system = create_system("vanilla", input_size=11, state_size=2)
+    system = create_system("vanilla", input_size=4, state_size=2)
+    system.embed(11)
     system.task, system.task_settings = "ptb-char", {"length": 2}
     driving = driving_inputs(None, system, data_dir=folder)
     assert np.array_equal(driving.inputs, create("ptb-char", data_dir=folder, length=2).test.inputs[:])
@@ -132,7 +131,7 @@ def test_the_real_characters_have_the_published_counts_and_are_held_once():
     assert len(corpus.vocabulary) == 50
     assert [len(corpus.train), len(corpus.validation), len(corpus.test)] == [5_017_483, 393_043, 442_424]
     task = create("ptb-char", download=False)
-    assert (task.train.inputs.shape, task.output_size) == ((33_449, 150, 50), 50)
+    assert (task.train.inputs.shape, task.output_size) == ((33_449, 150, 1), 50)
 
 
 @pytest.mark.data

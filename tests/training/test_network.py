@@ -33,7 +33,7 @@ ROUNDING = 1e-13
 
 def stepped(system, inputs):
     zero = inputs.new_zeros(len(inputs), system.state_size)
-    return system.output(simulation.orbit(system, inputs, zero)[:, 1:])
+    return simulation.orbit(system, inputs, zero)[:, 1:]
 
 
 @pytest.mark.parametrize("name, config", SYSTEMS, ids=lambda value: str(value))
@@ -42,8 +42,9 @@ def test_outputs_and_gradients_are_those_of_the_steps(name, config, every_step):
     torch.manual_seed(0)
     system = create(name, **SIZES, **config).double()
     inputs = torch.randn(4, 7, 3, dtype=torch.float64, requires_grad=True)
-    found, expected = outputs(system, inputs, every_step), stepped(system, inputs)
-    expected = expected if every_step else expected[:, -1]
+    (found, last), states = outputs(system, inputs, every_step), stepped(system, inputs)
+    expected = system.output(states if every_step else states[:, -1])
+    assert (last - states[:, -1]).abs().max() < ROUNDING
     weights = torch.randn_like(expected)
     wanted = [inputs, *system.parameters()]
     by_found = torch.autograd.grad((found * weights).sum(), wanted)
@@ -51,6 +52,20 @@ def test_outputs_and_gradients_are_those_of_the_steps(name, config, every_step):
     assert (found - expected).abs().max() < ROUNDING
     for one, other in zip(by_found, by_expected, strict=True):
         assert (one - other).norm() <= ROUNDING * max(1, float(other.norm()))
+
+
+@pytest.mark.parametrize("name, config", SYSTEMS, ids=lambda value: str(value))
+def test_a_sequence_in_two_parts_with_the_state_carried_is_the_sequence(name, config):
+    torch.manual_seed(0)
+    system = create(name, **SIZES, **config).double()
+    if "length" in config:  # its parameters change with the step's number, which starts anew with each part
+        system.eta.data = system.eta.data[..., :1].expand_as(system.eta).clone()
+    inputs = torch.randn(4, 7, 3, dtype=torch.float64)
+    first, state = outputs(system, inputs[:, :3], True)
+    second, last = outputs(system, inputs[:, 3:], True, state.detach())
+    whole, end = outputs(system, inputs, True)
+    assert (torch.cat([first, second], dim=1) - whole).abs().max() < ROUNDING
+    assert (last - end).abs().max() < ROUNDING
 
 
 @pytest.fixture(scope="module")

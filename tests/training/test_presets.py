@@ -24,8 +24,9 @@ SHAPES = {
     "scifar": (3, 1024, 10),
     "noisy-cifar": (96, 1000, 10),
     "copying": (10, 1020, 9),
-    "ptb-char": (50, 150, 50),
+    "ptb-char": (200, 150, 50),
 }
+TOKENS = {"ptb-char": 50}  # read through vectors of the first of the numbers above
 SOURCES = {name: one for name, one in PRESETS.items() if one.source}
 
 
@@ -35,7 +36,11 @@ def made(name):
     torch.manual_seed(0)
     takes = accepted(preset.system)
     given = {"input_size": width} | ({"length": steps} if "length" in takes else {})
-    return create(preset.system, **given, **preset.config), outputs
+    system = create(preset.system, **given, **preset.config)
+    if preset.task in TOKENS:
+        assert preset.settings.embedding == width
+        system.embed(TOKENS[preset.task])
+    return system, outputs
 
 
 def parameters(name, *, with_readout=True):
@@ -65,7 +70,7 @@ def test_its_network_learns(name):
     state = torch.zeros(system.state_size) if learned is None else learned
     state = state.expand(2, -1)
     if preset.system == "ernn":
-        state = ernn_states(system, inputs.transpose(0, 1))[-1]
+        state = ernn_states(system, inputs.transpose(0, 1), state)[-1]
     else:
         for t, input in enumerate(inputs.unbind(dim=1)):
             state = system.step(state, input, t)
@@ -99,6 +104,9 @@ COUNTS = {
     "asrnn-copying-1000-asrnn": 21_813,
     "asrnn-copying-1000-exprnn": 21_764,
     "asrnn-copying-1000-lstm": 22_381,
+    "asrnn-ptb-char-150-asrnn": 1_315_650,
+    "asrnn-ptb-char-150-exprnn": 1_317_741,
+    "asrnn-ptb-char-150-lstm": 1_320_100,
 }
 KNOWN = {name: count for name, count in COUNTS.items() if count is not None}
 
@@ -126,6 +134,12 @@ def test_every_row_of_the_tables_has_a_preset():
     assert len(ASRNN) == 2 * 10 + 2 * 4 + 2 * 3
     reported = [float(one.reported.rstrip(" %")) for one in ANTISYMMETRIC.values()]
     assert np.mean(reported) > 50
+
+
+def test_networks_of_tokens_carry_their_state_and_halve_by_the_validation():
+    read = [one.settings for one in PRESETS.values() if one.task in TOKENS and one.source]
+    assert read
+    assert all(one.carry and one.schedule == "plateau" and one.embedding for one in read)
 
 
 def test_halving_is_a_schedule():

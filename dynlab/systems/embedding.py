@@ -1,0 +1,57 @@
+"""Vectors that are learned for tokens: what a network of characters or words is driven by."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from dynlab.errors import UserError
+
+UNIFORM = 0.1  # weights start in U(−0.1, 0.1), as in the code of nnRNN's and asRNN's language models
+
+
+class Embedding(nn.Module):
+    """A table of vectors, one for each token; tokens come by their numbers, as the only input of a step.
+
+    Parameters
+    ----------
+    tokens : int
+        How many there are.
+    size : int
+        Of a vector: the width of what a step is given.
+
+    Examples
+    --------
+    >>> embedding = Embedding(50, 4)
+    >>> embedding(torch.tensor([[[3.0], [49.0]]])).shape
+    torch.Size([1, 2, 4])
+    """
+
+    def __init__(self, tokens: int, size: int) -> None:
+        super().__init__()
+        if tokens < 1 or size < 1:
+            raise UserError(f"An embedding needs at least one token and one dimension, got {tokens} and {size}.")
+        self.weight = nn.Parameter(torch.empty(tokens, size).uniform_(-UNIFORM, UNIFORM))
+
+    @property
+    def tokens(self) -> int:
+        return self.weight.shape[0]
+
+    @property
+    def size(self) -> int:
+        return self.weight.shape[1]
+
+    def forward(self, numbers: Tensor) -> Tensor:
+        """The vectors of `numbers`, shape (..., time, 1) to (..., time, size).
+
+        Raises
+        ------
+        UserError
+            For what is no token's number.
+        """
+        places = numbers[..., 0].long()
+        if ((places != numbers[..., 0]) | (places < 0) | (places >= self.tokens)).any():
+            raise UserError(
+                f"The network reads tokens by their numbers, 0 to {self.tokens - 1}, and was given something else; its "
+                f"own task's data are in that form."
+            )
+        return functional.embedding(places, self.weight)

@@ -1,0 +1,218 @@
+"""Networks of tokens: learned vectors, states that are carried along streams, and rates that the validation halves."""
+
+import dataclasses
+import gzip
+import hashlib
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from runs import Stopped, differing, stored
+from torch.nn.functional import cross_entropy, one_hot
+
+from dynlab import checkpoints, spectrum, tasks
+from dynlab.errors import UserError
+from dynlab.simulation import orbit
+from dynlab.systems import create
+from dynlab.tasks import driving_inputs, ptb
+from dynlab.training import Run, Settings, resume, train
+from dynlab.training.batches import Batches, streams
+from dynlab.training.forward_mode import real_time_recurrent_learning
+from dynlab.training.network import Network, evaluate
+
+LINES = {"train": 40, "valid": 9, "test": 11}
+LENGTH = 6
+SETTINGS = Settings(epochs=3, batch_size=4, lr=0.02, embedding=3, carry=True, schedule="plateau", dropout=0.1)
+RUN = Run("lstm", "ptb-char", SETTINGS, {"hidden_size": 5}, {"length": LENGTH})
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Random characters in the official format, read from the folder that it is."""
+    found = tmp_path_factory.mktemp("data")
+    (found / "ptb").mkdir()
+    generator = np.random.default_rng(0)
+    sums = {}
+    for part, lines in LINES.items():
+        text = "".join(" ".join(generator.choice(list("abcd_"), size=12)) + " \n" for _ in range(lines)).encode()
+        sums[f"ptb.char.{part}.txt"] = hashlib.sha256(text).hexdigest()
+        (found / "ptb" / f"ptb.char.{part}.txt.gz").write_bytes(gzip.compress(text))
+    official = ptb.PTB["char"]
+    ptb.PTB["char"] = dataclasses.replace(official, files=sums)
+    yield found
+    ptb.PTB["char"] = official
+
+
+@pytest.fixture(scope="module")
+def task(folder):
+    return tasks.create("ptb-char", length=LENGTH, data_dir=folder)
+
+
+@pytest.fixture(scope="module")
+def whole(folder, tmp_path_factory):
+    return train(RUN, tmp_path_factory.mktemp("whole") / "run", data_dir=folder, checkpoint_every=5)
+
+
+def test_an_embedding_is_the_product_with_one_hot_tokens(task):
+    torch.manual_seed(0)
+    system = create("gru", input_size=3, hidden_size=4).double()
+    system.embed(task.tokens)
+    system.double()
+    numbers = torch.from_numpy(task.test.inputs[:5]).double()
+    expected = one_hot(numbers[..., 0].long(), task.tokens).double() @ system.embedding.weight
+    assert torch.equal(system.drive(numbers), expected)
+    assert system.embedding.weight.abs().max() <= 0.1
+
+
+@pytest.mark.parametrize("number", [-1.0, 6.0, 0.5, math.nan])
+def test_what_is_no_token_is_refused(number, task):
+    system = create("gru", input_size=3, hidden_size=4)
+    system.embed(task.tokens)
+    with pytest.raises(UserError, match="tokens by their numbers, 0 to 5"):
+        system.drive(torch.tensor([[[number]]]))
+
+
+@pytest.mark.parametrize("count, most", [(1, 1), (7, 3), (21, 10), (9, 3), (5, 8)])
+def test_streams_hold_every_window_once_and_in_order(count, most):
+    found = streams(count, most)
+    assert sorted(np.concatenate(found).tolist()) == list(range(count))
+    assert all(np.array_equal(after, before[: len(after)] + 1) for before, after in itertools.pairwise(found))
+    assert max(map(len, found)) <= most
+    assert len(found) == math.ceil(count / most)
+
+
+def test_a_batch_follows_the_batch_before(task):
+    rows = [batch for batch, _ in Batches(task, SETTINGS)]
+    targets = [wanted for _, wanted in Batches(task, SETTINGS)]
+    for before, after in zip(targets, rows[1:], strict=False):
+        assert torch.equal(before[: len(after), -1].double(), after[:, 0, 0].double())
+
+
+def test_carried_evaluation_is_one_long_sequence_for_each_stream(task):
+    torch.manual_seed(0)
+    system = create("lstm", input_size=3, hidden_size=4)
+    system.embed(task.tokens)
+    network = Network(system, task).double()
+    network.system.embedding.double()
+    found = evaluate(network, task, task.test, carry=True)
+    inputs, targets = torch.from_numpy(task.test.inputs[:]).double(), torch.from_numpy(task.test.targets)
+    rows = streams(len(targets), 10)
+    length = len(rows)
+    losses = []
+    for start in rows[0]:
+        own = slice(start, min(start + length, len(targets)))
+        driven = system.drive(inputs[own].reshape(1, -1, 1))
+        states = orbit(system, driven, torch.zeros(1, 8, dtype=torch.float64))[:, 1:]
+        answers = network.readout(system.output(states))[0]
+        losses.append(cross_entropy(answers, targets[own].flatten(), reduction="sum").detach())
+    expected = float(torch.stack(losses).sum()) / targets.numel()
+    assert found["loss"] == pytest.approx(expected, rel=1e-12)
+    assert found["bits_per_character"] == pytest.approx(found["loss"] / math.log(2), rel=1e-12)
+
+
+def test_truncated_gradients_are_those_of_a_window_from_a_fixed_start(task, folder, tmp_path):
+    """One epoch of plain gradient descent by hand, the state carried and cut."""
+    settings = Settings(epochs=1, batch_size=4, lr=0.1, optimizer="sgd", embedding=3, carry=True)
+    config = {"state_size": 5, "input_size": 3}
+    run = Run("vanilla", "ptb-char", settings, config, {"length": LENGTH})
+    train(run, tmp_path / "run", data_dir=folder)
+    found = checkpoints.read(tmp_path / "run" / "last.ckpt")
+    torch.manual_seed(0)
+    system = create("vanilla", **config)
+    system.embed(task.tokens)
+    network = Network(system, task)
+    optimizer = settings.make_optimizer(network.parameters())
+    state = torch.zeros(4, 5)
+    for rows in streams(len(task.train), 4):
+        numbers, targets = torch.from_numpy(task.train.inputs[rows]), torch.from_numpy(task.train.targets[rows])
+        states = orbit(system, system.drive(numbers), state[: len(rows)])[:, 1:]
+        loss = cross_entropy(network.readout(states).flatten(0, 1), targets.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        state = states[:, -1].detach()
+    for name, value in system.state_dict().items():
+        assert (found.system.state_dict()[name] - value).abs().max() < 1e-5  # in float32, over 22 steps
+
+
+@pytest.mark.parametrize("stop", [7, 22, 30])
+def test_a_resumed_stream_ends_bit_for_bit_as_it_would_have(stop, whole, folder, stop_at, tmp_path):
+    stop_at(stop)
+    with pytest.raises(Stopped):
+        train(RUN, tmp_path / "run", data_dir=folder, checkpoint_every=5)
+    stop_at(None)
+    resumed = resume(tmp_path / "run", data_dir=folder)
+    assert resumed.facts == whole.facts
+    for name in ("last.ckpt", "best.ckpt", "network.pt"):
+        assert differing(stored(whole.checkpoint.parent, name), stored(tmp_path / "run", name)) == []
+
+
+def test_the_checkpoint_is_of_a_network_of_tokens(whole, folder):
+    found = checkpoints.read(whole.checkpoint).system
+    assert (found.network_input_size, found.input_size, found.embedding.tokens) == (1, 3, 6)
+    driving = driving_inputs(None, found, data_dir=folder)
+    assert driving.real
+    measured = spectrum(found, driving.inputs[:2], times=3)
+    assert np.isfinite(measured.spectral_radius.values).all()
+    noise = driving_inputs("noise:1.0", found, samples=3, steps=7)
+    assert noise.description == "3 sequences of random tokens, 7 steps"
+    assert set(np.unique(noise.inputs)) <= set(range(6))
+    assert whole.facts["cell_parameters"] == 4 * (5 * 5 + 5 * 3 + 2 * 5)
+    assert {"test_bits_per_character", "validation_bits_per_character"} <= set(whole.facts)
+
+
+def test_the_rate_halves_where_the_validation_does_not_get_better(folder, tmp_path):
+    """A rate so small that nothing gets better than rounding, against one that learns: by what the log says."""
+    settings = dataclasses.replace(SETTINGS, epochs=5, lr=0.2, dropout=0.0)
+    run = dataclasses.replace(RUN, settings=settings)
+    train(run, tmp_path / "run", data_dir=folder, log_every=1)
+    rows = [line.split(",") for line in (tmp_path / "run" / "metrics.csv").read_text().splitlines()[1:]]
+    losses = [float(row[2]) for row in rows]
+    steps = [line.split(",") for line in (tmp_path / "run" / "steps.csv").read_text().splitlines()[1:]]
+    batches = len(steps) // 5
+    rates = [{float(row[2]) for row in steps[epoch * batches : (epoch + 1) * batches]} for epoch in range(5)]
+    expected, lowest = [], math.inf
+    rate = 0.2
+    for loss in losses:
+        expected.append({rate})
+        rate = rate if loss < lowest else rate / 2
+        lowest = min(lowest, loss)
+    assert rates == expected
+    assert len(set.union(*rates)) > 1  # it did halve
+
+
+@pytest.mark.parametrize(
+    "name, changes, sentence",
+    [
+        ("ptb-char", {"embedding": 0}, "has 6 tokens by their numbers: say how long .* --embedding 200"),
+        ("ptb-char", {"noise": 0.1}, "has tokens, to which no noise is added: leave out --noise"),
+        ("digits", {"schedule": "constant"}, "has no tokens, got --embedding 3"),
+        ("digits", {"embedding": 0, "schedule": "constant"}, "do not follow each other: leave out --carry"),
+    ],
+)
+def test_a_setting_that_a_task_cannot_have_is_named(name, changes, sentence, folder, tmp_path):
+    run = Run(
+        "lstm",
+        name,
+        dataclasses.replace(SETTINGS, **changes),
+        {"hidden_size": 5},
+        {"length": LENGTH} if name == "ptb-char" else {},
+    )
+    with pytest.raises(UserError, match=sentence):
+        train(run, tmp_path / "run", data_dir=folder)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_plateau_needs_a_validation(folder, tmp_path):
+    run = dataclasses.replace(RUN, task_settings={"length": LENGTH, "retrain": True})
+    with pytest.raises(UserError, match="plateau needs a validation split: leave out --retrain"):
+        train(run, tmp_path / "run", data_dir=folder)
+
+
+def test_the_forward_gradient_is_not_that_of_an_embedding(task):
+    system = create("vanilla", input_size=3, state_size=4)
+    system.embed(task.tokens)
+    with pytest.raises(UserError, match="made by parameters of its own"):
+        real_time_recurrent_learning(system, torch.zeros(1, 3, 1), lambda shown, t: shown.square().mean())
