@@ -13,6 +13,7 @@ __all__ = ["TASKS", "Driving", "Split", "Task", "create", "driving_inputs"]
 TASKS = {
     "har2": "dynlab.tasks.har2:har2",
     "har6": "dynlab.tasks.har6:har6",
+    "dsa19": "dynlab.tasks.dsa19:dsa19",
     "digits": "dynlab.tasks.digits:digits",
     "copying": "dynlab.tasks.copying:copying",
     "smnist": "dynlab.tasks.mnist:smnist",

@@ -1,0 +1,180 @@
+"""Daily and Sports Activities: from a folder of the user's, from dynlab's cache, or from its public home.
+
+References
+----------
+.. [1] K. Altun, B. Barshan, O. Tunçel, "Comparative study on classifying human activities with miniature inertial and
+   magnetic sensors", Pattern Recognition 43 (2010). doi:10.24432/C5C59F
+"""
+
+import io
+import os
+import re
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dynlab.errors import UserError
+from dynlab.tasks import downloads
+from dynlab.tasks.official import DAMAGE, NotAtHand
+from dynlab.tasks.uci_har import digest
+
+TITLE = "Daily and Sports Activities"
+URL = "https://archive.ics.uci.edu/static/public/256/daily+and+sports+activities.zip"
+ARCHIVE = "daily+and+sports+activities.zip"
+# Of the file of 170,800,010 bytes; the set's home publishes none. A copy that is there already is held against its
+# contents alone: every segment of everybody, each of its size, and the check sums within the zip.
+ARCHIVE_SHA256 = "f42ad7744ecf14151c9fa3a86dfb5b24de9d7cb7ffe956ef5de242983459c77e"
+INNER_ARCHIVE = "data.zip"  # what the set's older address serves; also looked for inside the one above
+FOLDER = "data"
+OWN_FOLDER = "daily_sports"  # within the user's data folder and dynlab's cache
+
+ACTIVITIES, SUBJECTS, SEGMENTS = 19, 8, 60  # everybody does everything for five minutes, cut into 60 segments
+STEPS = 125  # 5 s at 25 Hz
+# torso, right arm, left arm, right leg, left leg: each three axes of accelerometer, gyroscope and magnetometer
+CHANNELS = 45
+SEGMENT = re.compile(r"(?:^|/)a(\d\d)/p(\d)/s(\d\d)\.txt$")
+
+Segments = Iterator[tuple[str, Callable[[], bytes]]]  # a file's path and what reads it
+
+
+@dataclass(frozen=True)
+class Signals:
+    """All segments, by activity, then by subject, then in time.
+
+    Attributes
+    ----------
+    inputs : ndarray, shape (sample, time, input), float32
+        Accelerations in m/s², angular velocities in rad/s, magnetic fields in the earth's.
+    activities, subjects : ndarray, shape (sample,), int64
+        1 to 19 and 1 to 8.
+    source : dict
+        ``origin`` and ``sha256``, of the bytes of `inputs`.
+    """
+
+    inputs: np.ndarray
+    activities: np.ndarray
+    subjects: np.ndarray
+    source: dict[str, str]
+
+
+def load(data_dir: str | Path | None = None, *, download: bool = True) -> Signals:
+    """The data set.
+
+    Looked for in this order: the folder `data_dir` or DYNLAB_DATA, there in ``daily_sports`` first (the zip file of
+    either address, or the folder ``data`` that it unpacks to), dynlab's cache (the same files), and its public home.
+
+    Raises
+    ------
+    NotAtHand
+        Where nothing is found and nothing is to be downloaded.
+    UserError
+        Where nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
+    """
+    for folder in _folders(data_dir):
+        found = _read(folder)
+        if found is not None:
+            return found
+    if not download:
+        raise NotAtHand(f"{TITLE} is not at hand: {_by_hand()}.")
+    downloads.fetch(TITLE, URL, f"sha256:{ARCHIVE_SHA256}", _cache() / ARCHIVE, _by_hand())
+    found = _read(_cache())
+    if found is None:
+        raise UserError(f"{_cache() / ARCHIVE} vanished while it was read; start again.")
+    return found
+
+
+def _folders(data_dir: str | Path | None) -> list[Path]:
+    """Where the data set may lie, in the order in which it is looked for."""
+    if data_dir is not None and not Path(data_dir).is_dir():
+        raise UserError(f"There is no data folder {data_dir}; create it and put the data set's zip file there.")
+    named = data_dir or os.environ.get("DYNLAB_DATA")
+    own = [Path(named) / OWN_FOLDER, Path(named)] if named else []
+    return [*own, _cache()]
+
+
+def _cache() -> Path:
+    return downloads.cache() / OWN_FOLDER
+
+
+def _by_hand() -> str:
+    return f"put {ARCHIVE}, from {URL}, in a folder that --data-dir or DYNLAB_DATA names, or in {_cache()}"
+
+
+def _read(folder: Path) -> Signals | None:
+    """What lies in `folder` in any of its forms; None where there is none of them."""
+    forms: dict[str, Callable[[Path], Any]] = {ARCHIVE: _zipped, INNER_ARCHIVE: _zipped, f"{FOLDER}/a01": _unpacked}
+    for name, form in forms.items():
+        path = folder / name
+        if path.exists():
+            try:
+                with form(path) as segments:
+                    return parse(segments, path.name if path.is_file() else FOLDER)
+            except (*DAMAGE, zipfile.BadZipFile) as error:
+                raise UserError(
+                    f"{path if path.is_file() else path.parent} cannot be read as {TITLE} ({error}); remove it and "
+                    f"get it anew from {URL}"
+                ) from error
+    return None
+
+
+@contextmanager
+def _unpacked(path: Path) -> Iterator[Segments]:
+    files = path.parent.glob("a??/p?/s??.txt")
+    yield ((file.as_posix(), file.read_bytes) for file in files)
+
+
+@contextmanager
+def _zipped(path: Path) -> Iterator[Segments]:
+    """Of the older zip file, which lies inside the newer one or is alone."""
+    with zipfile.ZipFile(path) as archive:
+        inner = [name for name in archive.namelist() if name.rpartition("/")[2] == INNER_ARCHIVE]
+        if not inner:
+            yield _members(archive)
+            return
+        with archive.open(inner[0]) as packed, tempfile.TemporaryFile() as file:
+            shutil.copyfileobj(packed, file)
+            with zipfile.ZipFile(file) as archive_within:
+                yield _members(archive_within)
+
+
+def _members(archive: zipfile.ZipFile) -> Segments:
+    return ((name, partial(archive.read, name)) for name in archive.namelist())
+
+
+def parse(segments: Segments, origin: str) -> Signals:
+    """The official text files ``aXX/pY/sZZ.txt``: a row a step, a column a channel, separated by commas.
+
+    Raises
+    ------
+    ValueError
+        Where a segment is missing, is not numbers of its size, or is none of the data set's.
+    """
+    shape = (ACTIVITIES, SUBJECTS, SEGMENTS)
+    inputs, found = np.empty((*shape, STEPS, CHANNELS), np.float32), np.zeros(shape, bool)
+    for path, read in segments:
+        match = SEGMENT.search(path)
+        if match is None:
+            continue
+        place = tuple(int(number) - 1 for number in match.groups())
+        if not all(0 <= number < size for number, size in zip(place, shape, strict=True)):
+            raise ValueError(f"{match.group().lstrip('/')} is none of its segments")
+        values = np.loadtxt(io.BytesIO(read()), dtype=np.float32, delimiter=",", ndmin=2)
+        if values.shape != (STEPS, CHANNELS) or not np.isfinite(values).all():
+            size = f"{STEPS} rows of {CHANNELS}"
+            raise ValueError(f"{match.group().lstrip('/')} has {values.shape}, not {size} finite numbers")
+        inputs[place], found[place] = values, True
+    if not found.all():
+        activity, subject, segment = np.argwhere(~found)[0] + 1
+        lacks = f"a{activity:02d}/p{subject}/s{segment:02d}.txt"
+        raise ValueError(f"it lacks {lacks}, one of {np.sum(~found)} of {found.size} segments")
+    activities, subjects, _ = np.indices(shape).reshape(3, -1).astype(np.int64)
+    rows = inputs.reshape(-1, STEPS, CHANNELS)
+    return Signals(rows, activities + 1, subjects + 1, {"origin": origin, "sha256": digest(rows)})
