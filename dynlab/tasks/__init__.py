@@ -22,6 +22,7 @@ TASKS = {
     "scifar": "dynlab.tasks.cifar:scifar",
     "noisy-cifar": "dynlab.tasks.cifar:noisy_cifar",
     "ptb-char": "dynlab.tasks.ptb_char:ptb_char",
+    "ptb-word": "dynlab.tasks.ptb_word:ptb_word",
     "adding": "dynlab.tasks.adding:adding",
     "sine": "dynlab.tasks.sine:sine",
     "flipflop": "dynlab.tasks.flipflop:flipflop",

@@ -14,11 +14,14 @@ from typing import Literal
 
 import numpy as np
 
-from dynlab.errors import unknown
+from dynlab.errors import UserError, unknown
 from dynlab.tasks import official
+from dynlab.tasks.on_demand import OnDemand
+from dynlab.tasks.task import Split, Task
 
 Level = Literal["char", "word"]
 EOS = "<eos>"  # the end of a line
+UNITS: dict[Level, str] = {"char": "character", "word": "word"}
 ARCHIVE = "simple-examples.tgz"
 DOWNLOADS = {ARCHIVE: (f"http://www.fit.vutbr.cz/~imikolov/rnnlm/{ARCHIVE}", "md5:30177ea32e27c525793142b6bf2c8e2d")}
 PTB = {
@@ -66,6 +69,72 @@ class Corpus:
     validation: np.ndarray
     test: np.ndarray
     source: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows of a stream of tokens; called with their numbers, makes them.
+
+    Attributes
+    ----------
+    tokens : ndarray, shape (time,)
+        By their numbers.
+    length : int
+        Steps of a window.
+    """
+
+    tokens: np.ndarray
+    length: int
+
+    def __call__(self, numbers: np.ndarray) -> np.ndarray:
+        shown = self.tokens[numbers[:, None] * self.length + np.arange(self.length)]
+        return shown[..., None].astype(np.float32)
+
+
+def make(
+    level: Level,
+    description: str,
+    *,
+    length: int,
+    seed: int,
+    retrain: bool,
+    data_dir: str | Path | None,
+    download: bool,
+) -> Task:
+    """The next token at each step of the streams, in windows; `description` may name ``tokens`` and ``length``.
+
+    Raises
+    ------
+    UserError
+        Where the data set is not to be had, and for a length that is not positive or more than a stream has.
+    """
+    corpus = load(level, data_dir, download=download)
+    shortest = min(len(corpus.train), len(corpus.validation), len(corpus.test)) - 1
+    if not 1 <= length <= shortest:
+        raise UserError(f"The length must be at least 1 and at most {shortest}, the shortest stream's; got {length}.")
+    tokens = len(corpus.vocabulary)
+    train = np.concatenate([corpus.train, corpus.validation]) if retrain else corpus.train
+    return Task(
+        name=f"ptb-{level}",
+        settings={"length": length, "seed": seed, "retrain": retrain},
+        train=windows(train, length),
+        validation=None if retrain else windows(corpus.validation, length),
+        test=windows(corpus.test, length),
+        output_size=tokens,
+        loss="cross-entropy",
+        every_step=True,
+        tokens=tokens,
+        unit=UNITS[level],
+        description=description.format(tokens=tokens, length=length),
+        source=corpus.source,
+    )
+
+
+def windows(tokens: np.ndarray, length: int) -> Split:
+    """The stream in windows, in their order, and for each step the token that follows."""
+    count = (len(tokens) - 1) // length
+    targets = tokens[1 : 1 + count * length].reshape(count, length).astype(np.int64)
+    return Split(OnDemand(Windows(tokens, length), np.arange(count), length, 1), targets)
 
 
 def load(level: Level, data_dir: str | Path | None = None, *, download: bool = True) -> Corpus:

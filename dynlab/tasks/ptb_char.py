@@ -7,37 +7,19 @@ References
    improving expressivity with transient dynamics", NeurIPS 2019.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from dynlab.errors import UserError
 from dynlab.tasks import ptb
-from dynlab.tasks.on_demand import OnDemand
-from dynlab.tasks.task import Split, Task
+from dynlab.tasks.task import Task
 
 LENGTH = 150  # the sources have 150 and 300
-
-
-@dataclass(frozen=True)
-class Windows:
-    """Windows of a stream of tokens; called with their numbers, makes them.
-
-    Attributes
-    ----------
-    tokens : ndarray, shape (time,)
-        By their numbers.
-    length : int
-        Steps of a window.
-    """
-
-    tokens: np.ndarray
-    length: int
-
-    def __call__(self, numbers: np.ndarray) -> np.ndarray:
-        shown = self.tokens[numbers[:, None] * self.length + np.arange(self.length)]
-        return shown[..., None].astype(np.float32)
+DESCRIPTION = (
+    "The Penn Treebank in Mikolov's files, {tokens} characters with the end of a line and <unk>'s own, the official "
+    "split, windows of {length}; what is left of a stream after its last whole window is not used. Bits per character "
+    "are the cross-entropy over ln 2. The sources learn vectors of 200 for the characters (--embedding 200) and carry "
+    "the state from window to window along 128 parallel streams, 10 in validation and test (--carry); their streams "
+    "are cut first and their windows then."
+)
 
 
 def ptb_char(
@@ -72,36 +54,6 @@ def ptb_char(
     UserError
         Where the data set is not to be had, and for a length that is not positive or more than a stream has.
     """
-    corpus = ptb.load("char", data_dir, download=download)
-    shortest = min(len(corpus.train), len(corpus.validation), len(corpus.test)) - 1
-    if not 1 <= length <= shortest:
-        raise UserError(f"The length must be at least 1 and at most {shortest}, the shortest stream's; got {length}.")
-    width = len(corpus.vocabulary)
-    train = np.concatenate([corpus.train, corpus.validation]) if retrain else corpus.train
-    return Task(
-        name="ptb-char",
-        settings={"length": length, "seed": seed, "retrain": retrain},
-        train=windows(train, length),
-        validation=None if retrain else windows(corpus.validation, length),
-        test=windows(corpus.test, length),
-        output_size=width,
-        loss="cross-entropy",
-        every_step=True,
-        tokens=width,
-        unit="character",
-        description=(
-            f"The Penn Treebank in Mikolov's files, {width} characters with the end of a line and <unk>'s own, the "
-            f"official split, windows of {length}; what is left of a stream after its last whole window is not used. "
-            "Bits per character are the cross-entropy over ln 2. The sources learn vectors of 200 for the characters "
-            "(--embedding 200) and carry the state from window to window along 128 parallel streams, 10 in validation "
-            "and test (--carry); their streams are cut first and their windows then."
-        ),
-        source=corpus.source,
+    return ptb.make(
+        "char", DESCRIPTION, length=length, seed=seed, retrain=retrain, data_dir=data_dir, download=download
     )
-
-
-def windows(tokens: np.ndarray, length: int) -> Split:
-    """The stream in windows, in their order, and for each step the token that follows."""
-    count = (len(tokens) - 1) // length
-    targets = tokens[1 : 1 + count * length].reshape(count, length).astype(np.int64)
-    return Split(OnDemand(Windows(tokens, length), np.arange(count), length, 1), targets)

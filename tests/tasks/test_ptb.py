@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dynlab.errors import UserError
-from dynlab.tasks import create, downloads, driving_inputs, ptb
+from dynlab.tasks import create, downloads, driving_inputs, official, ptb
 from dynlab.training import Settings
 from dynlab.training.batches import Batches
 
@@ -75,20 +75,27 @@ def test_the_order_of_an_archive_does_not_matter(folder, tmp_path):
     assert np.array_equal(one.test, other.test)
 
 
-@pytest.mark.parametrize("length", [1, 3, 6])
-def test_windows_follow_each_other_and_ask_for_what_comes_next(length, folder):
-    corpus = ptb.load("char", folder)
-    task = create("ptb-char", data_dir=folder, length=length)
+# level, tokens, a length
+STREAMS = [("char", 11, 1), ("char", 11, 3), ("char", 11, 6), ("word", 8, 1), ("word", 8, 2)]
+
+
+@pytest.mark.parametrize("level, tokens, length", STREAMS)
+def test_windows_follow_each_other_and_ask_for_what_comes_next(level, tokens, length, folder):
+    corpus = ptb.load(level, folder)
+    task = create(f"ptb-{level}", data_dir=folder, length=length)
     for stream, part in ((corpus.train, task.train), (corpus.validation, task.validation), (corpus.test, task.test)):
         count = (len(stream) - 1) // length * length
         assert np.array_equal(part.inputs[:].ravel(), stream[:count])
         assert np.array_equal(part.targets.ravel(), stream[1 : count + 1])
-    assert (task.input_size, task.tokens, task.output_size) == (1, 11, 11)
+    assert (task.input_size, task.tokens, task.output_size) == (1, tokens, tokens)
+    assert f"{tokens} {task.unit}s" in task.description
+    assert f"windows of {length}" in task.description
 
 
-def test_retraining_trains_on_the_validation_stream_too(folder):
-    corpus = ptb.load("char", folder)
-    task = create("ptb-char", data_dir=folder, length=2, retrain=True)
+@pytest.mark.parametrize("level", ["char", "word"])
+def test_retraining_trains_on_the_validation_stream_too(level, folder):
+    corpus = ptb.load(level, folder)
+    task = create(f"ptb-{level}", data_dir=folder, length=2, retrain=True)
     assert task.validation is None
     together = np.concatenate([corpus.train, corpus.validation])
     assert np.array_equal(task.train.inputs[:].ravel(), together[: len(task.train) * 2])
@@ -112,10 +119,17 @@ def test_a_network_is_driven_by_its_characters(folder):
     assert driving.real
 
 
-@pytest.mark.parametrize("length", [0, 7])
-def test_a_length_that_a_stream_does_not_have_is_named(length, folder):
-    with pytest.raises(UserError, match=rf"at least 1 and at most 6, the shortest stream's; got {length}"):
-        create("ptb-char", data_dir=folder, length=length)
+@pytest.mark.parametrize("level, length, most", [("char", 0, 6), ("char", 7, 6), ("word", 3, 2)])
+def test_a_length_that_a_stream_does_not_have_is_named(level, length, most, folder):
+    with pytest.raises(UserError, match=rf"at least 1 and at most {most}, the shortest stream's; got {length}"):
+        create(f"ptb-{level}", data_dir=folder, length=length)
+
+
+def test_words_that_are_not_at_hand_say_what_to_get_and_where_to_put_it(folder, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    with pytest.raises(official.NotAtHand, match=r"PTB by words is not at hand: put simple-examples.tgz, from http"):
+        create("ptb-word", data_dir=elsewhere, download=False)
 
 
 @pytest.mark.data
@@ -140,3 +154,9 @@ def test_the_real_words_have_the_published_counts():
     corpus = ptb.load("word", download=False)
     assert len(corpus.vocabulary) == 10_000
     assert [len(corpus.train), len(corpus.validation), len(corpus.test)] == [929_589, 73_760, 82_430]
+    assert set(corpus.train.tolist()) == set(range(10_000))  # the training stream has every word
+    assert words(corpus, corpus.test[:9]) == "no it was n't black monday <eos> but while"
+    task = create("ptb-word", download=False)
+    assert (task.train.inputs.shape, task.test.inputs.shape) == ((3_098, 300, 1), (274, 300, 1))
+    assert (task.tokens, task.output_size) == (10_000, 10_000)
+    assert np.array_equal(task.test.inputs[273][1:, 0], task.test.targets[-1, :-1])
