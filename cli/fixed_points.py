@@ -60,7 +60,7 @@ def fixed_points(
     dynlab fixed-points model.pt --at mean --slow-points 1e-6
     dynlab fixed-points model.pt --certify --certificates proofs
     """
-    held = at if at in ("zero", "mean") else _values(at)
+    held = held_at(at)
     from dynlab.diagnostics.fixed_points import fixed_points as search
     from dynlab.plots.fixed_points import plot_fixed_points
 
@@ -86,7 +86,10 @@ def fixed_points(
     output.emit(ds, plot_fixed_points, network.name)
 
 
-def _values(text: str) -> list[float]:
+def held_at(text: str) -> str | list[float]:
+    """The input to hold as --at names it."""
+    if text in ("zero", "mean"):
+        return text
     try:
         return [float(part) for part in text.split(",")]
     except ValueError as error:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dynlab.diagnostics.covariance.principal import principal_components
+
 Real = NDArray[np.float64]
 
 MARGIN = 1.3  # of the window beyond the states that span the plane
@@ -38,14 +40,8 @@ class Plane:
 
 def plane_of(states: Real) -> tuple[Plane, float]:
     """The plane of the two leading principal components of states (k, state), and half the width of its window."""
-    origin = states.mean(axis=0)
-    _, sizes, axes = np.linalg.svd(states - origin, full_matrices=False)
-    if len(axes) < 2 or sizes[1] == 0:
-        # states on a line or a point: any direction beside it will do
-        axes = np.linalg.qr(np.concatenate([axes[:1], np.eye(states.shape[1])[:3]]).T)[0].T
-    directions = axes[:2] * np.sign(axes[:2][np.arange(2), np.abs(axes[:2]).argmax(axis=1)])[:, None]
-    variance = sizes**2
-    share = float(variance[:2].sum() / variance.sum()) if variance.sum() else 1.0
-    plane = Plane(origin, directions, share)
+    found = principal_components(states)
+    total = found.variances.sum()
+    plane = Plane(found.origin, found.directions[:2], float(found.variances[:2].sum() / total) if total else 1.0)
     reach = float(np.abs(plane.coordinates(states)).max())
     return plane, MARGIN * (reach or 1.0)

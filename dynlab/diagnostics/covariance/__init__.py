@@ -1,0 +1,1 @@
+"""Kernels of `dynlab.geometry`: principal components, the participation ratio and its error."""

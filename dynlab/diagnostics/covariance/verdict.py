@@ -1,0 +1,61 @@
+"""Where the states lie, in two sentences."""
+
+from collections import Counter
+
+import numpy as np
+import xarray as xr
+
+from dynlab import schema
+
+MOST = 0.95  # of the variance, which the components named hold
+
+
+def verdict(ds: xr.Dataset, averaged: str) -> str:
+    """How many dimensions the states take up, and which fixed points lie among them.
+
+    Parameters
+    ----------
+    ds : Dataset
+        Of `dynlab.geometry`, but for its verdict.
+    averaged : str
+        Over what: "100 steps of 16 sequences of flipflop".
+    """
+    return f"{_dimension(ds, averaged)} {_points(ds)}"
+
+
+def _dimension(ds: xr.Dataset, averaged: str) -> str:
+    ratio, error = float(ds["participation_ratio"]), float(ds["participation_ratio_error"])
+    n = ds.sizes[schema.STATE]
+    if np.isnan(ratio):
+        return f"The states along {averaged} do not vary, or leave the bound: no dimension is known."
+    known = f" ± {error:.1g}" if np.isfinite(error) else ""
+    held = np.cumsum(ds["explained_variance"].values)
+    count = int(np.searchsorted(held, MOST)) + 1
+    many = f"{count} component{'s hold' if count > 1 else ' holds'}"
+    return (
+        f"Along {averaged} the states take up {ratio:.3g}{known} of {n} dimensions (participation ratio); {many} "
+        f"{held[min(count, n) - 1]:.1%} of the variance."
+    )
+
+
+def _points(ds: xr.Dataset) -> str:
+    found = ds.isel({schema.FIXED_POINT: ds["status"].values == "fixed point"})
+    others = ds.sizes[schema.FIXED_POINT] - found.sizes[schema.FIXED_POINT]
+    counts = Counter(
+        _named(stable, unstable)
+        for stable, unstable in zip(found["stable"].values, found["unstable_directions"].values, strict=True)
+    )
+    also = f" There {'is' if others == 1 else 'are'} also {others} of another status." if others else ""
+    if not counts:
+        return f"No isolated fixed point was found.{also}"
+    listed = ", ".join(f"{number} {name}" for name, number in counts.items())
+    total = sum(counts.values())
+    return f"{total} fixed point{'s' if total > 1 else ''} under the held input: {listed}.{also}"
+
+
+def _named(stable: int, unstable: int) -> str:
+    if stable == 1:
+        return "stable"
+    if unstable == 0:
+        return "undecided"
+    return f"with {unstable} growing direction{'s' if unstable > 1 else ''}"

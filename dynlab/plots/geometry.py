@@ -1,0 +1,177 @@
+"""Trajectories and fixed points on the principal components, with the directions in which orbits leave."""
+
+import textwrap
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from dynlab import schema
+from dynlab.plots import style
+
+NEEDS = ("trajectory", "fixed_point_position", "unstable_direction", "explained_variance", "stable", "status")
+PANEL = (4.9, 4.6)  # inches
+TITLE_WIDTH = 70  # characters a panel
+MOST_DRAWN = 24  # trajectories: more are a cloud
+LENGTH = 0.17  # of a drawn direction to each side, times half the width of all that is drawn
+MOST_BARS = 12
+# By the number of growing directions, so that grey print tells them apart; the last for all beyond.
+MARKERS = ("o", "^", "s", "D", "P")
+STABLE, SADDLE, UNDECIDED, OTHER = ORDER = ("stable", "saddle", "undecided", "other")
+
+
+def plot_geometry(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+    """Trajectories and fixed points on the first two principal components, or three where `ax` is spatial.
+
+    Parameters
+    ----------
+    ds : Dataset
+        Of `dynlab.geometry`.
+    ax : Axes, optional
+        Where only that is drawn. Without it a figure is made that has both, where there are three components, and the
+        components' shares of the variance, with the verdict above.
+    **artist
+        For the fixed points' markers.
+
+    Returns
+    -------
+    Axes
+        Of the first two components.
+    """
+    schema.check(ds, needs=NEEDS)
+    if ax is None:
+        return _figure(ds, **artist)
+    count = 3 if getattr(ax, "name", "") == "3d" else 2
+    if count == 3:
+        solid: Any = ax
+        solid.view_init(elev=18, azim=-62)
+    for sequence in _padded(ds["trajectory"].values[:MOST_DRAWN], count):
+        ax.plot(*sequence.T, color=style.GREY, lw=0.5, alpha=0.45, zorder=1)
+    ax.plot([], [], color=style.GREY, lw=0.8, label=_trajectories(ds))
+    _draw_directions(ds, ax, count)
+    _draw_points(ds, ax, count, **artist)
+    for index in range(count):
+        getattr(ax, f"set_{'xyz'[index]}label")(_axis_label(ds, index))
+    ax.set_aspect("equal", adjustable="box")
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.02 if count == 3 else -0.14), ncols=2, columnspacing=1.2)
+    return ax
+
+
+def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
+    spatial = ds.sizes[schema.AXIS] >= 3
+    columns = 3 if spatial else 2
+    with style.style():
+        figure = plt.figure(figsize=((columns - 0.35) * PANEL[0], PANEL[1]))
+        grid = figure.add_gridspec(1, columns, width_ratios=[1, 1.1, 0.6] if spatial else [1, 0.65])
+        ax = figure.add_subplot(grid[0])
+        plot_geometry(ds, ax=ax, **artist)
+        if spatial:
+            solid: Any = figure.add_subplot(grid[1], projection="3d")
+            plot_geometry(ds, ax=solid, **artist)
+            solid.get_legend().remove()
+        _draw_shares(ds, figure.add_subplot(grid[columns - 1]))
+        text = f"{ds.attrs['system']}: {ds.attrs.get('verdict', '')}"
+        figure.suptitle(
+            "\n".join(textwrap.wrap(text, int(TITLE_WIDTH * (columns - 0.35)))), x=0.01, ha="left", fontsize=8.5
+        )
+    return ax
+
+
+def _draw_points(ds: xr.Dataset, ax: Axes, count: int, **artist: Any) -> None:
+    """One set of markers for each kind of point, its entry in the legend saying how many there are."""
+    positions = _padded(ds["fixed_point_position"].values, count)
+    for (what, growing), members in sorted(_groups(ds).items(), key=lambda item: (ORDER.index(item[0][0]), item[0][1])):
+        marker = MARKERS[min(growing, len(MARKERS) - 1)] if what != UNDECIDED else "X"
+        colour = {STABLE: style.STABLE, SADDLE: style.UNSTABLE}.get(what, style.UNDECIDED)
+        look: dict[str, Any] = {"marker": marker, "s": 46, "linewidths": 1.3, "edgecolors": colour, "zorder": 5}
+        look["facecolors"] = "white" if what in (SADDLE, OTHER) else colour
+        if count == 3:
+            look["depthshade"] = False
+        ax.scatter(*positions[members].T, label=_entry(what, growing, len(members)), **look | artist)
+
+
+def _groups(ds: xr.Dataset) -> dict[tuple[str, int], list[int]]:
+    """The fixed points of each look: (what it is, how many directions grow)."""
+    groups: dict[tuple[str, int], list[int]] = {}
+    rows = zip(ds["status"].values, ds["stable"].values, ds["unstable_directions"].values, strict=True)
+    for index, (status, stable, growing) in enumerate(rows):
+        what = {1: STABLE, 0: SADDLE, -1: UNDECIDED}[int(stable)] if status == "fixed point" else OTHER
+        groups.setdefault((what, int(growing) if what == SADDLE else 0), []).append(index)
+    return groups
+
+
+def _entry(what: str, growing: int, number: int) -> str:
+    if what == SADDLE:
+        return f"{number} × unstable: {growing} direction{'s grow' if growing > 1 else ' grows'}"
+    words = {STABLE: "stable", UNDECIDED: "undecided", OTHER: "slow point or continuum"}
+    return f"{number} × {words[what]}"
+
+
+def _draw_directions(ds: xr.Dataset, ax: Axes, count: int) -> None:
+    """Real growing directions as lines to both sides, complex pairs as ellipses."""
+    length = LENGTH * _reach(ds)
+    positions = _padded(ds["fixed_point_position"].values, count)
+    axes = _padded(ds["unstable_direction"].values, count)
+    values = ds["eigenvalue"].values
+    angle = np.linspace(0, 2 * np.pi, 73)[:, None]
+    labelled: set[bool] = set()
+    for point, mode in np.argwhere(np.isfinite(axes).all(axis=-1)):
+        turning = bool(values[point, mode].imag)
+        if values[point, mode].imag < 0:
+            continue
+        if turning:
+            curve = np.cos(angle) * axes[point, mode] + np.sin(angle) * axes[point, mode + 1]
+        else:
+            curve = np.array([[-1.0], [1.0]]) * axes[point, mode]
+        words = "growing pair: the plane it turns in" if turning else "growing direction"
+        look: dict[str, Any] = {"color": style.PURPLE if turning else style.BLUE, "ls": "--" if turning else "-"}
+        label = words if turning not in labelled else None
+        ax.plot(*(positions[point] + length * curve).T, lw=1.3, zorder=4, label=label, **look)
+        labelled.add(turning)
+
+
+def _draw_shares(ds: xr.Dataset, ax: Axes) -> None:
+    """The components' shares of the variance, with their errors."""
+    shares = ds["explained_variance"].values[:MOST_BARS]
+    errors = np.nan_to_num(ds["explained_variance_error"].values[:MOST_BARS])
+    index = np.arange(1, len(shares) + 1)
+    ax.bar(index, np.nan_to_num(shares), yerr=errors, color=style.SKY, ecolor=style.BLACK, capsize=2)
+    ax.plot(index, np.cumsum(shares), marker=".", color=style.BLACK, lw=1, label="added up")
+    ratio = float(ds["participation_ratio"])
+    if np.isfinite(ratio):
+        ax.axvline(ratio, color=style.VERMILION, ls="--", lw=1.1, label=f"participation ratio {ratio:.3g}")
+    ax.set_ylim(0, 1.03)
+    ax.set_xticks(index)
+    ax.set_xlabel("principal component (PC)")
+    ax.set_ylabel(style.label(ds["explained_variance"]))
+    ax.legend(loc="center right")
+
+
+def _trajectories(ds: xr.Dataset) -> str:
+    number = ds.sizes[schema.SAMPLE]
+    return f"{min(number, MOST_DRAWN)} of {number} trajectories" if number > MOST_DRAWN else f"{number} trajectories"
+
+
+def _axis_label(ds: xr.Dataset, index: int) -> str:
+    if index >= ds.sizes[schema.AXIS]:
+        return ""
+    share = float(ds["explained_variance"].values[index])
+    return f"PC {index + 1}" + (f" ({share:.0%})" if np.isfinite(share) else "")
+
+
+def _padded(values: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """The first `count` coordinates, zero where the state has fewer."""
+    values = values[..., :count]
+    missing = count - values.shape[-1]
+    return np.concatenate([values, np.zeros((*values.shape[:-1], missing))], axis=-1) if missing else values
+
+
+def _reach(ds: xr.Dataset) -> float:
+    """Half the width of what is drawn."""
+    drawn = [ds["trajectory"].values.reshape(-1, ds.sizes[schema.AXIS]), ds["fixed_point_position"].values]
+    together = np.concatenate(drawn)
+    known = together[np.isfinite(together).all(axis=1)]
+    return float(np.ptp(known, axis=0).max() / 2) if len(known) else 1.0

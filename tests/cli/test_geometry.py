@@ -1,0 +1,56 @@
+"""`dynlab geometry`: its verdict, files and JSON, the tangent map, and one sentence for what is wrong."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import dynlab as dl
+from dynlab import io
+from dynlab.cli.main import run
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    torch.manual_seed(0)
+    torch.save(nn.GRU(3, 6).state_dict(), "gru.pt")
+    np.save("inputs.npy", np.random.default_rng(0).standard_normal((4, 30, 3)))
+    return tmp_path
+
+
+def test_the_verdict_the_figure_and_the_data(folder, capsys):
+    options = ["--inputs", "inputs.npy", "--starts", "8", "--at", "mean", "--transient", "5", "--data", "a.nc"]
+    assert run(["geometry", "gru.pt", *options]) == 0
+    assert capsys.readouterr().out.startswith("Along 25 steps of 4 sequences of inputs.npy (the first 5 discarded) the")
+    assert (folder / "figures" / "geometry-gru.png").stat().st_size > 5000
+    direct = dl.geometry(dl.load("gru.pt"), np.load("inputs.npy"), starts=8, at="mean", transient=5)
+    np.testing.assert_array_equal(io.open("a.nc")["trajectory"], direct["trajectory"])
+
+
+def test_the_tangent_map_of_a_fixed_point(folder, capsys):
+    options = ["--inputs", "inputs.npy", "--starts", "8", "--tangent", "0", "--json", "--quiet"]
+    assert run(["geometry", "gru.pt", *options]) == 0
+    document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert document["verdict"].startswith("The state is a fixed point to")
+    assert "linear_error" in document["variables"]
+    assert (folder / "figures" / "geometry-gru-tangent-0.png").exists()
+
+
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        (["--tangent", "7"], "--tangent counts the fixed points from 0"),
+        (["--transient", "30"], "from 0 to below that, got 30"),
+        (["--at", "here"], "--at takes zero, mean, or numbers"),
+        (["--starts", "0"], "0 is not in the range"),
+    ],
+)
+def test_bad_input_ends_with_2_and_writes_nothing(folder, options, sentence, capsys):
+    assert run(["geometry", "gru.pt", "--inputs", "inputs.npy", "--quiet", *options]) == 2
+    error = capsys.readouterr().err.strip()
+    assert sentence in error
+    assert len(error.splitlines()) == 1
+    assert not (folder / "figures").exists()
