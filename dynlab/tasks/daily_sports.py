@@ -7,7 +7,6 @@ References
 """
 
 import io
-import os
 import re
 import shutil
 import tempfile
@@ -17,24 +16,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from dynlab.errors import UserError
-from dynlab.tasks import downloads
-from dynlab.tasks.official import DAMAGE, NotAtHand
+from dynlab.tasks import official
 from dynlab.tasks.uci_har import digest
 
-TITLE = "Daily and Sports Activities"
-URL = "https://archive.ics.uci.edu/static/public/256/daily+and+sports+activities.zip"
 ARCHIVE = "daily+and+sports+activities.zip"
-# Of the file of 170,800,010 bytes; the set's home publishes none. A copy that is there already is held against its
-# contents alone: every segment of everybody, each of its size, and the check sums within the zip.
+# Of the file of 170,800,010 bytes; its home publishes no checksum. A copy that is there already is held against what
+# it must contain: every segment of everybody, each of its size, and the check sums within the zip.
 ARCHIVE_SHA256 = "f42ad7744ecf14151c9fa3a86dfb5b24de9d7cb7ffe956ef5de242983459c77e"
+DATASET = official.DataSet(
+    title="Daily and Sports Activities",
+    folder="daily_sports",
+    files={},
+    downloads={ARCHIVE: (f"https://archive.ics.uci.edu/static/public/256/{ARCHIVE}", f"sha256:{ARCHIVE_SHA256}")},
+    unpacked="data",
+)
 INNER_ARCHIVE = "data.zip"  # what the set's older address serves; also looked for inside the one above
-FOLDER = "data"
-OWN_FOLDER = "daily_sports"  # within the user's data folder and dynlab's cache
 
 ACTIVITIES, SUBJECTS, SEGMENTS = 19, 8, 60  # everybody does everything for five minutes, cut into 60 segments
 STEPS = 125  # 5 s at 25 Hz
@@ -66,10 +65,10 @@ class Signals:
 
 
 def load(data_dir: str | Path | None = None, *, download: bool = True) -> Signals:
-    """The data set.
+    """The data set: the zip file of either address, or the folder ``data`` that it unpacks to.
 
-    Looked for in this order: the folder `data_dir` or DYNLAB_DATA, there in ``daily_sports`` first (the zip file of
-    either address, or the folder ``data`` that it unpacks to), dynlab's cache (the same files), and its public home.
+    Looked for in the folder `data_dir` or DYNLAB_DATA, there in ``daily_sports`` first, in dynlab's cache, and at its
+    public home.
 
     Raises
     ------
@@ -78,56 +77,21 @@ def load(data_dir: str | Path | None = None, *, download: bool = True) -> Signal
     UserError
         Where nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
     """
-    for folder in _folders(data_dir):
-        found = _read(folder)
-        if found is not None:
-            return found
-    if not download:
-        raise NotAtHand(f"{TITLE} is not at hand: {_by_hand()}.")
-    downloads.fetch(TITLE, URL, f"sha256:{ARCHIVE_SHA256}", _cache() / ARCHIVE, _by_hand())
-    found = _read(_cache())
-    if found is None:
-        raise UserError(f"{_cache() / ARCHIVE} vanished while it was read; start again.")
-    return found
+    path = official.find(DATASET, _locate, data_dir, download=download)
+    with official.damage_is_named(DATASET, path), (_zipped if path.is_file() else _unpacked)(path) as segments:
+        return parse(segments, path.name)
 
 
-def _folders(data_dir: str | Path | None) -> list[Path]:
-    """Where the data set may lie, in the order in which it is looked for."""
-    if data_dir is not None and not Path(data_dir).is_dir():
-        raise UserError(f"There is no data folder {data_dir}; create it and put the data set's zip file there.")
-    named = data_dir or os.environ.get("DYNLAB_DATA")
-    own = [Path(named) / OWN_FOLDER, Path(named)] if named else []
-    return [*own, _cache()]
-
-
-def _cache() -> Path:
-    return downloads.cache() / OWN_FOLDER
-
-
-def _by_hand() -> str:
-    return f"put {ARCHIVE}, from {URL}, in a folder that --data-dir or DYNLAB_DATA names, or in {_cache()}"
-
-
-def _read(folder: Path) -> Signals | None:
-    """What lies in `folder` in any of its forms; None where there is none of them."""
-    forms: dict[str, Callable[[Path], Any]] = {ARCHIVE: _zipped, INNER_ARCHIVE: _zipped, f"{FOLDER}/a01": _unpacked}
-    for name, form in forms.items():
-        path = folder / name
-        if path.exists():
-            try:
-                with form(path) as segments:
-                    return parse(segments, path.name if path.is_file() else FOLDER)
-            except (*DAMAGE, zipfile.BadZipFile) as error:
-                raise UserError(
-                    f"{path if path.is_file() else path.parent} cannot be read as {TITLE} ({error}); remove it and "
-                    f"get it anew from {URL}"
-                ) from error
-    return None
+def _locate(folder: Path) -> Path | None:
+    zips = [folder / name for name in (ARCHIVE, INNER_ARCHIVE) if (folder / name).is_file()]
+    if zips:
+        return zips[0]
+    return folder / DATASET.unpacked if (folder / DATASET.unpacked / "a01").is_dir() else None
 
 
 @contextmanager
 def _unpacked(path: Path) -> Iterator[Segments]:
-    files = path.parent.glob("a??/p?/s??.txt")
+    files = path.glob("a??/p?/s??.txt")
     yield ((file.as_posix(), file.read_bytes) for file in files)
 
 

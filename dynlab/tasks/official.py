@@ -9,6 +9,7 @@ import io
 import lzma
 import os
 import tarfile
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,10 +23,11 @@ from dynlab.errors import UserError
 from dynlab.tasks import downloads
 
 Parsed = TypeVar("Parsed")
+Found = TypeVar("Found")
 CHUNK = 1 << 20  # bytes read at a time
 # How a file may be packed, by what its name ends in, and what opens it.
 PACKINGS: dict[str, Callable[[Path], Any]] = {"": io.FileIO, ".gz": gzip.GzipFile, ".xz": lzma.LZMAFile}
-DAMAGE = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, tarfile.TarError)
+DAMAGE = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
 
 
 class NotAtHand(UserError):
@@ -42,11 +44,13 @@ class DataSet:
     folder : str
         Its folder within the user's data folder and dynlab's cache.
     files : mapping of str to str
-        Official name, unpacked, to the SHA-256 of its content.
+        Official name, unpacked, to the SHA-256 of its content; empty where `read` is not used.
     downloads : mapping of str to (address, checksum)
-        What is published, by file name: the files, each packed, or one tar archive of them.
+        What is published, by file name: the files, each packed, or one archive of them.
     unpacked : str
         The folder that the archive unpacks to.
+    terms : str
+        What its home asks for before it gives the files, as a clause: then they cannot be downloaded from here.
     """
 
     title: str
@@ -54,6 +58,7 @@ class DataSet:
     files: Mapping[str, str]
     downloads: Mapping[str, tuple[str, str]]
     unpacked: str = ""
+    terms: str = ""
 
     @property
     def sha256(self) -> str:
@@ -120,27 +125,47 @@ def read(
     UserError
         Where nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
     """
+    found = find(dataset, lambda folder: _locate(dataset, folder), data_dir, download=download)
+    return _parsed(dataset, found, parse)
+
+
+def find(
+    dataset: DataSet,
+    locate: Callable[[Path], Found | None],
+    data_dir: str | Path | None = None,
+    *,
+    download: bool = True,
+) -> Found:
+    """What `locate` finds in the first of the data set's folders that has it, or in the cache after a download.
+
+    Raises
+    ------
+    NotAtHand
+        Where nothing is found and nothing is to be downloaded, or can be.
+    UserError
+        Where a download fails, and where `data_dir` is no folder.
+    """
     for folder in folders(dataset, data_dir):
-        found = _locate(dataset, folder)
+        found = locate(folder)
         if found is not None:
-            return _parsed(dataset, found, parse)
-    if not download:
+            return found
+    if dataset.terms or not download:
         raise NotAtHand(f"{dataset.title} is not at hand: {by_hand(dataset)}.")
     cache = downloads.cache() / dataset.folder
     for name, (address, checksum) in dataset.downloads.items():
         downloads.fetch(dataset.title, address, checksum, cache / name, by_hand(dataset))
-    found = _locate(dataset, cache)
+    found = locate(cache)
     if found is None:
         raise UserError(f"The files of {dataset.title} vanished from {cache} while they were read; start again.")
-    return _parsed(dataset, found, parse)
+    return found
 
 
 def by_hand(dataset: DataSet) -> str:
     """What to get from where, and where to put it, as a clause."""
     homes = " and ".join(dict.fromkeys(address.rpartition("/")[0] + "/" for address, _ in dataset.downloads.values()))
     return (
-        f"put {', '.join(dataset.downloads)}, from {homes}, in a folder that --data-dir or DYNLAB_DATA names, or in "
-        f"{downloads.cache() / dataset.folder}"
+        f"put {', '.join(dataset.downloads)}, from {homes}{dataset.terms and f' {dataset.terms}'}, in a folder that "
+        f"--data-dir or DYNLAB_DATA names, or in {downloads.cache() / dataset.folder}"
     )
 
 
@@ -173,14 +198,14 @@ def _parsed(
 ) -> tuple[dict[str, Parsed], str]:
     parsed: dict[str, Parsed] = {}
     for name, path, stream in _streams(dataset, found):
-        with _damage_is_named(dataset, path):
+        with damage_is_named(dataset, path):
             checked = Checked(stream)
             parsed[name] = parse(name, checked)
             checked.rest()
             if checked.sha256.hexdigest() != dataset.files[name]:
                 raise ValueError(f"{name} does not have its official checksum")
     if isinstance(found, Path) and len(parsed) < len(dataset.files):
-        with _damage_is_named(dataset, found):
+        with damage_is_named(dataset, found):
             raise ValueError(f"it lacks {', '.join(name for name in dataset.files if name not in parsed)}")
     return parsed, found.name if isinstance(found, Path) else ", ".join(path.name for path in found.values())
 
@@ -189,12 +214,12 @@ def _streams(dataset: DataSet, found: Path | dict[str, Path]) -> Iterator[tuple[
     """Each file's name, where it lies, and its bytes; an archive is gone through once."""
     if isinstance(found, dict):
         for name, path in found.items():
-            with _damage_is_named(dataset, path):
+            with damage_is_named(dataset, path):
                 stream = PACKINGS[path.suffix if path.suffix in PACKINGS else ""](path)
             with stream:
                 yield name, path, stream
         return
-    with _damage_is_named(dataset, found), tarfile.open(found, "r|gz") as archive:
+    with damage_is_named(dataset, found), tarfile.open(found, "r|gz") as archive:
         for member in archive:
             name = member.name.rpartition("/")[2]
             stream_or_none = archive.extractfile(member) if name in dataset.files else None
@@ -203,7 +228,8 @@ def _streams(dataset: DataSet, found: Path | dict[str, Path]) -> Iterator[tuple[
 
 
 @contextmanager
-def _damage_is_named(dataset: DataSet, path: Path) -> Iterator[None]:
+def damage_is_named(dataset: DataSet, path: Path) -> Iterator[None]:
+    """Make what goes wrong while `path` is read the error that names it, and says where to get it anew."""
     try:
         yield
     except UserError:
