@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,8 +23,9 @@ import numpy as np
 from dynlab.errors import UserError
 from dynlab.tasks import downloads
 
+Files = Path | dict[str, Path]  # an archive, or each file's path
 Parsed = TypeVar("Parsed")
-Found = TypeVar("Found")
+Found = TypeVar("Found", Path, Files)
 CHUNK = 1 << 20  # bytes read at a time
 # How a file may be packed, by what its name ends in, and what opens it.
 PACKINGS: dict[str, Callable[[Path], Any]] = {"": io.FileIO, ".gz": gzip.GzipFile, ".xz": lzma.LZMAFile}
@@ -125,8 +127,7 @@ def read(
     UserError
         Where nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
     """
-    found = find(dataset, lambda folder: _locate(dataset, folder), data_dir, download=download)
-    return _parsed(dataset, found, parse)
+    return _parsed(dataset, find(dataset, partial(_locate, dataset), data_dir, download=download), parse)
 
 
 def find(
@@ -178,7 +179,7 @@ def folders(dataset: DataSet, data_dir: str | Path | None) -> list[Path]:
     return [*own, downloads.cache() / dataset.folder]
 
 
-def _locate(dataset: DataSet, folder: Path) -> Path | dict[str, Path] | None:
+def _locate(dataset: DataSet, folder: Path) -> Files | None:
     """The archive, or each file's path, where `folder` has all of them."""
     paths = {}
     for name in dataset.files:
@@ -193,9 +194,7 @@ def _locate(dataset: DataSet, folder: Path) -> Path | dict[str, Path] | None:
     return None
 
 
-def _parsed(
-    dataset: DataSet, found: Path | dict[str, Path], parse: Callable[[str, Checked], Parsed]
-) -> tuple[dict[str, Parsed], str]:
+def _parsed(dataset: DataSet, found: Files, parse: Callable[[str, Checked], Parsed]) -> tuple[dict[str, Parsed], str]:
     parsed: dict[str, Parsed] = {}
     for name, path, stream in _streams(dataset, found):
         with damage_is_named(dataset, path):
@@ -210,7 +209,7 @@ def _parsed(
     return parsed, found.name if isinstance(found, Path) else ", ".join(path.name for path in found.values())
 
 
-def _streams(dataset: DataSet, found: Path | dict[str, Path]) -> Iterator[tuple[str, Path, Any]]:
+def _streams(dataset: DataSet, found: Files) -> Iterator[tuple[str, Path, Any]]:
     """Each file's name, where it lies, and its bytes; an archive is gone through once."""
     if isinstance(found, dict):
         for name, path in found.items():
