@@ -30,20 +30,34 @@ def jacobian(system: System, state: Tensor, input: Tensor, t: int | Tensor = 0) 
     return automatic_jacobian(system, state, input, t) if closed is None else closed
 
 
-def automatic_jacobian(system: System, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Dense:
-    """The same by reverse-mode automatic differentiation, ``vmap(jacrev)``, whether there is a closed form or not."""
+def input_jacobian(system: System, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+    """∂step/∂input of a map, ∂velocity/∂input of a flow, as `jacobian`: operators from the input to the state."""
+    closed = system.closed_form_input_jacobian(state, input, t)
+    return automatic_jacobian(system, state, input, t, by_input=True) if closed is None else closed
+
+
+def automatic_jacobian(
+    system: System, state: Tensor, input: Tensor, t: int | Tensor = 0, *, by_input: bool = False
+) -> Dense:
+    """The same by reverse-mode automatic differentiation, ``vmap(jacrev)``, whether there is a closed form or not.
+
+    Parameters are those of `jacobian`; `by_input` for the derivative by the input.
+    """
     batch = torch.broadcast_shapes(state.shape[:-1], input.shape[:-1])
     if isinstance(t, Tensor):
         batch = torch.broadcast_shapes(batch, t.shape)
     states = state.expand(*batch, state.shape[-1]).reshape(math.prod(batch), state.shape[-1])
     inputs = input.expand(*batch, input.shape[-1]).reshape(math.prod(batch), input.shape[-1])
-    evolve = _evolve(system)
+    columns = input.shape[-1] if by_input else state.shape[-1]
+    if columns == 0:
+        return Dense(state.new_zeros(*batch, state.shape[-1], 0))
+    evolve, argument = _evolve(system), int(by_input)
     if isinstance(t, Tensor) and t.ndim:
         times = t.expand(batch).reshape(-1)
-        found = torch.func.vmap(torch.func.jacrev(evolve))(states, inputs, times)
+        found = torch.func.vmap(torch.func.jacrev(evolve, argument))(states, inputs, times)
     else:
-        found = torch.func.vmap(torch.func.jacrev(lambda h, x: evolve(h, x, t)))(states, inputs)
-    return Dense(found.reshape(*batch, state.shape[-1], state.shape[-1]))
+        found = torch.func.vmap(torch.func.jacrev(lambda h, x: evolve(h, x, t), argument))(states, inputs)
+    return Dense(found.reshape(*batch, state.shape[-1], columns))
 
 
 def along(system: Map, states: Tensor, inputs: Tensor) -> Operator:

@@ -2,9 +2,10 @@
 
 import pytest
 import torch
+from conformance.test_systems import CASES, TIMES
 
 import problems
-from dynlab.jacobians import along, automatic_jacobian, jacobian
+from dynlab.jacobians import along, automatic_jacobian, input_jacobian, jacobian
 from dynlab.simulation import orbit
 from dynlab.systems import create, from_function, frozen
 from dynlab.systems.textbook import LinearMap
@@ -62,3 +63,22 @@ def test_product_along_a_trajectory_is_the_derivative_of_its_end(name):
 def test_what_is_neither_map_nor_flow_is_refused():
     with pytest.raises(TypeError, match="neither a Map nor a Flow"):
         automatic_jacobian(torch.nn.Linear(1, 1), draw(1), draw(0))
+
+
+@pytest.mark.parametrize("name, config", CASES, ids=lambda part: part if isinstance(part, str) else len(part))
+def test_the_derivative_by_the_input_of_every_system(name, config):
+    """By reverse differentiation of a whole batch, without vmap, and by central differences."""
+    torch.manual_seed(1)
+    system = frozen(create(name, **config))
+    states, inputs, times = draw(2, TIMES, system.state_size), draw(2, TIMES, system.input_size), torch.arange(TIMES)
+    found = input_jacobian(system, states, inputs, times).dense()
+    found = found.expand(2, TIMES, system.state_size, system.input_size)
+    evolve = system.velocity if hasattr(system, "velocity") else system.step
+    # no element of the batch sees another's input
+    summed = torch.autograd.functional.jacobian(lambda given: evolve(states, given, times).sum(dim=(0, 1)), inputs)
+    torch.testing.assert_close(found, summed.permute(1, 2, 0, 3), rtol=1e-10, atol=1e-10)
+    step = 1e-5
+    for column in range(system.input_size):
+        off = step * torch.eye(system.input_size, dtype=torch.float64)[column]
+        slope = (evolve(states, inputs + off, times) - evolve(states, inputs - off, times)) / (2 * step)
+        torch.testing.assert_close(found[..., column], slope, rtol=1e-7, atol=1e-7)

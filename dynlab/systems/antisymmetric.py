@@ -78,6 +78,9 @@ class AntisymmetricFlow(Flow):
         M = self.M
         return Diagonal(tanh_slope(linear(state, M) + linear(input, self.V, self.b))) @ Shared(M)
 
+    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        return Diagonal(tanh_slope(linear(state, self.M) + linear(input, self.V, self.b))) @ Shared(self.V)
+
     def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
         return _zero_of(self.M, linear(input, self.V, self.b)) if self.gamma > 0 else None
 
@@ -117,6 +120,11 @@ class GatedFlow(Flow):
         p_z, p_h, M = self._preactivations(state, input)
         c = sigmoid_slope(p_z) * torch.tanh(p_h) + torch.sigmoid(p_z) * tanh_slope(p_h)
         return Diagonal(c) @ Shared(M)
+
+    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        p_z, p_h, _ = self._preactivations(state, input)
+        by_gate = Diagonal(sigmoid_slope(p_z) * torch.tanh(p_h)) @ Shared(self.V_z)
+        return by_gate + Diagonal(torch.sigmoid(p_z) * tanh_slope(p_h)) @ Shared(self.V_h)
 
     def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return torch.tanh(self._preactivations(state, input)[1])

@@ -82,6 +82,13 @@ class System(nn.Module, abc.ABC):
         """
         return None
 
+    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
+        """∂step/∂input of a map, ∂velocity/∂input of a flow, rows of the state and columns of the input, or None.
+
+        `dynlab.jacobians.input_jacobian` falls back on automatic differentiation.
+        """
+        return None
+
     def state_bound(self) -> Tensor | None:
         """A bound on abs(h_i) that every image of the step obeys, inf where there is none; shape (state,)."""
         return None
@@ -187,6 +194,10 @@ class Euler(Map):
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
         rate = self.flow.closed_form_jacobian(state, input, t)
         return None if rate is None else Identity(self.state_size, state) + self.step_size * rate
+
+    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
+        rate = self.flow.closed_form_input_jacobian(state, input, t)
+        return None if rate is None else self.step_size * rate
 
     def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
         return self.flow.ungated_residual(state, input, t)

@@ -47,5 +47,9 @@ class FastRNN(Map):
         kept = Scaled(torch.sigmoid(self.beta), Identity(self.state_size, state))
         return kept + Diagonal(slope) @ Shared(self.U)
 
+    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        slope = torch.sigmoid(self.alpha) * self.activation.slope(self._preactivation(state, input))
+        return Diagonal(slope) @ Shared(self.W)
+
     def _preactivation(self, state: Tensor, input: Tensor) -> Tensor:
         return linear(input, self.W) + linear(state, self.U, self.b)

@@ -19,7 +19,7 @@ PARAMETERS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
 
 
 class Cell(Map):
-    """What the three share: parameters under torch's names, copied, and the Jacobian by the input that a stack needs.
+    """What the three share: parameters under torch's names, copied, and a closed form by the input, for stacks.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ class Cell(Map):
             self.register_parameter(name, None if given is None else nn.Parameter(given.detach().clone()))
 
     @abc.abstractmethod
-    def input_jacobian(self, state: Tensor, input: Tensor) -> Operator:
-        """∂step/∂input, with rows of the state and columns of the input."""
+    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        """∂step/∂input."""
 
     def output(self, state: Tensor) -> Tensor:
         return state[..., : self.output_size]
@@ -65,7 +65,7 @@ class RNNCell(Cell):
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         return Diagonal(self.activation.slope(self._preactivation(state, input))) @ Shared(self.weight_hh)
 
-    def input_jacobian(self, state: Tensor, input: Tensor) -> Operator:
+    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         return Diagonal(self.activation.slope(self._preactivation(state, input))) @ Shared(self.weight_ih)
 
     def state_bound(self) -> Tensor | None:
@@ -94,7 +94,7 @@ class GRUCell(Cell):
         recurrent = self._weighted(self.weight_hh, into_reset, into_update, into_candidate * r)
         return Diagonal(z) + recurrent
 
-    def input_jacobian(self, state: Tensor, input: Tensor) -> Operator:
+    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         return self._weighted(self.weight_ih, *self._slopes(state, self._parts(state, input)))
 
     def state_bound(self) -> Tensor:
@@ -143,7 +143,7 @@ class LSTMCell(Cell):
         h_by_c, h_by_h, c_by_h = self._by(self.weight_hh, state, input)
         return Blocks([[self._projected(h_by_h), self._projected(h_by_c @ Diagonal(f))], [c_by_h, Diagonal(f)]])
 
-    def input_jacobian(self, state: Tensor, input: Tensor) -> Operator:
+    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         _, h_by_x, c_by_x = self._by(self.weight_ih, state, input)
         return Blocks([[self._projected(h_by_x)], [c_by_x]])
 

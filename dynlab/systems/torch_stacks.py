@@ -42,10 +42,21 @@ class Stack(Map):
             row: list[Operator | None] = [None] * len(parts)
             if layer:
                 lower = parts[layer - 1][0]
-                feed = cell.input_jacobian(part, input) @ Leading(cell.input_size, lower.state_size, part)
+                feed = _feed(lower, cell, part, input)
                 row[:layer] = [feed @ block for block in rows[-1] if block]
             row[layer] = cell.closed_form_jacobian(part, input)
             rows.append(row)
+            input = cell.output(cell.step(part, input))
+        return Blocks(rows)
+
+    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        parts = self._parts(state)
+        rows: list[list[Operator]] = []
+        for layer, (cell, part) in enumerate(parts):
+            if layer:
+                rows.append([_feed(parts[layer - 1][0], cell, part, input) @ rows[-1][0]])
+            else:
+                rows.append([cell.closed_form_input_jacobian(part, input)])
             input = cell.output(cell.step(part, input))
         return Blocks(rows)
 
@@ -102,6 +113,9 @@ class DrivenLayer(Map):
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
         return self.cell.closed_form_jacobian(state, input, t)
 
+    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
+        return self.cell.closed_form_input_jacobian(state, input, t)
+
     def state_bound(self) -> Tensor | None:
         return self.cell.state_bound()
 
@@ -118,6 +132,11 @@ class DrivenLayer(Map):
             outputs += [_outputs(cell, inputs.flip(-2)).flip(-2) for cell in backward]
             inputs = torch.cat(outputs, dim=-1)
         return inputs.flip(-2) if self.reverse else inputs
+
+
+def _feed(lower: Cell, cell: Cell, state: Tensor, input: Tensor) -> Operator:
+    """The derivative of a layer's next state by that of the layer below, of which it sees the output."""
+    return cell.closed_form_input_jacobian(state, input) @ Leading(cell.input_size, lower.state_size, state)
 
 
 def _outputs(cell: Cell, inputs: Tensor) -> Tensor:

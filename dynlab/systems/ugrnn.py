@@ -55,6 +55,11 @@ class UGRNN(Map):
         by_candidate = Diagonal(torch.sigmoid(-p_z) * tanh_slope(p_c)) @ Shared(self.U_c)
         return Diagonal(torch.sigmoid(p_z)) + by_gate + by_candidate
 
+    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        p_z, p_c = self._preactivations(state, input)
+        by_gate = Diagonal(sigmoid_slope(p_z) * (state - torch.tanh(p_c))) @ Shared(self.W_z)
+        return by_gate + Diagonal(torch.sigmoid(-p_z) * tanh_slope(p_c)) @ Shared(self.W_c)
+
     def state_bound(self) -> Tensor:
         return self.b_c.new_ones(self.state_size)
 

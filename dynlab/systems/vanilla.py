@@ -86,6 +86,9 @@ class Vanilla(Map):
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         return Diagonal(self.activation.slope(_preactivation(self, state, input))) @ Shared(self.W)
 
+    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        return Diagonal(self.activation.slope(_preactivation(self, state, input))) @ Shared(self.V)
+
     def state_bound(self) -> Tensor | None:
         bound = self.activation.bound
         return self.W.new_full((self.state_size,), bound) if math.isfinite(bound) else None
@@ -108,6 +111,9 @@ class FeedbackFlow(Flow):
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         return Diagonal(self.activation.slope(_preactivation(self, state, input))) @ Shared(self.W)
+
+    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        return Diagonal(self.activation.slope(_preactivation(self, state, input))) @ Shared(self.V)
 
     def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
         """−W⁻¹ (V x + b), for the activations that vanish at 0 alone and a W that is not singular."""
