@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from dynlab.tasks import downloads
 
 Files = Path | dict[str, Path]  # an archive, or each file's path
 Parsed = TypeVar("Parsed")
-Found = TypeVar("Found", Path, Files)
+Found = TypeVar("Found")
 CHUNK = 1 << 20  # bytes read at a time
 # How a file may be packed, by what its name ends in, and what opens it.
 PACKINGS: dict[str, Callable[[Path], Any]] = {"": io.FileIO, ".gz": gzip.GzipFile, ".xz": lzma.LZMAFile}
@@ -127,7 +127,8 @@ def read(
     UserError
         Where nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
     """
-    return _parsed(dataset, find(dataset, partial(_locate, dataset), data_dir, download=download), parse)
+    found = find(dataset, partial(_locate, dataset), data_dir, download=download)
+    return _parsed(dataset, cast(Files, found), parse)  # mypy knows no union of a type variable's
 
 
 def find(
