@@ -141,3 +141,17 @@ def logistic_doubling(period, near, guess):
 
 
 FEIGENBAUM = 4.669201609102990671853203820466  # Briggs, Math. Comp. 57 (1991)
+
+
+# --- Eigenvalues of every step on the stable side, and growth all the same ---
+MARKUS_YAMABE = {"real": -0.25, "imaginary": math.sqrt(7) / 4, "growth": 0.5}  # Osaka Math. J. 12 (1960), a = 3/2
+
+
+def shear_product(side=0.5, shear=2.0):
+    """Two maps with the eigenvalue `side` twice, and the spectral radius of one after the other, in closed form.
+
+    [[r, k], [0, r]] [[r, 0], [k, r]] has the trace 2 r² + k² and the determinant r⁴.
+    """
+    first = np.array([[side, shear], [0.0, side]])
+    trace, determinant = 2 * side**2 + shear**2, side**4
+    return first, first.T, (trace + math.sqrt(trace**2 - 4 * determinant)) / 2

@@ -54,6 +54,7 @@ SYSTEMS = {
     "henon": "dynlab.systems.textbook:Henon",
     "lorenz": "dynlab.systems.textbook:Lorenz",
     "roessler": "dynlab.systems.textbook:Roessler",
+    "markus-yamabe": "dynlab.systems.textbook:MarkusYamabe",
 }
 
 

@@ -1,4 +1,4 @@
-"""Systems with known answers: linear ones, the logistic and the Hénon map, the Lorenz and the Rössler flow.
+"""Systems with known answers: linear ones, the logistic and the Hénon map, Lorenz, Rössler, Markus and Yamabe.
 
 None has an input.
 
@@ -6,7 +6,8 @@ References
 ----------
 May, "Simple mathematical models with very complicated dynamics", Nature 261 (1976); Hénon, "A two-dimensional mapping
 with a strange attractor", Comm. Math. Phys. 50 (1976); Lorenz, "Deterministic nonperiodic flow", J. Atmos. Sci. 20
-(1963); Rössler, "An equation for continuous chaos", Phys. Lett. A 57 (1976).
+(1963); Rössler, "An equation for continuous chaos", Phys. Lett. A 57 (1976); Markus and Yamabe, "Global stability
+criteria for differential systems", Osaka Math. J. 12 (1960).
 """
 
 from collections.abc import Sequence
@@ -136,6 +137,45 @@ class Roessler(Flow):
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         x, _, z = state.unbind(dim=-1)
         return _dense_rows([[0.0, -1.0, -1.0], [1.0, self.a, 0.0], [z, 0.0, x - self.c]], x)
+
+
+class MarkusYamabe(Flow):
+    """y' = A(t) y, whose matrix has both eigenvalues in the left half-plane at every t, and whose solutions grow.
+
+    A(t) = [[−1 + a c², 1 − a c s], [−1 − a c s, −1 + a s²]] with c = cos t, s = sin t has the eigenvalues
+    (a − 2 ± √(a² − 4))/2 for every t; y = e^{(a−1)t} (−cos t, sin t) solves it. A clock makes it autonomous: the state
+    is (y₁, y₂, c, s) with c' = −s, s' = c, and starts at c = 1, s = 0.
+
+    Examples
+    --------
+    >>> import dynlab
+    >>> orbit = dynlab.simulate(MarkusYamabe(), initial_state=[-1, 0, 1, 0], times=[0, 20])
+    >>> round(float(torch.linalg.vector_norm(torch.tensor(orbit.trajectory.values[0, -1, :2])).log()), 6)
+    10.0
+    """
+
+    def __init__(self, a: float = 1.5) -> None:
+        super().__init__(4, 0)
+        self.a = a
+
+    def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        y, clock = state[..., :2], state[..., 2:]
+        turned = torch.stack([-clock[..., 1], clock[..., 0]], dim=-1)
+        return torch.cat([(self.matrix(clock) @ y.unsqueeze(-1)).squeeze(-1), turned], dim=-1)
+
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        x, y, c, s = state.unbind(dim=-1)
+        a, A = self.a, self.matrix(state[..., 2:])
+        by_c, by_s = (2 * a * c * x - a * s * y, -a * s * x), (-a * c * y, -a * c * x + 2 * a * s * y)
+        rows = [[A[..., i, 0], A[..., i, 1], by_c[i], by_s[i]] for i in (0, 1)]
+        return _dense_rows([*rows, [0.0, 0.0, 0.0, -1.0], [0.0, 0.0, 1.0, 0.0]], x)
+
+    def matrix(self, clock: Tensor) -> Tensor:
+        """A at (cos t, sin t), shape (..., 2, 2)."""
+        c, s = clock.unbind(dim=-1)
+        a, product = self.a, c * s
+        first = torch.stack([-1 + a * c.square(), 1 - a * product], dim=-1)
+        return torch.stack([first, torch.stack([-1 - a * product, -1 + a * s.square()], dim=-1)], dim=-2)
 
 
 def _square(matrix: Matrix) -> Tensor:

@@ -45,6 +45,7 @@ CONFIGS = {
     "henon": {},
     "lorenz": {},
     "roessler": {},
+    "markus-yamabe": {},
 }
 VARIANTS = [
     ("rnn", {"input_size": 3, "hidden_size": 4, "nonlinearity": "relu", "bias": False}),

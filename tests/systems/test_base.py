@@ -28,7 +28,7 @@ def test_every_system_is_documented(name):
 def _sizes(name):
     if name in ("rnn", "gru", "lstm", "urnn", "fc-urnn", "kru"):
         return {"input_size": 1, "hidden_size": 2}
-    if name in ("logistic", "henon", "lorenz", "roessler"):
+    if name in ("logistic", "henon", "lorenz", "roessler", "markus-yamabe"):
         return {}
     return {"input_size": 1, "state_size": 2} | ({"length": 3} if name in ("ernn", "ernn-deep") else {})
 

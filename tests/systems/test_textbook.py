@@ -8,7 +8,7 @@ import torch
 
 import problems
 from dynlab.jacobians import along, jacobian
-from dynlab.simulation import orbit
+from dynlab.simulation import orbit, simulate
 from dynlab.systems import create, frozen
 from dynlab.systems.textbook import Linear, LinearMap
 
@@ -65,3 +65,23 @@ def test_lorenz_has_its_divergence_and_its_equilibria():
     np.testing.assert_allclose(traces, problems.lorenz_exponent_sum(), rtol=1e-14)
     points = torch.from_numpy(problems.lorenz_equilibria())
     np.testing.assert_allclose(system.velocity(points, NOTHING), 0, rtol=0, atol=1e-13)
+
+
+def test_all_eigenvalues_on_the_left_at_every_time_and_growth_all_the_same():
+    seconds = np.linspace(0, 20, 41)
+    system = frozen(create("markus-yamabe"))
+    found = simulate(system, initial_state=[-1.0, 0.0, 1.0, 0.0], times=seconds).trajectory.values[0]
+    exact = np.exp(seconds / 2)[:, None] * np.stack([-np.cos(seconds), np.sin(seconds)], axis=-1)
+    np.testing.assert_allclose(found[:, :2], exact, rtol=0, atol=1e-10 * np.exp(seconds[-1] / 2))
+    assert np.linalg.norm(found[-1, :2]) == pytest.approx(math.exp(10), rel=1e-10)
+    matrices = system.matrix(torch.from_numpy(found[:, 2:])).numpy()
+    pair = complex(problems.MARKUS_YAMABE["real"], problems.MARKUS_YAMABE["imaginary"])
+    distances = [problems.eigenvalue_distance(each, [pair, pair.conjugate()]) for each in np.linalg.eigvals(matrices)]
+    assert max(distances) < 1e-11
+
+
+def test_two_contracting_shears_whose_product_grows():
+    first, second, radius = problems.shear_product()
+    np.testing.assert_allclose(np.linalg.eigvals(np.stack([first, second])), 0.5, atol=1e-15)
+    assert np.abs(np.linalg.eigvals(first @ second)).max() == pytest.approx(radius, rel=1e-15)
+    assert radius == pytest.approx(4.49, abs=0.005)

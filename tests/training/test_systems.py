@@ -16,7 +16,7 @@ from dynlab.training import Run, Settings, train
 from dynlab.training.network import Network, evaluate
 from dynlab.training.prepare import prepare
 
-TEXTBOOK = {"linear", "logistic", "henon", "lorenz", "roessler"}  # nothing to train
+TEXTBOOK = {"linear", "logistic", "henon", "lorenz", "roessler", "markus-yamabe"}  # nothing to train
 # What is not 16 units at a learning rate of 0.1.
 SLOW = {"lr": 0.03}
 TRAINED = {
