@@ -95,6 +95,7 @@ def _list_presets(context: click.Context, option: click.Parameter, asked: bool) 
 @click.option("--retrain", is_flag=True, help="On the whole training split, nothing held out; keeps the last epoch.")
 @_settings_options
 @click.option("--device", default="cpu", show_default=True, help="cpu, cuda, mps.")
+@click.option("--devices", type=click.IntRange(min=1), help="Processes, or GPUs, that share each batch.  [default: 1]")
 @click.option("--data-dir", type=click.Path(path_type=Path), help="Where data sets lie. [default: $DYNLAB_DATA]")
 @click.option(
     "--output", "-o", type=click.Path(path_type=Path), metavar="FOLDER", help="[default: runs/SYSTEM-TASK-seedN]"
@@ -121,6 +122,7 @@ def _list_presets(context: click.Context, option: click.Parameter, asked: bool) 
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 def train(
     device: str,
+    devices: int | None,
     data_dir: Path | None,
     output: Path | None,
     resume: bool,
@@ -139,15 +141,17 @@ def train(
     dynlab train --system lstm --task digits --set hidden_size=64
     dynlab train --preset har2-ernn-k1 --data-dir DATA
     """
+    import functools
     import sys
 
     from dynlab import training
 
     show: dict[str, Any] = {"data_dir": data_dir, "device": device}
     show |= {"progress": not quiet and sys.stderr.isatty()}
-    show |= {"log": None if quiet or sys.stderr.isatty() else lambda line: click.echo(line, err=True)}
+    show |= {"log": None if quiet or sys.stderr.isatty() else functools.partial(click.echo, err=True)}
     writes: dict[str, Any] = {"checkpoint_every": checkpoint_every, "keep_every": keep_every}
     writes |= {"monitor_every": monitor_every} | ({} if log_every is None else {"log_every": log_every})
+    writes |= {} if devices is None else {"devices": devices}
     if resume:
         given = [name for name, value in chosen.items() if value] + (["overwrite"] if overwrite else [])
         if given or any(writes.values()) or output is None:

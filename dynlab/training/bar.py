@@ -26,8 +26,9 @@ class Bar(Callback):
         self.line = self.drawn.add_task("epoch 0", total=history.epochs * batches)
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        self.drawn.update(self.line, completed=trainer.global_step)
-        self.drawn.start()
+        if trainer.is_global_zero:
+            self.drawn.update(self.line, completed=trainer.global_step)
+            self.drawn.start()
 
     def on_train_batch_end(self, *_: Any) -> None:
         self.drawn.advance(self.line)

@@ -42,6 +42,8 @@ class History(Callback):
                 )
             raise UserError(f"The training diverged in epoch {row['epoch']}: the loss is {row['loss']}; {remedy}.")
         self.rows.append(row)
+        if not trainer.is_global_zero:
+            return
         text = io.StringIO()
         writer = csv.DictWriter(text, list(row), lineterminator="\n")
         writer.writeheader()

@@ -11,6 +11,8 @@ from typing import Any
 import torch
 from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.plugins.environments import LightningEnvironment
+from lightning.pytorch.strategies import DDPStrategy, Strategy
 
 from dynlab.training.bar import Bar
 from dynlab.training.batches import Batches, Sweep
@@ -42,6 +44,7 @@ def fit(prepared: Prepared, resume_from: Path | None) -> None:
         trainer = Trainer(
             accelerator=prepared.accelerator,
             devices=prepared.devices,
+            strategy=_strategy(prepared.processes),
             precision=PRECISIONS[settings.precision],
             max_epochs=settings.epochs,
             gradient_clip_val=settings.clip or None,
@@ -55,6 +58,16 @@ def fit(prepared: Prepared, resume_from: Path | None) -> None:
             use_distributed_sampler=False,
         )
         _until_interrupted(trainer, training, batches, validation, resume_from)
+
+
+def _strategy(processes: int) -> Strategy | str:
+    """Lightning's, for processes that are started already; a system may have parameters that a step does not use."""
+    if processes == 1:
+        return "auto"
+    # buffers are the same in all processes, since what changes them is
+    return DDPStrategy(
+        cluster_environment=LightningEnvironment(), find_unused_parameters=True, forward_sync_buffers=False
+    )
 
 
 def _savers(prepared: Prepared) -> list[Callback]:
@@ -89,9 +102,10 @@ def _until_interrupted(
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Silence what Lightning says to everybody: which devices there are, that a folder is not empty, its tips."""
-    logger = logging.getLogger("lightning.pytorch")
-    level = logger.level
-    logger.setLevel(logging.WARNING)
+    loggers = [logging.getLogger(name) for name in ("lightning.pytorch", "lightning.fabric")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.WARNING)
     try:
         with warnings.catch_warnings():
             # the folder of a resumed run is not empty, as it must be
@@ -100,6 +114,9 @@ def _quiet() -> Iterator[None]:
             warnings.filterwarnings("ignore", ".*LeafSpec.* is deprecated", FutureWarning)
             # a run on the whole training split holds nothing out
             warnings.filterwarnings("ignore", "You defined a `validation_step` but have no `val_dataloader`")
+            # every process validates on everything
+            warnings.filterwarnings("ignore", "It is recommended to use `self.log.*sync_dist=True")
             yield
     finally:
-        logger.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)

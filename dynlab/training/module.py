@@ -1,7 +1,9 @@
 """The network as Lightning trains it; the only file that subclasses Lightning's module."""
 
+import math
 from typing import Any, cast
 
+import numpy as np
 import torch
 from lightning.pytorch import LightningModule
 from torch import Tensor
@@ -12,6 +14,7 @@ from dynlab.tasks import Task
 from dynlab.training.batches import Batches
 from dynlab.training.network import Network, loss_of, metric_of, training_loss
 from dynlab.training.settings import PLATEAU, Settings
+from dynlab.training.shares import gathered, own, rank_and_count, summed
 
 VALIDATION_LOSS, VALIDATION_METRIC = "validation_loss", "validation_metric"
 
@@ -53,6 +56,7 @@ class Training(LightningModule):
         self.register_buffer("halvings", torch.zeros((), dtype=torch.int64))
         self._state: Tensor | None = None  # that the next windows of the streams start at
         self._held_state: Tensor | None = None
+        self.latest_loss = math.nan  # of the last batch, over all processes
         self._generator_state: Tensor | None = None
 
     @property
@@ -68,13 +72,19 @@ class Training(LightningModule):
         return mean
 
     def training_step(self, batch: tuple[Tensor, Tensor], index: int) -> Tensor:
-        inputs, targets = batch
+        rank, processes = rank_and_count()
+        rows = len(batch[0])
+        inputs, targets = map(own, batch)
         answers, last = self.network.carried(inputs, self._start(self._state, index, inputs))
         self._state = last.detach()
         loss = training_loss(self.task, answers, targets, self.settings)
-        self.loss_sum += len(inputs) * loss.detach()
-        self.sequences += len(inputs)
-        self.log("loss", loss, prog_bar=True)
+        mine = len(range(rank, rows, processes))
+        total, count = summed(torch.stack([mine * loss.detach(), loss.new_tensor(mine)]))
+        self.loss_sum += total
+        self.sequences += count.to(torch.int64)
+        self.latest_loss = float(total / count)
+        self.log("loss", self.latest_loss, prog_bar=True)
+        loss = loss * (mine * processes / rows)  # so that the mean over processes is that over rows
         penalty = self.network.system.penalty() if self.settings.penalty else None
         return loss if penalty is None else loss + self.settings.penalty * penalty
 
@@ -127,17 +137,22 @@ class Training(LightningModule):
             {"name": self.task.name} | self.task.settings,
             self.facts | {"epoch": self.current_epoch + 1},
         )
-        checkpoint["generator"] = torch.get_rng_state()
         checkpoint["batches"] = self.batches.state_dict()
-        checkpoint["state"] = self._state
+        checkpoint["processes"] = gathered({"generator": torch.get_rng_state(), "state": self._state})
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        self._generator_state = checkpoint["generator"]
         self.batches.load_state_dict(checkpoint["batches"])
-        self._state = checkpoint["state"]
+        here = checkpoint["processes"][rank_and_count()[0]]
+        self._generator_state, self._state = here["generator"], here["state"]
 
     def on_train_start(self) -> None:
-        """Give dropout the generator's state that the checkpoint holds, after all that may have drawn from it."""
+        """Give dropout the generator's state that the checkpoint holds, after all that may have drawn from it.
+
+        At the start, each process but the first, whose is the run's, has a generator of its own.
+        """
+        rank = rank_and_count()[0]
+        if self._generator_state is None and rank:
+            torch.manual_seed(int(np.random.SeedSequence([self.settings.seed, rank]).generate_state(1)[0]))
         if self._generator_state is not None:
             torch.set_rng_state(self._generator_state)
             self._generator_state = None

@@ -43,6 +43,8 @@ class Prepared:
     accelerator : str
     devices : int or list of int
         In Lightning's words.
+    processes : int
+        That share each batch.
     folder : Path
         Where checkpoints go.
     writes : Writes
@@ -59,6 +61,7 @@ class Prepared:
     facts: dict[str, Any]
     accelerator: str
     devices: int | list[int]
+    processes: int
     folder: Path
     writes: Writes
     progress: bool
@@ -73,6 +76,7 @@ def prepare(
     writes: Writes,
     progress: bool,
     say: Callable[[str], None] | None,
+    processes: int = 1,
 ) -> Prepared:
     """Check everything that can be checked and make what is to be trained; nothing is written.
 
@@ -84,7 +88,11 @@ def prepare(
     """
     if run.system not in SYSTEMS:
         create(run.system)  # which says so
-    accelerator, devices = _device(device)
+    accelerator, devices = _device(device, processes)
+    if processes > run.settings.batch_size:
+        raise UserError(
+            f"A batch of {run.settings.batch_size} has no rows for --devices {processes}: lower one of them."
+        )
     version = require_extra("lightning", "train").__version__
     task_settings = {"seed": run.settings.seed} | dict(run.task_settings)
     task = tasks.create(run.task, **task_settings, data_dir=data_dir)
@@ -105,6 +113,7 @@ def prepare(
         facts,
         accelerator,
         devices,
+        processes,
         folder,
         writes,
         progress,
@@ -197,11 +206,17 @@ def _parameters(system: str) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(pkgutil.resolve_name(SYSTEMS[system]), eval_str=True).parameters
 
 
-def _device(device: str) -> tuple[str, int | list[int]]:
+def _device(device: str, processes: int) -> tuple[str, int | list[int]]:
     """Lightning's accelerator and devices."""
     check_device(device)
     kind, _, index = device.partition(":")
-    return kind, [int(index)] if index and kind != "cpu" else 1
+    if processes < 1:
+        raise UserError(f"--devices must be at least 1, got {processes}.")
+    if processes > 1 and (index or kind == "mps"):
+        raise UserError(f"--devices {processes} goes with --device cpu or cuda, got {device}.")
+    if processes > 1 and kind == "cuda":
+        check_device(f"cuda:{processes - 1}")
+    return kind, [int(index)] if index and kind != "cpu" else processes
 
 
 def _facts(run: Run, task: Task, network: Network, lightning: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 
 from dynlab.errors import require_extra
 from dynlab.io import write_text
-from dynlab.training.module import VALIDATION_LOSS, VALIDATION_METRIC
+from dynlab.training.module import VALIDATION_LOSS, VALIDATION_METRIC, Training
 from dynlab.training.stability_monitor import LARGEST_EXPONENT, LOG_GRADIENT, SPECTRAL_RADIUS, StabilityMonitor
 
 STEPS_FILE, TENSORBOARD = "steps.csv", "tensorboard"
@@ -75,7 +75,9 @@ class StepLog(Callback):
             self._said.add(failure)
             self.say(f"step {trainer.global_step}: what is not known of the stability stays empty, since {failure}")
         rate = trainer.optimizers[0].param_groups[0]["lr"]
-        values = {"loss": float(outputs["loss"]), "learning_rate": rate} | measured
+        if not isinstance(pl_module, Training):
+            raise TypeError(f"StepLog goes with Training, got {type(pl_module).__name__}")
+        values = {"loss": pl_module.latest_loss, "learning_rate": rate} | measured
         row = {"step": trainer.global_step} | {name: _text(value) for name, value in values.items()}
         with self.path.open("a", newline="", encoding="utf-8") as file:
             csv.DictWriter(file, self.columns, restval="", lineterminator="\n").writerow(row)
@@ -90,7 +92,13 @@ class StepLog(Callback):
                 self._writer.add_scalar(name, float(trainer.callback_metrics[name]), trainer.global_step)
         self._writer.flush()
 
+    def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
+        self._close()  # at once: where processes share the run, this one ends without a teardown
+
     def teardown(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        self._close()
+
+    def _close(self) -> None:
         if self._writer is not None:
             self._writer.close()
             self._writer = None

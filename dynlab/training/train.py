@@ -7,6 +7,7 @@ so many steps), ``tensorboard`` (both, for that viewer), ``last.ckpt`` and ``bes
 """
 
 import dataclasses
+import functools
 import json
 import shutil
 from collections.abc import Callable, Iterator
@@ -50,6 +51,7 @@ def train(
     *,
     data_dir: str | Path | None = None,
     device: str = "cpu",
+    devices: int = 1,
     overwrite: bool = False,
     checkpoint_every: int | None = None,
     keep_every: int | None = None,
@@ -69,6 +71,9 @@ def train(
         Where data sets lie, besides DYNLAB_DATA.
     device : str
         ``cpu``, ``cuda``, ``cuda:1``, ``mps``.
+    devices : int
+        How many processes on the CPU, or GPUs, share each batch: the result is that of one up to rounding, but for
+        dropout.
     overwrite : bool
         Replace an earlier run in that folder.
     checkpoint_every : int, optional
@@ -99,13 +104,14 @@ def train(
     if folder.exists() and not overwrite:
         raise UserError(f"{folder} exists: resume the run in it with --resume, or replace it with --overwrite.")
     writes = Writes(checkpoint_every, keep_every, log_every, monitor_every)
-    prepared = prepare(run, folder, data_dir, device, writes, progress, log)
+    making = functools.partial(prepare, run, folder, data_dir, device, writes, progress, log, devices)
+    prepared = making()
     if folder.is_dir():
         _remove(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    stored = dataclasses.asdict(run) | {"writes": dataclasses.asdict(writes)}
+    stored = dataclasses.asdict(run) | {"writes": dataclasses.asdict(writes), "devices": devices}
     io.write_text(folder / RUN_FILE, json.dumps(stored, indent=1) + "\n")
-    return _carry_out(prepared, None)
+    return _carry_out(prepared, making, None)
 
 
 def resume(
@@ -135,25 +141,27 @@ def resume(
         Where the folder holds no run, or none that has got to a checkpoint.
     """
     folder = Path(folder)
-    run, writes = _stored(folder)
+    run, writes, devices = _stored(folder)
     last = folder / f"{LAST}.ckpt"
     if not last.is_file():
         raise UserError(
             f"{folder} has no {last.name}: the run stopped before its first; start it anew with --overwrite."
         )
     checkpoints.read(last)  # which says what is wrong with a damaged one
-    return _carry_out(prepare(run, folder, data_dir, device, writes, progress, log), last)
+    making = functools.partial(prepare, run, folder, data_dir, device, writes, progress, log, devices)
+    return _carry_out(making(), making, last)
 
 
-def _stored(folder: Path) -> tuple[Run, Writes]:
+def _stored(folder: Path) -> tuple[Run, Writes, int]:
     path = folder / RUN_FILE
     if not path.is_file():
         raise UserError(f"{folder} holds no training run (no {RUN_FILE}); name the folder that --output named.")
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
         writes = Writes(**stored.pop("writes"))
+        devices = int(stored.pop("devices"))
         settings = stored.pop("settings")
-        return Run(settings=Settings(**settings | {"augment": tuple(settings["augment"])}), **stored), writes
+        return Run(settings=Settings(**settings | {"augment": tuple(settings["augment"])}), **stored), writes, devices
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         if isinstance(error, UserError):
             raise
@@ -167,11 +175,15 @@ def _remove(folder: Path) -> None:
     shutil.rmtree(folder)
 
 
-def _carry_out(prepared: Prepared, resume_from: Path | None) -> Result:
+def _carry_out(prepared: Prepared, making: Callable[[], Prepared], resume_from: Path | None) -> Result:
     from dynlab.training.lightning_run import fit
+    from dynlab.training.processes import fit_in_processes
 
     with _threads(prepared.settings.threads):
-        fit(prepared, resume_from)
+        if prepared.processes == 1:
+            fit(prepared, resume_from)
+        else:
+            fit_in_processes(making, prepared.processes, resume_from)
         return _finish(prepared)
 
 

@@ -198,7 +198,7 @@ def test_a_run_is_replaced_only_when_asked_and_only_a_run(tmp_path):
         (None, "holds no training run"),
         ("{", "run.json is damaged"),
         ("{}", "run.json is damaged"),
-        ('{"writes": {}, "settings": {"lr": 0, "augment": []}}', "--lr must be a positive number"),
+        ('{"writes": {}, "devices": 1, "settings": {"lr": 0, "augment": []}}', "--lr must be a positive number"),
     ],
 )
 def test_what_cannot_be_resumed_is_said(content, message, tmp_path):

@@ -24,7 +24,7 @@ PTB = (
     "the streams are cut at windows, a few characters from where the source cuts them, and its last, shorter window is "
     "left out"
 )
-STREAMED = {"embedding": 200, "carry": True, "schedule": "plateau"}
+STREAMED: dict[str, Any] = {"embedding": 200, "carry": True, "schedule": "plateau"}
 
 REPORTED = {
     ("smnist", "asrnn", 122): "98.89 %",
