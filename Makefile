@@ -47,5 +47,5 @@ $(VENV)/core.stamp: $(VENV)/python.stamp $(MANIFEST)
 
 # the whole includes the core: after `make test`, `make demo` installs nothing more
 $(VENV)/dev.stamp: $(VENV)/python.stamp $(MANIFEST)
-	$(PIP_INSTALL) -e '.[train,certify,dev]'
+	$(PIP_INSTALL) -e '.[train,certify,speech,dev]'
 	touch $(VENV)/core.stamp $@

@@ -21,6 +21,8 @@ TASKS = {
     "noisy-mnist": "dynlab.tasks.mnist:noisy_mnist",
     "scifar": "dynlab.tasks.cifar:scifar",
     "noisy-cifar": "dynlab.tasks.cifar:noisy_cifar",
+    "google12": "dynlab.tasks.google:google12",
+    "google30": "dynlab.tasks.google:google30",
     "ptb-char": "dynlab.tasks.ptb_char:ptb_char",
     "ptb-word": "dynlab.tasks.ptb_word:ptb_word",
     "adding": "dynlab.tasks.adding:adding",

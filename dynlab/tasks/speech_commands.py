@@ -1,0 +1,156 @@
+"""Speech Commands, version 0.01: one-second clips of thirty words by many people, and six recordings of noise.
+
+References
+----------
+.. [1] P. Warden, "Speech Commands: A Dataset for Limited-Vocabulary Speech Recognition", 2018, arXiv 1804.03209.
+"""
+
+import io
+import tarfile
+import wave
+from collections.abc import Callable, Container, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dynlab.tasks import official
+from dynlab.tasks.log_mel import RATE
+
+ARCHIVE = "speech_commands_v0.01.tar.gz"
+ARCHIVE_SHA256 = "743935421bb51cccdb6bdd152e04c5c70274e935c82119ad7faeec31780d811d"
+DATASET = official.DataSet(
+    title="Speech Commands",
+    folder="speech_commands",
+    files={},
+    downloads={
+        ARCHIVE: (
+            f"https://storage.googleapis.com/download.tensorflow.org/data/{ARCHIVE}",
+            f"sha256:{ARCHIVE_SHA256}",
+        )
+    },
+    unpacked="speech_commands_v0.01",
+)
+# The order of the sources' code: the ten words of Kaggle's challenge come first.
+WORDS = (
+    *("yes", "no", "up", "down", "left", "right", "on", "off", "stop", "go"),
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"),
+    *("bed", "bird", "cat", "dog", "happy", "house", "marvin", "sheila", "tree", "wow"),
+)
+CLIPS = 64_721  # of the words
+BACKGROUND = "_background_noise_"  # the folder of the recordings of noise, a minute or more each
+LISTS = ("validation_list.txt", "testing_list.txt")  # which clips are for what; the others are for training
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """What a copy of the data set has.
+
+    Attributes
+    ----------
+    path : Path
+        The archive, or the folder that it unpacks to.
+    train, validation, test : tuple of str
+        The clips of each official split by their names, ``word/file.wav``, sorted.
+    noises : tuple of ndarray, shape (time,), int16
+        The recordings of noise, in the order of their names.
+    """
+
+    path: Path
+    train: tuple[str, ...]
+    validation: tuple[str, ...]
+    test: tuple[str, ...]
+    noises: tuple[np.ndarray, ...]
+
+
+def catalogue(data_dir: str | Path | None = None, *, download: bool = True) -> Catalogue:
+    """What there is: the archive, whose checksum is compared, or the folder ``speech_commands_v0.01`` with its files.
+
+    Looked for in the folder `data_dir` or DYNLAB_DATA, there in ``speech_commands`` first, in dynlab's cache, and at
+    its public home.
+
+    Raises
+    ------
+    NotAtHand
+        Where nothing is found and nothing is to be downloaded.
+    UserError
+        Where nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
+    """
+    path = official.find(DATASET, _locate, data_dir, download=download)
+    names, lists, noises = [], {}, {}
+    with official.damage_is_named(DATASET, path):
+        for name, read in _files(path, checked=True):
+            folder = name.partition("/")[0]
+            sound = name.endswith(".wav")
+            if sound and folder in WORDS:
+                names.append(name)
+            elif sound and folder == BACKGROUND:
+                noises[name] = samples(name, read())
+            elif name in LISTS:
+                lists[name] = frozenset(read().decode().split())
+        if len(names) != CLIPS or not noises or len(lists) != len(LISTS):
+            raise ValueError(
+                f"it has {len(names):,} clips of the words, {len(noises)} recordings of noise and {len(lists)} lists, "
+                f"not {CLIPS:,}, some and {len(LISTS)}"
+            )
+        validation, test = (lists[name] for name in LISTS)
+        if not validation | test <= frozenset(names):
+            raise ValueError(f"its lists name {sorted((validation | test) - frozenset(names))[0]}, which it lacks")
+    train = frozenset(names) - validation - test
+    recordings = tuple(noises[name] for name in sorted(noises))
+    return Catalogue(path, tuple(sorted(train)), tuple(sorted(validation)), tuple(sorted(test)), recordings)
+
+
+def clips(found: Catalogue, wanted: Container[str]) -> Iterator[tuple[str, np.ndarray]]:
+    """The names and the samples, int16, of the clips that are `wanted`, in the order in which they lie there."""
+    with official.damage_is_named(DATASET, found.path):
+        for name, read in _files(found.path):
+            if name in wanted:
+                sound = samples(name, read())
+                if len(sound) > RATE:
+                    raise ValueError(f"{name} has {len(sound)} samples, more than a second's {RATE}")
+                yield name, sound
+
+
+def samples(name: str, content: bytes) -> np.ndarray:
+    """The samples of the wav file of that name, int16.
+
+    Raises
+    ------
+    ValueError
+        Where it is none of one channel of 16 bits at 16 kHz.
+    """
+    try:
+        with wave.open(io.BytesIO(content)) as sound:
+            form = (sound.getnchannels(), sound.getsampwidth(), sound.getframerate())
+            data = sound.readframes(sound.getnframes())
+    except (wave.Error, EOFError) as error:
+        raise ValueError(f"{name} is no wav file: {error}") from error
+    if form != (1, 2, RATE):
+        raise ValueError(f"{name} has {form[0]} channels of {8 * form[1]} bits at {form[2]} Hz, not 1 of 16 at {RATE}")
+    return np.frombuffer(data, "<i2")
+
+
+def _locate(folder: Path) -> Path | None:
+    for path in (folder / ARCHIVE, folder / DATASET.unpacked):
+        if path.is_file() or (path / LISTS[0]).is_file():
+            return path
+    return None
+
+
+def _files(path: Path, *, checked: bool = False) -> Iterator[tuple[str, Callable[[], bytes]]]:
+    """Each file's name, ``folder/file``, and what reads it; an archive's checksum too, where it is to be `checked`."""
+    if path.is_dir():
+        for place in sorted(path.rglob("*.*")):
+            yield place.relative_to(path).as_posix(), place.read_bytes
+        return
+    with path.open("rb") as packed:
+        stream = official.Checked(packed)
+        with tarfile.open(fileobj=stream, mode="r|gz") as archive:  # type: ignore[call-overload]  # it has read alone
+            for member in archive:
+                file = archive.extractfile(member)
+                if file is not None:
+                    yield member.name.removeprefix("./"), file.read
+        stream.rest()
+    if checked and stream.sha256.hexdigest() != ARCHIVE_SHA256:
+        raise ValueError("it does not have its official checksum")

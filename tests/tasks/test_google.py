@@ -1,0 +1,256 @@
+"""Speech Commands in its official form, small: a tar.gz of folders of wav files, with its two lists."""
+
+import hashlib
+import io
+import re
+import sys
+import tarfile
+import tracemalloc
+import wave
+
+import numpy as np
+import pytest
+
+from dynlab.errors import UserError
+from dynlab.tasks import create, downloads, google, speech_commands
+from dynlab.tasks.log_mel import log_mel
+from dynlab.tasks.official import NotAtHand
+from dynlab.tasks.speech_commands import WORDS
+
+SPEAKERS, TAKES = 20, 1  # each says each word so many times
+
+
+def wav(samples, rate=16_000, channels=1):
+    buffer = io.BytesIO()
+    with wave.open(buffer, "wb") as file:
+        file.setnchannels(channels)
+        file.setsampwidth(2)
+        file.setframerate(rate)
+        file.writeframes(samples.astype("<i2").tobytes())
+    return buffer.getvalue()
+
+
+def split_of(name):
+    """Which split the set's README puts a clip in: by a hash of its speaker."""
+    speaker = re.sub(r"_nohash_.*$", "", name.partition("/")[2])
+    place = int(hashlib.sha1(speaker.encode()).hexdigest(), 16) % (2**27) * (100 / (2**27 - 1))
+    return "validation" if place < 10 else "testing" if place < 20 else "training"
+
+
+def spoken(number):
+    """What clip `number` sounds like: lengths differ, one has all of a second."""
+    generator = np.random.default_rng(number)
+    return generator.integers(-2000, 2000, 16_000 if number % 7 == 0 else 2000 + 13 * number)
+
+
+@pytest.fixture(scope="module")
+def clips():
+    speakers = [hashlib.sha1(str(i).encode()).hexdigest()[:8] for i in range(SPEAKERS)]
+    names = [f"{word}/{one}_nohash_{take}.wav" for word in WORDS for one in speakers for take in range(TAKES)]
+    return {name: spoken(number % 100) for number, name in enumerate(names)}
+
+
+@pytest.fixture(scope="module")
+def files(clips):
+    found = {"README.md": b"# Speech Commands", "LICENSE": b"CC BY"}
+    found |= {name: wav(samples) for name, samples in clips.items()}
+    for kind in ("validation", "testing"):
+        found[f"{kind}_list.txt"] = "".join(f"{name}\n" for name in clips if split_of(name) == kind).encode()
+    noise = np.random.default_rng(0).normal(0, 3000, 20_000)
+    found[f"{speech_commands.BACKGROUND}/README.md"] = b"noise"
+    found[f"{speech_commands.BACKGROUND}/white_noise.wav"] = wav(noise)
+    found[f"{speech_commands.BACKGROUND}/pink_noise.wav"] = wav(np.cumsum(noise) / 100)
+    return found
+
+
+def packed(files):
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz", compresslevel=1) as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(f"./{name}")
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+@pytest.fixture(scope="module")
+def archive(files):
+    return packed(files)
+
+
+@pytest.fixture(autouse=True)
+def small(clips, monkeypatch, tmp_path):
+    monkeypatch.delenv("DYNLAB_DATA", raising=False)
+    monkeypatch.setattr(downloads, "cache", lambda: tmp_path / "cache")
+    monkeypatch.setattr(downloads.pooch, "retrieve", lambda *_, **__: pytest.fail("a download was tried"))
+    monkeypatch.setattr(speech_commands, "CLIPS", len(clips))
+
+
+def put(folder, content, monkeypatch):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / speech_commands.ARCHIVE).write_bytes(content)
+    monkeypatch.setattr(speech_commands, "ARCHIVE_SHA256", hashlib.sha256(content).hexdigest())
+    return folder
+
+
+@pytest.fixture
+def folder(archive, monkeypatch, tmp_path):
+    return put(tmp_path / "data", archive, monkeypatch)
+
+
+def unpacked(folder, files):
+    for name, content in files.items():
+        path = folder / "speech_commands_v0.01" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return folder
+
+
+def counts(clips, kind, words=WORDS):
+    return sum(split_of(name) == kind and name.partition("/")[0] in words for name in clips)
+
+
+def test_thirty_words_have_the_official_splits_and_features(folder, clips):
+    task = create("google30", data_dir=folder)
+    assert (task.input_size, task.length, task.output_size) == (32, 99, 30)
+    for part, kind in ((task.train, "training"), (task.validation, "validation"), (task.test, "testing")):
+        names = sorted(name for name in clips if split_of(name) == kind)
+        assert len(part) == len(names) > 0
+        assert [WORDS[target] for target in part.targets] == [name.partition("/")[0] for name in names]
+        raw = task.scaling.undo(part.inputs[[0, 17]])
+        assert np.allclose(raw, [log_mel(clips[names[0]]), log_mel(clips[names[17]])], atol=1e-4)
+
+
+def test_features_are_standardised_over_the_training_clips(folder):
+    task = create("google30", data_dir=folder)
+    inputs = task.train.inputs[:].astype(np.float64)
+    assert np.abs(inputs.mean(axis=0)).max() < 1e-4
+    assert np.allclose(inputs.std(axis=0), 1, atol=1e-3)
+
+
+def test_retraining_trains_on_the_validation_clips_too(folder, clips):
+    task = create("google30", data_dir=folder, retrain=True)
+    assert task.validation is None
+    assert len(task.train) == counts(clips, "training") + counts(clips, "validation")
+    assert len(task.test) == counts(clips, "testing")
+
+
+def test_twelve_classes_are_the_commands_and_a_tenth_of_others_and_of_silence(folder, clips):
+    task = create("google12", data_dir=folder)
+    assert task.output_size == 12
+    for part, kind in ((task.train, "training"), (task.validation, "validation"), (task.test, "testing")):
+        commands = counts(clips, kind, WORDS[:10])
+        tenth = int(np.ceil(commands / 10))
+        found = np.bincount(part.targets, minlength=12)
+        assert found[:2].tolist() == [tenth, tenth]
+        each = [counts(clips, kind, [word]) for word in WORDS[:10]]
+        assert found[2:].tolist() == each
+        assert len(part) == commands + 2 * tenth
+
+
+@pytest.mark.parametrize("commands, all_of_them", [(18_538, 22_246), (2_567, 3_081)])
+def test_the_real_counts_are_the_sources(commands, all_of_them):
+    """The clips of the ten commands in the official splits, and the examples that FastGRNN and ERNN report."""
+    names = tuple(f"yes/{number}.wav" for number in range(commands)) + tuple(f"bed/{n}.wav" for n in range(2000))
+    assert len(google._twelve(names, (np.zeros(20_000),), 0)) == all_of_them
+
+
+def test_other_words_are_clips_of_their_split_and_silence_is_a_piece_of_the_noise(folder, clips, files):
+    task = create("google12", data_dir=folder)
+    raw = task.scaling.undo(task.test.inputs[:])
+    others = [log_mel(clips[name]) for name in clips if split_of(name) == "testing" and name[:2] != "go"]
+    for features in raw[task.test.targets == google.UNKNOWN]:
+        assert min(np.abs(features - one).max() for one in others) < 1e-3
+    found = speech_commands.catalogue(folder)
+    pieces = [what for what, target in google._twelve(found.test, found.noises, 2) if target == google.SILENCE]
+    expected = [log_mel(one.volume * found.noises[one.noise][one.start :][:16_000]) for one in pieces]
+    assert np.allclose(raw[task.test.targets == google.SILENCE], expected, atol=1e-3)
+    assert all(0 <= one.volume <= 1 for one in pieces)
+
+
+def test_what_is_drawn_does_not_depend_on_the_seed(folder):
+    one, other = (create("google12", data_dir=folder, seed=seed) for seed in (0, 1))
+    assert np.array_equal(one.train.inputs[:], other.train.inputs[:])
+    assert one.source == other.source
+
+
+def test_the_unpacked_folder_is_read_alike(folder, files, tmp_path):
+    one = create("google12", data_dir=folder)
+    other = create("google12", data_dir=unpacked(tmp_path / "unpacked" / "speech_commands", files).parent)
+    assert np.array_equal(one.train.inputs[:], other.train.inputs[:])
+    assert one.source["sha256"] == other.source["sha256"]
+
+
+def test_memory_never_holds_twice_the_features(folder, clips, monkeypatch):
+    features = np.zeros((99, 32), np.float32)
+    monkeypatch.setattr(google, "log_mel", lambda sound: features)  # what they are is slow to compute and trace
+    create("google30", data_dir=folder)  # what is imported on the way is not counted
+    tracemalloc.start()
+    try:
+        create("google30", data_dir=folder)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 2 * len(clips) * 99 * 32 * 4
+
+
+def test_another_archive_is_refused(archive, monkeypatch, tmp_path):
+    folder = put(tmp_path / "data", archive, monkeypatch)
+    monkeypatch.setattr(speech_commands, "ARCHIVE_SHA256", "0" * 64)
+    message = r"tar.gz cannot be read as Speech Commands \(it does not have its official checksum\).*get it anew"
+    with pytest.raises(UserError, match=message):
+        create("google30", data_dir=folder)
+
+
+FIRST = f"yes/{hashlib.sha1(b'0').hexdigest()[:8]}_nohash_0.wav"
+DAMAGED = {
+    r"it has 599 clips of the words, 2 .* 2 lists, not 600": {FIRST: None},
+    r"600 clips of the words, 0 recordings of noise": {
+        f"{speech_commands.BACKGROUND}/white_noise.wav": None,
+        f"{speech_commands.BACKGROUND}/pink_noise.wav": None,
+    },
+    r"2 recordings of noise and 1 lists": {"testing_list.txt": None},
+    r"its lists name yes/nobody.wav, which it lacks": {"testing_list.txt": b"yes/nobody.wav\n"},
+    r"nohash_0.wav has 2 channels of 16 bits at 16000 Hz": {FIRST: wav(spoken(1), channels=2)},
+    r"nohash_0.wav has 1 channels of 16 bits at 8000 Hz": {FIRST: wav(spoken(1), rate=8000)},
+    r"nohash_0.wav is no wav file: file does not start with RIFF": {FIRST: b"none" * 20},
+    r"nohash_0.wav is no wav file": {FIRST: b""},
+    r"nohash_0.wav has 16001 samples, more than": {FIRST: wav(np.zeros(16_001))},
+}
+
+
+@pytest.mark.parametrize("message, change", DAMAGED.items())
+def test_what_is_wrong_with_a_copy_is_said(message, change, files, monkeypatch, tmp_path):
+    changed = {name: content for name, content in (files | change).items() if content is not None}
+    folder = put(tmp_path / "data", packed(changed), monkeypatch)
+    with pytest.raises(UserError, match=rf"cannot be read as Speech Commands \(.*{message}.*get it anew from https"):
+        create("google30", data_dir=folder)
+
+
+@pytest.mark.parametrize("damage", [lambda data: b"", lambda data: b"none" * 200, lambda data: data[: len(data) // 2]])
+def test_a_damaged_archive_is_named(damage, archive, monkeypatch, tmp_path):
+    folder = put(tmp_path / "data", damage(archive), monkeypatch)
+    with pytest.raises(UserError, match=r"tar.gz cannot be read as Speech Commands .*remove it and get it anew"):
+        create("google12", data_dir=folder)
+
+
+@pytest.mark.parametrize("name", ["google12", "google30"])
+def test_nothing_at_hand_says_what_to_get_and_where_to_put_it(name):
+    message = r"is not at hand: put speech_commands_v0.01.tar.gz, from https://storage.*DYNLAB_DATA.*speech_commands"
+    with pytest.raises(NotAtHand, match=message):
+        create(name, download=False)
+
+
+def test_offline_the_error_names_the_file_to_place_by_hand(monkeypatch):
+    def offline(*_, **__):
+        raise OSError("no route to host")
+
+    monkeypatch.setattr(downloads.pooch, "retrieve", offline)
+    with pytest.raises(UserError, match=r"could not be downloaded \(no route to host\): start again, or put speech"):
+        create("google30")
+
+
+def test_without_the_library_nothing_is_fetched(monkeypatch):
+    monkeypatch.setitem(sys.modules, "kaldi_native_fbank", None)
+    with pytest.raises(UserError, match=r"pip install 'dynlab\[speech\]'"):
+        create("google12")
