@@ -8,6 +8,7 @@ COMMANDS: dict[str, str] = {
     "spectrum": "dynlab.cli.spectrum:spectrum",
     "gradient": "dynlab.cli.gradient:gradient",
     "fixed-points": "dynlab.cli.fixed_points:fixed_points",
+    "modes": "dynlab.cli.modes:modes",
     "geometry": "dynlab.cli.geometry:geometry",
     "convergence": "dynlab.cli.convergence:convergence",
     "lyapunov": "dynlab.cli.lyapunov:lyapunov",

@@ -20,6 +20,7 @@ SAMPLE = "sample"  # a sequence of the batch, or an initial state
 TIME = "time"  # a map's coordinate is the step t, a flow's is in seconds; t = 0 is the initial state
 STATE = "state"
 INPUT = "input"
+OUTPUT = "output"  # of a read-out
 MODE = "mode"  # index of an eigenvalue, singular value or exponent, in decreasing modulus, value or exponent
 ITERATION = "iteration"
 FIXED_POINT = "fixed_point"
@@ -33,6 +34,10 @@ PHASE = "phase"  # the points of one periodic orbit
 PARAMETER = "parameter"  # values of the parameter that a coordinate's long_name names
 ANGLE = "angle"  # of the lines that touch a convex set
 BOUND = "bound"  # what a network is held to, by name
+DIFFUSION = "diffusion"  # values of γ, beside those of an integrator's step
+STEP_SIZE = "step_size"
+INTEGRATOR = "integrator"  # by name
+WINDOW = "window"  # parts of a plane, by name
 TRAINING_STEP = "step"  # how many batches a network has learned from, over checkpoints of one run
 NETWORK = "network"  # several networks beside each other, by name
 PANEL = "panel"  # the panels of a source's figure, by letter
@@ -41,6 +46,7 @@ DIMENSIONS = (
     TIME,
     STATE,
     INPUT,
+    OUTPUT,
     MODE,
     ITERATION,
     FIXED_POINT,
@@ -55,6 +61,10 @@ DIMENSIONS = (
     PARAMETER,
     ANGLE,
     BOUND,
+    DIFFUSION,
+    STEP_SIZE,
+    INTEGRATOR,
+    WINDOW,
     TRAINING_STEP,
     NETWORK,
     PANEL,
@@ -66,7 +76,8 @@ SECOND = "s"
 PER_SECOND = "1/s"
 NAT_PER_STEP = "nat/step"
 NAT_PER_SECOND = "nat/s"
-UNITS = (ONE, STEP, SECOND, PER_SECOND, NAT_PER_STEP, NAT_PER_SECOND)
+CYCLE_PER_STEP = "cycle/step"
+UNITS = (ONE, STEP, SECOND, PER_SECOND, NAT_PER_STEP, NAT_PER_SECOND, CYCLE_PER_STEP)
 
 
 def variable(dims: Sequence[str], values: Any, long_name: str, units: str = ONE) -> xr.Variable:

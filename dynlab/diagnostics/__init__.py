@@ -11,6 +11,7 @@ DIAGNOSTICS: dict[str, str] = {
     "end_to_end": "dynlab.diagnostics.end_to_end:end_to_end",
     "gradient": "dynlab.diagnostics.gradient:gradient",
     "fixed_points": "dynlab.diagnostics.fixed_points:fixed_points",
+    "modes": "dynlab.diagnostics.modes:modes",
     "geometry": "dynlab.diagnostics.geometry:geometry",
     "tangent_map": "dynlab.diagnostics.tangent_map:tangent_map",
     "convergence": "dynlab.diagnostics.convergence:convergence",

@@ -11,16 +11,16 @@ from dynlab.diagnostics.covariance.participation import GROUPS, jackknife, parti
 from dynlab.diagnostics.covariance.principal import Components, principal_components
 from dynlab.diagnostics.covariance.verdict import verdict
 from dynlab.diagnostics.driven import Driven, drive
-from dynlab.diagnostics.fixed_points import DEFAULT_STARTS, fixed_points
+from dynlab.diagnostics.fixed_points import DEFAULT_STARTS
 from dynlab.diagnostics.linearisation.at_points import held_map
 from dynlab.diagnostics.linearisation.growing import growing_directions
+from dynlab.diagnostics.roots.halfway import fixed_points_and_between
 from dynlab.diagnostics.wording import over
 from dynlab.errors import UserError
 from dynlab.systems import Map
 
 COMPONENTS = 3  # a picture has no more
 LARGEST_STATE = 1e8  # a sequence whose states exceed it says nothing about where the others lie
-MOST_STABLE = 32  # points between every two of which a search still starts
 METHOD = (
     f"principal components by QR and SVD of the states of all sequences and steps together, less their mean; "
     f"participation ratio (Σλ)²/Σλ² of the eigenvalues λ of their covariance; standard errors by the jackknife over "
@@ -135,7 +135,7 @@ def geometry(
     counted = states[inside, 1 + transient :]  # a copy
     found = principal_components(counted.reshape(-1, states.shape[-1]))
     search: dict[str, Any] = {"at": at, "at_step": at_step, "dtype": dtype, "device": device, "seed": seed}
-    points = _fixed_points(system, inputs, starts, search)
+    points = fixed_points_and_between(system, inputs, starts, search)
     axes = found.directions[:components]
     growing = growing_directions(held_map(system, points), points, axes)
     states[~inside] = np.nan
@@ -154,16 +154,6 @@ def geometry(
     )
     ds.attrs["verdict"] = verdict(ds, _averaged(driven, transient, inside, inputs_description))
     return ds
-
-
-def _fixed_points(system: Map, inputs: Any, starts: int | ArrayLike, search: dict[str, Any]) -> xr.Dataset:
-    """A saddle between two memories draws few orbits, so that few starts find it: halfway between them is near it."""
-    first = fixed_points(system, inputs, starts=starts, **search)
-    stable = first["fixed_point_state"].values[(first["stable"] == 1) & (first["status"] == "fixed point")]
-    if not isinstance(starts, int) or not 2 <= len(stable) <= MOST_STABLE:
-        return first
-    halfway = [(a + b) / 2 for i, a in enumerate(stable) for b in stable[:i]]
-    return fixed_points(system, inputs, starts=np.array([*first["fixed_point_state"].values, *halfway]), **search)
 
 
 def _averaged(driven: Driven, transient: int, inside: NDArray[np.bool_], described: str) -> str:

@@ -16,6 +16,7 @@ PLOTS: dict[str, str] = {
     "plot_end_to_end": "dynlab.plots.end_to_end:plot_end_to_end",
     "plot_gradient": "dynlab.plots.gradient:plot_gradient",
     "plot_fixed_points": "dynlab.plots.fixed_points:plot_fixed_points",
+    "plot_modes": "dynlab.plots.modes:plot_modes",
     "plot_geometry": "dynlab.plots.geometry:plot_geometry",
     "plot_tangent_map": "dynlab.plots.tangent_map:plot_tangent_map",
     "plot_convergence": "dynlab.plots.convergence:plot_convergence",

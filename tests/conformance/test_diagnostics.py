@@ -41,6 +41,7 @@ CALLS = {
     "end_to_end": lambda: ([vanilla(), inputs()], {}),
     "gradient": lambda: ([vanilla(), inputs()], {}),
     "fixed_points": lambda: ([vanilla(), inputs()], {"starts": 8}),
+    "modes": lambda: ([vanilla(), inputs()], {"starts": 8}),
     "geometry": lambda: ([vanilla(), inputs()], {"starts": 8}),
     "tangent_map": lambda: ([vanilla(), np.zeros(5)], {"grid": 5}),
     "convergence": lambda: ([ernn(), inputs()], {}),

@@ -69,12 +69,12 @@ def eigenmodes(jacobian: Real, value_errors: Real) -> Eigenmodes:
         nothing = np.full((n, n), np.nan, dtype=complex)
         return Eigenmodes(values, right, nothing, np.full(n, np.inf), np.full(n, np.inf))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        conditions = np.nan_to_num(np.linalg.norm(left, axis=1), nan=np.inf)
+        conditions = np.nan_to_num(np.linalg.norm(left, axis=1), nan=np.inf, posinf=np.inf)
         change = max(float((value_errors / (2 * conditions)).max()), n * np.finfo(float).eps * np.linalg.norm(jacobian))
         gaps = np.abs(values[:, None] - values) - value_errors[:, None] - value_errors
         terms = np.where(gaps > 0, conditions / gaps, np.inf)
         terms[np.diag_indices(n)] = 0.0
-        errors = np.nan_to_num(2 * change * terms.sum(axis=1), nan=np.inf)
+        errors = np.nan_to_num(2 * change * terms.sum(axis=1), nan=np.inf, posinf=np.inf)
     return Eigenmodes(values, right, left, conditions, errors)
 
 

@@ -1,0 +1,57 @@
+"""`dynlab modes`: what a network keeps at its fixed points, and what it reads."""
+
+from __future__ import annotations
+
+import functools
+
+import click
+
+from dynlab.errors import UserError
+
+from .fixed_points import held_at
+from .options import Network, network_options, output_options
+from .output import Output
+
+
+@click.command()
+@network_options
+@click.option("--at", default="zero", show_default=True, metavar="zero|mean|VALUES", help="The input held constant.")
+@click.option("--at-step", type=int, default=-1, show_default=True, help="The step held where parameters change.")
+@click.option("--starts", type=click.IntRange(min=1), default=256, show_default=True, help="Of the search for them.")
+@click.option("-k", type=int, metavar="N", help="Only the N modes of largest modulus.  [default: all]")
+@click.option("--point", type=int, default=0, show_default=True, metavar="N", help="The fixed point drawn in detail.")
+@output_options
+def modes(output: Output, network: Network, at: str, at_step: int, starts: int, k: int | None, point: int) -> None:
+    """Take a network's linear map at each fixed point apart: time constants, frequencies, what drives and reads them.
+
+    Left eigenvectors say what of the input and the state a mode selects, right ones the pattern in which it keeps it.
+    A mode that is not told from another, or whose modulus is not told from 1, is not interpreted.
+
+    \b
+    dynlab modes gru-flipflop --point 25
+    dynlab modes model.pt --at mean -k 10
+    """
+    held = held_at(at)
+    from dynlab import schema
+    from dynlab.diagnostics.modes import modes as measure
+    from dynlab.plots.modes import plot_modes
+
+    driving = network.driving
+    output.log(f"Driven by {driving.description}.")
+    with output.working("Searching for fixed points"):
+        ds = measure(
+            network.system,
+            driving.inputs,
+            k=k,
+            at=held,
+            at_step=at_step,
+            starts=starts,
+            readout=network.checkpoint.readout,
+            dtype=network.dtype,
+            device=network.device,
+            seed=network.seed,
+        )
+    found = ds.sizes[schema.FIXED_POINT]
+    if not 0 <= point < max(1, found):
+        raise UserError(f"--point counts the fixed points from 0, and {found} were found; got {point}.")
+    output.emit(ds, functools.partial(plot_modes, fixed_point=point), network.name)

@@ -1,0 +1,54 @@
+"""How long a mode lasts and how fast it turns, from its eigenvalue and that eigenvalue's error."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Complex = NDArray[np.complex128]
+Real = NDArray[np.float64]
+
+DECAYS, GROWS, UNDECIDED = "decays", "grows", "undecided"
+
+
+class Lasting(NamedTuple):
+    """Of eigenvalues λ of a map, arrays of their shape.
+
+    Attributes
+    ----------
+    fate : ndarray of str
+        "decays", "grows", or "undecided" where abs(λ) is 1 within its error.
+    time_constant : ndarray
+        −1/ln abs(λ) in steps: 0 for λ = 0, negative where the mode grows, inf where that is undecided.
+    error : ndarray
+        How far that may be off; NaN where it is undecided.
+    doubling_time : ndarray
+        ln 2/ln abs(λ) in steps where the mode grows, else NaN.
+    frequency : ndarray
+        arg λ/2π in cycles a step, from −½ to ½; NaN where λ is zero within its error.
+    """
+
+    fate: NDArray[np.str_]
+    time_constant: Real
+    error: Real
+    doubling_time: Real
+    frequency: Real
+
+
+def lasting(values: Complex, errors: Real) -> Lasting:
+    """Of eigenvalues with a bound on the error of each."""
+    modulus = np.abs(values)
+    fate = np.where(modulus - 1 > errors, GROWS, np.where(1 - modulus > errors, DECAYS, UNDECIDED))
+    known = fate != UNDECIDED
+    constant = np.where(known, _time_constant(modulus), np.inf)
+    ends = [_time_constant(np.maximum(modulus + side * errors, 0.0)) for side in (-1, 1)]
+    with np.errstate(invalid="ignore"):
+        error = np.where(known, np.max([np.abs(end - constant) for end in ends], axis=0), np.nan)
+    doubling = np.where(fate == GROWS, -np.log(2) * constant, np.nan)
+    turning = np.where(modulus > errors, np.angle(values) / (2 * np.pi), np.nan)
+    return Lasting(fate, constant, error, doubling, turning)
+
+
+def _time_constant(modulus: Real) -> Real:
+    with np.errstate(divide="ignore"):
+        return np.asarray(-1 / np.log(modulus)) + 0.0  # not −0 for λ = 0

@@ -1,0 +1,53 @@
+"""`dynlab modes`: its verdict, files and JSON, and one sentence for what is wrong."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import dynlab as dl
+from dynlab import io
+from dynlab.cli.main import run
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    torch.manual_seed(0)
+    torch.save(nn.GRU(3, 6).state_dict(), "gru.pt")
+    return tmp_path
+
+
+def test_the_verdict_the_figure_and_the_data(folder, capsys):
+    options = ["--inputs", "zero", "--starts", "8", "--at", "0.1,0,0.2", "-k", "4", "--data", "a.nc"]
+    assert run(["modes", "gru.pt", *options]) == 0
+    assert capsys.readouterr().out.startswith("At 1 fixed point the slowest mode that decays has a time constant of")
+    assert (folder / "figures" / "modes-gru.png").stat().st_size > 5000
+    direct = dl.modes(dl.load("gru.pt"), np.zeros((1, 50, 3)), starts=8, at=[0.1, 0, 0.2], k=4)
+    np.testing.assert_array_equal(io.open("a.nc")["time_constant"], direct["time_constant"])
+
+
+def test_json_of_a_checkpoint_with_its_read_out(capsys):
+    assert run(["modes", "rnn-har2", "--samples", "2", "--starts", "16", "-k", "3", "--json", "--quiet"]) == 0
+    document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert document["variables"]["frequency"]["units"] == "cycle/step"
+    assert len(document["variables"]["output_read"]["values"][0][0]) == 2
+    assert document["settings"]["readout"] is True
+
+
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        (["-k", "7"], "k counts modes: from 1 to the state's 6 dimensions, got 7"),
+        (["--point", "9"], "--point counts the fixed points from 0"),
+        (["--at", "here"], "--at takes zero, mean, or numbers"),
+    ],
+)
+def test_bad_input_ends_with_2_and_writes_nothing(folder, options, sentence, capsys):
+    assert run(["modes", "gru.pt", "--inputs", "zero", "--starts", "8", "--quiet", *options]) == 2
+    error = capsys.readouterr().err.strip()
+    assert sentence in error
+    assert len(error.splitlines()) == 1
+    assert not (folder / "figures").exists()

@@ -1,0 +1,262 @@
+"""Modes against closed forms, a line attractor with its selection vector, and the response of the network itself."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import dynlab as dl
+from dynlab import schema
+from dynlab.diagnostics.classification.kinds import eigenvalues_and_errors
+from dynlab.diagnostics.linearisation.eigenvectors import eigenmodes
+from dynlab.diagnostics.linearisation.lasting import lasting
+from dynlab.diagnostics.modes import modes
+from dynlab.errors import UserError
+from dynlab.systems import create, from_function
+from dynlab.systems.textbook import LinearMap
+
+generator = np.random.default_rng
+
+
+def linear(matrix, drive):
+    """h_t = M h_{t−1} + D x_t."""
+    M, D = (torch.as_tensor(np.asarray(each, dtype=float)) for each in (matrix, drive))
+    return from_function(lambda h, x: h @ M.T.to(h) + x @ D.T.to(h), state_size=M.shape[0], input_size=D.shape[1])
+
+
+def product(ds, point=0):
+    """l_i r_j."""
+    return ds["left_eigenvector"].values[point] @ ds["right_eigenvector"].values[point].T
+
+
+# --- Closed forms ---
+@pytest.mark.parametrize("modulus, angle", [(0.9, 1.0), (0.5, 3.0), (1.2, 0.01)])
+def test_a_rotation_and_scaling(modulus, angle):
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    ds = modes(LinearMap((modulus * turn).tolist())).isel(fixed_point=0)
+    np.testing.assert_allclose(ds["time_constant"], -1 / np.log(modulus), rtol=1e-12)
+    np.testing.assert_allclose(np.sort(ds["frequency"]), np.array([-1, 1]) * angle / (2 * np.pi), rtol=1e-12)
+    np.testing.assert_allclose(ds["condition"], 1, atol=1e-13)
+    # (1, ∓i)/√2 for λ = ρ e^{±iθ}, up to the phase
+    expected = np.array([[1, -1j], [1, 1j]]) / np.sqrt(2)
+    order = np.argsort(-ds["eigenvalue"].values.imag)
+    overlap = np.abs(expected.conj() @ ds["right_eigenvector"].values[order].T)
+    np.testing.assert_allclose(overlap, np.eye(2), atol=1e-12)
+    doubling = ds["doubling_time"].values
+    np.testing.assert_allclose(doubling, np.log(2) / np.log(modulus) if modulus > 1 else np.nan, rtol=1e-12)
+    assert set(ds["fate"].values) == {"grows" if modulus > 1 else "decays"}
+
+
+@pytest.mark.parametrize("shear", [0.0, 1.0, 30.0])
+def test_a_shear(shear):
+    """[[a, c], [0, b]]: r = (1, 0), (c, b − a) and l = (1, c/(a − b)), (0, 1/(b − a)) before r has length 1."""
+    a, b = 0.9, 0.4
+    ds = modes(linear([[a, shear], [0, b]], [[1.0, 0.0], [0.0, 2.0]])).isel(fixed_point=0)
+    ratio = shear / (a - b)
+    np.testing.assert_allclose(ds["condition"], np.hypot(1, ratio), rtol=1e-13)
+    np.testing.assert_allclose(np.abs(ds["right_eigenvector"][0]), [1, 0], atol=1e-14)
+    np.testing.assert_allclose(
+        np.abs(ds["right_eigenvector"][1]), np.array([ratio, 1]) / np.hypot(ratio, 1), atol=1e-14
+    )
+    np.testing.assert_allclose(np.abs(ds["left_eigenvector"][0]), [1, ratio], rtol=1e-13)
+    np.testing.assert_allclose(ds["input_drive"], [[1, 2 * ratio], [0, 2 * np.hypot(1, ratio)]], rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(ds["input_share"][0], np.array([1, 4 * ratio**2]) / (1 + 4 * ratio**2), rtol=1e-12)
+    np.testing.assert_allclose(ds["time_constant"], -1 / np.log([a, b]), rtol=1e-13)
+
+
+@pytest.fixture(scope="module")
+def integrator():
+    """λ = 1 along the line S e₁, which the selection vector, the first row of S⁻¹, picks out of state and input."""
+    S = generator(0).standard_normal((5, 5))
+    J = S @ np.diag([1.0, 0.6, 0.5, -0.3, 0.1]) @ np.linalg.inv(S)
+    B = generator(1).standard_normal((5, 3))
+    return S, B, modes(linear(J, B), readout=nn.Linear(5, 2).double())
+
+
+def test_a_line_attractor_integrates_along_its_selection_vector(integrator):
+    S, B, ds = integrator
+    assert ds["status"].values.tolist() == ["continuum"]
+    assert ds["fate"].values[0, 0] == "undecided"
+    assert np.isposinf(ds["time_constant"].values[0, 0])
+    assert "inf where |λ| is 1" in schema.flags(ds)["time_constant"]
+    assert np.isfinite(ds["time_constant"].values[0, 1:]).all()
+    selection, line = np.linalg.inv(S)[0], S[:, 0]
+    found = ds["left_eigenvector"].values[0, 0].real
+    expected = selection * np.linalg.norm(line)
+    np.testing.assert_allclose(found * np.sign(found @ expected), expected, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(ds["input_drive"][0, 0], np.abs(expected @ B), rtol=1e-11)
+    assert "1 with |λ| = 1 within the error" in ds.attrs["verdict"]
+
+
+@pytest.mark.parametrize("modulus", [0.0, 1e-3, 0.5, 0.999999, 1.000001, 3.0])
+def test_how_long_a_mode_lasts(modulus):
+    found = lasting(np.array([modulus + 0j]), np.array([1e-9]))
+    m = np.longdouble(modulus)
+    with np.errstate(divide="ignore"):
+        expected = float(-1 / np.log(m)) + 0.0
+    assert found.time_constant[0] == pytest.approx(expected, rel=1e-9)
+    assert found.fate[0] == ("grows" if modulus > 1 else "decays")
+    nearby = [float(-1 / np.log(max(m + side, np.longdouble(1e-300)))) for side in (-1e-9, 1e-9)]
+    assert found.error[0] == pytest.approx(max(abs(each - expected) for each in nearby), rel=1e-6)
+    assert (found.time_constant[0] < 0) == (modulus > 1)
+    assert np.isnan(found.frequency[0]) == (modulus == 0)
+
+
+# --- Exact identities ---
+@pytest.fixture(scope="module")
+def network():
+    torch.manual_seed(0)
+    system = create("vanilla", input_size=3, state_size=20).double()
+    with torch.no_grad():
+        system.W.mul_(3)
+    return system
+
+
+def test_eigenvectors_are_biorthonormal_and_eigenvectors(network):
+    ds = modes(network, starts=32)
+    worst = []
+    for point, state in enumerate(torch.as_tensor(ds["fixed_point_state"].values)):
+        J = torch.func.jacrev(lambda h: network.step(h, torch.zeros(3).double()))(state).detach().numpy()
+        right, left, values = (
+            ds[name].values[point] for name in ("right_eigenvector", "left_eigenvector", "eigenvalue")
+        )
+        np.testing.assert_allclose(J @ right.T, right.T * values, atol=1e-13)
+        np.testing.assert_allclose(left @ J, values[:, None] * left, atol=1e-12)
+        np.testing.assert_allclose(np.linalg.norm(right, axis=1), 1, atol=1e-14)
+        np.testing.assert_allclose(ds["condition"][point], np.linalg.norm(left, axis=1), rtol=1e-12)
+        worst.append(np.abs(product(ds, point) - np.eye(20)).max())
+    assert max(worst) < 1e-12
+    by_input = torch.func.jacrev(lambda x: network.step(state, x))(torch.zeros(3).double())
+    np.testing.assert_allclose(ds["input_jacobian"].values[-1], by_input.detach(), atol=1e-14)
+
+
+def test_the_response_of_the_network_is_that_of_its_modes(network):
+    """A small input for one step, and what is left of it m steps later: ε Σ_i r_i λ_i^m l_i B."""
+    ds = modes(network, starts=16).isel(fixed_point=0)
+    state, size = torch.as_tensor(ds["fixed_point_state"].values), 1e-6
+    zero = torch.zeros(3, dtype=torch.float64)
+    for channel in range(3):
+        ends = []
+        for sign in (1, -1):
+            h = network.step(state, zero + sign * size * torch.eye(3, dtype=torch.float64)[channel])
+            for _ in range(6):
+                h = network.step(h, zero)
+            ends.append(h.detach().numpy())
+        measured = (ends[0] - ends[1]) / (2 * size)
+        driven = ds["left_eigenvector"].values @ ds["input_jacobian"].values[:, channel]
+        predicted = (ds["right_eigenvector"].values.T * ds["eigenvalue"].values ** 6) @ driven
+        np.testing.assert_allclose(measured, predicted.real, atol=1e-8 * np.abs(predicted).max() + 1e-9)
+        np.testing.assert_allclose(np.abs(driven), ds["input_drive"][:, channel], rtol=1e-12)
+
+
+@pytest.mark.parametrize("orthogonal", [True, False])
+def test_another_basis_changes_no_mode(orthogonal):
+    """Drive times read-out of a mode, |C r_i||l_i B|, is the same in every basis; each of them in a rotated one."""
+    random = generator(3)
+    W, V, C = random.standard_normal((6, 6)) / 3, random.standard_normal((6, 2)), random.standard_normal((3, 6))
+    S = np.linalg.qr(random.standard_normal((6, 6)))[0] if orthogonal else random.standard_normal((6, 6))
+
+    def measured(basis):
+        inverse = np.linalg.inv(basis)
+        M, D, back = (torch.as_tensor(each) for each in (W @ inverse, basis, inverse))
+        system = from_function(lambda h, x: torch.tanh(h @ M.T + x @ torch.as_tensor(V).T) @ D.T, 6, 2)
+        return modes(system, starts=np.zeros((1, 6)), readout=lambda h: h @ back.T @ torch.as_tensor(C).T)
+
+    plain, turned = measured(np.eye(6)), measured(S)
+    np.testing.assert_allclose(np.abs(turned["eigenvalue"]), np.abs(plain["eigenvalue"]), rtol=1e-10)
+    np.testing.assert_allclose(turned["time_constant"], plain["time_constant"], rtol=1e-9)
+    np.testing.assert_allclose(turned["input_share"], plain["input_share"], rtol=1e-9)
+    both = [ds["input_drive"].values[..., None] * ds["output_read"].values[..., None, :] for ds in (plain, turned)]
+    np.testing.assert_allclose(both[1], both[0], rtol=1e-9)
+    if orthogonal:
+        np.testing.assert_allclose(turned["condition"], plain["condition"], rtol=1e-9)
+        np.testing.assert_allclose(turned["input_drive"], plain["input_drive"], rtol=1e-9)
+
+
+# --- What is not interpreted ---
+@pytest.mark.parametrize(
+    "matrix",
+    [[[0.5, 1.0], [0.0, 0.5]], [[0.5, 0.0], [0.0, 0.5]], [[0.5, 1.0], [0.0, 0.5 + 1e-12]]],
+    ids=["defective", "multiple", "near"],
+)
+def test_a_mode_that_is_not_told_from_another_is_not_interpreted(matrix):
+    ds = modes(linear(matrix, np.eye(2)))
+    assert ds["separated"].values.tolist() == [[0, 0]]
+    for name in ("right_eigenvector", "left_eigenvector", "input_drive", "input_share"):
+        assert np.isnan(ds[name]).all()
+        assert "without eigenvectors of its own" in schema.flags(ds)[name]
+    assert "2 without eigenvectors of their own, of 2 modes" in ds.attrs["verdict"]
+
+
+def test_the_bound_on_an_eigenvector_holds():
+    """Matrices from normal to nearly defective, changed by a known amount: no eigenvector turns by more than said."""
+    random, change, ratios = generator(4), 1e-9, []
+    for _ in range(300):
+        S = np.eye(5) + random.standard_normal((5, 5)) * 10.0 ** random.uniform(-2, 1)
+        J = S @ np.diag(random.uniform(-1, 1, 5)) @ np.linalg.inv(S)
+        J /= np.linalg.norm(J)
+        found = eigenmodes(J, eigenvalues_and_errors(J, change)[1])
+        E = random.standard_normal((5, 5))
+        off = eigenmodes(J + change * E / np.linalg.norm(E, 2), np.full(5, 1e-15))
+        place = np.abs(found.values[:, None] - off.values).argmin(axis=1)
+        for first, second in ((found.right, off.right), (found.left, off.left)):
+            a, b = (each / np.linalg.norm(each, axis=1, keepdims=True) for each in (first, second[place]))
+            beside = b - (a.conj() * b).sum(axis=1, keepdims=True) * a
+            ratios.extend((np.linalg.norm(beside, axis=1) / found.errors)[found.resolved])
+    assert len(ratios) > 1000
+    assert max(ratios) < 1
+
+
+def test_units_that_are_dead_are_forgotten_in_a_step():
+    ds = modes(dl.load("rnn-har2"), starts=16)
+    dead = np.isnan(ds["frequency"].values[0])
+    assert dead.sum() > 50
+    assert (ds["time_constant"].values[0, dead] < 0.05).all()
+    assert "forgotten in a step" in ds.attrs["verdict"]
+
+
+# --- Read-outs and bad input ---
+def test_the_read_out_of_an_lstm_sees_h_alone():
+    torch.manual_seed(1)
+    read = nn.Linear(4, 2).double()
+    ds = modes(create("lstm", input_size=2, hidden_size=4).double(), starts=8, readout=read, k=3)
+    expected = np.concatenate([read.weight.detach().numpy(), np.zeros((2, 4))], axis=1)
+    np.testing.assert_array_equal(ds["output_jacobian"][0], expected)
+    assert ds["output_read"].shape == (1, 3, 2)
+    np.testing.assert_allclose(ds["output_read"][0], np.abs(ds["right_eigenvector"].values[0] @ expected.T), rtol=1e-12)
+
+
+def test_three_bits_are_read_where_they_are_written():
+    """At the saddles on the flip-flop's edges the growing mode is driven by one input and read as the same output."""
+    from dynlab import zoo
+    from dynlab.checkpoints import read
+
+    kept = read(zoo.locate("gru-flipflop"))
+    inputs = dl.driving_inputs(None, kept.system, samples=8).inputs
+    ds = modes(kept.system, inputs, starts=96, k=2, readout=kept.readout)
+    edges = ds.isel(fixed_point=((ds["fate"] == "grows").sum("mode") == 1).values)
+    assert edges.sizes["fixed_point"] == 12
+    share, read_as = edges["input_share"].values[:, 0], edges["output_read"].values[:, 0]
+    assert (share.max(axis=1) > 0.99).all()
+    np.testing.assert_array_equal(read_as.argmax(axis=1), share.argmax(axis=1))
+    assert np.bincount(share.argmax(axis=1)).tolist() == [4, 4, 4]
+
+
+def test_nothing_found_has_no_modes():
+    ds = modes(from_function(lambda h, x: h + 1, 1), starts=4)
+    assert ds.sizes[schema.FIXED_POINT] == 0
+    assert "No fixed point was found" in ds.attrs["verdict"]
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [({"k": 0}, "from 1 to the state's 2 dimensions, got 0"), ({"k": 3}, "got 3"), ({"at": [1.0]}, "0 finite values")],
+)
+def test_bad_arguments_are_one_sentence(arguments, words):
+    with pytest.raises(UserError, match=words):
+        modes(create("henon"), **arguments)
+
+
+def test_a_flow_is_wrapped_first():
+    with pytest.raises(UserError, match="Euler"):
+        modes(create("lorenz"))

@@ -1,0 +1,55 @@
+"""The picture of modes: its markers stand at frequency and time constant, its tables hold drives and read-outs."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from dynlab.diagnostics.modes import modes
+from dynlab.plots.modes import plot_modes
+from dynlab.systems import from_function
+from dynlab.systems.textbook import LinearMap
+
+MATRIX = np.array([[1.2, 0.3, 0.0, 0.0], [0.0, 0.8, 0.0, 0.0], [0.0, 0.0, 0.5, -0.5], [0.0, 0.0, 0.5, 0.5]])
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+def test_markers_stand_at_frequency_and_time_constant():
+    ds = modes(LinearMap(MATRIX.tolist()))
+    _, ax = plt.subplots()
+    assert plot_modes(ds, ax=ax) is ax
+    drawn = np.concatenate([each.get_offsets().data for each in ax.collections])
+    pair = -1 / np.log(np.sqrt(0.5))
+    expected = [[0, np.log(2) / np.log(1.2)], [0, -1 / np.log(0.8)], [0.125, pair], [0.125, pair]]
+    np.testing.assert_allclose(sorted(map(tuple, drawn)), sorted(map(tuple, expected)), atol=1e-12)
+    assert {text.get_text() for text in ax.get_legend().get_texts()} == {"decays", "grows"}
+
+
+def test_an_undecided_mode_stands_at_infinity():
+    ax = plot_modes(modes(LinearMap(np.diag([1.0, 0.5]).tolist())))
+    assert "∞" in [text.get_text() for text in ax.texts]
+    assert any("undecided" in text.get_text() for text in ax.get_legend().get_texts())
+
+
+def test_the_tables_hold_drives_and_read_outs():
+    M = MATRIX[:2, :2]
+    system = from_function(lambda h, x: h @ h.new_tensor(M).T + x, 2, 2)
+    ds = modes(system, readout=lambda h: 3 * h[..., :1])
+    left, drive, read = plot_modes(ds).figure.axes
+    np.testing.assert_allclose(
+        [float(text.get_text()) for text in drive.texts], ds["input_drive"].values[0].ravel(), rtol=0.05, atol=1e-9
+    )
+    np.testing.assert_allclose(
+        [float(text.get_text()) for text in read.texts], ds["output_read"].values[0].ravel(), rtol=0.05
+    )
+    assert [text.get_text() for text in drive.get_yticklabels()] == ["doubles 3.8", "τ 4.48"]
+    assert left.get_title(loc="left") == "Large: fixed point 0, saddle"
+
+
+def test_nothing_found_is_said():
+    ax = plot_modes(modes(from_function(lambda h, x: h + 1, 1), starts=4))
+    assert "no fixed point found" in [text.get_text() for text in ax.texts]
