@@ -25,6 +25,7 @@ TASKS = {
     "google30": "dynlab.tasks.google:google30",
     "ptb-char": "dynlab.tasks.ptb_char:ptb_char",
     "ptb-word": "dynlab.tasks.ptb_word:ptb_word",
+    "yelp5": "dynlab.tasks.yelp5:yelp5",
     "adding": "dynlab.tasks.adding:adding",
     "sine": "dynlab.tasks.sine:sine",
     "flipflop": "dynlab.tasks.flipflop:flipflop",

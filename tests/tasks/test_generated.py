@@ -19,7 +19,10 @@ SMALL = {
 }
 
 # tested in the files of their data sets
-FROM_FILES = {"har2", "har6", "smnist", "pmnist", "noisy-mnist", "scifar", "noisy-cifar", "ptb-char"}
+FROM_FILES = {
+    *("har2", "har6", "dsa19", "google12", "google30", "smnist", "pmnist", "noisy-mnist", "scifar", "noisy-cifar"),
+    *("ptb-char", "ptb-word", "yelp5"),
+}
 
 
 @pytest.mark.parametrize("convention, marker", [("overlap", 3 + 5), ("after", 3 + 5 - 1)])

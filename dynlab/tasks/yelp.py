@@ -1,0 +1,180 @@
+"""Yelp's reviews and their stars: from a folder of the user's, since Yelp gives them only to who accepts its terms.
+
+References
+----------
+.. [1] Yelp, "Yelp Open Dataset": ``yelp_academic_dataset_review.json``, one review a line.
+"""
+
+import hashlib
+import io
+import json
+import re
+import tarfile
+import zipfile
+from array import array
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from dynlab.tasks import official
+
+ARCHIVE = "yelp_dataset.tar"
+REVIEWS = ("yelp_academic_dataset_review.json", "review.json")  # its name differs between the releases
+DATASET = official.DataSet(
+    title="Yelp's data set",
+    folder="yelp",
+    files={},
+    downloads={ARCHIVE: ("https://www.yelp.com/dataset/", "")},
+    terms="(where its terms have to be accepted first)",
+)
+# The forms in which a folder may hold it, the quickest to read first.
+FORMS = (
+    *(f"{name}{packing}" for name in REVIEWS for packing in official.PACKINGS),
+    *(ARCHIVE, "yelp_dataset.tgz", "yelp_dataset.tar.gz", "Yelp-JSON.zip"),
+)
+STARS = 5
+WORD = re.compile(r"\w+(?:'\w+)*")  # of a text in small letters
+BLOCK = 10_000  # reviews whose words are numbered at a time
+PADDING, UNKNOWN = 0, 1  # the first two tokens
+
+
+@dataclass(frozen=True)
+class Reviews:
+    """Reviews, one after the other.
+
+    Attributes
+    ----------
+    tokens : ndarray, shape (time,), int16
+        Of all reviews, by their places in the vocabulary.
+    ends : ndarray, shape (sample,), int64
+        Where in `tokens` each review ends.
+    stars : ndarray, shape (sample,), int64
+        1 to 5.
+    vocabulary : tuple of str
+        Padding, unknown words, and then words by how often they come.
+    source : dict
+        ``origin`` and ``sha256``, of the lines that were read.
+    """
+
+    tokens: np.ndarray
+    ends: np.ndarray
+    stars: np.ndarray
+    vocabulary: tuple[str, ...]
+    source: dict[str, str]
+
+
+def load(data_dir: str | Path | None, *, count: int, train: int, words: int, vocabulary: int) -> Reviews:
+    """The first reviews.
+
+    Parameters
+    ----------
+    data_dir : str or Path, optional
+        A folder with ``yelp_dataset.tar`` or what is in it, besides DYNLAB_DATA and dynlab's cache.
+    count : int
+        How many.
+    train : int
+        Of how many the words are counted for the vocabulary.
+    words : int
+        How many of each review are kept, the first ones.
+    vocabulary : int
+        Its size.
+
+    Raises
+    ------
+    NotAtHand
+        Where it is in none of the folders.
+    UserError
+        Where `data_dir` is no folder, and where a copy is damaged or has fewer reviews.
+    """
+    path = official.find(DATASET, _locate, data_dir)
+    numbers: dict[str, int] = {}
+    blocks: list[np.ndarray] = []
+    lengths, stars = array("q"), array("b")
+    checksum, read = hashlib.sha256(), array("i")
+    with official.damage_is_named(DATASET, path), _lines(path) as lines:
+        for line in lines:
+            checksum.update(line)
+            star, text = _review(line, len(stars) + 1)
+            kept = WORD.findall(text.lower())[:words]
+            read.extend(numbers.setdefault(word, len(numbers)) for word in kept)
+            lengths.append(len(kept))
+            stars.append(star)
+            if len(stars) % BLOCK == 0 or len(stars) == count:
+                blocks.append(np.array(read, np.int32))
+                read = array("i")
+            if len(stars) == count:
+                break
+        if len(stars) < count:
+            raise ValueError(f"it has {len(stars):,} reviews, not {count:,}")
+    ends = np.cumsum(lengths, dtype=np.int64)
+    frequent = _frequent(blocks, int(ends[train - 1]), len(numbers))[: vocabulary - 2]
+    places = np.full(len(numbers), UNKNOWN, np.int16)
+    places[frequent] = np.arange(2, 2 + len(frequent))
+    for i, block in enumerate(blocks):  # one by one, so that memory holds both numberings of one alone
+        blocks[i] = places[block]
+    names = np.array(list(numbers), dtype=object)[frequent]
+    source = {"origin": path.name, "sha256": checksum.hexdigest()}
+    return Reviews(np.concatenate(blocks), ends, np.array(stars, np.int64), ("<padding>", "<unknown>", *names), source)
+
+
+def _frequent(blocks: list[np.ndarray], stop: int, size: int) -> np.ndarray:
+    """Which words come in the first `stop`, by how often; of the same number the first to come first."""
+    counts = np.zeros(size, np.int64)
+    for block in blocks:
+        counts += np.bincount(block[: max(stop, 0)], minlength=size)
+        stop -= len(block)
+    order = np.argsort(-counts, kind="stable")
+    return order[: np.count_nonzero(counts)]
+
+
+def _review(line: bytes, number: int) -> tuple[int, str]:
+    try:
+        review = json.loads(line)
+        star, text = int(review["stars"]), str(review["text"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"line {number:,} is no review with its stars and text") from error
+    if not 1 <= star <= STARS or star != review["stars"]:
+        raise ValueError(f"the review of line {number:,} has {review['stars']} stars")
+    return star, text
+
+
+def _locate(folder: Path) -> Path | None:
+    there = [folder / name for name in FORMS if (folder / name).is_file()]
+    return there[0] if there else None
+
+
+@contextmanager
+def _lines(path: Path) -> Iterator[Iterator[bytes]]:
+    """The lines of the reviews, out of whatever they are packed in."""
+    with ExitStack() as stack:
+        file: Any = None
+        if path.suffix == ".zip":
+            archive = stack.enter_context(zipfile.ZipFile(path))
+            inner = [name for name in archive.namelist() if name.rpartition("/")[2] in (ARCHIVE, *REVIEWS)]
+            if not inner:
+                raise ValueError(f"it has neither {ARCHIVE} nor {REVIEWS[0]}")
+            file = stack.enter_context(archive.open(inner[0]))
+            if inner[0].endswith(ARCHIVE):
+                file = stack.enter_context(_member(file))
+        elif path.name.endswith((".tar", ".tgz", ".tar.gz")):
+            file = stack.enter_context(_member(stack.enter_context(path.open("rb"))))
+        else:
+            packing = path.suffix if path.suffix in official.PACKINGS else ""
+            file = io.BufferedReader(stack.enter_context(official.PACKINGS[packing](path)))
+        yield iter(file)
+
+
+@contextmanager
+def _member(packed: IO[bytes]) -> Iterator[IO[bytes]]:
+    """The reviews in a tar archive, which is gone through only until there."""
+    with tarfile.open(fileobj=packed, mode="r|*") as archive:
+        for member in archive:
+            file = archive.extractfile(member) if member.name.rpartition("/")[2] in REVIEWS else None
+            if file is not None:
+                yield file
+                return
+        raise ValueError(f"it lacks {REVIEWS[0]}")

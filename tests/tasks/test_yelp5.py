@@ -1,0 +1,235 @@
+"""Yelp's reviews in the official form, one JSON document a line, in everything that they come packed in."""
+
+import gzip
+import io
+import json
+import lzma
+import tarfile
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pytest
+
+from dynlab.errors import UserError
+from dynlab.systems import create as create_system
+from dynlab.tasks import create, downloads, driving_inputs, yelp, yelp5
+from dynlab.tasks.official import NotAtHand
+
+NAME = yelp.REVIEWS[0]
+# stars and text: three reviews train, two test, what comes after is not read
+TEXTS = [
+    (5.0, "Good food, GOOD people!"),
+    (1.0, "Don't go. The food…\n\nis cold"),
+    (4.0, "good (very good) café nº 1"),
+    (2.0, "people don't know"),
+    (3.0, ""),
+    (9.0, "not read any more"),
+]
+
+
+def line(stars, text):
+    facts = {"review_id": "KU_O5udG6zpxOg-VcAEodg", "user_id": "mh_-eMZ6K5RLWhZyISBhwA", "stars": stars}
+    return (json.dumps(facts | {"useful": 0, "text": text, "date": "2018-07-07 22:09:11"}) + "\n").encode()
+
+
+LINES = b"".join(line(*review) for review in TEXTS)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch, tmp_path):
+    monkeypatch.delenv("DYNLAB_DATA", raising=False)
+    monkeypatch.setattr(downloads, "cache", lambda: tmp_path / "cache")
+    monkeypatch.setattr(downloads.pooch, "retrieve", lambda *_, **__: pytest.fail("a download was tried"))
+    monkeypatch.setattr(yelp5, "TRAIN", 3)
+    monkeypatch.setattr(yelp5, "TEST", 2)
+    monkeypatch.setattr(yelp, "BLOCK", 2)
+
+
+def tarred(lines, mode="w", name=NAME):
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode=mode) as archive:
+        for member, content in (("yelp_academic_dataset_business.json", b"{}\n"), (name, lines)):
+            entry = tarfile.TarInfo(member)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def zipped(name, content):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("Yelp JSON/Dataset_User_Agreement.pdf", "x")
+        archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+FORMS = {
+    NAME: lambda lines: lines,
+    f"{NAME}.gz": gzip.compress,
+    f"{NAME}.xz": lzma.compress,
+    "review.json": lambda lines: lines,
+    "yelp_dataset.tar": tarred,
+    "yelp_dataset.tgz": lambda lines: tarred(lines, "w:gz", "dataset/review.json"),
+    "yelp_dataset.tar.gz": lambda lines: tarred(lines, "w:gz"),
+    "Yelp-JSON.zip": lambda lines: zipped("Yelp JSON/yelp_dataset.tar", tarred(lines)),
+}
+
+
+def put(folder, form=NAME, lines=LINES):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / form).write_bytes(FORMS[form](lines))
+    return folder
+
+
+def read(folder, **settings):
+    given = {"count": 5, "train": 3, "words": 300, "vocabulary": 20_000} | settings
+    return yelp.load(folder, **given)
+
+
+def words(reviews):
+    parts = np.split(reviews.tokens, reviews.ends[:-1])
+    return [" ".join(reviews.vocabulary[token] for token in part) for part in parts]
+
+
+# by how often they come in the first three, of the same number the first to come first
+VOCABULARY = ("good", "food", "people", "don't", "go", "the", "is", "cold", "very", "café", "nº", "1")
+
+
+@pytest.mark.parametrize("place", ["", "yelp"])
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_is_read_alike(form, place, tmp_path):
+    found = read(put(tmp_path / place, form) if not place else put(tmp_path / place, form).parent)
+    assert found.vocabulary == ("<padding>", "<unknown>", *VOCABULARY)
+    assert words(found) == [
+        "good food good people",
+        "don't go the food is cold",
+        "good very good café nº 1",
+        "people don't <unknown>",
+        "",
+    ]
+    assert found.stars.tolist() == [5, 1, 4, 2, 3]
+    assert found.source["origin"] == form
+
+
+def test_only_the_reviews_that_are_asked_for_are_read_and_the_checksum_is_theirs(tmp_path):
+    one = read(put(tmp_path / "one"))
+    other = read(put(tmp_path / "other", lines=LINES[: -len(line(*TEXTS[-1]))] + b"no review\n"))
+    assert one.source["sha256"] == other.source["sha256"]
+    assert read(tmp_path / "one", count=4).source["sha256"] != one.source["sha256"]
+
+
+def test_the_vocabulary_has_the_most_frequent_words_and_two_tokens_more(tmp_path):
+    found = read(put(tmp_path), vocabulary=5)
+    assert found.vocabulary == ("<padding>", "<unknown>", "good", "food", "people")
+    assert words(found)[1] == "<unknown> <unknown> <unknown> food <unknown> <unknown>"
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 100])
+def test_blocks_do_not_matter(block, monkeypatch, tmp_path):
+    one = read(put(tmp_path))
+    monkeypatch.setattr(yelp, "BLOCK", block)
+    other = read(tmp_path)
+    assert np.array_equal(one.tokens, other.tokens)
+    assert one.vocabulary == other.vocabulary
+
+
+@pytest.mark.parametrize("length", [3, 6, 300])
+def test_reviews_have_their_first_words_after_padding(length, tmp_path):
+    task = create("yelp5", data_dir=put(tmp_path), length=length, retrain=True)
+    vocabulary = read(tmp_path, words=length).vocabulary
+    assert (len(task.train), len(task.test), task.input_size, task.output_size) == (3, 2, 1, 5)
+    shown = [" ".join(vocabulary[int(token)] for token in row[:, 0]) for row in task.train.inputs[:]]
+    whole = ["good food good people", "don't go the food is cold", "good very good café nº 1"]
+    for text, sentence in zip(shown, whole, strict=True):
+        first = sentence.split()[:length]
+        assert text.split() == ["<padding>"] * (length - len(first)) + first
+    assert task.train.targets.tolist() == [4, 0, 3]
+    assert task.test.targets.tolist() == [1, 2]
+    assert np.array_equal(task.test.inputs[1], np.zeros((length, 1)))  # an empty review
+    assert np.array_equal(task.test.inputs[[1, 0]][1], task.test.inputs[0])
+
+
+def test_a_fifth_of_the_training_reviews_is_held_out_by_the_seed(monkeypatch, tmp_path):
+    monkeypatch.setattr(yelp5, "TRAIN", 100)
+    put(tmp_path, lines=b"".join(line(1 + i % 5, f"word{i}") for i in range(102)))
+    one, other = (create("yelp5", data_dir=tmp_path, seed=seed) for seed in (0, 1))
+    assert (len(one.train), len(one.validation), len(one.test)) == (80, 20, 2)
+    rows = [set(task.validation.inputs.numbers.tolist()) for task in (one, other)]
+    assert rows[0] != rows[1]
+    assert rows[0] | set(one.train.inputs.numbers.tolist()) == set(range(100))
+    assert one.tokens == 102  # of all training reviews, held out or not
+
+
+def test_a_network_is_driven_by_its_reviews(tmp_path):
+    system = create_system("vanilla", input_size=4, state_size=2)
+    task = create("yelp5", data_dir=put(tmp_path), length=4)
+    system.embed(task.tokens)
+    system.task, system.task_settings = "yelp5", {"length": 4}
+    driving = driving_inputs(None, system, data_dir=tmp_path)
+    assert np.array_equal(driving.inputs, task.test.inputs[:])
+    assert driving.real
+
+
+def test_memory_never_holds_twice_the_text(tmp_path):
+    generator = np.random.default_rng(0)
+    texts = [" ".join(f"w{n}" for n in generator.zipf(1.6, 150) % 5000) for _ in range(2000)]
+    lines = b"".join(line(3, text) for text in texts)
+    put(tmp_path, lines=lines)
+    tracemalloc.start()
+    try:
+        read(tmp_path, count=2000, train=1000)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 2 * len(lines)
+
+
+DAMAGED = {
+    r"it has 4 reviews, not 5": b"".join(LINES.splitlines(keepends=True)[:4]),
+    r"line 2 is no review with its stars and text": line(*TEXTS[0]) + b"{}\n",
+    r"line 1 is no review with its stars": b"none\n",
+    r"the review of line 1 has 0 stars": line(0, "a"),
+    r"the review of line 1 has 2.5 stars": line(2.5, "a"),
+}
+
+
+@pytest.mark.parametrize("message, lines", DAMAGED.items())
+@pytest.mark.parametrize("form", [NAME, "yelp_dataset.tar"])
+def test_what_is_wrong_with_a_copy_is_said(message, lines, form, tmp_path):
+    put(tmp_path, form, lines)
+    with pytest.raises(UserError, match=rf"{form} cannot be read as Yelp's data set \({message}.*get it anew from ht"):
+        create("yelp5", data_dir=tmp_path)
+
+
+@pytest.mark.parametrize("form", [f"{NAME}.gz", f"{NAME}.xz", "yelp_dataset.tgz", "yelp_dataset.tar", "Yelp-JSON.zip"])
+@pytest.mark.parametrize("damage", [lambda data: b"", lambda data: b"none" * 200, lambda data: data[: len(data) // 6]])
+def test_a_damaged_file_is_named(form, damage, tmp_path):
+    (tmp_path / form).write_bytes(damage(FORMS[form](LINES)))
+    with pytest.raises(UserError, match=rf"{form} cannot be read as Yelp's data set \(.*remove it and get it anew"):
+        create("yelp5", data_dir=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "form, content, message",
+    [
+        ("yelp_dataset.tar", tarred(b"", name="other.json"), "it lacks yelp_academic_dataset_review.json"),
+        ("Yelp-JSON.zip", zipped("other.tar", b""), "it has neither yelp_dataset.tar nor yelp_academic"),
+    ],
+)
+def test_an_archive_without_reviews_says_so(form, content, message, tmp_path):
+    (tmp_path / form).write_bytes(content)
+    with pytest.raises(UserError, match=message):
+        create("yelp5", data_dir=tmp_path)
+
+
+def test_nothing_at_hand_says_what_to_get_and_where_to_put_it():
+    message = r"put yelp_dataset.tar, from https://www.yelp.com/dataset/ \(where its terms.*DYNLAB_DATA.*cache.yelp\."
+    with pytest.raises(NotAtHand, match=message):
+        create("yelp5")
+
+
+@pytest.mark.parametrize("length", [0, -1])
+def test_a_length_that_is_none_is_named(length, tmp_path):
+    with pytest.raises(UserError, match=f"length must be at least 1, got {length}"):
+        create("yelp5", data_dir=tmp_path, length=length)
