@@ -5,11 +5,13 @@ said as in any run.
 """
 
 import os
+import signal
 import socket
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from rich.console import Console
 from torch import multiprocessing
 
 from dynlab.errors import UserError
@@ -35,7 +37,15 @@ def fit_in_processes(making: Callable[[], Prepared], processes: int, resume_from
     said = multiprocessing.get_context("spawn").SimpleQueue()
     os.environ |= quiet
     try:
-        multiprocessing.spawn(_one, (making, resume_from, port, said), nprocs=processes)
+        started = multiprocessing.spawn(_one, (making, resume_from, port, said), nprocs=processes, join=False)
+        try:
+            while not started.join():
+                pass
+        except KeyboardInterrupt:
+            for process in started.processes:  # checkpoints are whole at any moment
+                process.kill()
+            Console(stderr=True).show_cursor()  # which the progress bar of one of them had hidden
+            raise
     except multiprocessing.ProcessRaisedException as error:
         if said.empty():
             raise
@@ -50,6 +60,7 @@ def _one(
 ) -> None:
     # the environment in which Lightning takes itself to be started by somebody else
     os.environ |= {"MASTER_ADDR": LOCALHOST, "MASTER_PORT": str(port), "NODE_RANK": "0", "LOCAL_RANK": str(rank)}
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process of all hears it and ends these
     try:
         prepared = making()
         torch.set_num_threads(prepared.settings.threads)
