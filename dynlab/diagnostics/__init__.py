@@ -18,6 +18,7 @@ DIAGNOSTICS: dict[str, str] = {
     "lyapunov": "dynlab.diagnostics.lyapunov:lyapunov",
     "basins": "dynlab.diagnostics.basins:basins",
     "pseudospectrum": "dynlab.diagnostics.pseudospectrum:pseudospectrum",
+    "stability": "dynlab.diagnostics.stability:stability",
     "eigenvalue_bounds": "dynlab.diagnostics.eigenvalue_bounds:eigenvalue_bounds",
     "bifurcation": "dynlab.diagnostics.bifurcation:bifurcation",
     "parameter_plane": "dynlab.diagnostics.parameter_plane:parameter_plane",

@@ -12,7 +12,7 @@ from torch.nn.functional import linear
 
 from dynlab.operators import Diagonal, Identity, Operator, Scaled, Shared
 from dynlab.systems.activations import activation_named
-from dynlab.systems.base import Map
+from dynlab.systems.base import Flow, Map
 
 # EdgeML's initial values: σ(β) = 0.9526 of the old state and σ(α) = 0.0474 of the candidate; weights of deviation 0.1.
 INITIAL_ALPHA, INITIAL_BETA = -3.0, 3.0
@@ -39,17 +39,44 @@ class FastRNN(Map):
         self.beta = nn.Parameter(torch.tensor(INITIAL_BETA))
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        candidate = self.activation.function(self._preactivation(state, input))
+        candidate = self.activation.function(self.preactivation(state, input))
         return torch.sigmoid(self.beta) * state + torch.sigmoid(self.alpha) * candidate
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        slope = torch.sigmoid(self.alpha) * self.activation.slope(self._preactivation(state, input))
+        slope = torch.sigmoid(self.alpha) * self.activation.slope(self.preactivation(state, input))
         kept = Scaled(torch.sigmoid(self.beta), Identity(self.state_size, state))
         return kept + Diagonal(slope) @ Shared(self.U)
 
     def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        slope = torch.sigmoid(self.alpha) * self.activation.slope(self._preactivation(state, input))
+        slope = torch.sigmoid(self.alpha) * self.activation.slope(self.preactivation(state, input))
         return Diagonal(slope) @ Shared(self.W)
 
-    def _preactivation(self, state: Tensor, input: Tensor) -> Tensor:
+    def preactivation(self, state: Tensor, input: Tensor) -> Tensor:
+        """W x + U h + b, shape (..., state)."""
         return linear(input, self.W) + linear(state, self.U, self.b)
+
+
+class FastRNNFlow(Flow):
+    """h' = φ(W x + U h + b) − κ h with κ = (1 − σ(β))/σ(α): the flow whose Euler step of size σ(α) a FastRNN is.
+
+    Parameters
+    ----------
+    cell : FastRNN
+    """
+
+    def __init__(self, cell: FastRNN) -> None:
+        super().__init__(cell.state_size, cell.input_size)
+        self.cell = cell
+        self.name, self.config = cell.name, cell.config
+        self.source, self.task, self.task_settings = cell.source, cell.task, cell.task_settings
+
+    def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        return self.cell.activation.function(self.cell.preactivation(state, input)) - self._leak() * state
+
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        slope = self.cell.activation.slope(self.cell.preactivation(state, input))
+        return Diagonal(slope) @ Shared(self.cell.U) + Scaled(-self._leak(), Identity(self.state_size, state))
+
+    def _leak(self) -> Tensor:
+        """κ; 1 − σ(β) = σ(−β) does not cancel."""
+        return torch.sigmoid(-self.cell.beta) / torch.sigmoid(self.cell.alpha)

@@ -62,6 +62,7 @@ CALLS = {
     ),
     "box_bounds": lambda: ([vanilla()], {"samples": 16}),
     "inner_spectrum": lambda: ([ernn(), inputs()], {}),
+    "stability": lambda: ([ernn(), inputs()], {}),
 }
 
 
