@@ -1,6 +1,7 @@
 """The tasks that need no files, against their definitions."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -160,3 +161,11 @@ def test_bad_settings_are_named(name, settings, message):
 
 def test_the_table_is_tested():
     assert set(SMALL) | FROM_FILES == set(TASKS)
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "tasks.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_task_is_on_the_page(name):
+    assert f"`{name}`" in "".join(line.split(" | ")[0] for line in PAGE.splitlines() if line.startswith("| "))
