@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from .options import Network, network_options, output_options
@@ -11,9 +13,15 @@ from .output import Output
 @click.command()
 @network_options
 @click.option("-k", type=int, metavar="N", help="Only the N largest exponents.  [default: all]")
-@click.option("--transient", type=int, metavar="STEPS", help="Steps discarded at the start.  [default: a tenth]")
+@click.option(
+    "--transient",
+    type=int,
+    metavar="STEPS",
+    help="Steps discarded at the start; with --covariant also at the end.  [default: a tenth; a fifth]",
+)
+@click.option("--covariant", is_flag=True, help="Covariant vectors instead, and angles between what grows and decays.")
 @output_options
-def lyapunov(output: Output, network: Network, k: int | None, transient: int | None) -> None:
+def lyapunov(output: Output, network: Network, k: int | None, transient: int | None, covariant: bool) -> None:
     """Measure how fast nearby orbits of a network meet or separate: Lyapunov exponents, with their errors.
 
     Along inputs that change they are conditional: of orbits under the same input; whether two starts meet is then
@@ -23,10 +31,14 @@ def lyapunov(output: Output, network: Network, k: int | None, transient: int | N
     dynlab lyapunov model.pt
     dynlab lyapunov model.pt -k 5 --inputs noise:1.0 --steps 5000 --samples 4
     dynlab lyapunov model.pt --inputs zero --steps 10000
+    dynlab lyapunov model.pt --covariant --inputs noise:1.0 --steps 3000 --samples 2
     """
-    from dynlab.diagnostics.lyapunov import lyapunov as measure
-    from dynlab.plots.lyapunov import plot_lyapunov
+    from dynlab import diagnostics, plots
+    from dynlab.errors import lookup
 
+    name = "covariant_vectors" if covariant else "lyapunov"
+    measure = lookup(diagnostics.DIAGNOSTICS, name, "diagnostic")
+    ends: dict[str, Any] = {"transient": transient} | ({"backward_transient": transient} if covariant else {})
     driving = network.driving
     output.log(f"Driven by {driving.description}.")
     with output.working("Carrying tangent vectors"):
@@ -34,10 +46,11 @@ def lyapunov(output: Output, network: Network, k: int | None, transient: int | N
             network.system,
             driving.inputs,
             k=k,
-            transient=transient,
+            **ends,
             inputs_description=driving.description,
             dtype=network.dtype,
             device=network.device,
             seed=network.seed,
         )
-    output.emit(ds, plot_lyapunov, network.name)
+    draw = lookup(plots.PLOTS, f"plot_{name}", "plot")
+    output.emit(ds, draw, f"{network.name}{'-covariant' if covariant else ''}")

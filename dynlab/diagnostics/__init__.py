@@ -16,6 +16,7 @@ DIAGNOSTICS: dict[str, str] = {
     "tangent_map": "dynlab.diagnostics.tangent_map:tangent_map",
     "convergence": "dynlab.diagnostics.convergence:convergence",
     "lyapunov": "dynlab.diagnostics.lyapunov:lyapunov",
+    "covariant_vectors": "dynlab.diagnostics.covariant_vectors:covariant_vectors",
     "basins": "dynlab.diagnostics.basins:basins",
     "pseudospectrum": "dynlab.diagnostics.pseudospectrum:pseudospectrum",
     "stability": "dynlab.diagnostics.stability:stability",

@@ -21,6 +21,7 @@ PLOTS: dict[str, str] = {
     "plot_tangent_map": "dynlab.plots.tangent_map:plot_tangent_map",
     "plot_convergence": "dynlab.plots.convergence:plot_convergence",
     "plot_lyapunov": "dynlab.plots.lyapunov:plot_lyapunov",
+    "plot_covariant_vectors": "dynlab.plots.covariant_vectors:plot_covariant_vectors",
     "plot_basins": "dynlab.plots.basins:plot_basins",
     "plot_pseudospectrum": "dynlab.plots.pseudospectrum:plot_pseudospectrum",
     "plot_stability": "dynlab.plots.stability:plot_stability",

@@ -45,6 +45,7 @@ def test_json_is_one_strict_document(capsys):
 @pytest.mark.parametrize(
     "options, sentence",
     [
+        (["-k", "7", "--covariant"], "k counts vectors: from 1 to the state's 6 dimensions, got 7"),
         (["-k", "7"], "k counts exponents: from 1 to the state's 6 dimensions, got 7"),
         (["-k", "0"], "got 0"),
         (["--transient", "60"], "from 0 to below that, got 60"),
@@ -57,3 +58,15 @@ def test_bad_input_ends_with_2_and_writes_nothing(folder, options, sentence, cap
     assert sentence in error
     assert len(error.splitlines()) == 1
     assert not (folder / "figures").exists()
+
+
+def test_covariant_vectors(folder, capsys):
+    options = ["--inputs", "inputs.npy", "--covariant", "-k", "3", "--transient", "20", "--data", "b.nc"]
+    assert run(["lyapunov", "gru.pt", *options]) == 0
+    assert "(the first 20 and the last 20 of 60 discarded)" in capsys.readouterr().out
+    assert (folder / "figures" / "lyapunov-gru-covariant.png").stat().st_size > 5000
+    given = {"k": 3, "transient": 20, "backward_transient": 20}
+    direct = dl.covariant_vectors(dl.load("gru.pt"), np.load("inputs.npy"), **given)
+    np.testing.assert_array_equal(io.open("b.nc")["exponent"], direct["exponent"])
+    assert run(["lyapunov", "gru.pt", "--inputs", "inputs.npy", "--covariant", "--transient", "40", "--quiet"]) == 2
+    assert "got 40 at the start and 40 at the end" in capsys.readouterr().err

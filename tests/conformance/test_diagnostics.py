@@ -46,6 +46,7 @@ CALLS = {
     "tangent_map": lambda: ([vanilla(), np.zeros(5)], {"grid": 5}),
     "convergence": lambda: ([ernn(), inputs()], {}),
     "lyapunov": lambda: ([vanilla(), inputs()], {}),
+    "covariant_vectors": lambda: ([vanilla(), inputs()], {}),
     "basins": lambda: ([vanilla()], {"grid": 6, "steps": 200}),
     "pseudospectrum": lambda: ([vanilla()], {"grid": 11, "steps": 10}),
     "eigenvalue_bounds": lambda: (

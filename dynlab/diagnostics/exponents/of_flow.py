@@ -77,7 +77,7 @@ def growth_of_flow(
     state, log_det = initial, torch.zeros(samples, dtype=torch.float64)
     cut = np.full(samples, np.inf)
     noted: list[Tensor] = []
-    t, count, step, length = 0.0, 0, 0.0, _time_scale(system, initial)
+    t, count, step, length = 0.0, 0, 0.0, time_scale(system, initial)
     boundaries = [*([transient] if transient > 0 else []), *map(float, stops)]
     for boundary in boundaries:
         if t == transient:
@@ -86,7 +86,7 @@ def growth_of_flow(
             span = min(length, boundary - t)
             span = boundary - t if boundary - t - span < SHORTEST * boundary else span
             start = Carried(state, log_det, frame.columns)
-            end, next_step, left = _solved(system, start, span, step, np.isinf(cut), largest_state)
+            end, next_step, left = solved(system, start, span, step, np.isinf(cut), largest_state)
             if left.any():  # once more, with the solutions that ran away held where they are
                 cut[left] = t
                 continue
@@ -112,13 +112,13 @@ def growth_of_flow(
     )
 
 
-def _time_scale(system: Flow, initial: Tensor) -> float:
+def time_scale(system: Flow, initial: Tensor) -> float:
     """One over the size of the Jacobian at the start, the length of the first interval."""
     rate = jacobian(system, initial, initial.new_zeros(system.input_size)).dense()
     return 1 / max(1e-6, float(torch.linalg.matrix_norm(rate).max()))
 
 
-def _solved(
+def solved(
     system: Flow, start: Carried, span: float, step: float, alive: NDArray[np.bool_], largest_state: float
 ) -> tuple[Carried, float, NDArray[np.bool_]]:
     """What is carried a time `span` later, the solver's last step, and which of the `alive` samples ran away."""

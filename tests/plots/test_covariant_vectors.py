@@ -1,0 +1,36 @@
+"""The picture of covariant vectors: its dots are the Dataset's angles, what is not determined is hollow."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from dynlab.diagnostics.covariant_vectors import covariant_vectors
+from dynlab.plots import style
+from dynlab.plots.covariant_vectors import plot_covariant_vectors
+from dynlab.systems import create
+from dynlab.systems.textbook import LinearMap
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+def test_dots_are_the_angles_and_the_star_the_smallest():
+    ds = covariant_vectors(create("henon"), steps=300, initial_state=[0.1, 0.1])
+    _, ax = plt.subplots()
+    assert plot_covariant_vectors(ds, ax=ax) is ax
+    dots, star = ax.lines
+    np.testing.assert_allclose(dots.get_ydata(), np.degrees(ds["angle"].values[0]))
+    np.testing.assert_allclose(star.get_ydata(), np.degrees(ds["angle"].values.min()))
+    assert ax.get_ylabel().endswith("(°)")
+
+
+def test_without_an_unstable_subspace_it_says_so_and_hollow_is_not_determined():
+    ax = plot_covariant_vectors(covariant_vectors(LinearMap([[0.5, 0.5], [-0.5, 0.5]]), steps=200))
+    assert "no unstable subspace\nbeside a stable one" in [text.get_text() for text in ax.texts]
+    right = ax.figure.axes[1]
+    (hollow,) = (line for line in right.lines if line.get_label() == "not determined")
+    assert hollow.get_markeredgecolor() == style.GREY
+    np.testing.assert_allclose(hollow.get_ydata(), np.log(np.sqrt(0.5)))
