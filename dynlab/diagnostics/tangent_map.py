@@ -16,6 +16,7 @@ GRID = 21
 REACH = 0.5
 HOLDS = 0.1  # times the distance: the linear map's error up to there is called small
 SAME = 1e-6  # a step that moves less than this times the distance between neighbours of the grid moves not at all
+NO_DIRECTION = "NaN for eigenvectors that do not span the plane, or are not told from another"
 METHOD = (
     "the plane of the two leading eigenvectors of ∂F/∂h, of a complex pair that of its real and imaginary part; F(h) "
     "evaluated on a grid of it, F(p) + J (h − p) beside; both projected on the plane. The error is "
@@ -124,7 +125,7 @@ def tangent_map(
             schema.X: schema.variable((schema.X,), line, "distance along the first direction"),
             schema.Y: schema.variable((schema.Y,), line, "distance along the second direction"),
         },
-        flags={"mode_direction": "NaN for eigenvectors that do not span the plane"} if len(p) > 2 else None,
+        flags={"mode_direction": NO_DIRECTION} if np.isnan(modes).any() else None,
     )
 
 
@@ -148,7 +149,7 @@ def _plane(jacobian: Real, errors: Real) -> tuple[Real, Real]:
         axes = np.linalg.qr(spanning.T)[0].T
         axes *= np.sign((axes * spanning).sum(axis=1))[:, None]
     placed = np.full((len(jacobian), 2), np.nan)
-    placed[:2] = spanning @ axes.T
+    placed[:2] = np.where(modes.resolved[:2, None], spanning @ axes.T, np.nan)
     return axes, placed
 
 

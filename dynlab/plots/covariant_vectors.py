@@ -63,7 +63,8 @@ def plot_covariant_vectors(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
             at, lowest, marker="*", ms=9, color=colour, markeredgecolor=style.BLACK, mew=0.6, ls="none", label=words
         )
     if len(known) == 0:
-        words = "no unstable subspace\nbeside a stable one"
+        lost = not np.isfinite(ds["exponent"].values).any()
+        words = "no vector is known" if lost else "no unstable subspace\nbeside a stable one"
         ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", color=style.GREY)
         ax.set_xlim(time[0], max(time[-1], time[0] + 1))
     else:
@@ -100,9 +101,10 @@ def _draw_rates(ds: xr.Dataset, ax: Axes) -> None:
         finite.any(axis=0), np.where(finite, exponent, 0).sum(axis=0) / np.maximum(finite.sum(axis=0), 1), np.nan
     )
     some: dict[str, Any] = {"ls": "none", "marker": "o", "ms": 5, "zorder": 3}
-    ax.plot(index[determined], mean[determined], color=style.BLUE, label="$\\lambda_i$, vector determined", **some)
+    if determined.any():
+        ax.plot(index[determined], mean[determined], color=style.BLUE, label="$\\lambda_i$, vector determined", **some)
     if not determined.all():
-        hollow = {"color": "white", "markeredgecolor": style.GREY, "label": "not determined"}
+        hollow = {"color": "white", "markeredgecolor": style.GREY, "label": "$\\lambda_i$, vector not determined"}
         ax.plot(index[~determined], mean[~determined], **some | hollow)
     if determined.any():
         ax.plot([], [], color=style.SKY, lw=5, alpha=0.6, label=f"{RANGE[1] - RANGE[0]} % of the local rates")

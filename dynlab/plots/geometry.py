@@ -16,6 +16,7 @@ NEEDS = ("trajectory", "fixed_point_position", "unstable_direction", "explained_
 PANEL = (4.9, 4.6)  # inches
 TITLE_WIDTH = 70  # characters a panel
 MOST_DRAWN = 24  # trajectories: more are a cloud
+LONGEST = 1.6  # times the smallest width: a picture of one scale would be a strip
 LENGTH = 0.17  # of a drawn direction to each side, times half the width of all that is drawn
 MOST_BARS = 12
 # By the number of growing directions, so that grey print tells them apart; the last for all beyond.
@@ -55,7 +56,10 @@ def plot_geometry(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     _draw_points(ds, ax, count, **artist)
     for index in range(count):
         getattr(ax, f"set_{'xyz'[index]}label")(_axis_label(ds, index))
-    ax.set_aspect("equal", adjustable="box")
+    if _roundish(ds, count):
+        ax.set_aspect("equal", adjustable="box")
+    if ds.sizes[schema.AXIS] < 2:
+        ax.set_yticks([])
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.02 if count == 3 else -0.14), ncols=2, columnspacing=1.2)
     return ax
 
@@ -139,20 +143,23 @@ def _draw_shares(ds: xr.Dataset, ax: Axes) -> None:
     errors = np.nan_to_num(ds["explained_variance_error"].values[:MOST_BARS])
     index = np.arange(1, len(shares) + 1)
     ax.bar(index, np.nan_to_num(shares), yerr=errors, color=style.SKY, ecolor=style.BLACK, capsize=2)
-    ax.plot(index, np.cumsum(shares), marker=".", color=style.BLACK, lw=1, label="added up")
     ratio = float(ds["participation_ratio"])
-    if np.isfinite(ratio):
+    if not np.isfinite(ratio):
+        ax.text(0.5, 0.5, "nothing varies", transform=ax.transAxes, ha="center", color=style.GREY)
+    else:
+        ax.plot(index, np.cumsum(shares), marker=".", color=style.BLACK, lw=1, label="added up")
         ax.axvline(ratio, color=style.VERMILION, ls="--", lw=1.1, label=f"participation ratio {ratio:.3g}")
+        ax.legend(loc="center right", frameon=True, framealpha=0.85, edgecolor="none")
     ax.set_ylim(0, 1.03)
     ax.set_xticks(index)
     ax.set_xlabel("principal component (PC)")
     ax.set_ylabel(style.label(ds["explained_variance"]))
-    ax.legend(loc="center right")
 
 
 def _trajectories(ds: xr.Dataset) -> str:
     number = ds.sizes[schema.SAMPLE]
-    return f"{min(number, MOST_DRAWN)} of {number} trajectories" if number > MOST_DRAWN else f"{number} trajectories"
+    many = f"{number} trajector{'ies' if number > 1 else 'y'}"
+    return f"{MOST_DRAWN} of {many}" if number > MOST_DRAWN else many
 
 
 def _axis_label(ds: xr.Dataset, index: int) -> str:
@@ -169,9 +176,20 @@ def _padded(values: NDArray[np.float64], count: int) -> NDArray[np.float64]:
     return np.concatenate([values, np.zeros((*values.shape[:-1], missing))], axis=-1) if missing else values
 
 
+def _roundish(ds: xr.Dataset, count: int) -> bool:
+    """Whether what is drawn is about as wide in all directions, so that one scale serves all."""
+    widths = np.ptp(_drawn(ds)[:, :count], axis=0) if ds.sizes[schema.AXIS] >= count else np.zeros(1)
+    return bool(widths.min() * LONGEST >= widths.max() > 0)
+
+
 def _reach(ds: xr.Dataset) -> float:
-    """Half the width of what is drawn."""
+    """Half the largest width of what is drawn."""
+    return float(np.ptp(_drawn(ds), axis=0).max() / 2) or 1.0
+
+
+def _drawn(ds: xr.Dataset) -> NDArray[np.float64]:
+    """The places of states and fixed points, shape (k, axis)."""
     drawn = [ds["trajectory"].values.reshape(-1, ds.sizes[schema.AXIS]), ds["fixed_point_position"].values]
     together = np.concatenate(drawn)
     known = together[np.isfinite(together).all(axis=1)]
-    return float(np.ptp(known, axis=0).max() / 2) if len(known) else 1.0
+    return known if len(known) else np.zeros((1, together.shape[1]))

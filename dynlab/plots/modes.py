@@ -19,6 +19,7 @@ TITLE_WIDTH = 16  # characters an inch
 MOST_ROWS = 12
 LONG = 1000  # steps, said without decimals
 FEW = 2.0  # decades: fewer need labels between the powers of ten
+SMALL, CROWD = 9, 200  # a marker among more than so many modes
 MOST_CELLS = 150  # with their numbers written in
 FATES = {
     "decays": ("o", style.STABLE, "decays"),
@@ -61,13 +62,23 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int = 0, 
         if len(fate):
             chosen[fixed_point] = others[fixed_point]
         others &= ~chosen
-        ax.scatter(turns[others], height[others], s=9, marker=marker, color=colour, alpha=0.3, linewidths=0, zorder=2)
+        ax.scatter(
+            turns[others],
+            height[others],
+            s=SMALL if fate.size > CROWD else 2 * SMALL,
+            marker=marker,
+            color=colour,
+            alpha=0.3,
+            linewidths=0,
+            zorder=2,
+        )
         if chosen.any() or others.any():
             look: dict[str, Any] = {"s": 34, "marker": marker, "edgecolors": colour, "linewidths": 1.2, "zorder": 3}
             look["facecolors"] = "white" if name == "grows" else colour
             ax.scatter(turns[chosen], height[chosen], label=words, **look | artist)
     if len(fate) > 1:
-        label = f"small: modes of the other {len(fate) - 1} fixed points"
+        number = len(fate) - 1
+        label = f"small: modes of the other {number} fixed points" if number > 1 else "small: those of the other point"
         ax.plot([], [], ls="none", marker=".", ms=4, color=style.GREY, alpha=0.6, label=label)
     ax.set_yscale("log")
     if not len(fate):
@@ -83,7 +94,7 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int = 0, 
         ax.text(0.995, top, "∞", transform=ax.get_yaxis_transform(), ha="right", va="bottom", color=style.GREY)
     ax.set_xlim(-0.02 * max(0.02, 1.1 * float(np.nanmax(turns, initial=0.0))), None)
     ax.set_xlabel("frequency |arg λ|/2π (cycle/step)")
-    ax.set_ylabel("time constant τ; where it grows, doubling time (step)")
+    ax.set_ylabel("time constant, or doubling time (step)")
     if len(fate):
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, columnspacing=1.2)
     else:
@@ -143,7 +154,7 @@ def _draw_table(ds: xr.Dataset, name: str, point: int, ax: Axes, *, labelled: bo
     ax.set_xticks(np.arange(values.shape[1]) if values.shape[1] <= MOST_ROWS else [0, values.shape[1] - 1])
     ax.set_yticks(np.arange(len(rows)), [_named(ds, point, row) for row in rows] if labelled else [""] * len(rows))
     if labelled:
-        ax.set_ylabel("mode: τ or doubling time (step), f (cycle/step)")
+        ax.set_ylabel("τ, doubling time (step), f (cycle/step)")
     ax.tick_params(length=0)
     for spine in ax.spines.values():
         spine.set_visible(False)

@@ -34,7 +34,9 @@ def plot_tangent_map(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     -------
     Axes
     """
-    schema.check(ds, needs=("displacement", "linear_displacement", "linear_error", "mode_direction"))
+    schema.check(
+        ds, needs=("displacement", "linear_displacement", "linear_error", "mode_direction", "eigenvalue_error")
+    )
     if ax is None:
         with style.style():
             ax = plt.subplots(figsize=SIZE)[1]
@@ -71,25 +73,30 @@ def plot_tangent_map(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     ax.set_aspect("equal")
     ax.set_xlabel(style.label(ds[schema.X]))
     ax.set_ylabel(style.label(ds[schema.Y]))
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=3, columnspacing=1.2)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=2, columnspacing=1.2)
     return ax
 
 
 def _draw_modes(ds: xr.Dataset, ax: Axes, x: Any) -> None:
     """Lines along the real eigenvectors in the plane, named by their eigenvalue; a complex pair is only named."""
-    values, directions = ds["eigenvalue"].values, ds["mode_direction"].values
-    for mode in range(min(2, len(values))):
-        value, colour = values[mode], (style.VERMILION if abs(values[mode]) > 1 else style.GREEN)
-        if value.imag:
-            if value.imag > 0 or mode == 0:
-                said = f"λ = {value.real:.3g} ± {abs(value.imag):.3g}i, |λ| = {abs(value):.4g}"
-                ax.plot([], [], ls="none", label=said.replace("-", "−"))
+    values, errors = ds["eigenvalue"].values, ds["eigenvalue_error"].values
+    for mode, way in enumerate(ds["mode_direction"].values[:2]):
+        value, excess = values[mode], abs(values[mode]) - 1
+        fate, colour, line = ("undecided", style.GREY, ":")
+        if abs(excess) > errors[mode]:
+            fate, colour, line = ("grows", style.VERMILION, "-") if excess > 0 else ("decays", style.GREEN, "--")
+        if value.imag < 0 and mode == 1:
             continue
-        way = directions[mode] / np.linalg.norm(directions[mode]) * 2 * abs(x[-1])
-        grows = "grows" if abs(value) > 1 else "decays"
-        label = f"λ = {value.real:.4g}, {grows}".replace("-", "−")
-        style_ = "-" if abs(value) > 1 else "--"
-        ax.plot(*np.stack([-way, way], axis=1), color=colour, lw=1.2, ls=style_, zorder=2, label=label)
+        if value.imag:
+            label = f"λ = {value.real:.3g} ± {abs(value.imag):.3g}i, |λ| = {abs(value):.4g}, {fate}"
+        else:
+            label = f"λ = {value.real:.4g}, {fate}"
+        label = label.replace("-", "−")
+        if value.imag or np.isnan(way).any():
+            ax.plot([], [], ls="none", label=label if value.imag else f"{label}: no vector of its own")
+            continue
+        ends = way / np.linalg.norm(way) * 2 * abs(x[-1])
+        ax.plot(*np.stack([-ends, ends], axis=1), color=colour, lw=1.2, ls=line, zorder=2, label=label)
 
 
 def _scale(ds: xr.Dataset, x: Any, every: int) -> float:

@@ -27,7 +27,7 @@ def _dimension(ds: xr.Dataset, averaged: str) -> str:
     ratio, error = float(ds["participation_ratio"]), float(ds["participation_ratio_error"])
     n = ds.sizes[schema.STATE]
     if np.isnan(ratio):
-        return f"The states along {averaged} do not vary, or leave the bound: no dimension is known."
+        return f"Along {averaged} nothing varies that stays within the bound: no dimension is known."
     known = f" ± {error:.1g}" if np.isfinite(error) else ""
     held = np.cumsum(ds["explained_variance"].values)
     count = int(np.searchsorted(held, MOST)) + 1
@@ -40,12 +40,12 @@ def _dimension(ds: xr.Dataset, averaged: str) -> str:
 
 def _points(ds: xr.Dataset) -> str:
     found = ds.isel({schema.FIXED_POINT: ds["status"].values == "fixed point"})
-    others = ds.sizes[schema.FIXED_POINT] - found.sizes[schema.FIXED_POINT]
     counts = Counter(
         _named(stable, unstable)
         for stable, unstable in zip(found["stable"].values, found["unstable_directions"].values, strict=True)
     )
-    also = f" There {'is' if others == 1 else 'are'} also {others} of another status." if others else ""
+    others = Counter(str(status) for status in ds["status"].values if status != "fixed point")
+    also = f" Also found: {', '.join(f'{number} × {status}' for status, number in others.items())}." if others else ""
     if not counts:
         return f"No isolated fixed point was found.{also}"
     listed = ", ".join(f"{number} {name}" for name, number in counts.items())
