@@ -72,9 +72,15 @@ def test_a_state_of_one_dimension_is_drawn_on_a_line():
 
 
 def test_arrows_are_the_displacements():
-    ds = tangent_map(from_function(lambda h, x: torch.tanh(1.5 * h), 2), [0.0, 0.0], grid=15)
+    ds = tangent_map(from_function(lambda h, x: torch.tanh(h * h.new_tensor([1.5, 0.8])), 2), [0.0, 0.0], grid=15)
     ax = plot_tangent_map(ds)
     linear, step = (each for each in ax.collections if hasattr(each, "U"))
     for arrows, name in ((linear, "linear_displacement"), (step, "displacement")):
         np.testing.assert_allclose(np.stack([arrows.U, arrows.V], -1), ds[name].values.reshape(-1, 2))
-    assert {"λ = 1.5, grows", "linear map J", "the step itself"} <= labels(ax)
+    assert {"λ = 1.5, grows", "λ = 0.8, decays", "linear map J", "the step itself"} <= labels(ax)
+
+
+def test_a_multiple_eigenvalue_has_no_line():
+    ax = plot_tangent_map(tangent_map(from_function(lambda h, x: torch.tanh(1.5 * h), 2), [0.0, 0.0]))
+    assert "λ = 1.5, grows: no vector of its own" in labels(ax)
+    assert all(line.get_color() != style.VERMILION for line in ax.lines)
