@@ -9,13 +9,22 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.diagnostics.driven import Driven, chosen_steps, drive
+from dynlab.diagnostics.lapack import one_torch_thread
 from dynlab.diagnostics.step_size import theory
-from dynlab.diagnostics.step_size.diffusion_plane import STATES, Plane, diffusion_plane, mean_slope_step
+from dynlab.diagnostics.step_size.diffusion_plane import STATES, diffusion_plane, mean_slope_step
 from dynlab.diagnostics.step_size.ernn_bounds import rows_of_ernn
 from dynlab.diagnostics.step_size.flow_of import Factors, euler_step, factors
 from dynlab.diagnostics.step_size.methods import METHODS, Method, method_named
 from dynlab.diagnostics.step_size.rates import Rates, Steps, rates_of, steps_of
 from dynlab.diagnostics.step_size.region import region
+from dynlab.diagnostics.step_size.result import (
+    axes_of,
+    flags_of_rest,
+    flags_of_steps,
+    of_integrators,
+    of_plane,
+    of_steps,
+)
 from dynlab.diagnostics.step_size.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.jacobians import jacobian
@@ -32,11 +41,9 @@ METHOD = (
     "critical steps; the γ needed by Brent's method. Each state is judged by itself: along a trajectory products of "
     "Jacobians decide (gradient, lyapunov)"
 )
-NO_FLOW = "NaN where the trajectory has diverged or the QR iteration did not converge"
-UNLIMITED = "inf: no step is too large"
-OPEN = "not finite where theory sets no bound"
 
 
+@one_torch_thread()
 def stability(
     system: Map,
     inputs: Any = None,
@@ -132,8 +139,8 @@ def stability(
     else:
         rates = rates_of(stepped, inputs, step_size, times=times, inputs_description=inputs_description, **where)
         steps = steps_of(rates, method)
-        variables |= _of_steps(rates, steps) | _of_integrators(rates) | region(method, steps.used, rates.value)
-        flags |= _flags_of_steps(variables, steps)
+        variables |= of_steps(rates, steps) | of_integrators(rates) | region(method, steps.used, rates.value)
+        flags |= flags_of_steps(variables, steps)
         coords[schema.INTEGRATOR] = list(METHODS)
         if isinstance(stepped, Euler):
             rows, more, axes = _of_flow(driven, rates, steps, method)
@@ -149,7 +156,7 @@ def stability(
         settings=driven.settings | {"times": times, "integrator": integrator, "step_size": step_size},
         method=METHOD,
         coords=coords | {schema.BOUND: [one.name for one in rows]},
-        flags=flags | _flags_of_rest(variables),
+        flags=flags | flags_of_rest(variables),
     )
     ds.attrs["verdict"] = verdict(ds, driven.steps, inputs_description)
     return ds
@@ -159,34 +166,6 @@ def _frozen_ernn(driven: Driven) -> ERNN:
     if not isinstance(driven.system, ERNN):
         raise TypeError(f"expected an ERNN, got {type(driven.system).__name__}")
     return driven.system
-
-
-def _of_steps(rates: Rates, steps: Steps) -> dict[str, xr.Variable]:
-    each, mode = (schema.SAMPLE, schema.TIME), (schema.SAMPLE, schema.TIME, schema.MODE)
-    return {
-        "eigenvalue": schema.variable(mode, rates.value, "eigenvalue λ of the flow's Jacobian", schema.PER_SECOND),
-        "eigenvalue_error": schema.variable(mode, rates.error, "bound on the error of λ", schema.PER_SECOND),
-        "step_modulus": schema.variable(mode, steps.modulus, "modulus |R(ελ)| of the step"),
-        "step_modulus_error": schema.variable(mode, steps.error, "bound on the error of |R(ελ)|"),
-        "used_step": schema.variable(each, steps.used, "step size ε that is used", schema.SECOND),
-        "stable": schema.variable(each, steps.stable, "1: the step is stable, 0: it is not, −1: undecided"),
-        "critical_step": schema.variable(each, steps.critical, "critical step size", schema.SECOND),
-    }
-
-
-def _of_integrators(rates: Rates) -> dict[str, xr.Variable]:
-    """What every integrator's step makes of the same states."""
-    along = (schema.INTEGRATOR,)
-    found = [steps_of(rates, method) for method in METHODS.values()]
-    smallest = [np.fmin.reduce(one.critical, axis=None) for one in found]
-    moduli = [np.fmax.reduce(one.modulus, axis=None) for one in found]
-    shares = [[np.mean(one.stable == kind) for one in found] for kind in (0, -1)]
-    return {
-        "integrator_step": schema.variable(along, smallest, "smallest critical step over all states", schema.SECOND),
-        "integrator_modulus": schema.variable(along, moduli, "largest modulus |R(ελ)| over all states"),
-        "integrator_unstable": schema.variable(along, shares[0], "share of the states at which the step is unstable"),
-        "integrator_undecided": schema.variable(along, shares[1], "share of the states at which that is undecided"),
-    }
 
 
 def _of_flow(
@@ -211,9 +190,9 @@ def _of_flow(
     usable = np.isfinite(diagonals).all(axis=-1) & np.isfinite(rates.value).all(axis=-1)
     if not usable.any() or not np.abs(matrix).any():
         return rows, variables, {}
-    chosen = _states_of_plane(steps.critical[usable])
+    chosen = _statesof_plane(steps.critical[usable])
     plane = diffusion_plane(diagonals[usable][chosen], matrix, gamma, float(steps.used[usable][0]), method)
-    return rows, variables | _of_plane(plane, gamma, diagonals[usable]), _axes(plane)
+    return rows, variables | of_plane(plane, gamma), axes_of(plane)
 
 
 def _arrays(found: Factors, rates: Rates) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -222,62 +201,10 @@ def _arrays(found: Factors, rates: Rates) -> tuple[NDArray[np.float64], NDArray[
     return np.broadcast_to(diagonal, shape), found.matrix.detach().double().cpu().numpy()
 
 
-def _states_of_plane(critical: NDArray[np.float64]) -> NDArray[np.int64]:
+def _statesof_plane(critical: NDArray[np.float64]) -> NDArray[np.int64]:
     """Indices of at most `STATES` states: half of them those of the smallest critical steps, the rest evenly spaced."""
     if len(critical) <= STATES:
         return np.arange(len(critical))
     first = np.argsort(np.nan_to_num(critical, nan=np.inf), kind="stable")[: STATES // 2]
     even = np.linspace(0, len(critical) - 1, STATES - len(first)).round().astype(np.int64)
     return np.unique(np.concatenate([first, even]))
-
-
-def _of_plane(plane: Plane, gamma: float, diagonals: NDArray[np.float64]) -> dict[str, xr.Variable]:
-    along = (schema.DIFFUSION,)
-    words = "2γ/(γ² + ω²) over the mean slope of the state where it is"
-    low, high = np.nanmin(plane.formula, axis=0), np.nanmax(plane.formula, axis=0)
-    return {
-        "plane_modulus": schema.variable(
-            (schema.DIFFUSION, schema.STEP_SIZE), plane.modulus, "largest modulus |R(ελ)| over the states"
-        ),
-        "plane_critical_step": schema.variable(along, plane.critical, "smallest critical step", schema.SECOND),
-        "formula_step_low": schema.variable(along, low, f"{words} least", schema.SECOND),
-        "formula_step_high": schema.variable(along, high, f"{words} largest", schema.SECOND),
-        "own_diffusion": schema.variable((), gamma, "the network's own diffusion γ", schema.PER_SECOND),
-        "fastest_rotation": schema.variable((), plane.omega, "fastest rotation ω of M", schema.PER_SECOND),
-        "needed_diffusion": schema.variable((), plane.needed, "diffusion γ that ε needs", schema.PER_SECOND),
-    }
-
-
-def _axes(plane: Plane) -> dict[str, xr.Variable]:
-    return {
-        schema.DIFFUSION: schema.variable((schema.DIFFUSION,), plane.diffusion, "diffusion γ", schema.PER_SECOND),
-        schema.STEP_SIZE: schema.variable((schema.STEP_SIZE,), plane.step_size, "step size ε", schema.SECOND),
-    }
-
-
-def _flags_of_steps(variables: dict[str, xr.Variable], steps: Steps) -> dict[str, str]:
-    names = ("eigenvalue", "eigenvalue_error", "step_modulus", "step_modulus_error")
-    flags = {name: NO_FLOW for name in names if not np.isfinite(variables[name].values).all()}
-    reasons = [*steps.reasons, *([UNLIMITED] if np.isinf(steps.critical).any() else [])]
-    if reasons:
-        flags["critical_step"] = "; ".join(reasons)
-    return flags
-
-
-def _flags_of_rest(variables: dict[str, xr.Variable]) -> dict[str, str]:
-    words = {
-        "integrator_step": f"{UNLIMITED}; NaN where none is known",
-        "integrator_modulus": NO_FLOW,
-        "region": "inf at a pole of R",
-        "mean_slope_step": "NaN where the mean slope or γ is not positive",
-        "formula_step_low": "NaN where no mean slope is positive",
-        "formula_step_high": "NaN where no mean slope is positive",
-        "plane_modulus": "inf beyond the largest number",
-        "plane_critical_step": f"{UNLIMITED}; NaN where an error does not separate a real part from 0",
-        "needed_diffusion": "NaN: no γ of the plane is the least that makes this ε stable",
-    } | dict.fromkeys(("theory_low", "theory_high", "margin", "measured_low", "measured_high"), OPEN)
-    return {
-        name: reason
-        for name, reason in words.items()
-        if name in variables and not np.isfinite(variables[name].values).all()
-    }

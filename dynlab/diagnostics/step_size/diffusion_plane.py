@@ -15,6 +15,7 @@ STATES = 24  # at most, that the plane is computed over
 LEAST, MOST = 1 / 300, 12.0  # the range of γ in parts of ω, the fastest rotation
 SHORTEST, LONGEST = 1 / 400, 3.0  # that of ε in parts of 1/ω
 ROOM = 3.0  # and beyond the network's own γ and ε by this factor
+FARTHEST = 1e4  # what is outside by more does not widen the plane
 PRECISION = 1e-13  # of the γ that is needed, relative
 
 
@@ -122,6 +123,6 @@ def _rounding(values: NDArray[np.complex128]) -> NDArray[np.float64]:
 
 def _range(low: float, high: float, own: float, count: int) -> NDArray[np.float64]:
     """Logarithmic, wide enough for what is the network's own."""
-    if own > 0:
+    if low / FARTHEST < own < high * FARTHEST:
         low, high = min(low, own / ROOM), max(high, own * ROOM)
     return np.geomspace(low, high, count)

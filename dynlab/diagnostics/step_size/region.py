@@ -14,6 +14,7 @@ LARGEST = (-3.4, 1.2, 3.3)
 ROOM = 0.15  # of the extent of the eigenvalues beyond them
 LEAST = 0.25  # of the extent in one direction that the close-up has at least in the other, where that is the wider
 SMALLEST = 1e-9
+FARTHEST = 1e12  # what lies farther out, or is not known, is not shown
 WINDOWS = ("whole", "close-up")
 
 
@@ -25,7 +26,9 @@ def region(method: Method, step: NDArray[np.float64], values: NDArray[np.complex
     dict
         ``region(window, y, x)`` with the coordinates ``region_real(window, x)`` and ``region_imaginary(window, y)``.
     """
-    z = (step[..., None] * values)[np.isfinite(values)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        z = step[..., None] * values
+        z = z[np.abs(z) <= FARTHEST]
     corners = [_whole(z, method.name), _close(z)]
     real = np.array([np.linspace(left, right, GRID) for left, right, _, _ in corners])
     imaginary = np.array([np.linspace(low, high, GRID) for _, _, low, high in corners])

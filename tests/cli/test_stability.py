@@ -1,0 +1,73 @@
+"""`dynlab stability`: of a matrix and of networks, and one sentence for what is wrong."""
+
+import json
+
+import pytest
+
+import problems
+from dynlab.cli.main import run
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def document(capsys, *options):
+    assert run(["stability", *options, "--json", "--quiet"]) == 0
+    return json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+
+
+def test_the_first_thing_that_a_teacher_types(folder, capsys):
+    assert run(["stability", "--matrix", "diff"]) == 0
+    said = capsys.readouterr().out
+    assert "The flow is stable (largest Re λ −0.15 per second), Euler's step at ε = 0.1 is not stable" in said
+    assert "the critical step is 0.07458" in said
+    assert "implicit midpoint and exponential Euler would be at any step" in said
+    assert (folder / "figures" / "stability-diff.png").stat().st_size > 20_000
+
+
+@pytest.mark.parametrize("step, stable", [("0.07", 1), ("0.08", 0)])
+def test_the_step_and_the_integrator_that_are_asked_about(capsys, step, stable):
+    found = document(capsys, "--matrix", "-0.15,-2;2,-0.15", "--step", step)
+    assert found["variables"]["stable"]["values"] == [[stable]]
+    assert found["variables"]["critical_step"]["values"][0][0] == pytest.approx(problems.CRITICAL_STEP_DIFF, rel=1e-14)
+    found = document(capsys, "--matrix", "-0.15,-2;2,-0.15", "--step", step, "--integrator", "implicit-midpoint")
+    assert found["variables"]["stable"]["values"] == [[1]]
+    assert "no step is too large" in found["verdict"]
+    assert found["variables"]["critical_step"]["values"] == [[None]]
+    assert "no step is too large" in found["flags"]["critical_step"]
+
+
+def test_orbits_of_starts(capsys):
+    found = document(capsys, "--matrix", "diff", "--start", "0,0.5", "--start", "0.5,-0.75", "--steps", "30")
+    assert found["verdict"].startswith("Over 30 steps of orbits of 2 starts the flow is unstable at none of the 60")
+
+
+def test_a_network(folder, capsys):
+    found = document(capsys, "ernn-har2-k1", "--samples", "2", "--times", "4", "-o", "figure.pdf")
+    assert "violated: Lemma 1" in found["verdict"]
+    assert (folder / "figure.pdf").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        ([], "Name what is looked at"),
+        (["--matrix", "difff"], "did you mean 'diff'"),
+        (["--matrix", "1,2"], "not square"),
+        (["--matrix", "diff", "--inputs", "zero"], "--inputs is a checkpoint's"),
+        (["--matrix", "diff", "--start", "1"], "--start takes 2 numbers"),
+        (["--matrix", "diff", "--start", "a,b"], "--start takes 2 numbers"),
+        (["--matrix", "diff", "--step", "-1"], "positive number"),
+        (["rnn-har2", "--start", "1,2"], "--start is --matrix's"),
+        (["lstm-har2", "--samples", "1"], "dynlab spectrum"),
+    ],
+)
+def test_bad_input_ends_with_2_and_writes_nothing(folder, options, sentence, capsys):
+    assert run(["stability", *options, "--quiet"]) == 2
+    error = capsys.readouterr().err.strip()
+    assert sentence in error
+    assert len(error.splitlines()) == 1
+    assert not (folder / "figures").exists()

@@ -1,0 +1,299 @@
+"""Critical steps, the plane of step and diffusion, and theory's bounds, against closed forms and other computations."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import dynlab as dl
+import problems
+from dynlab.diagnostics.inner_spectrum import inner_spectrum
+from dynlab.errors import UserError
+from dynlab.jacobians import jacobian
+from dynlab.systems import create, frozen
+from dynlab.systems.integrators import INTEGRATORS
+from dynlab.systems.planar import parse_matrix, planar_matrix, planar_system
+from dynlab.systems.textbook import Linear
+
+GAMMA, OMEGA = 0.15, 2.0  # of W_diff
+
+
+def diff(step=0.1):
+    return planar_system(planar_matrix("diff"), step_size=step)
+
+
+def state_of_slopes(*slopes):
+    """The state of W_diff at which tanh has these slopes."""
+    return np.linalg.solve(problems.PLANAR["diff"], np.arctanh(np.sqrt(1 - np.array(slopes))))
+
+
+def at_state(system, state, **settings):
+    return dl.stability(system, np.zeros((1, 0)), initial_state=state, **settings)
+
+
+def row(ds, name):
+    return ds.sel(bound=name)
+
+
+def test_w_diff_is_known_in_closed_form():
+    ds = dl.stability(diff())
+    assert float(ds["critical_step"][0, 0]) == pytest.approx(problems.CRITICAL_STEP_DIFF, rel=1e-15)
+    assert float(ds["critical_step"][0, 0]) == pytest.approx(0.074580, abs=5e-7)
+    np.testing.assert_allclose(ds["step_modulus"], problems.MODULUS_DIFF, rtol=1e-15)
+    assert float(ds["step_modulus"].max()) == pytest.approx(1.005099, abs=5e-7)
+    needed = (1 - math.sqrt(1 - (0.1 * OMEGA) ** 2)) / 0.1
+    assert float(ds["needed_diffusion"]) == pytest.approx(needed, rel=1e-12)
+    assert needed == pytest.approx(0.2020, abs=5e-5)
+    assert float(ds["own_diffusion"]) == pytest.approx(GAMMA, rel=1e-15)
+    assert ds["stable"].values.tolist() == [[0]]
+    for said in (
+        "The flow is stable",
+        "Euler's step at ε = 0.1 is not stable",
+        "critical step is 0.07458",
+        "γ of 0.202",
+    ):
+        assert said in ds.attrs["verdict"]
+    assert "implicit midpoint and exponential Euler would be at any step" in ds.attrs["verdict"]
+
+
+@pytest.mark.parametrize("step, stable", [(0.07458, 1), (0.074581, 0), (problems.CRITICAL_STEP_DIFF, -1)])
+def test_at_the_critical_step_itself_nothing_is_decided(step, stable):
+    assert dl.stability(diff(step))["stable"].item() == stable
+
+
+def test_the_plane_of_w_diff_is_that_of_the_formula():
+    ds = dl.stability(diff())
+    gamma, step = ds["diffusion"].values[:, None], ds["step_size"].values
+    np.testing.assert_allclose(ds["plane_modulus"], np.hypot(1 - step * gamma, step * OMEGA), rtol=1e-13)
+    exact = problems.critical_step(ds["diffusion"].values, OMEGA)
+    np.testing.assert_allclose(ds["plane_critical_step"], exact, rtol=1e-13)
+    np.testing.assert_allclose(ds["formula_step_low"], exact, rtol=1e-13)
+    np.testing.assert_allclose(ds["formula_step_high"], exact, rtol=1e-13)
+
+
+@pytest.mark.parametrize("slope", [1.0, 0.6, 0.05])
+def test_equal_slopes_stretch_the_formula(slope):
+    ds = at_state(diff(), state_of_slopes(slope, slope))
+    exact = problems.critical_step(GAMMA, OMEGA) / slope
+    assert ds["critical_step"].item() == pytest.approx(exact, rel=1e-13)
+    assert ds["mean_slope_step"].item() == pytest.approx(exact, rel=1e-13)
+    np.testing.assert_allclose(ds["plane_critical_step"], ds["formula_step_low"], rtol=1e-12)
+
+
+def test_unequal_slopes_refute_the_formula_with_their_mean():
+    ds = at_state(diff(), state_of_slopes(1.0, 0.2))
+    # λ λ̄ = d₁ d₂ (γ² + ω²) and 2 Re λ = −γ (d₁ + d₂)
+    exact = GAMMA * 1.2 / (0.2 * (GAMMA**2 + OMEGA**2))
+    assert ds["critical_step"].item() == pytest.approx(exact, rel=1e-13)
+    assert exact == pytest.approx(0.224, abs=5e-4)
+    assert ds["mean_slope_step"].item() == pytest.approx(problems.CRITICAL_STEP_DIFF / 0.6, rel=1e-13)
+    assert ds["mean_slope_step"].item() == pytest.approx(0.124, abs=5e-4)
+    gamma = ds["diffusion"].values
+    real = gamma**2 * (1 - 0.2) ** 2 >= 4 * 0.2 * OMEGA**2  # then the two eigenvalues are real
+    largest = (1.2 * gamma + np.sqrt(np.maximum((0.8 * gamma) ** 2 - 0.8 * OMEGA**2, 0))) / 2
+    border = np.where(real, 2 / largest, gamma * 1.2 / (0.2 * (gamma**2 + OMEGA**2)))
+    np.testing.assert_allclose(ds["plane_critical_step"], border, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", INTEGRATORS)
+def test_an_equilibrium_is_multiplied_by_the_stability_function(name):
+    """The integrator's own Jacobian at rest has the moduli that the diagnostic derives from the flow's eigenvalues."""
+    flow = planar_system(parse_matrix("-0.2,-2,0.3;2,-0.2,1;-0.3,-1,-0.2"), "flow")
+    ds = dl.stability(planar_system(parse_matrix("-0.2,-2,0.3;2,-0.2,1;-0.3,-1,-0.2")), integrator=name, step_size=0.7)
+    step = frozen(INTEGRATORS[name](flow, 0.7))
+    matrix = jacobian(step, torch.zeros(3).double(), torch.zeros(0).double()).dense().reshape(3, 3).numpy()
+    found = np.sort(np.abs(np.linalg.eigvals(matrix)))
+    np.testing.assert_allclose(np.sort(ds["step_modulus"].values.ravel()), found, rtol=0, atol=1e-14)
+    z = ds["region_real"].values[:, None, :] + 1j * ds["region_imaginary"].values[:, :, None]
+    own = 0.7 * ds["eigenvalue"].values.ravel()
+    for window in z:
+        assert ((window.real.min() <= own.real) & (own.real <= window.real.max())).all()
+        assert ((window.imag.min() <= own.imag) & (own.imag <= window.imag.max())).all()
+
+
+def test_the_trajectory_is_the_networks_own_whatever_the_step_and_the_integrator():
+    torch.manual_seed(0)
+    system = create("antisymmetric", input_size=2, state_size=5, step_size=0.3).double()
+    inputs = np.random.default_rng(0).normal(size=(2, 20, 2))
+    first = dl.stability(system, inputs)
+    for integrator in INTEGRATORS:
+        again = dl.stability(system, inputs, integrator=integrator, step_size=0.01)
+        np.testing.assert_array_equal(again["eigenvalue"], first["eigenvalue"])
+        assert (again["used_step"] == 0.01).all()
+        share = float((again["stable"] == 0).mean())
+        assert float(again["integrator_unstable"].sel(integrator=integrator)) == share
+    np.testing.assert_array_equal(first["eigenvalue"], dl.spectrum(system, inputs)["flow_eigenvalue"])
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.01, 1.0])
+def test_the_ungated_flow_keeps_its_bound_at_every_state(gamma):
+    torch.manual_seed(1)
+    system = create("antisymmetric", input_size=3, state_size=9, step_size=0.2, gamma=gamma, sigma_w=4.0).double()
+    inputs = np.random.default_rng(0).normal(size=(3, 30, 3))
+    ds = dl.stability(system, inputs)
+    bound = row(ds, "real_part")
+    assert str(bound["outcome"].values) in ("holds", "at the bound")
+    states = torch.from_numpy(dl.simulate(system, inputs).trajectory.values[:, :-1])
+    flow = frozen(system).flow
+    slopes = 1 - torch.tanh(states @ flow.M.mT + torch.from_numpy(inputs) @ flow.V.mT).square().numpy()
+    assert float(bound["theory_low"]) == pytest.approx(-gamma * slopes.max(), abs=1e-13)
+    assert float(bound["theory_high"]) == pytest.approx(-gamma * slopes.min(), abs=1e-13)
+    eigenvalues = np.linalg.eigvals(slopes[..., None] * flow.M.numpy())
+    assert float(bound["measured_low"]) == pytest.approx(eigenvalues.real.min(), abs=1e-12)
+    assert float(bound["measured_high"]) == pytest.approx(eigenvalues.real.max(), abs=1e-12)
+
+
+# The share of negative factors of a random gated network of 128 units along noise of width 96, by σ_w.
+GATED = {1.0: 0.18, 4.0: 0.52, 16.0: 0.71}
+
+
+def factors_of(system, inputs):
+    """The derivative of σ(p + p_z) tanh(p + p_h) by p, of the gated network along its trajectory, by differences."""
+    flow = system.flow
+    states = dl.simulate(system, inputs).trajectory.values[:, :-1]
+    M, V_z, V_h = (each.detach().numpy() for each in (flow.M, flow.V_z, flow.V_h))
+    p, p_z, p_h = states @ M.T, inputs @ V_z.T, inputs @ V_h.T
+
+    def velocity(shift):
+        return np.tanh(p + p_h + shift) / (1 + np.exp(-(p + p_z + shift)))
+
+    return (velocity(1e-5) - velocity(-1e-5)) / 2e-5
+
+
+@pytest.mark.parametrize("sigma_w", GATED)
+def test_the_gated_flow_has_no_such_bound(sigma_w):
+    torch.manual_seed(0)
+    system = create("antisymmetric-gated", input_size=96, state_size=128, step_size=0.1, sigma_w=sigma_w).double()
+    inputs = np.random.default_rng(0).normal(size=(1, 300, 96))
+    ds = dl.stability(system, inputs, times=2)
+    factors = factors_of(system, inputs)
+    assert (factors < 0).mean() == pytest.approx(GATED[sigma_w], abs=0.08)
+    chosen = factors[:, ds["time"].values - 1]
+    np.testing.assert_allclose(ds["negative_factors"], (chosen < 0).mean(axis=-1), atol=1e-12)
+    exact = np.linalg.eigvals(chosen[..., None] * system.flow.M.detach().numpy()).real.max()
+    assert float(ds["eigenvalue"].values.real.max()) == pytest.approx(exact, rel=1e-6)
+    assert str(row(ds, "real_part_gated")["outcome"].values) == "no bound"
+    assert float(row(ds, "real_part_gated")["measured_high"]) > 0.1
+    factor = row(ds, "factor")
+    assert str(factor["outcome"].values) == "holds"
+    assert float(factor["theory_low"]) == -0.25
+
+
+def test_asrnn_keeps_its_bound_and_exceeds_one():
+    torch.manual_seed(0)
+    system = create("asrnn", input_size=3, state_size=20, a=0.2, b=6.0).double()
+    with torch.no_grad():
+        for name, parameter in system.named_parameters():
+            if "U_f" in name:
+                parameter.normal_()
+    inputs = np.random.default_rng(0).normal(size=(4, 40, 3))
+    ds = dl.stability(system, inputs)
+    bound = row(ds, "jacobian_norm")
+    diagonal = system.saturation().detach().numpy()
+    assert float(bound["theory_high"]) == pytest.approx(diagonal.max() / diagonal.min(), rel=1e-14)
+    assert str(bound["outcome"].values) == "holds"
+    assert float(bound["measured_high"]) > 1.01
+    assert "eigenvalue" not in ds
+    assert "bound of theory holds" in ds.attrs["verdict"]
+
+
+def ernn(**config):
+    torch.manual_seed(0)
+    base = {"input_size": 3, "state_size": 12, "length": 30, "inner_steps": 2, "eta": 0.5}
+    return create("ernn", **(base | config)).double()
+
+
+def test_a_contraction_has_all_that_the_ernn_paper_says():
+    system = ernn(rank=None, activation="tanh", projection=False, inner_steps=60)
+    with torch.no_grad():
+        system.U.weight.mul_(0.3 / torch.linalg.matrix_norm(system.U.weight, 2))
+    ds = dl.stability(system, np.random.default_rng(0).normal(size=(2, 30, 3)), times=5)
+    outcomes = dict(zip(ds["bound"].values.tolist(), ds["outcome"].values.tolist(), strict=True))
+    assert {outcomes[name] for name in ("lemma_1", "lemma_2", "corollary_1")} == {"holds"}
+    assert float(row(ds, "lemma_1_jacobian")["measured_high"]) < 1e-9  # 0.65⁶⁰ from −I, K steps from the equilibrium
+    assert float(row(ds, "corollary_1")["measured_high"]) <= 0.65 + 1e-12  # 1 − η + η ‖U‖
+    assert (ds["stable"] == 1).all()
+
+
+def test_a_low_rank_ernn_is_singular_as_its_structure_says():
+    system = ernn(state_size=40, rank=5)
+    inputs = np.random.default_rng(0).normal(size=(2, 30, 3))
+    ds = dl.stability(system, inputs)
+    rank = row(ds, "rank")
+    assert str(rank["outcome"].values) in ("holds", "at the bound")
+    inner = inner_spectrum(system, inputs)
+    assert float(rank["measured_high"]) == inner["inner_rank"].values.max()
+    assert float(rank["measured_high"]) < 40
+    assert str(row(ds, "lemma_1")["outcome"].values) == "violated"
+    assert int(row(ds, "lemma_1")["violations"]) == int(row(ds, "lemma_1")["compared"])
+    assert str(row(ds, "lemma_2")["outcome"].values) == "violated"
+    assert str(row(ds, "lemma_1_jacobian")["outcome"].values) == "violated"
+    np.testing.assert_array_equal(ds["eigenvalue"], inner["inner_eigenvalue"])
+
+
+def test_of_several_learned_steps_of_an_ernn_the_least_stable_one_counts():
+    system = ernn(rank=None, activation="tanh")
+    with torch.no_grad():
+        system.eta.copy_(torch.stack([torch.linspace(-0.1, 0.1, 30), torch.linspace(2.5, 0.2, 30)]))
+    ds = dl.stability(system, np.random.default_rng(0).normal(size=(2, 30, 3)), times=30)
+    etas = system.eta.detach().numpy()
+    every = np.abs(1 + etas[:, None, :, None] * ds["eigenvalue"].values).max(axis=-1)
+    np.testing.assert_allclose(ds["step_modulus"].max("mode"), every.max(axis=0), rtol=1e-14)
+    assert set(np.unique(ds["stable"])) == {0, 1}
+
+
+def test_a_fastrnn_is_the_euler_step_of_its_flow():
+    torch.manual_seed(0)
+    system = create("fastrnn", input_size=2, state_size=6).double()
+    inputs = np.random.default_rng(0).normal(size=(2, 15, 2))
+    ds, spectrum = dl.stability(system, inputs), dl.spectrum(system, inputs)
+    alpha, beta = (float(torch.sigmoid(each)) for each in (system.alpha.detach(), system.beta.detach()))
+    np.testing.assert_allclose(ds["used_step"], alpha, rtol=1e-15)
+    for found, own in zip(
+        1 + alpha * ds["eigenvalue"].values.reshape(-1, 6), spectrum["eigenvalue"].values.reshape(-1, 6), strict=True
+    ):
+        assert problems.eigenvalue_distance(found, own) < 1e-14
+    norm = np.linalg.norm(system.U.detach().numpy(), 2)
+    assert float(row(ds, "jacobian_norm")["theory_high"]) == pytest.approx(beta + alpha * norm, rel=1e-14)
+    assert str(row(ds, "jacobian_norm")["outcome"].values) == "holds"
+
+
+def test_all_states_stable_and_growth_all_the_same():
+    """The verdict is of each state by itself: Markus and Yamabe's solution grows through stable states only."""
+    system = create("markus-yamabe")
+    start = np.array([0.0, 0.0, 1.0, 0.0])  # at y = 0 the clock does not touch y: eigenvalues ±i and −1/4 ± i√7/4
+    ds = dl.stability(INTEGRATORS["euler"](system, 1e-3), np.zeros((1, 0)), initial_state=start)
+    pair = complex(problems.MARKUS_YAMABE["real"], problems.MARKUS_YAMABE["imaginary"])
+    expected = [pair, pair.conjugate(), 1j, -1j]
+    assert problems.eigenvalue_distance(ds["eigenvalue"].values.ravel(), expected) < 1e-14
+    assert "products of Jacobians decide" in ds.attrs["method"]
+
+
+def test_a_linear_flow_and_a_diverged_orbit():
+    flow = Linear([[-1.0, 0.0], [0.0, -3.0]])
+    ds = dl.stability(INTEGRATORS["euler"](flow, 0.7))
+    assert ds["critical_step"].item() == pytest.approx(2 / 3, rel=1e-15)
+    assert ds["stable"].values.tolist() == [[0]]
+    lorenz = INTEGRATORS["euler"](create("lorenz"), 1.0)
+    diverged = dl.stability(lorenz, np.zeros((40, 0)), initial_state=[1.0, 1.0, 1.0])
+    assert np.isnan(diverged["step_modulus"][0, -1]).all()
+    assert int(diverged["stable"][0, -1]) == -1
+    assert "diverged" in diverged.attrs["flags"]
+
+
+@pytest.mark.parametrize(
+    "make, change, sentence",
+    [
+        (lambda: create("gru", input_size=1, hidden_size=2), {}, "dl.spectrum"),
+        (lambda: create("lstm", input_size=1, hidden_size=2), {}, "no Euler step of a flow"),
+        (diff, {"integrator": "rk5"}, "did you mean 'rk4'"),
+        (diff, {"step_size": -0.1}, "positive number"),
+        (diff, {"times": 0}, "At least one step"),
+        (lambda: create("lorenz"), {}, "wrap it in Euler"),
+        (lambda: create("antisymmetric", input_size=2, state_size=3), {}, "Give inputs"),
+    ],
+)
+def test_bad_input(make, change, sentence):
+    with pytest.raises(UserError, match=sentence):
+        dl.stability(make(), **change)

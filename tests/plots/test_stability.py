@@ -1,0 +1,71 @@
+"""The pictures of stability show the numbers of the Dataset."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import torch
+
+import dynlab as dl
+from dynlab.plots.critical_steps import plot_critical_steps
+from dynlab.plots.diffusion_plane import plot_diffusion_plane
+from dynlab.plots.step_region import plot_step_region
+from dynlab.plots.theory_bounds import plot_theory_bounds
+from dynlab.systems import create
+
+
+@pytest.fixture(scope="module")
+def ds():
+    torch.manual_seed(0)
+    system = create("antisymmetric", input_size=2, state_size=4, step_size=0.3, gamma=0.1, sigma_w=2.0).double()
+    return dl.stability(system, np.random.default_rng(0).normal(size=(3, 20, 2)))
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+@pytest.mark.parametrize("close_up", [False, True])
+def test_every_eigenvalue_is_drawn_on_the_side_it_is_on(ds, close_up):
+    ax = plot_step_region(ds, close_up=close_up)
+    drawn = [part for part in ax.collections if part.get_label() and not part.get_label().startswith("_")]
+    points = np.concatenate([part.get_offsets() for part in drawn])
+    z = (ds["used_step"] * ds["eigenvalue"]).values.ravel()
+    np.testing.assert_allclose(np.sort_complex(points[:, 0] + 1j * points[:, 1]), np.sort_complex(z))
+    unstable = next(part for part in drawn if part.get_label().startswith("unstable"))
+    assert len(unstable.get_offsets()) == int((ds["step_modulus"] > 1 + ds["step_modulus_error"]).sum())
+    left, right = ax.get_xlim()
+    assert left <= z.real.min()
+    assert z.real.max() <= right
+
+
+def test_the_median_of_the_critical_steps(ds):
+    ax = plot_critical_steps(ds)
+    line = next(line for line in ax.lines if line.get_label() == "critical step, median")
+    np.testing.assert_allclose(line.get_ydata(), np.median(ds["critical_step"].values, axis=0))
+    assert f"{float((ds['stable'] == 0).mean()):.0%} of 60 states" in ax.get_title(loc="left") + ax.get_title()
+
+
+def test_the_plane_its_border_and_the_network(ds):
+    ax = plot_diffusion_plane(ds)
+    lines = {line.get_label(): line for line in ax.lines}
+    border = ds["plane_critical_step"].values
+    np.testing.assert_array_equal(lines["critical step of the states"].get_xdata(), border[np.isfinite(border)])
+    assert lines["the network"].get_xydata().tolist() == [[0.3, float(ds["own_diffusion"])]]
+
+
+def test_a_row_for_every_bound(ds):
+    ax = plot_theory_bounds(ds)
+    words = [text.get_text() for text in ax.texts]
+    assert str(ds["quantity"].values[0]) in words
+    assert any("holds" in word for word in words)
+
+
+def test_of_a_system_without_a_flow_the_bounds_alone():
+    torch.manual_seed(0)
+    system = create("asrnn", input_size=2, state_size=4).double()
+    ds = dl.stability(system, np.zeros((2, 5, 2)))
+    ax = dl.plot_stability(ds)
+    assert "theory" in ax.get_title(loc="left") + ax.get_title()
+    assert len(ax.figure.axes) == 1
