@@ -26,6 +26,7 @@ ITERATION = "iteration"
 FIXED_POINT = "fixed_point"
 X, Y = "x", "y"  # the grids of a plane
 AXIS = "axis"  # the directions that span a plane
+SIDE = "side"  # the two sides on which a curve leaves a point
 ATTRACTOR = "attractor"
 POINT = "point"  # along branches of fixed points, one branch after the other
 BRANCH = "branch"  # of fixed points, periodic orbits or equilibria
@@ -53,6 +54,7 @@ DIMENSIONS = (
     X,
     Y,
     AXIS,
+    SIDE,
     ATTRACTOR,
     POINT,
     BRANCH,

@@ -14,19 +14,22 @@ from dynlab.diagnostics.driven import Driven, drive
 from dynlab.diagnostics.fixed_points import DEFAULT_STARTS
 from dynlab.diagnostics.linearisation.at_points import held_map
 from dynlab.diagnostics.linearisation.growing import growing_directions
+from dynlab.diagnostics.linearisation.unstable_manifold import Manifolds, unstable_manifolds
 from dynlab.diagnostics.roots.halfway import fixed_points_and_between
 from dynlab.diagnostics.wording import over
 from dynlab.errors import UserError
 from dynlab.systems import Map
 
 COMPONENTS = 3  # a picture has no more
+FAR = 3.0  # times the largest abs(h_i) among states and fixed points: unstable manifolds are cut there
 LARGEST_STATE = 1e8  # a sequence whose states exceed it says nothing about where the others lie
 METHOD = (
     f"principal components by QR and SVD of the states of all sequences and steps together, less their mean; "
     f"participation ratio (Σλ)²/Σλ² of the eigenvalues λ of their covariance; standard errors by the jackknife over "
     f"sequences, in at most {GROUPS} groups. Fixed points as dynlab.fixed_points finds and verifies them, sought once "
     f"more from halfway between every two stable ones. A growing direction is the eigenvector of an eigenvalue whose "
-    f"modulus exceeds 1 by more than its error, of a complex pair the semi-axes of its ellipse"
+    f"modulus exceeds 1 by more than its error, of a complex pair the semi-axes of its ellipse; where it is one alone, "
+    "points between 1e-4 off the point and their second images are followed on either side"
 )
 COPIED = (
     "fixed_point_state",
@@ -89,8 +92,10 @@ def geometry(
         of the variance, with ``explained_variance_error``; ``origin(state)`` and ``direction(axis, state)``, the mean
         state and the components; ``trajectory(sample, time, axis)``; of each fixed point ``fixed_point_position(
         fixed_point, axis)``, its ``fixed_point_distance`` from the space of these components,
-        ``unstable_direction(fixed_point, mode, axis)``, NaN for modes that do not certainly grow, and the variables
-        of `dynlab.fixed_points`.
+        ``unstable_direction(fixed_point, mode, axis)``, NaN for modes that do not certainly grow; of points that one
+        direction alone leaves, ``unstable_manifold(fixed_point, side, iteration, axis)``, the curves that orbits leave
+        along, and ``leads_to(fixed_point, side)``, the stable fixed point they lead to; and the variables of
+        `dynlab.fixed_points`.
 
     Raises
     ------
@@ -137,10 +142,14 @@ def geometry(
     search: dict[str, Any] = {"at": at, "at_step": at_step, "dtype": dtype, "device": device, "seed": seed}
     points = fixed_points_and_between(system, inputs, starts, search)
     axes = found.directions[:components]
-    growing = growing_directions(held_map(system, points), points, axes)
+    held = held_map(system, points)
+    growing = growing_directions(held, points, axes)
+    manifolds = unstable_manifolds(held, points, _reach(counted, points))
     states[~inside] = np.nan
     trajectory = (states[:, transient:] - found.origin) @ axes.T
-    variables = _of_states(found, counted, axes, trajectory) | _of_points(points, found.origin, axes, growing)
+    variables = _of_states(found, counted, axes, trajectory) | _of_points(
+        points, found.origin, axes, growing, manifolds
+    )
     ds = schema.dataset(
         variables,
         system=driven.system.name,
@@ -181,13 +190,24 @@ def _of_states(
     }
 
 
+def _reach(counted: NDArray[np.float64], points: xr.Dataset) -> float:
+    """How far curves are followed: a few times as far as states and fixed points are."""
+    largest = [np.abs(each).max(initial=1.0) for each in (counted, points["fixed_point_state"].values)]
+    return FAR * float(max(largest))
+
+
 def _of_points(
-    points: xr.Dataset, origin: NDArray[np.float64], axes: NDArray[np.float64], growing: NDArray[np.float64]
+    points: xr.Dataset,
+    origin: NDArray[np.float64],
+    axes: NDArray[np.float64],
+    growing: NDArray[np.float64],
+    manifolds: Manifolds,
 ) -> dict[str, xr.Variable]:
     offset = points["fixed_point_state"].values - origin
     position = offset @ axes.T
     distance = np.linalg.norm(offset - position @ axes, axis=1)
-    each, vector = (schema.FIXED_POINT,), (schema.FIXED_POINT, schema.MODE, schema.AXIS)
+    each, both = (schema.FIXED_POINT,), (schema.FIXED_POINT, schema.SIDE)
+    vector, curve = (schema.FIXED_POINT, schema.MODE, schema.AXIS), (*both, schema.ITERATION, schema.AXIS)
     of = schema.variable
     return {name: points[name].variable for name in COPIED} | {
         "fixed_point_position": of(
@@ -195,6 +215,8 @@ def _of_points(
         ),
         "fixed_point_distance": of(each, distance, "distance of the fixed point from the components' space"),
         "unstable_direction": of(vector, growing, "growing direction along principal component"),
+        "unstable_manifold": of(curve, (manifolds.curves - origin) @ axes.T, "unstable manifold along component"),
+        "leads_to": of(both, manifolds.leads_to, "number of the fixed point it leads to, −1 to none that is known"),
     }
 
 
@@ -207,6 +229,7 @@ def _flags(variables: dict[str, xr.Variable], sequences: int) -> dict[str, str]:
         "explained_variance": gone,
         "explained_variance_error": few if sequences < 2 else gone,
         "trajectory": f"NaN for a sequence whose states exceed {LARGEST_STATE:g}",
+        "unstable_manifold": "NaN where not one direction alone grows, or that is not told from another",
         "unstable_direction": "NaN for modes that do not certainly grow, or whose eigenvector is not told from another",
         "eigenvalue": "NaN where the Jacobian is not finite",
         "eigenvalue_error": "inf where the error of the position is not bounded",

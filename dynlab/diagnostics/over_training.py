@@ -26,6 +26,7 @@ HEADLINES: dict[str, dict[str, int]] = {
     "exponent": {schema.MODE: 0},
     "rate": {},
     "predicted_rate": {},
+    "participation_ratio": {},
     "eigenvalue": {schema.MODE: 0},
 }
 NOT_THERE = "NaN where that checkpoint has no {dimension} of that number (present is 0)"

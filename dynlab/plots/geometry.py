@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from dynlab import schema
 from dynlab.plots import style
 
-NEEDS = ("trajectory", "fixed_point_position", "unstable_direction", "explained_variance", "stable", "status")
+NEEDS = (
+    "trajectory",
+    "fixed_point_position",
+    "unstable_direction",
+    "unstable_manifold",
+    "explained_variance",
+    "stable",
+    "status",
+)
 PANEL = (4.9, 4.6)  # inches
 TITLE_WIDTH = 70  # characters a panel
 MOST_DRAWN = 24  # trajectories: more are a cloud
@@ -45,13 +53,26 @@ def plot_geometry(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     schema.check(ds, needs=NEEDS)
     if ax is None:
         return _figure(ds, **artist)
-    count = 3 if getattr(ax, "name", "") == "3d" else 2
+    _draw(ds, ax, **artist)
+    below = -0.02 if _dimensions(ax) == 3 else -0.14
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, below), ncols=2, columnspacing=1.2)
+    return ax
+
+
+def _dimensions(ax: Axes) -> int:
+    return 3 if getattr(ax, "name", "") == "3d" else 2
+
+
+def _draw(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
+    """All but the legend."""
+    count = _dimensions(ax)
     if count == 3:
         solid: Any = ax
         solid.view_init(elev=18, azim=-62)
     for sequence in _padded(ds["trajectory"].values[:MOST_DRAWN], count):
         ax.plot(*sequence.T, color=style.GREY, lw=0.5, alpha=0.45, zorder=1)
     ax.plot([], [], color=style.GREY, lw=0.8, label=_trajectories(ds))
+    _draw_manifolds(ds, ax, count)
     _draw_directions(ds, ax, count)
     _draw_points(ds, ax, count, **artist)
     for index in range(count):
@@ -60,8 +81,6 @@ def plot_geometry(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
         ax.set_aspect("equal", adjustable="box")
     if ds.sizes[schema.AXIS] < 2:
         ax.set_yticks([])
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.02 if count == 3 else -0.14), ncols=2, columnspacing=1.2)
-    return ax
 
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
@@ -71,11 +90,11 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
         figure = plt.figure(figsize=((columns - 0.35) * PANEL[0], PANEL[1]))
         grid = figure.add_gridspec(1, columns, width_ratios=[1, 1.1, 0.6] if spatial else [1, 0.65])
         ax = figure.add_subplot(grid[0])
-        plot_geometry(ds, ax=ax, **artist)
+        _draw(ds, ax, **artist)
         if spatial:
-            solid: Any = figure.add_subplot(grid[1], projection="3d")
-            plot_geometry(ds, ax=solid, **artist)
-            solid.get_legend().remove()
+            _draw(ds, figure.add_subplot(grid[1], projection="3d"), **artist)
+        # the figure's legend has room for its rows, whatever the height of the axes
+        figure.legend(*ax.get_legend_handles_labels(), loc="outside lower left", ncols=4, columnspacing=1.4)
         _draw_shares(ds, figure.add_subplot(grid[columns - 1]))
         text = f"{ds.attrs['system']}: {ds.attrs.get('verdict', '')}"
         figure.suptitle(
@@ -114,11 +133,20 @@ def _entry(what: str, growing: int, number: int) -> str:
     return f"{number} × {words[what]}"
 
 
+def _draw_manifolds(ds: xr.Dataset, ax: Axes, count: int) -> None:
+    """The curves along which orbits leave the saddles with one growing direction."""
+    curves = _padded(ds["unstable_manifold"].values, count)
+    known = curves[np.isfinite(curves).all(axis=(-2, -1))]
+    for number, curve in enumerate(known):
+        ax.plot(*curve.T, color=style.BLUE, lw=1.1, zorder=3, label=None if number else "unstable manifold")
+
+
 def _draw_directions(ds: xr.Dataset, ax: Axes, count: int) -> None:
     """Real growing directions as lines to both sides, complex pairs as ellipses."""
     length = LENGTH * _reach(ds)
     positions = _padded(ds["fixed_point_position"].values, count)
     axes = _padded(ds["unstable_direction"].values, count)
+    axes[np.isfinite(ds["unstable_manifold"].values).all(axis=(1, 2, 3))] = np.nan  # which is drawn itself
     values = ds["eigenvalue"].values
     angle = np.linspace(0, 2 * np.pi, 73)[:, None]
     labelled: set[bool] = set()
@@ -131,7 +159,7 @@ def _draw_directions(ds: xr.Dataset, ax: Axes, count: int) -> None:
         else:
             curve = np.array([[-1.0], [1.0]]) * axes[point, mode]
         words = "growing pair: the plane it turns in" if turning else "growing direction"
-        look: dict[str, Any] = {"color": style.PURPLE if turning else style.BLUE, "ls": "--" if turning else "-"}
+        look: dict[str, Any] = {"color": style.PURPLE if turning else style.SKY, "ls": "--" if turning else "-"}
         label = words if turning not in labelled else None
         ax.plot(*(positions[point] + length * curve).T, lw=1.3, zorder=4, label=label, **look)
         labelled.add(turning)

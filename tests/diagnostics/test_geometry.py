@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.optimize
 import torch
 
 import dynlab as dl
 from dynlab import schema
 from dynlab.diagnostics.covariance.participation import jackknife, participation_ratio
 from dynlab.diagnostics.geometry import geometry
+from dynlab.diagnostics.linearisation.at_points import held_map
 from dynlab.diagnostics.linearisation.eigenvectors import real_axes
+from dynlab.diagnostics.linearisation.unstable_manifold import _followed, unstable_manifolds
 from dynlab.errors import UserError
 from dynlab.systems import create, from_function
 
@@ -175,6 +178,7 @@ def test_three_bits_are_a_cube(cube):
     growing, counts = np.unique(cube["unstable_directions"], return_counts=True)
     assert dict(zip(growing.tolist(), counts.tolist(), strict=True)) == {0: 8, 1: 12, 2: 6, 3: 1}
     assert "8 stable, 12 with 1 growing direction, 6 with 2 growing directions, 1 with 3" in cube.attrs["verdict"]
+    assert "12 of them leave along one curve, which leads to a stable one on 24 of 24 sides" in cube.attrs["verdict"]
     assert (cube["residual"] < 1e-12).all()
 
 
@@ -189,8 +193,68 @@ def test_each_edge_of_the_cube_is_left_along_it(cube):
         assert abs(edge @ direction) > 0.95 * np.linalg.norm(edge) * np.linalg.norm(direction)
         assert np.linalg.norm(direction) > 0.9  # of 1: the three components hold the edge
         ends.add((min(first, second), max(first, second)))
+        # and the curves along which orbits leave it end at these two corners
+        assert set(cube["leads_to"].values[saddle].tolist()) == {first, second}
+        np.testing.assert_allclose(cube["unstable_manifold"][saddle, :, 0], position[[saddle, saddle]], atol=1e-12)
+        ended = cube["unstable_manifold"].values[saddle, :, -1]
+        np.testing.assert_allclose(ended, position[cube["leads_to"].values[saddle]], atol=1e-2)
     assert len(ends) == 12
     assert np.bincount(np.array(list(ends)).ravel()).tolist() == [3] * 8
+
+
+# --- Unstable manifolds ---
+def bent(multiplier, u):
+    """The linear saddle (λ u, v/2) seen through (u, v) → (u, v + u²): its unstable manifold is the parabola v = u²."""
+
+    def step(h, x):
+        image = u(multiplier * h[..., 0])
+        return torch.stack([image, 0.5 * (h[..., 1] - h[..., 0].square()) + image.square()], dim=-1)
+
+    return from_function(step, 2, 1)
+
+
+@pytest.mark.parametrize("multiplier", [1.6, 1.01, -1.3])
+def test_a_manifold_is_the_curve_that_is_known(multiplier):
+    system = bent(multiplier, torch.tanh)
+    found = dl.fixed_points(system, starts=np.zeros((1, 2)))
+    held = held_map(system, found)
+    starts = np.array([[[1e-4, 0.0], [1.0001e-4, 0.0]], [[-1e-4, 0.0], [-1.0001e-4, 0.0]]])
+    traced, _ = _followed(held, starts, 10.0)
+    np.testing.assert_allclose(traced[..., 1], traced[..., 0] ** 2, atol=1.1e-8)  # it starts 1e-8 below
+    curves = unstable_manifolds(held, found, 10.0).curves[0]
+    ends = np.abs(curves[:, -1, 0])
+    # up to the roots of abs(u) = tanh(abs(λ) abs(u)), on either side
+    root = scipy.optimize.brentq(lambda r: np.tanh(abs(multiplier) * r) - r, 1e-3, 1.0)
+    np.testing.assert_allclose(ends, root, atol=1e-5)
+    np.testing.assert_allclose(np.sign(curves[:, -1, 0]), np.sign(curves[:, 1, 0]))
+    np.testing.assert_allclose(curves[..., 1], curves[..., 0] ** 2, atol=2e-3)  # chords of the curve
+    lengths = np.linalg.norm(np.diff(curves, axis=1), axis=2)
+    np.testing.assert_allclose(lengths, lengths.mean(axis=1, keepdims=True) * np.ones(63), rtol=0.05)
+
+
+def test_manifolds_lead_from_each_saddle_to_its_two_neighbours():
+    """tanh(2 h) in each of two units: four memories (± r, ± r), four saddles between neighbours, on straight lines."""
+    ds = geometry(from_function(lambda h, x: torch.tanh(2 * h) + 0 * x, 2, 2), np.zeros((2, 20, 2)), starts=64)
+    states = ds["fixed_point_state"].values
+    saddles = np.flatnonzero(ds["unstable_directions"] == 1)
+    assert len(saddles) == 4
+    for saddle in saddles:
+        ends = states[ds["leads_to"].values[saddle]]
+        np.testing.assert_allclose(ends.mean(axis=0), states[saddle], atol=1e-12)
+        curve = ds["unstable_manifold"].values[saddle] @ ds["direction"].values + ds["origin"].values
+        across = np.abs(states[saddle]).argmax()
+        np.testing.assert_allclose(curve[..., across], states[saddle, across], atol=1e-12)
+    others = ds["unstable_directions"].values != 1
+    assert np.isnan(ds["unstable_manifold"].values[others]).all()
+    assert (ds["leads_to"].values[others] == -1).all()
+
+
+def test_a_manifold_that_leaves_is_cut():
+    ds = geometry(linear([[2.0, 0.0], [0.0, 0.5]], np.eye(2)), np.zeros((2, 9, 2)), starts=4, initial_state=[0.5, 0.5])
+    assert np.isfinite(ds["unstable_manifold"]).all()
+    states = ds["unstable_manifold"].values @ ds["direction"].values + ds["origin"].values
+    assert 1 < np.abs(states).max() <= 3 * 256
+    np.testing.assert_allclose(states[0, :, :, 1], 0, atol=1e-12)
 
 
 # --- What is left out, and what is refused ---

@@ -49,19 +49,18 @@ def test_markers_are_the_fixed_points_and_filled_where_stable(memories, projecti
         np.testing.assert_allclose(drawn.get_facecolors()[0], face)
 
 
-def test_lines_lie_along_growing_directions(memories):
+def test_lines_lie_along_growing_directions_and_manifolds(memories):
     _, ax = plt.subplots()
     plot_geometry(memories, ax=ax)
-    lines = [line.get_xydata() for line in ax.lines if line.get_color() == style.BLUE]
-    axes = memories["unstable_direction"].values
-    found = np.argwhere(np.isfinite(axes).all(axis=-1))
-    assert len(lines) == len(found) == 4 + 2
-    ways = [end[1] - end[0] for end in lines]
-    sizes = [np.linalg.norm(way) / np.linalg.norm(axes[tuple(at)]) for way, at in zip(ways, found, strict=True)]
-    np.testing.assert_allclose(sizes, sizes[0])
-    for way, at in zip(ways, found, strict=True):
-        np.testing.assert_allclose(way / np.linalg.norm(way), axes[tuple(at)] / np.linalg.norm(axes[tuple(at)]))
-    assert 0 < LENGTH < 1
+    lines = [line.get_xydata() for line in ax.lines if line.get_color() == style.SKY]
+    source = memories["unstable_directions"].values == 2
+    axes = memories["unstable_direction"].values[source][0]
+    ways = np.array([end[1] - end[0] for end in lines])
+    reach = np.ptp(np.concatenate([memories["trajectory"].values.reshape(-1, 2), memories["fixed_point_position"]]), 0)
+    np.testing.assert_allclose(ways, 2 * LENGTH * axes * reach.max() / 2)
+    curves = [line.get_xydata() for line in ax.lines if line.get_color() == style.BLUE]
+    known = memories["unstable_manifold"].values[memories["unstable_directions"].values == 1]
+    np.testing.assert_array_equal(curves, known.reshape(-1, *known.shape[2:]))
 
 
 def test_a_state_of_one_dimension_is_drawn_on_a_line():

@@ -50,7 +50,16 @@ def _points(ds: xr.Dataset) -> str:
         return f"No isolated fixed point was found.{also}"
     listed = ", ".join(f"{number} {name}" for name, number in counts.items())
     total = sum(counts.values())
-    return f"{total} fixed point{'s' if total > 1 else ''} under the held input: {listed}.{also}"
+    return f"{total} fixed point{'s' if total > 1 else ''} under the held input: {listed}.{_connections(ds)}{also}"
+
+
+def _connections(ds: xr.Dataset) -> str:
+    traced = np.isfinite(ds["unstable_manifold"].values).all(axis=(1, 2, 3))
+    if not traced.any():
+        return ""
+    reached = int((ds["leads_to"].values[traced] >= 0).sum())
+    saddles = f"{traced.sum()} of them leave" if traced.sum() > 1 else "One of them leaves"
+    return f" {saddles} along one curve, which leads to a stable one on {reached} of {2 * traced.sum()} sides."
 
 
 def _named(stable: int, unstable: int) -> str:
