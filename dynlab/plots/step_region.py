@@ -21,9 +21,9 @@ TITLES = {
     "exponential-euler": "Exponential Euler",
 }
 LOOK = {  # colour, marker and word, so that grey print tells them apart
-    0: (style.VERMILION, "X", "unstable"),
-    -1: (style.GREY, "s", "undecided"),
-    1: (style.GREEN, "o", "stable"),
+    0: (style.VERMILION, "X", "above 1"),
+    -1: (style.GREY, "s", "1 within its error"),
+    1: (style.GREEN, "o", "below 1"),
 }
 
 
@@ -61,7 +61,14 @@ def plot_step_region(ds: xr.Dataset, *, ax: Axes | None = None, close_up: bool =
         ax.set_title("Near 0, each axis on its own scale")
         return ax
     ax.set_aspect("equal")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, handletextpad=0.3, markerscale=scale)
+    ax.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.14),
+        ncols=3,
+        handletextpad=0.3,
+        markerscale=scale,
+        columnspacing=1.0,
+    )
     ax.set_title(f"{name}: |R(ελ)| ≤ 1 is shaded")
     return ax
 

@@ -1,0 +1,138 @@
+"""Eigenvalues on the stable side at every moment, and growth all the same: in continuous and in discrete time."""
+
+import textwrap
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+import xarray as xr
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from dynlab import schema
+from dynlab.gallery.made import Made
+from dynlab.plots import style
+from dynlab.simulation import simulate
+from dynlab.systems import frozen
+from dynlab.systems.textbook import MarkusYamabe
+
+START, SECONDS = (-1.0, 0.0, 1.0, 0.0), 20.0
+SIDE, SHEAR, PRODUCTS = 0.5, 2.0, 20  # two shears with the eigenvalue 1/2, taken by turns
+FEW = 9.0  # seconds that the plane shows
+WHY = (
+    "Why: at every t the matrix A(t) has the eigenvalues −0.25 ± 0.66i, so that frozen at any moment the flow decays. "
+    "But A(t) turns, and the solution turns with it, along the one direction in which A(t), which is not normal, "
+    "stretches: seen from a frame that turns as well, the matrix is constant, with the eigenvalues +1/2 and −1. In the "
+    "same way each of the two shears has the spectral radius 1/2 and stretches what the other has laid before it: "
+    "their product has the spectral radius 4.49. So “Re λ(t) ≤ 0 for all t” makes no trajectory stable, and |λ| < 1 at "
+    "every step keeps no gradient bounded: products of Jacobians decide (dynlab gradient, dynlab lyapunov)."
+)
+
+
+def make(fast: bool = False) -> Made:
+    """The flow of Markus and Yamabe beside what its eigenvalues promise, and products of two shears."""
+    system = frozen(MarkusYamabe())
+    times = np.linspace(0, SECONDS, 101 if fast else 801)
+    solution = simulate(system, initial_state=START, times=times)
+    states = solution["trajectory"].values[0]
+    matrices = system.matrix(torch.from_numpy(states[:, 2:])).numpy()
+    flow = _of_flow(times, states[:, :2], np.linalg.eigvals(matrices))
+    shears = _of_shears()
+    with style.style():
+        figure = plt.figure(figsize=(12.5, 5.8))
+        grid = figure.add_gridspec(2, 3, height_ratios=[3.6, 1.3])
+        plane, growth, products = (figure.add_subplot(grid[0, column]) for column in range(3))
+        _draw_plane(states, times, plane)
+        _draw_growth(flow, growth)
+        _draw_products(shears, products)
+        words = figure.add_subplot(grid[1, :])
+        words.axis("off")
+        words.text(0, 0.95, textwrap.fill(WHY, 148), va="top", fontsize=9.5)
+    size, last = float(flow["log_norm"][-1]), float(shears["log_norm"][-1])
+    radius = float(shears["product_radius"])
+    real = flow["eigenvalue"].values.real
+    return Made(
+        "Time-varying Jacobians: stable at every moment, and growing",
+        "An AntisymmetricRNN is said to be stable if Re λ(J(t)) ≤ 0 for all t (Proposition 1, section 3.1), and its "
+        "Euler step if |1 + ελ| ≤ 1 for all t (Proposition 2).",
+        f"Markus and Yamabe's 2 × 2 matrix has Re λ between {real.min():.4f} and {real.max():.4f} at all "
+        f"{len(times)} times (exact: −0.25), and the solution grows to e^{size:.6f} by t = 20 (exact: e^10). Two "
+        f"shears of spectral radius {SIDE:g} have a product of spectral radius {radius:.4f}: after {PRODUCTS} steps "
+        f"the norm is e^{last:.1f}, where the eigenvalues promise e^{PRODUCTS * np.log(SIDE):.1f}.".replace("-", "−"),
+        figure,
+        {"solution": solution, "growth": flow, "shears": shears},
+    )
+
+
+def _of_flow(times: NDArray[np.float64], y: NDArray[np.float64], eigenvalues: NDArray[np.complex128]) -> xr.Dataset:
+    time = (schema.TIME,)
+    return schema.dataset(
+        {
+            "log_norm": schema.variable(time, np.log(np.linalg.norm(y, axis=1)), "ln |y(t)|"),
+            "eigenvalue": schema.variable(
+                (schema.TIME, schema.MODE), eigenvalues, "eigenvalue of A(t)", schema.PER_SECOND
+            ),
+        },
+        system="markus-yamabe",
+        settings={"start": START, "seconds": SECONDS},
+        coords={schema.TIME: schema.time_coordinate(times, schema.SECOND)},
+    )
+
+
+def _of_shears() -> xr.Dataset:
+    """The logarithm of the norm of … A₁ A₂ A₁ after each factor, and the spectral radius of A₂ A₁."""
+    first = np.array([[SIDE, SHEAR], [0.0, SIDE]])
+    product, logs = np.eye(2), [0.0]
+    for step in range(PRODUCTS):
+        product = (first if step % 2 == 0 else first.T) @ product
+        logs.append(float(np.log(np.linalg.norm(product, 2))))
+    radius = float(np.abs(np.linalg.eigvals(first.T @ first)).max())
+    return schema.dataset(
+        {
+            "log_norm": schema.variable((schema.TIME,), logs, "ln ‖A_k ⋯ A₁‖₂"),
+            "product_radius": schema.variable((), radius, "spectral radius of A₂ A₁"),
+        },
+        system="linear",
+        settings={"side": SIDE, "shear": SHEAR, "steps": PRODUCTS},
+        coords={schema.TIME: schema.time_coordinate(np.arange(PRODUCTS + 1))},
+    )
+
+
+def _draw_plane(states: NDArray[np.float64], times: NDArray[np.float64], ax: Axes) -> None:
+    shown = times <= FEW
+    y = states[shown]
+    ax.axhline(0, color=style.FAINT, lw=0.8, zorder=0)
+    ax.axvline(0, color=style.FAINT, lw=0.8, zorder=0)
+    ax.plot(y[:, 0], y[:, 1], color=style.BLUE, lw=1.6)
+    ax.plot(*y[0, :2], "*", color=style.BLACK, ms=11, label="start")
+    ax.plot(*y[-1, :2], "o", color=style.VERMILION, ms=6, label=f"t = {FEW:g} s")
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.set_xlabel("y₁")
+    ax.set_ylabel("y₂")
+    ax.set_title("y' = A(t) y winds outwards …")
+    ax.legend(loc="upper left")
+
+
+def _draw_growth(flow: xr.Dataset, ax: Axes) -> None:
+    time, real = flow[schema.TIME].values, flow["eigenvalue"].values.real
+    ax.plot(time, np.exp(flow["log_norm"].values), color=style.BLUE, lw=1.8, label="|y(t)|, equal to $e^{t/2}$")
+    promise = "$e^{-t/4}$, what Re λ promises"
+    ax.plot(time, np.exp(real.max() * time), color=style.BLACK, ls="--", label=promise)
+    ax.set_yscale("log")
+    ax.set_xlabel("time (s)")
+    ax.set_ylabel("|y(t)|")
+    ax.set_title("… with Re λ = −0.25 at every t")
+    ax.legend(loc="upper left")
+
+
+def _draw_products(shears: xr.Dataset, ax: Axes) -> None:
+    step = shears[schema.TIME].values
+    ax.plot(
+        step, np.exp(shears["log_norm"].values), "o-", ms=3.5, color=style.BLUE, label="‖$A_k$ ⋯ $A_2$ $A_1$‖, by turns"
+    )
+    ax.plot(step, SIDE**step, color=style.BLACK, ls="--", label="$(1/2)^k$, what |λ| promises")
+    ax.set_yscale("log")
+    ax.set_xlabel("step k")
+    ax.set_ylabel("norm of the product")
+    ax.set_title("Steps: [[½, 2], [0, ½]], [[½, 0], [2, ½]]")
+    ax.legend(loc="upper left")
