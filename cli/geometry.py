@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -47,7 +47,6 @@ def geometry(
 
     driving = network.driving
     output.log(f"Driven by {driving.description}.")
-    where: dict[str, Any] = {"dtype": network.dtype, "device": network.device, "seed": network.seed}
     with output.working("Following trajectories, searching for fixed points"):
         ds = measure(
             network.system,
@@ -57,17 +56,19 @@ def geometry(
             starts=starts,
             transient=transient,
             inputs_description=driving.description,
-            **where,
+            dtype=network.dtype,
+            device=network.device,
+            seed=network.seed,
         )
     if tangent is None:
         output.emit(ds, plot_geometry, network.name)
         return
     from dynlab.plots.tangent_map import plot_tangent_map
 
-    output.emit(_tangent(ds, network, tangent, where), plot_tangent_map, f"{network.name}-tangent-{tangent}")
+    output.emit(_tangent(ds, network, tangent), plot_tangent_map, f"{network.name}-tangent-{tangent}")
 
 
-def _tangent(ds: xr.Dataset, network: Network, number: int, where: dict[str, Any]) -> xr.Dataset:
+def _tangent(ds: xr.Dataset, network: Network, number: int) -> xr.Dataset:
     """The tangent map of a fixed point, in a window that reaches halfway to the nearest other one."""
     import numpy as np
 
@@ -85,5 +86,4 @@ def _tangent(ds: xr.Dataset, network: Network, number: int, where: dict[str, Any
         input=settings["input"],
         t=settings["at_step"],
         reach=float(distances.min() / 2) if len(distances) else REACH,
-        **where,
     )

@@ -12,13 +12,15 @@ from .fixed_points import held_at
 from .options import Network, network_options, output_options
 from .output import Output
 
+SHOWN = 12  # modes: all eigenvectors of a network at all its fixed points are megabytes
+
 
 @click.command()
 @network_options
 @click.option("--at", default="zero", show_default=True, metavar="zero|mean|VALUES", help="The input held constant.")
 @click.option("--at-step", type=int, default=-1, show_default=True, help="The step held where parameters change.")
 @click.option("--starts", type=click.IntRange(min=1), default=256, show_default=True, help="Of the search for them.")
-@click.option("-k", type=int, metavar="N", help="Only the N modes of largest modulus.  [default: all]")
+@click.option("-k", type=int, metavar="N", help="Only the N modes of largest modulus.  [default: 12, or all]")
 @click.option("--point", type=int, default=0, show_default=True, metavar="N", help="The fixed point drawn in detail.")
 @output_options
 def modes(output: Output, network: Network, at: str, at_step: int, starts: int, k: int | None, point: int) -> None:
@@ -42,7 +44,7 @@ def modes(output: Output, network: Network, at: str, at_step: int, starts: int, 
         ds = measure(
             network.system,
             driving.inputs,
-            k=k,
+            k=min(SHOWN, network.system.state_size) if k is None else k,
             at=held,
             at_step=at_step,
             starts=starts,

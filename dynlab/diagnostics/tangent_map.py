@@ -34,11 +34,8 @@ def tangent_map(
     t: int = 0,
     reach: float = REACH,
     grid: int = GRID,
-    dtype: str = "float64",
-    device: str = "cpu",
-    seed: int = 0,
 ) -> xr.Dataset:
-    """One step on a plane of states around `point`, and what the Jacobian at `point` says of it.
+    """One step on a plane of states around `point`, and what the Jacobian there says of it, in float64 on the CPU.
 
     Parameters
     ----------
@@ -53,10 +50,6 @@ def tangent_map(
         Half the width of the window.
     grid : int
         States in each direction.
-    dtype, device : str
-        Taken for the sake of a common signature: everything is computed in float64 on the CPU.
-    seed : int
-        Likewise; nothing is random.
 
     Returns
     -------
@@ -118,7 +111,7 @@ def tangent_map(
         variables,
         system=system.name,
         source=system.source,
-        settings=settings | {"dtype": dtype, "device": device, "seed": seed, "config": system.json_config},
+        settings=settings | {"dtype": "float64", "device": "cpu", "config": system.json_config},
         verdict=_verdict(float(np.linalg.norm(base - p)), kind.name, valid, reach, float(error.max())),
         method=METHOD,
         coords={
