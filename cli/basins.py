@@ -9,6 +9,7 @@ import click
 
 from dynlab.errors import UserError
 
+from .numbers import held_input
 from .options import Network, output_options
 from .output import Output
 
@@ -100,14 +101,6 @@ def _of_network(
     driving = network.driving
     output.log(f"The plane is that of the states driven by {driving.description}.")
     driven = drive(network.system, driving.inputs, None, **where, inputs_description="")
-    held = driven.inputs.mean(dim=(0, 1)).cpu().numpy() if chosen["at"] == "mean" else _held(chosen["at"])
+    at = held_input(chosen["at"] or "zero")
+    held: Any = {"zero": None, "mean": driven.inputs.mean(dim=(0, 1)).cpu().numpy()}[at] if isinstance(at, str) else at
     return network.system, name, {"states": driven.states.cpu().numpy(), "input": held, "t": driven.steps - 1}
-
-
-def _held(text: str | None) -> list[float] | None:
-    if text in (None, "zero"):
-        return None
-    try:
-        return [float(part) for part in str(text).split(",")]
-    except ValueError as error:
-        raise UserError(f"--at takes zero, mean, or numbers such as 0.1,0.2; got {text!r}.") from error

@@ -9,6 +9,7 @@ import click
 
 from dynlab.errors import UserError
 
+from .numbers import held_input
 from .options import Network, output_options
 from .output import Output
 from .pairs import pairs
@@ -62,7 +63,7 @@ def bifurcation(output: Output, checkpoint: str | None, second: str | None, max_
         raise UserError("Name what is looked at: a checkpoint, or --matrix diff, or --system logistic.")
     system, inputs, name = _system(output, checkpoint, chosen)
     asked = {key: chosen[key] for key in ("at_step", "largest_state", "seed")}
-    asked |= {"max_memory": max_memory * 2**20, "at": _held(chosen["at"])}
+    asked |= {"max_memory": max_memory * 2**20, "at": held_input(chosen["at"])}
     optional = [*(PLANE[2:] if second else BRANCHES), "max_period"]
     asked |= {key: chosen[key] for key in optional if chosen[key] is not None}
     unfit = [key for key in (BRANCHES if second else PLANE) if chosen[key] is not None]
@@ -134,12 +135,3 @@ def _check_belongs(checkpoint: str | None, chosen: dict[str, Any]) -> None:
             option = {"config": "set"}.get(given[0], given[0].replace("_", "-"))
             shown = owner if owner == "CKPT" else f"--{owner}"
             raise UserError(f"--{option} belongs to {shown}: leave it out, or name {shown}.")
-
-
-def _held(text: str) -> str | list[float]:
-    if text in ("zero", "mean"):
-        return text
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError as error:
-        raise UserError(f"--at takes zero, mean, or numbers such as 0.1,0.2; got {text!r}.") from error

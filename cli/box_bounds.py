@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from dynlab.errors import UserError, require_extra
+from dynlab.errors import require_extra
 
+from .numbers import held_input, numbers
 from .options import Network, network_options, output_options
 from .output import Output
 
@@ -30,8 +31,8 @@ def box_bounds(output: Output, network: Network, box: str | None, at: str, at_st
     dynlab box-bounds antisymmetric-har2 --box -0.5,0.5
     """
     require_extra("flint", "certify")
-    held = at if at in ("zero", "mean") else _values("--at", at)
-    ends = None if box is None else _values("--box", box)
+    held = held_input(at)
+    ends = None if box is None else numbers("--box", box)
     from dynlab.diagnostics.box_bounds import box_bounds as compute
     from dynlab.plots.box_bounds import plot_box_bounds
 
@@ -52,10 +53,3 @@ def box_bounds(output: Output, network: Network, box: str | None, at: str, at_st
             seed=network.seed,
         )
     output.emit(ds, plot_box_bounds, network.name)
-
-
-def _values(option: str, text: str) -> list[float]:
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError as error:
-        raise UserError(f"{option} takes numbers such as 0.1,0.2, got {text!r}.") from error

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from dynlab.errors import UserError, require_extra
+from dynlab.errors import require_extra
 
+from .numbers import held_input
 from .options import Network, network_options, output_options
 from .output import Output
 
@@ -60,7 +61,7 @@ def fixed_points(
     dynlab fixed-points model.pt --at mean --slow-points 1e-6
     dynlab fixed-points model.pt --certify --certificates proofs
     """
-    held = held_at(at)
+    held = held_input(at)
     from dynlab.diagnostics.fixed_points import fixed_points as search
     from dynlab.plots.fixed_points import plot_fixed_points
 
@@ -84,13 +85,3 @@ def fixed_points(
             seed=network.seed,
         )
     output.emit(ds, plot_fixed_points, network.name)
-
-
-def held_at(text: str) -> str | list[float]:
-    """The input to hold as --at names it."""
-    if text in ("zero", "mean"):
-        return text
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError as error:
-        raise UserError(f"--at takes zero, mean, or numbers such as 0.1,0.2; got {text!r}.") from error

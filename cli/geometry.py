@@ -8,7 +8,7 @@ import click
 
 from dynlab.errors import UserError
 
-from .fixed_points import held_at
+from .numbers import held_input
 from .options import Network, network_options, output_options
 from .output import Output
 
@@ -41,7 +41,7 @@ def geometry(
     dynlab geometry model.pt --at mean
     dynlab geometry gru-flipflop --tangent 8
     """
-    held = held_at(at)
+    held = held_input(at)
     from dynlab.diagnostics.geometry import geometry as measure
     from dynlab.plots.geometry import plot_geometry
 

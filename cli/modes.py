@@ -8,7 +8,7 @@ import click
 
 from dynlab.errors import UserError
 
-from .fixed_points import held_at
+from .numbers import held_input
 from .options import Network, network_options, output_options
 from .output import Output
 
@@ -33,7 +33,7 @@ def modes(output: Output, network: Network, at: str, at_step: int, starts: int, 
     dynlab modes gru-flipflop --point 25
     dynlab modes model.pt --at mean -k 10
     """
-    held = held_at(at)
+    held = held_input(at)
     from dynlab import schema
     from dynlab.diagnostics.modes import modes as measure
     from dynlab.plots.modes import plot_modes

@@ -19,6 +19,7 @@ DIAGNOSTICS: dict[str, str] = {
     "covariant_vectors": "dynlab.diagnostics.covariant_vectors:covariant_vectors",
     "basins": "dynlab.diagnostics.basins:basins",
     "pseudospectrum": "dynlab.diagnostics.pseudospectrum:pseudospectrum",
+    "energy": "dynlab.diagnostics.energy:energy",
     "stability": "dynlab.diagnostics.stability:stability",
     "eigenvalue_bounds": "dynlab.diagnostics.eigenvalue_bounds:eigenvalue_bounds",
     "bifurcation": "dynlab.diagnostics.bifurcation:bifurcation",

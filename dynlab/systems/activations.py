@@ -39,6 +39,19 @@ def sigmoid_slope(p: Tensor) -> Tensor:
     return torch.sigmoid(p) * torch.sigmoid(-p)
 
 
+def log_cosh(p: Tensor) -> Tensor:
+    """The logarithm of cosh(p), the integral of tanh; near 0 as ln(1 + 2 sinh²(p/2)), which does not cancel."""
+    size = p.abs()
+    near = torch.log1p(2 * torch.sinh(size.clamp(max=1) / 2).square())
+    return torch.where(size < 1, near, size + torch.log1p(torch.exp(-2 * size)) - math.log(2))
+
+
+def log_cosh_energy(p: Tensor, M: Tensor) -> tuple[Tensor, Tensor]:
+    """H = Σ log cosh(p_i) of a flow h' = tanh(p), p = M h + q, and its rate along the flow, tanh(p) · M tanh(p)."""
+    f = torch.tanh(p)
+    return log_cosh(p).sum(dim=-1), (f * (f @ M.mT)).sum(dim=-1)
+
+
 ACTIVATIONS = {
     "tanh": Activation(torch.tanh, tanh_slope, 1.0),
     "relu": Activation(torch.relu, lambda p: (p > 0).to(p.dtype), math.inf),

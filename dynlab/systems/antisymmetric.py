@@ -17,7 +17,7 @@ from torch.nn.utils.parametrize import register_parametrization
 
 from dynlab.errors import UserError
 from dynlab.operators import Diagonal, Operator, Shared
-from dynlab.systems.activations import sigmoid_slope, tanh_slope
+from dynlab.systems.activations import log_cosh_energy, sigmoid_slope, tanh_slope
 from dynlab.systems.base import Euler, Flow
 
 
@@ -83,6 +83,10 @@ class AntisymmetricFlow(Flow):
 
     def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
         return _zero_of(self.M, linear(input, self.V, self.b)) if self.gamma > 0 else None
+
+    def energy(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Tensor, Tensor]:
+        M = self.M
+        return log_cosh_energy(linear(state, M) + linear(input, self.V, self.b), M)
 
 
 class GatedFlow(Flow):

@@ -1,9 +1,9 @@
-"""A map whose input and step number are held: an autonomous map."""
+"""Maps and flows whose input is held: autonomous ones."""
 
 from torch import Tensor
 
 from dynlab.operators import Operator
-from dynlab.systems.base import Map
+from dynlab.systems.base import Flow, Map
 
 
 class Held(Map):
@@ -41,6 +41,41 @@ class Held(Map):
 
     def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
         return self.map.known_equilibrium(self.input, self.t)
+
+    def _held(self, state: Tensor) -> Tensor:
+        return self.input.expand(*state.shape[:-1], -1)
+
+
+class HeldFlow(Flow):
+    """h' = velocity(h, x) with x held; it takes no input.
+
+    Parameters
+    ----------
+    flow : Flow
+    input : Tensor, shape (input,)
+        x.
+    """
+
+    input: Tensor
+
+    def __init__(self, flow: Flow, input: Tensor) -> None:
+        super().__init__(flow.state_size, 0)
+        self.flow = flow
+        self.register_buffer("input", input)
+        self.name = flow.name
+        self.config = flow.config
+
+    def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        return self.flow.velocity(state, self._held(state), t)
+
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
+        return self.flow.closed_form_jacobian(state, self._held(state), t)
+
+    def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
+        return self.flow.known_equilibrium(self.input, t)
+
+    def energy(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Tensor, Tensor] | None:
+        return self.flow.energy(state, self._held(state), t)
 
     def _held(self, state: Tensor) -> Tensor:
         return self.input.expand(*state.shape[:-1], -1)

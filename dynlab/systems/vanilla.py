@@ -15,7 +15,7 @@ from torch.nn.functional import linear
 
 from dynlab.errors import unknown
 from dynlab.operators import Diagonal, Operator, Shared
-from dynlab.systems.activations import ACTIVATIONS, activation_named
+from dynlab.systems.activations import ACTIVATIONS, activation_named, log_cosh_energy
 from dynlab.systems.base import Euler, Flow, Map
 
 
@@ -121,6 +121,11 @@ class FeedbackFlow(Flow):
             return None
         found, singular = torch.linalg.solve_ex(self.W, -linear(input, self.V, self.b).unsqueeze(-1))
         return None if singular.any() else found.squeeze(-1)
+
+    def energy(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Tensor, Tensor] | None:
+        if self.activation != ACTIVATIONS["tanh"]:
+            return None
+        return log_cosh_energy(_preactivation(self, state, input), self.W)
 
 
 def feedback(

@@ -29,7 +29,7 @@ def test_verdict_figure_and_json(folder, capsys):
     "arguments, sentence",
     [
         (["--box", "a"], "--box takes numbers"),
-        (["--at", "a"], "--at takes numbers"),
+        (["--at", "a"], "--at takes zero, mean, or numbers"),
         (["--box", "2,1"], "in this order"),
     ],
 )

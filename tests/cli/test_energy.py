@@ -1,0 +1,34 @@
+"""`dynlab energy`: the verdict, the picture, and mistakes in one sentence."""
+
+import json
+
+import pytest
+
+from dynlab.cli.main import run
+
+
+def test_a_matrix_on_the_blackboard(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(["energy", "--matrix", "zero", "--steps", "50", "--integrator", "euler", "--json", "--quiet"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["verdict"].startswith("The flow conserves H")
+    assert (tmp_path / "figures" / "energy-zero.png").is_file()
+
+
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        ([], "Name what is looked at: a checkpoint, or --matrix zero"),
+        (["rnn-har2", "--matrix", "zero"], "Name what is looked at"),
+        (["--matrix", "zero", "--layer", "0"], "--layer is a checkpoint's"),
+        (["--matrix", "zero", "--start", "a,b"], "--start takes numbers such as 0.1,0.2; got 'a,b'"),
+        (["--matrix", "zero", "--at", "x"], "--at takes zero, mean, or numbers"),
+        (["rnn-har2"], "has no energy"),
+    ],
+)
+def test_bad_usage_is_one_sentence(options, sentence, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(["energy", *options, "--quiet"]) == 2
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert len(said.splitlines()) == 1
