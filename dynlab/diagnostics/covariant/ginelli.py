@@ -100,7 +100,9 @@ class Passes:
     ) -> None:
         self.steps, self.k, self.first, self.last, self.seed = steps, k, first, last, seed
         n, samples = steps.size, steps.samples
-        at_once = max(1, int(max_memory // (8 * samples * (n * n + RUNS * (n * k + 3 * k * k)))))
+        # maps and their images; frames, vectors and what they are multiplied from; factors and coefficients
+        numbers = samples * (n * n + 2 * n * k + RUNS * (3 * n * k + 4 * k * k))
+        at_once = max(1, int(max_memory // (8 * numbers)))
         self._sound = torch.ones(RUNS * samples, k, dtype=torch.bool)
         frames = [random_frame(samples, n, k, seed + run, torch.zeros(1)).columns for run in range(RUNS)]
         frame = torch.cat(frames).double()
