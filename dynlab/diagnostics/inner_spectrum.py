@@ -8,7 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.driven import Driven, chosen_steps, drive
+from dynlab.diagnostics.driven import Driven, chosen_steps, drive, in_float64
 from dynlab.diagnostics.lapack import geev, in_threads
 from dynlab.diagnostics.wording import over
 from dynlab.errors import UserError
@@ -96,10 +96,11 @@ def inner_spectrum(
 
 
 def _along(system: ERNN, driven: Driven, steps: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
-    frozen_system = frozen(system, driven.states.dtype, str(driven.states.device))
+    # in float64 whatever the trajectory's precision: the errors below are those of this one
+    states, given = in_float64(driven.states).cpu(), in_float64(driven.inputs).cpu()
     before = torch.as_tensor(steps - 1)
-    old, new, inputs = driven.states[:, before], driven.states[:, before + 1], driven.inputs[:, before]
-    jacobians = frozen_system.inner_jacobian(new, old, inputs).dense().cpu().numpy().astype(np.float64)
+    old, new, inputs = states[:, before], states[:, before + 1], given[:, before]
+    jacobians = frozen(system).inner_jacobian(new, old, inputs).dense().numpy()
     found = in_threads(_spectra, jacobians.reshape(-1, *jacobians.shape[2:]))
     return tuple(part.reshape(*jacobians.shape[:2], *part.shape[1:]) for part in found)
 

@@ -27,6 +27,7 @@ HEADLINES: dict[str, dict[str, int]] = {
     "rate": {},
     "predicted_rate": {},
     "participation_ratio": {},
+    "critical_step": {},
     "eigenvalue": {schema.MODE: 0},
 }
 NOT_THERE = "NaN where that checkpoint has no {dimension} of that number (present is 0)"

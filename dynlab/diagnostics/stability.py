@@ -18,7 +18,6 @@ from dynlab.diagnostics.step_size.methods import METHODS, Method, method_named
 from dynlab.diagnostics.step_size.rates import Rates, Steps, rates_of, steps_of
 from dynlab.diagnostics.step_size.region import region
 from dynlab.diagnostics.step_size.result import (
-    axes_of,
     flags_of_rest,
     flags_of_steps,
     of_integrators,
@@ -89,10 +88,11 @@ def stability(
         ``stable(sample, time)`` (1 stable, 0 unstable, −1 undecided) and ``critical_step(sample, time)``, the largest ε
         for which no modulus exceeds 1 (inf: every one); the same of all over ``integrator``; ``region(window, y, x)`` =
         |R(z)|. Of flows with Jacobian diag(c) M also ``mean_slope_step``, what the formula 2γ/(γ² + ω²) says with the
-        mean of c, ``negative_factors``, the share of c below 0, and over γ and ε ``plane_modulus(diffusion,
-        step_size)``, ``plane_critical_step(diffusion)``, ``formula_step_low`` and ``formula_step_high``;
-        ``own_diffusion``, ``fastest_rotation`` and ``needed_diffusion``. Over ``bound``: ``theory_low`` and
-        ``theory_high`` beside ``measured_low`` and ``measured_high``, ``margin`` and ``outcome``.
+        mean of c, ``negative_factors``, the share of c below 0, and over γ and ε (``plane_diffusion``,
+        ``plane_step_size``) ``plane_modulus(diffusion, step_size)``, ``plane_critical_step(diffusion)``,
+        ``formula_step_low`` and ``formula_step_high``; ``own_diffusion``, ``fastest_rotation`` and
+        ``needed_diffusion``. Over ``bound``: ``theory_low`` and ``theory_high`` beside ``measured_low`` and
+        ``measured_high``, ``margin`` and ``outcome``.
 
     Raises
     ------
@@ -143,8 +143,8 @@ def stability(
         flags |= flags_of_steps(variables, steps)
         coords[schema.INTEGRATOR] = list(METHODS)
         if isinstance(stepped, Euler):
-            rows, more, axes = _of_flow(driven, rates, steps, method)
-            variables, coords = variables | more, coords | axes
+            rows, more = _of_flow(driven, rates, steps, method)
+            variables |= more
             rows += theory.rows_of_norm(system, driven, times_of)
         else:
             rows = rows_of_ernn(_frozen_ernn(driven), driven, rates)
@@ -170,14 +170,14 @@ def _frozen_ernn(driven: Driven) -> ERNN:
 
 def _of_flow(
     driven: Driven, rates: Rates, steps: Steps, method: Method
-) -> tuple[list[theory.Row], dict[str, xr.Variable], dict[str, Any]]:
+) -> tuple[list[theory.Row], dict[str, xr.Variable]]:
     """Theory's bounds on Re λ, and where the Jacobian is diag(c) M the plane of ε and γ."""
     flow = driven.system.flow if isinstance(driven.system, Euler) else None
     before = torch.as_tensor(rates.times - 1, device=driven.states.device)
     found = factors(jacobian(flow, driven.states[:, before], driven.inputs[:, before], before)) if flow else None
     rows = theory.rows_of_flow(flow, found, rates.value, rates.error, rates.times)
     if found is None:
-        return rows, {}, {}
+        return rows, {}
     diagonals, matrix = _arrays(found, rates)
     gamma, _ = theory.diffusion_of(found.matrix)
     each = (schema.SAMPLE, schema.TIME)
@@ -189,10 +189,10 @@ def _of_flow(
     }
     usable = np.isfinite(diagonals).all(axis=-1) & np.isfinite(rates.value).all(axis=-1)
     if not usable.any() or not np.abs(matrix).any():
-        return rows, variables, {}
+        return rows, variables
     chosen = _statesof_plane(steps.critical[usable])
     plane = diffusion_plane(diagonals[usable][chosen], matrix, gamma, float(steps.used[usable][0]), method)
-    return rows, variables | of_plane(plane, gamma), axes_of(plane)
+    return rows, variables | of_plane(plane, gamma)
 
 
 def _arrays(found: Factors, rates: Rates) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -26,7 +26,7 @@ def plot_diffusion_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
     """
     schema.check(ds, needs=["plane_modulus", "plane_critical_step", "formula_step_low", "own_diffusion"])
     ax = style.axes(ax, (5.4, 4.2))
-    step, gamma = ds[schema.STEP_SIZE].values, ds[schema.DIFFUSION].values
+    step, gamma = ds["plane_step_size"].values, ds["plane_diffusion"].values
     modulus = np.nan_to_num(ds["plane_modulus"].transpose(schema.DIFFUSION, schema.STEP_SIZE).values, posinf=1e3)
     norm = TwoSlopeNorm(1.0, 1 - FARTHEST, 1 + FARTHEST)
     look: dict[str, Any] = {"cmap": f"{style.DIVERGING}_r", "norm": norm, "shading": "nearest", "rasterized": True}
@@ -52,8 +52,8 @@ def plot_diffusion_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
     ax.set_yscale("log")
     ax.set_xlim(step[0], step[-1])
     ax.set_ylim(gamma[0], gamma[-1])
-    ax.set_xlabel(style.label(ds[schema.STEP_SIZE]))
-    ax.set_ylabel(style.label(ds[schema.DIFFUSION]))
+    ax.set_xlabel(style.label(ds["plane_step_size"]))
+    ax.set_ylabel(style.label(ds["plane_diffusion"]))
     ax.set_title("Orange grows, violet shrinks: the worst mode")
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, columnspacing=1.2)
     return ax

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab import schema
-from dynlab.diagnostics.driven import Driven
+from dynlab.diagnostics.driven import NUMBERS_AT_ONCE, Driven, in_float64
 from dynlab.diagnostics.inner import iteration
 from dynlab.diagnostics.inner.equilibria import InnerFlow
 from dynlab.diagnostics.lapack import in_threads
@@ -20,6 +20,7 @@ from dynlab.diagnostics.step_size.flow_of import factors
 from dynlab.diagnostics.step_size.rates import Rates
 from dynlab.diagnostics.step_size.theory import Row, norms_of, row
 from dynlab.operators import Operator, Sum
+from dynlab.systems import frozen
 from dynlab.systems.activations import ACTIVATIONS
 from dynlab.systems.ernn import ERNN, IdentityPlusLowRank
 
@@ -38,10 +39,11 @@ def rows_of_ernn(system: ERNN, driven: Driven, rates: Rates) -> list[Row]:
         Of ∇F at h_t.
     """
     n, times = system.state_size, rates.times
-    before = torch.as_tensor(times - 1)
-    old, new, inputs = driven.states[:, before], driven.states[:, before + 1], driven.inputs[:, before]
-    jacobian = system.inner_jacobian(new, old, inputs)
-    ranks, smallest, error = _ranks(jacobian.dense())
+    exact, before = frozen(system), torch.as_tensor(times - 1)
+    states, given = in_float64(driven.states).cpu(), in_float64(driven.inputs).cpu()
+    old, new, inputs = states[:, before], states[:, before + 1], given[:, before]
+    jacobian = exact.inner_jacobian(new, old, inputs)
+    ranks, smallest, error = _ranks(jacobian, len(times))
     most = _structural_rank(system, jacobian)
     if most is not None:  # a rank that its structure keeps below n is no matter of rounding
         smallest, error = np.where(most < n, 0.0, smallest), np.where(most < n, 0.0, error)
@@ -62,7 +64,7 @@ def rows_of_ernn(system: ERNN, driven: Driven, rates: Rates) -> list[Row]:
             True,
         ),
     ]
-    rows += _along_iteration(system, old, inputs, rates)
+    rows += _along_iteration(exact, old, inputs, rates)
     if most is not None:
         rows.append(row("rank", "rank ∇F ≤ inactive units + d₁", ranks, 0.0, 0.0, np.minimum(most, n), times))
     return rows
@@ -71,34 +73,41 @@ def rows_of_ernn(system: ERNN, driven: Driven, rates: Rates) -> list[Row]:
 def _along_iteration(system: ERNN, old: Tensor, inputs: Tensor, rates: Rates) -> list[Row]:
     """Theorem 2 and Corollary 1 at every inner iterate g⁽⁰⁾ … g⁽ᴷ⁻¹⁾, from which a step is taken."""
     samples, times = old.shape[:2]
-    flow = InnerFlow(system, old.flatten(0, 1).double().cpu(), inputs.flatten(0, 1).double().cpu())
+    states, given = old.flatten(0, 1), inputs.flatten(0, 1)
     etas = torch.as_tensor(rates.step).repeat(1, samples)
-    reached = iteration.iterates(flow, system.inner_start(flow.state), etas, len(etas))[:-1]
-    nowhere = np.full(flow.state.shape, np.nan)
+    at_once = max(1, NUMBERS_AT_ONCE // system.state_size**2)
+    parts: list[list[NDArray[np.float64]]] = [[], []]
+    for block in torch.arange(len(states)).split(at_once):
+        flow = InnerFlow(system, states[block], given[block])
+        reached = iteration.iterates(flow, system.inner_start(flow.state), etas[:, block], len(etas))[:-1]
+        nowhere = np.full(flow.state.shape, np.nan)
+        parts[0].append(iteration.theorem_2(flow, reached, etas[:, block]))
+        parts[1].append(iteration.corollary_1(flow, reached, etas[:, block], nowhere))
     found = []
-    for name, words, values in (
-        ("theorem_2", "Theorem 2: ‖F + η∇F·F‖/‖F‖ < 1", iteration.theorem_2(flow, reached, etas)),
-        ("corollary_1", "Corollary 1: ‖I + η∇F‖₂ < 1", iteration.corollary_1(flow, reached, etas, nowhere)),
+    for name, words, part in (
+        ("theorem_2", "Theorem 2: ‖F + η∇F·F‖/‖F‖ < 1", parts[0]),
+        ("corollary_1", "Corollary 1: ‖I + η∇F‖₂ < 1", parts[1]),
     ):
-        each = values.T.reshape(samples, times, -1)
+        each = np.concatenate(part, axis=1).T.reshape(samples, times, -1)
         found.append(row(name, words, each, RELATIVE_ERROR * np.abs(each), -np.inf, 1.0, rates.times, strict=True))
     return found
 
 
-def _ranks(matrices: Tensor) -> tuple[NDArray[np.float64], ...]:
+def _ranks(jacobian: Operator, times: int) -> tuple[NDArray[np.float64], ...]:
     """How many singular values are above n ε σ_max, the smallest one, and the error of that; shape (sample, time)."""
-    stack = matrices.double().cpu().numpy()
-    n = stack.shape[-1]
 
     def of(chunk: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
         singular = np.full(chunk.shape[:2], np.nan)
         finite = np.isfinite(chunk).all(axis=(1, 2))
         singular[finite] = np.linalg.svd(chunk[finite], compute_uv=False)
-        allowed = n * np.finfo(float).eps * singular[:, 0]
+        allowed = chunk.shape[-1] * np.finfo(float).eps * singular[:, 0]
         return (singular > allowed[:, None]).sum(axis=1).astype(float), singular[:, -1], allowed
 
-    found = in_threads(of, stack.reshape(-1, n, n))
-    ranks, smallest, allowed = (part.reshape(stack.shape[:2]) for part in found)
+    parts = []
+    for time in range(times):
+        found = in_threads(of, jacobian[:, time].dense().numpy())
+        parts.append(found)
+    ranks, smallest, allowed = (np.stack(part, axis=1) for part in zip(*parts, strict=True))
     return np.where(np.isnan(smallest), np.nan, ranks), smallest, allowed
 
 

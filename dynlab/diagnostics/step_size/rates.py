@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.diagnostics.inner_spectrum import inner_spectrum
-from dynlab.diagnostics.spectrum import spectrum
+from dynlab.diagnostics.spectrum import BEYOND_FIRST_ORDER, spectrum
 from dynlab.diagnostics.step_size.methods import Method
 from dynlab.systems import Euler
 from dynlab.systems.ernn import ERNN
@@ -62,9 +62,10 @@ def rates_of(system: Euler | ERNN, inputs: Any, step_size: float | None, **setti
 
 def _read(ds: xr.Dataset, name: str, step: NDArray[np.float64]) -> Rates:
     along = (schema.SAMPLE, schema.TIME, schema.MODE)
+    beyond = BEYOND_FIRST_ORDER if name == "inner_eigenvalue" else 1.0  # which the flow's errors have already
     return Rates(
         ds[name].transpose(*along).values,
-        ds[f"{name}_error"].transpose(*along).values,
+        beyond * ds[f"{name}_error"].transpose(*along).values,
         step,
         ds[schema.TIME].values,
     )

@@ -48,6 +48,8 @@ def of_plane(plane: Plane, gamma: float) -> dict[str, xr.Variable]:
     words = "2γ/(γ² + ω²) over the mean slope of the state where it is"
     low, high = np.nanmin(plane.formula, axis=0), np.nanmax(plane.formula, axis=0)
     return {
+        "plane_diffusion": schema.variable(along, plane.diffusion, "diffusion γ", schema.PER_SECOND),
+        "plane_step_size": schema.variable((schema.STEP_SIZE,), plane.step_size, "step size ε", schema.SECOND),
         "plane_modulus": schema.variable(
             (schema.DIFFUSION, schema.STEP_SIZE), plane.modulus, "largest modulus |R(ελ)| over the states"
         ),
@@ -57,14 +59,6 @@ def of_plane(plane: Plane, gamma: float) -> dict[str, xr.Variable]:
         "own_diffusion": schema.variable((), gamma, "the network's own diffusion γ", schema.PER_SECOND),
         "fastest_rotation": schema.variable((), plane.omega, "fastest rotation ω of M", schema.PER_SECOND),
         "needed_diffusion": schema.variable((), plane.needed, "diffusion γ that ε needs", schema.PER_SECOND),
-    }
-
-
-def axes_of(plane: Plane) -> dict[str, xr.Variable]:
-    """The coordinates of the plane."""
-    return {
-        schema.DIFFUSION: schema.variable((schema.DIFFUSION,), plane.diffusion, "diffusion γ", schema.PER_SECOND),
-        schema.STEP_SIZE: schema.variable((schema.STEP_SIZE,), plane.step_size, "step size ε", schema.SECOND),
     }
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.diagnostics.bounds.judgement import UNDECIDED, VIOLATED
+from dynlab.diagnostics.bounds.judgement import HOLDS, UNDECIDED, VIOLATED
 from dynlab.diagnostics.step_size.methods import METHODS
 from dynlab.diagnostics.step_size.theory import NO_BOUND
 from dynlab.diagnostics.wording import over, ranged
@@ -23,12 +23,21 @@ ROUNDING = 1e-12  # a modulus this near to 1 that is undecided at every state is
 def verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     """The step at its ε, the diffusion or the integrator that would help, the bounds that do not hold."""
     if "eigenvalue" not in ds:
-        return _bounds(ds, f"Over {over(steps, described)} ")
+        return _of_norm(ds, over(steps, described))
     states = ds["stable"].size
     if not np.isfinite(ds["eigenvalue"].values).any():
         return f"No Jacobian of {over(steps, described)} is finite: the trajectories diverge."
     first = _of_one(ds) if states == 1 else _of_many(ds, steps, described)
-    return " ".join(filter(None, [first, _remedy(ds), _bounds(ds, "")]))
+    return " ".join(filter(None, [first, _remedy(ds), _bounds(ds)]))
+
+
+def _of_norm(ds: xr.Dataset, where: str) -> str:
+    """Of a cell without a flow, whose Jacobian's norm alone is bounded."""
+    one = ds.isel({schema.BOUND: 0})
+    low, high, limit = (f"{float(one[name]):.4g}" for name in ("measured_low", "measured_high", "theory_high"))
+    outcome = str(one["outcome"].values)
+    said = "the bound holds" if outcome == HOLDS else f"the bound is {outcome}"
+    return f"Over {where} ‖∂h_t/∂h_{{t−1}}‖₂ lies between {low} and {high}, cond(D_f) is {limit}: {said}."
 
 
 def _of_one(ds: xr.Dataset) -> str:
@@ -101,7 +110,7 @@ def _remedy(ds: xr.Dataset) -> str:
     return text[:1].upper() + text[1:] + "." if text else ""
 
 
-def _bounds(ds: xr.Dataset, start: str) -> str:
+def _bounds(ds: xr.Dataset) -> str:
     names, outcomes = ds["quantity"].values.tolist(), ds["outcome"].values.tolist()
     bounded = [(name, outcome) for name, outcome in zip(names, outcomes, strict=True) if outcome != NO_BOUND]
     if not bounded:
@@ -117,7 +126,6 @@ def _bounds(ds: xr.Dataset, start: str) -> str:
         text += f"; violated: {_listed(wrong)}"
     if unknown:
         text += f"; undecided: {_listed(unknown)}"
-    text = start + text
     return text[:1].upper() + text[1:] + "."
 
 
