@@ -15,6 +15,7 @@ FIGURES = {
     "ernn-5": "dynlab.gallery.ernn_5:make",
     "ernn-6": "dynlab.gallery.ernn_6:make",
     "flipflop": "dynlab.gallery.flipflop:make",
+    "integrators": "dynlab.gallery.integrators:make",
     "time-varying": "dynlab.gallery.time_varying:make",
     "zoo": "dynlab.gallery.zoo_comparison:make",
 }

@@ -1,0 +1,130 @@
+"""What five integrators make of the rotation W₀: regions of stability, orbits, and the energy that is conserved."""
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+
+from dynlab import schema
+from dynlab.diagnostics.energy import energy
+from dynlab.diagnostics.stability import stability
+from dynlab.gallery.made import Made
+from dynlab.plots import style
+from dynlab.plots.step_region import TITLES, plot_step_region
+from dynlab.simulation import simulate
+from dynlab.systems import Euler
+from dynlab.systems.integrators import INTEGRATORS
+from dynlab.systems.planar import planar_matrix, planar_system
+
+STEP, STEPS, FEWER = 0.2, 1000, 100
+START = (0.0, 0.5)
+SHOWN = 400  # steps of an orbit that are drawn
+LEFT, RIGHT, TALL = -3.4, 1.2, 3.3  # the window of the regions
+REACH = 1.3  # half the width of that of the orbits
+LINEAR = 1e-3  # of the scale of the energy's change, logarithmic beyond
+ROUNDING = 1e-14  # a modulus nearer to 1 is 1
+COLOURS = dict(zip(INTEGRATORS, style.CYCLE, strict=False))
+
+
+def make(fast: bool = False) -> Made:
+    """Regions with the eigenvalues of one orbit over each, the orbits themselves, and how the energy drifts."""
+    system = planar_system(planar_matrix("zero"), "feedback", STEP)
+    if not isinstance(system, Euler):
+        raise TypeError(f"feedback is an Euler step, got {type(system).__name__}")
+    steps = FEWER if fast else STEPS
+    along = np.zeros((50, 0))
+    regions = {name: stability(system, along, integrator=name, initial_state=START) for name in INTEGRATORS}
+    orbits = {
+        name: simulate(integrator(system.flow, STEP), steps=steps, initial_state=START)
+        for name, integrator in INTEGRATORS.items()
+    }
+    exact = simulate(system.flow, initial_state=START, times=np.linspace(0, 8, 400))
+    drift = energy(system, initial_state=START, steps=steps)
+    with style.style():
+        figure, axes = plt.subplots(3, 5, figsize=(14.0, 9.4), height_ratios=[1, 1, 1.15])
+        for above, below, name in zip(axes[0], axes[1], INTEGRATORS, strict=True):
+            _draw_region(regions[name], name, above)
+            _draw_orbit(orbits[name], exact, COLOURS[name], below)
+        axes[0, 0].set_ylabel("Im ελ; shaded: |R(ελ)| ≤ 1")
+        axes[1, 0].set_ylabel("h₂")
+        for ax in axes[2]:
+            ax.remove()
+        _draw_energy(drift, figure.add_subplot(axes[2, 0].get_gridspec()[2, :]))
+        figure.suptitle(
+            f"h' = tanh(W₀ h) turns for ever on one closed curve (dotted); five integrators, steps of ε = {STEP:g} s",
+            x=0.01,
+            ha="left",
+            fontsize=11,
+        )
+    return Made(
+        "Integrators: what each makes of W₀",
+        "An antisymmetric matrix makes the flow neither grow nor decay; Euler's method with a little diffusion is said "
+        "to keep that (AntisymmetricRNN, sections 3.3 and 4).",
+        _measured(regions, drift, steps),
+        figure,
+        {"energy": drift} | {f"region_{name.replace('-', '_')}": ds for name, ds in regions.items()},
+    )
+
+
+def _draw_region(region: xr.Dataset, name: str, ax: Axes) -> None:
+    plot_step_region(region, ax=ax)
+    ax.set_xlim(LEFT, RIGHT)
+    ax.set_ylim(-TALL, TALL)
+    ax.set_ylabel("")
+    ax.set_title(f"{TITLES[name]}\nlargest |R(ελ)| = {_largest(region)}", fontsize=9)
+    legend = ax.get_legend()
+    if legend is not None:
+        legend.remove()
+
+
+def _draw_orbit(orbit: xr.Dataset, exact: xr.Dataset, colour: str, ax: Axes) -> None:
+    states, curve = orbit["trajectory"].values[0, : SHOWN + 1], exact["trajectory"].values[0]
+    ax.plot(states[:, 0], states[:, 1], color=colour, lw=0.8)
+    look: dict[str, Any] = {"color": style.BLACK, "ls": ":", "lw": 1.4, "zorder": 5}
+    ax.plot(curve[:, 0], curve[:, 1], **look)
+    ax.plot(*states[0], "*", color=style.BLACK, ms=9, zorder=6)
+    ax.set_xlim(-REACH, REACH)
+    ax.set_ylim(-REACH, REACH)
+    ax.set_aspect("equal")
+    ax.set_xlabel(f"h₁, {len(states) - 1} steps from ★")
+
+
+def _draw_energy(drift: xr.Dataset, ax: Axes) -> None:
+    seconds = drift[schema.TIME].values
+    for name in drift[schema.INTEGRATOR].values.tolist():
+        change = _change(drift, name)
+        ax.plot(seconds, change, color=COLOURS[name], lw=1.6)
+        place: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", "fontsize": 8}
+        ax.annotate(TITLES[name], (seconds[-1], change[-1]), **place)
+    ax.axhline(0, color=style.BLACK, ls=":", lw=1.4)
+    ax.set_yscale("symlog", linthresh=LINEAR)
+    ax.set_xlabel("time (s)")
+    ax.set_ylabel("H(h)/H(h₀) − 1")
+    ax.set_title(f"H = Σ log cosh(W₀h)ᵢ, which the flow conserves: its relative change (linear within ±{LINEAR:g})")
+
+
+def _change(drift: xr.Dataset, name: str) -> Any:
+    """H(h)/H(h₀) − 1 along an integrator's orbit, shape (time,)."""
+    return drift["energy"].sel({schema.INTEGRATOR: name}).values[0] / float(drift["exact_energy"][0, 0]) - 1
+
+
+def _largest(region: xr.Dataset) -> str:
+    """The largest modulus by its distance from 1."""
+    off = float(region["step_modulus"].max()) - 1
+    return "1" if abs(off) < ROUNDING else f"1 {'+' if off > 0 else '−'} {abs(off):.0e}".replace("-", "−")
+
+
+def _measured(regions: dict[str, xr.Dataset], drift: xr.Dataset, steps: int) -> str:
+    exact = float(np.abs(drift["exact_energy"] / drift["exact_energy"][0, 0] - 1).max())
+    parts = []
+    for name in drift[schema.INTEGRATOR].values.tolist():
+        title = TITLES[name][:1].lower() + TITLES[name][1:] if name.endswith("midpoint") else TITLES[name]
+        parts.append(f"{title} {_change(drift, name)[-1]:+.3g} (largest |R(ελ)| = {_largest(regions[name])})")
+    kept = np.abs(_change(drift, "implicit-midpoint")).max()
+    return (
+        f"The flow keeps its energy to {exact:.0e}. After {steps} steps of ε = {STEP:g} its relative change is: "
+        f"{'; '.join(parts)}. The implicit midpoint rule's energy swings by {kept:.1e} and does not drift; exponential "
+        f"Euler, exact for linear flows, holds the rest of tanh over its step and loses energy."
+    ).replace("-", "−")
