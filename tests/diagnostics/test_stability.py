@@ -269,6 +269,15 @@ def test_all_states_stable_and_growth_all_the_same():
     expected = [pair, pair.conjugate(), 1j, -1j]
     assert problems.eigenvalue_distance(ds["eigenvalue"].values.ravel(), expected) < 1e-14
     assert "products of Jacobians decide" in ds.attrs["method"]
+    orbit = dl.stability(diff(0.05), np.zeros((9, 0)), initial_state=[0.3, 0.2])
+    assert (orbit["stable"] == 1).all()
+    assert "each state by itself: along a trajectory products of Jacobians decide" in orbit.attrs["verdict"]
+
+
+def test_what_neither_grows_nor_decays_is_said_to():
+    ds = dl.stability(planar_system(planar_matrix("zero")), integrator="implicit-midpoint")
+    assert ds["stable"].values.tolist() == [[-1]]
+    assert "neither grows nor decays but for rounding: its largest modulus is 1" in ds.attrs["verdict"]
 
 
 def test_over_training_the_critical_step_is_followed():

@@ -49,6 +49,8 @@ def _of_one(ds: xr.Dataset) -> str:
     stable, used = int(ds["stable"].values[0, 0]), float(ds["used_step"].values[0, 0])
     modulus, critical = float(ds["step_modulus"].max()), float(ds["critical_step"].values[0, 0])
     said = {1: "is stable", 0: "is not stable", -1: "is undecided"}[stable]
+    if stable == -1 and abs(modulus - 1) < ROUNDING:
+        said = "neither grows nor decays but for rounding"
     joint = " too" if stable == 1 and inside else ""
     text = (
         f"The flow is {flow} (largest Re λ {_number(leading)} per second), {name} at ε = {used:.4g} {said}{joint}: its "
@@ -82,7 +84,10 @@ def _of_many(ds: xr.Dataset, steps: int, described: str) -> str:
     if known.size:
         text += f"; the critical step is {ranged(known)}"
     worst = float(np.nanmax(ds["step_modulus"].values))
-    return f"{text}, the largest modulus {_modulus(worst)}."
+    text = f"{text}, the largest modulus {_modulus(worst)}."
+    if (stable == 1).all():
+        text += " That is said of each state by itself: along a trajectory products of Jacobians decide."
+    return text
 
 
 def _remedy(ds: xr.Dataset) -> str:
