@@ -18,12 +18,20 @@ if TYPE_CHECKING:
 SETTINGS = {
     "epochs": (int, "How often the training data are gone through. [default: 40]"),
     "batch_size": (int, "Sequences per step. [default: 128]"),
-    "optimizer": (str, "adam, adamw, sgd (Nesterov momentum 0.9), rmsprop, adagrad. [default: adam]"),
+    "optimizer": (
+        str,
+        "adam, adamw, sgd (Nesterov momentum 0.9), gd (plain gradient descent), rmsprop, adagrad. [default: adam]",
+    ),
     "lr": (float, "Learning rate. [default: 0.01]"),
     "constrained_lr": (
         float,
         "Learning rate of the parameters of orthogonal and unitary matrices; the authors of expRNN, scoRNN and asRNN "
         "take a tenth of the other one. [default: lr/10]",
+    ),
+    "constrained_optimizer": (
+        str,
+        "Optimizer of those parameters, with a --constrained-lr; the authors of fc-urnn and soft-orthogonal take gd. "
+        "[default: the same]",
     ),
     "schedule": (
         str,
@@ -32,7 +40,10 @@ SETTINGS = {
     ),
     "halve_every": (int, "Epochs after which --schedule halve halves. [default: 10]"),
     "warmup": (int, "Epochs over which the learning rate grows to that of the schedule. [default: 0]"),
-    "weight_decay": (float, "Of the optimizer, for all but the constrained parameters. [default: 0]"),
+    "weight_decay": (
+        float,
+        "Of the optimizer, for all but the constrained parameters; of nnrnn for its T alone. [default: 0]",
+    ),
     "alpha": (float, "Decay per step of rmsprop's average of squared gradients. [default: 0.99]"),
     "penalty": (
         float,
@@ -203,7 +214,8 @@ def _run(
     if changes.get("schedule", base.settings.schedule) != base.settings.schedule:
         changes.setdefault("halve_every", Settings.halve_every)
     if not same_system:  # these are the system's own
-        changes = {"constrained_lr": Settings.constrained_lr, "penalty": Settings.penalty} | changes
+        own = ("constrained_lr", "constrained_optimizer", "penalty")
+        changes = {name: getattr(Settings, name) for name in own} | changes
     if not same_task:  # these are the task's own
         changes = {"augment": (), "embedding": Settings.embedding, "carry": Settings.carry} | changes
     task_settings = dict(base.task_settings if same_task else {}) | pairs(task_config, "--task-set")

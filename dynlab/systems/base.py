@@ -119,6 +119,10 @@ class System(nn.Module, abc.ABC):
         """The parameters of orthogonal or unitary matrices that the sources train at a learning rate of their own."""
         return []
 
+    def decaying_parameters(self) -> list[nn.Parameter] | None:
+        """The only parameters that weight decay is of, the read-out's included; None for all but constrained ones."""
+        return None
+
     def after_optimizer_step(self) -> None:
         """What a system does to its own parameters once an optimiser has moved them: nothing, but for a few.
 

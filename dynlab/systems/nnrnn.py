@@ -29,7 +29,8 @@ class NNRNN(Map):
     """h_t = modReLU(V x_t + Wᵀ h_{t−1}) with W = P (Θ + T) Pᵀ, and ∂h_t/∂h_{t−1} = diag(modReLU') Wᵀ.
 
     P = exp(A) is orthogonal; Θ is block diagonal, γ_i times the rotation by θ_i; T is strictly above those blocks. The
-    eigenvalues of W are γ_i exp(±i θ_i) whatever T is, which makes W non-normal. Training adds δ `penalty` to the loss.
+    eigenvalues of W are γ_i exp(±i θ_i) whatever T is, which makes W non-normal. Training adds δ `penalty` to the loss,
+    and its weight decay is of T alone.
 
     Parameters
     ----------
@@ -78,6 +79,10 @@ class NNRNN(Map):
 
     def constrained_parameters(self) -> list[nn.Parameter]:
         return [entries_of(self, "W")]
+
+    def decaying_parameters(self) -> list[nn.Parameter]:
+        """T alone: what makes W non-normal is kept small, as in the source."""
+        return [self.schur.T]
 
 
 class Schur(nn.Module):

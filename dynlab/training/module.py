@@ -104,8 +104,10 @@ class Training(LightningModule):
         return state[: len(inputs)]
 
     def configure_optimizers(self) -> Any:
-        constrained = self.network.system.constrained_parameters()
-        optimizer = self.settings.make_optimizer(self.network.parameters(), constrained)
+        system = self.network.system
+        optimizer = self.settings.make_optimizer(
+            self.network.parameters(), system.constrained_parameters(), system.decaying_parameters()
+        )
         schedule = torch.optim.lr_scheduler.LambdaLR(
             optimizer, lambda step: self.settings.rate(step, len(self.batches)) * 0.5 ** int(self.halvings)
         )

@@ -177,11 +177,15 @@ def _check_kinds(system: str, given: dict[str, Any]) -> None:
 def _check_what_the_system_has(settings: Settings, system: Map) -> None:
     """Raise the error for a setting that does nothing for that system, or that would undo what it is."""
     name = system.name
-    if settings.constrained_lr is not None and not system.constrained_parameters():
-        raise UserError(
-            f"System {name!r} has no constrained parameters with a learning rate of their own, got --constrained-lr "
-            f"{settings.constrained_lr}: leave it out."
-        )
+    for option, value in (
+        ("--constrained-lr", settings.constrained_lr),
+        ("--constrained-optimizer", settings.constrained_optimizer),
+    ):
+        if value is not None and not system.constrained_parameters():
+            raise UserError(
+                f"System {name!r} has no constrained parameters that learn in a way of their own, got {option} "
+                f"{value}: leave it out."
+            )
     penalty = system.penalty()
     if settings.penalty and (penalty is None or not penalty.requires_grad):  # a soft-orthogonal one of margin 0 is 0
         raise UserError(f"System {name!r} as it is set has no penalty, got --penalty {settings.penalty}: leave it out.")

@@ -8,15 +8,7 @@ from typing import Any, Literal
 import torch
 
 from dynlab.errors import UserError, unknown
-
-# Public name to torch's class and what is given to it beside the learning rate and weight decay.
-OPTIMIZERS: dict[str, tuple[str, dict[str, object]]] = {
-    "adam": ("Adam", {}),
-    "adamw": ("AdamW", {}),
-    "sgd": ("SGD", {"momentum": 0.9, "nesterov": True}),
-    "rmsprop": ("RMSprop", {}),
-    "adagrad": ("Adagrad", {}),
-}
+from dynlab.training.optimizers import OPTIMIZERS, SideBySide, optimizer_named
 
 # What the learning rate of constrained parameters is a part of where none is set: the authors of expRNN, dtriv, scoRNN,
 # asRNN and, on permuted MNIST, nnRNN take a tenth.
@@ -44,8 +36,11 @@ class Settings:
     lr : float
         The learning rate at the start.
     constrained_lr : float or None
-        That of the parameters of orthogonal and unitary matrices (`dynlab.systems.System.constrained_parameters`), a
-        second group of the same optimizer; None for a tenth of `lr`. A schedule scales both.
+        That of the parameters of orthogonal and unitary matrices (`dynlab.systems.System.constrained_parameters`); None
+        for a tenth of `lr`, where the optimizer is the same. A schedule scales both.
+    constrained_optimizer : str or None
+        That of those parameters, a key of `OPTIMIZERS`; None for the same as that of all others, of which they are a
+        group of their own.
     schedule : {"constant", "cosine", "halve", "plateau"}
         Cosine falls to 0 at the end of the last epoch; halve divides by two after each `halve_every` epochs, plateau
         after each epoch whose validation loss is not below all before it.
@@ -54,7 +49,8 @@ class Settings:
         Epochs over which the learning rate grows linearly to that of the schedule; 0 starts with it.
     weight_decay : float
         Of the optimizer: added to the gradient by all but ``adamw``, which decouples it. Constrained parameters do not
-        decay: they are coordinates around a base, and to decay would be to go back to that base.
+        decay: they are coordinates around a base, and to decay would be to go back to that base. Where a system says
+        that some of its parameters alone decay (`dynlab.systems.System.decaying_parameters`), nothing else does.
     alpha : float
         Decay per step of ``rmsprop``'s average of squared gradients.
     penalty : float
@@ -96,6 +92,7 @@ class Settings:
     optimizer: str = "adam"
     lr: float = 1e-2
     constrained_lr: float | None = None
+    constrained_optimizer: str | None = None
     schedule: str = "constant"
     halve_every: int = HALVE_EVERY
     warmup: int = 0
@@ -138,6 +135,13 @@ class Settings:
             raise UserError(f"--seed must not be negative, got {self.seed}.")
         if self.optimizer not in OPTIMIZERS:
             raise unknown("optimizer", self.optimizer, OPTIMIZERS)
+        if self.constrained_optimizer is not None and self.constrained_optimizer not in OPTIMIZERS:
+            raise unknown("constrained optimizer", self.constrained_optimizer, OPTIMIZERS)
+        if self._apart and self.constrained_lr is None:
+            raise UserError(
+                f"--constrained-optimizer {self.constrained_optimizer} has a learning rate of another meaning than "
+                f"{self.optimizer}'s: set --constrained-lr too."
+            )
         if self.precision not in PRECISIONS:
             raise unknown("precision", self.precision, PRECISIONS)
         if self.schedule not in SCHEDULES:
@@ -156,7 +160,7 @@ class Settings:
         for name, (used, default, needs) in idle.items():
             if not used and getattr(self, name) != default:
                 raise UserError(f"{_option(name)} does nothing without {needs}: leave it out, or add that.")
-        if self.optimizer != "rmsprop" and self.alpha != RMSPROP_ALPHA:
+        if "rmsprop" not in (self.optimizer, self.constrained_optimizer) and self.alpha != RMSPROP_ALPHA:
             raise UserError(
                 f"--alpha is rmsprop's and the optimizer is {self.optimizer}: leave it out, or set --optimizer rmsprop."
             )
@@ -166,21 +170,39 @@ class Settings:
         """The learning rate of constrained parameters at the start."""
         return self.lr / CONSTRAINED_DIVISOR if self.constrained_lr is None else self.constrained_lr
 
+    @property
+    def _apart(self) -> bool:
+        """Whether constrained parameters have an optimizer of another kind than the others."""
+        return self.constrained_optimizer not in (None, self.optimizer)
+
     def make_optimizer(
-        self, parameters: Iterable[torch.nn.Parameter], constrained: Sequence[torch.nn.Parameter] = ()
+        self,
+        parameters: Iterable[torch.nn.Parameter],
+        constrained: Sequence[torch.nn.Parameter] = (),
+        decaying: Sequence[torch.nn.Parameter] | None = None,
     ) -> torch.optim.Optimizer:
-        """The optimizer of `parameters`, those among them that are `constrained` in a group of their own."""
-        apart = {id(parameter) for parameter in constrained}
-        groups: list[dict[str, Any]] = [{"params": [one for one in parameters if id(one) not in apart]}]
-        if constrained:
-            groups.append({"params": list(constrained), "lr": self.constrained_rate, "weight_decay": 0.0})
-        name, extra = OPTIMIZERS[self.optimizer]
-        if self.optimizer == "rmsprop":
-            extra = extra | {"alpha": self.alpha}
-        optimizer: torch.optim.Optimizer = getattr(torch.optim, name)(
-            groups, lr=self.lr, weight_decay=self.weight_decay, **extra
+        """The optimizer of `parameters`, those among them that are `constrained` in a group of their own.
+
+        Of the others those decay that are `decaying`; None for all.
+        """
+        apart, decay = ({id(parameter) for parameter in some or ()} for some in (constrained, decaying))
+        ordinary = [one for one in parameters if id(one) not in apart]
+        at_rate = {"lr": self.lr, "weight_decay": self.weight_decay}
+        groups: list[dict[str, Any]] = [{"params": ordinary} | at_rate]
+        if decaying is not None and self.weight_decay:
+            groups = [
+                {"params": [one for one in ordinary if id(one) not in decay]} | at_rate | {"weight_decay": 0.0},
+                {"params": list(decaying)} | at_rate,
+            ]
+        if not constrained:
+            return optimizer_named(self.optimizer, groups, self.alpha)
+        own = [{"params": list(constrained), "lr": self.constrained_rate, "weight_decay": 0.0}]
+        if not self._apart:
+            return optimizer_named(self.optimizer, groups + own, self.alpha)
+        return SideBySide(
+            optimizer_named(self.optimizer, groups, self.alpha),
+            optimizer_named(str(self.constrained_optimizer), own, self.alpha),
         )
-        return optimizer
 
     def rate(self, step: int, steps_per_epoch: int) -> float:
         """The learning rates before optimizer step `step`, from 0, in parts of those at the start."""

@@ -86,6 +86,10 @@ def test_the_command_line_and_python_train_the_same_network(own_folder):
             "'lstm' as it is set has no penalty",
         ),
         (["--system", "soft-orthogonal", *STATE, "--set", "margin=0", "--penalty", "1"], "as it is set has no penalty"),
+        (
+            ["--system", "lstm", *SMALL, "--set", "hidden_size=2", "--constrained-optimizer", "adam"],
+            "no constrained parameters .*, got --constrained-optimizer adam: leave it out",
+        ),
         (["--system", "dtriv", *STATE, "--constrained-lr", "0"], "--constrained-lr must be a positive number, got 0.0"),
         (["--system", "dtriv", *STATE, "--ema", "0.9"], "'dtriv' moves the base .* no average, got --ema 0.9: leave"),
         (["--system", "soft-orthogonal", *STATE, "--ema", "0.9"], "'soft-orthogonal' moves the base"),
@@ -135,6 +139,7 @@ def test_the_defaults_in_the_help_are_those_of_the_settings():
     }
     assert (said.pop("augment"), fields.pop("augment")) == ("none", ())
     assert (said.pop("constrained_lr"), fields.pop("constrained_lr")) == ("lr/10", None)
+    assert (said.pop("constrained_optimizer"), fields.pop("constrained_optimizer")) == ("the same", None)
     assert (said.pop("loss"), fields.pop("loss")) == ("mse", None)
     assert Settings(lr=0.3).constrained_rate == 0.3 / 10
     assert {name: type(fields[name])(text) for name, text in said.items()} | dict.fromkeys(flags, False) == fields

@@ -49,11 +49,24 @@ SETTINGS = Settings(
 ROUNDING = 2e-5
 
 
-def run_of(name):
+# What constrained parameters learn by, where it is something else; sgd and adam have a state to keep.
+APART = {"fc-urnn": "gd", "soft-orthogonal": "gd", "dtriv": "sgd", "nnrnn": "adam", "asrnn": "adagrad"}
+
+
+def run_of(name, apart=None):
     system = create(name, input_size=10, **SYSTEMS[name])
-    changes = {} if system.constrained_parameters() else {"constrained_lr": None}
+    changes = {"constrained_optimizer": apart} if system.constrained_parameters() else {"constrained_lr": None}
     changes |= {} if system.penalty() is not None else {"penalty": 0.0}
     return Run(name, "copying", Settings(**vars(SETTINGS) | changes), SYSTEMS[name], TASK)
+
+
+BY_HAND = {
+    None: lambda those: torch.optim.RMSprop(those, lr=0.005, alpha=0.8),
+    "gd": lambda those: torch.optim.SGD(those, lr=0.005),
+    "sgd": lambda those: torch.optim.SGD(those, lr=0.005, momentum=0.9, nesterov=True),
+    "adam": lambda those: torch.optim.Adam(those, lr=0.005),
+    "adagrad": lambda those: torch.optim.Adagrad(those, lr=0.005),
+}
 
 
 def trained_by_hand(run, folder):
@@ -63,9 +76,15 @@ def trained_by_hand(run, folder):
     system, readout = network.system, network.readout
     constrained = system.constrained_parameters()
     ordinary = [p for p in network.parameters() if all(p is not other for other in constrained)]
-    optimizers = [torch.optim.RMSprop(ordinary, lr=0.02, alpha=0.8, weight_decay=0.01)]
+    decaying = ordinary
+    if run.system == "nnrnn":
+        decaying = [system.schur.T]
+        ordinary = [p for p in ordinary if p is not system.schur.T]
+    optimizers = [torch.optim.RMSprop(decaying, lr=0.02, alpha=0.8, weight_decay=0.01)]
+    if decaying is not ordinary:
+        optimizers.append(torch.optim.RMSprop(ordinary, lr=0.02, alpha=0.8))
     if constrained:
-        optimizers.append(torch.optim.RMSprop(constrained, lr=0.005, alpha=0.8))
+        optimizers.append(BY_HAND[settings.constrained_optimizer](constrained))
     starts = [optimizer.param_groups[0]["lr"] for optimizer in optimizers]
     batches, losses = Batches(prepared.task, settings), []
     for step, (inputs, targets) in enumerate(batch for _ in range(settings.epochs) for batch in batches):
@@ -86,9 +105,9 @@ def trained_by_hand(run, folder):
     return system, losses
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
-def test_a_training_is_what_two_optimizers_do_by_hand(name, tmp_path):
-    run = run_of(name)
+@pytest.mark.parametrize("name, apart", [(name, None) for name in SYSTEMS] + list(APART.items()))
+def test_a_training_is_what_two_optimizers_do_by_hand(name, apart, tmp_path):
+    run = run_of(name, apart)
     found = checkpoints.read(train(run, tmp_path / "run").checkpoint).system.state_dict()
     system, losses = trained_by_hand(run, tmp_path / "hand")
     expected = system.state_dict()
@@ -103,10 +122,13 @@ def test_a_training_is_what_two_optimizers_do_by_hand(name, tmp_path):
     assert reported == pytest.approx([sum(part) / BATCHES for part in (losses[:BATCHES], losses[BATCHES:])], abs=1e-5)
 
 
-@pytest.mark.parametrize("name", ["dtriv", "asrnn", "soft-orthogonal", "fc-urnn", "fastgrnn", "nnrnn"])
+MOVING = [(name, None) for name in ("dtriv", "asrnn", "soft-orthogonal", "fc-urnn", "fastgrnn", "nnrnn")]
+
+
+@pytest.mark.parametrize("name, apart", MOVING + list(APART.items()))
 @pytest.mark.parametrize("stop", [3, 4, BATCHES + 3], ids=lambda stop: f"before step {stop} of {2 * BATCHES}")
-def test_a_resumed_run_has_the_bases_and_counters_of_one_that_was_not_stopped(name, stop, stop_at, tmp_path):
-    run = run_of(name)
+def test_a_resumed_run_has_the_bases_and_counters_of_one_that_was_not_stopped(name, apart, stop, stop_at, tmp_path):
+    run = run_of(name, apart)
     train(run, tmp_path / "whole", checkpoint_every=2)
     stop_at(stop)
     with pytest.raises(Stopped):
@@ -165,6 +187,77 @@ def test_every_parameter_is_in_one_group_and_decays_unless_it_is_a_coordinate(na
     found = [(group["lr"], group["weight_decay"], len(group["params"])) for group in optimizer.param_groups]
     ordinary = len(grouped) - len(constrained)
     assert found == [(0.1, 0.2, ordinary)] + ([(0.1 / 10, 0.0, len(constrained))] if constrained else [])
+
+
+def stepped(name, matrix_of, rate):
+    """A system after a step of gradient descent apart, the matrix before it and its gradient, in float64."""
+    torch.manual_seed(5)
+    system = create(name, input_size=3, **SYSTEMS[name]).double()
+    settings = Settings(optimizer="rmsprop", lr=1e-3, constrained_lr=rate, constrained_optimizer="gd")
+    optimizer = settings.make_optimizer(system.parameters(), system.constrained_parameters())
+    before = matrix_of(system).detach().clone()
+    G = torch.randn(before.shape, dtype=torch.float64)
+    (matrix_of(system) * G).sum().backward()
+    optimizer.step()
+    system.after_optimizer_step()
+    return matrix_of(system).detach(), before, G
+
+
+def cayley_step(W, G, rate):
+    """W ← (I + λ/2 A)⁻¹ (I − λ/2 A) W with A = G Wᴴ − W Gᴴ."""
+    A, eye = G @ W.mH - W @ G.mH, torch.eye(len(W), dtype=W.dtype)
+    return torch.linalg.solve(eye + rate / 2 * A, (eye - rate / 2 * A) @ W)
+
+
+def test_a_basis_of_the_soft_orthogonal_network_moves_as_its_source_says():
+    """Its coordinates make four times the source's step."""
+    found, U, G = stepped("soft-orthogonal", lambda system: system.U, 0.02)
+    torch.testing.assert_close(found, cayley_step(U, G, 4 * 0.02), rtol=0, atol=1e-13)
+
+
+def test_the_unitary_matrix_moves_as_its_source_says():
+    found, W, G = (real_to_complex(one) for one in stepped("fc-urnn", lambda system: system.recurrent.W, 0.05))
+    torch.testing.assert_close(found, cayley_step(W, 2 * G, 0.05), rtol=0, atol=1e-13)
+
+
+def real_to_complex(matrix):
+    """Of [[R, −I], [I, R]] or a gradient by it, which counts each number twice: the mean of both."""
+    n = len(matrix) // 2
+    real = (matrix[:n, :n] + matrix[n:, n:]) / 2
+    return torch.complex(real, (matrix[n:, :n] - matrix[:n, n:]) / 2)
+
+
+def test_optimizers_of_one_kind_side_by_side_are_one_with_two_groups():
+    """The two RMSprops of expRNN."""
+    found = []
+    for apart in (None, "rmsprop"):
+        torch.manual_seed(6)
+        system = create("exprnn", input_size=3, **SYSTEMS["exprnn"])
+        settings = Settings(optimizer="rmsprop", lr=1e-2, constrained_lr=1e-3, constrained_optimizer=apart, alpha=0.9)
+        optimizer = settings.make_optimizer(system.parameters(), system.constrained_parameters())
+        for _ in range(3):
+            optimizer.zero_grad()
+            (system.B * torch.randn(5, 5)).sum().backward()
+            optimizer.step()
+        found.append(system.B.detach())
+    assert torch.equal(*found)
+
+
+def test_the_triangle_of_nnrnn_decays_and_nothing_else():
+    """At no gradient, a step of plain gradient descent is the decay: T ← (1 − lr · decay) T."""
+    torch.manual_seed(7)
+    system, readout = create("nnrnn", input_size=3, state_size=6), torch.nn.Linear(6, 2)
+    torch.nn.init.normal_(system.schur.T)
+    parameters = [*system.parameters(), *readout.parameters()]
+    before = {id(one): one.detach().clone() for one in parameters}
+    settings = Settings(optimizer="gd", lr=0.5, constrained_lr=0.5, weight_decay=0.25)
+    optimizer = settings.make_optimizer(parameters, system.constrained_parameters(), system.decaying_parameters())
+    for one in parameters:
+        one.grad = torch.zeros_like(one)
+    optimizer.step()
+    for one in parameters:
+        left = 1 - 0.5 * 0.25 if one is system.schur.T else 1
+        assert torch.equal(one, left * before[id(one)])
 
 
 def test_an_average_of_weights_in_fixed_coordinates_is_kept(tmp_path):

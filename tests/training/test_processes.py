@@ -11,7 +11,18 @@ from dynlab.errors import UserError
 from dynlab.training import Run, Settings, resume, train
 
 # 1,150 images in batches of 383: the last batch has one row, which is the first process's alone
-SETTINGS = Settings(epochs=2, batch_size=383, lr=0.1, optimizer="sgd", noise=0.1, clip=1.0, penalty=0.1)
+# and constrained parameters have an optimizer of their own
+SETTINGS = Settings(
+    epochs=2,
+    batch_size=383,
+    lr=0.1,
+    optimizer="sgd",
+    constrained_lr=0.01,
+    constrained_optimizer="gd",
+    noise=0.1,
+    clip=1.0,
+    penalty=0.1,
+)
 RUN = Run("nnrnn", "digits", SETTINGS, {"state_size": 4})
 ROUNDING = 1e-5  # sums in float32 in another order, over eight steps
 

@@ -40,6 +40,7 @@ def test_every_optimizer_goes_down_a_bowl(name):
 # The second step along the gradients 2, then 1, of each optimizer, from its definition.
 SECOND_STEPS = {
     "sgd": 1 + 0.9 * (0.9 * 2 + 1),  # Nesterov: g + μ v with v = μ g_before + g
+    "gd": 1.0,
     "adagrad": 1 / math.sqrt(2**2 + 1**2),
     "rmsprop": 1 / math.sqrt(0.6 * 0.4 * 2**2 + 0.4 * 1**2),  # alpha = 0.6
 }
@@ -58,10 +59,14 @@ def test_the_second_step_is_that_of_the_formula(name):
     assert before - point.item() == pytest.approx(0.1 * SECOND_STEPS[name], rel=1e-6)
 
 
-@pytest.mark.parametrize("schedule", [{"schedule": "cosine"}, {"schedule": "halve", "halve_every": 1}])
-def test_a_schedule_scales_the_rates_of_both_groups(schedule):
+@pytest.mark.parametrize("apart", [None, "gd"])
+@pytest.mark.parametrize(
+    "schedule",
+    [{"schedule": "cosine"}, {"schedule": "halve", "halve_every": 1}, {"schedule": "cosine", "warmup": 1}],
+)
+def test_a_schedule_scales_the_rates_of_both_groups(schedule, apart):
     one, other = (torch.nn.Parameter(torch.zeros(2)) for _ in range(2))
-    settings = Settings(epochs=2, **schedule, lr=0.3, constrained_lr=0.01)
+    settings = Settings(epochs=2, **schedule, lr=0.3, constrained_lr=0.01, constrained_optimizer=apart)
     optimizer = settings.make_optimizer([one, other], [other])
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: settings.rate(step, 3))
     optimizer.step()
@@ -69,6 +74,8 @@ def test_a_schedule_scales_the_rates_of_both_groups(schedule):
         scheduler.step()
         rates = [group["lr"] for group in optimizer.param_groups]
         assert rates == pytest.approx([0.3 * settings.rate(step, 3), 0.01 * settings.rate(step, 3)])
+        if apart:  # it is what the parts step by
+            assert [part.param_groups[0]["lr"] for part in optimizer.parts] == rates
     assert settings.rate(5, 3) < 1
 
 
@@ -81,6 +88,8 @@ def test_a_schedule_scales_the_rates_of_both_groups(schedule):
         ({"constrained_lr": 0.0}, "--constrained-lr must be a positive number, got 0.0"),
         ({"constrained_lr": -1e-3}, "--constrained-lr must be a positive number"),
         ({"constrained_lr": math.inf}, "--constrained-lr must be a positive number"),
+        ({"constrained_optimizer": "adan"}, "Unknown constrained optimizer 'adan': .*did you mean 'adam'"),
+        ({"constrained_optimizer": "gd"}, "a learning rate of another meaning than adam's: set --constrained-lr too"),
         ({"penalty": -0.1}, "--penalty must be finite and not negative, got -0.1"),
         ({"alpha": 1.0, "optimizer": "rmsprop"}, "--alpha must be at least 0 and below 1, got 1.0"),
         ({"alpha": 0.9}, "--alpha is rmsprop's and the optimizer is adam: leave it out, or set --optimizer rmsprop"),
