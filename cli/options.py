@@ -27,10 +27,11 @@ class Network:
     """A checkpoint as the options chose it, and where to compute.
 
     `driving` reads the inputs when it is first asked for, so that a command that needs none reads none; it is that of
-    `driven_as` where that is given, so that all checkpoints of a run have the same.
+    `driven_as` where that is given, so that all checkpoints of a run have the same. `found` is None where a command
+    that can do without a checkpoint was given none (`optional_network_options`).
     """
 
-    checkpoint: Checkpoint
+    found: Checkpoint | None
     name: str
     inputs: str | None
     samples: int
@@ -40,6 +41,12 @@ class Network:
     dtype: str
     data_dir: Path | None
     driven_as: Network | None = None
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        if self.found is None:
+            raise UserError("Name a checkpoint: a file, or a network of the zoo.")
+        return self.found
 
     @property
     def system(self) -> Map:
@@ -91,8 +98,16 @@ def network_options(command: Command) -> Command:
 
     With ``--over step`` the command runs for every checkpoint of a run.
     """
+    return _network_options(command, required=True)
 
-    @click.argument("checkpoints", metavar="CKPT", nargs=-1, required=True)
+
+def optional_network_options(command: Command) -> Command:
+    """The same for a command that can do without a checkpoint: its network's is then None."""
+    return _network_options(command, required=False)
+
+
+def _network_options(command: Command, required: bool) -> Command:
+    @click.argument("checkpoints", metavar="CKPT" if required else "[CKPT]", nargs=-1, required=required)
     @click.option("--over", type=click.Choice(["step"]), help="CKPT … are of one training: a folder, or files.")
     @click.option("--layer", help="Which recurrent layer: its prefix in the model, then :1 or :1r.")
     @click.option("--system", "factory", metavar="PACKAGE.MODULE:FACTORY", help="Your own class, to load weights into.")
@@ -139,14 +154,21 @@ def network_options(command: Command) -> Command:
         from dynlab import zoo
         from dynlab.checkpoints import read
 
-        def network(found: Checkpoint, name: str, driven_as: Network | None = None) -> Network:
+        def network(found: Checkpoint | None, name: str, driven_as: Network | None = None) -> Network:
             return Network(found, name, inputs, samples, steps, seed, device, dtype, data_dir, driven_as)
 
         reading: dict[str, Any] = {"layer": layer, "system_factory": factory, "nonlinearity": nonlinearity}
         if over is not None:
             from .over_step import over_step
 
+            if not checkpoints:
+                raise UserError("--over step follows a run: name its folder, or its checkpoints.")
             return over_step(command, checkpoints, reading, network, rest)
+        if not checkpoints:
+            for option, value in (("--layer", layer), ("--system", factory), ("--inputs", inputs)):
+                if value is not None:
+                    raise UserError(f"{option} is a checkpoint's: leave it out, or give CKPT.")
+            return command(network=network(None, ""), **rest)
         if len(checkpoints) > 1:
             raise UserError(
                 f"Got {len(checkpoints)} checkpoints, {checkpoints[0]} the first: name one, or follow a run with "

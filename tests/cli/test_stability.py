@@ -3,8 +3,11 @@
 import json
 
 import pytest
+import torch
 
+import dynlab as dl
 import problems
+from dynlab import checkpoints
 from dynlab.cli.main import run
 
 
@@ -51,6 +54,18 @@ def test_a_network(folder, capsys):
     assert (folder / "figure.pdf").stat().st_size > 10_000
 
 
+def test_over_a_run(folder, capsys):
+    (folder / "run").mkdir()
+    for step, gamma in {0: 0.1, 50: 0.3}.items():
+        torch.manual_seed(0)
+        system = dl.create("antisymmetric", input_size=2, state_size=4, gamma=gamma)
+        written = checkpoints.document(system, None, None, {"global_step": step})
+        checkpoints.write(folder / "run" / f"step-{step:06d}.pt", written)
+    options = ["--over", "step", "--inputs", "noise:1", "--steps", "10", "--samples", "2"]
+    found = document(capsys, "run", *options)
+    assert "critical step size (median) goes from" in found["verdict"]
+
+
 @pytest.mark.parametrize(
     "options, sentence",
     [
@@ -59,7 +74,9 @@ def test_a_network(folder, capsys):
         (["--matrix", "1,2"], "not square"),
         (["--matrix", "diff", "--inputs", "zero"], "--inputs is a checkpoint's"),
         (["--matrix", "diff", "--start", "1"], "--start takes 2 numbers"),
-        (["--matrix", "diff", "--start", "a,b"], "--start takes 2 numbers"),
+        (["--matrix", "diff", "--start", "a,b"], "--start takes numbers"),
+        (["--over", "step"], "name its folder"),
+        (["--matrix", "diff", "--layer", "x"], "--layer is a checkpoint's"),
         (["--matrix", "diff", "--step", "-1"], "positive number"),
         (["rnn-har2", "--start", "1,2"], "--start is --matrix's"),
         (["lstm-har2", "--samples", "1"], "dynlab spectrum"),
