@@ -14,6 +14,7 @@ COMMANDS: dict[str, str] = {
     "lyapunov": "dynlab.cli.lyapunov:lyapunov",
     "basins": "dynlab.cli.basins:basins",
     "pseudospectrum": "dynlab.cli.pseudospectrum:pseudospectrum",
+    "lyapunov-function": "dynlab.cli.lyapunov_function:lyapunov_function",
     "energy": "dynlab.cli.energy:energy",
     "stability": "dynlab.cli.stability:stability",
     "bifurcation": "dynlab.cli.bifurcation:bifurcation",

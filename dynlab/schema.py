@@ -31,6 +31,7 @@ ATTRACTOR = "attractor"
 POINT = "point"  # along branches of fixed points, one branch after the other
 BRANCH = "branch"  # of fixed points, periodic orbits or equilibria
 BIFURCATION = "bifurcation"
+LEVEL = "level"  # of a function around a fixed point
 PHASE = "phase"  # the points of one periodic orbit
 PARAMETER = "parameter"  # values of the parameter that a coordinate's long_name names
 ANGLE = "angle"  # of the lines that touch a convex set
@@ -59,6 +60,7 @@ DIMENSIONS = (
     POINT,
     BRANCH,
     BIFURCATION,
+    LEVEL,
     PHASE,
     PARAMETER,
     ANGLE,

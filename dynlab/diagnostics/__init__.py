@@ -19,6 +19,7 @@ DIAGNOSTICS: dict[str, str] = {
     "covariant_vectors": "dynlab.diagnostics.covariant_vectors:covariant_vectors",
     "basins": "dynlab.diagnostics.basins:basins",
     "pseudospectrum": "dynlab.diagnostics.pseudospectrum:pseudospectrum",
+    "lyapunov_function": "dynlab.diagnostics.lyapunov_function:lyapunov_function",
     "energy": "dynlab.diagnostics.energy:energy",
     "stability": "dynlab.diagnostics.stability:stability",
     "eigenvalue_bounds": "dynlab.diagnostics.eigenvalue_bounds:eigenvalue_bounds",

@@ -24,6 +24,7 @@ PLOTS: dict[str, str] = {
     "plot_covariant_vectors": "dynlab.plots.covariant_vectors:plot_covariant_vectors",
     "plot_basins": "dynlab.plots.basins:plot_basins",
     "plot_pseudospectrum": "dynlab.plots.pseudospectrum:plot_pseudospectrum",
+    "plot_lyapunov_function": "dynlab.plots.lyapunov_function:plot_lyapunov_function",
     "plot_energy": "dynlab.plots.energy:plot_energy",
     "plot_stability": "dynlab.plots.stability:plot_stability",
     "plot_step_region": "dynlab.plots.step_region:plot_step_region",

@@ -63,6 +63,7 @@ CALLS = {
     ),
     "box_bounds": lambda: ([vanilla()], {"samples": 16}),
     "inner_spectrum": lambda: ([ernn(), inputs()], {}),
+    "lyapunov_function": lambda: ([planar_system(planar_matrix("diff"), "flow")], {"starts": 8}),
     "energy": lambda: ([planar_system(planar_matrix("zero"))], {"steps": 20}),
     "stability": lambda: ([ernn(), inputs()], {}),
 }

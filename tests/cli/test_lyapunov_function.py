@@ -1,0 +1,33 @@
+"""`dynlab lyapunov-function`: the verdict, the picture, and mistakes in one sentence."""
+
+import pytest
+
+from dynlab.cli.main import run
+
+pytest.importorskip("flint")
+
+
+@pytest.mark.parametrize("kind, verdict", [("map", "not stable"), ("flow", "is proved to decrease around it")])
+def test_a_matrix_on_the_blackboard(kind, verdict, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(["lyapunov-function", "--matrix", "diff", "--kind", kind, "--starts", "8", "--quiet"]) == 0
+    assert verdict in capsys.readouterr().out
+    assert (tmp_path / "figures" / "lyapunov-function-diff.png").is_file()
+
+
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        ([], "Name what is looked at: a checkpoint, or --matrix diff"),
+        (["--matrix", "diff", "--layer", "0"], "--layer is a checkpoint's"),
+        (["rnn-har2", "--step", "0.1"], "--step is --matrix's"),
+        (["rnn-har2", "--kind", "flow"], "no Euler step of a flow"),
+        (["--matrix", "diff", "--at", "x"], "--at takes zero, mean, or numbers"),
+    ],
+)
+def test_bad_usage_is_one_sentence(options, sentence, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(["lyapunov-function", *options, "--quiet"]) == 2
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert len(said.splitlines()) == 1

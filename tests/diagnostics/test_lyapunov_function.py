@@ -1,0 +1,110 @@
+"""Quadratic Lyapunov functions against closed forms: P, the set in which they are proved to fall, and its rate."""
+
+import numpy as np
+import pytest
+import torch
+
+from dynlab import io, lyapunov_function, simulate
+from dynlab.errors import UserError
+from dynlab.systems import create
+from dynlab.systems.planar import planar_matrix, planar_system
+from dynlab.systems.textbook import Linear, LinearMap
+
+pytest.importorskip("flint")
+SEARCHED = 1.03  # the search ends where a radius that fails is at most so many times one that is proved
+
+
+def test_the_logistic_map_has_the_set_that_its_slope_allows():
+    """At r = 2.5, h* = 0.6 and J = −0.5; the slope's modulus is below 1 for 0.3 < h < 0.7; V falls for |x| < 0.2."""
+    ds = lyapunov_function(create("logistic", r=2.5), starts=16)
+    row = ds.isel(fixed_point=int(np.argmax(ds.status.values == "proved")))
+    assert float(row.fixed_point_state[0]) == pytest.approx(0.6, abs=1e-15)
+    assert float(row.weights[0, 0]) ** 2 == pytest.approx(1 / (1 - 0.25), rel=1e-13)
+    assert 0.1 / SEARCHED <= float(row.semi_axis[0]) <= 0.1
+    reach = float(row.sampled_radius / row.weights[0, 0])
+    step = float(row.level[1] / row.level[0])
+    assert 0.2 / step <= reach <= 0.2
+    assert sorted(ds.status.values) == ["not stable", "proved"]
+
+
+@pytest.mark.parametrize("matrix", [[[0.5, 0.3], [0.0, 0.2]], [[0.3, 4.0], [0.0, -0.4]], [[0.99]]])
+def test_a_linear_map_falls_everywhere_at_its_norm(matrix):
+    ds = lyapunov_function(LinearMap(matrix), starts=4)
+    T, A = ds.weights.values[0], np.array(matrix)
+    P = T.T @ T
+    assert np.abs(A.T @ P @ A - P + np.eye(len(A))).max() < 1e-12 * np.abs(P).max()
+    assert float(ds.rate[0]) == pytest.approx(np.linalg.norm(T @ A @ np.linalg.inv(T), 2), rel=1e-9)
+    assert float(ds.radius[0]) > 1e8
+    assert float(ds.sampled_rate[0]) <= float(ds.rate[0]) * (1 + 1e-14)
+
+
+def test_a_linear_flow_falls_everywhere_at_its_logarithmic_norm():
+    A = np.array([[-1.0, 10.0], [0.0, -2.0]])
+    ds = lyapunov_function(Linear(A), starts=4)
+    T = ds.weights.values[0]
+    P = T.T @ T
+    assert np.abs(A.T @ P + P @ A + np.eye(2)).max() < 1e-12 * np.abs(P).max()
+    turned = T @ A @ np.linalg.inv(T)
+    assert float(ds.rate[0]) == pytest.approx(np.linalg.eigvalsh((turned + turned.T) / 2).max(), rel=1e-9)
+
+
+def test_the_paper_s_flow_with_diffusion():
+    """J = −0.15 I + 2 Ω, so that P = I/0.3."""
+    ds = lyapunov_function(planar_system(planar_matrix("diff"), "flow"), starts=8)
+    assert np.allclose(ds.weights[0].values, np.eye(2) / np.sqrt(0.3), atol=1e-13)
+    assert float(ds.rate[0]) < 0
+    assert float(ds.radius[0]) < float(ds.sampled_radius[0])
+
+
+def test_euler_s_map_of_it_has_one_below_the_critical_step_alone():
+    kinds = {"feedback": "map", "flow": "flow"}
+    below, above = (planar_system(planar_matrix("diff"), "feedback", step) for step in (0.07, 0.08))
+    assert lyapunov_function(below, starts=8).status.values.tolist() == ["proved"]
+    assert lyapunov_function(above, starts=8).status.values.tolist() == ["not stable"]
+    assert lyapunov_function(above, starts=8, kind=kinds["flow"]).status.values.tolist() == ["proved"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_start_in_the_set_falls_at_every_step(seed):
+    """States on the border and within, by simulation: never above the proved rate."""
+    torch.manual_seed(seed)
+    system = create("gru", input_size=1, hidden_size=3).double()
+    ds = lyapunov_function(system, starts=32)
+    row = ds.isel(fixed_point=int(np.argmax(ds.status.values == "proved")))
+    T, rest = row.weights.values, row.fixed_point_state.values
+    generator = np.random.default_rng(seed)
+    u = generator.standard_normal((200, 3))
+    u *= float(row.radius) * generator.uniform(0.01, 1, (200, 1)) / np.linalg.norm(u, axis=1, keepdims=True)
+    starts = rest + np.linalg.solve(T, u.T).T
+    orbits = simulate(system, initial_state=starts, steps=5).trajectory.values
+    sizes = np.linalg.norm((orbits - rest) @ T.T, axis=-1)
+    assert (sizes[:, 1:] <= float(row.rate) * sizes[:, :-1] + 1e-14).all()
+
+
+def test_what_is_sampled_is_never_better_than_what_is_proved():
+    ds = lyapunov_function(create("henon", a=0.2), starts=16)
+    row = ds.isel(fixed_point=int(np.argmax(ds.status.values == "proved")))
+    assert float(row.sampled_rate) <= float(row.rate) < 1
+    assert float(row.sampled_radius) >= float(row.radius)
+    inside = row.level.values <= float(row.radius)
+    assert (row.largest_rate.values[inside] < 0).all()
+
+
+def test_a_system_without_ball_arithmetic_is_said(tmp_path):
+    ds = lyapunov_function(create("exprnn", input_size=1, state_size=2).double(), starts=8)
+    assert all("not proved" in status for status in ds.status.values)
+    io.save(ds, tmp_path / "data.nc")
+    assert "radius" in ds.attrs["flags"]
+
+
+@pytest.mark.parametrize(
+    "system, settings, sentence",
+    [
+        (create("lstm", input_size=1, hidden_size=2), {"kind": "flow"}, "no Euler step of a flow"),
+        (planar_system(planar_matrix("diff"), "flow"), {"kind": "map"}, "is a flow: wrap it in Euler"),
+        (planar_system(planar_matrix("diff")), {"kind": "maps"}, "The kind is map or flow, got 'maps'"),
+    ],
+)
+def test_bad_input_is_one_sentence(system, settings, sentence):
+    with pytest.raises(UserError, match=sentence):
+        lyapunov_function(system, **settings)
