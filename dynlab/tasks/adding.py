@@ -7,16 +7,16 @@ References
    Units", 2015.
 """
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from dynlab.errors import UserError
-from dynlab.tasks.task import Split, Task, hold_out
-from dynlab.tasks.uci_har import digest
+from dynlab.tasks.generated import generated
+from dynlab.tasks.task import Split, Task
 
 BASELINE = 1 / 6  # the variance of a sum of two uniform numbers, the error of always answering 1
-VALIDATION_SHARE = 0.2
 TEST_SEED = 2**31  # the test sequences are the same whatever the run's seed, and no run's training sequences
 
 
@@ -27,6 +27,7 @@ def adding(
     test_size: int = 1000,
     seed: int = 0,
     retrain: bool = False,
+    fresh: bool = False,
     data_dir: str | Path | None = None,
 ) -> Task:
     """The adding problem.
@@ -41,6 +42,8 @@ def adding(
         Of the training sequences and of which are held out.
     retrain : bool
         Hold out none.
+    fresh : bool
+        Train every epoch on `train_size` new sequences, made when they are asked for and never stored.
     data_dir : str or Path, optional
         Not needed: the sequences are generated.
 
@@ -58,10 +61,7 @@ def adding(
     for name, size in {"train_size": train_size, "test_size": test_size}.items():
         if size < 1:
             raise UserError(f"{name} must be at least 1, got {size}.")
-    generator = np.random.default_rng(seed)
-    train, validation = sequences(train_size, length, generator), None
-    if not retrain:
-        train, validation = hold_out(train, VALIDATION_SHARE, generator)
+    drawn = generated(partial(sequences, length=length), train_size, seed, retrain, fresh)
     return Task(
         name="adding",
         settings={
@@ -70,9 +70,10 @@ def adding(
             "test_size": test_size,
             "seed": seed,
             "retrain": retrain,
+            "fresh": fresh,
         },
-        train=train,
-        validation=validation,
+        train=drawn.train,
+        validation=drawn.validation,
         test=sequences(test_size, length, np.random.default_rng(TEST_SEED)),
         output_size=1,
         loss="mse",
@@ -80,9 +81,10 @@ def adding(
         description=(
             f"The adding problem over {length} steps: numbers in [0, 1), one of each half marked, their sum asked for; "
             f"always answering 1 has a mean squared error of 1/6. The sources draw new sequences without end: here "
-            f"{train_size} are fixed."
+            f"{drawn.said}."
         ),
-        source={"origin": "generated", "sha256": digest(train.inputs)},
+        source=drawn.source,
+        renew=drawn.renew,
     )
 
 

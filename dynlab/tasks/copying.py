@@ -12,18 +12,18 @@ References
 """
 
 import math
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from dynlab.errors import UserError
-from dynlab.tasks.task import Split, Task, hold_out
-from dynlab.tasks.uci_har import digest
+from dynlab.tasks.generated import generated
+from dynlab.tasks.task import Split, Task
 
 SYMBOLS = 8
 MARKER = SYMBOLS + 1
-VALIDATION_SHARE = 0.2
 TEST_SEED = 2**31  # the test sequences are the same whatever the run's seed, and no run's training sequences
 
 
@@ -36,6 +36,7 @@ def copying(
     test_size: int = 1000,
     seed: int = 0,
     retrain: bool = False,
+    fresh: bool = False,
     data_dir: str | Path | None = None,
 ) -> Task:
     """Copying memory.
@@ -54,6 +55,8 @@ def copying(
         Of the training sequences and of which are held out.
     retrain : bool
         Hold out none.
+    fresh : bool
+        Train every epoch on `train_size` new sequences, made when they are asked for and never stored.
     data_dir : str or Path, optional
         Not needed: the sequences are generated.
 
@@ -71,16 +74,14 @@ def copying(
             raise UserError(f"{name} must be at least 1, got {size}.")
     if convention not in ("overlap", "after"):
         raise UserError(f"The convention must be 'overlap' or 'after', got {convention!r}.")
-    generator = np.random.default_rng(seed)
-    train, validation = sequences(train_size, symbols, delay, convention, generator), None
-    if not retrain:
-        train, validation = hold_out(train, VALIDATION_SHARE, generator)
+    draw = partial(sequences, symbols=symbols, delay=delay, convention=convention)
+    drawn = generated(draw, train_size, seed, retrain, fresh)
     settings = {"symbols": symbols, "delay": delay, "convention": convention, "train_size": train_size}
     return Task(
         name="copying",
-        settings=settings | {"test_size": test_size, "seed": seed, "retrain": retrain},
-        train=train,
-        validation=validation,
+        settings=settings | {"test_size": test_size, "seed": seed, "retrain": retrain, "fresh": fresh},
+        train=drawn.train,
+        validation=drawn.validation,
         test=sequences(test_size, symbols, delay, convention, np.random.default_rng(TEST_SEED)),
         output_size=SYMBOLS + 1,
         loss="cross-entropy",
@@ -88,9 +89,10 @@ def copying(
         description=(
             f"Copying memory, {symbols} of {SYMBOLS} symbols over {delay} steps; without memory the cross-entropy is "
             f"{baseline(symbols, delay):.5f}. The sources draw new sequences for each batch or fix 20,000: here "
-            f"{train_size} are fixed. Accuracy counts every step, blanks too."
+            f"{drawn.said}. Accuracy counts every step, blanks too."
         ),
-        source={"origin": "generated", "sha256": digest(train.inputs)},
+        source=drawn.source,
+        renew=drawn.renew,
     )
 
 

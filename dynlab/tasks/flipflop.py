@@ -8,15 +8,15 @@ References
    in recurrent neural networks", JOSS 3 (2018): its example has the length, the probability and the first pulses.
 """
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from dynlab.errors import UserError
-from dynlab.tasks.task import Split, Task, hold_out
-from dynlab.tasks.uci_har import digest
+from dynlab.tasks.generated import generated
+from dynlab.tasks.task import Split, Task
 
-VALIDATION_SHARE = 0.2
 TEST_SEED = 2**31  # the test sequences are the same whatever the run's seed, and no run's training sequences
 
 
@@ -29,6 +29,7 @@ def flipflop(
     test_size: int = 1000,
     seed: int = 0,
     retrain: bool = False,
+    fresh: bool = False,
     data_dir: str | Path | None = None,
 ) -> Task:
     """The flip-flop: bits that hold what a pulse last set them to.
@@ -47,6 +48,8 @@ def flipflop(
         Of the training sequences and of which are held out.
     retrain : bool
         Hold out none.
+    fresh : bool
+        Train every epoch on `train_size` new sequences, made when they are asked for and never stored.
     data_dir : str or Path, optional
         Not needed: the sequences are generated.
 
@@ -65,15 +68,13 @@ def flipflop(
             raise UserError(f"{name} must be at least 1, got {size}.")
     if not 0 < pulse_probability <= 1:
         raise UserError(f"pulse_probability must be above 0 and at most 1, got {pulse_probability}.")
-    generator = np.random.default_rng(seed)
-    train, validation = sequences(train_size, length, bits, pulse_probability, generator), None
-    if not retrain:
-        train, validation = hold_out(train, VALIDATION_SHARE, generator)
+    draw = partial(sequences, length=length, bits=bits, pulse_probability=pulse_probability)
+    drawn = generated(draw, train_size, seed, retrain, fresh)
     return Task(
         name="flipflop",
-        settings=sizes | {"pulse_probability": pulse_probability, "seed": seed, "retrain": retrain},
-        train=train,
-        validation=validation,
+        settings=sizes | {"pulse_probability": pulse_probability, "seed": seed, "retrain": retrain, "fresh": fresh},
+        train=drawn.train,
+        validation=drawn.validation,
         test=sequences(test_size, length, bits, pulse_probability, np.random.default_rng(TEST_SEED)),
         output_size=bits,
         loss="mse",
@@ -82,9 +83,10 @@ def flipflop(
             f"The {bits}-bit flip-flop over {length} steps: a pulse of +1 or −1 sets its bit, which is asked for from "
             f"that step on; always answering 0 has a mean squared error of 1. The first source gives neither length "
             f"nor rate of the pulses: here each bit gets one at the first step and then at a step with probability "
-            f"{pulse_probability:g}. {train_size} sequences are fixed."
+            f"{pulse_probability:g}. Of the sequences, {drawn.said}."
         ),
-        source={"origin": "generated", "sha256": digest(train.inputs)},
+        source=drawn.source,
+        renew=drawn.renew,
     )
 
 

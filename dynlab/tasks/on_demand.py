@@ -1,13 +1,14 @@
-"""Sequences that are made when they are asked for, so that what is long in them is never stored."""
+"""Sequences, or answers, that are made when they are asked for, so that what is long in them is never stored."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-# Numbers of sequences, shape (sample,), to sequences of shape (sample, time, input), float32. The same number gives
-# the same sequence, whatever else is asked for.
+# Numbers of sequences, shape (sample,), to sequences of shape (sample, time, input). The same number gives the same
+# sequence, whatever else is asked for.
 Make = Callable[[np.ndarray], np.ndarray]
+FLOAT32 = np.dtype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,9 @@ class OnDemand:
     numbers : ndarray, shape (sample,)
         Which sequences there are.
     length, width : int
-        Steps and inputs of a sequence.
+        Steps and inputs of a sequence; without a width they are of shape (sample, time), as classes at each step are.
+    dtype : dtype
+        Of what is made.
 
     Examples
     --------
@@ -35,19 +38,16 @@ class OnDemand:
     make: Make
     numbers: np.ndarray
     length: int
-    width: int
+    width: int | None = None
+    dtype: np.dtype = FLOAT32
 
     @property
-    def shape(self) -> tuple[int, int, int]:
-        return len(self.numbers), self.length, self.width
+    def shape(self) -> tuple[int, ...]:
+        return (len(self.numbers), self.length) + (() if self.width is None else (self.width,))
 
     @property
     def ndim(self) -> int:
         return len(self.shape)
-
-    @property
-    def dtype(self) -> np.dtype:
-        return np.dtype(np.float32)
 
     def __len__(self) -> int:
         return len(self.numbers)

@@ -23,13 +23,13 @@ class Split:
         is indexed.
     targets : ndarray
         Classes, shape (sample,) or (sample, time), int64; or values, shape (sample, output) or (sample, time, output),
-        float32.
+        float32. Or an `OnDemand`.
     subjects : ndarray, shape (sample,), or None
         Who was measured, where that matters.
     """
 
     inputs: Any  # an array, or what makes one of the rows asked for
-    targets: np.ndarray
+    targets: Any
     subjects: np.ndarray | None = None
 
     def __len__(self) -> int:
@@ -72,6 +72,8 @@ class Task:
         What it was made with, JSON-able.
     train, validation, test : Split
         `validation` is None where nothing was held out.
+    renew : callable or None
+        From an epoch, counted from 0, to what is trained on in it, where every epoch has new sequences.
     output_size : int
         Classes, or values to be predicted.
     loss : {"cross-entropy", "mse"}
@@ -107,6 +109,7 @@ class Task:
     augmentations: Mapping[str, tuple[Augmentation, float]] = field(default_factory=dict)
     tokens: int | None = None
     unit: str = ""
+    renew: Callable[[int], Split] | None = None
 
     @property
     def input_size(self) -> int:

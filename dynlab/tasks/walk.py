@@ -7,15 +7,15 @@ References
 """
 
 import math
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from dynlab.errors import UserError
-from dynlab.tasks.task import Split, Task, hold_out
-from dynlab.tasks.uci_har import digest
+from dynlab.tasks.generated import generated
+from dynlab.tasks.task import Split, Task
 
-VALIDATION_SHARE = 0.2
 TEST_SEED = 2**31  # the test sequences are the same whatever the run's seed, and no run's training sequences
 
 
@@ -28,6 +28,7 @@ def walk(
     test_size: int = 1000,
     seed: int = 0,
     retrain: bool = False,
+    fresh: bool = False,
     data_dir: str | Path | None = None,
 ) -> Task:
     """A scalar random walk; at each step, where it was `delay` steps ago.
@@ -47,6 +48,8 @@ def walk(
         Of the training sequences and of which are held out.
     retrain : bool
         Hold out none.
+    fresh : bool
+        Train every epoch on `train_size` new sequences, made when they are asked for and never stored.
     data_dir : str or Path, optional
         Not needed: the sequences are generated.
 
@@ -66,16 +69,14 @@ def walk(
         raise UserError(f"The variance must be a positive number, got {variance}.")
     if not 0 <= delay < length:
         raise UserError(f"The delay must be at least 0 and below the length, {length}; got {delay}.")
-    generator = np.random.default_rng(seed)
-    train, validation = sequences(train_size, length, variance, delay, generator), None
-    if not retrain:
-        train, validation = hold_out(train, VALIDATION_SHARE, generator)
+    draw = partial(sequences, length=length, variance=variance, delay=delay)
+    drawn = generated(draw, train_size, seed, retrain, fresh)
     settings = {"length": length, "variance": variance, "delay": delay, "train_size": train_size}
     return Task(
         name="walk",
-        settings=settings | {"test_size": test_size, "seed": seed, "retrain": retrain},
-        train=train,
-        validation=validation,
+        settings=settings | {"test_size": test_size, "seed": seed, "retrain": retrain, "fresh": fresh},
+        train=drawn.train,
+        validation=drawn.validation,
         test=sequences(test_size, length, variance, delay, np.random.default_rng(TEST_SEED)),
         output_size=1,
         loss="mse",
@@ -84,9 +85,10 @@ def walk(
             f"A scalar random walk of {length} steps, its increments of variance {variance:g}; at each step its place "
             f"{delay} steps ago is asked for. Without memory the mean squared error is at best "
             f"{baseline(length, variance, delay):.5g}. The source drives networks by such a walk and asks for nothing: "
-            f"what is asked is dynlab's choice. {train_size} walks are fixed."
+            f"what is asked is dynlab's choice. Of the walks, {drawn.said}."
         ),
-        source={"origin": "generated", "sha256": digest(train.inputs)},
+        source=drawn.source,
+        renew=drawn.renew,
     )
 
 

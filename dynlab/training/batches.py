@@ -62,7 +62,8 @@ class Batches:
         return [order[start : start + size] for start in range(0, count, size)]
 
     def _batch(self, which: np.ndarray) -> tuple[Tensor, Tensor]:
-        inputs, targets = self.task.train.inputs[which], self.task.train.targets[which]
+        split = self.task.train if self.task.renew is None else self.task.renew(self.epoch)
+        inputs, targets = split.inputs[which], split.targets[which]
         generator = self._generator(CHANGE, self.epoch, self.position)
         if self.changes:
             inputs = self.task.augmented(inputs, self.changes, generator)

@@ -169,6 +169,16 @@ def test_networks_of_tokens_carry_their_state_and_halve_by_the_validation():
     assert all(one.carry and one.schedule == "plateau" and one.embedding for one in read)
 
 
+COPYING = [one for one in ASRNN.values() if one.task == "copying"]
+
+
+@pytest.mark.parametrize("preset", COPYING, ids=lambda one: f"{one.system}-{one.task_settings['delay']}")
+def test_copying_is_of_four_thousand_batches_of_new_sequences(preset):
+    assert preset.task_settings["fresh"]
+    assert preset.settings.epochs * preset.task_settings["train_size"] == 4000 * 128
+    assert preset.settings.batch_size == 128
+
+
 def test_halving_is_a_schedule():
     assert all(one.settings.schedule == "halve" for name, one in PRESETS.items() if name.startswith("ernn-"))
 

@@ -47,6 +47,20 @@ def test_a_resumed_run_ends_bit_for_bit_as_it_would_have(stop, whole, stop_at, t
         assert differing(stored(whole.checkpoint.parent, name), stored(folder, name)) == []
 
 
+@pytest.mark.parametrize("stop", [3, 4, 7])
+def test_a_run_on_new_sequences_in_every_epoch_resumes_bit_for_bit(stop, stop_at, tmp_path):
+    task = {"symbols": 2, "delay": 3, "train_size": 20, "test_size": 4, "fresh": True}
+    run = Run("gru", "copying", Settings(epochs=3, batch_size=8), {"hidden_size": 3}, task)  # three batches an epoch
+    train(run, tmp_path / "whole", checkpoint_every=2)
+    stop_at(stop)
+    with pytest.raises(Stopped):
+        train(run, tmp_path / "stopped", checkpoint_every=2)
+    stop_at(None)
+    resume(tmp_path / "stopped")
+    for name in FILES:
+        assert differing(stored(tmp_path / "whole", name), stored(tmp_path / "stopped", name)) == []
+
+
 def test_resuming_a_finished_run_changes_nothing(whole):
     folder = whole.checkpoint.parent
     before = {name: stored(folder, name) for name in FILES}

@@ -1,0 +1,104 @@
+"""Sequences that are new in every epoch: functions of (seed, number) alone, never stored, and of their task."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from dynlab.tasks import adding, copying, create, flipflop, walk
+from dynlab.training import Settings
+from dynlab.training.batches import Batches
+
+SMALL = {
+    "copying": {"symbols": 5, "delay": 3},
+    "adding": {"length": 7},
+    "flipflop": {"length": 9, "bits": 2, "pulse_probability": 0.3},
+    "walk": {"length": 9, "delay": 2, "variance": 2.5},
+}
+# One sequence of each, by hand from the task's own definition of many.
+ONE = {
+    "copying": lambda generator: copying.sequences(1, 5, 3, "overlap", generator),
+    "adding": lambda generator: adding.sequences(1, 7, generator),
+    "flipflop": lambda generator: flipflop.sequences(1, 9, 2, 0.3, generator),
+    "walk": lambda generator: walk.sequences(1, 9, 2.5, 2, generator),
+}
+
+
+def fresh(name, train_size=20, seed=3, **more):
+    return create(name, **SMALL[name] | {"train_size": train_size, "test_size": 4, "seed": seed, "fresh": True} | more)
+
+
+@pytest.mark.parametrize("part", ["inputs", "targets"])
+@pytest.mark.parametrize("name", SMALL)
+def test_a_sequence_is_a_function_of_the_seed_and_its_number(name, part):
+    task = fresh(name)
+    for epoch, which in ((0, [0, 7, 19]), (4, [2, 1])):
+        found = getattr(task.renew(epoch), part)[np.array(which)]
+        for row, sequence in zip(which, found, strict=True):
+            expected = getattr(ONE[name](np.random.default_rng([3, 2, 20 * epoch + row])), part)[0]
+            assert np.array_equal(sequence, expected)
+            assert sequence.dtype == expected.dtype
+    whole = getattr(fresh(name, train_size=100).train, part)
+    assert np.array_equal(whole[80:], getattr(task.renew(4), part)[:])
+    assert np.array_equal(getattr(task.train, part)[:], whole[:20])
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_no_batch_of_any_epoch_has_a_sequence_again(name):
+    task = fresh(name, seed=5)
+    batches = Batches(task, Settings(batch_size=8))
+    rows = [row.tobytes() for _ in range(3) for batch in batches for row in batch[0].numpy()]
+    held = [row.tobytes() for row in task.validation.inputs[:]]
+    tested = [row.tobytes() for row in task.test.inputs]
+    assert (len(rows), len(held)) == (60, 4)
+    every = rows + held + tested
+    assert len(set(every)) == len(every)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_seed_decides_what_is_trained_on_and_never_what_is_tested_on(name):
+    one, same, other = (fresh(name, seed=seed) for seed in (1, 1, 2))
+    assert np.array_equal(one.train.inputs, same.train.inputs)
+    assert not np.array_equal(one.train.inputs, other.train.inputs)
+    assert np.array_equal(one.test.inputs, other.test.inputs)
+    assert one.source == same.source != other.source
+    assert np.array_equal(one.test.inputs, fresh(name, fresh=False).test.inputs)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_what_is_held_out_is_not_in_what_is_trained_on_and_can_be_left_out(name):
+    held, whole = fresh(name), fresh(name, retrain=True)
+    assert whole.validation is None
+    assert np.array_equal(held.train.inputs, whole.train.inputs)
+    assert held.validation.inputs.shape == (4, *held.train.inputs.shape[1:])
+
+
+@pytest.mark.parametrize("convention, marker", [("overlap", 3 + 5), ("after", 3 + 5 - 1)])
+def test_copying_has_both_conventions(convention, marker):
+    split = create("copying", symbols=3, delay=5, convention=convention, train_size=30, fresh=True).renew(2)
+    shown = split.inputs[:].argmax(axis=-1)
+    assert (shown[:, marker] == 9).all()
+    assert (np.delete(shown[:, 3:], marker - 3, axis=1) == 0).all()
+    assert np.array_equal(split.targets[:][:, -3:], shown[:, :3])
+    assert (split.targets[:][:, :-3] == 0).all()
+
+
+def test_symbols_are_as_frequent_as_chance_has_them():
+    """4,000 symbols: 500 of each of eight, with a deviation of 21."""
+    split = create("copying", symbols=10, delay=1, train_size=400, fresh=True).train
+    counts = np.bincount(split.targets[:][:, -10:].ravel(), minlength=9)
+    assert counts[0] == 0
+    assert np.abs(counts[1:] - 500).max() < 4 * 21
+
+
+def test_half_a_million_long_sequences_take_the_memory_of_a_batch():
+    """All would be 21 GB and their answers 4 GB; 4 MB are the numbers of an epoch and its order."""
+    tracemalloc.start()
+    try:
+        task = create("copying", delay=1000, train_size=512_000, test_size=1, fresh=True)
+        batch = next(iter(Batches(task, Settings(batch_size=16))))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert batch[0].shape == (16, 1020, 10)
+    assert peak < 40e6
