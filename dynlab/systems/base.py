@@ -184,8 +184,8 @@ class Flow(System):
         return None
 
 
-class Euler(Map):
-    """One step of the explicit Euler method: h + ε f(h, x).
+class Integrator(Map):
+    """One step of a method that integrates a flow; the input is held over it.
 
     Parameters
     ----------
@@ -200,6 +200,13 @@ class Euler(Map):
         self.step_size = positive_step(step_size)
         self.name = flow.name
 
+    def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
+        return self.flow.known_equilibrium(input, t)
+
+
+class Euler(Integrator):
+    """One step of the explicit Euler method: h + ε f(h, x); arguments as in `Integrator`."""
+
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return state + self.step_size * self.flow.velocity(state, input, t)
 
@@ -213,9 +220,6 @@ class Euler(Map):
 
     def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
         return self.flow.ungated_residual(state, input, t)
-
-    def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
-        return self.flow.known_equilibrium(input, t)
 
 
 def positive_step(step_size: float) -> float:

@@ -17,28 +17,15 @@ from torch import Tensor
 
 from dynlab.errors import UserError
 from dynlab.operators import Dense, Operator
-from dynlab.systems.base import Euler, Flow, Map, positive_step
+from dynlab.systems.base import Euler, Flow, Integrator
 
 NEWTON_STEPS = 50  # where the midpoint is found at all, fewer than ten are enough
 HALVINGS = 20  # of one Newton step, until the residual falls
 TOLERANCE = 10.0  # a residual is rounding below this times the size, the precision, and the scale of the midpoint
 
 
-class ExplicitMidpoint(Map):
-    """One step of the explicit midpoint method, h + ε f(h + (ε/2) f(h)): order 2, R(z) = 1 + z + z²/2.
-
-    Parameters
-    ----------
-    flow : Flow
-    step_size : float
-        ε in seconds, positive.
-    """
-
-    def __init__(self, flow: Flow, step_size: float) -> None:
-        super().__init__(flow.state_size, flow.input_size)
-        self.flow = flow
-        self.step_size = positive_step(step_size)
-        self.name = flow.name
+class ExplicitMidpoint(Integrator):
+    """One step of the explicit midpoint method, h + ε f(h + (ε/2) f(h)): order 2, R(z) = 1 + z + z²/2."""
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         middle = state + 0.5 * self.step_size * self.flow.velocity(state, input, t)
@@ -52,25 +39,9 @@ class ExplicitMidpoint(Map):
         first, second = rates
         return Dense(_identity(state) + self.step_size * (second + 0.5 * self.step_size * second @ first))
 
-    def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
-        return self.flow.known_equilibrium(input, t)
 
-
-class RungeKutta4(Map):
-    """One step of the classical Runge–Kutta method: order 4, R(z) = 1 + z + z²/2 + z³/6 + z⁴/24.
-
-    Parameters
-    ----------
-    flow : Flow
-    step_size : float
-        ε in seconds, positive.
-    """
-
-    def __init__(self, flow: Flow, step_size: float) -> None:
-        super().__init__(flow.state_size, flow.input_size)
-        self.flow = flow
-        self.step_size = positive_step(step_size)
-        self.name = flow.name
+class RungeKutta4(Integrator):
+    """One step of the classical Runge–Kutta method: order 4, R(z) = 1 + z + z²/2 + z³/6 + z⁴/24."""
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         *_, k1, k2, k3, k4 = self._stages(state, input, t)
@@ -86,9 +57,6 @@ class RungeKutta4(Map):
         K3 = rates[2] + half * rates[2] @ K2
         K4 = rates[3] + self.step_size * rates[3] @ K3
         return Dense(_identity(state) + self.step_size / 6 * (K1 + 2 * K2 + 2 * K3 + K4))
-
-    def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
-        return self.flow.known_equilibrium(input, t)
 
     def _stages(self, state: Tensor, input: Tensor, t: int | Tensor) -> list[Tensor]:
         """The four states at which the velocity is taken, and the four velocities."""
@@ -120,26 +88,15 @@ class Solved:
     converged: Tensor
 
 
-class ImplicitMidpoint(Map):
+class ImplicitMidpoint(Integrator):
     """One step of the implicit midpoint rule, h' = h + ε f((h + h')/2): order 2, R(z) = (1 + z/2)/(1 − z/2).
 
     Its Jacobian is (I − (ε/2) A)⁻¹ (I + (ε/2) A) with the flow's A at the midpoint, orthogonal where A is
     antisymmetric: what turns neither grows nor decays, at any step. The midpoint is found by Newton's method with
     halved steps; where it is not, the next state is NaN, and `solve` says how far it came.
 
-    Parameters
-    ----------
-    flow : Flow
-        With a closed-form Jacobian.
-    step_size : float
-        ε in seconds, positive.
+    The flow needs a closed-form Jacobian.
     """
-
-    def __init__(self, flow: Flow, step_size: float) -> None:
-        super().__init__(flow.state_size, flow.input_size)
-        self.flow = flow
-        self.step_size = positive_step(step_size)
-        self.name = flow.name
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return 2 * self.solve(state, input, t).midpoint - state
@@ -148,9 +105,6 @@ class ImplicitMidpoint(Map):
         half = 0.5 * self.step_size * _rate(self.flow, self.solve(state, input, t).midpoint, input, t)
         identity = _identity(state)
         return Dense(torch.linalg.solve_ex(identity - half, identity + half)[0])
-
-    def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
-        return self.flow.known_equilibrium(input, t)
 
     def solve(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Solved:
         """The midpoint between `state` (..., state) and the next one.
@@ -196,34 +150,20 @@ class ImplicitMidpoint(Map):
         return Solved(found, residual, iterations, converged)
 
 
-class ExponentialEuler(Map):
+class ExponentialEuler(Integrator):
     """One step of the exponential Euler method, h + ε φ₁(ε L) f(h), φ₁(z) = (e^z − 1)/z: order 1, R(z) = e^z.
 
     L is the flow's Jacobian at rest, with state and input 0, so that a linear flow is solved exactly at any step. Off
     rest the rest of the velocity, f(h) − L h, is held over the step as in Euler's method.
 
-    Parameters
-    ----------
-    flow : Flow
-        With a closed-form Jacobian.
-    step_size : float
-        ε in seconds, positive.
+    The flow needs a closed-form Jacobian.
     """
-
-    def __init__(self, flow: Flow, step_size: float) -> None:
-        super().__init__(flow.state_size, flow.input_size)
-        self.flow = flow
-        self.step_size = positive_step(step_size)
-        self.name = flow.name
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return state + self.flow.velocity(state, input, t) @ self._weights(state, t).mT
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         return Dense(_identity(state) + self._weights(state, t) @ _rate(self.flow, state, input, t))
-
-    def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
-        return self.flow.known_equilibrium(input, t)
 
     def _weights(self, like: Tensor, t: int | Tensor) -> Tensor:
         """ε φ₁(ε L), shape (state, state): a block of the exponential of [[ε L, ε I], [0, 0]]."""
@@ -237,7 +177,7 @@ class ExponentialEuler(Map):
 
 
 # By the names that `dynlab stability --integrator` takes.
-INTEGRATORS: dict[str, type[Euler | ExplicitMidpoint | RungeKutta4 | ImplicitMidpoint | ExponentialEuler]] = {
+INTEGRATORS: dict[str, type[Integrator]] = {
     "euler": Euler,
     "midpoint": ExplicitMidpoint,
     "rk4": RungeKutta4,
