@@ -27,8 +27,9 @@ METHOD = (
     "continuation, until ‖F(h) − h‖₂ ≤ max(1e-12, 10 n ε ‖h‖₂) and down to rounding; ends merged by distance whatever "
     "their order; a root must lie within the state's bounds and not owe its residual to a closed gate; each verified "
     "by scipy.optimize.fsolve started 1e-3 off it with the exact Jacobian and xtol 1e-13, within max(1e-8, 10 "
-    "residual/σ_min(I − J)); eigenvalues with the error that rounding and the root's position leave. Other fixed "
-    "points may exist that no start reached."
+    "residual/σ_min(I − J)); eigenvalues with the error that rounding and the root's position leave, enclosed anew "
+    "from residuals of twice the digits where that does not separate one from the unit circle. Other fixed points may "
+    "exist that no start reached."
 )
 
 SLOW_FLAGS = dict.fromkeys(("fsolve_residual", "fsolve_distance"), "a slow point is no root")
@@ -101,7 +102,9 @@ def fixed_points(
     Notes
     -----
     An eigenvalue's error is its condition number times n ε ‖J‖_F plus the change of J over the uncertainty of the
-    root's position, 10 ‖F(h) − h‖₂/σ_min(J − I).
+    root's position, 10 ‖F(h) − h‖₂/σ_min(J − I). One that this does not separate from the unit circle is enclosed anew
+    from residuals of twice the digits; n ε ‖J‖_F is then 4 ε ‖J‖_F, for the rounding of J's entries, and 0 where J is a
+    matrix that the system holds.
 
     References
     ----------

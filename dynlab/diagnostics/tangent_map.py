@@ -6,7 +6,8 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.classification.kinds import eigenvalues_and_errors, kind_of_map
+from dynlab.diagnostics.classification.eigenvalues import eigenvalues_and_errors
+from dynlab.diagnostics.classification.kinds import kind_of_map
 from dynlab.diagnostics.linearisation.eigenvectors import eigenmodes, real_axes
 from dynlab.diagnostics.roots.frozen_map import FrozenMap
 from dynlab.errors import UserError

@@ -7,7 +7,7 @@ from torch import nn
 
 import dynlab as dl
 from dynlab import schema
-from dynlab.diagnostics.classification.kinds import eigenvalues_and_errors
+from dynlab.diagnostics.classification.eigenvalues import eigenvalues_and_errors
 from dynlab.diagnostics.linearisation.eigenvectors import eigenmodes
 from dynlab.diagnostics.linearisation.lasting import lasting
 from dynlab.diagnostics.modes import modes

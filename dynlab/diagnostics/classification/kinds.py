@@ -91,44 +91,6 @@ def kind_of_map(eigenvalues: ArrayLike, errors: ArrayLike) -> Kind:
     return _kind(values, bounds, excess=np.abs(values) - 1.0, is_map=True)
 
 
-def eigenvalues_and_errors(
-    jacobian: NDArray[np.float64], error: float = 0.0
-) -> tuple[NDArray[np.complex128], NDArray[np.float64]]:
-    """Eigenvalues of a real matrix in decreasing modulus, with a bound on the error of each.
-
-    Parameters
-    ----------
-    jacobian : ndarray, shape (n, n)
-    error : float
-        A bound in the 2-norm on what the entries are wrong by, besides rounding.
-
-    Returns
-    -------
-    eigenvalues : ndarray of complex, shape (n,)
-    errors : ndarray, shape (n,)
-        The eigenvalue's condition number times δ, where δ = n ε ‖J‖_F + `error`, doubled for what is beyond first
-        order; never more than Elsner's bound (2‖J‖ + δ)^(1−1/n) δ^(1/n), which holds for defective matrices as well.
-
-    References
-    ----------
-    Golub and Van Loan, Matrix Computations, sections 7.2.2 and 7.2.3; Elsner, Linear Algebra Appl. 71 (1985).
-    """
-    size = len(jacobian)
-    norm = float(np.linalg.norm(jacobian))
-    delta = size * np.finfo(np.float64).eps * norm + error
-    values, right = np.linalg.eig(jacobian)
-    order = np.argsort(-np.abs(values), kind="stable")
-    values, right = values[order].astype(complex), right[:, order]
-    elsner = (2 * norm + delta) ** (1 - 1 / size) * delta ** (1 / size)
-    try:
-        left = np.linalg.inv(right)
-    except np.linalg.LinAlgError:  # exactly defective: the first-order bound is infinite
-        return values, np.full(size, elsner)
-    with np.errstate(over="ignore", invalid="ignore"):  # next to defective, where Elsner's bound is the smaller one
-        condition = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=0)
-    return values, np.fmin(2 * condition * delta, elsner)
-
-
 def _arrays(eigenvalues: ArrayLike, errors: ArrayLike) -> tuple[NDArray[np.complex128], NDArray[np.float64]]:
     values = np.atleast_1d(np.asarray(eigenvalues, dtype=complex))
     return values, np.broadcast_to(np.asarray(errors, dtype=float), values.shape)

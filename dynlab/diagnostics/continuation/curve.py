@@ -7,7 +7,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dynlab.diagnostics.classification.kinds import Kind, eigenvalues_and_errors, kind_of_flow, kind_of_map
+from dynlab.diagnostics.classification.eigenvalues import eigenvalues_and_errors
+from dynlab.diagnostics.classification.kinds import Kind, kind_of_flow, kind_of_map
 from dynlab.diagnostics.continuation import crossings
 from dynlab.diagnostics.continuation.equation import Equation
 

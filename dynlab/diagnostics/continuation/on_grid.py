@@ -7,7 +7,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.diagnostics.classification.kinds import eigenvalues_and_errors, kind_of_flow, kind_of_map
+from dynlab.diagnostics.classification.eigenvalues import eigenvalues_and_errors
+from dynlab.diagnostics.classification.kinds import kind_of_flow, kind_of_map
 from dynlab.diagnostics.continuation.orbits import batched, blocks, cut
 from dynlab.diagnostics.continuation.parameter import Varied
 

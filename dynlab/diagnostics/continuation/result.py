@@ -7,7 +7,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.classification.kinds import Kind, eigenvalues_and_errors, kind_of_flow, kind_of_map
+from dynlab.diagnostics.classification.eigenvalues import eigenvalues_and_errors
+from dynlab.diagnostics.classification.kinds import Kind, kind_of_flow, kind_of_map
 from dynlab.diagnostics.continuation.curve import Curve, Vector
 from dynlab.diagnostics.continuation.exploring import Bifurcation, Branch, Diagram
 

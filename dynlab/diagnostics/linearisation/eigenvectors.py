@@ -53,8 +53,8 @@ def eigenmodes(jacobian: Real, value_errors: Real) -> Eigenmodes:
     Notes
     -----
     A change E of the matrix turns r_i by at most ‖E‖ Σ_{j≠i} κ_j/|λ_i − λ_j| to first order, doubled here for what is
-    beyond, with the gap made smaller by the errors of both eigenvalues; ‖E‖ is the largest error of an eigenvalue over
-    its condition number, n ε ‖J‖_F at least. l_i is turned by at most as much, with κ_j likewise.
+    beyond, with the gap made smaller by the errors of both eigenvalues as LAPACK gives them; ‖E‖ is the largest error
+    of an eigenvalue over its condition number, n ε ‖J‖_F at least. l_i is turned by at most as much, with κ_j likewise.
     """
     n = len(jacobian)
     values, columns = np.linalg.eig(jacobian)
@@ -70,8 +70,11 @@ def eigenmodes(jacobian: Real, value_errors: Real) -> Eigenmodes:
         return Eigenmodes(values, right, nothing, np.full(n, np.inf), np.full(n, np.inf))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         conditions = np.nan_to_num(np.linalg.norm(left, axis=1), nan=np.inf, posinf=np.inf)
-        change = max(float((value_errors / (2 * conditions)).max()), n * np.finfo(float).eps * np.linalg.norm(jacobian))
-        gaps = np.abs(values[:, None] - values) - value_errors[:, None] - value_errors
+        rounding = n * np.finfo(float).eps * np.linalg.norm(jacobian)
+        change = max(float((value_errors / (2 * conditions)).max()), rounding)
+        # of the values here, which an enclosure may have bettered there
+        own = np.fmax(value_errors, 2 * conditions * rounding)
+        gaps = np.abs(values[:, None] - values) - own[:, None] - own
         terms = np.where(gaps > 0, conditions / gaps, np.inf)
         terms[np.diag_indices(n)] = 0.0
         errors = np.nan_to_num(2 * change * terms.sum(axis=1), nan=np.inf, posinf=np.inf)

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynlab.diagnostics.classification.critical_step import critical_step
+from dynlab.diagnostics.classification.eigenvalues import eigenvalues_and_errors
 from dynlab.diagnostics.classification.exact_kinds import Matrix, euler_matrix
-from dynlab.diagnostics.classification.kinds import Kind, eigenvalues_and_errors, kind_of_flow, kind_of_map
+from dynlab.diagnostics.classification.kinds import Kind, kind_of_flow, kind_of_map
 from dynlab.diagnostics.planar import exact_origin
 from dynlab.diagnostics.planar.equilibria import Equilibria
 from dynlab.diagnostics.planar.field import Field

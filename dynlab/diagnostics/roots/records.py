@@ -6,7 +6,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dynlab.diagnostics.classification.kinds import Kind, eigenvalues_and_errors, kind_of_map
+from dynlab.diagnostics.classification.eigenvalues import CIRCLE, eigenvalues_and_errors, rounding_left
+from dynlab.diagnostics.classification.kinds import Kind, kind_of_map
 from dynlab.diagnostics.roots import fsolve_check, merging
 from dynlab.diagnostics.roots.frozen_map import FrozenMap
 from dynlab.diagnostics.roots.levenberg_marquardt import tolerance
@@ -69,7 +70,8 @@ def _record(
     is_slow = kept == SLOW
     matrix_error = 0.0 if is_slow else _matrix_error(exact, state, uncertain, direction)
     matrix = exact.jacobians(torch.as_tensor(state)[None])[0].numpy()
-    eigenvalues, errors = eigenvalues_and_errors(matrix, matrix_error)
+    rounding = _rounding(exact, matrix, state + direction)
+    eigenvalues, errors = eigenvalues_and_errors(matrix, matrix_error, border=CIRCLE, rounding=rounding)
     if is_slow:
         checked = fsolve_check.Check(state, np.nan, np.nan)
         status = kept
@@ -103,3 +105,8 @@ def _matrix_error(exact: FrozenMap, state: Vector, uncertain: Vector, direction:
     shifts = np.stack([uncertain, -uncertain, reach * direction, -reach * direction])
     matrices = exact.jacobians(torch.as_tensor(np.concatenate([state[None], state + shifts])))
     return float(torch.linalg.matrix_norm(matrices[1:] - matrices[0], 2).max())
+
+
+def _rounding(exact: FrozenMap, matrix: Vector, elsewhere: Vector) -> float:
+    held = [each.detach().numpy() for each in (*exact.system.parameters(), *exact.system.buffers())]
+    return rounding_left(matrix, exact.jacobians(torch.as_tensor(elsewhere)[None])[0].numpy(), held)

@@ -5,8 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dynlab.diagnostics.classification.eigenvalues import eigenvalues_and_errors
 from dynlab.diagnostics.classification.exact_kinds import exact_kind_of_flow, exact_kind_of_map
-from dynlab.diagnostics.classification.kinds import eigenvalues_and_errors, kind_of_flow, kind_of_map
+from dynlab.diagnostics.classification.kinds import kind_of_flow, kind_of_map
 
 # A change of basis over the integers, with determinant 1: similar matrices have the same kind.
 BASES = [((1, 0), (0, 1)), ((2, 1), (1, 1)), ((1, -7), (0, 1)), ((5, 2), (12, 5))]
