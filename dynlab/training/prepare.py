@@ -2,14 +2,18 @@
 
 import dataclasses
 import inspect
+import os
 import pkgutil
 import platform
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
 import torch
+from rich.console import Console
 
 import dynlab
 from dynlab import tasks
@@ -24,6 +28,7 @@ from dynlab.training.network import Network
 from dynlab.training.run import Run, Writes
 from dynlab.training.settings import PLATEAU, Settings
 
+PATIENCE = 2.0  # seconds without a word
 # The kinds of values that systems take, in words.
 KINDS = {int: "a whole number", float: "a number", str: "a name", bool: "true or false", type(None): "none"}
 
@@ -95,7 +100,8 @@ def prepare(
         )
     version = require_extra("lightning", "train").__version__
     task_settings = {"seed": run.settings.seed} | dict(run.task_settings)
-    task = tasks.create(run.task, **task_settings, data_dir=data_dir)
+    with _reading(run.task, progress, say):
+        task = tasks.create(run.task, **task_settings, data_dir=data_dir)
     task.augmentation(run.settings.augment)
     if run.settings.loss is not None and task.loss != "mse":
         raise UserError(f"Task {run.task!r} has classes and learns by cross-entropy: leave out --loss.")
@@ -143,6 +149,23 @@ def _system(run: Run, task: Task) -> Map:
             )
         system.embed(task.tokens)
     return system
+
+
+@contextmanager
+def _reading(task: str, progress: bool, say: Callable[[str], None] | None) -> Iterator[None]:
+    """Say what is read where that takes long, a minute or two of the largest; once, where processes share the run."""
+    if "LOCAL_RANK" in os.environ or not (progress or say):
+        yield
+    elif say is None:
+        with Console(stderr=True).status(f"Reading {task}"):
+            yield
+    else:
+        late = threading.Timer(PATIENCE, say, [f"reading {task}"])
+        late.start()
+        try:
+            yield
+        finally:
+            late.cancel()
 
 
 def _check_what_the_task_has(settings: Settings, task: Task) -> None:
