@@ -9,6 +9,7 @@ import torch
 import dynlab as dl
 from dynlab.errors import UserError
 from dynlab.systems import Euler, create
+from dynlab.systems.textbook import LinearMap
 from problems import CRITICAL_STEP_DIFF, MODULUS_DIFF, PLANAR
 
 STEPS = 12
@@ -109,6 +110,37 @@ def test_within_its_own_error_a_modulus_is_at_the_bound(beyond, skew, expected):
     reach = np.finfo(float).eps * np.linalg.norm(matrix.numpy()) * math.hypot(1, 2 * skew)
     assert reach <= number(ds, "error", "max_modulus") <= 5 * reach
     assert outcome(ds, "max_modulus") == expected
+
+
+@pytest.mark.parametrize("beyond, expected", [(1e-9, "violated"), (-1e-9, "holds"), (2.0**-52, "at the bound")])
+def test_a_matrix_that_the_system_holds_has_no_error_of_its_own(beyond, expected):
+    """The same [[1 + δ, 1e4], [0, 1/2]] as stored: what was computed has an error of 1e-7, a stored one of 4e-16."""
+    system = LinearMap([[1 + beyond, 1e4], [0.0, 0.5]])
+    ds = dl.eigenvalue_bounds(system, no_input(), max_modulus=1.0)
+    assert number(ds, "error", "max_modulus") < 1e-15
+    assert number(ds, "measured", "max_modulus") == pytest.approx(1 + beyond, abs=1e-15)
+    assert outcome(ds, "max_modulus") == expected
+    flow = create("linear", matrix=[[beyond, 1e4], [0.0, -0.5]])
+    real = dl.eigenvalue_bounds(Euler(flow, 0.1), no_input(), max_real=0.0)
+    assert outcome(real, "max_real") == ("violated" if beyond > 0 else "holds")  # 0 is not rounded, so 2e-16 is seen
+    assert number(real, "measured", "max_real") == pytest.approx(beyond, rel=1e-6)
+
+
+def test_a_computed_matrix_has_the_rounding_of_its_entries_left():
+    """64 units at the origin of a tanh net: diag(1 − tanh²) W has the condition of W, and W times 1 is W."""
+    generator = np.random.default_rng(0)
+    first, second = (np.linalg.qr(generator.standard_normal((64, 64)))[0] for _ in range(2))
+    basis = first @ np.diag(10 ** generator.uniform(0, 2, 64)) @ second
+    matrix = basis @ np.diag(np.linspace(-0.9, 1 - 3e-12, 64)) @ np.linalg.inv(basis)
+    system = dl.from_function(lambda h, x: torch.tanh(h @ torch.tensor(matrix.T)), state_size=64)
+    spectrum = dl.spectrum(system, no_input())
+    ds = dl.eigenvalue_bounds(system, no_input(), max_modulus=1.0)
+    first = float(spectrum["eigenvalue_error"].values[0, 0, 0])
+    sharp = number(ds, "error", "max_modulus")
+    condition = float(spectrum["condition"].values[0, 0, 0])
+    assert first > 3e-12 > sharp  # only the second one decides
+    assert sharp == pytest.approx(4 * condition * np.finfo(float).eps * np.linalg.norm(matrix), rel=0.05)
+    assert outcome(ds, "max_modulus") == "holds"
 
 
 def test_in_float32_the_error_is_that_of_float32():

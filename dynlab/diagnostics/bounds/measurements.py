@@ -9,6 +9,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
+from dynlab.diagnostics.bounds.sharpened import sharpened
+from dynlab.diagnostics.driven import Driven
 from dynlab.diagnostics.exponents.statistics import DECIDED
 from dynlab.diagnostics.gradient import gradient
 from dynlab.diagnostics.lyapunov import lyapunov
@@ -46,7 +48,11 @@ BOUNDS: dict[str, Bound] = {
     "max_log_gradient": Bound("ln ‖∂h_T/∂h_1‖₂", schema.ONE, True, "gradient"),
     "max_exponent": Bound("largest Lyapunov exponent", schema.NAT_PER_STEP, True, "lyapunov"),
 }
-EIGENVALUES = "the eigenvalue's error: 2·condition·n u ‖J‖_F, or Elsner's bound"
+EIGENVALUES = (
+    "the eigenvalue's error: 2·condition·n u ‖J‖_F, or Elsner's bound; where that does not separate it from the bound, "
+    "of an enclosure with residuals of twice the digits: condition·4 u ‖J‖_F for the rounding of J's entries, none "
+    "where J is a matrix that the system holds, and what is of second order"
+)
 ERRORS = {
     "max_modulus": EIGENVALUES,
     "max_real": EIGENVALUES,
@@ -88,8 +94,8 @@ def measured(
     return results
 
 
-def measurement(name: str, results: Mapping[str, xr.Dataset]) -> Measurement:
-    """The numbers that the bound `name` judges."""
+def measurement(name: str, results: Mapping[str, xr.Dataset], driven: Driven, limit: float) -> Measurement:
+    """The numbers that the bound `name` judges, `limit`, along what they were measured along."""
     ds = results[BOUNDS[name].diagnostic]
     if BOUNDS[name].diagnostic == "gradient":
         return _of_gradient(ds)
@@ -97,15 +103,14 @@ def measurement(name: str, results: Mapping[str, xr.Dataset]) -> Measurement:
         return _of_exponents(ds)
     of_flow = name == "max_real"
     variable = "flow_eigenvalue" if of_flow else "eigenvalue"
-    found = ds[variable].values
     steps = ds[schema.TIME].values
 
     def where(index: tuple[int, ...]) -> tuple[int, int, int]:
         sample, time, mode = index
         return sample, int(steps[time]), mode
 
-    values = found.real if of_flow else np.abs(found)
-    return Measurement(values, ds[f"{variable}_error"].values, where, schema.flags(ds).get(variable, ""))
+    values, errors = sharpened(driven, ds, limit, of_flow)
+    return Measurement(values, errors, where, schema.flags(ds).get(variable, ""))
 
 
 def _of_gradient(ds: xr.Dataset) -> Measurement:

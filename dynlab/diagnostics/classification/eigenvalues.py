@@ -104,7 +104,8 @@ def rounding_left(
     """
     if np.array_equal(matrix, elsewhere) and any(np.array_equal(matrix, each) for each in held):
         return 0.0
-    return ROUNDING * unit * float(np.linalg.norm(matrix))
+    with np.errstate(over="ignore"):
+        return ROUNDING * unit * float(np.linalg.norm(matrix))
 
 
 def enclosed_anew(
