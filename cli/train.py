@@ -201,7 +201,7 @@ def _run(
     from dynlab.training import PRESETS, Preset, Run, Settings
 
     if preset is not None and preset not in PRESETS:
-        raise unknown("preset", preset, PRESETS)
+        raise unknown("preset", preset, PRESETS, listed_by="dynlab train --presets")
     base = PRESETS[preset] if preset else Preset(system or "", task or "", Settings())
     if not (system or base.system) or not (task or base.task):
         raise UserError("Name what is trained and what on: --system ernn --task har2, or a --preset.")

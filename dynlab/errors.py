@@ -14,7 +14,7 @@ class UserError(ValueError):
     """
 
 
-def unknown(kind: str, got: str, allowed: Iterable[str]) -> UserError:
+def unknown(kind: str, got: str, allowed: Iterable[str], listed_by: str = "") -> UserError:
     """The error for a name that is not in a table, with a suggestion for a typo.
 
     Parameters
@@ -25,11 +25,14 @@ def unknown(kind: str, got: str, allowed: Iterable[str]) -> UserError:
         The name as it was given.
     allowed : iterable of str
         The names that exist.
+    listed_by : str
+        The command that lists them, for a table too long for a sentence.
     """
     names = list(allowed)
     close = difflib.get_close_matches(got, names, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else "."
-    return UserError(f"Unknown {kind} {got!r}: choose from {', '.join(names)}{hint}")
+    choice = f"{listed_by} lists the {len(names)} there are" if listed_by else f"choose from {', '.join(names)}"
+    return UserError(f"Unknown {kind} {got!r}: {choice}{hint}")
 
 
 def lookup(table: Mapping[str, str], name: str, kind: str) -> Any:
