@@ -41,6 +41,8 @@ class ASRNN(Map):
         None for exponentials (expRNN, on MNIST); K for dynamic trivializations of W and U_f (dtriv, in copying).
     project_every : int
         As in `dynlab.systems.orthogonal_rnn.dtriv`.
+    chart : {"exp", "cayley"}
+        The map that makes W and U_f of skew-symmetric matrices, "cayley" for (I + A)⁻¹ (I − A).
 
     Examples
     --------
@@ -62,6 +64,7 @@ class ASRNN(Map):
         init: str = "cayley",
         rebase_every: int | None = None,
         project_every: int = 100,
+        chart: str = "exp",
     ) -> None:
         super().__init__(state_size, input_size)
         if not (0 < eps < math.inf and -math.inf < a <= b < math.inf):
@@ -74,7 +77,7 @@ class ASRNN(Map):
         self.S = nn.Parameter(torch.empty(state_size).uniform_(a, b))
         for name, start in {"W": init, "U_f": "zero"}.items():
             base = None if rebase_every is None else torch.eye(state_size)
-            orthogonal = Orthogonal(SkewSymmetric(state_size), "exp", base, rebase_every, project_every)
+            orthogonal = Orthogonal(SkewSymmetric(state_size), chart, base, rebase_every, project_every)
             constrain(self, name, skew_start(state_size, start), orthogonal)
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:

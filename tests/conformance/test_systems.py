@@ -58,6 +58,7 @@ VARIANTS = [
     ("fastgrnn", {"input_size": 3, "state_size": 5, "input_rank": 2, "state_rank": 3, "density": 0.6}),
     ("dtriv", {"input_size": 3, "state_size": 4, "init": "henaff", "chart": "cayley", "rebase_every": None}),
     ("asrnn", {"input_size": 3, "state_size": 4, "a": -1.0, "b": 0.0, "eps": 0.1, "rebase_every": 2}),
+    ("asrnn", {"input_size": 3, "state_size": 4, "a": 0.5, "b": 1.5, "chart": "cayley"}),
     ("ernn-exact", {"input_size": 3, "state_size": 4, "sign": -1, "activation": "relu", "projection": False}),
     ("spectral", {"input_size": 3, "state_size": 4}),
     ("soft-orthogonal", {"input_size": 3, "state_size": 4, "margin": 0.0}),

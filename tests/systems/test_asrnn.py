@@ -23,23 +23,27 @@ def make(seed=0, **config):
     return system
 
 
-def exponential(system, name):
+def skew(system, name):
     A = np.zeros((6, 6))
-    A[np.triu_indices(6, 1)] = entries_of(system, name).numpy()
-    return scipy.linalg.expm(A - A.T)
+    A[np.triu_indices(6, 1)] = entries_of(system, name).detach().numpy()
+    return A - A.T
 
 
-def test_step_is_the_papers_formula():
-    system, h, x = make(), draw(7, 6), draw(7, 3)
+CHARTS = {"exp": scipy.linalg.expm, "cayley": lambda A: np.linalg.inv(np.eye(6) + A) @ (np.eye(6) - A)}
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_step_is_the_papers_formula(chart):
+    system, h, x = make(chart=chart), draw(7, 6), draw(7, 3)
     system.b.copy_(draw(6))
-    W, U = exponential(system, "W"), exponential(system, "U_f")
+    W, U = (CHARTS[chart](skew(system, name)) for name in ("W", "U_f"))
     W_f = U @ np.diag(np.abs(system.S.numpy()) + 0.01)
     z = x.numpy() @ system.V.numpy().T + h.numpy() @ W.T + system.b.numpy()
     expected = np.tanh(z @ W_f.T) @ np.linalg.inv(W_f).T
     np.testing.assert_allclose(system.step(h, x).numpy(), expected, rtol=0, atol=1e-13)
 
 
-@pytest.mark.parametrize("config", [{}, {"a": -2.0, "b": -0.3}, {"rebase_every": 5}])
+@pytest.mark.parametrize("config", [{}, {"a": -2.0, "b": -0.3}, {"rebase_every": 5}, {"chart": "cayley"}])
 def test_jacobian_with_both_matrices_turned(config):
     system, h, x = make(**config), draw(7, 6), draw(7, 3)
     found = jacobian(system, h, x).dense()
@@ -47,6 +51,34 @@ def test_jacobian_with_both_matrices_turned(config):
     # ‖J‖ ≤ cond(D_f), which is no bound by 1
     D = system.saturation()
     assert float(torch.linalg.matrix_norm(found, 2).max()) <= float(D.max() / D.min()) * (1 + 1e-12)
+
+
+def test_the_gradient_by_the_cayley_map_is_the_published_one():
+    """scoRNN's: V = (I + A)⁻ᵀ ∂L/∂W (I + Wᵀ), ∂L/∂A = Vᵀ − V."""
+    system = make(chart="cayley").requires_grad_()
+    G = draw(6, 6, seed=44)
+    for name in ("W", "U_f"):
+        W, entries = getattr(system, name), entries_of(system, name)
+        (found,) = torch.autograd.grad((W * G).sum(), entries)
+        V = np.linalg.inv(np.eye(6) + skew(system, name)).T @ G.numpy() @ (np.eye(6) + W.detach().numpy().T)
+        np.testing.assert_allclose(found.numpy(), (V.T - V)[np.triu_indices(6, 1)], rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_every_gradient_through_time_is_that_of_differences(chart):
+    system = make(chart=chart, rebase_every=3).requires_grad_()
+    parameters = dict(system.named_parameters())
+    x = draw(4, 2, 3)
+
+    def loss(*values):
+        state = x.new_zeros(2, 6)
+        for t in range(4):
+            arguments = (state, x[t])
+            state = torch.func.functional_call(system, dict(zip(parameters, values, strict=True)), arguments)
+        return (state**2 * torch.arange(1.0, 7.0)).sum()
+
+    system.forward = system.step
+    assert torch.autograd.gradcheck(loss, tuple(parameters.values()), eps=1e-6, atol=1e-7)
 
 
 def test_gradients_may_grow():

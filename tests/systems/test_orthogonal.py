@@ -209,17 +209,17 @@ def test_a_run_resumes_exactly_between_two_moves_of_the_base():
     assert all(torch.equal(value, again.state_dict()[name]) for name, value in cell.state_dict().items())
 
 
-ORTHOGONAL = {
-    "exprnn": ({}, ["B"]),
-    "dtriv": ({"rebase_every": 10, "project_every": 3}, ["B"]),
-    "scornn": ({}, ["B"]),
-    "asrnn": ({"rebase_every": 10}, ["W", "U_f"]),
-}
+ORTHOGONAL = [
+    ("exprnn", {}, ["B"]),
+    ("dtriv", {"rebase_every": 10, "project_every": 3}, ["B"]),
+    ("scornn", {}, ["B"]),
+    ("asrnn", {"rebase_every": 10}, ["W", "U_f"]),
+    ("asrnn", {"chart": "cayley"}, ["W", "U_f"]),
+]
 
 
-@pytest.mark.parametrize("name", ORTHOGONAL)
-def test_matrices_stay_orthogonal_in_float32(name):
-    config, matrices = ORTHOGONAL[name]
+@pytest.mark.parametrize("name, config, matrices", ORTHOGONAL)
+def test_matrices_stay_orthogonal_in_float32(name, config, matrices):
     torch.manual_seed(27)
     cell = create(name, input_size=1, state_size=24, **config)
     starts = [getattr(cell, matrix).detach().clone() for matrix in matrices]
@@ -254,6 +254,7 @@ def test_a_moving_base_stays_orthogonal_in_float32_over_ten_thousand_steps():
         ("dtriv", {"rebase_every": 0}, "got 0 and 100"),
         ("dtriv", {"project_every": 0}, "got 100 and 0"),
         ("scornn", {"rho": 1.5}, "between 0 and 1, got 1.5"),
+        ("asrnn", {"chart": "caley"}, "did you mean 'cayley'"),
         ("asrnn", {"eps": 0.0}, r"positive eps \(1e-5 in place of 0\)"),
         ("asrnn", {"a": 1.0, "b": 0.0}, "a <= b"),
     ],
