@@ -9,8 +9,9 @@ import click
 
 from dynlab.errors import UserError
 
+from .network import Network
 from .numbers import held_input
-from .options import Network, output_options
+from .options import output_options
 from .output import Output
 
 

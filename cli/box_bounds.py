@@ -6,8 +6,9 @@ import click
 
 from dynlab.errors import require_extra
 
+from .network import Network
 from .numbers import held_input, numbers
-from .options import Network, network_options, output_options
+from .options import network_options, output_options
 from .output import Output
 
 

@@ -9,7 +9,8 @@ import click
 
 from dynlab.errors import UserError
 
-from .options import Network, network_options, output_options
+from .network import Network
+from .options import network_options, output_options
 from .output import Output
 
 FAILED, UNDECIDED = 1, 4  # exit codes

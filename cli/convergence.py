@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from .options import Network, network_options, output_options
+from .network import Network
+from .options import network_options, output_options
 from .output import Output
 
 

@@ -8,7 +8,8 @@ import click
 
 from dynlab.errors import UserError
 
-from .options import Network, network_options, output_options
+from .network import Network
+from .options import network_options, output_options
 from .output import Output
 
 

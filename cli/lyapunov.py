@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from .options import Network, network_options, output_options
+from .network import Network
+from .options import network_options, output_options
 from .output import Output
 
 

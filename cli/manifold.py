@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import Network, output_options
+from .network import Network
+from .options import output_options
 from .output import Output
 
 if TYPE_CHECKING:

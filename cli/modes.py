@@ -8,8 +8,9 @@ import click
 
 from dynlab.errors import UserError
 
+from .network import Network
 from .numbers import held_input
-from .options import Network, network_options, output_options
+from .options import network_options, output_options
 from .output import Output
 
 SHOWN = 12  # modes: all eigenvectors of a network at all its fixed points are megabytes

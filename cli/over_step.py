@@ -12,7 +12,7 @@ from .output import COLLECTED, Output
 if TYPE_CHECKING:
     import xarray as xr
 
-    from .options import Network
+    from .network import Network
 
 
 def over_step(

@@ -9,7 +9,8 @@ import click
 
 from dynlab.errors import UserError
 
-from .options import Network, output_options
+from .network import Network
+from .options import output_options
 from .output import Output
 
 

@@ -8,8 +8,9 @@ import click
 
 from dynlab.errors import UserError
 
+from .network import Network
 from .numbers import numbers
-from .options import Network, optional_network_options, output_options
+from .options import optional_network_options, output_options
 from .output import Output
 
 

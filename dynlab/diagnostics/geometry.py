@@ -14,8 +14,8 @@ from dynlab.diagnostics.driven import Driven, drive
 from dynlab.diagnostics.fixed_points import DEFAULT_STARTS
 from dynlab.diagnostics.linearisation.at_points import held_map
 from dynlab.diagnostics.linearisation.growing import growing_directions
+from dynlab.diagnostics.linearisation.halfway import fixed_points_and_between
 from dynlab.diagnostics.linearisation.unstable_manifold import Manifolds, unstable_manifolds
-from dynlab.diagnostics.roots.halfway import fixed_points_and_between
 from dynlab.diagnostics.wording import over
 from dynlab.errors import UserError
 from dynlab.systems import Map

@@ -14,10 +14,10 @@ from dynlab import schema
 from dynlab.diagnostics.fixed_points import DEFAULT_STARTS
 from dynlab.diagnostics.linearisation.at_points import held_map, jacobians_at, verified
 from dynlab.diagnostics.linearisation.eigenvectors import UNRESOLVED, Eigenmodes, eigenmodes
+from dynlab.diagnostics.linearisation.halfway import fixed_points_and_between
 from dynlab.diagnostics.linearisation.lasting import lasting
 from dynlab.diagnostics.linearisation.verdict import verdict
 from dynlab.diagnostics.roots.frozen_map import FrozenMap
-from dynlab.diagnostics.roots.halfway import fixed_points_and_between
 from dynlab.errors import UserError
 from dynlab.jacobians import input_jacobian
 from dynlab.systems import Map

@@ -1,1 +1,1 @@
-"""Kernels of `dynlab.modes` and of the directions in `dynlab.geometry`: a Jacobian's eigenvectors, and their errors."""
+"""Kernels of `dynlab.modes` and `dynlab.geometry`: where they look, eigenvectors with their errors, directions."""
