@@ -8,8 +8,10 @@ import torch
 
 from dynlab.systems import create
 from dynlab.tasks import TASKS
+from dynlab.tasks import create as create_task
 from dynlab.training import PRESETS
 from dynlab.training.ernn_sequence import ernn_states
+from dynlab.training.network import training_loss
 from dynlab.training.prepare import accepted
 from dynlab.training.presets.antisymmetric import ANTISYMMETRIC
 from dynlab.training.presets.asrnn import ASRNN
@@ -28,6 +30,7 @@ SHAPES = {
     "scifar": (3, 1024, 10),
     "noisy-cifar": (96, 1000, 10),
     "copying": (10, 1020, 9),
+    "sine": (6, 6, 8),
     "ptb-char": (200, 150, 50),
     "ptb-word": (256, 300, 10_000),
 }
@@ -177,6 +180,23 @@ def test_copying_is_of_four_thousand_batches_of_new_sequences(preset):
     assert preset.task_settings["fresh"]
     assert preset.settings.epochs * preset.task_settings["train_size"] == 4000 * 128
     assert preset.settings.batch_size == 128
+
+
+def test_a_step_of_the_tutorial_is_its_own():
+    """0.1/54 along the sum over 50 windows and 8 points of errors clipped at ±1."""
+    preset = PRESETS["tutorial-sine"]
+    task = create_task("sine", **preset.task_settings)
+    answers = (3 * torch.randn(50, 8)).requires_grad_()
+    targets = torch.from_numpy(task.train.targets)
+    training_loss(task, answers, targets, preset.settings).backward()
+    error = (answers - targets).detach()
+    torch.testing.assert_close(preset.settings.lr * answers.grad, 0.1 / 54 * error.clamp(-1, 1))
+    assert float(error.abs().max()) > 1
+    assert len(task.train) == preset.settings.batch_size
+    point = torch.nn.Parameter(torch.zeros(1))
+    point.grad = torch.ones(1)
+    preset.settings.make_optimizer([point]).step()
+    assert float(point.detach()) == pytest.approx(-preset.settings.lr)
 
 
 def test_halving_is_a_schedule():
