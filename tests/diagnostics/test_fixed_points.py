@@ -385,6 +385,17 @@ def test_the_ghost_of_a_fold_is_a_slow_point():
     assert fixed_points(system, starts=32).sizes["fixed_point"] == 0
 
 
+@pytest.mark.parametrize("beyond", [1e-3, 1e-6, 1e-8])
+def test_the_slow_point_beside_a_fold_of_tanh_is_where_its_slope_is_one(beyond):
+    """h -> tanh(2h + q) loses two fixed points at q = √2 - artanh √½; what is left is least where 2 (1 - tanh²) = 1."""
+    slope_one = -np.arctanh(np.sqrt(0.5))
+    q = slope_one + np.sqrt(2)  # the fold: h = -√½ = tanh(2h + q)
+    ds = fixed_points(scalar(lambda h, x: torch.tanh(2 * h + q + beyond)), starts=16, slow_points=1e-3)
+    slow = ds.isel(fixed_point=ds["status"].values == "slow point")
+    assert slow["fixed_point_state"].item() == pytest.approx((slope_one - q - beyond) / 2, abs=1e-7)
+    assert slow["residual"].item() == pytest.approx(beyond / 2, rel=1e-5)
+
+
 def test_slow_points_take_no_fixed_point_away(chaotic):
     without, beside = fixed_points(chaotic), fixed_points(chaotic, slow_points=0.1)
     points = beside.isel(fixed_point=beside["status"].values == "fixed point")

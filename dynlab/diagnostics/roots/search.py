@@ -14,7 +14,7 @@ from dynlab.diagnostics.roots.frozen_map import FrozenMap
 from dynlab.diagnostics.roots.fsolve_check import position_error
 from dynlab.diagnostics.roots.levenberg_marquardt import solve, tolerance
 from dynlab.diagnostics.roots.pseudo_transient import solve_or_follow
-from dynlab.diagnostics.roots.slow_points import descended, slow
+from dynlab.diagnostics.roots.slow_points import descended, settled
 
 # What became of a start.
 CONVERGED, SLOW, LOST = "fixed point", "slow point", "not converged"
@@ -71,13 +71,13 @@ def search_slow(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Slow points (k, n), and from which start each was reached, those included that `search` leads on to a root.
 
-    Levenberg–Marquardt stops at local minima of ‖F(h) − h‖; q is minimised from there.
+    Levenberg–Marquardt stops at local minima of ‖F(h) − h‖; q is minimised from there, to the end by Newton's method.
     """
     ended = solve(exact.displacement, exact.displacement_jacobian, starts)
     lost = (~ended.converged & torch.isfinite(ended.states).all(-1)).nonzero()[:, 0]
-    descents = descended(exact, ended.states[lost])
-    at_root = solve(exact.displacement, exact.displacement_jacobian, descents).converged.numpy()
-    kept = slow(exact, descents, largest_speed) & ~at_root & ~_outside(exact, descents)
+    descents, minimum = settled(exact, descended(exact, ended.states[lost]), largest_speed)
+    at_root = (exact.displacement(descents).norm(dim=-1) <= tolerance(descents)).numpy()
+    kept = minimum & ~at_root & ~_outside(exact, descents)
     return descents.numpy()[kept], lost.numpy()[kept]
 
 
