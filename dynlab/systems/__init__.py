@@ -1,9 +1,9 @@
 """What evolves: every system, one family a file, with its own closed-form Jacobian. The table is `SYSTEMS`."""
 
-import inspect
 from typing import Any
 
-from dynlab.errors import UserError, lookup
+from dynlab.arguments import bound
+from dynlab.errors import lookup
 from dynlab.systems.base import Euler, Flow, Map, System, frozen
 from dynlab.systems.function import from_function
 from dynlab.systems.integrators import ExplicitMidpoint, ExponentialEuler, ImplicitMidpoint, RungeKutta4
@@ -76,7 +76,7 @@ def create(name: str, **config: Any) -> System:
     Raises
     ------
     UserError
-        For an unknown name, and for an argument that the system does not take or lacks.
+        For an unknown name, an argument that the system does not take or lacks, and one of another kind.
 
     Examples
     --------
@@ -85,14 +85,8 @@ def create(name: str, **config: Any) -> System:
     'tanh'
     """
     make = lookup(SYSTEMS, name, "system")
-    signature = inspect.signature(make)
-    try:
-        bound = signature.bind(**config)
-    except TypeError as error:
-        takes = ", ".join(map(str, signature.parameters.values()))
-        raise UserError(f"System {name!r}: {error}; it takes {takes}.") from error
-    bound.apply_defaults()
-    system: System = make(**bound.arguments)
+    complete = bound("system", name, make, config)
+    system: System = make(**complete)
     system.name = name
-    system.config = dict(bound.arguments)
+    system.config = complete
     return system

@@ -1,5 +1,7 @@
 """torch's recurrent layers as systems: stacks as one joint state, directions of a bidirectional network one by one."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
@@ -99,7 +101,7 @@ def rnn(
     """
     if nonlinearity not in ("tanh", "relu"):
         raise UserError(f"torch's RNN has the nonlinearity tanh or relu, got {nonlinearity!r}; others: vanilla.")
-    module = nn.RNN(input_size, hidden_size, num_layers, nonlinearity=nonlinearity, bias=bias)
+    module = _made(nn.RNN, input_size, hidden_size, num_layers, nonlinearity=nonlinearity, bias=bias)
     if identity_start:
         for name, parameter in module.named_parameters():
             if name.startswith("weight_hh"):
@@ -113,7 +115,7 @@ def rnn(
 
 def gru(input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True) -> Map:
     """A GRU of torch with its initial parameters; see `torch_layer`."""
-    return torch_layer(nn.GRU(input_size, hidden_size, num_layers, bias=bias))
+    return torch_layer(_made(nn.GRU, input_size, hidden_size, num_layers, bias=bias))
 
 
 def lstm(
@@ -135,7 +137,7 @@ def lstm(
     forget_bias : float, optional
         What the forget gate's two biases sum to at the start; torch's own random start where it is not given.
     """
-    module = nn.LSTM(input_size, hidden_size, num_layers, bias=bias, proj_size=proj_size)
+    module = _made(nn.LSTM, input_size, hidden_size, num_layers, bias=bias, proj_size=proj_size)
     if forget_bias is not None:
         if not bias:
             raise UserError("forget_bias needs bias=True: an LSTM without biases has no forget bias to set.")
@@ -145,6 +147,13 @@ def lstm(
                 getattr(module, f"bias_ih_l{layer}")[forget] = forget_bias
                 getattr(module, f"bias_hh_l{layer}")[forget] = 0
     return torch_layer(module)
+
+
+def _made(kind: Callable[..., nn.RNNBase], *sizes: int, **settings: bool | int | str) -> nn.RNNBase:
+    try:
+        return kind(*sizes, **settings)
+    except ValueError as error:
+        raise UserError(f"torch's layer does not take these sizes: {error}.") from error
 
 
 def _cell(module: RecurrentModule, layer: int, reverse: bool = False) -> Cell:

@@ -1,9 +1,9 @@
 """What networks are trained on and driven by: real data sets and generators, one a file. The table is `TASKS`."""
 
-import inspect
 from typing import Any
 
-from dynlab.errors import UserError, lookup
+from dynlab.arguments import bound
+from dynlab.errors import lookup
 from dynlab.tasks.driving import Driving, driving_inputs
 from dynlab.tasks.task import Split, Task
 
@@ -60,9 +60,5 @@ def create(name: str, **settings: Any) -> Task:
     (6, 10, 2)
     """
     make = lookup(TASKS, name, "task")
-    takes = inspect.signature(make).parameters
-    strange = [key for key in settings if key not in takes]
-    if strange:
-        raise UserError(f"Task {name!r} takes no setting {strange[0]!r}; it takes {', '.join(takes)}.")
-    task: Task = make(**settings)
+    task: Task = make(**bound("task", name, make, settings))
     return task

@@ -162,7 +162,7 @@ CHANGES = {
     "no config": ({"config": None}, "no whole checkpoint"),
     "a wrong config": (
         {"config": {"input_size": 3, "hidden_size": 4, "width": 3}},
-        "unexpected keyword argument 'width'",
+        "takes no setting 'width'",
     ),
     "another size": ({"config": {"input_size": 3, "hidden_size": 5}}, "do not fit the system 'gru'.*size mismatch"),
     "no weights": ({"state_dict": {}}, "do not fit the system 'gru'.*Missing key"),
