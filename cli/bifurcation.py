@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -11,7 +10,7 @@ from dynlab.errors import UserError
 
 from .network import Network
 from .numbers import held_input
-from .options import output_options
+from .options import optional_network_options, output_options
 from .output import Output
 from .pairs import pairs
 
@@ -19,7 +18,7 @@ PLANE, BRANCHES = ("second_from", "second_to", "grid"), ("starts", "values", "ob
 
 
 @click.command()
-@click.argument("checkpoint", metavar="[CKPT]", required=False)
+@optional_network_options("factory", "steps", "device", "dtype")
 @click.option("--matrix", metavar="MATRIX", help="In place of CKPT: a planar matrix as in `dynlab phase`.")
 @click.option("--kind", type=click.Choice(["feedback", "vanilla", "flow"]), help="Of --matrix.  [default: feedback]")
 @click.option("--step", type=float, help="Of --matrix: ε in seconds.  [default: 0.1]")
@@ -32,9 +31,6 @@ PLANE, BRANCHES = ("second_from", "second_to", "grid"), ("starts", "values", "ob
 @click.option("--second-from", type=float, help="Where its range begins.")
 @click.option("--second-to", type=float, help="Where it ends.")
 @click.option("--grid", type=int, help="With --second: points in each direction.  [default: 101]")
-@click.option("--layer", help="With CKPT: which recurrent layer.")
-@click.option("--inputs", metavar="SPEC", help="With CKPT, for --at mean: what drives it.  [default: its task]")
-@click.option("--samples", type=click.IntRange(min=1), default=16, show_default=True, help="Sequences of --inputs.")
 @click.option("--at", default="zero", show_default=True, metavar="zero|mean|VALUES", help="The input held constant.")
 @click.option("--at-step", type=int, default=-1, show_default=True, help="The step whose parameters are held.")
 @click.option("--starts", type=int, help="Of each search for fixed points.  [default: 32]")
@@ -45,10 +41,8 @@ PLANE, BRANCHES = ("second_from", "second_to", "grid"), ("starts", "values", "ob
 @click.option(
     "--max-memory", type=click.IntRange(min=1), default=1024, show_default=True, metavar="MIB", help="At once."
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of all that is random.")
-@click.option("--data-dir", type=click.Path(path_type=Path), help="Where data sets lie. [default: $DYNLAB_DATA]")
 @output_options
-def bifurcation(output: Output, checkpoint: str | None, second: str | None, max_memory: int, **chosen: Any) -> None:
+def bifurcation(output: Output, network: Network, second: str | None, max_memory: int, **chosen: Any) -> None:
     """Follow fixed points (of a flow: equilibria) through a parameter, and find every bifurcation on the way.
 
     Branches are solid where stable and dashed where not, period doublings are followed, and the points that orbits
@@ -58,13 +52,16 @@ def bifurcation(output: Output, checkpoint: str | None, second: str | None, max_
     dynlab bifurcation --matrix diff --parameter step_size --from 0.01 --to 0.2
     dynlab bifurcation --system logistic --parameter r --from 2.5 --to 4
     dynlab bifurcation model.pt --parameter "weight_hh*" --from 0.5 --to 2
+    dynlab bifurcation runs/x/*.ckpt --over step --parameter "weight_hh*" --from 0.5 --to 2 --values 0
     dynlab bifurcation --system henon --parameter a --from 0 --to 1.4 --second b --second-from -0.3 --second-to 0.5
     """
-    if sum(what is not None for what in (checkpoint, chosen["matrix"], chosen["system"])) != 1:
+    if sum(what is not None for what in (network.found, chosen["matrix"], chosen["system"])) != 1:
         raise UserError("Name what is looked at: a checkpoint, or --matrix diff, or --system logistic.")
-    system, inputs, name = _system(output, checkpoint, chosen)
-    asked = {key: chosen[key] for key in ("at_step", "largest_state", "seed")}
-    asked |= {"max_memory": max_memory * 2**20, "at": held_input(chosen["at"])}
+    if second is not None:
+        output.check_alone("--second")
+    system, inputs, name = _system(output, network, chosen)
+    asked = {key: chosen[key] for key in ("at_step", "largest_state")}
+    asked |= {"seed": network.seed, "max_memory": max_memory * 2**20, "at": held_input(chosen["at"])}
     optional = [*(PLANE[2:] if second else BRANCHES), "max_period"]
     asked |= {key: chosen[key] for key in optional if chosen[key] is not None}
     unfit = [key for key in (BRANCHES if second else PLANE) if chosen[key] is not None]
@@ -97,42 +94,34 @@ def bifurcation(output: Output, checkpoint: str | None, second: str | None, max_
     output.emit(plane, plot_parameter_plane, f"{name}-plane")
 
 
-def _system(output: Output, checkpoint: str | None, chosen: dict[str, Any]) -> tuple[Any, Any, str]:
+def _system(output: Output, network: Network, chosen: dict[str, Any]) -> tuple[Any, Any, str]:
     """The system, what drives it where its mean is held, and its name for the figure."""
-    _check_belongs(checkpoint, chosen)
+    _check_belongs(chosen)
     if chosen["matrix"] is not None:
         from dynlab.systems.planar import STEP_SIZE, planar_matrix, planar_system
 
         step = STEP_SIZE if chosen["step"] is None else chosen["step"]
-        matrix = planar_matrix(chosen["matrix"], chosen["seed"])
+        matrix = planar_matrix(chosen["matrix"], network.seed)
         return planar_system(matrix, chosen["kind"] or "feedback", step), None, "matrix"
     if chosen["system"] is not None:
         import torch
 
         from dynlab.systems import create
 
-        torch.manual_seed(chosen["seed"])
+        torch.manual_seed(network.seed)
         return create(chosen["system"], **pairs(chosen["config"], "--set")), None, chosen["system"]
-    from dynlab import zoo
-    from dynlab.checkpoints import read
-
-    found = read(zoo.locate(str(checkpoint)), layer=chosen["layer"])
-    name = Path(str(checkpoint)).stem
+    system = network.checkpoint.system
     if chosen["at"] != "mean":
-        return found.system, None, name
-    where = {"seed": chosen["seed"], "device": "cpu", "dtype": "float64", "data_dir": chosen["data_dir"]}
-    driving = Network(found, name, chosen["inputs"], chosen["samples"], 50, **where).driving
+        return system, None, network.name
+    driving = network.driving
     output.log(f"The input is held at the mean of {driving.description}.")
-    return found.system, driving.inputs, name
+    return system, driving.inputs, network.name
 
 
-def _check_belongs(checkpoint: str | None, chosen: dict[str, Any]) -> None:
+def _check_belongs(chosen: dict[str, Any]) -> None:
     """Raise for an option of something else than what is looked at."""
-    owners = {"matrix": ("kind", "step"), "system": ("config",), "CKPT": ("layer", "inputs", "data_dir")}
-    for owner, options in owners.items():
-        present = checkpoint if owner == "CKPT" else chosen[owner]
+    for owner, options in {"matrix": ("kind", "step"), "system": ("config",)}.items():
         given = [name for name in options if chosen[name] not in (None, ())]
-        if given and present is None:
-            option = {"config": "set"}.get(given[0], given[0].replace("_", "-"))
-            shown = owner if owner == "CKPT" else f"--{owner}"
-            raise UserError(f"--{option} belongs to {shown}: leave it out, or name {shown}.")
+        if given and chosen[owner] is None:
+            option = {"config": "set"}.get(given[0], given[0])
+            raise UserError(f"--{option} belongs to --{owner}: leave it out, or name --{owner}.")

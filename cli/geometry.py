@@ -41,8 +41,11 @@ def geometry(
     dynlab geometry gru-flipflop
     dynlab geometry model.pt --at mean
     dynlab geometry gru-flipflop --tangent 8
+    dynlab geometry runs/x/*.ckpt --over step
     """
     held = held_input(at)
+    if tangent is not None:
+        output.check_alone("--tangent")
     from dynlab.diagnostics.geometry import geometry as measure
     from dynlab.plots.geometry import plot_geometry
 

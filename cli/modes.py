@@ -22,9 +22,11 @@ SHOWN = 12  # modes: all eigenvectors of a network at all its fixed points are m
 @click.option("--at-step", type=int, default=-1, show_default=True, help="The step held where parameters change.")
 @click.option("--starts", type=click.IntRange(min=1), default=256, show_default=True, help="Of the search for them.")
 @click.option("-k", type=int, metavar="N", help="Only the N modes of largest modulus.  [default: 12, or all]")
-@click.option("--point", type=int, default=0, show_default=True, metavar="N", help="The fixed point drawn in detail.")
+@click.option("--point", type=int, metavar="N", help="The fixed point drawn in detail, from 0.  [default: 0]")
 @output_options
-def modes(output: Output, network: Network, at: str, at_step: int, starts: int, k: int | None, point: int) -> None:
+def modes(
+    output: Output, network: Network, at: str, at_step: int, starts: int, k: int | None, point: int | None
+) -> None:
     """Take a network's linear map at each fixed point apart: time constants, frequencies, what drives and reads them.
 
     Left eigenvectors say what of the input and the state a mode selects, right ones the pattern in which it keeps it.
@@ -33,8 +35,11 @@ def modes(output: Output, network: Network, at: str, at_step: int, starts: int, 
     \b
     dynlab modes gru-flipflop --point 25
     dynlab modes model.pt --at mean -k 10
+    dynlab modes runs/x/*.ckpt --over step
     """
     held = held_input(at)
+    if point is not None:
+        output.check_alone("--point")
     from dynlab import schema
     from dynlab.diagnostics.modes import modes as measure
     from dynlab.plots.modes import plot_modes
@@ -55,6 +60,6 @@ def modes(output: Output, network: Network, at: str, at_step: int, starts: int, 
             seed=network.seed,
         )
     found = ds.sizes[schema.FIXED_POINT]
-    if not 0 <= point < max(1, found):
+    if point is not None and not 0 <= point < max(1, found):
         raise UserError(f"--point counts the fixed points from 0, and {found} were found; got {point}.")
-    output.emit(ds, functools.partial(plot_modes, fixed_point=point), network.name)
+    output.emit(ds, functools.partial(plot_modes, fixed_point=point or 0), network.name)

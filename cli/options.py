@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from dynlab.errors import UserError
 
@@ -45,84 +46,96 @@ def network_options(command: Command) -> Command:
 
     With ``--over step`` the command runs for every checkpoint of a run.
     """
-    return _network_options(command, required=True)
+    return _network_options(command, list(SHARED), required=True)
 
 
-def optional_network_options(command: Command) -> Command:
-    """The same for a command that can do without a checkpoint: its network's is then None."""
-    return _network_options(command, required=False)
+def optional_network_options(*left_out: str) -> Callable[[Command], Command]:
+    """The same for a command that can do without a checkpoint: its network's is then None.
+
+    Parameters
+    ----------
+    *left_out : str
+        Keys of `SHARED`: options that mean nothing to the command, or something else.
+    """
+    return functools.partial(_network_options, names=[name for name in SHARED if name not in left_out], required=False)
 
 
-def _network_options(command: Command, required: bool) -> Command:
-    @click.argument("checkpoints", metavar="CKPT" if required else "[CKPT]", nargs=-1, required=required)
-    @click.option("--over", type=click.Choice(["step"]), help="CKPT … are of one training: a folder, or files.")
-    @click.option("--layer", help="Which recurrent layer: its prefix in the model, then :1 or :1r.")
-    @click.option("--system", "factory", metavar="PACKAGE.MODULE:FACTORY", help="Your own class, to load weights into.")
-    @click.option(
+def _shared(*names: str, default: Any = None, **how: Any) -> tuple[Callable[[Command], Command], Any]:
+    """An option, and what holds where a command leaves it out."""
+    return click.option(*names, default=default, show_default=default is not None, **how), default
+
+
+COUNT = click.IntRange(min=1)
+SPEC = "task:NAME, a .npy, .npz or .nc file, noise:1.0, constant:0.1,0.2, zero. [default: the checkpoint's task]"
+# By the name of the parameter.
+SHARED: dict[str, tuple[Callable[[Command], Command], Any]] = {
+    "layer": _shared("--layer", help="Which recurrent layer: its prefix in the model, then :1 or :1r."),
+    "factory": _shared(
+        "--system", "factory", metavar="PACKAGE.MODULE:FACTORY", help="Your own class, to load weights into."
+    ),
+    "nonlinearity": _shared(
         "--nonlinearity",
         type=click.Choice(["tanh", "relu"]),
         default="tanh",
-        show_default=True,
         help="Of a plain RNN, which a file of weights does not tell.",
-    )
-    @click.option(
-        "--inputs",
-        metavar="SPEC",
-        help="task:NAME, a .npy, .npz or .nc file, noise:1.0, constant:0.1,0.2, zero. [default: the checkpoint's task]",
-    )
-    @click.option("--samples", type=click.IntRange(min=1), default=16, show_default=True, help="How many sequences.")
-    @click.option(
-        "--steps", type=click.IntRange(min=1), default=50, show_default=True, help="Length of made-up inputs."
-    )
-    @click.option(
-        "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of all that is drawn at random."
-    )
-    @click.option("--device", default="cpu", show_default=True, help="cpu, cuda, mps.")
-    @click.option(
-        "--dtype", type=click.Choice(["float64", "float32"]), default="float64", show_default=True, help="Precision."
-    )
-    @click.option("--data-dir", type=click.Path(path_type=Path), help="Where data sets lie. [default: $DYNLAB_DATA]")
+    ),
+    "inputs": _shared("--inputs", metavar="SPEC", help=SPEC),
+    "samples": _shared("--samples", type=COUNT, default=16, help="How many sequences."),
+    "steps": _shared("--steps", type=COUNT, default=50, help="Length of made-up inputs."),
+    "seed": _shared("--seed", type=click.IntRange(min=0), default=0, help="Of all that is drawn at random."),
+    "device": _shared("--device", default="cpu", help="cpu, cuda, mps."),
+    "dtype": _shared("--dtype", type=click.Choice(["float64", "float32"]), default="float64", help="Precision."),
+    "data_dir": _shared(
+        "--data-dir", type=click.Path(path_type=Path), help="Where data sets lie. [default: $DYNLAB_DATA]"
+    ),
+}
+READING = {"layer": "layer", "factory": "system_factory", "nonlinearity": "nonlinearity"}  # as `read` calls them
+CHECKPOINTS_OWN = (*READING, "inputs", "samples", "data_dir")  # without a checkpoint they would do nothing
+
+
+def _network_options(command: Command, names: Sequence[str], required: bool) -> Command:
     @functools.wraps(command)
-    def wrapped(
-        checkpoints: tuple[str, ...],
-        over: str | None,
-        layer: str | None,
-        factory: str | None,
-        nonlinearity: str,
-        inputs: str | None,
-        samples: int,
-        steps: int,
-        seed: int,
-        device: str,
-        dtype: str,
-        data_dir: Path | None,
-        **rest: Any,
-    ) -> Any:
-        from dynlab import zoo
-        from dynlab.checkpoints import read
+    def wrapped(checkpoints: tuple[str, ...], over: str | None, **given: Any) -> Any:
+        chosen = {name: given.pop(name) if name in names else left for name, (_, left) in SHARED.items()}
+        reading = {argument: chosen.pop(name) for name, argument in READING.items()}
 
         def network(found: Checkpoint | None, name: str, driven_as: Network | None = None) -> Network:
-            return Network(found, name, inputs, samples, steps, seed, device, dtype, data_dir, driven_as)
+            return Network(found, name, **chosen, driven_as=driven_as)
 
-        reading: dict[str, Any] = {"layer": layer, "system_factory": factory, "nonlinearity": nonlinearity}
         if over is not None:
             from .over_step import over_step
 
             if not checkpoints:
                 raise UserError("--over step follows a run: name its folder, or its checkpoints.")
-            return over_step(command, checkpoints, reading, network, rest)
+            return over_step(command, checkpoints, reading, network, given)
         if not checkpoints:
-            for option, value in (("--layer", layer), ("--system", factory), ("--inputs", inputs)):
-                if value is not None:
-                    raise UserError(f"{option} is a checkpoint's: leave it out, or give CKPT.")
-            return command(network=network(None, ""), **rest)
+            _check_without_checkpoint()
+            return command(network=network(None, ""), **given)
         if len(checkpoints) > 1:
             raise UserError(
                 f"Got {len(checkpoints)} checkpoints, {checkpoints[0]} the first: name one, or follow a run with "
                 f"--over step."
             )
-        (checkpoint,) = checkpoints
-        name = Path(checkpoint).stem + (f"-{layer.replace(':', '-')}" if layer else "")
-        return command(network=network(read(zoo.locate(checkpoint), **reading), name), **rest)
+        from dynlab import zoo
+        from dynlab.checkpoints import read
 
-    return wrapped
+        (checkpoint,) = checkpoints
+        layer = reading["layer"]
+        name = Path(checkpoint).stem + (f"-{layer.replace(':', '-')}" if layer else "")
+        return command(network=network(read(zoo.locate(checkpoint), **reading), name), **given)
+
+    decorated: Command = wrapped
+    for name in reversed(names):
+        decorated = SHARED[name][0](decorated)
+    over = click.option("--over", type=click.Choice(["step"]), help="CKPT … are of one training: a folder, or files.")
+    metavar = "CKPT" if required else "[CKPT]"
+    return click.argument("checkpoints", metavar=metavar, nargs=-1, required=required)(over(decorated))
+
+
+def _check_without_checkpoint() -> None:
+    """Raise for an option of the checkpoint that there is none of."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        source = context.get_parameter_source(str(option.name))
+        if option.name in CHECKPOINTS_OWN and source is ParameterSource.COMMANDLINE:
+            raise UserError(f"{option.opts[0]} is a checkpoint's: leave it out, or give CKPT.")

@@ -83,6 +83,11 @@ class Output:
         if self.figure is None:
             check_folder(FIGURE_FOLDER, "go elsewhere, or name a file with --output")
 
+    def check_alone(self, option: str) -> None:
+        """Refuse an option that picks something of one network, where checkpoints are joined."""
+        if self.collected is not None:
+            raise UserError(f"{option} is of one checkpoint: leave it out, or name that checkpoint without --over.")
+
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
         """Say on standard error what is being done, with a clock where somebody watches a terminal."""

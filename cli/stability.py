@@ -15,7 +15,7 @@ from .output import Output
 
 
 @click.command()
-@optional_network_options
+@optional_network_options()
 @click.option(
     "--matrix",
     metavar="MATRIX",

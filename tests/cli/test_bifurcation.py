@@ -64,7 +64,7 @@ def test_a_second_parameter_gives_a_plane(folder, capsys):
         ([*LOGISTIC, "--matrix", "diff"], "Name what is looked at"),
         (["--parameter", "r", "--from", "1", "--to", "2"], "Name what is looked at"),
         ([*LOGISTIC, "--kind", "flow"], "--kind belongs to --matrix"),
-        ([*LOGISTIC, "--inputs", "zero"], "--inputs belongs to CKPT"),
+        ([*LOGISTIC, "--inputs", "zero"], "--inputs is a checkpoint's"),
         ([*LOGISTIC, "--grid", "5"], "--grid goes with --second"),
         ([*LOGISTIC, "--second", "r"], "needs its range"),
         ([*LOGISTIC, "--second", "s", "--second-from", "0", "--second-to", "1", "--starts", "3"], "without --second"),
