@@ -25,6 +25,7 @@ def figure(name: str, output: Path | None, fast: bool, overwrite: bool, quiet: b
     \b
     antisymmetric-1   AntisymmetricRNN, Figure 1: eight planar phase portraits
     antisymmetric-1h  its panel (h) in detail
+    collapsed-rule    the NumPy RNN tutorial: its "full gradient" beside the gradient
     copying           copying memory: orthogonal networks, an LSTM, and no memory
     critical-step     its companion: where Euler's map of W_diff loses stability
     ernn-1            ERNN, Figure 1: RNN, FastRNN and ERNN under a random walk

@@ -8,6 +8,7 @@ __all__ = ["FIGURES", "Made", "page"]
 FIGURES = {
     "antisymmetric-1": "dynlab.gallery.antisymmetric_1:make",
     "antisymmetric-1h": "dynlab.gallery.antisymmetric_1h:make",
+    "collapsed-rule": "dynlab.gallery.collapsed_rule:make",
     "copying": "dynlab.gallery.copying:make",
     "critical-step": "dynlab.gallery.critical_step:make",
     "ernn-1": "dynlab.gallery.ernn_1:make",

@@ -1,0 +1,272 @@
+"""The NumPy RNN tutorial's "full gradient" beside the gradient: at its own start, while it learns, at larger W."""
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+import xarray as xr
+from matplotlib.axes import Axes
+from torch import Tensor
+
+from dynlab import schema
+from dynlab.gallery.made import Made
+from dynlab.plots import style
+from dynlab.simulation import orbit
+from dynlab.systems import create
+from dynlab.systems.vanilla import Vanilla
+from dynlab.tasks import create as create_task
+from dynlab.training.collapsed_rule import collapsed_rule, collapsed_sensitivities
+
+SEED = 2882  # the tutorial's
+UNITS, SHOWN, ASKED = 32, 6, 8
+RATE = 0.1 / 54  # along sums over its training windows
+SCALES = (0.03, 0.1, 0.3, 0.5, 0.8, 1.2, 1.5, 2.0, 2.8, 4.0, 6.0, 9.0)
+NAMED = (1.5, 4.0)  # of which the measured errors are said
+RULE, GRADIENT = "along its rule", "along the gradient"
+LOOK: dict[str, dict[str, Any]] = {
+    GRADIENT: {"color": style.BLUE, "ls": "-"},
+    RULE: {"color": style.VERMILION, "ls": "--"},
+}
+Windows = tuple[Tensor, Tensor]
+
+
+def make(fast: bool = False) -> Made:
+    """4,000 epochs of the tutorial's training along either, and starts of every scale; fast is 300 epochs."""
+    task = create_task("sine", retrain=True)
+    windows = torch.from_numpy(task.train.inputs).double(), torch.from_numpy(task.train.targets).double()
+    training = _trainings(windows, 300 if fast else 4000)
+    starts = _starts(windows, 5 if fast else 20)
+    columns = _columns(windows)
+    with style.style():
+        figure, axes = plt.subplots(2, 2, figsize=(10.4, 7.2))
+        _draw_starts(starts, float(training["error"].sel({schema.NETWORK: GRADIENT})[0]), axes[0, 0])
+        _draw_columns(columns, axes[0, 1])
+        _draw_angles(training, axes[1, 0])
+        _draw_losses(training, axes[1, 1])
+    return Made(
+        "The NumPy RNN tutorial: its full gradient is none",
+        "“This implementation has been optimized for computing the full derivative without truncation”, with ∂s/∂W "
+        "kept as a matrix of the size of W.",
+        _measured(training, starts, columns),
+        figure,
+        {"training": training, "starts": starts, "columns": columns},
+    )
+
+
+def tutorial_start() -> tuple[Vanilla, Tensor]:
+    """The tutorial's network and read-out: R of a QR decomposition for W, polar factors for the others."""
+    generator = np.random.default_rng(SEED)
+    W = np.linalg.qr(generator.normal(0, (UNITS * UNITS) ** -0.75, (UNITS, UNITS)), mode="complete")[1]
+    V = _polar(generator.normal(0, (UNITS * SHOWN) ** -0.75, (UNITS, SHOWN)))
+    read = _polar(generator.normal(0, (ASKED * UNITS) ** -0.75, (ASKED, UNITS)))
+    return _network(W, V), torch.from_numpy(read)
+
+
+def random_start(scale: float, seed: int) -> tuple[Vanilla, Tensor]:
+    """The same with a W of normal entries of deviation scale/√n."""
+    generator = np.random.default_rng(seed)
+    W = scale * generator.normal(0, UNITS**-0.5, (UNITS, UNITS))
+    V, read = (_polar(generator.normal(size=shape)) for shape in ((UNITS, SHOWN), (ASKED, UNITS)))
+    return _network(W, V), torch.from_numpy(read)
+
+
+def directions(system: Vanilla, read: Tensor, windows: Windows) -> dict[str, dict[str, Tensor]]:
+    """What is descended along, summed over windows, for W, V and the read-out: the gradient, and the tutorial's rule.
+
+    The loss is half the square of an error up to 1, linear beyond.
+    """
+    inputs, targets = windows
+    state, collapsed = collapsed_sensitivities(system, inputs)
+    last = orbit(system, inputs, torch.zeros(len(inputs), UNITS, dtype=torch.float64))[:, -1]
+    clipped = (state @ read.mT - targets).clamp(-1, 1)
+    by_state = clipped @ read
+    true = dict(zip(("W", "V"), torch.autograd.grad(last, (system.W, system.V), by_state), strict=True))
+    by_read = {"read": clipped.mT @ state}
+    return {GRADIENT: true | by_read, RULE: collapsed_rule(collapsed, by_state) | by_read}
+
+
+def compared(rule: Tensor, true: Tensor) -> tuple[float, float, float]:
+    """‖rule − true‖/‖true‖, the angle between them in degrees, and the quotient of their norms."""
+    cosine = (rule * true).sum() / (rule.norm() * true.norm())
+    angle = float(torch.rad2deg(torch.arccos(cosine.clamp(-1, 1))))
+    return float((rule - true).norm() / true.norm()), angle, float(rule.norm() / true.norm())
+
+
+def _polar(matrix: np.ndarray) -> np.ndarray:
+    left, _, right = np.linalg.svd(matrix, full_matrices=False)
+    return np.asarray(left @ right)
+
+
+def _network(W: np.ndarray, V: np.ndarray) -> Vanilla:
+    system = create("vanilla", input_size=SHOWN, state_size=UNITS, activation="sigmoid", bias=False).double()
+    if not isinstance(system, Vanilla):
+        raise TypeError(f"vanilla is {type(system).__name__}")
+    with torch.no_grad():
+        system.W.copy_(torch.from_numpy(W))
+        system.V.copy_(torch.from_numpy(V))
+    return system
+
+
+def _trainings(windows: Windows, epochs: int) -> xr.Dataset:
+    """The tutorial's descent along either direction; both are compared on the way."""
+    measured = {name: np.array(_training(windows, epochs, name)) for name in LOOK}
+    dims = (schema.NETWORK, schema.TRAINING_STEP)
+    values = np.stack([measured[name] for name in LOOK])
+    names = {
+        "error": "‖rule − gradient‖/‖gradient‖, W",
+        "angle": "angle between rule and gradient, W (degrees)",
+        "quotient": "‖rule‖/‖gradient‖, W",
+        "rmse": "root of the mean squared error, training windows",
+    }
+    return schema.dataset(
+        {key: schema.variable(dims, values[..., i], text) for i, (key, text) in enumerate(names.items())},
+        system="vanilla",
+        settings={"task": "sine", "epochs": epochs, "seed": SEED, "rate": RATE},
+        method="full-batch descent in float64 from the tutorial's start; the gradient by backpropagation",
+        coords={schema.NETWORK: list(LOOK), schema.TRAINING_STEP: np.arange(epochs)},
+    )
+
+
+def _training(windows: Windows, epochs: int, along: str) -> list[tuple[float, ...]]:
+    system, read = tutorial_start()
+    inputs, targets = windows
+    rows: list[tuple[float, ...]] = []
+    for _ in range(epochs):
+        found = directions(system, read, windows)
+        with torch.no_grad():
+            last = orbit(system, inputs, torch.zeros(len(inputs), UNITS, dtype=torch.float64))[:, -1]
+            rmse = float((last @ read.mT - targets).square().mean().sqrt())
+            rows.append((*compared(found[RULE]["W"], found[GRADIENT]["W"]), rmse))
+            system.W -= RATE * found[along]["W"]
+            system.V -= RATE * found[along]["V"]
+            read = read - RATE * found[along]["read"]
+    return rows
+
+
+def _starts(windows: Windows, draws: int) -> xr.Dataset:
+    """The same comparison at starts of every scale."""
+    found = np.array([[_compared_at(windows, scale, draw) for draw in range(draws)] for scale in SCALES])
+    dims = ("scale", schema.SAMPLE)
+    return schema.dataset(
+        {
+            "error": schema.variable(dims, found[..., 0], "‖rule − gradient‖/‖gradient‖, W"),
+            "angle": schema.variable(dims, found[..., 1], "angle between rule and gradient, W (degrees)"),
+        },
+        system="vanilla",
+        settings={"task": "sine", "draws": draws},
+        coords={"scale": list(SCALES)},
+    )
+
+
+def _compared_at(windows: Windows, scale: float, draw: int) -> tuple[float, float, float]:
+    found = directions(*random_start(scale, draw), windows)
+    return compared(found[RULE]["W"], found[GRADIENT]["W"])
+
+
+def _columns(windows: Windows) -> xr.Dataset:
+    """The columns of V, each of the input of one step: from the tutorial's start and from a larger W."""
+    networks = {"the tutorial's start": tutorial_start()} | {f"W ~ {s:g} N(0, 1/n)": random_start(s, 0) for s in NAMED}
+    errors = []
+    for system, read in networks.values():
+        found = directions(system, read, windows)
+        errors.append(
+            [compared(*(found[name]["V"][:, step] for name in (RULE, GRADIENT)))[:2] for step in range(SHOWN)]
+        )
+    values = np.array(errors)
+    dims = (schema.NETWORK, schema.TIME)
+    return schema.dataset(
+        {
+            "error": schema.variable(dims, values[..., 0], "‖rule − gradient‖/‖gradient‖, input weights of step t"),
+            "angle": schema.variable(dims, values[..., 1], "angle between rule and gradient (degrees)"),
+        },
+        system="vanilla",
+        settings={"task": "sine"},
+        coords={schema.NETWORK: list(networks), schema.TIME: schema.time_coordinate(np.arange(1, SHOWN + 1))},
+    )
+
+
+def _draw_starts(starts: xr.Dataset, tutorials: float, ax: Axes) -> None:
+    scale, error = starts["scale"].values, starts["error"].values
+    ax.fill_between(scale, error.min(axis=1), error.max(axis=1), color=style.SKY, alpha=0.4, lw=0, label="all draws")
+    ax.plot(scale, error.mean(axis=1), "o-", ms=3.5, color=style.BLUE, label="mean")
+    ax.axhline(tutorials, color=style.BLACK, ls=":", lw=1.3)
+    ax.annotate(
+        f"the tutorial's start, ‖W‖ = 0.06: {tutorials:.1%}",
+        (0.98, tutorials),
+        (0, 4),
+        xycoords=ax.get_yaxis_transform(),
+        textcoords="offset points",
+        ha="right",
+        fontsize=8,
+    )
+    for named in NAMED:
+        mean = float(starts["error"].sel(scale=named).mean())
+        ax.annotate(f"{mean:.0%}", (named, mean), (-4, 7), textcoords="offset points", ha="right", fontsize=9)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlabel("s, entries of W ~ s N(0, 1/n)")
+    ax.set_ylabel(style.label(starts["error"]))
+    ax.set_title("The more recurrence, the more it is off")
+    ax.legend(loc="upper left")
+
+
+def _draw_columns(columns: xr.Dataset, ax: Axes) -> None:
+    colors, markers = (style.BLACK, style.BLUE, style.VERMILION), "so^"
+    for name, color, marker in zip(columns[schema.NETWORK].values, colors, markers, strict=True):
+        error = columns["error"].sel({schema.NETWORK: name})
+        ax.plot(columns[schema.TIME], error, color=color, marker=marker, ms=4.5, label=str(name))
+    ax.axhline(1, color=style.GREY, ls=":", lw=1.2)
+    ax.annotate("as wrong as 0 would be", (1, 1), (0, -11), textcoords="offset points", fontsize=8, color="#555555")
+    ax.set_ylim(bottom=-0.08)
+    ax.set_xlabel("step t whose input the weights read")
+    ax.set_ylabel(style.label(columns["error"]))
+    ax.set_title("Of the six input columns, only the last is right")
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 0.1))
+
+
+def _draw_angles(training: xr.Dataset, ax: Axes) -> None:
+    for name, look in LOOK.items():
+        part = training.sel({schema.NETWORK: name})
+        ax.plot(part[schema.TRAINING_STEP] + 1, part["angle"], label=f"trained {name}", lw=1.4, **look)
+    ax.set_xscale("log")
+    ax.set_xlabel("epoch")
+    ax.set_ylabel(style.label(training["angle"]))
+    ax.set_title("While the tutorial's network learns")
+    ax.legend(loc="upper left")
+
+
+def _draw_losses(training: xr.Dataset, ax: Axes) -> None:
+    for name, look in LOOK.items():
+        part = training.sel({schema.NETWORK: name})
+        last = float(part["rmse"][-1])
+        ax.plot(part[schema.TRAINING_STEP] + 1, part["rmse"], label=f"{name}: {last:.4f} at the end", lw=1.4, **look)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlabel("epoch")
+    ax.set_ylabel(style.label(training["rmse"]))
+    ax.set_title("It learns all the same, a little worse")
+    ax.legend(loc="lower left")
+
+
+def _measured(training: xr.Dataset, starts: xr.Dataset, columns: xr.Dataset) -> str:
+    first = training.sel({schema.NETWORK: GRADIENT}).isel({schema.TRAINING_STEP: 0})
+    means = {scale: (starts["error"].sel(scale=scale), starts["angle"].sel(scale=scale)) for scale in NAMED}
+    said = " and ".join(
+        f"{float(error.mean()):.0%} ({float(error.min()):.0%} to {float(error.max()):.0%}; cosine "
+        f"{float(np.cos(np.deg2rad(angle)).mean()):.2f}) with {scale:g} N(0, 1/n)"
+        for scale, (error, angle) in means.items()
+    )
+    earlier = columns["error"].isel({schema.TIME: slice(0, -1)})
+    ends = {name: float(training["rmse"].sel({schema.NETWORK: name})[-1]) for name in LOOK}
+    path = training.sel({schema.NETWORK: RULE})
+    quotient = path["quotient"].values
+    return (
+        f"For W the rule is off by {float(first['error']):.1%} at the tutorial's start, whose W is all but 0, and by "
+        f"{said}. The input weights of the last step are right to rounding "
+        f"({float(columns['error'][:, -1].max()):.0e}), those of earlier steps off by "
+        f"{float(earlier.min()):.0%} to {float(earlier.max()):.0%}. In {path.sizes[schema.TRAINING_STEP]:,} epochs "
+        f"along the rule the angle for W grows from {float(path['angle'][0]):.1f}° to as much as "
+        f"{float(path['angle'].max()):.0f}°, and the rule is {quotient.min():.2f} to {quotient.max():.2f} times as "
+        f"long as the gradient; the training error is {ends[RULE]:.4f} then, along the gradient {ends[GRADIENT]:.4f}."
+    )
