@@ -1,9 +1,11 @@
 """Downloads into dynlab's cache, checked; one that was cut off goes on where it was."""
 
 import logging
+import time
 import warnings
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from dynlab.errors import UserError
 
@@ -14,6 +16,8 @@ with warnings.catch_warnings():
 
 CHUNK = 1 << 20  # bytes written at a time
 TIMEOUT = 30  # seconds without an answer
+MEGABYTE = 1e6  # bytes
+TOLD_EVERY = 5  # seconds after which it is said how far a download is
 
 
 def cache() -> Path:
@@ -41,7 +45,25 @@ def fetch(title: str, address: str, checksum: str, path: Path, by_hand: str) -> 
     try:
         pooch.retrieve(address, known_hash=checksum, fname=path.name, path=path.parent, downloader=resume)
     except (OSError, ValueError) as error:  # requests' own errors are OSErrors; a wrong checksum is a ValueError
-        raise UserError(f"{title} could not be downloaded ({error}): start again, or {by_hand}.") from error
+        raise UserError(f"{title} could not be downloaded ({_reason(error)}): start again, or {by_hand}.") from error
+
+
+def _reason(error: Exception) -> str:
+    """Why a download failed, in a few words: requests' own sentences hold every layer below them."""
+    import requests
+
+    match error:
+        case requests.HTTPError(response=answer) if answer is not None:
+            return f"the server answered {answer.status_code} {answer.reason}"
+        case requests.Timeout():
+            return f"no answer for {TIMEOUT} s"
+        case requests.exceptions.ChunkedEncodingError():
+            return "the connection broke off"
+        case requests.ConnectionError(request=asked) if asked is not None:
+            return f"no connection to {urlsplit(str(asked.url)).hostname}"
+        case ValueError() if "hash" in str(error):  # pooch's, of a wrong checksum
+            return "what came is not the file that was published: another checksum"
+    return str(error)
 
 
 def _continue(url: str, part: Path) -> None:
@@ -55,6 +77,11 @@ def _continue(url: str, part: Path) -> None:
             return  # all of it is there
         answer.raise_for_status()
         goes_on = answer.status_code == requests.codes.partial_content
+        whole = int(answer.headers.get("Content-Length", 0)) + (have if goes_on else 0)
+        told = time.monotonic()
         with part.open("ab" if goes_on else "wb") as file:
             for chunk in answer.iter_content(CHUNK):
                 file.write(chunk)
+                if time.monotonic() - told >= TOLD_EVERY:
+                    told = time.monotonic()
+                    pooch.get_logger().info("%s: %.0f of %.0f MB", part.stem, file.tell() / MEGABYTE, whole / MEGABYTE)

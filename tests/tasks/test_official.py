@@ -154,6 +154,9 @@ class Server(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         self.server.ranges.append(self.headers["Range"])
+        if self.server.missing:
+            self.send_error(404)
+            return
         start = 0
         if self.headers["Range"] and self.server.honest:
             start = int(re.fullmatch(r"bytes=(\d+)-", self.headers["Range"]).group(1))
@@ -176,7 +179,8 @@ def server(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setattr(downloads, "CHUNK", 64)
     with http.server.HTTPServer(("127.0.0.1", 0), Server) as serving:
-        serving.ranges, serving.honest, serving.cut, serving.content = [], True, None, archive(CONTENT)
+        serving.ranges, serving.honest, serving.missing = [], True, False
+        serving.cut, serving.content = None, archive(CONTENT)
         thread = threading.Thread(target=functools.partial(serving.serve_forever, poll_interval=0.01))
         thread.start()
         yield serving
@@ -201,7 +205,7 @@ def test_a_download_is_read_from_the_cache_and_made_once(server, published):
 @pytest.mark.parametrize("honest", [True, False])
 def test_a_download_that_was_cut_off_goes_on_where_it_was(honest, server, published, tmp_path):
     server.cut, server.honest = 1000, honest
-    with pytest.raises(UserError, match=rf"SET could not be downloaded \(.*start again, or put {ARCHIVE}"):
+    with pytest.raises(UserError, match=rf"SET .* \(the connection broke off\): start again, or put {ARCHIVE}"):
         read(None, published, download=True)
     part = tmp_path / "cache" / "set" / f"{ARCHIVE}.part"
     have = len(part.read_bytes())
@@ -219,7 +223,7 @@ def test_a_part_that_is_whole_is_taken(server, published, tmp_path):
 
 def test_a_corrupted_download_is_refused_and_not_kept(server, published, tmp_path):
     server.content = server.content[:-1] + b"?"
-    with pytest.raises(UserError, match="SET could not be downloaded"):
+    with pytest.raises(UserError, match=r"SET could not be downloaded \(what came .* another checksum\)"):
         read(None, published, download=True)
     assert not list((tmp_path / "cache" / "set").iterdir())
 
@@ -227,5 +231,27 @@ def test_a_corrupted_download_is_refused_and_not_kept(server, published, tmp_pat
 def test_offline_the_error_names_the_file_to_place_by_hand(server, published):
     server.shutdown()
     server.server_close()
-    with pytest.raises(UserError, match=rf"could not be downloaded .*put {ARCHIVE}, from http://127"):
+    with pytest.raises(
+        UserError, match=rf"\(no connection to 127.0.0.1\): start again, or put {ARCHIVE}, from http://127"
+    ):
         read(None, published, download=True)
+
+
+def test_a_missing_file_is_said_as_the_server_says_it(server, published):
+    server.missing = True
+    with pytest.raises(UserError, match=r"\(the server answered 404 Not Found\): start again"):
+        read(None, published, download=True)
+
+
+def test_how_far_a_long_download_is_is_said(server, published, monkeypatch):
+    said = []
+    monkeypatch.setattr(downloads, "TOLD_EVERY", 0)
+    monkeypatch.setattr(downloads.pooch.get_logger(), "info", lambda text, *values: said.append(text % values))
+    server.cut = 1000
+    with pytest.raises(UserError, match="broke off"):
+        read(None, published, download=True)
+    monkeypatch.setattr(downloads, "MEGABYTE", 100)
+    read(None, published, download=True)
+    whole = round(len(server.content) / 100)
+    assert said[-1] == f"{ARCHIVE}: {whole} of {whole} MB"
+    assert next(line for line in said if line.startswith(ARCHIVE)) == f"{ARCHIVE}: 0 of 0 MB"
