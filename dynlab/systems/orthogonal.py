@@ -3,7 +3,8 @@
 Three things differ from `torch.nn.utils.parametrizations.orthogonal`, and made own code necessary. Its parameter is a
 full matrix of which a triangle is used: twice the numbers that the sources count. Its exponential is computed in the
 parameter's own dtype, and in float32 WᵀW is off the identity by 1e-4; here the map is computed in float64 and rounded,
-which leaves 1e-6. And its base never moves. (Its Cayley map of A is the one here of −A/2.)
+which leaves 1e-6. And its base never moves. (Its Cayley map of A is the one here of −A/2.) geotorch's `SO`, from which
+torch's came, shares the first two, and its base is set by hand.
 
 References
 ----------

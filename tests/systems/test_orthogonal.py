@@ -3,6 +3,7 @@
 import copy
 import math
 
+import geotorch.so
 import numpy as np
 import pytest
 import scipy.linalg
@@ -57,6 +58,26 @@ def test_torchs_own_is_the_same_map_of_twice_the_numbers(theirs, chart, factor):
     ours = Orthogonal(SkewSymmetric(N), chart)(entries)
     torch.testing.assert_close(ours, linear.weight.detach(), rtol=0, atol=1e-14)
     assert (original.numel(), entries.numel()) == (N * N, N * (N - 1) // 2)
+
+
+@pytest.mark.parametrize("theirs, chart, factor", [("expm", "exp", 1.0), ("cayley", "cayley", -0.5)])
+def test_geotorchs_is_the_same_map_of_twice_the_numbers_from_the_same_base(theirs, chart, factor):
+    base, original = polar_factor(draw(N, N)), draw(N, N).flip(0)
+    other = geotorch.so.SO(original.shape, triv=theirs)
+    other.base = base
+    lower = original.tril(-1)
+    entries = factor * (lower - lower.T)[tuple(torch.triu_indices(N, N, 1))]
+    torch.testing.assert_close(Orthogonal(SkewSymmetric(N), chart, base)(entries), other(original), rtol=0, atol=1e-14)
+
+
+def test_geotorchs_is_not_orthogonal_enough_in_float32():
+    size = 128
+    torch.manual_seed(21)
+    entries = torch.randn(size * (size - 1) // 2) / math.sqrt(size)
+    other = geotorch.so.SO(torch.Size((size, size)), triv="expm")
+    other.base = torch.eye(size)
+    assert defect(other(skew(entries, size))) > 1e-5
+    assert defect(Orthogonal(SkewSymmetric(size))(entries)) < 1e-6
 
 
 def test_torchs_own_is_not_orthogonal_enough_in_float32():
