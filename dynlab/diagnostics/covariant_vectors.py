@@ -112,11 +112,12 @@ def covariant_vectors(
     True
     """
     count = system.state_size if k is None else k
-    if not 1 <= count <= system.state_size:
+    if not 1 <= count <= system.state_size or count != int(count):
         raise UserError(f"k counts vectors: from 1 to the state's {system.state_size} dimensions, got {count}.")
     for name, value in (("largest_state", largest_state), ("max_memory", max_memory), ("times", times)):
         if not value > 0:
             raise UserError(f"{name}= must be positive, got {value}.")
+    count = int(count)
     asked: dict[str, Any] = {"k": count, "largest_state": largest_state, "times": times}
     with one_torch_thread():
         if isinstance(system, Flow):
@@ -184,9 +185,9 @@ def _inputs(system: Map, inputs: Any, steps: int | None) -> Any:
     if inputs is not None or (steps is None and system.recorded_inputs is not None):
         return inputs
     length = STEPS if steps is None else steps
-    if not 0 < length < np.inf:
-        raise UserError(f"steps= is the length of an orbit and must be positive, got {steps}.")
-    return np.zeros((length, system.network_input_size))
+    if not (0 < length < np.inf and length == int(length)):
+        raise UserError(f"steps= is the length of an orbit, a whole number of at least 1; got {steps}.")
+    return np.zeros((int(length), system.network_input_size))
 
 
 def _window(count: int, transient: int | None, backward: int | None) -> tuple[int, int]:

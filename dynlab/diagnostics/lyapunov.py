@@ -108,11 +108,13 @@ def lyapunov(
     """
     if k is None:
         k = system.state_size
-    if not 1 <= k <= system.state_size:
+    if not 1 <= k <= system.state_size or k != int(k):
         raise UserError(f"k counts exponents: from 1 to the state's {system.state_size} dimensions, got {k}.")
+    if steps is not None and not (0 < steps < np.inf and steps == int(steps)):
+        raise UserError(f"steps= is the length of an orbit, a whole number of at least 1; got {steps}.")
     if not largest_state > 0:
         raise UserError(f"largest_state= bounds abs(h_i) and must be positive, got {largest_state}.")
-    asked = {"k": k, "largest_state": largest_state}
+    asked = {"k": int(k), "largest_state": largest_state}
     if isinstance(system, Flow):
         if inputs is not None or steps is not None or device != "cpu" or dtype != "float64":
             raise UserError(
@@ -122,7 +124,7 @@ def lyapunov(
     if seconds is not None or not isinstance(system, Map):
         raise UserError("seconds= is for a Flow; for a Map give inputs, or steps= for an orbit without input.")
     if inputs is None and (steps is not None or system.recorded_inputs is None):
-        inputs = np.zeros((int(_positive(STEPS if steps is None else steps, "steps")), system.network_input_size))
+        inputs = np.zeros((STEPS if steps is None else int(steps), system.network_input_size))
     elif steps is not None:
         raise UserError("Give inputs, which say how many steps there are, or steps= for an orbit without input.")
     with one_torch_thread():
@@ -183,7 +185,9 @@ def _of_flow(
     described: str,
     seed: int,
 ) -> xr.Dataset:
-    duration = float(_positive(SECONDS if seconds is None else seconds, "seconds"))
+    duration = SECONDS if seconds is None else float(seconds)
+    if not 0 < duration < np.inf:
+        raise UserError(f"seconds= is the length of an orbit and must be positive, got {seconds}.")
     start = _transient(transient, duration, "seconds")
     analysed, initial = simulation.prepare_flow(system, initial_state)
     stops = start + np.linspace(0, duration - start, STOPS + 1)[1:]
@@ -227,9 +231,3 @@ def _transient(asked: float | None, whole: float, units: str) -> float:
     if not 0 <= found < whole:
         raise UserError(f"The transient must leave some of the {whole:g} {units}: from 0 to below that, got {found:g}.")
     return found
-
-
-def _positive(number: float, name: str) -> float:
-    if not 0 < number < np.inf:
-        raise UserError(f"{name}= is the length of an orbit and must be positive, got {number}.")
-    return number

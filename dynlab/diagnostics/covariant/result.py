@@ -43,7 +43,7 @@ def result(found: Measured, system: System, settings: dict[str, Any], averaged: 
         coords={schema.TIME: schema.time_coordinate(seconds, schema.SECOND if flow else schema.STEP)},
         flags=_flags(found, variables),
     )
-    ds.attrs["verdict"] = _verdict(ds, found, averaged)
+    ds.attrs["verdict"] = _verdict(ds, found, averaged, settings)
     return ds
 
 
@@ -91,10 +91,11 @@ def _flags(found: Measured, variables: dict[str, xr.Variable]) -> dict[str, str]
     return {name: reason for name, reason in reasons.items() if not np.isfinite(variables[name].values).all()}
 
 
-def _verdict(ds: xr.Dataset, found: Measured, averaged: str) -> str:
+def _verdict(ds: xr.Dataset, found: Measured, averaged: str, settings: dict[str, Any]) -> str:
     inside = np.isinf(found.steps.cut)
     if not inside.any():
-        return f"No vector is known over {averaged}: every orbit leaves the bound on its states."
+        left = "the orbit leaves" if len(inside) == 1 else "every orbit leaves"
+        return f"No vector is known over {averaged}: {left} {_bound(found, settings)}, and is cut there."
     counts = found.determined[inside].sum(axis=1)
     total = ds.sizes[schema.MODE]
     text = f"Over {averaged} {ranged(counts, '.0f')} of {total} covariant vectors are determined."
@@ -109,14 +110,23 @@ def _verdict(ds: xr.Dataset, found: Measured, averaged: str) -> str:
         unsure = float(np.nanmax(found.angle_differences))
         text += "." if unsure <= AGREE else f"; the angles are known to {_degrees(unsure)} only."
     else:
-        text += " There is no unstable subspace beside a stable one, so that there is no angle between them."
+        text += " No exponent is certainly positive where another is certainly negative: no angle between subspaces."
     if counts.any():
         residual = float(np.nanmax(np.where(found.determined, found.residuals, np.nan)))
         off = float(np.nanmax(np.abs(ds["mean_local_rate"] - ds["exponent"])))
         text += f" Check: J v(t − 1) is along v(t) to {residual:.0e}, local rates average to λ_i within {off:.0e}."
     if not inside.all():
-        text += f" {int((~inside).sum())} of {len(inside)} orbits leave the bound on their states and are left out."
+        gone = int((~inside).sum())
+        verb, be = ("leaves", "is") if gone == 1 else ("leave", "are")
+        text += f" {gone} of {len(inside)} orbits {verb} {_bound(found, settings)}, and {be} left out."
     return text.replace("e-", "e−")
+
+
+def _bound(found: Measured, settings: dict[str, Any]) -> str:
+    """The bound that orbits leave, and when the first did: "|h_i| ≤ 1e+08, the first at step 14"."""
+    when = found.steps.cut.min() * found.steps.length
+    first = f"{when:.4g} s" if "seconds" in settings else f"step {when:.0f}"
+    return f"|h_i| ≤ {settings['largest_state']:g}, the first at {first}"
 
 
 def _degrees(angle: float) -> str:

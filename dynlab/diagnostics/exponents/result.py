@@ -28,9 +28,12 @@ METHOD = (
     f"before a first-order bound of the relative error of a growth factor, {SAFETY:g} ε Π‖J‖₂ ‖R⁻¹ e_i‖₂, exceeds "
     "{tolerance:g} (or after every step), with ε {epsilon}, here every {length:.3g} {units} on average; {errors}"
 )
-OF_BLOCKS = f"standard errors from the means over at most {BLOCKS} blocks of at least {SHORTEST_BLOCK} steps"
+OF_BLOCKS = (
+    f"standard errors from the means over at most {BLOCKS} blocks of at least {SHORTEST_BLOCK} steps, and where these "
+    "follow a trend at least the distance of the last quarter's mean from the whole's"
+)
 BETWEEN = "the standard error of one sample is the standard deviation between samples"
-CUT = "NaN where the orbit left abs(h_i) ≤ {largest:g} and was cut, first at {first:.6g} {units}"
+CUT = "NaN where the orbit left abs(h_i) ≤ {largest:g} and was cut, first at {first}"
 SINGULAR = "-inf where a Jacobian is exactly singular: a unit's slope is 0, or rounds to it"
 UNRESOLVED = "NaN where rounding drowns the mode: it shrinks too much beside the others in a single step"
 DIMENSION = (
@@ -83,8 +86,17 @@ def result(
         coords={schema.TIME: schema.time_coordinate(measured.stops, measured.units)},
         flags=_flags(measured, values, extra, settings["largest_state"]),
     )
-    ds.attrs["verdict"] = verdict(ds, measured.averaged, measured.name, at_rest=measured.at_rest, size=size)
+    bound = f"|h_i| ≤ {settings['largest_state']:g}" + (
+        f", the first at {_when(measured)}" if np.isfinite(growth.cut).any() else ""
+    )
+    ds.attrs["verdict"] = verdict(ds, measured.averaged, measured.name, bound, at_rest=measured.at_rest, size=size)
     return ds
+
+
+def _when(measured: Measured) -> str:
+    """When the first orbit was cut: "step 14", "36.7 s"."""
+    first = measured.growth.cut.min()
+    return f"{first:.4g} s" if measured.units == schema.SECOND else f"step {first:.0f}"
 
 
 def _values(measured: Measured, size: int) -> dict[str, NDArray[Any]]:
@@ -146,7 +158,7 @@ def _flags(
     cut, last = measured.growth.cut, measured.growth.log_growth[:, -1]
     reasons = []
     if np.isfinite(cut).any():
-        reasons.append(CUT.format(largest=largest, first=cut.min(), units=measured.units))
+        reasons.append(CUT.format(largest=largest, first=_when(measured)))
     if np.isneginf(values["running_exponent"]).any():
         reasons.append(SINGULAR)
     if np.isnan(last[np.isinf(cut)]).any():

@@ -10,7 +10,7 @@ from dynlab.diagnostics.exponents.statistics import DECIDED
 from dynlab.diagnostics.wording import ranged
 
 
-def verdict(ds: xr.Dataset, averaged: str, name: str, *, at_rest: bool, size: int) -> str:
+def verdict(ds: xr.Dataset, averaged: str, name: str, bound: str, *, at_rest: bool, size: int) -> str:
     """What the exponents say.
 
     Parameters
@@ -21,6 +21,8 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, *, at_rest: bool, size: in
         Over what they were taken: "116 steps of 16 sequences (the first 12 discarded)".
     name : str
         ``exponent`` or ``finite_time_exponent``.
+    bound : str
+        Beyond which orbits are cut, and when the first was: "|h_i| ≤ 1e+08, the first at step 14".
     at_rest : bool
         Whether the orbits have come to rest.
     size : int
@@ -29,7 +31,8 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, *, at_rest: bool, size: in
     values = ds[name].values
     known = ~np.isnan(values).all(axis=1)
     if not known.any():
-        return f"No exponent is known over {averaged}: every orbit leaves the bound on its states.".replace("-", "−")
+        left = "the orbit leaves" if len(known) == 1 else "every orbit leaves"
+        return f"No exponent is known over {averaged}: {left} {bound}, and is cut there.".replace("-", "−")
     some = ds.isel({schema.SAMPLE: np.flatnonzero(known)})
     words = "finite-time exponent" if name != "exponent" else "Lyapunov exponent"
     text = f"Over {averaged} the largest {words} is {_largest(some, name)}: {_meaning(some, name)}."
@@ -39,7 +42,9 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, *, at_rest: bool, size: in
         text += _dimension(some)
     text += _self_check(some, name, size) + _echo_state(some)
     if not known.all():
-        text += f" {np.sum(~known)} of {len(known)} orbits leave the bound on their states and are left out."
+        gone = int(np.sum(~known))
+        verb = "leaves" if gone == 1 else "leave"
+        text += f" {gone} of {len(known)} orbits {verb} {bound}, and {'is' if gone == 1 else 'are'} left out."
     return text
 
 
