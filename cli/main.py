@@ -16,6 +16,7 @@ from dynlab.errors import UserError, lookup, unknown
 from . import COMMANDS
 
 BAD_INPUT, OWN_ERROR, INTERRUPTED = 2, 3, 130
+SENTENCE = 200  # letters, more than the first sentence of any command has
 
 
 class Commands(click.Group):
@@ -29,6 +30,13 @@ class Commands(click.Group):
             return None
         command: click.Command = lookup(COMMANDS, cmd_name, "command")
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Each with its whole first sentence: click cuts them to one line."""
+        found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        rows = [(name, command.get_short_help_str(limit=SENTENCE)) for name, command in found if command is not None]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

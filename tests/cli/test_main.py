@@ -26,6 +26,14 @@ def test_help_lists_the_commands_in_order(capsys):
     assert [name for name in listed if name in COMMANDS] == list(COMMANDS)
 
 
+def test_help_cuts_no_sentence_off(capsys):
+    assert run(["--help"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    for name in COMMANDS:
+        first = lookup(COMMANDS, name, "command").help.split("\n\n")[0]
+        assert " ".join(first.split()).removesuffix(".") in printed
+
+
 def test_help_imports_neither_torch_nor_xarray_nor_matplotlib():
     code = (
         "import sys; from dynlab.cli.main import run; run(['--help']);"
