@@ -79,11 +79,12 @@ def basins(
     -------
     xarray.Dataset
         ``basin(y, x)``, the number of the attractor, −1 where the orbit left the bound and −2 undecided; ``steps(y,
-        x)``, after how many an orbit was at rest or gone; of each attractor ``kind(attractor)``, ``period``, ``stable``
-        (1, 0, −1 undecided), ``share`` of the starts, ``residual`` = ‖F^p(h) − h‖₂, ``largest_exponent`` with
-        ``largest_exponent_error``, ``attractor_state(attractor, state)`` and, in the plane's coordinates,
-        ``attractor_x(attractor, iteration)``, ``attractor_y``; ``basin_entropy``, ``boundary_basin_entropy`` and
-        ``boundary_boxes``; the plane's ``origin(state)``, ``direction(axis, state)``.
+        x)``, after how many an orbit was at rest or gone; of each attractor ``kind(attractor)``, ``attractor_class``
+        ("stable fixed point", …), ``period``, ``stable`` (1, 0, −1 undecided), ``share`` of the starts, ``residual`` =
+        ‖F^p(h) − h‖₂, ``largest_exponent`` with ``largest_exponent_error``, ``attractor_state(attractor, state)`` and,
+        in the plane's coordinates, ``attractor_x(attractor, iteration)``, ``attractor_y``; ``leaving_share`` and
+        ``undecided_share`` of the starts; ``basin_entropy``, ``boundary_basin_entropy`` and ``boundary_boxes``; the
+        plane's ``origin(state)``, ``direction(axis, state)``.
 
     Raises
     ------
@@ -202,6 +203,8 @@ def _of_grid(basin: NDArray[np.int64], steps: NDArray[np.int64], plane: Plane) -
         "basin_entropy": schema.variable((), mean, "basin entropy"),
         "boundary_basin_entropy": schema.variable((), border, "basin entropy of the boxes on a border"),
         "boundary_boxes": schema.variable((), boxes, "boxes on a border"),
+        "leaving_share": schema.variable((), (basin == DIVERGED).mean(), "share of the starts that leave every bound"),
+        "undecided_share": schema.variable((), (basin == UNDECIDED).mean(), "share of the starts that are undecided"),
         "origin": schema.variable((schema.STATE,), plane.origin, "origin of the plane"),
         "direction": schema.variable((schema.AXIS, schema.STATE), plane.directions, "directions of the plane"),
     }
@@ -222,6 +225,7 @@ def _of_attractors(
     shares = np.array([(basin == number).mean() for number in range(len(attractors))])
     return {
         "kind": schema.variable(each, listed("kind", str), "kind"),
+        "attractor_class": schema.variable(each, np.array([_class(one) for one in attractors], dtype=str), "attractor"),
         "period": schema.variable(each, listed("period", np.int64), "period, 0 where nothing repeats", schema.STEP),
         "stable": schema.variable(each, listed("stable", np.int8), "1 stable, 0 unstable, −1 undecided"),
         "share": schema.variable(each, shares, "share of the starts"),
@@ -238,6 +242,14 @@ def _of_attractors(
         "attractor_x": schema.variable(many, drawn[:, :, 0], "attractor's first coordinate"),
         "attractor_y": schema.variable(many, drawn[:, :, 1], "attractor's second coordinate"),
     }
+
+
+def _class(attractor: Attractor) -> str:
+    """A fixed point's stability; what is no fixed point by its kind."""
+    if attractor.period != 1 or attractor.kind.startswith("continuum"):
+        return attractor.kind
+    words = {1: "stable fixed point", 0: "unstable fixed point", -1: "fixed point of undecided stability"}
+    return words[attractor.stable]
 
 
 def _coordinates(line: NDArray[np.float64], plane: Plane, n: int) -> dict[str, xr.Variable]:

@@ -88,7 +88,8 @@ def _one(recorded: xr.Dataset, name: str) -> xr.Dataset:
     """One run as `dynlab.over_training` would have it."""
     ds = recorded.sel({NETWORK: name}, drop=True)
     where = {schema.TIME: 0}  # of the times only t = 1 was recorded
-    ds.attrs["headline"] = json.dumps({"variable": "log_norm", "isel": where, "name": "ln ‖∂h_T/∂h_1‖₂"})
+    curve = {"variable": "log_norm", "isel": where, "name": "ln ‖∂h_T/∂h_1‖₂"}
+    ds.attrs["panels"] = json.dumps([{"drawn": "bands", "curves": [curve]}])
     return ds
 
 

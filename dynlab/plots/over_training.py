@@ -2,22 +2,25 @@
 
 import json
 import re
+import textwrap
 from typing import Any
 
-import numpy as np
+import matplotlib.pyplot as plt
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.plots.over_training_bands import draw_bands
+from dynlab.plots.over_training_parts import draw_parts
+from dynlab.plots.over_training_points import draw_bifurcations, draw_fixed_points
 
-QUARTILES = (0.25, 0.75)
-STABILITY = {
-    1: (style.STABLE, "o", "stable"),
-    0: (style.UNSTABLE, "^", "unstable"),
-    -1: (style.UNDECIDED, "s", "undecided"),
-}
+PANEL = (6.4, 4.0)  # inches
+TITLE_WIDTH = 95  # characters over a panel
+FAR = 30.0  # times: values so far apart need a logarithmic axis
+SHORT = 26  # characters of names of which three stand beside each other
+DRAW = {"bands": draw_bands, "parts": draw_parts, "points": draw_fixed_points, "kinds": draw_bifurcations}
 
 
 def plot_over_training(
@@ -30,81 +33,64 @@ def plot_over_training(
     ds : Dataset
         Of `dynlab.over_training`.
     variable : str
-        Another than the diagnostic's headline.
+        Another than those that the diagnostic is told by.
     label : str
         Whose it is, in the legend, where several are drawn on the same axes.
     ax : Axes, optional
+        Where the first of its pictures alone is drawn. Without it a figure is made of all, with the verdict above.
     **artist
         For the lines: their ``color`` is that of the bands too.
 
+    Returns
+    -------
+    Axes
+        Of the first picture.
+
     Notes
     -----
-    Of fixed points each is a point at the modulus of its leading multiplier.
+    Of fixed points each is a point at the modulus of its leading multiplier, of bifurcations each one at the value of
+    the parameter; shares of a whole are stacked.
     """
     schema.check(ds, needs=[schema.TRAINING_STEP, variable] if variable else [schema.TRAINING_STEP])
-    headline = json.loads(ds.attrs["headline"])
-    if variable in ("", headline["variable"]):
-        chosen = ds[headline["variable"]].isel(headline["isel"])
-        chosen.attrs["long_name"] = headline["name"]
-    else:
-        chosen = ds[variable]
-    ax = style.axes(ax, (6.4, 4.0))
-    if schema.FIXED_POINT in chosen.dims and "stable" in ds:
-        _draw_points(ds, chosen, ax, **artist)
-    else:
-        _draw_bands(chosen, ax, label, **artist)
+    panels: list[dict[str, Any]] = json.loads(ds.attrs["panels"])
+    if variable and variable not in (panels[0]["curves"][0]["variable"],):
+        name = ds[variable].attrs["long_name"]
+        panels = [{"drawn": "bands", "curves": [{"variable": variable, "isel": {}, "name": name}]}]
+    title = f"{ds.attrs['system']} at {ds.sizes[schema.TRAINING_STEP]} steps of its training"
+    if ax is not None or len(panels) == 1:
+        ax = style.axes(ax, PANEL)
+        _draw(ds, panels[0], ax, label, **artist)
+        ax.set_title(title)
+        return ax
+    with style.style():
+        figure, row = plt.subplots(1, len(panels), figsize=(len(panels) * PANEL[0], PANEL[1] + 0.5))
+        for panel, axes in zip(panels, row, strict=True):
+            _draw(ds, panel, axes, label, **artist)
+        text = f"{title}. {ds.attrs.get('verdict', '')}"
+        figure.suptitle(textwrap.fill(text, TITLE_WIDTH * len(panels)), x=0.01, ha="left", fontsize=9)
+    first: Axes = row[0]
+    return first
+
+
+def _draw(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: str, **artist: Any) -> None:
+    DRAW[panel.get("drawn", "bands")](ds, panel, ax, label, **artist)
+    low, high = ax.dataLim.intervaly
+    if panel.get("log") and low > 0 and high > FAR * low:
+        ax.set_yscale("log")
+    if panel.get("border") is not None:
+        ax.axhline(panel["border"], color=style.BLACK, lw=1, ls=":", zorder=1, label=panel["border_name"])
+    first = panel["curves"][0]
+    units = ds[first["variable"]].attrs["units"]
+    name = panel.get("label") or first["name"]
+    named = xr.DataArray(attrs={"long_name": name, "units": units})
     ax.set_xlabel(style.label(ds[schema.TRAINING_STEP]))
-    ax.set_ylabel(_subscripts(style.label(chosen)))
+    ax.set_ylabel(_subscripts(style.label(named)))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    steps = ds[schema.TRAINING_STEP].values
-    ax.set_title(f"{ds.attrs['system']} at {len(steps)} steps of its training")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=3, columnspacing=1.2)
-    return ax
+    names = ax.get_legend_handles_labels()[1]
+    columns = 3 if max(map(len, names)) <= SHORT else 2
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=columns, columnspacing=1.2)
 
 
 def _subscripts(text: str) -> str:
     """h_t and h_{t−1} set as mathematics."""
     return re.sub(r"h_(\{[^}]*\}|\w)", lambda found: f"$h_{found.group(1)}$", text)
-
-
-def _draw_bands(chosen: xr.DataArray, ax: Axes, label: str, **artist: Any) -> None:
-    steps = chosen[schema.TRAINING_STEP].values
-    rows = chosen.transpose(schema.TRAINING_STEP, ...).values.reshape(len(steps), -1)
-    rows = np.abs(rows) if np.iscomplexobj(rows) else rows.astype(float)
-    known = np.where(np.isfinite(rows), rows, np.nan)
-    look: dict[str, Any] = {"color": style.BLUE, "lw": 1.8, "marker": "o", "ms": 3, "zorder": 3} | artist
-    prefix = f"{label}: " if label else ""
-    if rows.shape[1] == 1:
-        ax.plot(steps, known[:, 0], label=label or None, **look)
-        return
-    there = ~np.isnan(known).all(axis=1)
-    marks = np.full((5, len(steps)), np.nan)
-    marks[:, there] = np.nanquantile(known[there], [0, QUARTILES[0], 0.5, QUARTILES[1], 1], axis=1)
-    ax.fill_between(
-        steps,
-        marks[0],
-        marks[4],
-        color=look["color"],
-        alpha=0.15,
-        lw=0,
-        label=f"{prefix}range of {rows.shape[1]:,} values",
-    )
-    ax.fill_between(steps, marks[1], marks[3], color=look["color"], alpha=0.35, lw=0, label=f"{prefix}middle half")
-    ax.plot(steps, marks[2], label=f"{prefix}median", **look)
-    lost = int(np.isnan(known).sum())
-    if lost:
-        ax.plot([], [], ls="none", label=f"{prefix}{lost:,} of {known.size:,} not finite, left out")
-
-
-def _draw_points(ds: xr.Dataset, chosen: xr.DataArray, ax: Axes, **artist: Any) -> None:
-    steps = ds[schema.TRAINING_STEP].values
-    moduli = np.abs(chosen.transpose(schema.TRAINING_STEP, schema.FIXED_POINT).values)
-    stable = ds["stable"].transpose(schema.TRAINING_STEP, schema.FIXED_POINT).values
-    across = np.broadcast_to(steps[:, None], moduli.shape)
-    for value, (colour, marker, word) in STABILITY.items():
-        of_it = stable == value
-        if of_it.any():
-            look: dict[str, Any] = {"color": colour, "marker": marker, "ms": 5, "ls": "none", "alpha": 0.8} | artist
-            ax.plot(across[of_it], moduli[of_it], label=f"{word} fixed point", **look)
-    ax.axhline(1, color=style.BLACK, lw=1, ls=":", zorder=1, label="modulus 1")
-    ax.set_xlim(steps[0] - 0.03 * np.ptp(steps), steps[-1] + 0.03 * np.ptp(steps))

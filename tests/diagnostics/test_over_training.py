@@ -35,8 +35,8 @@ def test_every_step_has_its_own_truth_in_order():
     assert "from 0.5 at step 0 to 1.5 at step 300" in ds.attrs["verdict"]
     gradient = dl.over_training("gradient", run(), np.zeros((7, 0)))
     np.testing.assert_allclose(gradient["log_norm"].sel(time=1)[:, 0], 6 * np.log([0.5, 1.0, 1.5]), rtol=1e-12)
-    headline = json.loads(gradient.attrs["headline"])
-    assert (headline["variable"], headline["isel"], headline["name"]) == ("log_norm", {"time": 1}, "ln ‖∂h_T/∂h_1‖₂")
+    ((curve,),) = [panel["curves"] for panel in json.loads(gradient.attrs["panels"])]
+    assert (curve["variable"], curve["isel"], curve["name"]) == ("log_norm", {"time": 1}, "ln ‖∂h_T/∂h_1‖₂")
     exponents = dl.over_training("lyapunov", run(), steps=50)
     np.testing.assert_allclose(exponents["exponent"].values[:, 0, 0], np.log([0.5, 1.0, 1.5]), atol=1e-14)
 

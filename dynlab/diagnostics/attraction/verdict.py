@@ -14,7 +14,7 @@ def verdict(ds: xr.Dataset) -> str:
     """The attractors and their shares, and how uncertain a start's fate is."""
     settings = schema.settings(ds)
     basin = ds["basin"].values
-    kinds = [_coarse(ds, number) for number in range(ds.sizes[schema.ATTRACTOR])]
+    kinds = ds["attractor_class"].values.tolist()
     said = f"{basin.size:,} starts followed for {settings['steps']:,} steps end on " + (_listed(ds, kinds) or "nothing")
     for number, words in ((-1, "leave every bound"), (-2, "have not settled, undecided")):
         share = float((basin == number).mean())
@@ -25,15 +25,6 @@ def verdict(ds: xr.Dataset) -> str:
         return f"{said}. No border between basins was met."
     more = " above ln 2 = 0.693, as only fractal borders have it" if border > FRACTAL else ""
     return f"{said}. The basin entropy is {float(ds['basin_entropy']):.3f}, on borders {border:.3f}{more}."
-
-
-def _coarse(ds: xr.Dataset, number: int) -> str:
-    """A fixed point's stability; what a fixed point is not, by its kind."""
-    kind = str(ds["kind"].values[number])
-    if ds["period"].values[number] != 1 or kind.startswith("continuum"):
-        return kind
-    words = {1: "stable fixed point", 0: "unstable fixed point", -1: "fixed point of undecided stability"}
-    return words[int(ds["stable"].values[number])]
 
 
 def _listed(ds: xr.Dataset, kinds: list[str]) -> str:

@@ -1,0 +1,224 @@
+"""What is drawn and said of each diagnostic over a training."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from dynlab import schema
+
+
+class Curve(NamedTuple):
+    """A variable, and where in it.
+
+    Attributes
+    ----------
+    variable : str
+    where : mapping of str to int
+        Its index along dimensions that are not drawn.
+    each : str
+        A dimension, or a variable of words along one, of which every value has a curve of its own.
+    error : str
+        The variable that holds its standard error.
+    modulus : bool
+        Whether its sign does not matter; that of complex numbers is always taken.
+    name : str
+        In the legend and in words, where it is not the variable's own.
+    said : str
+        "median", "largest" or "smallest": what of many values the verdict follows.
+    """
+
+    variable: str
+    where: Mapping[str, int] = {}
+    each: str = ""
+    error: str = ""
+    modulus: bool = False
+    name: str = ""
+    said: str = "median"
+
+
+class Panel(NamedTuple):
+    """What stands on one pair of axes.
+
+    Attributes
+    ----------
+    curves : tuple of Curve
+        Drawn where the first of them is there; the others where they are.
+    drawn : str
+        "bands", "points" (fixed points by their stability), "kinds" (bifurcations), "parts" (of a whole).
+    label : str
+        Of the vertical axis; the first curve's name where it is empty.
+    border : float, optional
+        A value that divides what a reader wants to tell apart, with `border_name`; 0 only where it is a rate that has
+        that sign.
+    log : bool
+        Whether the vertical axis is logarithmic where values are far apart; only what is positive is drawn.
+    """
+
+    curves: tuple[Curve, ...]
+    drawn: str = "bands"
+    label: str = ""
+    border: float | None = None
+    border_name: str = ""
+    log: bool = False
+
+
+def _alone(variable: str, where: Mapping[str, int], drawn: str = "bands") -> tuple[Panel, ...]:
+    return (Panel((Curve(variable, where),), drawn),)
+
+
+LAST = {schema.TIME: -1}
+# By the variable that tells the diagnostic, the first of these that there is.
+PANELS: dict[str, tuple[Panel, ...]] = {
+    "transient_growth": (
+        Panel(
+            (Curve("transient_growth"), Curve("kreiss_constant")),
+            label="factor of growth",
+            border=1.0,
+            border_name="nothing grows",
+            log=True,
+        ),
+        Panel(
+            (Curve("spectral_radius"), Curve("numerical_radius")),
+            label="modulus",
+            border=1.0,
+            border_name="border of stability",
+        ),
+        Panel(
+            (Curve("spectral_abscissa"), Curve("numerical_abscissa")),
+            label="real part",
+            border=0.0,
+            border_name="border of stability",
+        ),
+    ),
+    "basin_entropy": (
+        Panel(
+            (Curve("share", each="attractor_class"), Curve("leaving_share"), Curve("undecided_share")),
+            "parts",
+            label="share of the starts",
+        ),
+        Panel(
+            (Curve("basin_entropy"), Curve("boundary_basin_entropy", name="basin entropy on borders")),
+            label="entropy (nat)",
+            border=float(np.log(2)),
+            border_name="ln 2: above it borders are fractal",
+        ),
+    ),
+    "time_constant": (
+        Panel(
+            (
+                Curve("time_constant", name="time constant of what decays", said="largest"),
+                Curve("doubling_time", name="doubling time of what grows", said="smallest"),
+            ),
+            label="time constant, or doubling time",
+            log=True,
+        ),
+        Panel((Curve("frequency", modulus=True, name="frequency |arg λ|/2π", said="largest"),)),
+    ),
+    "participation_ratio": (
+        Panel((Curve("participation_ratio", error="participation_ratio_error"),)),
+        Panel((Curve("explained_variance", each=schema.MODE),), "parts"),
+    ),
+    "drift": (
+        Panel((Curve("drift", LAST, each=schema.INTEGRATOR, modulus=True),), log=True),
+        Panel((Curve("dissipation"),), border=0.0, border_name="conserved"),
+    ),
+    "lyapunov_residual": (
+        Panel((Curve("semi_axis"),), log=True),
+        Panel((Curve("rate"), Curve("sampled_rate"))),
+    ),
+    "norm_bound": (
+        Panel(
+            (
+                Curve("norm_bound", name="proved bound on a common norm"),
+                Curve("sampled_norm", name="sampled values of that norm", said="largest"),
+                Curve("sampled_spectral_radius", name="sampled spectral radii", said="largest"),
+            ),
+            label="modulus or norm of the step's Jacobian",
+            border=1.0,
+            border_name="contracts below 1",
+        ),
+        Panel(
+            (
+                Curve("abscissa_bound", name="proved bound on Re λ"),
+                Curve("sampled_logarithmic_norm", name="sampled logarithmic norms", said="largest"),
+                Curve("sampled_abscissa", name="sampled spectral abscissas", said="largest"),
+            ),
+            label="real part",
+            border=0.0,
+            border_name="decays below 0",
+        ),
+    ),
+    "bifurcation_parameter": (Panel((Curve("bifurcation_parameter", said="smallest"),), "kinds"),),
+    "log_norm": _alone("log_norm", {schema.TIME: 1}),  # ‖∂h_T/∂h_1‖: what h_0 does is the start's
+    "log_singular_value": _alone("log_singular_value", LAST | {schema.MODE: 0}),
+    "spectral_radius": _alone("spectral_radius", {}),
+    "finite_time_exponent": _alone("finite_time_exponent", {schema.MODE: 0}),
+    "exponent": _alone("exponent", {schema.MODE: 0}),
+    "predicted_rate": (
+        Panel(
+            (Curve("rate", name="measured rate"), Curve("predicted_rate", name="predicted rate")),
+            label="rate per iteration",
+            border=1.0,
+            border_name="approaches below 1",
+        ),
+    ),
+    "critical_step": (Panel((Curve("critical_step"), Curve("used_step")), label="step size ε", log=True),),
+    "eigenvalue": _alone("eigenvalue", {schema.MODE: 0}, "points"),
+}
+
+
+def panels_of(ds: xr.Dataset) -> list[Panel]:
+    """What is drawn of a result: the first panels of which something is there and known, else its first variable."""
+    candidates = [_there(panels, ds) for key, panels in PANELS.items() if key in ds]
+    for panels in candidates:
+        if any(is_known(chosen(ds, curve)) for panel in panels for curve in panel.curves):
+            return panels
+    return candidates[0] if candidates else [Panel((Curve(next(iter(map(str, ds.data_vars)))),))]
+
+
+def _there(panels: Sequence[Panel], ds: xr.Dataset) -> list[Panel]:
+    return [
+        panel._replace(curves=tuple(curve for curve in panel.curves if curve.variable in ds))
+        for panel in panels
+        if panel.curves[0].variable in ds
+    ]
+
+
+def chosen(ds: xr.Dataset, curve: Curve) -> xr.DataArray:
+    """The part of the variable that the curve takes."""
+    return ds[curve.variable].isel(dict(curve.where))
+
+
+def is_known(array: xr.DataArray) -> bool:
+    """Whether there is a finite number in it."""
+    return array.dtype.kind in "fc" and bool(np.isfinite(array.values).any())
+
+
+def name_of(array: xr.DataArray, curve: Curve) -> str:
+    """What is drawn, with the time at which it is taken in the place of every t."""
+    if curve.name:
+        return curve.name
+    name = str(array.attrs["long_name"])
+    time = {1: "h_1", -1: "h_T"}.get(curve.where.get(schema.TIME, 0), "h_t")
+    name = name.replace("h_t", time).replace("_i", "_1" if schema.MODE in curve.where else "_i")
+    return ("modulus of the " if array.dtype.kind == "c" else "") + name
+
+
+def described(panel: Panel, ds: xr.Dataset) -> dict[str, Any]:
+    """The panel as a picture reads it, in what JSON has."""
+    curves = [
+        {
+            "variable": curve.variable,
+            "isel": dict(curve.where),
+            "name": name_of(chosen(ds, curve), curve),
+            "each": curve.each,
+            "error": curve.error,
+            "modulus": curve.modulus,
+        }
+        for curve in panel.curves
+    ]
+    rate = ds[panel.curves[0].variable].attrs["units"] != schema.ONE
+    border = panel.border if panel.border or rate else None  # 0 is no border of the real parts of a step's multipliers
+    return panel._asdict() | {"curves": curves, "border": border}
