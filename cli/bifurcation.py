@@ -35,7 +35,7 @@ PLANE, BRANCHES = ("second_from", "second_to", "grid"), ("starts", "values", "ob
 @click.option("--at-step", type=int, default=-1, show_default=True, help="The step whose parameters are held.")
 @click.option("--starts", type=int, help="Of each search for fixed points.  [default: 32]")
 @click.option("--max-period", type=int, help="Of doubled orbits, or of --second's.  [default: 8, 16]")
-@click.option("--observed", type=int, help="The coordinate drawn, from 1.  [default: what varies most]")
+@click.option("--observed", type=click.IntRange(1), help="The coordinate drawn, from 1.  [default: what varies most]")
 @click.option("--values", type=int, help="Of the brute-force diagram; 0 leaves it out.  [default: 400, 100]")
 @click.option("--largest-state", type=float, default=100.0, show_default=True, help="Beyond, all is cut.")
 @click.option(
@@ -74,6 +74,11 @@ def bifurcation(output: Output, network: Network, second: str | None, max_memory
         from dynlab.plots.bifurcation import plot_bifurcation
 
         if "observed" in asked:
+            if asked["observed"] > system.state_size:
+                raise UserError(
+                    f"--observed is one of the state's {system.state_size} coordinates, counted from 1, got "
+                    f"{asked['observed']}."
+                )
             asked["observed"] -= 1
         with output.working("Following branches"):
             ds = follow(system, inputs, parameter=chosen["parameter"], lowest=ends[0], highest=ends[1], **asked)

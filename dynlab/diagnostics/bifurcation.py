@@ -12,7 +12,7 @@ from dynlab.diagnostics.continuation.curve import Curve
 from dynlab.diagnostics.continuation.equation import Equation
 from dynlab.diagnostics.continuation.exploring import Diagram
 from dynlab.diagnostics.continuation.held_system import check_range, varied_system
-from dynlab.diagnostics.continuation.parameter import Varied
+from dynlab.diagnostics.continuation.parameter import Varied, described
 from dynlab.diagnostics.continuation.result import Row
 from dynlab.diagnostics.continuation.starts import fixed_points_at, typical_size
 from dynlab.diagnostics.continuation.tracing import Limits
@@ -155,7 +155,7 @@ def bifurcation(
         what = f"state h_{coordinate + 1}" if isinstance(system, Map) else f"extremum of h_{coordinate + 1}"
         dims = (schema.PARAMETER, schema.SAMPLE, schema.ITERATION)
         variables["visited"] = schema.variable(dims, found, what)
-        coords[schema.PARAMETER] = schema.variable((schema.PARAMETER,), grid, parameter)
+        coords[schema.PARAMETER] = schema.variable((schema.PARAMETER,), grid, described(parameter))
         if np.isnan(found).any():
             flags["visited"] = (
                 f"NaN where an orbit left abs(h_i) ≤ {largest_state:g}, or a solution has no more extrema"

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from dynlab import schema
 from dynlab.diagnostics.continuation import on_grid
 from dynlab.diagnostics.continuation.held_system import check_range, varied_system
+from dynlab.diagnostics.continuation.parameter import described
 from dynlab.diagnostics.lapack import one_torch_thread
 from dynlab.errors import UserError
 from dynlab.systems import Map, System
@@ -134,11 +135,11 @@ def parameter_plane(
         system=system.name,
         source=system.source,
         settings=settings,
-        verdict=_verdict(fixed, period, parameters, is_map),
+        verdict=_verdict(fixed, period, parameters, is_map, largest_state),
         method=METHOD,
         coords={
-            schema.X: schema.variable((schema.X,), x, parameters[0]),
-            schema.Y: schema.variable((schema.Y,), y, parameters[1]),
+            schema.X: schema.variable((schema.X,), x, described(parameters[0])),
+            schema.Y: schema.variable((schema.Y,), y, described(parameters[1])),
         },
         flags=None if fixed.converged.all() else lost,
     )
@@ -173,7 +174,9 @@ def _variables(
     return variables
 
 
-def _verdict(fixed: on_grid.Fixed, period: NDArray[np.int64] | None, parameters: Sequence[str], is_map: bool) -> str:
+def _verdict(
+    fixed: on_grid.Fixed, period: NDArray[np.int64] | None, parameters: Sequence[str], is_map: bool, largest: float
+) -> str:
     def share(part: NDArray[np.bool_]) -> str:
         return f"{100 * part.mean():.1f} %"
 
@@ -185,6 +188,6 @@ def _verdict(fixed: on_grid.Fixed, period: NDArray[np.int64] | None, parameters:
         return text + "."
     longer = sorted(set(period[period > 1].tolist()))
     parts = [f"periods {', '.join(map(str, longer))} on {share(period > 1)}"] if longer else []
-    words = {on_grid.APERIODIC: "no period", on_grid.CUT: "out of bounds", on_grid.UNDECIDED: "undecided"}
+    words = {on_grid.APERIODIC: "no period", on_grid.CUT: f"beyond |h_i| ≤ {largest:g}", on_grid.UNDECIDED: "undecided"}
     parts += [f"{what} on {share(period == code)}" for code, what in words.items() if (period == code).any()]
     return f"{text}. Orbits beside it end at rest on {share(period == 1)}{', ' if parts else ''}{', '.join(parts)}."

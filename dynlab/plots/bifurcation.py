@@ -28,6 +28,9 @@ NEEDS = (
 SIZE = (8.4, 6.2)  # inches
 TITLE_WIDTH = 125  # characters
 MARGIN = 0.06  # of what is in view
+# A branch that runs off to the bound would leave no room for the others: the view ends at so many times the reach of
+# what is visited at nine of ten values of the parameter.
+USUAL, MOST = 0.9, 3.0
 TALLEST = 4.0  # times the largest leading size at a bifurcation or a stable point: beyond the lower panel is cut
 # By `stable`: colour, line and width, so that grey print tells them apart.
 LINES: dict[int, dict[str, Any]] = {
@@ -95,6 +98,8 @@ def plot_bifurcation(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     ax.set_xlabel(style.label(ds["branch_parameter"]))
     ax.set_ylabel(f"state $h_{{{settings['observed'] + 1}}}$")
     ax.set_title(f"{period}: branches and what orbits visit" if "visited" in ds else f"{period}: branches")
+    if not len(orbit):
+        _say(ax, "no isolated fixed point was found, and so no branch")
     return ax
 
 
@@ -104,7 +109,9 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
         plot_bifurcation(ds, ax=top, **artist)
         _draw_leading(ds, bottom, **artist)
         top.set_xlabel("")
-        figure.legend(handles=_legend(ds), loc="outside right center", title="Branches", alignment="left")
+        handles = _legend(ds)
+        if handles:
+            figure.legend(handles=handles, loc="outside right center", title="Branches", alignment="left")
         text = ds.attrs.get("verdict", "")
         figure.suptitle("\n".join(textwrap.wrap(text, TITLE_WIDTH)), x=0.01, ha="left", fontsize=8)
     axes: Axes = top
@@ -155,8 +162,7 @@ def _draw_leading(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     values = ds["eigenvalue"].values
     ax.set_xlabel(style.label(ds["branch_parameter"]))
     if not len(values):
-        ax.text(0.5, 0.5, "no branch", transform=ax.transAxes, ha="center", va="center", color=style.GREY)
-        ax.set_yticks([])
+        _say(ax, "no branch")
         return
     size = (np.abs(values) if is_map else values.real).max(axis=1)
     p, border = ds["branch_parameter"].values, 1.0 if is_map else 0.0
@@ -177,6 +183,12 @@ def _draw_leading(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     ax.set_ylim(low - room, high + room)
     ax.set_ylabel("largest |λ|" if is_map else "largest Re λ (1/s)")
     ax.set_title("stable below the dotted line", fontsize=8)
+
+
+def _say(ax: Axes, words: str) -> None:
+    """Words in place of what there is not."""
+    ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", color=style.GREY)
+    ax.set_yticks([])
 
 
 def _pieces(ds: xr.Dataset) -> Iterator[Piece]:
@@ -215,8 +227,21 @@ def _in_view(ds: xr.Dataset) -> tuple[float, float]:
     if not len(seen):
         return -1.0, 1.0
     low, high = float(seen.min()), float(seen.max())
+    if "visited" in ds and np.isfinite(ds["visited"].values).any():
+        low, high = _without_outliers(ds, low, high)
     room = MARGIN * (high - low) if high - low > SAME * max(1.0, abs(high)) else max(1.0, abs(high)) / 2
     return low - room, high + room
+
+
+def _without_outliers(ds: xr.Dataset, low: float, high: float) -> tuple[float, float]:
+    """The range, cut where little of the parameter reaches so far; every bifurcation stays in view."""
+    visited = ds["visited"].transpose(schema.PARAMETER, ...).values.reshape(ds.sizes[schema.PARAMETER], -1)
+    visited = visited[np.isfinite(visited).any(axis=1)]
+    middle = float(np.nanmedian(visited))
+    reach = MOST * float(np.quantile(np.nanmax(np.abs(visited - middle), axis=1), USUAL))
+    at = ds["branch_orbit"].values[ds["point_bifurcation"].values >= 0]
+    kept = np.append(at[np.isfinite(at)], [max(low, middle - reach), min(high, middle + reach)])
+    return float(kept.min()), float(kept.max())
 
 
 def _marker(kind: str) -> dict[str, Any]:
@@ -240,7 +265,7 @@ def _legend(ds: xr.Dataset) -> list[Line2D]:
         handles.append(Line2D([], [], ls="none", marker=".", color=style.GREY, label=label))
     kinds, values = ds["bifurcation_kind"].values, ds["bifurcation_parameter"].values
     for kind in dict.fromkeys(kinds.tolist()):
-        here = np.unique(np.round(values[kinds == kind], 9))
+        here = np.unique(np.round(values[kinds == kind], 9)) + 0.0  # −0 is 0
         listed = ", ".join(f"{value:.6g}".replace("-", "−") for value in here[:MOST_NUMBERS]) + (
             ", …" if len(here) > MOST_NUMBERS else ""
         )

@@ -144,6 +144,7 @@ def planar_system(matrix: Matrix, kind: str = "feedback", step_size: float = STE
     cell = (Vanilla if kind == "vanilla" else FeedbackFlow)(0, len(entries), bias=False).double()
     with torch.no_grad():
         cell.W.copy_(torch.tensor(entries, dtype=torch.float64))
+    cell.name = "vanilla" if kind == "vanilla" else "feedback"
     return Euler(cell, step_size) if isinstance(cell, FeedbackFlow) and kind == "feedback" else cell
 
 

@@ -202,6 +202,20 @@ def test_what_crosses_at_once_is_degenerate_and_not_called_converged():
     assert ds["bifurcation_parameter"].item() == pytest.approx(1.0, abs=1e-4)
 
 
+@pytest.mark.parametrize(
+    "kind, parameter",
+    [("feedback", "step_size"), ("flow", "W*")],
+)
+def test_a_pair_that_does_not_turn_is_no_neimark_sacker_and_no_hopf_point(kind, parameter):
+    # at ε = 0 Euler's map is the identity, at W = 0 the flow stands still: both eigenvalues cross at 1, or 0, itself
+    system = planar_system(planar_matrix("diff"), kind)
+    ds = bifurcation(system, parameter=parameter, lowest=-0.05, highest=0.05, values=0)
+    assert ds["bifurcation_kind"].values.tolist() == ["degenerate"]
+    assert ds["bifurcation_parameter"].item() == pytest.approx(0, abs=1e-12)
+    assert not ds["bifurcation_converged"].item()
+    assert f"The origin gains stability at {parameter} = 0 in a degenerate point" in ds.attrs["verdict"]
+
+
 def test_a_linear_flow_has_a_continuum_and_no_pitchfork():
     ds = bifurcation(
         create("linear", matrix=[[-1.0, 2.0], [0.5, -2.0]]), parameter="A[0,0]", lowest=-2.0, highest=1.0, values=0
@@ -286,7 +300,7 @@ def test_an_orbit_that_leaves_the_bound_is_cut_and_flagged():
     assert np.isnan(ds["visited"].values[-1]).all()
     assert np.isfinite(ds["visited"].values[0]).any()
     assert "left abs(h_i) ≤ 100" in schema.flags(ds)["visited"]
-    assert "every orbit left the bound and was cut" in ds.attrs["verdict"]
+    assert "every orbit left |h_i| ≤ 100 and was cut" in ds.attrs["verdict"]
 
 
 def test_blocks_give_the_same_numbers_and_too_little_memory_is_refused():

@@ -47,6 +47,9 @@ class Refined(NamedTuple):
     parameter_error : float
         Σ_j |(E'⁻¹)_{p j}| (|E_j| + its rounding): a bound on the error of p to first order.
     converged : bool
+    turns : bool
+        Of a pair: whether its angle (of a flow: its frequency) is told from 0, and from π, by the like bound; where it
+        is not, two real eigenvalues cross at once.
     """
 
     z: Vector
@@ -57,6 +60,7 @@ class Refined(NamedTuple):
     iterations: int
     parameter_error: float
     converged: bool
+    turns: bool
 
 
 def refine(curve: Curve, kind: str, guess: Vector) -> Refined | None:
@@ -87,8 +91,9 @@ def refine(curve: Curve, kind: str, guess: Vector) -> Refined | None:
     eps = np.finfo(np.float64).eps
     rounding = ROUNDINGS * curve.equation.period * n * eps * max(1.0, float(np.linalg.norm(matrix)))
     rounding *= max(1.0, float(np.linalg.norm(unknowns[:n])))
-    error = float(np.abs(np.linalg.inv(slope)[n]) @ (np.abs(value) + rounding))
-    at = _critical(kind, float(unknowns[-1]), is_map)
+    errors = np.abs(np.linalg.inv(slope)) @ (np.abs(value) + rounding)
+    error, angle = float(errors[n]), float(unknowns[-1])
+    at = _critical(kind, angle, is_map)
     final = curve.equation.jacobian(torch.from_numpy(unknowns[:n]), torch.tensor(p, dtype=torch.float64)).numpy()
     u, _, vh = np.linalg.svd(final - at * np.eye(n))
     return Refined(
@@ -100,6 +105,7 @@ def refine(curve: Curve, kind: str, guess: Vector) -> Refined | None:
         iterations=iterations,
         parameter_error=error,
         converged=error <= TOLERANCE * max(1.0, abs(p)),
+        turns=kind == PAIR and abs(np.sin(angle) if is_map else angle) > errors[-1],
     )
 
 

@@ -36,7 +36,8 @@ class Found(NamedTuple):
     tangent : ndarray, shape (n + 1,)
         Of the branch close by.
     width : float
-        Of the parameter over the last interval: how well p is known where `refined` is None.
+        How well p is known where `refined` is None: over the last interval, or by the bound where a pair was solved for
+        that turned out not to turn.
     """
 
     after: int
@@ -69,6 +70,8 @@ def _between(curve: Curve, left: Point, right: Point) -> list[Found]:
         for kind in _kinds(crossing):
             refined = extended.refine(curve, kind, guess)
             if refined is not None and refined.converged and _inside(refined, left, right):
+                if kind == extended.PAIR and not refined.turns:
+                    return [Found(0, DEGENERATE, crossing, None, refined.z, left.tangent, refined.parameter_error)]
                 return [Found(0, kind, crossing, refined, refined.z, left.tangent, width)]
     if middle is None:
         kind = BORDER_COLLISION if _jumps(left, right) else DEGENERATE

@@ -46,6 +46,11 @@ class Parameter(NamedTuple):
     scale: bool = False
 
 
+def described(name: str) -> str:
+    """What an axis says of a parameter: "factor on W" of ``W*``."""
+    return f"factor on {name[:-1]}" if name.endswith("*") else name
+
+
 def named(system: System, name: str) -> Parameter:
     """The parameter that a name means.
 

@@ -11,6 +11,7 @@ from dynlab.diagnostics.classification.eigenvalues import eigenvalues_and_errors
 from dynlab.diagnostics.classification.kinds import Kind, kind_of_flow, kind_of_map
 from dynlab.diagnostics.continuation.curve import Curve, Vector
 from dynlab.diagnostics.continuation.exploring import Bifurcation, Branch, Diagram
+from dynlab.diagnostics.continuation.parameter import described
 
 NO_BIFURCATION = -1
 FLAT = 1e-9  # a coordinate that varies less along the branches is constant
@@ -66,7 +67,7 @@ def of_branches(diagram: Diagram, points: list[Row], name: str, observed: int) -
     units = schema.ONE if diagram.curve.equation.is_map else schema.PER_SECOND
     variables = {
         "point_branch": of(along, each([row.branch for row in points], np.int64), "branch"),
-        "branch_parameter": of(along, each([row.parameter for row in points], float), name),
+        "branch_parameter": of(along, each([row.parameter for row in points], float), described(name)),
         "branch_state": of((schema.POINT, schema.STATE), states, "state h"),
         "branch_orbit": of((schema.POINT, schema.PHASE), phases, f"state h_{observed + 1} at each point of the orbit"),
         "residual": of(along, each([row.residual for row in points], float), "residual ‖G‖₂"),

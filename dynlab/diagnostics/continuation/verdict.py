@@ -7,8 +7,10 @@ import numpy as np
 from dynlab.diagnostics.continuation.exploring import CONTINUUM, FLIP, Bifurcation, Diagram
 from dynlab.diagnostics.continuation.locating import BORDER_COLLISION
 from dynlab.diagnostics.continuation.result import Row
+from dynlab.diagnostics.continuation.tracing import LEFT
 
 AT_ZERO = 1e-9  # times 1: a state so small is the origin
+PLACES = 12  # of a parameter: what differs by less is one value, and −1e-16 is 0
 MOST_CHANGES, MOST_VALUES = 3, 4  # sentences on changes of stability, and values that are listed of each kind
 FOLD = "fold"
 PLURALS = {
@@ -59,10 +61,15 @@ def verdict(diagram: Diagram, points: list[Row], name: str, cut: int) -> str:
         sentences.append(cascade)
     if diagram.bifurcations:
         sentences.append(_accuracy(diagram.bifurcations, name))
+    beyond = sum(end == LEFT for branch in diagram.branches for end in branch.ends)
+    if beyond:
+        ends = f"{beyond} ends of branches are" if beyond > 1 else "One end of a branch is"
+        sentences.append(f"{ends} cut where some |h_i| exceeds {diagram.limits.largest_state:g}")
     if diagram.cut_short:
         sentences.append(f"More branches exist: only the first {len(diagram.branches)} were followed")
     if cut:
-        sentences.append(f"At {cut} value{'s' if cut > 1 else ''} of {name} every orbit left the bound and was cut")
+        where = f"At {cut} value{'s' if cut > 1 else ''} of {name}"
+        sentences.append(f"{where} every orbit left |h_i| ≤ {diagram.limits.largest_state:g} and was cut")
     return ". ".join(sentences) + "."
 
 
@@ -140,14 +147,14 @@ def _counts(diagram: Diagram, name: str) -> str:
         return f"{begin} without a bifurcation"
     parts = []
     for kind, values in kinds.items():
-        shown = [_number(value) for value in sorted(set(np.round(values, 12)))]
+        shown = [_number(value) for value in sorted(set(np.round(values, PLACES)))]
         listed = ", ".join(shown[:MOST_VALUES]) + (", …" if len(shown) > MOST_VALUES else "")
         parts.append(f"{len(values)} {PLURALS[kind] if len(values) > 1 else IN_A.get(kind, kind)} ({listed})")
     return f"{begin} with " + ", ".join(parts)
 
 
 def _number(value: float) -> str:
-    return f"{value:.7g}".replace("-", "−")
+    return f"{round(value, PLACES) + 0.0:.7g}".replace("-", "−")
 
 
 def _cascade(diagram: Diagram) -> str:
@@ -184,4 +191,4 @@ def _accuracy(bifurcations: list[Bifurcation], name: str) -> str:
         why = ", at kinks of the activation" if at_kinks else ""
         bracketed = f"{len(other)} bracketed to {max(one.width for one in other):.0e}{why}"
         said = f"{said}, {bracketed}" if said else bracketed
-    return said
+    return said.replace("e-", "e−")
