@@ -24,7 +24,8 @@ from dynlab.systems.integrators import INTEGRATORS
 STEPS = 500
 STARTS = 3
 CONSERVED = 1e-9  # relative: a change below it is the solver's, whose tolerance is 1e-12, not the flow's
-EVEN = 1e-6  # relative: of two drifts closer than this nothing is said
+ROUNDED = 1e-12  # times the largest: a rate so small has no sign
+MOST_TIMES = 5000  # of the flow's own time scale 1/‖∂f/∂h‖₂ that it is solved for: about two minutes
 METHOD = (
     "the flow by Dormand and Prince's pair of order 8(5,3) at a relative tolerance of 1e-12, with ∫ Ḣ dt beside it as "
     "a further unknown; each integrator by its own steps; divergence as the trace of the flow's Jacobian"
@@ -90,8 +91,8 @@ def energy(
     Raises
     ------
     UserError
-        For a system whose flow has no energy, a flow without `step_size`, an unknown integrator, and initial states of
-        the wrong width.
+        For a system whose flow has no energy, a flow without `step_size`, an unknown integrator, initial states of
+        the wrong width, and more seconds than the flow can be solved for.
 
     References
     ----------
@@ -137,19 +138,20 @@ def energy(
     over, each = (schema.SAMPLE, schema.TIME), (schema.INTEGRATOR, schema.SAMPLE, schema.TIME)
     of = schema.variable
     cut = not np.isfinite(found).all()
+    divergence = _divergence(exact, states)
     return schema.dataset(
         {
             "exact_energy": of(over, values, "energy H of the flow"),
             "dissipation": of(over, rate, "rate of H along the flow", schema.PER_SECOND),
             "balance": of(over, values - values[:, :1] - balance, "H − H₀ − ∫ Ḣ dt"),
-            "divergence": of(over, _divergence(exact, states), "divergence of the flow", schema.PER_SECOND),
+            "divergence": of(over, divergence, "divergence of the flow", schema.PER_SECOND),
             "energy": of(each, found, "energy H along the integrator's orbit"),
             "drift": of(each, found - values, "drift of the energy"),
         },
         system=system.name,
         source=system.source,
         settings=settings | {"dtype": dtype, "device": device, "config": system.json_config},
-        verdict=_verdict(values, rate, found, integrators, step, seconds[-1]),
+        verdict=f"{_verdict(values, rate, found, integrators, step, seconds[-1])} {_volumes(divergence)}",
         method=METHOD,
         coords={
             schema.TIME: schema.time_coordinate(seconds, schema.SECOND),
@@ -196,6 +198,13 @@ def _solution(flow: HeldFlow, initial_state: Any, seconds: Array) -> tuple[Array
             f"The initial state must be finite numbers of shape ({flow.state_size},) or (sample, {flow.state_size}), "
             f"got {np.shape(initial_state)}."
         )
+    at = torch.from_numpy(np.concatenate([0 * start[:1], start]))
+    speed = float(torch.linalg.matrix_norm(jacobian(flow, at, at.new_zeros(len(at), 0)).dense(), 2).max())
+    if speed * seconds[-1] > MOST_TIMES:
+        raise UserError(
+            f"{seconds[-1]:g} s are {speed * seconds[-1]:,.0f} times the flow's own time scale of {1 / speed:.2g} s, "
+            f"of which at most {MOST_TIMES:,} are solved: take fewer steps, or smaller ones."
+        )
     begun = np.concatenate([start, np.zeros((len(start), 1))], axis=1)
     solved = simulate(_Balanced(flow), initial_state=begun, times=seconds).trajectory.values
     return solved[..., :-1], solved[..., -1]
@@ -230,7 +239,7 @@ def _verdict(values: Array, rate: Array, found: Array, integrators: Sequence[str
     largest = np.abs(values - values[:, :1]).max()
     if largest <= CONSERVED * (1 + np.abs(values).max()):
         first = f"The flow conserves H = Σ log cosh: over {duration:g} s it changes by at most {largest:.1e}."
-    elif (rate <= 0).all():
+    elif (rate <= ROUNDED * np.abs(rate).max()).all():
         first = f"The flow dissipates H = Σ log cosh: over {duration:g} s it falls by {_between(-change)}."
     else:
         first = (
@@ -242,8 +251,16 @@ def _verdict(values: Array, rate: Array, found: Array, integrators: Sequence[str
 
 
 def _between(values: Array) -> str:
-    low, high = values.min(), values.max()
-    return f"{low:.3g}" if high - low <= EVEN * abs(high) else f"{low:.3g} to {high:.3g}"
+    low, high = (f"{end:.3g}" for end in (values.min(), values.max()))
+    return low if low == high else f"{low} to {high}".replace("-", "−")
+
+
+def _volumes(divergence: Array) -> str:
+    """What the divergence of the field says: d ln(volume)/dt."""
+    if not divergence.any():
+        return "Its divergence is 0 at every state: volumes are kept."
+    what = "volumes shrink" if (divergence < 0).all() else "volumes grow" if (divergence > 0).all() else "of both signs"
+    return f"Its divergence is {_between(divergence)} per second along the solutions: {what}."
 
 
 def _drifted(drift: Array) -> str:

@@ -20,6 +20,13 @@ LOOKS = {  # colour and dashes of each integrator, the same in every picture
     "implicit-midpoint": (style.GREEN, (0, (5, 1))),
     "exponential-euler": (style.PURPLE, ":"),
 }
+NAMES = {
+    "euler": "Euler",
+    "midpoint": "explicit midpoint",
+    "rk4": "Runge–Kutta 4",
+    "implicit-midpoint": "implicit midpoint",
+    "exponential-euler": "exponential Euler",
+}
 SMALLEST = 1e-16  # of a drift on a logarithmic axis: less is rounding
 
 
@@ -51,14 +58,15 @@ def plot_energy(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     for name in ds[schema.INTEGRATOR].values:
         color, dashes = LOOKS[str(name)]
         values = ds["energy"].sel({schema.INTEGRATOR: name}).transpose(schema.TIME, schema.SAMPLE).values
-        _lines(ax, time, values, {"color": color, "ls": dashes, "lw": 1.1, "label": str(name)})
+        _lines(ax, time, values, {"color": color, "ls": dashes, "lw": 1.1, "label": NAMES[str(name)]})
     low, high = np.nanmin(exact), np.nanmax(exact)
     seen = ds["energy"].values[np.isfinite(ds["energy"].values)]
     top = min(float(seen.max(initial=high)), high + 3 * max(high - low, 0.5 * high))
     ax.set_ylim(min(0.0, low), 1.08 * top)
     ax.set_xlabel(style.label(ds[schema.TIME]))
     ax.set_ylabel("H = Σ log cosh(M h + q)")
-    ax.set_title("The energy of the flow, and of its integrators' orbits")
+    above = ", which go on above" if seen.max(initial=high) > 1.08 * top else ""
+    ax.set_title(f"The energy of the flow, and of integrators' orbits{above}")
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, columnspacing=1.2)
     return ax
 
@@ -80,9 +88,14 @@ def _drift(ds: xr.Dataset, ax: Axes) -> None:
         color, dashes = LOOKS[str(name)]
         values = np.abs(ds["drift"].sel({schema.INTEGRATOR: name}).transpose(schema.TIME, schema.SAMPLE).values)
         shown = np.where(values > SMALLEST, values, np.nan)
-        _lines(ax, time, shown, {"color": color, "ls": dashes, "lw": 1.1, "label": str(name)})
+        _lines(ax, time, shown, {"color": color, "ls": dashes, "lw": 1.1, "label": NAMES[str(name)]})
     error = np.abs(ds["balance"].transpose(schema.TIME, schema.SAMPLE).values)
-    _lines(ax, time, np.where(error > SMALLEST, error, np.nan), {"color": style.GREY, "lw": 0.8, "label": "solver"})
+    _lines(
+        ax,
+        time,
+        np.where(error > SMALLEST, error, np.nan),
+        {"color": style.GREY, "lw": 0.8, "label": "the solver's own error"},
+    )
     ax.set_yscale("log")
     ax.set_xlabel(style.label(ds[schema.TIME]))
     ax.set_ylabel("distance from the flow's H")

@@ -121,6 +121,11 @@ def test_an_orbit_that_cannot_go_on_is_cut_and_flagged():
         (create("feedback", input_size=1, state_size=2, activation="relu"), {}, "'feedback' has no energy"),
         (planar("zero").flow, {}, "A flow has no step of its own: give step_size"),
         (planar("zero"), {"steps": 0}, "at least one step, got 0"),
+        (
+            planar("zero"),
+            {"step_size": 50},
+            "25000 s are 50,000 times the flow's own time scale of 0.5 s, of which at most",
+        ),
         (planar("zero"), {"step_size": -0.1}, "must be a positive number, got -0.1"),
         (planar("zero"), {"integrators": ["eulr"]}, "Unknown integrator 'eulr'.*euler"),
         (planar("zero"), {"integrators": []}, "Name at least one integrator"),
