@@ -1,6 +1,5 @@
 """How far a Jacobian's eigenvalues may be trusted: pseudospectra, and what grows before it decays."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,8 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.lapack import geev
+from dynlab.diagnostics.classification.eigenvalues import rounding_left
+from dynlab.diagnostics.nonnormality.eigenvalues import Eigenvalues, eigenvalues
 from dynlab.diagnostics.nonnormality.kreiss import kreiss_lower_bound
 from dynlab.diagnostics.nonnormality.numerical_range import NumericalRange, numerical_range
 from dynlab.diagnostics.nonnormality.powers import Powers, exponential_norms, power_norms
@@ -25,24 +25,19 @@ MARGIN = 0.15  # of the window beyond what must be in it
 DECAY = 8.0  # a flow is followed for so many of its slowest time constants
 SLOWEST = 1e-3  # of ‖A‖: a slower mode does not lengthen the time that is followed
 LARGEST_GRID = 4096  # points in each direction
+LARGEST_ENTRY = 1e150  # of the matrix: squares of larger ones overflow
 METHOD = (
     "complex Schur form, then inverse Lanczos with triangular solves for all points of the grid, to a relative "
     "residual of 1e-10; σ_min has an absolute error of about n ε ‖A‖_F besides. Numerical range by its supporting "
-    "lines at 180 angles. Kreiss constant: the largest value over samples outside the stable region, the best of them "
-    "climbed by Nelder–Mead: a lower bound, and inf where an eigenvalue is unstable beyond its error. Norms of powers "
-    "by repeated multiplication in log scale"
+    "lines at 180 angles. Eigenvalues with the error that rounding leaves, enclosed anew from residuals of twice the "
+    "digits where that does not separate one from the border of stability. Kreiss constant: the largest value over "
+    "samples outside the stable region, the best of them climbed by Nelder–Mead: a lower bound, and inf where an "
+    "eigenvalue is unstable beyond its error. Norms of powers by repeated multiplication in log scale"
 )
-UNSTABLE, DROWNED, ZERO = (
+UNSTABLE, DROWNED = (
     "inf: an eigenvalue lies outside the stable region beyond its error",
     "NaN where rounding drowns the power",
-    "inf where the matrix minus z is exactly singular",
 )
-
-
-@dataclass(frozen=True)
-class _Eigenvalues:
-    value: NDArray[np.complex128]
-    error: NDArray[np.float64]
 
 
 def pseudospectrum(
@@ -91,9 +86,10 @@ def pseudospectrum(
     xarray.Dataset
         ``smallest_singular_value(y, x)`` = σ_min(zI − A) = 1/‖(zI − A)⁻¹‖₂ at z = x + iy, with ``lanczos_residual``,
         ``lanczos_iterations`` and ``converged``; ``eigenvalue(mode)`` with ``eigenvalue_error`` and ``condition``;
-        ``numerical_range(angle)``, its ``numerical_abscissa`` and ``numerical_radius``; ``log_power_norm(time)`` =
-        ln ‖A^k‖₂ (of a flow ln ‖e^{tA}‖₂) with ``log_power_norm_error``; ``transient_growth``, the largest of these
-        norms, and ``transient_time``; ``kreiss_constant``, a lower bound, and ``kreiss_point``.
+        ``spectral_radius``, of a flow ``spectral_abscissa``; ``numerical_range(angle)``, its ``numerical_abscissa`` and
+        ``numerical_radius``; ``log_power_norm(time)`` = ln ‖A^k‖₂ (of a flow ln ‖e^{tA}‖₂) with
+        ``log_power_norm_error``; ``transient_growth``, the largest of these norms, and ``transient_time``;
+        ``kreiss_constant``, a lower bound, and ``kreiss_point``.
 
     Raises
     ------
@@ -132,16 +128,16 @@ def pseudospectrum(
     flow = isinstance(system, Flow)
     if duration is not None and not flow:
         raise UserError("duration is a flow's; how long a map is followed is said by its steps.")
-    matrix, where = _matrix(system, state, input, t, dtype, device)
-    eigenvalues, condition = _eigenvalues(matrix)
+    matrix, rounding, where = _matrix(system, state, input, t, dtype, device)
+    spectrum = eigenvalues(matrix, flow=flow, rounding=rounding, single=dtype == "float32")
     shape = numerical_range(matrix)
-    x, y = _window(eigenvalues.value, shape, grid, extent, flow)
+    x, y = _window(spectrum.value, shape, grid, extent, flow)
     smallest = _on_grid(matrix, x, y, max_memory, seed)
-    followed = _duration(eigenvalues.value, matrix, duration) if flow else float(steps)
+    followed = _duration(spectrum.value, matrix, duration) if flow else float(steps)
     powers = exponential_norms(matrix, followed, steps) if flow else power_norms(matrix, steps)
-    kreiss = _kreiss(matrix, eigenvalues, flow, max_memory, seed)
+    kreiss = _kreiss(matrix, spectrum, flow, max_memory, seed)
     times = np.linspace(0, followed, steps + 1) if flow else np.arange(steps + 1)
-    variables = _of_grid(smallest, grid) | _of_spectrum(eigenvalues, condition, shape, flow)
+    variables = _of_grid(smallest, grid) | _of_spectrum(spectrum, shape, flow)
     variables |= _of_powers(powers, times, flow) | _of_kreiss(kreiss)
     plane = "Re z", "Im z"
     units = schema.PER_SECOND if flow else schema.ONE
@@ -166,8 +162,8 @@ def pseudospectrum(
 
 def _matrix(
     system: System, state: ArrayLike | None, input: ArrayLike | None, t: int, dtype: str, device: str
-) -> tuple[NDArray[np.float64], dict[str, Any]]:
-    """The Jacobian, and where it was taken, for the settings."""
+) -> tuple[NDArray[np.float64], float, dict[str, Any]]:
+    """The Jacobian, a bound on what rounding has left in it, and where it was taken, for the settings."""
     analysed = frozen(system, torch.float32 if dtype == "float32" else torch.float64, device)
     given: list[torch.Tensor] = []
     for name, values, size in (("state", state, system.state_size), ("input", input, system.input_size)):
@@ -175,26 +171,21 @@ def _matrix(
         if array.shape != (size,) or not np.isfinite(array).all():
             raise UserError(f"The {name} must be {size} finite numbers, got shape {array.shape}.")
         given.append(torch.as_tensor(array, device=device).to(torch.float32 if dtype == "float32" else torch.float64))
-    dense = jacobian(analysed, given[0], given[1], t).dense().double().cpu().numpy()
-    if not np.isfinite(dense).all():
-        raise UserError("The Jacobian there has entries that are not finite: take it at another state.")
-    return dense, {"state": given[0].tolist(), "input": given[1].tolist(), "t": t}
-
-
-def _eigenvalues(matrix: NDArray[np.float64]) -> tuple[_Eigenvalues, NDArray[np.float64]]:
-    values, overlap, converged = geev(matrix)
-    if not converged:
-        raise UserError("The eigenvalues of that Jacobian did not converge: its entries differ too much in size.")
-    order = np.lexsort((-values.real, -np.abs(values)))
-    with np.errstate(divide="ignore"):
-        condition = 1 / overlap[order]
-    size = len(matrix) * np.finfo(float).eps * float(np.linalg.norm(matrix))
-    with np.errstate(invalid="ignore"):
-        error = np.where(size > 0, condition * size, 0.0)
-    # a perturbation of size s moves no eigenvalue of an n × n matrix farther than this (Elsner)
-    norm = float(np.linalg.norm(matrix, 2))
-    farthest = (2 * norm + size) ** (1 - 1 / len(matrix)) * size ** (1 / len(matrix))
-    return _Eigenvalues(values[order], np.minimum(error, farthest)), condition
+    dense, elsewhere = (
+        jacobian(analysed, place, given[1], t).dense().detach().double().cpu().numpy()
+        for place in (given[0], given[0] + 1)
+    )
+    largest = float(np.abs(dense).max())
+    if not largest <= LARGEST_ENTRY:
+        raise UserError(
+            f"The Jacobian there has entries up to {largest:.3g}, whose norms are no numbers: up to {LARGEST_ENTRY:g} "
+            f"is possible; take it at another state, or scale the matrix."
+        )
+    held = [each.detach().double().cpu().numpy() for each in (*analysed.parameters(), *analysed.buffers())]
+    exact = () if dtype == "float32" else held  # in float32 what is held was rounded too
+    unit = float(torch.finfo(given[0].dtype).eps)
+    where = {"state": given[0].tolist(), "input": given[1].tolist(), "t": t}
+    return dense, rounding_left(dense, elsewhere, exact, unit), where
 
 
 def _window(
@@ -232,12 +223,11 @@ def _duration(values: NDArray[np.complex128], matrix: NDArray[np.float64], given
 
 
 def _kreiss(
-    matrix: NDArray[np.float64], eigenvalues: _Eigenvalues, flow: bool, max_memory: float, seed: int
+    matrix: NDArray[np.float64], spectrum: Eigenvalues, flow: bool, max_memory: float, seed: int
 ) -> tuple[float, complex]:
-    outside = eigenvalues.value.real if flow else np.abs(eigenvalues.value) - 1
-    if (outside > eigenvalues.error).any():
-        return np.inf, complex(eigenvalues.value[np.argmax(outside)])
-    return kreiss_lower_bound(matrix, eigenvalues.value, flow=flow, max_memory=max_memory, seed=seed)
+    if spectrum.unstable(flow=flow):
+        return np.inf, complex(spectrum.value[np.argmax(spectrum.beyond(flow=flow))])
+    return kreiss_lower_bound(matrix, spectrum.value, flow=flow, max_memory=max_memory, seed=seed)
 
 
 def _of_grid(smallest: Smallest, grid: int) -> dict[str, xr.Variable]:
@@ -250,14 +240,15 @@ def _of_grid(smallest: Smallest, grid: int) -> dict[str, xr.Variable]:
     }
 
 
-def _of_spectrum(
-    eigenvalues: _Eigenvalues, condition: NDArray[np.float64], shape: NumericalRange, flow: bool
-) -> dict[str, xr.Variable]:
+def _of_spectrum(spectrum: Eigenvalues, shape: NumericalRange, flow: bool) -> dict[str, xr.Variable]:
     mode, units = (schema.MODE,), schema.PER_SECOND if flow else schema.ONE
+    values = spectrum.value.real if flow else np.abs(spectrum.value)
+    name = "abscissa" if flow else "radius"
     return {
-        "eigenvalue": schema.variable(mode, eigenvalues.value, "eigenvalue λ", units),
-        "eigenvalue_error": schema.variable(mode, eigenvalues.error, "bound on the error of λ", units),
-        "condition": schema.variable(mode, condition, "condition of the eigenvalue"),
+        f"spectral_{name}": schema.variable((), values.max(), f"spectral {name}", units),
+        "eigenvalue": schema.variable(mode, spectrum.value, "eigenvalue λ", units),
+        "eigenvalue_error": schema.variable(mode, spectrum.error, "bound on the error of λ", units),
+        "condition": schema.variable(mode, spectrum.condition, "condition of the eigenvalue"),
         "numerical_range": schema.variable((schema.ANGLE,), shape.border, "border of the numerical range", units),
         "numerical_abscissa": schema.variable((), shape.abscissa, "numerical abscissa ω(A)", units),
         "numerical_radius": schema.variable((), shape.radius, "numerical radius", units),
@@ -268,11 +259,13 @@ def _of_powers(powers: Powers, times: NDArray[Any], flow: bool) -> dict[str, xr.
     time = (schema.TIME,)
     known = np.where(np.isnan(powers.log_norm), -np.inf, powers.log_norm)
     top = int(np.argmax(known))
+    with np.errstate(over="ignore"):  # inf, and flagged
+        growth = np.exp(known[top])
     name = "ln ‖e^{tA}‖₂" if flow else "ln ‖Aᵏ‖₂"
     return {
         "log_power_norm": schema.variable(time, powers.log_norm, name),
         "log_power_norm_error": schema.variable(time, powers.error, f"bound on the error of {name}"),
-        "transient_growth": schema.variable((), np.exp(known[top]), "largest norm that was met"),
+        "transient_growth": schema.variable((), growth, f"largest {name[3:]} that was met"),
         "transient_time": schema.variable((), times[top], "when", schema.SECOND if flow else schema.STEP),
     }
 

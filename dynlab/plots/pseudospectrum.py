@@ -7,19 +7,20 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import LogLocator, NullFormatter
-from numpy.typing import NDArray
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from dynlab import schema
 from dynlab.plots import style
 
 PANEL = (4.9, 4.1)  # inches
-TITLE_WIDTH = 160  # characters over two panels
+TITLE_WIDTH = 140  # characters over two panels
 MOST_LEVELS = 8
-DECADES = 16  # at most, of the norms that are drawn
+DECADES = 16  # of norms below 1 that are drawn
 FEW = 2  # powers of ten are too few ticks for an axis
-LARGEST_POWER = 300.0
 SHADES = "Blues_r"  # the darker, the nearer to an eigenvalue
+MANY = 30  # eigenvalues, beyond which their markers are small
+FAR = 1e3  # windows that far from 0, in their half widths, have an axis of differences
+SMALLEST = 1e-17  # times the largest entry: what rounding makes of σ_min has no levels of its own
 
 
 def plot_pseudospectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
@@ -43,40 +44,50 @@ def plot_pseudospectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any
     if ax is None:
         return _figure(ds, **artist)
     flow = schema.settings(ds)["flow"]
-    _levels(ds, ax)
+    x, y = ds[schema.X].values, ds[schema.Y].values
+    middle = float(x[0] + x[-1]) / 2
+    origin = middle if abs(middle) > FAR * float(y[-1]) else 0.0
+    _levels(ds, ax, origin)
     border = np.append(ds["numerical_range"].values, ds["numerical_range"].values[:1])
-    ax.plot(border.real, border.imag, color=style.VERMILION, ls="--", lw=1.1, label="numerical range")
+    ax.plot(border.real - origin, border.imag, color=style.VERMILION, ls="--", lw=1.1, label="numerical range")
     if flow:
-        ax.axvline(0, color=style.BLACK, lw=1.2, label="Re z = 0")
+        ax.axvline(-origin, color=style.BLACK, lw=1.2, label="Re z = 0: stable to the left")
     else:
         circle = np.exp(2j * np.pi * np.linspace(0, 1, 361))
-        ax.plot(circle.real, circle.imag, color=style.BLACK, lw=1.2, label="|z| = 1")
+        ax.plot(circle.real - origin, circle.imag, color=style.BLACK, lw=1.2, label="|z| = 1: stable inside")
     values = ds["eigenvalue"].values
-    look: dict[str, Any] = {"marker": "o", "ms": 4, "color": style.BLACK, "markeredgecolor": "white", "mew": 0.6}
-    ax.plot(values.real, values.imag, ls="none", label="eigenvalues", zorder=5, **look | artist)
-    ax.set_xlim(float(ds[schema.X][0]), float(ds[schema.X][-1]))
-    ax.set_ylim(float(ds[schema.Y][0]), float(ds[schema.Y][-1]))
+    size = {"ms": 4, "mew": 0.6} if len(values) <= MANY else {"ms": 2.2, "mew": 0.25}
+    look: dict[str, Any] = {"marker": "o", "color": style.BLACK, "markeredgecolor": "white"} | size
+    ax.plot(values.real - origin, values.imag, ls="none", label="eigenvalues", zorder=5, **look | artist)
+    ax.set_xlim(x[0] - origin, x[-1] - origin)
+    ax.set_ylim(y[0], y[-1])
     ax.set_aspect("equal")
-    ax.set_xlabel(style.label(ds[schema.X]))
+    name = style.label(ds[schema.X])
+    ax.set_xlabel(name.replace("Re z", f"Re z − {origin:.12g}".replace("− -", "+ ")) if origin else name)
     ax.set_ylabel(style.label(ds[schema.Y]))
-    ax.set_title("Where an error of norm ε = $10^{k}$ may move eigenvalues")
+    ax.set_title("Where an error of norm ε may move eigenvalues")
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=3, columnspacing=1.2)
     return ax
 
 
-def _levels(ds: xr.Dataset, ax: Axes) -> None:
-    """Filled contours of log₁₀ σ_min, a line each power of ten."""
+def _levels(ds: xr.Dataset, ax: Axes, origin: float) -> None:
+    """Filled contours of log₁₀ σ_min, a line each power of ten, and the bar that says which."""
     with np.errstate(divide="ignore"):
         heights = np.log10(ds["smallest_singular_value"].values)
-    seen = heights[np.isfinite(heights)]
-    low, high = int(np.floor(seen.min(initial=0.0))), int(np.ceil(seen.max(initial=0.0)))
-    levels = np.arange(max(low, high - MOST_LEVELS), high + 1)
-    shown = np.where(np.isfinite(heights), heights, low - 1.0)
-    x, y = ds[schema.X].values, ds[schema.Y].values
-    ax.contourf(x, y, shown, levels, cmap=SHADES, extend="min")
-    # a line belongs between two shades, so that the highest level, which nothing crosses, has none
-    lines = ax.contour(x, y, shown, levels[:-1], colors=style.BLUE, linewidths=0.7, linestyles="solid")
-    ax.clabel(lines, fmt=lambda level: f"$10^{{{level:g}}}$", fontsize=7)
+    rounding = np.log10(SMALLEST * float(np.abs(ds["numerical_range"].values).max(initial=0.0)) + np.finfo(float).tiny)
+    heights = np.maximum(heights, rounding)  # an exactly singular zI − A as well
+    low, high = int(np.floor(heights.min())), int(np.ceil(heights.max()))
+    levels = np.arange(max(low, high - MOST_LEVELS), max(high, low + 1) + 1)
+    options: dict[str, Any] = {"cmap": SHADES, "extend": "min"}
+    filled = ax.contourf(ds[schema.X].values - origin, ds[schema.Y].values, heights, levels, **options)
+    if len(levels) > 2:
+        # a line belongs between two shades, so that the highest level, which nothing crosses, has none
+        lines: dict[str, Any] = {"colors": style.BLUE, "linewidths": 0.7, "linestyles": "solid"}
+        ax.contour(ds[schema.X].values - origin, ds[schema.Y].values, heights, levels[1:-1], **lines)
+    bar = ax.figure.colorbar(filled, cax=ax.inset_axes((1.03, 0.1, 0.04, 0.8)))
+    bar.set_ticks(levels.tolist(), labels=[f"$10^{{{level}}}$" for level in levels])
+    bar.ax.tick_params(size=0)
+    bar.set_label("ε = σ$_{\\mathrm{min}}$(zI − A)")
 
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
@@ -90,7 +101,10 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
 
 
 def _powers(ds: xr.Dataset, ax: Axes) -> None:
-    """The norms, the eigenvalues' promise, and the Kreiss constant, on a logarithmic scale of `DECADES` at most."""
+    """log₁₀ of the norms, of the eigenvalues' promise and of the Kreiss constant.
+
+    The axis is linear, with powers of ten as its labels: norms may be beyond what float64 holds.
+    """
     flow = schema.settings(ds)["flow"]
     time, norms = ds[schema.TIME].values, ds["log_power_norm"].values / np.log(10)
     values = ds["eigenvalue"].values
@@ -98,35 +112,45 @@ def _powers(ds: xr.Dataset, ax: Axes) -> None:
     promise = size * time / np.log(10)
     known = np.isfinite(norms)
     name, law = ("‖$e^{tA}$‖", "$e^{t\\,\\max \\mathrm{Re}\\,λ}$") if flow else ("‖$A^k$‖", "$ρ^k$")
-    ax.set_yscale("log")
-    ax.plot(time[known], _power(norms[known]), color=style.BLUE, lw=1.8, label=name, zorder=3)
-    ax.plot(time, _power(promise), color=style.BLACK, ls=":", label=f"{law}, what the eigenvalues promise")
+    ax.axhline(0, color=style.FAINT, lw=1, zorder=0)
+    few: dict[str, Any] = {"marker": "o", "ms": 4} if known.sum() <= FEW else {}
+    ax.plot(time[known], norms[known], color=style.BLUE, lw=1.8, label=name, zorder=3, **few)
+    ax.plot(time, promise, color=style.BLACK, ls=":", label=f"{law}, what the eigenvalues promise")
     gone = np.isneginf(norms)
+    growth, when = float(np.max(norms[known])), float(ds["transient_time"])
+    if 0 < when < time[-1]:
+        look: dict[str, Any] = {"marker": "o", "ls": "none", "color": style.VERMILION, "ms": 6, "zorder": 4}
+        ax.plot(when, growth, label=f"largest: {_number(growth)}", **look)
+    kreiss = np.log10(float(ds["kreiss_constant"]))
+    if np.isfinite(kreiss) and kreiss > 0:
+        ax.axhline(kreiss, color=style.GREEN, ls="--", lw=1.1, label=f"Kreiss constant, at least {_number(kreiss)}")
+    tops = [growth, float(promise.max())] + [kreiss] * bool(np.isfinite(kreiss))
+    high = max(tops)
+    low = max(min(float(norms[known].min()), float(promise.min())), -DECADES)
     if gone.any():
-        ax.plot([], [], ls="none", label=f"exactly 0 from k = {time[gone][0]:g} on")
-    ax.axhline(1, color=style.FAINT, lw=1, zorder=0)
-    growth, when = float(ds["transient_growth"]), float(ds["transient_time"])
-    if 0 < when < time[-1] and np.isfinite(growth):
-        ax.plot(when, growth, "o", color=style.VERMILION, ms=6, zorder=4, label=f"largest: {growth:.4g}")
-    kreiss = float(ds["kreiss_constant"])
-    finite = np.isfinite(kreiss)
-    if finite:
-        said = f"Kreiss constant, at least {kreiss:.4g}"
-        ax.axhline(kreiss, color=style.GREEN, ls="--", lw=1.1, label=said)
-    high = max(float(norms[known].max(initial=0.0)), float(promise.max()), np.log10(kreiss) if finite else 0.0)
-    low = max(min(float(norms[known].min(initial=0.0)), float(promise.min())), high - DECADES)
+        ax.text(0.98, 0.9, f"exactly 0 from k = {time[gone][0]:g} on", transform=ax.transAxes, ha="right", fontsize=8)
+        low = max(low, -FEW)
     pad = max(0.06 * (high - low), 0.1)
-    ax.set_ylim(*_power(np.array([low - pad, high + pad])))
-    if high - low < FEW:
-        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        ax.yaxis.set_major_formatter("{x:g}")
-        ax.yaxis.set_minor_formatter(NullFormatter())
+    ax.set_ylim(low - pad, high + pad)
+    _ticks(ax, low - pad, high + pad)
     ax.set_xlabel(style.label(ds[schema.TIME]) if flow else "power k")
     ax.set_ylabel(name)
     ax.set_title("What the norms do before the eigenvalues decide")
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2, columnspacing=1.2)
 
 
-def _power(exponents: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Powers of ten that float64 holds."""
-    return np.asarray(10.0 ** np.clip(exponents, -LARGEST_POWER, LARGEST_POWER))
+def _ticks(ax: Axes, low: float, high: float) -> None:
+    """1, 2, 5, 10 … where few powers of ten are seen, else powers of ten."""
+    if high - low < FEW + 1:
+        decades = range(int(np.floor(low)), int(np.ceil(high)) + 1)
+        places = np.log10([lead * 10.0**decade for decade in decades for lead in (1, 2, 5)])
+        ax.yaxis.set_major_locator(FixedLocator(places[(places >= low) & (places <= high)].tolist()))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda place, _: f"{10**place:.3g}"))
+    else:
+        ax.yaxis.set_major_locator(MaxNLocator(8, integer=True))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda place, _: f"$10^{{{place:g}}}$"))
+
+
+def _number(log: float) -> str:
+    """What a power of ten is, as a number where it is readable."""
+    return f"{10**log:.4g}" if abs(log) < FEW + 1 else f"$10^{{{log:.1f}}}$"

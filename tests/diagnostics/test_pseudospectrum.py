@@ -113,6 +113,47 @@ def test_the_kreiss_constant_is_infinite_beyond_the_disc_only(rho, kreiss):
     np.testing.assert_allclose(ds["log_power_norm"], np.arange(101) * np.log(rho), atol=1e-12)
 
 
+@pytest.mark.parametrize("kind, border", [("map", 1.0), ("flow", 0.0)])
+@pytest.mark.parametrize("beyond, side", [(-1e-9, "stable"), (1e-9, "unstable"), (0.0, "undecided")])
+def test_eigenvalues_a_billionth_off_the_border_are_told_apart_beside_a_large_condition(kind, border, beyond, side):
+    """[[border + beyond, 1e5], [0, −1/2]]: condition 1e5 or so, whose first error bound is 1e-5."""
+    matrix = [[border + beyond, 1e5], [0.0, -0.5]]
+    ds = dl.pseudospectrum(LinearMap(matrix) if kind == "map" else dl.create("linear", matrix=matrix), grid=3)
+    assert f"the Jacobian is {side}" in ds.attrs["verdict"]
+    assert np.isinf(ds["kreiss_constant"]) == (side == "unstable")
+    leading = ds["eigenvalue"].values.real.argmax()
+    assert float(ds["eigenvalue_error"][leading]) < (1e-14 if beyond else 1e-4)  # nothing is gained on the border
+    assert abs(ds["eigenvalue"].values[leading] - (border + beyond)) <= float(ds["eigenvalue_error"][leading])
+
+
+def test_what_float32_has_rounded_is_not_told_from_the_border():
+    """1 + 2⁻²⁶ is 1 in float32."""
+    matrix = [[1 + 2.0**-26, 0.0], [0.0, 0.5]]
+    for dtype, side in (("float64", "unstable"), ("float32", "undecided")):
+        assert f"the Jacobian is {side}" in dl.pseudospectrum(LinearMap(matrix), grid=3, dtype=dtype).attrs["verdict"]
+
+
+@pytest.mark.parametrize(
+    "matrix, steps, sentence",
+    [
+        ([[1 - 1e-9, 0.0], [0.0, 0.5]], 100, "the spectral radius is 1 − 1e−09"),
+        ([[1 + 1e-9, 0.0], [0.0, 0.5]], 100, "has grown to 1 by k = 100"),
+        ([[0.0, -1.0], [1.0, 0.0]], 100, "never exceeds 1"),
+        ([[1e10, 1.0], [0.0, 1e-10]], 100, "grown to e^2302.6"),
+        ([[0.9, 4.0], [0.0, 0.9]], 5, "follow it longer"),
+        ([[0.9, 4.0], [0.0, 0.9]], 50, "grows to 15.51 at k = 9 before it decays"),
+        ([[-0.9, 40.0], [0.0, 0.9]], 50, "grows to 40.02 at k = 1"),
+    ],
+)
+def test_the_verdict(matrix, steps, sentence):
+    assert sentence in dl.pseudospectrum(LinearMap(matrix), grid=3, steps=steps).attrs["verdict"]
+
+
+def test_a_flow_that_grows_only_between_the_times_that_are_looked_at_is_not_said_never_to_grow():
+    ds = dl.pseudospectrum(dl.create("linear", matrix=SHEAR), grid=3, steps=1, duration=50.0)
+    assert "only before the first" in ds.attrs["verdict"]
+
+
 def test_of_a_normal_matrix_the_resolvent_is_the_distance_to_the_spectrum():
     matrix = [[0.3, -0.4, 0], [0.4, 0.3, 0], [0, 0, -0.7]]
     ds = dl.pseudospectrum(LinearMap(matrix), grid=15)
@@ -172,3 +213,15 @@ def test_powers_that_rounding_drowns_are_not_reported():
 def test_bad_input(change, sentence):
     with pytest.raises(UserError, match=sentence):
         dl.pseudospectrum(jordan(1.0), **change)
+
+
+def test_a_matrix_whose_norms_overflow_is_refused():
+    with pytest.raises(UserError, match=r"entries up to 1e\+200"):
+        dl.pseudospectrum(LinearMap([[1e200, 1.0], [0.0, 1.0]]), grid=3)
+
+
+def test_the_zero_matrix_has_the_distance_to_0_as_its_resolvent_at_0_too():
+    ds = dl.pseudospectrum(LinearMap([[0.0, 0.0], [0.0, 0.0]]), grid=3, extent=1.0)
+    distance = np.hypot(ds["x"].values, ds["y"].values[:, None])
+    np.testing.assert_allclose(ds["smallest_singular_value"], distance, atol=1e-15)
+    assert ds["converged"].all()

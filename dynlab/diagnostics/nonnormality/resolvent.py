@@ -19,6 +19,7 @@ TOLERANCE = 1e-10  # relative residual of the Ritz value 1/σ², so that σ has 
 LONGEST = 80  # Lanczos steps; a value that has not converged by then says so
 LOOK = 4  # Lanczos steps between two looks at the Ritz values, which cost as much as the steps
 ROWS = 32  # of the triangle that are solved at a time, so that the rest is one matrix product
+SMALLEST = 1e-70  # below it squares of 1/σ² overflow
 COPIES = 8  # arrays of the size (n, points) that a block holds
 
 
@@ -52,7 +53,7 @@ def smallest_singular_values(matrix: Real, points: Complex, max_memory: float, s
     start = np.random.default_rng(seed).standard_normal((2, n))
     first = (start[0] + 1j * start[1]) / np.linalg.norm(start)
     # a diagonal entry smaller than its own rounding would only divide by zero
-    least = max(np.finfo(float).eps * float(np.linalg.norm(matrix)), np.finfo(float).tiny)
+    least = max(np.finfo(float).eps * float(np.linalg.norm(matrix)), SMALLEST)
     at_once = max(1, int(max_memory // (16 * COPIES * n)))
     with threadpool_limits(1, user_api="blas"):
         parts = [_lanczos(T, points[some : some + at_once], first, least) for some in range(0, len(points), at_once)]

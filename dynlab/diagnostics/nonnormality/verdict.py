@@ -2,41 +2,69 @@
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from dynlab import schema
 
 NO_GROWTH = 1 + 1e-9  # a largest norm up to this is that of the start
+NEAR = 1e-4  # a spectral radius as near to 1 is told by its difference
+READABLE = 7.0  # nats: a growth up to this is told as a number, beyond as a power of e
 
 
 def verdict(ds: xr.Dataset) -> str:
     """Stable or not by eigenvalues, and what the norms do in spite of that."""
     flow = schema.settings(ds)["flow"]
     values, errors = ds["eigenvalue"].values, ds["eigenvalue_error"].values
-    size = values.real if flow else np.abs(values)
-    leading = int(np.argmax(size))
-    name, boundary = ("spectral abscissa", 0.0) if flow else ("spectral radius", 1.0)
-    unit = " per second" if flow else ""
-    gap = float(size[leading]) - boundary
-    side = "undecided" if abs(gap) <= errors[leading] else "unstable" if gap > 0 else "stable"
-    first = f"By its eigenvalues the Jacobian is {side}: the {name} is {float(size[leading]):.6g}{unit}"
+    beyond = values.real if flow else np.abs(values) - 1
+    leading = int(np.argmax(beyond))
+    side = _side(beyond, errors)
+    size = _size(float(beyond[leading]), flow)
+    first = f"By its eigenvalues the Jacobian is {side}: the spectral {'abscissa' if flow else 'radius'} is {size}"
+    if side == "undecided":
+        first += f", known to {float(errors[beyond + errors >= 0].max()):.1g}"
     if flow:
-        first += f" (the numerical abscissa {float(ds['numerical_abscissa']):.4g}{unit})"
-    return f"{first.replace('-', '−')}. {_transient(ds, flow, side)}"
+        first += f" (the numerical abscissa {float(ds['numerical_abscissa']):.4g} per second)"
+    return f"{first}. {_transient(ds, flow, side)}".replace("-", "−")
+
+
+def _side(beyond: NDArray[np.float64], errors: NDArray[np.float64]) -> str:
+    if (beyond > errors).any():
+        return "unstable"
+    return "stable" if (beyond < -errors).all() else "undecided"
+
+
+def _size(beyond: float, flow: bool) -> str:
+    if flow:
+        return f"{beyond:.6g} per second"
+    return f"1 {'+' if beyond > 0 else '-'} {abs(beyond):.3g}" if 0 < abs(beyond) < NEAR else f"{1 + beyond:.6g}"
 
 
 def _transient(ds: xr.Dataset, flow: bool, side: str) -> str:
     growth, when = float(ds["transient_growth"]), float(ds["transient_time"])
     last = float(ds[schema.TIME].values[-1])
-    power = "‖e^{tA}‖" if flow else "‖Aᵏ‖"
+    norm = "‖exp(tA)‖" if flow else "‖Aᵏ‖"
     at = f"t = {when:.3g} s" if flow else f"k = {when:.0f}"
     if growth <= NO_GROWTH:
-        said = f"{power} never exceeds 1: nothing grows first"
+        # a flow whose numerical abscissa is positive grows at first, in between the times that are looked at
+        grows = flow and float(ds["numerical_abscissa"]) > 0
+        never = f"{norm} never exceeds 1: nothing grows first"
+        said = f"{norm} exceeds 1 at none of the times looked at, only before the first" if grows else never
+    elif when == last and side != "stable":
+        said = f"{norm} has grown to {_growth(ds)} by {at}, the last one"
     elif when == last:
-        log_growth = float(np.nanmax(ds["log_power_norm"].values))
-        said = f"{power} has grown to e^{log_growth:.1f} by {at}, and is still growing"
+        said = f"{norm} has grown to {_growth(ds)} by {at}, the last one: follow it longer to see it decay"
     else:
-        said = f"{power} grows to {growth:.4g} at {at} before it decays"
+        # between the times that are looked at a flow's may be larger
+        least = "at least " if flow else ""
+        said = f"{norm} grows to {least}{_growth(ds)} at {at}" + (" before it decays" if side == "stable" else "")
     kreiss = float(ds["kreiss_constant"])
     if np.isinf(kreiss):
         return f"{said}; the Kreiss constant is infinite."
-    return f"{said}; the Kreiss constant, a lower bound of that growth, is at least {kreiss:.4g}."
+    if growth <= NO_GROWTH:
+        return f"{said}."
+    return f"{said}; the Kreiss constant is at least {kreiss:.4g}, and the largest norm no smaller."
+
+
+def _growth(ds: xr.Dataset) -> str:
+    log_growth = float(np.nanmax(ds["log_power_norm"].values))
+    return f"{np.exp(log_growth):.4g}" if log_growth <= READABLE else f"e^{log_growth:.1f}"
