@@ -14,6 +14,8 @@ from .output import Output
 if TYPE_CHECKING:
     import xarray as xr
 
+SOLVING = "Solving for the equilibria"
+
 
 @click.command()
 @click.argument("checkpoint", metavar="[CKPT]", required=False)
@@ -44,12 +46,11 @@ def manifold(output: Output, checkpoint: str | None, **chosen: Any) -> None:
     """
     from dynlab.plots.manifold import plot_manifold
 
-    with output.working("Solving for the equilibria"):
-        ds = _trained(output, checkpoint, **chosen) if checkpoint else _random(**chosen)
+    ds = _trained(output, checkpoint, **chosen) if checkpoint else _random(output, **chosen)
     output.emit(ds, plot_manifold, Path(checkpoint).stem if checkpoint else "random-walk")
 
 
-def _random(steps: int | None, seed: int | None, device: str, dtype: str, **other: Any) -> xr.Dataset:
+def _random(output: Output, steps: int | None, seed: int | None, device: str, dtype: str, **other: Any) -> xr.Dataset:
     from dynlab.diagnostics.inner.manifold_example import SEED, STEPS, random_planar_networks
     from dynlab.diagnostics.manifold import manifold as measure
     from dynlab.errors import UserError
@@ -58,14 +59,15 @@ def _random(steps: int | None, seed: int | None, device: str, dtype: str, **othe
     if given:
         raise UserError(f"{given[0].replace('_', '-')} needs a checkpoint of an ERNN: dynlab manifold CKPT.")
     example = random_planar_networks(SEED if seed is None else seed, steps or STEPS)
-    return measure(
-        example.system,
-        example.inputs,
-        beside=example.beside,
-        initial_state=example.initial_state,
-        dtype=dtype,
-        device=device,
-    )
+    with output.working(SOLVING):
+        return measure(
+            example.system,
+            example.inputs,
+            beside=example.beside,
+            initial_state=example.initial_state,
+            dtype=dtype,
+            device=device,
+        )
 
 
 def _trained(
@@ -87,6 +89,9 @@ def _trained(
 
     found = read(zoo.locate(checkpoint), layer=layer)
     name = Path(checkpoint).stem
-    network = Network(found, name, inputs, samples, steps or STEPS, seed or 0, device, dtype, data_dir)
+    network = Network(
+        found, name, inputs, samples, steps or STEPS, seed or 0, device, dtype, data_dir, quiet=output.quiet
+    )
     output.log(f"Driven by {network.driving.description}.")
-    return measure(network.system, network.driving.inputs, dtype=dtype, device=device, seed=network.seed)
+    with output.working(SOLVING):
+        return measure(network.system, network.driving.inputs, dtype=dtype, device=device, seed=network.seed)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dynlab.errors import UserError
+
+from .output import working
 
 if TYPE_CHECKING:
     from dynlab.checkpoints import Checkpoint
@@ -34,6 +36,7 @@ class Network:
     dtype: str
     data_dir: Path | None
     driven_as: Network | None = None
+    quiet: bool = False
 
     @property
     def checkpoint(self) -> Checkpoint:
@@ -56,11 +59,8 @@ class Network:
 
         if self.driven_as is not None:
             return self.driven_as.driving
-        return driving_inputs(
-            self.inputs,
-            self.system,
-            samples=self.samples,
-            steps=self.steps,
-            seed=self.seed,
-            data_dir=self.data_dir,
-        )
+        how: dict[str, Any] = {"samples": self.samples, "steps": self.steps, "seed": self.seed}
+        system = self.system
+        named = (self.inputs or system.task or "inputs").removeprefix("task:")
+        with working(f"Reading {named}", quiet=self.quiet):  # a minute or two of the largest tasks
+            return driving_inputs(self.inputs, system, **how, data_dir=self.data_dir)

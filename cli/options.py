@@ -100,7 +100,8 @@ def _network_options(command: Command, names: Sequence[str], required: bool) -> 
         reading = {argument: chosen.pop(name) for name, argument in READING.items()}
 
         def network(found: Checkpoint | None, name: str, driven_as: Network | None = None) -> Network:
-            return Network(found, name, **chosen, driven_as=driven_as)
+            quiet = bool(click.get_current_context().params.get("quiet"))
+            return Network(found, name, **chosen, driven_as=driven_as, quiet=quiet)
 
         if over is not None:
             from .over_step import over_step

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import sys
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dynlab import progress
 from dynlab.errors import UserError
 
 if TYPE_CHECKING:
@@ -64,6 +66,17 @@ def save_figure(figure: Figure, path: Path, *, small: bool = False) -> None:
         plt.close(figure)
 
 
+@contextmanager
+def working(what: str, *, quiet: bool, at_once: bool = False) -> Iterator[None]:
+    """Say on standard error what is being done, on a terminal with a clock, else once it takes longer than a moment."""
+    if quiet:
+        yield
+        return
+    say = None if sys.stderr.isatty() else functools.partial(click.echo, err=True)
+    with progress.working(what if say is None else f"{what} …", say, at_once):
+        yield
+
+
 @dataclass(frozen=True)
 class Output:
     """Where a command's results go, as its options said."""
@@ -91,18 +104,7 @@ class Output:
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
         """Say on standard error what is being done, with a clock where somebody watches a terminal."""
-        if self.quiet:
-            yield
-        elif sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-            columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-            with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-                progress.add_task(what, total=None)
-                yield
-        else:
-            click.echo(f"{what} …", err=True)
+        with working(what, quiet=self.quiet, at_once=True):
             yield
 
     def emit(self, ds: xr.Dataset, draw: Callable[[xr.Dataset], Any], name: str) -> None:

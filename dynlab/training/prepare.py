@@ -5,7 +5,6 @@ import inspect
 import os
 import pkgutil
 import platform
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,12 +12,12 @@ from pathlib import Path
 from typing import Any, get_args
 
 import torch
-from rich.console import Console
 
 import dynlab
 from dynlab import tasks
 from dynlab.checkpoints.document import EMBEDDING
 from dynlab.errors import UserError, require_extra
+from dynlab.progress import working
 from dynlab.systems import SYSTEMS, Map, create
 from dynlab.systems.base import check_device
 from dynlab.systems.fastgrnn import FastGRNN
@@ -28,7 +27,6 @@ from dynlab.training.network import Network
 from dynlab.training.run import Run, Writes
 from dynlab.training.settings import PLATEAU, Settings
 
-PATIENCE = 2.0  # seconds without a word
 # The kinds of values that systems take, in words.
 KINDS = {int: "a whole number", float: "a number", str: "a name", bool: "true or false", type(None): "none"}
 
@@ -156,16 +154,9 @@ def _reading(task: str, progress: bool, say: Callable[[str], None] | None) -> It
     """Say what is read where that takes long, a minute or two of the largest; once, where processes share the run."""
     if "LOCAL_RANK" in os.environ or not (progress or say):
         yield
-    elif say is None:
-        with Console(stderr=True).status(f"Reading {task}"):
-            yield
     else:
-        late = threading.Timer(PATIENCE, say, [f"reading {task}"])
-        late.start()
-        try:
+        with working(f"{'reading' if say else 'Reading'} {task}", say):
             yield
-        finally:
-            late.cancel()
 
 
 def _check_what_the_task_has(settings: Settings, task: Task) -> None:
