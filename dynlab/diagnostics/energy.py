@@ -259,7 +259,9 @@ def _volumes(divergence: Array) -> str:
     """What the divergence of the field says: d ln(volume)/dt."""
     if not divergence.any():
         return "Its divergence is 0 at every state: volumes are kept."
-    what = "volumes shrink" if (divergence < 0).all() else "volumes grow" if (divergence > 0).all() else "of both signs"
+    what = (
+        "volumes shrink" if (divergence <= 0).all() else "volumes grow" if (divergence >= 0).all() else "of both signs"
+    )
     return f"Its divergence is {_between(divergence)} per second along the solutions: {what}."
 
 

@@ -15,7 +15,7 @@ from dynlab.plots.step_region import plot_step_region
 from dynlab.plots.theory_bounds import plot_theory_bounds
 
 PANEL = (4.9, 4.0)  # inches
-ROW, FRAME = 0.42, 1.0  # of the table of bounds
+ROW, FRAME = 0.42, 0.7  # of the table of bounds
 LETTERS = 14  # characters of the verdict over an inch of width
 
 

@@ -1,6 +1,6 @@
 """What theory allows beside what was measured, one row a statement."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -11,8 +11,10 @@ from dynlab.plots import style
 
 WIDTH, ROW = 9.0, 0.5  # inches
 HALF = 0.36  # of a row: the height of theory's bar
-# Where the statements start, and where the numbers and the outcomes stand, in parts of the bars' width.
-START, WORDS, SIGNS, END = -0.95, 1.04, 1.72, 2.1
+# In inches: a character of the statements, of the numbers and of the outcomes; between columns; around the axes.
+STATEMENT, NUMBER, OUTCOME = 0.075, 0.068, 0.085
+GAP, FRAME = 0.2, 0.5
+NARROWEST, WIDEST = 1.2, 5.0  # the bars, which take what the words leave
 ROOM = 0.18  # of a row's range on each side, where an interval without an end goes on
 LOOK = {  # colour and sign, so that grey print tells them apart
     "holds": (style.GREEN, "✓"),
@@ -21,6 +23,16 @@ LOOK = {  # colour and sign, so that grey print tells them apart
     "undecided": (style.GREY, "?"),
     "no bound": (style.GREY, "–"),
 }
+
+
+class Columns(NamedTuple):
+    """Where the bars start and how wide they are, where numbers and outcomes start, and where all ends, in inches."""
+
+    bars: float
+    width: float
+    numbers: float
+    outcomes: float
+    end: float
 
 
 def plot_theory_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
@@ -35,54 +47,75 @@ def plot_theory_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
         For the lines of what was measured.
     """
     schema.check(ds, needs=["theory_low", "theory_high", "measured_low", "measured_high", "quantity", "outcome"])
-    names = [str(name) for name in ds["quantity"].values]
-    ax = style.axes(ax, (WIDTH, 1.3 + ROW * len(names)))
-    for row, name in enumerate(names):
-        ax.text(START, row, name, va="center", fontsize=8.5)
-        _draw_row(ax, row, ds.isel({schema.BOUND: row}), **artist)
-    ax.set_ylim(len(names) - 0.4, -0.6)
-    ax.set_yticks([])
-    ax.set_xlim(START, END)
+    rows = [ds.isel({schema.BOUND: row}) for row in range(ds.sizes[schema.BOUND])]
+    ax = style.axes(ax, (WIDTH, 1.0 + ROW * len(rows)))
+    names, outcomes = ([str(one[name].values) for one in rows] for name in ("quantity", "outcome"))
+    words = [_words(one) for one in rows]
+    columns = _columns(ax, names, words, outcomes)
+    for row, one in enumerate(rows):
+        colour, sign = LOOK[outcomes[row]]
+        ax.text(0, row, names[row], va="center", fontsize=8.5)
+        _draw_row(ax, row, one, columns, **artist)
+        ax.text(columns.numbers, row, words[row], va="center", fontsize=7.5)
+        text = f"{sign} {outcomes[row]}"
+        ax.text(columns.outcomes, row, text, va="center", fontsize=8.5, color=colour, weight="bold")
+    ax.set_xlim(0, columns.end)
+    ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.set_xticks([])
+    ax.set_yticks([])
     ax.spines[["left", "bottom"]].set_visible(False)
-    ax.set_ylabel("statement")
-    ax.set_xlabel("every row on its own scale; a bar that reaches the edge has no end")
-    ax.set_title("Grey: what theory allows; blue: what was measured")
+    ax.set_title("Grey: what theory allows; blue: what was measured; every row has its own scale")
     return ax
 
 
-def _draw_row(ax: Axes, row: int, one: xr.Dataset, **artist: Any) -> None:
+def _columns(ax: Axes, names: list[str], words: list[str], outcomes: list[str]) -> Columns:
+    """Side by side, however wide the axes are."""
+    spec = ax.get_subplotspec()
+    share = 1.0 if spec is None else len(spec.colspan) / spec.get_gridspec().ncols
+    room = share * float(ax.figure.bbox.width / ax.figure.dpi) - FRAME
+    bars = STATEMENT * max(map(len, names)) + GAP
+    numbers = NUMBER * max(len(line) for text in words for line in text.split("\n")) + GAP
+    last = OUTCOME * (2 + max(map(len, outcomes)))
+    width = float(np.clip(room - bars - GAP - numbers - last, NARROWEST, WIDEST))
+    after = bars + width + GAP
+    return Columns(bars, width, after, after + numbers, max(room, after + numbers + last))
+
+
+def _draw_row(ax: Axes, row: int, one: xr.Dataset, columns: Columns, **artist: Any) -> None:
     theory = np.array([float(one["theory_low"]), float(one["theory_high"])])
     measured = np.array([float(one["measured_low"]), float(one["measured_high"])])
     ends = np.concatenate([theory, measured])
     ends = ends[np.isfinite(ends)]
-    if ends.size:
-        low, high = float(ends.min()), float(ends.max())
-        width = (high - low) or abs(high) or 1.0
-        start, scale = low - ROOM * width, (1 + 2 * ROOM) * width if high > low else 2 * ROOM * width
+    if not ends.size:
+        return
+    low, high = float(ends.min()), float(ends.max())
+    width = (high - low) or abs(high) or 1.0
+    start, scale = low - ROOM * width, (1 + 2 * ROOM) * width if high > low else 2 * ROOM * width
 
-        def at(value: float) -> float:
-            return float(np.clip((value - start) / scale, 0, 1))
+    def at(value: float) -> float:
+        return columns.bars + columns.width * float(np.clip((value - start) / scale, 0, 1))
 
-        left, right = at(theory[0]), at(theory[1])
-        ax.barh(row, max(right - left, 0.004), left=left, height=2 * HALF, color=style.FAINT, zorder=1)
-        look: dict[str, Any] = {"color": style.BLUE, "lw": 3, "solid_capstyle": "butt", "marker": "|", "ms": 9}
-        if np.isfinite(measured).all():
-            ax.plot([at(each) for each in measured], [row, row], zorder=3, **look | artist)
-    outcome = str(one["outcome"].values)
-    colour, sign = LOOK[outcome]
-    words = f"theory {_interval(theory)}\nmeasured {_interval(measured)}"
-    ax.text(WORDS, row, words, va="center", fontsize=7.5)
-    ax.text(SIGNS, row, f"{sign} {outcome}", va="center", fontsize=8.5, color=colour, weight="bold")
+    left, right = at(theory[0]), at(theory[1])
+    ax.barh(row, max(right - left, 0.004 * columns.width), left=left, height=2 * HALF, color=style.FAINT, zorder=1)
+    look: dict[str, Any] = {"color": style.BLUE, "lw": 3, "solid_capstyle": "butt", "marker": "|", "ms": 9}
+    if np.isfinite(measured).all():
+        ax.plot([at(each) for each in measured], [row, row], zorder=3, **look | artist)
 
 
-def _interval(ends: np.ndarray) -> str:
+def _words(one: xr.Dataset) -> str:
+    """Both intervals in numbers."""
+    strict = " < " in str(one["quantity"].values)
+    theory, measured = ((float(one[f"{what}_low"]), float(one[f"{what}_high"])) for what in ("theory", "measured"))
+    return f"theory {_interval(theory, strict)}\nmeasured {_interval(measured, False)}"
+
+
+def _interval(ends: tuple[float, float], strict: bool) -> str:
     if ends[0] == ends[1]:
         return _number(ends[0])
     if np.isneginf(ends[0]) and np.isposinf(ends[1]):
         return "none"
     if np.isneginf(ends[0]):
-        return f"up to {_number(ends[1])}"
+        return f"{'below' if strict else 'at most'} {_number(ends[1])}"
     if np.isposinf(ends[1]):
         return f"above {_number(ends[0])}"
     return f"{_number(ends[0])} to {_number(ends[1])}"

@@ -13,7 +13,7 @@ WHOLE = {"euler": (-2.5, 0.7, 1.6), "midpoint": (-2.5, 0.7, 2.2)}
 LARGEST = (-3.4, 1.2, 3.3)
 ROOM = 0.15  # of the extent of the eigenvalues beyond them
 LEAST = 0.25  # of the extent in one direction that the close-up has at least in the other, where that is the wider
-SMALLEST = 1e-9
+SMALLEST, WIDE_OPEN = 1e-9, 0.1  # extents: at least, and where all eigenvalues are 0
 FARTHEST = 1e12  # what lies farther out, or is not known, is not shown
 WINDOWS = ("whole", "close-up")
 
@@ -53,6 +53,8 @@ def _close(z: NDArray[np.complex128]) -> tuple[float, float, float, float]:
     """Around 0 and the eigenvalues; each axis has its own scale: real parts are often thousands of times smaller."""
     left, right = min(0.0, float(z.real.min(initial=0))), max(0.0, float(z.real.max(initial=0)))
     tall = max(float(np.abs(z.imag).max(initial=0)), SMALLEST)
+    if max(tall, right - left) <= SMALLEST:  # all at 0
+        tall = WIDE_OPEN
     # Euler's circle leaves the axis by Im²/2: the window shows on which side of it what is
     width = max(right - left, tall**2 / 2, SMALLEST)
     tall = max(tall, LEAST * width)
