@@ -22,10 +22,12 @@ GRID = 151
 EXTENT = 3.0  # half the width of a planar system's window
 LARGEST_STATE = 1e6
 MAX_MEMORY = 256 * 2**20  # bytes
+LARGEST_GRID = 4096  # starts in each direction
+HELD = 6  # numbers of each start beside the states where it starts and ends
 DRAWN = 512  # states of each attractor that are kept
 METHOD = (
-    "every start is followed for the steps that the settings name, or until it moves by at most 1e-9 (1 + ‖h‖) in a "
-    "step, or leaves the bound. Ends at rest and cycles of up to 64 steps are refined by Levenberg–Marquardt on "
+    "every start is followed for the steps that the settings name, and up to ten times as many while what it moves by "
+    "still halves in half of them; or until it moves by at most 1e-9 (1 + ‖h‖) in a step, or leaves the bound. Ends at rest and cycles of up to 64 steps are refined by Levenberg–Marquardt on "
     "F^p(h) − h and verified as fixed points are; a start belongs to a root within 1e-3 (1 + ‖h‖). What does not "
     "repeat is followed for 4,096 steps more and named by its Lyapunov exponents, zero meaning within three standard "
     "errors plus 20 nats over the steps: the first positive, chaos; one zero, a closed curve; two, a torus; it is "
@@ -65,11 +67,11 @@ def basins(
     extent : float, optional
         Half the width of the window; wide enough for `states` where it is not given.
     steps : int
-        How long each start is followed.
+        How long each start is followed; one that is still coming to rest then, up to ten times as long.
     largest_state : float
         An orbit is cut where its norm exceeds it, and counted as one that leaves.
     max_memory : float
-        Bytes: starts are followed in blocks that stay below.
+        Bytes: starts are followed in blocks that stay below, and refused where their ends alone do not.
     dtype, device : str
         Of the orbits; roots are refined in float64.
     seed : int
@@ -83,17 +85,19 @@ def basins(
         ("stable fixed point", …), ``period``, ``stable`` (1, 0, −1 undecided), ``share`` of the starts, ``residual`` =
         ‖F^p(h) − h‖₂, ``largest_exponent`` with ``largest_exponent_error``, ``attractor_state(attractor, state)`` and,
         in the plane's coordinates, ``attractor_x(attractor, iteration)``, ``attractor_y``; ``leaving_share`` and
-        ``undecided_share`` of the starts; ``basin_entropy``, ``boundary_basin_entropy`` and ``boundary_boxes``; the
+        ``undecided_share`` of the starts; ``basin_entropy``, ``boundary_basin_entropy`` with its standard error, and ``boundary_boxes``; the
         plane's ``origin(state)``, ``direction(axis, state)``.
 
     Raises
     ------
     UserError
-        For a flow, an input or states of the wrong width, sizes below what they must be.
+        For a flow, an input or states of the wrong width, sizes below what they must be, and a grid too large for
+        `max_memory`.
 
     Notes
     -----
-    A start on the border of two basins may end on a saddle: then that is listed, as unstable.
+    A start on the border of two basins may end on a saddle: then that is listed, as unstable, and belongs to no basin
+    when the basin entropy is taken.
 
     References
     ----------
@@ -112,6 +116,13 @@ def basins(
     for name, size, least in (("grid", grid, 2), ("steps", steps, 1)):
         if size < least:
             raise UserError(f"{name} must be at least {least}, got {size}.")
+    needed = 8 * (HELD + 2 * system.state_size) * grid**2
+    if grid > LARGEST_GRID or needed > max_memory:
+        raise UserError(
+            f"A grid of {grid} × {grid} starts of {system.state_size} units holds {needed / 2**20:,.0f} MiB, more than "
+            f"{max_memory / 2**20:,.0f} MiB or {LARGEST_GRID} starts a side: take a smaller --grid, or a larger "
+            f"--max-memory."
+        )
     for name, value in (("extent", extent), ("largest_state", largest_state)):
         if value is not None and not 0 < value < np.inf:
             raise UserError(f"{name} must be a positive number, got {value}.")
@@ -123,7 +134,7 @@ def basins(
     found = ends(map, starts, steps, largest_state, max_memory)
     attractors, assigned = recognised(exact, found, largest_state, max_memory, seed)
     attractors, basin = _by_share(attractors, assigned.reshape(grid, grid))
-    variables = _of_grid(basin, found.steps.reshape(grid, grid), plane)
+    variables = _of_grid(basin, found.steps.reshape(grid, grid), plane, attractors)
     variables |= _of_attractors(attractors, basin, plane, system.state_size)
     ds = schema.dataset(
         variables,
@@ -194,14 +205,18 @@ def _by_share(attractors: list[Attractor], basin: NDArray[np.int64]) -> tuple[li
     return [attractors[i] for i in order], number[basin]
 
 
-def _of_grid(basin: NDArray[np.int64], steps: NDArray[np.int64], plane: Plane) -> dict[str, xr.Variable]:
+def _of_grid(
+    basin: NDArray[np.int64], steps: NDArray[np.int64], plane: Plane, attractors: list[Attractor]
+) -> dict[str, xr.Variable]:
     grid = (schema.Y, schema.X)
-    mean, border, boxes = basin_entropy(basin)
+    on_border = [number for number, one in enumerate(attractors) if one.stable == 0]
+    mean, border, error, boxes = basin_entropy(basin, ~np.isin(basin, [*on_border, UNDECIDED]))
     return {
         "basin": schema.variable(grid, basin, "number of the attractor, −1 leaves, −2 undecided"),
         "steps": schema.variable(grid, steps, "steps until rest", schema.STEP),
         "basin_entropy": schema.variable((), mean, "basin entropy"),
         "boundary_basin_entropy": schema.variable((), border, "basin entropy of the boxes on a border"),
+        "boundary_basin_entropy_error": schema.variable((), error, "standard error of that mean over boxes"),
         "boundary_boxes": schema.variable((), boxes, "boxes on a border"),
         "leaving_share": schema.variable((), (basin == DIVERGED).mean(), "share of the starts that leave every bound"),
         "undecided_share": schema.variable((), (basin == UNDECIDED).mean(), "share of the starts that are undecided"),

@@ -13,6 +13,8 @@ from dynlab.systems.held import Held
 SETTLED = 1e-9  # relative to 1 + ‖h‖: an orbit that moves no more than this in a step is at rest
 LOOK = 25  # steps between two looks at which orbits rest or have left
 LONGEST_PERIOD = 64  # steps
+LONGER = 10  # times the steps asked for: so long an orbit is followed that is still coming to rest
+COMING = 0.5  # it moves by this part of what it moved half as many steps before, the most of `LOOK` steps each
 COPIES = 6  # arrays of the size (start, state) that a block holds beside the states of its last cycle
 GONE, MOVING = -1, 0  # in place of a period
 
@@ -28,7 +30,7 @@ class Ends:
     period : ndarray of int, shape (start,)
         1 at rest, p on a cycle of p steps, `MOVING` where it does not repeat, `GONE` where it left the bound.
     steps : ndarray of int, shape (start,)
-        After which it was seen at rest or gone; all of them otherwise.
+        After which it was seen at rest or gone, or was not followed any longer.
     """
 
     states: NDArray[np.float64]
@@ -37,7 +39,10 @@ class Ends:
 
 
 def ends(map: Held, starts: NDArray[np.float64], steps: int, bound: float, max_memory: float) -> Ends:
-    """Follow every start for `steps` steps, in blocks that stay below `max_memory` bytes."""
+    """Follow every start for `steps` steps, in blocks that stay below `max_memory` bytes.
+
+    One that is still coming to rest then is followed on while it does, for `LONGER` times as many steps at most.
+    """
     n = starts.shape[1]
     at_once = max(1, int(max_memory // (8 * n * (COPIES + 2 * LONGEST_PERIOD))))
     parts = []
@@ -66,27 +71,37 @@ def _block(
     h = torch.as_tensor(starts).to(map.input)
     final = h.clone()
     period = torch.full((len(h),), MOVING)
-    taken = torch.full((len(h),), steps)
+    taken = torch.zeros(len(h), dtype=torch.int64)
     live = torch.arange(len(h))
-    for step in range(1, steps + 1):
+    half = max(1, steps // 2)
+    earlier, lately = torch.full_like(h[:, 0], torch.inf), torch.zeros_like(h[:, 0])
+    for step in range(1, LONGER * steps + 1):
         before, h = h, map.step(h, h[..., :0])
         gone = ~(h.norm(dim=-1) <= bound)  # true of NaN too
-        rest = torch.zeros_like(gone)
-        if step % LOOK == 0 or step == steps:
-            rest = (h - before).norm(dim=-1) <= SETTLED * (1 + h.norm(dim=-1))
-        if not (gone | rest).any():
+        rest, over = torch.zeros_like(gone), torch.zeros_like(gone)
+        looked, counted = step % LOOK == 0 or step >= steps, -step % half < LOOK
+        if looked or counted:
+            moved = (h - before).norm(dim=-1)
+            rest = (moved <= SETTLED * (1 + h.norm(dim=-1))) & looked
+            lately = torch.maximum(lately, moved) if counted else lately
+        if step % half == 0:
+            over = ~(lately <= COMING * earlier) & (step >= steps)
+            earlier, lately = lately, torch.zeros_like(lately)
+        stops = gone | rest | over
+        if not stops.any():
             continue
         h = torch.where(gone.unsqueeze(-1), before, h)
-        stopped = (gone | rest).cpu()
-        final[live[stopped]] = h[stopped.to(h.device)]
-        period[live[stopped]] = torch.where(gone, GONE, 1).cpu()[stopped]
+        stopped = stops.cpu()
+        final[live[stopped]] = h[stops]
+        period[live[stopped]] = torch.where(gone, GONE, torch.where(rest, 1, MOVING)).cpu()[stopped]
         taken[live[stopped]] = step
-        live, h = live[~stopped], h[~stopped.to(h.device)]
+        live, h, earlier, lately = live[~stopped], h[~stops], earlier[~stops], lately[~stops]
         if len(live) == 0:
             break
-    if len(live):
-        final[live] = h
-        period[live] = _periods(map, h)
+    final[live], taken[live] = h, LONGER * steps
+    moving = (period == MOVING).nonzero()[:, 0]
+    if len(moving):
+        period[moving] = _periods(map, final[moving])
     return final.double().cpu().numpy(), period.numpy(), taken.numpy()
 
 

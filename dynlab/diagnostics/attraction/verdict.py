@@ -7,6 +7,7 @@ import xarray as xr
 
 from dynlab import schema
 
+SURE = 3.0  # standard errors
 FRACTAL = float(np.log(2))  # nats: more than a smooth border of two basins can have
 
 
@@ -15,21 +16,38 @@ def verdict(ds: xr.Dataset) -> str:
     settings = schema.settings(ds)
     basin = ds["basin"].values
     kinds = ds["attractor_class"].values.tolist()
-    said = f"{basin.size:,} starts followed for {settings['steps']:,} steps end on " + (_listed(ds, kinds) or "nothing")
-    for number, words in ((-1, "leave every bound"), (-2, "have not settled, undecided")):
-        share = float((basin == number).mean())
-        if share:
-            said += f"; {share:.1%} {words}"
+    steps, longest = settings["steps"], int(ds["steps"].max())
+    longer = f" (up to {longest:,} where still coming to rest)" if longest > steps else ""
+    said = f"{basin.size:,} starts followed for {steps:,} steps{longer} end on " + (_listed(ds, kinds) or "nothing")
+    for number, words in ((-1, "leave every bound"), (-2, "have not settled, undecided: more steps may tell")):
+        count = int((basin == number).sum())
+        if count:
+            said += f"; {part(count, basin.size)} {words}"
     border = float(ds["boundary_basin_entropy"])
     if np.isnan(border):
         return f"{said}. No border between basins was met."
-    more = " above ln 2 = 0.693, as only fractal borders have it" if border > FRACTAL else ""
+    # boxes in which more than two basins meet at smooth borders are few: the more there are, the larger is the error
+    surely = border - SURE * float(ds["boundary_basin_entropy_error"]) > FRACTAL
+    more = " above ln 2 = 0.693, as only fractal borders have it" if surely else ""
     return f"{said}. The basin entropy is {float(ds['basin_entropy']):.3f}, on borders {border:.3f}{more}."
 
 
 def _listed(ds: xr.Dataset, kinds: list[str]) -> str:
     parts = []
     for kind, count in Counter(kinds).items():
-        share = float(ds["share"].values[[one == kind for one in kinds]].sum())
-        parts.append(f"{count} {kind}{'s' if count > 1 else ''} ({share:.1%})")
+        starts = int(np.isin(ds["basin"].values, [number for number, one in enumerate(kinds) if one == kind]).sum())
+        parts.append(f"{count} {_plural(kind) if count > 1 else kind} ({part(starts, ds['basin'].size)})")
     return ", ".join(parts)
+
+
+def _plural(kind: str) -> str:
+    head, of, rest = kind.partition(" of ")
+    return f"{head}s{of}{rest}"
+
+
+def part(count: int, whole: int) -> str:
+    """A share in per cent; in starts where that would say none or all, and it is neither."""
+    rounded = f"{count / whole:.1%}"
+    if count == whole:
+        return "all"
+    return f"{count:,} of {whole:,}" if rounded in ("0.0%", "100.0%") else rounded
