@@ -53,6 +53,11 @@ class Network:
             raise UserError(f"{self.name} is a flow ({system.name}): wrap it in Euler to analyse it as a map.")
         return system
 
+    @property
+    def has_read(self) -> bool:
+        """Whether the inputs have been asked for."""
+        return "driving" in vars(self)
+
     @functools.cached_property
     def driving(self) -> Driving:
         from dynlab.tasks import driving_inputs

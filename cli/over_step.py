@@ -48,7 +48,7 @@ def over_step(
     snapshots = read_run(paths, **reading)
     name = f"{snapshots[0].path.absolute().parent.name or 'run'}-over-step"
     first = network(snapshots[0].checkpoint, name)
-    output.log(f"{len(snapshots)} checkpoints, driven by {first.driving.description}.")
+    output.log(f"{len(snapshots)} checkpoints.")
     results: dict[int, xr.Dataset] = {}
     for number, snapshot in enumerate(snapshots, start=1):
         collected: list[xr.Dataset] = []
@@ -56,5 +56,7 @@ def over_step(
         with output.working(f"{number} of {len(snapshots)}, step {snapshot.step:,}"):
             command(network=network(snapshot.checkpoint, name, first), **rest)
         (results[snapshot.step],) = collected
+        if number == 1 and first.has_read:
+            output.log(f"Driven by {first.driving.description}.")
     ds = joined(results, {each.step: each.checkpoint.source for each in snapshots})
     output.emit(ds, plot_over_training, name)

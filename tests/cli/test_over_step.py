@@ -1,6 +1,7 @@
 """``--over step``: every checkpoint command over a run; the same inputs for all."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,8 +9,10 @@ import torch
 from torch import nn
 
 import dynlab as dl
-from dynlab import io
+from dynlab import io, schema
+from dynlab.checkpoints import document, write
 from dynlab.cli.main import run
+from dynlab.systems import create
 
 STEPS = [0, 40, 100]
 
@@ -20,38 +23,89 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "run").mkdir()
     for step in STEPS:
         torch.manual_seed(step)
-        model = {"state_dict": nn.GRU(3, 5).state_dict(), "global_step": step, "pytorch-lightning_version": "2.5.0"}
-        torch.save(model, tmp_path / "run" / f"epoch-{step}.ckpt")
+        save(tmp_path / "run" / f"epoch-{step}.ckpt", nn.GRU(3, 5), step)
     return tmp_path
 
 
-COMMANDS = {
-    "spectrum": (["spectrum", "--times", "4"], "spectral_radius"),
-    "gradient": (["gradient"], "log_norm"),
-    "end to end": (["gradient", "--end-to-end"], "log_singular_value"),
-    "lyapunov": (["lyapunov", "-k", "2"], "finite_time_exponent"),
-    "fixed points": (["fixed-points", "--starts", "8"], "residual"),
-}
+def save(path, model, step):
+    """As Lightning does."""
+    said = {"state_dict": model.state_dict(), "global_step": step, "pytorch-lightning_version": "2.5.0"}
+    torch.save(said, path)
+
+
 DRIVEN = ["--inputs", "noise:0.5", "--samples", "3", "--steps", "30"]
+NOISE = DRIVEN[:4]  # of commands whose own --steps means something else
+SEARCH = ["--starts", "8"]
+# Arguments after the checkpoints, and the kind of network in the folder.
+COMMANDS = {
+    "spectrum": (["spectrum", "--times", "4", *DRIVEN], "gru"),
+    "gradient": (["gradient", *DRIVEN], "gru"),
+    "end to end": (["gradient", "--end-to-end", *DRIVEN], "gru"),
+    "lyapunov": (["lyapunov", "-k", "2", *DRIVEN], "gru"),
+    "fixed points": (["fixed-points", *SEARCH, *DRIVEN], "gru"),
+    "modes": (["modes", *SEARCH, *DRIVEN], "gru"),
+    "geometry": (["geometry", *SEARCH, *DRIVEN], "gru"),
+    "pseudospectrum": (["pseudospectrum", "--sample", "1", "--grid", "5", *NOISE, "--steps", "9"], "gru"),
+    "pseudospectrum of the flow": (["pseudospectrum", "--kind", "flow", "--grid", "5", *NOISE], "antisymmetric"),
+    "basins": (["basins", "--grid", "6", *NOISE, "--steps", "300"], "gru"),
+    "energy": (["energy", "--steps", "20", "--integrator", "euler"], "antisymmetric"),
+    "stability": (["stability", "--times", "4", *DRIVEN], "antisymmetric"),
+    "convergence": (["convergence", "--iterations", "9", "--times", "2", *NOISE, "--steps", "10"], "ernn"),
+    "bifurcation": (
+        ["bifurcation", "--parameter", "weight_hh*", "--from", "0.5", "--to", "9", "--values", "3", *SEARCH],
+        "gru",
+    ),
+    "box bounds": (["box-bounds", "--box", "0.1", "--states", "8"], "gru"),
+    "Lyapunov function": (["lyapunov-function", *SEARCH], "gru"),
+}
+CERTIFIED = ("box bounds", "Lyapunov function")
+CONFIG = {"antisymmetric": {"gamma": 0.1}, "ernn": {"length": 10, "rank": None, "activation": "tanh"}}
+
+
+def run_of(kind, folder):
+    """The checkpoints' names, not in the order of their steps."""
+    if kind == "gru":
+        return [f"run/epoch-{step}.ckpt" for step in (40, 100, 0)]
+    for step in STEPS:
+        torch.manual_seed(step)
+        system = create(kind, input_size=3, state_size=5, **CONFIG[kind])
+        write(folder / "run" / f"{kind}-{step}.pt", document(system))
+    return [f"run/{kind}-{step}.pt" for step in (40, 100, 0)]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_step_is_what_the_command_gives_for_that_checkpoint(name, folder, capsys):
-    (command, *options), variable = COMMANDS[name]
-    files = [f"run/epoch-{step}.ckpt" for step in STEPS]
-    assert run([command, *files, "--over", "step", *options, *DRIVEN, "--data", "run.nc"]) == 0
+    if name in CERTIFIED:
+        pytest.importorskip("flint")
+    (command, *options), kind = COMMANDS[name]
+    files = run_of(kind, folder)
+    assert run([command, *files, "--over", "step", *options, "--data", "run.nc"]) == 0
     said = capsys.readouterr()
     assert said.out.startswith("Over 3 checkpoints, steps 0 to 100, ")
     assert "2 of 3, step 40 …" in said.err
+    assert ("Driven by 3 sequences of white noise" in said.err) == ("--samples" in options)
     assert (folder / "figures" / f"{command}-run-over-step.png").stat().st_size > 5000
     assert len(list((folder / "figures").iterdir())) == 1
     ds = io.open("run.nc")
+    assert set(map(str, ds.dims)) <= set(schema.DIMENSIONS)
+    assert all(array.attrs["long_name"] and array.attrs["units"] in schema.UNITS for array in ds.data_vars.values())
     assert ds["step"].values.tolist() == STEPS
-    assert ds["checkpoint"].values.tolist() == [f"epoch-{step}.ckpt" for step in STEPS]
-    for step, file in zip(STEPS, files, strict=True):
-        assert run([command, file, *options, *DRIVEN, "--data", f"{step}.nc"]) == 0
-        alone = io.open(f"{step}.nc")[variable].values
-        np.testing.assert_array_equal(ds[variable].sel(step=step).values[: len(alone)], alone)
+    assert ds["checkpoint"].values.tolist() == [Path(files[index]).name for index in (2, 0, 1)]
+    for step, file in zip((40, 100, 0), files, strict=True):
+        assert run([command, file, *options, "--data", f"{step}.nc"]) == 0
+        alone = io.open(f"{step}.nc")
+        assert set(alone.data_vars) <= set(ds.data_vars)
+        for key, array in {**alone.data_vars, **alone.coords}.items():
+            joined = ds[key if key in alone.data_vars or f"{key}_at_step" not in ds else f"{key}_at_step"]
+            values = joined.sel(step=step).values if "step" in joined.dims else joined.values
+            there = tuple(slice(length) for length in array.shape)
+            np.testing.assert_array_equal(values[there], array.values, err_msg=str(key))
+            beyond = np.ones(values.shape, dtype=bool)
+            beyond[there] = False
+            absent = (
+                values[beyond] == "not there" if values.dtype.kind in "OUT" else values[beyond] != values[beyond]
+            )  # NaN
+            assert absent.all()
 
 
 def test_a_folder_a_pattern_and_json(capsys):
@@ -70,17 +124,40 @@ def test_a_folder_a_pattern_and_json(capsys):
     np.testing.assert_array_equal(found[0]["variables"]["log_norm"]["values"], direct["log_norm"].values)
 
 
+SECOND = [
+    *("--parameter", "weight_hh*", "--from", "0.5", "--to", "2"),
+    *("--second", "input[0]", "--second-from", "0", "--second-to", "1"),
+]
+
+
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
         (["gradient", "run/epoch-0.ckpt", "run/epoch-40.ckpt"], "Got 2 checkpoints"),
         (["gradient", "run/epoch-0.ckpt", "--over", "step"], "at least two steps, got 1"),
+        (["basins", "run/epoch-0.ckpt", "run/copy.ckpt", "--over", "step"], "at least two steps, got 1 in 2 files"),
+        (["energy", "run/epoch-0.ckpt", "run/other.ckpt", "--over", "step"], "different networks of the same step 0"),
+        (["modes", "run/epoch-0.ckpt", "run/lstm.ckpt", "--over", "step"], "lstm of 10 units and 3 inputs"),
+        (["geometry", "run/epoch-0.ckpt", "run/notes.txt", "--over", "step"], "run/notes.txt is no checkpoint"),
+        (["modes", "run", "--over", "step", "--point", "0"], "--point is of one checkpoint"),
+        (["geometry", "run", "--over", "step", "--tangent", "0"], "--tangent is of one checkpoint"),
+        (["bifurcation", "run", "--over", "step", *SECOND], "--second is of one checkpoint"),
+        (["pseudospectrum", "--matrix", "diff", "--over", "step"], "--over step follows a run"),
+        (["basins", "run", "--matrix", "diff", "--over", "step"], "Name what is looked at"),
+        (["manifold", "run", "--over", "step"], "No such option '--over'"),
+        (["phase", "--over", "step"], "No such option '--over'"),
+        (["inspect", "run", "--over", "step"], "No such option '--over'"),
         (["gradient", "run", "--over", "time"], "'time' is not 'step'"),
         (["gradient", "nowhere/*.ckpt", "--over", "step"], "No file is like nowhere"),
         (["check", "run", "--over", "step", "--max-modulus", "1"], "check judges one network"),
     ],
 )
 def test_bad_input_ends_with_2_and_writes_nothing(arguments, sentence, folder, capsys):
+    (folder / "run" / "notes.txt").write_text("half of the epochs were lost")
+    for name, model, step in (("copy", nn.GRU, 0), ("other", nn.GRU, 1), ("lstm", nn.LSTM, 1)):
+        if f"run/{name}.ckpt" in arguments:
+            torch.manual_seed(step)
+            save(folder / "run" / f"{name}.ckpt", model(3, 5), 40 if name == "lstm" else 0)
     assert run([*arguments, "--quiet"]) == 2
     error = capsys.readouterr().err.strip()
     assert sentence in error

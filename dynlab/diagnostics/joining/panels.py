@@ -165,17 +165,16 @@ PANELS: dict[str, tuple[Panel, ...]] = {
         ),
     ),
     "critical_step": (Panel((Curve("critical_step"), Curve("used_step")), label="step size ε", log=True),),
-    "eigenvalue": _alone("eigenvalue", {schema.MODE: 0}, "points"),
+    "fixed_point_state": _alone("eigenvalue", {schema.MODE: 0}, "points"),
+    "eigenvalue": _alone("eigenvalue", {schema.MODE: 0}),
 }
 
 
 def panels_of(ds: xr.Dataset) -> list[Panel]:
-    """What is drawn of a result: the first panels of which something is there and known, else its first variable."""
+    """What is drawn of a result: the first panels of which something is there, else its first variable."""
     candidates = [_there(panels, ds) for key, panels in PANELS.items() if key in ds]
-    for panels in candidates:
-        if any(is_known(chosen(ds, curve)) for panel in panels for curve in panel.curves):
-            return panels
-    return candidates[0] if candidates else [Panel((Curve(next(iter(map(str, ds.data_vars)))),))]
+    first = next(iter(map(str, ds.data_vars)))
+    return next(filter(None, candidates), [Panel((Curve(first),))])
 
 
 def _there(panels: Sequence[Panel], ds: xr.Dataset) -> list[Panel]:
@@ -189,11 +188,6 @@ def _there(panels: Sequence[Panel], ds: xr.Dataset) -> list[Panel]:
 def chosen(ds: xr.Dataset, curve: Curve) -> xr.DataArray:
     """The part of the variable that the curve takes."""
     return ds[curve.variable].isel(dict(curve.where))
-
-
-def is_known(array: xr.DataArray) -> bool:
-    """Whether there is a finite number in it."""
-    return array.dtype.kind in "fc" and bool(np.isfinite(array.values).any())
 
 
 def name_of(array: xr.DataArray, curve: Curve) -> str:

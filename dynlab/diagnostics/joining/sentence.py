@@ -23,20 +23,25 @@ FOLLOWED = {"median": _of_known(np.median), "largest": _of_known(np.max), "small
 def verdict(ds: xr.Dataset, panels: Sequence[Panel], steps: Sequence[int]) -> str:
     """From where to where the first curve goes, and between what; of the others the ends."""
     start = f"Over {len(steps)} checkpoints, steps {steps[0]:,} to {steps[-1]:,}, "
-    for name in [name for name in COUNTED if name in ds.dims]:
-        counts = ds[PRESENT].values.sum(axis=1) if PRESENT in ds else np.full(len(steps), ds.sizes[name])
-        noun = f"{name.replace('_', ' ')}s"
-        first, last = int(counts[0]), int(counts[-1])
-        start += f"the number of {noun} found " + (f"goes from {first} to {last}" if np.ptp(counts) else f"is {first}")
-        between = {int(counts.min()), int(counts.max())} - {first, last}
-        start += f", between {counts.min():.0f} and {counts.max():.0f}; " if between else "; "
+    counts = [_count(ds, name) for name in COUNTED if name in ds.dims]
     told = list(_told(ds, panels))
-    told = told[:1] + [each for each in told[1:] if not np.isnan(each[1]).all()]
-    if not told:
+    if not told and not counts:
         curve = panels[0].curves[0]
         return f"{start}{name_of(chosen(ds, curve), curve)} is joined along step."
-    said = [_whole(*told[0], steps), *(_ends(*each, steps) for each in told[1:MOST_SAID])]
-    return f"{start}{'; '.join(said)}."
+    known = [each for each in told if not np.isnan(each[1]).all()] or ([] if counts else told[:1])
+    said = [_whole(*each, steps) for each in known[:1]] + [_ends(*each, steps) for each in known[1:MOST_SAID]]
+    return f"{start}{'; '.join([*counts, *said])}."
+
+
+def _count(ds: xr.Dataset, name: str) -> str:
+    counts = ds[PRESENT].values.sum(axis=1) if PRESENT in ds else np.full(1, ds.sizes[name])
+    first, last, low, high = (int(count) for count in (counts[0], counts[-1], counts.min(), counts.max()))
+    found = f"the number of {name.replace('_', ' ')}s found "
+    if low == high:
+        return f"{found}is {first}"
+    return f"{found}goes from {first} to {last}" + (
+        f", between {low} and {high}" if {low, high} - {first, last} else ""
+    )
 
 
 def _told(ds: xr.Dataset, panels: Sequence[Panel]) -> Iterator[tuple[str, NDArray[np.float64]]]:
