@@ -12,7 +12,7 @@ from dynlab import schema
 from dynlab.diagnostics.inner import iteration as inner_iteration
 from dynlab.diagnostics.inner.equilibria import NONE, Equilibria, InnerFlow, inner_equilibria
 from dynlab.diagnostics.inner.rate import LINEAR, floor_of, measured_rate
-from dynlab.diagnostics.inner.verdict import APPROACHES, CONVERGES, FAILS, NOWHERE, verdict
+from dynlab.diagnostics.inner.verdict import APPROACHES, CONVERGES, FAILS, NO_NEARER, NOWHERE, verdict
 from dynlab.errors import UserError
 from dynlab.simulation import orbit, prepare
 from dynlab.systems import System
@@ -25,6 +25,7 @@ METHOD = (
     "over the last third of what lies above rounding; the predicted rate from the eigenvalues of ∇F at the "
     "equilibrium. Other equilibria may exist that no start reached."
 )
+DECIDED = 1e-9  # a predicted rate closer to 1 tells nothing
 NO_EQUILIBRIUM = "NaN where no equilibrium was found"
 
 
@@ -186,10 +187,14 @@ def _variables(
 def _outcomes(
     distance: NDArray[np.float64], rates: NDArray[np.float64], predicted: NDArray[np.float64], kinds: NDArray[np.str_]
 ) -> NDArray[np.str_]:
-    """What the iteration does at each point: an equilibrium that repels is not converged to, however near it comes."""
+    """What the iteration does at each point: an equilibrium that repels is not converged to, however near it comes.
+
+    One that attracts may still be converged to by an iterate that has come no nearer so far, but not after overflow.
+    """
     near = (distance[-1] <= LINEAR * distance[0]) & (predicted < 1)
     nearer = (distance[-1] < distance[0]) & (rates < 1) & (predicted < 1)
-    at_rest = np.where(near, CONVERGES, np.where(nearer, APPROACHES, FAILS))
+    never = (predicted > 1 + DECIDED) | ~np.isfinite(distance[-1])
+    at_rest = np.where(near, CONVERGES, np.where(nearer, APPROACHES, np.where(never, FAILS, NO_NEARER)))
     return np.where(kinds == NONE, NOWHERE, at_rest)
 
 

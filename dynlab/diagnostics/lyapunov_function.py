@@ -245,7 +245,7 @@ def _nothing(size: int, reason: str) -> Row:
 def _variables(rows: list[Row], size: int, of_flow: bool) -> dict[str, xr.Variable]:
     point = (schema.FIXED_POINT,)
     per = schema.PER_SECOND if of_flow else schema.ONE
-    what = "rate of ln √V" if of_flow else "ln √V(F(h))/V(h)"
+    what = "rate of ln √V" if of_flow else "ln √(V(F(h))/V(h))"
 
     def each(name: str, shape: tuple[int, ...] = ()) -> Any:
         return np.array([getattr(row, name) for row in rows]).reshape(len(rows), *shape)
@@ -280,13 +280,16 @@ def _verdict(rows: list[Row], of_flow: bool) -> str:
         return "No fixed point was found."
     points = f"{len(rows)} fixed point{'s' if len(rows) > 1 else ''}"
     if not proved:
-        reasons = sorted({row.status for row in rows})
-        return f"At none of {points} is a Lyapunov function proved: {'; '.join(reasons)}."
+        reasons = "; ".join(sorted({row.status for row in rows}))
+        where = f"none of {points}" if len(rows) > 1 else "the one fixed point no"
+        said = "is a Lyapunov function proved" if len(rows) > 1 else "Lyapunov function is proved"
+        return f"At {where} {said}: {reasons}."
     widest = max(proved, key=lambda row: row.radius / np.linalg.norm(row.weights, 2))
     axes = widest.radius / np.linalg.svd(widest.weights, compute_uv=False)
     how = f"at a rate of at most {widest.rate:.3g}/s" if of_flow else f"by the factor {widest.rate:.6g} a step or less"
-    return (
+    text = (
         f"At {len(proved)} of {points} V = (h − h*)ᵀ P (h − h*) is proved to decrease around it. The widest of these "
         f"sets has semi-axes from {axes.min():.3g} to {axes.max():.3g}, and √V falls in it {how}; every start in it "
         f"ends at h*. Sampled, V decreases up to {widest.sampled_radius / widest.radius:.3g} times as far."
-    ).replace("e-", "e−")
+    )
+    return text.replace("e-", "e−").replace("most -", "most −")

@@ -11,11 +11,12 @@ from dynlab import schema
 from dynlab.plots import style
 
 NEEDS = ("distance", "speed", "predicted_rate", "outcome", "equilibrium_status")
-SIZE = (6.6, 4.3)  # inches
+SIZE = (6.6, 4.8)  # inches
 # Colour and dashes by outcome; without an equilibrium there is no distance, and the speed stands in its place.
 LOOKS = {
     "converges": (style.BLUE, "-"),
     "still approaching": (style.SKY, "-"),
+    "has come no nearer": (style.PURPLE, "-."),
     "does not converge": (style.VERMILION, "--"),
     "no equilibrium to converge to": (style.ORANGE, ":"),
 }
@@ -57,7 +58,8 @@ def plot_convergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
             label = f"{len(rows)} × {SPEED.get(outcome, outcome)}" if place == 0 else None
             ax.semilogy(iteration, drawn, label=label, **look)
     _draw_prediction(ds, ax, iteration, distance)
-    for handle in ax.legend(loc="best").get_lines():
+    below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.48, -0.13), "ncols": 2, "columnspacing": 1.2}
+    for handle in ax.legend(**below).get_lines():
         handle.set_alpha(1)
     ax.set_xlabel(ds[schema.ITERATION].attrs["long_name"])
     ax.set_ylabel(style.label(ds["speed" if set(outcomes) <= set(SPEED) else "distance"]))

@@ -64,7 +64,9 @@ def plot_covariant_vectors(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
         )
     if len(known) == 0:
         lost = not np.isfinite(ds["exponent"].values).any()
-        words = "no vector is known" if lost else "no unstable subspace\nbeside a stable one"
+        words = (
+            "no vector is known" if lost else "no exponent is certainly positive\nwhere another is certainly negative"
+        )
         ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", color=style.GREY)
         ax.set_xlim(time[0], max(time[-1], time[0] + 1))
     else:
@@ -106,10 +108,13 @@ def _draw_rates(ds: xr.Dataset, ax: Axes) -> None:
     if not determined.all():
         hollow = {"color": "white", "markeredgecolor": style.GREY, "label": "$\\lambda_i$, vector not determined"}
         ax.plot(index[~determined], mean[~determined], **some | hollow)
+    unknown = int(np.isnan(mean).sum())
+    if unknown:
+        ax.plot([], [], ls="none", label=f"{unknown} of {len(index)}: −∞, or not known")
     if determined.any():
         ax.plot([], [], color=style.SKY, lw=5, alpha=0.6, label=f"{RANGE[1] - RANGE[0]} % of the local rates")
     ax.axhline(0, color=style.BLACK, lw=1, ls=":", zorder=1)
-    ax.set_xlim(0.4, len(index) + 0.6)
+    ax.set_xlim(0.4, max(np.flatnonzero(~np.isnan(mean)), default=0) + 1.6)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=MOST_LABELLED))
     ax.set_xlabel("index i")
     ax.set_ylabel(f"growth along $v_i$ ({ds['exponent'].attrs['units']})")

@@ -65,8 +65,8 @@ def plot_energy(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     ax.set_ylim(min(0.0, low), 1.08 * top)
     ax.set_xlabel(style.label(ds[schema.TIME]))
     ax.set_ylabel("H = Σ log cosh(M h + q)")
-    above = ", which go on above" if seen.max(initial=high) > 1.08 * top else ""
-    ax.set_title(f"The energy of the flow, and of integrators' orbits{above}")
+    above = ", cut above" if seen.max(initial=high) > 1.08 * top else ""
+    ax.set_title(f"H of the flow and along each integrator's orbits{above}")
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, columnspacing=1.2)
     return ax
 

@@ -68,7 +68,7 @@ def plot_lyapunov(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     ax.set_xlim(0.4, max(drawn, default=0) + 1.6)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlabel("index i")
-    ax.set_ylabel(style.label(ds[name]))
+    ax.set_ylabel(_label(ds[name]))
     ax.legend(loc="best")
     return ax
 
@@ -95,17 +95,25 @@ def _draw_running(ds: xr.Dataset, ax: Axes) -> None:
         if not known.any():
             continue
         colour = style.CYCLE[mode % len(style.CYCLE)]
-        ax.plot(time[known], _mean(values[:, known]), color=colour, ls=LINES[mode], label=f"$\\lambda_{{{mode + 1}}}$")
+        look: dict[str, Any] = {"color": colour, "ls": LINES[mode], "label": f"$\\lambda_{{{mode + 1}}}$"}
+        if known.sum() == 1:  # a line of one point would not show
+            look |= {"marker": "o", "ms": 4}
+        ax.plot(time[known], _mean(values[:, known]), **look)
         if mode == 0 and len(values) > 1:
             low, high = np.nanmin(values[:, known], axis=0), np.nanmax(values[:, known], axis=0)
             band = f"$\\lambda_1$ of {len(values)} samples"
             ax.fill_between(time[known], low, high, color=colour, alpha=0.15, lw=0, label=band)
     ax.axhline(0, color=style.BLACK, lw=1, ls=":", zorder=1)
     ax.set_xlabel(style.label(ds[schema.TIME]))
-    ax.set_ylabel(style.label(ds["running_exponent"]))
+    ax.set_ylabel(_label(ds["running_exponent"]))
     which = "Running estimates" if followed == running.shape[2] else f"Running estimates of the {followed} largest"
     ax.set_title(which + (", means of samples" if len(running) > 1 else ""))
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=FOLLOWED + 1, columnspacing=1.2)
+
+
+def _label(array: xr.DataArray) -> str:
+    """The axis's label, λ_i set as mathematics."""
+    return style.label(array).replace("λ_i", "$\\lambda_i$")
 
 
 def _mean(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ from dynlab.plots import style
 PANEL = (4.9, 4.1)  # inches
 TITLE_WIDTH = 160  # characters over two panels
 ROUNDING = 1e-9  # relative: a rate above 0 by less is no growth
+SEEN = 2e-3  # of the plane: where V grows on less, there is no border to see
 SHADES = 0.98  # quantile of the sizes that the colours reach
 
 
@@ -51,7 +52,7 @@ def plot_lyapunov_function(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     x, y = extent * ds[schema.X].values, extent * ds[schema.Y].values
     mesh = ax.pcolormesh(x, y, values, cmap=f"{style.DIVERGING}_r", norm=norm, shading="nearest", rasterized=True)
     ax.figure.colorbar(mesh, ax=ax, label=style.label(ds["ratio"]), shrink=0.85, extend="both")
-    if np.nanmax(values) > ROUNDING * reach:
+    if np.mean(values > ROUNDING * reach) > SEEN:
         ax.contour(x, y, values, [0.0], colors=style.BLACK, linewidths=1.0, linestyles=":")
         ax.plot([], [], color=style.BLACK, lw=1, ls=":", label="V neither falls nor grows")
     circle = np.exp(2j * np.pi * np.linspace(0, 1, 361))
@@ -62,11 +63,12 @@ def plot_lyapunov_function(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     if float(row["sampled_radius"]) < extent:
         ax.plot(seen.real, seen.imag, color=style.VERMILION, lw=1.2, ls="--", label="sampled: V falls inside")
     ax.plot(0, 0, "o", color=style.BLACK, ms=4)
-    ax.annotate("h*", (0, 0), (4, 4), textcoords="offset points", fontsize=9)
+    ax.plot([], [], "o", color=style.BLACK, ms=4, label="fixed point h*")
     ax.set_aspect("equal")
     ax.set_xlabel("T (h − h*) along the slowest direction")
     ax.set_ylabel("along the second slowest")
-    ax.set_title(f"Around fixed point {int(row[schema.FIXED_POINT])}")
+    number, count = int(row[schema.FIXED_POINT]), ds.sizes[schema.FIXED_POINT]
+    ax.set_title("Around the fixed point" if count == 1 else f"Around fixed point {number} of 0 … {count - 1}")
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2, columnspacing=1.2)
     return ax
 
@@ -123,5 +125,5 @@ def _levels(ds: xr.Dataset, ax: Axes) -> None:
     ax.set_ylim(low * 1.1 - 1e-12, max(min(high, -low), -0.15 * low) * 1.1 + 1e-12)
     ax.set_xlabel("level |T (h − h*)|")
     ax.set_ylabel(style.label(ds["largest_rate"]))
-    ax.set_title("How far V falls: below 0")
+    ax.set_title("V falls where this is below 0")
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2, columnspacing=1.2)

@@ -95,9 +95,21 @@ def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -
     shown = [ds["scale"] * ds["trajectory"], ds["equilibrium"], ds["pair_sum"]]
     reach = MARGIN * max(float(np.abs(part.isel(sample=SAMPLE)).max()) for part in shown)
     reach = reach if reach > 0 else 1.0  # a network that never leaves 0
+    low, high = (-reach, reach), (-reach, reach)
+    if len(_ernns(ds)) == ds.sizes["network"] == 1:  # nothing beside it to share the frame with
+        low, high = _square(shown)
     first, second = (f"state h{number}".translate(SUBSCRIPTS) for number in ds[schema.STATE].values)
-    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xlabel=first, ylabel=second)
+    ax.set(xlim=low, ylim=high, aspect="equal", xlabel=first, ylabel=second)
     return ax
+
+
+def _square(shown: list[xr.DataArray]) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Limits of a square around all that is drawn."""
+    both = np.concatenate([part.isel(network=0, sample=SAMPLE).transpose(..., schema.STATE).values for part in shown])
+    ends = np.nanmin(both, axis=0), np.nanmax(both, axis=0)
+    half = MARGIN * max(float((ends[1] - ends[0]).max()) / 2, SMALLEST) or 1.0
+    middle = (ends[0] + ends[1]) / 2
+    return (middle[0] - half, middle[0] + half), (middle[1] - half, middle[1] + half)
 
 
 def _draw_ernn(ds: xr.Dataset, one: xr.Dataset, ax: Axes, artist: dict[str, Any], first: bool) -> None:
@@ -155,5 +167,5 @@ def _ernns(ds: xr.Dataset) -> list[str]:
 def _title(ds: xr.Dataset, name: str, title: str, scale: float) -> str:
     if name in _ernns(ds):
         steps, eta = schema.settings(ds)["inner"][name]
-        return f"ERNN, K = {steps}, η = {eta:g}"
+        return f"ERNN, K = {steps}, η = {eta:.3g}"
     return f"{title} (states scaled by {scale:.2f})" if scale != 1.0 else title

@@ -91,6 +91,21 @@ def test_an_unstable_step_diverges_at_the_predicted_rate():
     np.testing.assert_allclose(ds["corollary1"].values, 3.0, rtol=1e-12)
 
 
+@pytest.mark.parametrize("iterations, outcome", [(1, "has come no nearer"), (60, "converges")])
+def test_an_iterate_that_comes_no_nearer_may_still_converge(iterations, outcome):
+    """z − z* is multiplied by [[½, 10], [0, ½]]: it grows tenfold at first, and halves in the end."""
+    system = dense(size=2, activation="identity", projection=False)
+    growth, equilibrium = torch.tensor([[0.5, 10.0], [0.0, 0.5]]).double(), torch.tensor([0.0, 1.0]).double()
+    with torch.no_grad():
+        system.U.weight.copy_(growth)
+        system.W.zero_()
+        system.b.copy_(equilibrium - growth @ equilibrium)
+    ds = convergence(system, np.zeros((1, 3)), eta=1.0, iterations=iterations)
+    assert ds["predicted_rate"].item() == pytest.approx(0.5, rel=1e-6)  # defective
+    assert ds["distance"].values[0, 0, 1] == pytest.approx(np.sqrt(100.25), rel=1e-9)
+    assert ds["outcome"].item() == outcome
+
+
 def inner_jacobian(system, g, state, input):
     return torch.func.jacrev(lambda g: system.inner_velocity(g, state, input))(g).detach().numpy()
 

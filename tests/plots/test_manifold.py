@@ -66,8 +66,9 @@ def test_a_larger_network_is_drawn_by_the_two_states_that_vary_most_and_whole():
     assert (ax.get_xlabel(), ax.get_ylabel()) == (f"state h{'₁₂₃₄₅₆'[first]}", f"state h{'₁₂₃₄₅₆'[second]}")
     sums = ds["pair_sum"].values[0, 0, 1:][:, [first, second]]
     np.testing.assert_array_equal(drawn(ax, "on it at equilibrium"), sums)
-    assert ax.get_xlim()[0] < sums.min()
-    assert sums.max() < ax.get_xlim()[1]
+    for values, (low, high) in zip(sums.T, (ax.get_xlim(), ax.get_ylim()), strict=True):
+        assert low < values.min()
+        assert values.max() < high
 
 
 def test_where_no_equilibrium_exists_the_picture_says_so():

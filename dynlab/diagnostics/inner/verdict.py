@@ -7,7 +7,9 @@ from dynlab import schema
 from dynlab.diagnostics.inner.equilibria import CONTINUUM, NONE, ONE, SEVERAL
 
 CONVERGES, APPROACHES, FAILS = "converges", "still approaching", "does not converge"
+NO_NEARER = "has come no nearer"  # although the equilibrium attracts what is near it: undecided
 NOWHERE = "no equilibrium to converge to"
+OUTCOMES = (CONVERGES, APPROACHES, NO_NEARER, FAILS)
 WORDS = {
     ONE: "one equilibrium",
     SEVERAL: "several equilibria",
@@ -21,7 +23,7 @@ def verdict(ds: xr.Dataset) -> str:
     kinds, outcomes = ds["equilibrium_status"].values, ds["outcome"].values
     counts = [f"{WORDS[kind]} at {int((kinds == kind).sum())}" for kind in WORDS if (kinds == kind).any()]
     sentences = [f"Of {kinds.size} steps the inner flow has {', '.join(counts)}."]
-    counts = [f"{outcome} at {int((outcomes == outcome).sum())}" for outcome in (CONVERGES, APPROACHES, FAILS)]
+    counts = [f"{outcome} at {int((outcomes == outcome).sum())}" for outcome in OUTCOMES]
     counts = [text for text in counts if not text.endswith(" 0")]
     if counts:
         sentences.append(f"The iteration {', '.join(counts).replace(APPROACHES, f'is {APPROACHES} it')}.")
@@ -39,16 +41,19 @@ def _astray(ds: xr.Dataset, nowhere: np.ndarray) -> str:
     first = float(np.median(speed[:, 0]))
     finite = np.where(np.isfinite(speed), speed, np.inf)[:, -1]
     last = float(np.median(finite))
-    behaviour = "diverges" if last > first else "does not come to rest"
-    iterations = ds.sizes[schema.ITERATION] - 1
-    return f"Without one it {behaviour}: ‖F‖ goes from {first:.3g} to {last:.3g} in {iterations} iterations (medians)."
+    behaviour = "does not come to rest" if np.isfinite(last) else "diverges"
+    count = ds.sizes[schema.ITERATION] - 1
+    end = f"{last:.3g}" if np.isfinite(last) else "beyond the largest number"
+    iterations = f"{count} iteration{'s' if count > 1 else ''}"
+    return f"Without one it {behaviour}: ‖F‖ goes from {first:.3g} to {end} in {iterations} (medians)."
 
 
 def _rates(ds: xr.Dataset, converges: np.ndarray) -> str:
     settled = converges & (ds["settled"].values == 1)
     if not settled.any():
         last, predicted = ds.sizes[schema.ITERATION] - 1, np.median(ds["predicted_rate"].values[converges])
-        return f"No measured rate has settled within {last} iterations; the predicted one is {predicted:.4f}."
+        within = f"{last} iteration{'s' if last > 1 else ''}"
+        return f"No measured rate has settled within {within}; the predicted one is {predicted:.4f}."
     measured, predicted = ds["rate"].values[settled], ds["predicted_rate"].values[settled]
     worst = 100 * np.max(np.abs(measured / predicted - 1))
     return (
