@@ -27,9 +27,10 @@ HELD = 6  # numbers of each start beside the states where it starts and ends
 DRAWN = 512  # states of each attractor that are kept
 METHOD = (
     "every start is followed for the steps that the settings name, and up to ten times as many while what it moves by "
-    "still halves in half of them; or until it moves by at most 1e-9 (1 + ‖h‖) in a step, or leaves the bound. Ends at rest and cycles of up to 64 steps are refined by Levenberg–Marquardt on "
-    "F^p(h) − h and verified as fixed points are; a start belongs to a root within 1e-3 (1 + ‖h‖). What does not "
-    "repeat is followed for 4,096 steps more and named by its Lyapunov exponents, zero meaning within three standard "
+    "still halves in half of them; or until it moves by at most 1e-9 (1 + ‖h‖) in a step, or leaves the bound. Ends at "
+    "rest and cycles of up to 64 steps are refined by Levenberg–Marquardt on F^p(h) − h and verified as fixed points "
+    "are; a start belongs to a root within 1e-3 (1 + ‖h‖). What does not repeat is followed for 4,096 steps more and "
+    "named by its Lyapunov exponents, zero meaning within three standard "
     "errors plus 20 nats over the steps: the first positive, chaos; one zero, a closed curve; two, a torus; it is "
     "undecided where the two halves differ in mean or spread by more than 2 % of its width"
 )
@@ -85,8 +86,8 @@ def basins(
         ("stable fixed point", …), ``period``, ``stable`` (1, 0, −1 undecided), ``share`` of the starts, ``residual`` =
         ‖F^p(h) − h‖₂, ``largest_exponent`` with ``largest_exponent_error``, ``attractor_state(attractor, state)`` and,
         in the plane's coordinates, ``attractor_x(attractor, iteration)``, ``attractor_y``; ``leaving_share`` and
-        ``undecided_share`` of the starts; ``basin_entropy``, ``boundary_basin_entropy`` with its standard error, and ``boundary_boxes``; the
-        plane's ``origin(state)``, ``direction(axis, state)``.
+        ``undecided_share`` of the starts; ``basin_entropy``, ``boundary_basin_entropy`` with its standard error, and
+        ``boundary_boxes``; the plane's ``origin(state)``, ``direction(axis, state)``.
 
     Raises
     ------
@@ -282,6 +283,7 @@ def _flags(variables: dict[str, xr.Variable]) -> dict[str, str]:
         "residual": "NaN: what does not repeat is no root",
         "largest_exponent": "−inf: the Jacobian is exactly zero",
         "boundary_basin_entropy": "NaN: no box of 5 × 5 starts has two basins",
+        "boundary_basin_entropy_error": "NaN: no box of 5 × 5 starts has two basins",
         "basin_entropy": "NaN: the grid has fewer than 5 × 5 starts",
         "attractor_x": "NaN beyond an attractor's last state",
         "attractor_y": "NaN beyond an attractor's last state",

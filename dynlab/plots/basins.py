@@ -1,4 +1,4 @@
-"""Basins as areas of one colour each, with the attractors that they lead to."""
+"""Basins as areas of one colour each, numbered, with the attractors that they lead to."""
 
 import textwrap
 from typing import Any
@@ -7,21 +7,30 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.colors import ListedColormap, to_rgb
 from matplotlib.patches import Patch
+from numpy.typing import NDArray
+from scipy.ndimage import distance_transform_edt
 
 from dynlab import schema
 from dynlab.plots import style
 
 MOST_NAMED = 10  # attractors in the legend
-TITLE_WIDTH = 92  # characters
-LIGHT = 0.45  # of a basin's colour; the rest is white, so that the attractor stands out
+TITLE_WIDTH = 82  # characters
+LIGHT = (0.45, 0.75, 0.22)  # of a basin's colour; the rest is white. A colour that comes again is another shade
+FEW = 3  # names in one column
 MARKERS = "osD^vP*X<>"
 LEAVES, UNDECIDED = "#FFFFFF", "#BDBDBD"
+ROOM = 0.02  # of the window: a basin that holds no disc of that radius has no number written in it
+BESIDE = 0.06  # of the window: so far a number stays from its attractor
+MOST_BORDERS = 12.0  # times the grid: so many edges between basins have lines, and no fractal ones
 
 
 def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
     """Each start in the colour of the attractor on which it ends; fixed points and cycles as markers, others as dots.
+
+    Numbers in the basins are those of the attractors, by the share of the starts that end on each.
 
     Parameters
     ----------
@@ -39,32 +48,40 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     if ax is None:
         return _figure(ds, **artist)
     count = ds.sizes[schema.ATTRACTOR]
-    colours = [style.CYCLE[number % len(style.CYCLE)] for number in range(count)]
-    table = ListedColormap([to_rgb(UNDECIDED), to_rgb(LEAVES), *(_light(colour) for colour in colours)])
+    shades = [_shade(number) for number in range(count)]
+    table = ListedColormap([to_rgb(UNDECIDED), to_rgb(LEAVES), *shades])
     basin = ds["basin"].values
     x, y = ds[schema.X].values, ds[schema.Y].values
     half = (x[1] - x[0]) / 2, (y[1] - y[0]) / 2
     extent = (x[0] - half[0], x[-1] + half[0], y[0] - half[1], y[-1] + half[1])
     options: dict[str, Any] = {"origin": "lower", "interpolation": "nearest", "rasterized": True}
     ax.imshow(basin + 2, cmap=table, vmin=-0.5, vmax=count + 1.5, extent=extent, **options)
-    handles: list[Any] = []
-    for number in range(count):
-        handle = _attractor(ds, number, colours[number], ax, **artist)
-        if number < MOST_NAMED:
-            handles.append(handle)
+    _borders(basin, x, y, half, ax)
+    handles = [_attractor(ds, number, shades[number], ax, **artist) for number in range(count)][:MOST_NAMED]
+    if count > 1:
+        for number in range(min(count, MOST_NAMED)):
+            _numbered(ds, number, ax)
     if count > MOST_NAMED:
-        rest = float(ds["share"].values[MOST_NAMED:].sum())
-        handles.append(Patch(facecolor="none", label=f"{count - MOST_NAMED} more ({rest:.1%})"))
+        rest = int((basin >= MOST_NAMED).sum())
+        handles.append(Patch(facecolor="none", label=f"{count - MOST_NAMED} more ({_part(rest, basin.size)})"))
     for value, colour, words in ((-1, LEAVES, "leaves every bound"), (-2, UNDECIDED, "not settled, undecided")):
-        share = float((basin == value).mean())
-        if share:
-            handles.append(Patch(facecolor=colour, edgecolor=style.GREY, lw=0.6, label=f"{words} ({share:.1%})"))
+        starts = int((basin == value).sum())
+        if starts:
+            named = f"{words} ({_part(starts, basin.size)})"
+            handles.append(Patch(facecolor=colour, edgecolor=style.GREY, lw=0.6, label=named))
     ax.set_xlim(extent[:2])
     ax.set_ylim(extent[2:])
     ax.set_aspect("equal")
     ax.set_xlabel(style.label(ds[schema.X]))
     ax.set_ylabel(style.label(ds[schema.Y]))
-    ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2, columnspacing=1.4)
+    look: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.1), "columnspacing": 1.4}
+    ax.legend(
+        handles=handles,
+        title="A start ends on (part of the starts)",
+        title_fontsize=8,
+        ncols=1 + (len(handles) > FEW),
+        **look,
+    )
     return ax
 
 
@@ -76,11 +93,29 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     return ax
 
 
-def _attractor(ds: xr.Dataset, number: int, colour: str, ax: Axes, **artist: Any) -> Any:
+def _borders(
+    basin: NDArray[np.int64], x: NDArray[np.float64], y: NDArray[np.float64], half: tuple[float, float], ax: Axes
+) -> None:
+    """Lines along the edges between starts that end differently, which grey print does not show."""
+    places = np.argwhere(basin[:, 1:] != basin[:, :-1])
+    upright = [[(x[j] + half[0], y[i] - half[1]), (x[j] + half[0], y[i] + half[1])] for i, j in places]
+    places = np.argwhere(basin[1:] != basin[:-1])
+    level = [[(x[j] - half[0], y[i] + half[1]), (x[j] + half[0], y[i] + half[1])] for i, j in places]
+    if len(upright) + len(level) <= MOST_BORDERS * len(x):
+        ax.add_collection(LineCollection(upright + level, colors=style.GREY, linewidths=0.6))
+
+
+def _attractor(ds: xr.Dataset, number: int, shade: tuple[float, float, float], ax: Axes, **artist: Any) -> Any:
     x, y = (ds[f"attractor_{axis}"].values[number] for axis in "xy")
     known = np.isfinite(x)
-    named = f"{ds['kind'].values[number]} ({float(ds['share'].values[number]):.1%})"
+    basin = ds["basin"].values
+    named = f"{ds['kind'].values[number]} ({_part(int((basin == number).sum()), basin.size)})"
+    if ds.sizes[schema.ATTRACTOR] > 1:
+        named = f"{number + 1}  {named}"
     look: dict[str, Any]
+    if str(ds["kind"].values[number]).startswith("continuum"):  # no one of its points stands for it
+        return Patch(facecolor=shade, edgecolor=style.GREY, lw=0.6, label=named)
+    colour = style.CYCLE[number % len(style.CYCLE)]
     if ds["period"].values[number]:
         open_face = ds["stable"].values[number] != 1
         look = {
@@ -95,6 +130,30 @@ def _attractor(ds: xr.Dataset, number: int, colour: str, ax: Axes, **artist: Any
     return ax.plot(x[known], y[known], ls="none", label=named, zorder=3, **look | artist)[0]
 
 
-def _light(colour: str) -> tuple[float, float, float]:
-    red, green, blue = (LIGHT * part + (1 - LIGHT) for part in to_rgb(colour))
+def _numbered(ds: xr.Dataset, number: int, ax: Axes) -> None:
+    """The attractor's number where its basin has most room."""
+    inside = ds["basin"].values == number
+    x, y = ds[schema.X].values, ds[schema.Y].values
+    room = distance_transform_edt(np.pad(inside, 1))[1:-1, 1:-1] / len(x)
+    width = x[-1] - x[0]
+    for at_x, at_y in zip(ds["attractor_x"].values.ravel(), ds["attractor_y"].values.ravel(), strict=True):
+        if np.isfinite(at_x):
+            room[np.hypot(x[None, :] - at_x, y[:, None] - at_y) < BESIDE * width] = 0.0
+    row, column = np.unravel_index(np.argmax(room), room.shape)
+    if room[row, column] >= ROOM:
+        ax.text(x[column], y[row], f"{number + 1}", ha="center", va="center", fontsize=10, fontweight="bold")
+
+
+def _part(count: int, whole: int) -> str:
+    """A share in per cent; in starts where that would say none or all, and it is neither."""
+    rounded = f"{count / whole:.1%}"
+    if count == whole:
+        return "all"
+    return f"{count:,} of {whole:,}" if rounded in ("0.0%", "100.0%") else rounded
+
+
+def _shade(number: int) -> tuple[float, float, float]:
+    again, place = divmod(number, len(style.CYCLE))
+    part = LIGHT[again % len(LIGHT)]
+    red, green, blue = (part * each + (1 - part) for each in to_rgb(style.CYCLE[place]))
     return red, green, blue

@@ -25,7 +25,7 @@ def verdict(ds: xr.Dataset) -> str:
             said += f"; {part(count, basin.size)} {words}"
     border = float(ds["boundary_basin_entropy"])
     if np.isnan(border):
-        return f"{said}. No border between basins was met."
+        return f"{said}. No box of 5 × 5 starts has two basins."
     # boxes in which more than two basins meet at smooth borders are few: the more there are, the larger is the error
     surely = border - SURE * float(ds["boundary_basin_entropy_error"]) > FRACTAL
     more = " above ln 2 = 0.693, as only fractal borders have it" if surely else ""
