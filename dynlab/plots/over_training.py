@@ -87,8 +87,9 @@ def _draw(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: str, **artist:
     ax.set_ylabel(_subscripts(style.label(named)))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     names = ax.get_legend_handles_labels()[1]
-    columns = 3 if max(map(len, names)) <= SHORT else 2
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=columns, columnspacing=1.2)
+    if names:
+        columns = 3 if max(map(len, names)) <= SHORT else 2
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=columns, columnspacing=1.2)
 
 
 def _subscripts(text: str) -> str:

@@ -59,7 +59,7 @@ def _curves(ds: xr.Dataset, curve: dict[str, Any], log: bool) -> Iterator[Drawn]
         if log:  # a time constant is negative where a mode grows, and NaN says nothing else
             lost = np.isinf(rows) | (rows == 0)
             rows = np.where(rows > 0, rows, np.nan)
-        words = f"{lost.sum():,} of {lost.size:,} {'0 or infinite' if log else 'not finite'}"
+        words = f"{lost.sum():,} of {lost.size:,} {'are 0 or infinite' if log else 'not finite'}"
         yield Drawn(name, rows, error, words if lost.any() else "")
 
 

@@ -10,6 +10,8 @@ from torch import nn
 import dynlab as dl
 from dynlab import io, schema
 from dynlab.errors import UserError
+from dynlab.systems import create
+from dynlab.systems.textbook import LinearMap
 
 MODULI = {300: 1.5, 0: 0.5, 100: 1.0}
 
@@ -25,6 +27,14 @@ def run():
 def scalar_tanh(gain):
     """h ← tanh(g h): one fixed point for g ≤ 1, three beyond, by the slope at 0."""
     return dl.from_function(lambda h, x: torch.tanh(gain * h), state_size=1)
+
+
+def vanilla(weight):
+    """h ← tanh(W h) with one unit."""
+    system = create("vanilla", input_size=1, state_size=1).double().requires_grad_(False)
+    system.W.fill_(weight)
+    system.b.fill_(0.0)
+    return system
 
 
 def test_every_step_has_its_own_truth_in_order():
@@ -68,6 +78,58 @@ def test_fixed_points_that_are_not_there_are_no_numbers():
     document = io.as_document(ds)
     json.dumps(document, allow_nan=False)
     assert io.NOT_FINITE not in document["flags"].values()
+
+
+def test_each_checkpoint_has_its_own_window_of_the_complex_plane():
+    """[[g, 1], [0, g]]: eigenvalue g, the numerical range is the disc of radius ½ about it; unstable beyond 1."""
+    run = {step: LinearMap([[g, 1.0], [0.0, g]]) for step, g in ((0, 0.25), (10, 0.75), (20, 1.25))}
+    ds = dl.over_training("pseudospectrum", run, grid=5, steps=30)
+    np.testing.assert_allclose(ds["spectral_radius"], [0.25, 0.75, 1.25], atol=1e-14)
+    np.testing.assert_allclose(ds["numerical_abscissa"], [0.75, 1.25, 1.75], atol=1e-12)
+    k = np.arange(31)
+    power = [np.linalg.norm([[0.75**j, j * 0.75 ** (j - 1)], [0, 0.75**j]], 2) for j in k]
+    assert ds["transient_growth"].values[1] == pytest.approx(max(power), rel=1e-12)
+    assert np.isinf(ds["kreiss_constant"].values[2])
+    assert schema.flags(ds)["kreiss_constant"].startswith("at step 20: inf")
+    assert "x" not in ds.coords
+    for step, system in run.items():
+        alone = dl.pseudospectrum(system, grid=5, steps=30)
+        np.testing.assert_array_equal(ds["x_at_step"].sel(step=step), alone["x"])
+    assert "lower bound on the Kreiss constant from" in ds.attrs["verdict"]
+    assert "infinite at 1" in ds.attrs["verdict"]
+
+
+def test_basins_on_both_sides_of_a_pitchfork():
+    """tanh(g h) of two units: all starts end at 0 below, in the four quadrants' corners above."""
+    run = {
+        step: dl.from_function(lambda h, x, g=g: torch.tanh(g * h), state_size=2) for step, g in ((0, 0.5), (10, 2.0))
+    }
+    ds = dl.over_training("basins", run, grid=10, steps=400)
+    assert ds["present"].values.tolist() == [[1, 0, 0, 0], [1, 1, 1, 1]]
+    np.testing.assert_array_equal(ds["share"].values, [[1, np.nan, np.nan, np.nan], [0.25] * 4])
+    assert ds["attractor_class"].values[1].tolist() == ["stable fixed point"] * 4
+    assert ds["basin_entropy"].values.tolist() == [0, 0]  # boxes of five starts end at the border of the quadrants
+    assert "the number of attractors found goes from 1 to 4" in ds.attrs["verdict"]
+    assert "share of the starts (stable fixed point) stays at 1" in ds.attrs["verdict"]
+
+
+def test_time_constants_of_what_decays_and_grows():
+    """One mode of modulus g: −1/ln g steps, and beyond 1 doubled after ln 2/ln g."""
+    ds = dl.over_training("modes", {step: linear(g, 1) for step, g in ((0, 0.5), (1, 0.8), (2, 1.5))}, starts=4)
+    np.testing.assert_allclose(ds["time_constant"].values[:, 0, 0], -1 / np.log([0.5, 0.8, 1.5]), rtol=1e-12)
+    np.testing.assert_allclose(ds["doubling_time"].values[2, 0, 0], np.log(2) / np.log(1.5), rtol=1e-12)
+    assert "time constant of what decays goes from 1.443 at step 0 to 4.481 at step 1" in ds.attrs["verdict"]
+    assert "doubling time of what grows is 1.71 at step 2" in ds.attrs["verdict"]
+
+
+def test_where_bifurcations_lie():
+    """tanh(p u h): a pitchfork where p u = 1, and none in the range of p where u is small."""
+    run = {step: vanilla(u) for step, u in ((0, 0.1), (5, 0.5), (10, 0.8))}
+    ds = dl.over_training("bifurcation", run, parameter="W*", lowest=0.5, highest=3.0, values=0, starts=8)
+    assert ds["present"].values.tolist() == [[0], [1], [1]]
+    assert ds["bifurcation_kind"].values.tolist() == [["not there"], ["pitchfork"], ["pitchfork"]]
+    np.testing.assert_allclose(ds["bifurcation_parameter"].values[1:, 0], [2.0, 1.25], atol=1e-8)
+    assert "the number of bifurcations found goes from 0 to 1" in ds.attrs["verdict"]
 
 
 def test_the_result_survives_its_file(tmp_path):

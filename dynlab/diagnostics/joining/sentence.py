@@ -81,6 +81,8 @@ def _whole(name: str, medians: NDArray[np.float64], steps: Sequence[int]) -> str
         return _unknown(name, medians)
     low, high = known[np.argmin(medians[known])], known[np.argmax(medians[known])]
     first, last = known[0], known[-1]
+    if known.size == 1:
+        return _once(name, medians, steps, first)
     if _number(medians[low]) == _number(medians[high]):
         return f"{name} stays at {_number(medians[low])}{_infinite(medians)}"
     return (
@@ -95,10 +97,16 @@ def _ends(name: str, medians: NDArray[np.float64], steps: Sequence[int]) -> str:
     if not known.size:
         return _unknown(name, medians)
     first, last = known[0], known[-1]
+    if known.size == 1:
+        return _once(name, medians, steps, first)
     if _number(medians[known].min()) == _number(medians[known].max()):
         return f"{name} stays at {_number(medians[first])}{_infinite(medians)}"
     at = ["" if known.size == len(steps) else f" at step {steps[index]:,}" for index in (first, last)]
     return f"{name} from {_number(medians[first])}{at[0]} to {_number(medians[last])}{at[1]}{_infinite(medians)}"
+
+
+def _once(name: str, medians: NDArray[np.float64], steps: Sequence[int], index: int) -> str:
+    return f"{name} is {_number(medians[index])} at step {steps[index]:,}{_infinite(medians)}"
 
 
 def _unknown(name: str, medians: NDArray[np.float64]) -> str:
