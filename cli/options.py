@@ -49,15 +49,18 @@ def network_options(command: Command) -> Command:
     return _network_options(command, list(SHARED), required=True)
 
 
-def optional_network_options(*left_out: str) -> Callable[[Command], Command]:
+def optional_network_options(*left_out: str, named: bool = False) -> Callable[[Command], Command]:
     """The same for a command that can do without a checkpoint: its network's is then None.
 
     Parameters
     ----------
     *left_out : str
         Keys of `SHARED`: options that mean nothing to the command, or something else.
+    named : bool
+        Whether ``--system`` without a checkpoint is a system's public name, which the command then gets as ``named``.
     """
-    return functools.partial(_network_options, names=[name for name in SHARED if name not in left_out], required=False)
+    names = [name for name in SHARED if name not in left_out]
+    return functools.partial(_network_options, names=names, required=False, named=named)
 
 
 def _shared(*names: str, default: Any = None, **how: Any) -> tuple[Callable[[Command], Command], Any]:
@@ -89,15 +92,23 @@ SHARED: dict[str, tuple[Callable[[Command], Command], Any]] = {
         "--data-dir", type=click.Path(path_type=Path), help="Where data sets lie. [default: $DYNLAB_DATA]"
     ),
 }
+NAMED = click.option(
+    "--system",
+    "factory",
+    metavar="NAME|MODULE:FACTORY",
+    help="In place of CKPT a system by name: lorenz, henon …; with CKPT your own class.",
+)
 READING = {"layer": "layer", "factory": "system_factory", "nonlinearity": "nonlinearity"}  # as `read` calls them
 CHECKPOINTS_OWN = (*READING, "inputs", "samples", "data_dir")  # without a checkpoint they would do nothing
 
 
-def _network_options(command: Command, names: Sequence[str], required: bool) -> Command:
+def _network_options(command: Command, names: Sequence[str], required: bool, named: bool = False) -> Command:
     @functools.wraps(command)
     def wrapped(checkpoints: tuple[str, ...], over: str | None, **given: Any) -> Any:
         chosen = {name: given.pop(name) if name in names else left for name, (_, left) in SHARED.items()}
         reading = {argument: chosen.pop(name) for name, argument in READING.items()}
+        if named:
+            given["named"] = None if checkpoints else reading["system_factory"]
 
         def network(found: Checkpoint | None, name: str, driven_as: Network | None = None) -> Network:
             quiet = bool(click.get_current_context().params.get("quiet"))
@@ -110,7 +121,7 @@ def _network_options(command: Command, names: Sequence[str], required: bool) -> 
                 raise UserError("--over step follows a run: name its folder, or its checkpoints.")
             return over_step(command, checkpoints, reading, network, given)
         if not checkpoints:
-            _check_without_checkpoint()
+            _check_without_checkpoint(named)
             return command(network=network(None, ""), **given)
         if len(checkpoints) > 1:
             raise UserError(
@@ -127,16 +138,18 @@ def _network_options(command: Command, names: Sequence[str], required: bool) -> 
 
     decorated: Command = wrapped
     for name in reversed(names):
-        decorated = SHARED[name][0](decorated)
+        decorated = (NAMED if named and name == "factory" else SHARED[name][0])(decorated)
     over = click.option("--over", type=click.Choice(["step"]), help="CKPT … are of one training: a folder, or files.")
     metavar = "CKPT" if required else "[CKPT]"
     return click.argument("checkpoints", metavar=metavar, nargs=-1, required=required)(over(decorated))
 
 
-def _check_without_checkpoint() -> None:
+def _check_without_checkpoint(named: bool) -> None:
     """Raise for an option of the checkpoint that there is none of."""
     context = click.get_current_context()
     for option in context.command.params:
         source = context.get_parameter_source(str(option.name))
+        if named and option.name == "factory":
+            continue
         if option.name in CHECKPOINTS_OWN and source is ParameterSource.COMMANDLINE:
             raise UserError(f"{option.opts[0]} is a checkpoint's: leave it out, or give CKPT.")

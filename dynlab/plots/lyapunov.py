@@ -66,7 +66,7 @@ def plot_lyapunov(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     (drawn,) = np.nonzero(np.isfinite(values).any(axis=0))
     ax.axhline(0, color=style.BLACK, lw=1, ls=":", zorder=1)
     ax.set_xlim(0.4, max(drawn, default=0) + 1.6)
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     ax.set_xlabel("index i")
     ax.set_ylabel(_label(ds[name]))
     ax.legend(loc="best")
@@ -108,7 +108,10 @@ def _draw_running(ds: xr.Dataset, ax: Axes) -> None:
     ax.set_ylabel(_label(ds["running_exponent"]))
     which = "Running estimates" if followed == running.shape[2] else f"Running estimates of the {followed} largest"
     ax.set_title(which + (", means of samples" if len(running) > 1 else ""))
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=FOLLOWED + 1, columnspacing=1.2)
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=FOLLOWED + 1, columnspacing=1.2)
+    else:
+        ax.text(0.5, 0.5, "none is known", transform=ax.transAxes, ha="center", va="center", color=style.GREY)
 
 
 def _label(array: xr.DataArray) -> str:

@@ -60,6 +60,46 @@ def test_bad_input_ends_with_2_and_writes_nothing(folder, options, sentence, cap
     assert not (folder / "figures").exists()
 
 
+def test_a_system_by_name_and_a_matrix(folder, capsys):
+    assert run(["lyapunov", "--system", "henon", "--start", "0.1,0.1", "--steps", "500", "--data", "h.nc"]) == 0
+    direct = dl.lyapunov(dl.create("henon"), steps=500, initial_state=[[0.1, 0.1]])
+    np.testing.assert_array_equal(io.open("h.nc")["exponent"], direct["exponent"])
+    assert (folder / "figures" / "lyapunov-henon.png").stat().st_size > 5000
+    assert run(["lyapunov", "--system", "lorenz", "--seconds", "2", "--set", "rho=0.5", "--quiet"]) == 0
+    said = capsys.readouterr().out  # the origin attracts: Σλ = −(σ + 1 + β)
+    assert "Over 1.8 s (the first 0.2 of 2 s discarded)" in said
+    assert "Σλ = −13.6667" in said
+    assert run(["lyapunov", "--matrix", "minus", "--steps", "200", "--quiet"]) == 0
+    assert "nearby orbits meet" in capsys.readouterr().out
+
+
+def test_an_orbit_that_is_cut_before_any_estimate_is_drawn_without_a_warning(folder, capsys):
+    assert run(["lyapunov", "--system", "logistic", "--set", "r=4.5", "--quiet"]) == 0
+    assert "the orbit leaves |h_i| ≤ 1e+08, the first at step" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        ([], "Name one thing to look at: a checkpoint, or --system lorenz"),
+        (["gru.pt", "--matrix", "diff"], "Name one thing to look at"),
+        (["gru.pt", "--seconds", "3"], "--seconds is of a system by name"),
+        (["--matrix", "diff", "--inputs", "zero"], "--inputs is a checkpoint's"),
+        (["--matrix", "diff", "--set", "r=3"], "--set is of --system"),
+        (["--system", "lorentz"], "did you mean 'lorenz'?"),
+        (["--system", "lorenz", "--steps", "10"], "lorenz is a flow: say how long by --seconds, not by --steps."),
+        (["--system", "henon", "--seconds", "10"], "henon is a map: say how long by --steps, not by --seconds."),
+        (["--system", "lorenz", "--start", "1,2"], "--start takes 3 numbers, one for each state; got 1,2."),
+        (["--system", "henon", "--covariant", "--transient", "1.5"], "--transient counts steps with --covariant"),
+    ],
+)
+def test_what_does_not_fit_together_is_one_sentence(arguments, sentence, capsys):
+    assert run(["lyapunov", *arguments, "--quiet"]) == 2
+    error = capsys.readouterr().err.strip()
+    assert sentence in error
+    assert len(error.splitlines()) == 1
+
+
 def test_covariant_vectors(folder, capsys):
     options = ["--inputs", "inputs.npy", "--covariant", "-k", "3", "--transient", "20", "--data", "b.nc"]
     assert run(["lyapunov", "gru.pt", *options]) == 0
