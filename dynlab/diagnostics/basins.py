@@ -282,6 +282,7 @@ def _flags(variables: dict[str, xr.Variable]) -> dict[str, str]:
     reasons = {
         "residual": "NaN: what does not repeat is no root",
         "largest_exponent": "−inf: the Jacobian is exactly zero",
+        "largest_exponent_error": "inf: at a kink of the activation",
         "boundary_basin_entropy": "NaN: no box of 5 × 5 starts has two basins",
         "boundary_basin_entropy_error": "NaN: no box of 5 × 5 starts has two basins",
         "basin_entropy": "NaN: the grid has fewer than 5 × 5 starts",

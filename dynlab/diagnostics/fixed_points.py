@@ -32,6 +32,7 @@ METHOD = (
     "exist that no start reached."
 )
 
+KINK_FLAGS = {"eigenvalue_error": "inf: at a kink of the activation, where the Jacobian is that of one side alone"}
 SLOW_FLAGS = dict.fromkeys(("fsolve_residual", "fsolve_distance"), "a slow point is no root")
 
 
@@ -104,7 +105,8 @@ def fixed_points(
     An eigenvalue's error is its condition number times n ε ‖J‖_F plus the change of J over the uncertainty of the
     root's position, 10 ‖F(h) − h‖₂/σ_min(J − I). One that this does not separate from the unit circle is enclosed anew
     from residuals of twice the digits; n ε ‖J‖_F is then 4 ε ‖J‖_F, for the rounding of J's entries, and 0 where J is a
-    matrix that the system holds.
+    matrix that the system holds. At a kink of the activation, as where the argument of a ReLU is 0, the Jacobian is
+    that of one side, and nothing is decided by it.
 
     References
     ----------
@@ -161,7 +163,7 @@ def fixed_points(
         settings=settings | {"dtype": dtype, "device": device, "config": system.json_config},
         verdict=verdict(rows, outcome),
         method=METHOD,
-        flags=SLOW_FLAGS if SLOW in found.kept else None,
+        flags=_flags(rows),
     )
     return with_proofs(ds, exact, [rows[index] for index in order(rows)], certificates) if certify else ds
 
@@ -201,6 +203,11 @@ def _variables(rows: list[Record], found: Candidates, outcome: np.ndarray) -> di
         "assignment": of((schema.SAMPLE,), assignment, "number of the fixed point, −1 none"),
         "outcome": of((schema.SAMPLE,), outcome, "what became of the start"),
     }
+
+
+def _flags(rows: list[Record]) -> dict[str, str]:
+    slow = any(row.status == SLOW for row in rows)
+    return (SLOW_FLAGS if slow else {}) | (KINK_FLAGS if any(np.isinf(row.errors).any() for row in rows) else {})
 
 
 def _exact(system: Map, driving: Tensor, frozen: FrozenMap) -> FrozenMap:

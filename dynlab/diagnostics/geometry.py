@@ -232,6 +232,6 @@ def _flags(variables: dict[str, xr.Variable], sequences: int) -> dict[str, str]:
         "unstable_manifold": "NaN where not one direction alone grows, or that is not told from another",
         "unstable_direction": "NaN for modes that do not certainly grow, or whose eigenvector is not told from another",
         "eigenvalue": "NaN where the Jacobian is not finite",
-        "eigenvalue_error": "inf where the error of the position is not bounded",
+        "eigenvalue_error": "inf where the error of the position is not bounded, and at a kink of the activation",
     }
     return {name: reason for name, reason in reasons.items() if not np.isfinite(variables[name].values).all()}

@@ -206,6 +206,7 @@ def _of_outputs(
 def _flags(variables: dict[str, xr.Variable]) -> dict[str, str]:
     alone = "NaN for a mode without eigenvectors of its own: its eigenvalue is not told from another"
     reasons = {
+        "eigenvalue_error": "inf at a kink of the activation, where the Jacobian is that of one side alone",
         "time_constant": "inf where |λ| is 1 within its error: the mode is undecided",
         "time_constant_error": "NaN where |λ| is 1 within its error",
         "doubling_time": "NaN for modes that do not certainly grow",

@@ -496,3 +496,39 @@ def test_what_cannot_be_proved_is_data_with_its_reason(system, reason, tmp_path)
     assert "Nothing is proved" in ds.attrs["verdict"]
     assert {"certificate_radius", "eigenvalue_radius"} <= set(schema.flags(ds))
     assert io.open(io.save(ds, tmp_path / "points.nc")).identical(ds)
+
+
+@pytest.mark.parametrize("matrix", [[[2.0, 0.0], [0.0, 0.5]], [[0.5, 0.2], [0.0, 0.5]], [[1.5]], [[-1.5]]])
+def test_at_a_kink_nothing_is_decided_by_the_jacobian_of_one_side(matrix):
+    """ReLU(W h) at 0, where autograd's J is 0: the first and the third are unstable."""
+    W = torch.tensor(matrix, dtype=torch.float64)
+    ds = fixed_points(from_function(lambda h, x: torch.relu(h @ W.mT), state_size=len(W)), starts=np.zeros((1, len(W))))
+    assert ds["kind"].values.tolist() == ["undecided, at a kink"]
+    assert ds["stable"].values.tolist() == [-1]
+    assert ds["undecided_directions"].values.tolist() == [len(W)]
+    assert np.isinf(ds["eigenvalue_error"]).all()
+    assert "kink" in ds.attrs["flags"]
+
+
+def test_next_to_a_kink_all_is_decided():
+    """The same with a bias: h = 1e-9 and 2e-9 are on one side."""
+    ds = fixed_points(from_function(lambda h, x: torch.relu(0.5 * h + 1e-9), state_size=2), starts=8)
+    assert ds["stable"].values.tolist() == [1]
+    np.testing.assert_allclose(ds["eigenvalue"].values, 0.5, atol=1e-15)
+
+
+@pytest.mark.parametrize("beyond", [1e-9, -1e-9, 1e-12, -1e-12])
+@pytest.mark.parametrize("shear", [0.0, 1.0, 1e3])
+def test_a_linear_map_with_an_eigenvalue_beside_1_has_one_fixed_point(beyond, shear):
+    """J − I is regular, though σ_min is 1e-12 or less: no probe tells it from a continuum, its eigenvalues do."""
+    ds = fixed_points(LinearMap([[1 + beyond, shear], [0.0, 0.5]]), starts=64)
+    assert ds["status"].values.tolist() == ["fixed point"]
+    np.testing.assert_allclose(ds["fixed_point_state"], 0, atol=1e-12)
+    assert ds["stable"].values.tolist() == [int(beyond < 0)]
+    assert (ds["assignment"].values[ds["converged"].values] == 0).all()
+    assert ds["fsolve_distance"].values.max() <= 1e-8
+
+
+def test_on_the_border_itself_there_is_a_continuum():
+    ds = fixed_points(LinearMap([[1.0, 1.0], [0.0, 0.5]]), starts=32)
+    assert ds["status"].values.tolist() == ["continuum"]

@@ -27,7 +27,7 @@ def verdict(ds: xr.Dataset) -> str:
         said.append(f"the fastest that grows doubles in {doubling} steps{_where(ds, fastest)}")
     text += f" {'; '.join(said)}." if said else " no mode is told from the others and from abs(λ) = 1."
     lost, open_ = int((~separated).sum()), int((separated & (fate == UNDECIDED)).sum())
-    zero = int((~separated & np.isnan(ds["frequency"].values)).sum())
+    zero = int((~separated & (fate == DECAYS) & np.isnan(ds["frequency"].values)).sum())
     forgotten = f" ({zero} with λ = 0, forgotten in a step)" if zero else ""
     parts = [f"{lost} without eigenvectors of their own{forgotten}"] if lost else []
     parts += (

@@ -4,6 +4,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from dynlab.diagnostics.classification.eigenvalues import CIRCLE, eigenvalues_and_errors, rounding_left
 from dynlab.diagnostics.roots import merging
 from dynlab.diagnostics.roots.frozen_map import FrozenMap
 from dynlab.diagnostics.roots.levenberg_marquardt import solve
@@ -12,6 +13,25 @@ from dynlab.diagnostics.roots.levenberg_marquardt import solve
 SINGULAR = 1e-8
 PROBE = 0.05  # times max(1, ‖h‖): how far along the singular direction the next root of a continuum is looked for
 STAYED = 0.5  # of the probe's length: on a continuum a probe ends nearer than that to where it was put
+
+
+def has_one_fixed_point(frozen: FrozenMap, point: NDArray[np.float64]) -> bool:
+    """Whether the map is linear, as it holds its Jacobian, and none of that matrix's eigenvalues can be 1.
+
+    Then J − I is regular however small its σ_min, and there is one fixed point, which a probe could not tell from a
+    continuum.
+
+    Parameters
+    ----------
+    frozen : FrozenMap
+    point : ndarray, shape (n,)
+    """
+    matrix, elsewhere = frozen.jacobians(torch.as_tensor(np.stack([point, point + 1]))).numpy()
+    held = [each.detach().numpy() for each in (*frozen.system.parameters(), *frozen.system.buffers())]
+    if rounding_left(matrix, elsewhere, held) > 0:
+        return False
+    values, errors = eigenvalues_and_errors(matrix, border=CIRCLE)
+    return bool((np.abs(values - 1) > errors).all())
 
 
 def on_continuum(frozen: FrozenMap, points: NDArray[np.float64], directions: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dynlab.diagnostics.lapack import in_threads
 from dynlab.diagnostics.roots import merging
-from dynlab.diagnostics.roots.continuum import SINGULAR, continua, on_continuum
+from dynlab.diagnostics.roots.continuum import SINGULAR, continua, has_one_fixed_point, on_continuum
 from dynlab.diagnostics.roots.frozen_map import FrozenMap
 from dynlab.diagnostics.roots.fsolve_check import position_error
 from dynlab.diagnostics.roots.levenberg_marquardt import solve, tolerance
@@ -99,6 +99,10 @@ def distinct(exact: FrozenMap, ends: NDArray[np.float64], outcome: NDArray[np.st
     smallest, not_zero, directions = _singular_values(exact, states)
 
     lines = np.flatnonzero(not_zero > smallest)
+    if len(lines) and has_one_fixed_point(exact, states[lines[0]]):
+        best = _best(exact, states, np.zeros(len(states), dtype=np.int64))
+        states, smallest, directions = states[best], smallest[best], directions[best]
+        labels, lines = np.zeros_like(labels), lines[:0]
     lines = lines[on_continuum(exact, states[lines], directions[lines])]
     grouped = np.arange(len(states))
     if len(lines):
