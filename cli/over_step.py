@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dynlab.errors import UserError
+
 from .output import COLLECTED, Output
 
 if TYPE_CHECKING:
@@ -54,7 +56,12 @@ def over_step(
         collected: list[xr.Dataset] = []
         context.meta[COLLECTED] = collected
         with output.working(f"{number} of {len(snapshots)}, step {snapshot.step:,}"):
-            command(network=network(snapshot.checkpoint, name, first), **rest)
+            try:
+                command(network=network(snapshot.checkpoint, name, first), **rest)
+            except UserError as error:
+                if number == 1:  # what is wrong with all of them
+                    raise
+                raise UserError(f"{snapshot.path}, step {snapshot.step:,}: {error}") from error
         (results[snapshot.step],) = collected
         if number == 1 and first.has_read:
             output.log(f"Driven by {first.driving.description}.")

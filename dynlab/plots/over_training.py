@@ -67,7 +67,7 @@ def plot_over_training(
         for panel, axes in zip(panels, row, strict=True):
             _draw(ds, panel, axes, label, **artist)
         text = f"{title}. {ds.attrs.get('verdict', '')}"
-        figure.suptitle(textwrap.fill(text, TITLE_WIDTH * len(panels)), x=0.01, ha="left", fontsize=9)
+        figure.suptitle(_subscripts(textwrap.fill(text, TITLE_WIDTH * len(panels))), x=0.01, ha="left", fontsize=9)
     first: Axes = row[0]
     return first
 
@@ -77,7 +77,9 @@ def _draw(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: str, **artist:
     low, high = ax.dataLim.intervaly
     if panel.get("log") and low > 0 and high > FAR * low:
         ax.set_yscale("log")
-    if panel.get("border") is not None:
+    else:
+        ax.ticklabel_format(axis="y", useOffset=False)  # 1.00005, not 5e-5 beside a 1 in the corner
+    if panel.get("border") is not None and panel["border_name"] not in ax.get_legend_handles_labels()[1]:
         ax.axhline(panel["border"], color=style.BLACK, lw=1, ls=":", zorder=1, label=panel["border_name"])
     first = panel["curves"][0]
     units = ds[first["variable"]].attrs["units"]
@@ -93,5 +95,5 @@ def _draw(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: str, **artist:
 
 
 def _subscripts(text: str) -> str:
-    """h_t and h_{t−1} set as mathematics."""
-    return re.sub(r"h_(\{[^}]*\}|\w)", lambda found: f"$h_{found.group(1)}$", text)
+    """h_t, h_{t−1} and λ_1 set as mathematics."""
+    return re.sub(r"([hλ])_(\{[^}]*\}|\w)", lambda found: f"${found.group(1)}_{found.group(2)}$", text)

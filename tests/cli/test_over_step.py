@@ -12,6 +12,7 @@ import dynlab as dl
 from dynlab import io, schema
 from dynlab.checkpoints import document, write
 from dynlab.cli.main import run
+from dynlab.errors import UserError
 from dynlab.systems import create
 
 STEPS = [0, 40, 100]
@@ -122,6 +123,20 @@ def test_a_folder_a_pattern_and_json(capsys):
         "gradient", "run", dl.driving_inputs("noise:0.5", dl.load("run/epoch-0.ckpt"), samples=3, steps=30).inputs
     )
     np.testing.assert_array_equal(found[0]["variables"]["log_norm"]["values"], direct["log_norm"].values)
+
+
+def test_what_is_wrong_with_one_checkpoint_says_with_which(monkeypatch, capsys):
+    measured = []
+
+    def fails_later(system, inputs, **settings):
+        measured.append(system)
+        if len(measured) > 1:
+            raise UserError("The Jacobian there has entries that are not finite.")
+        return dl.gradient(system, inputs)
+
+    monkeypatch.setattr("dynlab.diagnostics.spectrum.spectrum", fails_later)
+    assert run(["spectrum", "run", "--over", "step", *DRIVEN, "--quiet"]) == 2
+    assert "run/epoch-40.ckpt, step 40: The Jacobian there has" in capsys.readouterr().err
 
 
 SECOND = [

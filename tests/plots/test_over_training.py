@@ -17,8 +17,9 @@ def gains(*values):
 
 def test_median_quartiles_and_range_are_those_of_the_samples():
     ax = dl.plot_over_training(gains(1.0, 10.0))
-    (line,) = ax.lines
+    line, border = ax.lines
     np.testing.assert_allclose(line.get_ydata(), [3.0, 30.0])
+    assert (border.get_label(), set(border.get_ydata())) == ("modulus 1", {1.0})
     bands = {band.get_label(): band.get_paths()[0].vertices[:, 1] for band in ax.collections}
     np.testing.assert_allclose([bands["range of 5 values"].min(), bands["range of 5 values"].max()], [1, 50])
     np.testing.assert_allclose([bands["middle half"].min(), bands["middle half"].max()], [2, 40])
@@ -28,8 +29,8 @@ def test_two_runs_on_the_same_axes_keep_their_names_and_colours():
     _, ax = plt.subplots()
     dl.plot_over_training(gains(1.0, 2.0), ax=ax, label="one", color=style.BLUE)
     dl.plot_over_training(gains(3.0, 4.0), ax=ax, label="other", color=style.VERMILION)
-    assert [line.get_label() for line in ax.lines] == ["one: median", "other: median"]
-    assert [line.get_color() for line in ax.lines] == [style.BLUE, style.VERMILION]
+    assert [line.get_label() for line in ax.lines] == ["one: median", "modulus 1", "other: median"]
+    assert [line.get_color() for line in ax.lines] == [style.BLUE, style.BLACK, style.VERMILION]
 
 
 def test_another_variable_can_be_drawn():

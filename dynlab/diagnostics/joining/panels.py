@@ -50,8 +50,9 @@ class Panel(NamedTuple):
     label : str
         Of the vertical axis; the first curve's name where it is empty.
     border : float, optional
-        A value that divides what a reader wants to tell apart, with `border_name`; 0 only where it is a rate that has
-        that sign.
+        A value that divides what a reader wants to tell apart, with `border_name`.
+    border_units : str
+        In which alone it does: 0 is no border of the real parts of a step's multipliers.
     log : bool
         Whether the vertical axis is logarithmic where values are far apart; only what is positive is drawn.
     """
@@ -61,14 +62,13 @@ class Panel(NamedTuple):
     label: str = ""
     border: float | None = None
     border_name: str = ""
+    border_units: str = ""
     log: bool = False
 
 
-def _alone(variable: str, where: Mapping[str, int], drawn: str = "bands") -> tuple[Panel, ...]:
-    return (Panel((Curve(variable, where),), drawn),)
-
-
 LAST = {schema.TIME: -1}
+SAME_SIZE: dict[str, Any] = {"border": 0.0, "border_name": "neither grows nor shrinks"}
+MEETING: dict[str, Any] = {"border": 0.0, "border_name": "orbits meet below 0"}
 # By the variable that tells the diagnostic, the first of these that there is.
 PANELS: dict[str, tuple[Panel, ...]] = {
     "transient_growth": (
@@ -148,14 +148,18 @@ PANELS: dict[str, tuple[Panel, ...]] = {
             label="real part",
             border=0.0,
             border_name="decays below 0",
+            border_units=schema.PER_SECOND,
         ),
     ),
     "bifurcation_parameter": (Panel((Curve("bifurcation_parameter", said="smallest"),), "kinds"),),
-    "log_norm": _alone("log_norm", {schema.TIME: 1}),  # ‖∂h_T/∂h_1‖: what h_0 does is the start's
-    "log_singular_value": _alone("log_singular_value", LAST | {schema.MODE: 0}),
-    "spectral_radius": _alone("spectral_radius", {}),
-    "finite_time_exponent": _alone("finite_time_exponent", {schema.MODE: 0}),
-    "exponent": _alone("exponent", {schema.MODE: 0}),
+    "log_norm": (
+        Panel((Curve("log_norm", {schema.TIME: 1}),), **SAME_SIZE),  # ‖∂h_T/∂h_1‖: what h_0 does is the start's
+        Panel((Curve("log_loss_gradient", {schema.TIME: 1}),)),
+    ),
+    "log_singular_value": (Panel((Curve("log_singular_value", LAST | {schema.MODE: 0}),), **SAME_SIZE),),
+    "spectral_radius": (Panel((Curve("spectral_radius"),), border=1.0, border_name="modulus 1"),),
+    "finite_time_exponent": (Panel((Curve("finite_time_exponent", {schema.MODE: 0}),), **MEETING),),
+    "exponent": (Panel((Curve("exponent", {schema.MODE: 0}),), **MEETING),),
     "predicted_rate": (
         Panel(
             (Curve("rate", name="measured rate"), Curve("predicted_rate", name="predicted rate")),
@@ -165,8 +169,8 @@ PANELS: dict[str, tuple[Panel, ...]] = {
         ),
     ),
     "critical_step": (Panel((Curve("critical_step"), Curve("used_step")), label="step size ε", log=True),),
-    "fixed_point_state": _alone("eigenvalue", {schema.MODE: 0}, "points"),
-    "eigenvalue": _alone("eigenvalue", {schema.MODE: 0}),
+    "fixed_point_state": (Panel((Curve("eigenvalue", {schema.MODE: 0}),), "points"),),
+    "eigenvalue": (Panel((Curve("eigenvalue", {schema.MODE: 0}),)),),
 }
 
 
@@ -213,6 +217,6 @@ def described(panel: Panel, ds: xr.Dataset) -> dict[str, Any]:
         }
         for curve in panel.curves
     ]
-    rate = ds[panel.curves[0].variable].attrs["units"] != schema.ONE
-    border = panel.border if panel.border or rate else None  # 0 is no border of the real parts of a step's multipliers
+    units = ds[panel.curves[0].variable].attrs["units"]
+    border = panel.border if panel.border_units in ("", units) else None
     return panel._asdict() | {"curves": curves, "border": border}
