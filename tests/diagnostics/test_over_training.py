@@ -122,6 +122,14 @@ def test_time_constants_of_what_decays_and_grows():
     assert "doubling time of what grows is 1.71 at step 2" in ds.attrs["verdict"]
 
 
+def test_what_comes_and_goes_is_said():
+    """[[g, c], [0, g]]: the same at both ends of the training, and twice as far from normal in between."""
+    run = {step: LinearMap([[0.5, c], [0.0, 0.5]]) for step, c in ((0, 0.0), (1, 2.0), (2, 0.0))}
+    said = dl.over_training("pseudospectrum", run, grid=3, steps=3).attrs["verdict"]
+    assert "numerical radius is 0.5 at both ends, between 0.5 and 1.5 on the way" in said
+    assert "spectral radius stays at 0.5" in said
+
+
 def test_where_bifurcations_lie():
     """tanh(p u h): a pitchfork where p u = 1, and none in the range of p where u is small."""
     run = {step: vanilla(u) for step, u in ((0, 0.1), (5, 0.5), (10, 0.8))}

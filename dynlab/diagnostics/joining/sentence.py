@@ -39,9 +39,8 @@ def _count(ds: xr.Dataset, name: str) -> str:
     found = f"the number of {name.replace('_', ' ')}s found "
     if low == high:
         return f"{found}is {first}"
-    return f"{found}goes from {first} to {last}" + (
-        f", between {low} and {high}" if {low, high} - {first, last} else ""
-    )
+    ends = f"is {first} at both ends" if first == last else f"goes from {first} to {last}"
+    return f"{found}{ends}" + (f", between {low} and {high} on the way" if {low, high} - {first, last} else "")
 
 
 def _told(ds: xr.Dataset, panels: Sequence[Panel]) -> Iterator[tuple[str, NDArray[np.float64]]]:
@@ -101,6 +100,11 @@ def _ends(name: str, medians: NDArray[np.float64], steps: Sequence[int]) -> str:
         return _once(name, medians, steps, first)
     if _number(medians[known].min()) == _number(medians[known].max()):
         return f"{name} stays at {_number(medians[first])}{_infinite(medians)}"
+    if _number(medians[first]) == _number(medians[last]):
+        low, high = _number(medians[known].min()), _number(medians[known].max())
+        return (
+            f"{name} is {_number(medians[first])} at both ends, between {low} and {high} on the way{_infinite(medians)}"
+        )
     at = ["" if known.size == len(steps) else f" at step {steps[index]:,}" for index in (first, last)]
     return f"{name} from {_number(medians[first])}{at[0]} to {_number(medians[last])}{at[1]}{_infinite(medians)}"
 
