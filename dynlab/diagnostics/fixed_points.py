@@ -27,9 +27,10 @@ METHOD = (
     "continuation, until ‖F(h) − h‖₂ ≤ max(1e-12, 10 n ε ‖h‖₂) and down to rounding; ends merged by distance whatever "
     "their order; a root must lie within the state's bounds and not owe its residual to a closed gate; each verified "
     "by scipy.optimize.fsolve started 1e-3 off it with the exact Jacobian and xtol 1e-13, within max(1e-8, 10 "
-    "residual/σ_min(I − J)); eigenvalues with the error that rounding and the root's position leave, enclosed anew "
-    "from residuals of twice the digits where that does not separate one from the unit circle. Other fixed points may "
-    "exist that no start reached."
+    "residual/σ_min(I − J)), of the larger residual of the two; eigenvalues with the error that rounding and the "
+    "root's position leave, enclosed anew from residuals of twice the digits where that does not separate one from the "
+    "unit circle, and not believed at all where the Jacobian jumps next to the root. Other fixed points may exist that "
+    "no start reached."
 )
 
 KINK_FLAGS = {"eigenvalue_error": "inf: at a kink of the activation, where the Jacobian is that of one side alone"}

@@ -4,6 +4,7 @@ import itertools
 import textwrap
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -13,6 +14,7 @@ from dynlab.plots import style
 
 NEEDS = ("eigenvalue", "kind", "stable", "status")
 SIZE = (7.6, 4.5)  # inches
+BESIDE = 3.4  # inches more, where a close-up is drawn
 # By `stable`: the colour, and a marker for each kind, so that grey print tells them apart.
 LOOKS = {
     1: (style.STABLE, "ohp8"),
@@ -20,7 +22,9 @@ LOOKS = {
     -1: (style.UNDECIDED, "sd*"),
 }
 MARGIN = 1.08  # times the largest coordinate
-TITLE_WIDTH = 100  # characters
+LETTERS = 14.5  # of the title in an inch
+NEAR = 0.15  # of |λ| = 1: what is as near is looked at from close up
+CLOSE_UP = 0.4  # half the width of the widest close-up; the smallest is a tenth of it
 
 
 def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
@@ -41,8 +45,50 @@ def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
         One set of markers for each kind, its legend saying how many fixed points are of it, how many proved.
     """
     schema.check(ds, needs=NEEDS)
-    alone = ax is None
-    ax = style.axes(ax, SIZE)
+    if ax is None:
+        return _figure(ds, **artist)
+    _draw(ds, ax, **artist)
+    ax.legend(title="Eigenvalues of", alignment="left", loc="best")
+    return ax
+
+
+def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
+    """All eigenvalues, those near |λ| = 1 from close up where they lie together, and the legend beside."""
+    window = _close_up(ds)
+    width = SIZE[0] + (BESIDE if window else 0)
+    with style.style():
+        figure, axes = plt.subplots(1, 2 if window else 1, figsize=(width, SIZE[1]), squeeze=False)
+        for ax in axes[0]:
+            _draw(ds, ax, **artist)
+        if window:
+            x, y, half = window
+            axes[0, 1].set_xlim(x - half, x + half)
+            axes[0, 1].set_ylim(y - half, y + half)
+            axes[0, 1].set_title("Those next to |λ| = 1")
+            axes[0, 0].set_title("All of them")
+        place = {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)}
+        axes[0, -1].legend(title="Eigenvalues of", alignment="left", **place)
+        text = textwrap.fill(ds.attrs.get("verdict", ""), int(LETTERS * width))
+        figure.suptitle(text, x=0.01, ha="left", fontsize=8.5)
+    whole: Axes = axes[0, 0]
+    return whole
+
+
+def _close_up(ds: xr.Dataset) -> tuple[float, float, float] | None:
+    """The middle and half the width of a window around the eigenvalues next to the circle, where it is a small one."""
+    values = ds["eigenvalue"].values.ravel()
+    near = values[np.abs(np.abs(values) - 1) < NEAR]
+    if not len(near):
+        return None
+    seen = np.concatenate([near, near / np.abs(near)])  # the circle beside them as well
+    low, high = (np.array([pick(seen.real), pick(seen.imag)]) for pick in (np.min, np.max))
+    half = 0.6 * float((high - low).max())
+    middle = (low + high) / 2
+    return (float(middle[0]), float(middle[1]), max(half, CLOSE_UP / 10)) if half <= CLOSE_UP else None
+
+
+def _draw(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
+    """All but the legend."""
     angle = np.linspace(0, 2 * np.pi, 361)
     ax.fill(np.cos(angle), np.sin(angle), color=style.FAINT, alpha=0.35, lw=0, zorder=0)
     ax.plot(np.cos(angle), np.sin(angle), color=style.GREY, lw=0.9, zorder=1, label="|λ| = 1, outside it grows")
@@ -62,13 +108,8 @@ def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
     ax.set_aspect("equal")
     ax.set_xlabel("Re λ")
     ax.set_ylabel("Im λ")
-    place = {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)} if alone else {"loc": "best"}
-    ax.legend(title="Eigenvalues of", alignment="left", **place)
     if ds.sizes[schema.FIXED_POINT] == 0:
         ax.text(0, 0.1, "no fixed point found", ha="center", va="bottom", color=style.GREY)
-    if alone:
-        ax.set_title("\n".join(textwrap.wrap(ds.attrs.get("verdict", ""), TITLE_WIDTH)), fontsize=8.5)
-    return ax
 
 
 def _groups(ds: xr.Dataset) -> dict[tuple[str, str, int], list[int]]:

@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from dynlab import schema
@@ -27,6 +28,7 @@ MOST_DRAWN = 24  # trajectories: more are a cloud
 LONGEST = 1.6  # times the smallest width: a picture of one scale would be a strip
 LENGTH = 0.17  # of a drawn direction to each side, times half the width of all that is drawn
 MOST_BARS = 12
+SPATIAL_TICKS = 4  # more of them overlap where an axis is seen from its end
 # By the number of growing directions, so that grey print tells them apart; the last for all beyond.
 MARKERS = ("o", "^", "s", "D", "P")
 STABLE, SADDLE, UNDECIDED, OTHER = ORDER = ("stable", "saddle", "undecided", "other")
@@ -69,6 +71,8 @@ def _draw(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     if count == 3:
         solid: Any = ax
         solid.view_init(elev=18, azim=-62)
+        for axis in (solid.xaxis, solid.yaxis, solid.zaxis):
+            axis.set_major_locator(MaxNLocator(SPATIAL_TICKS))
     for sequence in _padded(ds["trajectory"].values[:MOST_DRAWN], count):
         ax.plot(*sequence.T, color=style.GREY, lw=0.5, alpha=0.45, zorder=1)
     ax.plot([], [], color=style.GREY, lw=0.8, label=_trajectories(ds))
@@ -177,7 +181,7 @@ def _draw_shares(ds: xr.Dataset, ax: Axes) -> None:
     else:
         ax.plot(index, np.cumsum(shares), marker=".", color=style.BLACK, lw=1, label="added up")
         ax.axvline(ratio, color=style.VERMILION, ls="--", lw=1.1, label=f"participation ratio {ratio:.3g}")
-        ax.legend(loc="center right", frameon=True, framealpha=0.85, edgecolor="none")
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12))
     ax.set_ylim(0, 1.03)
     ax.set_xticks(index)
     ax.set_xlabel("principal component (PC)")

@@ -4,6 +4,7 @@ from typing import Any
 
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from dynlab import schema
 from dynlab.plots import style
@@ -33,6 +34,7 @@ def plot_gradient(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     if has_loss:
         draw_samples(ds["log_loss_gradient"], ax, style.VERMILION, LOSS, "--", **artist)
     ax.set_xlim(0, last)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlabel(style.label(ds[schema.TIME]))
     ax.set_ylabel("ln of the norm of the gradient" if has_loss else STATE)
     ax.set_title(f"Gradient of {ds.attrs['system']} from T = {last} back to each earlier t")

@@ -1,6 +1,7 @@
 """How long the modes of each fixed point last and how fast they turn; what drives them, and how they are read."""
 
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -19,6 +20,8 @@ TITLE_WIDTH = 16  # characters an inch
 MOST_ROWS = 12
 LONG = 1000  # steps, said without decimals
 FEW = 2.0  # decades: fewer need labels between the powers of ten
+NARROW = 0.6  # decades: fewer need one at every digit
+TITLE_LETTERS = 46  # over the left panel
 SMALL, CROWD = 9, 200  # a marker among more than so many modes
 MOST_CELLS = 150  # with their numbers written in
 FATES = {
@@ -85,8 +88,9 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int = 0, 
         ax.set_ylim(1, 10)  # no data of which it could be taken
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     low, high = np.log10(ax.get_ylim())
+    leading = range(1, 10) if high - low < NARROW else (2, 5)
     ax.yaxis.set_minor_formatter(
-        FuncFormatter(lambda value, _: _sparse(value)) if high - low < FEW else NullFormatter()
+        FuncFormatter(lambda value, _: _sparse(value, leading)) if high - low < FEW else NullFormatter()
     )
     ax.xaxis.set_major_locator(MaxNLocator(5))
     if np.isposinf(lasts).any():
@@ -115,7 +119,9 @@ def _figure(ds: xr.Dataset, fixed_point: int, **artist: Any) -> Axes:
             _draw_table(ds, name, fixed_point, ax, labelled=index == 0)
         if tables:
             kind = ds["kind"].values[fixed_point]
-            left.set_title(f"Large: fixed point {fixed_point}, {kind}")
+            others = ds.sizes[schema.FIXED_POINT] > 1
+            named = f"{'Large: fixed' if others else 'Fixed'} point {fixed_point}, {kind}"
+            left.set_title(textwrap.fill(named, TITLE_LETTERS))
         text = f"{ds.attrs['system']}: {ds.attrs.get('verdict', '')}"
         wrapped = textwrap.wrap(text, int(TITLE_WIDTH * sum(widths)))
         figure.suptitle("\n".join(wrapped), x=0.01, ha="left", fontsize=8.5)
@@ -159,14 +165,13 @@ def _draw_table(ds: xr.Dataset, name: str, point: int, ax: Axes, *, labelled: bo
     for spine in ax.spines.values():
         spine.set_visible(False)
     drive = name == "input_drive"
-    ax.set_xlabel("input" if drive else "output")
+    ax.set_xlabel(f"{'input' if drive else 'output'}\n(dark: the row's largest)")
     ax.set_title("Driven by: |l B|" if drive else "Read as: |C r|")
 
 
-def _sparse(value: float) -> str:
-    """2 and 5 times a power of ten, nothing else."""
-    leading = round(value / 10 ** np.floor(np.log10(value) + 1e-9), 6)
-    return f"{value:,g}" if leading in (2.0, 5.0) else ""
+def _sparse(value: float, leading: Sequence[int]) -> str:
+    """These digits times a power of ten, nothing else."""
+    return f"{value:,g}" if round(value / 10 ** np.floor(np.log10(value) + 1e-9), 6) in leading else ""
 
 
 def _rows(ds: xr.Dataset, point: int) -> NDArray[np.int64]:

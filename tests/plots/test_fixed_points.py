@@ -31,10 +31,21 @@ def test_every_eigenvalue_is_a_marker_and_every_kind_an_entry():
 
 def test_what_is_no_fixed_point_is_hollow_and_named():
     ds = fixed_points(from_function(lambda h, x: h + 0.1 * (h.square() + 1e-3), 1), starts=16, slow_points=1e-6)
-    ax = plot_fixed_points(ds)
+    ax = plot_fixed_points(ds, ax=plt.subplots()[1])
     (marker,) = ax.collections
     assert len(marker.get_facecolors()) == 0
     assert any("slow point" in text.get_text() for text in ax.get_legend().get_texts())
+
+
+@pytest.mark.parametrize("slope, close", [(0.98, True), (0.5, False)])
+def test_eigenvalues_next_to_the_circle_are_drawn_from_close_up(slope, close):
+    axes = plot_fixed_points(fixed_points(from_function(lambda h, x: slope * h, 2), starts=4)).figure.axes
+    assert len(axes) == 1 + close
+    (low, high), (bottom, top) = axes[-1].get_xlim(), axes[-1].get_ylim()
+    assert low < slope < 1 < high
+    assert bottom < 0 < top
+    assert (high - low < 0.2) == close
+    assert axes[-1].get_legend() is not None
 
 
 def test_nothing_found_is_said():

@@ -71,4 +71,4 @@ def test_the_radius_over_time_with_its_median():
     drawn = {line.get_label(): line.get_ydata() for line in ax.lines}
     assert drawn["median"] == pytest.approx(np.full(4, 0.7))
     assert "each of 3 samples" in drawn
-    assert list(drawn["1"]) == [1, 1]
+    assert list(drawn["1: neither shrinks nor grows"]) == [1, 1]

@@ -32,8 +32,9 @@ def _dimension(ds: xr.Dataset, averaged: str) -> str:
     held = np.cumsum(ds["explained_variance"].values)
     count = int(np.searchsorted(held, MOST)) + 1
     many = f"{count} component{'s hold' if count > 1 else ' holds'}"
+    whole = f"{n} dimension{'s' if n > 1 else ''}"
     return (
-        f"Along {averaged} the states take up {ratio:.3g}{known} of {n} dimensions (participation ratio); {many} "
+        f"Along {averaged} the states take up {ratio:.3g}{known} of {whole} (participation ratio); {many} "
         f"{held[min(count, n) - 1]:.1%} of the variance."
     )
 

@@ -90,9 +90,11 @@ def _record(
 
 
 def _status(kept: str, residual: float, smallest: float, checked: fsolve_check.Check) -> str:
-    if kept != CONVERGED or checked.distance <= fsolve_check.allowed_distance(residual, smallest):
-        return kept
     at_root = checked.residual <= float(tolerance(torch.as_tensor(checked.state)))
+    # where fsolve ended is known no better than its own residual says
+    largest = max(residual, checked.residual) if at_root else residual
+    if kept != CONVERGED or checked.distance <= fsolve_check.allowed_distance(largest, smallest):
+        return kept
     return NEIGHBOURING if at_root else UNVERIFIED
 
 

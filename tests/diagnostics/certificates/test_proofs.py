@@ -176,6 +176,19 @@ def test_eigenvalues_a_billionth_off_the_circle_are_never_decided_wrongly_and_ne
     assert np.mean(DECIDED) >= 0.95
 
 
+def test_the_search_for_fixed_points_says_of_such_matrices_what_the_enclosure_does():
+    """What `dynlab fixed-points` prints without a proof, and with one: one fixed point each, decided, as it is."""
+    for seed in range(40):
+        matrix = nearly_neutral(seed)
+        outside, _ = true_counts(matrix)
+        ds = fixed_points(LinearMap(matrix.tolist()), starts=2, certify=True)
+        decided = int(outside == 0)
+        assert ds["stable"].values.tolist() == ds["proved_stable"].values.tolist() == [decided], seed
+        assert ds["unstable_directions"].values.tolist() == ds["proved_unstable_directions"].values.tolist()
+        assert ds["unstable_directions"].values.tolist() == [outside]
+        assert ds["status"].values.tolist() == ["fixed point"], seed
+
+
 def test_arb_is_at_its_default_precision_again():
     assert ctx.prec == 53
 
