@@ -170,7 +170,7 @@ def _of_map(driven: Driven, transient: float | None, asked: dict[str, Any], desc
         units=schema.STEP,
         tolerance=of_map.TOLERANCE,
         epsilon="n 2.2e-16 for each factor J",
-        averaged=f"{over(averaged, described)} (the first {start} of {driven.steps} discarded)",
+        averaged=over(averaged, described) + (f" (the first {start} of {driven.steps} discarded)" if start else ""),
     )
     settings = driven.settings | asked | {"transient": start, "steps": driven.steps}
     return result(measured, driven.system, settings, extra)

@@ -17,6 +17,7 @@ from dynlab.systems import Map, frozen
 from dynlab.systems.ernn import ERNN
 
 CURVE_POINTS = 401
+NOT_EVERYWHERE = ("pair_sum", "equilibrium", "equilibrium_residual", "distance")
 OFF = 1e-3  # of 1 + |z|: where the search for an equilibrium starts beside the network's own state
 METHOD = (
     "Equilibria z* = φ(P (U z* + W x + b)) by Levenberg–Marquardt steps from beside the network's own h_k + s h_{k−1}, "
@@ -56,12 +57,12 @@ def manifold(
     xarray.Dataset
         ``trajectory(network, sample, time, state)``, the first network being `system`; for each network that is an ERNN
         ``pair_sum(network, sample, time, state)`` = h_k + s h_{k−1}, the ``equilibrium`` z*(x_k) with the same
-        dimensions, and ``distance(network, sample, time)`` = ‖h_k − (z*(x_k) − s h_{k−1})‖₂, which vanishes where the
-        inner iteration has converged (NaN for other networks, and where no equilibrium was found); of `system`
-        ``inner_path(sample, iteration, state)``, the inner iterates of the first step with s h_0 added, from where
-        they start to h_1 + s h_0; for a scalar input ``curve(x, state)``, z* over the range of the inputs.
-        ``scale(network)`` stretches a network whose states are bounded to the range of `system`'s, as the source's
-        figure does; it is 1 for the others.
+        dimensions, its ``equilibrium_residual(network, sample, time)`` = ‖F(z*)‖₂, and ``distance(network, sample,
+        time)`` = ‖h_k − (z*(x_k) − s h_{k−1})‖₂, which vanishes where the inner iteration has converged (NaN for other
+        networks, and where no equilibrium was found); of `system` ``inner_path(sample, iteration, state)``, the inner
+        iterates of the first step with s h_0 added, from where they start to h_1 + s h_0; for a scalar input
+        ``curve(x, state)``, z* over the range of the inputs. ``scale(network)`` stretches a network whose states are
+        bounded to the range of `system`'s, as the source's figure does; it is 1 for the others.
 
     Raises
     ------
@@ -128,10 +129,13 @@ def _variables(
     """All variables, from the states (network, sample, time + 1, state) and what drove them."""
     dims = (schema.NETWORK, schema.SAMPLE, schema.TIME, schema.STATE)
     sums, equilibria = torch.full_like(states, torch.nan), torch.full_like(states, torch.nan)
+    residuals = torch.full_like(states[..., 0], torch.nan)
     for i, network in enumerate(networks.values()):
         if isinstance(network, ERNN):
             sums[i, :, 1:] = states[i, :, 1:] + network.sign * states[i, :, :-1]
             equilibria[i, :, 1:] = _equilibria(network, driven, sums[i, :, 1:], generator)
+            nothing = states.new_zeros(network.state_size)
+            residuals[i, :, 1:] = network.inner_velocity(equilibria[i, :, 1:], nothing, driven).norm(dim=-1)
     system = next(iter(networks.values()))
     if not isinstance(system, ERNN):
         raise TypeError("the first network is the ERNN")
@@ -142,6 +146,7 @@ def _variables(
         "trajectory": schema.variable(dims, _array(states), "state h"),
         "pair_sum": schema.variable(dims, _array(sums), "h_k + s h_{k−1}"),
         "equilibrium": schema.variable(dims, _array(equilibria), "equilibrium z*(x_k)"),
+        "equilibrium_residual": schema.variable(dims[:-1], _array(residuals), "residual ‖F(z*)‖₂"),
         "distance": schema.variable(
             dims[:-1], _array((sums - equilibria).norm(dim=-1)), "distance of h_k from z*(x_k) − s h_{k−1}"
         ),
@@ -196,7 +201,7 @@ def _inner_path(system: ERNN, initial: Tensor, first: Tensor) -> Tensor:
 
 def _flags(variables: dict[str, xr.Variable]) -> dict[str, str]:
     reason = "NaN at the initial state, for a network that is no ERNN, and where no equilibrium was found"
-    return {name: reason for name in ("pair_sum", "equilibrium", "distance") if name in variables}
+    return {name: reason for name in NOT_EVERYWHERE if name in variables}
 
 
 def _array(values: Tensor) -> np.ndarray:

@@ -107,7 +107,7 @@ def _square(shown: list[xr.DataArray]) -> tuple[tuple[float, float], tuple[float
     """Limits of a square around all that is drawn."""
     both = np.concatenate([part.isel(network=0, sample=SAMPLE).transpose(..., schema.STATE).values for part in shown])
     ends = np.nanmin(both, axis=0), np.nanmax(both, axis=0)
-    half = MARGIN * max(float((ends[1] - ends[0]).max()) / 2, SMALLEST) or 1.0
+    half = MARGIN * float((ends[1] - ends[0]).max()) / 2 or 1.0  # a network that never leaves 0
     middle = (ends[0] + ends[1]) / 2
     return (middle[0] - half, middle[0] + half), (middle[1] - half, middle[1] + half)
 
@@ -137,9 +137,10 @@ def _draw_distance(ds: xr.Dataset, ax: Axes) -> None:
     for name, colour in zip(_ernns(ds), (style.GREEN, style.PURPLE, style.SKY, style.BLACK), strict=False):
         distance = np.maximum(ds["distance"].sel(network=name).isel(sample=SAMPLE).values[1:], SMALLEST)
         label = _title(ds, name, "ERNN", 1.0)
-        ax.semilogy(ds[schema.TIME].values[1:], distance, color=colour, linewidth=0.9, label=label)
+        single = {"marker": "o", "markersize": 4} if np.isfinite(distance).sum() == 1 else {}
+        ax.semilogy(ds[schema.TIME].values[1:], distance, color=colour, linewidth=0.9, label=label, **single)
     times = ds[schema.TIME].values
-    ax.set_xlim(times[0], times[-1])
+    ax.set_xlim(times[0], times[-1] + (0.5 if len(times) < 3 else 0))
     if not np.isfinite(ds["distance"].isel(sample=SAMPLE).values).any():
         ax.set_yticks([], [])
         ax.yaxis.set_minor_locator(NullLocator())

@@ -46,6 +46,15 @@ def test_the_equilibria_of_both_ernns_are_those_of_the_contraction(example, ds):
         assert np.abs(ds["equilibrium"].sel(network=name).values[0, 1:] - z).max() < 1e-12
 
 
+def test_the_equilibria_come_with_their_residuals(ds):
+    ernn = ds.isel(network=0)
+    found = np.isfinite(ernn["equilibrium"].values).all(axis=-1)
+    residual = ernn["equilibrium_residual"].values
+    np.testing.assert_array_equal(np.isfinite(residual), found)
+    size = np.linalg.norm(ernn["equilibrium"].values[found], axis=-1)
+    assert (residual[found] <= np.maximum(1e-12, 20 * np.finfo(float).eps * size)).all()
+
+
 def test_five_inner_steps_of_0_01_are_off_the_manifold(example, ds):
     h = ds["trajectory"].sel(network="ernn K=5").values[0]
     expected = np.linalg.norm(h[1:] + h[:-1] - iterated(example, example.inputs), axis=1)

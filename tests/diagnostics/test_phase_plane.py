@@ -9,6 +9,7 @@ import torch
 
 from dynlab import schema
 from dynlab.diagnostics.classification.critical_step import critical_step
+from dynlab.diagnostics.phase_panels import planar_portrait
 from dynlab.diagnostics.phase_plane import phase_plane
 from dynlab.errors import UserError
 from dynlab.systems import create, from_function
@@ -155,6 +156,21 @@ def test_all_nine_fixed_points_of_two_independent_units():
     assert kinds[0, 0] == "unstable star"
     assert kinds[1, 0] == kinds[0, -1] == "saddle"
     assert kinds[1, 1].removeprefix("undecided, near ").startswith("stable")
+
+
+def test_a_degenerate_fixed_point_is_one_although_states_along_its_centre_manifold_pass_for_roots():
+    # y = tanh y has the root 0 alone, and then so has x = tanh(x + y); along y = x³/3 the residual is y³/3
+    ds = planar_portrait("1,1;0,1", "vanilla", 0, steps=5)
+    assert ds.sizes["fixed_point"] == 1
+    assert not ds["equilibrium"].values.any()
+    assert "of undecided kind" in ds.attrs["verdict"]
+
+
+def test_an_orbit_that_drifts_far_out_is_not_at_rest():
+    # both units saturate: each step is (∓0.1, 0.1), a 1e−10th of the state
+    ds = planar_portrait("diff", "feedback", 0, starts=[(1e9, 1e9)], steps=5)
+    assert ds["outcome"].values.tolist() != ["fixed point"]
+    assert "at rest" not in ds.attrs["verdict"]
 
 
 def test_fixed_points_of_the_henon_map():

@@ -30,13 +30,13 @@ def verdict(ds: xr.Dataset) -> str:
         largest, middle = np.nanmax(distances), np.nanmedian(distances)
         size = np.nanmax(np.abs(one["pair_sum"].values))
         if largest <= ON_MANIFOLD * size:
-            steps = f"over {distances.shape[-1]:,} steps" if found.all() else share.strip()
-            sentences.append(f"{who}: h_k = z*(x_k) − {s} holds to {largest:.1e} {steps}.")
+            count = distances.shape[-1]
+            steps = f"over {count:,} step{'s' if count > 1 else ''}" if found.all() else share.strip()
+            to = f"to {largest:.1e}".replace("e-", "e−") if largest else "exactly"
+            sentences.append(f"{who}: h_k = z*(x_k) − {s} holds {to} {steps}.")
         else:
-            sentences.append(
-                f"{who}: h_k is off the manifold, {middle:.2g} (median) and up to {largest:.2g} from "
-                f"z*(x_k) − {s}{share}."
-            )
+            away = f"{middle:.2g} (median) and up to {largest:.2g}" if found.sum() > 1 else f"{largest:.2g}"
+            sentences.append(f"{who}: h_k is off the manifold, {away} from z*(x_k) − {s}{share}.")
     return " ".join(sentences)
 
 

@@ -22,7 +22,8 @@ def verdict(ds: xr.Dataset) -> str:
     """The sentences for a Dataset of `dynlab.convergence`."""
     kinds, outcomes = ds["equilibrium_status"].values, ds["outcome"].values
     counts = [f"{WORDS[kind]} at {int((kinds == kind).sum())}" for kind in WORDS if (kinds == kind).any()]
-    sentences = [f"Of {kinds.size} steps the inner flow has {', '.join(counts)}."]
+    steps = f"Of {kinds.size} steps" if kinds.size > 1 else "Of 1 step"
+    sentences = [f"{steps} the inner flow has {', '.join(counts)}."]
     counts = [f"{outcome} at {int((outcomes == outcome).sum())}" for outcome in OUTCOMES]
     counts = [text for text in counts if not text.endswith(" 0")]
     if counts:

@@ -15,6 +15,7 @@ STARTS = 9  # in each direction of the window, besides the origin
 # are roots joined by states whose residual is rounding as well: a degenerate root, or a continuum.
 SAME = 1e-6
 CONTINUUM = 1e-3  # of the window: a set of roots longer than this is a continuum, a shorter one a degenerate root
+ENDS = 0.05  # of the distance between two roots: what is sought between them and found nearer to one is that one
 BETWEEN = (0.21, 0.5, 0.83)  # where between two roots the residual is looked at: a third root may lie in the middle
 AXES = ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))
 
@@ -65,10 +66,31 @@ def _merged(field: Field, roots: Tensor, half_width: float) -> tuple[Tensor, Ten
         between = torch.stack([roots[0] + part * offsets for part in BETWEEN])
         connected = (field.tensor(between).norm(dim=-1) <= tolerance(between)).all(0)
         same = connected | (offsets.norm(dim=-1) <= SAME * half_width)
+        same = same | (~same & _on_one_curve(field, roots, between))
         states.append(roots[:1])
         spreads.append(offsets[same].norm(dim=-1).max()[None])
         roots = roots[~same]
     return torch.cat(states), torch.cat(spreads)
+
+
+def _on_one_curve(field: Field, roots: Tensor, between: Tensor) -> Tensor:
+    """Whether a root is joined to the first by a bent curve of states whose residual is rounding, shape (root,).
+
+    Only where the residuals that count as rounding leave both positions open by more than the distance: the roots of a
+    degenerate fixed point, h ← tanh([[1, 1], [0, 1]] h) for one, lie along its centre manifold.
+    """
+    distance = (roots - roots[0]).norm(dim=-1)
+    weakest = torch.linalg.svdvals(field.slope(roots))[:, -1]
+    room = tolerance(roots)
+    found = (room >= weakest * distance) & (room[0] >= weakest[0] * distance)
+    if not found[1:].any():
+        return torch.zeros_like(found)
+    sought = between[:, found].reshape(-1, roots.shape[-1])
+    ended = solve(lambda h, rows: field.tensor(h), lambda h, rows: field.slope(h), sought)
+    states = ended.states.reshape(len(BETWEEN), -1, roots.shape[-1])
+    nearest = torch.minimum((states - roots[0]).norm(dim=-1), (states - roots[found]).norm(dim=-1))
+    apart = ended.converged.reshape(len(BETWEEN), -1) & (nearest >= ENDS * distance[found])
+    return found.masked_scatter(found, apart.all(0))
 
 
 def _displacement(field: Field, states: Tensor) -> Tensor:

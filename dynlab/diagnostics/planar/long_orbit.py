@@ -8,11 +8,12 @@ CLOSED_CURVE = "invariant closed curve"
 OUTWARD = "still moving outward"
 INWARD = "still moving inward"
 PERIODIC = "periodic orbit"
-BOUNDED = "bounded, neither a point nor a curve"
+UNSETTLED = "neither at a point nor on a curve"
 GONE = "beyond floating-point numbers"
-MOVING = (OUTWARD, INWARD, BOUNDED)  # what may settle yet
+MOVING = (OUTWARD, INWARD, UNSETTLED)  # what may settle yet
 
-SETTLED = 1e-9  # relative to 1 + ‖h‖: an orbit that moves no more than this in a step has ended at a fixed point
+SETTLED = 1e-9  # an orbit that moves no more than this in all the steps that are kept has ended at a fixed point
+ROUNDED = 1e-14  # of ‖h‖, and so is one that moves no more than that; more would be a drift
 SAME_CURVE = 2e-3  # of the radius: the two halves of an orbit on one closed curve agree to this as functions of angle
 WIDEST_GAP = 0.7  # rad: an orbit whose angles leave no gap wider than this winds around a curve
 TREND = 1e-4  # of the distance from the centre: by more than this the last quarter reaches farther, or less far
@@ -39,7 +40,7 @@ def outcome(states: NDArray[np.float64], kept: int, centre: NDArray[np.float64])
     if not np.isfinite(states).all():
         return GONE
     last = states[-kept:]
-    if np.linalg.norm(np.diff(last, axis=0), axis=1).max() <= SETTLED * (1 + np.linalg.norm(last[-1])):
+    if np.linalg.norm(last - last[-1], axis=1).max() <= SETTLED + ROUNDED * np.linalg.norm(last[-1]):
         return FIXED_POINT
     if period(last):
         return PERIODIC
@@ -51,7 +52,7 @@ def outcome(states: NDArray[np.float64], kept: int, centre: NDArray[np.float64])
     trend = distance[-quarter:].max() / distance[quarter : 2 * quarter].max() - 1
     if abs(trend) > TREND:
         return OUTWARD if trend > 0 else INWARD
-    return BOUNDED
+    return UNSETTLED
 
 
 def period(states: NDArray[np.float64]) -> int:

@@ -50,7 +50,9 @@ def of_equilibria(
     along = (schema.FIXED_POINT,)
     variables = {
         "equilibrium": schema.variable((schema.FIXED_POINT, schema.STATE), found.states, "equilibrium h*"),
-        "continuum": schema.variable(along, found.continuum.astype(np.int8), "one of a continuum of equilibria"),
+        "continuum": schema.variable(
+            along, found.continuum.astype(np.int8), "1: of a set of states that are equilibria to rounding"
+        ),
     }
     if flow:
         values = [point.flow_values for point in each]
