@@ -28,6 +28,7 @@ Matrix = tuple[Rows, Rows]
 Result = tuple[Vector, Matrix | None]
 
 FORMAT = "dynlab certificate 1"
+MOST_BITS = 2**16  # more would only take time
 EXTRA_BITS = 64  # beyond twice the precision of the proof, so that its own rounding decides what stands
 GUARD = 64  # more bits inside the exponential, whose squarings double the error
 SMALL = 8  # its argument is halved until it is below 2^−SMALL
@@ -322,7 +323,10 @@ def check(document: dict[str, Any]) -> str:
         raise Rejected("the stored numbers are not those that the digest is of")
     texts = [text for key in ("ball", "tight_ball") for text in [*document[key]["center"], document[key]["radius"]]]
     needed = max(-int(text.split("p")[1]) for text in texts)
-    arithmetic = Arithmetic(max(2 * document["precision"], needed) + EXTRA_BITS)
+    bits = max(2 * document["precision"], needed)
+    if not 0 <= bits <= MOST_BITS:
+        raise Rejected(f"numbers are of 0 to {MOST_BITS} bits")
+    arithmetic = Arithmetic(bits + EXTRA_BITS)
     _, center, radius = check_ball(arithmetic, program, document["ball"])
     jacobian, near, small = check_ball(arithmetic, program, document["tight_ball"])
     if max(abs(a - b) for a, b in zip(center, near, strict=True)) + small > radius:
@@ -357,7 +361,7 @@ def main(arguments: Sequence[str]) -> int:
         except Rejected as error:
             sys.stdout.write(f"{name}: REJECTED: {error}.\n")
             code = max(code, 1)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        except (OSError, ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
             sys.stderr.write(f"{name}: no certificate: {error!r}\n")
             code = 2
     return code

@@ -92,6 +92,8 @@ TAMPERINGS = {
     "too many outside": (lambda d: d["claims"].update(outside=3, inside=0), "eigenvalues are shown"),
     "fewer dimensions": (lambda d: d["ball"]["center"].pop(), "fit|numbers|lengths"),
     "a missing disc": (lambda d: d["eigenvalues"].pop(), "discs"),
+    "a huge precision": (lambda d: d.update(precision=10**400), "65536 bits"),
+    "a center of a billion bits": (lambda d: d["ball"]["center"].__setitem__(0, "1p-1000000000"), "65536 bits"),
     "another format": (lambda d: d.update(format="dynlab certificate 0"), "format"),
     "an unknown operation": (lambda d: d["program"][-1].update(name="relish"), "digest"),
 }

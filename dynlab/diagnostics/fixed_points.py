@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from dynlab import schema
-from dynlab.diagnostics.certificates.result import with_proofs
+from dynlab.diagnostics.certificates.result import place_for, with_proofs
 from dynlab.diagnostics.roots.frozen_map import FrozenMap
 from dynlab.diagnostics.roots.held import held_input, step_number
 from dynlab.diagnostics.roots.records import Record, order, records
@@ -127,6 +127,7 @@ def fixed_points(
         )
     if slow_points is not None and not slow_points > 0:
         raise UserError(f"The largest speed q of a slow point must be positive, got {slow_points}.")
+    place_for(certificates)  # before the search, which takes longer
     analysed, driving, _ = prepare(system, _some_input(system, inputs), None, dtype, device)
     driven = analysed.drive(driving)
     frozen = FrozenMap(analysed, held_input(analysed, at, driven, inputs is not None), step_number(system, at_step))

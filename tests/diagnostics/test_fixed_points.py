@@ -532,3 +532,11 @@ def test_a_linear_map_with_an_eigenvalue_beside_1_has_one_fixed_point(beyond, sh
 def test_on_the_border_itself_there_is_a_continuum():
     ds = fixed_points(LinearMap([[1.0, 1.0], [0.0, 0.5]]), starts=32)
     assert ds["status"].values.tolist() == ["continuum"]
+
+
+def test_a_folder_for_certificates_that_cannot_be_made_is_refused_before_the_search(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr("dynlab.diagnostics.fixed_points.search", lambda *_: pytest.fail("it searched"))
+    for place in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(UserError, match="name another one"):
+            fixed_points(create("logistic"), certificates=place)

@@ -1,6 +1,7 @@
 """The proofs about the rows of a result: made one by one, named as variables, summed up in a sentence, written."""
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,7 @@ def with_proofs(ds: xr.Dataset, exact: FrozenMap, rows: list[Record], folder: st
         Where python-flint is not installed, and for a folder with certificates in it.
     """
     require_extra("flint", "certify")
-    certificates = _proofs(exact, rows, _empty_place(folder))
+    certificates = _proofs(exact, rows, place_for(folder))
     ds = ds.assign(_variables(certificates, rows, exact.system.state_size))
     ds.attrs["verdict"] += _verdict(certificates)
     ds.attrs["method"] += METHOD
@@ -128,11 +129,23 @@ def _stable(certificate: "Certificate") -> int:
     return 0 if counts.outside else 1 if certificate.certified and not counts.undecided else -1
 
 
-def _empty_place(folder: str | Path | None) -> Path | None:
+def place_for(folder: str | Path | None) -> Path | None:
+    """The folder for certificates, made where it is missing.
+
+    Raises
+    ------
+    UserError
+        Where it is a file, holds certificates, or cannot be made or written to.
+    """
     if folder is None:
         return None
     place = Path(folder)
     if place.exists() and (not place.is_dir() or any(place.glob("fixed-point-*.json"))):
         raise UserError(f"The folder for certificates {str(place)!r} is a file, or has some: name another one.")
-    place.mkdir(parents=True, exist_ok=True)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"The folder for certificates {str(place)!r} cannot be made: name another one.") from error
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise UserError(f"The folder for certificates {str(place)!r} cannot be written to: name another one.")
     return place
