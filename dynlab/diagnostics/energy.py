@@ -252,7 +252,7 @@ def _verdict(values: Array, rate: Array, found: Array, integrators: Sequence[str
 
 def _between(values: Array) -> str:
     low, high = (f"{end:.3g}" for end in (values.min(), values.max()))
-    return low if low == high else f"{low} to {high}".replace("-", "−")
+    return (low if low == high else f"{low} to {high}").replace("-", "−")
 
 
 def _volumes(divergence: Array) -> str:

@@ -290,6 +290,12 @@ def _verdict(rows: list[Row], of_flow: bool) -> str:
     text = (
         f"At {len(proved)} of {points} V = (h − h*)ᵀ P (h − h*) is proved to decrease around it. The widest of these "
         f"sets has semi-axes from {axes.min():.3g} to {axes.max():.3g}, and √V falls in it {how}; every start in it "
-        f"ends at h*. Sampled, V decreases up to {widest.sampled_radius / widest.radius:.3g} times as far."
+        f"ends at h*. Sampled, V decreases {_farther(widest)} times as far."
     )
     return text.replace("e-", "e−").replace("most -", "most −")
+
+
+def _farther(row: Row) -> str:
+    """How far V falls as sampled, in proved radii."""
+    times = row.sampled_radius / row.radius
+    return f"at least {times:,.0f}" if row.sampled_radius == row.levels[-1] else f"up to {times:.3g}"

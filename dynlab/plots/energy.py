@@ -12,7 +12,7 @@ from dynlab import schema
 from dynlab.plots import style
 
 PANEL = (4.9, 3.9)  # inches
-TITLE_WIDTH = 160  # characters over two panels
+TITLE_WIDTH = 145  # characters over two panels
 LOOKS = {  # colour and dashes of each integrator, the same in every picture
     "euler": (style.VERMILION, "-"),
     "midpoint": (style.ORANGE, "--"),

@@ -13,7 +13,7 @@ from dynlab import schema
 from dynlab.plots import style
 
 PANEL = (4.9, 4.1)  # inches
-TITLE_WIDTH = 160  # characters over two panels
+TITLE_WIDTH = 145  # characters over two panels
 ROUNDING = 1e-9  # relative: a rate above 0 by less is no growth
 SEEN = 2e-3  # of the plane: where V grows on less, there is no border to see
 SHADES = 0.98  # quantile of the sizes that the colours reach
@@ -66,7 +66,8 @@ def plot_lyapunov_function(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     ax.plot([], [], "o", color=style.BLACK, ms=4, label="fixed point h*")
     ax.set_aspect("equal")
     ax.set_xlabel("T (h − h*) along the slowest direction")
-    ax.set_ylabel("along the second slowest")
+    alone = ds.sizes[schema.STATE] == 1
+    ax.set_ylabel("no meaning: the state is one number" if alone else "along the second slowest")
     number, count = int(row[schema.FIXED_POINT]), ds.sizes[schema.FIXED_POINT]
     ax.set_title("Around the fixed point" if count == 1 else f"Around fixed point {number} of 0 … {count - 1}")
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2, columnspacing=1.2)

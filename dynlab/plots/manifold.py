@@ -67,10 +67,29 @@ def plot_manifold(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
 
 
 def _planar(ds: xr.Dataset) -> xr.Dataset:
-    """The Dataset with two states, those of the ERNN that vary most; many of a ReLU network never leave 0."""
+    """The Dataset with two states, those of the ERNN that vary most; many of a ReLU network never leave 0.
+
+    A single state is drawn over time, which then stands in the first place, and is numbered 0.
+    """
+    if ds.sizes[schema.STATE] == 1:
+        return _over_time(ds)
     spread = ds["trajectory"].isel(network=0, sample=SAMPLE).std(schema.TIME).values
     shown = np.sort(np.argsort(-spread, kind="stable")[:2])
     return ds.isel({schema.STATE: shown}).assign_coords({schema.STATE: shown + 1})
+
+
+def _over_time(ds: xr.Dataset) -> xr.Dataset:
+    """The Dataset of one state with time as another in front of it."""
+    begins = np.linspace(0.0, 1.0, ds.sizes[schema.ITERATION])  # the inner iteration is on its way to t = 1
+    clocks = dict.fromkeys(("trajectory", "pair_sum", "equilibrium"), (schema.TIME, ds[schema.TIME].values))
+    clocks["inner_path"] = (schema.ITERATION, begins)
+    drawn = {}
+    for name, (dimension, clock) in clocks.items():
+        values = ds[name].variable
+        times = xr.Variable((dimension,), clock) + 0 * values  # NaN where there is no state
+        drawn[name] = xr.Variable.concat([times.transpose(*values.dims), values], schema.STATE)
+    rest = ds.drop_vars([*drawn, *(name for name in ("curve",) if name in ds)])
+    return rest.assign(drawn).assign_coords({schema.STATE: [0, 1]})
 
 
 def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -> Axes:
@@ -99,6 +118,9 @@ def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -
     if len(_ernns(ds)) == ds.sizes["network"] == 1:  # nothing beside it to share the frame with
         low, high = _square(shown)
     first, second = (f"state h{number}".translate(SUBSCRIPTS) for number in ds[schema.STATE].values)
+    if ds[schema.STATE].values[0] == 0:
+        ax.set(xlabel=ds[schema.TIME].attrs["long_name"], ylabel=second)
+        return ax
     ax.set(xlim=low, ylim=high, aspect="equal", xlabel=first, ylabel=second)
     return ax
 

@@ -71,6 +71,16 @@ def test_a_larger_network_is_drawn_by_the_two_states_that_vary_most_and_whole():
         assert values.max() < high
 
 
+def test_a_single_state_is_drawn_over_time():
+    torch.manual_seed(0)
+    system = create("ernn", input_size=2, state_size=1, length=30, inner_steps=2, rank=1)
+    ds = manifold(system, np.random.default_rng(0).standard_normal((30, 2)))
+    ax = plot_manifold(ds)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("step t", "state h₁")
+    expected = np.stack([np.arange(1, 31), ds["pair_sum"].values[0, 0, 1:, 0]], axis=1)
+    np.testing.assert_array_equal(drawn(ax, "on it at equilibrium"), expected)
+
+
 def test_where_no_equilibrium_exists_the_picture_says_so():
     """z = ReLU(z + b) has no solution for b > 0."""
     system = create("ernn", input_size=1, state_size=2, length=5, rank=1, activation="relu")

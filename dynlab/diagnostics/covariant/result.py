@@ -104,7 +104,7 @@ def _verdict(ds: xr.Dataset, found: Measured, averaged: str, settings: dict[str,
         dims = [ranged(ds[name].values[inside], ".0f") for name in ("unstable_dimension", "stable_dimension")]
         lowest = np.nanargmin(np.where(inside, found.smallest, np.nan))
         text += (
-            f" The unstable subspace ({dims[0]}-dimensional) and the stable one ({dims[1]}) come as close as "
+            f" The unstable subspace, of dimension {dims[0]}, and the stable one, of {dims[1]}, come as close as "
             f"{_degrees(found.smallest[lowest])}, {_degrees(float(np.nanmedian(found.median)))} in the median"
         )
         unsure = float(np.nanmax(found.angle_differences))
