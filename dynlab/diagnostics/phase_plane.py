@@ -69,8 +69,9 @@ def phase_plane(
     -------
     xarray.Dataset
         ``trajectory(sample, time, state)``, ``velocity(y, x, state)`` (for a map that is no Euler step, the
-        displacement in one step), its ``divergence(y, x)``, ``equilibrium(fixed_point, state)``; where there is a flow
-        ``flow_eigenvalue(fixed_point, mode)``, ``flow_kind`` and ``critical_step``; where there is a map
+        displacement in one step), its ``divergence(y, x)``, ``equilibrium(fixed_point, state)`` with its
+        ``residual``; where there is a flow ``flow_eigenvalue(fixed_point, mode)``, ``flow_kind`` and ``critical_step``;
+        where there is a map
         ``map_eigenvalue``, ``map_kind``, ``long_orbit(sample, iteration, state)`` (the last steps of the same orbits
         followed for long) and ``outcome(sample)``, what they have come to. ``flow_stable`` and ``map_stable`` are 1, 0,
         or −1 undecided; ``line_direction(fixed_point, state)`` points along a line of equilibria; ``conserved(y, x)``

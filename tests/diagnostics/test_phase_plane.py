@@ -163,6 +163,7 @@ def test_a_degenerate_fixed_point_is_one_although_states_along_its_centre_manifo
     ds = planar_portrait("1,1;0,1", "vanilla", 0, steps=5)
     assert ds.sizes["fixed_point"] == 1
     assert not ds["equilibrium"].values.any()
+    assert ds["residual"].item() == 0
     assert "of undecided kind" in ds.attrs["verdict"]
 
 

@@ -30,6 +30,8 @@ class Equilibria(NamedTuple):
         Of the flow's velocity, or of the map's step.
     errors : ndarray, shape (fixed_point,)
         A bound on that Jacobian's error in the 2-norm, from the error of the state.
+    residuals : ndarray, shape (fixed_point,)
+        The norm of the field there.
     continuum : ndarray of bool, shape (fixed_point,)
         Whether the state is one of a continuum.
     """
@@ -37,6 +39,7 @@ class Equilibria(NamedTuple):
     states: NDArray[np.float64]
     jacobians: NDArray[np.float64]
     errors: NDArray[np.float64]
+    residuals: NDArray[np.float64]
     continuum: NDArray[np.bool_]
 
 
@@ -54,8 +57,9 @@ def planar_equilibria(field: Field, half_width: float) -> Equilibria:
     continuum = spreads > CONTINUUM * half_width
     moved = _displacement(field, states) + torch.where(continuum, 0.0, spreads)
     errors = _variation(field, states, matrices, moved)
-    known, linear, wrong = (part.double().cpu().numpy() for part in (states, matrices, errors))
-    return Equilibria(known, linear, wrong, continuum.cpu().numpy())
+    parts = (states, matrices, errors, field.tensor(states).norm(dim=-1))
+    known, linear, wrong, left = (part.double().cpu().numpy() for part in parts)
+    return Equilibria(known, linear, wrong, left, continuum.cpu().numpy())
 
 
 def _merged(field: Field, roots: Tensor, half_width: float) -> tuple[Tensor, Tensor]:

@@ -50,6 +50,9 @@ def of_equilibria(
     along = (schema.FIXED_POINT,)
     variables = {
         "equilibrium": schema.variable((schema.FIXED_POINT, schema.STATE), found.states, "equilibrium h*"),
+        "residual": schema.variable(
+            along, found.residuals, "residual ‖f(h*)‖₂", schema.PER_SECOND if flow else schema.ONE
+        ),
         "continuum": schema.variable(
             along, found.continuum.astype(np.int8), "1: of a set of states that are equilibria to rounding"
         ),
