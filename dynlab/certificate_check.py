@@ -341,8 +341,8 @@ def check(document: dict[str, Any]) -> str:
         )
     kind = "unstable" if outside else "stable" if inside == n else "of undecided stability"
     return (
-        f"Correct: the {document['system']} with the digest {digest[:16]} has exactly one fixed point within "
-        f"{radius / arithmetic.one:.1e} of the given point; it is {kind}: {outside} of {n} directions grow, "
+        f"Correct: the {document['system']} with the digest {digest[:16]} has exactly one fixed point in the "
+        f"given ball, of radius about {radius / arithmetic.one:.1e}; it is {kind}: {outside} of {n} directions grow, "
         f"{inside} decay."
     )
 

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynlab import schema
 from dynlab.diagnostics.roots.held import held_input, step_number
+from dynlab.diagnostics.wording import at_most
 from dynlab.errors import UserError, require_extra
 from dynlab.simulation import prepare
 from dynlab.systems import Euler, Map, System
@@ -147,11 +148,12 @@ def _variables(norm: "Bound", rate: "Bound", ends: tuple[Matrix, Matrix], per: s
 
 def _verdict(norm: "Bound", rate: "Bound", of_flow: bool) -> str:
     first = (
-        f"Over the whole box a common norm of the Jacobian is at most {norm.value:.4g}, proved; at sampled states it "
-        f"is up to {norm.sampled.max():.4g}, the spectral radius up to {norm.eigenvalues.max():.4g}."
+        f"Over the whole box a common norm of the Jacobian is at most {at_most(norm.value)}, proved; at sampled states "
+        f"it is up to {norm.sampled.max():.4g}, the spectral radius up to {norm.eigenvalues.max():.4g}."
     )
     whose = "of the flow's eigenvalues is at most" if of_flow else "of the step's eigenvalues is at most"
-    second = f" The real part {whose} {rate.value:.4g}, proved; sampled up to {rate.eigenvalues.max():.4g}."
+    sampled = f"{rate.eigenvalues.max():.4g}".replace("-", "−")
+    second = f" The real part {whose} {at_most(rate.value)}, proved; sampled up to {sampled}."
     if norm.value < 1 and norm.inside:
         return (
             first
@@ -160,7 +162,7 @@ def _verdict(norm: "Bound", rate: "Bound", of_flow: bool) -> str:
         )
     if norm.value < 1:
         return first + " Orbits that stay in the box approach each other." + second
-    if norm.eigenvalues.max() > 1:
+    if norm.surely > 1:
         return first + " No norm contracts all of the box: a spectral radius in it is above 1." + second
     return first + " That is no proof of contraction, and none of its absence." + second
 

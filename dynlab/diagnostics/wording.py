@@ -1,5 +1,6 @@
 """Numbers in the sentences of a verdict."""
 
+from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,13 @@ def sized(log_size: Any, samples: int) -> str:
     if samples > 1:
         text += f" (median of {samples} samples, {power(finite.min())} to {power(finite.max())})"
     return text
+
+
+def at_most(value: float, digits: int = 4) -> str:
+    """A bound rounded up, as a proved one must be: "1.545" for 1.5441."""
+    exact = Decimal(value)
+    above = exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), ROUND_CEILING)
+    return f"{float(above):.{digits}g}".replace("-", "−")
 
 
 def power(exponent: float) -> str:

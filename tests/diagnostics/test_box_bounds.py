@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from dynlab.diagnostics.box_bounds import box_bounds
+from dynlab.diagnostics.wording import at_most
 from dynlab.errors import UserError
 from dynlab.systems import Euler, create, from_function
 from dynlab.systems.textbook import LinearMap
@@ -106,6 +107,31 @@ def test_the_flow_of_an_euler_step_is_bounded_in_1_per_second():
     slope = 1 / math.cosh(0.36) ** 2
     assert -slope < float(ds["abscissa_bound"]) < 0
     assert "the flow's eigenvalues" in ds.attrs["verdict"]
+
+
+@pytest.mark.parametrize("scale, said", [(1.0, "no proof of contraction"), (1 + 1e-9, "No norm contracts all")])
+def test_a_spectral_radius_above_1_is_one_beyond_its_error(scale, said):
+    """A rotation, whose computed eigenvalues have moduli of 1 to rounding."""
+    rotation = scale * np.linalg.qr(np.random.default_rng(0).standard_normal((6, 6)))[0]
+    assert said in box_bounds(LinearMap(rotation.tolist()), box=1.0).attrs["verdict"]
+
+
+@pytest.mark.parametrize(
+    "value, digits, said",
+    [
+        (1.5441, 4, "1.545"),
+        (1.544, 4, "1.545"),
+        (1.5, 4, "1.5"),
+        (-0.12341, 4, "−0.1234"),
+        (5.2e-14, 1, "6e−14"),
+        (0.0, 4, "0"),
+        (1 + 1e-12, 4, "1.001"),
+        (123456.0, 4, "1.235e+05"),
+    ],
+)
+def test_a_proved_bound_is_rounded_up_in_words(value, digits, said):
+    """1.544 is stored as a number above 1.544."""
+    assert at_most(value, digits) == said
 
 
 @pytest.mark.parametrize(

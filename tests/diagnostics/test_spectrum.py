@@ -162,3 +162,13 @@ def test_the_error_of_a_defective_eigenvalue_is_finite():
     ds = spectrum(system, np.zeros((1, 0)))
     assert (ds["eigenvalue_error"].values < 1e-6).all()
     assert (ds["eigenvalue_error"].values > 1e-9).all()
+
+
+@pytest.mark.parametrize(
+    "scale, said",
+    [(1.0, "exceeds 1 at 0% of the steps linearised, undecided at 100%"), (1 + 1e-9, "exceeds 1 at 100%")],
+)
+def test_the_verdict_counts_no_radius_that_its_error_does_not_separate_from_1(scale, said):
+    rotation = scale * np.linalg.qr(np.random.default_rng(0).standard_normal((6, 6)))[0]
+    system = from_function(lambda h, x: h @ h.new_tensor(rotation.T), state_size=6)
+    assert said in spectrum(system, np.zeros((8, 0))).attrs["verdict"]

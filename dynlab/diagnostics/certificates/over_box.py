@@ -11,6 +11,7 @@ from torch import Tensor
 from dynlab.diagnostics.certificates.common_norm import best_weights, proved_bound, weighted
 from dynlab.diagnostics.certificates.formulas import NoFormula, program_of
 from dynlab.diagnostics.certificates.structured import jacobian_over_box
+from dynlab.diagnostics.classification.eigenvalues import CIRCLE, eigenvalues_and_errors, rounding_left
 from dynlab.errors import UserError
 from dynlab.jacobians import jacobian
 from dynlab.systems import System
@@ -32,6 +33,8 @@ class Bound(NamedTuple):
         The same quantity of single Jacobians, by `weights`.
     eigenvalues : ndarray, shape (sample,)
         Their spectral radius, or abscissa.
+    surely : float
+        The spectral radius where it is largest, less its error; NaN where it is the abscissa that was asked for.
     inside : bool
         Whether the system's value over the box is proved to lie in the box.
     """
@@ -40,6 +43,7 @@ class Bound(NamedTuple):
     weights: Array
     sampled: Array
     eigenvalues: Array
+    surely: float
     inside: bool
 
 
@@ -85,8 +89,19 @@ def bound(
     turned, eigenvalues = weighted(matrices, weights), np.linalg.eigvals(matrices)
     if logarithmic:
         seen = np.linalg.eigvalsh((turned + turned.swapaxes(1, 2)) / 2).max(axis=1)
-        return Bound(value, weights, seen, eigenvalues.real.max(axis=1), inside)
-    return Bound(value, weights, np.linalg.norm(turned, 2, axis=(1, 2)), np.abs(eigenvalues).max(axis=1), inside)
+        return Bound(value, weights, seen, eigenvalues.real.max(axis=1), np.nan, inside)
+    radii = np.abs(eigenvalues).max(axis=1)
+    surely = _less_its_error(matrices[np.argmax(radii)], float(torch.finfo(input.dtype).eps))
+    return Bound(value, weights, np.linalg.norm(turned, 2, axis=(1, 2)), radii, surely, inside)
+
+
+def _less_its_error(matrix: Array, unit: float) -> float:
+    rounding = rounding_left(matrix, matrix, [], unit)
+    single = unit > np.finfo(np.float64).eps
+    values, errors = eigenvalues_and_errors(
+        matrix, rounding if single else 0.0, border=CIRCLE, rounding=0.0 if single else rounding
+    )
+    return float((np.abs(values) - errors).max())
 
 
 def _sampled_jacobians(system: System, states: Array, input: Tensor, t: int) -> Array:

@@ -12,6 +12,7 @@ from dynlab import schema
 from dynlab.diagnostics.roots.frozen_map import FrozenMap
 from dynlab.diagnostics.roots.records import Record
 from dynlab.diagnostics.roots.search import SLOW
+from dynlab.diagnostics.wording import at_most
 from dynlab.errors import UserError, require_extra
 
 if TYPE_CHECKING:
@@ -119,8 +120,8 @@ def _verdict(certificates: list["Certificate"]) -> str:
     ]
     rest = f"; {len(missing)} not proved ({missing[0]})" if missing else ""
     return (
-        f" Proved in ball arithmetic: {len(proved)} of {len(certificates)} exist, each alone within "
-        f"{max(c.radius for c in proved):.0e}: {', '.join(part for part in told if part)}{rest}."
+        f" Proved in ball arithmetic: {len(proved)} of {len(certificates)} exist, each alone in a ball of radius up to "
+        f"{at_most(max(c.radius for c in proved), 1)}: {', '.join(part for part in told if part)}{rest}."
     )
 
 
