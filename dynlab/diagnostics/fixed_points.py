@@ -83,7 +83,8 @@ def fixed_points(
         ``fixed_point_state(fixed_point, state)``; ``residual``, ``fsolve_residual``, ``fsolve_distance``, ``kind``,
         ``stable`` (1 stable, 0 unstable, −1 undecided), ``unstable_directions``, ``undecided_directions``, ``starts``
         and ``status`` of each; ``eigenvalue(fixed_point, mode)`` of the step's Jacobian with ``eigenvalue_error``; and
-        of each start ``converged(sample)``, ``assignment(sample)``, ``outcome(sample)``.
+        of each start ``converged(sample)``, ``assignment(sample)``, ``outcome(sample)``, ``iterations(sample)`` and
+        ``end_residual(sample)``.
 
         With `certify` also, of each, ``certified`` (1: there is exactly one fixed point within ``certificate_radius``
         of ``fixed_point_state`` in the maximum norm; 0: not proved), ``eigenvalue_radius(fixed_point, mode)`` of a disc
@@ -137,7 +138,7 @@ def fixed_points(
     visited = None if inputs is None else _visited(analysed, driven)
     initial = _starts(frozen, starts, visited, generator)
 
-    ends, outcome = search(frozen, exact, initial)
+    ends, outcome, iterations = search(frozen, exact, initial)
     slow_ends = np.zeros((0, system.state_size))
     if slow_points is not None:
         slow_ends, reached_from = search_slow(exact, initial.to(exact.input), slow_points)
@@ -158,19 +159,20 @@ def fixed_points(
         "certify": certify,
         "seed": seed,
     }
+    variables = _variables(rows, found) | _of_starts(exact, ends, outcome, iterations)
     ds = schema.dataset(
-        _variables(rows, found, outcome),
+        variables,
         system=system.name,
         source=system.source,
         settings=settings | {"dtype": dtype, "device": device, "config": system.json_config},
         verdict=verdict(rows, outcome),
         method=METHOD,
-        flags=_flags(rows),
+        flags=_flags(rows, variables),
     )
     return with_proofs(ds, exact, [rows[index] for index in order(rows)], certificates) if certify else ds
 
 
-def _variables(rows: list[Record], found: Candidates, outcome: np.ndarray) -> dict[str, xr.Variable]:
+def _variables(rows: list[Record], found: Candidates) -> dict[str, xr.Variable]:
     arranged = order(rows)
     new_number = np.full(len(rows) + 1, -1)
     new_number[arranged] = np.arange(len(rows))
@@ -201,15 +203,28 @@ def _variables(rows: list[Record], found: Candidates, outcome: np.ndarray) -> di
         "undecided_directions": counted([kind.undecided for kind in kinds], "directions undecided"),
         "starts": of(point, np.bincount(assignment[assignment >= 0], minlength=len(rows)), "starts that ended there"),
         "status": of(point, np.array([row.status for row in listed], dtype=str), "status"),
-        "converged": of((schema.SAMPLE,), outcome == CONVERGED, "the start ended at a root"),
         "assignment": of((schema.SAMPLE,), assignment, "number of the fixed point, −1 none"),
-        "outcome": of((schema.SAMPLE,), outcome, "what became of the start"),
     }
 
 
-def _flags(rows: list[Record]) -> dict[str, str]:
-    slow = any(row.status == SLOW for row in rows)
-    return (SLOW_FLAGS if slow else {}) | (KINK_FLAGS if any(np.isinf(row.errors).any() for row in rows) else {})
+def _of_starts(
+    exact: FrozenMap, ends: np.ndarray, outcome: np.ndarray, iterations: np.ndarray
+) -> dict[str, xr.Variable]:
+    start, of = (schema.SAMPLE,), schema.variable
+    residuals = exact.displacement(torch.as_tensor(ends)).norm(dim=-1).numpy()
+    return {
+        "converged": of(start, outcome == CONVERGED, "the start ended at a root"),
+        "outcome": of(start, outcome, "what became of the start"),
+        "iterations": of(start, iterations, "iterations of the search from the start"),
+        "end_residual": of(start, residuals, "residual ‖F(h) − h‖₂ where the start ended"),
+    }
+
+
+def _flags(rows: list[Record], variables: dict[str, xr.Variable]) -> dict[str, str]:
+    flags = SLOW_FLAGS if any(row.status == SLOW for row in rows) else {}
+    flags = flags | (KINK_FLAGS if any(np.isinf(row.errors).any() for row in rows) else {})
+    lost = not np.isfinite(variables["end_residual"].values).all()
+    return flags | ({"end_residual": "not finite where the search left every bound"} if lost else {})
 
 
 def _exact(system: Map, driving: Tensor, frozen: FrozenMap) -> FrozenMap:

@@ -540,3 +540,16 @@ def test_a_folder_for_certificates_that_cannot_be_made_is_refused_before_the_sea
     for place in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(UserError, match="name another one"):
             fixed_points(create("logistic"), certificates=place)
+
+
+def test_every_start_says_after_how_many_iterations_it_ended_and_how_near_a_root():
+    """Of a linear map Newton's method takes one step; the damped one a few more. h + 1 has no root to end at."""
+    ds = fixed_points(LinearMap([[0.5, 0.1], [0.0, -0.25]]), starts=16)
+    assert ds["converged"].all()
+    assert 1 <= int(ds["iterations"].max()) <= 10  # starts on orbits may be at the root already
+    assert float(ds["end_residual"].max()) <= 1e-12
+    at_root = fixed_points(LinearMap([[0.5]]), starts=[[0.0]])
+    assert at_root["iterations"].values.tolist() == [0]
+    lost = fixed_points(from_function(lambda h, x: h + 1, 1), starts=4)
+    np.testing.assert_allclose(lost["end_residual"], 1.0)
+    assert (lost["iterations"] > 1).all()

@@ -30,7 +30,7 @@ def fixed_points_at(
     if not isinstance(step, Map):
         raise TypeError(f"{type(system).__name__} is neither a Map nor a Flow")
     frozen = FrozenMap(step, held, varied.t)
-    ends, outcome = search(frozen, frozen, starting_points(frozen, count, None, generator))
+    ends, outcome, _ = search(frozen, frozen, starting_points(frozen, count, None, generator))
     found = distinct(frozen, ends, outcome)
     states = [state for state, kept in zip(found.states, found.kept, strict=True) if kept == CONVERGED]
     return sorted(states, key=lambda state: float(np.linalg.norm(state)))

@@ -41,11 +41,13 @@ class Roots(NamedTuple):
     residuals : Tensor, shape (start,)
         ‖f‖₂ there.
     converged : Tensor of bool, shape (start,)
+    iterations : Tensor of int, shape (start,)
     """
 
     states: Tensor
     residuals: Tensor
     converged: Tensor
+    iterations: Tensor
 
 
 def tolerance(states: Tensor) -> Tensor:
@@ -95,10 +97,12 @@ def _iterate(f: Function, jacobian: Function, starts: Tensor, rows: Tensor) -> R
     damping = torch.full_like(norm, FIRST_DAMPING)
     remembered = norm.clone()
     live = torch.isfinite(norm).nonzero()[:, 0]
+    taken_by = torch.zeros_like(norm, dtype=torch.int64)
     for iteration in range(1, MAX_ITERATIONS + 1):
         live = live[norm[live] > 0]
         if len(live) == 0:
             break
+        taken_by[live] += 1
         before = norm[live]
         step, promised = _step(jacobian(h[live], rows[live]), value[live], damping[live])
         trial = h[live] + step
@@ -116,7 +120,7 @@ def _iterate(f: Function, jacobian: Function, starts: Tensor, rows: Tensor) -> R
             done |= ~within & (norm[live] > PROGRESS * remembered[live])
             remembered = norm.clone()
         live = live[~done]
-    return Roots(h, norm, norm <= tolerance(h))
+    return Roots(h, norm, norm <= tolerance(h), taken_by)
 
 
 def _step(matrix: Tensor, value: Tensor, damping: Tensor) -> tuple[Tensor, Tensor]:

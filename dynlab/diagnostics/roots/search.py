@@ -48,8 +48,10 @@ class Candidates(NamedTuple):
     assignment: NDArray[np.int64]
 
 
-def search(frozen: FrozenMap, exact: FrozenMap, starts: Tensor) -> tuple[NDArray[np.float64], NDArray[np.str_]]:
-    """Where each start ends, shape (start, n), and its outcome.
+def search(
+    frozen: FrozenMap, exact: FrozenMap, starts: Tensor
+) -> tuple[NDArray[np.float64], NDArray[np.str_], NDArray[np.int64]]:
+    """Where each start ends, shape (start, n), its outcome, and how many iterations that took.
 
     Parameters
     ----------
@@ -58,12 +60,14 @@ def search(frozen: FrozenMap, exact: FrozenMap, starts: Tensor) -> tuple[NDArray
     starts : Tensor, shape (start, n)
     """
     ended = solve_or_follow(frozen.displacement, frozen.displacement_jacobian, starts)
+    taken = ended.iterations
     if frozen is not exact:
         ended = solve(exact.displacement, exact.displacement_jacobian, ended.states.to(exact.input))
+        taken = taken.cpu() + ended.iterations
     outcome = np.where(ended.converged.numpy(), CONVERGED, LOST).astype(object)
     _reject_closed_gates(exact, ended.states, outcome)
     outcome[_outside(exact, ended.states) & (outcome != LOST)] = OUTSIDE
-    return ended.states.numpy(), outcome.astype(str)
+    return ended.states.numpy(), outcome.astype(str), taken.numpy()
 
 
 def search_slow(
