@@ -30,9 +30,11 @@ METHOD = (
     "still halves in half of them; or until it moves by at most 1e-9 (1 + ‖h‖) in a step, or leaves the bound. Ends at "
     "rest and cycles of up to 64 steps are refined by Levenberg–Marquardt on F^p(h) − h and verified as fixed points "
     "are; a start belongs to a root within 1e-3 (1 + ‖h‖). What does not repeat is followed for 4,096 steps more and "
-    "named by its Lyapunov exponents, zero meaning within three standard "
-    "errors plus 20 nats over the steps: the first positive, chaos; one zero, a closed curve; two, a torus; it is "
-    "undecided where the two halves differ in mean or spread by more than 2 % of its width"
+    "named by its Lyapunov exponents, over eight times as many where two are near zero, and zero meaning within three "
+    "standard errors plus 20 nats over the steps: the first positive, chaos; one zero, a closed curve; two, a torus "
+    "where others are negative; it is undecided where the two halves differ in mean or spread by more than 2 % of its "
+    "width. An end is on a closed curve within the widest hole that these steps leave in it, on others within twice "
+    "the largest distance between neighbours"
 )
 
 

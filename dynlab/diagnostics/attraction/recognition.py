@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial import cKDTree
 
 from dynlab.diagnostics.attraction.ends import GONE, MOVING, Ends, ends, tail
@@ -23,7 +24,9 @@ MOST_GROUPS = 48  # of ends that are refined
 SAME = 1e-3  # relative to 1 + ‖h‖: an end belongs to a root at most this far from it
 FOLLOWED = 4096  # steps of the orbit that stands for a moving attractor
 MOST_MOVING = 6  # such orbits are followed, twice: each takes seconds where the state is large
-NEAR = 2.0  # times the widest gap between that orbit's neighbours: an end so near to it is on the same attractor
+LONGER = 8  # times as many where exponents near zero are not told apart: one is slow decay, another a torus's own
+NEAR = 2.0  # times the largest distance to its nearest neighbour: an end so near to that orbit is on the same attractor
+HOLE = 0.1  # of the orbit's width: near a resonance it leaves holes in a closed curve, up to this size closed over
 DRIFT = 0.02  # of the orbit's own width: by less than this its halves differ in mean and spread, or it still moves
 SURE = 3.0  # standard errors
 FINITE = 20.0  # nats: an exponent of T steps whose size is below this over T is not told from 0
@@ -196,12 +199,25 @@ def _moving(
         if attractor.kind == SLOW:
             return  # what has not settled stands for nothing
         tree = cKDTree(orbit)
-        cloud = _Cloud(tree, NEAR * float(tree.query(orbit, k=2)[0][:, 1].max()), len(attractors))
+        cloud = _Cloud(tree, _reach(tree, attractor), len(attractors))
         near = tree.query(states[left])[0] <= cloud.near
         near[0] = True  # the orbit is its own
         assigned[left[near]] = cloud.number
         clouds.append(cloud)
         attractors.append(attractor)
+
+
+def _reach(tree: cKDTree, attractor: Attractor) -> float:
+    """How far from the orbit on it an end on an attractor may be.
+
+    Points of a rotation by nearly a rational number lie in clumps (the three-gap theorem): the hole between two is
+    far wider than the distance of neighbours. The longest edge of the points' minimum spanning tree is that hole.
+    """
+    reach = NEAR * float(tree.query(tree.data, k=2)[0][:, 1].max())
+    if attractor.kind != CURVE:
+        return reach
+    pairs = tree.sparse_distance_matrix(tree, HOLE * float(np.std(tree.data, axis=0).max()), output_type="coo_matrix")
+    return max(reach, float(minimum_spanning_tree(pairs).data.max(initial=0.0)))
 
 
 def _on_orbit(map: Held, orbit: Real, seed: int) -> Attractor:
@@ -212,16 +228,22 @@ def _on_orbit(map: Held, orbit: Real, seed: int) -> Attractor:
         float(np.abs(orbit[:half].mean(axis=0) - orbit[half:].mean(axis=0)).max()),
         float(np.abs(orbit[:half].std(axis=0) - orbit[half:].std(axis=0)).max()),
     )
-    count = min(3, orbit.shape[1])
-    measured = lyapunov(map, steps=FOLLOWED, k=count, initial_state=orbit[-1], seed=seed)
-    exponents = measured["exponent"].values[0]
-    errors = SURE * measured["standard_error"].values[0] + FINITE / FOLLOWED
-    sign = np.where(exponents > errors, 1, np.where(exponents < -errors, -1, 0))
+    exponents, errors, sign = _exponents(map, orbit[-1], FOLLOWED, seed)
+    if sign[0] == 0 and (sign == 0).sum() > 1:
+        exponents, errors, sign = _exponents(map, orbit[-1], LONGER * FOLLOWED, seed)
     zeros = int((sign == 0).sum())
     if sign[0] > 0:
         kind = CHAOS
-    elif drift > DRIFT * width or sign[0] < 0:
+    elif drift > DRIFT * width or sign[0] < 0 or zeros == orbit.shape[1]:  # nothing contracts: no attractor
         kind = SLOW
     else:
         kind = {1: CURVE, 2: TORUS}.get(zeros, SLOW)
     return Attractor(kind, 0, orbit[-1], orbit, 1, np.nan, float(exponents[0]), float(errors[0]))
+
+
+def _exponents(map: Held, state: Real, steps: int, seed: int) -> tuple[Real, Real, NDArray[np.int64]]:
+    """The largest exponents, three at most, their errors, and their signs: 0 is undecided."""
+    measured = lyapunov(map, steps=steps, k=min(3, len(state)), initial_state=state, seed=seed)
+    exponents = measured["exponent"].values[0]
+    errors = SURE * measured["standard_error"].values[0] + FINITE / steps
+    return exponents, errors, np.where(exponents > errors, 1, np.where(exponents < -errors, -1, 0))

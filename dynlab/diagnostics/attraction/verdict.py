@@ -41,6 +41,8 @@ def _listed(ds: xr.Dataset, kinds: list[str]) -> str:
 
 
 def _plural(kind: str) -> str:
+    if kind.endswith("torus"):
+        return f"{kind.removesuffix('us')}i"
     head, of, rest = kind.partition(" of ")
     return f"{head}s{of}{rest}"
 
