@@ -13,6 +13,7 @@ from dynlab.plots import style
 
 SIZE = (7.6, 4.4)  # inches
 TITLE_WIDTH = 105  # characters
+HEIGHTS = 20  # the seed of heights that keep dots apart: another than that of the states that the dots are of
 SPREAD = 0.22  # half the height of a row of dots
 # (sampled of the norm, sampled of the eigenvalues, proved bound, the border between growth and decay)
 NORM = ("sampled_norm", "sampled_spectral_radius", "norm_bound", 1.0)
@@ -51,9 +52,17 @@ def plot_box_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     return first
 
 
+def _above(bound: float) -> float:
+    """Four digits of a proved bound, rounded up: rounded down it would not be one."""
+    if not np.isfinite(bound) or bound == 0:
+        return bound
+    unit = 10.0 ** (np.floor(np.log10(abs(bound))) - 3)
+    return float(np.ceil(bound / unit) * unit)
+
+
 def _panel(ds: xr.Dataset, ax: Axes, names: tuple[str, str, str, float], label: str, artist: dict[str, Any]) -> None:
     *rows, proved, border = names
-    generator = np.random.default_rng(0)  # heights that keep dots apart mean nothing
+    generator = np.random.default_rng(HEIGHTS)
     for height, (name, colour, marker) in enumerate(zip(rows, (style.BLUE, style.ORANGE), "os", strict=True)):
         values = ds[name].values
         heights = height + generator.uniform(-SPREAD, SPREAD, len(values))
@@ -63,7 +72,7 @@ def _panel(ds: xr.Dataset, ax: Axes, names: tuple[str, str, str, float], label: 
     ax.axvline(bound, color=style.BLACK, lw=1.6)
     ax.set_ylim(-0.5, 2.1)
     side = "right" if bound >= border else "left"
-    ax.annotate(f" proved ≤ {bound:.4g} ", (bound, 1.75), ha=side, va="center", fontsize=8)
+    ax.annotate(f" proved ≤ {_above(bound):.4g} ", (bound, 1.75), ha=side, va="center", fontsize=8)
     if proved == "norm_bound" or ds[proved].attrs["units"] == schema.PER_SECOND:  # 0 is no border of a step's Re λ
         ax.axvline(border, color=style.GREY, ls="--", lw=1.0)
         other = "left" if bound >= border else "right"

@@ -7,9 +7,13 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from matplotlib.colors import Normalize
+from matplotlib.ticker import MaxNLocator
 
 from dynlab import schema
 from dynlab.plots import style
+
+
+FEW = 500  # points, which are drawn larger
 
 
 def draw_points(ds: xr.Dataset, name: str, ax: Axes, **artist: Any) -> PathCollection:
@@ -21,7 +25,7 @@ def draw_points(ds: xr.Dataset, name: str, ax: Axes, **artist: Any) -> PathColle
     order = np.random.default_rng(0).permutation(int(shown.sum()))
     chosen, steps = values[shown][order], ds[schema.TIME].values
     options: dict[str, Any] = {
-        "s": 3,
+        "s": 3 if len(chosen) > FEW else 14,
         "cmap": style.SEQUENTIAL,
         "norm": Normalize(steps[0] - 0.5, steps[-1] + 0.5),  # half a step, for a single one
         "linewidths": 0,
@@ -31,6 +35,6 @@ def draw_points(ds: xr.Dataset, name: str, ax: Axes, **artist: Any) -> PathColle
     ax.axhline(0, color=style.FAINT, linewidth=0.8, zorder=0)
     ax.axvline(0, color=style.FAINT, linewidth=0.8, zorder=0)
     found = ax.scatter(chosen.real, chosen.imag, c=times[shown][order], **options | artist)
-    bar = ax.figure.colorbar(found, ax=ax, shrink=0.75, pad=0.02)
+    bar = ax.figure.colorbar(found, ax=ax, shrink=0.75, pad=0.02, ticks=MaxNLocator(7, integer=True, min_n_ticks=1))
     bar.set_label(style.label(ds[schema.TIME]))
     return found

@@ -1,14 +1,13 @@
 """How long the modes of each fixed point last and how fast they turn; what drives them, and how they are read."""
 
 import textwrap
-from collections.abc import Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import NDArray
 
 from dynlab import schema
@@ -20,7 +19,7 @@ TITLE_WIDTH = 16  # characters an inch
 MOST_ROWS = 12
 LONG = 1000  # steps, said without decimals
 FEW = 2.0  # decades: fewer need labels between the powers of ten
-NARROW = 0.6  # decades: fewer need one at every digit
+NARROW = 0.6  # decades: fewer are labelled as a linear axis is
 TITLE_LETTERS = 46  # over the left panel
 SMALL, CROWD = 9, 200  # a marker among more than so many modes
 MOST_CELLS = 150  # with their numbers written in
@@ -88,10 +87,13 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int = 0, 
         ax.set_ylim(1, 10)  # no data of which it could be taken
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     low, high = np.log10(ax.get_ylim())
-    leading = range(1, 10) if high - low < NARROW else (2, 5)
-    ax.yaxis.set_minor_formatter(
-        FuncFormatter(lambda value, _: _sparse(value, leading)) if high - low < FEW else NullFormatter()
-    )
+    if high - low < NARROW:
+        ax.yaxis.set_major_locator(MaxNLocator(5))
+        ax.yaxis.set_minor_locator(NullLocator())
+    else:
+        ax.yaxis.set_minor_formatter(
+            FuncFormatter(lambda value, _: _sparse(value)) if high - low < FEW else NullFormatter()
+        )
     ax.xaxis.set_major_locator(MaxNLocator(5))
     if np.isposinf(lasts).any():
         ax.axhline(top, color=style.GREY, lw=0.8, ls=":", zorder=1)
@@ -169,9 +171,10 @@ def _draw_table(ds: xr.Dataset, name: str, point: int, ax: Axes, *, labelled: bo
     ax.set_title("Driven by: |l B|" if drive else "Read as: |C r|")
 
 
-def _sparse(value: float, leading: Sequence[int]) -> str:
-    """These digits times a power of ten, nothing else."""
-    return f"{value:,g}" if round(value / 10 ** np.floor(np.log10(value) + 1e-9), 6) in leading else ""
+def _sparse(value: float) -> str:
+    """2 and 5 times a power of ten, nothing else."""
+    leading = round(value / 10 ** np.floor(np.log10(value) + 1e-9), 6)
+    return f"{value:,g}" if leading in (2.0, 5.0) else ""
 
 
 def _rows(ds: xr.Dataset, point: int) -> NDArray[np.int64]:

@@ -20,7 +20,8 @@ def draw_samples(
     samples = values.sizes[schema.SAMPLE]
     times = values[schema.TIME].values
     prefix = f"{name}, " if name else ""
-    artist = {"color": colour, "linestyle": linestyle} | artist
+    alone: dict[str, Any] = {"marker": "o", "markersize": 4} if len(times) == 1 else {}  # a line of one point is none
+    artist = {"color": colour, "linestyle": linestyle} | alone | artist
     if samples == 1:
         options: dict[str, Any] = {"linewidth": 1.8, "label": name or "one sample"} | artist
         ax.plot(times, values.values[0], **options)

@@ -29,6 +29,6 @@ def plot_spectral_radius(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
     ax.set_xlabel(style.label(ds[schema.TIME]))
     ax.set_ylabel("spectral radius")
     ax.set_title(r"Spectral radius of $\partial h_t/\partial h_{t-1}$")
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, columnspacing=1.2)
     return ax
