@@ -156,7 +156,18 @@ PANELS: dict[str, tuple[Panel, ...]] = {
         Panel((Curve("log_norm", {schema.TIME: 1}),), **SAME_SIZE),  # ‖∂h_T/∂h_1‖: what h_0 does is the start's
         Panel((Curve("log_loss_gradient", {schema.TIME: 1}),)),
     ),
-    "log_singular_value": (Panel((Curve("log_singular_value", LAST | {schema.MODE: 0}),), **SAME_SIZE),),
+    "log_singular_value": (
+        Panel(
+            (
+                Curve(
+                    "log_singular_value",
+                    LAST | {schema.MODE: 0},
+                    name="ln σ₁, the largest singular value of ∂h_T/∂h_0",
+                ),
+            ),
+            **SAME_SIZE,
+        ),
+    ),
     "spectral_radius": (Panel((Curve("spectral_radius"),), border=1.0, border_name="modulus 1"),),
     "finite_time_exponent": (Panel((Curve("finite_time_exponent", {schema.MODE: 0}),), **MEETING),),
     "exponent": (Panel((Curve("exponent", {schema.MODE: 0}),), **MEETING),),
