@@ -12,7 +12,6 @@ from matplotlib.ticker import MaxNLocator
 from dynlab import schema
 from dynlab.plots import style
 
-
 FEW = 500  # points, which are drawn larger
 
 
