@@ -16,6 +16,7 @@ from dynlab.errors import UserError, lookup, unknown
 from . import COMMANDS
 
 BAD_INPUT, OWN_ERROR, INTERRUPTED = 2, 3, 130
+OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")  # as torch says it
 SENTENCE = 200  # letters, more than the first sentence of any command has
 
 
@@ -79,7 +80,12 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         click.echo(f"dynlab: {error}", err=True)
         return BAD_INPUT
-    except Exception:  # the last resort: whatever else went wrong is dynlab's own fault, and says so
+    except Exception as error:  # the last resort: whatever else went wrong is dynlab's own fault, and says so
+        if isinstance(error, MemoryError) or any(words in str(error) for words in OUT_OF_MEMORY):
+            click.echo(
+                "dynlab: This needs more memory than there is: ask for fewer steps, samples or points.", err=True
+            )
+            return BAD_INPUT
         traceback.print_exc()
         click.echo("dynlab: this is an error of dynlab's own; please report it with the lines above.", err=True)
         return OWN_ERROR

@@ -138,6 +138,8 @@ def bifurcation(
         values = VALUES if system.state_size <= SMALL else FEWER_VALUES
     asked = Asked(parameter, float(lowest), float(highest), largest_state, max_memory, seed)
     _check(asked, starts, searches, max_period, values, observed, system.state_size)
+    if values:
+        orbits.check_memory(values, ORBITS, system.state_size, isinstance(system, Map), max_memory)
     varied = varied_system(system, inputs, (parameter,), at, at_step, (asked.lowest,), (asked.highest,), seed)
     generator = np.random.default_rng(seed)
     with one_torch_thread():

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from dynlab import schema
 from dynlab.diagnostics.continuation import on_grid
 from dynlab.diagnostics.continuation.held_system import check_range, varied_system
+from dynlab.diagnostics.continuation.orbits import blocks
 from dynlab.diagnostics.continuation.parameter import described
 from dynlab.diagnostics.lapack import one_torch_thread
 from dynlab.errors import UserError
@@ -99,6 +100,8 @@ def parameter_plane(
             f"The grid needs at least 2 points, max_period 1, and largest_state must be positive; got {grid}, "
             f"{max_period} and {largest_state}."
         )
+    n = system.state_size
+    blocks(grid * grid, 8.0 * n * n, max_memory, 8.0 * grid * grid * (n + 8))  # refused before anything is made
     varied = varied_system(system, inputs, tuple(parameters), at, at_step, tuple(lowest), tuple(highest), seed)
     start = np.zeros(system.state_size) if state is None else np.asarray(state, dtype=float)
     if start.shape != (system.state_size,) or not np.isfinite(start).all():

@@ -73,3 +73,15 @@ def test_an_error_of_dynlabs_own_is_3_and_an_interruption_130(monkeypatch, capsy
     assert "dynlab's own" in capsys.readouterr().err
     monkeypatch.setattr(group, "get_command", lambda ctx, name: fail(KeyboardInterrupt()))
     assert run(["phase"]) == 130
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory: 8 bytes")])
+def test_what_does_not_fit_into_memory_is_one_sentence(error, monkeypatch, capsys):
+    def fails(**given):
+        raise error
+
+    monkeypatch.setattr(group, "main", fails)
+    assert run(["phase"]) == 2
+    assert capsys.readouterr().err == (
+        "dynlab: This needs more memory than there is: ask for fewer steps, samples or points.\n"
+    )

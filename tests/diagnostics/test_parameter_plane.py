@@ -80,6 +80,7 @@ def test_blocks_give_the_same_numbers_and_too_little_memory_is_refused():
         ({"parameters": ("a", "a")}, "two different parameters"),
         ({"lowest": (0.0, 0.5)}, "range of b must go from a number to a larger one, got 0.5 to 0.3"),
         ({"grid": 1}, "at least 2 points"),
+        ({"grid": 10**6}, "needs at least .* MiB, more than the 1024 MiB allowed"),
         ({"state": [0.0]}, "must be 2 finite numbers"),
     ],
 )

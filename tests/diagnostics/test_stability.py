@@ -280,6 +280,12 @@ def test_what_neither_grows_nor_decays_is_said_to():
     assert "neither grows nor decays but for rounding: its largest modulus is 1" in ds.attrs["verdict"]
 
 
+def test_where_every_slope_is_0_there_is_no_formula_and_no_warning():
+    ds = dl.stability(planar_system(planar_matrix("diff")), np.zeros((3, 0)), initial_state=[1e300, 1e300])
+    assert (ds["stable"] == -1).all()
+    assert np.isnan(ds["formula_step_low"]).all()
+
+
 def test_over_training_the_critical_step_is_followed():
     networks = {}
     for step, gamma in {0: 0.1, 100: 0.2}.items():

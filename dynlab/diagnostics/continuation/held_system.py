@@ -15,12 +15,22 @@ from dynlab.systems import Euler, Flow, Map, System, frozen
 TRIALS = 8  # states at which a parameter must change something
 
 
+LARGEST = 1e100  # of a parameter: squares are still numbers
+NARROWEST = 1e-7  # relative: a bifurcation is located to 1e-8
+
+
 def check_range(name: str, lowest: float, highest: float) -> None:
-    """Raise where a parameter's range is empty or reversed."""
+    """Raise where a parameter's range is empty, reversed, beyond `LARGEST`, or narrower than what is located in it."""
     if not (np.isfinite([lowest, highest]).all() and lowest < highest):
         raise UserError(
             f"The range of {name} must go from a number to a larger one, got {lowest:g} to {highest:g}: exchange them, "
             f"or give another end."
+        )
+    size = max(abs(lowest), abs(highest))
+    if size > LARGEST or highest - lowest < NARROWEST * size:
+        raise UserError(
+            f"The range of {name} must lie within ±{LARGEST:g} and be wider than {NARROWEST:g} of its ends, got "
+            f"{lowest!r} to {highest!r}: give other ends."
         )
 
 

@@ -33,8 +33,9 @@ def visited_by_map(
         In bytes; values are taken in blocks that stay below.
     """
     number, each, n = starts.shape
+    parts = blocks(number, _work(varied, each), max_memory, 8 * number * each * KEPT * n)
     kept = np.empty((number, each, KEPT, n))
-    for block in blocks(number, _work(varied, each), max_memory, kept.nbytes):
+    for block in parts:
         step = batched(varied, values[block], "step")
         states = torch.from_numpy(starts[block].copy())
         for count in range(TRANSIENT + KEPT):
@@ -80,6 +81,11 @@ def visited_by_flow(
                 seen[..., count - skipped] = h[..., coordinate].numpy()
         found[block] = np.apply_along_axis(_extrema, -1, seen)
     return found
+
+
+def check_memory(count: int, each: int, n: int, is_map: bool, max_memory: float) -> None:
+    """Raise where the visited points of `count` values, `each` orbits of n states, do not fit, before any is made."""
+    blocks(count, 8.0 * each * n, max_memory, 8.0 * count * each * (KEPT * n if is_map else MOST_EXTREMA))
 
 
 def blocks(count: int, each: float, max_memory: float, result: float) -> list[slice]:

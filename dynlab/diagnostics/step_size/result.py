@@ -46,7 +46,7 @@ def of_plane(plane: Plane, gamma: float) -> dict[str, xr.Variable]:
     """Over step size and diffusion, and the numbers of the network itself."""
     along = (schema.DIFFUSION,)
     words = "2γ/(γ² + ω²) over the mean slope of the state where it is"
-    low, high = np.nanmin(plane.formula, axis=0), np.nanmax(plane.formula, axis=0)
+    low, high = np.fmin.reduce(plane.formula, axis=0), np.fmax.reduce(plane.formula, axis=0)  # NaN where it is nowhere
     return {
         "plane_diffusion": schema.variable(along, plane.diffusion, "diffusion γ", schema.PER_SECOND),
         "plane_step_size": schema.variable((schema.STEP_SIZE,), plane.step_size, "step size ε", schema.SECOND),
