@@ -59,7 +59,7 @@ def plot_convergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
             ax.semilogy(iteration, drawn, label=label, **look)
     _draw_prediction(ds, ax, iteration, distance)
     below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.48, -0.13), "ncols": 2, "columnspacing": 1.2}
-    for handle in ax.legend(**below).get_lines():
+    for handle in ax.legend(**(below if alone else {"loc": "best"})).get_lines():
         handle.set_alpha(1)
     ax.set_xlabel(ds[schema.ITERATION].attrs["long_name"])
     ax.set_ylabel(style.label(ds["speed" if set(outcomes) <= set(SPEED) else "distance"]))

@@ -122,4 +122,4 @@ def _interval(ends: tuple[float, float], strict: bool) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.4g}".replace("-", "−")
+    return f"{value + 0.0:.4g}".replace("-", "−")  # −0 is 0
