@@ -10,6 +10,7 @@ from dynlab.diagnostics.classification.eigenvalues import eigenvalues_and_errors
 from dynlab.diagnostics.classification.kinds import kind_of_map
 from dynlab.diagnostics.linearisation.eigenvectors import eigenmodes, real_axes
 from dynlab.diagnostics.roots.frozen_map import FrozenMap
+from dynlab.diagnostics.roots.kinks import AT_KINK, at_kink
 from dynlab.errors import UserError
 from dynlab.systems import Map, System, frozen
 
@@ -17,6 +18,7 @@ GRID = 21
 REACH = 0.5
 HOLDS = 0.1  # times the distance: the linear map's error up to there is called small
 SAME = 1e-6  # a step that moves less than this times the distance between neighbours of the grid moves not at all
+AT_ONE_SIDE = "inf: at a kink of the activation, where the Jacobian is that of one side alone"
 NO_DIRECTION = "NaN for eigenvectors that do not span the plane, or are not told from another"
 METHOD = (
     "the plane of the two leading eigenvectors of ∂F/∂h, of a complex pair that of its real and imaginary part; F(h) "
@@ -88,6 +90,8 @@ def tangent_map(
     held = FrozenMap(frozen(system), torch.as_tensor(x), t)
     J = held.jacobians(torch.as_tensor(p)[None])[0].numpy()
     values, errors = eigenvalues_and_errors(J)
+    kink = at_kink(held, p, J)
+    errors = np.full_like(errors, np.inf) if kink else errors
     axes, modes = _plane(J, errors)
     line = np.linspace(-reach, reach, grid)
     offset = line[None, :, None] * axes[0] + line[:, None, None] * axes[1]
@@ -99,7 +103,7 @@ def tangent_map(
         error = np.where(distance > 0, np.linalg.norm(moved - linear, axis=-1) / distance, 0.0)
     beyond = distance[error > HOLDS]
     valid = float(distance[distance < beyond.min()].max()) if len(beyond) else reach
-    kind = kind_of_map(values, errors)
+    kind = AT_KINK if kink else kind_of_map(values, errors)
     variables = _variables(moved - p - offset, linear - p - offset, error, valid, axes)
     variables |= {
         "eigenvalue": schema.variable((schema.MODE,), values, "eigenvalue λ of ∂F/∂h"),
@@ -119,7 +123,8 @@ def tangent_map(
             schema.X: schema.variable((schema.X,), line, "distance along the first direction"),
             schema.Y: schema.variable((schema.Y,), line, "distance along the second direction"),
         },
-        flags={"mode_direction": NO_DIRECTION} if np.isnan(modes).any() else None,
+        flags=({"mode_direction": NO_DIRECTION} if np.isnan(modes).any() else {})
+        | ({"eigenvalue_error": AT_ONE_SIDE} if kink else {}),
     )
 
 

@@ -83,7 +83,7 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int = 0, 
         label = f"small: modes of the other {number} fixed points" if number > 1 else "small: those of the other point"
         ax.plot([], [], ls="none", marker=".", ms=4, color=style.GREY, alpha=0.6, label=label)
     ax.set_yscale("log")
-    if not len(fate):
+    if not (np.isfinite(turns) & np.isfinite(height)).any():
         ax.set_ylim(1, 10)  # no data of which it could be taken
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     low, high = np.log10(ax.get_ylim())
@@ -133,6 +133,10 @@ def _figure(ds: xr.Dataset, fixed_point: int, **artist: Any) -> Axes:
 def _draw_table(ds: xr.Dataset, name: str, point: int, ax: Axes, *, labelled: bool) -> None:
     """A row for each mode, of a complex pair one; shaded by the size, the largest of the row at its darkest."""
     rows = _rows(ds, point)
+    if not len(rows):
+        ax.text(0.5, 0.5, "no mode to interpret", transform=ax.transAxes, ha="center", color=style.GREY)
+        ax.set_axis_off()
+        return
     values = ds[name].values[point, rows]
     known = np.isfinite(values).all(axis=-1)
     largest = values.max(axis=-1, keepdims=True, initial=0.0, where=np.isfinite(values))

@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
 
 from dynlab import schema
 from dynlab.plots import style
@@ -14,6 +15,7 @@ from dynlab.plots import style
 SIZE = (6.4, 5.8)  # inches
 TITLE_WIDTH = 92  # characters
 MOST_ARROWS = 15  # in each direction
+DARKEST = 0.55  # of the scale of greys
 LARGEST_SHADE = 0.5  # of the linear map's error, beyond which all is one shade
 SMALLEST_SHADE = 0.02
 ERROR_LINE = 0.1  # as in the verdict
@@ -47,10 +49,10 @@ def plot_tangent_map(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     x, y = ds[schema.X].values, ds[schema.Y].values
     error = ds["linear_error"].values
     top = float(np.clip(error.max(), SMALLEST_SHADE, LARGEST_SHADE))
-    shade = ax.pcolormesh(
-        x, y, error, cmap="Greys", vmin=0, vmax=1.6 * top, shading="nearest", rasterized=True, zorder=0
-    )
-    bar = ax.figure.colorbar(shade, ax=ax, shrink=0.8, pad=0.02, extend="max" if error.max() > 1.6 * top else "neither")
+    # no darker than arrows are still seen on
+    greys = ListedColormap(plt.get_cmap("Greys")(np.linspace(0, DARKEST, 256)))
+    shade = ax.pcolormesh(x, y, error, cmap=greys, vmin=0, vmax=top, shading="nearest", rasterized=True, zorder=0)
+    bar = ax.figure.colorbar(shade, ax=ax, shrink=0.8, pad=0.02, extend="max" if error.max() > top else "neither")
     bar.set_label(style.label(ds["linear_error"]))
     if error.max() > ERROR_LINE:
         ax.contour(x, y, error, levels=[ERROR_LINE], colors=style.BLACK, linewidths=0.9, linestyles=":")

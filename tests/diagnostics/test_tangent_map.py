@@ -80,3 +80,11 @@ def test_it_needs_a_map_of_two_dimensions():
     with pytest.raises(UserError, match="two dimensions"):
         tangent_map(create("logistic"), [0.5])
     assert schema.SAMPLE not in tangent_map(create("henon"), [0.0, 0.0]).dims
+
+
+def test_at_a_kink_no_eigenvalue_is_believed():
+    """ReLU(2 h) at 0: autograd's J is 0, and the step doubles what is positive."""
+    ds = tangent_map(from_function(lambda h, x: torch.relu(2 * h), state_size=2), [0.0, 0.0])
+    assert np.isinf(ds["eigenvalue_error"]).all()
+    assert "undecided, at a kink" in ds.attrs["verdict"]
+    assert float(ds["linear_error"].max()) == pytest.approx(2.0)

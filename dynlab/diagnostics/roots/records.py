@@ -10,16 +10,12 @@ from dynlab.diagnostics.classification.eigenvalues import CIRCLE, eigenvalues_an
 from dynlab.diagnostics.classification.kinds import Kind, kind_of_map
 from dynlab.diagnostics.roots import fsolve_check, merging
 from dynlab.diagnostics.roots.frozen_map import FrozenMap
+from dynlab.diagnostics.roots.kinks import AT_KINK, at_kink
 from dynlab.diagnostics.roots.levenberg_marquardt import tolerance
 from dynlab.diagnostics.roots.search import CONTINUUM, CONVERGED, SLOW, Candidates, position_errors
 
 NEIGHBOURING, UNVERIFIED = "neighbouring root", "unverified"
 STATUSES = (CONVERGED, CONTINUUM, NEIGHBOURING, UNVERIFIED, SLOW)
-
-AT_KINK = Kind("undecided, at a kink", -1, 0, 0)  # of the activation, where J is that of one side alone
-KINK_PROBES = 16  # directions in which J is looked at next to a root
-KINK_REACH = 4 * float(np.finfo(np.float64).eps)  # times max(1, ‖h‖): how far away
-JUMP = 1e-6  # times max(1, ‖J‖): a smooth step's J changes by less over so short a way, rounding included
 
 Vector = NDArray[np.float64]
 
@@ -84,7 +80,7 @@ def _record(
         checked = fsolve_check.check(*_functions(exact), state, direction)
         status = _status(kept, residual, smallest, checked)
     kind = kind_of_map(eigenvalues, errors)
-    if _at_kink(exact, state, matrix):
+    if at_kink(exact, state, matrix):
         errors, kind = np.full_like(errors, np.inf), AT_KINK._replace(undecided=len(state))
     return Record(state, residual, checked.residual, checked.distance, eigenvalues, errors, kind, status)
 
@@ -114,14 +110,6 @@ def _matrix_error(exact: FrozenMap, state: Vector, uncertain: Vector, direction:
     shifts = np.stack([uncertain, -uncertain, reach * direction, -reach * direction])
     matrices = exact.jacobians(torch.as_tensor(np.concatenate([state[None], state + shifts])))
     return float(torch.linalg.matrix_norm(matrices[1:] - matrices[0], 2).max())
-
-
-def _at_kink(exact: FrozenMap, state: Vector, matrix: Vector) -> bool:
-    """Whether J jumps next to the root, as at the argument 0 of a ReLU: no one matrix says then what orbits do."""
-    probes = np.random.default_rng(0).standard_normal((KINK_PROBES, len(state)))
-    probes *= KINK_REACH * float(merging.scale(state)) / np.linalg.norm(probes, axis=1, keepdims=True)
-    beside = exact.jacobians(torch.as_tensor(state + probes)).numpy()
-    return bool(np.abs(beside - matrix).max() > JUMP * max(1.0, float(np.abs(matrix).max())))
 
 
 def _rounding(exact: FrozenMap, matrix: Vector, elsewhere: Vector) -> float:
