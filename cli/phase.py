@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from typing import Any
 
 import click
@@ -11,6 +12,8 @@ from dynlab.errors import UserError
 
 from .options import output_options
 from .output import Output
+
+MANY = 5000  # steps: more may take longer than two seconds
 
 
 @click.command()
@@ -84,7 +87,8 @@ def phase(
         chosen = next(one for one in PANELS if one.letter == panel)
         matrix, kind, seed = chosen.matrix, chosen.kind, chosen.seed
     matrix, kind = "diff" if matrix is None else matrix, kind or "feedback"
-    portrait = planar_portrait(matrix, kind, seed, **settings)
+    with output.working("Following orbits") if steps > MANY else nullcontext():
+        portrait = planar_portrait(matrix, kind, seed, **settings)
     output.emit(portrait, plot_phase_plane, f"panel-{panel}" if panel else _file_name(matrix, kind))
 
 

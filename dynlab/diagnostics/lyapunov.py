@@ -74,7 +74,8 @@ def lyapunov(
     xarray.Dataset
         ``exponent(sample, mode)``, decreasing, in nat/step or nat/s, called ``finite_time_exponent`` on driven
         sequences of fewer than 1000 steps; ``standard_error`` of each, from the means over blocks of the orbit, for
-        finite-time exponents the standard deviation between samples; ``rounding_bound`` of each;
+        finite-time exponents the standard deviation between samples, and beside it ``alignment_error`` of each, by how
+        much another first frame, or taking its columns in their own order, changes it; ``rounding_bound`` of each;
         ``running_exponent(sample, time, mode)``; ``mean_log_det(sample)``, the mean of ln abs(det J), of a flow the
         mean divergence, which the sum of all exponents must equal; ``kaplan_yorke_dimension(sample)``;
         ``positive_exponent_sum(sample)``. For driven maps also the echo-state test: ``echo_state(sample)``, whether two
@@ -150,6 +151,10 @@ def _of_map(driven: Driven, transient: float | None, asked: dict[str, Any], desc
     stops = start + np.round(np.linspace(0, averaged, count + 1)).astype(np.int64)[1:]
     growth = of_map.growth_of_map(driven, asked["k"], start, stops, asked["largest_state"], seed)
     is_driven = bool((driven.inputs != driven.inputs[:, :1]).any())
+    finite_time = is_driven and averaged < SHORT
+    again = None
+    if finite_time:  # so few steps may not align a frame: what another one gives says whether they do
+        again = of_map.growth_of_map(driven, asked["k"], start, stops, asked["largest_state"], seed + 1)
     extra = {}
     if is_driven:
         test = separation(driven, start, np.isinf(growth.cut), seed)
@@ -165,7 +170,8 @@ def _of_map(driven: Driven, transient: float | None, asked: dict[str, Any], desc
         stops=stops,
         transient=start,
         blocks=min(BLOCKS, averaged // SHORTEST_BLOCK),
-        finite_time=is_driven and averaged < SHORT,
+        finite_time=finite_time,
+        again=again,
         at_rest=not is_driven and _at_rest(last - before, last),
         units=schema.STEP,
         tolerance=of_map.TOLERANCE,
@@ -201,6 +207,7 @@ def _of_flow(
         transient=start,
         blocks=BLOCKS,
         finite_time=False,
+        again=None,
         at_rest=_at_rest(velocity, growth.final),
         units=schema.SECOND,
         tolerance=of_flow.TOLERANCE,

@@ -316,6 +316,25 @@ def test_short_driven_sequences_have_finite_time_exponents_with_errors_between_s
     assert "echo_state" not in constant
 
 
+def test_a_frame_that_has_not_aligned_is_part_of_the_error():
+    # Re λ lies within 0.01 of 0: over 60 steps no direction outgrows another, and every frame has its own numbers
+    torch.manual_seed(0)
+    system = create("antisymmetric", input_size=3, state_size=12, step_size=0.1).double()
+    inputs = generator(13).standard_normal((4, 60, 3))
+    found = []
+    for k, seed in ((1, 0), (1, 1), (4, 0), (12, 0), (12, 3)):
+        ds = lyapunov(system, inputs, k=k, seed=seed)
+        error = np.sqrt((ds["standard_error"][:, 0] ** 2).sum()).item() / 4
+        known = 3 * error + ds["alignment_error"][:, 0].mean().item()
+        found.append((ds["finite_time_exponent"][:, 0].mean().item(), known))
+    low, high = max(value - error for value, error in found), min(value + error for value, error in found)
+    assert low <= high  # one number that all of them allow
+    assert max(value for value, _ in found) - min(value for value, _ in found) > 5e-4
+    assert "over so few steps tangent vectors do not align" in ds.attrs["verdict"]
+    aligned = lyapunov(network(0.5), inputs[..., :1], transient=40, k=1)
+    assert aligned["alignment_error"].max() < 0.05 * abs(aligned["finite_time_exponent"].mean())
+
+
 def test_k_too_small_for_the_dimension_and_the_entropy():
     system = LinearMap(np.diag([2.0, 1.5, 0.1]).tolist())
     ds = lyapunov(system, steps=200, k=2)

@@ -58,7 +58,8 @@ ERRORS = {
     "max_real": EIGENVALUES,
     "min_log_gradient": "the bound of the logarithm's error that its product of Jacobians carries",
     "max_log_gradient": "the bound of the logarithm's error that its product of Jacobians carries",
-    "max_exponent": f"of the mean over samples: {DECIDED:g} standard errors and the bound of what rounding adds",
+    "max_exponent": f"of the mean over samples: {DECIDED:g} standard errors, the bound of what rounding adds, and of "
+    "short sequences what another first frame changes",
 }
 
 
@@ -128,6 +129,8 @@ def _of_exponents(ds: xr.Dataset) -> Measurement:
     name = "finite_time_exponent" if "finite_time_exponent" in ds else "exponent"
     values, errors = ds[name].values[:, 0], ds["standard_error"].values[:, 0]
     error = DECIDED * np.sqrt((errors**2).sum()) / len(values) + ds["rounding_bound"].values[:, 0].max()
+    if "alignment_error" in ds:  # of finite-time exponents
+        error += ds["alignment_error"].values[:, 0].mean()
     reasons = schema.flags(ds)
     reason = reasons.get(name, reasons.get("standard_error", ""))
     return Measurement(np.array([values.mean()]), np.array([error]), lambda index: (-1, -1, 0), reason)

@@ -14,6 +14,7 @@ from dynlab import schema
 from dynlab.diagnostics.exponents.frame import SAFETY, Growth
 from dynlab.diagnostics.exponents.statistics import (
     BLOCKS,
+    DECIDED,
     SHORTEST_BLOCK,
     block_errors,
     errors_between,
@@ -32,7 +33,10 @@ OF_BLOCKS = (
     f"standard errors from the means over at most {BLOCKS} blocks of at least {SHORTEST_BLOCK} steps, and where these "
     "follow a trend at least the distance of the last quarter's mean from the whole's"
 )
-BETWEEN = "the standard error of one sample is the standard deviation between samples"
+BETWEEN = (
+    "the standard error of one sample is the standard deviation between samples; the alignment error is the largest "
+    "change by another random frame and by the order of the frame's columns, which alignment would make decreasing"
+)
 CUT = "NaN where the orbit left abs(h_i) ≤ {largest:g} and was cut, first at {first}"
 SINGULAR = "-inf where a Jacobian is exactly singular: a unit's slope is 0, or rounds to it"
 UNRESOLVED = "NaN where rounding drowns the mode: it shrinks too much beside the others in a single step"
@@ -46,7 +50,8 @@ class Measured:
     """What was measured, and how.
 
     `stops` are the times of the running estimates, `transient` the time discarded before them; `blocks` is 0 where
-    errors are taken between samples; `units` are those of time; `epsilon` says what one factor's relative error is.
+    errors are taken between samples; `again` is of another first frame, for those; `units` are those of time; `epsilon`
+    says what one factor's relative error is.
     """
 
     growth: Growth
@@ -54,6 +59,7 @@ class Measured:
     transient: float
     blocks: int
     finite_time: bool
+    again: Growth | None
     at_rest: bool
     units: str
     tolerance: float
@@ -115,8 +121,12 @@ def _values(measured: Measured, size: int) -> dict[str, NDArray[Any]]:
         error = errors_between(exponent)
     else:
         error = block_errors(log_growth, elapsed, measured.blocks)
-    rows = list(zip(exponent, error, bound, strict=True))
-    return {
+    aligned, unsure = {}, error
+    if measured.again is not None:
+        aligned["alignment_error"] = _alignment(measured, exponent, elapsed[-1])
+        unsure = error + aligned["alignment_error"] / DECIDED
+    rows = list(zip(exponent, unsure, bound, strict=True))
+    return aligned | {
         "exponent": exponent,
         "standard_error": error,
         "rounding_bound": np.where(np.isnan(exponent), np.nan, bound),
@@ -125,6 +135,18 @@ def _values(measured: Measured, size: int) -> dict[str, NDArray[Any]]:
         "kaplan_yorke_dimension": np.array([kaplan_yorke_dimension(*row, size) for row in rows]),
         "positive_exponent_sum": np.array([positive_exponent_sum(row[0], size) for row in rows]),
     }
+
+
+def _alignment(measured: Measured, exponent: NDArray[np.float64], elapsed: float) -> NDArray[np.float64]:
+    """By how much the exponents (sample, mode) are the first frame's: those of both frames, sorted and not, differ."""
+    if measured.again is None:
+        raise TypeError("there is no second frame")
+    first, second = (growth.log_growth[:, -1] / elapsed for growth in (measured.growth, measured.again))
+    others = np.stack([first, second, -np.sort(-second, axis=1)])
+    known = np.isfinite(others) & np.isfinite(exponent)
+    with np.errstate(invalid="ignore"):
+        change = np.where(known, np.abs(others - exponent), 0.0).max(axis=0)
+    return np.where(np.isfinite(exponent), change, np.nan)
 
 
 def _variables(measured: Measured, values: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
@@ -136,6 +158,7 @@ def _variables(measured: Measured, values: dict[str, NDArray[Any]]) -> dict[str,
         "exponent": (f"{word} λ_i", rate),
         "standard_error": (error, rate),
         "rounding_bound": ("bound of what rounding adds to λ_i", rate),
+        "alignment_error": ("what another first frame changes λ_i by", rate),
         "running_exponent": ("running estimate of λ_i", rate),
         "mean_log_det": ("mean divergence" if flow else "mean of ln |det J|", rate),
         "kaplan_yorke_dimension": ("Kaplan–Yorke dimension", schema.ONE),
@@ -167,6 +190,7 @@ def _flags(
     shared = "; ".join(reasons)
     specific = {
         "standard_error": f"NaN where the exponent is not finite, or {one}",
+        "alignment_error": "NaN where the exponent is not finite",
         "mean_log_det": f"{SINGULAR}; {shared}" if SINGULAR not in shared else shared,
         "kaplan_yorke_dimension": DIMENSION,
         "positive_exponent_sum": "NaN where no exponent is known, or the smallest known is positive and there are more",

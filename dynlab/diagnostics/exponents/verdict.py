@@ -35,7 +35,9 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, bound: str, *, at_rest: bo
         return f"No exponent is known over {averaged}: {left} {bound}, and is cut there.".replace("-", "−")
     some = ds.isel({schema.SAMPLE: np.flatnonzero(known)})
     words = "finite-time exponent" if name != "exponent" else "Lyapunov exponent"
-    text = f"Over {averaged} the largest {words} is {_largest(some, name)}: {_meaning(some, name)}."
+    text = (
+        f"Over {averaged} the largest {words} is {_largest(some, name)}: {_meaning(some, name)}.{_aligned(some, name)}"
+    )
     if at_rest:
         text += " The orbit ends at a fixed point, whose exponents these are."
     else:
@@ -49,9 +51,15 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, bound: str, *, at_rest: bo
 
 
 def _means(ds: xr.Dataset, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """The means of the exponents over samples, their standard errors (NaN where there is none), and rounding's."""
+    """The means of the exponents over samples, their standard errors (NaN where there is none), and the bounds.
+
+    Of what rounding adds, and of finite-time exponents the alignment of the frame, which all samples share.
+    """
     errors = np.sqrt((ds["standard_error"].values ** 2).sum(axis=0)) / ds.sizes[schema.SAMPLE]
-    return ds[name].values.mean(axis=0), errors, ds["rounding_bound"].values.max(axis=0)
+    bounds = ds["rounding_bound"].values.max(axis=0)
+    if "alignment_error" in ds:
+        bounds = bounds + ds["alignment_error"].values.mean(axis=0)
+    return ds[name].values.mean(axis=0), errors, bounds
 
 
 def _largest(ds: xr.Dataset, name: str) -> str:
@@ -67,7 +75,7 @@ def _largest(ds: xr.Dataset, name: str) -> str:
 def _meaning(ds: xr.Dataset, name: str) -> str:
     means, errors, roundings = _means(ds, name)
     mean, margin = means[0], (DECIDED * errors + roundings)[0]
-    if abs(mean) <= roundings[0]:
+    if abs(mean) <= ds["rounding_bound"].values.max(axis=0)[0]:
         return "zero to rounding, nearby orbits keep their distance"
     if np.isneginf(mean) or mean < -margin:
         return "nearby orbits meet"
@@ -76,6 +84,19 @@ def _meaning(ds: xr.Dataset, name: str) -> str:
         more = "is" if count == 1 else "are"
         return f"nearby orbits separate, {count} of {len(means)} exponents {more} positive beyond the error"
     return "its sign is undecided" + ("" if np.isnan(margin) else ", zero lies within its error")
+
+
+def _aligned(ds: xr.Dataset, name: str) -> str:
+    """Where the first frame decides more than the samples do."""
+    if "alignment_error" not in ds:
+        return ""
+    change, error = float(ds["alignment_error"].values.mean(axis=0)[0]), _means(ds, name)[1][0]
+    if not change > error:
+        return ""
+    units = ds[name].attrs["units"]
+    return (
+        f" Another first frame changes it by {change:.1g} {units}: over so few steps tangent vectors do not align."
+    ).replace("e-", "e−")
 
 
 def _dimension(ds: xr.Dataset) -> str:
