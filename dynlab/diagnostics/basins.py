@@ -119,6 +119,8 @@ def basins(
     for name, size, least in (("grid", grid, 2), ("steps", steps, 1)):
         if size < least:
             raise UserError(f"{name} must be at least {least}, got {size}.")
+    if system.state_size < 2:
+        raise UserError("A plane of starts needs at least two states, and the system has one: see its fixed points.")
     needed = 8 * (HELD + 2 * system.state_size) * grid**2
     if grid > LARGEST_GRID or needed > max_memory:
         raise UserError(
@@ -184,8 +186,6 @@ def _plane(map: Held, states: ArrayLike | None, seed: int) -> tuple[Plane, float
         if n != 2:
             return plane_of(given)
         return Plane(np.zeros(2), np.eye(2)), 1.3 * (float(np.abs(given).max()) or 1.0)
-    if n == 1:
-        raise UserError("A plane of starts needs at least two states, and the system has one: see its fixed points.")
     if n == 2:
         return Plane(np.zeros(2), np.eye(2)), EXTENT
     # orbits from random starts show where a network's states are

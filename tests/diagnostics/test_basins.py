@@ -233,3 +233,8 @@ def test_bad_input(change, sentence):
 def test_systems_without_a_plane_of_starts(name, sentence):
     with pytest.raises(UserError, match=sentence):
         dl.basins(dl.create(name))
+
+
+def test_one_unit_has_no_plane_whatever_states_are_given():
+    with pytest.raises(UserError, match="at least two states"):
+        dl.basins(dl.create("logistic"), np.zeros((4, 1)))
