@@ -105,7 +105,9 @@ def _without_checkpoint(
     if any(len(numbers("--start", text)) != system.state_size for text in starts):
         raise UserError(f"--start takes {system.state_size} numbers, one for each state; got {', '.join(starts)}.")
     states = [numbers("--start", text) for text in starts]
-    begin = states or np.random.default_rng(network.seed).uniform(0, NEAR, system.state_size)
+    own = system.initial_state()
+    drawn = np.random.default_rng(network.seed).uniform(0, NEAR, system.state_size)
+    begin = states or (drawn if own is None else own.detach().numpy())
     steps = click.get_current_context().get_parameter_source("steps") is ParameterSource.COMMANDLINE
     asked = {"steps": network.steps if steps else None, "seconds": seconds}
     right, wrong = ("seconds", "steps") if isinstance(system, Flow) else ("steps", "seconds")

@@ -158,6 +158,10 @@ class MarkusYamabe(Flow):
         super().__init__(4, 0)
         self.a = a
 
+    def initial_state(self) -> Tensor:
+        """Of the clock, beside y = 0: without it the clock would stand still."""
+        return torch.tensor([0.0, 0.0, 1.0, 0.0], dtype=torch.float64)
+
     def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         y, clock = state[..., :2], state[..., 2:]
         turned = torch.stack([-clock[..., 1], clock[..., 0]], dim=-1)

@@ -73,6 +73,12 @@ def test_a_system_by_name_and_a_matrix(folder, capsys):
     assert "nearby orbits meet" in capsys.readouterr().out
 
 
+def test_a_system_that_has_a_start_of_its_own_starts_there(capsys):
+    # e^{(a − 1) t} (−cos t, sin t) solves Markus and Yamabe's system; tr A = a − 2, and the clock has 0 twice
+    assert run(["lyapunov", "--system", "markus-yamabe", "--seconds", "40", "--data", "m.nc", "--quiet"]) == 0
+    np.testing.assert_allclose(io.open("m.nc")["exponent"][0], [0.5, 0, 0, -1], atol=0.06)
+
+
 def test_an_orbit_that_is_cut_before_any_estimate_is_drawn_without_a_warning(folder, capsys):
     assert run(["lyapunov", "--system", "logistic", "--set", "r=4.5", "--quiet"]) == 0
     assert "the orbit leaves |h_i| ≤ 1e+08, the first at step" in capsys.readouterr().out
