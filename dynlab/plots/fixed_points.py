@@ -24,6 +24,7 @@ LOOKS = {
 MARGIN = 1.08  # times the largest coordinate
 LETTERS = 14.5  # of the title in an inch
 NEAR = 0.15  # of |λ| = 1: what is as near is looked at from close up
+CROWD = 60  # eigenvalues of a kind, beyond which their markers are small
 CLOSE_UP = 0.4  # half the width of the widest close-up; the smallest is a tenth of it
 
 
@@ -99,7 +100,8 @@ def _draw(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         colour, marker = LOOKS[stable][0], next(markers[stable])
         found = ds["eigenvalue"].values[members].ravel()
         hollow = status != "fixed point"
-        look: dict[str, Any] = {"s": 26, "marker": marker, "alpha": 0.85, "linewidths": 0.9, "zorder": 3}
+        size = {"s": 26, "linewidths": 0.9} if len(found) <= CROWD else {"s": 13, "linewidths": 0.3}
+        look: dict[str, Any] = {"marker": marker, "alpha": 0.85, "zorder": 3} | size
         look |= {"facecolors": "none" if hollow else colour, "edgecolors": colour if hollow else "white"}
         ax.scatter(found.real, found.imag, label=_entry(ds, status, kind, members), **(look | artist))
     reach = MARGIN * max(1.0, float(np.abs(ds["eigenvalue"].values).max(initial=1.0)))
