@@ -12,7 +12,7 @@ from dynlab import schema
 from dynlab.diagnostics.inner import iteration as inner_iteration
 from dynlab.diagnostics.inner.equilibria import NONE, Equilibria, InnerFlow, inner_equilibria
 from dynlab.diagnostics.inner.rate import LINEAR, floor_of, measured_rate
-from dynlab.diagnostics.inner.verdict import APPROACHES, CONVERGES, FAILS, NO_NEARER, NOWHERE, verdict
+from dynlab.diagnostics.inner.verdict import APPROACHES, CONVERGES, FAILS, NOT_YET, NOWHERE, verdict
 from dynlab.errors import UserError
 from dynlab.simulation import orbit, prepare
 from dynlab.systems import System
@@ -189,12 +189,12 @@ def _outcomes(
 ) -> NDArray[np.str_]:
     """What the iteration does at each point: an equilibrium that repels is not converged to, however near it comes.
 
-    One that attracts may still be converged to by an iterate that has come no nearer so far, but not after overflow.
+    One that attracts may still be converged to by an iterate that does not approach yet, but not after overflow.
     """
     near = (distance[-1] <= LINEAR * distance[0]) & (predicted < 1)
     nearer = (distance[-1] < distance[0]) & (rates < 1) & (predicted < 1)
     never = (predicted > 1 + DECIDED) | ~np.isfinite(distance[-1])
-    at_rest = np.where(near, CONVERGES, np.where(nearer, APPROACHES, np.where(never, FAILS, NO_NEARER)))
+    at_rest = np.where(near, CONVERGES, np.where(nearer, APPROACHES, np.where(never, FAILS, NOT_YET)))
     return np.where(kinds == NONE, NOWHERE, at_rest)
 
 

@@ -16,7 +16,7 @@ SIZE = (6.6, 4.8)  # inches
 LOOKS = {
     "converges": (style.BLUE, "-"),
     "still approaching": (style.SKY, "-"),
-    "has come no nearer": (style.PURPLE, "-."),
+    "does not approach yet": (style.PURPLE, "-."),
     "does not converge": (style.VERMILION, "--"),
     "no equilibrium to converge to": (style.ORANGE, ":"),
 }

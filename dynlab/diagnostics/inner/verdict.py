@@ -7,9 +7,9 @@ from dynlab import schema
 from dynlab.diagnostics.inner.equilibria import CONTINUUM, NONE, ONE, SEVERAL
 
 CONVERGES, APPROACHES, FAILS = "converges", "still approaching", "does not converge"
-NO_NEARER = "has come no nearer"  # although the equilibrium attracts what is near it: undecided
+NOT_YET = "does not approach yet"  # although the equilibrium attracts what is near it: undecided
 NOWHERE = "no equilibrium to converge to"
-OUTCOMES = (CONVERGES, APPROACHES, NO_NEARER, FAILS)
+OUTCOMES = (CONVERGES, APPROACHES, NOT_YET, FAILS)
 WORDS = {
     ONE: "one equilibrium",
     SEVERAL: "several equilibria",
