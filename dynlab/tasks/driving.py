@@ -88,7 +88,7 @@ def driving_inputs(
     elif Path(spec).suffix in FILES:
         driving = _from_file(Path(spec), samples, generator)
     elif spec == "zero":
-        driving = Driving(np.zeros((1, steps, width)), None, f"no input for {steps} steps", False)
+        driving = Driving(np.zeros((1, steps, width)), None, "no input", False)
     elif spec.startswith("constant:"):
         driving = _constant(spec.removeprefix("constant:"), steps)
     elif spec == "noise" or spec.startswith("noise:"):
@@ -207,7 +207,7 @@ def _read(path: Path) -> np.ndarray:
 
 def _constant(text: str, steps: int) -> Driving:
     values = np.array([_number(value, f"constant:{text}") for value in text.split(",")])
-    return Driving(np.tile(values, (1, steps, 1)), None, f"the constant input {text} for {steps} steps", False)
+    return Driving(np.tile(values, (1, steps, 1)), None, f"the constant input {text}", False)
 
 
 def _noise(text: str, samples: int, steps: int, system: System, generator: np.random.Generator) -> Driving:
@@ -216,9 +216,9 @@ def _noise(text: str, samples: int, steps: int, system: System, generator: np.ra
         raise UserError(f"The deviation of the noise must not be negative, got {text}.")
     if system.embedding is not None:
         inputs = generator.integers(system.embedding.tokens, size=(samples, steps, 1)).astype(float)
-        return Driving(inputs, None, f"{samples} sequences of random tokens, {steps} steps", False)
+        return Driving(inputs, None, f"{_sequences(inputs)} of random tokens", False)
     inputs = deviation * generator.standard_normal((samples, steps, system.network_input_size))
-    return Driving(inputs, None, f"{samples} sequences of white noise of deviation {deviation:g}, {steps} steps", False)
+    return Driving(inputs, None, f"{_sequences(inputs)} of white noise of deviation {deviation:g}", False)
 
 
 def _number(text: str, spec: str) -> float:
