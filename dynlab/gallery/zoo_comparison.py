@@ -124,10 +124,11 @@ def _figure(analysed: Mapping[str, Mapping[str, xr.Dataset]]) -> plt.Figure:
         for title, found in analysed.items():
             _column(title, found, [layout[f"{question} {title}"] for question in questions])
             if "convergence" in found:
-                plot_convergence(found["convergence"], ax=layout["convergence"])
-                layout["convergence"].set_title(f"{title}: distance of the inner iterates to the equilibrium")
+                _inner(title, found["convergence"], layout["convergence"])
         for question in questions:
             _same_limits([layout[f"{question} {title}"] for title in analysed])
+        for title in list(analysed)[1:]:
+            layout[f"gradient {title}"].get_legend().remove()  # the first column's is theirs, and covers no line
         layout["words"].axis("off")
         words = [f"{title}: {found['gradient'].attrs['verdict']}" for title, found in analysed.items()]
         lines = [textwrap.fill(text, WORDS_WIDTH) for text in words]
@@ -148,6 +149,13 @@ def _column(title: str, found: Mapping[str, xr.Dataset], axes: list[Axes]) -> No
     plot_fixed_points(found["fixed_points"], ax=points)
     points.set_title("Eigenvalues at the fixed points", fontsize=8)
     points.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), fontsize=7.5)
+
+
+def _inner(title: str, found: xr.Dataset, ax: Axes) -> None:
+    plot_convergence(found, ax=ax)
+    ax.set_title(f"{title}: distance of the inner iterates to the equilibrium")
+    ax.set_ylabel("‖g⁽ⁱ⁾ − g*‖₂")
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=2, fontsize=8)
 
 
 def _same_limits(axes: list[Axes]) -> None:
