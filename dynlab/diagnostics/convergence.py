@@ -66,8 +66,8 @@ def convergence(
         ``distance(sample, time, iteration)`` = ‖g⁽ⁱ⁾ − g*‖₂ and ``speed`` = ‖F(g⁽ⁱ⁾)‖₂; ``rate(sample, time)`` and
         ``predicted_rate`` per iteration; ``settled``, 1 where the measured rate no longer changes; ``theorem2(sample,
         time, iteration)`` = ‖F + η ∇F·F‖₂/‖F‖₂, which Theorem 2 wants below 1; ``corollary1`` = ‖I + η ∇F‖₂, which
-        Corollary 1 wants below 1; ``equilibrium_residual`` = ‖F(g*)‖₂; ``equilibria`` found, their kind in
-        ``equilibrium_status``, and ``outcome``.
+        Corollary 1 wants below 1; ``equilibrium_residual`` = ‖F(g*)‖₂; ``equilibrium_iterations``, the most that a
+        search took; ``equilibria`` found, their kind in ``equilibrium_status``, and ``outcome``.
 
     Raises
     ------
@@ -178,6 +178,7 @@ def _variables(
         "theorem2": per_iteration(inner_iteration.theorem_2(flow, reached, etas), "‖F + η∇F·F‖₂/‖F‖₂"),
         "corollary1": per_iteration(inner_iteration.corollary_1(flow, reached, etas, found.states), "‖I + η∇F‖₂"),
         "equilibrium_residual": each(found.residuals, "residual ‖F(g*)‖₂"),
+        "equilibrium_iterations": each(found.iterations, "iterations of the search for equilibria, at most"),
         "equilibria": each(found.counts, "equilibria found"),
         "equilibrium_status": each(found.kinds, "equilibria"),
         "outcome": each(outcome, "what the iteration does"),

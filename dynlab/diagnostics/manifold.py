@@ -17,7 +17,7 @@ from dynlab.systems import Map, frozen
 from dynlab.systems.ernn import ERNN
 
 CURVE_POINTS = 401
-NOT_EVERYWHERE = ("pair_sum", "equilibrium", "equilibrium_residual", "distance")
+NOT_EVERYWHERE = ("pair_sum", "equilibrium", "equilibrium_residual", "equilibrium_iterations", "distance")
 OFF = 1e-3  # of 1 + |z|: where the search for an equilibrium starts beside the network's own state
 METHOD = (
     "Equilibria z* = φ(P (U z* + W x + b)) by Levenberg–Marquardt steps from beside the network's own h_k + s h_{k−1}, "
@@ -57,12 +57,13 @@ def manifold(
     xarray.Dataset
         ``trajectory(network, sample, time, state)``, the first network being `system`; for each network that is an ERNN
         ``pair_sum(network, sample, time, state)`` = h_k + s h_{k−1}, the ``equilibrium`` z*(x_k) with the same
-        dimensions, its ``equilibrium_residual(network, sample, time)`` = ‖F(z*)‖₂, and ``distance(network, sample,
-        time)`` = ‖h_k − (z*(x_k) − s h_{k−1})‖₂, which vanishes where the inner iteration has converged (NaN for other
-        networks, and where no equilibrium was found); of `system` ``inner_path(sample, iteration, state)``, the inner
-        iterates of the first step with s h_0 added, from where they start to h_1 + s h_0; for a scalar input
-        ``curve(x, state)``, z* over the range of the inputs. ``scale(network)`` stretches a network whose states are
-        bounded to the range of `system`'s, as the source's figure does; it is 1 for the others.
+        dimensions, its ``equilibrium_residual(network, sample, time)`` = ‖F(z*)‖₂, the ``equilibrium_iterations`` of
+        its search, and ``distance(network, sample, time)`` = ‖h_k − (z*(x_k) − s h_{k−1})‖₂, which vanishes where the
+        inner iteration has converged (NaN for other networks, and where no equilibrium was found); of `system`
+        ``inner_path(sample, iteration, state)``, the inner iterates of the first step with s h_0 added, from where they
+        start to h_1 + s h_0; for a scalar input ``curve(x, state)``, z* over the range of the inputs.
+        ``scale(network)`` stretches a network whose states are bounded to the range of `system`'s, as the source's
+        figure does; it is 1 for the others.
 
     Raises
     ------
@@ -129,11 +130,11 @@ def _variables(
     """All variables, from the states (network, sample, time + 1, state) and what drove them."""
     dims = (schema.NETWORK, schema.SAMPLE, schema.TIME, schema.STATE)
     sums, equilibria = torch.full_like(states, torch.nan), torch.full_like(states, torch.nan)
-    residuals = torch.full_like(states[..., 0], torch.nan)
+    residuals, iterations = (torch.full_like(states[..., 0], torch.nan) for _ in range(2))
     for i, network in enumerate(networks.values()):
         if isinstance(network, ERNN):
             sums[i, :, 1:] = states[i, :, 1:] + network.sign * states[i, :, :-1]
-            equilibria[i, :, 1:] = _equilibria(network, driven, sums[i, :, 1:], generator)
+            equilibria[i, :, 1:], iterations[i, :, 1:] = _equilibria(network, driven, sums[i, :, 1:], generator)
             nothing = states.new_zeros(network.state_size)
             residuals[i, :, 1:] = network.inner_velocity(equilibria[i, :, 1:], nothing, driven).norm(dim=-1)
     system = next(iter(networks.values()))
@@ -147,6 +148,9 @@ def _variables(
         "pair_sum": schema.variable(dims, _array(sums), "h_k + s h_{k−1}"),
         "equilibrium": schema.variable(dims, _array(equilibria), "equilibrium z*(x_k)"),
         "equilibrium_residual": schema.variable(dims[:-1], _array(residuals), "residual ‖F(z*)‖₂"),
+        "equilibrium_iterations": schema.variable(
+            dims[:-1], _array(iterations), "iterations of the search for the equilibrium"
+        ),
         "distance": schema.variable(
             dims[:-1], _array((sums - equilibria).norm(dim=-1)), "distance of h_k from z*(x_k) − s h_{k−1}"
         ),
@@ -162,14 +166,14 @@ def _variables(
     if driven.shape[-1] == 1:
         values = torch.linspace(float(driven.min()), float(driven.max()), CURVE_POINTS, dtype=driven.dtype).to(driven)
         start = driven.new_zeros(CURVE_POINTS, system.state_size)
-        curve = _equilibria(system, values[:, None], start, generator)
+        curve, _ = _equilibria(system, values[:, None], start, generator)
         variables["curve"] = schema.variable((schema.X, schema.STATE), _array(curve), "equilibrium manifold z*(x)")
         variables[schema.X] = schema.variable((schema.X,), _array(values), "input x")
     return variables
 
 
-def _equilibria(network: ERNN, driven: Tensor, starts: Tensor, generator: np.random.Generator) -> Tensor:
-    """Roots z* of φ(P (U z + W x + b)) = z, shape as `starts` (..., state); NaN where none was found."""
+def _equilibria(network: ERNN, driven: Tensor, starts: Tensor, generator: np.random.Generator) -> tuple[Tensor, Tensor]:
+    """Roots z* of φ(P (U z + W x + b)) = z, shape as `starts` (..., state), NaN where there is none; and iterations."""
     inputs = driven.reshape(-1, driven.shape[-1])
     nothing, shape = starts.new_zeros(network.state_size), starts.shape
     # Off the network's own state, lest a state that is nearly an equilibrium be returned as the equilibrium.
@@ -185,8 +189,10 @@ def _equilibria(network: ERNN, driven: Tensor, starts: Tensor, generator: np.ran
         exact = frozen(network, torch.float64, "cpu")
         begin = starts[lost].double().cpu()
         flow = InnerFlow(exact, torch.zeros_like(begin), inputs[lost].double().cpu())
-        equilibria[lost] = torch.as_tensor(inner_equilibria(flow, begin, begin, generator).states).to(equilibria)
-    return equilibria.reshape(shape)
+        again = inner_equilibria(flow, begin, begin, generator)
+        equilibria[lost] = torch.as_tensor(again.states).to(equilibria)
+        found.iterations[lost] += torch.as_tensor(again.iterations).to(found.iterations)
+    return equilibria.reshape(shape), found.iterations.reshape(shape[:-1]).to(equilibria)
 
 
 def _inner_path(system: ERNN, initial: Tensor, first: Tensor) -> Tensor:

@@ -121,6 +121,7 @@ def test_the_measured_rate_of_dense_nets_is_the_predicted_one(inputs, activation
     ratio = (ds["rate"] / ds["predicted_rate"]).values[settled]
     assert np.abs(ratio - 1).max() < 0.02
     assert (ds["equilibrium_residual"].values <= 1e-12).all()
+    assert 1 <= ds["equilibrium_iterations"].min() <= ds["equilibrium_iterations"].max() <= 20
 
 
 def test_distances_conditions_and_prediction_against_automatic_differentiation(inputs):

@@ -51,6 +51,8 @@ def test_the_equilibria_come_with_their_residuals(ds):
     found = np.isfinite(ernn["equilibrium"].values).all(axis=-1)
     residual = ernn["equilibrium_residual"].values
     np.testing.assert_array_equal(np.isfinite(residual), found)
+    iterations = ernn["equilibrium_iterations"].values[found]
+    assert 1 <= iterations.min() <= iterations.max() <= 20  # Newton's own, quadratic near the root
     size = np.linalg.norm(ernn["equilibrium"].values[found], axis=-1)
     assert (residual[found] <= np.maximum(1e-12, 20 * np.finfo(float).eps * size)).all()
 

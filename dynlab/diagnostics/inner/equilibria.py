@@ -61,6 +61,8 @@ class Equilibria(NamedTuple):
         How many different ones the searches found; 1 for a continuum.
     kinds : ndarray of str, shape (point,)
         `ONE`, `SEVERAL`, `CONTINUUM` or `NONE`.
+    iterations : ndarray of int, shape (point,)
+        Of the searches, the most that one of the starts took.
     """
 
     states: NDArray[np.float64]
@@ -68,6 +70,7 @@ class Equilibria(NamedTuple):
     errors: NDArray[np.float64]
     counts: NDArray[np.int64]
     kinds: NDArray[np.str_]
+    iterations: NDArray[np.int64]
 
 
 def inner_equilibria(flow: InnerFlow, start: Tensor, end: Tensor, generator: np.random.Generator) -> Equilibria:
@@ -101,8 +104,9 @@ def inner_equilibria(flow: InnerFlow, start: Tensor, end: Tensor, generator: np.
         _at_point(flow, point, roots[converged[:, point], point], reached[point].numpy(), direction)
         for point in range(number)
     ]
-    states, residuals, errors, counts, kinds = zip(*found, strict=True)
-    return Equilibria(np.array(states), np.array(residuals), np.array(errors), np.array(counts), np.array(kinds))
+    taken = ended.iterations.reshape(len(starts), number).amax(dim=0).numpy()
+    states, residuals, errors, counts, kinds = map(np.array, zip(*found, strict=True))
+    return Equilibria(states, residuals, errors, counts, kinds, taken)
 
 
 def _at_point(
