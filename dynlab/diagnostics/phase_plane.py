@@ -22,6 +22,7 @@ from dynlab.systems.planar import STARTS, STEP_SIZE, STEPS
 MARGIN = 1.12  # the window is this much wider than what is drawn in it
 NARROWEST = 1.0  # half the width of the smallest window
 FARTHEST = 20.0  # times the larger of 1 and the largest start: the window cuts off an orbit that goes beyond
+MOST_STEPS = 1_000_000  # half a minute; more is no picture
 LARGEST = 1e100  # of a start's coordinates and a matrix's entries: their squares and sums are still numbers
 SAME_MATRIX = 1e-6  # relative: the Jacobian at the origin is the matrix entered by hand, float32 weights included
 METHOD = (
@@ -160,8 +161,8 @@ def _check(system: System, starts: ArrayLike, steps: int, grid: int, extent: flo
         raise UserError(f"The starts must be pairs of numbers, shape (sample, 2), got shape {initial.shape}.")
     if not (np.abs(initial) <= LARGEST).all():
         raise UserError(f"The starts must be finite numbers of at most {LARGEST:g}, got {initial.tolist()}.")
-    if steps < 1:
-        raise UserError(f"An orbit needs at least one step, got steps={steps}.")
+    if not 1 <= steps <= MOST_STEPS:
+        raise UserError(f"An orbit that is drawn has 1 to {MOST_STEPS:,} steps, got steps={steps}.")
     if grid < 2:
         raise UserError(f"The grid needs at least two points in each direction, got grid={grid}.")
     if extent is not None and not 0 < extent < np.inf:

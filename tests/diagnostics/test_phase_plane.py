@@ -218,7 +218,8 @@ def test_float32_says_what_its_numbers_carry():
     [
         ({"starts": [[1.0, 2.0, 3.0]]}, "pairs"),
         ({"starts": [[np.nan, 0.0]]}, "finite"),
-        ({"steps": 0}, "at least one step"),
+        ({"steps": 0}, "1 to 1,000,000 steps, got steps=0"),
+        ({"steps": 10**9}, "1 to 1,000,000 steps"),
         ({"grid": 1}, "two points"),
         ({"extent": 0.0}, "positive"),
         ({"matrix": [[Fraction(1), Fraction(0)], [Fraction(0), Fraction(1)]]}, "not the system's Jacobian"),
