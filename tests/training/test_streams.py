@@ -157,7 +157,7 @@ def test_the_checkpoint_is_of_a_network_of_tokens(whole, folder):
     measured = spectrum(found, driving.inputs[:2], times=3)
     assert np.isfinite(measured.spectral_radius.values).all()
     noise = driving_inputs("noise:1.0", found, samples=3, steps=7)
-    assert noise.description == "3 sequences of random tokens, 7 steps"
+    assert noise.description == "3 sequences of random tokens"
     assert set(np.unique(noise.inputs)) <= set(range(6))
     assert whole.facts["cell_parameters"] == 4 * (5 * 5 + 5 * 3 + 2 * 5)
     assert {"test_bits_per_character", "validation_bits_per_character"} <= set(whole.facts)
