@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from dynlab.systems.ernn_exact import ExactERNN
 from dynlab.tasks import Task
 from dynlab.training.module import VALIDATION_LOSS, VALIDATION_METRIC, Training
 
+SAID_EVERY = 30.0  # seconds after which it is said how far a long epoch is
+
 
 class History(Callback):
     """Writes ``metrics.csv``, a row an epoch, says each row, and stops a training that has diverged."""
@@ -25,18 +28,27 @@ class History(Callback):
         self.epochs = epochs
         self.say = say
         self.rows: list[dict[str, float]] = []
+        self.said_at = time.monotonic()
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        if self.say is None or not trainer.is_global_zero or time.monotonic() - self.said_at < SAID_EVERY:
+            return
+        epoch = f"epoch {trainer.current_epoch + 1} of {self.epochs}"
+        batch_of = f"batch {batch_idx + 1:,} of {trainer.num_training_batches:,}"
+        self._say(f"{epoch}, {batch_of}: loss {_ours(pl_module).latest_loss:.4f}")
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        if not isinstance(pl_module, Training):
-            raise TypeError(f"History goes with Training, got {type(pl_module).__name__}")
-        row = {"epoch": trainer.current_epoch + 1, "loss": pl_module.take_mean_loss()}
+        training = _ours(pl_module)
+        row = {"epoch": trainer.current_epoch + 1, "loss": training.take_mean_loss()}
         names = {VALIDATION_LOSS: "validation_loss", VALIDATION_METRIC: f"validation_{self.metric}"}
         for key, name in names.items():
             if key in trainer.callback_metrics:
                 row[name] = float(trainer.callback_metrics[key])
         if not math.isfinite(row["loss"]):
             remedy = "lower --lr or set --clip"
-            if isinstance(pl_module.network.system, ExactERNN):
+            if isinstance(training.network.system, ExactERNN):
                 remedy = (
                     f"a step has no equilibrium, as tanh and rank=none (a full U) always have: set these, or {remedy}"
                 )
@@ -49,8 +61,12 @@ class History(Callback):
         writer.writeheader()
         writer.writerows(self.rows)
         write_text(self.path, text.getvalue())
+        self._say(self.last_line())
+
+    def _say(self, line: str) -> None:
         if self.say is not None:
-            self.say(self.last_line())
+            self.say(line)
+        self.said_at = time.monotonic()
 
     def last_line(self) -> str:
         """The last row in words."""
@@ -63,3 +79,9 @@ class History(Callback):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.rows = list(state_dict["rows"])
+
+
+def _ours(module: LightningModule) -> Training:
+    if not isinstance(module, Training):
+        raise TypeError(f"History goes with Training, got {type(module).__name__}")
+    return module

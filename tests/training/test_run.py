@@ -1,15 +1,17 @@
 """A run: what it leaves, that it resumes bit for bit, and what it refuses before it writes anything."""
 
 import csv
+import dataclasses
 import json
 
+import numpy as np
 import pytest
 import torch
 from runs import Stopped, differing, stored
 
 from dynlab import checkpoints, tasks
 from dynlab.errors import UserError
-from dynlab.training import Run, Settings, Writes, resume, train
+from dynlab.training import Run, Settings, Writes, history, resume, train
 from dynlab.training import prepare as prepare_module
 from dynlab.training.module import Training
 from dynlab.training.network import Network, evaluate
@@ -27,6 +29,19 @@ FILES = ("last.ckpt", "best.ckpt", "network.pt")
 def whole(tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole") / "run"
     return train(RUN, folder, checkpoint_every=3)
+
+
+def test_a_long_epoch_says_how_far_it_is(monkeypatch, tmp_path):
+    said = []
+    monkeypatch.setattr(history, "SAID_EVERY", 0.0)
+    run = dataclasses.replace(RUN, settings=dataclasses.replace(SETTINGS, epochs=1))
+    result = train(run, tmp_path / "run", log=said.append, log_every=1)
+    lines = [line for line in said if ", batch " in line]
+    heads, losses = zip(*(line.split(": loss ") for line in lines), strict=True)
+    assert heads == tuple(f"epoch 1 of 1, batch {k} of {BATCHES}" for k in range(1, BATCHES + 1))
+    with (result.checkpoint.parent / "steps.csv").open() as file:
+        logged = [float(row["loss"]) for row in csv.DictReader(file)]
+    np.testing.assert_allclose([float(loss) for loss in losses], logged, atol=1e-4)
 
 
 @pytest.mark.parametrize(
