@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dynlab.systems import System
     from dynlab.tasks.task import Split
 
+LARGEST = 4 * 2**30  # bytes of the states that made-up inputs may lead to
 FILES = (".npy", ".npz", ".nc")
 WAYS = "task:har2, a .npy, .npz or .nc file, noise:1.0, constant:0.1,0.2 or zero"
 
@@ -88,9 +89,9 @@ def driving_inputs(
     elif Path(spec).suffix in FILES:
         driving = _from_file(Path(spec), samples, generator)
     elif spec == "zero":
-        driving = Driving(np.zeros((1, steps, width)), None, "no input", False)
+        driving = Driving(np.zeros(_shape(1, steps, system)), None, "no input", False)
     elif spec.startswith("constant:"):
-        driving = _constant(spec.removeprefix("constant:"), steps)
+        driving = _constant(spec.removeprefix("constant:"), steps, system)
     elif spec == "noise" or spec.startswith("noise:"):
         driving = _noise(spec.partition(":")[2] or "1.0", samples, steps, system, generator)
     else:
@@ -205,19 +206,32 @@ def _read(path: Path) -> np.ndarray:
     return np.asarray(ds[fitting[0]].transpose(*dims).values)
 
 
-def _constant(text: str, steps: int) -> Driving:
+def _shape(samples: int, steps: int, system: System) -> tuple[int, int, int]:
+    """Of inputs that are made up, where the states that they lead to can be held."""
+    needed = 8 * samples * steps * max(system.network_input_size, system.state_size)
+    if needed > LARGEST:
+        raise UserError(
+            f"{samples} × {steps:,} steps lead to {needed / 2**30:,.1f} GiB of states, more than "
+            f"{LARGEST / 2**30:.0f} GiB: take a smaller --steps or --samples."
+        )
+    return samples, steps, system.network_input_size
+
+
+def _constant(text: str, steps: int, system: System) -> Driving:
     values = np.array([_number(value, f"constant:{text}") for value in text.split(",")])
-    return Driving(np.tile(values, (1, steps, 1)), None, f"the constant input {text}", False)
+    inputs = np.tile(values, (*_shape(1, steps, system)[:2], 1))
+    return Driving(inputs, None, f"the constant input {text}", False)
 
 
 def _noise(text: str, samples: int, steps: int, system: System, generator: np.random.Generator) -> Driving:
     deviation = _number(text, f"noise:{text}")
     if deviation < 0:
         raise UserError(f"The deviation of the noise must not be negative, got {text}.")
+    shape = _shape(samples, steps, system)
     if system.embedding is not None:
-        inputs = generator.integers(system.embedding.tokens, size=(samples, steps, 1)).astype(float)
+        inputs = generator.integers(system.embedding.tokens, size=shape).astype(float)
         return Driving(inputs, None, f"{_sequences(inputs)} of random tokens", False)
-    inputs = deviation * generator.standard_normal((samples, steps, system.network_input_size))
+    inputs = deviation * generator.standard_normal(shape)
     return Driving(inputs, None, f"{_sequences(inputs)} of white noise of deviation {deviation:g}", False)
 
 
