@@ -79,6 +79,7 @@ def load(path: Path) -> Any:
             return torch.load(path, map_location="cpu", weights_only=True)
     except UserError:
         raise
+    # a damaged file may make torch's reader raise anything
     except Exception as error:
         _refuse_code(path, names)
         raise UserError(f"{path} cannot be read as a checkpoint: {_reason(error)}.") from error

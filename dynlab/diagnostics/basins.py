@@ -13,6 +13,7 @@ from dynlab.diagnostics.attraction.entropy import basin_entropy
 from dynlab.diagnostics.attraction.plane import Plane, plane_of
 from dynlab.diagnostics.attraction.recognition import DIVERGED, UNDECIDED, Attractor, recognised
 from dynlab.diagnostics.attraction.verdict import verdict
+from dynlab.diagnostics.grids import check_at_least, check_grid, check_positive
 from dynlab.errors import UserError
 from dynlab.systems import Map, frozen
 from dynlab.systems.held import Held
@@ -116,21 +117,12 @@ def basins(
     """
     if not isinstance(system, Map):
         raise UserError(f"Basins are those of a map, got the flow {system.name!r}: wrap it in Euler or RungeKutta4.")
-    for name, size, least in (("grid", grid, 2), ("steps", steps, 1)):
-        if size < least:
-            raise UserError(f"{name} must be at least {least}, got {size}.")
     if system.state_size < 2:
         raise UserError("A plane of starts needs at least two states, and the system has one: see its fixed points.")
-    needed = 8 * (HELD + 2 * system.state_size) * grid**2
-    if grid > LARGEST_GRID or needed > max_memory:
-        raise UserError(
-            f"A grid of {grid} × {grid} starts of {system.state_size} units holds {needed / 2**20:,.0f} MiB, more than "
-            f"{max_memory / 2**20:,.0f} MiB or {LARGEST_GRID} starts a side: take a smaller --grid, or a larger "
-            f"--max-memory."
-        )
-    for name, value in (("extent", extent), ("largest_state", largest_state)):
-        if value is not None and not 0 < value < np.inf:
-            raise UserError(f"{name} must be a positive number, got {value}.")
+    each = 8 * (HELD + 2 * system.state_size)
+    check_grid(grid, LARGEST_GRID, each, max_memory, f"starts of {system.state_size} units")
+    check_at_least(1, steps=steps)
+    check_positive(extent=extent, largest_state=largest_state)
     map, exact = (_held(system, input, t, *where) for where in ((dtype, device), ("float64", "cpu")))
     plane, half = _plane(exact, states, seed)
     half = half if extent is None else extent

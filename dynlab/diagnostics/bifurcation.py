@@ -147,21 +147,14 @@ def bifurcation(
         points = result.rows(diagram)
         visited, coordinate = _orbits(diagram, points, asked, values, observed, generator)
         variables = result.of_branches(diagram, points, parameter, coordinate)
-    cut = 0
-    coords, flags = {}, {"branch_orbit": "NaN beyond the orbit's period"}
-    if not all(one.refined for one in diagram.bifurcations):
-        flags["bifurcation_residual"] = flags["bifurcation_eigenvalue"] = "bracketed where no smooth system has a root"
+    coords = {}
     if visited is not None:
         grid, found = visited
-        cut = int(np.isnan(found).all(axis=(1, 2)).sum())
         what = f"state h_{coordinate + 1}" if isinstance(system, Map) else f"extremum of h_{coordinate + 1}"
         dims = (schema.PARAMETER, schema.SAMPLE, schema.ITERATION)
         variables["visited"] = schema.variable(dims, found, what)
         coords[schema.PARAMETER] = schema.variable((schema.PARAMETER,), grid, described(parameter))
-        if np.isnan(found).any():
-            flags["visited"] = (
-                f"NaN where an orbit left abs(h_i) ≤ {largest_state:g}, or a solution has no more extrema"
-            )
+    cut = 0 if visited is None else int(np.isnan(found).all(axis=(1, 2)).sum())
     settings = {
         "parameter": parameter,
         "lowest": asked.lowest,
@@ -189,8 +182,17 @@ def bifurcation(
         verdict=verdict(diagram, points, parameter, cut),
         method=METHOD,
         coords=coords,
-        flags=flags,
+        flags=_flags(diagram, variables, largest_state),
     )
+
+
+def _flags(diagram: Diagram, variables: dict[str, xr.Variable], largest_state: float) -> dict[str, str]:
+    flags = {"branch_orbit": "NaN beyond the orbit's period"}
+    if not all(one.refined for one in diagram.bifurcations):
+        flags["bifurcation_residual"] = flags["bifurcation_eigenvalue"] = "bracketed where no smooth system has a root"
+    if "visited" in variables and np.isnan(variables["visited"].values).any():
+        flags["visited"] = f"NaN where an orbit left abs(h_i) ≤ {largest_state:g}, or a solution has no more extrema"
+    return flags
 
 
 def _check(

@@ -41,6 +41,8 @@ NAMES = {
 
 Array = NDArray[np.float64]
 
+CUT = "the orbit or a step's solution is not finite from here on"
+
 
 def energy(
     system: System,
@@ -108,13 +110,7 @@ def energy(
     (True, 0.61)
     """
     flow, step = _flow_and_step(system, step_size)
-    if steps < 1:
-        raise UserError(f"An orbit needs at least one step, got {steps}.")
-    if not integrators:
-        raise UserError(f"Name at least one integrator of {', '.join(INTEGRATORS)}.")
-    for name in integrators:
-        if name not in INTEGRATORS:
-            raise unknown("integrator", name, INTEGRATORS)
+    _check(steps, integrators)
     empty = np.zeros((1, system.network_input_size))
     made = Euler(flow, step)
     _, driving, _ = prepare(made, empty if inputs is None else inputs, None, dtype, device)
@@ -136,19 +132,9 @@ def energy(
         "inputs": None if inputs is None else list(driving.shape),
         "seed": seed,
     }
-    over, each = (schema.SAMPLE, schema.TIME), (schema.INTEGRATOR, schema.SAMPLE, schema.TIME)
-    of = schema.variable
-    cut = not np.isfinite(found).all()
     divergence = _divergence(exact, states)
     return schema.dataset(
-        {
-            "exact_energy": of(over, values, "energy H of the flow"),
-            "dissipation": of(over, rate, "rate of H along the flow", schema.PER_SECOND),
-            "balance": of(over, values - values[:, :1] - balance, "H − H₀ − ∫ Ḣ dt"),
-            "divergence": of(over, divergence, "divergence of the flow", schema.PER_SECOND),
-            "energy": of(each, found, "energy H along the integrator's orbit"),
-            "drift": of(each, found - values, "drift of the energy"),
-        },
+        _variables(values, rate, balance, divergence, found),
         system=system.name,
         source=system.source,
         settings=settings | {"dtype": dtype, "device": device, "config": system.json_config},
@@ -156,9 +142,9 @@ def energy(
         method=METHOD,
         coords={
             schema.TIME: schema.time_coordinate(seconds, schema.SECOND),
-            schema.INTEGRATOR: of((schema.INTEGRATOR,), np.array(integrators, dtype=str), "integrator"),
+            schema.INTEGRATOR: schema.variable((schema.INTEGRATOR,), np.array(integrators, dtype=str), "integrator"),
         },
-        flags={"energy": "the orbit or a step's solution is not finite from here on"} if cut else None,
+        flags=None if np.isfinite(found).all() else {"energy": CUT},
     )
 
 
@@ -173,6 +159,35 @@ class _Balanced(Flow):
         h = state[..., :-1]
         _, rate = _energy_and_rate(self.flow, h)
         return torch.cat([self.flow.velocity(h, input, t), rate.unsqueeze(-1)], dim=-1)
+
+
+def _check(steps: int, integrators: Sequence[str]) -> None:
+    if steps < 1:
+        raise UserError(f"An orbit needs at least one step, got {steps}.")
+    if not integrators:
+        raise UserError(f"Name at least one integrator of {', '.join(INTEGRATORS)}.")
+    for name in integrators:
+        if name not in INTEGRATORS:
+            raise unknown("integrator", name, INTEGRATORS)
+
+
+def _variables(
+    values: NDArray[np.float64],
+    rate: NDArray[np.float64],
+    balance: NDArray[np.float64],
+    divergence: NDArray[np.float64],
+    found: NDArray[np.float64],
+) -> dict[str, xr.Variable]:
+    """H of the flow, its rate, ∫ Ḣ dt and div f, each (sample, time), and H of each integrator before these."""
+    over, each, of = (schema.SAMPLE, schema.TIME), (schema.INTEGRATOR, schema.SAMPLE, schema.TIME), schema.variable
+    return {
+        "exact_energy": of(over, values, "energy H of the flow"),
+        "dissipation": of(over, rate, "rate of H along the flow", schema.PER_SECOND),
+        "balance": of(over, values - values[:, :1] - balance, "H − H₀ − ∫ Ḣ dt"),
+        "divergence": of(over, divergence, "divergence of the flow", schema.PER_SECOND),
+        "energy": of(each, found, "energy H along the integrator's orbit"),
+        "drift": of(each, found - values, "drift of the energy"),
+    }
 
 
 def _flow_and_step(system: System, step_size: float | None) -> tuple[Flow, float]:

@@ -139,13 +139,7 @@ def fixed_points(
     initial = _starts(frozen, starts, visited, generator)
 
     ends, outcome, iterations = search(frozen, exact, initial)
-    slow_ends = np.zeros((0, system.state_size))
-    if slow_points is not None:
-        slow_ends, reached_from = search_slow(exact, initial.to(exact.input), slow_points)
-        stays = outcome[reached_from] == LOST
-        ends[reached_from[stays]], outcome[reached_from[stays]] = slow_ends[stays], SLOW
-    found = distinct(exact, np.concatenate([ends, slow_ends]), np.append(outcome, [SLOW] * len(slow_ends)))
-    found = found._replace(assignment=found.assignment[: len(ends)])
+    found = _distinct(exact, initial, ends, outcome, slow_points)
     rows = records(exact, found, direction / np.linalg.norm(direction))
     certify = certify or certificates is not None
     settings = {
@@ -225,6 +219,19 @@ def _flags(rows: list[Record], variables: dict[str, xr.Variable]) -> dict[str, s
     flags = flags | (KINK_FLAGS if any(np.isinf(row.errors).any() for row in rows) else {})
     lost = not np.isfinite(variables["end_residual"].values).all()
     return flags | ({"end_residual": "not finite where the search left every bound"} if lost else {})
+
+
+def _distinct(
+    exact: FrozenMap, initial: Tensor, ends: np.ndarray, outcome: np.ndarray, slow_points: float | None
+) -> Candidates:
+    """The different ends; where slow points are asked for they are among them, and among `ends` and `outcome` too."""
+    slow_ends = np.zeros((0, ends.shape[1]))
+    if slow_points is not None:
+        slow_ends, reached_from = search_slow(exact, initial.to(exact.input), slow_points)
+        stays = outcome[reached_from] == LOST
+        ends[reached_from[stays]], outcome[reached_from[stays]] = slow_ends[stays], SLOW
+    found = distinct(exact, np.concatenate([ends, slow_ends]), np.append(outcome, [SLOW] * len(slow_ends)))
+    return found._replace(assignment=found.assignment[: len(ends)])
 
 
 def _exact(system: Map, driving: Tensor, frozen: FrozenMap) -> FrozenMap:

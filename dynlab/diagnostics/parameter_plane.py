@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from dynlab import schema
 from dynlab.diagnostics.continuation import on_grid
 from dynlab.diagnostics.continuation.held_system import check_range, varied_system
-from dynlab.diagnostics.continuation.orbits import blocks
 from dynlab.diagnostics.continuation.parameter import described
+from dynlab.diagnostics.grids import blocks
 from dynlab.diagnostics.lapack import one_torch_thread
 from dynlab.errors import UserError
 from dynlab.systems import Map, System
@@ -91,17 +91,7 @@ def parameter_plane(
     >>> ds["period"].values[-1].tolist()
     [1, 1, 2, 2, 4]
     """
-    if len(parameters) != 2 or len(set(parameters)) != 2 or len(lowest) != 2 or len(highest) != 2:
-        raise UserError(f"A plane is spanned by two different parameters with a range each, got {list(parameters)}.")
-    for name, low, high in zip(parameters, lowest, highest, strict=True):
-        check_range(name, low, high)
-    if grid < SMALLEST_GRID or max_period < 1 or not largest_state > 0:
-        raise UserError(
-            f"The grid needs at least 2 points, max_period 1, and largest_state must be positive; got {grid}, "
-            f"{max_period} and {largest_state}."
-        )
-    n = system.state_size
-    blocks(grid * grid, 8.0 * n * n, max_memory, 8.0 * grid * grid * (n + 8))  # refused before anything is made
+    _check(parameters, lowest, highest, grid, max_period, largest_state, max_memory, system.state_size)
     varied = varied_system(system, inputs, tuple(parameters), at, at_step, tuple(lowest), tuple(highest), seed)
     start = np.zeros(system.state_size) if state is None else np.asarray(state, dtype=float)
     if start.shape != (system.state_size,) or not np.isfinite(start).all():
@@ -146,6 +136,28 @@ def parameter_plane(
         },
         flags=None if fixed.converged.all() else lost,
     )
+
+
+def _check(
+    parameters: Sequence[str],
+    lowest: Sequence[float],
+    highest: Sequence[float],
+    grid: int,
+    max_period: int,
+    largest_state: float,
+    max_memory: float,
+    n: int,
+) -> None:
+    if len(parameters) != 2 or len(set(parameters)) != 2 or len(lowest) != 2 or len(highest) != 2:
+        raise UserError(f"A plane is spanned by two different parameters with a range each, got {list(parameters)}.")
+    for name, low, high in zip(parameters, lowest, highest, strict=True):
+        check_range(name, low, high)
+    if grid < SMALLEST_GRID or max_period < 1 or not largest_state > 0:
+        raise UserError(
+            f"The grid needs at least 2 points, max_period 1, and largest_state must be positive; got {grid}, "
+            f"{max_period} and {largest_state}."
+        )
+    blocks(grid * grid, 8.0 * n * n, max_memory, 8.0 * grid * grid * (n + 8))  # refused before anything is made
 
 
 def _beside(fixed: on_grid.Fixed, start: NDArray[np.float64], seed: int) -> NDArray[np.float64]:

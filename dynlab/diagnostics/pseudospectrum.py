@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynlab import schema
 from dynlab.diagnostics.classification.eigenvalues import rounding_left
+from dynlab.diagnostics.grids import check_at_least, check_grid, check_positive
 from dynlab.diagnostics.nonnormality.eigenvalues import Eigenvalues, eigenvalues
 from dynlab.diagnostics.nonnormality.kreiss import kreiss_lower_bound
 from dynlab.diagnostics.nonnormality.numerical_range import NumericalRange, numerical_range
@@ -112,19 +113,9 @@ def pseudospectrum(
     >>> round(float(ds["numerical_abscissa"]), 4), round(float(ds["transient_growth"]), 2)
     (3.5249, 2.56)
     """
-    for name, size, least in (("grid", grid, 2), ("steps", steps, 1)):
-        if size < least:
-            raise UserError(f"{name} must be at least {least}, got {size}.")
-    if grid > LARGEST_GRID or 8 * 3 * grid**2 > max_memory:
-        needed = 8 * 3 * grid**2 / 2**20
-        raise UserError(
-            f"A grid of {grid} × {grid} points holds {needed:.0f} MiB of results, more than "
-            f"{max_memory / 2**20:.0f} MiB or {LARGEST_GRID} points a side: take a smaller --grid, or a larger "
-            "--max-memory."
-        )
-    for name, value in (("extent", extent), ("duration", duration)):
-        if value is not None and not 0 < value < np.inf:
-            raise UserError(f"{name} must be a positive number, got {value}.")
+    check_grid(grid, LARGEST_GRID, 8 * 3, max_memory, "points")
+    check_at_least(1, steps=steps)
+    check_positive(extent=extent, duration=duration)
     flow = isinstance(system, Flow)
     if duration is not None and not flow:
         raise UserError("duration is a flow's; how long a map is followed is said by its steps.")

@@ -136,7 +136,10 @@ def test_loss_gradient_by_autograd(kind, asked):
 
 def test_loss_gradient_below_the_smallest_number():
     system = from_function(lambda h, x: 0.1 * h, state_size=2)
-    loss = lambda states, targets: states[:, -1].sum(dim=-1) + 1e-300 * states[:, 5].sum(dim=-1)  # noqa: E731
+
+    def loss(states, targets):
+        return states[:, -1].sum(dim=-1) + 1e-300 * states[:, 5].sum(dim=-1)
+
     ds = gradient(system, np.zeros((1000, 0)), loss=loss, initial_state=[1.0, 1.0])
     found = ds["log_loss_gradient"].values[0]
     # √2 (0.1^995 + 1e-300) at t = 5

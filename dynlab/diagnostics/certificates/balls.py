@@ -11,6 +11,7 @@ Johansson, "Arb: efficient arbitrary-precision midpoint-radius interval arithmet
 
 from typing import Any, NamedTuple
 
+import numpy as np
 from flint import arb, arb_mat
 
 from dynlab.diagnostics.certificates.program import Operation, Program
@@ -67,7 +68,7 @@ def enclosed(operation: Operation, read: list[Enclosure], state: list[arb], kink
             n = len(state)
             return Enclosure(state, arb_mat(n, n, [int(i == j) for i in range(n) for j in range(n)]))
         case "constant":
-            return Enclosure([arb(float(entry)) for entry in operation.values], None)  # type: ignore[union-attr]
+            return Enclosure([arb(float(entry)) for entry in np.array(operation.values)], None)
         case "linear":
             return _linear(exact_matrix(operation.values), read[0])
         case "add" | "subtract":

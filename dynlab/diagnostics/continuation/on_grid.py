@@ -9,8 +9,9 @@ from torch import Tensor
 
 from dynlab.diagnostics.classification.eigenvalues import eigenvalues_and_errors
 from dynlab.diagnostics.classification.kinds import kind_of_flow, kind_of_map
-from dynlab.diagnostics.continuation.orbits import batched, blocks, cut
+from dynlab.diagnostics.continuation.orbits import batched, cut
 from dynlab.diagnostics.continuation.parameter import Varied
+from dynlab.diagnostics.grids import blocks
 
 MAX_NEWTON = 50
 SETTLED = 1e-11  # times max(1, ‖h‖): the residual ‖G‖₂ up to which a state is a fixed point

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.diagnostics.continuation.parameter import Changed, Varied
-from dynlab.errors import UserError
+from dynlab.diagnostics.grids import blocks
 
 TRANSIENT, KEPT = 1000, 128  # steps of a map
 FLOW_STEP = 0.01  # in seconds, of the classical Runge–Kutta method
@@ -86,25 +86,6 @@ def visited_by_flow(
 def check_memory(count: int, each: int, n: int, is_map: bool, max_memory: float) -> None:
     """Raise where the visited points of `count` values, `each` orbits of n states, do not fit, before any is made."""
     blocks(count, 8.0 * each * n, max_memory, 8.0 * count * each * (KEPT * n if is_map else MOST_EXTREMA))
-
-
-def blocks(count: int, each: float, max_memory: float, result: float) -> list[slice]:
-    """Slices of 0 … count − 1 whose work, at `each` bytes, fits beside the result into `max_memory`.
-
-    Raises
-    ------
-    UserError
-        Where the result alone does not, or one value's work.
-    """
-    free = max_memory - result
-    if free < each:
-        needed = (result + each) / 2**20
-        raise UserError(
-            f"This grid needs at least {needed:.0f} MiB, more than the {max_memory / 2**20:.0f} MiB allowed: take "
-            f"fewer points, or a larger --max-memory."
-        )
-    at_once = int(free // each)
-    return [slice(first, min(first + at_once, count)) for first in range(0, count, at_once)]
 
 
 def batched(varied: Varied, values: NDArray[np.float64], method: str) -> Callable[[Tensor], Tensor]:
