@@ -11,6 +11,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from dynlab import schema
+from dynlab.diagnostics.attraction.fall import directions, rates
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.errors import UserError, require_extra
 from dynlab.jacobians import jacobian
@@ -20,7 +21,6 @@ from dynlab.systems.held import Held, HeldFlow
 if TYPE_CHECKING:
     from dynlab.diagnostics.certificates.program import Program
 
-DIRECTIONS = 512  # sampled on each level, the coordinate directions of T among them
 LEVELS = 40  # sampled radii
 LARGEST_LEVEL = 1e3  # the largest, in radii that are proved
 GRID = 81  # points of the plane in each direction
@@ -178,18 +178,18 @@ def _around(
     proved = proved_level_set(
         _program(at_rest), state, float(point["certificate_radius"]), T, first, logarithmic=flow is not None
     )
-    directions = _directions(T, np.random.default_rng(seed))
+    along = directions(T, np.random.default_rng(seed))
     base = proved.radius or first
     levels = base * np.geomspace(1 / LARGEST_LEVEL, LARGEST_LEVEL, 2 * LEVELS + 1)
-    rates = np.stack([_rates(at_rest, state, T, level * directions) for level in levels])
-    falls = int(np.append(~(rates < 0).all(axis=1), True).argmax())  # so many levels, from the innermost
+    fall = np.stack([rates(at_rest, state, T, level * along) for level in levels])
+    falls = int(np.append(~(fall < 0).all(axis=1), True).argmax())  # so many levels, from the innermost
     sampled = float(levels[falls - 1]) if falls else 0.0
     inside = levels <= proved.radius
-    seen = float(rates[inside].max()) if inside.any() else np.nan
+    seen = float(fall[inside].max()) if inside.any() else np.nan
     extent = 1.3 * max(proved.radius, min(sampled, 20 * base))
     plane = np.stack(np.meshgrid(np.linspace(-1, 1, GRID), np.linspace(-1, 1, GRID)), axis=-1)
-    leading = directions[:2] if len(state) > 1 else np.concatenate([directions[:1], np.zeros((1, 1))])
-    ratio = _rates(at_rest, state, T, (extent * plane @ leading).reshape(-1, len(state))).reshape(GRID, GRID)
+    leading = along[:2] if len(state) > 1 else np.concatenate([along[:1], np.zeros((1, 1))])
+    ratio = rates(at_rest, state, T, (extent * plane @ leading).reshape(-1, len(state))).reshape(GRID, GRID)
     return Row(
         "proved" if proved.radius else "no set is proved: the Jacobian over every box that was tried may expand",
         T,
@@ -202,7 +202,7 @@ def _around(
         ratio,
         extent,
         levels,
-        rates.max(axis=1),
+        fall.max(axis=1),
     )
 
 
@@ -212,27 +212,6 @@ def _program(at_rest: Held | HeldFlow) -> Program:
     if isinstance(at_rest, HeldFlow):
         return program_of(at_rest.flow, at_rest.input)
     return program_of(at_rest.map, at_rest.input, at_rest.t)
-
-
-def _directions(T: Array, generator: np.random.Generator) -> Array:
-    """Unit vectors u = T x of the set's axes, the slowest first, then at random, shape (direction, state)."""
-    # V, and with it what is left to fall, is largest for its distance along T's leading singular vectors
-    axes = np.linalg.svd(T)[0].T
-    drawn = generator.standard_normal((DIRECTIONS, len(T)))
-    return np.concatenate([axes, drawn / np.linalg.norm(drawn, axis=1, keepdims=True)])
-
-
-def _rates(at_rest: Held | HeldFlow, state: Array, T: Array, u: Array) -> Array:
-    """Of h = h* + T⁻¹ u, ln |T (F(h) − h*)|/|u|, or of a flow the rate of ln |T (h − h*)|; NaN at u = 0."""
-    h = torch.from_numpy(state + scipy.linalg.solve_triangular(T, u.T).T)
-    size = np.linalg.norm(u, axis=1)
-    nothing = h.new_zeros(len(h), 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if isinstance(at_rest, HeldFlow):
-            velocity = at_rest.velocity(h, nothing).numpy() @ T.T
-            return np.asarray((u * velocity).sum(axis=1) / size**2)
-        after = np.linalg.norm((at_rest.step(h, nothing).numpy() - state) @ T.T, axis=1)
-        return np.asarray(np.log(after / size))
 
 
 def _nothing(size: int, reason: str) -> Row:

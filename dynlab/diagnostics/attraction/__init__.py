@@ -1,1 +1,1 @@
-"""Kernels of `dynlab.basins`: planes of starts, where orbits end, what that is, and basin entropy."""
+"""Kernels of `basins`: planes of starts, where orbits end, what that is; and of `lyapunov_function`: how V falls."""
