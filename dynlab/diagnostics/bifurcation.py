@@ -17,6 +17,7 @@ from dynlab.diagnostics.continuation.result import Row
 from dynlab.diagnostics.continuation.starts import fixed_points_at, typical_size
 from dynlab.diagnostics.continuation.tracing import Limits
 from dynlab.diagnostics.continuation.verdict import verdict
+from dynlab.diagnostics.grids import check_at_least
 from dynlab.diagnostics.lapack import one_torch_thread
 from dynlab.errors import UserError
 from dynlab.systems import Map, System
@@ -199,10 +200,8 @@ def _check(
     asked: Asked, starts: int, searches: int, max_period: int, values: int, observed: int | None, size: int
 ) -> None:
     check_range(asked.parameter, asked.lowest, asked.highest)
-    least = {"starts": (starts, 1), "searches": (searches, 1), "max_period": (max_period, 1), "values": (values, 0)}
-    for name, (given, smallest) in least.items():
-        if given < smallest:
-            raise UserError(f"{name}= must be at least {smallest}, got {given}.")
+    check_at_least(1, starts=starts, searches=searches, max_period=max_period)
+    check_at_least(0, values=values)
     if not asked.largest_state > 0:
         raise UserError(f"largest_state= bounds abs(h_i) and must be positive, got {asked.largest_state}.")
     if observed is not None and not 0 <= observed < size:

@@ -322,7 +322,7 @@ def test_blocks_give_the_same_numbers_and_too_little_memory_is_refused():
         ({"highest": 1e300}, "must lie within ±1e.100"),
         ({"values": 10**9}, "needs at least .* MiB, more than the 1024 MiB allowed"),
         ({"parameter": "s"}, "Unknown parameter 's'"),
-        ({"starts": 0}, "starts= must be at least 1, got 0"),
+        ({"starts": 0}, "starts must be at least 1, got 0"),
         ({"observed": 1}, "one of the state's 1 coordinates"),
         ({"largest_state": 0.0}, "must be positive"),
         ({"at": [1.0]}, "must be 0 finite values"),
