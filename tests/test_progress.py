@@ -17,14 +17,20 @@ def hurried(monkeypatch):
     monkeypatch.setattr(progress, "PATIENCE", 0.05)
 
 
-def test_a_line_only_for_what_takes_longer(hurried):
+def test_a_line_for_what_takes_longer(hurried):
     said = []
-    with progress.working("Reading a", said.append):
-        pass
-    with progress.working("Reading b", said.append):
+    with progress.working("Reading", said.append):
         time.sleep(0.2)
-    time.sleep(0.1)
-    assert said == ["Reading b"]
+    assert said == ["Reading"]
+
+
+def test_no_line_for_what_does_not(monkeypatch):
+    monkeypatch.setattr(progress, "PATIENCE", 1)
+    said = []
+    with progress.working("Reading", said.append):
+        pass
+    time.sleep(1.1)
+    assert said == []
 
 
 def test_at_once():

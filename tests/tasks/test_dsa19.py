@@ -170,8 +170,9 @@ def test_what_is_wrong_with_a_copy_is_said(message, change, form, few, tmp_path)
         create("dsa19", data_dir=tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"", b"no zip", zipped({"a01/p1/s01.txt": "1\n"})[:60]])
-def test_a_damaged_zip_is_named(content, tmp_path):
+@pytest.mark.parametrize("damage", ["empty", "no zip", "cut off"])
+def test_a_damaged_zip_is_named(damage, tmp_path):
+    content = {"empty": b"", "no zip": b"no zip", "cut off": zipped({"a01/p1/s01.txt": "1\n"})[:60]}[damage]
     (tmp_path / daily_sports.ARCHIVE).write_bytes(content)
     with pytest.raises(UserError, match=r"activities.zip cannot be read as .*remove it and get it anew from https"):
         create("dsa19", data_dir=tmp_path)

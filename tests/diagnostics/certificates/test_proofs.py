@@ -141,7 +141,7 @@ def true_counts(matrix):
 PROVED, DECIDED = [], []
 
 
-@settings(max_examples=1000, deadline=None, database=None, derandomize=True)
+@settings(max_examples=1000)
 @given(st.integers(0, 2**32 - 1))
 def never_wrong(seed):
     matrix = nearly_neutral(seed)
