@@ -23,6 +23,7 @@ from dynlab.systems.base import check_device
 from dynlab.systems.fastgrnn import FastGRNN
 from dynlab.systems.orthogonal import Orthogonal
 from dynlab.tasks import Task
+from dynlab.training.batches import Batches
 from dynlab.training.network import Network
 from dynlab.training.run import Run, Writes
 from dynlab.training.settings import PLATEAU, Settings
@@ -108,6 +109,7 @@ def prepare(
         torch.manual_seed(run.settings.seed)
         system = _system(run, task)
         _check_what_the_system_has(run.settings, system)
+        _check_that_the_base_moves(run, task)
         network = Network(system, task, run.settings.dropout)
     facts = _facts(run, task, network, version)
     return Prepared(
@@ -212,6 +214,17 @@ def _check_what_the_system_has(settings: Settings, system: Map) -> None:
         raise UserError(
             f"The average of sparse matrices is not sparse: System {name!r} of density {system.density} takes no "
             f"--ema, got {settings.ema}: leave it out."
+        )
+
+
+def _check_that_the_base_moves(run: Run, task: Task) -> None:
+    """Raise the error for a period K that is longer than the training: an option that would do nothing."""
+    every = run.config.get("rebase_every")
+    steps = run.settings.epochs * len(Batches(task, run.settings))
+    if every is not None and every > steps:
+        raise UserError(
+            f"The base moves after every rebase_every={every} steps of the optimiser, and this training has {steps}: "
+            f"--set rebase_every={steps} or fewer, or train longer."
         )
 
 

@@ -95,6 +95,7 @@ def test_the_command_line_and_python_train_the_same_network(own_folder):
         (["--system", "soft-orthogonal", *STATE, "--ema", "0.9"], "'soft-orthogonal' moves the base"),
         (["--system", "fastgrnn", *STATE, "--set", "density=0.5", "--ema", "0.9"], "of density 0.5 takes no --ema"),
         (["--system", "dtriv", *STATE, "--set", "rebase_every=0"], "rebase_every >= 1 steps .* got 0 and 100"),
+        (["--system", "dtriv", *STATE, "--set", "rebase_every=9999"], "every rebase_every=9999 steps .* has [0-9]+:"),
         (["--system", "dtriv", *STATE, "--set", "chart=log"], "Unknown chart .*'log'"),
         (["--system", "exprnn", *STATE, "--set", "init=hennaf"], "did you mean 'henaff'"),
         (["--system", "scornn", *STATE, "--set", "rho=2"], "must be between 0 and 1, got 2"),

@@ -35,7 +35,7 @@ TRAINED = {
     "ernn-deep": ({"state_size": 16}, SLOW),
     "ernn-exact": ({"state_size": 4}, SLOW),
     "exprnn": ({"state_size": 16}, SLOW),
-    "dtriv": ({"state_size": 16, "rebase_every": 10}, SLOW),
+    "dtriv": ({"state_size": 16, "rebase_every": 2}, SLOW),
     "scornn": ({"state_size": 16}, SLOW),
     "asrnn": ({"state_size": 16}, SLOW),
     "nnrnn": ({"state_size": 16}, SLOW | {"penalty": 0.1}),
