@@ -40,7 +40,7 @@ class Bar(Callback):
         """The epoch and its last number, short enough for a narrow terminal."""
         row = self.history.rows[-1]
         name, value = list(row.items())[-1]
-        return f"epoch {row['epoch']} of {self.history.epochs}, {name.replace('_', ' ')} {value:.4f}"
+        return f"epoch {row['epoch']} of {self.history.epochs}, {name.replace('_', ' ')} {value:#.4g}"
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         self.drawn.stop()

@@ -37,7 +37,7 @@ class History(Callback):
             return
         epoch = f"epoch {trainer.current_epoch + 1} of {self.epochs}"
         batch_of = f"batch {batch_idx + 1:,} of {trainer.num_training_batches:,}"
-        self._say(f"{epoch}, {batch_of}: loss {_ours(pl_module).latest_loss:.4f}")
+        self._say(f"{epoch}, {batch_of}: loss {_ours(pl_module).latest_loss:#.4g}")
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         training = _ours(pl_module)
@@ -71,7 +71,7 @@ class History(Callback):
     def last_line(self) -> str:
         """The last row in words."""
         row = self.rows[-1]
-        said = ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in row.items() if name != "epoch")
+        said = ", ".join(f"{name.replace('_', ' ')} {value:#.4g}" for name, value in row.items() if name != "epoch")
         return f"epoch {row['epoch']} of {self.epochs}: {said}"
 
     def state_dict(self) -> dict[str, Any]:
