@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from lightning.pytorch import Callback, Trainer
+from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.plugins.environments import LightningEnvironment
 from lightning.pytorch.strategies import DDPStrategy, Strategy
@@ -25,6 +25,20 @@ from dynlab.training.settings import PRECISIONS
 from dynlab.training.stability_monitor import StabilityMonitor
 from dynlab.training.step_log import StepLog
 from dynlab.training.whole_checkpoints import WholeCheckpoints
+
+
+class ModelCheckpointWithinEpochs(ModelCheckpoint):
+    """Saves after so many batches, but not after an epoch's last.
+
+    A run that went on from there would begin the next epoch and leave out the end of this one: its validation, what the
+    schedule and the best checkpoint make of it, and its row of metrics.
+    """
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        if batch_idx + 1 < trainer.num_training_batches:
+            super().on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
 
 
 def fit(prepared: Prepared, resume_from: Path | None) -> None:
@@ -81,7 +95,7 @@ def _savers(prepared: Prepared) -> list[Callback]:
     savers.append(ModelCheckpoint(filename="last", **after_epochs))
     if prepared.writes.checkpoint_every is not None:
         within = where | {"save_on_train_epoch_end": False, "every_n_train_steps": prepared.writes.checkpoint_every}
-        savers.append(ModelCheckpoint(filename="last", **within))
+        savers.append(ModelCheckpointWithinEpochs(filename="last", **within))
     return savers
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import itertools
 import json
 
 import numpy as np
@@ -59,6 +60,28 @@ def test_a_resumed_run_ends_bit_for_bit_as_it_would_have(stop, whole, stop_at, t
     assert resumed.facts == whole.facts
     assert (folder / "metrics.csv").read_text() == (whole.checkpoint.parent / "metrics.csv").read_text()
     for name in FILES:
+        assert differing(stored(whole.checkpoint.parent, name), stored(folder, name)) == []
+
+
+def test_a_run_stopped_between_the_last_batch_and_the_end_of_its_epoch_has_that_end_when_resumed(
+    whole, monkeypatch, tmp_path
+):
+    """An end has the row of metrics, the validation, and what a schedule and the best checkpoint make of it."""
+    folder = tmp_path / "run"
+    original, count = Training.validation_step, itertools.count(1)
+
+    def stopping(self, batch, index):
+        if next(count) == 2:
+            raise Stopped
+        original(self, batch, index)
+
+    monkeypatch.setattr(Training, "validation_step", stopping)
+    with pytest.raises(Stopped):
+        train(RUN, folder, checkpoint_every=BATCHES // 2)  # so that one falls on the last batch
+    monkeypatch.setattr(Training, "validation_step", original)
+    resume(folder)
+    assert (folder / "metrics.csv").read_text() == (whole.checkpoint.parent / "metrics.csv").read_text()
+    for name in ("best.ckpt", "network.pt"):
         assert differing(stored(whole.checkpoint.parent, name), stored(folder, name)) == []
 
 
