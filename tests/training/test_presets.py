@@ -126,7 +126,7 @@ def test_parameter_counts_are_the_sources(name, count):
     assert parameters(name) == count
 
 
-# the table counts the whole of an antisymmetric matrix; SpectralRNN's row of HAR-2 has not its size
+# the table counts the whole of an antisymmetric matrix; of SpectralRNN on HAR-2 see below
 SIZED = [row for row, one in ROWS.items() if one[0] != "antisymmetric" and row != ("har2", "spectral")]
 
 
@@ -147,6 +147,16 @@ def test_a_model_has_the_tables_kilobytes(task, row):
     assert abs(size - kilobytes) <= max(1.0, 0.03 * kilobytes)
 
 
+def test_the_spectral_network_of_har2_has_the_tables_size_with_reflections_stored_whole():
+    """134k numbers, 525 KB: two matrices of reflections, of which a half is unused, s, the inputs', b, the read-out."""
+    config, kilobytes = ROWS["har2", "spectral"][1:3]
+    n, k = config["state_size"], config["reflections"]
+    used = 2 * (n * k - k * (k - 1) // 2)
+    numbers = parameters("ernn-har2-spectral") - used + 2 * n * k
+    assert numbers // 1000 == 134
+    assert round(4 * numbers / 1024) == kilobytes
+
+
 @pytest.mark.parametrize("task", ["dsa19", "google12", "google30"])
 def test_ernns_have_the_kilobytes_that_the_table_cuts_off(task):
     assert [int(kilobytes_of(*row, with_readout=True)) for row in ROWS if row[0] == task and "ernn" in row[1]] == [
@@ -164,6 +174,29 @@ def test_every_row_of_the_tables_has_a_preset():
     assert len(ASRNN) == 2 * 10 + 2 * 4 + 2 * 3
     reported = [float(one.reported.rstrip(" %")) for one in ANTISYMMETRIC.values()]
     assert np.mean(reported) > 50
+
+
+@pytest.mark.parametrize("row", ["fc-urnn-116", "fc-urnn-512", "soft-orthogonal"])
+@pytest.mark.parametrize("task", ["smnist", "pmnist"])
+def test_quoted_baselines_have_the_rmsprop_of_their_authors(row, task):
+    """Its average of squares decays by 0.9 (Keras's and Lasagne's), not by torch's 0.99."""
+    preset = ANTISYMMETRIC[f"antisymmetricrnn-{task}-{row}"]
+    weight = torch.nn.Parameter(torch.zeros(1))
+    optimizer = preset.settings.make_optimizer([weight])
+    weight.grad = torch.ones(1)
+    optimizer.step()
+    assert float(weight.detach()) == pytest.approx(-preset.settings.lr / 0.1**0.5, rel=1e-4)
+
+
+@pytest.mark.parametrize("start, named", [("antisymmetricrnn-scifar", "Adagrad"), ("ernn-", "clipping")])
+def test_what_no_source_publishes_is_named_in_every_row_that_has_it(start, named):
+    assert all(named in one.chosen for name, one in SOURCES.items() if name.startswith(start))
+
+
+def test_the_constants_of_asrnn_are_said_to_be_the_codes():
+    rows = [one for one in ASRNN.values() if one.system == "asrnn"]
+    assert len(rows) == 2 * 3 + 2 + 2
+    assert all("a, b and ε are the code's" in one.chosen for one in rows)
 
 
 def test_networks_of_tokens_carry_their_state_and_halve_by_the_validation():
