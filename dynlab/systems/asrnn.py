@@ -25,8 +25,10 @@ class ASRNN(Map):
     W and U_f are orthogonal, U_f = I at the start. The Jacobian is W_f⁻¹ diag(tanh') W_f W, of norm at most the
     quotient of D_f's extremes. D_f = abs(S) + ε, S uniform in (a, b) at the start: a small D_f makes the cell linear.
 
-    At S = 0, where the source's copying setting starts, the derivative of abs(S) is taken from the right, so that D_f
-    learns there too; automatic differentiation of the absolute value gives 0, and D_f never moves.
+    At S = 0 the derivative of abs(S) is taken from the right, so that D_f learns there too; automatic differentiation
+    of the absolute value gives 0. The source's copying setting starts at S = 0, so that its D_f = 1e-5 never moves and
+    its cell is linear: that is `learn_saturation` = False here. Learned from there, D_f's entries drift orders of
+    magnitude apart within a few steps, and with them the bound on the Jacobian.
 
     Parameters
     ----------
@@ -43,6 +45,8 @@ class ASRNN(Map):
         As in `dynlab.systems.orthogonal_rnn.dtriv`.
     chart : {"exp", "cayley"}
         The map that makes W and U_f of skew-symmetric matrices, "cayley" for (I + A)⁻¹ (I − A).
+    learn_saturation : bool
+        Whether S learns; otherwise D_f stays what it is at the start.
 
     Examples
     --------
@@ -65,6 +69,7 @@ class ASRNN(Map):
         rebase_every: int | None = None,
         project_every: int = 100,
         chart: str = "exp",
+        learn_saturation: bool = True,
     ) -> None:
         super().__init__(state_size, input_size)
         if not (0 < eps < math.inf and -math.inf < a <= b < math.inf):
@@ -74,7 +79,7 @@ class ASRNN(Map):
         self.eps = eps
         self.V = nn.Parameter(nn.init.orthogonal_(torch.empty(state_size, input_size)))
         self.b = nn.Parameter(torch.zeros(state_size))
-        self.S = nn.Parameter(torch.empty(state_size).uniform_(a, b))
+        self.S = nn.Parameter(torch.empty(state_size).uniform_(a, b), requires_grad=learn_saturation)
         for name, start in {"W": init, "U_f": "zero"}.items():
             base = None if rebase_every is None else torch.eye(state_size)
             orthogonal = Orthogonal(SkewSymmetric(state_size), chart, base, rebase_every, project_every)

@@ -8,6 +8,7 @@ import torch
 from dynlab.jacobians import automatic_jacobian, jacobian
 from dynlab.systems import create, frozen
 from dynlab.systems.orthogonal import entries_of
+from dynlab.tasks.copying import copying
 
 
 def draw(*shape, seed=40):
@@ -140,6 +141,44 @@ def test_the_saturation_learns_from_the_copying_start():
     S = torch.zeros(1, requires_grad=True)
     S.abs().sum().backward()
     assert float(S.grad) == 0
+
+
+def test_a_saturation_that_does_not_learn_stays_and_the_rest_learns():
+    torch.manual_seed(44)
+    system = create("asrnn", input_size=3, state_size=6, a=0.0, b=0.0, eps=1e-5, learn_saturation=False)
+    before = {name: value.clone() for name, value in system.state_dict().items()}
+    optimizer = torch.optim.RMSprop(system.parameters(), lr=1e-2)
+    state = torch.zeros(7, 6)
+    for x in draw(3, 7, 3).float():
+        state = system.step(state, x)
+    state.square().sum().backward()
+    optimizer.step()
+    moved = {name for name, value in system.state_dict().items() if not torch.equal(value, before[name])}
+    assert moved == set(before) - {"S", "parametrizations.U_f.original"}  # of a linear cell U_f does not matter
+    assert torch.equal(system.saturation(), torch.full((6,), 1e-5))
+
+
+@pytest.mark.parametrize("learns, least, most", [(True, 20, np.inf), (False, 1, 1)])
+def test_learned_from_the_copying_start_the_bound_on_the_jacobian_explodes(learns, least, most):
+    # a step of RMSprop has about the rate's length whatever the gradient: 2e-4 beside D_f = 1e-5
+    torch.manual_seed(45)
+    cell = create("asrnn", input_size=10, state_size=20, a=0.0, b=0.0, eps=1e-5, learn_saturation=learns)
+    network = torch.nn.ModuleList([cell, torch.nn.Linear(20, 9)])
+    optimizer = torch.optim.RMSprop(network.parameters(), lr=2e-4, alpha=0.9)
+    train = copying(delay=20, train_size=40, retrain=True).train
+    inputs, targets = torch.from_numpy(train.inputs), torch.from_numpy(train.targets)
+    quotients = []
+    for _ in range(10):
+        state, answers = torch.zeros(40, 20), []
+        for x in inputs.unbind(1):
+            state = cell.step(state, x)
+            answers.append(network[1](state))
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(torch.stack(answers, dim=2), targets).backward()
+        optimizer.step()
+        D = cell.saturation().detach()
+        quotients.append(float(D.max() / D.min()))
+    assert least <= max(quotients) <= most
 
 
 def test_the_saturation_is_positive_whatever_is_learned():

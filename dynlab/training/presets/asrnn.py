@@ -14,7 +14,8 @@ from dynlab.training.settings import Settings
 SEED = 5544
 WHOLE = {"retrain": True}
 SATURATION = {"a": 0.02, "b": 0.02, "eps": 0.01}
-COPYING = {"a": 0.0, "b": 0.0, "eps": 1e-5, "init": "henaff", "rebase_every": 100, "project_every": 100}
+COPYING = {"a": 0.0, "b": 0.0, "eps": 1e-5, "learn_saturation": False}
+COPYING |= {"init": "henaff", "rebase_every": 100, "project_every": 100}
 BATCH = 128
 COPYING_EPOCHS, COPYING_SIZE = 40, 100 * BATCH  # 4,000 steps, each on new sequences
 OF_THE_CODE = "a, b and ε are the code's defaults"
@@ -26,8 +27,8 @@ COPYING_CHOSEN = {
     "scornn": "nothing; the sequences are of another generator",
     "exprnn": "dtriv with K = 100 and M = 30 is expRNN's code's default; at a move of the base, every 100 steps, that "
     "code mixes two charts in a gradient, this does not",
-    "asrnn": f"{OF_THE_CODE}, K = M = 100 too; D_f learns, of which the source's code has the gradient 0 at its start "
-    "a = b = 0",
+    "asrnn": f"{OF_THE_CODE}, K = M = 100 too; D_f stays at 1e-5, as in the source's code, where its gradient is 0: "
+    "learned from there (`--set learn_saturation=true`) its entries drift apart and the training diverges",
 }
 PTB = (
     "the streams are cut at windows, a few characters from where the source cuts them, and its last, shorter window is "
