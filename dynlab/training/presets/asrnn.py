@@ -14,7 +14,7 @@ from dynlab.training.settings import Settings
 SEED = 5544
 WHOLE = {"retrain": True}
 SATURATION = {"a": 0.02, "b": 0.02, "eps": 0.01}
-COPYING = {"a": 0.0, "b": 0.0, "eps": 1e-5, "learn_saturation": False}
+COPYING: dict[str, Any] = {"a": 0.0, "b": 0.0, "eps": 1e-5, "learn_saturation": False}
 COPYING |= {"init": "henaff", "rebase_every": 100, "project_every": 100}
 BATCH = 128
 COPYING_EPOCHS, COPYING_SIZE = 40, 100 * BATCH  # 4,000 steps, each on new sequences
