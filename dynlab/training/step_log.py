@@ -46,6 +46,7 @@ class StepLog(Callback):
         self._said: set[str] = set()
         self.columns = [*FIRST, *(STABILITY if monitor else ())]
         self._writer: Any = None
+        self._rate = math.nan
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if not trainer.is_global_zero:
@@ -64,6 +65,9 @@ class StepLog(Callback):
         """Not the last row of a run that was killed while it wrote it."""
         return all(row.get(name) is not None for name in self.columns) and row["step"].isdigit()
 
+    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
+        self._rate = trainer.optimizers[0].param_groups[0]["lr"]  # at the batch's end it is the next step's already
+
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
@@ -74,10 +78,9 @@ class StepLog(Callback):
         if failure and self.say is not None and failure not in self._said:
             self._said.add(failure)
             self.say(f"step {trainer.global_step}: what is not known of the stability stays empty, since {failure}")
-        rate = trainer.optimizers[0].param_groups[0]["lr"]
         if not isinstance(pl_module, Training):
             raise TypeError(f"StepLog goes with Training, got {type(pl_module).__name__}")
-        values = {"loss": pl_module.latest_loss, "learning_rate": rate} | measured
+        values = {"loss": pl_module.latest_loss, "learning_rate": self._rate} | measured
         row = {"step": trainer.global_step} | {name: _text(value) for name, value in values.items()}
         with self.path.open("a", newline="", encoding="utf-8") as file:
             csv.DictWriter(file, self.columns, restval="", lineterminator="\n").writerow(row)

@@ -45,6 +45,15 @@ def test_a_long_epoch_says_how_far_it_is(monkeypatch, tmp_path):
     np.testing.assert_allclose([float(loss) for loss in losses], logged, rtol=5.01e-4)  # four digits
 
 
+@pytest.mark.parametrize("how", [{"warmup": 1}, {"schedule": "halve", "halve_every": 1}, {"schedule": "cosine"}])
+def test_a_row_of_steps_has_the_rate_at_which_its_step_was_made(how, tmp_path):
+    settings = Settings(epochs=2, batch_size=300, optimizer="gd", lr=0.5, **how)
+    train(Run("vanilla", "digits", settings, {"state_size": 2}), tmp_path / "run", log_every=1)
+    with (tmp_path / "run" / "steps.csv").open() as file:
+        rates = [float(row["learning_rate"]) for row in csv.DictReader(file)]
+    assert rates == [0.5 * settings.rate(step, BATCHES) for step in range(2 * BATCHES)]
+
+
 @pytest.mark.parametrize(
     "stop", [4, 5, BATCHES + 2, BATCHES + 3, 2 * BATCHES], ids=lambda stop: f"before step {stop} of {3 * BATCHES}"
 )
