@@ -63,10 +63,11 @@ def read_contents(path: Path) -> Contents:
         Where there is no such file, or it is empty, a folder, a text, truncated or unsafe.
     """
     head = _head(path)
-    if head.startswith((ZIP_START, PICKLE_START)):
-        return _of_torch(load(path))
+    # first, as the length of a safetensors header may begin with the byte that a pickle begins with
     if head[8:9] == b"{" and int.from_bytes(head[:8], "little") < LONGEST_HEADER:
         return _of_safetensors(path)
+    if head.startswith((ZIP_START, PICKLE_START)):
+        return _of_torch(load(path))
     raise UserError(f"{path} is no checkpoint (it starts with {head[:8]!r}); {SAFE_ALTERNATIVE}.")
 
 

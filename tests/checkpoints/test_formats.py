@@ -220,6 +220,16 @@ def test_what_read_and_describe_say_of_the_file(tagger, tmp_path):
     assert listed["cell"]["config"]["nonlinearity"] is None
 
 
+def test_a_safetensors_header_of_any_length_is_read(tmp_path):
+    weights, lengths = nn.GRU(2, 3).state_dict(), set()
+    for extra in range(0, 256, 8):  # a length of 128 + 256 k starts with the byte of a pickle
+        safetensors.torch.save_file(weights, tmp_path / "a.safetensors", {"note": "x" * extra})
+        lengths.add((tmp_path / "a.safetensors").read_bytes()[0])
+        assert read(tmp_path / "a.safetensors").facts == {"note": "x" * extra}
+    assert len(lengths) == 32
+    assert 0x80 in lengths
+
+
 def test_a_safetensors_file_of_somebody_elses_keeps_its_facts(tmp_path):
     safetensors.torch.save_file(nn.GRU(2, 3).state_dict(), tmp_path / "a.safetensors", {"step": "7"})
     assert read(tmp_path / "a.safetensors").facts == {"step": "7"}
