@@ -41,7 +41,7 @@ class UnitaryRNN(Map):
         self, input_size: int, hidden_size: int, recurrent: FourierUnitary | FullUnitary, bias_reach: float
     ) -> None:
         super().__init__(2 * hidden_size, input_size)
-        reach = math.sqrt(6 / (input_size + hidden_size))  # Glorot's
+        reach = math.sqrt(6 / (input_size + 2 * hidden_size))  # Glorot's, of the real and imaginary rows together
         start = math.sqrt(3 / (2 * hidden_size))
         self.V = nn.Parameter(torch.empty(2 * hidden_size, input_size).uniform_(-reach, reach))
         self.b = nn.Parameter(torch.empty(hidden_size).uniform_(-bias_reach, bias_reach))

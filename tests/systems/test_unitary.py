@@ -1,5 +1,7 @@
 """uRNN, the full-capacity uRNN and KRU against complex numpy: unitary products, Wisdom's step, modReLU, sizes."""
 
+import math
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -68,6 +70,20 @@ def parameters(name, size):
 )
 def test_parameters_of_the_mnist_networks(name, size, total):
     assert parameters(name, size) == total
+
+
+@pytest.mark.parametrize("name", ["urnn", "fc-urnn"])
+def test_starts_are_those_of_the_authors_codes(name):
+    """V of Glorot's range for 2 n outputs, z_0 in ±√(3/(2 n)); θ, u and b for uRNN, b = 0 for the other."""
+    torch.manual_seed(75)
+    system = create(name, input_size=40, hidden_size=200)
+    reaches = {"V": math.sqrt(6 / (40 + 2 * 200)), "z_0": math.sqrt(3 / (2 * 200)), "b": 0.01 * (name == "urnn")}
+    if name == "urnn":
+        reaches |= {"recurrent.phases": math.pi, "recurrent.reflections": math.sqrt(6 / (2 + 2 * 200))}
+    for key, reach in reaches.items():
+        found = system.get_parameter(key).detach()
+        assert 0.97 * reach <= float(found.abs().max()) <= reach * (1 + 1e-6), key
+        assert abs(float(found.mean())) <= 4 * reach / math.sqrt(3 * found.numel()), key
 
 
 def test_gradient_descent_is_wisdoms_multiplicative_step():
