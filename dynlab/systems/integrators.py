@@ -106,6 +106,21 @@ class ImplicitMidpoint(Integrator):
         identity = _identity(state)
         return Dense(torch.linalg.solve_ex(identity - half, identity + half)[0])
 
+    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
+        """ε (I − (ε/2) A)⁻¹ B with the flow's A and B = ∂f/∂x at the midpoint."""
+        if self.input_size == 0:
+            return None
+        middle = self.solve(state, input, t).midpoint
+        found = self.flow.closed_form_input_jacobian(middle, input, t)
+        if found is None:
+            raise UserError(
+                f"The derivative of an implicit midpoint step by its input is made of the flow's, and "
+                f"{self.flow.name!r} has no closed form of it: give it closed_form_input_jacobian."
+            )
+        rate = _rate(self.flow, middle, input, t)
+        by_input = self.step_size * found.dense()
+        return Dense(torch.linalg.solve_ex(_identity(state) - 0.5 * self.step_size * rate, by_input)[0])
+
     def solve(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Solved:
         """The midpoint between `state` (..., state) and the next one.
 

@@ -6,7 +6,8 @@ import torch
 
 import problems
 from dynlab.errors import UserError
-from dynlab.jacobians import automatic_jacobian, jacobian
+from dynlab.jacobians import automatic_jacobian, input_jacobian, jacobian
+from dynlab.operators import Identity
 from dynlab.simulation import simulate
 from dynlab.systems import Euler, ExponentialEuler, Flow, ImplicitMidpoint, create, frozen
 from dynlab.systems.integrators import INTEGRATORS
@@ -75,6 +76,17 @@ def test_closed_form_jacobian_is_the_quotient_of_differences(name):
     columns = [(system.step(states + e, inputs) - system.step(states - e, inputs)) / 2e-5 for e in steps]
     closed = jacobian(system, states, inputs).dense()
     torch.testing.assert_close(closed, torch.stack(columns, dim=-1), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", INTEGRATORS)
+def test_input_jacobian_is_the_quotient_of_differences(name):
+    system = frozen(INTEGRATORS[name](gated(), 0.4))
+    generator = torch.Generator().manual_seed(2)
+    states, inputs = (torch.randn(2, 4, size, generator=generator, dtype=torch.float64) for size in (5, 3))
+    steps = 1e-5 * torch.eye(3, dtype=torch.float64)
+    columns = [(system.step(states, inputs + e) - system.step(states, inputs - e)) / 2e-5 for e in steps]
+    found = input_jacobian(system, states, inputs).dense()
+    torch.testing.assert_close(found, torch.stack(columns, dim=-1), rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", ["midpoint", "rk4"])
@@ -155,3 +167,18 @@ def test_a_flow_without_a_closed_form_is_refused_by_name():
         with pytest.raises(UserError, match="positive number"):
             make(Cubic(1, 0), -0.1)
     assert Euler(Cubic(1, 0), 0.1).step(torch.ones(1), torch.zeros(0)).item() == pytest.approx(0.9)
+
+
+def test_the_implicit_rule_names_what_its_input_jacobian_lacks():
+    class Damped(Flow):
+        def velocity(self, state, input, t=0):
+            return input - state
+
+        def closed_form_jacobian(self, state, input, t=0):
+            return -1.0 * Identity(self.state_size, state)
+
+    one = torch.ones(1)
+    with pytest.raises(UserError, match="give it closed_form_input_jacobian"):
+        input_jacobian(ImplicitMidpoint(Damped(1, 1), 0.1), one, one)
+    nothing = input_jacobian(ImplicitMidpoint(Linear([[1.0]]), 0.1), one.double(), NOTHING)
+    assert nothing.dense().shape == (1, 0)
