@@ -64,8 +64,12 @@ def solve(q: Tensor, M: Tensor, activation: Activation) -> Tensor:
     n = q.shape[-1]
     identity = torch.eye(n, dtype=M.dtype, device=M.device)
     z, found = torch.zeros_like(q), torch.full_like(q, math.nan)
+    if not torch.isfinite(M).all():
+        return found
     pending = torch.arange(len(q), device=q.device)
-    before = tau = torch.ones(len(q), dtype=q.dtype, device=q.device)
+    # where M does not contract there may be several equilibria, and a long first step leaves the flow for another one
+    norm = torch.linalg.matrix_norm(M, 2)
+    before = tau = torch.where(norm <= 1, torch.ones_like(norm), 0.5 / norm).expand(len(q))
     for number in range(MAX_STEPS):
         p = z @ M.mT + q[pending]
         residual = activation.function(p) - z

@@ -29,7 +29,8 @@ class ExactERNN(Map):
 
     Exactly one equilibrium exists where ‖P U‖₂ < 1. The source's U = I + V H with ReLU need not have any (U = I and a
     positive offset has none, nor had 200 random inputs at its sizes); the default is a full U and tanh, which always
-    have one. It is found while ‖P U‖₂ is below about 2; far above that the flow itself may settle nowhere.
+    have one. It is found while ‖P U‖₂ is below about 2; far above that the flow itself may settle nowhere. Where there
+    are several it is, but for rare cases, the one that the flow from 0 ends at.
 
     Parameters
     ----------
