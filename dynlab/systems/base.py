@@ -90,7 +90,7 @@ class System(nn.Module, abc.ABC):
         return None
 
     def state_bound(self) -> Tensor | None:
-        """A bound on abs(h_i) that every image of the step obeys, inf where there is none; shape (state,)."""
+        """A bound on abs(h_i) at every fixed point and along orbits from 0, inf where there is none; shape (state,)."""
         return None
 
     def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
