@@ -128,6 +128,8 @@ def lstm(
 ) -> Map:
     """An LSTM of torch with its initial parameters; see `torch_layer`.
 
+    Its gates have two biases each: 4 `hidden_size` parameters a layer more than the LSTMs that papers count.
+
     Parameters
     ----------
     input_size, hidden_size, num_layers : int
