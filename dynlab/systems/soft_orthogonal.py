@@ -4,8 +4,8 @@ References
 ----------
 Vorontsov, Trabelsi, Kadoury and Pal, "On orthogonality and learning recurrent networks with long term dependencies",
 ICML 2017, arXiv 1702.00071, sections 2.1 and 2.2; starts as in the authors' code, whose steps along the orthogonal
-matrices, taken from the first base for ever and in the wrong order of factors, are corrected here. Their h_0 is learned,
-here it is 0.
+matrices, taken from the first base for ever and in the wrong order of factors, are corrected here. Theirs
+learns h_0 too, which is 0 here.
 """
 
 import math
