@@ -39,6 +39,7 @@ SYSTEMS = {
     "ernn": "dynlab.systems.ernn:ERNN",
     "ernn-deep": "dynlab.systems.ernn_deep:DeepERNN",
     "ernn-exact": "dynlab.systems.ernn_exact:ExactERNN",
+    "modrelu": "dynlab.systems.modrelu_rnn:modrelu_rnn",
     "exprnn": "dynlab.systems.orthogonal_rnn:exprnn",
     "dtriv": "dynlab.systems.orthogonal_rnn:dtriv",
     "scornn": "dynlab.systems.orthogonal_rnn:scornn",

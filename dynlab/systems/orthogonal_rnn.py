@@ -7,28 +7,22 @@ arXiv 1909.09501, algorithm 1. scoRNN: Helfrich, Willmott and Ye, ICML 2018, arX
 the authors' code, states are rows: h B.
 """
 
-import math
-
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear
 from torch.nn.utils.parametrize import register_parametrization
 
 from dynlab.errors import UserError
-from dynlab.operators import Diagonal, Operator, Shared
-from dynlab.systems.base import Map, check_sizes
-from dynlab.systems.modrelu import modrelu, modrelu_slope
+from dynlab.systems.base import check_sizes
+from dynlab.systems.modrelu_rnn import ModReLURNN, exprnn_weights
 from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, advance, constrain, entries_of, skew_start
 
-# The authors' ranges: of modReLU's b in expRNN, of the input weights in scoRNN.
-MODRELU_REACH = 0.01
-SCORNN_INPUT_REACH = 0.01
+SCORNN_INPUT_REACH = 0.01  # the authors' range of the input weights
 
 
-class OrthogonalRNN(Map):
-    """h_t = modReLU(V x_t + Bᵀ h_{t−1}) with an orthogonal B, and ∂h_t/∂h_{t−1} = diag(modReLU') Bᵀ.
+class OrthogonalRNN(ModReLURNN):
+    """`ModReLURNN` with an orthogonal B.
 
-    V has no bias of its own. `exprnn`, `dtriv` and `scornn` make it, each with its parametrization of B and its start.
+    `exprnn`, `dtriv` and `scornn` make it, each with its parametrization of B and its start.
 
     Parameters
     ----------
@@ -41,20 +35,9 @@ class OrthogonalRNN(Map):
         From `entries` to B.
     """
 
-    B: Tensor
-
     def __init__(self, V: Tensor, b: Tensor, entries: Tensor, orthogonal: Orthogonal) -> None:
-        super().__init__(*V.shape)
-        self.V = nn.Parameter(V)
-        self.b = nn.Parameter(b)
+        super().__init__(V, b)
         constrain(self, "B", entries, orthogonal)
-
-    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        return modrelu(linear(state, self.B.mT) + linear(input, self.V), self.b)
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        transposed = self.B.mT
-        return Diagonal(modrelu_slope(linear(state, transposed) + linear(input, self.V), self.b)) @ Shared(transposed)
 
     def constrained_parameters(self) -> list[nn.Parameter]:
         return [entries_of(self, "B")]
@@ -82,7 +65,7 @@ def exprnn(input_size: int, state_size: int, init: str = "cayley", chart: str = 
     """
     check_sizes(state_size, input_size)
     orthogonal = Orthogonal(SkewSymmetric(state_size), chart)
-    return OrthogonalRNN(*_exprnn_weights(input_size, state_size), skew_start(state_size, init), orthogonal)
+    return OrthogonalRNN(*exprnn_weights(input_size, state_size), skew_start(state_size, init), orthogonal)
 
 
 def dtriv(
@@ -109,7 +92,7 @@ def dtriv(
     """
     check_sizes(state_size, input_size)
     orthogonal = Orthogonal(SkewSymmetric(state_size), chart, torch.eye(state_size), rebase_every, project_every)
-    cell = OrthogonalRNN(*_exprnn_weights(input_size, state_size), skew_start(state_size, init), orthogonal)
+    cell = OrthogonalRNN(*exprnn_weights(input_size, state_size), skew_start(state_size, init), orthogonal)
     if rebase_every is None:
         orthogonal.rebase(entries_of(cell, "B"))
     return cell
@@ -148,9 +131,3 @@ class Signs(nn.Module):
 
     def forward(self, B: Tensor) -> Tensor:
         return B * self.signs
-
-
-def _exprnn_weights(input_size: int, state_size: int) -> tuple[Tensor, Tensor]:
-    """V of variance 2/input_size (Kaiming) and modReLU's b, as the authors start them."""
-    V = torch.randn(state_size, input_size) * math.sqrt(2 / max(input_size, 1))
-    return V, torch.empty(state_size).uniform_(-MODRELU_REACH, MODRELU_REACH)

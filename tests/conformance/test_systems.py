@@ -30,6 +30,7 @@ CONFIGS = {
     "ernn": {"input_size": 3, "state_size": 5, "length": TIMES, "inner_steps": 3, "rank": 2, "eta": 0.3},
     "ernn-deep": {"input_size": 3, "state_size": 5, "length": TIMES, "layers": 2, "inner_steps": 2, "eta": 0.3},
     "ernn-exact": {"input_size": 3, "state_size": 5},
+    "modrelu": {"input_size": 3, "state_size": 4},
     "exprnn": {"input_size": 3, "state_size": 4, "init": "henaff"},
     "dtriv": {"input_size": 3, "state_size": 5},
     "scornn": {"input_size": 3, "state_size": 5, "rho": 0.4},

@@ -43,6 +43,19 @@ def test_exprnn_is_the_papers_formula():
     np.testing.assert_allclose(system.step(h, x).numpy(), expected, rtol=0, atol=1e-13)
 
 
+def test_modrelu_is_exprnn_let_free():
+    torch.manual_seed(32)
+    free, h, x = frozen(create("modrelu", input_size=3, state_size=6)), draw(7, 6), draw(7, 3)
+    torch.manual_seed(32)
+    constrained = frozen(create("exprnn", input_size=3, state_size=6))
+    torch.testing.assert_close(free.step(h, x), constrained.step(h, x), rtol=0, atol=1e-6)  # B is stored in float32
+    free.B.copy_(draw(6, 6))
+    expected = by_hand(free, free.B.numpy(), h.numpy(), x.numpy())
+    np.testing.assert_allclose(free.step(h, x).numpy(), expected, rtol=0, atol=1e-13)
+    assert {key for key, _ in free.named_parameters()} == {"V", "b", "B"}
+    assert free.constrained_parameters() == []
+
+
 def test_dtriv_is_exprnn_from_another_base():
     system, h, x = make("dtriv"), draw(7, 6), draw(7, 3)
     base = scipy.linalg.expm(skew(make("exprnn", seed=1)) / 3)

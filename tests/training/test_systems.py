@@ -34,6 +34,7 @@ TRAINED = {
     "ernn": ({"state_size": 16}, SLOW),
     "ernn-deep": ({"state_size": 16}, SLOW),
     "ernn-exact": ({"state_size": 4}, SLOW),
+    "modrelu": ({"state_size": 16}, SLOW),
     "exprnn": ({"state_size": 16}, SLOW),
     "dtriv": ({"state_size": 16, "rebase_every": 2}, SLOW),
     "scornn": ({"state_size": 16}, SLOW),
