@@ -79,8 +79,7 @@ SHARED: dict[str, tuple[Callable[[Command], Command], Any]] = {
     "nonlinearity": _shared(
         "--nonlinearity",
         type=click.Choice(["tanh", "relu"]),
-        default="tanh",
-        help="Of a plain RNN, which a file of weights does not tell.",
+        help="Of a plain RNN, which a file of weights does not tell. [default: tanh, and it is said]",
     ),
     "inputs": _shared("--inputs", metavar="SPEC", help=SPEC),
     "samples": _shared("--samples", type=COUNT, default=16, help="How many sequences."),
@@ -112,6 +111,8 @@ def _network_options(command: Command, names: Sequence[str], required: bool, nam
 
         def network(found: Checkpoint | None, name: str, driven_as: Network | None = None) -> Network:
             quiet = bool(click.get_current_context().params.get("quiet"))
+            if found is not None and found.assumed and driven_as is None and not quiet:
+                click.echo(found.assumed, err=True)
             return Network(found, name, **chosen, driven_as=driven_as, quiet=quiet)
 
         if over is not None:

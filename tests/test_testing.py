@@ -55,6 +55,7 @@ def test_a_larger_module_is_driven_by_the_real_inputs_of_its_layer_and_not_chang
     assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
 
 
+@pytest.mark.filterwarnings("ignore:rnn.pt does not tell the nonlinearity")
 def test_every_kind_of_network_gives_the_same_numbers(tmp_path):
     model = rnn()
     torch.save(model.state_dict(), tmp_path / "rnn.pt")

@@ -40,6 +40,8 @@ class Checkpoint:
         ``dynlab``, ``lightning``, ``safetensors``, ``state_dict`` or ``module``.
     source : dict
         ``{"file": name, "sha256": digest}``.
+    assumed : str
+        A sentence on what the file does not tell and was not given; empty where nothing was assumed.
     """
 
     system: System
@@ -49,6 +51,7 @@ class Checkpoint:
     layer: str | None
     format: str
     source: dict[str, str]
+    assumed: str = ""
 
 
 def read(
@@ -56,7 +59,7 @@ def read(
     *,
     layer: str | None = None,
     system_factory: str | None = None,
-    nonlinearity: str = DEFAULT_NONLINEARITY,
+    nonlinearity: str | None = None,
 ) -> Checkpoint:
     """Read a trained network from a file, without running code from it.
 
@@ -71,8 +74,9 @@ def read(
     system_factory : str, optional
         ``"package.module:factory"``: a class or function of the user's own that makes the model, imported and called
         with those of the file's hyper-parameters that it takes by name; the weights are loaded into what it returns.
-    nonlinearity : str
-        ``tanh`` or ``relu``: that of a plain RNN, where the file does not tell.
+    nonlinearity : str, optional
+        ``tanh`` or ``relu``: that of a plain RNN, where the file does not tell. Without it ``tanh``, as torch has it,
+        is taken, and `assumed` says so.
 
     Returns
     -------
@@ -85,10 +89,10 @@ def read(
         several and no `layer`; weights that do not fit each other, or are NaN or infinite.
     """
     path = Path(path)
-    if nonlinearity not in ("tanh", "relu"):
+    if nonlinearity not in ("tanh", "relu", None):
         raise UserError(f"The nonlinearity of torch's RNN is tanh or relu, got {nonlinearity!r}.")
     contents = read_contents(path)
-    readout, task = None, None
+    readout, task, assumed = None, None, ""
     task_settings: dict[str, Any] = {}
     if system_factory is not None:
         system: System = from_factory(path, contents, system_factory, layer)
@@ -98,12 +102,18 @@ def read(
         system, readout = restore(contents.document, str(path))
         task, task_settings = _task(contents.document)
     else:
-        layers = {found.prefix: found for found in layers_of(path, contents)}
-        chosen = choose({prefix: found.extent for prefix, found in layers.items()}, layer)
+        layers = {each.prefix: each for each in layers_of(path, contents)}
+        chosen = choose({prefix: each.extent for prefix, each in layers.items()}, layer)
         layer = chosen.name
-        system = system_of(path, contents, layers[chosen.prefix], chosen, nonlinearity)
+        found = layers[chosen.prefix]
+        system = system_of(path, contents, found, chosen, nonlinearity or DEFAULT_NONLINEARITY)
+        if found.kind == "rnn" and nonlinearity is None and chosen.prefix not in contents.nonlinearities:
+            assumed = (
+                f"{path.name} does not tell the nonlinearity of its RNN: {DEFAULT_NONLINEARITY} is assumed "
+                f"(nonlinearity relu otherwise)."
+            )
     system.source, system.task, system.task_settings = source_of(path), task, task_settings
-    return Checkpoint(system, readout, task, contents.facts, layer, contents.format, system.source)
+    return Checkpoint(system, readout, task, contents.facts, layer, contents.format, system.source, assumed)
 
 
 def layers_of(path: Path, contents: Contents) -> list[RecurrentLayer]:

@@ -6,6 +6,7 @@ A name of the zoo stands wherever a checkpoint's path does. This package knows n
 
 import functools
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ __all__ = ["entries", "load", "locate"]
 FOLDER = Path(__file__).parent
 
 
-def load(path_or_zoo_name: str | Path, layer: str | None = None) -> Map:
+def load(path_or_zoo_name: str | Path, layer: str | None = None, *, nonlinearity: str | None = None) -> Map:
     """A trained network from a file, or from the zoo by its name.
 
     Parameters
@@ -27,11 +28,18 @@ def load(path_or_zoo_name: str | Path, layer: str | None = None) -> Map:
         A name that `entries` lists goes before a file of the same name, which ``./name`` still means.
     layer : str, optional
         Which of several recurrent layers in the file: the module's prefix, then ``:1`` or ``:1r``.
+    nonlinearity : str, optional
+        ``tanh`` or ``relu``: that of a plain RNN, where the file does not tell.
 
     Returns
     -------
     Map
         With its `source`, and its `task` where the file names one.
+
+    Warns
+    -----
+    UserWarning
+        Where the file does not tell the nonlinearity, and neither does the caller: tanh is assumed.
 
     Raises
     ------
@@ -39,7 +47,10 @@ def load(path_or_zoo_name: str | Path, layer: str | None = None) -> Map:
         For an unknown name, for a file that holds a flow, and as `dynlab.checkpoints.read`, which also returns the
         read-out and the file's facts.
     """
-    system = read(locate(path_or_zoo_name), layer=layer).system
+    checkpoint = read(locate(path_or_zoo_name), layer=layer, nonlinearity=nonlinearity)
+    system = checkpoint.system
+    if checkpoint.assumed:
+        warnings.warn(checkpoint.assumed, stacklevel=2)
     if not isinstance(system, Map):
         raise UserError(
             f"{path_or_zoo_name} holds a flow ({system.name}), not a map: read it with checkpoints.read and wrap its "

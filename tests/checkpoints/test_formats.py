@@ -66,11 +66,16 @@ def test_every_layer_of_a_model_is_found_and_computes_what_torch_computes(tagger
         torch.testing.assert_close(outputs(stack, encoded(tagger, batch)), decoded, rtol=1e-12, atol=1e-14)
 
 
+ASSUMED = "a.pt does not tell the nonlinearity of its RNN: tanh is assumed (nonlinearity relu otherwise)."
+
+
 @pytest.mark.parametrize("told, expected", [("relu", "relu"), ("tanh", "tanh"), (None, "tanh")])
 def test_the_nonlinearity_of_a_plain_rnn_is_an_option(told, expected, tmp_path):
     module = nn.RNN(2, 3, nonlinearity=expected, batch_first=True).double()
     torch.save(module.state_dict(), tmp_path / "a.pt")
-    system = read(tmp_path / "a.pt", **({"nonlinearity": told} if told else {})).system
+    found = read(tmp_path / "a.pt", nonlinearity=told)
+    system = found.system
+    assert found.assumed == ("" if told else ASSUMED)
     inputs = 3 * torch.randn(2, 4, 2, dtype=torch.float64)
     torch.testing.assert_close(outputs(system, inputs), module(inputs)[0].detach(), rtol=1e-12, atol=1e-14)
     assert system.config["nonlinearity"] == expected
@@ -79,6 +84,7 @@ def test_the_nonlinearity_of_a_plain_rnn_is_an_option(told, expected, tmp_path):
 def test_a_whole_module_tells_its_nonlinearity_which_goes_before_the_option(tagger, batch, tmp_path):
     torch.save(nn.DataParallel(tagger), tmp_path / "a.pt")
     system = read(tmp_path / "a.pt", layer="cell", nonlinearity="tanh").system
+    assert read(tmp_path / "a.pt", layer="cell").assumed == ""
     state = torch.zeros(5, 6, dtype=torch.float64)
     torch.testing.assert_close(system.step(state, batch[:, 0]), tagger.cell(batch[:, 0], state))
 

@@ -43,7 +43,7 @@ def test_a_checkpoint_under_a_held_input(folder):
     options = ["--parameter", "input*", "--from", "0", "--to", "1", "--at", "0.5,-1", *QUICK]
     assert run(["bifurcation", "rnn.pt", *options, "--data", "a.nc"]) == 0
     found = io.open("a.nc")
-    network = dl.load("rnn.pt").double()
+    network = dl.load("rnn.pt", nonlinearity="tanh").double()
     for p, state in zip(found["branch_parameter"].values, found["branch_state"].values, strict=True):
         input = p * torch.tensor([0.5, -1.0]).double()
         np.testing.assert_allclose(network.step(torch.tensor(state), input).detach(), state, atol=1e-7)

@@ -104,3 +104,13 @@ def test_bad_usage_is_one_sentence_and_writes_nothing(arguments, sentence, forei
     assert captured.out == ""
     assert "Traceback" not in captured.err
     assert sorted(folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize("options, times", [([], 1), (["--nonlinearity", "relu"], 0), (["--quiet"], 0)])
+@pytest.mark.parametrize("over", [[], ["--over", "step"]])
+def test_an_assumed_nonlinearity_is_said_once(options, times, over, folder, capsys):
+    for step in (1, 2):
+        torch.save({"state_dict": nn.RNN(2, 3).state_dict(), "global_step": step}, folder / f"step-{step}.ckpt")
+    files = ["step-1.ckpt", "step-2.ckpt"] if over else ["step-1.ckpt"]
+    assert run(["spectrum", *files, *over, *options, "--steps", "5"]) == 0
+    assert capsys.readouterr().err.count("does not tell the nonlinearity of its RNN: tanh is assumed") == times

@@ -53,6 +53,13 @@ def test_load_passes_the_layer_on(tmp_path):
     assert dl.load(str(tmp_path / "x.pt"), "a.b").state_size == 3
 
 
+def test_what_a_file_does_not_tell_is_a_warning(tmp_path):
+    torch.save(torch.nn.RNN(2, 3, nonlinearity="relu").state_dict(), tmp_path / "a.pt")
+    with pytest.warns(UserWarning, match=r"a\.pt does not tell the nonlinearity of its RNN: tanh is assumed"):
+        assert dl.load(tmp_path / "a.pt").config["nonlinearity"] == "tanh"
+    assert dl.load(tmp_path / "a.pt", nonlinearity="relu").config["nonlinearity"] == "relu"
+
+
 def test_a_name_goes_before_a_file_of_that_name_which_a_path_still_means(folder, tmp_path_factory, monkeypatch):
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     monkeypatch.chdir(elsewhere)
