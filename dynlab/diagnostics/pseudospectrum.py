@@ -32,8 +32,8 @@ METHOD = (
     "residual of 1e-10; σ_min has an absolute error of about n ε ‖A‖_F besides. Numerical range by its supporting "
     "lines at 180 angles. Eigenvalues with the error that rounding leaves, enclosed anew from residuals of twice the "
     "digits where that does not separate one from the border of stability. Kreiss constant: the largest value over "
-    "samples outside the stable region, the best of them climbed by Nelder–Mead: a lower bound, and inf where an "
-    "eigenvalue is unstable beyond its error. Norms of powers by repeated multiplication in log scale"
+    "samples outside the stable region, the best of them climbed by Nelder–Mead, each less what rounding "
+    "can add: a lower bound, and inf where an eigenvalue is unstable beyond its error. Norms of powers by repeated multiplication in log scale"
 )
 UNSTABLE, DROWNED = (
     "inf: an eigenvalue lies outside the stable region beyond its error",
@@ -126,7 +126,7 @@ def pseudospectrum(
     smallest = _on_grid(matrix, x, y, max_memory, seed)
     followed = _duration(spectrum.value, matrix, duration) if flow else float(steps)
     powers = exponential_norms(matrix, followed, steps) if flow else power_norms(matrix, steps)
-    kreiss = _kreiss(matrix, spectrum, flow, max_memory, seed)
+    kreiss = _kreiss(matrix, spectrum, flow, max_memory, seed, rounding)
     times = np.linspace(0, followed, steps + 1) if flow else np.arange(steps + 1)
     variables = _of_grid(smallest, grid) | _of_spectrum(spectrum, shape, flow)
     variables |= _of_powers(powers, times, flow) | _of_kreiss(kreiss)
@@ -214,11 +214,13 @@ def _duration(values: NDArray[np.complex128], matrix: NDArray[np.float64], given
 
 
 def _kreiss(
-    matrix: NDArray[np.float64], spectrum: Eigenvalues, flow: bool, max_memory: float, seed: int
+    matrix: NDArray[np.float64], spectrum: Eigenvalues, flow: bool, max_memory: float, seed: int, rounding: float
 ) -> tuple[float, complex]:
     if spectrum.unstable(flow=flow):
         return np.inf, complex(spectrum.value[np.argmax(spectrum.beyond(flow=flow))])
-    return kreiss_lower_bound(matrix, spectrum.value, flow=flow, max_memory=max_memory, seed=seed)
+    return kreiss_lower_bound(
+        matrix, spectrum.value, flow=flow, max_memory=max_memory, seed=seed, rounding=rounding
+    )
 
 
 def _of_grid(smallest: Smallest, grid: int) -> dict[str, xr.Variable]:

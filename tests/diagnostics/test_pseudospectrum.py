@@ -105,6 +105,15 @@ def test_kreiss_matrix_theorem(seed):
     assert largest <= np.e * n * found
 
 
+@pytest.mark.parametrize("flow", [False, True])
+def test_the_kreiss_constant_stays_a_lower_bound_where_rounding_drowns_the_resolvent(flow):
+    """A = (b − g) I + N, exactly in float64, N² = 0, ‖N‖ = 5: K ≤ 1 + 5/(4g), since ‖(zI − A)⁻¹‖ ≤ 1/d + 5/d²."""
+    g = 2.0**-30
+    matrix = [[2 - g + (not flow), 4], [-1, -2 - g + (not flow)]]
+    ds = dl.pseudospectrum(dl.create("linear", matrix=matrix) if flow else LinearMap(matrix), grid=3)
+    assert 1e6 < float(ds["kreiss_constant"]) <= 1 + 5 / (4 * g)
+
+
 @pytest.mark.parametrize("rho, kreiss", [(1.0 + 1e-9, np.inf), (1.5, np.inf), (1.0, 1.0), (0.5, 1.0)])
 def test_the_kreiss_constant_is_infinite_beyond_the_disc_only(rho, kreiss):
     rotation = rho * np.array([[0.6, -0.8], [0.8, 0.6]])

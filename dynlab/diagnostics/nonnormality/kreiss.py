@@ -20,11 +20,18 @@ CLIMB = {"xatol": 1e-10, "fatol": 1e-14, "maxiter": 400}
 
 
 def kreiss_lower_bound(
-    matrix: NDArray[np.float64], eigenvalues: NDArray[np.complex128], *, flow: bool, max_memory: float, seed: int
+    matrix: NDArray[np.float64],
+    eigenvalues: NDArray[np.complex128],
+    *,
+    flow: bool,
+    max_memory: float,
+    seed: int,
+    rounding: float = 0.0,
 ) -> tuple[float, complex]:
     """The largest (|z| − 1)/σ_min(zI − A), or Re z/σ_min(zI − A), found, and its z. At least 1, the limit at ∞.
 
-    Every value is one of those that the constant is the supremum of, so that it is a lower bound up to rounding.
+    Every value is one of those that the constant is the supremum of, and each is taken at its least: (|z| − 1) less,
+    σ_min more by what rounding may have moved it, n ε ‖zI − A‖_F of σ_min and `rounding` of A itself.
     """
     scale = float(np.linalg.norm(matrix, 2)) or 1.0
     distances = np.geomspace(NEAREST, FARTHEST, DISTANCES) * (scale if flow else 1.0)
@@ -36,11 +43,14 @@ def kreiss_lower_bound(
     points = _point(log_distance, place, flow)
     values = np.exp(log_distance) / smallest_singular_values(matrix, points, max_memory, seed).value
     best, at = 1.0, complex(np.inf)
+    size, unit = len(matrix), float(np.finfo(float).eps)
 
     def negative(position: NDArray[np.float64]) -> float:
         z = _point(position[0], position[1], flow)
-        smallest = float(svdvals(z * np.eye(len(matrix)) - matrix)[-1])
-        return -float(np.exp(position[0])) / smallest if smallest else 0.0
+        shifted = z * np.eye(size) - matrix
+        smallest = float(svdvals(shifted)[-1]) + size * unit * float(np.linalg.norm(shifted)) + rounding
+        outside = float(z.real) if flow else float(np.abs(z)) - 1 - 2 * unit
+        return -outside / smallest if smallest else 0.0
 
     for index in np.argsort(-values)[:REFINED]:
         found = minimize(negative, [log_distance[index], place[index]], method="Nelder-Mead", options=CLIMB)
