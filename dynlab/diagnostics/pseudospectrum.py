@@ -32,8 +32,9 @@ METHOD = (
     "residual of 1e-10; σ_min has an absolute error of about n ε ‖A‖_F besides. Numerical range by its supporting "
     "lines at 180 angles. Eigenvalues with the error that rounding leaves, enclosed anew from residuals of twice the "
     "digits where that does not separate one from the border of stability. Kreiss constant: the largest value over "
-    "samples outside the stable region, the best of them climbed by Nelder–Mead, each less what rounding "
-    "can add: a lower bound, and inf where an eigenvalue is unstable beyond its error. Norms of powers by repeated multiplication in log scale"
+    "samples outside the stable region, the best of them climbed by Nelder–Mead, each less what rounding can add: a "
+    "lower bound, and inf where an eigenvalue is unstable beyond its error. Norms of powers by repeated multiplication "
+    "in log scale"
 )
 UNSTABLE, DROWNED = (
     "inf: an eigenvalue lies outside the stable region beyond its error",
@@ -218,9 +219,7 @@ def _kreiss(
 ) -> tuple[float, complex]:
     if spectrum.unstable(flow=flow):
         return np.inf, complex(spectrum.value[np.argmax(spectrum.beyond(flow=flow))])
-    return kreiss_lower_bound(
-        matrix, spectrum.value, flow=flow, max_memory=max_memory, seed=seed, rounding=rounding
-    )
+    return kreiss_lower_bound(matrix, spectrum.value, flow=flow, max_memory=max_memory, seed=seed, rounding=rounding)
 
 
 def _of_grid(smallest: Smallest, grid: int) -> dict[str, xr.Variable]:
