@@ -271,8 +271,9 @@ def check_eigenvalues(arithmetic: Arithmetic, jacobian: Matrix, document: dict[s
     rest = (rho * max(sums(br, bi))) // (arithmetic.one - rho) + 1
     discs = []
     for i, claimed in enumerate(document["eigenvalues"]):
-        off = sum(_modulus(br[0][i][j], bi[0][i][j]) + br[1][i][j] + bi[1][i][j] for j in range(n) if j != i)
-        disc = br[0][i][i], bi[0][i][i], off + br[1][i][i] + bi[1][i][i] + rest
+        spread = sum(_modulus(br[1][i][j], bi[1][i][j]) for j in range(n))
+        off = sum(_modulus(br[0][i][j], bi[0][i][j]) for j in range(n) if j != i)
+        disc = br[0][i][i], bi[0][i][i], off + spread + rest
         place = [arithmetic.read(claimed[key]) for key in ("real", "imag", "radius")]
         apart = _modulus(disc[0] - place[0][0], disc[1] - place[1][0]) + place[0][1] + place[1][1]
         if apart + disc[2] > place[2][0] - place[2][1]:

@@ -55,6 +55,18 @@ def test_what_is_proved_is_found_correct_by_python_alone(folder, name, stable, u
     assert done.stdout.count("it is unstable: 1 of") == unstable
 
 
+@pytest.mark.parametrize("layer, size, seed, points", [("GRU", 5, 2, 1), ("RNN", 16, 3, 3)])
+def test_discs_of_complex_pairs_are_found_where_they_are_claimed(layer, size, seed, points, tmp_path):
+    """A complex entry's spread is √(r² + s²), as in Arb; r + s made the checker's discs larger than the claimed."""
+    torch.manual_seed(seed)
+    network = getattr(torch.nn, layer)(2, size).double()
+    with torch.no_grad():
+        network.weight_hh_l0.mul_(3)
+    fixed_points(torch_layer(network), starts=16, certificates=tmp_path)
+    shown = [check(json.loads(path.read_text())) for path in tmp_path.iterdir()]
+    assert len(shown) == points
+
+
 def scaled(text, factor):
     mantissa, exponent = text.split("p")
     return f"{int(mantissa, 16) * int(factor * 2**20):x}p{int(exponent) - 20}"
