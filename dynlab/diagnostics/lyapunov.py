@@ -78,9 +78,9 @@ def lyapunov(
         much another first frame, or taking its columns in their own order, changes it; ``rounding_bound`` of each;
         ``running_exponent(sample, time, mode)``; ``mean_log_det(sample)``, the mean of ln abs(det J), of a flow the
         mean divergence, which the sum of all exponents must equal; ``kaplan_yorke_dimension(sample)``;
-        ``positive_exponent_sum(sample)``. For driven maps also the echo-state test: ``echo_state(sample)``, whether two
-        starts under the same input meet, by the ``shrinkage(sample)`` of their distance; and
-        ``separation_rate(sample)``, how fast near ones separate, to be held against the largest exponent.
+        ``positive_exponent_sum(sample)``; both with ``…_error(sample)``. For driven maps also the echo-state test:
+        ``echo_state(sample)``, whether two starts under the same input meet, by the ``shrinkage(sample)`` of their
+        distance; and ``separation_rate(sample)``, how fast near ones separate, to be held against the largest exponent.
 
     Raises
     ------

@@ -51,6 +51,24 @@ def test_henon(henon):
     assert 0.8 < float(henon["standard_error"][:, 0].mean() / henon["exponent"][:, 0].std(ddof=1)) < 2
 
 
+def test_the_dimension_and_the_entropy_bound_have_errors(henon, lorenz):
+    # every block of Hénon has λ₁ + λ₂ = ln b, so that D = 1 − λ₁/λ₂ has the slope (|λ₂| − λ₁)/λ₂² = −ln b/λ₂² in λ₁
+    slope = -problems.HENON_EXPONENT_SUM / henon["exponent"][:, 1] ** 2
+    np.testing.assert_allclose(henon["kaplan_yorke_dimension_error"], slope * henon["standard_error"][:, 0], rtol=1e-9)
+    np.testing.assert_allclose(henon["positive_exponent_sum_error"], henon["standard_error"][:, 0], rtol=1e-12)
+    for name in ("kaplan_yorke_dimension", "positive_exponent_sum"):
+        assert 0.8 < float(henon[f"{name}_error"].mean() / henon[name].std(ddof=1)) < 2
+        assert float(lorenz[f"{name}_error"].mean() / lorenz[name].std(ddof=1)) > 0.8  # blocks below 1 s see too much
+    one = lyapunov(create("lorenz"), seconds=60.0, transient=5.0, initial_state=[1, 1, 20])
+    error = float(one["positive_exponent_sum_error"].item())
+    assert f"(± {error:.1g}) nat/s" in one.attrs["verdict"]
+    every = lyapunov(create("logistic"), steps=2000, initial_state=[0.3])
+    assert every["kaplan_yorke_dimension_error"].item() == 0  # 1 of 1 dimension
+    rest = lyapunov(LinearMap([[3.0, 0.0], [0.0, 2.0]]), k=1, steps=100, initial_state=[0.0, 0.0])
+    assert np.isnan(rest["kaplan_yorke_dimension_error"].item())
+    assert np.isnan(rest["positive_exponent_sum_error"].item())
+
+
 @pytest.mark.parametrize("steps, transient", [(1, 0), (2, 1), (7, 0), (100, 33), (1001, 1)])
 def test_the_sum_is_ln_b_at_every_length(steps, transient):
     ds = lyapunov(create("henon"), steps=steps, transient=transient, initial_state=[0.1, 0.2])

@@ -17,8 +17,10 @@ from dynlab.diagnostics.exponents.statistics import (
     DECIDED,
     SHORTEST_BLOCK,
     block_errors,
+    combined_errors,
     errors_between,
     kaplan_yorke_dimension,
+    kaplan_yorke_slopes,
     positive_exponent_sum,
 )
 from dynlab.diagnostics.exponents.verdict import verdict
@@ -126,14 +128,26 @@ def _values(measured: Measured, size: int) -> dict[str, NDArray[Any]]:
         aligned["alignment_error"] = _alignment(measured, exponent, elapsed[-1])
         unsure = error + aligned["alignment_error"] / DECIDED
     rows = list(zip(exponent, unsure, bound, strict=True))
+    dimension = np.array([kaplan_yorke_dimension(*row, size) for row in rows])
+    entropy = np.array([positive_exponent_sum(row[0], size) for row in rows])
+    if measured.finite_time:
+        dimension_error, entropy_error = (errors_between(each[:, None])[:, 0] for each in (dimension, entropy))
+    else:
+        slopes = np.array([kaplan_yorke_slopes(*row) for row in zip(exponent, dimension, strict=True)])
+        positive = np.where(np.isnan(entropy)[:, None], np.nan, exponent > 0)
+        dimension_error, entropy_error = (
+            combined_errors(log_growth, weights, elapsed, measured.blocks) for weights in (slopes, positive)
+        )
     return aligned | {
         "exponent": exponent,
         "standard_error": error,
         "rounding_bound": np.where(np.isnan(exponent), np.nan, bound),
         "running_exponent": running,
         "mean_log_det": growth.log_det / elapsed[-1],
-        "kaplan_yorke_dimension": np.array([kaplan_yorke_dimension(*row, size) for row in rows]),
-        "positive_exponent_sum": np.array([positive_exponent_sum(row[0], size) for row in rows]),
+        "kaplan_yorke_dimension": dimension,
+        "kaplan_yorke_dimension_error": dimension_error,
+        "positive_exponent_sum": entropy,
+        "positive_exponent_sum_error": entropy_error,
     }
 
 
@@ -152,17 +166,19 @@ def _alignment(measured: Measured, exponent: NDArray[np.float64], elapsed: float
 def _variables(measured: Measured, values: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
     flow = measured.units == schema.SECOND
     rate = schema.NAT_PER_SECOND if flow else schema.NAT_PER_STEP
-    error = "standard deviation of λ_i between samples" if measured.finite_time else "standard error of λ_i"
+    error = "standard deviation of {} between samples" if measured.finite_time else "standard error of {}"
     word = "finite-time exponent" if measured.finite_time else "Lyapunov exponent"
     described = {
         "exponent": (f"{word} λ_i", rate),
-        "standard_error": (error, rate),
+        "standard_error": (error.format("λ_i"), rate),
         "rounding_bound": ("bound of what rounding adds to λ_i", rate),
         "alignment_error": ("what another first frame changes λ_i by", rate),
         "running_exponent": ("running estimate of λ_i", rate),
         "mean_log_det": ("mean divergence" if flow else "mean of ln |det J|", rate),
         "kaplan_yorke_dimension": ("Kaplan–Yorke dimension", schema.ONE),
+        "kaplan_yorke_dimension_error": (error.format("the Kaplan–Yorke dimension"), schema.ONE),
         "positive_exponent_sum": ("Σ max(λ_i, 0), upper bound of the entropy rate", rate),
+        "positive_exponent_sum_error": (error.format("Σ max(λ_i, 0)"), rate),
     }
     each, mode = (schema.SAMPLE,), (schema.SAMPLE, schema.MODE)
     dims = {"running_exponent": (schema.SAMPLE, schema.TIME, schema.MODE)}
@@ -193,6 +209,8 @@ def _flags(
         "alignment_error": "NaN where the exponent is not finite",
         "mean_log_det": f"{SINGULAR}; {shared}" if SINGULAR not in shared else shared,
         "kaplan_yorke_dimension": DIMENSION,
+        "kaplan_yorke_dimension_error": f"NaN where the dimension is, or {one}",
+        "positive_exponent_sum_error": f"NaN where the sum is, or {one}",
         "positive_exponent_sum": "NaN where no exponent is known, or the smallest known is positive and there are more",
         "separation_rate": "-inf where two orbits under the same input became one; NaN where the orbit was cut",
         "shrinkage": "-inf where two starts became one; NaN where the orbit was cut",

@@ -49,6 +49,14 @@ def block_errors(log_growth: NDArray[np.float64], elapsed: NDArray[np.float64], 
     return np.where(trend, np.maximum(error, drift), error)
 
 
+def combined_errors(
+    log_growth: NDArray[np.float64], weights: NDArray[np.float64], elapsed: NDArray[np.float64], blocks: int
+) -> NDArray[np.float64]:
+    """`block_errors`, shape (sample,), of Σ w_i λ_i with weights (sample, mode); a weight of 0 leaves a mode out."""
+    counted = np.where(weights[:, None] != 0, log_growth, 0.0) * weights[:, None]
+    return block_errors(counted.sum(axis=2, keepdims=True), elapsed, blocks)[:, 0]
+
+
 def errors_between(exponents: NDArray[np.float64]) -> NDArray[np.float64]:
     """The standard deviation between samples, for each of them; NaN for one sample alone."""
     finite = np.isfinite(exponents)
@@ -92,6 +100,17 @@ def kaplan_yorke_dimension(
         return float(size) if len(exponents) == size and not np.isnan(sums[-1]) else float("nan")
     j = int(negative[0])
     return float(j + max(0.0, sums[j - 1]) / abs(exponents[j])) if j else 0.0
+
+
+def kaplan_yorke_slopes(exponents: NDArray[np.float64], dimension: float) -> NDArray[np.float64]:
+    """∂D/∂λ_i of the dimension D = j + Σ_{i≤j} λ_i / abs(λ_{j+1}), shape (mode,); NaN where D is, 0 at 0 and n."""
+    if np.isnan(dimension):
+        return np.full_like(exponents, np.nan)
+    slopes, j = np.zeros_like(exponents), int(dimension)
+    if 0 < j < len(exponents):
+        slopes[:j] = 1 / abs(exponents[j])
+        slopes[j] = exponents[:j].sum() / exponents[j] ** 2
+    return slopes
 
 
 def positive_exponent_sum(exponents: NDArray[np.float64], size: int) -> float:

@@ -100,11 +100,19 @@ def _aligned(ds: xr.Dataset, name: str) -> str:
 
 
 def _dimension(ds: xr.Dataset) -> str:
-    dimension, entropy = ds["kaplan_yorke_dimension"].values, ds["positive_exponent_sum"]
-    if not (dimension > 0).any():
+    if not (ds["kaplan_yorke_dimension"] > 0).any():
         return ""
-    bound = f"the entropy rate is at most {ranged(entropy.values)} {entropy.attrs['units']}"
-    return f" The Kaplan–Yorke dimension is {ranged(dimension, '.3f')}; {bound}."
+    units = ds["positive_exponent_sum"].attrs["units"]
+    bound = f"the entropy rate is at most the positive exponents' sum, {_known(ds, 'positive_exponent_sum')} {units}"
+    return f" The Kaplan–Yorke dimension is {_known(ds, 'kaplan_yorke_dimension', '.3f')}; {bound}."
+
+
+def _known(ds: xr.Dataset, name: str, spec: str = ".3g") -> str:
+    """The range over samples, and of one sample the value with its error: "2.061 (± 0.006)"."""
+    values, error = ds[name].values, float(ds[f"{name}_error"].values[0])
+    if len(values) > 1 or error == 0:
+        return ranged(values, spec)
+    return f"{ranged(values, spec)} ({f'± {error:.1g}' if np.isfinite(error) else 'error not known'})".replace("-", "−")
 
 
 def _self_check(ds: xr.Dataset, name: str, size: int) -> str:
