@@ -17,13 +17,15 @@ from dynlab.systems import Map, System, frozen
 GRID = 21
 REACH = 0.5
 HOLDS = 0.1  # times the distance: the linear map's error up to there is called small
+RAYS, RADII, NEAREST = 180, 120, 1e-4  # along which that distance is looked for, from NEAREST of the reach outward
 SAME = 1e-6  # a step that moves less than this times the distance between neighbours of the grid moves not at all
 AT_ONE_SIDE = "inf: at a kink of the activation, where the Jacobian is that of one side alone"
 NO_DIRECTION = "NaN for eigenvectors that do not span the plane, or are not told from another"
 METHOD = (
     "the plane of the two leading eigenvectors of ∂F/∂h, of a complex pair that of its real and imaginary part; F(h) "
     "evaluated on a grid of it, F(p) + J (h − p) beside; both projected on the plane. The error is "
-    "‖F(h) − F(p) − J (h − p)‖₂/‖h − p‖₂, with what leaves the plane"
+    "‖F(h) − F(p) − J (h − p)‖₂/‖h − p‖₂, with what leaves the plane; the distance up to which it stays small is the "
+    f"least at which it crosses {HOLDS:g} on {RAYS} rays in the plane, each sampled at {RADII} distances"
 )
 
 Real = NDArray[np.float64]
@@ -58,9 +60,9 @@ def tangent_map(
     -------
     xarray.Dataset
         ``displacement(y, x, axis)`` = F(h) − h and ``linear_displacement``, both in the plane's coordinates;
-        ``linear_error(y, x)``; ``valid_radius``, the distance up to which that stays below 0.1 at every state of the
-        grid; ``eigenvalue(mode)`` with ``eigenvalue_error``, and ``mode_direction(mode, axis)``, the eigenvectors that
-        span the plane, as they lie in it; ``origin(state)``, ``direction(axis, state)``.
+        ``linear_error(y, x)``; ``valid_radius``, the distance up to which that stays below 0.1 on the plane (`reach`
+        where it does so farther); ``eigenvalue(mode)`` with ``eigenvalue_error``, and ``mode_direction(mode, axis)``,
+        the eigenvectors that span the plane, as they lie in it; ``origin(state)``, ``direction(axis, state)``.
 
     Raises
     ------
@@ -95,16 +97,11 @@ def tangent_map(
     axes, modes = _plane(J, errors)
     line = np.linspace(-reach, reach, grid)
     offset = line[None, :, None] * axes[0] + line[:, None, None] * axes[1]
-    moved = held.step(torch.as_tensor(p + offset).reshape(-1, len(p))).numpy().reshape(offset.shape)
-    base = held.step(torch.as_tensor(p)[None])[0].numpy()
-    linear = base + offset @ J.T
-    distance = np.linalg.norm(offset, axis=-1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        error = np.where(distance > 0, np.linalg.norm(moved - linear, axis=-1) / distance, 0.0)
-    beyond = distance[error > HOLDS]
-    valid = float(distance[distance < beyond.min()].max()) if len(beyond) else reach
+    moved, linear, error = _step_and_linear(held, p, J, offset)
+    valid = _valid_radius(held, p, J, axes, reach)
+    moves = float(np.linalg.norm(_step_and_linear(held, p, J, np.zeros_like(p))[0]))
     kind = AT_KINK if kink else kind_of_map(values, errors)
-    variables = _variables(moved - p - offset, linear - p - offset, error, valid, axes)
+    variables = _variables(moved - offset, linear - offset, error, valid, axes)
     variables |= {
         "eigenvalue": schema.variable((schema.MODE,), values, "eigenvalue λ of ∂F/∂h"),
         "eigenvalue_error": schema.variable((schema.MODE,), errors, "bound on the error of λ"),
@@ -117,7 +114,7 @@ def tangent_map(
         system=system.name,
         source=system.source,
         settings=settings | {"dtype": "float64", "device": "cpu", "config": system.json_config},
-        verdict=_verdict(float(np.linalg.norm(base - p)), kind.name, valid, reach, float(error.max())),
+        verdict=_verdict(moves, kind.name, valid, reach, float(error.max())),
         method=METHOD,
         coords={
             schema.X: schema.variable((schema.X,), line, "distance along the first direction"),
@@ -126,6 +123,34 @@ def tangent_map(
         flags=({"mode_direction": NO_DIRECTION} if np.isnan(modes).any() else {})
         | ({"eigenvalue_error": AT_ONE_SIDE} if kink else {}),
     )
+
+
+def _step_and_linear(held: FrozenMap, p: Real, jacobian: Real, offset: Real) -> tuple[Real, Real, Real]:
+    """F(h) − p and F(p) + J (h − p) − p at h = p + offset, shape (…, n), and how far apart over the distance, (…)."""
+    base = held.step(torch.as_tensor(p)[None])[0].numpy()
+    moved = held.step(torch.as_tensor(p + offset).reshape(-1, len(p))).numpy().reshape(offset.shape)
+    linear = base + offset @ jacobian.T
+    distance = np.linalg.norm(offset, axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = np.where(distance > 0, np.linalg.norm(moved - linear, axis=-1) / distance, 0.0)
+    return moved - p, linear - p, error
+
+
+def _valid_radius(held: FrozenMap, p: Real, jacobian: Real, axes: Real, reach: float) -> float:
+    """The least distance at which the error crosses HOLDS on a ray, linear between samples; at most `reach`."""
+    angle = np.linspace(0, 2 * np.pi, RAYS, endpoint=False)
+    radius = reach * np.geomspace(NEAREST, 1, RADII)
+    rays = np.stack([np.cos(angle), np.sin(angle)], axis=-1) @ axes
+    error = _step_and_linear(held, p, jacobian, rays[:, None] * radius[:, None])[2]
+    above = error > HOLDS
+    if above[:, 0].any():
+        return 0.0
+    ray = np.flatnonzero(above.any(axis=1))
+    after = above[ray].argmax(axis=1)
+    before = after - 1
+    part = (HOLDS - error[ray, before]) / (error[ray, after] - error[ray, before])
+    crossing = radius[before] + part * (radius[after] - radius[before])
+    return float(crossing.min(initial=reach))
 
 
 def _numbers(what: str, given: ArrayLike, size: int) -> Real:
@@ -169,7 +194,7 @@ def _verdict(moves: float, kind: str, valid: float, reach: float, largest: float
         if moves < SAME
         else f"no fixed point, it moves by {moves:.2g}"
     )
-    if valid >= reach:
+    if largest <= HOLDS and valid >= reach:
         held = (
             f"the linear map's error is below {HOLDS:.0%} of the distance in all of the window, {largest:.1%} at most"
         )

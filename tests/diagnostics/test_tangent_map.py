@@ -49,8 +49,21 @@ def test_the_error_halves_with_the_distance(activation):
 def test_the_radius_is_where_the_error_reaches_a_tenth():
     ds = tangent_map(from_function(lambda h, x: h + h.square() / 2, 2), [0.0, 0.0], reach=1.0, grid=101)
     # on an axis the error is abs(h)/2, which is largest there: 0.1 at a distance of 0.2
-    assert float(ds["valid_radius"]) == pytest.approx(0.2, abs=0.021)
+    assert float(ds["valid_radius"]) == pytest.approx(0.2, abs=1e-6)
     assert "up to a distance of 0.2" in ds.attrs["verdict"]
+
+
+def test_the_radius_is_no_grid_step_too_large_and_corners_count():
+    system = from_function(lambda h, x: h + h.square() / 2, 2)
+    coarse = tangent_map(system, [0.0, 0.0], reach=1.0, grid=5)  # nearest states at 0.5, where the error is 0.25
+    assert float(coarse["valid_radius"]) == pytest.approx(0.2, abs=1e-6)
+    # h ← h + (h₁ h₂, 0): the error is |h₁ h₂|/|h|, r/2 at most, on the diagonals: 0.095 at r = 0.19, 0.134 in corners
+    corners = tangent_map(
+        from_function(lambda h, x: h + h[..., :1] * h[..., 1:] * h.new_tensor([1.0, 0.0]), 2), [0.0, 0.0], reach=0.19
+    )
+    assert float(corners["linear_error"].max()) == pytest.approx(0.19 / np.sqrt(2))
+    assert float(corners["valid_radius"]) == 0.19
+    assert "up to a distance of 0.19, and 13% of it at most" in corners.attrs["verdict"]
 
 
 def test_a_plane_has_its_own_coordinates_and_a_defective_matrix_no_second_vector():
@@ -88,3 +101,4 @@ def test_at_a_kink_no_eigenvalue_is_believed():
     assert np.isinf(ds["eigenvalue_error"]).all()
     assert "undecided, at a kink" in ds.attrs["verdict"]
     assert float(ds["linear_error"].max()) == pytest.approx(2.0)
+    assert float(ds["valid_radius"]) == 0
