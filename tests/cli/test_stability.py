@@ -27,7 +27,7 @@ def test_the_first_thing_that_a_teacher_types(folder, capsys):
     said = capsys.readouterr().out
     assert "The flow is stable (largest Re λ −0.15 per second), Euler's step at ε = 0.1 is not stable" in said
     assert "the critical step is 0.07458" in said
-    assert "implicit midpoint and exponential Euler would be at any step" in said
+    assert "implicit midpoint and exponential Euler would be stable at any step" in said
     assert (folder / "figures" / "stability-diff.png").stat().st_size > 20_000
 
 

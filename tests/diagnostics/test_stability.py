@@ -54,7 +54,7 @@ def test_w_diff_is_known_in_closed_form():
         "γ of 0.202",
     ):
         assert said in ds.attrs["verdict"]
-    assert "implicit midpoint and exponential Euler would be at any step" in ds.attrs["verdict"]
+    assert "implicit midpoint and exponential Euler would be stable at any step" in ds.attrs["verdict"]
 
 
 @pytest.mark.parametrize("step, stable", [(0.07458, 1), (0.074581, 0), (problems.CRITICAL_STEP_DIFF, -1)])
@@ -278,6 +278,28 @@ def test_what_neither_grows_nor_decays_is_said_to():
     ds = dl.stability(planar_system(planar_matrix("zero")), integrator="implicit-midpoint")
     assert ds["stable"].values.tolist() == [[-1]]
     assert "neither grows nor decays but for rounding: its largest modulus is 1" in ds.attrs["verdict"]
+
+
+def test_what_an_error_does_not_separate_from_the_border_is_undecided():
+    # Re λ is −1e-17 exactly, its error about 1e-15
+    ds = dl.stability(planar_system(parse_matrix("-1e-17,1;-1,-1e-17")))
+    assert "The flow is undecided (largest Re λ −1e−17 per second, 0 within its error)" in ds.attrs["verdict"]
+    # at a saturated state J = 0: whether a step grows there is undecided, of whatever integrator
+    both = dl.stability(diff(), np.zeros((2, 1, 0)), initial_state=[[0.0, 0.0], [1e300, 1e300]])
+    assert both["integrator_undecided"].values.tolist() == [0.5] * 5
+    said = "Explicit midpoint, Runge–Kutta 4, implicit midpoint and exponential Euler would be unstable at no state"
+    assert said.lower() in both.attrs["verdict"].lower()
+
+
+def test_a_critical_step_is_that_of_the_states_where_the_flow_is_stable():
+    # diag(d) W has the trace d₁/2 − d₂: −1/2 at the origin, 3/10 where the slopes are 1 and 1/5
+    W = np.array([[0.5, -2.0], [2.0, -1.0]])
+    grows = np.linalg.solve(W, np.arctanh(np.sqrt(1 - np.array([1.0, 0.2]))))
+    ds = dl.stability(planar_system(W), np.zeros((2, 1, 0)), initial_state=[[0.0, 0.0], grows])
+    assert ds["critical_step"].values[1].item() == 0
+    alone = ds["critical_step"].values[0].item()
+    assert alone == pytest.approx(0.5 / 3.5, rel=1e-12)  # 2 |Re λ|/|λ|² = −tr/det
+    assert f"the critical step is {alone:.3g} where the flow is stable" in ds.attrs["verdict"]
 
 
 def test_where_every_slope_is_0_there_is_no_formula_and_no_warning():

@@ -44,7 +44,8 @@ def _of_one(ds: xr.Dataset) -> str:
     values, errors = ds["eigenvalue"].values, ds["eigenvalue_error"].values
     leading = float(values.real.max())
     inside, outside = (values.real < -errors).all(), (values.real > errors).any()
-    flow = "stable" if inside else "unstable" if outside else "on the border of stability"
+    flow = "is stable" if inside else "is unstable" if outside else "is undecided"
+    near = "" if inside or outside else ", 0 within its error"
     name = POSSESSIVE[schema.settings(ds)["integrator"]]
     stable, used = int(ds["stable"].values[0, 0]), float(ds["used_step"].values[0, 0])
     modulus, critical = float(ds["step_modulus"].max()), float(ds["critical_step"].values[0, 0])
@@ -53,8 +54,8 @@ def _of_one(ds: xr.Dataset) -> str:
         said = "neither grows nor decays but for rounding"
     joint = " too" if stable == 1 and inside else ""
     text = (
-        f"The flow is {flow} (largest Re λ {_number(leading)} per second), {name} at ε = {used:.4g} {said}{joint}: its "
-        f"largest modulus is {_modulus(modulus)}"
+        f"The flow {flow} (largest Re λ {_number(leading)} per second{near}), {name} at ε = {used:.4g} {said}{joint}: "
+        f"its largest modulus is {_modulus(modulus)}"
     )
     if np.isfinite(critical) and critical > 0:
         return f"{text}, the critical step is {critical:.4g}."
@@ -82,7 +83,7 @@ def _of_many(ds: xr.Dataset, steps: int, described: str) -> str:
         text += f", undecided at {_share(float(np.mean(stable == -1)))}"
     known = critical[np.isfinite(critical) & (critical > 0)]
     if known.size:
-        text += f"; the critical step is {ranged(known)}"
+        text += f"; the critical step is {ranged(known)}{' where the flow is stable' if (critical == 0).any() else ''}"
     worst = float(np.nanmax(ds["step_modulus"].values))
     text = f"{text}, the largest modulus {_modulus(worst)}."
     if (stable == 1).all():
@@ -100,17 +101,16 @@ def _remedy(ds: xr.Dataset) -> str:
     unstable, open_ = ds["integrator_unstable"].values, ds["integrator_undecided"].values
     steps = ds["integrator_step"].values
     titles = [method.title for method in METHODS.values()]
-    any_step = [title for title, step in zip(titles, steps, strict=True) if np.isinf(step)]
-    calm = (unstable == 0) & (open_ == 0) & ~np.isinf(steps)
-    here = [title for title, one in zip(titles, calm, strict=True) if one]
-    if here:
-        parts.append(f"{_listed(here)} would be stable")
-    if any_step:
-        parts.append(f"{_listed(any_step)} would be at any step")
+    calm = (unstable == 0) & (open_ == 0)
     border = (unstable == 0) & (open_ == 1) & (np.abs(ds["integrator_modulus"].values - 1) < ROUNDING)
-    kept = [title for title, one in zip(titles, border, strict=True) if one]
-    if kept:
-        parts.append(f"{_listed(kept)} would neither grow nor decay")
+    for which, words in (
+        (calm & ~np.isinf(steps), "would be stable"),
+        (calm & np.isinf(steps), "would be stable at any step"),
+        (border, "would neither grow nor decay but for rounding"),
+        ((unstable == 0) & (open_ > 0) & (open_ < 1), "would be unstable at no state"),
+    ):
+        if which.any():
+            parts.append(f"{_listed([title for title, one in zip(titles, which, strict=True) if one])} {words}")
     text = ", ".join(parts)
     return text[:1].upper() + text[1:] + "." if text else ""
 
