@@ -49,13 +49,16 @@ class Driven:
         Yields
         ------
         Tensor, shape (sample, some of the steps, state, state)
+            NaN where h_{t−1} is: comparisons with NaN are false, so that the slope of a ReLU would be 0 there.
         """
         samples, _, n = self.states.shape
         at_once = max(1, NUMBERS_AT_ONCE // (samples * n * n))
         for start in range(0, len(steps), at_once):
             before = torch.as_tensor(np.asarray(steps[start : start + at_once]) - 1, device=self.states.device)
-            dense = jacobian(of, self.states[:, before], self.inputs[:, before], before).dense()
-            yield dense.expand(samples, len(before), n, n)
+            states = self.states[:, before]
+            dense = jacobian(of, states, self.inputs[:, before], before).dense().expand(samples, len(before), n, n)
+            lost = states.isnan().any(dim=-1)
+            yield dense.masked_fill(lost[..., None, None], torch.nan) if bool(lost.any()) else dense
 
     def jacobians(self, steps: Sequence[int] | NDArray[np.int64]) -> Iterator[Tensor]:
         """∂h_t/∂h_{t−1} for each t of `steps`, in that order, each of shape (sample, state, state), in float64."""

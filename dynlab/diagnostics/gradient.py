@@ -196,6 +196,9 @@ def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
     text = f"Over {over(driven.steps, described)} the gradient ‖∂h_T/∂h_0‖ {sized(start, samples)}"
     if np.isfinite(start).any():
         text += f"; {ranged(ds['surviving'].values, '.0f')} of {n} directions survive (σ ≥ {SURVIVES})"
+    lost = int((~driven.states[:, -1].isfinite().all(dim=-1)).sum())
+    if lost:
+        text += f"; {lost} of {samples} trajectories diverge"
     if "log_loss_gradient" in ds:
         loss = ds["log_loss_gradient"].values
         known = np.isfinite(loss[:, -1])  # where the loss sees h_T at all

@@ -216,10 +216,11 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     above, below = (sizes > 1 + errors).any(axis=-1), (sizes < 1 - errors).all(axis=-1)
     open_ = float((~above & ~below).mean())
     undecided = f", undecided at {open_:.0%}" if open_ else ""
+    where = "" if finite.all() else f" where it is finite, {finite.mean():.0%} of them"
     text = (
         f"Over {over(steps, described)} the spectral radius of ∂h_t/∂h_{{t−1}} has the median "
-        f"{ranged(radius[finite], '.4g')} and exceeds 1 at {above.mean():.0%} of the steps linearised{undecided}; the "
-        f"departure from normality has the median {ranged(ds['departure_from_normality'].values)}."
+        f"{ranged(radius[finite], '.4g')} and exceeds 1 at {above.mean():.0%} of the steps linearised{where}{undecided}"
+        f"; the departure from normality has the median {ranged(ds['departure_from_normality'].values)}."
     )
     if "flow_eigenvalue" in ds:
         real = ds["flow_eigenvalue"].values.real

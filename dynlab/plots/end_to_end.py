@@ -31,9 +31,10 @@ def plot_end_to_end(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     times = ds[schema.TIME].values
     values = ds["log_singular_value"].where(np.isfinite(ds["log_singular_value"])).median(schema.SAMPLE)
     mark = "." if len(times) == 1 else None
+    known = values.notnull().any(schema.MODE).values
     for low, high, colour, name in BANDS:
-        edges = values.quantile([low, high], schema.MODE)
-        ax.fill_between(times, edges.values[0], edges.values[1], color=colour, linewidth=0, label=name)
+        edges = values.isel({schema.TIME: known}).quantile([low, high], schema.MODE)
+        ax.fill_between(times[known], edges.values[0], edges.values[1], color=colour, linewidth=0, label=name)
     options: dict[str, Any] = {"color": style.BLUE, "linewidth": 2.2, "marker": mark, "label": "largest σ"} | artist
     ax.plot(times, values.isel(mode=0), **options)
     ax.plot(times, values.median(schema.MODE), color=style.BLUE, marker=mark, linewidth=1, label="median σ")

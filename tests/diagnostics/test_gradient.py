@@ -179,6 +179,7 @@ def test_a_diverged_trajectory_is_unknown_before_it_diverges():
     assert ds["log_norm"].values[1] == pytest.approx(np.log(3) * np.arange(12, -1, -1))
     assert np.isnan(ds["log_norm"].values[0, :5]).all()
     assert "diverged" in schema.flags(ds)["log_norm"]
+    assert "1 of 2 trajectories diverge" in ds.attrs["verdict"]
 
 
 def test_the_verdict_has_the_numbers():

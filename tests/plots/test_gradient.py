@@ -59,3 +59,12 @@ def test_one_time_is_still_to_be_seen(shrinking):
 def test_unresolved_modes_are_told(shrinking):
     ds = end_to_end(from_function(lambda h, x: h * h.new_tensor([1.0, 1e-14]), state_size=2), np.zeros((9, 0)))
     assert "1 of 2 modes resolved" in plot_end_to_end(ds).get_title()
+
+
+def test_what_diverges_ends_in_the_picture_without_a_warning(recwarn):
+    system = from_function(lambda h, x: h**3, state_size=2)
+    ds = end_to_end(system, np.zeros((1, 12, 0)), initial_state=[[10.0, 9.0]], times=12)
+    band = plot_end_to_end(ds).collections[0].get_paths()[0].vertices
+    assert np.isfinite(band).all()
+    assert band[:, 0].max() < 12
+    assert not [each for each in recwarn if "NaN" in str(each.message)]
