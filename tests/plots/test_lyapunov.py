@@ -64,3 +64,9 @@ def test_what_is_not_drawn_is_counted():
     said = [text.get_text() for text in ax.get_legend().get_texts()]
     assert "1 of 3: −∞ for some samples" in said
     assert "1 of 3: −∞, a Jacobian is singular" in said
+
+
+def test_the_legend_lies_below_where_its_marker_is_no_exponent(henon):
+    ax = plot_lyapunov(henon)
+    ax.figure.canvas.draw()
+    assert ax.get_legend().get_window_extent().y1 < ax.get_window_extent().y0
