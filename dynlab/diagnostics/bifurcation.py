@@ -148,18 +148,13 @@ def bifurcation(
         points = result.rows(diagram)
         visited, coordinate = _orbits(diagram, points, asked, values, observed, generator)
         variables = result.of_branches(diagram, points, parameter, coordinate)
-    coords = {}
+    coords, cut = {}, 0
     if visited is not None:
         grid, found = visited
-        what = f"state h_{coordinate + 1}" if isinstance(system, Map) else f"extremum of h_{coordinate + 1}"
-        dims = (schema.PARAMETER, schema.SAMPLE, schema.ITERATION)
-        variables["visited"] = schema.variable(dims, found, what)
+        variables["visited"] = _visited(found, coordinate, isinstance(system, Map))
         coords[schema.PARAMETER] = schema.variable((schema.PARAMETER,), grid, described(parameter))
-    cut = 0 if visited is None else int(np.isnan(found).all(axis=(1, 2)).sum())
-    settings = {
-        "parameter": parameter,
-        "lowest": asked.lowest,
-        "highest": asked.highest,
+        cut = int(np.isnan(found).all(axis=(1, 2)).sum())
+    settings = asked._asdict() | {
         "at": at if isinstance(at, str) else "values",
         "input": varied.held.tolist(),
         "at_step": varied.t,
@@ -168,9 +163,6 @@ def bifurcation(
         "max_period": max_period,
         "observed": coordinate,
         "values": values,
-        "largest_state": largest_state,
-        "max_memory": max_memory,
-        "seed": seed,
         "dtype": "float64",
         "device": "cpu",
         "config": system.json_config,
@@ -185,6 +177,11 @@ def bifurcation(
         coords=coords,
         flags=_flags(diagram, variables, largest_state),
     )
+
+
+def _visited(found: NDArray[np.float64], coordinate: int, is_map: bool) -> xr.Variable:
+    what = f"state h_{coordinate + 1}" if is_map else f"extremum of h_{coordinate + 1}"
+    return schema.variable((schema.PARAMETER, schema.SAMPLE, schema.ITERATION), found, what)
 
 
 def _flags(diagram: Diagram, variables: dict[str, xr.Variable], largest_state: float) -> dict[str, str]:

@@ -93,9 +93,7 @@ def parameter_plane(
     """
     _check(parameters, lowest, highest, grid, max_period, largest_state, max_memory, system.state_size)
     varied = varied_system(system, inputs, tuple(parameters), at, at_step, tuple(lowest), tuple(highest), seed)
-    start = np.zeros(system.state_size) if state is None else np.asarray(state, dtype=float)
-    if start.shape != (system.state_size,) or not np.isfinite(start).all():
-        raise UserError(f"state= must be {system.state_size} finite numbers, got shape {start.shape}.")
+    start = _start(state, system.state_size)
     x, y = (np.linspace(low, high, grid) for low, high in zip(lowest, highest, strict=True))
     values = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     is_map = isinstance(system, Map)
@@ -136,6 +134,13 @@ def parameter_plane(
         },
         flags=None if fixed.converged.all() else lost,
     )
+
+
+def _start(state: ArrayLike | None, size: int) -> NDArray[np.float64]:
+    start = np.zeros(size) if state is None else np.asarray(state, dtype=float)
+    if start.shape != (size,) or not np.isfinite(start).all():
+        raise UserError(f"state= must be {size} finite numbers, got shape {start.shape}.")
+    return start
 
 
 def _check(

@@ -67,26 +67,18 @@ def test_a_step_of_a_linear_flow_multiplies_by_the_stability_function(name, rate
     assert problems.eigenvalue_distance(found[0], [multiplier, multiplier.conjugate()]) < 1e-14
 
 
+@pytest.mark.parametrize("derivative, by", [(jacobian, 0), (input_jacobian, 1)])
 @pytest.mark.parametrize("name", INTEGRATORS)
-def test_closed_form_jacobian_is_the_quotient_of_differences(name):
+def test_closed_form_jacobians_are_the_quotients_of_differences(name, derivative, by):
     system = frozen(INTEGRATORS[name](gated(), 0.4))
     generator = torch.Generator().manual_seed(2)
-    states, inputs = (torch.randn(2, 4, size, generator=generator, dtype=torch.float64) for size in (5, 3))
-    steps = 1e-5 * torch.eye(5, dtype=torch.float64)
-    columns = [(system.step(states + e, inputs) - system.step(states - e, inputs)) / 2e-5 for e in steps]
-    closed = jacobian(system, states, inputs).dense()
+    at = [torch.randn(2, 4, size, generator=generator, dtype=torch.float64) for size in (5, 3)]
+    columns = []
+    for e in 1e-5 * torch.eye(at[by].shape[-1], dtype=torch.float64):
+        ahead, behind = ([each + sign * e if k == by else each for k, each in enumerate(at)] for sign in (1, -1))
+        columns.append((system.step(*ahead) - system.step(*behind)) / 2e-5)
+    closed = derivative(system, *at).dense()
     torch.testing.assert_close(closed, torch.stack(columns, dim=-1), rtol=1e-8, atol=1e-8)
-
-
-@pytest.mark.parametrize("name", INTEGRATORS)
-def test_input_jacobian_is_the_quotient_of_differences(name):
-    system = frozen(INTEGRATORS[name](gated(), 0.4))
-    generator = torch.Generator().manual_seed(2)
-    states, inputs = (torch.randn(2, 4, size, generator=generator, dtype=torch.float64) for size in (5, 3))
-    steps = 1e-5 * torch.eye(3, dtype=torch.float64)
-    columns = [(system.step(states, inputs + e) - system.step(states, inputs - e)) / 2e-5 for e in steps]
-    found = input_jacobian(system, states, inputs).dense()
-    torch.testing.assert_close(found, torch.stack(columns, dim=-1), rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", ["midpoint", "rk4"])
