@@ -5,7 +5,6 @@ import dataclasses
 import itertools
 import json
 
-import numpy as np
 import pytest
 import torch
 from runs import Stopped, differing, stored
