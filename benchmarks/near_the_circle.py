@@ -12,9 +12,9 @@ import numpy as np
 from flint import acb, acb_mat, ctx
 from numpy.typing import NDArray
 
-from dynlab.diagnostics.classification.eigenvalues import eigenvalues_and_errors
-from dynlab.diagnostics.classification.kinds import kind_of_map
 from dynlab.diagnostics.fixed_points import fixed_points
+from dynlab.numerics.eigenvalues import eigenvalues_and_errors
+from dynlab.numerics.kinds import kind_of_map
 from dynlab.systems.textbook import LinearMap
 
 SEED = 2026

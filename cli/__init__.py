@@ -3,14 +3,14 @@
 # Command to "module:attribute", in the order of `dynlab --help`.
 COMMANDS: dict[str, str] = {
     "phase": "dynlab.cli.phase:phase",
-    "manifold": "dynlab.cli.manifold:manifold",
+    "ernn-manifold": "dynlab.cli.ernn_manifold:ernn_manifold",
     "inspect": "dynlab.cli.inspect:inspect",
     "spectrum": "dynlab.cli.spectrum:spectrum",
     "gradient": "dynlab.cli.gradient:gradient",
     "fixed-points": "dynlab.cli.fixed_points:fixed_points",
     "modes": "dynlab.cli.modes:modes",
     "geometry": "dynlab.cli.geometry:geometry",
-    "convergence": "dynlab.cli.convergence:convergence",
+    "ernn-convergence": "dynlab.cli.ernn_convergence:ernn_convergence",
     "lyapunov": "dynlab.cli.lyapunov:lyapunov",
     "basins": "dynlab.cli.basins:basins",
     "pseudospectrum": "dynlab.cli.pseudospectrum:pseudospectrum",

@@ -78,7 +78,7 @@ def _of_matrix(matrix: str, kind: str | None, step: float | None, seed: int) -> 
 
 def _of_network(output: Output, network: Network, at: str, where: dict[str, Any]) -> dict[str, Any]:
     """What spans the plane, and what is held."""
-    from dynlab.diagnostics.driven import drive
+    from dynlab.driven import drive
 
     given = held_input(at)
     driving = network.driving

@@ -84,7 +84,7 @@ def bifurcation(output: Output, network: Network, second: str | None, max_memory
             ds = follow(system, inputs, parameter=chosen["parameter"], lowest=ends[0], highest=ends[1], **asked)
         output.emit(ds, plot_bifurcation, name)
         return
-    from dynlab.diagnostics.parameter_plane import parameter_plane
+    from dynlab.diagnostics.bifurcation.parameter_plane import parameter_plane
     from dynlab.plots.parameter_plane import plot_parameter_plane
 
     if chosen["second_from"] is None or chosen["second_to"] is None:

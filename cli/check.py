@@ -68,8 +68,8 @@ def check(
         raise UserError("check judges one network: leave --over out, and name the checkpoint.")
     output.check_file(junit, "--junit", (".xml",))
     from dynlab import testing
-    from dynlab.diagnostics.bounds.judgement import HOLDS, VIOLATED, overall
     from dynlab.diagnostics.eigenvalue_bounds import eigenvalue_bounds
+    from dynlab.diagnostics.eigenvalue_bounds.judgement import HOLDS, VIOLATED, overall
     from dynlab.plots.eigenvalue_bounds import plot_eigenvalue_bounds
 
     from .junit import write_junit

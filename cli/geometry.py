@@ -77,7 +77,7 @@ def _tangent(ds: xr.Dataset, network: Network, number: int) -> xr.Dataset:
     import numpy as np
 
     from dynlab import schema
-    from dynlab.diagnostics.tangent_map import REACH, tangent_map
+    from dynlab.diagnostics.geometry.tangent_map import REACH, tangent_map
 
     states = ds["fixed_point_state"].values
     if not 0 <= number < len(states):

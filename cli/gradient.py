@@ -66,7 +66,7 @@ def _loss(network: Network) -> dict[str, Any]:
             f"--loss needs targets, and {network.driving.description} have none: drive the network by its task, "
             f"--inputs task:NAME."
         )
-    from dynlab.diagnostics.products.loss_gradient import read_out_loss
+    from dynlab.diagnostics.gradient.loss_gradient import read_out_loss
 
     loss = read_out_loss(network.system, network.checkpoint.readout)
     return {"loss": loss, "targets": network.driving.targets}

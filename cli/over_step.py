@@ -40,7 +40,7 @@ def over_step(
         The command's own options.
     """
     from dynlab.checkpoints.of_run import read_run
-    from dynlab.diagnostics.over_training import joined
+    from dynlab.diagnostics.over_training.diagnostic import joined
     from dynlab.plots.over_training import plot_over_training
 
     context = click.get_current_context()

@@ -64,7 +64,7 @@ def phase(
     """
     if panel and (matrix is not None or kind):
         raise UserError("--panel chooses the matrix and the kind: leave out --matrix and --kind, or --panel.")
-    from dynlab.diagnostics.phase_panels import phase_panels, planar_portrait
+    from dynlab.diagnostics.phase_plane.panels import phase_panels, planar_portrait
     from dynlab.systems.planar import PANELS, STARTS
 
     settings: dict[str, Any] = {

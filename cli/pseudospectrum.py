@@ -95,7 +95,7 @@ def _of_network(
     output: Output, network: Network, kind: str, at_step: int | None, sample: int
 ) -> tuple[Any, dict[str, Any]]:
     """The system, and where its Jacobian is taken."""
-    from dynlab.diagnostics.driven import drive
+    from dynlab.driven import drive
     from dynlab.systems import Euler
 
     driving = network.driving

@@ -107,7 +107,7 @@ def measure_bounds(
 
 def hold(measured: xr.Dataset, *, strict: bool = False) -> None:
     """Raise an AssertionError with a table unless every bound of `measured` holds."""
-    from dynlab.diagnostics.bounds.judgement import HOLDS, overall
+    from dynlab.diagnostics.eigenvalue_bounds.judgement import HOLDS, overall
 
     if overall(measured["outcome"].values.tolist(), strict=strict) != HOLDS:
         raise AssertionError(f"{measured.attrs['verdict']}\n\n{table(measured)}")

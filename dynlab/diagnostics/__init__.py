@@ -6,15 +6,15 @@ Every diagnostic is a function of a system (and what drives it) that returns a D
 # Public name to "module:attribute".
 DIAGNOSTICS: dict[str, str] = {
     "phase_plane": "dynlab.diagnostics.phase_plane:phase_plane",
-    "manifold": "dynlab.diagnostics.manifold:manifold",
+    "ernn_manifold": "dynlab.diagnostics.ernn.manifold:ernn_manifold",
     "spectrum": "dynlab.diagnostics.spectrum:spectrum",
     "end_to_end": "dynlab.diagnostics.end_to_end:end_to_end",
     "gradient": "dynlab.diagnostics.gradient:gradient",
     "fixed_points": "dynlab.diagnostics.fixed_points:fixed_points",
     "modes": "dynlab.diagnostics.modes:modes",
     "geometry": "dynlab.diagnostics.geometry:geometry",
-    "tangent_map": "dynlab.diagnostics.tangent_map:tangent_map",
-    "convergence": "dynlab.diagnostics.convergence:convergence",
+    "tangent_map": "dynlab.diagnostics.geometry.tangent_map:tangent_map",
+    "ernn_convergence": "dynlab.diagnostics.ernn.convergence:ernn_convergence",
     "lyapunov": "dynlab.diagnostics.lyapunov:lyapunov",
     "covariant_vectors": "dynlab.diagnostics.covariant_vectors:covariant_vectors",
     "basins": "dynlab.diagnostics.basins:basins",
@@ -24,7 +24,7 @@ DIAGNOSTICS: dict[str, str] = {
     "stability": "dynlab.diagnostics.stability:stability",
     "eigenvalue_bounds": "dynlab.diagnostics.eigenvalue_bounds:eigenvalue_bounds",
     "bifurcation": "dynlab.diagnostics.bifurcation:bifurcation",
-    "parameter_plane": "dynlab.diagnostics.parameter_plane:parameter_plane",
+    "parameter_plane": "dynlab.diagnostics.bifurcation.parameter_plane:parameter_plane",
     "box_bounds": "dynlab.diagnostics.box_bounds:box_bounds",
-    "inner_spectrum": "dynlab.diagnostics.inner_spectrum:inner_spectrum",
+    "ernn_spectrum": "dynlab.diagnostics.ernn.spectrum:ernn_spectrum",
 }

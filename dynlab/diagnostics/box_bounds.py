@@ -7,14 +7,14 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.roots.held import held_input, step_number
-from dynlab.diagnostics.wording import at_most
+from dynlab.diagnostics.fixed_points.held import held_input, step_number
 from dynlab.errors import UserError, require_extra
 from dynlab.simulation import prepare
 from dynlab.systems import Euler, Map, System
+from dynlab.wording import at_most
 
 if TYPE_CHECKING:
-    from dynlab.diagnostics.certificates.over_box import Bound
+    from dynlab.proofs.over_box import Bound
 
 DEFAULT_SAMPLES = 256
 METHOD = (
@@ -89,7 +89,7 @@ def box_bounds(
     True
     """
     require_extra("flint", "certify")
-    from dynlab.diagnostics.certificates.over_box import bound
+    from dynlab.proofs.over_box import bound
 
     if not isinstance(system, Map):
         raise UserError(f"Bounds over a box are of a map's Jacobian, and {system.name!r} is none: wrap it in Euler.")

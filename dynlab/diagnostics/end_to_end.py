@@ -8,13 +8,13 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.driven import Driven, chosen_steps, drive
-from dynlab.diagnostics.lapack import one_torch_thread
-from dynlab.diagnostics.products.graded_moduli import log_moduli
-from dynlab.diagnostics.products.graded_product import LARGEST_BOUND, SAFETY, GradedProduct, accumulate
-from dynlab.diagnostics.products.log_singular_values import log_singular_values
-from dynlab.diagnostics.wording import over, ranged, sized
+from dynlab.driven import Driven, chosen_steps, drive
+from dynlab.numerics.graded_moduli import log_moduli
+from dynlab.numerics.graded_product import LARGEST_BOUND, SAFETY, GradedProduct, accumulate
+from dynlab.numerics.lapack import one_torch_thread
+from dynlab.numerics.log_singular_values import log_singular_values
 from dynlab.systems import Map
+from dynlab.wording import over, ranged, sized
 
 SURVIVES = 0.1  # a direction survives where its singular value is at least this
 NEGLIGIBLE = 1e-6  # of ln(effective rank): what modes that are not resolved may contribute to it

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from dynlab import schema
-from dynlab.diagnostics.roots.held import held_input
+from dynlab.diagnostics.fixed_points.held import held_input
 from dynlab.errors import UserError, unknown
 from dynlab.jacobians import jacobian
 from dynlab.simulation import orbit, prepare, simulate

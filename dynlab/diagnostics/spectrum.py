@@ -9,10 +9,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.driven import Driven, chosen_steps, drive
-from dynlab.diagnostics.lapack import geev, in_threads
-from dynlab.diagnostics.wording import over, ranged
+from dynlab.driven import Driven, chosen_steps, drive
+from dynlab.numerics.lapack import geev, in_threads
 from dynlab.systems import Euler, Map
+from dynlab.wording import over, ranged
 
 METHOD = (
     "LAPACK's geev with left and right eigenvectors, in float64; condition 1/abs(yᴴx) of unit left and right "

@@ -4,7 +4,7 @@ from typing import cast
 
 from matplotlib.figure import Figure
 
-from dynlab.diagnostics.phase_panels import phase_panels
+from dynlab.diagnostics.phase_plane.panels import phase_panels
 from dynlab.gallery.made import Made
 from dynlab.plots.phase_panels import plot_phase_panels
 

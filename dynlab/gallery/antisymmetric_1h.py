@@ -4,7 +4,7 @@ from typing import cast
 
 from matplotlib.figure import Figure
 
-from dynlab.diagnostics.phase_panels import planar_portrait
+from dynlab.diagnostics.phase_plane.panels import planar_portrait
 from dynlab.gallery.made import Made
 from dynlab.plots.phase_plane import plot_phase_plane
 

@@ -3,10 +3,10 @@
 import matplotlib.pyplot as plt
 
 from dynlab import zoo
-from dynlab.diagnostics.inner_spectrum import inner_spectrum
+from dynlab.diagnostics.ernn.spectrum import ernn_spectrum
 from dynlab.gallery.made import Made
 from dynlab.plots import style
-from dynlab.plots.inner_spectrum import plot_inner_spectrum
+from dynlab.plots.ernn_spectrum import plot_ernn_spectrum
 from dynlab.tasks import driving_inputs
 
 NETWORKS = {"K = 1": "ernn-har2-k1", "K = 3": "ernn-har2-k3", "K = 5": "ernn-har2-k5"}
@@ -18,13 +18,13 @@ def make(fast: bool = False) -> Made:
     for name in NETWORKS.values():
         system = zoo.load(name)
         driving = driving_inputs(None, system, samples=4 if fast else 32)
-        results[name] = inner_spectrum(
+        results[name] = ernn_spectrum(
             system, driving.inputs, times=8 if fast else 64, inputs_description=driving.description
         )
     with style.style():
         figure, axes = plt.subplots(1, 3, figsize=(13.0, 4.2), sharey=True)
         for ax, (label, name) in zip(axes, NETWORKS.items(), strict=True):
-            plot_inner_spectrum(results[name], ax=ax)
+            plot_ernn_spectrum(results[name], ax=ax)
             ax.set_title(f"trained ERNN, {label}")
             ax.label_outer()
     return Made(

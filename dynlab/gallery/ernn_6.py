@@ -4,10 +4,10 @@ import matplotlib.pyplot as plt
 import torch
 
 from dynlab import zoo
-from dynlab.diagnostics.convergence import convergence
+from dynlab.diagnostics.ernn.convergence import ernn_convergence
 from dynlab.gallery.made import Made
 from dynlab.plots import style
-from dynlab.plots.convergence import plot_convergence
+from dynlab.plots.ernn_convergence import plot_ernn_convergence
 from dynlab.systems import Map
 from dynlab.systems.ernn import ERNN
 from dynlab.tasks import driving_inputs
@@ -23,14 +23,14 @@ def make(fast: bool = False) -> Made:
     trained = zoo.load(TRAINED)
     driving = driving_inputs(None, trained, samples=1 if fast else 4)
     results = {
-        "dense": convergence(_dense(), driving.inputs, eta=ETA, iterations=80 if fast else 300),
-        "trained": convergence(trained, driving.inputs, iterations=200 if fast else 2000),
+        "dense": ernn_convergence(_dense(), driving.inputs, eta=ETA, iterations=80 if fast else 300),
+        "trained": ernn_convergence(trained, driving.inputs, iterations=200 if fast else 2000),
     }
     with style.style():
         figure, axes = plt.subplots(1, 2, figsize=(11.0, 4.2))
         titles = (f"dense tanh ERNN, ‖PU‖ = {RECURRENT_GAIN**2:.2f}, η = {ETA:g}", "trained low-rank ReLU ERNN, K = 5")
         for ax, ds, title in zip(axes, results.values(), titles, strict=True):
-            plot_convergence(ds, ax=ax)
+            plot_ernn_convergence(ds, ax=ax)
             ax.set_title(title)
     return Made(
         "ERNN, Figure 6: convergence of the inner iteration",

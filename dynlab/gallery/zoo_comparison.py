@@ -10,14 +10,14 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from dynlab import schema, zoo
-from dynlab.diagnostics.convergence import convergence
 from dynlab.diagnostics.end_to_end import end_to_end
+from dynlab.diagnostics.ernn.convergence import ernn_convergence
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.diagnostics.gradient import gradient
 from dynlab.diagnostics.spectrum import spectrum
 from dynlab.gallery.made import Made
 from dynlab.plots import style
-from dynlab.plots.convergence import plot_convergence
+from dynlab.plots.ernn_convergence import plot_ernn_convergence
 from dynlab.plots.fixed_points import plot_fixed_points
 from dynlab.plots.gradient import plot_gradient
 from dynlab.plots.spectrum import plot_spectrum
@@ -65,7 +65,7 @@ def _analyse(name: str, samples: int, times: int, starts: int) -> dict[str, xr.D
         "fixed_points": fixed_points(system, driving.inputs, starts=starts),
     }
     if isinstance(system, ERNN):
-        found["convergence"] = convergence(system, driving.inputs[:2])
+        found["convergence"] = ernn_convergence(system, driving.inputs[:2])
     return found
 
 
@@ -152,7 +152,7 @@ def _column(title: str, found: Mapping[str, xr.Dataset], axes: list[Axes]) -> No
 
 
 def _inner(title: str, found: xr.Dataset, ax: Axes) -> None:
-    plot_convergence(found, ax=ax)
+    plot_ernn_convergence(found, ax=ax)
     ax.set_title(f"{title}: distance of the inner iterates to the equilibrium")
     ax.set_ylabel("‖g⁽ⁱ⁾ − g*‖₂")
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=2, fontsize=8)

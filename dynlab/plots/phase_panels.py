@@ -35,7 +35,7 @@ def plot_phase_panels(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
     Parameters
     ----------
     ds : Dataset
-        Of `dynlab.diagnostics.phase_panels.phase_panels`.
+        Of `dynlab.diagnostics.phase_plane.panels.phase_panels`.
     ax : Axes, optional
         Its place is divided among the panels; without it a figure is made.
     **artist

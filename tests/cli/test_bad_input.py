@@ -6,7 +6,7 @@ import torch
 
 from dynlab.cli.main import run
 
-ANALYSES = ["spectrum", "gradient", "fixed-points", "convergence"]
+ANALYSES = ["spectrum", "gradient", "fixed-points", "ernn-convergence"]
 
 
 def save_lstm(path, **changes):

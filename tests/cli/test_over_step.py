@@ -51,7 +51,7 @@ COMMANDS = {
     "basins": (["basins", "--grid", "6", *NOISE, "--steps", "300"], "gru"),
     "energy": (["energy", "--steps", "20", "--integrator", "euler"], "antisymmetric"),
     "stability": (["stability", "--times", "4", *DRIVEN], "antisymmetric"),
-    "convergence": (["convergence", "--iterations", "9", "--times", "2", *NOISE, "--steps", "10"], "ernn"),
+    "ernn-convergence": (["ernn-convergence", "--iterations", "9", "--times", "2", *NOISE, "--steps", "10"], "ernn"),
     "bifurcation": (
         ["bifurcation", "--parameter", "weight_hh*", "--from", "0.5", "--to", "9", "--values", "3", *SEARCH],
         "gru",
@@ -159,7 +159,7 @@ SECOND = [
         (["bifurcation", "run", "--over", "step", *SECOND], "--second is of one checkpoint"),
         (["pseudospectrum", "--matrix", "diff", "--over", "step"], "--over step follows a run"),
         (["basins", "run", "--matrix", "diff", "--over", "step"], "Name what is looked at"),
-        (["manifold", "run", "--over", "step"], "No such option '--over'"),
+        (["ernn-manifold", "run", "--over", "step"], "No such option '--over'"),
         (["phase", "--over", "step"], "No such option '--over'"),
         (["inspect", "run", "--over", "step"], "No such option '--over'"),
         (["gradient", "run", "--over", "time"], "'time' is not 'step'"),

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 import dynlab as dl
-from dynlab.diagnostics.attraction.entropy import basin_entropy
-from dynlab.diagnostics.attraction.plane import plane_of
+from dynlab.diagnostics.basins.entropy import basin_entropy
+from dynlab.diagnostics.basins.plane import plane_of
 from dynlab.errors import UserError
 from dynlab.jacobians import jacobian
 from dynlab.systems.held import Held

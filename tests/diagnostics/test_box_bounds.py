@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from dynlab.diagnostics.box_bounds import box_bounds
-from dynlab.diagnostics.wording import at_most
 from dynlab.errors import UserError
 from dynlab.systems import Euler, create, from_function
 from dynlab.systems.textbook import LinearMap
 from dynlab.systems.vanilla import FeedbackFlow
+from dynlab.wording import at_most
 
 LOOSE = 1e-7  # the radius of an Arb ball has 30 bits, and a box is nothing but radius
 

@@ -9,11 +9,11 @@ import torch
 from products import driven_by
 
 from dynlab import schema
-from dynlab.diagnostics.covariant.ginelli import Passes
-from dynlab.diagnostics.covariant.subspaces import smallest_angles
-from dynlab.diagnostics.covariant.tangent_steps import steps_of_map
 from dynlab.diagnostics.covariant_vectors import covariant_vectors
-from dynlab.diagnostics.driven import drive
+from dynlab.diagnostics.covariant_vectors.ginelli import Passes
+from dynlab.diagnostics.covariant_vectors.subspaces import smallest_angles
+from dynlab.diagnostics.covariant_vectors.tangent_steps import steps_of_map
+from dynlab.driven import drive
 from dynlab.errors import UserError
 from dynlab.jacobians import along
 from dynlab.systems import Euler, create, from_function

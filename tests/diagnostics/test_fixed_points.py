@@ -536,7 +536,7 @@ def test_on_the_border_itself_there_is_a_continuum():
 
 def test_a_folder_for_certificates_that_cannot_be_made_is_refused_before_the_search(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr("dynlab.diagnostics.fixed_points.search", lambda *_: pytest.fail("it searched"))
+    monkeypatch.setattr("dynlab.diagnostics.fixed_points.diagnostic.search", lambda *_: pytest.fail("it searched"))
     for place in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(UserError, match="name another one"):
             fixed_points(create("logistic"), certificates=place)

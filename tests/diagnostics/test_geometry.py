@@ -8,12 +8,12 @@ import torch
 
 import dynlab as dl
 from dynlab import schema
-from dynlab.diagnostics.covariance.participation import jackknife, participation_ratio
+from dynlab.diagnostics.fixed_points.at_points import held_map
 from dynlab.diagnostics.geometry import geometry
-from dynlab.diagnostics.linearisation.at_points import held_map
-from dynlab.diagnostics.linearisation.eigenvectors import real_axes
-from dynlab.diagnostics.linearisation.unstable_manifold import _followed, unstable_manifolds
+from dynlab.diagnostics.geometry.participation import jackknife, participation_ratio
+from dynlab.diagnostics.geometry.unstable_manifold import _followed, unstable_manifolds
 from dynlab.errors import UserError
+from dynlab.numerics.eigenvectors import real_axes
 from dynlab.systems import create, from_function
 
 generator = np.random.default_rng

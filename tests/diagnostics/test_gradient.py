@@ -8,7 +8,7 @@ from torch import nn
 from dynlab import schema
 from dynlab.diagnostics.end_to_end import end_to_end
 from dynlab.diagnostics.gradient import gradient
-from dynlab.diagnostics.products.loss_gradient import read_out_loss
+from dynlab.diagnostics.gradient.loss_gradient import read_out_loss
 from dynlab.errors import UserError
 from dynlab.simulation import orbit
 from dynlab.systems import create, from_function

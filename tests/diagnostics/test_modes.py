@@ -7,11 +7,11 @@ from torch import nn
 
 import dynlab as dl
 from dynlab import schema
-from dynlab.diagnostics.classification.eigenvalues import eigenvalues_and_errors
-from dynlab.diagnostics.linearisation.eigenvectors import eigenmodes
-from dynlab.diagnostics.linearisation.lasting import lasting
 from dynlab.diagnostics.modes import modes
+from dynlab.diagnostics.modes.lasting import lasting
 from dynlab.errors import UserError
+from dynlab.numerics.eigenvalues import eigenvalues_and_errors
+from dynlab.numerics.eigenvectors import eigenmodes
 from dynlab.systems import create, from_function
 from dynlab.systems.textbook import LinearMap
 

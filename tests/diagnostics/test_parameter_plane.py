@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from dynlab.diagnostics.parameter_plane import parameter_plane
+from dynlab.diagnostics.bifurcation.parameter_plane import parameter_plane
 from dynlab.errors import UserError
 from dynlab.systems import create
 from dynlab.systems.planar import planar_matrix, planar_system

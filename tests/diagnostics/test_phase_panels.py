@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from dynlab import io
-from dynlab.diagnostics.phase_panels import phase_panels, planar_portrait
+from dynlab.diagnostics.phase_plane.panels import phase_panels, planar_portrait
 from dynlab.systems.planar import PANELS
 
 

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from dynlab import schema
-from dynlab.diagnostics.classification.critical_step import critical_step
-from dynlab.diagnostics.phase_panels import planar_portrait
 from dynlab.diagnostics.phase_plane import phase_plane
+from dynlab.diagnostics.phase_plane.panels import planar_portrait
 from dynlab.errors import UserError
+from dynlab.numerics.critical_step import critical_step
 from dynlab.systems import create, from_function
 from dynlab.systems.planar import STARTS, planar_matrix, planar_system
 

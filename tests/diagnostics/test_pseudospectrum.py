@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 import dynlab as dl
-from dynlab.diagnostics.nonnormality.kreiss import kreiss_lower_bound
-from dynlab.diagnostics.nonnormality.powers import power_norms
-from dynlab.diagnostics.nonnormality.resolvent import smallest_singular_values
+from dynlab.diagnostics.pseudospectrum.kreiss import kreiss_lower_bound
+from dynlab.diagnostics.pseudospectrum.powers import power_norms
 from dynlab.errors import UserError
+from dynlab.numerics.resolvent import smallest_singular_values
 from dynlab.systems.textbook import LinearMap
 
 SHEAR = [[-1.0, 10.0], [0.0, -2.0]]

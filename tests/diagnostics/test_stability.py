@@ -8,7 +8,7 @@ import torch
 
 import dynlab as dl
 import problems
-from dynlab.diagnostics.inner_spectrum import inner_spectrum
+from dynlab.diagnostics.ernn.spectrum import ernn_spectrum
 from dynlab.errors import UserError
 from dynlab.jacobians import jacobian
 from dynlab.systems import create, frozen
@@ -223,7 +223,7 @@ def test_a_low_rank_ernn_is_singular_as_its_structure_says():
     ds = dl.stability(system, inputs)
     rank = row(ds, "rank")
     assert str(rank["outcome"].values) in ("holds", "at the bound")
-    inner = inner_spectrum(system, inputs)
+    inner = ernn_spectrum(system, inputs)
     assert float(rank["measured_high"]) == inner["inner_rank"].values.max()
     assert float(rank["measured_high"]) < 40
     assert str(row(ds, "lemma_1")["outcome"].values) == "violated"

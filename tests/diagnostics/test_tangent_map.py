@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from dynlab import schema
-from dynlab.diagnostics.tangent_map import tangent_map
+from dynlab.diagnostics.geometry.tangent_map import tangent_map
 from dynlab.errors import UserError
 from dynlab.systems import create, from_function
 from dynlab.systems.planar import planar_matrix, planar_system

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from dynlab.diagnostics.bifurcation import bifurcation
-from dynlab.diagnostics.parameter_plane import parameter_plane
+from dynlab.diagnostics.bifurcation.parameter_plane import parameter_plane
 from dynlab.plots import style
 from dynlab.plots.bifurcation import LINES, plot_bifurcation
 from dynlab.plots.parameter_plane import plot_parameter_plane

@@ -7,7 +7,7 @@ import torch
 from matplotlib.colors import to_rgba
 
 from dynlab.diagnostics.geometry import geometry
-from dynlab.diagnostics.tangent_map import tangent_map
+from dynlab.diagnostics.geometry.tangent_map import tangent_map
 from dynlab.plots import style
 from dynlab.plots.geometry import LENGTH, plot_geometry
 from dynlab.plots.tangent_map import plot_tangent_map

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
 
-from dynlab.diagnostics.phase_panels import phase_panels, planar_portrait
+from dynlab.diagnostics.phase_plane.panels import phase_panels, planar_portrait
 from dynlab.plots.divergence import plot_divergence
 from dynlab.plots.phase_panels import panel, plot_phase_panels
 from dynlab.plots.phase_plane import plot_phase_plane

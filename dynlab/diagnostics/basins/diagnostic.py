@@ -1,0 +1,286 @@
+"""Which start ends where: the attractors that a plane of starts leads to, and their basins."""
+
+from typing import Any
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from dynlab import schema
+from dynlab.diagnostics.basins.ends import ends
+from dynlab.diagnostics.basins.entropy import basin_entropy
+from dynlab.diagnostics.basins.plane import Plane, plane_of
+from dynlab.diagnostics.basins.recognition import DIVERGED, UNDECIDED, Attractor, recognised
+from dynlab.diagnostics.basins.verdict import verdict
+from dynlab.errors import UserError
+from dynlab.numerics.grids import check_at_least, check_grid, check_positive
+from dynlab.systems import Map, frozen
+from dynlab.systems.held import Held
+
+STEPS = 2000
+GRID = 151
+EXTENT = 3.0  # half the width of a planar system's window
+LARGEST_STATE = 1e6
+MAX_MEMORY = 256 * 2**20  # bytes
+LARGEST_GRID = 4096  # starts in each direction
+HELD = 6  # numbers of each start beside the states where it starts and ends
+DRAWN = 512  # states of each attractor that are kept
+METHOD = (
+    "every start is followed for the steps that the settings name, and up to ten times as many while what it moves by "
+    "still halves in half of them; or until it moves by at most 1e-9 (1 + ‖h‖) in a step, or leaves the bound. Ends at "
+    "rest and cycles of up to 64 steps are refined by Levenberg–Marquardt on F^p(h) − h and verified as fixed points "
+    "are; a start belongs to a root within 1e-3 (1 + ‖h‖). What does not repeat is followed for 4,096 steps more and "
+    "named by its Lyapunov exponents, over eight times as many where two are near zero, and zero meaning within three "
+    "standard errors plus 20 nats over the steps: the first positive, chaos; one zero, a closed curve; two, a torus "
+    "where others are negative; it is undecided where the two halves differ in mean or spread by more than 2 % of its "
+    "width. An end is on a closed curve within the widest hole that these steps leave in it, on others within twice "
+    "the largest distance between neighbours"
+)
+
+
+def basins(
+    system: Map,
+    states: ArrayLike | None = None,
+    *,
+    input: ArrayLike | None = None,
+    t: int = 0,
+    grid: int = GRID,
+    extent: float | None = None,
+    steps: int = STEPS,
+    largest_state: float = LARGEST_STATE,
+    max_memory: float = MAX_MEMORY,
+    dtype: str = "float64",
+    device: str = "cpu",
+    seed: int = 0,
+) -> xr.Dataset:
+    """The attractors that starts on a plane lead to, under a constant input, and which start leads to which.
+
+    Parameters
+    ----------
+    system : Map
+    states : array_like, shape (..., state), optional
+        Such as visited ones: the plane is that of their two leading principal components. Without them a planar system
+        has its own plane, and a larger one the plane of the states on orbits from random starts.
+    input : array_like, shape (input,), optional
+        What every step is given; zero where it is not given.
+    t : int
+        The step whose parameters are held where they change with time.
+    grid : int
+        Starts in each direction.
+    extent : float, optional
+        Half the width of the window; wide enough for `states` where it is not given.
+    steps : int
+        How long each start is followed; one that is still coming to rest then, up to ten times as long.
+    largest_state : float
+        An orbit is cut where its norm exceeds it, and counted as one that leaves.
+    max_memory : float
+        Bytes: starts are followed in blocks that stay below, and refused where their ends alone do not.
+    dtype, device : str
+        Of the orbits; roots are refined in float64.
+    seed : int
+        Of random starts, and of the refinement.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``basin(y, x)``, the number of the attractor, −1 where the orbit left the bound and −2 undecided; ``steps(y,
+        x)``, after how many an orbit was at rest or gone; of each attractor ``kind(attractor)``, ``attractor_class``
+        ("stable fixed point", …), ``period``, ``stable`` (1, 0, −1 undecided), ``share`` of the starts, ``residual`` =
+        ‖F^p(h) − h‖₂, ``largest_exponent`` with ``largest_exponent_error``, ``attractor_state(attractor, state)`` and,
+        in the plane's coordinates, ``attractor_x(attractor, iteration)``, ``attractor_y``; ``leaving_share`` and
+        ``undecided_share`` of the starts; ``basin_entropy``, ``boundary_basin_entropy`` with its standard error, and
+        ``boundary_boxes``; the plane's ``origin(state)``, ``direction(axis, state)``.
+
+    Raises
+    ------
+    UserError
+        For a flow, an input or states of the wrong width, sizes below what they must be, and a grid too large for
+        `max_memory`.
+
+    Notes
+    -----
+    A start on the border of two basins may end on a saddle: then that is listed, as unstable, and belongs to no basin
+    when the basin entropy is taken.
+
+    References
+    ----------
+    Daza et al., "Basin entropy", Scientific Reports 6 (2016): a boundary basin entropy above ln 2 means a fractal
+    border, of more than two basins.
+
+    Examples
+    --------
+    >>> from dynlab.systems import from_function
+    >>> ds = basins(from_function(lambda h, x: torch.tanh(2 * h), state_size=2), grid=20)
+    >>> ds["stable"].values.tolist(), ds["share"].values.tolist()
+    ([1, 1, 1, 1], [0.25, 0.25, 0.25, 0.25])
+    """
+    if not isinstance(system, Map):
+        raise UserError(f"Basins are those of a map, got the flow {system.name!r}: wrap it in Euler or RungeKutta4.")
+    if system.state_size < 2:
+        raise UserError("A plane of starts needs at least two states, and the system has one: see its fixed points.")
+    each = 8 * (HELD + 2 * system.state_size)
+    check_grid(grid, LARGEST_GRID, each, max_memory, f"starts of {system.state_size} units")
+    check_at_least(1, steps=steps)
+    check_positive(extent=extent, largest_state=largest_state)
+    map, exact = (_held(system, input, t, *where) for where in ((dtype, device), ("float64", "cpu")))
+    plane, half = _plane(exact, states, seed)
+    half = half if extent is None else extent
+    line = np.linspace(-half, half, grid)
+    starts = plane.states(line, line).reshape(-1, system.state_size)
+    found = ends(map, starts, steps, largest_state, max_memory)
+    attractors, assigned = recognised(exact, found, largest_state, max_memory, seed)
+    attractors, basin = _by_share(attractors, assigned.reshape(grid, grid))
+    variables = _of_grid(basin, found.steps.reshape(grid, grid), plane, attractors)
+    variables |= _of_attractors(attractors, basin, plane, system.state_size)
+    ds = schema.dataset(
+        variables,
+        system=system.name,
+        source=system.source,
+        settings={
+            "input": exact.input.tolist(),
+            "t": t,
+            "states": None if states is None else list(np.shape(states)),
+            "grid": grid,
+            "extent": half,
+            "steps": steps,
+            "largest_state": largest_state,
+            "max_memory": max_memory,
+            "plane_share": plane.share,
+            "dtype": dtype,
+            "device": device,
+            "seed": seed,
+            "config": system.json_config,
+        },
+        method=METHOD,
+        coords=_coordinates(line, plane, system.state_size),
+        flags=_flags(variables),
+    )
+    ds.attrs["verdict"] = verdict(ds)
+    return ds
+
+
+def _held(system: Map, input: ArrayLike | None, t: int, dtype: str, device: str) -> Held:
+    kind = torch.float32 if dtype == "float32" else torch.float64
+    values = np.zeros(system.input_size) if input is None else np.asarray(input, dtype=float)
+    if values.shape != (system.input_size,) or not np.isfinite(values).all():
+        raise UserError(f"The input must be {system.input_size} finite numbers, got shape {values.shape}.")
+    return Held(frozen(system, kind, device), torch.as_tensor(values, dtype=kind, device=device), t)
+
+
+def _plane(map: Held, states: ArrayLike | None, seed: int) -> tuple[Plane, float]:
+    n = map.state_size
+    if states is not None:
+        given = np.asarray(states, dtype=float)
+        if given.ndim < 2 or given.shape[-1] != n or not np.isfinite(given).all():
+            raise UserError(f"The states must be finite numbers of shape (..., {n}), got shape {given.shape}.")
+        given = given.reshape(-1, n)
+        if n != 2:
+            return plane_of(given)
+        return Plane(np.zeros(2), np.eye(2)), 1.3 * (float(np.abs(given).max()) or 1.0)
+    if n == 2:
+        return Plane(np.zeros(2), np.eye(2)), EXTENT
+    # orbits from random starts show where a network's states are
+    h = torch.as_tensor(np.random.default_rng(seed).standard_normal((64, n)))
+    visited = []
+    with torch.no_grad():
+        for _ in range(32):
+            h = map.step(h, h[..., :0])
+            visited.append(h)
+    return plane_of(torch.cat(visited).numpy())
+
+
+def _by_share(attractors: list[Attractor], basin: NDArray[np.int64]) -> tuple[list[Attractor], NDArray[np.int64]]:
+    """The attractors by the share of the starts that they draw, those that draw none left out."""
+    counts = np.bincount(basin[basin >= 0], minlength=len(attractors))
+    order = sorted(np.flatnonzero(counts), key=lambda i: (-counts[i], *np.round(attractors[i].state, 6)))
+    number = np.full(len(attractors) + 2, UNDECIDED)  # the last two places are those of −1 and −2
+    number[order] = np.arange(len(order))
+    number[-1] = DIVERGED
+    return [attractors[i] for i in order], number[basin]
+
+
+def _of_grid(
+    basin: NDArray[np.int64], steps: NDArray[np.int64], plane: Plane, attractors: list[Attractor]
+) -> dict[str, xr.Variable]:
+    grid = (schema.Y, schema.X)
+    on_border = [number for number, one in enumerate(attractors) if one.stable == 0]
+    mean, border, error, boxes = basin_entropy(basin, ~np.isin(basin, [*on_border, UNDECIDED]))
+    return {
+        "basin": schema.variable(grid, basin, "number of the attractor, −1 leaves, −2 undecided"),
+        "steps": schema.variable(grid, steps, "steps until rest", schema.STEP),
+        "basin_entropy": schema.variable((), mean, "basin entropy"),
+        "boundary_basin_entropy": schema.variable((), border, "basin entropy of the boxes on a border"),
+        "boundary_basin_entropy_error": schema.variable((), error, "standard error of that mean over boxes"),
+        "boundary_boxes": schema.variable((), boxes, "boxes on a border"),
+        "leaving_share": schema.variable((), (basin == DIVERGED).mean(), "share of the starts that leave every bound"),
+        "undecided_share": schema.variable((), (basin == UNDECIDED).mean(), "share of the starts that are undecided"),
+        "origin": schema.variable((schema.STATE,), plane.origin, "origin of the plane"),
+        "direction": schema.variable((schema.AXIS, schema.STATE), plane.directions, "directions of the plane"),
+    }
+
+
+def _of_attractors(
+    attractors: list[Attractor], basin: NDArray[np.int64], plane: Plane, n: int
+) -> dict[str, xr.Variable]:
+    each, many = (schema.ATTRACTOR,), (schema.ATTRACTOR, schema.ITERATION)
+    drawn = np.full((len(attractors), DRAWN, 2), np.nan)
+    for place, one in zip(drawn, attractors, strict=True):
+        points = plane.coordinates(one.points[-DRAWN:])
+        place[: len(points)] = points
+
+    def listed(name: str, dtype: Any) -> NDArray[Any]:
+        return np.array([getattr(one, name) for one in attractors], dtype=dtype)
+
+    shares = np.array([(basin == number).mean() for number in range(len(attractors))])
+    return {
+        "kind": schema.variable(each, listed("kind", str), "kind"),
+        "attractor_class": schema.variable(each, np.array([_class(one) for one in attractors], dtype=str), "attractor"),
+        "period": schema.variable(each, listed("period", np.int64), "period, 0 where nothing repeats", schema.STEP),
+        "stable": schema.variable(each, listed("stable", np.int8), "1 stable, 0 unstable, −1 undecided"),
+        "share": schema.variable(each, shares, "share of the starts"),
+        "residual": schema.variable(each, listed("residual", float), "residual ‖F^p(h) − h‖₂"),
+        "largest_exponent": schema.variable(
+            each, listed("exponent", float), "largest Lyapunov exponent", schema.NAT_PER_STEP
+        ),
+        "largest_exponent_error": schema.variable(
+            each, listed("exponent_error", float), "bound on its error", schema.NAT_PER_STEP
+        ),
+        "attractor_state": schema.variable(
+            (schema.ATTRACTOR, schema.STATE), listed("state", float).reshape(-1, n), "a state on the attractor"
+        ),
+        "attractor_x": schema.variable(many, drawn[:, :, 0], "attractor's first coordinate"),
+        "attractor_y": schema.variable(many, drawn[:, :, 1], "attractor's second coordinate"),
+    }
+
+
+def _class(attractor: Attractor) -> str:
+    """A fixed point's stability; what is no fixed point by its kind."""
+    if attractor.period != 1 or attractor.kind.startswith("continuum"):
+        return attractor.kind
+    words = {1: "stable fixed point", 0: "unstable fixed point", -1: "fixed point of undecided stability"}
+    return words[attractor.stable]
+
+
+def _coordinates(line: NDArray[np.float64], plane: Plane, n: int) -> dict[str, xr.Variable]:
+    names = ("state h₁", "state h₂")
+    if n != 2:
+        names = ("first principal component", "second principal component")
+    return {
+        schema.X: schema.variable((schema.X,), line, names[0]),
+        schema.Y: schema.variable((schema.Y,), line, names[1]),
+    }
+
+
+def _flags(variables: dict[str, xr.Variable]) -> dict[str, str]:
+    reasons = {
+        "residual": "NaN: what does not repeat is no root",
+        "largest_exponent": "−inf: the Jacobian is exactly zero",
+        "largest_exponent_error": "inf: at a kink of the activation",
+        "boundary_basin_entropy": "NaN: no box of 5 × 5 starts has two basins",
+        "boundary_basin_entropy_error": "NaN: no box of 5 × 5 starts has two basins",
+        "basin_entropy": "NaN: the grid has fewer than 5 × 5 starts",
+        "attractor_x": "NaN beyond an attractor's last state",
+        "attractor_y": "NaN beyond an attractor's last state",
+    }
+    return {name: reason for name, reason in reasons.items() if not np.isfinite(variables[name].values).all()}

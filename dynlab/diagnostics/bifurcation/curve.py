@@ -1,0 +1,144 @@
+"""Points on a branch: Newton's corrector, tangents, and the eigenvalues with their errors."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from dynlab.diagnostics.bifurcation import crossings
+from dynlab.diagnostics.bifurcation.equation import Equation
+from dynlab.numerics.eigenvalues import eigenvalues_and_errors
+from dynlab.numerics.kinds import Kind, kind_of_flow, kind_of_map
+
+Vector = NDArray[np.float64]
+
+MAX_NEWTON = 10
+FARTHEST = 1e10  # a Newton step beyond has met a singular matrix
+SETTLED = 1e-9  # times max(1, ‖z‖): after a Newton step so small the next one would be rounding
+ROUNDINGS = 100  # times m n ε max(1, ‖z‖) ‖∂G‖: what rounding makes of a residual on the branch
+
+
+class Point(NamedTuple):
+    """One point of a branch.
+
+    Attributes
+    ----------
+    z : ndarray, shape (n + 1,)
+        The state and the parameter, both in units of the curve.
+    tangent : ndarray, shape (n + 1,)
+        Of length 1.
+    residual : float
+        ‖G‖₂.
+    iterations : int
+        Of the corrector.
+    eigenvalues, errors : ndarray, shape (n,)
+    signs : ndarray of int, shape (n,)
+        For each eigenvalue 1 where it certainly grows, −1 where it certainly decays; what its own error does not decide
+        it has from the point before (0 where there is none).
+    kind : Kind
+    """
+
+    z: Vector
+    tangent: Vector
+    residual: float
+    iterations: int
+    eigenvalues: NDArray[np.complex128]
+    errors: Vector
+    signs: NDArray[np.int64]
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class Curve:
+    """G(h, p) = 0 in z = (h / state_scale, p / parameter_scale), in which lengths along branches are measured."""
+
+    equation: Equation
+    state_scale: float
+    parameter_scale: float
+
+    def z(self, state: Vector, p: float) -> Vector:
+        """Where that state and parameter lie."""
+        return np.append(np.asarray(state) / self.state_scale, p / self.parameter_scale)
+
+    def state(self, z: Vector) -> Vector:
+        """The state h."""
+        return z[:-1] * self.state_scale
+
+    def parameter(self, z: Vector) -> float:
+        """The parameter p."""
+        return float(z[-1] * self.parameter_scale)
+
+    def residual(self, z: Vector) -> Vector:
+        """G."""
+        return self.equation.residual(*self._tensors(z)).numpy()
+
+    def orbit(self, z: Vector) -> Vector:
+        """h, F(h), …, shape (period, n)."""
+        return self.equation.orbit(*self._tensors(z)).numpy()
+
+    def linear(self, z: Vector) -> tuple[Vector, Vector]:
+        """∂G/∂z, shape (n, n + 1), and the Jacobian whose eigenvalues decide stability."""
+        found, by_p = (part.numpy() for part in self.equation.linear(*self._tensors(z)))
+        by_state = found - np.eye(len(found)) if self.equation.is_map else found
+        return np.column_stack([by_state * self.state_scale, by_p * self.parameter_scale]), found
+
+    def correct(self, guess: Vector, row: Vector) -> tuple[Vector, float, int] | None:
+        """Newton's method on G = 0 and row · (z − guess) = 0: z, ‖G‖₂ and the iterations, or None where it fails."""
+        z = guess.copy()
+        for iteration in range(1, MAX_NEWTON + 1):
+            value = self.residual(z)
+            if not np.isfinite(value).all():
+                return None
+            derivative = self.linear(z)[0]
+            matrix = np.vstack([derivative, row])
+            try:
+                step = np.linalg.solve(matrix, np.append(value, row @ (z - guess)))
+            except np.linalg.LinAlgError:
+                return None
+            if not np.abs(step).max() < FARTHEST:
+                return None
+            z = z - step
+            size = np.linalg.norm(step) / max(1.0, float(np.linalg.norm(z)))
+            if size <= SETTLED:
+                norm = float(np.linalg.norm(self.residual(z)))
+                return (z, norm, iteration) if norm <= self._rounding(z, derivative) else None
+        return None
+
+    def point(self, z: Vector, residual: float, iterations: int, before: Point | Vector) -> Point | None:
+        """The point at `z`, its tangent and signs continuing those of `before` (or the tangent alone).
+
+        None where the eigenvalues are not finite.
+        """
+        old = before.tangent if isinstance(before, Point) else before
+        derivative, matrix = self.linear(z)
+        if not np.isfinite(matrix).all():
+            return None
+        bordered = np.vstack([derivative, old])
+        _, sigma, right = np.linalg.svd(bordered)
+        if sigma[-1] == 0:
+            return None
+        tangent = np.linalg.solve(bordered, np.append(np.zeros(len(matrix)), 1.0))
+        tangent /= np.linalg.norm(tangent)
+        eps = np.finfo(np.float64).eps
+        known = max(residual, eps * float(np.linalg.norm(self.state(z))))
+        moved = z + right[-1] * min(known / sigma[-1], 1e-3)
+        nearby = self.equation.jacobian(*self._tensors(moved)).numpy()
+        error = float(np.linalg.norm(nearby - matrix)) + self.equation.period * len(matrix) * eps * float(
+            np.linalg.norm(matrix)
+        )
+        eigenvalues, errors = eigenvalues_and_errors(matrix, error)
+        kind = (kind_of_map if self.equation.is_map else kind_of_flow)(eigenvalues, errors)
+        signs = crossings.decided(eigenvalues, errors, self.equation.is_map)
+        if isinstance(before, Point):
+            signs = crossings.inherited(before.eigenvalues, before.signs, eigenvalues, signs)
+        return Point(z, tangent, residual, iterations, eigenvalues, errors, signs, kind)
+
+    def _rounding(self, z: Vector, derivative: Vector) -> float:
+        eps, period = np.finfo(np.float64).eps, self.equation.period
+        size = max(1.0, float(np.linalg.norm(z))) * max(1.0, float(np.linalg.norm(derivative)))
+        return ROUNDINGS * period * len(z) * eps * size
+
+    def _tensors(self, z: Vector) -> tuple[torch.Tensor, torch.Tensor]:
+        return torch.from_numpy(self.state(z)), torch.tensor(self.parameter(z), dtype=torch.float64)

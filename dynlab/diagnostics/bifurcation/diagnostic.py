@@ -1,0 +1,281 @@
+"""How fixed points, periodic orbits and equilibria change with one parameter: branches and their bifurcations."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from dynlab import schema
+from dynlab.diagnostics.bifurcation import orbits, result, switching
+from dynlab.diagnostics.bifurcation.curve import Curve
+from dynlab.diagnostics.bifurcation.equation import Equation
+from dynlab.diagnostics.bifurcation.exploring import Diagram
+from dynlab.diagnostics.bifurcation.held_system import check_range, varied_system
+from dynlab.diagnostics.bifurcation.parameter import Varied, described
+from dynlab.diagnostics.bifurcation.result import Row
+from dynlab.diagnostics.bifurcation.starts import fixed_points_at, typical_size
+from dynlab.diagnostics.bifurcation.tracing import Limits
+from dynlab.diagnostics.bifurcation.verdict import verdict
+from dynlab.errors import UserError
+from dynlab.numerics.grids import check_at_least
+from dynlab.numerics.lapack import one_torch_thread
+from dynlab.systems import Map, System
+
+STARTS, SEARCHES = 32, 3  # of each search for fixed points, and at how many values of the parameter
+MAX_PERIOD = 8
+MOST_POINTS = 2000  # of one branch and direction
+LONGEST_STEP, LONGER_STEP = 0.01, 0.02  # of arclength, the second for networks
+VALUES, FEWER_VALUES, ORBITS = 400, 100, 4  # of the brute-force diagram; fewer for networks
+SMALL = 8  # dimensions of what is no network
+OFF = 1e-2  # times the states' typical size: so far from a known fixed point orbits start
+PILOT = 16  # values at which orbits show which coordinate varies, where branches do not
+MAX_MEMORY = 2.0**30
+METHOD = (
+    "Pseudo-arclength continuation, the corrector by Newton's method on closed-form Jacobians (∂/∂p by forward "
+    "differentiation) until ‖G‖ is rounding, steps of at most 0.01 in arclength (0.02 beyond 8 dimensions) that turn "
+    "by at most acos 0.97; every eigenvalue followed with its error and a crossing looked for where its sign has "
+    "certainly changed; folds, flips, Neimark–Sacker, Hopf and branch points as regular roots of minimally extended "
+    "systems by Newton's method, converged where the first-order bound on the parameter's error is below 1e-8; at "
+    "branch points the other branch by the algebraic branching equation, both sides; at flips the doubled orbit; "
+    "pitchfork where a change of signs that the system commutes with to the last bit at 16 random states keeps the "
+    "state and turns the null vector around. Kinks are passed and a change there, a border collision, is bracketed. "
+    "Branches that no search reached and that nothing connects may exist."
+)
+
+
+class Asked(NamedTuple):
+    """The range of the parameter and how orbits are followed, as the caller said."""
+
+    parameter: str
+    lowest: float
+    highest: float
+    largest_state: float
+    max_memory: float
+    seed: int
+
+
+def bifurcation(
+    system: System,
+    inputs: Any = None,
+    *,
+    parameter: str,
+    lowest: float,
+    highest: float,
+    at: str | ArrayLike = "zero",
+    at_step: int = -1,
+    starts: int = STARTS,
+    searches: int = SEARCHES,
+    max_period: int = MAX_PERIOD,
+    observed: int | None = None,
+    values: int | None = None,
+    largest_state: float = 100.0,
+    max_memory: float = MAX_MEMORY,
+    seed: int = 0,
+) -> xr.Dataset:
+    """Branches of fixed points of a map, or equilibria of a flow, in one parameter, and where they change.
+
+    Parameters
+    ----------
+    system : System
+        It is analysed in float64 on cpu.
+    inputs : array_like, shape (time, input) or (sample, time, input), optional
+        Only for ``at="mean"``.
+    parameter : str
+        A number of the system (``"r"``, ``"step_size"``, ``"gamma"``), an entry of a weight ``"W[0,1]"``, a factor on
+        one ``"W*"``, or of the held input ``"input[0]"``, ``"input*"``.
+    lowest, highest : float
+        Its range.
+    at : "zero", "mean" or array_like, shape (input,)
+        The input that is held.
+    at_step : int
+        The step whose parameters are held where they change with time; −1 is the last.
+    starts, searches : int
+        Branches begin at fixed points that a search from so many starts finds, at so many values of the parameter.
+    max_period : int
+        Orbits are doubled at flips up to this period.
+    observed : int, optional
+        The coordinate that the orbits' variables hold, from 0; that which varies most where it is not given.
+    values : int
+        How many values of the parameter the brute-force diagram has, 0 leaves it out; 400, beyond 8 dimensions 100,
+        where it is not given.
+    largest_state : float
+        A branch, and an orbit, is cut where some abs(h_i) exceeds it.
+    max_memory : float
+        In bytes, of the brute-force diagram.
+    seed : int
+        Of the starts.
+
+    Returns
+    -------
+    xarray.Dataset
+        Along ``point``: ``branch_parameter``, ``branch_state(point, state)``, ``branch_orbit(point, phase)`` (one
+        coordinate, NaN beyond the period), ``residual``, ``iterations``, ``eigenvalue(point, mode)`` (multipliers of
+        the orbit, of a flow eigenvalues) with ``eigenvalue_error``, ``stable`` (1, 0, −1 undecided),
+        ``unstable_directions``, ``undecided_directions``, ``point_branch``, ``point_bifurcation``. Along ``branch``:
+        ``branch_period``, ``branch_origin``, ``branch_ends``. Along ``bifurcation``: ``bifurcation_kind`` with
+        ``_parameter``, ``_parameter_error``, ``_state``, ``_observed``, ``_eigenvalue`` (the critical one),
+        ``_period``, ``_branch``, ``_residual``, ``_iterations``, ``_converged``. The brute-force diagram:
+        ``visited(parameter, sample, iteration)``, points of orbits after a transient, of a flow local extrema.
+
+    Raises
+    ------
+    UserError
+        For an unknown parameter, one that changes nothing, an empty or reversed range, and numbers out of range.
+
+    References
+    ----------
+    Kuznetsov, Elements of Applied Bifurcation Theory, chapters 4, 5 and 10; Govaerts, Numerical Methods for
+    Bifurcations of Dynamical Equilibria (2000).
+
+    Examples
+    --------
+    >>> from dynlab.systems import create
+    >>> ds = bifurcation(create("logistic"), parameter="r", lowest=2.5, highest=3.5, max_period=2, values=0)
+    >>> ds["bifurcation_kind"].values.tolist(), ds["bifurcation_parameter"].values.round(8).tolist()
+    (['flip', 'flip'], [3.0, 3.44948974])
+    """
+    if values is None:
+        values = VALUES if system.state_size <= SMALL else FEWER_VALUES
+    asked = Asked(parameter, float(lowest), float(highest), largest_state, max_memory, seed)
+    _check(asked, starts, searches, max_period, values, observed, system.state_size)
+    if values:
+        orbits.check_memory(values, ORBITS, system.state_size, isinstance(system, Map), max_memory)
+    varied = varied_system(system, inputs, (parameter,), at, at_step, (asked.lowest,), (asked.highest,), seed)
+    generator = np.random.default_rng(seed)
+    with one_torch_thread():
+        diagram = _diagram(varied, asked, starts, searches, max_period, generator)
+        points = result.rows(diagram)
+        visited, coordinate = _orbits(diagram, points, asked, values, observed, generator)
+        variables = result.of_branches(diagram, points, parameter, coordinate)
+    coords, cut = {}, 0
+    if visited is not None:
+        grid, found = visited
+        variables["visited"] = _visited(found, coordinate, isinstance(system, Map))
+        coords[schema.PARAMETER] = schema.variable((schema.PARAMETER,), grid, described(parameter))
+        cut = int(np.isnan(found).all(axis=(1, 2)).sum())
+    settings = asked._asdict() | {
+        "at": at if isinstance(at, str) else "values",
+        "input": varied.held.tolist(),
+        "at_step": varied.t,
+        "starts": starts,
+        "searches": searches,
+        "max_period": max_period,
+        "observed": coordinate,
+        "values": values,
+        "dtype": "float64",
+        "device": "cpu",
+        "config": system.json_config,
+    }
+    return schema.dataset(
+        variables,
+        system=system.name,
+        source=system.source,
+        settings=settings,
+        verdict=verdict(diagram, points, parameter, cut),
+        method=METHOD,
+        coords=coords,
+        flags=_flags(diagram, variables, largest_state),
+    )
+
+
+def _visited(found: NDArray[np.float64], coordinate: int, is_map: bool) -> xr.Variable:
+    what = f"state h_{coordinate + 1}" if is_map else f"extremum of h_{coordinate + 1}"
+    return schema.variable((schema.PARAMETER, schema.SAMPLE, schema.ITERATION), found, what)
+
+
+def _flags(diagram: Diagram, variables: dict[str, xr.Variable], largest_state: float) -> dict[str, str]:
+    flags = {"branch_orbit": "NaN beyond the orbit's period"}
+    if not all(one.refined for one in diagram.bifurcations):
+        flags["bifurcation_residual"] = flags["bifurcation_eigenvalue"] = "bracketed where no smooth system has a root"
+    if "visited" in variables and np.isnan(variables["visited"].values).any():
+        flags["visited"] = f"NaN where an orbit left abs(h_i) ≤ {largest_state:g}, or a solution has no more extrema"
+    return flags
+
+
+def _check(
+    asked: Asked, starts: int, searches: int, max_period: int, values: int, observed: int | None, size: int
+) -> None:
+    check_range(asked.parameter, asked.lowest, asked.highest)
+    check_at_least(1, starts=starts, searches=searches, max_period=max_period)
+    check_at_least(0, values=values)
+    if not asked.largest_state > 0:
+        raise UserError(f"largest_state= bounds abs(h_i) and must be positive, got {asked.largest_state}.")
+    if observed is not None and not 0 <= observed < size:
+        raise UserError(f"observed= is one of the state's {size} coordinates, counted from 0, got {observed}.")
+
+
+def _diagram(
+    varied: Varied, asked: Asked, starts: int, searches: int, max_period: int, generator: np.random.Generator
+) -> Diagram:
+    at = np.linspace(asked.lowest, asked.highest, searches) if searches > 1 else [asked.lowest]
+    found = [(float(p), fixed_points_at(varied, float(p), starts, generator)) for p in at]
+    equation = Equation(varied, isinstance(varied.system, Map))
+    size = typical_size([state for _, states in found for state in states])
+    longest = LONGEST_STEP if varied.system.state_size <= SMALL else LONGER_STEP
+    diagram = Diagram(
+        Curve(equation, size, asked.highest - asked.lowest),
+        Limits(asked.lowest, asked.highest, asked.largest_state, MOST_POINTS, longest),
+        max_period,
+        switching.sign_symmetries(equation, asked.lowest, asked.highest, asked.seed),
+    )
+    for p, states in found:
+        for state in states:
+            if np.abs(state).max() <= asked.largest_state:
+                diagram.start(state, p)
+    return diagram
+
+
+def _orbits(
+    diagram: Diagram,
+    points: list[Row],
+    asked: Asked,
+    values: int,
+    observed: int | None,
+    generator: np.random.Generator,
+) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]] | None, int]:
+    """The values and where orbits are there (value, sample, iteration), or None; and the observed coordinate."""
+    varied, size = diagram.curve.equation.varied, diagram.curve.state_scale
+    coordinate = observed if observed is not None else result.coordinate(points, diagram.symmetries)
+    if coordinate is None:
+        pilot = np.linspace(asked.lowest, asked.highest, PILOT)[:, None]
+        begin = _beginnings(points, pilot, size, varied.system.state_size, generator)
+        coordinate = 0
+        if isinstance(varied.system, Map):
+            seen = orbits.visited_by_map(varied, pilot, begin, asked.largest_state, asked.max_memory)
+            spread = np.nan_to_num(seen).std(axis=(0, 1, 2))
+            coordinate = int(spread.argmax())
+    if values == 0:
+        return None, coordinate
+    grid = np.linspace(asked.lowest, asked.highest, values)
+    begin = _beginnings(points, grid[:, None], size, varied.system.state_size, generator)
+    bounds = (asked.largest_state, asked.max_memory)
+    if isinstance(varied.system, Map):
+        found = orbits.visited_by_map(varied, grid[:, None], begin, *bounds)[..., coordinate]
+    else:
+        found = orbits.visited_by_flow(varied, grid[:, None], begin, *bounds, coordinate)
+    return (grid, found), coordinate
+
+
+def _beginnings(
+    points: list[Row], grid: NDArray[np.float64], size: float, n: int, generator: np.random.Generator
+) -> NDArray[np.float64]:
+    """Where orbits begin at each value, (value, ORBITS, n): beside the nearest point of each branch, or beside 0."""
+    every: dict[int, list[Row]] = {}
+    for row in points:
+        every.setdefault(row.branch, []).append(row)
+    tables = [
+        (np.array([row.parameter for row in one]), np.array([row.orbit[0] for row in one])) for one in every.values()
+    ]
+    begin = np.zeros((len(grid), ORBITS, n))
+    reach = np.ptp(grid) / max(len(grid) - 1, 1)
+    for number, p in enumerate(grid[:, 0]):
+        near = [
+            states[np.abs(at - p).argmin()]
+            for at, states in tables
+            if np.abs(at - p).min() <= max(reach, 1e-2 * np.ptp(grid))
+        ]
+        for orbit in range(ORBITS):
+            if near:
+                begin[number, orbit] = near[orbit % len(near)]
+    return begin + OFF * size * generator.standard_normal(begin.shape)

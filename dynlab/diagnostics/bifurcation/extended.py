@@ -1,0 +1,183 @@
+"""Bifurcation points as regular roots of extended systems, by Newton's method with exact derivatives.
+
+With A = J − μ, bordered by fixed vectors b and c, the number g in [[A, b], [cᴴ, 0]] (v, g) = (0, 1) vanishes exactly
+where A is singular. A fold (μ = 1; of a flow 0) and a flip (μ = −1) are roots of (G, g) in (h, p); a Neimark–Sacker
+point (μ = e^{iθ}) and a Hopf point (μ = iω) of (G, Re g, Im g) in (h, p, θ). Where branches meet, G_z has not full rank
+and (G, g) is a singular system: its unfolding (G + β b, g, wᵀ G_p) in (h, p, β), with w the left null vector, is not.
+
+References
+----------
+Govaerts, Numerical Methods for Bifurcations of Dynamical Equilibria (2000), chapters 3 and 4; Griewank and Reddien,
+SIAM J. Numer. Anal. 21 (1984); Allgower and Schwetlick, "A general view of minimally extended systems for simple
+bifurcation points", ZAMM 77 (1997).
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dynlab.diagnostics.bifurcation.curve import Curve
+
+Vector = NDArray[np.float64]
+
+FOLD, BRANCH_POINT, FLIP, PAIR = "fold", "branch point", "flip", "pair"
+MAX_NEWTON = 15
+TOLERANCE = 1e-8  # relative: what the parameter's error must be below for the point to count as converged
+SETTLED = 1e-14  # times max(1, ‖unknowns‖)
+ROUNDINGS = 4  # times m n ε ‖·‖: what rounding leaves of each equation, for the bound on the parameter's error
+
+
+class Refined(NamedTuple):
+    """A bifurcation point.
+
+    Attributes
+    ----------
+    z : ndarray, shape (n + 1,)
+    null, left : ndarray, shape (n,)
+        Right and left null vectors of J − μ, complex for a pair.
+    eigenvalue : complex
+        μ.
+    residual : float
+        The norm of all equations.
+    iterations : int
+    parameter_error : float
+        Σ_j |(E'⁻¹)_{p j}| (|E_j| + its rounding): a bound on the error of p to first order.
+    converged : bool
+    turns : bool
+        Of a pair: whether its angle (of a flow: its frequency) is told from 0, and from π, by the like bound; where it
+        is not, two real eigenvalues cross at once.
+    """
+
+    z: Vector
+    null: NDArray[np.complex128]
+    left: NDArray[np.complex128]
+    eigenvalue: complex
+    residual: float
+    iterations: int
+    parameter_error: float
+    converged: bool
+    turns: bool
+
+
+def refine(curve: Curve, kind: str, guess: Vector) -> Refined | None:
+    """The bifurcation point of that kind near `guess`, or None where Newton's method does not reach one.
+
+    Parameters
+    ----------
+    curve : Curve
+    kind : {"fold", "branch point", "flip", "pair"}
+    guess : ndarray, shape (n + 1,)
+    """
+    matrix = curve.linear(guess)[1]
+    n, is_map = len(matrix), curve.equation.is_map
+    mu = _nearest(np.linalg.eigvals(matrix).astype(complex), kind, is_map)
+    if mu is None:
+        return None
+    left, _, right = np.linalg.svd(matrix - mu * np.eye(n))
+    b, c = torch.from_numpy(left[:, -1].copy()), torch.from_numpy(right[-1].conj().copy())
+    extra = {BRANCH_POINT: [0.0], PAIR: [np.angle(mu) if is_map else mu.imag]}.get(kind, [])
+    unknowns = np.concatenate([curve.state(guess), [curve.parameter(guess)], extra])
+    equations = _equations(curve, kind, b, c)
+
+    solved = _newton(equations, unknowns)
+    if solved is None:
+        return None
+    unknowns, value, slope, iterations = solved
+    p = float(unknowns[n])
+    eps = np.finfo(np.float64).eps
+    rounding = ROUNDINGS * curve.equation.period * n * eps * max(1.0, float(np.linalg.norm(matrix)))
+    rounding *= max(1.0, float(np.linalg.norm(unknowns[:n])))
+    errors = np.abs(np.linalg.inv(slope)) @ (np.abs(value) + rounding)
+    error, angle = float(errors[n]), float(unknowns[-1])
+    at = _critical(kind, angle, is_map)
+    final = curve.equation.jacobian(torch.from_numpy(unknowns[:n]), torch.tensor(p, dtype=torch.float64)).numpy()
+    u, _, vh = np.linalg.svd(final - at * np.eye(n))
+    return Refined(
+        z=curve.z(unknowns[:n], p),
+        null=vh[-1].conj().astype(complex),
+        left=u[:, -1].astype(complex),
+        eigenvalue=at,
+        residual=float(np.linalg.norm(value)),
+        iterations=iterations,
+        parameter_error=error,
+        converged=error <= TOLERANCE * max(1.0, abs(p)),
+        turns=kind == PAIR and abs(np.sin(angle) if is_map else angle) > errors[-1],
+    )
+
+
+def _newton(equations: Callable[[Tensor], Tensor], start: Vector) -> tuple[Vector, Vector, Vector, int] | None:
+    """A root, the equations there, their last derivative, and the iterations; None where there are none."""
+    derivative = torch.func.jacrev(equations)
+    unknowns, slope, iterations = start, np.eye(len(start)), 0
+    try:
+        while iterations < MAX_NEWTON:
+            value = equations(torch.from_numpy(unknowns)).numpy()
+            slope = derivative(torch.from_numpy(unknowns)).numpy()
+            if not (np.isfinite(value).all() and np.isfinite(slope).all()):
+                return None
+            step = np.linalg.solve(slope, value)
+            unknowns, iterations = unknowns - step, iterations + 1
+            if np.linalg.norm(step) <= SETTLED * max(1.0, float(np.linalg.norm(unknowns))):
+                break
+        value = equations(torch.from_numpy(unknowns)).numpy()
+    except (np.linalg.LinAlgError, torch.linalg.LinAlgError):  # singular: nothing simple is near
+        return None
+    return (unknowns, value, slope, iterations) if np.isfinite(value).all() else None
+
+
+def _nearest(eigenvalues: NDArray[np.complex128], kind: str, is_map: bool) -> complex | None:
+    """The critical eigenvalue to start with: of a pair the one nearest to the border, put on it."""
+    if kind != PAIR:
+        return _critical(kind, 0.0, is_map)
+    upper = eigenvalues[eigenvalues.imag > 0]
+    if len(upper) == 0:
+        return None
+    excess = np.abs(upper) - 1 if is_map else upper.real
+    nearest = upper[np.abs(excess).argmin()]
+    return complex(nearest / abs(nearest)) if is_map else 1j * float(nearest.imag)
+
+
+def _critical(kind: str, angle: float, is_map: bool) -> complex:
+    if kind == PAIR:
+        return complex(np.exp(1j * angle)) if is_map else 1j * angle
+    return (-1.0 if kind == FLIP else 1.0) if is_map else 0.0
+
+
+def _equations(curve: Curve, kind: str, b: Tensor, c: Tensor) -> Callable[[Tensor], Tensor]:
+    """The extended system as a function of its unknowns: n of the state, p, and β or an angle where there is one."""
+    equation, n = curve.equation, len(b)
+    identity = torch.eye(n, dtype=torch.float64)
+    ends = torch.zeros(n + 1, dtype=b.dtype)
+    ends[-1] = 1
+
+    def bordered(matrix: Tensor) -> Tensor:
+        upper = torch.cat([matrix, b[:, None]], dim=1)
+        return torch.cat([upper, torch.cat([c.conj(), ends[:1] * 0])[None]], dim=0)
+
+    def of_real(unknowns: Tensor) -> Tensor:
+        state, p = unknowns[:n], unknowns[n]
+        at = -1.0 if kind == FLIP else equation.critical
+        matrix = bordered(equation.jacobian(state, p) - at * identity)
+        return torch.cat([equation.residual(state, p), torch.linalg.solve(matrix, ends)[-1:]])
+
+    def of_branches(unknowns: Tensor) -> Tensor:
+        state, p, unfolding = unknowns[:n], unknowns[n], unknowns[n + 1]
+        jacobian, by_p = equation.linear(state, p)
+        matrix = bordered(jacobian - equation.critical * identity)
+        g = torch.linalg.solve(matrix, ends)[-1:]
+        w = torch.linalg.solve(matrix.mT, ends)[:n]
+        return torch.cat([equation.residual(state, p) + unfolding * b, g, (w @ by_p)[None]])
+
+    def of_pair(unknowns: Tensor) -> Tensor:
+        state, p, angle = unknowns[:n], unknowns[n], unknowns[n + 1]
+        zero = torch.zeros_like(angle)
+        at = torch.complex(torch.cos(angle), torch.sin(angle)) if equation.is_map else torch.complex(zero, angle)
+        matrix = bordered(equation.jacobian(state, p) - at * identity)
+        g = torch.linalg.solve(matrix, ends)[-1]
+        return torch.cat([equation.residual(state, p), torch.stack([g.real, g.imag])])
+
+    return {BRANCH_POINT: of_branches, PAIR: of_pair}.get(kind, of_real)

@@ -1,0 +1,82 @@
+"""A system with its input and step held and some parameters free, as the diagnostics ask for it."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+
+from dynlab import simulation
+from dynlab.diagnostics.bifurcation.parameter import Varied, named
+from dynlab.diagnostics.fixed_points.held import held_input, step_number
+from dynlab.errors import UserError
+from dynlab.systems import Euler, Flow, Map, System, frozen
+
+TRIALS = 8  # states at which a parameter must change something
+
+
+LARGEST = 1e100  # of a parameter: squares are still numbers
+NARROWEST = 1e-7  # relative: a bifurcation is located to 1e-8
+
+
+def check_range(name: str, lowest: float, highest: float) -> None:
+    """Raise where a parameter's range is empty, reversed, beyond `LARGEST`, or narrower than what is located in it."""
+    if not (np.isfinite([lowest, highest]).all() and lowest < highest):
+        raise UserError(
+            f"The range of {name} must go from a number to a larger one, got {lowest:g} to {highest:g}: exchange them, "
+            f"or give another end."
+        )
+    size = max(abs(lowest), abs(highest))
+    if size > LARGEST or highest - lowest < NARROWEST * size:
+        raise UserError(
+            f"The range of {name} must lie within ±{LARGEST:g} and be wider than {NARROWEST:g} of its ends, got "
+            f"{lowest!r} to {highest!r}: give other ends."
+        )
+
+
+def varied_system(
+    system: System,
+    inputs: Any,
+    parameters: tuple[str, ...],
+    at: str | ArrayLike,
+    at_step: int,
+    lowest: tuple[float, ...],
+    highest: tuple[float, ...],
+    seed: int,
+) -> Varied:
+    """A frozen copy with these parameters free; the other arguments are those of `dynlab.bifurcation`.
+
+    Raises
+    ------
+    UserError
+        For a parameter that the system lacks, or that changes nothing over its range.
+    """
+    if not isinstance(system, Flow | Map):
+        raise UserError(f"Branches are those of a Map or a Flow, got {type(system).__name__}.")
+    analysed = frozen(system)
+    step = Euler(analysed, 1.0) if isinstance(analysed, Flow) else analysed
+    given = np.zeros((1, step.network_input_size)) if inputs is None else inputs
+    prepared, driving, _ = simulation.prepare(step, given)
+    held = held_input(system, at, prepared.drive(driving), inputs is not None)
+    found = tuple(named(analysed, name) for name in parameters)
+    varied = Varied(analysed, found, held, step_number(system, at_step))
+    for index, name in enumerate(parameters):
+        _check_effect(varied, name, index, lowest, highest, seed)
+    return varied
+
+
+def _check_effect(
+    varied: Varied, name: str, index: int, lowest: tuple[float, ...], highest: tuple[float, ...], seed: int
+) -> None:
+    """Raise where the parameter changes nothing, as a number does that was used when the system was made."""
+    generator = np.random.default_rng(seed)
+    states = torch.from_numpy(generator.uniform(-1, 1, (TRIALS, varied.system.state_size)))
+    method = "velocity" if isinstance(varied.system, Flow) else "step"
+    middle = [(low + high) / 2 for low, high in zip(lowest, highest, strict=True)]
+    ends = []
+    for value in (lowest[index], highest[index]):
+        at = torch.tensor([*middle[:index], value, *middle[index + 1 :]], dtype=torch.float64)
+        ends.append(varied.at(at, method, states))
+    if torch.equal(*ends):
+        hint = "; the held input is zero: give another with --at (at=)." if name == "input*" else "."
+        raise UserError(f"{name} changes nothing between {lowest[index]:g} and {highest[index]:g}{hint}")

@@ -1,0 +1,213 @@
+"""Where in the plane of two parameters a fixed point is stable, and how long the orbits are that a map settles to."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from dynlab import schema
+from dynlab.diagnostics.bifurcation import on_grid
+from dynlab.diagnostics.bifurcation.held_system import check_range, varied_system
+from dynlab.diagnostics.bifurcation.parameter import described
+from dynlab.errors import UserError
+from dynlab.numerics.grids import blocks
+from dynlab.numerics.lapack import one_torch_thread
+from dynlab.systems import Map, System
+
+GRID, SMALLEST_GRID = 101, 2
+MAX_PERIOD = 16
+OFF = 1e-2  # times max(1, ‖h‖): so far from the fixed point an orbit starts
+MAX_MEMORY = 2.0**30
+METHOD = (
+    f"At every point of the grid Newton's method from one state, until ‖G‖₂ ≤ {on_grid.SETTLED:g} max(1, ‖h‖), and all "
+    f"eigenvalues with the error of rounding; of a map also an orbit that starts {OFF:g} max(1, ‖h‖) off the fixed "
+    f"point: it has the period m where after {on_grid.TRANSIENT} steps it comes back within {on_grid.RETURNS:g} "
+    f"max(1, ‖h‖) after m steps and no earlier, and none where it stays {on_grid.STAYS_AWAY:g} away; between the two "
+    f"it is undecided."
+)
+
+
+def parameter_plane(
+    system: System,
+    inputs: Any = None,
+    *,
+    parameters: Sequence[str],
+    lowest: Sequence[float],
+    highest: Sequence[float],
+    at: str | ArrayLike = "zero",
+    at_step: int = -1,
+    state: ArrayLike | None = None,
+    grid: int = GRID,
+    max_period: int = MAX_PERIOD,
+    largest_state: float = 100.0,
+    max_memory: float = MAX_MEMORY,
+    seed: int = 0,
+) -> xr.Dataset:
+    """The stability of one fixed point over two parameters, and the period of what orbits near it settle to.
+
+    Parameters
+    ----------
+    system : System
+        It is analysed in float64 on cpu.
+    inputs : array_like, shape (time, input) or (sample, time, input), optional
+        Only for ``at="mean"``.
+    parameters : two str
+        As in `dynlab.bifurcation`: the first along x, the second along y.
+    lowest, highest : two floats each
+        Their ranges.
+    at, at_step
+        As in `dynlab.bifurcation`.
+    state : array_like, shape (state,), optional
+        Where Newton's method starts; zero where it is not given.
+    grid : int
+        Points in each direction.
+    max_period : int
+        Longer periods count as none.
+    largest_state : float
+        An orbit is cut where some abs(h_i) exceeds it.
+    max_memory : float
+        In bytes; the grid is computed in blocks that stay below.
+    seed : int
+        Of where orbits start beside the fixed point.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``(y, x)``: ``leading`` (the largest modulus of a map's multipliers, of a flow the largest real part),
+        ``stable`` (1, 0, −1 undecided), ``unstable_directions``, ``residual``, ``iterations``, ``converged``; of a map
+        ``period`` (0 none, −1 the orbit left the bound, −2 undecided).
+
+    Raises
+    ------
+    UserError
+        As `dynlab.bifurcation`; for a grid too large for `max_memory`.
+
+    Examples
+    --------
+    >>> from dynlab.systems import create
+    >>> ds = parameter_plane(create("henon"), parameters=("a", "b"), lowest=(0, 0.1), highest=(1, 0.3), grid=5)
+    >>> ds["period"].values[-1].tolist()
+    [1, 1, 2, 2, 4]
+    """
+    _check(parameters, lowest, highest, grid, max_period, largest_state, max_memory, system.state_size)
+    varied = varied_system(system, inputs, tuple(parameters), at, at_step, tuple(lowest), tuple(highest), seed)
+    start = _start(state, system.state_size)
+    x, y = (np.linspace(low, high, grid) for low, high in zip(lowest, highest, strict=True))
+    values = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    is_map = isinstance(system, Map)
+    with one_torch_thread():
+        fixed = on_grid.fixed_points(varied, is_map, values, start, max_memory)
+        period = None
+        if is_map:
+            begin = _beside(fixed, start, seed)
+            period = on_grid.periods(varied, values, begin, max_period, largest_state, max_memory)
+    settings = {
+        "parameters": list(parameters),
+        "lowest": [float(low) for low in lowest],
+        "highest": [float(high) for high in highest],
+        "at": at if isinstance(at, str) else "values",
+        "input": varied.held.tolist(),
+        "at_step": varied.t,
+        "state": start.tolist(),
+        "grid": grid,
+        "max_period": max_period,
+        "largest_state": largest_state,
+        "max_memory": max_memory,
+        "seed": seed,
+        "dtype": "float64",
+        "device": "cpu",
+        "config": system.json_config,
+    }
+    lost = {"leading": "NaN where Newton's method reached no fixed point"}
+    return schema.dataset(
+        _variables(fixed, period, grid, is_map),
+        system=system.name,
+        source=system.source,
+        settings=settings,
+        verdict=_verdict(fixed, period, parameters, is_map, largest_state),
+        method=METHOD,
+        coords={
+            schema.X: schema.variable((schema.X,), x, described(parameters[0])),
+            schema.Y: schema.variable((schema.Y,), y, described(parameters[1])),
+        },
+        flags=None if fixed.converged.all() else lost,
+    )
+
+
+def _start(state: ArrayLike | None, size: int) -> NDArray[np.float64]:
+    start = np.zeros(size) if state is None else np.asarray(state, dtype=float)
+    if start.shape != (size,) or not np.isfinite(start).all():
+        raise UserError(f"state= must be {size} finite numbers, got shape {start.shape}.")
+    return start
+
+
+def _check(
+    parameters: Sequence[str],
+    lowest: Sequence[float],
+    highest: Sequence[float],
+    grid: int,
+    max_period: int,
+    largest_state: float,
+    max_memory: float,
+    n: int,
+) -> None:
+    if len(parameters) != 2 or len(set(parameters)) != 2 or len(lowest) != 2 or len(highest) != 2:
+        raise UserError(f"A plane is spanned by two different parameters with a range each, got {list(parameters)}.")
+    for name, low, high in zip(parameters, lowest, highest, strict=True):
+        check_range(name, low, high)
+    if grid < SMALLEST_GRID or max_period < 1 or not largest_state > 0:
+        raise UserError(
+            f"The grid needs at least 2 points, max_period 1, and largest_state must be positive; got {grid}, "
+            f"{max_period} and {largest_state}."
+        )
+    blocks(grid * grid, 8.0 * n * n, max_memory, 8.0 * grid * grid * (n + 8))  # refused before anything is made
+
+
+def _beside(fixed: on_grid.Fixed, start: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+    """Where orbits start: beside the fixed point, and where there is none beside the state that Newton started at."""
+    states = np.where(fixed.converged[:, None], fixed.states, start)
+    direction = np.random.default_rng(seed).standard_normal(len(start))
+    size = np.maximum(1.0, np.linalg.norm(states, axis=1, keepdims=True))
+    begin: NDArray[np.float64] = states + OFF * size * direction / np.linalg.norm(direction)
+    return begin
+
+
+def _variables(
+    fixed: on_grid.Fixed, period: NDArray[np.int64] | None, grid: int, is_map: bool
+) -> dict[str, xr.Variable]:
+    def over(values: NDArray[Any], long_name: str, units: str = schema.ONE) -> xr.Variable:
+        return schema.variable((schema.Y, schema.X), values.reshape(grid, grid), long_name, units)
+
+    leading = "largest |λ| of the fixed point" if is_map else "largest Re λ of the equilibrium"
+    variables = {
+        "leading": over(fixed.leading, leading, schema.ONE if is_map else schema.PER_SECOND),
+        "stable": over(fixed.stable, "1 stable, 0 unstable, −1 undecided"),
+        "unstable_directions": over(fixed.unstable, "directions that grow"),
+        "residual": over(fixed.residual, "residual ‖G‖₂"),
+        "iterations": over(fixed.iterations, "iterations of Newton's method"),
+        "converged": over(fixed.converged, "converged"),
+    }
+    if period is not None:
+        variables["period"] = over(period, "period of what the orbit settles to", schema.STEP)
+    return variables
+
+
+def _verdict(
+    fixed: on_grid.Fixed, period: NDArray[np.int64] | None, parameters: Sequence[str], is_map: bool, largest: float
+) -> str:
+    def share(part: NDArray[np.bool_]) -> str:
+        return f"{100 * part.mean():.1f} %"
+
+    noun = "fixed point" if is_map else "equilibrium"
+    text = f"The {noun} is stable on {share(fixed.stable == 1)} of the plane of {parameters[0]} and {parameters[1]}"
+    if not fixed.converged.all():
+        text += f" (none was reached on {share(~fixed.converged)})"
+    if period is None:
+        return text + "."
+    longer = sorted(set(period[period > 1].tolist()))
+    parts = [f"periods {', '.join(map(str, longer))} on {share(period > 1)}"] if longer else []
+    words = {on_grid.APERIODIC: "no period", on_grid.CUT: f"beyond |h_i| ≤ {largest:g}", on_grid.UNDECIDED: "undecided"}
+    parts += [f"{what} on {share(period == code)}" for code, what in words.items() if (period == code).any()]
+    return f"{text}. Orbits beside it end at rest on {share(period == 1)}{', ' if parts else ''}{', '.join(parts)}."

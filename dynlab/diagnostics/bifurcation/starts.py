@@ -1,0 +1,41 @@
+"""Fixed points and equilibria at one value of the parameter, where branches begin."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynlab.diagnostics.bifurcation.parameter import Varied
+from dynlab.diagnostics.fixed_points.search import CONVERGED, distinct, search
+from dynlab.diagnostics.fixed_points.starting_points import starting_points
+from dynlab.frozen_map import FrozenMap
+from dynlab.systems import Euler, Flow, Map
+
+EULER_STEP = 0.01  # of a flow, whose equilibria Euler's map has; its orbits show where to look
+
+
+def fixed_points_at(
+    varied: Varied, value: float, count: int, generator: np.random.Generator
+) -> list[NDArray[np.float64]]:
+    """Every isolated fixed point or equilibrium that a search from `count` starts finds.
+
+    Parameters
+    ----------
+    varied : Varied
+    value : float
+        Of the parameter.
+    count : int
+    generator : numpy.random.Generator
+    """
+    system, held = varied.fixed(value)
+    step = Euler(system, EULER_STEP) if isinstance(system, Flow) else system
+    if not isinstance(step, Map):
+        raise TypeError(f"{type(system).__name__} is neither a Map nor a Flow")
+    frozen = FrozenMap(step, held, varied.t)
+    ends, outcome, _ = search(frozen, frozen, starting_points(frozen, count, None, generator))
+    found = distinct(frozen, ends, outcome)
+    states = [state for state, kept in zip(found.states, found.kept, strict=True) if kept == CONVERGED]
+    return sorted(states, key=lambda state: float(np.linalg.norm(state)))
+
+
+def typical_size(states: list[NDArray[np.float64]]) -> float:
+    """The unit of states in the length of a branch: the median norm, at least 1."""
+    return max(1.0, float(np.median([np.linalg.norm(state) for state in states]))) if states else 1.0

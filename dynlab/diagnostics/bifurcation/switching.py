@@ -1,0 +1,134 @@
+"""Where branches meet: in which directions the others leave, and whether an exact symmetry makes it a pitchfork.
+
+References
+----------
+Keller, "Numerical solution of bifurcation and nonlinear eigenvalue problems" (1977) (the algebraic branching equation);
+Golubitsky, Stewart and Schaeffer, Singularities and Groups in Bifurcation Theory II (1988), chapter XIII (a branch that
+breaks the symmetry of a state that has it).
+"""
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from dynlab.diagnostics.bifurcation.curve import Curve
+from dynlab.diagnostics.bifurcation.equation import Equation
+from dynlab.diagnostics.bifurcation.extended import Refined
+
+Vector = NDArray[np.float64]
+
+PITCHFORK, TRANSCRITICAL, BRANCH_POINT = "pitchfork", "transcritical", "branch point"
+MOVES = 1e-5  # of a unit tangent: a branch whose parameter component is larger passes through, rounding being 1e-8
+SAME = 0.9  # the cosine between the tangent of the branch that is known and the root that must be it
+SMALL = 1e-6  # times the state's size: what vanishes by symmetry is below
+MOST_SIGNS = 8  # dimensions: up to so many every change of signs is tried, beyond only h → −h
+TRIALS, TRIAL_REACH = 16, 2.0  # random states, and parameters, at which a symmetry must hold to the last bit
+
+
+class Meeting(NamedTuple):
+    """A point where two branches meet.
+
+    Attributes
+    ----------
+    kind : str
+        One of the three above.
+    other : ndarray, shape (n + 1,), or None
+        The unit tangent of the other branch; None where the algebraic branching equation has no second real root.
+    """
+
+    kind: str
+    other: Vector | None
+
+
+def meeting(curve: Curve, refined: Refined, tangent: Vector, symmetries: list[Vector]) -> Meeting:
+    """What meets at a branch point.
+
+    Parameters
+    ----------
+    curve : Curve
+    refined : Refined
+    tangent : ndarray, shape (n + 1,)
+        Of the branch that is known, nearby.
+    symmetries : list of ndarray
+        Of `sign_symmetries`.
+
+    Notes
+    -----
+    With φ_1, φ_2 spanning the null space of G_z and w its left null vector, the tangents α_1 φ_1 + α_2 φ_2 solve
+    Σ a_ij α_i α_j = 0, a_ij = wᵀ G_zz φ_i φ_j. The branch point is a pitchfork where an exact symmetry S, with
+    S G(h) = G(S h), keeps the state and turns the null vector around: the other branch then breaks S and comes in
+    mirrored pairs.
+    """
+    basis = np.linalg.svd(curve.linear(refined.z)[0])[2][-2:]
+    a = _second_derivatives(curve, refined, basis)
+    discriminant = a[0, 1] ** 2 - a[0, 0] * a[1, 1]
+    is_pitchfork = any(_breaks(curve, refined, signs) for signs in symmetries)
+    if discriminant <= 0:
+        return Meeting(PITCHFORK if is_pitchfork else BRANCH_POINT, None)
+    q = -(a[0, 1] + np.copysign(np.sqrt(discriminant), a[0, 1]))
+    roots = [np.array([q, a[0, 0]]), np.array([a[1, 1], q])]
+    tangents = [root @ basis / np.linalg.norm(root) for root in roots]
+    tangents.sort(key=lambda one: abs(float(one @ tangent)))
+    other, known = tangents
+    if is_pitchfork:
+        kind = PITCHFORK
+    else:
+        kind = TRANSCRITICAL if min(abs(other[-1]), abs(known[-1])) > MOVES else BRANCH_POINT
+    return Meeting(kind, other if abs(float(known @ tangent)) > SAME else None)
+
+
+def sign_symmetries(equation: Equation, lowest: float, highest: float, seed: int) -> list[Vector]:
+    """The changes of signs S ≠ 1 with F(S h) = S F(h), as vectors of ±1.
+
+    Negation is exact in floating-point numbers, so that a symmetry must hold to the last bit at every state tried.
+    """
+    n = equation.varied.system.state_size
+    generator = np.random.default_rng(seed)
+    states = torch.from_numpy(generator.uniform(-TRIAL_REACH, TRIAL_REACH, (TRIALS, n)))
+    parameters = torch.from_numpy(generator.uniform(lowest, highest, TRIALS))
+    method = "step" if equation.is_map else "velocity"
+
+    def images(at: torch.Tensor) -> torch.Tensor:
+        pairs = zip(at, parameters, strict=True)
+        return torch.stack([equation.varied.at(p.reshape(1), method, h) for h, p in pairs])
+
+    straight = images(states)
+    candidates = itertools.product((1.0, -1.0), repeat=n) if n <= MOST_SIGNS else [(-1.0,) * n]
+    found = []
+    for signs in candidates:
+        s = torch.tensor(signs, dtype=torch.float64)
+        if (s < 0).any() and torch.equal(images(states * s), straight * s):
+            found.append(s.numpy())
+    return found
+
+
+def _breaks(curve: Curve, refined: Refined, signs: Vector) -> bool:
+    """Whether S, or S after half of an orbit of even period, keeps the state and turns the null vector around."""
+    state, null = curve.state(refined.z), refined.null.real
+    images = [(signs * state, signs * null)]
+    equation = curve.equation
+    if equation.period % 2 == 0:
+        half = Equation(equation.varied, equation.is_map, equation.period // 2)
+        at = torch.from_numpy(state), torch.tensor(curve.parameter(refined.z), dtype=torch.float64)
+        moved = equation.orbit(*at)[half.period].numpy()
+        images.append((signs * moved, signs * (half.jacobian(*at).numpy() @ null)))
+    return any(
+        np.abs(image - state).max() <= SMALL * max(1.0, np.abs(state).max())
+        and np.abs(turned + null).max() <= SMALL * np.abs(null).max()
+        for image, turned in images
+    )
+
+
+def _second_derivatives(curve: Curve, refined: Refined, basis: Vector) -> Vector:
+    """a_ij, shape (2, 2)."""
+    w = torch.from_numpy(refined.left.real.copy())
+    origin, directions = torch.from_numpy(refined.z), torch.from_numpy(basis)
+
+    def along(alpha: torch.Tensor) -> torch.Tensor:
+        z = origin + alpha @ directions
+        return w @ curve.equation.residual(z[:-1] * curve.state_scale, z[-1] * curve.parameter_scale)
+
+    return torch.func.jacrev(torch.func.jacrev(along))(torch.zeros(2, dtype=torch.float64)).numpy()

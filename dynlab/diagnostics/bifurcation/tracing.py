@@ -1,0 +1,176 @@
+"""One branch followed by pseudo-arclength steps.
+
+References
+----------
+Keller, "Numerical solution of bifurcation and nonlinear eigenvalue problems" (1977); Kuznetsov, Elements of Applied
+Bifurcation Theory, section 10.2.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynlab.diagnostics.bifurcation.curve import Curve, Point
+
+Vector = NDArray[np.float64]
+
+FIRST_STEP = 1e-2  # of arclength, in which the parameter's range has length 1
+CORNER_STEP, AFTER_CORNER = 1e-6, 2e-3  # where no step of 1e-6 is smooth, an activation has its kink
+GROW, SHRINK = 1.4, 0.5
+FAR = 0.5  # times ‖z‖, where that is above 1: far out steps are longer in proportion
+EASY = 4  # corrector iterations: with at most so many the next step is longer
+STRAIGHT = 0.97  # the cosine of the angle that a tangent turns by in a step, at least
+JUMP = 5.0  # times the step 1e-6, from one side of a kink to the other
+OFF = 0.3  # of the step: a corrector that moves the prediction farther has met something else
+NUDGE = 1e-7  # of arclength, for the quotient of differences
+ASTRAY = 0.5  # of the expected motion of an orbit: what differs by more belongs to another orbit
+STEEP = 0.1  # a chord and a tangent nearly across each other do not make a cubic
+RETURNED = 0.6  # of a step: so near to where it began, and in the same direction, a branch is closed
+FEWEST = 5  # points before that may be
+
+AT_THE_END, LEFT, CLOSED, LOST, TOO_LONG = (
+    "end of the range",
+    "left the bound",
+    "closed",
+    "no way on",
+    "too many points",
+)
+UPRIGHT = "a continuum"
+ENOUGH, FIXED = 10, 1e-9  # a branch whose first points differ in p by less than that part of the range is upright
+
+
+class Limits(NamedTuple):
+    """Where a branch is followed: the parameter's range, abs(h_i), how many points, and by which steps at most."""
+
+    lowest: float
+    highest: float
+    largest_state: float
+    points: int
+    longest_step: float
+
+
+def follow(
+    curve: Curve, start: Point, limits: Limits, first_step: float = FIRST_STEP, origin: Vector | None = None
+) -> tuple[list[Point], str]:
+    """The points after `start` in the direction of its tangent, `start` included, and why there are no more.
+
+    Parameters
+    ----------
+    curve : Curve
+    start : Point
+    limits : Limits
+    first_step : float
+    origin : ndarray, optional
+        Where the branch began, where that is not `start`: returning there closes it.
+    """
+    points, step = [start], first_step
+    begin = start.z if origin is None else origin
+    while len(points) < limits.points:
+        here = points[-1]
+        found = _next(curve, here, step)
+        if found is None:
+            step *= SHRINK
+            if step > CORNER_STEP:
+                continue
+            found, step = _around_corner(curve, here), AFTER_CORNER
+            if found is None:
+                return points, LOST
+        p = curve.parameter(found.z)
+        if not limits.lowest <= p <= limits.highest:
+            last = _landed(curve, here, found, limits.lowest if p < limits.lowest else limits.highest)
+            return points + ([last] if last else []), AT_THE_END
+        if np.abs(curve.state(found.z)).max() > limits.largest_state:
+            return points, LEFT
+        points.append(found)
+        near = np.linalg.norm(found.z - begin) < RETURNED * step
+        if near and len(points) > FEWEST and (origin is not None or found.tangent @ start.tangent > STRAIGHT):
+            return points, CLOSED
+        longest = limits.longest_step * max(1.0, FAR * float(np.linalg.norm(found.z)))
+        if origin is not None and len(points) == ENOUGH and _upright(curve, points, origin):
+            return points, UPRIGHT
+        step = min(longest, step * GROW) if found.iterations <= EASY else step
+    return points, TOO_LONG
+
+
+def _upright(curve: Curve, points: list[Point], origin: Vector) -> bool:
+    """Whether the parameter has not changed since a branch left another one: a continuum of solutions at one value."""
+    parameters = [point.z[-1] for point in points] + [origin[-1]]
+    return bool(np.ptp(parameters) <= FIXED)
+
+
+def between(curve: Curve, left: Point, right: Point, part: float = 0.5) -> Point | None:
+    """A point of the branch between two neighbouring ones."""
+    chord = right.z - left.z
+    length = float(np.linalg.norm(chord))
+    row = chord / length
+    # a cubic through both points and tangents, which the corrector then need not move far
+    h1, h2 = part * (1 - part) ** 2, -(part**2) * (1 - part)
+    slopes = [point.tangent / max(float(point.tangent @ row), STEEP) for point in (left, right)]
+    bend = h1 * (slopes[0] - row) + h2 * (slopes[1] - row)
+    corrected = curve.correct(left.z + part * chord + length * bend, row)
+    return None if corrected is None else curve.point(*corrected, left)
+
+
+def pinned(curve: Curve, state: Vector, p: float, upward: bool = True) -> Point | None:
+    """The point at the parameter `p` near `state`, its tangent towards larger p, or smaller."""
+    row = np.zeros(len(state) + 1)
+    row[-1] = 1.0 if upward else -1.0
+    corrected = curve.correct(curve.z(state, p), row)
+    return None if corrected is None else curve.point(*corrected, row)
+
+
+def _next(curve: Curve, here: Point, step: float) -> Point | None:
+    guess = here.z + step * here.tangent
+    corrected = curve.correct(guess, here.tangent)
+    if corrected is None or np.linalg.norm(corrected[0] - guess) > OFF * step:
+        return None
+    found = curve.point(*corrected, here)
+    if found is None or found.tangent @ here.tangent < STRAIGHT:
+        return None
+    return found if curve.equation.period == 1 or _moves_along(curve, here, found) else None
+
+
+def _moves_along(curve: Curve, here: Point, found: Point) -> bool:
+    """Whether every point of the orbit has moved as the tangent says: another orbit may be near in one of them."""
+    before = curve.orbit(here.z)
+    slope = (curve.orbit(here.z + NUDGE * here.tangent) - before) / NUDGE
+    expected = slope * float((found.z - here.z) @ here.tangent)
+    moved = curve.orbit(found.z) - before
+    return bool(np.linalg.norm(moved - expected) <= ASTRAY * np.linalg.norm(expected))
+
+
+def _around_corner(curve: Curve, here: Point) -> Point | None:
+    """The point on the other side of a kink, where the branch goes on in another direction, which may be back in p.
+
+    Beyond the kink the branch has the tangent that the Jacobian there gives; of its two directions one leads back over
+    the kink, where it solves nothing.
+    """
+    beyond = here.z + JUMP * CORNER_STEP * here.tangent
+    tangent = np.linalg.svd(curve.linear(beyond)[0])[2][-1]
+    for side in sorted((-1.0, 1.0), key=lambda side: -side * float(tangent @ here.tangent)):
+        row = side * tangent
+        guess = here.z + JUMP * CORNER_STEP * row
+        corrected = curve.correct(guess, row)
+        if corrected is None or np.linalg.norm(corrected[0] - guess) > JUMP * CORNER_STEP:
+            continue
+        found = curve.point(*corrected, here)
+        if found is None:
+            continue
+        if found.tangent @ row < 0:
+            found = found._replace(tangent=-found.tangent)
+        if found.tangent @ row >= STRAIGHT and found.tangent @ here.tangent > -STRAIGHT:
+            return found
+    return None
+
+
+def _landed(curve: Curve, inside: Point, outside: Point, p: float) -> Point | None:
+    """The point where the branch leaves the range."""
+    edge = p / curve.parameter_scale
+    part = (edge - inside.z[-1]) / (outside.z[-1] - inside.z[-1])
+    guess = inside.z + part * (outside.z - inside.z)
+    guess[-1] = edge
+    row = np.zeros(len(guess))
+    row[-1] = 1.0
+    corrected = curve.correct(guess, row)
+    return None if corrected is None else curve.point(*corrected, inside)

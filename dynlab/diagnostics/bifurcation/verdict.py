@@ -1,0 +1,194 @@
+"""What a bifurcation diagram shows, in a few sentences."""
+
+from collections import Counter
+
+import numpy as np
+
+from dynlab.diagnostics.bifurcation.exploring import CONTINUUM, FLIP, Bifurcation, Diagram
+from dynlab.diagnostics.bifurcation.locating import BORDER_COLLISION
+from dynlab.diagnostics.bifurcation.result import Row
+from dynlab.diagnostics.bifurcation.tracing import LEFT
+
+AT_ZERO = 1e-9  # times 1: a state so small is the origin
+PLACES = 12  # of a parameter: what differs by less is one value, and −1e-16 is 0
+MOST_CHANGES, MOST_VALUES = 3, 4  # sentences on changes of stability, and values that are listed of each kind
+FOLD = "fold"
+PLURALS = {
+    "fold": "folds",
+    "flip": "flips",
+    "pitchfork": "pitchforks",
+    "transcritical": "transcritical bifurcations",
+    "branch point": "branch points",
+    "Hopf": "Hopf bifurcations",
+    "Neimark–Sacker": "Neimark–Sacker bifurcations",
+    "border collision": "border collisions",
+    "degenerate": "degenerate points",
+    "continuum": "continua of fixed points",
+}
+IN_A = {
+    "Hopf": "Hopf bifurcation",
+    "Neimark–Sacker": "Neimark–Sacker bifurcation",
+    "transcritical": "transcritical bifurcation",
+    "flip": "flip (period doubling)",
+    "degenerate": "degenerate point where several eigenvalues cross at once",
+    "continuum": "continuum of fixed points",
+}
+
+
+def verdict(diagram: Diagram, points: list[Row], name: str, cut: int) -> str:
+    """The sentences.
+
+    Parameters
+    ----------
+    diagram : Diagram
+    points : list of Row
+    name : str
+        The parameter's.
+    cut : int
+        At how many values of the brute-force diagram every orbit left the bound.
+    """
+    low, high = diagram.limits.lowest, diagram.limits.highest
+    noun = "fixed point" if diagram.curve.equation.is_map else "equilibrium"
+    if not diagram.branches:
+        return f"No isolated {noun} was found for {name} between {_number(low)} and {_number(high)}."
+    changes = _changes(diagram, points, name, noun)
+    sentences = changes or [
+        f"No {noun} that was found changes stability for {name} from {_number(low)} to {_number(high)}"
+    ]
+    sentences.append(_counts(diagram, name))
+    cascade = _cascade(diagram)
+    if cascade:
+        sentences.append(cascade)
+    if diagram.bifurcations:
+        sentences.append(_accuracy(diagram.bifurcations, name))
+    beyond = sum(end == LEFT for branch in diagram.branches for end in branch.ends)
+    if beyond:
+        ends = f"{beyond} ends of branches are" if beyond > 1 else "One end of a branch is"
+        sentences.append(f"{ends} cut where some |h_i| exceeds {diagram.limits.largest_state:g}")
+    if diagram.cut_short:
+        sentences.append(f"More branches exist: only the first {len(diagram.branches)} were followed")
+    if cut:
+        where = f"At {cut} value{'s' if cut > 1 else ''} of {name}"
+        sentences.append(f"{where} every orbit left |h_i| ≤ {diagram.limits.largest_state:g} and was cut")
+    return ". ".join(sentences) + "."
+
+
+def _changes(diagram: Diagram, points: list[Row], name: str, noun: str) -> list[str]:
+    """Where a stable fixed point becomes unstable or the reverse, in the order of the parameter."""
+    found: list[tuple[float, str]] = []
+    for index, row in enumerate(points):
+        if row.bifurcation < 0 or diagram.branches[row.branch].period > 1:
+            continue
+        before, after = _side(points, index, -1), _side(points, index, 1)
+        if before is None or after is None or {before.kind.stable, after.kind.stable} != {0, 1}:
+            continue
+        stable, unstable = (before, after) if before.kind.stable == 1 else (after, before)
+        one = diagram.bifurcations[row.bifurcation]
+        found.append((row.parameter, _change(one, row, stable, unstable, name, noun)))
+    sentences = [_many(text, count) for text, count in Counter(text for _, text in sorted(found)).items()]
+    more = len(sentences) - MOST_CHANGES
+    rest = f"{more} more changes of stability follow" if more > 1 else "One more change of stability follows"
+    return sentences[:MOST_CHANGES] + ([rest] if more > 0 else [])
+
+
+def _change(one: Bifurcation, row: Row, stable: Row, unstable: Row, name: str, noun: str) -> str:
+    at = f"at {name} = {_number(row.parameter)}"
+    turns = (stable.parameter - row.parameter) * (unstable.parameter - row.parameter) > 0  # at a kink, too
+    if one.kind == FOLD or turns:
+        verb = "meet and vanish" if stable.parameter < row.parameter else "appear"
+        return f"A stable and an unstable {noun} {verb} {at} in a {IN_A.get(one.kind, one.kind)}"
+    states = np.abs([stable.orbit[0], unstable.orbit[0]]).max()
+    subject = "The origin" if states <= AT_ZERO else f"{'An' if noun[0] in 'aeiou' else 'A'} {noun}"
+    verb = "loses" if stable.parameter < unstable.parameter else "gains"
+    how = f" ({_angle(one)})" if _angle(one) else ""
+    if one.kind == CONTINUUM:
+        return f"{subject} {verb} stability {at}, where a continuum of fixed points stands upright"
+    return f"{subject} {verb} stability {at} in a {IN_A.get(one.kind, one.kind)}{how}"
+
+
+def _many(text: str, count: int) -> str:
+    """The same of several, such as two that mirror each other."""
+    if count == 1:
+        return text
+    first, _, rest = text.partition(" ")
+    rest = rest.replace("fixed point ", "fixed points ", 1).replace("equilibrium ", "equilibria ", 1)
+    rest = rest.replace("loses", "lose", 1).replace("gains", "gain", 1)
+    return f"{count} {rest}".replace(" in a ", ", each in a ", 1) if first in ("A", "An") else text
+
+
+def _side(points: list[Row], index: int, step: int) -> Row | None:
+    """The nearest decided point of the same branch on one side."""
+    number = index + step
+    while 0 <= number < len(points) and points[number].branch == points[index].branch:
+        if points[number].kind.stable >= 0:
+            return points[number]
+        number += step
+    return None
+
+
+def _angle(one: Bifurcation) -> str:
+    """What a complex pair turns by."""
+    if one.refined is None or one.refined.eigenvalue.imag == 0:
+        return ""
+    value = one.refined.eigenvalue
+    if one.kind == "Hopf":
+        return f"eigenvalues ±{abs(value.imag):.4g}i per second"
+    return f"multipliers e^(±{abs(np.angle(value)):.4g}i)"
+
+
+def _counts(diagram: Diagram, name: str) -> str:
+    """How many branches, and which bifurcations at which values."""
+    count = len(diagram.branches)
+    begin = f"{count} branch{'es' if count > 1 else ''}"
+    kinds: dict[str, list[float]] = {}
+    for one in diagram.bifurcations:
+        kinds.setdefault(one.kind, []).append(diagram.curve.parameter(one.z))
+    if not kinds:
+        return f"{begin} without a bifurcation"
+    parts = []
+    for kind, values in kinds.items():
+        shown = [_number(value) for value in sorted(set(np.round(values, PLACES)))]
+        listed = ", ".join(shown[:MOST_VALUES]) + (", …" if len(shown) > MOST_VALUES else "")
+        parts.append(f"{len(values)} {PLURALS[kind] if len(values) > 1 else IN_A.get(kind, kind)} ({listed})")
+    return f"{begin} with " + ", ".join(parts)
+
+
+def _number(value: float) -> str:
+    return f"{round(value, PLACES) + 0.0:.7g}".replace("-", "−")
+
+
+def _cascade(diagram: Diagram) -> str:
+    """The ratios of the intervals between successive period doublings, each on the branch that the last one led to."""
+    ratios: list[float] = []
+    for number, one in enumerate(diagram.bifurcations):
+        chain = [one]
+        while True:
+            children = [i for i, branch in enumerate(diagram.branches) if branch.origin == number]
+            flips = [
+                i for i, next_ in enumerate(diagram.bifurcations) if next_.kind == FLIP and next_.branch in children
+            ]
+            if chain[-1].kind != FLIP or not flips:
+                break
+            number = flips[0]
+            chain.append(diagram.bifurcations[number])
+        gaps = np.diff([diagram.curve.parameter(link.z) for link in chain])
+        if len(gaps) - 1 > len(ratios) and (gaps != 0).all():
+            ratios = (gaps[:-1] / gaps[1:]).tolist()
+    if len(ratios) < 2:
+        return ""
+    listed = ", ".join(f"{ratio:.4f}" for ratio in ratios)
+    return f"The intervals between period doublings shrink by {listed} (Feigenbaum's limit is 4.6692)"
+
+
+def _accuracy(bifurcations: list[Bifurcation], name: str) -> str:
+    refined = [one.refined.parameter_error for one in bifurcations if one.refined and one.refined.converged]
+    other = [one for one in bifurcations if not (one.refined and one.refined.converged)]
+    said = (
+        f"{'All' if not other else len(refined)} located to {max(refined):.0e} in {name} or better" if refined else ""
+    )
+    if other:
+        at_kinks = all(one.kind == BORDER_COLLISION for one in other)
+        why = ", at kinks of the activation" if at_kinks else ""
+        bracketed = f"{len(other)} bracketed to {max(one.width for one in other):.0e}{why}"
+        said = f"{said}, {bracketed}" if said else bracketed
+    return said.replace("e-", "e−")

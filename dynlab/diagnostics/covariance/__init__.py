@@ -1,1 +1,0 @@
-"""Kernels of `dynlab.geometry`: principal components, the participation ratio and its error."""

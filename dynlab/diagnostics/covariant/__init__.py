@@ -1,1 +1,0 @@
-"""Kernels of `dynlab.covariant_vectors`: the linear maps along orbits, Ginelli's two passes, angles of subspaces."""

@@ -1,0 +1,200 @@
+"""Along which directions an orbit's neighbours grow and decay: covariant Lyapunov vectors, and the angles between."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from dynlab import simulation
+from dynlab.diagnostics.covariant_vectors.measured import SEPARATED, measured
+from dynlab.diagnostics.covariant_vectors.result import result
+from dynlab.diagnostics.covariant_vectors.tangent_steps import TangentSteps, steps_of_flow, steps_of_map
+from dynlab.diagnostics.lyapunov.of_flow import time_scale
+from dynlab.driven import drive
+from dynlab.errors import UserError
+from dynlab.numerics.lapack import one_torch_thread
+from dynlab.systems import Flow, Map, System
+from dynlab.wording import over
+
+STEPS = 10_000  # of an orbit that nothing drives
+SECONDS = 100.0
+TRANSIENT = 0.2  # of the whole, at each end
+TIME_SCALES = 3.0  # of a flow's Jacobian at the start, between two orthonormalisations
+TIMES = 256
+MAX_MEMORY = 256 * 2**20  # bytes
+
+
+def covariant_vectors(
+    system: System,
+    inputs: Any = None,
+    *,
+    k: int | None = None,
+    steps: int | None = None,
+    seconds: float | None = None,
+    interval: float | None = None,
+    transient: int | None = None,
+    backward_transient: int | None = None,
+    times: int = TIMES,
+    initial_state: Any = None,
+    largest_state: float = 1e8,
+    max_memory: float = MAX_MEMORY,
+    inputs_description: str = "",
+    dtype: str = "float64",
+    device: str = "cpu",
+    seed: int = 0,
+) -> xr.Dataset:
+    """Covariant Lyapunov vectors of a map along what drives it, or of a flow, by Ginelli's method.
+
+    Parameters
+    ----------
+    system : System
+    inputs : array_like, shape (time, input) or (sample, time, input), optional
+        What drives a map; without it the input is zero for `steps` steps, or what was recorded with the system.
+    k : int, optional
+        How many vectors, those of the largest exponents; all of them where it is not given.
+    steps : int, optional
+        Length of an orbit of a map that nothing drives, both transients included; 10,000 where it is not given.
+    seconds : float, optional
+        The same of a flow; 100 where it is not given.
+    interval : float, optional
+        Of a flow: seconds between two orthonormalisations, which are its steps from there on; three over the norm of
+        its Jacobian at the start where it is not given.
+    transient, backward_transient : int, optional
+        How many steps are discarded at the start, while frames align and the orbit comes to its attractor, and at the
+        end, while coefficients carried backward do; a fifth of all each where they are not given.
+    times : int
+        At how many steps of the rest vectors and rates are kept at most; what is largest or smallest is sought at all.
+    initial_state : array_like, shape (state,) or (sample, state), optional
+        Where it is not given, what the system has learned to start at, zero for most.
+    largest_state : float
+        An orbit is cut where some abs(h_i) exceeds it: no vectors are known of it.
+    max_memory : float
+        Bytes: what of the pass forward does not fit is computed once more on the way back.
+    inputs_description : str
+        What the inputs are, for the verdict: "16 test sequences of har2".
+    dtype, device : str
+        Of a map's trajectory and its Jacobians, which are multiplied in float64; a flow is solved in float64 on cpu.
+    seed : int
+        Of the random frames and coefficients.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``vector(sample, time, mode, state)``, of length 1, v_i(t) at h_t, which is ``trajectory(sample, time, state)``,
+        with ``local_rate(sample, time, mode)`` = ln ‖J_t v_i(t − 1)‖; NaN where the vector is not ``determined(sample,
+        mode)``: ``start_difference`` is the largest angle between those of two runs from other random starts;
+        ``exponent(sample, mode)`` with ``standard_error``, and ``mean_local_rate``, which must equal it;
+        ``covariance_residual`` = max_t ‖J v(t − 1)/‖·‖ − v(t)‖.
+        ``angle(sample, time)``, in radians, is the smallest principal angle between the unstable and the stable
+        subspace, of dimensions ``unstable_dimension(sample)`` and ``stable_dimension``; ``smallest_angle(sample)`` over
+        all steps, ``smallest_angle_time``, ``median_angle`` and ``angle_difference`` between both runs.
+
+    Raises
+    ------
+    UserError
+        For k outside 1 … n, transients that leave no step, inputs of a flow, and bad inputs.
+
+    Notes
+    -----
+    With J_t Q_{t−1} = Q_t R_t, v_i(t) = Q_t c_i(t), where c_i has i entries and c_i(t − 1) ∝ R_t⁻¹ c_i(t): carried
+    back, all upper triangular C come to the same where the gaps between exponents tell the vectors apart. A frame's own
+    columns are not covariant but for the first. Neighbours along v_i grow at λ_i forward, and shrink at it backward.
+
+    References
+    ----------
+    Ginelli et al., "Characterizing dynamics with covariant Lyapunov vectors", Phys. Rev. Lett. 99 (2007).
+
+    Examples
+    --------
+    >>> from dynlab.systems.textbook import LinearMap
+    >>> ds = covariant_vectors(LinearMap([[2.0, 3.0], [0.0, 0.5]]), steps=200)
+    >>> bool(np.allclose(np.abs(ds["vector"][0, -1, 1]), np.array([2.0, 1.0]) / 5**0.5))
+    True
+    """
+    count = system.state_size if k is None else k
+    if not 1 <= count <= system.state_size or count != int(count):
+        raise UserError(f"k counts vectors: from 1 to the state's {system.state_size} dimensions, got {count}.")
+    for name, value in (("largest_state", largest_state), ("max_memory", max_memory), ("times", times)):
+        if not value > 0:
+            raise UserError(f"{name}= must be positive, got {value}.")
+    count = int(count)
+    asked: dict[str, Any] = {"k": count, "largest_state": largest_state, "times": times}
+    with one_torch_thread():
+        if isinstance(system, Flow):
+            if inputs is not None or steps is not None or device != "cpu" or dtype != "float64":
+                raise UserError(
+                    "A flow is solved without input for seconds=, in float64 on cpu; for inputs or steps= wrap it."
+                )
+            followed, settings = _of_flow(system, initial_state, seconds, interval, largest_state, max_memory, seed)
+        else:
+            if seconds is not None or interval is not None or not isinstance(system, Map):
+                raise UserError(
+                    "seconds= and interval= are for a Flow; for a Map give inputs, or steps= without input."
+                )
+            inputs = _inputs(system, inputs, steps)
+            driven = drive(
+                system,
+                inputs,
+                initial_state,
+                dtype=dtype,
+                device=device,
+                seed=seed,
+                inputs_description=inputs_description,
+            )
+            followed, settings = steps_of_map(driven, largest_state), driven.settings
+        first, last = _window(followed.count, transient, backward_transient)
+        found = measured(followed, count, first, last, times, max_memory, seed)
+    asked |= {"transient": first, "backward_transient": followed.count - last, "steps": followed.count}
+    unit = "steps" if isinstance(system, Map) else "intervals"
+    words = over(last - first, inputs_description).replace("steps", unit)
+    words += f" (the first {first} and the last {followed.count - last} of {followed.count} discarded)"
+    return result(found, system, settings | asked | {"separated": SEPARATED}, words)
+
+
+def _of_flow(
+    system: Flow,
+    initial_state: Any,
+    seconds: float | None,
+    interval: float | None,
+    largest_state: float,
+    max_memory: float,
+    seed: int,
+) -> tuple[TangentSteps, dict[str, Any]]:
+    duration = SECONDS if seconds is None else seconds
+    analysed, initial = simulation.prepare_flow(system, initial_state)
+    length = TIME_SCALES * time_scale(analysed, initial) if interval is None else interval
+    if not 0 < length <= duration < np.inf:
+        raise UserError(f"seconds= and interval= must be positive, and hold one interval; got {duration} and {length}.")
+    count = max(1, round(duration / length))
+    length = duration / count
+    settings = {
+        "seconds": duration,
+        "interval": length,
+        "initial_state": initial.tolist(),
+        "dtype": "float64",
+        "device": "cpu",
+        "seed": seed,
+        "config": system.json_config,
+    }
+    return steps_of_flow(analysed, initial, count, length, largest_state, max_memory), settings
+
+
+def _inputs(system: Map, inputs: Any, steps: int | None) -> Any:
+    if inputs is not None and steps is not None:
+        raise UserError("Give inputs, which say how many steps there are, or steps= for an orbit without input.")
+    if inputs is not None or (steps is None and system.recorded_inputs is not None):
+        return inputs
+    length = STEPS if steps is None else steps
+    if not (0 < length < np.inf and length == int(length)):
+        raise UserError(f"steps= is the length of an orbit, a whole number of at least 1; got {steps}.")
+    return np.zeros((int(length), system.network_input_size))
+
+
+def _window(count: int, transient: int | None, backward: int | None) -> tuple[int, int]:
+    """The first and the last step between the transients; vectors are told after each step between them."""
+    start, end = (int(TRANSIENT * count) if each is None else each for each in (transient, backward))
+    if not (start >= 0 and end >= 0 and start + end < count):
+        raise UserError(
+            f"The transients must leave some of the {count} steps, got {start} at the start and {end} at the end."
+        )
+    return start, count - end

@@ -1,0 +1,133 @@
+"""The Dataset of covariant Lyapunov vectors, and what it says in a few sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from dynlab import schema
+from dynlab.diagnostics.covariant_vectors.measured import AGREE, Measured
+from dynlab.systems import Flow, System
+from dynlab.wording import ranged
+
+METHOD = (
+    "Ginelli's: a random frame carried forward by the Jacobians, made orthonormal by QR after every {step}, the R "
+    "kept; random upper triangular coefficients carried back through R⁻¹. Both passes run twice from other random "
+    "starts: a vector is determined where the two agree within {agree:g} rad at every step between the transients, and "
+    "its exponent's gaps to its neighbours times the shorter transient exceed {separated:.3g}. {again}A mode is lost "
+    "where its R_ii drowns in rounding. Signs of exponents are believed at three standard errors, from the means over "
+    "at most 16 blocks"
+)
+LOST = "NaN where the orbit was cut, or rounding drowns the mode"
+UNDETERMINED = f"NaN where the vector is not determined: its exponent is not told from another's, or {LOST[4:]}"
+NO_ANGLE = "NaN where no exponent is certainly positive, or none certainly negative, or the orbit was cut"
+
+
+def result(found: Measured, system: System, settings: dict[str, Any], averaged: str) -> xr.Dataset:
+    """The Dataset that `dynlab.covariant_vectors` returns."""
+    flow = isinstance(system, Flow)
+    variables = _variables(found, flow)
+    again = f"{found.stretches} stretches were carried forward once more. " if found.stretches else ""
+    length = found.steps.length
+    seconds = found.times * length if flow else found.times
+    ds = schema.dataset(
+        variables,
+        system=system.name,
+        source=system.source,
+        settings=settings,
+        method=METHOD.format(
+            step=f"{length:.3g} s" if flow else "step", agree=AGREE, separated=settings["separated"], again=again
+        ),
+        coords={schema.TIME: schema.time_coordinate(seconds, schema.SECOND if flow else schema.STEP)},
+        flags=_flags(found, variables),
+    )
+    ds.attrs["verdict"] = _verdict(ds, found, averaged, settings)
+    return ds
+
+
+def _variables(found: Measured, flow: bool) -> dict[str, xr.Variable]:
+    each, mode, time = (schema.SAMPLE,), (schema.SAMPLE, schema.MODE), (schema.SAMPLE, schema.TIME)
+    rate = schema.NAT_PER_SECOND if flow else schema.NAT_PER_STEP
+    clock, length = (schema.SECOND if flow else schema.STEP), found.steps.length
+    of = schema.variable
+    left = found.times >= found.steps.cut[:, None]
+    states = np.where(left[..., None], np.nan, found.steps.states[:, found.times])
+    return {
+        "trajectory": of((*time, schema.STATE), states, "state h"),
+        "vector": of((*time, schema.MODE, schema.STATE), found.vectors, "covariant Lyapunov vector v_i"),
+        "local_rate": of((*time, schema.MODE), found.rates / length, "local growth rate along v_i", rate),
+        "exponent": of(mode, found.exponents / length, "Lyapunov exponent λ_i", rate),
+        "standard_error": of(mode, found.errors / length, "standard error of λ_i", rate),
+        "mean_local_rate": of(mode, found.mean_rates / length, "mean local growth rate along v_i", rate),
+        "determined": of(mode, found.determined.astype(np.int8), "1: the vector is determined"),
+        "start_difference": of(mode, found.differences, "largest angle between runs from other starts (rad)"),
+        "covariance_residual": of(mode, found.residuals, "largest ‖J v_i(t − 1)/‖·‖ − v_i(t)‖"),
+        "angle": of(time, found.angles, "smallest angle between unstable and stable subspace (rad)"),
+        "smallest_angle": of(each, found.smallest, "smallest of these angles at any step (rad)"),
+        "smallest_angle_time": of(each, found.smallest_at * length, "when it is smallest", clock),
+        "median_angle": of(each, found.median, "median of these angles (rad)"),
+        "angle_difference": of(each, found.angle_differences, "largest difference of these angles between runs (rad)"),
+        "unstable_dimension": of(each, found.unstable, "dimension of the unstable subspace"),
+        "stable_dimension": of(each, found.stable, "dimension of the stable subspace that was followed"),
+    }
+
+
+def _flags(found: Measured, variables: dict[str, xr.Variable]) -> dict[str, str]:
+    reasons = {
+        "trajectory": "NaN where the orbit was cut",
+        "vector": UNDETERMINED,
+        "local_rate": UNDETERMINED,
+        "mean_local_rate": UNDETERMINED,
+        "exponent": LOST,
+        "standard_error": f"{LOST}, or there are too few blocks",
+        "start_difference": LOST,
+        "covariance_residual": LOST,
+        **dict.fromkeys(
+            ("angle", "smallest_angle", "smallest_angle_time", "median_angle", "angle_difference"), NO_ANGLE
+        ),
+    }
+    return {name: reason for name, reason in reasons.items() if not np.isfinite(variables[name].values).all()}
+
+
+def _verdict(ds: xr.Dataset, found: Measured, averaged: str, settings: dict[str, Any]) -> str:
+    inside = np.isinf(found.steps.cut)
+    if not inside.any():
+        left = "the orbit leaves" if len(inside) == 1 else "every orbit leaves"
+        return f"No vector is known over {averaged}: {left} {_bound(found, settings)}, and is cut there."
+    counts = found.determined[inside].sum(axis=1)
+    total = ds.sizes[schema.MODE]
+    text = f"Over {averaged} {ranged(counts, '.0f')} of {total} covariant vectors are determined."
+    angles = found.smallest[inside]
+    if np.isfinite(angles).any():
+        dims = [ranged(ds[name].values[inside], ".0f") for name in ("unstable_dimension", "stable_dimension")]
+        lowest = np.nanargmin(np.where(inside, found.smallest, np.nan))
+        text += (
+            f" The unstable subspace, of dimension {dims[0]}, and the stable one, of {dims[1]}, come as close as "
+            f"{_degrees(found.smallest[lowest])}, {_degrees(float(np.nanmedian(found.median)))} in the median"
+        )
+        unsure = float(np.nanmax(found.angle_differences))
+        text += "." if unsure <= AGREE else f"; the angles are known to {_degrees(unsure)} only."
+    else:
+        text += " No exponent is certainly positive where another is certainly negative: no angle between subspaces."
+    if counts.any():
+        residual = float(np.nanmax(np.where(found.determined, found.residuals, np.nan)))
+        off = float(np.nanmax(np.abs(ds["mean_local_rate"] - ds["exponent"])))
+        text += f" Check: J v(t − 1) is along v(t) to {residual:.0e}, local rates average to λ_i within {off:.0e}."
+    if not inside.all():
+        gone = int((~inside).sum())
+        verb, be = ("leaves", "is") if gone == 1 else ("leave", "are")
+        text += f" {gone} of {len(inside)} orbits {verb} {_bound(found, settings)}, and {be} left out."
+    return text.replace("e-", "e−")
+
+
+def _bound(found: Measured, settings: dict[str, Any]) -> str:
+    """The bound that orbits leave, and when the first did: "|h_i| ≤ 1e+08, the first at step 14"."""
+    when = found.steps.cut.min() * found.steps.length
+    first = f"{when:.4g} s" if "seconds" in settings else f"step {when:.0f}"
+    return f"|h_i| ≤ {settings['largest_state']:g}, the first at {first}"
+
+
+def _degrees(angle: float) -> str:
+    return f"{np.degrees(angle):.3g}°"

@@ -1,0 +1,114 @@
+"""The linear maps that carry tangent vectors along orbits: a map's Jacobians, a flow's over intervals of time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dynlab.diagnostics.lyapunov.of_flow import RELATIVE_TOLERANCE, Carried, solved
+from dynlab.driven import Driven, in_float64
+from dynlab.systems import Flow
+
+
+@dataclass(frozen=True)
+class TangentSteps:
+    """∂h_t/∂h_{t−1} for t = 1 … count.
+
+    Attributes
+    ----------
+    samples, size, count : int
+        Orbits, dimensions of the state, and steps.
+    length : float
+        Of one step in steps, or in seconds.
+    roundings : float
+        The relative error of one of these maps.
+    cut : ndarray, shape (sample,)
+        The step at which an orbit left the bound on states, inf where it did not; from there on its maps are the
+        identity. Known once all blocks were read.
+    states : ndarray, shape (sample, count + 1, state)
+        h_0 … h_count.
+    block : callable
+        Of start and stop: the maps of the steps start + 1 … stop, shape (sample, step, n, n), in float64.
+    """
+
+    samples: int
+    size: int
+    count: int
+    length: float
+    roundings: float
+    cut: NDArray[np.float64]
+    states: NDArray[np.float64]
+    block: Callable[[int, int], Tensor]
+
+
+def steps_of_map(driven: Driven, largest_state: float) -> TangentSteps:
+    """The Jacobians along driven orbits."""
+    samples, _, n = driven.states.shape
+    left = ~(driven.states.abs() <= largest_state).all(dim=-1).cpu().numpy()
+    cut = np.where(left.any(axis=1), left.argmax(axis=1), np.inf)
+
+    states = driven.states.double().cpu().numpy()
+
+    def block(start: int, stop: int) -> Tensor:
+        numbers = np.arange(start + 1, stop + 1)
+        found = torch.cat([in_float64(part) for part in driven.blocks(driven.system, numbers)], dim=1)
+        finite = torch.isfinite(found).all(dim=(-2, -1)).cpu().numpy()
+        first = np.where(finite.all(axis=1), np.inf, numbers[(~finite).argmax(axis=1)])
+        np.minimum(cut, first, out=cut)
+        inside = torch.as_tensor(numbers < cut[:, None], device=found.device)
+        return torch.where(inside[..., None, None], found, torch.eye(n, dtype=found.dtype, device=found.device))
+
+    return TangentSteps(samples, n, driven.steps, 1.0, n * np.finfo(float).eps, cut, states, block)
+
+
+def steps_of_flow(
+    system: Flow, initial: Tensor, count: int, interval: float, largest_state: float, max_memory: float
+) -> TangentSteps:
+    """The solutions of the variational equation over `count` intervals, from `initial` (sample, state).
+
+    They are kept where they fit into `max_memory` bytes; else only the states between the intervals are, and what a
+    block needs is solved again.
+    """
+    samples, n = initial.shape
+    cut = np.full(samples, np.inf)
+    states, kept = [initial], []
+    keeps = 8 * samples * n * n * count <= max_memory
+    step = 0.0
+    for number in range(count):
+        matrices, state, step, left = _over_interval(system, states[-1], interval, step, np.isinf(cut), largest_state)
+        if left.any():  # once more, with the solutions that ran away held where they are
+            cut[left] = number
+            matrices, state, step, _ = _over_interval(system, states[-1], interval, step, np.isinf(cut), largest_state)
+        states.append(state)
+        if keeps:
+            kept.append(matrices)
+
+    followed = torch.stack(states, dim=1).numpy()
+
+    def block(start: int, stop: int) -> Tensor:
+        if keeps:
+            return torch.stack(kept[start:stop], dim=1)
+        return torch.stack(
+            [
+                _over_interval(system, states[number], interval, 0.0, cut > number, largest_state)[0]
+                for number in range(start, stop)
+            ],
+            dim=1,
+        )
+
+    return TangentSteps(samples, n, count, interval, RELATIVE_TOLERANCE, cut, followed, block)
+
+
+def _over_interval(
+    system: Flow, state: Tensor, interval: float, step: float, alive: NDArray[np.bool_], largest_state: float
+) -> tuple[Tensor, Tensor, float, NDArray[np.bool_]]:
+    """∂h(t + interval)/∂h(t), the state then, the solver's last step, and which of the `alive` samples ran away."""
+    samples, n = state.shape
+    start = Carried(state, state.new_zeros(samples), torch.eye(n, dtype=state.dtype).expand(samples, n, n))
+    end, step, left = solved(system, start, interval, step, alive, largest_state)
+    return end.vectors, end.state, step, left

@@ -1,0 +1,183 @@
+"""Whether a network keeps bounds on its eigenvalues, gradients and exponents: a regression test."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from dynlab import schema
+from dynlab.diagnostics.eigenvalue_bounds.judgement import AT_THE_BOUND, HOLDS, UNDECIDED, VIOLATED, Judgement, judged
+from dynlab.diagnostics.eigenvalue_bounds.measurements import BOUNDS, ERRORS, Measurement, measured, measurement
+from dynlab.driven import drive
+from dynlab.errors import UserError
+from dynlab.systems import Map
+from dynlab.wording import over
+
+METHOD = (
+    "Each bound is held against every number measured, with that number's own error: violated where one is beyond it "
+    "by more than its error, undecided where one or its error is not known, at the bound where one is within its error "
+    "of it. Errors: {errors}"
+)
+NOT_KNOWN = "not finite where a number is exactly zero in log scale, or is not known: see reason"
+
+
+def eigenvalue_bounds(
+    system: Map,
+    inputs: Any,
+    *,
+    max_modulus: float | None = None,
+    max_real: float | None = None,
+    min_log_gradient: float | None = None,
+    max_log_gradient: float | None = None,
+    max_exponent: float | None = None,
+    times: int = 64,
+    initial_state: Any = None,
+    inputs_description: str = "",
+    dtype: str = "float64",
+    device: str = "cpu",
+    seed: int = 0,
+) -> xr.Dataset:
+    """Hold a network along what drives it against bounds, with the error of every number.
+
+    Parameters
+    ----------
+    system : Map
+    inputs : array_like, shape (time, input) or (sample, time, input)
+    max_modulus : float, optional
+        Of the eigenvalues of the one-step Jacobians ∂h_t/∂h_{t−1}.
+    max_real : float, optional
+        Of the real parts of the eigenvalues of the flow's Jacobian, in 1/s, where the map is an Euler step of a flow.
+    min_log_gradient, max_log_gradient : float, optional
+        Of ln ‖∂h_T/∂h_1‖₂, for every sample.
+    max_exponent : float, optional
+        Of the largest Lyapunov exponent, the mean over samples, in nat/step; of the finite-time exponent on driven
+        sequences of fewer than 1000 steps.
+    times : int
+        At how many steps of a sequence eigenvalues are computed: evenly spaced, the first and the last among them.
+    initial_state : array_like, shape (state,) or (sample, state), optional
+        Where it is not given, what the system has learned to start at, zero for most.
+    inputs_description : str
+        What the inputs are, for the verdict: "16 test sequences of har2".
+    dtype, device : str
+        Of the trajectory and its Jacobians; errors are those of this precision.
+    seed : int
+        Of the frame that carries the exponent, and recorded as the one that drew `inputs`.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over the dimension ``bound``, the names of those set: ``quantity``, ``unit``, ``limit`` and ``is_upper``; the
+        ``measured`` number that decides, its ``error`` and its ``margin`` (negative outside the bound); where that is:
+        ``where_sample``, ``where_step``, ``where_mode`` (−1: it belongs to none); the ``outcome``, one of ``holds``,
+        ``at the bound``, ``violated`` and ``undecided``, with the ``reason`` of the last; how many numbers were
+        ``compared``, how many are ``violations`` and how many ``unknown``; and ``lowest``, ``median`` and ``highest``
+        of them.
+
+    Raises
+    ------
+    UserError
+        Where no bound is set, one is not finite, a lower one is above its upper one, `max_real` is set of a map that is
+        no Euler step, and for bad inputs.
+
+    Examples
+    --------
+    >>> from dynlab.systems import from_function
+    >>> half = from_function(lambda h, x: h / 2, state_size=2)
+    >>> ds = eigenvalue_bounds(half, np.zeros((11, 0)), max_modulus=1.0, min_log_gradient=-5)
+    >>> ds["measured"].values.round(4).tolist(), ds["outcome"].values.tolist()
+    ([0.5, -6.9315], ['holds', 'violated'])
+    """
+    given = {
+        "max_modulus": max_modulus,
+        "max_real": max_real,
+        "min_log_gradient": min_log_gradient,
+        "max_log_gradient": max_log_gradient,
+        "max_exponent": max_exponent,
+    }
+    asked = {name: float(limit) for name, limit in given.items() if limit is not None}
+    _check(asked)
+    options = {"initial_state": initial_state, "dtype": dtype, "device": device, "seed": seed}
+    driven = drive(system, inputs, inputs_description=inputs_description, **options)
+    results = measured(system, inputs, asked, times, inputs_description=inputs_description, **options)
+    found = {name: measurement(name, results, driven, limit) for name, limit in asked.items()}
+    verdicts = {
+        name: judged(each.values, each.errors, asked[name], BOUNDS[name].is_upper) for name, each in found.items()
+    }
+    variables = _variables(asked, found, verdicts)
+    ds = schema.dataset(
+        variables,
+        system=system.name,
+        source=system.source,
+        settings=driven.settings | given | {"times": times},
+        method=METHOD.format(errors="; ".join(f"{name}: {ERRORS[name]}" for name in asked)),
+        coords={schema.BOUND: np.array(list(asked))},
+        flags={
+            name: NOT_KNOWN
+            for name, variable in variables.items()
+            if variable.dtype.kind == "f" and not np.isfinite(variable.values).all()
+        },
+    )
+    ds.attrs["verdict"] = _verdict(ds, over(driven.steps, inputs_description))
+    return ds
+
+
+def _check(asked: Mapping[str, float]) -> None:
+    if not asked:
+        raise UserError(f"No bound is set, so there is nothing to check: set at least one of {', '.join(BOUNDS)}.")
+    for name, limit in asked.items():
+        if not np.isfinite(limit):
+            raise UserError(f"{name} must be a finite number, got {limit}: leave it out where there is no bound.")
+    low, high = asked.get("min_log_gradient", -np.inf), asked.get("max_log_gradient", np.inf)
+    if low > high:
+        raise UserError(f"min_log_gradient {low:g} is above max_log_gradient {high:g}: no gradient keeps both.")
+
+
+def _variables(
+    asked: Mapping[str, float], found: Mapping[str, Measurement], verdicts: Mapping[str, Judgement]
+) -> dict[str, xr.Variable]:
+    places = [found[name].where(verdict.index) for name, verdict in verdicts.items()]
+    spread = [
+        np.quantile(known, [0, 0.5, 1]) if (known := each.values[np.isfinite(each.values)]).size else [np.nan] * 3
+        for each in found.values()
+    ]
+    unknown = [
+        found[name].reason or "no error estimate" if verdict.outcome == UNDECIDED else ""
+        for name, verdict in verdicts.items()
+    ]
+    columns: dict[str, tuple[str, list[Any]]] = {
+        "quantity": ("what is bounded", [BOUNDS[name].quantity for name in asked]),
+        "unit": ("its units", [BOUNDS[name].units for name in asked]),
+        "is_upper": ("1: an upper bound, 0: a lower one", [np.int8(BOUNDS[name].is_upper) for name in asked]),
+        "limit": ("bound", list(asked.values())),
+        "measured": ("measured", [verdict.measured for verdict in verdicts.values()]),
+        "error": ("error of what was measured", [verdict.error for verdict in verdicts.values()]),
+        "margin": ("margin inside the bound", [verdict.margin for verdict in verdicts.values()]),
+        "where_sample": ("sample of what was measured, −1: all", [place[0] for place in places]),
+        "where_step": ("step t of what was measured, −1: all", [place[1] for place in places]),
+        "where_mode": ("mode of what was measured, −1: none", [place[2] for place in places]),
+        "outcome": ("outcome", [verdict.outcome for verdict in verdicts.values()]),
+        "reason": ("why it is undecided", unknown),
+        "compared": ("numbers held against the bound", [verdict.compared for verdict in verdicts.values()]),
+        "violations": ("of them beyond it", [verdict.violations for verdict in verdicts.values()]),
+        "unknown": ("of them not known", [verdict.unknown for verdict in verdicts.values()]),
+        "lowest": ("lowest of them", [each[0] for each in spread]),
+        "median": ("median of them", [each[1] for each in spread]),
+        "highest": ("highest of them", [each[2] for each in spread]),
+    }
+    return {name: schema.variable((schema.BOUND,), values, words) for name, (words, values) in columns.items()}
+
+
+def _verdict(ds: xr.Dataset, where: str) -> str:
+    outcomes = ds["outcome"].values.tolist()
+    names = ds[schema.BOUND].values.tolist()
+    if set(outcomes) == {HOLDS}:
+        return f"Over {where} {'the bound holds' if len(names) == 1 else f'all {len(names)} bounds hold'}."
+    parts = []
+    for outcome in (VIOLATED, UNDECIDED, AT_THE_BOUND, HOLDS):
+        of_it = [name for name, each in zip(names, outcomes, strict=True) if each == outcome]
+        if of_it:
+            verb = "" if outcome == HOLDS else "is " if len(of_it) == 1 else "are "
+            word = "hold" if outcome == HOLDS and len(of_it) > 1 else outcome
+            parts.append(f"{' and '.join(of_it)} {verb}{word}")
+    return f"Over {where} {', '.join(parts)}."

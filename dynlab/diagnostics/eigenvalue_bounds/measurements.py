@@ -1,0 +1,136 @@
+"""What is measured for each bound, with the error of every number."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from dynlab import schema
+from dynlab.diagnostics.eigenvalue_bounds.sharpened import sharpened
+from dynlab.diagnostics.gradient import gradient
+from dynlab.diagnostics.lyapunov import lyapunov
+from dynlab.diagnostics.spectrum import spectrum
+from dynlab.driven import Driven
+from dynlab.errors import UserError
+from dynlab.numerics.statistics import DECIDED
+from dynlab.systems import Euler, Map
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound that can be set.
+
+    Attributes
+    ----------
+    quantity : str
+        What is bounded, in words.
+    units : str
+    is_upper : bool
+        Whether it bounds from above.
+    diagnostic : str
+        Which diagnostic measures it.
+    """
+
+    quantity: str
+    units: str
+    is_upper: bool
+    diagnostic: str
+
+
+# By the name of the argument; `dynlab check` writes them with hyphens.
+BOUNDS: dict[str, Bound] = {
+    "max_modulus": Bound("modulus of the eigenvalues of ∂h_t/∂h_{t−1}", schema.ONE, True, "spectrum"),
+    "max_real": Bound("real part of the eigenvalues of the flow's Jacobian", schema.PER_SECOND, True, "spectrum"),
+    "min_log_gradient": Bound("ln ‖∂h_T/∂h_1‖₂", schema.ONE, False, "gradient"),
+    "max_log_gradient": Bound("ln ‖∂h_T/∂h_1‖₂", schema.ONE, True, "gradient"),
+    "max_exponent": Bound("largest Lyapunov exponent", schema.NAT_PER_STEP, True, "lyapunov"),
+}
+EIGENVALUES = (
+    "the eigenvalue's error: 2·condition·n u ‖J‖_F, or Elsner's bound; where that does not separate it from the bound, "
+    "of an enclosure with residuals of twice the digits: condition·4 u ‖J‖_F for the rounding of J's entries, none "
+    "where J is a matrix that the system holds, and what is of second order"
+)
+ERRORS = {
+    "max_modulus": EIGENVALUES,
+    "max_real": EIGENVALUES,
+    "min_log_gradient": "the bound of the logarithm's error that its product of Jacobians carries",
+    "max_log_gradient": "the bound of the logarithm's error that its product of Jacobians carries",
+    "max_exponent": f"of the mean over samples: {DECIDED:g} standard errors, the bound of what rounding adds, and of "
+    "short sequences what another first frame changes",
+}
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Numbers to be judged, each with its error; `reason` says why some are not known.
+
+    `where` gives for the index of a number its sample, step and mode, −1 where it belongs to none.
+    """
+
+    values: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    where: Callable[[tuple[int, ...]], tuple[int, int, int]]
+    reason: str
+
+
+def measured(
+    system: Map, inputs: Any, asked: Mapping[str, float], times: int, **settings: Any
+) -> dict[str, xr.Dataset]:
+    """The Datasets of the diagnostics that the bounds asked for need, by the diagnostics' names."""
+    if "max_real" in asked and not isinstance(system, Euler):
+        raise UserError(
+            f"max_real bounds the eigenvalues of a flow, and {system.name!r} is no Euler step of one: set max_modulus."
+        )
+    needed = {BOUNDS[name].diagnostic for name in asked}
+    results = {}
+    if "spectrum" in needed:
+        results["spectrum"] = spectrum(system, inputs, times=times, **settings)
+    if "gradient" in needed:
+        results["gradient"] = gradient(system, inputs, **settings)
+    if "lyapunov" in needed:
+        results["lyapunov"] = lyapunov(system, inputs, k=1, **settings)
+    return results
+
+
+def measurement(name: str, results: Mapping[str, xr.Dataset], driven: Driven, limit: float) -> Measurement:
+    """The numbers that the bound `name` judges, `limit`, along what they were measured along."""
+    ds = results[BOUNDS[name].diagnostic]
+    if BOUNDS[name].diagnostic == "gradient":
+        return _of_gradient(ds)
+    if BOUNDS[name].diagnostic == "lyapunov":
+        return _of_exponents(ds)
+    of_flow = name == "max_real"
+    variable = "flow_eigenvalue" if of_flow else "eigenvalue"
+    steps = ds[schema.TIME].values
+
+    def where(index: tuple[int, ...]) -> tuple[int, int, int]:
+        sample, time, mode = index
+        return sample, int(steps[time]), mode
+
+    values, errors = sharpened(driven, ds, limit, of_flow)
+    return Measurement(values, errors, where, schema.flags(ds).get(variable, ""))
+
+
+def _of_gradient(ds: xr.Dataset) -> Measurement:
+    """From h_1 to h_T: what h_0 does is the start's, not the network's."""
+    first = ds.sel({schema.TIME: 1})
+    reasons = schema.flags(ds)
+    reason = reasons.get("log_norm", reasons.get("log_norm_error", ""))
+    return Measurement(
+        first["log_norm"].values, first["log_norm_error"].values, lambda index: (index[0], 1, -1), reason
+    )
+
+
+def _of_exponents(ds: xr.Dataset) -> Measurement:
+    """The mean over samples, as the diagnostic's verdict has it: an exponent is an average itself."""
+    name = "finite_time_exponent" if "finite_time_exponent" in ds else "exponent"
+    values, errors = ds[name].values[:, 0], ds["standard_error"].values[:, 0]
+    error = DECIDED * np.sqrt((errors**2).sum()) / len(values) + ds["rounding_bound"].values[:, 0].max()
+    if "alignment_error" in ds:  # of finite-time exponents
+        error += ds["alignment_error"].values[:, 0].mean()
+    reasons = schema.flags(ds)
+    reason = reasons.get(name, reasons.get("standard_error", ""))
+    return Measurement(np.array([values.mean()]), np.array([error]), lambda index: (-1, -1, 0), reason)

@@ -1,0 +1,212 @@
+"""Whether ERNN's inner iteration reaches the equilibrium it is named after, and how fast."""
+
+from typing import Any
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dynlab import schema
+from dynlab.diagnostics.ernn import iteration as inner_iteration
+from dynlab.diagnostics.ernn.equilibria import NONE, Equilibria, InnerFlow, inner_equilibria
+from dynlab.diagnostics.ernn.rate import LINEAR, floor_of, measured_rate
+from dynlab.diagnostics.ernn.verdict import APPROACHES, CONVERGES, FAILS, NOT_YET, NOWHERE, verdict
+from dynlab.errors import UserError
+from dynlab.simulation import orbit, prepare
+from dynlab.systems import System
+from dynlab.systems.ernn import ERNN
+
+METHOD = (
+    "Equilibria by Levenberg–Marquardt, where that fails after pseudo-transient continuation, from the iteration's "
+    "start and end and from random states; the one nearest to its end is found again by scipy.optimize.fsolve (exact "
+    "Jacobian, xtol 1e-13), and kept as it was where fsolve leaves for another; the rate by regression of ln distance "
+    "over the last third of what lies above rounding; the predicted rate from the eigenvalues of ∇F at the "
+    "equilibrium. Other equilibria may exist that no start reached."
+)
+DECIDED = 1e-9  # a predicted rate closer to 1 tells nothing
+NO_EQUILIBRIUM = "NaN where no equilibrium was found"
+
+
+def ernn_convergence(
+    system: System,
+    inputs: Any,
+    *,
+    eta: float | None = None,
+    iterations: int = 200,
+    times: int = 4,
+    dtype: str = "float64",
+    device: str = "cpu",
+    seed: int = 0,
+) -> xr.Dataset:
+    """Distance of ERNN's inner iterates to the equilibrium of its inner flow, along trajectories it really takes.
+
+    At step k the network runs g ← g + η F(g) K times, F(g) = φ(P (U (g + s h_{k−1}) + W x_k + b)) − (g + s h_{k−1}).
+    Here the same iteration goes on for `iterations` steps.
+
+    Parameters
+    ----------
+    system : ERNN
+    inputs : array_like, shape (time, input) or (sample, time, input)
+    eta : float, optional
+        η in seconds; without it the K learned ones of each step, cycled.
+    iterations : int
+        How many inner steps.
+    times : int
+        At how many steps k of each sequence, evenly spaced, the last one included.
+    dtype, device : str
+        Of the network's own trajectory; the inner iteration and its equilibria are computed in float64.
+    seed : int
+        Of the random states from which other equilibria are sought.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``distance(sample, time, iteration)`` = ‖g⁽ⁱ⁾ − g*‖₂ and ``speed`` = ‖F(g⁽ⁱ⁾)‖₂; ``rate(sample, time)`` and
+        ``predicted_rate`` per iteration; ``settled``, 1 where the measured rate no longer changes; ``theorem2(sample,
+        time, iteration)`` = ‖F + η ∇F·F‖₂/‖F‖₂, which Theorem 2 wants below 1; ``corollary1`` = ‖I + η ∇F‖₂, which
+        Corollary 1 wants below 1; ``equilibrium_residual`` = ‖F(g*)‖₂; ``equilibrium_iterations``, the most that a
+        search took; ``equilibria`` found, their kind in ``equilibrium_status``, and ``outcome``.
+
+    Raises
+    ------
+    UserError
+        For a system that is no ERNN, an η that is not positive, sequences longer than its T.
+
+    Notes
+    -----
+    Near g* the distance falls by ρ(I + η ∇F(g*)) per iteration, for cycled η by ρ(∏(I + η_i ∇F(g*)))^{1/K}.
+
+    References
+    ----------
+    Kag, Zhang and Saligrama, arXiv 1908.08574, Theorem 2, Corollary 1, section 6.3 and Figure 6. With the paper's
+    low-rank ReLU nets, ∇F is singular or has growing directions: equilibria need not exist, and Euler may diverge.
+
+    Examples
+    --------
+    >>> import numpy as np, torch
+    >>> from dynlab.systems import create
+    >>> generator = torch.manual_seed(0)
+    >>> system = create("ernn", input_size=1, state_size=4, length=5, rank=None, activation="tanh")
+    >>> ds = ernn_convergence(system, np.zeros((5, 1)), eta=0.5, iterations=60)
+    >>> bool(ds["distance"][0, -1, -1] < 1e-8 * ds["distance"][0, -1, 0])
+    True
+    """
+    if not isinstance(system, ERNN):
+        raise UserError(f"Convergence is that of ERNN's inner iteration; {system.name!r} has none: give an ERNN.")
+    if eta is not None and not 0 < eta < np.inf:
+        raise UserError(f"The inner step η must be a positive number, got {eta}.")
+    if iterations < 1 or times < 1:
+        raise UserError(f"There must be at least one iteration and one time, got {iterations} and {times}.")
+    analysed, driving, initial = prepare(system, inputs, None, dtype, device)
+    driven = analysed.drive(driving)
+    states = orbit(analysed, driven, initial).double().cpu()
+    steps = np.unique(np.linspace(driven.shape[1] / min(times, driven.shape[1]), driven.shape[1], times).astype(int))
+    flow, start, etas = _points(system, states, driven.double().cpu(), steps, eta)
+
+    reached = inner_iteration.iterates(flow, start, etas, iterations)
+    equilibria = inner_equilibria(flow, start, reached[-1], np.random.default_rng(seed))
+    shape = (len(states), len(steps))
+    variables = _variables(flow, reached, etas, equilibria, shape)
+    settings = {
+        "eta": eta,
+        "iterations": iterations,
+        "times": times,
+        "inputs": list(driving.shape),
+        "dtype": dtype,
+        "device": device,
+        "seed": seed,
+        "config": system.json_config,
+    }
+    counted = schema.variable((schema.ITERATION,), np.arange(iterations + 1), "inner iteration i", schema.STEP)
+    result = schema.dataset(
+        variables,
+        system=system.name,
+        source=system.source,
+        settings=settings,
+        method=METHOD,
+        coords={schema.TIME: schema.time_coordinate(steps), schema.ITERATION: counted},
+        flags=_flags(variables),
+    )
+    result.attrs["verdict"] = verdict(result)
+    return result
+
+
+def _points(
+    system: ERNN, states: Tensor, driven: Tensor, steps: NDArray[np.int64], eta: float | None
+) -> tuple[InnerFlow, Tensor, Tensor]:
+    """The inner flows of every (sample, time) in one row, where they start, and the η (K, point)."""
+    exact = prepare(system, driven)[0]
+    if not isinstance(exact, ERNN):
+        raise TypeError(f"a frozen copy of {type(system).__name__} is one of {type(exact).__name__}")
+    numbers = torch.as_tensor(steps) - 1  # h_{k−1} is at k − 1, and so is x_k among the inputs
+    previous, current = (series[:, numbers].reshape(-1, series.shape[-1]) for series in (states, driven))
+    start = exact.inner_start(previous)
+    if eta is not None:
+        return InnerFlow(exact, previous, current), start, torch.full((1, len(start)), eta, dtype=torch.float64)
+    learned = exact.step_etas(numbers).repeat(1, len(states))
+    return InnerFlow(exact, previous, current), start, learned
+
+
+def _variables(
+    flow: InnerFlow, reached: Tensor, etas: Tensor, found: Equilibria, shape: tuple[int, int]
+) -> dict[str, xr.Variable]:
+    targets = torch.as_tensor(found.states)
+    distance = (reached - targets).norm(dim=-1).numpy()
+    rows = zip(distance.T, found.states, found.errors, strict=True)
+    rates, settled = zip(
+        *(measured_rate(row, floor_of(target, error), len(etas)) for row, target, error in rows), strict=True
+    )
+    predicted = inner_iteration.predicted_rates(flow, found.states, etas)
+    outcome = _outcomes(distance, np.array(rates), predicted, found.kinds)
+    speed = torch.stack([flow.velocity(g).norm(dim=-1) for g in reached]).numpy()
+    point, along = (schema.SAMPLE, schema.TIME), (schema.SAMPLE, schema.TIME, schema.ITERATION)
+
+    def each(values: Any, long_name: str) -> xr.Variable:
+        return schema.variable(point, np.asarray(values).reshape(shape), long_name)
+
+    def per_iteration(values: NDArray[np.float64], long_name: str) -> xr.Variable:
+        return schema.variable(along, values.T.reshape(*shape, len(values)), long_name)
+
+    return {
+        "distance": per_iteration(distance, "distance ‖g⁽ⁱ⁾ − g*‖₂ to the equilibrium"),
+        "speed": per_iteration(speed, "speed ‖F(g⁽ⁱ⁾)‖₂ of the inner flow"),
+        "rate": each(rates, "measured rate per iteration"),
+        "predicted_rate": each(predicted, "predicted rate ρ(I + η∇F)"),
+        "settled": each(np.array(settled, dtype=np.int8), "1 where the measured rate has settled"),
+        "theorem2": per_iteration(inner_iteration.theorem_2(flow, reached, etas), "‖F + η∇F·F‖₂/‖F‖₂"),
+        "corollary1": per_iteration(inner_iteration.corollary_1(flow, reached, etas, found.states), "‖I + η∇F‖₂"),
+        "equilibrium_residual": each(found.residuals, "residual ‖F(g*)‖₂"),
+        "equilibrium_iterations": each(found.iterations, "iterations of the search for equilibria, at most"),
+        "equilibria": each(found.counts, "equilibria found"),
+        "equilibrium_status": each(found.kinds, "equilibria"),
+        "outcome": each(outcome, "what the iteration does"),
+    }
+
+
+def _outcomes(
+    distance: NDArray[np.float64], rates: NDArray[np.float64], predicted: NDArray[np.float64], kinds: NDArray[np.str_]
+) -> NDArray[np.str_]:
+    """What the iteration does at each point: an equilibrium that repels is not converged to, however near it comes.
+
+    One that attracts may still be converged to by an iterate that does not approach yet, but not after overflow.
+    """
+    near = (distance[-1] <= LINEAR * distance[0]) & (predicted < 1)
+    nearer = (distance[-1] < distance[0]) & (rates < 1) & (predicted < 1)
+    never = (predicted > 1 + DECIDED) | ~np.isfinite(distance[-1])
+    at_rest = np.where(near, CONVERGES, np.where(nearer, APPROACHES, np.where(never, FAILS, NOT_YET)))
+    return np.where(kinds == NONE, NOWHERE, at_rest)
+
+
+def _flags(variables: dict[str, xr.Variable]) -> dict[str, str]:
+    reasons = {
+        "distance": f"{NO_EQUILIBRIUM}, or the iteration has left the range of floating-point numbers",
+        "rate": f"{NO_EQUILIBRIUM}, or too few distances lie above rounding",
+        "predicted_rate": NO_EQUILIBRIUM,
+        "speed": "not finite where the iteration has left the range of floating-point numbers",
+        "theorem2": "NaN where F is rounding, or the iteration has left the range of floating-point numbers",
+        "corollary1": "NaN where the iteration has left the range of floating-point numbers",
+        "equilibrium_residual": NO_EQUILIBRIUM,
+    }
+    return {name: reason for name, reason in reasons.items() if not np.isfinite(variables[name].values).all()}

@@ -1,0 +1,148 @@
+"""The equilibria of ERNN's inner flow g' = F(g), for given h_{k−1} and x_k: one, several, a continuum, or none."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dynlab.diagnostics.fixed_points.continuum import SINGULAR
+from dynlab.numerics import fsolve_check, merging
+from dynlab.numerics.levenberg_marquardt import tolerance
+from dynlab.numerics.pseudo_transient import solve_or_follow
+from dynlab.systems.ernn import ERNN
+
+ONE, SEVERAL, CONTINUUM, NONE = "one equilibrium", "several equilibria", "continuum of equilibria", "none found"
+RANDOM_STARTS = 6  # beside where the iteration starts and where it ends
+REACH = 2.0  # z = g + s h is sought within this many times max(1, |z| where the iteration starts)
+
+
+@dataclass(frozen=True)
+class InnerFlow:
+    """F for many steps k at once.
+
+    Attributes
+    ----------
+    system : ERNN
+    state : Tensor, shape (point, state)
+        h_{k−1} of each.
+    input : Tensor, shape (point, input)
+        x_k.
+    """
+
+    system: ERNN
+    state: Tensor
+    input: Tensor
+
+    def velocity(self, g: Tensor, points: Tensor | slice = slice(None)) -> Tensor:
+        """F(g) of states (k, n) at these points."""
+        return self.system.inner_velocity(g, self.state[points], self.input[points])
+
+    def jacobian(self, g: Tensor, points: Tensor | slice = slice(None)) -> Tensor:
+        """∇F(g), shape (k, n, n)."""
+        dense = self.system.inner_jacobian(g, self.state[points], self.input[points]).dense()
+        return dense.expand(len(g), *dense.shape[-2:])
+
+
+class Equilibria(NamedTuple):
+    """What was found at each point.
+
+    Attributes
+    ----------
+    states : ndarray, shape (point, state)
+        The one nearest to where the iteration ended, by fsolve; NaN where none was found.
+    residuals : ndarray, shape (point,)
+        ‖F‖₂ there.
+    errors : ndarray, shape (point,)
+        How far from the true equilibrium it may be, 10 ‖F‖₂/σ_min(∇F).
+    counts : ndarray of int, shape (point,)
+        How many different ones the searches found; 1 for a continuum.
+    kinds : ndarray of str, shape (point,)
+        `ONE`, `SEVERAL`, `CONTINUUM` or `NONE`.
+    iterations : ndarray of int, shape (point,)
+        Of the searches, the most that one of the starts took.
+    """
+
+    states: NDArray[np.float64]
+    residuals: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    kinds: NDArray[np.str_]
+    iterations: NDArray[np.int64]
+
+
+def inner_equilibria(flow: InnerFlow, start: Tensor, end: Tensor, generator: np.random.Generator) -> Equilibria:
+    """Search from where the iteration starts and ends and from random states, and verify with fsolve.
+
+    Parameters
+    ----------
+    flow : InnerFlow
+        In float64 on the CPU.
+    start, end : Tensor, shape (point, state)
+        Of the inner iteration.
+    generator : numpy.random.Generator
+    """
+    number, size = start.shape
+    shift = flow.system.sign * flow.state
+    reach = REACH * (start + shift).abs().amax(dim=-1).clamp_min(1)
+    spread = torch.as_tensor(generator.uniform(-1, 1, (RANDOM_STARTS, number, size)))
+    reached = torch.where(torch.isfinite(end).all(-1, keepdim=True), end, start)
+    starts = torch.cat([torch.stack([start, reached]), spread * reach.unsqueeze(-1) - shift])
+    points = torch.arange(number).repeat(len(starts))
+    ended = solve_or_follow(
+        lambda g, rows: flow.velocity(g, points[rows]),
+        lambda g, rows: flow.jacobian(g, points[rows]),
+        starts.reshape(-1, size),
+    )
+    roots = ended.states.reshape(len(starts), number, size).numpy()
+    converged = ended.converged.reshape(len(starts), number).numpy()
+    direction = generator.standard_normal(size)
+    direction /= np.linalg.norm(direction)
+    found = [
+        _at_point(flow, point, roots[converged[:, point], point], reached[point].numpy(), direction)
+        for point in range(number)
+    ]
+    taken = ended.iterations.reshape(len(starts), number).amax(dim=0).numpy()
+    states, residuals, errors, counts, kinds = map(np.array, zip(*found, strict=True))
+    return Equilibria(states, residuals, errors, counts, kinds, taken)
+
+
+def _at_point(
+    flow: InnerFlow,
+    point: int,
+    roots: NDArray[np.float64],
+    reached: NDArray[np.float64],
+    direction: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], float, float, int, str]:
+    nothing = (np.full(len(reached), np.nan), np.nan, np.nan, 0, NONE)
+    if len(roots) == 0:
+        return nothing
+    here = torch.tensor([point])
+
+    def f(g: NDArray[np.float64]) -> NDArray[np.float64]:
+        return flow.velocity(torch.as_tensor(g)[None], here)[0].numpy()
+
+    def jacobian(g: NDArray[np.float64]) -> NDArray[np.float64]:
+        return flow.jacobian(torch.as_tensor(g)[None], here)[0].numpy()
+
+    labels = merging.merged(roots)
+    distinct = roots[np.unique(labels, return_index=True)[1]]
+    sigmas = np.linalg.svd(np.array([jacobian(root) for root in distinct]), compute_uv=False)
+    singular = sigmas[:, -1] <= SINGULAR * (1 + sigmas[:, 0])
+    chosen = int(np.argmin(np.linalg.norm(distinct - reached, axis=1)))
+    nearest, sigma = distinct[chosen], float(sigmas[chosen, -1])
+    kind = CONTINUUM if singular.any() else (SEVERAL if len(distinct) > 1 else ONE)
+    if singular[chosen]:
+        # Which point of a continuum fsolve comes back to from off it means nothing.
+        state = fsolve_check.run(f, jacobian, nearest)
+    else:
+        checked = fsolve_check.check(f, jacobian, nearest, direction)
+        allowed = fsolve_check.allowed_distance(float(np.linalg.norm(f(nearest))), sigma)
+        state = checked.state if checked.distance <= allowed else nearest
+    residual = float(np.linalg.norm(f(state)))
+    if not residual <= float(tolerance(torch.as_tensor(state))):
+        return nothing
+    count = 1 if kind == CONTINUUM else len(distinct)
+    return state, residual, fsolve_check.position_error(residual, sigma), count, kind

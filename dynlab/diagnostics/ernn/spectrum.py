@@ -1,0 +1,141 @@
+"""Spectra of ERNN's ∇F = diag(φ') P U − I along trajectories, which Lemmas 1 and 2 want regular and stable."""
+
+from typing import Any
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import NDArray
+
+from dynlab import schema
+from dynlab.driven import Driven, chosen_steps, drive, in_float64
+from dynlab.errors import UserError
+from dynlab.numerics.lapack import geev, in_threads
+from dynlab.systems import Map, frozen
+from dynlab.systems.ernn import ERNN
+from dynlab.wording import over
+
+METHOD = (
+    "LAPACK's geev in float64; the error of an eigenvalue is its condition times n ε ‖∇F‖_F, to first order; the rank "
+    "counts singular values above n ε σ_max"
+)
+
+
+def ernn_spectrum(
+    system: Map,
+    inputs: Any,
+    *,
+    initial_state: Any = None,
+    times: int = 64,
+    inputs_description: str = "",
+    dtype: str = "float64",
+    device: str = "cpu",
+    seed: int = 0,
+) -> xr.Dataset:
+    """Eigenvalues of the inner flow's Jacobian at the states that an ERNN reaches.
+
+    Parameters
+    ----------
+    system : ERNN
+    inputs : array_like, shape (time, input) or (sample, time, input)
+    initial_state : array_like, shape (state,) or (sample, state), optional
+        Zero where it is not given.
+    times : int
+        How many steps of a sequence are linearised, evenly spaced.
+    inputs_description : str
+        What the inputs are, for the verdict.
+    dtype, device : str
+        Of the trajectory; eigenvalues are computed in float64 on the CPU.
+    seed : int
+        The one that drew `inputs`, recorded in the settings.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``inner_eigenvalue(sample, time, mode)`` of ∇F at g = h_t in 1/s by decreasing real part,
+        ``inner_eigenvalue_error`` of each, and ``inner_rank(sample, time)`` of ∇F.
+
+    Raises
+    ------
+    UserError
+        For a system that is no ERNN, and for inputs that cannot drive it.
+
+    Notes
+    -----
+    With φ = ReLU and P = U = I + V H of rank d₁ the row of an active unit in diag(φ') P U − I is a row of a matrix of
+    rank d₁, that of an inactive one is −eᵀ: the rank is at most the number of inactive units plus d₁.
+
+    References
+    ----------
+    Kag, Zhang and Saligrama, "RNNs evolving on an equilibrium manifold", arXiv 1908.08574, Lemmas 1 and 2, section 6.1
+    and Figure 5.
+    """
+    if not isinstance(system, ERNN):
+        raise UserError(f"Only an ERNN has an inner flow, got {system.name!r}; for its spectrum take dl.spectrum.")
+    driven = drive(
+        system, inputs, initial_state, dtype=dtype, device=device, seed=seed, inputs_description=inputs_description
+    )
+    steps = chosen_steps(driven.steps, times)
+    values, errors, ranks = _along(system, driven, steps)
+    each, mode = (schema.SAMPLE, schema.TIME), (schema.SAMPLE, schema.TIME, schema.MODE)
+    flagged = "NaN where the trajectory has diverged or the QR iteration did not converge"
+    return schema.dataset(
+        {
+            "inner_eigenvalue": schema.variable(mode, values, "eigenvalue of φ′PU − I", schema.PER_SECOND),
+            "inner_eigenvalue_error": schema.variable(mode, errors, "error of the eigenvalue", schema.PER_SECOND),
+            "inner_rank": schema.variable(each, ranks, "rank of φ′PU − I"),
+        },
+        system=system.name,
+        source=system.source,
+        settings=driven.settings | {"times": times},
+        method=METHOD,
+        verdict=_verdict(values, errors, ranks, over(driven.steps, inputs_description)),
+        coords={schema.TIME: schema.time_coordinate(steps)},
+        flags=None if np.isfinite(values).all() else {"inner_eigenvalue": flagged, "inner_eigenvalue_error": flagged},
+    )
+
+
+def _along(system: ERNN, driven: Driven, steps: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
+    # in float64 whatever the trajectory's precision: the errors below are those of this one
+    states, given = in_float64(driven.states).cpu(), in_float64(driven.inputs).cpu()
+    before = torch.as_tensor(steps - 1)
+    old, new, inputs = states[:, before], states[:, before + 1], given[:, before]
+    jacobians = frozen(system).inner_jacobian(new, old, inputs).dense().numpy()
+    found = in_threads(_spectra, jacobians.reshape(-1, *jacobians.shape[2:]))
+    return tuple(part.reshape(*jacobians.shape[:2], *part.shape[1:]) for part in found)
+
+
+def _spectra(matrices: NDArray[np.float64]) -> tuple[NDArray[Any], ...]:
+    count, n = matrices.shape[:2]
+    values, errors = np.full((count, n), np.nan, complex), np.full((count, n), np.nan)
+    ranks = np.zeros(count, dtype=np.int64)
+    epsilon = n * np.finfo(np.float64).eps
+    for index, matrix in enumerate(matrices):
+        if not np.isfinite(matrix).all():
+            continue
+        singular = np.linalg.svd(matrix, compute_uv=False)
+        ranks[index] = np.sum(singular > epsilon * singular[0])
+        found, overlap, converged = geev(matrix)
+        if not converged:
+            continue
+        order = np.lexsort((-found.real,))
+        values[index] = found[order]
+        with np.errstate(divide="ignore"):
+            errors[index] = epsilon * np.linalg.norm(matrix) / overlap[order]
+    return values, errors, ranks
+
+
+def _verdict(values: NDArray[Any], errors: NDArray[Any], ranks: NDArray[Any], where: str) -> str:
+    n = values.shape[-1]
+    finite = np.isfinite(errors)
+    if not finite.any():
+        return f"No ∇F of {where} is finite: the trajectories diverge."
+    real = values.real[finite]
+    positive = np.mean(real > errors[finite])
+    zero = np.mean(n - ranks) / n
+    singular = np.mean(ranks < n)
+    return (
+        f"Over {where} ∇F = diag(φ′)PU − I is singular at {singular:.0%} of the states linearised (rank {ranks.min()} "
+        f"to {ranks.max()} of {n}, so that on average {zero:.0%} of its eigenvalues are 0); {positive:.1%} of the "
+        f"eigenvalues have a real part above 0 by more than their error, up to {real.max():.3g}."
+    )

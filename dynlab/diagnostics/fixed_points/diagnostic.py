@@ -1,0 +1,263 @@
+"""Where the network would stay: fixed points of its step with the input held, verified and classified."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from dynlab import schema
+from dynlab.diagnostics.fixed_points.held import held_input, step_number
+from dynlab.diagnostics.fixed_points.proved import place_for, with_proofs
+from dynlab.diagnostics.fixed_points.records import Record, order, records
+from dynlab.diagnostics.fixed_points.search import CONVERGED, LOST, SLOW, Candidates, distinct, search, search_slow
+from dynlab.diagnostics.fixed_points.starting_points import starting_points
+from dynlab.diagnostics.fixed_points.verdict import verdict
+from dynlab.errors import UserError
+from dynlab.frozen_map import FrozenMap
+from dynlab.simulation import orbit, prepare
+from dynlab.systems import Map, System
+
+DEFAULT_STARTS = 256
+METHOD = (
+    "Levenberg–Marquardt on exact Jacobians from every start, where that fails once more after pseudo-transient "
+    "continuation, until ‖F(h) − h‖₂ ≤ max(1e-12, 10 n ε ‖h‖₂) and down to rounding; ends merged by distance whatever "
+    "their order; a root must lie within the state's bounds and not owe its residual to a closed gate; each verified "
+    "by scipy.optimize.fsolve started 1e-3 off it with the exact Jacobian and xtol 1e-13, within max(1e-8, 10 "
+    "residual/σ_min(I − J)), of the larger residual of the two; eigenvalues with the error that rounding and the "
+    "root's position leave, enclosed anew from residuals of twice the digits where that does not separate one from the "
+    "unit circle, and not believed at all where the Jacobian jumps next to the root. Other fixed points may exist that "
+    "no start reached."
+)
+
+KINK_FLAGS = {"eigenvalue_error": "inf: at a kink of the activation, where the Jacobian is that of one side alone"}
+SLOW_FLAGS = dict.fromkeys(("fsolve_residual", "fsolve_distance"), "a slow point is no root")
+
+
+def fixed_points(
+    system: System,
+    inputs: Any = None,
+    *,
+    at: str | ArrayLike = "zero",
+    at_step: int = -1,
+    starts: int | ArrayLike = DEFAULT_STARTS,
+    slow_points: float | None = None,
+    certify: bool = False,
+    certificates: str | Path | None = None,
+    dtype: str = "float64",
+    device: str = "cpu",
+    seed: int = 0,
+) -> xr.Dataset:
+    """Fixed points h = step(h, x) under a constant input x, each verified with fsolve and classified.
+
+    Parameters
+    ----------
+    system : Map
+    inputs : array_like, shape (time, input) or (sample, time, input), optional
+        What drives the network: half of the starts are states along its trajectories, the others random. Without it the
+        trajectories are orbits from random states under the held input.
+    at : "zero", "mean" or array_like, shape (input,)
+        The input x that is held: zero, the mean of `inputs` over samples and time, or these values.
+    at_step : int
+        The step t whose parameters are held where parameters change with time; −1 is the last.
+    starts : int or array_like, shape (sample, state)
+        How many starts, or the starts themselves.
+    slow_points : float, optional
+        Also keep slow points: local minima of q = ½ ‖step(h, x) − h‖₂² with q up to this. A start near one that is led
+        on to a fixed point is counted there.
+    certify : bool
+        Also prove, in ball arithmetic, that each exists and where its eigenvalues lie (extra ``certify``).
+    certificates : str or Path, optional
+        A folder for the proofs as files, which `dynlab.certificate_check` checks on its own; implies `certify`.
+    dtype, device : str
+        Of the search; the roots are always finished, verified and classified in float64.
+    seed : int
+        Of the random starts and of the direction in which fsolve starts off the root.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``fixed_point_state(fixed_point, state)``; ``residual``, ``fsolve_residual``, ``fsolve_distance``, ``kind``,
+        ``stable`` (1 stable, 0 unstable, −1 undecided), ``unstable_directions``, ``undecided_directions``, ``starts``
+        and ``status`` of each; ``eigenvalue(fixed_point, mode)`` of the step's Jacobian with ``eigenvalue_error``; and
+        of each start ``converged(sample)``, ``assignment(sample)``, ``outcome(sample)``, ``iterations(sample)`` and
+        ``end_residual(sample)``.
+
+        With `certify` also, of each, ``certified`` (1: there is exactly one fixed point within ``certificate_radius``
+        of ``fixed_point_state`` in the maximum norm; 0: not proved), ``eigenvalue_radius(fixed_point, mode)`` of a disc
+        about ``eigenvalue`` that surely holds it, ``proved_stable`` (1, 0, −1 undecided),
+        ``proved_unstable_directions``, ``proved_stable_directions``, ``certificate_precision`` and
+        ``certificate_reason``: "proved", or why not. They are about the step in real numbers with the weights as
+        stored.
+
+        `status` is "fixed point"; "continuum" where J − I is singular and there are others at any distance; "slow
+        point"; "neighbouring root" where fsolve ended at another root, "unverified" where it ended at none. Only the
+        first are counted as fixed points.
+
+    Raises
+    ------
+    UserError
+        For a system that is no map, an input or starts of the wrong width, a step that has no parameters.
+
+    Notes
+    -----
+    An eigenvalue's error is its condition number times n ε ‖J‖_F plus the change of J over the uncertainty of the
+    root's position, 10 ‖F(h) − h‖₂/σ_min(J − I). One that this does not separate from the unit circle is enclosed anew
+    from residuals of twice the digits; n ε ‖J‖_F is then 4 ε ‖J‖_F, for the rounding of J's entries, and 0 where J is a
+    matrix that the system holds. At a kink of the activation, as where the argument of a ReLU is 0, the Jacobian is
+    that of one side, and nothing is decided by it.
+
+    References
+    ----------
+    Sussillo and Barak, Neural Computation 25 (2013); Katz and Reggia, IEEE Transactions on Neural Networks and Learning
+    Systems 29 (2018), on how optimisers of q mistake slow points for fixed ones.
+
+    Examples
+    --------
+    >>> from dynlab.systems import from_function
+    >>> ds = fixed_points(from_function(lambda h, x: torch.tanh(2 * h), state_size=1), starts=32)
+    >>> ds["fixed_point_state"].values[:, 0].round(4).tolist(), ds["stable"].values.tolist()
+    ([-0.9575, 0.9575, 0.0], [1, 1, 0])
+    """
+    if not isinstance(system, Map):
+        raise UserError(
+            f"Fixed points are those of a map, got the flow {system.name!r}; Euler(flow, step_size) has its equilibria."
+        )
+    if slow_points is not None and not slow_points > 0:
+        raise UserError(f"The largest speed q of a slow point must be positive, got {slow_points}.")
+    place_for(certificates)  # before the search, which takes longer
+    analysed, driving, _ = prepare(system, _some_input(system, inputs), None, dtype, device)
+    driven = analysed.drive(driving)
+    frozen = FrozenMap(analysed, held_input(analysed, at, driven, inputs is not None), step_number(system, at_step))
+    exact = frozen if (dtype, device) == ("float64", "cpu") else _exact(system, driving, frozen)
+    generator = np.random.default_rng(seed)
+    direction = generator.standard_normal(system.state_size)
+    visited = None if inputs is None else _visited(analysed, driven)
+    initial = _starts(frozen, starts, visited, generator)
+
+    ends, outcome, iterations = search(frozen, exact, initial)
+    found = _distinct(exact, initial, ends, outcome, slow_points)
+    rows = records(exact, found, direction / np.linalg.norm(direction))
+    certify = certify or certificates is not None
+    settings = {
+        "at": at if isinstance(at, str) else "values",
+        "input": frozen.input.tolist(),
+        "at_step": frozen.t,
+        "starts": len(initial),
+        "given_starts": not isinstance(starts, int),
+        "inputs": None if inputs is None else list(driving.shape),
+        "slow_points": slow_points,
+        "certify": certify,
+        "seed": seed,
+    }
+    variables = _variables(rows, found) | _of_starts(exact, ends, outcome, iterations)
+    ds = schema.dataset(
+        variables,
+        system=system.name,
+        source=system.source,
+        settings=settings | {"dtype": dtype, "device": device, "config": system.json_config},
+        verdict=verdict(rows, outcome),
+        method=METHOD,
+        flags=_flags(rows, variables),
+    )
+    return with_proofs(ds, exact, [rows[index] for index in order(rows)], certificates) if certify else ds
+
+
+def _variables(rows: list[Record], found: Candidates) -> dict[str, xr.Variable]:
+    arranged = order(rows)
+    new_number = np.full(len(rows) + 1, -1)
+    new_number[arranged] = np.arange(len(rows))
+    assignment = new_number[found.assignment]
+    listed = [rows[index] for index in arranged]
+    size = found.states.shape[1]
+    point, mode = (schema.FIXED_POINT,), (schema.FIXED_POINT, schema.MODE)
+
+    def each(name: str, dtype: Any, shape: tuple[int, ...] = ()) -> np.ndarray:
+        return np.array([getattr(row, name) for row in listed], dtype=dtype).reshape(len(rows), *shape)
+
+    kinds = [row.kind for row in listed]
+
+    def counted(values: list[int], long_name: str, dtype: Any = np.int64) -> xr.Variable:
+        return schema.variable(point, np.array(values, dtype=dtype), long_name)
+
+    of = schema.variable
+    return {
+        "fixed_point_state": of((schema.FIXED_POINT, schema.STATE), each("state", float, (size,)), "fixed point h*"),
+        "residual": of(point, each("residual", float), "residual ‖F(h*) − h*‖₂"),
+        "fsolve_residual": of(point, each("fsolve_residual", float), "residual where fsolve ended"),
+        "fsolve_distance": of(point, each("fsolve_distance", float), "distance to where fsolve ended"),
+        "eigenvalue": of(mode, each("eigenvalues", complex, (size,)), "eigenvalue λ of ∂h_t/∂h_{t−1} at h*"),
+        "eigenvalue_error": of(mode, each("errors", float, (size,)), "bound on the error of λ"),
+        "kind": of(point, np.array([kind.name for kind in kinds], dtype=str), "kind"),
+        "stable": counted([kind.stable for kind in kinds], "1 stable, 0 unstable, −1 undecided", np.int8),
+        "unstable_directions": counted([kind.unstable for kind in kinds], "directions that grow"),
+        "undecided_directions": counted([kind.undecided for kind in kinds], "directions undecided"),
+        "starts": of(point, np.bincount(assignment[assignment >= 0], minlength=len(rows)), "starts that ended there"),
+        "status": of(point, np.array([row.status for row in listed], dtype=str), "status"),
+        "assignment": of((schema.SAMPLE,), assignment, "number of the fixed point, −1 none"),
+    }
+
+
+def _of_starts(
+    exact: FrozenMap, ends: np.ndarray, outcome: np.ndarray, iterations: np.ndarray
+) -> dict[str, xr.Variable]:
+    start, of = (schema.SAMPLE,), schema.variable
+    residuals = exact.displacement(torch.as_tensor(ends)).norm(dim=-1).numpy()
+    return {
+        "converged": of(start, outcome == CONVERGED, "the start ended at a root"),
+        "outcome": of(start, outcome, "what became of the start"),
+        "iterations": of(start, iterations, "iterations of the search from the start"),
+        "end_residual": of(start, residuals, "residual ‖F(h) − h‖₂ where the start ended"),
+    }
+
+
+def _flags(rows: list[Record], variables: dict[str, xr.Variable]) -> dict[str, str]:
+    flags = SLOW_FLAGS if any(row.status == SLOW for row in rows) else {}
+    flags = flags | (KINK_FLAGS if any(np.isinf(row.errors).any() for row in rows) else {})
+    lost = not np.isfinite(variables["end_residual"].values).all()
+    return flags | ({"end_residual": "not finite where the search left every bound"} if lost else {})
+
+
+def _distinct(
+    exact: FrozenMap, initial: Tensor, ends: np.ndarray, outcome: np.ndarray, slow_points: float | None
+) -> Candidates:
+    """The different ends; where slow points are asked for they are among them, and among `ends` and `outcome` too."""
+    slow_ends = np.zeros((0, ends.shape[1]))
+    if slow_points is not None:
+        slow_ends, reached_from = search_slow(exact, initial.to(exact.input), slow_points)
+        stays = outcome[reached_from] == LOST
+        ends[reached_from[stays]], outcome[reached_from[stays]] = slow_ends[stays], SLOW
+    found = distinct(exact, np.concatenate([ends, slow_ends]), np.append(outcome, [SLOW] * len(slow_ends)))
+    return found._replace(assignment=found.assignment[: len(ends)])
+
+
+def _exact(system: Map, driving: Tensor, frozen: FrozenMap) -> FrozenMap:
+    """The same map in float64 on the CPU."""
+    return FrozenMap(prepare(system, driving.cpu())[0], frozen.input.double().cpu(), frozen.t)
+
+
+def _some_input(system: Map, inputs: Any) -> Any:
+    """The inputs, or one step of nothing where there are none: the search needs a frozen copy all the same."""
+    return np.zeros((1, system.network_input_size)) if inputs is None else inputs
+
+
+def _visited(system: Map, driven: Tensor) -> Tensor:
+    initial = torch.zeros(driven.shape[0], system.state_size).to(driven)
+    return orbit(system, driven, initial).reshape(-1, system.state_size)
+
+
+def _starts(
+    frozen: FrozenMap, starts: int | ArrayLike, visited: Tensor | None, generator: np.random.Generator
+) -> Tensor:
+    if isinstance(starts, int):
+        if starts < 1:
+            raise UserError(f"The search needs at least one start, got {starts}.")
+        return starting_points(frozen, starts, visited, generator)
+    given = torch.as_tensor(np.asarray(starts, dtype=float)).to(frozen.input)
+    size = frozen.system.state_size
+    if given.ndim != 2 or given.shape[1] != size or len(given) == 0 or not torch.isfinite(given).all():
+        raise UserError(f"The starts must be finite numbers of shape (sample, {size}), got {tuple(given.shape)}.")
+    return given

@@ -1,0 +1,152 @@
+"""The proofs about the rows of a result: made one by one, named as variables, summed up in a sentence, written."""
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from dynlab import schema
+from dynlab.diagnostics.fixed_points.records import Record
+from dynlab.diagnostics.fixed_points.search import SLOW
+from dynlab.errors import UserError, require_extra
+from dynlab.frozen_map import FrozenMap
+from dynlab.wording import at_most
+
+if TYPE_CHECKING:
+    from dynlab.proofs.certify import Certificate
+
+PROVED = "proved"  # the reason that stands where there is nothing left to give a reason for
+METHOD = (
+    " Proofs: Krawczyk's test in ball arithmetic (Arb) on the step with the stored numbers, from 128 bits on; "
+    "eigenvalues of the Jacobian over the proved ball in Gershgorin discs after an approximate diagonalisation, "
+    "connected discs counted together."
+)
+FLAGS = dict.fromkeys(("certificate_radius", "eigenvalue_radius"), "not proved: certificate_reason says why")
+
+
+def with_proofs(ds: xr.Dataset, exact: FrozenMap, rows: list[Record], folder: str | Path | None) -> xr.Dataset:
+    """The Dataset of `fixed_points` with what is proved about each of its rows.
+
+    Parameters
+    ----------
+    ds : Dataset
+    exact : FrozenMap
+        In float64 on the CPU.
+    rows : list of Record
+        In the order of the Dataset.
+    folder : str or Path, optional
+        Where ``fixed-point-<number>.json`` are written, numbered as the rows; made if missing.
+
+    Raises
+    ------
+    UserError
+        Where python-flint is not installed, and for a folder with certificates in it.
+    """
+    require_extra("flint", "certify")
+    certificates = _proofs(exact, rows, place_for(folder))
+    ds = ds.assign(_variables(certificates, rows, exact.system.state_size))
+    ds.attrs["verdict"] += _verdict(certificates)
+    ds.attrs["method"] += METHOD
+    if not all(certificate.certified for certificate in certificates):
+        ds.attrs["flags"] = json.dumps(schema.flags(ds) | FLAGS)
+    return ds
+
+
+def _proofs(exact: FrozenMap, rows: list[Record], place: Path | None) -> list["Certificate"]:
+    from dynlab.proofs.certify import certify, refused
+    from dynlab.proofs.document import document
+    from dynlab.proofs.formulas import NoFormula, program_of
+
+    size = exact.system.state_size
+    try:
+        program = program_of(exact.system, exact.input, exact.t)
+    except NoFormula as error:
+        return [refused(size, str(error)) for _ in rows]
+    found = []
+    for number, row in enumerate(rows):
+        slow = row.status == SLOW
+        found.append(refused(size, "a slow point is no fixed point") if slow else certify(program, row.state))
+        if place is not None and found[-1].certified:
+            text = json.dumps(document(program, found[-1], exact))
+            (place / f"fixed-point-{number}.json").write_text(text, encoding="utf-8")
+    return found
+
+
+def _variables(certificates: list["Certificate"], rows: list[Record], size: int) -> dict[str, xr.Variable]:
+    from dynlab.proofs.certify import eigenvalue_radii
+
+    pairs = zip(certificates, rows, strict=True)
+    radii = np.array([eigenvalue_radii(c, row.eigenvalues) for c, row in pairs]).reshape(len(rows), size)
+
+    def each(values: list[Any], dtype: Any, long_name: str) -> xr.Variable:
+        return schema.variable((schema.FIXED_POINT,), np.array(values, dtype=dtype), long_name)
+
+    modes = (schema.FIXED_POINT, schema.MODE)
+    counts = [c.counts for c in certificates]
+    return {
+        "certified": each(
+            [c.certified for c in certificates], np.int8, "1: exists and is alone in its ball, 0: unproved"
+        ),
+        "certificate_radius": each(
+            [c.radius for c in certificates], float, "radius of the ball about h*, maximum norm"
+        ),
+        "eigenvalue_radius": schema.variable(modes, radii, "radius of a disc about λ that surely holds it"),
+        "proved_stable": each(
+            [_stable(c) for c in certificates], np.int8, "proved: 1 stable, 0 unstable, −1 undecided"
+        ),
+        "proved_unstable_directions": each([c.outside for c in counts], np.int64, "directions proved to grow"),
+        "proved_stable_directions": each([c.inside for c in counts], np.int64, "directions proved to decay"),
+        "certificate_precision": each([c.precision for c in certificates], np.int64, "bits of the proof, 0 without"),
+        "certificate_reason": each([c.reason or PROVED for c in certificates], str, "proved, or why it is not"),
+    }
+
+
+def _verdict(certificates: list["Certificate"]) -> str:
+    if not certificates:
+        return ""
+    proved = [c for c in certificates if c.certified]
+    missing = [c.reason for c in certificates if not c.certified]
+    if not proved:
+        return f" Nothing is proved: {missing[0]}."
+    codes = [_stable(c) for c in proved]
+    growing = sorted({c.counts.outside for c in proved if c.counts.outside})
+    told = [
+        f"{codes.count(1)} stable" if 1 in codes else "",
+        f"{codes.count(0)} unstable (directions that grow: {', '.join(map(str, growing))})" if 0 in codes else "",
+        f"{codes.count(-1)} of undecided stability" if -1 in codes else "",
+    ]
+    rest = f"; {len(missing)} not proved ({missing[0]})" if missing else ""
+    return (
+        f" Proved in ball arithmetic: {len(proved)} of {len(certificates)} exist, each alone in a ball of radius up to "
+        f"{at_most(max(c.radius for c in proved), 1)}: {', '.join(part for part in told if part)}{rest}."
+    )
+
+
+def _stable(certificate: "Certificate") -> int:
+    counts = certificate.counts
+    return 0 if counts.outside else 1 if certificate.certified and not counts.undecided else -1
+
+
+def place_for(folder: str | Path | None) -> Path | None:
+    """The folder for certificates, made where it is missing.
+
+    Raises
+    ------
+    UserError
+        Where it is a file, holds certificates, or cannot be made or written to.
+    """
+    if folder is None:
+        return None
+    place = Path(folder)
+    if place.exists() and (not place.is_dir() or any(place.glob("fixed-point-*.json"))):
+        raise UserError(f"The folder for certificates {str(place)!r} is a file, or has some: name another one.")
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"The folder for certificates {str(place)!r} cannot be made: name another one.") from error
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise UserError(f"The folder for certificates {str(place)!r} cannot be written to: name another one.")
+    return place

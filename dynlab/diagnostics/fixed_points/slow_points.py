@@ -1,0 +1,134 @@
+"""Slow points: local minima of the squared speed q(h) = ½ ‖F(h) − h‖² that are no fixed points.
+
+∇q = (J − I)ᵀ(F(h) − h) is zero there though F(h) − h is not: J has the left eigenvector F(h) − h, with the eigenvalue
+1. So J − I itself may be as small as ∇q, as beside a fold of one dimension, and says nothing of how small ∇q must be.
+What says it is q: where the quadratic model of q has no more than a small part of q to gain, q is stationary.
+
+References
+----------
+Sussillo and Barak, "Opening the black box: low-dimensional dynamics in high-dimensional recurrent neural networks",
+Neural Computation 25 (2013), section 2; Boyd and Vandenberghe, Convex Optimization, section 9.5.1 (Newton's decrement);
+Nocedal and Wright, Numerical Optimization, sections 2.1 and 3.4.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.optimize
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dynlab.frozen_map import FrozenMap
+from dynlab.numerics import merging
+
+MAX_ITERATIONS = 2000
+RELATIVE_DECREASE = 1e-10  # of q in an iteration, below which L-BFGS stops: Newton's method goes on from there
+RESTARTS, RESTART = 5, 0.9  # L-BFGS begins anew, with q in units of what it has become, while that is a tenth lower
+FLAT = 1e-9  # times its largest modulus: an eigenvalue of q's Hessian below that is not told from zero
+STATIONARY = 1e-6  # times q: a decrement ½ gᵀH⁻¹g below that leaves nothing to gain
+CLOSE = 1e-4  # times q: from such a decrement on a whole step of Newton's is taken, whatever rounding makes of q
+NEWTON_STEPS, HALVINGS = 50, 12
+SETTLED = 1e-9  # times max(1, ‖h‖): a step below that ends the iteration
+
+
+class Model(NamedTuple):
+    """q about a state to second order.
+
+    Attributes
+    ----------
+    step : Tensor, shape (n,)
+        Newton's, with the Hessian's eigenvalues by modulus, not below `FLAT` of the largest.
+    decrement : float
+        ½ gᵀ|H|⁻¹g, what the model gains by it.
+    is_minimum : bool
+        Whether no eigenvalue is negative.
+    """
+
+    step: Tensor
+    decrement: float
+    is_minimum: bool
+
+
+def speed(frozen: FrozenMap, states: Tensor) -> Tensor:
+    """q(h) = ½ ‖F(h) − h‖₂², shape (k,)."""
+    return frozen.displacement(states).square().sum(-1) / 2
+
+
+def descended(frozen: FrozenMap, starts: Tensor) -> Tensor:
+    """Where L-BFGS on q ends from each start, shape (k, n)."""
+    return torch.stack([_descended(frozen, start) for start in starts]) if len(starts) else starts
+
+
+def settled(frozen: FrozenMap, states: Tensor, largest_speed: float) -> tuple[Tensor, NDArray[np.bool_]]:
+    """The local minima of q that Newton's method reaches, shape (k, n), and whether each is one, with q small enough.
+
+    A state is a minimum where ∇q is zero to what `STATIONARY` says, and no eigenvalue of q's Hessian is negative. With
+    a q beyond `largest_speed` a state is left as it is: descent came to its end there.
+    """
+    ended, found = states.clone(), np.zeros(len(states), dtype=bool)
+    for index in np.flatnonzero((speed(frozen, states) <= largest_speed).numpy()):
+        ended[index], found[index] = _settled(frozen, states[index])
+    return ended, found
+
+
+def _settled(frozen: FrozenMap, state: Tensor) -> tuple[Tensor, bool]:
+    q = float(speed(frozen, state[None]))
+    model = _model(frozen, state)
+    for _ in range(NEWTON_STEPS):
+        moved = _moved(frozen, state, q, model)
+        if moved is None:
+            break
+        length, (state, q, model) = float((moved[0] - state).norm()), moved
+        if length <= SETTLED * float(merging.scale(state.numpy())):
+            break
+    return state, model.is_minimum and model.decrement <= STATIONARY * q
+
+
+def _moved(frozen: FrozenMap, state: Tensor, q: float, model: Model) -> tuple[Tensor, float, Model] | None:
+    """The next state, its q and its model; None where no step lowers q, nor ∇q where only rounding is left of q."""
+    if model.decrement <= CLOSE * q:
+        trial = state + model.step
+        trial_q, following = float(speed(frozen, trial[None])), _model(frozen, trial)
+        better = following.decrement < model.decrement and trial_q <= q * (1 + CLOSE)
+        return (trial, trial_q, following) if better else None
+    for halving in range(HALVINGS):
+        trial = state + 0.5**halving * model.step
+        trial_q = float(speed(frozen, trial[None]))
+        if trial_q < q:
+            return trial, trial_q, _model(frozen, trial)
+    return None
+
+
+def _model(frozen: FrozenMap, state: Tensor) -> Model:
+    gradient_of = torch.func.jacrev(lambda h: speed(frozen, h.unsqueeze(0))[0])
+    gradient, hessian = gradient_of(state), torch.func.jacrev(gradient_of)(state)
+    if not torch.isfinite(hessian).all():
+        return Model(torch.zeros_like(state), np.inf, False)
+    curvature, axes = torch.linalg.eigh(hessian)
+    flat = FLAT * curvature.abs().max()
+    along = axes.mT @ gradient / curvature.abs().clamp_min(flat)
+    along[~torch.isfinite(along)] = 0.0  # q is constant: 0/0
+    decrement = float((along * (axes.mT @ gradient)).sum() / 2)
+    return Model(-axes @ along, decrement, bool(curvature.min() >= -flat))
+
+
+def _descended(frozen: FrozenMap, start: Tensor) -> Tensor:
+    def q(h: NDArray[np.float64], unit: float) -> tuple[float, NDArray[np.float64]]:
+        state = torch.from_numpy(h).unsqueeze(0)
+        displacement = frozen.displacement(state)
+        gradient = frozen.operator(state).apply_transpose(displacement.unsqueeze(-1))[0, :, 0] - displacement[0]
+        return float(displacement.square().sum() / 2) / unit, gradient.numpy() / unit
+
+    options = {"maxiter": MAX_ITERATIONS, "maxfun": 2 * MAX_ITERATIONS, "ftol": RELATIVE_DECREASE, "gtol": 0.0}
+    state, unit = start.numpy(), float(speed(frozen, start[None]))
+    for _ in range(RESTARTS):
+        if not 0 < unit < np.inf:
+            break
+        # L-BFGS-B takes a decrease relative to max(1, |f|), so that f must not be far below 1
+        ended = scipy.optimize.minimize(q, state, args=(unit,), jac=True, method="L-BFGS-B", options=options)
+        state = ended.x
+        if not ended.fun < RESTART:
+            break
+        unit *= float(ended.fun)
+    return torch.from_numpy(state)

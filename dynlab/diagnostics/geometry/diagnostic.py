@@ -1,0 +1,237 @@
+"""Where a network's states lie: how many dimensions they take up, and the fixed points among them."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from dynlab import schema
+from dynlab.diagnostics.fixed_points.at_points import held_map
+from dynlab.diagnostics.fixed_points.diagnostic import DEFAULT_STARTS
+from dynlab.diagnostics.fixed_points.halfway import fixed_points_and_between
+from dynlab.diagnostics.geometry.growing import growing_directions
+from dynlab.diagnostics.geometry.participation import GROUPS, jackknife, participation_ratio
+from dynlab.diagnostics.geometry.unstable_manifold import Manifolds, unstable_manifolds
+from dynlab.diagnostics.geometry.verdict import verdict
+from dynlab.driven import Driven, drive
+from dynlab.errors import UserError
+from dynlab.numerics.principal import Components, principal_components
+from dynlab.systems import Map
+from dynlab.wording import over
+
+COMPONENTS = 3  # a picture has no more
+FAR = 3.0  # times the largest abs(h_i) among states and fixed points: unstable manifolds are cut there
+LARGEST_STATE = 1e8  # a sequence whose states exceed it says nothing about where the others lie
+METHOD = (
+    f"principal components by QR and SVD of the states of all sequences and steps together, less their mean; "
+    f"participation ratio (Σλ)²/Σλ² of the eigenvalues λ of their covariance; standard errors by the jackknife over "
+    f"sequences, in at most {GROUPS} groups. Fixed points as dynlab.fixed_points finds and verifies them, sought once "
+    f"more from halfway between every two stable ones. A growing direction is the eigenvector of an eigenvalue whose "
+    f"modulus exceeds 1 by more than its error, of a complex pair the semi-axes of its ellipse; where it is one alone, "
+    "points between 1e-4 off the point and their second images are followed on either side"
+)
+COPIED = (
+    "fixed_point_state",
+    "residual",
+    "kind",
+    "stable",
+    "status",
+    "unstable_directions",
+    "undecided_directions",
+    "eigenvalue",
+    "eigenvalue_error",
+)
+
+
+def geometry(
+    system: Map,
+    inputs: Any = None,
+    *,
+    components: int = COMPONENTS,
+    transient: int = 0,
+    at: str | ArrayLike = "zero",
+    at_step: int = -1,
+    starts: int | ArrayLike = DEFAULT_STARTS,
+    initial_state: Any = None,
+    inputs_description: str = "",
+    dtype: str = "float64",
+    device: str = "cpu",
+    seed: int = 0,
+) -> xr.Dataset:
+    """Principal components of the states along driven trajectories, their dimension, and the fixed points among them.
+
+    Parameters
+    ----------
+    system : Map
+    inputs : array_like, shape (time, input) or (sample, time, input), optional
+        What drives the network; without it what was recorded with the system.
+    components : int
+        On how many principal components trajectories and fixed points are projected; on all where there are fewer.
+    transient : int
+        How many steps are not counted, while the states come to where they stay. h_0 never counts.
+    at : "zero", "mean" or array_like, shape (input,)
+        The input that is held for the fixed points, as in `dynlab.fixed_points`.
+    at_step : int
+        The step whose parameters are held where parameters change with time; −1 is the last.
+    starts : int or array_like, shape (sample, state)
+        How many starts the search for fixed points has, or the starts themselves: then no others are added.
+    initial_state : array_like, shape (state,) or (sample, state), optional
+        Where it is not given, what the system has learned to start at, zero for most.
+    inputs_description : str
+        What the inputs are, for the verdict: "16 test sequences of har2".
+    dtype, device : str
+        Of the trajectories and the search.
+    seed : int
+        Of the random starts.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``participation_ratio`` with ``participation_ratio_error``; ``explained_variance(mode)``, each component's share
+        of the variance, with ``explained_variance_error``; ``origin(state)`` and ``direction(axis, state)``, the mean
+        state and the components; ``trajectory(sample, time, axis)``; of each fixed point ``fixed_point_position(
+        fixed_point, axis)``, its ``fixed_point_distance`` from the space of these components,
+        ``unstable_direction(fixed_point, mode, axis)``, NaN for modes that do not certainly grow; of points that one
+        direction alone leaves, ``unstable_manifold(fixed_point, side, iteration, axis)``, the curves that orbits leave
+        along, and ``leads_to(fixed_point, side)``, the stable fixed point they lead to; and the variables of
+        `dynlab.fixed_points`.
+
+    Raises
+    ------
+    UserError
+        For a system that is no map, a transient as long as the sequences, bad inputs and starts.
+
+    Notes
+    -----
+    With covariance Σ the participation ratio is (tr Σ)²/tr Σ²: n where all directions vary alike, 1 on a line. From few
+    states it is too small.
+
+    References
+    ----------
+    Gao and Ganguli, Current Opinion in Neurobiology 32 (2015). Sussillo and Barak, Neural Computation 25 (2013), on
+    fixed points in the space of the principal components.
+
+    Examples
+    --------
+    >>> from dynlab.systems import from_function
+    >>> noise = np.random.default_rng(0).standard_normal((8, 200, 2))
+    >>> ds = geometry(from_function(lambda h, x: 0.5 * h + x, state_size=2, input_size=2), noise)
+    >>> round(float(ds["participation_ratio"]), 1), ds["stable"].values.tolist()
+    (2.0, [1])
+    """
+    if components < 1:
+        raise UserError(f"At least one principal component is needed, got components={components}.")
+    driven = drive(
+        system,
+        inputs,
+        initial_state,
+        dtype=dtype,
+        device=device,
+        seed=seed,
+        inputs_description=inputs_description,
+    )
+    if not 0 <= transient < driven.steps:
+        raise UserError(
+            f"The transient must leave some of the {driven.steps} steps: from 0 to below that, got {transient}."
+        )
+    states = driven.states.double().cpu().numpy()
+    inside = (np.abs(states) <= LARGEST_STATE).all(axis=(1, 2))
+    counted = states[inside, 1 + transient :]  # a copy
+    found = principal_components(counted.reshape(-1, states.shape[-1]))
+    search: dict[str, Any] = {"at": at, "at_step": at_step, "dtype": dtype, "device": device, "seed": seed}
+    points = fixed_points_and_between(system, inputs, starts, search)
+    axes = found.directions[:components]
+    held = held_map(system, points)
+    growing = growing_directions(held, points, axes)
+    manifolds = unstable_manifolds(held, points, _reach(counted, points))
+    states[~inside] = np.nan
+    trajectory = (states[:, transient:] - found.origin) @ axes.T
+    variables = _of_states(found, counted, axes, trajectory) | _of_points(
+        points, found.origin, axes, growing, manifolds
+    )
+    ds = schema.dataset(
+        variables,
+        system=driven.system.name,
+        source=driven.system.source,
+        settings=driven.settings
+        | {"components": len(axes), "transient": transient}
+        | {name: schema.settings(points)[name] for name in ("at", "input", "at_step", "starts", "given_starts")},
+        method=METHOD,
+        coords={schema.TIME: schema.time_coordinate(np.arange(transient, driven.steps + 1))},
+        flags=_flags(variables, len(counted)),
+    )
+    ds.attrs["verdict"] = verdict(ds, _averaged(driven, transient, inside, inputs_description))
+    return ds
+
+
+def _averaged(driven: Driven, transient: int, inside: NDArray[np.bool_], described: str) -> str:
+    text = over(driven.steps - transient, described)
+    text += f" (the first {transient} discarded)" if transient else ""
+    left = int((~inside).sum())
+    return text + (f", {left} of {len(inside)} sequences that leave the bound left out," if left else "")
+
+
+def _of_states(
+    found: Components, counted: NDArray[np.float64], axes: NDArray[np.float64], trajectory: NDArray[np.float64]
+) -> dict[str, xr.Variable]:
+    total = found.variances.sum()
+    shares = found.variances / total if total > 0 else np.full(len(found.variances), np.nan)
+    errors = jackknife(counted)
+    of = schema.variable
+    return {
+        "participation_ratio": of((), participation_ratio(found.variances), "participation ratio (Σλ)²/Σλ²"),
+        "participation_ratio_error": of((), errors.ratio, "standard error of the participation ratio"),
+        "explained_variance": of((schema.MODE,), shares, "share of the variance"),
+        "explained_variance_error": of((schema.MODE,), errors.shares, "standard error of the share"),
+        "origin": of((schema.STATE,), found.origin, "mean state"),
+        "direction": of((schema.AXIS, schema.STATE), axes, "principal component"),
+        "trajectory": of((schema.SAMPLE, schema.TIME, schema.AXIS), trajectory, "state along principal component"),
+    }
+
+
+def _reach(counted: NDArray[np.float64], points: xr.Dataset) -> float:
+    """How far curves are followed: a few times as far as states and fixed points are."""
+    largest = [np.abs(each).max(initial=1.0) for each in (counted, points["fixed_point_state"].values)]
+    return FAR * float(max(largest))
+
+
+def _of_points(
+    points: xr.Dataset,
+    origin: NDArray[np.float64],
+    axes: NDArray[np.float64],
+    growing: NDArray[np.float64],
+    manifolds: Manifolds,
+) -> dict[str, xr.Variable]:
+    offset = points["fixed_point_state"].values - origin
+    position = offset @ axes.T
+    distance = np.linalg.norm(offset - position @ axes, axis=1)
+    each, both = (schema.FIXED_POINT,), (schema.FIXED_POINT, schema.SIDE)
+    vector, curve = (schema.FIXED_POINT, schema.MODE, schema.AXIS), (*both, schema.ITERATION, schema.AXIS)
+    of = schema.variable
+    return {name: points[name].variable for name in COPIED} | {
+        "fixed_point_position": of(
+            (schema.FIXED_POINT, schema.AXIS), position, "fixed point along principal component"
+        ),
+        "fixed_point_distance": of(each, distance, "distance of the fixed point from the components' space"),
+        "unstable_direction": of(vector, growing, "growing direction along principal component"),
+        "unstable_manifold": of(curve, (manifolds.curves - origin) @ axes.T, "unstable manifold along component"),
+        "leads_to": of(both, manifolds.leads_to, "number of the fixed point it leads to, −1 to none that is known"),
+    }
+
+
+def _flags(variables: dict[str, xr.Variable], sequences: int) -> dict[str, str]:
+    gone = "NaN: no sequence stays within the bound" if not sequences else "NaN: the states do not vary"
+    few = "NaN: the error is taken between sequences, and there are fewer than two"
+    reasons = {
+        "participation_ratio": gone,
+        "participation_ratio_error": few if sequences < 2 else gone,
+        "explained_variance": gone,
+        "explained_variance_error": few if sequences < 2 else gone,
+        "trajectory": f"NaN for a sequence whose states exceed {LARGEST_STATE:g}",
+        "unstable_manifold": "NaN where not one direction alone grows, or that is not told from another",
+        "unstable_direction": "NaN for modes that do not certainly grow, or whose eigenvector is not told from another",
+        "eigenvalue": "NaN where the Jacobian is not finite",
+        "eigenvalue_error": "inf where the error of the position is not bounded, and at a kink of the activation",
+    }
+    return {name: reason for name, reason in reasons.items() if not np.isfinite(variables[name].values).all()}

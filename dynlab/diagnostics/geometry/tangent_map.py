@@ -1,0 +1,206 @@
+"""How far the linear map holds around a state: the step on a plane through it, beside its linearisation."""
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from dynlab import schema
+from dynlab.diagnostics.fixed_points.kinks import AT_KINK, at_kink
+from dynlab.errors import UserError
+from dynlab.frozen_map import FrozenMap
+from dynlab.numerics.eigenvalues import eigenvalues_and_errors
+from dynlab.numerics.eigenvectors import eigenmodes, real_axes
+from dynlab.numerics.kinds import kind_of_map
+from dynlab.systems import Map, System, frozen
+
+GRID = 21
+REACH = 0.5
+HOLDS = 0.1  # times the distance: the linear map's error up to there is called small
+RAYS, RADII, NEAREST = 180, 120, 1e-4  # along which that distance is looked for, from NEAREST of the reach outward
+SAME = 1e-6  # a step that moves less than this times the distance between neighbours of the grid moves not at all
+AT_ONE_SIDE = "inf: at a kink of the activation, where the Jacobian is that of one side alone"
+NO_DIRECTION = "NaN for eigenvectors that do not span the plane, or are not told from another"
+METHOD = (
+    "the plane of the two leading eigenvectors of ∂F/∂h, of a complex pair that of its real and imaginary part; F(h) "
+    "evaluated on a grid of it, F(p) + J (h − p) beside; both projected on the plane. The error is "
+    "‖F(h) − F(p) − J (h − p)‖₂/‖h − p‖₂, with what leaves the plane; the distance up to which it stays small is the "
+    f"least at which it crosses {HOLDS:g} on {RAYS} rays in the plane, each sampled at {RADII} distances"
+)
+
+Real = NDArray[np.float64]
+
+
+def tangent_map(
+    system: System,
+    point: ArrayLike,
+    *,
+    input: ArrayLike | None = None,
+    t: int = 0,
+    reach: float = REACH,
+    grid: int = GRID,
+) -> xr.Dataset:
+    """One step on a plane of states around `point`, and what the Jacobian there says of it, in float64 on the CPU.
+
+    Parameters
+    ----------
+    system : Map
+    point : array_like, shape (state,)
+        Such as a fixed point; two dimensions at least.
+    input : array_like, shape (input,), optional
+        What the step is given; zero where it is not given.
+    t : int
+        The step's number, where parameters change with time.
+    reach : float
+        Half the width of the window.
+    grid : int
+        States in each direction.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``displacement(y, x, axis)`` = F(h) − h and ``linear_displacement``, both in the plane's coordinates;
+        ``linear_error(y, x)``; ``valid_radius``, the distance up to which that stays below 0.1 on the plane (`reach`
+        where it does so farther); ``eigenvalue(mode)`` with ``eigenvalue_error``, and ``mode_direction(mode, axis)``,
+        the eigenvectors that span the plane, as they lie in it; ``origin(state)``, ``direction(axis, state)``.
+
+    Raises
+    ------
+    UserError
+        For a flow, a system of one dimension, a point or input of the wrong size, sizes below what they must be.
+
+    Notes
+    -----
+    The error grows linearly with the distance where the step has second derivatives.
+
+    Examples
+    --------
+    >>> from dynlab.systems import create
+    >>> ds = tangent_map(create("linear", matrix=[[0.5, -2.0], [2.0, 0.5]]), [0.0, 0.0])
+    Traceback (most recent call last):
+    ...
+    dynlab.errors.UserError: A tangent map is that of a step, got the flow 'linear': wrap it in Euler.
+    """
+    if not isinstance(system, Map):
+        raise UserError(f"A tangent map is that of a step, got the flow {system.name!r}: wrap it in Euler.")
+    if system.state_size < 2:
+        raise UserError(f"A plane of states needs two dimensions, and {system.name} has one: see its fixed points.")
+    if grid < 2 or not 0 < reach < np.inf:
+        raise UserError(f"The grid needs at least 2 states and a positive reach, got grid={grid} and reach={reach}.")
+    p = _numbers("point", point, system.state_size)
+    x = np.zeros(system.input_size) if input is None else _numbers("input", input, system.input_size)
+    held = FrozenMap(frozen(system), torch.as_tensor(x), t)
+    J = held.jacobians(torch.as_tensor(p)[None])[0].numpy()
+    values, errors = eigenvalues_and_errors(J)
+    kink = at_kink(held, p, J)
+    errors = np.full_like(errors, np.inf) if kink else errors
+    axes, modes = _plane(J, errors)
+    line = np.linspace(-reach, reach, grid)
+    offset = line[None, :, None] * axes[0] + line[:, None, None] * axes[1]
+    moved, linear, error = _step_and_linear(held, p, J, offset)
+    valid = _valid_radius(held, p, J, axes, reach)
+    moves = float(np.linalg.norm(_step_and_linear(held, p, J, np.zeros_like(p))[0]))
+    kind = AT_KINK if kink else kind_of_map(values, errors)
+    variables = _variables(moved - offset, linear - offset, error, valid, axes)
+    variables |= {
+        "eigenvalue": schema.variable((schema.MODE,), values, "eigenvalue λ of ∂F/∂h"),
+        "eigenvalue_error": schema.variable((schema.MODE,), errors, "bound on the error of λ"),
+        "mode_direction": schema.variable((schema.MODE, schema.AXIS), modes, "eigenvector in the plane"),
+        "origin": schema.variable((schema.STATE,), p, "the state p"),
+    }
+    settings = {"input": x.tolist(), "t": t, "reach": reach, "grid": grid, "point": p.tolist()}
+    return schema.dataset(
+        variables,
+        system=system.name,
+        source=system.source,
+        settings=settings | {"dtype": "float64", "device": "cpu", "config": system.json_config},
+        verdict=_verdict(moves, kind.name, valid, reach, float(error.max())),
+        method=METHOD,
+        coords={
+            schema.X: schema.variable((schema.X,), line, "distance along the first direction"),
+            schema.Y: schema.variable((schema.Y,), line, "distance along the second direction"),
+        },
+        flags=({"mode_direction": NO_DIRECTION} if np.isnan(modes).any() else {})
+        | ({"eigenvalue_error": AT_ONE_SIDE} if kink else {}),
+    )
+
+
+def _step_and_linear(held: FrozenMap, p: Real, jacobian: Real, offset: Real) -> tuple[Real, Real, Real]:
+    """F(h) − p and F(p) + J (h − p) − p at h = p + offset, shape (…, n), and how far apart over the distance, (…)."""
+    base = held.step(torch.as_tensor(p)[None])[0].numpy()
+    moved = held.step(torch.as_tensor(p + offset).reshape(-1, len(p))).numpy().reshape(offset.shape)
+    linear = base + offset @ jacobian.T
+    distance = np.linalg.norm(offset, axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = np.where(distance > 0, np.linalg.norm(moved - linear, axis=-1) / distance, 0.0)
+    return moved - p, linear - p, error
+
+
+def _valid_radius(held: FrozenMap, p: Real, jacobian: Real, axes: Real, reach: float) -> float:
+    """The least distance at which the error crosses HOLDS on a ray, linear between samples; at most `reach`."""
+    angle = np.linspace(0, 2 * np.pi, RAYS, endpoint=False)
+    radius = reach * np.geomspace(NEAREST, 1, RADII)
+    rays = np.stack([np.cos(angle), np.sin(angle)], axis=-1) @ axes
+    error = _step_and_linear(held, p, jacobian, rays[:, None] * radius[:, None])[2]
+    above = error > HOLDS
+    if above[:, 0].any():
+        return 0.0
+    ray = np.flatnonzero(above.any(axis=1))
+    after = above[ray].argmax(axis=1)
+    before = after - 1
+    part = (HOLDS - error[ray, before]) / (error[ray, after] - error[ray, before])
+    crossing = radius[before] + part * (radius[after] - radius[before])
+    return float(crossing.min(initial=reach))
+
+
+def _numbers(what: str, given: ArrayLike, size: int) -> Real:
+    values = np.asarray(given, dtype=float)
+    if values.shape != (size,) or not np.isfinite(values).all():
+        raise UserError(f"The {what} must be {size} finite numbers, got shape {values.shape}.")
+    return values
+
+
+def _plane(jacobian: Real, errors: Real) -> tuple[Real, Real]:
+    """Orthonormal directions (2, n), and of every mode its eigenvector's place in the plane, (n, 2), NaN for others."""
+    modes = eigenmodes(jacobian, errors)
+    turning = modes.values.imag != 0
+    first = real_axes(modes.right[0])
+    second = first[1] if turning[0] else real_axes(modes.right[1])[0]
+    spanning = np.stack([first[0], second])
+    if len(jacobian) == 2:
+        axes = np.eye(2)  # the plane is the whole space: its own coordinates
+    else:
+        axes = np.linalg.qr(spanning.T)[0].T
+        axes *= np.sign((axes * spanning).sum(axis=1))[:, None]
+    placed = np.full((len(jacobian), 2), np.nan)
+    placed[:2] = np.where(modes.resolved[:2, None], spanning @ axes.T, np.nan)
+    return axes, placed
+
+
+def _variables(moved: Real, linear: Real, error: Real, valid: float, axes: Real) -> dict[str, xr.Variable]:
+    grid, of = (schema.Y, schema.X), schema.variable
+    return {
+        "displacement": of((*grid, schema.AXIS), moved @ axes.T, "displacement F(h) − h in one step"),
+        "linear_displacement": of((*grid, schema.AXIS), linear @ axes.T, "displacement by the linear map"),
+        "linear_error": of(grid, error, "error of the linear map over the distance"),
+        "valid_radius": of((), valid, "distance up to which that error is below 0.1"),
+        "direction": of((schema.AXIS, schema.STATE), axes, "directions of the plane"),
+    }
+
+
+def _verdict(moves: float, kind: str, valid: float, reach: float, largest: float) -> str:
+    still = (
+        f"a fixed point to {max(moves, 1e-16):.0e} ({kind})"
+        if moves < SAME
+        else f"no fixed point, it moves by {moves:.2g}"
+    )
+    if largest <= HOLDS and valid >= reach:
+        held = (
+            f"the linear map's error is below {HOLDS:.0%} of the distance in all of the window, {largest:.1%} at most"
+        )
+    else:
+        held = (
+            f"the linear map's error is below {HOLDS:.0%} of the distance up to a distance of {valid:.2g}, and "
+            f"{largest:.0%} of it at most in the window of ±{reach:.2g}"
+        )
+    return f"The state is {still}; {held}."

@@ -1,0 +1,117 @@
+"""One-dimensional unstable manifolds: the curves along which orbits leave a saddle, and where they lead."""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import NDArray
+
+from dynlab.diagnostics.fixed_points.at_points import jacobians_at
+from dynlab.frozen_map import FrozenMap
+from dynlab.numerics.eigenvectors import eigenmodes
+
+Real = NDArray[np.float64]
+
+OFF = 1e-4  # times 1 + ‖h‖: where a curve starts; it is off the manifold by its square
+APART = 1.1  # the largest ratio of the distances at which neighbours on a curve start
+MOST_POINTS = 16  # between a start and its image
+STEPS = 10_000
+LOOK = 100  # steps between two looks at which curves are at rest
+SETTLED = 1e-9  # times 1 + ‖h‖: an orbit that moves no more in two steps is at rest
+NOTED = 0.01  # times 1 + ‖h‖: a curve is noted anew where it has moved that far
+NEAR = 1e-3  # times 1 + ‖h‖: an end that near to a stable fixed point leads there
+KEPT = 64  # points of a curve, evenly spaced along it
+SIDES = (1.0, -1.0)
+
+
+class Manifolds(NamedTuple):
+    """Of every fixed point and side, NaN and −1 where one real direction alone does not grow.
+
+    `curves` (fixed_point, side, iteration, state) begin at the fixed point; `leads_to` (fixed_point, side) is the
+    number of the stable fixed point where they end, −1 where at none.
+    """
+
+    curves: Real
+    leads_to: NDArray[np.int64]
+
+
+def unstable_manifolds(held: FrozenMap, found: xr.Dataset, largest_state: float) -> Manifolds:
+    """Follow both sides of every unstable manifold of one dimension.
+
+    Parameters
+    ----------
+    held : FrozenMap
+    found : Dataset
+        Of `dynlab.fixed_points`.
+    largest_state : float
+        Where abs(h_i) exceeds it, a curve is cut.
+
+    Notes
+    -----
+    With r the unit eigenvector of λ, the points h* ± ε r λ^{2j/m}, j = 0 … m − 1, lie between a start and its second
+    image; their second images in turn trace the curve on. Two steps, since one changes sides where λ < 0.
+
+    References
+    ----------
+    Krauskopf and Osinga, "Growing 1D and quasi-2D unstable manifolds of maps", J. Comput. Phys. 146 (1998).
+    """
+    states, values, errors = (found[name].values for name in ("fixed_point_state", "eigenvalue", "eigenvalue_error"))
+    count, n = states.shape
+    curves, leads_to = np.full((count, 2, KEPT, n), np.nan), np.full((count, 2), -1)
+    growing = (np.abs(values) - 1 > errors).sum(axis=1) if count else np.zeros(0)
+    unsure = (np.abs(np.abs(values) - 1) <= errors).any(axis=1) if count else np.zeros(0, dtype=bool)
+    chosen = np.flatnonzero((growing == 1) & ~unsure & (found["status"].values == "fixed point"))
+    directions = []
+    for point, matrix in zip(chosen, jacobians_at(held, found.isel(fixed_point=chosen)), strict=True):
+        modes = eigenmodes(matrix, errors[point])
+        directions.append(modes.right[0].real if modes.resolved[0] else np.full(n, np.nan))
+    alone = np.isfinite(np.array(directions).reshape(-1, n)).all(axis=1)
+    chosen = chosen[alone]
+    if len(chosen) == 0:
+        return Manifolds(curves, leads_to)
+    both = np.array(directions)[alone, None] * np.array(SIDES)[:, None]
+    starts = _starts(states[chosen], both, np.abs(values[chosen, 0]))
+    noted, ends = _followed(held, starts.reshape(-1, *starts.shape[2:]), largest_state)
+    stable = np.flatnonzero((found["stable"].values == 1) & (found["status"].values == "fixed point"))
+    for number, (curve, end) in enumerate(zip(noted, ends, strict=True)):
+        point, side = chosen[number // 2], number % 2
+        curves[point, side] = _evenly(np.concatenate([states[point][None], curve]))
+        apart = np.linalg.norm(states[stable] - end, axis=1)
+        if len(stable) and apart.min() <= NEAR * (1 + np.linalg.norm(end)):
+            leads_to[point, side] = stable[apart.argmin()]
+    return Manifolds(curves, leads_to)
+
+
+def _starts(points: Real, directions: Real, moduli: Real) -> Real:
+    """Where curves start, shape (point, side, start, state), between ε and ε λ² along each direction."""
+    count = int(np.clip(np.ceil(2 * np.log(moduli.max()) / np.log(APART)), 1, MOST_POINTS))
+    distances = OFF * (1 + np.linalg.norm(points, axis=1))[:, None] * moduli[:, None] ** (2 * np.arange(count) / count)
+    return np.asarray(points[:, None, None] + distances[:, None, :, None] * directions[:, :, None])
+
+
+def _followed(held: FrozenMap, starts: Real, largest_state: float) -> tuple[Real, Real]:
+    """The points of each curve in their order, (curve, k, state), and where the orbit of the first ends."""
+    h = torch.as_tensor(starts)
+    moving = torch.ones(len(h), dtype=torch.bool)
+    noted = [h]
+    for step in range(0, STEPS, 2):
+        flat = h.flatten(0, 1)
+        moved = held.step(held.step(flat)).reshape(h.shape)
+        moving &= (moved.abs() <= largest_state).all(dim=-1).all(dim=-1)
+        moved = torch.where(moving[:, None, None], moved, h)
+        size = 1 + moved.norm(dim=-1)
+        if bool(((moved - noted[-1]).norm(dim=-1) > NOTED * size).any()):
+            noted.append(moved)
+        if step % LOOK == 0 and bool(((moved - h).norm(dim=-1) <= SETTLED * size).all()):
+            break
+        h = moved
+    noted.append(h)
+    return torch.cat(noted, dim=1).numpy(), h[:, 0].numpy()
+
+
+def _evenly(curve: Real) -> Real:
+    """`KEPT` points at even distances along a polygon (k, state)."""
+    along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(curve, axis=0), axis=1))])
+    wanted = np.linspace(0, along[-1], KEPT)
+    return np.stack([np.interp(wanted, along, coordinate) for coordinate in curve.T], axis=1)

@@ -1,0 +1,5 @@
+"""How much of the gradient survives from the end of a sequence to each of its steps."""
+
+from dynlab.diagnostics.gradient.diagnostic import gradient
+
+__all__ = ["gradient"]

@@ -1,0 +1,207 @@
+"""The gradient's way back through time: ‖∂h_T/∂h_t‖, and ‖∂L/∂h_t‖ where there is a loss."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dynlab import schema
+from dynlab.diagnostics.end_to_end import SURVIVES
+from dynlab.diagnostics.gradient.loss_gradient import log_loss_gradient
+from dynlab.driven import Driven, drive, in_float64
+from dynlab.numerics.graded_product import LARGEST_BOUND, GradedProduct, identity, multiply
+from dynlab.numerics.lapack import one_torch_thread
+from dynlab.numerics.log_singular_values import log_singular_values
+from dynlab.systems import Map
+from dynlab.wording import over, ranged, sized
+
+Loss = Callable[[Tensor, Any], Tensor]
+
+NEGLIGIBLE = 40.0  # rows of e^d T so far below the largest, e^-40, change the largest singular value by e^-80
+METHOD = (
+    "∂h_T/∂h_t is accumulated from t = T backwards as Q e^d T (QR with the columns sorted at every step), so that "
+    f"nothing under- or overflows; a norm is NaN where the bound of its logarithm's error exceeds {LARGEST_BOUND:g}"
+)
+METHOD_LOSS = METHOD + "; ∂L/∂h_t by backward recursion in log scale from automatic derivatives of the loss"
+NOT_RESOLVED = (
+    "NaN where a Jacobian at or after t is not finite (the trajectory has diverged), or the norm is not resolved"
+)
+NO_BOUND = "inf where there is none"
+ZERO = "-inf where the gradient is exactly zero"
+
+
+def gradient(
+    system: Map,
+    inputs: Any,
+    *,
+    loss: Loss | None = None,
+    targets: Any = None,
+    initial_state: Any = None,
+    inputs_description: str = "",
+    dtype: str = "float64",
+    device: str = "cpu",
+    seed: int = 0,
+) -> xr.Dataset:
+    """How much of a small change of h_t is left at the end of the sequence, for every t, in log scale.
+
+    Parameters
+    ----------
+    system : Map
+    inputs : array_like, shape (time, input) or (sample, time, input)
+    loss : callable, optional
+        ``loss(states, targets)`` of the states h_0 … h_T, shape (sample, time + 1, state), gives one number for each
+        sample, shape (sample,); it must be differentiable by torch. `read_out_loss` makes one of a read-out.
+    targets : optional
+        Handed to `loss` as they are.
+    initial_state : array_like, shape (state,) or (sample, state), optional
+        Zero where it is not given.
+    inputs_description : str
+        What the inputs are, for the verdict: "16 test sequences of har2".
+    dtype, device : str
+        Of the trajectory and its Jacobians; they are multiplied in float64.
+    seed : int
+        The one that drew `inputs`, recorded in the settings; nothing here is random.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``log_norm(sample, time)`` = ln ‖∂h_T/∂h_t‖₂ and ``log_norm_frobenius`` for t = 0 … T, 0 and ln(n)/2 at t = T;
+        ``log_norm_error``, a bound of the error of the first; ``surviving(sample)``, how many singular values of
+        ∂h_T/∂h_0 are at least 0.1; with a loss also ``log_loss_gradient(sample, time)`` = ln ‖∂L/∂h_t‖₂, the total
+        derivative: h_t acts through all later states.
+
+    Raises
+    ------
+    UserError
+        For a flow, for inputs of the wrong width, empty or not finite, and for a loss that does not give one
+        differentiable number for each sample.
+
+    References
+    ----------
+    Pascanu, Mikolov and Bengio, "On the difficulty of training recurrent neural networks", ICML 2013, section 2.1.
+
+    Examples
+    --------
+    >>> from dynlab.systems import from_function
+    >>> ds = gradient(from_function(lambda h, x: h / 8, state_size=2), np.zeros((10_000, 0)))
+    >>> ds["log_norm"].values[0, [0, -1]].round(2).tolist()
+    [-20794.42, 0.0]
+    """
+    driven = drive(
+        system,
+        inputs,
+        initial_state,
+        dtype=dtype,
+        device=device,
+        seed=seed,
+        inputs_description=inputs_description,
+    )
+    backwards = range(driven.steps, 0, -1)
+    with one_torch_thread():
+        found = _norms(driven, (jacobian.mT for jacobian in driven.jacobians(backwards)))
+        if loss is not None:
+            found["log_loss_gradient"] = log_loss_gradient(loss, targets, driven.states, driven.jacobians(backwards))
+    ds = schema.dataset(
+        _variables(found),
+        system=system.name,
+        source=system.source,
+        settings=driven.settings | {"loss": getattr(loss, "__name__", type(loss).__name__) if loss else None},
+        method=METHOD_LOSS if loss is not None else METHOD,
+        coords={schema.TIME: schema.time_coordinate(np.arange(driven.steps + 1))},
+        flags=_flags(found),
+    )
+    ds.attrs["verdict"] = _verdict(ds, driven, inputs_description)
+    return ds
+
+
+def _norms(driven: Driven, transposed: Iterator[Tensor]) -> dict[str, NDArray[Any]]:
+    """From J_Tᵀ, J_{T−1}ᵀ, …, whose products are the transposes of ∂h_T/∂h_t."""
+    samples, _, n = driven.states.shape
+    product = identity(samples, n, in_float64(driven.states))
+    norms, frobenius, errors = [_log_norm(product)], [_log_frobenius(product)], [product.error()[:, 0]]
+    for factor in transposed:
+        product = multiply(factor, product)
+        norms.append(_log_norm(product))
+        frobenius.append(_log_frobenius(product))
+        errors.append(torch.where(product.valid, product.error()[:, 0], torch.nan))
+    d, T = (part.cpu().numpy().astype(np.float64) for part in (product.log_scale, product.rows))
+    error = product.error().cpu().numpy()
+    resolved = (error <= LARGEST_BOUND) & product.valid.cpu().numpy()[:, None]
+    values = np.where(resolved, log_singular_values(d, T), np.nan)
+    coarser = torch.finfo(driven.states.dtype).eps / torch.finfo(torch.float64).eps  # the Jacobians' own rounding
+    return {
+        "log_norm": torch.stack(norms[::-1], dim=1).cpu().numpy(),
+        "log_norm_error": coarser * torch.stack(errors[::-1], dim=1).cpu().numpy(),
+        "log_norm_frobenius": torch.stack(frobenius[::-1], dim=1).cpu().numpy(),
+        "surviving": (values >= np.log(SURVIVES)).sum(axis=-1),
+    }
+
+
+def _log_norm(product: GradedProduct) -> Tensor:
+    """The logarithm of the largest singular value of e^d T, shape (sample,), of its rows that matter."""
+    top = product.log_scale.max(dim=-1, keepdim=True).values
+    vanished = torch.isneginf(top)
+    below = torch.where(vanished, 0, product.log_scale - torch.where(vanished, 0, top))
+    kept = int((below > -NEGLIGIBLE).sum(dim=-1).max())
+    first = torch.argsort(below, dim=-1, descending=True)[:, :kept]
+    rows = product.rows.gather(-2, first.unsqueeze(-1).expand(-1, -1, product.rows.shape[-1]))
+    rows = rows * below.gather(-1, first).exp().unsqueeze(-1)
+    squares = torch.linalg.eigvalsh(rows @ rows.mT)  # the largest is right to rounding, which is all that is used
+    return _judged(top.squeeze(-1) + squares[:, -1].log() / 2, product)
+
+
+def _log_frobenius(product: GradedProduct) -> Tensor:
+    """The same in the Frobenius norm: the rows of T have length 1."""
+    return _judged(torch.logsumexp(2 * product.log_scale, dim=-1) / 2, product)
+
+
+def _judged(log_norm: Tensor, product: GradedProduct) -> Tensor:
+    """NaN where the norm is not known; −inf only where the product is zero for certain."""
+    known = product.valid & (product.error()[:, 0] <= LARGEST_BOUND)
+    return torch.where(known, log_norm, torch.nan)
+
+
+def _variables(found: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
+    names = {
+        "log_norm": "ln ‖∂h_T/∂h_t‖₂",
+        "log_norm_error": "bound of the error of ln ‖∂h_T/∂h_t‖₂",
+        "log_norm_frobenius": "ln ‖∂h_T/∂h_t‖_F",
+        "surviving": f"directions that survive from h_0 to h_T, σ ≥ {SURVIVES}",
+        "log_loss_gradient": "ln ‖∂L/∂h_t‖₂",
+    }
+    dims = (schema.SAMPLE, schema.TIME)
+    return {name: schema.variable(dims[: values.ndim], values, names[name]) for name, values in found.items()}
+
+
+def _flags(found: dict[str, NDArray[Any]]) -> dict[str, str]:
+    flags = {}
+    for name, values in found.items():
+        reasons = (
+            (ZERO, np.isneginf(values).any()),
+            (NO_BOUND, np.isposinf(values).any()),
+            (NOT_RESOLVED, np.isnan(values).any()),
+        )
+        if any(holds for _, holds in reasons):
+            flags[name] = "; ".join(reason for reason, holds in reasons if holds)
+    return flags
+
+
+def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
+    start = ds["log_norm"].values[:, 0]
+    samples, _, n = driven.states.shape
+    text = f"Over {over(driven.steps, described)} the gradient ‖∂h_T/∂h_0‖ {sized(start, samples)}"
+    if np.isfinite(start).any():
+        text += f"; {ranged(ds['surviving'].values, '.0f')} of {n} directions survive (σ ≥ {SURVIVES})"
+    lost = int((~driven.states[:, -1].isfinite().all(dim=-1)).sum())
+    if lost:
+        text += f"; {lost} of {samples} trajectories diverge"
+    if "log_loss_gradient" in ds:
+        loss = ds["log_loss_gradient"].values
+        known = np.isfinite(loss[:, -1])  # where the loss sees h_T at all
+        change = loss[known, 0] - loss[known, -1]
+        text += f". From t = T back to t = 0 the gradient of the loss {sized(change, samples)}"
+    return text + "."

@@ -1,0 +1,94 @@
+"""The gradient of a loss by every state of a trajectory, in log scale."""
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.linalg import vector_norm
+from torch.nn.functional import cross_entropy, mse_loss
+
+from dynlab.driven import in_float64
+from dynlab.errors import UserError
+from dynlab.systems import System
+
+
+def log_loss_gradient(
+    loss: Callable[[Tensor, Any], Tensor], targets: Any, states: Tensor, jacobians: Iterator[Tensor]
+) -> NDArray[np.float64]:
+    """The logarithm of ‖∂L/∂h_t‖₂ for t = 0 … T, shape (sample, time + 1).
+
+    With p_t the derivative of the loss by h_t alone, ∂L/∂h_T = p_T and ∂L/∂h_t = p_t + J_{t+1}ᵀ ∂L/∂h_{t+1}; what is
+    carried from step to step is a vector of length 1 and the logarithm of its size.
+
+    Parameters
+    ----------
+    loss, targets
+        As `dynlab.diagnostics.gradient.gradient` takes them.
+    states : Tensor, shape (sample, time + 1, state)
+    jacobians : iterator of Tensor
+        ∂h_T/∂h_{T−1}, ∂h_{T−1}/∂h_{T−2}, …, each of shape (sample, state, state).
+    """
+    partial = in_float64(_partial(loss, targets, states))
+    direction, size = _normalised(partial[:, -1], partial.new_zeros(len(partial)))
+    sizes = [size]
+    for t, jacobian in zip(range(states.shape[1] - 2, -1, -1), jacobians, strict=True):
+        carried, carried_size = _normalised((jacobian.mT @ direction.unsqueeze(-1)).squeeze(-1), size)
+        added, added_size = _normalised(partial[:, t], torch.zeros_like(size))
+        top = torch.maximum(carried_size, added_size)
+        top = torch.where(torch.isneginf(top), 0, top)
+        shares = [(part_size - top).exp().unsqueeze(-1) for part_size in (carried_size, added_size)]
+        direction, size = _normalised(carried * shares[0] + added * shares[1], top)
+        sizes.append(size)
+    return torch.stack(sizes[::-1], dim=1).cpu().numpy()
+
+
+def read_out_loss(system: System, read_out: nn.Module) -> Callable[[Tensor, Any], Tensor]:
+    """The loss of a read-out, for `gradient`: cross-entropy of classes, the mean squared error of values.
+
+    Targets that are whole numbers are classes, of the sequence (sample,), read from the last state, or of every step
+    (sample, time); others are values of shape (sample, output), read from the last state.
+    """
+    read_out = copy.deepcopy(read_out).eval()
+
+    def loss(states: Tensor, targets: Any) -> Tensor:
+        wanted = torch.as_tensor(np.asarray(targets), device=states.device)
+        classes = not wanted.is_floating_point()
+        if len(wanted) != len(states) or (classes and wanted.ndim == 2 and wanted.shape[1] != states.shape[1] - 1):
+            raise UserError(
+                f"The targets have shape {tuple(wanted.shape)} for {len(states)} sequences of {states.shape[1] - 1} "
+                f"steps; give one for each sequence, or one for each step."
+            )
+        every_step = classes and wanted.ndim == 2
+        answers = read_out.to(states)(system.output(states[:, 1:] if every_step else states[:, -1]))
+        if not classes:
+            return mse_loss(answers, wanted.to(answers).reshape(answers.shape), reduction="none").mean(dim=-1)
+        entropies = cross_entropy(answers.flatten(0, -2), wanted.flatten().long(), reduction="none")
+        return entropies.reshape(len(states), -1).mean(dim=-1)
+
+    return loss
+
+
+def _partial(loss: Callable[[Tensor, Any], Tensor], targets: Any, states: Tensor) -> Tensor:
+    """The derivative of the loss by each state with the others held, shape of `states`."""
+    leaf = states.detach().clone().requires_grad_(True)
+    values: Any = loss(leaf, targets)
+    if not isinstance(values, Tensor) or values.shape != states.shape[:1] or not values.requires_grad:
+        got = tuple(values.shape) if isinstance(values, Tensor) else type(values).__name__
+        raise UserError(
+            f"The loss must give one number for each of the {len(states)} samples, differentiable by torch, got {got}; "
+            f"reduce over time and outputs, not over samples."
+        )
+    return torch.autograd.grad(values.sum(), leaf)[0]
+
+
+def _normalised(vector: Tensor, log_size: Tensor) -> tuple[Tensor, Tensor]:
+    """A vector times e^log_size as a direction and the logarithm of its length; of zero the direction is zero."""
+    largest = vector.abs().amax(dim=-1)  # first, so that squares neither underflow nor overflow
+    scaled = vector / torch.where(largest > 0, largest, 1).unsqueeze(-1)
+    length = vector_norm(scaled, dim=-1)
+    direction = scaled / torch.where(largest > 0, length, 1).unsqueeze(-1)
+    return direction, log_size + largest.log() + torch.where(largest > 0, length.log(), 0)

@@ -1,0 +1,5 @@
+"""How fast nearby states separate: Lyapunov exponents of maps and flows, with their errors."""
+
+from dynlab.diagnostics.lyapunov.diagnostic import lyapunov
+
+__all__ = ["lyapunov"]

@@ -1,0 +1,240 @@
+"""Lyapunov exponents of maps along what drives them, and of flows."""
+
+from typing import Any
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import NDArray
+
+from dynlab import schema, simulation
+from dynlab.diagnostics.lyapunov import of_flow, of_map
+from dynlab.diagnostics.lyapunov.result import Measured, result
+from dynlab.diagnostics.lyapunov.separation import separation
+from dynlab.driven import Driven, drive
+from dynlab.errors import UserError
+from dynlab.numerics.lapack import one_torch_thread
+from dynlab.numerics.statistics import BLOCKS, SHORTEST_BLOCK
+from dynlab.systems import Flow, Map, System
+from dynlab.wording import over
+
+STEPS = 10_000  # of an orbit that nothing drives
+SECONDS = 100.0
+TRANSIENT = 0.1  # of the whole
+SHORT = 1000  # driven sequences of fewer steps tell finite-time exponents, whose error is taken between samples
+STOPS, FEWEST_STOPS = 256, 64  # running estimates, of as many steps at least where there are so many
+ALL_BUT_ZERO = 1e-12  # of the state's size: an orbit that moves less in its last step has come to rest
+
+
+def lyapunov(
+    system: System,
+    inputs: Any = None,
+    *,
+    k: int | None = None,
+    steps: int | None = None,
+    seconds: float | None = None,
+    transient: float | None = None,
+    initial_state: Any = None,
+    largest_state: float = 1e8,
+    inputs_description: str = "",
+    dtype: str = "float64",
+    device: str = "cpu",
+    seed: int = 0,
+) -> xr.Dataset:
+    """The first k Lyapunov exponents of a map along what drives it, or of a flow.
+
+    Parameters
+    ----------
+    system : System
+    inputs : array_like, shape (time, input) or (sample, time, input), optional
+        What drives a map; without it the input is zero for `steps` steps, or what was recorded with the system. The
+        exponents of a driven map are conditional: of differences between orbits under the same input.
+    k : int, optional
+        How many exponents; all of them where it is not given.
+    steps : int, optional
+        Length of an orbit of a map that nothing drives, the transient included; 10,000 where it is not given.
+    seconds : float, optional
+        The same of a flow; 100 where it is not given.
+    transient : float, optional
+        How many steps (of a flow: seconds) are discarded at the start, while the orbit approaches its attractor and the
+        frame aligns; a tenth of all where it is not given.
+    initial_state : array_like, shape (state,) or (sample, state), optional
+        Where it is not given, what the system has learned to start at, zero for most.
+    largest_state : float
+        An orbit is cut where some abs(h_i) exceeds it.
+    inputs_description : str
+        What the inputs are, for the verdict: "16 test sequences of har2".
+    dtype, device : str
+        Of a map's trajectory and its Jacobians, which are multiplied in float64; a flow is solved in float64 on cpu.
+    seed : int
+        Of the first frame, and of the second start of the echo-state test.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``exponent(sample, mode)``, decreasing, in nat/step or nat/s, called ``finite_time_exponent`` on driven
+        sequences of fewer than 1000 steps; ``standard_error`` of each, from the means over blocks of the orbit, for
+        finite-time exponents the standard deviation between samples, and beside it ``alignment_error`` of each, by how
+        much another first frame, or taking its columns in their own order, changes it; ``rounding_bound`` of each;
+        ``running_exponent(sample, time, mode)``; ``mean_log_det(sample)``, the mean of ln abs(det J), of a flow the
+        mean divergence, which the sum of all exponents must equal; ``kaplan_yorke_dimension(sample)``;
+        ``positive_exponent_sum(sample)``; both with ``…_error(sample)``. For driven maps also the echo-state test:
+        ``echo_state(sample)``, whether two starts under the same input meet, by the ``shrinkage(sample)`` of their
+        distance; and ``separation_rate(sample)``, how fast near ones separate, to be held against the largest exponent.
+
+    Raises
+    ------
+    UserError
+        For k outside 1 … n, a transient as long as the orbit, inputs of a flow, and bad inputs.
+
+    Notes
+    -----
+    λ_i = lim (1/T) Σ_t ln R_t,ii with J_t Q_{t−1} = Q_t R_t; several J_t are multiplied between two QR where accuracy
+    allows it. J_tᵀ in the same order of t would be another product. The sum of the positive exponents bounds the
+    entropy rate from above (Ruelle's inequality), with equality for SRB measures (Pesin's formula).
+
+    References
+    ----------
+    Benettin, Galgani, Giorgilli and Strelcyn, "Lyapunov characteristic exponents for smooth dynamical systems",
+    Meccanica 15 (1980). Kaplan and Yorke, "Chaotic behavior of multidimensional difference equations" (1979). Ruelle,
+    "An inequality for the entropy of differentiable maps", Bol. Soc. Bras. Mat. 9 (1978). Jaeger, "The echo state
+    approach to analysing and training recurrent neural networks", GMD report 148 (2001).
+
+    Examples
+    --------
+    >>> from dynlab.systems import create
+    >>> ds = lyapunov(create("henon"), steps=1000, initial_state=[0.1, 0.1])
+    >>> bool(abs(ds["exponent"].values.sum() - np.log(0.3)) < 1e-9)
+    True
+    """
+    if k is None:
+        k = system.state_size
+    if not 1 <= k <= system.state_size or k != int(k):
+        raise UserError(f"k counts exponents: from 1 to the state's {system.state_size} dimensions, got {k}.")
+    if steps is not None and not (0 < steps < np.inf and steps == int(steps)):
+        raise UserError(f"steps= is the length of an orbit, a whole number of at least 1; got {steps}.")
+    if not largest_state > 0:
+        raise UserError(f"largest_state= bounds abs(h_i) and must be positive, got {largest_state}.")
+    asked = {"k": int(k), "largest_state": largest_state}
+    if isinstance(system, Flow):
+        if inputs is not None or steps is not None or device != "cpu" or dtype != "float64":
+            raise UserError(
+                "A flow is solved without input for seconds=, in float64 on cpu; for inputs or steps= wrap it: Euler."
+            )
+        return _of_flow(system, seconds, transient, initial_state, asked, inputs_description, seed)
+    if seconds is not None or not isinstance(system, Map):
+        raise UserError("seconds= is for a Flow; for a Map give inputs, or steps= for an orbit without input.")
+    if inputs is None and (steps is not None or system.recorded_inputs is None):
+        inputs = np.zeros((STEPS if steps is None else int(steps), system.network_input_size))
+    elif steps is not None:
+        raise UserError("Give inputs, which say how many steps there are, or steps= for an orbit without input.")
+    with one_torch_thread():
+        driven = drive(
+            system,
+            inputs,
+            initial_state,
+            dtype=dtype,
+            device=device,
+            seed=seed,
+            inputs_description=inputs_description,
+        )
+        return _of_map(driven, transient, asked, inputs_description, seed)
+
+
+def _of_map(driven: Driven, transient: float | None, asked: dict[str, Any], described: str, seed: int) -> xr.Dataset:
+    skipped = _transient(transient, driven.steps, "steps")
+    start = int(skipped)
+    if start != skipped:
+        raise UserError(f"The transient of a map is a whole number of steps, got {transient}.")
+    averaged = driven.steps - start
+    count = min(averaged, max(FEWEST_STOPS, min(STOPS, averaged // SHORTEST_BLOCK)))
+    stops = start + np.round(np.linspace(0, averaged, count + 1)).astype(np.int64)[1:]
+    growth = of_map.growth_of_map(driven, asked["k"], start, stops, asked["largest_state"], seed)
+    is_driven = bool((driven.inputs != driven.inputs[:, :1]).any())
+    finite_time = is_driven and averaged < SHORT
+    again = None
+    if finite_time:  # so few steps may not align a frame: what another one gives says whether they do
+        again = of_map.growth_of_map(driven, asked["k"], start, stops, asked["largest_state"], seed + 1)
+    extra = {}
+    if is_driven:
+        test = separation(driven, start, np.isinf(growth.cut), seed)
+        each, words = (schema.SAMPLE,), "of two starts under the same input"
+        extra = {
+            "echo_state": schema.variable(each, test.outcome, f"what becomes {words}"),
+            "shrinkage": schema.variable(each, test.shrinkage, f"ln of the last over the first distance {words}"),
+            "separation_rate": schema.variable(each, test.rate, f"separation rate {words}", schema.NAT_PER_STEP),
+        }
+    before, last = driven.states[:, -2:].double().cpu().numpy()[np.isinf(growth.cut)].swapaxes(0, 1)
+    measured = Measured(
+        growth=growth,
+        stops=stops,
+        transient=start,
+        blocks=min(BLOCKS, averaged // SHORTEST_BLOCK),
+        finite_time=finite_time,
+        again=again,
+        at_rest=not is_driven and _at_rest(last - before, last),
+        units=schema.STEP,
+        tolerance=of_map.TOLERANCE,
+        epsilon="n 2.2e-16 for each factor J",
+        averaged=over(averaged, described) + (f" (the first {start} of {driven.steps} discarded)" if start else ""),
+    )
+    settings = driven.settings | asked | {"transient": start, "steps": driven.steps}
+    return result(measured, driven.system, settings, extra)
+
+
+def _of_flow(
+    system: Flow,
+    seconds: float | None,
+    transient: float | None,
+    initial_state: Any,
+    asked: dict[str, Any],
+    described: str,
+    seed: int,
+) -> xr.Dataset:
+    duration = SECONDS if seconds is None else float(seconds)
+    if not 0 < duration < np.inf:
+        raise UserError(f"seconds= is the length of an orbit and must be positive, got {seconds}.")
+    start = _transient(transient, duration, "seconds")
+    analysed, initial = simulation.prepare_flow(system, initial_state)
+    stops = start + np.linspace(0, duration - start, STOPS + 1)[1:]
+    with one_torch_thread():
+        growth = of_flow.growth_of_flow(analysed, initial, asked["k"], start, stops, asked["largest_state"], seed)
+        final = torch.from_numpy(growth.final)
+        velocity = analysed.velocity(final, final.new_zeros(system.input_size)).numpy()
+    measured = Measured(
+        growth=growth,
+        stops=stops,
+        transient=start,
+        blocks=BLOCKS,
+        finite_time=False,
+        again=None,
+        at_rest=_at_rest(velocity, growth.final),
+        units=schema.SECOND,
+        tolerance=of_flow.TOLERANCE,
+        epsilon=f"{of_flow.RELATIVE_TOLERANCE:g}, the tolerance of DOP853, which solves the variational equation",
+        averaged=f"{duration - start:g} s{f' of {described}' if described else ''} "
+        f"(the first {start:g} of {duration:g} s discarded)",
+    )
+    settings = asked | {
+        "seconds": duration,
+        "transient": start,
+        "initial_state": initial.tolist(),
+        "dtype": "float64",
+        "device": "cpu",
+        "seed": seed,
+        "config": system.json_config,
+    }
+    return result(measured, analysed, settings, {})
+
+
+def _at_rest(change: NDArray[np.float64], states: NDArray[np.float64]) -> bool:
+    """Whether no state changes any more."""
+    return bool((np.abs(change) <= ALL_BUT_ZERO * (1 + np.abs(states))).all())
+
+
+def _transient(asked: float | None, whole: float, units: str) -> float:
+    found = TRANSIENT * whole if asked is None else asked
+    found = int(found) if asked is None and units == "steps" else found
+    if not 0 <= found < whole:
+        raise UserError(f"The transient must leave some of the {whole:g} {units}: from 0 to below that, got {found:g}.")
+    return found

@@ -1,0 +1,163 @@
+"""How tangent vectors grow along the solutions of a flow, by the variational equation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dynlab.jacobians import jacobian
+from dynlab.numerics.frame import (
+    SAFETY,
+    Growth,
+    change_of_length,
+    random_frame,
+    renewed,
+    stretched,
+)
+from dynlab.systems import Flow
+
+RELATIVE_TOLERANCE = 1e-10  # of the solver, for states and tangent vectors alike
+ABSOLUTE_TOLERANCE = 1e-13
+TOLERANCE = 1e-7  # largest error of a growth factor between two orthonormalisations
+SHORTEST = 1e-9  # of the whole duration: an interval this short is not shortened again
+
+Rate = Callable[[float, NDArray[np.float64]], NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A state (sample, state), the integral of its divergence (sample,), and its tangent vectors."""
+
+    state: Tensor
+    log_det: Tensor
+    vectors: Tensor
+
+    def packed(self) -> NDArray[np.float64]:
+        parts = [self.state, self.log_det.unsqueeze(-1), self.vectors.flatten(1)]
+        return torch.cat(parts, dim=1).numpy().ravel()
+
+    def unpacked(self, values: NDArray[np.float64]) -> Carried:
+        samples, n, k = self.vectors.shape
+        state, log_det, vectors = torch.from_numpy(values).reshape(samples, -1).split([n, 1, n * k], dim=1)
+        return Carried(state, log_det.squeeze(-1), vectors.reshape(samples, n, k))
+
+
+def growth_of_flow(
+    system: Flow,
+    initial: Tensor,
+    k: int,
+    transient: float,
+    stops: NDArray[np.float64],
+    largest_state: float,
+    seed: int,
+) -> Growth:
+    """Carry k tangent vectors along solutions from `initial` (sample, state).
+
+    Parameters
+    ----------
+    system : Flow
+    initial : Tensor, shape (sample, state)
+    k : int
+    transient : float
+        How many seconds align the frame before its growth counts.
+    stops : ndarray
+        Increasing seconds after the start at which the growth is noted.
+    largest_state : float
+        Where abs(h_i) exceeds it, a sample's solution is cut.
+    seed : int
+        Of the first frame.
+    """
+    samples, n = initial.shape
+    frame = random_frame(samples, n, k, seed, initial)
+    state, log_det = initial, torch.zeros(samples, dtype=torch.float64)
+    cut = np.full(samples, np.inf)
+    noted: list[Tensor] = []
+    t, count, step, length = 0.0, 0, 0.0, time_scale(system, initial)
+    boundaries = [*([transient] if transient > 0 else []), *map(float, stops)]
+    for boundary in boundaries:
+        if t == transient:
+            frame, log_det = renewed(frame, seed), torch.zeros_like(log_det)
+        while t < boundary:
+            span = min(length, boundary - t)
+            span = boundary - t if boundary - t - span < SHORTEST * boundary else span
+            start = Carried(state, log_det, frame.columns)
+            end, next_step, left = solved(system, start, span, step, np.isinf(cut), largest_state)
+            if left.any():  # once more, with the solutions that ran away held where they are
+                cut[left] = t
+                continue
+            size = torch.linalg.matrix_norm(end.vectors).clamp(min=1).log()
+            found, worst = stretched(frame, end.vectors, size, RELATIVE_TOLERANCE)
+            change = change_of_length(worst, TOLERANCE, SAFETY * RELATIVE_TOLERANCE)
+            if worst > TOLERANCE and span > SHORTEST * boundaries[-1]:
+                length = span * min(change, 0.5)
+                continue
+            frame, state, log_det, step, count = found, end.state, end.log_det, next_step, count + 1
+            length = max(length, span * change) if span < length else span * change
+            t = boundary if span == boundary - t else t + span
+        if boundary > transient:
+            lost = torch.isinf(frame.bound) | torch.from_numpy(np.isfinite(cut))[:, None]
+            noted.append(torch.where(lost, torch.nan, frame.log_growth))
+    return Growth(
+        torch.stack(noted, dim=1).numpy(),
+        np.where(np.isinf(cut), log_det.numpy(), np.nan),
+        frame.bound.numpy(),
+        cut,
+        state.numpy(),
+        t / count,
+    )
+
+
+def time_scale(system: Flow, initial: Tensor) -> float:
+    """One over the size of the Jacobian at the start, the length of the first interval."""
+    rate = jacobian(system, initial, initial.new_zeros(system.input_size)).dense()
+    return 1 / max(1e-6, float(torch.linalg.matrix_norm(rate).max()))
+
+
+def solved(
+    system: Flow, start: Carried, span: float, step: float, alive: NDArray[np.bool_], largest_state: float
+) -> tuple[Carried, float, NDArray[np.bool_]]:
+    """What is carried a time `span` later, the solver's last step, and which of the `alive` samples ran away."""
+    from scipy.integrate import DOP853  # here, since a third of a second is long for a command that solves no flow
+
+    left = np.zeros_like(alive)
+    with np.errstate(all="ignore"):  # a solution that runs away is told from its state
+        solver = DOP853(
+            _rate(system, start, alive),
+            0.0,
+            start.packed(),
+            span,
+            rtol=RELATIVE_TOLERANCE,
+            atol=ABSOLUTE_TOLERANCE,
+            first_step=min(step, span) or None,
+        )
+        largest_step = 0.0
+        while solver.status == "running":
+            solver.step()
+            largest_step = max(largest_step, solver.step_size or 0.0)
+            state = start.unpacked(solver.y).state
+            left = ~(state.abs() <= largest_state).all(dim=-1).numpy() & alive
+            if left.any():
+                break
+            if solver.status == "failed":  # no step is small enough: nothing is known beyond
+                left = alive
+    return start.unpacked(solver.y), largest_step, left
+
+
+def _rate(system: Flow, carried: Carried, alive: NDArray[np.bool_]) -> Rate:
+    """The rates of change of state, integrated divergence and tangent vectors, zero for samples that ran away."""
+    no_input = carried.state.new_zeros(system.input_size)
+    moving = torch.from_numpy(alive.astype(np.float64))[:, None]
+
+    def rate(_: float, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        now = carried.unpacked(values)
+        A = jacobian(system, now.state, no_input).dense()
+        divergence = A.diagonal(dim1=-2, dim2=-1).sum(-1).expand(len(now.state))
+        parts = [system.velocity(now.state, no_input), divergence.unsqueeze(-1), (A @ now.vectors).flatten(1)]
+        return (torch.cat(parts, dim=1) * moving).numpy().ravel()
+
+    return rate

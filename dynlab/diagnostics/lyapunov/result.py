@@ -1,0 +1,223 @@
+"""The Dataset of Lyapunov exponents, from what a frame grew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from dynlab import schema
+from dynlab.diagnostics.lyapunov.verdict import verdict
+from dynlab.numerics.frame import SAFETY, Growth
+from dynlab.numerics.statistics import (
+    BLOCKS,
+    DECIDED,
+    SHORTEST_BLOCK,
+    block_errors,
+    combined_errors,
+    errors_between,
+    kaplan_yorke_dimension,
+    kaplan_yorke_slopes,
+    positive_exponent_sum,
+)
+from dynlab.systems import System
+
+METHOD = (
+    "QR of a frame of tangent vectors, random at first, that the Jacobians carry forward; made orthonormal again "
+    f"before a first-order bound of the relative error of a growth factor, {SAFETY:g} ε Π‖J‖₂ ‖R⁻¹ e_i‖₂, exceeds "
+    "{tolerance:g} (or after every step), with ε {epsilon}, here every {length:.3g} {units} on average; {errors}"
+)
+OF_BLOCKS = (
+    f"standard errors from the means over at most {BLOCKS} blocks of at least {SHORTEST_BLOCK} steps, and where these "
+    "follow a trend at least the distance of the last quarter's mean from the whole's"
+)
+BETWEEN = (
+    "the standard error of one sample is the standard deviation between samples; the alignment error is the largest "
+    "change by another random frame and by the order of the frame's columns, which alignment would make decreasing"
+)
+CUT = "NaN where the orbit left abs(h_i) ≤ {largest:g} and was cut, first at {first}"
+SINGULAR = "-inf where a Jacobian is exactly singular: a unit's slope is 0, or rounds to it"
+UNRESOLVED = "NaN where rounding drowns the mode: it shrinks too much beside the others in a single step"
+DIMENSION = (
+    "NaN where fewer exponents are known than it needs, or the largest is zero within its error, or that is not known"
+)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured, and how.
+
+    `stops` are the times of the running estimates, `transient` the time discarded before them; `blocks` is 0 where
+    errors are taken between samples; `again` is of another first frame, for those; `units` are those of time; `epsilon`
+    says what one factor's relative error is.
+    """
+
+    growth: Growth
+    stops: NDArray[Any]
+    transient: float
+    blocks: int
+    finite_time: bool
+    again: Growth | None
+    at_rest: bool
+    units: str
+    tolerance: float
+    epsilon: str
+    averaged: str
+
+    @property
+    def name(self) -> str:
+        return "finite_time_exponent" if self.finite_time else "exponent"
+
+
+def result(
+    measured: Measured, system: System, settings: dict[str, Any], extra: Mapping[str, xr.Variable]
+) -> xr.Dataset:
+    """The Dataset that `dynlab.lyapunov` returns."""
+    growth, size = measured.growth, system.state_size
+    values = _values(measured, size)
+    ds = schema.dataset(
+        _variables(measured, values) | dict(extra),
+        system=system.name,
+        source=system.source,
+        settings=settings,
+        method=METHOD.format(
+            tolerance=measured.tolerance,
+            epsilon=measured.epsilon,
+            length=growth.length,
+            units=measured.units,
+            errors=BETWEEN if measured.finite_time else OF_BLOCKS,
+        ),
+        coords={schema.TIME: schema.time_coordinate(measured.stops, measured.units)},
+        flags=_flags(measured, values, extra, settings["largest_state"]),
+    )
+    bound = f"|h_i| ≤ {settings['largest_state']:g}" + (
+        f", the first at {_when(measured)}" if np.isfinite(growth.cut).any() else ""
+    )
+    ds.attrs["verdict"] = verdict(ds, measured.averaged, measured.name, bound, at_rest=measured.at_rest, size=size)
+    return ds
+
+
+def _when(measured: Measured) -> str:
+    """When the first orbit was cut: "step 14", "36.7 s"."""
+    first = measured.growth.cut.min()
+    return f"{first:.4g} s" if measured.units == schema.SECOND else f"step {first:.0f}"
+
+
+def _values(measured: Measured, size: int) -> dict[str, NDArray[Any]]:
+    """The variables' values, modes by decreasing exponent of each sample: finite, then unknown, then −inf."""
+    growth = measured.growth
+    elapsed = np.asarray(measured.stops, dtype=float) - measured.transient
+    last = growth.log_growth[:, -1]
+    order = np.argsort(np.where(np.isneginf(last), np.inf, -last), axis=1, kind="stable")
+    unknown_first = np.take_along_axis(np.isneginf(last), order, axis=1)  # argsort puts NaN behind +inf
+    order = np.take_along_axis(order, np.argsort(unknown_first, axis=1, kind="stable"), axis=1)
+    log_growth = np.take_along_axis(growth.log_growth, order[:, None], axis=2)
+    bound = np.take_along_axis(growth.bound, order, axis=1) / elapsed[-1]
+    running = log_growth / elapsed[:, None]
+    exponent = running[:, -1]
+    if measured.finite_time:
+        error = errors_between(exponent)
+    else:
+        error = block_errors(log_growth, elapsed, measured.blocks)
+    aligned, unsure = {}, error
+    if measured.again is not None:
+        aligned["alignment_error"] = _alignment(measured, exponent, elapsed[-1])
+        unsure = error + aligned["alignment_error"] / DECIDED
+    rows = list(zip(exponent, unsure, bound, strict=True))
+    dimension = np.array([kaplan_yorke_dimension(*row, size) for row in rows])
+    entropy = np.array([positive_exponent_sum(row[0], size) for row in rows])
+    if measured.finite_time:
+        dimension_error, entropy_error = (errors_between(each[:, None])[:, 0] for each in (dimension, entropy))
+    else:
+        slopes = np.array([kaplan_yorke_slopes(*row) for row in zip(exponent, dimension, strict=True)])
+        positive = np.where(np.isnan(entropy)[:, None], np.nan, exponent > 0)
+        dimension_error, entropy_error = (
+            combined_errors(log_growth, weights, elapsed, measured.blocks) for weights in (slopes, positive)
+        )
+    return aligned | {
+        "exponent": exponent,
+        "standard_error": error,
+        "rounding_bound": np.where(np.isnan(exponent), np.nan, bound),
+        "running_exponent": running,
+        "mean_log_det": growth.log_det / elapsed[-1],
+        "kaplan_yorke_dimension": dimension,
+        "kaplan_yorke_dimension_error": dimension_error,
+        "positive_exponent_sum": entropy,
+        "positive_exponent_sum_error": entropy_error,
+    }
+
+
+def _alignment(measured: Measured, exponent: NDArray[np.float64], elapsed: float) -> NDArray[np.float64]:
+    """By how much the exponents (sample, mode) are the first frame's: those of both frames, sorted and not, differ."""
+    if measured.again is None:
+        raise TypeError("there is no second frame")
+    first, second = (growth.log_growth[:, -1] / elapsed for growth in (measured.growth, measured.again))
+    others = np.stack([first, second, -np.sort(-second, axis=1)])
+    known = np.isfinite(others) & np.isfinite(exponent)
+    with np.errstate(invalid="ignore"):
+        change = np.where(known, np.abs(others - exponent), 0.0).max(axis=0)
+    return np.where(np.isfinite(exponent), change, np.nan)
+
+
+def _variables(measured: Measured, values: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
+    flow = measured.units == schema.SECOND
+    rate = schema.NAT_PER_SECOND if flow else schema.NAT_PER_STEP
+    error = "standard deviation of {} between samples" if measured.finite_time else "standard error of {}"
+    word = "finite-time exponent" if measured.finite_time else "Lyapunov exponent"
+    described = {
+        "exponent": (f"{word} λ_i", rate),
+        "standard_error": (error.format("λ_i"), rate),
+        "rounding_bound": ("bound of what rounding adds to λ_i", rate),
+        "alignment_error": ("what another first frame changes λ_i by", rate),
+        "running_exponent": ("running estimate of λ_i", rate),
+        "mean_log_det": ("mean divergence" if flow else "mean of ln |det J|", rate),
+        "kaplan_yorke_dimension": ("Kaplan–Yorke dimension", schema.ONE),
+        "kaplan_yorke_dimension_error": (error.format("the Kaplan–Yorke dimension"), schema.ONE),
+        "positive_exponent_sum": ("Σ max(λ_i, 0), upper bound of the entropy rate", rate),
+        "positive_exponent_sum_error": (error.format("Σ max(λ_i, 0)"), rate),
+    }
+    each, mode = (schema.SAMPLE,), (schema.SAMPLE, schema.MODE)
+    dims = {"running_exponent": (schema.SAMPLE, schema.TIME, schema.MODE)}
+    return {
+        (measured.name if name == "exponent" else name): schema.variable(
+            dims.get(name, mode if array.ndim == 2 else each), array, *described[name]
+        )
+        for name, array in values.items()
+    }
+
+
+def _flags(
+    measured: Measured, values: dict[str, NDArray[Any]], extra: Mapping[str, xr.Variable], largest: float
+) -> dict[str, str]:
+    """For each variable that is not finite throughout, why."""
+    cut, last = measured.growth.cut, measured.growth.log_growth[:, -1]
+    reasons = []
+    if np.isfinite(cut).any():
+        reasons.append(CUT.format(largest=largest, first=_when(measured)))
+    if np.isneginf(values["running_exponent"]).any():
+        reasons.append(SINGULAR)
+    if np.isnan(last[np.isinf(cut)]).any():
+        reasons.append(UNRESOLVED)
+    one = "there is no spread between samples, since there is one" if measured.finite_time else "too few blocks"
+    shared = "; ".join(reasons)
+    specific = {
+        "standard_error": f"NaN where the exponent is not finite, or {one}",
+        "alignment_error": "NaN where the exponent is not finite",
+        "mean_log_det": f"{SINGULAR}; {shared}" if SINGULAR not in shared else shared,
+        "kaplan_yorke_dimension": DIMENSION,
+        "kaplan_yorke_dimension_error": f"NaN where the dimension is, or {one}",
+        "positive_exponent_sum_error": f"NaN where the sum is, or {one}",
+        "positive_exponent_sum": "NaN where no exponent is known, or the smallest known is positive and there are more",
+        "separation_rate": "-inf where two orbits under the same input became one; NaN where the orbit was cut",
+        "shrinkage": "-inf where two starts became one; NaN where the orbit was cut",
+    }
+    arrays = values | {name: variable.values for name, variable in extra.items() if name in specific}
+    return {
+        (measured.name if name == "exponent" else name): specific.get(name, shared)
+        for name, array in arrays.items()
+        if not np.isfinite(array).all()
+    }

@@ -1,0 +1,280 @@
+"""A quadratic Lyapunov function at each stable fixed point, and a set around it in which it is proved to decrease."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+import torch
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from dynlab import schema
+from dynlab.diagnostics.fixed_points import fixed_points
+from dynlab.diagnostics.lyapunov_function.fall import directions, rates
+from dynlab.errors import UserError, require_extra
+from dynlab.jacobians import jacobian
+from dynlab.systems import Euler, Flow, System, frozen
+from dynlab.systems.held import Held, HeldFlow
+
+if TYPE_CHECKING:
+    from dynlab.program import Program
+
+LEVELS = 40  # sampled radii
+LARGEST_LEVEL = 1e3  # the largest, in radii that are proved
+GRID = 81  # points of the plane in each direction
+METHOD = (
+    "P solves Lyapunov's equation with the identity, T is its Cholesky factor; the set |T (h − h*)| ≤ r is proved in "
+    "ball arithmetic (Arb, 64 bits) over the box that holds it, r to 3 %; sampled: states on 81 levels, and the plane "
+    "of the two slowest directions. About the step in real numbers with the weights as stored."
+)
+FLAGS = {"ratio": "at h* itself there is none; −inf where one step ends at it"}
+
+Array = NDArray[np.float64]
+
+
+class Row(NamedTuple):
+    """What is known of one fixed point."""
+
+    status: str
+    weights: Array
+    residual: float
+    radius: float
+    rate: float
+    tried: int
+    sampled_radius: float
+    sampled_rate: float
+    ratio: Array
+    extent: float
+    levels: Array
+    largest: Array
+
+
+def lyapunov_function(
+    system: System,
+    inputs: Any = None,
+    *,
+    at: str | ArrayLike = "zero",
+    at_step: int = -1,
+    kind: str | None = None,
+    starts: int | ArrayLike = 256,
+    seed: int = 0,
+) -> xr.Dataset:
+    """V(h) = (h − h*)ᵀ P (h − h*) at each fixed point h*, and how far around it V is proved to decrease.
+
+    Of a map Jᵀ P J − P = −I, of a flow Jᵀ P + P J = −I, with J at h*: V decreases near a stable one, and every start
+    in a set V ≤ r² in which it does ends at h*.
+
+    Parameters
+    ----------
+    system : Map or Flow
+    inputs : array_like, shape (time, input) or (sample, time, input), optional
+    at, at_step, starts, seed : as in `dynlab.fixed_points`
+        What is held, and where fixed points are sought.
+    kind : {"map", "flow"}, optional
+        Of an `Euler` step, whether the step or its flow; otherwise what the system is.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``fixed_point_state(fixed_point, state)``; ``status(fixed_point)``: "proved", or why not. ``weights(fixed_point,
+        mode, state)``: T, with P = Tᵀ T and V = |T (h − h*)|²; ``lyapunov_residual``, relative, of the equation.
+        ``radius(fixed_point)``: r, where V decreases for |T (h − h*)| ≤ r, proved; ``rate``: |T (h − h*)| changes by at
+        most this factor a step in it (of a flow, at most at this rate in 1/s), proved; ``semi_axis(fixed_point, mode)``
+        of that set. ``sampled_radius``: the largest sampled r without a state at which V grows; ``sampled_rate``: the
+        largest seen within the proved set; ``tried``: how many radii. ``ratio(fixed_point, y, x)``: ln √(V(F(h))/V(h)),
+        or the rate of ln √V, on the plane of the two slowest directions (leading singular vectors of T), whose
+        coordinates are parts of ``extent(fixed_point)`` in the norm |T (h − h*)|. ``largest_rate(fixed_point, level)``:
+        the largest of these on each sampled ``level``.
+
+    Raises
+    ------
+    UserError
+        For a kind that the system is not, and without python-flint.
+
+    References
+    ----------
+    Khalil, "Nonlinear Systems", 3rd edition, 2002, sections 4.3 and 8.2; Söderlind, BIT 46 (2006).
+
+    Examples
+    --------
+    >>> from dynlab.systems.planar import planar_matrix, planar_system
+    >>> ds = lyapunov_function(planar_system(planar_matrix("diff"), "flow"))
+    >>> str(ds.status.values[0]), bool(ds.sampled_radius[0] >= ds.radius[0] > 0.1)
+    ('proved', True)
+    """
+    require_extra("flint", "certify")
+    of_flow, flow = _kind(system, kind)
+    # equilibria of a flow are fixed points of an Euler step of any size, and the proof that they exist is the same
+    stepped: Any = Euler(flow, 1.0) if flow is not None else system
+    found = fixed_points(stepped, inputs, at=at, at_step=at_step, starts=starts, certify=True, seed=seed)
+    found = found.isel({schema.FIXED_POINT: (found["status"] == "fixed point").values})
+    chosen = schema.settings(found)
+    held = torch.tensor(chosen["input"], dtype=torch.float64)
+    at_rest = HeldFlow(frozen(flow), held) if flow is not None else Held(frozen(stepped), held, chosen["at_step"])
+    rows = [_row(at_rest, flow, found.isel({schema.FIXED_POINT: i}), seed) for i in range(found.sizes["fixed_point"])]
+    settings = {key: chosen[key] for key in ("at", "input", "at_step", "starts", "inputs", "seed", "config")}
+    proved = np.array([row.status == "proved" for row in rows], dtype=bool)
+    return schema.dataset(
+        {"fixed_point_state": found["fixed_point_state"].variable} | _variables(rows, stepped.state_size, of_flow),
+        system=system.name,
+        source=system.source,
+        settings=settings | {"kind": "flow" if of_flow else "map", "dtype": "float64", "device": "cpu"},
+        verdict=_verdict(rows, of_flow),
+        method=METHOD,
+        coords={
+            name: schema.variable((name,), np.linspace(-1, 1, GRID), f"along the {which} direction, in extents")
+            for name, which in ((schema.X, "slowest"), (schema.Y, "second slowest"))
+        },
+        flags=FLAGS | ({} if proved.all() else dict.fromkeys(("radius", "rate"), "not proved: status says why")),
+    )
+
+
+def _kind(system: System, kind: str | None) -> tuple[bool, Flow | None]:
+    """Whether a flow is looked at, and which."""
+    if kind not in (None, "map", "flow"):
+        raise UserError(f"The kind is map or flow, got {kind!r}.")
+    flow = system.flow if isinstance(system, Euler) else system if isinstance(system, Flow) else None
+    if kind == "flow" and flow is None:
+        raise UserError(f"{system.name!r} is no Euler step of a flow: leave out kind='flow' (--kind flow).")
+    if kind == "map" and isinstance(system, Flow):
+        raise UserError(f"{system.name!r} is a flow: wrap it in Euler for a map.")
+    of_flow = kind == "flow" or (kind is None and isinstance(system, Flow))
+    return of_flow, flow if of_flow else None
+
+
+def _row(at_rest: Held | HeldFlow, flow: Flow | None, point: xr.Dataset, seed: int) -> Row:
+    state = point["fixed_point_state"].values
+    h = torch.from_numpy(state)
+    J = jacobian(at_rest, h, h.new_zeros(0)).dense().expand(len(state), len(state)).numpy()
+    if not point["certified"]:
+        return _nothing(len(state), "the fixed point is not proved: " + str(point["certificate_reason"].values))
+    if flow is None and point["stable"] != 1:
+        return _nothing(len(state), "not stable" if point["stable"] == 0 else "its stability is undecided")
+    if flow is not None and np.linalg.eigvals(J).real.max() >= 0:
+        return _nothing(len(state), "not stable, or not to double precision")
+    identity = np.eye(len(state))
+    if flow is not None:
+        P = scipy.linalg.solve_continuous_lyapunov(J.T, -identity)
+        residual = J.T @ P + P @ J + identity
+    else:
+        P = scipy.linalg.solve_discrete_lyapunov(J.T, identity)
+        residual = J.T @ P @ J - P + identity
+    try:
+        T = np.linalg.cholesky((P + P.T) / 2).T
+    except np.linalg.LinAlgError:
+        return _nothing(len(state), "Lyapunov's equation is too ill-conditioned for double precision")
+    return _around(at_rest, flow, point, T, float(np.linalg.norm(residual) / np.linalg.norm(P)), seed)
+
+
+def _around(
+    at_rest: Held | HeldFlow, flow: Flow | None, point: xr.Dataset, T: Array, residual: float, seed: int
+) -> Row:
+    from dynlab.proofs.level_set import proved_level_set
+
+    state = point["fixed_point_state"].values
+    first = float(np.linalg.norm(T, 2))  # the unit ball is not larger
+    proved = proved_level_set(
+        _program(at_rest), state, float(point["certificate_radius"]), T, first, logarithmic=flow is not None
+    )
+    along = directions(T, np.random.default_rng(seed))
+    base = proved.radius or first
+    levels = base * np.geomspace(1 / LARGEST_LEVEL, LARGEST_LEVEL, 2 * LEVELS + 1)
+    fall = np.stack([rates(at_rest, state, T, level * along) for level in levels])
+    falls = int(np.append(~(fall < 0).all(axis=1), True).argmax())  # so many levels, from the innermost
+    sampled = float(levels[falls - 1]) if falls else 0.0
+    inside = levels <= proved.radius
+    seen = float(fall[inside].max()) if inside.any() else np.nan
+    extent = 1.3 * max(proved.radius, min(sampled, 20 * base))
+    plane = np.stack(np.meshgrid(np.linspace(-1, 1, GRID), np.linspace(-1, 1, GRID)), axis=-1)
+    leading = along[:2] if len(state) > 1 else np.concatenate([along[:1], np.zeros((1, 1))])
+    ratio = rates(at_rest, state, T, (extent * plane @ leading).reshape(-1, len(state))).reshape(GRID, GRID)
+    return Row(
+        "proved" if proved.radius else "no set is proved: the Jacobian over every box that was tried may expand",
+        T,
+        residual,
+        proved.radius or np.nan,
+        proved.rate,
+        proved.tried,
+        sampled,
+        seen if flow is not None else float(np.exp(seen)),
+        ratio,
+        extent,
+        levels,
+        fall.max(axis=1),
+    )
+
+
+def _program(at_rest: Held | HeldFlow) -> Program:
+    from dynlab.proofs.formulas import program_of
+
+    if isinstance(at_rest, HeldFlow):
+        return program_of(at_rest.flow, at_rest.input)
+    return program_of(at_rest.map, at_rest.input, at_rest.t)
+
+
+def _nothing(size: int, reason: str) -> Row:
+    """Of a fixed point without a Lyapunov function."""
+    nan = np.nan
+    plane, levels = np.full((GRID, GRID), nan), np.full(2 * LEVELS + 1, nan)
+    return Row(reason, np.full((size, size), nan), nan, nan, nan, 0, nan, nan, plane, nan, levels, levels)
+
+
+def _variables(rows: list[Row], size: int, of_flow: bool) -> dict[str, xr.Variable]:
+    point = (schema.FIXED_POINT,)
+    per = schema.PER_SECOND if of_flow else schema.ONE
+    what = "rate of ln √V" if of_flow else "ln √(V(F(h))/V(h))"
+
+    def each(name: str, shape: tuple[int, ...] = ()) -> Any:
+        return np.array([getattr(row, name) for row in rows]).reshape(len(rows), *shape)
+
+    axes = [
+        row.radius / np.linalg.svd(row.weights, compute_uv=False)[::-1] if row.radius > 0 else np.full(size, np.nan)
+        for row in rows
+    ]
+    of, mode, levels = schema.variable, (*point, schema.MODE), (*point, schema.LEVEL)
+    return {
+        "status": of(point, np.array([row.status for row in rows], dtype=str), "status"),
+        "weights": of((*mode, schema.STATE), each("weights", (size, size)), "T, V = |T (h − h*)|²"),
+        "lyapunov_residual": of(point, each("residual"), "relative residual of Lyapunov's equation"),
+        "radius": of(point, each("radius"), "proved radius |T (h − h*)|"),
+        "rate": of(
+            point, each("rate"), "proved rate of |T (h − h*)|" if of_flow else "proved factor of |T (h − h*)|", per
+        ),
+        "tried": of(point, each("tried").astype(np.int64), "radii that were tried"),
+        "semi_axis": of(mode, np.array(axes).reshape(len(rows), size), "semi-axis of the proved set"),
+        "sampled_radius": of(point, each("sampled_radius"), "sampled radius |T (h − h*)|"),
+        "sampled_rate": of(point, each("sampled_rate"), "largest sampled rate in the proved set", per),
+        "level": of(levels, each("levels", (2 * LEVELS + 1,)), "level |T (h − h*)|"),
+        "largest_rate": of(levels, each("largest", (2 * LEVELS + 1,)), f"largest sampled {what}", per),
+        "extent": of(point, each("extent"), "half the width of the plane"),
+        "ratio": of((*point, schema.Y, schema.X), each("ratio", (GRID, GRID)), what, per),
+    }
+
+
+def _verdict(rows: list[Row], of_flow: bool) -> str:
+    proved = [row for row in rows if row.status == "proved"]
+    if not rows:
+        return "No fixed point was found."
+    points = f"{len(rows)} fixed point{'s' if len(rows) > 1 else ''}"
+    if not proved:
+        reasons = "; ".join(sorted({row.status for row in rows}))
+        where = f"none of {points}" if len(rows) > 1 else "the one fixed point no"
+        said = "is a Lyapunov function proved" if len(rows) > 1 else "Lyapunov function is proved"
+        return f"At {where} {said}: {reasons}."
+    widest = max(proved, key=lambda row: row.radius / np.linalg.norm(row.weights, 2))
+    axes = widest.radius / np.linalg.svd(widest.weights, compute_uv=False)
+    how = f"at a rate of at most {widest.rate:.3g}/s" if of_flow else f"by the factor {widest.rate:.6g} a step or less"
+    text = (
+        f"At {len(proved)} of {points} V = (h − h*)ᵀ P (h − h*) is proved to decrease around it. The widest of these "
+        f"sets has semi-axes from {axes.min():.3g} to {axes.max():.3g}, and √V falls in it {how}; every start in it "
+        f"ends at h*. Sampled, V decreases {_farther(widest)} times as far."
+    )
+    return text.replace("e-", "e−").replace("most -", "most −")
+
+
+def _farther(row: Row) -> str:
+    """How far V falls as sampled, in proved radii."""
+    times = row.sampled_radius / row.radius
+    return f"at least {times:,.0f}" if row.sampled_radius == row.levels[-1] else f"up to {times:.3g}"

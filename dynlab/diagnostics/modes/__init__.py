@@ -1,0 +1,5 @@
+"""What each direction at a fixed point remembers, and which input writes into it."""
+
+from dynlab.diagnostics.modes.diagnostic import modes
+
+__all__ = ["modes"]

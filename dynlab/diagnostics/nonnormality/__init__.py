@@ -1,1 +1,0 @@
-"""Kernels of `dynlab.pseudospectrum`: resolvents, the numerical range, powers, the Kreiss constant."""

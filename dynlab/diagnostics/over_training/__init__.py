@@ -1,0 +1,5 @@
+"""How a result changes over the checkpoints of a training."""
+
+from dynlab.diagnostics.over_training.diagnostic import over_training
+
+__all__ = ["over_training"]

@@ -1,0 +1,126 @@
+"""How a result changes over a training, in words."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from dynlab.diagnostics.over_training.panels import Curve, Panel, chosen, name_of
+from dynlab.diagnostics.over_training.stacking import COUNTED, PRESENT
+
+MOST_SAID = 6  # curves
+
+
+def _of_known(what: Callable[[NDArray[np.float64]], Any]) -> Callable[[NDArray[np.float64]], float]:
+    return lambda values: float(what(values[~np.isnan(values)])) if not np.isnan(values).all() else float("nan")
+
+
+FOLLOWED = {"median": _of_known(np.median), "largest": _of_known(np.max), "smallest": _of_known(np.min)}
+
+
+def verdict(ds: xr.Dataset, panels: Sequence[Panel], steps: Sequence[int]) -> str:
+    """From where to where the first curve goes, and between what; of the others the ends."""
+    start = f"Over {len(steps)} checkpoints, steps {steps[0]:,} to {steps[-1]:,}, "
+    counts = [_count(ds, name) for name in COUNTED if name in ds.dims]
+    told = list(_told(ds, panels))
+    if not told and not counts:
+        curve = panels[0].curves[0]
+        return f"{start}{name_of(chosen(ds, curve), curve)} is joined along step."
+    known = [each for each in told if not np.isnan(each[1]).all()] or ([] if counts else told[:1])
+    said = [_whole(*each, steps) for each in known[:1]] + [_ends(*each, steps) for each in known[1:MOST_SAID]]
+    return f"{start}{'; '.join([*counts, *said])}."
+
+
+def _count(ds: xr.Dataset, name: str) -> str:
+    counts = ds[PRESENT].values.sum(axis=1) if PRESENT in ds else np.full(1, ds.sizes[name])
+    first, last, low, high = (int(count) for count in (counts[0], counts[-1], counts.min(), counts.max()))
+    found = f"the number of {name.replace('_', ' ')}s found "
+    if low == high:
+        return f"{found}is {first}"
+    ends = f"is {first} at both ends" if first == last else f"goes from {first} to {last}"
+    return f"{found}{ends}" + (f", between {low} and {high} on the way" if {low, high} - {first, last} else "")
+
+
+def _told(ds: xr.Dataset, panels: Sequence[Panel]) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """The name of every curve of numbers, and what is followed of it at each step."""
+    for panel in panels:
+        for curve in panel.curves:
+            array = chosen(ds, curve)
+            if array.dtype.kind not in "fc":
+                continue
+            name = name_of(array, curve)
+            for category, values in _categories(ds, array, curve):
+                if panel.log and curve.said != "median":  # a time constant is negative where a mode grows
+                    values = np.where(values > 0, values, np.nan)
+                if panel.drawn == "parts" and not values.any():
+                    continue
+                words = ", ".join(filter(None, [category, "" if values.shape[1] == 1 else curve.said]))
+                yield name + (f" ({words})" if words else ""), np.array([FOLLOWED[curve.said](row) for row in values])
+
+
+def _categories(ds: xr.Dataset, array: xr.DataArray, curve: Curve) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """The values (step, value) of each category of the curve, or of all of it."""
+    real: xr.DataArray = abs(array) if array.dtype.kind == "c" or curve.modulus else array
+    if not curve.each:
+        yield "", real.values.reshape(len(array), -1)
+    elif curve.each in ds.data_vars:
+        words = ds[curve.each].values
+        for word in sorted(set(words.ravel()) - {"not there"}):
+            yield word, np.nansum(np.where(words == word, real.values, 0.0), axis=1)[:, None]
+    elif curve.each in ds.coords:
+        for value in ds[curve.each].values:
+            yield str(value), real.sel({curve.each: value}).values.reshape(len(array), -1)
+
+
+def _whole(name: str, medians: NDArray[np.float64], steps: Sequence[int]) -> str:
+    known = np.flatnonzero(np.isfinite(medians))
+    if not known.size:
+        return _unknown(name, medians)
+    low, high = known[np.argmin(medians[known])], known[np.argmax(medians[known])]
+    first, last = known[0], known[-1]
+    if known.size == 1:
+        return _once(name, medians, steps, first)
+    if _number(medians[low]) == _number(medians[high]):
+        return f"{name} stays at {_number(medians[low])}{_infinite(medians)}"
+    return (
+        f"{name} goes from {_number(medians[first])} at step {steps[first]:,} to {_number(medians[last])} at step "
+        f"{steps[last]:,}, between {_number(medians[low])} (step {steps[low]:,}) and {_number(medians[high])} (step "
+        f"{steps[high]:,}){_infinite(medians)}"
+    )
+
+
+def _ends(name: str, medians: NDArray[np.float64], steps: Sequence[int]) -> str:
+    known = np.flatnonzero(np.isfinite(medians))
+    if not known.size:
+        return _unknown(name, medians)
+    first, last = known[0], known[-1]
+    if known.size == 1:
+        return _once(name, medians, steps, first)
+    if _number(medians[known].min()) == _number(medians[known].max()):
+        return f"{name} stays at {_number(medians[first])}{_infinite(medians)}"
+    if _number(medians[first]) == _number(medians[last]):
+        low, high = _number(medians[known].min()), _number(medians[known].max())
+        return (
+            f"{name} is {_number(medians[first])} at both ends, between {low} and {high} on the way{_infinite(medians)}"
+        )
+    at = ["" if known.size == len(steps) else f" at step {steps[index]:,}" for index in (first, last)]
+    return f"{name} from {_number(medians[first])}{at[0]} to {_number(medians[last])}{at[1]}{_infinite(medians)}"
+
+
+def _once(name: str, medians: NDArray[np.float64], steps: Sequence[int], index: int) -> str:
+    return f"{name} is {_number(medians[index])} at step {steps[index]:,}{_infinite(medians)}"
+
+
+def _unknown(name: str, medians: NDArray[np.float64]) -> str:
+    return f"{name} is {'infinite at every one' if np.isposinf(medians).all() else 'not known at any'}"
+
+
+def _infinite(medians: NDArray[np.float64]) -> str:
+    count = int(np.isposinf(medians).sum())
+    return f", infinite at {count}" if count else ""
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}".replace("-", "−")

@@ -1,0 +1,196 @@
+"""The phase portrait of a planar system: velocity, orbits, and its equilibria with their kinds."""
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from dynlab import schema, simulation
+from dynlab.diagnostics.phase_plane import exact_origin
+from dynlab.diagnostics.phase_plane import variables as phase_variables
+from dynlab.diagnostics.phase_plane.equilibria import planar_equilibria
+from dynlab.diagnostics.phase_plane.field import Field
+from dynlab.diagnostics.phase_plane.points import described
+from dynlab.diagnostics.phase_plane.variables import KEPT, LONGEST
+from dynlab.diagnostics.phase_plane.verdict import verdict
+from dynlab.errors import UserError
+from dynlab.numerics.exact_kinds import Matrix
+from dynlab.systems import Euler, Flow, Map, System, frozen
+from dynlab.systems.base import positive_step
+from dynlab.systems.planar import STARTS, STEP_SIZE, STEPS
+
+MARGIN = 1.12  # the window is this much wider than what is drawn in it
+NARROWEST = 1.0  # half the width of the smallest window
+FARTHEST = 20.0  # times the larger of 1 and the largest start: the window cuts off an orbit that goes beyond
+MOST_STEPS = 1_000_000  # half a minute; more is no picture
+LARGEST = 1e100  # of a start's coordinates and a matrix's entries: their squares and sums are still numbers
+SAME_MATRIX = 1e-6  # relative: the Jacobian at the origin is the matrix entered by hand, float32 weights included
+METHOD = (
+    "Equilibria by Levenberg–Marquardt steps from a grid of starts, residual at most max(1e-12, 10 n ε ‖h‖); "
+    "kinds from eigenvalues where their error bounds separate them"
+)
+METHOD_BY_HAND = METHOD + "; at the origin by trace, determinant and discriminant in rational arithmetic"
+
+
+def phase_plane(
+    system: System,
+    *,
+    starts: ArrayLike = STARTS,
+    steps: int = STEPS,
+    step_size: float = STEP_SIZE,
+    extent: float | None = None,
+    grid: int = 41,
+    matrix: Matrix | None = None,
+    dtype: str = "float64",
+    device: str = "cpu",
+) -> xr.Dataset:
+    """What a planar system without input does: its field, its orbits, its equilibria and their kinds.
+
+    Parameters
+    ----------
+    system : System
+        With two states: an `Euler` step (which is seen as a flow and as a map), another `Map`, or a `Flow`.
+    starts : array_like, shape (sample, 2)
+        Initial states.
+    steps : int
+        Of the orbits.
+    step_size : float
+        In seconds; of a `Flow` alone, whose solution is given at ``steps + 1`` times so far apart.
+    extent : float, optional
+        Half the width of the window around the origin; wide enough for the orbits where it is not given.
+    grid : int
+        Points of the window in each direction.
+    matrix : sequence of two rows of two Fractions, optional
+        The Jacobian at the origin (of the flow where there is one, else of the map) as entered by hand: the origin is
+        then classified exactly.
+    dtype, device : str
+        Of the computation.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``trajectory(sample, time, state)``, ``velocity(y, x, state)`` (for a map that is no Euler step, the
+        displacement in one step), its ``divergence(y, x)``, ``equilibrium(fixed_point, state)`` with its
+        ``residual``; where there is a flow ``flow_eigenvalue(fixed_point, mode)``, ``flow_kind`` and ``critical_step``;
+        where there is a map
+        ``map_eigenvalue``, ``map_kind``, ``long_orbit(sample, iteration, state)`` (the last steps of the same orbits
+        followed for long) and ``outcome(sample)``, what they have come to. ``flow_stable`` and ``map_stable`` are 1, 0,
+        or −1 undecided; ``line_direction(fixed_point, state)`` points along a line of equilibria; ``conserved(y, x)``
+        is H where it is conserved.
+
+    Raises
+    ------
+    UserError
+        For a system that is not planar, a matrix that is not its Jacobian, and starts, steps or a window that are none.
+
+    Notes
+    -----
+    The critical step is min_i −2 Re λ_i/|λ_i|²: up to it no |1 + ε λ_i| exceeds 1.
+
+    References
+    ----------
+    Chang, Chen, Haber and Chi, "AntisymmetricRNN", ICLR 2019, Figure 1; Strogatz, Nonlinear Dynamics and Chaos,
+    chapters 5 and 6.
+
+    Examples
+    --------
+    >>> from dynlab.systems import create
+    >>> ds = phase_plane(create("henon"), starts=[[0.1, 0.1]], extent=1.5)
+    >>> ds["map_kind"].values.tolist()
+    ['flip saddle', 'saddle']
+    """
+    initial = _check(system, starts, steps, grid, extent)
+    orbits = _orbits(system, initial, steps, positive_step(step_size), dtype, device)
+    half_width = float(extent) if extent is not None else _half_width(orbits["trajectory"].values)
+    analysed = frozen(system, torch.float32 if dtype == "float32" else torch.float64, device)
+    field = Field(analysed.flow if isinstance(analysed, Euler) else analysed)
+    line = np.linspace(-half_width, half_width, grid)
+    points = np.stack(np.meshgrid(line, line), axis=-1)
+    if matrix is not None:
+        _check_matrix(matrix, field)
+    found = planar_equilibria(field, half_width)
+    euler_step = system.step_size if isinstance(system, Euler) else None
+    each = described(field, found, euler_step, matrix, points.reshape(-1, 2))
+    is_map = isinstance(system, Map)
+    variables = {"trajectory": orbits["trajectory"].variable}
+    variables |= phase_variables.of_field(field, points, matrix)
+    variables |= phase_variables.of_equilibria(found, each, flow=field.is_flow, map=is_map, matrix=matrix)
+    if isinstance(analysed, Map):
+        variables |= phase_variables.of_long_orbits(analysed, initial, found, half_width)
+    reasons = "; ".join(sorted({point.flag for point in each if point.flag}))
+    settings = {
+        "starts": initial.tolist(),
+        "steps": steps,
+        "step_size": euler_step if is_map else step_size,
+        "extent": half_width,
+        "grid": grid,
+        "matrix": None if matrix is None else [[str(entry) for entry in row] for row in matrix],
+        "longest_orbit": LONGEST,
+        "kept": KEPT,
+        "dtype": dtype,
+        "device": device,
+        "config": system.json_config,
+    }
+    result = schema.dataset(
+        variables,
+        system=system.name,
+        source=system.source,
+        settings=settings,
+        method=METHOD if matrix is None else METHOD_BY_HAND,
+        coords=_coordinates(line, orbits),
+        flags=schema.flags(orbits) | ({"critical_step": reasons} if reasons else {}),
+    )
+    result.attrs["verdict"] = verdict(result)
+    return result
+
+
+def _coordinates(line: NDArray[np.float64], orbits: xr.Dataset) -> dict[str, xr.Variable]:
+    return {
+        schema.TIME: orbits[schema.TIME].variable,
+        schema.X: schema.variable((schema.X,), line, "state h₁"),
+        schema.Y: schema.variable((schema.Y,), line, "state h₂"),
+    }
+
+
+def _check(system: System, starts: ArrayLike, steps: int, grid: int, extent: float | None) -> NDArray[np.float64]:
+    """The starts as an array, or the error that says what is wrong."""
+    if system.state_size != 2:
+        raise UserError(f"A phase plane needs a system with two states, {system.name!r} has {system.state_size}.")
+    initial = np.atleast_2d(np.asarray(starts, dtype=float))
+    if initial.ndim != 2 or initial.shape[1] != 2 or not len(initial):
+        raise UserError(f"The starts must be pairs of numbers, shape (sample, 2), got shape {initial.shape}.")
+    if not (np.abs(initial) <= LARGEST).all():
+        raise UserError(f"The starts must be finite numbers of at most {LARGEST:g}, got {initial.tolist()}.")
+    if not 1 <= steps <= MOST_STEPS:
+        raise UserError(f"An orbit that is drawn has 1 to {MOST_STEPS:,} steps, got steps={steps}.")
+    if grid < 2:
+        raise UserError(f"The grid needs at least two points in each direction, got grid={grid}.")
+    if extent is not None and not 0 < extent < np.inf:
+        raise UserError(f"The extent is half the width of the window, a positive number, got {extent}.")
+    return initial
+
+
+def _check_matrix(matrix: Matrix, field: Field) -> None:
+    expected = exact_origin.as_array(matrix)
+    if not (np.abs(expected) <= LARGEST).all():
+        raise UserError(f"The matrix must have entries of at most {LARGEST:g}, got {expected.tolist()}.")
+    actual = field.system_jacobian(torch.zeros(2).to(field.like)).double().cpu().numpy()
+    if np.abs(actual - expected).max() > SAME_MATRIX * max(1.0, np.abs(expected).max()):
+        raise UserError(
+            f"The matrix {expected.tolist()} is not the system's Jacobian at the origin, {actual.tolist()}; leave "
+            f"matrix= out to classify by the numbers."
+        )
+
+
+def _orbits(
+    system: System, initial: NDArray[np.float64], steps: int, step_size: float, dtype: str, device: str
+) -> xr.Dataset:
+    if isinstance(system, Flow):
+        return simulation.simulate(system, initial_state=initial, times=step_size * np.arange(steps + 1))
+    return simulation.simulate(system, initial_state=initial, steps=steps, dtype=dtype, device=device)
+
+
+def _half_width(states: NDArray[np.float64]) -> float:
+    """A window that holds the orbits, as far as they stay within reach of their starts."""
+    reach = FARTHEST * max(1.0, np.abs(states[:, 0]).max())
+    return MARGIN * max(NARROWEST, float(np.nanmax(np.where(np.abs(states) <= reach, np.abs(states), 0.0))))

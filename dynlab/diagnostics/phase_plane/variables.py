@@ -1,0 +1,131 @@
+"""The variables of a phase portrait: the field on its grid, the equilibria one by one, where the orbits end."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import NDArray
+
+from dynlab import schema, simulation
+from dynlab.diagnostics.phase_plane import exact_origin
+from dynlab.diagnostics.phase_plane.equilibria import Equilibria
+from dynlab.diagnostics.phase_plane.field import Field
+from dynlab.diagnostics.phase_plane.long_orbit import MOVING, outcome
+from dynlab.diagnostics.phase_plane.points import Point
+from dynlab.numerics.exact_kinds import Matrix
+from dynlab.numerics.kinds import Kind
+from dynlab.systems import Map
+
+# How many steps an orbit is followed: twice as long again and again, from the first number to the second, while it
+# has neither settled nor left the window. Its last steps tell, and show, where it ends.
+SHORTEST, LONGEST = 2400, 9600
+KEPT = 400
+
+Variables = dict[str, xr.Variable]
+
+
+def of_field(field: Field, points: NDArray[np.float64], matrix: Matrix | None) -> Variables:
+    """The field and its divergence on the grid `points` (y, x, 2), and H where it is conserved."""
+    plane = (schema.Y, schema.X)
+    units = schema.PER_SECOND if field.is_flow else schema.ONE
+    name = "velocity" if field.is_flow else "displacement"
+    found = {
+        "velocity": schema.variable(
+            (*plane, schema.STATE), field(points), name if field.is_flow else f"{name} in one step", units
+        ),
+        "divergence": schema.variable(plane, field.divergence(points), f"divergence of the {name}", units),
+    }
+    weights = exact_origin.conserved_weights(matrix, field, points.reshape(-1, 2)) if matrix and field.is_flow else None
+    if matrix and weights:
+        potential = np.log(np.cosh(points @ exact_origin.as_array(matrix).T)) @ np.array(weights)
+        found["conserved"] = schema.variable(plane, potential, "conserved H = Σ c_i log cosh (W h)_i")
+    return found
+
+
+def of_equilibria(
+    found: Equilibria, each: Sequence[Point], *, flow: bool, map: bool, matrix: Matrix | None
+) -> Variables:
+    """What is known of each equilibrium: of the flow where there is one, of the map where there is one."""
+    along = (schema.FIXED_POINT,)
+    variables = {
+        "equilibrium": schema.variable((schema.FIXED_POINT, schema.STATE), found.states, "equilibrium h*"),
+        "residual": schema.variable(
+            along, found.residuals, "residual ‖f(h*)‖₂", schema.PER_SECOND if flow else schema.ONE
+        ),
+        "continuum": schema.variable(
+            along, found.continuum.astype(np.int8), "1: of a set of states that are equilibria to rounding"
+        ),
+    }
+    if flow:
+        values = [point.flow_values for point in each]
+        variables["flow_eigenvalue"] = _eigenvalues(values, "eigenvalue λ", schema.PER_SECOND)
+        variables |= _kinds("flow", [point.flow for point in each])
+        critical = np.array([point.critical_step for point in each])
+        variables["critical_step"] = schema.variable(along, critical, "critical step of Euler's method", schema.SECOND)
+    if map:
+        values = [point.map_values for point in each]
+        variables["map_eigenvalue"] = _eigenvalues(values, "multiplier μ", schema.ONE)
+        variables |= _kinds("map", [point.map for point in each])
+    if matrix is not None and any("line of equilibria" in point.flow.name + point.map.name for point in each):
+        directions = np.full((len(each), 2), np.nan)
+        directions[~found.states.any(axis=1)] = _null_direction(matrix, flow)
+        dims = (schema.FIXED_POINT, schema.STATE)
+        variables["line_direction"] = schema.variable(dims, directions, "direction of the line of equilibria")
+    return variables
+
+
+def of_long_orbits(system: Map, initial: NDArray[np.float64], found: Equilibria, half_width: float) -> Variables:
+    """The last steps of the orbits, followed for long, and what they have come to; with the coordinate of the steps."""
+    like = next(system.parameters(), torch.zeros(0, dtype=torch.float64))
+    states = torch.as_tensor(initial).to(like)[:, None]
+    steps = SHORTEST
+    while True:
+        inputs = states.new_zeros(len(states), steps - states.shape[1] + 1, system.input_size)
+        states = torch.cat([states[:, :-1], simulation.orbit(system, inputs, states[:, -1])], dim=1)
+        orbits = states.double().cpu().numpy()
+        orbits = np.where(np.isfinite(orbits).all(axis=2, keepdims=True), orbits, np.nan)
+        outcomes = [outcome(orbit, KEPT, _nearest(found.states, orbit[-KEPT:].mean(axis=0))) for orbit in orbits]
+        moving = [
+            name in MOVING and np.abs(orbit[-1]).max() <= half_width
+            for name, orbit in zip(outcomes, orbits, strict=True)
+        ]
+        if not any(moving) or steps >= LONGEST:
+            break
+        steps *= 2
+    dims = (schema.SAMPLE, schema.ITERATION, schema.STATE)
+    counted = np.arange(steps - KEPT + 1, steps + 1)
+    return {
+        "long_orbit": schema.variable(dims, orbits[:, -KEPT:], "state h after many steps"),
+        "outcome": schema.variable((schema.SAMPLE,), np.array(outcomes, dtype=object), "where the orbit ends"),
+        schema.ITERATION: schema.variable((schema.ITERATION,), counted, "step t", schema.STEP),
+    }
+
+
+def _eigenvalues(values: Sequence[NDArray[np.complex128]], name: str, units: str) -> xr.Variable:
+    array = np.array(values, dtype=complex).reshape(len(values), 2)
+    return schema.variable((schema.FIXED_POINT, schema.MODE), array, name, units)
+
+
+def _kinds(which: str, kinds: Sequence[Kind]) -> Variables:
+    names = np.array([kind.name for kind in kinds], dtype=object)
+    stable = np.array([kind.stable for kind in kinds], dtype=np.int8)
+    along = (schema.FIXED_POINT,)
+    return {
+        f"{which}_kind": schema.variable(along, names, f"kind for the {which}"),
+        f"{which}_stable": schema.variable(along, stable, f"stable for the {which}: 1, 0, −1 undecided"),
+    }
+
+
+def _null_direction(matrix: Matrix, flow: bool) -> tuple[float, float]:
+    """Along the line through the origin that a flow's matrix maps to 0, a map's to itself."""
+    (a, b), (c, d) = matrix
+    return exact_origin.null_direction(matrix if flow else ((a - 1, b), (c, d - 1))) or (np.nan, np.nan)
+
+
+def _nearest(states: NDArray[np.float64], centre: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The equilibrium nearest to `centre`, or `centre` itself where there is none."""
+    if not len(states) or not np.isfinite(centre).all():
+        return centre
+    nearest: NDArray[np.float64] = states[np.argmin(np.linalg.norm(states - centre, axis=1))]
+    return nearest

@@ -1,0 +1,150 @@
+"""What a phase portrait shows, in one or two plain sentences with numbers."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from dynlab import schema
+from dynlab.diagnostics.phase_plane import long_orbit
+
+LISTED = 3  # equilibria and ends of orbits that are described one by one; more are counted
+
+
+def verdict(ds: xr.Dataset) -> str:
+    """Sentences on the equilibria and on where the orbits end, from a Dataset of `phase_plane`."""
+    count = ds.sizes[schema.FIXED_POINT]
+    noun = "equilibria" if "flow_kind" in ds else "fixed points"
+    if count > 1:
+        listed = [f"{_kind(ds, i)} at {state(ds['equilibrium'].values[i])}" for i in range(min(count, LISTED))]
+        more = [f"{count - LISTED} more"] if count > LISTED else []
+        found = f"The window holds {count} {noun}: {_joined(listed + more)}."
+    elif count == 1:
+        found = _one(ds)
+    else:
+        found = f"The window holds no {noun}."
+    return f"{found} {_ends(ds)}".rstrip()
+
+
+def state(values: NDArray[np.float64]) -> str:
+    """A state as a pair."""
+    return f"({number(values[0])}, {number(values[1])})"
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number with a true minus sign and without a signed zero."""
+    return f"{value + 0.0:.{digits}g}".replace("-", "−")
+
+
+def _one(ds: xr.Dataset) -> str:
+    """The sentence on the only equilibrium, with the critical step where it is one of a flow."""
+    where = state(ds["equilibrium"].values[0])
+    if "flow_kind" not in ds:
+        kind = _kind(ds, 0).removeprefix("a point ")
+        return f"The map's fixed point is {kind}: at {where} it has {_multipliers(ds, 0)}."
+    flow, values = str(ds["flow_kind"].values[0]), _values(ds["flow_eigenvalue"].values[0], "eigenvalue")
+    if "map_kind" not in ds:
+        return f"The flow's equilibrium is {_article(flow)}{_critical(ds)}: at {where} it has {values} per second."
+    step = f"ε = {schema.settings(ds)['step_size']:g}"
+    euler = str(ds["map_kind"].values[0])
+    same = "one" if euler == flow else _article(euler, "fixed point")
+    at = f"at {where} the flow has {_article(flow)} with {values} per second, the map {same} with {_multipliers(ds, 0)}"
+    if "line of equilibria" in flow:
+        along = state(ds["line_direction"].values[0]) if "line_direction" in ds else where
+        return f"The flow has a line of equilibria along {along} and so has Euler's map at {step}{_critical(ds)}: {at}."
+    stable = int(ds["flow_stable"].values[0]), int(ds["map_stable"].values[0])
+    noun = flow.split(" ", 1)[-1]
+    if flow.startswith("stable") and stable == (1, 0):
+        return f"The flow's {noun} is stable, Euler's map at {step} is not{_critical(ds)}: {at}."
+    if flow.startswith("stable") and stable == (1, 1):
+        return f"The flow's {noun} is stable and so is Euler's map at {step}{_critical(ds)}: {at}."
+    if flow.startswith("unstable") and stable == (0, 0):
+        return f"The flow's {noun} is unstable and so is Euler's map at {step}: {at}."
+    if euler == flow:
+        return f"The flow has {_article(flow)} and so has Euler's map at {step}: {at}."
+    other = _article(euler, "fixed point")
+    return f"The flow has {_article(flow)}, Euler's map at {step} has {other}{_critical(ds)}: {at}."
+
+
+def _kind(ds: xr.Dataset, i: int) -> str:
+    """The equilibrium's kind for the flow, and for the map where that differs."""
+    kinds = [str(ds[name].values[i]) for name in ("flow_kind", "map_kind") if name in ds]
+    if len(set(kinds)) == 1:
+        return _article(kinds[0], "equilibrium" if "flow_kind" in ds else "point")
+    return f"{_article(kinds[0])} ({_article(kinds[1], 'fixed point')} of Euler's map)"
+
+
+def _critical(ds: xr.Dataset) -> str:
+    value = float(ds["critical_step"].values[0])
+    return f", the critical step is {value:.3g}" if np.isfinite(value) else ""
+
+
+def _multipliers(ds: xr.Dataset, i: int) -> str:
+    values = ds["map_eigenvalue"].values[i]
+    return f"multipliers of modulus {abs(values[0]):.5g}" if values[0].imag else _values(values, "multiplier")
+
+
+def _values(values: NDArray[np.complex128], noun: str) -> str:
+    """Both eigenvalues: a conjugate pair as a ± bi, a double one once."""
+    first, second = values
+    if first.imag:
+        real = "" if first.real == 0 else f"{number(first.real)} "
+        return f"{noun}s {real}±{' ' * bool(real)}{number(abs(first.imag))}i"
+    if first == second:
+        return f"the double {noun} {number(first.real)}"
+    return f"{noun}s {number(first.real)} and {number(second.real)}"
+
+
+def _article(kind: str, noun: str = "equilibrium") -> str:
+    """The kind with its article, as a part of a sentence; `noun` stands for one that is undecided."""
+    if kind.startswith("linear "):
+        return f"{_article(noun)} of undecided kind (linearly {_article(kind[len('linear ') :].partition(',')[0])})"
+    if kind.startswith("undecided"):
+        reason = kind[len("undecided, ") :].replace("near ", "near a ")
+        return f"{_article(noun)} of undecided kind ({reason})"
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+
+
+def _ends(ds: xr.Dataset) -> str:
+    """The sentence on where the orbits of a map end."""
+    if "outcome" not in ds:
+        return ""
+    parts = []
+    for name, count in Counter(ds["outcome"].values.tolist()).most_common():
+        everyone = "all " if count == ds.sizes[schema.SAMPLE] > 1 else ""
+        parts.append(f"{everyone}{count} start{'s are' if count > 1 else ' is'} {_ending(ds, name)}")
+    return f"After {int(ds[schema.ITERATION].values[-1]):,} steps {_joined(parts)}."
+
+
+def _ending(ds: xr.Dataset, name: str) -> str:
+    states = ds["long_orbit"].values[ds["outcome"].values == name]
+    if name == long_orbit.FIXED_POINT:
+        ends = sorted({state(np.round(orbit[-1], 6)) for orbit in states})
+        return f"at rest at {_joined(ends)}" if len(ends) <= LISTED else "at rest"
+    if name == long_orbit.PERIODIC:
+        periods = sorted({long_orbit.period(orbit) for orbit in states})
+        return f"on a periodic orbit of {_joined([str(period) for period in periods])} steps"
+    if name == long_orbit.CLOSED_CURVE:
+        return f"on an invariant closed curve, {_distances(ds, states)} from the equilibrium"
+    if name in (long_orbit.OUTWARD, long_orbit.INWARD):
+        return f"{name}, {_distances(ds, states)} from the equilibrium"
+    return name
+
+
+def _distances(ds: xr.Dataset, states: NDArray[np.float64]) -> str:
+    """Nearest and farthest distance of orbits from the equilibrium nearest to each."""
+    equilibria = ds["equilibrium"].values
+    lengths = []
+    for orbit in states:
+        middle = orbit.mean(axis=0)
+        centre = equilibria[np.argmin(np.linalg.norm(equilibria - middle, axis=1))] if len(equilibria) else middle
+        lengths.append(np.linalg.norm(orbit - centre, axis=1))
+    near, far = (f"{limit:#.3g}".rstrip(".") for limit in (np.min(lengths), np.max(lengths)))
+    return near if near == far else f"{near} to {far}"
+
+
+def _joined(parts: Sequence[str]) -> str:
+    """A list in words."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -1,0 +1,289 @@
+"""How far a Jacobian's eigenvalues may be trusted: pseudospectra, and what grows before it decays."""
+
+from typing import Any
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from dynlab import schema
+from dynlab.diagnostics.pseudospectrum.eigenvalues import Eigenvalues, eigenvalues
+from dynlab.diagnostics.pseudospectrum.kreiss import kreiss_lower_bound
+from dynlab.diagnostics.pseudospectrum.numerical_range import NumericalRange, numerical_range
+from dynlab.diagnostics.pseudospectrum.powers import Powers, exponential_norms, power_norms
+from dynlab.diagnostics.pseudospectrum.verdict import verdict
+from dynlab.errors import UserError
+from dynlab.jacobians import jacobian
+from dynlab.numerics.eigenvalues import rounding_left
+from dynlab.numerics.grids import check_at_least, check_grid, check_positive
+from dynlab.numerics.resolvent import Smallest, smallest_singular_values
+from dynlab.systems import Flow, System, frozen
+
+GRID = 101
+MAX_MEMORY = 256 * 2**20  # bytes
+MARGIN = 0.15  # of the window beyond what must be in it
+DECAY = 8.0  # a flow is followed for so many of its slowest time constants
+SLOWEST = 1e-3  # of ‖A‖: a slower mode does not lengthen the time that is followed
+LARGEST_GRID = 4096  # points in each direction
+LARGEST_ENTRY = 1e150  # of the matrix: squares of larger ones overflow
+METHOD = (
+    "complex Schur form, then inverse Lanczos with triangular solves for all points of the grid, to a relative "
+    "residual of 1e-10; σ_min has an absolute error of about n ε ‖A‖_F besides. Numerical range by its supporting "
+    "lines at 180 angles. Eigenvalues with the error that rounding leaves, enclosed anew from residuals of twice the "
+    "digits where that does not separate one from the border of stability. Kreiss constant: the largest value over "
+    "samples outside the stable region, the best of them climbed by Nelder–Mead, each less what rounding can add: a "
+    "lower bound, and inf where an eigenvalue is unstable beyond its error. Norms of powers by repeated multiplication "
+    "in log scale"
+)
+UNSTABLE, DROWNED = (
+    "inf: an eigenvalue lies outside the stable region beyond its error",
+    "NaN where rounding drowns the power",
+)
+
+
+def pseudospectrum(
+    system: System,
+    state: ArrayLike | None = None,
+    *,
+    input: ArrayLike | None = None,
+    t: int = 0,
+    grid: int = GRID,
+    extent: float | None = None,
+    steps: int = 100,
+    duration: float | None = None,
+    max_memory: float = MAX_MEMORY,
+    dtype: str = "float64",
+    device: str = "cpu",
+    seed: int = 0,
+) -> xr.Dataset:
+    """The resolvent of a Jacobian over the complex plane, its numerical range, and the norms of its powers.
+
+    Parameters
+    ----------
+    system : Map or Flow
+        A map's Jacobian is ∂step/∂state, to be compared with the unit disc; a flow's ∂velocity/∂state, in 1/s, with
+        the left half-plane. Of an `Euler` step, its ``.flow`` is the other one.
+    state, input : array_like, shape (state,), (input,), optional
+        Where the Jacobian is taken; zero where they are not given. The input is what one step is given.
+    t : int
+        The step's number, where parameters change with time.
+    grid : int
+        Points of the window in each direction.
+    extent : float, optional
+        Half the width of the window around the spectrum's centre; as wide as the numerical range where not given.
+    steps : int
+        Up to which power; of a flow, at how many times.
+    duration : float, optional
+        How long a flow is followed, in seconds: eight of its slowest time constants where not given.
+    max_memory : float
+        Bytes: the grid is computed in blocks that stay below, and refused where its result alone does not.
+    dtype, device : str
+        Of the Jacobian; the rest is in float64 on the CPU.
+    seed : int
+        Of the vector that Lanczos starts with.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``smallest_singular_value(y, x)`` = σ_min(zI − A) = 1/‖(zI − A)⁻¹‖₂ at z = x + iy, with ``lanczos_residual``,
+        ``lanczos_iterations`` and ``converged``; ``eigenvalue(mode)`` with ``eigenvalue_error`` and ``condition``;
+        ``spectral_radius``, of a flow ``spectral_abscissa``; ``numerical_range(angle)``, its ``numerical_abscissa`` and
+        ``numerical_radius``; ``log_power_norm(time)`` = ln ‖A^k‖₂ (of a flow ln ‖e^{tA}‖₂) with
+        ``log_power_norm_error``; ``transient_growth``, the largest of these norms, and ``transient_time``;
+        ``kreiss_constant``, a lower bound, and ``kreiss_point``.
+
+    Raises
+    ------
+    UserError
+        For a state or input of the wrong size, a Jacobian that is not finite, sizes below what they must be, and a
+        grid too large for `max_memory`.
+
+    Notes
+    -----
+    The ε-pseudospectrum is where σ_min(zI − A) < ε: the eigenvalues of all A + E with ‖E‖₂ < ε.
+
+    References
+    ----------
+    Trefethen and Embree, "Spectra and Pseudospectra", Princeton 2005, sections 2 and 14 to 18.
+
+    Examples
+    --------
+    >>> from dynlab.systems import create
+    >>> ds = pseudospectrum(create("linear", matrix=[[-1.0, 10.0], [0.0, -2.0]]), grid=21)
+    >>> round(float(ds["numerical_abscissa"]), 4), round(float(ds["transient_growth"]), 2)
+    (3.5249, 2.56)
+    """
+    check_grid(grid, LARGEST_GRID, 8 * 3, max_memory, "points")
+    check_at_least(1, steps=steps)
+    check_positive(extent=extent, duration=duration)
+    flow = isinstance(system, Flow)
+    if duration is not None and not flow:
+        raise UserError("duration is a flow's; how long a map is followed is said by its steps.")
+    matrix, rounding, where = _matrix(system, state, input, t, dtype, device)
+    spectrum = eigenvalues(matrix, flow=flow, rounding=rounding, single=dtype == "float32")
+    shape = numerical_range(matrix)
+    x, y = _window(spectrum.value, shape, grid, extent, flow)
+    smallest = _on_grid(matrix, x, y, max_memory, seed)
+    followed = _duration(spectrum.value, matrix, duration) if flow else float(steps)
+    powers = exponential_norms(matrix, followed, steps) if flow else power_norms(matrix, steps)
+    kreiss = _kreiss(matrix, spectrum, flow, max_memory, seed, rounding)
+    times = np.linspace(0, followed, steps + 1) if flow else np.arange(steps + 1)
+    variables = _of_grid(smallest, grid) | _of_spectrum(spectrum, shape, flow)
+    variables |= _of_powers(powers, times, flow) | _of_kreiss(kreiss)
+    plane = "Re z", "Im z"
+    units = schema.PER_SECOND if flow else schema.ONE
+    ds = schema.dataset(
+        variables,
+        system=system.name,
+        source=system.source,
+        settings=where
+        | {"grid": grid, "extent": extent, "steps": steps, "duration": followed if flow else None, "flow": flow}
+        | {"max_memory": max_memory, "dtype": dtype, "device": device, "seed": seed, "config": system.json_config},
+        method=METHOD,
+        coords={
+            schema.X: schema.variable((schema.X,), x, plane[0], units),
+            schema.Y: schema.variable((schema.Y,), y, plane[1], units),
+            schema.TIME: schema.time_coordinate(times, schema.SECOND if flow else schema.STEP),
+        },
+        flags=_flags(variables),
+    )
+    ds.attrs["verdict"] = verdict(ds)
+    return ds
+
+
+def _matrix(
+    system: System, state: ArrayLike | None, input: ArrayLike | None, t: int, dtype: str, device: str
+) -> tuple[NDArray[np.float64], float, dict[str, Any]]:
+    """The Jacobian, a bound on what rounding has left in it, and where it was taken, for the settings."""
+    analysed = frozen(system, torch.float32 if dtype == "float32" else torch.float64, device)
+    given: list[torch.Tensor] = []
+    for name, values, size in (("state", state, system.state_size), ("input", input, system.input_size)):
+        array = np.zeros(size) if values is None else np.asarray(values, dtype=float)
+        if array.shape != (size,) or not np.isfinite(array).all():
+            raise UserError(f"The {name} must be {size} finite numbers, got shape {array.shape}.")
+        given.append(torch.as_tensor(array, device=device).to(torch.float32 if dtype == "float32" else torch.float64))
+    dense, elsewhere = (
+        jacobian(analysed, place, given[1], t).dense().detach().double().cpu().numpy()
+        for place in (given[0], given[0] + 1)
+    )
+    largest = float(np.abs(dense).max())
+    if not largest <= LARGEST_ENTRY:
+        raise UserError(
+            f"The Jacobian there has entries up to {largest:.3g}, whose norms are no numbers: up to {LARGEST_ENTRY:g} "
+            f"is possible; take it at another state, or scale the matrix."
+        )
+    held = [each.detach().double().cpu().numpy() for each in (*analysed.parameters(), *analysed.buffers())]
+    exact = () if dtype == "float32" else held  # in float32 what is held was rounded too
+    unit = float(torch.finfo(given[0].dtype).eps)
+    where = {"state": given[0].tolist(), "input": given[1].tolist(), "t": t}
+    return dense, rounding_left(dense, elsewhere, exact, unit), where
+
+
+def _window(
+    values: NDArray[np.complex128], shape: NumericalRange, grid: int, extent: float | None, flow: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """A square window, symmetric about the real axis, that holds the numerical range and the boundary of stability."""
+    seen = np.concatenate([values, shape.border, [0.0] if flow else [1.0, -1.0, 1j]])
+    low, high = float(seen.real.min()), float(seen.real.max())
+    centre = (low + high) / 2
+    half = extent or (1 + MARGIN) * max((high - low) / 2, float(np.abs(seen.imag).max()), np.finfo(float).tiny)
+    line = np.linspace(-half, half, grid)
+    return centre + line, line
+
+
+def _on_grid(
+    matrix: NDArray[np.float64], x: NDArray[np.float64], y: NDArray[np.float64], max_memory: float, seed: int
+) -> Smallest:
+    """On the upper half of the grid, and mirrored: the matrix is real."""
+    upper = y[: (len(y) + 1) // 2]
+    points = (x[None, :] + 1j * upper[:, None]).ravel()
+    found = smallest_singular_values(matrix, points, max_memory, seed)
+
+    def mirrored(values: NDArray[Any]) -> NDArray[Any]:
+        half = values.reshape(len(upper), len(x))
+        return np.concatenate([half, half[: len(y) // 2][::-1]])
+
+    return Smallest(*(mirrored(part) for part in (found.value, found.iterations, found.residual, found.converged)))
+
+
+def _duration(values: NDArray[np.complex128], matrix: NDArray[np.float64], given: float | None) -> float:
+    if given is not None:
+        return given
+    rate = float(np.abs(values.real).min())
+    return DECAY / (max(rate, SLOWEST * float(np.linalg.norm(matrix, 2))) or 1.0)
+
+
+def _kreiss(
+    matrix: NDArray[np.float64], spectrum: Eigenvalues, flow: bool, max_memory: float, seed: int, rounding: float
+) -> tuple[float, complex]:
+    if spectrum.unstable(flow=flow):
+        return np.inf, complex(spectrum.value[np.argmax(spectrum.beyond(flow=flow))])
+    return kreiss_lower_bound(matrix, spectrum.value, flow=flow, max_memory=max_memory, seed=seed, rounding=rounding)
+
+
+def _of_grid(smallest: Smallest, grid: int) -> dict[str, xr.Variable]:
+    plane = (schema.Y, schema.X)
+    return {
+        "smallest_singular_value": schema.variable(plane, smallest.value, "σ_min(zI − A)"),
+        "lanczos_residual": schema.variable(plane, smallest.residual, "relative residual of 1/σ²_min"),
+        "lanczos_iterations": schema.variable(plane, smallest.iterations, "Lanczos steps", schema.STEP),
+        "converged": schema.variable(plane, smallest.converged, "the Lanczos iteration converged"),
+    }
+
+
+def _of_spectrum(spectrum: Eigenvalues, shape: NumericalRange, flow: bool) -> dict[str, xr.Variable]:
+    mode, units = (schema.MODE,), schema.PER_SECOND if flow else schema.ONE
+    values = spectrum.value.real if flow else np.abs(spectrum.value)
+    name = "abscissa" if flow else "radius"
+    return {
+        f"spectral_{name}": schema.variable((), values.max(), f"spectral {name}", units),
+        "eigenvalue": schema.variable(mode, spectrum.value, "eigenvalue λ", units),
+        "eigenvalue_error": schema.variable(mode, spectrum.error, "bound on the error of λ", units),
+        "condition": schema.variable(mode, spectrum.condition, "condition of the eigenvalue"),
+        "numerical_range": schema.variable((schema.ANGLE,), shape.border, "border of the numerical range", units),
+        "numerical_abscissa": schema.variable((), shape.abscissa, "numerical abscissa ω(A)", units),
+        "numerical_radius": schema.variable((), shape.radius, "numerical radius", units),
+    }
+
+
+def _of_powers(powers: Powers, times: NDArray[Any], flow: bool) -> dict[str, xr.Variable]:
+    time = (schema.TIME,)
+    known = np.where(np.isnan(powers.log_norm), -np.inf, powers.log_norm)
+    top = int(np.argmax(known))
+    with np.errstate(over="ignore"):  # inf, and flagged
+        growth = np.exp(known[top])
+    name = "ln ‖e^{tA}‖₂" if flow else "ln ‖Aᵏ‖₂"
+    return {
+        "log_power_norm": schema.variable(time, powers.log_norm, name),
+        "log_power_norm_error": schema.variable(time, powers.error, f"bound on the error of {name}"),
+        "transient_growth": schema.variable((), growth, f"largest {name[3:]} that was met"),
+        "transient_time": schema.variable((), times[top], "when", schema.SECOND if flow else schema.STEP),
+    }
+
+
+def _of_kreiss(kreiss: tuple[float, complex]) -> dict[str, xr.Variable]:
+    return {
+        "kreiss_constant": schema.variable((), kreiss[0], "lower bound on the Kreiss constant"),
+        "kreiss_point": schema.variable((), kreiss[1], "where it is attained"),
+    }
+
+
+def _flags(variables: dict[str, xr.Variable]) -> dict[str, str]:
+    flags = {}
+    if np.isinf(variables["kreiss_constant"].values):
+        flags["kreiss_constant"] = UNSTABLE
+    if not np.isfinite(variables["kreiss_point"].values):
+        flags["kreiss_point"] = "inf: no finite z gives more than the limit 1"
+    norms = variables["log_power_norm"].values
+    reasons = [DROWNED] * bool(np.isnan(norms).any()) + ["−inf: the power is exactly zero"] * bool(
+        np.isneginf(norms).any()
+    )
+    if reasons:
+        flags["log_power_norm"] = "; ".join(reasons)
+    if not np.isfinite(variables["transient_growth"].values):
+        flags["transient_growth"] = "inf: beyond the largest number; log_power_norm has its logarithm"
+    for name in ("condition", "eigenvalue_error"):
+        if not np.isfinite(variables[name].values).all():
+            flags[name] = "inf: a defective eigenvalue"
+    return flags

@@ -1,0 +1,5 @@
+"""For which step sizes an integrator is stable, and what the papers' conditions say."""
+
+from dynlab.diagnostics.stability.diagnostic import stability
+
+__all__ = ["stability"]

@@ -1,0 +1,125 @@
+"""What the ERNN paper's lemmas want of the inner flow, at the states that the network reaches.
+
+References
+----------
+Kag, Zhang and Saligrama, arXiv 1908.08574: Lemma 1 (∇F is regular and ∂h_k/∂h_{k−1} = −I), Lemma 2 (all its
+eigenvalues are negative), Theorem 2 (‖F + η∇F·F‖ < ‖F‖) and Corollary 1 (‖I + η∇F‖ < 1) along the inner iteration.
+"""
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dynlab import schema
+from dynlab.diagnostics.ernn import iteration
+from dynlab.diagnostics.ernn.equilibria import InnerFlow
+from dynlab.diagnostics.stability.flow_of import factors
+from dynlab.diagnostics.stability.rates import Rates
+from dynlab.diagnostics.stability.theory import Row, norms_of, row
+from dynlab.driven import NUMBERS_AT_ONCE, Driven, in_float64
+from dynlab.numerics.lapack import in_threads
+from dynlab.operators import Operator, Sum
+from dynlab.systems import frozen
+from dynlab.systems.activations import ACTIVATIONS
+from dynlab.systems.ernn import ERNN, IdentityPlusLowRank
+
+RELATIVE_ERROR = 1e-10  # of the quotient and the norm of Theorem 2 and Corollary 1: of 10⁶ sums and products
+
+
+def rows_of_ernn(system: ERNN, driven: Driven, rates: Rates) -> list[Row]:
+    """Lemmas 1 and 2, Theorem 2, Corollary 1, and the rank that the structure of ∇F = diag(φ′)PU − I allows.
+
+    Parameters
+    ----------
+    system : ERNN
+        The frozen one of `driven`.
+    driven : Driven
+    rates : Rates
+        Of ∇F at h_t.
+    """
+    n, times = system.state_size, rates.times
+    exact, before = frozen(system), torch.as_tensor(times - 1)
+    states, given = in_float64(driven.states).cpu(), in_float64(driven.inputs).cpu()
+    old, new, inputs = states[:, before], states[:, before + 1], given[:, before]
+    jacobian = exact.inner_jacobian(new, old, inputs)
+    ranks, smallest, error = _ranks(jacobian, len(times))
+    most = _structural_rank(system, jacobian)
+    if most is not None:  # a rank that its structure keeps below n is no matter of rounding
+        smallest, error = np.where(most < n, 0.0, smallest), np.where(most < n, 0.0, error)
+    gap, one_factor = norms_of(driven, times, float(system.sign))
+    gap_error = (1 + system.inner_steps) * one_factor  # a product of K factors
+    sign = "I" if system.sign == 1 else "(−I)"
+    rows = [
+        row("lemma_1", "Lemma 1: σ_min(∇F) > 0", smallest, error, 0.0, np.inf, times, strict=True),
+        row("lemma_1_jacobian", f"Lemma 1: ‖∂h_k/∂h_{{k−1}} + {sign}‖₂ = 0", gap, gap_error, 0.0, 0.0, times),
+        row(
+            "lemma_2",
+            "Lemma 2: Re λ(∇F) < 0",
+            rates.value.real,
+            rates.error,
+            -np.inf,
+            0.0,
+            times,
+            schema.PER_SECOND,
+            True,
+        ),
+    ]
+    rows += _along_iteration(exact, old, inputs, rates)
+    if most is not None:
+        rows.append(row("rank", "rank ∇F ≤ inactive units + d₁", ranks, 0.0, 0.0, np.minimum(most, n), times))
+    return rows
+
+
+def _along_iteration(system: ERNN, old: Tensor, inputs: Tensor, rates: Rates) -> list[Row]:
+    """Theorem 2 and Corollary 1 at every inner iterate g⁽⁰⁾ … g⁽ᴷ⁻¹⁾, from which a step is taken."""
+    samples, times = old.shape[:2]
+    states, given = old.flatten(0, 1), inputs.flatten(0, 1)
+    etas = torch.as_tensor(rates.step).repeat(1, samples)
+    at_once = max(1, NUMBERS_AT_ONCE // system.state_size**2)
+    parts: list[list[NDArray[np.float64]]] = [[], []]
+    for block in torch.arange(len(states)).split(at_once):
+        flow = InnerFlow(system, states[block], given[block])
+        reached = iteration.iterates(flow, system.inner_start(flow.state), etas[:, block], len(etas))[:-1]
+        nowhere = np.full(flow.state.shape, np.nan)
+        parts[0].append(iteration.theorem_2(flow, reached, etas[:, block]))
+        parts[1].append(iteration.corollary_1(flow, reached, etas[:, block], nowhere))
+    found = []
+    for name, words, part in (
+        ("theorem_2", "Theorem 2: ‖F + η∇F·F‖/‖F‖ < 1", parts[0]),
+        ("corollary_1", "Corollary 1: ‖I + η∇F‖₂ < 1", parts[1]),
+    ):
+        each = np.concatenate(part, axis=1).T.reshape(samples, times, -1)
+        # at an equilibrium F is rounding, and its quotient says nothing
+        arrived = np.isnan(each) & torch.isfinite(old).all(dim=-1, keepdim=True).numpy()
+        if not arrived.all():
+            low = np.where(arrived, np.nan, -np.inf)
+            found.append(row(name, words, each, RELATIVE_ERROR * np.abs(each), low, 1.0, rates.times, strict=True))
+    return found
+
+
+def _ranks(jacobian: Operator, times: int) -> tuple[NDArray[np.float64], ...]:
+    """How many singular values are above n ε σ_max, the smallest one, and the error of that; shape (sample, time)."""
+
+    def of(chunk: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+        singular = np.full(chunk.shape[:2], np.nan)
+        finite = np.isfinite(chunk).all(axis=(1, 2))
+        singular[finite] = np.linalg.svd(chunk[finite], compute_uv=False)
+        allowed = chunk.shape[-1] * np.finfo(float).eps * singular[:, 0]
+        return (singular > allowed[:, None]).sum(axis=1).astype(float), singular[:, -1], allowed
+
+    parts = []
+    for time in range(times):
+        found = in_threads(of, jacobian[:, time].dense().numpy())
+        parts.append(found)
+    ranks, smallest, allowed = (np.stack(part, axis=1) for part in zip(*parts, strict=True))
+    return np.where(np.isnan(smallest), np.nan, ranks), smallest, allowed
+
+
+def _structural_rank(system: ERNN, jacobian: Operator) -> NDArray[np.float64] | None:
+    """Inactive units + d₁, an upper bound on the rank with ReLU and P U = I + a matrix of rank d₁; else None."""
+    found = factors(jacobian.first) if isinstance(jacobian, Sum) else None
+    if found is None or system.activation != ACTIVATIONS["relu"] or not isinstance(system.U, IdentityPlusLowRank):
+        return None
+    inactive = (found.diagonal == 0).sum(dim=-1).cpu().numpy()
+    return np.asarray(inactive + system.U.V.shape[1], dtype=float)

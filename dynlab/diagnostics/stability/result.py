@@ -1,0 +1,92 @@
+"""The variables of a result of `dynlab.stability`, and why some of their values are not finite."""
+
+import numpy as np
+import xarray as xr
+
+from dynlab import schema
+from dynlab.diagnostics.stability.diffusion_plane import Plane
+from dynlab.diagnostics.stability.methods import METHODS
+from dynlab.diagnostics.stability.rates import Rates, Steps, steps_of
+
+NO_FLOW = "NaN where the trajectory has diverged or the QR iteration did not converge"
+UNLIMITED = "inf: no step is too large"
+OPEN = "not finite where theory sets no bound"
+
+
+def of_steps(rates: Rates, steps: Steps) -> dict[str, xr.Variable]:
+    """The flow's eigenvalues, and what the integrator's step makes of them."""
+    each, mode = (schema.SAMPLE, schema.TIME), (schema.SAMPLE, schema.TIME, schema.MODE)
+    return {
+        "eigenvalue": schema.variable(mode, rates.value, "eigenvalue λ of the flow's Jacobian", schema.PER_SECOND),
+        "eigenvalue_error": schema.variable(mode, rates.error, "bound on the error of λ", schema.PER_SECOND),
+        "step_modulus": schema.variable(mode, steps.modulus, "modulus |R(ελ)| of the step"),
+        "step_modulus_error": schema.variable(mode, steps.error, "bound on the error of |R(ελ)|"),
+        "used_step": schema.variable(each, steps.used, "step size ε that is used", schema.SECOND),
+        "stable": schema.variable(each, steps.stable, "1: the step is stable, 0: it is not, −1: undecided"),
+        "critical_step": schema.variable(each, steps.critical, "critical step size", schema.SECOND),
+    }
+
+
+def of_integrators(rates: Rates) -> dict[str, xr.Variable]:
+    """What every integrator's step makes of the same states."""
+    along = (schema.INTEGRATOR,)
+    found = [steps_of(rates, method) for method in METHODS.values()]
+    smallest = [np.fmin.reduce(one.critical, axis=None) for one in found]
+    moduli = [np.fmax.reduce(one.modulus, axis=None) for one in found]
+    shares = [[np.mean(one.stable == kind) for one in found] for kind in (0, -1)]
+    return {
+        "integrator_step": schema.variable(along, smallest, "smallest critical step over all states", schema.SECOND),
+        "integrator_modulus": schema.variable(along, moduli, "largest modulus |R(ελ)| over all states"),
+        "integrator_unstable": schema.variable(along, shares[0], "share of the states at which the step is unstable"),
+        "integrator_undecided": schema.variable(along, shares[1], "share of the states at which that is undecided"),
+    }
+
+
+def of_plane(plane: Plane, gamma: float) -> dict[str, xr.Variable]:
+    """Over step size and diffusion, and the numbers of the network itself."""
+    along = (schema.DIFFUSION,)
+    words = "2γ/(γ² + ω²) over the mean slope of the state where it is"
+    low, high = np.fmin.reduce(plane.formula, axis=0), np.fmax.reduce(plane.formula, axis=0)  # NaN where it is nowhere
+    return {
+        "plane_diffusion": schema.variable(along, plane.diffusion, "diffusion γ", schema.PER_SECOND),
+        "plane_step_size": schema.variable((schema.STEP_SIZE,), plane.step_size, "step size ε", schema.SECOND),
+        "plane_modulus": schema.variable(
+            (schema.DIFFUSION, schema.STEP_SIZE), plane.modulus, "largest modulus |R(ελ)| over the states"
+        ),
+        "plane_critical_step": schema.variable(along, plane.critical, "smallest critical step", schema.SECOND),
+        "formula_step_low": schema.variable(along, low, f"{words} least", schema.SECOND),
+        "formula_step_high": schema.variable(along, high, f"{words} largest", schema.SECOND),
+        "own_diffusion": schema.variable((), gamma, "the network's own diffusion γ", schema.PER_SECOND),
+        "fastest_rotation": schema.variable((), plane.omega, "fastest rotation ω of M", schema.PER_SECOND),
+        "needed_diffusion": schema.variable((), plane.needed, "diffusion γ that ε needs", schema.PER_SECOND),
+    }
+
+
+def flags_of_steps(variables: dict[str, xr.Variable], steps: Steps) -> dict[str, str]:
+    """Of the states: what was not computed, and why a critical step is not a number."""
+    names = ("eigenvalue", "eigenvalue_error", "step_modulus", "step_modulus_error")
+    flags = {name: NO_FLOW for name in names if not np.isfinite(variables[name].values).all()}
+    reasons = [*steps.reasons, *([UNLIMITED] if np.isinf(steps.critical).any() else [])]
+    if reasons:
+        flags["critical_step"] = "; ".join(reasons)
+    return flags
+
+
+def flags_of_rest(variables: dict[str, xr.Variable]) -> dict[str, str]:
+    """Of everything else."""
+    words = {
+        "integrator_step": f"{UNLIMITED}; NaN where none is known",
+        "integrator_modulus": NO_FLOW,
+        "region": "inf at a pole of R",
+        "mean_slope_step": "NaN where the mean slope or γ is not positive",
+        "formula_step_low": "NaN where no mean slope is positive",
+        "formula_step_high": "NaN where no mean slope is positive",
+        "plane_modulus": "inf beyond the largest number",
+        "plane_critical_step": f"{UNLIMITED}; NaN where an error does not separate a real part from 0",
+        "needed_diffusion": "NaN: no γ of the plane is the least that makes this ε stable",
+    } | dict.fromkeys(("theory_low", "theory_high", "margin", "measured_low", "measured_high"), OPEN)
+    return {
+        name: reason
+        for name, reason in words.items()
+        if name in variables and not np.isfinite(variables[name].values).all()
+    }

@@ -1,0 +1,222 @@
+"""Bounds that theory gives, beside what is measured: one row a bound."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import NDArray
+
+from dynlab import schema
+from dynlab.diagnostics.eigenvalue_bounds.judgement import (
+    AT_THE_BOUND,
+    UNDECIDED,
+    VIOLATED,
+    WORST_FIRST,
+    Judgement,
+    judged,
+)
+from dynlab.diagnostics.stability.flow_of import Factors
+from dynlab.driven import Driven
+from dynlab.numerics.lapack import in_threads
+from dynlab.systems import Euler, Map
+from dynlab.systems.antisymmetric import GatedFlow
+from dynlab.systems.asrnn import ASRNN
+from dynlab.systems.fastrnn import FastRNN
+
+NO_BOUND = "no bound"
+SMALLEST_FACTOR = -0.25  # the infimum of σ'(p) tanh(q) + σ(p) (1 − tanh²(q)); its supremum is 1
+ROUNDINGS = 4.0  # of a diagonal factor, each of half a unit
+
+
+@dataclass(frozen=True)
+class Row:
+    """A bound, the numbers that it is about, and how they keep it.
+
+    Attributes
+    ----------
+    name, quantity, units : str
+    theory : tuple of float
+        The interval that theory allows at one state or other, −inf or inf where it has no end.
+    measured : tuple of float
+        The smallest and the largest number.
+    margin : float
+        Of the number that decides inside its own interval; negative outside, NaN where there is no bound.
+    outcome : str
+        ``holds``, ``at the bound``, ``violated``, ``undecided`` or ``no bound``.
+    where : tuple of int
+        Sample and t of the number that decides; −1 where there is no bound.
+    violations, compared : int
+        How many numbers lie outside, and how many there are.
+    """
+
+    name: str
+    quantity: str
+    units: str
+    theory: tuple[float, float]
+    measured: tuple[float, float]
+    margin: float
+    outcome: str
+    where: tuple[int, int]
+    violations: int
+    compared: int
+
+
+def row(
+    name: str,
+    quantity: str,
+    values: NDArray[np.float64],
+    errors: NDArray[np.float64] | float,
+    low: NDArray[np.float64] | float,
+    high: NDArray[np.float64] | float,
+    times: NDArray[np.int64],
+    units: str = schema.ONE,
+    strict: bool = False,
+) -> Row:
+    """Hold numbers (sample, time, …) against intervals of the same shape, NaN at states that the bound is not about.
+
+    A number that is NaN with finite ends is not known, and makes the row undecided. Where a statement is `strict`, its
+    ends do not belong to the interval: a number within its error of one is undecided, but for one exactly there.
+    """
+    ends = [np.broadcast_to(np.asarray(end, dtype=float), values.shape) for end in (low, high)]
+    about = ~np.isnan(ends[0])
+    spread = np.broadcast_to(errors, values.shape)
+    known = values[about & np.isfinite(values)]
+    measured = (float(known.min()), float(known.max())) if known.size else (np.nan, np.nan)
+    theory = (float(ends[0][about].min()), float(ends[1][about].max()))
+    indices = np.argwhere(about)
+    found = []
+    for end, is_upper in zip(ends, (False, True), strict=True):
+        bounded = about & np.isfinite(end)
+        if bounded.any():
+            judgement = judged((values - np.where(bounded, end, 0))[about], spread[about], 0.0, is_upper)
+            found.append(judgement)
+    if not found:
+        return Row(name, quantity, units, theory, measured, np.nan, NO_BOUND, (-1, -1), 0, len(indices))
+    if strict:
+        found = [_strictly(one) for one in found]
+    worst = min(found, key=lambda one: (WORST_FIRST.index(one.outcome), np.nan_to_num(one.margin, nan=np.inf)))
+    at = indices[worst.index[0]]
+    where = (int(at[0]), int(times[at[1]]))
+    violations = sum(one.violations for one in found)
+    if strict:
+        violations += sum(int(((values == end) & (spread == 0) & about).sum()) for end in ends)
+    return Row(name, quantity, units, theory, measured, worst.margin, worst.outcome, where, violations, len(indices))
+
+
+def _strictly(judgement: Judgement) -> Judgement:
+    """With the end outside: what lies exactly on it violates, what lies within its error of it is undecided."""
+    if judgement.outcome != AT_THE_BOUND:
+        return judgement
+    exact = judgement.margin == 0 == judgement.error
+    return dataclasses.replace(judgement, outcome=VIOLATED if exact else UNDECIDED)
+
+
+def rows_of_flow(
+    flow: Any, factors: Factors | None, values: NDArray[np.complex128], errors: NDArray[np.float64], times: Any
+) -> list[Row]:
+    """Re λ of diag(c) (A − γ I) lies in [−γ max c, −γ min c] for antisymmetric A and c ≥ 0; else nothing bounds it.
+
+    Parameters
+    ----------
+    flow : Flow
+    factors : Factors or None
+        With c of shape (sample, time, state) at the states of `values` (sample, time, mode), or (state,).
+    """
+    real = values.real
+    rows = []
+    if factors is None:
+        return [_unbounded("flow", "Re λ of the flow", real, errors, times)]
+    c = np.broadcast_to(factors.diagonal.double().cpu().numpy(), (*values.shape[:2], values.shape[-1]))
+    gamma, antisymmetric = diffusion_of(factors.matrix)
+    gated = (c < 0).any(axis=-1)
+    if antisymmetric and not gated.all():
+        sides = -gamma * c.max(axis=-1), -gamma * c.min(axis=-1)
+        low, high = (np.where(gated, np.nan, side)[..., None] for side in (np.minimum(*sides), np.maximum(*sides)))
+        words = "Re λ where no factor c is negative" if gated.any() else "Re λ of the flow, in [−γ d_max, −γ d_min]"
+        rows.append(row("real_part", words, real, errors, low, high, times, schema.PER_SECOND))
+    if antisymmetric and gated.any():
+        below, above = (np.where(gated, end, np.nan)[..., None] for end in (-np.inf, np.inf))
+        words = "Re λ where a factor c is negative"
+        rows.append(row("real_part_gated", words, real, errors, below, above, times, schema.PER_SECOND))
+    if not antisymmetric:
+        rows.append(_unbounded("real_part", "Re λ of the flow (M is not A − γI)", real, errors, times))
+    if isinstance(flow, GatedFlow):
+        rounding = ROUNDINGS * np.finfo(np.float64).eps
+        rows.append(row("factor", "diagonal factor c of the gate", c, rounding, SMALLEST_FACTOR, 1.0, times))
+    return rows
+
+
+def rows_of_norm(system: Map, driven: Driven, times: NDArray[np.int64]) -> list[Row]:
+    """‖∂h_t/∂h_{t−1}‖₂ ≤ cond(D_f) for asRNN, and ≤ σ(β) + σ(α) ‖U‖₂ for FastRNN; no row for others."""
+    cell = driven.system.flow.cell if isinstance(driven.system, Euler) and isinstance(system, FastRNN) else system
+    if isinstance(cell, ASRNN):
+        diagonal = cell.saturation().detach().double()
+        limit, words = float(diagonal.max() / diagonal.min()), "‖∂h_t/∂h_{t−1}‖₂ ≤ cond(D_f)"
+    elif isinstance(cell, FastRNN):
+        norm = float(torch.linalg.matrix_norm(cell.U.detach().double(), 2))
+        alpha, beta = (torch.sigmoid(each.detach().double()) for each in (cell.alpha, cell.beta))
+        limit = float(beta + alpha * norm)
+        words = "‖∂h_t/∂h_{t−1}‖₂ ≤ σ(β) + σ(α)‖U‖₂"
+    else:
+        return []
+    norms, errors = norms_of(driven, times)
+    return [row("jacobian_norm", words, norms, errors, 0.0, limit, times)]
+
+
+def norms_of(driven: Driven, times: NDArray[np.int64], shift: float = 0.0) -> tuple[NDArray[np.float64], ...]:
+    """‖∂h_t/∂h_{t−1} + shift I‖₂, shape (sample, time), and a bound on the error of each."""
+    parts = []
+    for block in driven.blocks(driven.system, times):
+        stack = block.double().cpu().numpy() + shift * np.eye(block.shape[-1])
+        (found,) = in_threads(lambda chunk: (_norm(chunk),), stack.reshape(-1, *stack.shape[2:]))
+        parts.append(found.reshape(stack.shape[:2]))
+    norms = np.concatenate(parts, axis=1)
+    unit = torch.finfo(driven.states.dtype).eps
+    return norms, driven.states.shape[-1] * unit * (norms + abs(shift))
+
+
+def diffusion_of(matrix: Any) -> tuple[float, bool]:
+    """γ = −tr M/n, and whether M + γ I is antisymmetric up to rounding."""
+    M = matrix.double().cpu().numpy()
+    n = len(M)
+    gamma = -float(np.trace(M)) / n
+    symmetric = (M + M.T) / 2 + gamma * np.eye(n)
+    # M was stored in the precision of its dtype, in which its parts were subtracted
+    unit = torch.finfo(torch.float32).eps if matrix.dtype == torch.float32 else np.finfo(float).eps
+    return gamma, bool(np.abs(symmetric).max() <= n * unit * max(np.abs(M).max(), abs(gamma)))
+
+
+def variables(rows: Sequence[Row]) -> dict[str, xr.Variable]:
+    """The rows as variables over ``bound``."""
+    columns: dict[str, tuple[str, list[Any]]] = {
+        "quantity": ("what is bounded", [one.quantity for one in rows]),
+        "unit": ("its units", [one.units for one in rows]),
+        "theory_low": ("least value that theory allows", [one.theory[0] for one in rows]),
+        "theory_high": ("largest value that theory allows", [one.theory[1] for one in rows]),
+        "measured_low": ("least value measured", [one.measured[0] for one in rows]),
+        "measured_high": ("largest value measured", [one.measured[1] for one in rows]),
+        "margin": ("margin inside the bound", [one.margin for one in rows]),
+        "outcome": ("outcome", [one.outcome for one in rows]),
+        "where_sample": ("sample of the number that decides, −1: none", [one.where[0] for one in rows]),
+        "where_step": ("step t of the number that decides, −1: none", [one.where[1] for one in rows]),
+        "violations": ("numbers outside the bound", [one.violations for one in rows]),
+        "compared": ("numbers held against the bound", [one.compared for one in rows]),
+    }
+    return {name: schema.variable((schema.BOUND,), values, words) for name, (words, values) in columns.items()}
+
+
+def _unbounded(name: str, words: str, real: NDArray[np.float64], errors: Any, times: Any) -> Row:
+    return row(name, words, real, errors, -np.inf, np.inf, times, schema.PER_SECOND)
+
+
+def _norm(matrices: NDArray[np.float64]) -> NDArray[np.float64]:
+    found = np.full(len(matrices), np.nan)
+    finite = np.isfinite(matrices).all(axis=(1, 2))
+    found[finite] = np.linalg.norm(matrices[finite], 2, axis=(1, 2))
+    return found

@@ -1,0 +1,80 @@
+"""Each root once more, by another method: MINPACK's hybrid one, `scipy.optimize.fsolve`, started off the root."""
+
+import warnings
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import scipy.optimize
+from numpy.typing import NDArray
+
+from dynlab.numerics import merging
+
+Vector = NDArray[np.float64]
+Function = Callable[[Vector], Vector]
+
+OFFSET = 1e-3  # times max(1, ‖h‖): how far off the root fsolve starts
+XTOL = 1e-13
+SMALLEST_DISTANCE = 1e-8  # up to which two computed roots always agree
+RESIDUALS = 10.0  # times ‖f‖/σ_min(∇f): how far from the true root a computed one may be
+
+
+class Check(NamedTuple):
+    """What fsolve found.
+
+    Attributes
+    ----------
+    state : ndarray, shape (n,)
+    residual : float
+        ‖f‖₂ there, computed anew: fsolve's own flag fails true roots near the origin.
+    distance : float
+        ‖state − root‖₂.
+    """
+
+    state: Vector
+    residual: float
+    distance: float
+
+
+def check(f: Function, jacobian: Function, root: Vector, direction: Vector) -> Check:
+    """Start fsolve at root ± `OFFSET` · direction; the better end of the two.
+
+    The other side is tried only where the first one leads farther away than `SMALLEST_DISTANCE`.
+
+    Parameters
+    ----------
+    f, jacobian : callable
+        Of a point (n,): the values (n,), the matrix (n, n).
+    root : ndarray, shape (n,)
+    direction : ndarray, shape (n,)
+        A unit vector.
+    """
+    ends = (_ended(f, jacobian, root, side * direction) for side in (1.0, -1.0))
+    first = next(ends)
+    return first if first.distance <= SMALLEST_DISTANCE else min(next(ends), first, key=_distance)
+
+
+def run(f: Function, jacobian: Function, start: Vector) -> Vector:
+    """Where fsolve ends, whatever its flag says of it."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return scipy.optimize.fsolve(f, start, fprime=jacobian, xtol=XTOL, full_output=True)[0]
+
+
+def _ended(f: Function, jacobian: Function, root: Vector, direction: Vector) -> Check:
+    state = run(f, jacobian, root + OFFSET * float(merging.scale(root)) * direction)
+    return Check(state, float(np.linalg.norm(f(state))), float(np.linalg.norm(state - root)))
+
+
+def _distance(check: Check) -> float:
+    return check.distance if np.isfinite(check.distance) else np.inf
+
+
+def position_error(residual: float, smallest_singular_value: float) -> float:
+    """How far from the true root a computed one may be: 10 ‖f‖/σ_min(∇f); inf where that is singular."""
+    return RESIDUALS * residual / smallest_singular_value if smallest_singular_value > 0 else np.inf
+
+
+def allowed_distance(residual: float, smallest_singular_value: float) -> float:
+    """Beyond this two computed roots are different ones: max(1e-8, 10 ‖f‖/σ_min(∇f))."""
+    return max(SMALLEST_DISTANCE, position_error(residual, smallest_singular_value))

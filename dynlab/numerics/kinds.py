@@ -1,0 +1,153 @@
+"""The kind of an equilibrium or fixed point, from eigenvalues and what is known of their errors.
+
+Exact classification of a 2 × 2 matrix entered by hand is in `dynlab.numerics.exact_kinds`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+UNDECIDED = "undecided, near "
+
+CENTER = "center"
+SADDLE = "saddle"
+SADDLE_FOCUS = "saddle-focus"
+LINE = "line of equilibria"
+PLANE = "plane of equilibria"  # every point is one: the flow of the zero matrix, the map of the identity
+PERIOD_TWO_LINE = "line of period-2 points"  # a map with the multiplier −1
+PERIOD_TWO_PLANE = "plane of period-2 points"  # the map h → −h
+
+
+class Kind(NamedTuple):
+    """What an equilibrium of a flow, or a fixed point of a map, is.
+
+    Attributes
+    ----------
+    name : str
+        Such as ``"stable focus"``, ``"flip saddle"``, ``"undecided, near center"``.
+    stable : int
+        1 stable (a center and a stable line of equilibria too: in Lyapunov's sense), 0 unstable, −1 undecided.
+    unstable : int
+        How many directions certainly grow.
+    undecided : int
+        How many directions the numbers' own error does not tell growing from decaying.
+    """
+
+    name: str
+    stable: int
+    unstable: int
+    undecided: int
+
+
+def kind_of_flow(eigenvalues: ArrayLike, errors: ArrayLike) -> Kind:
+    """The kind of a flow's equilibrium.
+
+    Parameters
+    ----------
+    eigenvalues : array_like of complex, shape (mode,)
+        Of the real Jacobian, in any order, in 1/s.
+    errors : array_like, shape (mode,) or ()
+        A bound on the error of each.
+
+    Returns
+    -------
+    Kind
+        Node or focus by the rightmost eigenvalue; a saddle is a saddle-focus where the rightmost growing or the
+        rightmost decaying eigenvalue is complex.
+
+    References
+    ----------
+    Strogatz, Nonlinear Dynamics and Chaos, section 5.2; Kuznetsov, Elements of Applied Bifurcation Theory,
+    section 2.2.
+
+    Examples
+    --------
+    >>> kind_of_flow([-0.15 + 2j, -0.15 - 2j], 1e-15).name
+    'stable focus'
+    >>> kind_of_flow([2j, -2j], 1e-15).name
+    'undecided, near center'
+    """
+    values, bounds = _arrays(eigenvalues, errors)
+    return _kind(values, bounds, excess=values.real, is_map=False)
+
+
+def kind_of_map(eigenvalues: ArrayLike, errors: ArrayLike) -> Kind:
+    """The kind of a map's fixed point, by its multipliers (the eigenvalues of ∂step/∂state).
+
+    Parameters and result as in `kind_of_flow`, with the modulus less one in place of the real part, and ``flip``
+    before the noun where the leading multiplier is real and negative.
+
+    References
+    ----------
+    Kuznetsov, Elements of Applied Bifurcation Theory, section 2.2.
+
+    Examples
+    --------
+    >>> kind_of_map([-1.5, 0.5], 1e-15).name
+    'flip saddle'
+    """
+    values, bounds = _arrays(eigenvalues, errors)
+    return _kind(values, bounds, excess=np.abs(values) - 1.0, is_map=True)
+
+
+def _arrays(eigenvalues: ArrayLike, errors: ArrayLike) -> tuple[NDArray[np.complex128], NDArray[np.float64]]:
+    values = np.atleast_1d(np.asarray(eigenvalues, dtype=complex))
+    return values, np.broadcast_to(np.asarray(errors, dtype=float), values.shape)
+
+
+def _kind(
+    values: NDArray[np.complex128], errors: NDArray[np.float64], excess: NDArray[np.float64], is_map: bool
+) -> Kind:
+    """`excess`: how far each eigenvalue lies beyond the border of stability (axis or circle), negative inside."""
+    grows, decays = excess > errors, excess < -errors
+    unstable, undecided = int(grows.sum()), int((~grows & ~decays).sum())
+    finite = np.isfinite(values).all() and np.isfinite(errors).all()
+    if not finite:
+        return Kind("undecided, eigenvalues not finite", -1, unstable, len(values) - unstable)
+    if undecided and not unstable:
+        return Kind(UNDECIDED + _border(values, errors, ~grows & ~decays, is_map), -1, unstable, undecided)
+    # Beside a growing direction an undecided one cannot make the point stable: name it by the nearest sign.
+    outside = excess > 0 if undecided else grows
+    parts = [_rotates(values, errors, excess, side) for side in (outside, ~outside) if side.any()]
+    leading = excess + errors >= np.max(excess - errors)  # all that may be the largest: 1/2 and −1/2 both lead
+    flip = "flip " if is_map and ((values.imag == 0) & (values.real < 0))[leading].any() else ""
+    if outside.all() or not outside.any():
+        noun = {1: "focus", 0: "node", -1: "improper node"}[parts[0]]
+        name = f"{'unstable' if unstable else 'stable'} {flip}{noun}"
+    else:
+        name = flip + (SADDLE_FOCUS if 1 in parts else SADDLE)
+    # A saddle that surely has a complex leading pair is a saddle-focus whatever its other side turns out to be.
+    undecided_noun = -1 in parts and 1 not in parts
+    prefix = UNDECIDED if undecided or undecided_noun else ""
+    return Kind(prefix + name, 0 if unstable else 1, unstable, undecided)
+
+
+def _rotates(
+    values: NDArray[np.complex128], errors: NDArray[np.float64], excess: NDArray[np.float64], side: NDArray[np.bool_]
+) -> int:
+    """Whether the leading eigenvalue of one side is complex: 1 yes, 0 no, −1 undecided.
+
+    A real matrix's eigenvalue is surely real where its disc meets no other's: its conjugate would lie there too. An
+    eigenvalue whose disc meets the leading one's excess may lead as well; where those differ, it is undecided.
+    """
+    first = np.max(np.where(side, excess - errors, -np.inf))
+    kinds = {_complex(values, errors, int(i)) for i in np.flatnonzero(side & (excess + errors >= first))}
+    return kinds.pop() if len(kinds) == 1 else -1
+
+
+def _complex(values: NDArray[np.complex128], errors: NDArray[np.float64], i: int) -> int:
+    if abs(values[i].imag) > errors[i]:
+        return 1
+    apart = np.abs(values - values[i]) > errors + errors[i]
+    return 0 if values[i].imag == 0 and np.delete(apart, i).all() else -1
+
+
+def _border(
+    values: NDArray[np.complex128], errors: NDArray[np.float64], undecided: NDArray[np.bool_], is_map: bool
+) -> str:
+    """The kind on the border of stability that the undecided eigenvalues are nearest to."""
+    border = values[undecided]
+    if (np.abs(border.imag) > errors[undecided]).any():
+        return CENTER
+    return PERIOD_TWO_LINE if is_map and (border.real < 0).any() else LINE

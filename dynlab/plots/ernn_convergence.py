@@ -1,0 +1,81 @@
+"""How far ERNN's inner iterates are from the equilibrium, and the slope that theory predicts."""
+
+import textwrap
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+
+from dynlab import schema
+from dynlab.plots import style
+
+NEEDS = ("distance", "speed", "predicted_rate", "outcome", "equilibrium_status")
+SIZE = (6.6, 4.8)  # inches
+# Colour and dashes by outcome; without an equilibrium there is no distance, and the speed stands in its place.
+LOOKS = {
+    "converges": (style.BLUE, "-"),
+    "still approaching": (style.SKY, "-"),
+    "does not approach yet": (style.PURPLE, "-."),
+    "does not converge": (style.VERMILION, "--"),
+    "no equilibrium to converge to": (style.ORANGE, ":"),
+}
+SPEED = {"no equilibrium to converge to": "no equilibrium was found, its speed ‖F(g⁽ⁱ⁾)‖₂ instead"}
+TITLE_WIDTH = 95  # characters
+DASHED = (0, (5, 2.5))
+LOWEST = 1e-17  # distances of 0 are drawn nowhere: below rounding a logarithmic axis tells nothing
+
+
+def plot_ernn_convergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+    """Distance to the equilibrium against the iteration, one line for each step looked at, on a logarithmic axis.
+
+    Parameters
+    ----------
+    ds : Dataset
+        Of `dynlab.ernn_convergence`.
+    ax : Axes, optional
+        Where to draw; without it a figure is made, with the verdict above.
+    **artist
+        For the lines.
+
+    Returns
+    -------
+    Axes
+        With the predicted slope, the median rate from the median first distance, dashed in black.
+    """
+    schema.check(ds, needs=NEEDS)
+    alone = ax is None
+    ax = style.axes(ax, SIZE)
+    iteration = ds[schema.ITERATION].values
+    distance, speed = (ds[name].values.reshape(-1, len(iteration)) for name in ("distance", "speed"))
+    outcomes = ds["outcome"].values.ravel()
+    for outcome, (colour, dashes) in LOOKS.items():
+        rows = np.flatnonzero(outcomes == outcome)
+        look = {"color": colour, "ls": dashes, "lw": 1.0, "alpha": max(0.45, 1 / max(1, len(rows)) ** 0.5)} | artist
+        for place, row in enumerate(rows):
+            values = speed[row] if outcome in SPEED else distance[row]
+            drawn = np.where((values > LOWEST) & np.isfinite(values), values, np.nan)
+            label = f"{len(rows)} × {SPEED.get(outcome, outcome)}" if place == 0 else None
+            ax.semilogy(iteration, drawn, label=label, **look)
+    _draw_prediction(ds, ax, iteration, distance)
+    below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.48, -0.13), "ncols": 2, "columnspacing": 1.2}
+    for handle in ax.legend(**(below if alone else {"loc": "best"})).get_lines():
+        handle.set_alpha(1)
+    ax.set_xlabel(ds[schema.ITERATION].attrs["long_name"])
+    ax.set_ylabel(style.label(ds["speed" if set(outcomes) <= set(SPEED) else "distance"]))
+    if alone:
+        ax.set_title("\n".join(textwrap.wrap(ds.attrs.get("verdict", ""), TITLE_WIDTH)), fontsize=8)
+    return ax
+
+
+def _draw_prediction(ds: xr.Dataset, ax: Axes, iteration: np.ndarray, distance: np.ndarray) -> None:
+    """The line of slope ln of the median predicted rate, down to where rounding ends the measured ones."""
+    goes_there = np.isin(ds["outcome"].values, ("converges", "still approaching"))
+    if not goes_there.any():
+        return
+    distance = distance[goes_there.ravel()]
+    rate = float(np.median(ds["predicted_rate"].values[goes_there]))
+    line = np.median(distance[:, 0]) * rate**iteration
+    visible = line >= np.nanmin(np.where(distance > LOWEST, distance, np.nan))
+    label = f"predicted rate {rate:.4f} per iteration (median)"
+    ax.semilogy(iteration[visible], line[visible], color=style.BLACK, ls=DASHED, lw=1.6, label=label)

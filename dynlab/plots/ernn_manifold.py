@@ -1,0 +1,194 @@
+"""Trajectories beside the equilibrium manifold, and how far an ERNN is from it."""
+
+import textwrap
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.ticker import NullLocator
+
+from dynlab import schema
+from dynlab.plots import style
+
+SAMPLE = 0  # the sequence that is drawn
+WIDTH = 13.0  # inches
+TITLE_WIDTH = 150  # characters
+MARGIN = 1.05
+# Where the networks' axes are: above the distance, or one network's beside it.
+SEVERAL = {"left": 0.05, "right": 0.99, "top": 0.84, "bottom": 0.46, "wspace": 0.25}
+ALONE = {"left": 0.07, "right": 0.4, "top": 0.86, "bottom": 0.11}
+ARRIVED = 1e-6  # the inner iteration's end counts as on the manifold within this distance
+SMALLEST = 1e-17  # a distance of exactly 0 has no place on a logarithmic axis
+SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+FORMS = {"rnn": "RNN", "fastrnn": "FastRNN", "ernn": "ERNN"}
+
+
+def plot_ernn_manifold(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+    """The ERNN's motion on its manifold; beside it the other networks, and below the distance from the manifold.
+
+    Parameters
+    ----------
+    ds : Dataset
+        Of `dynlab.ernn_manifold`. States of more than two dimensions are drawn by the two that vary most.
+    ax : Axes, optional
+        Where only the first network, the ERNN, is drawn. Without it a figure of all is made.
+    **artist
+        For the trajectories.
+
+    Returns
+    -------
+    Axes
+        Of the ERNN.
+    """
+    schema.check(ds, needs=["trajectory", "pair_sum", "equilibrium", "distance", "inner_path", "scale"])
+    ds = _planar(ds)
+    if ax is not None:
+        return _draw_network(ds, ds["network"].values[0], ax, artist)
+    names = ds["network"].values.tolist()
+    order = [name for name in names if name not in _ernns(ds)] + _ernns(ds)
+    order = order or names
+    with style.style():
+        figure = plt.figure(figsize=(WIDTH, 6.9) if len(order) > 1 else (WIDTH, 4.9), layout="none")
+        cells = figure.add_gridspec(1, len(order), **(SEVERAL if len(order) > 1 else ALONE))
+        drawn = {name: _draw_network(ds, name, figure.add_subplot(cells[i]), artist) for i, name in enumerate(order)}
+        labels: dict[str, Any] = {}
+        for ax in drawn.values():
+            labels |= {text: handle for handle, text in zip(*ax.get_legend_handles_labels(), strict=True)}
+        place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.52, 0.405), "ncols": 7}
+        if len(order) == 1:
+            place |= {"loc": "lower left", "bbox_to_anchor": (0.42, 0.02), "ncols": 3}
+        figure.legend(list(labels.values()), list(labels), markerscale=1.3, columnspacing=1.4, **place)
+        _draw_distance(ds, figure.add_axes((0.07, 0.08, 0.91, 0.23) if len(order) > 1 else (0.49, 0.3, 0.49, 0.52)))
+        text = "\n".join(textwrap.wrap(ds.attrs.get("verdict", ""), TITLE_WIDTH))
+        figure.text(0.012, 0.98, _typeset(text), fontsize=10.5, fontweight="bold", va="top", linespacing=1.4)
+    return drawn[names[0]]
+
+
+def _planar(ds: xr.Dataset) -> xr.Dataset:
+    """The Dataset with two states, those of the ERNN that vary most; many of a ReLU network never leave 0.
+
+    A single state is drawn over time, which then stands in the first place, and is numbered 0.
+    """
+    if ds.sizes[schema.STATE] == 1:
+        return _over_time(ds)
+    spread = ds["trajectory"].isel(network=0, sample=SAMPLE).std(schema.TIME).values
+    shown = np.sort(np.argsort(-spread, kind="stable")[:2])
+    return ds.isel({schema.STATE: shown}).assign_coords({schema.STATE: shown + 1})
+
+
+def _over_time(ds: xr.Dataset) -> xr.Dataset:
+    """The Dataset of one state with time as another in front of it."""
+    begins = np.linspace(0.0, 1.0, ds.sizes[schema.ITERATION])  # the inner iteration is on its way to t = 1
+    clocks = dict.fromkeys(("trajectory", "pair_sum", "equilibrium"), (schema.TIME, ds[schema.TIME].values))
+    clocks["inner_path"] = (schema.ITERATION, begins)
+    drawn = {}
+    for name, (dimension, clock) in clocks.items():
+        values = ds[name].variable
+        times = xr.Variable((dimension,), clock) + 0 * values  # NaN where there is no state
+        drawn[name] = xr.Variable.concat([times.transpose(*values.dims), values], schema.STATE)
+    rest = ds.drop_vars([*drawn, *(name for name in ("curve",) if name in ds)])
+    return rest.assign(drawn).assign_coords({schema.STATE: [0, 1]})
+
+
+def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -> Axes:
+    one = ds.sel(network=name).isel(sample=SAMPLE)
+    scale = float(one["scale"])
+    if "curve" in ds:
+        curve = scale * ds["curve"].values
+        ax.plot(curve[:, 0], curve[:, 1], color=style.BLUE, linewidth=5, alpha=0.4, label="equilibrium manifold z*(x)")
+    elif name in _ernns(ds):
+        points = one["equilibrium"].values
+        dots: dict[str, Any] = {"color": style.BLUE, "alpha": 0.4, "markersize": 9, "markeredgewidth": 0}
+        ax.plot(points[:, 0], points[:, 1], "o", label="equilibria z*(x)", **dots)
+    states = scale * one["trajectory"].values
+    if name not in _ernns(ds):
+        line: dict[str, Any] = {"color": style.VERMILION, "linewidth": 0.5, "marker": ".", "markersize": 2} | artist
+        ax.plot(states[:, 0], states[:, 1], label="state h of RNN, FastRNN", **line)
+    else:
+        _draw_ernn(ds, one, ax, artist, first=name == ds["network"].values[0])
+    _mark(ax, states[0], "initial state h₀")
+    title = FORMS.get(name, name.upper() if len(name) < 6 else name)
+    ax.set_title(_title(ds, name, title, scale))
+    shown = [ds["scale"] * ds["trajectory"], ds["equilibrium"], ds["pair_sum"]]
+    reach = MARGIN * max(float(np.abs(part.isel(sample=SAMPLE)).max()) for part in shown)
+    reach = reach if reach > 0 else 1.0  # a network that never leaves 0
+    low, high = (-reach, reach), (-reach, reach)
+    if len(_ernns(ds)) == ds.sizes["network"] == 1:  # nothing beside it to share the frame with
+        low, high = _square(shown)
+    first, second = (f"state h{number}".translate(SUBSCRIPTS) for number in ds[schema.STATE].values)
+    if ds[schema.STATE].values[0] == 0:
+        ax.set(xlabel=ds[schema.TIME].attrs["long_name"], ylabel=second)
+        return ax
+    ax.set(xlim=low, ylim=high, aspect="equal", xlabel=first, ylabel=second)
+    return ax
+
+
+def _square(shown: list[xr.DataArray]) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Limits of a square around all that is drawn."""
+    both = np.concatenate([part.isel(network=0, sample=SAMPLE).transpose(..., schema.STATE).values for part in shown])
+    ends = np.nanmin(both, axis=0), np.nanmax(both, axis=0)
+    half = MARGIN * float((ends[1] - ends[0]).max()) / 2 or 1.0  # a network that never leaves 0
+    middle = (ends[0] + ends[1]) / 2
+    return (middle[0] - half, middle[0] + half), (middle[1] - half, middle[1] + half)
+
+
+def _draw_ernn(ds: xr.Dataset, one: xr.Dataset, ax: Axes, artist: dict[str, Any], first: bool) -> None:
+    sums, states = one["pair_sum"].values[1:], one["trajectory"].values
+    ax.plot(states[:, 0], states[:, 1], ".", color=style.ORANGE, markersize=2, label="state h of ERNN")
+    moving: dict[str, Any] = {"color": style.GREEN, "linestyle": "none", "marker": ".", "markersize": 4} | artist
+    sign = "+" if schema.settings(ds)["sign"] == 1 else "-"
+    ax.plot(sums[:, 0], sums[:, 1], label=f"$h_k {sign} h_{{k-1}}$: on it at equilibrium", **moving)
+    if not first:
+        return
+    path = ds["inner_path"].values[SAMPLE]
+    ax.plot(path[:, 0], path[:, 1], color=style.BLACK, linewidth=1, marker="o", markersize=2.5, label="inner iteration")
+    end: dict[str, Any] = {"marker": "X", "markersize": 9, "color": style.BLACK, "markeredgecolor": "white"}
+    arrived = float(one["distance"][1]) < ARRIVED
+    label = "where that ends: projection of h₀" if arrived else "where that ends"
+    ax.plot(path[-1, 0], path[-1, 1], linestyle="none", zorder=8, label=label, **end)
+
+
+def _mark(ax: Axes, state: np.ndarray, label: str) -> None:
+    circle: dict[str, Any] = {"marker": "o", "markersize": 8, "color": style.BLACK, "markeredgecolor": "white"}
+    ax.plot(state[0], state[1], linestyle="none", zorder=7, label=label, **circle)
+
+
+def _draw_distance(ds: xr.Dataset, ax: Axes) -> None:
+    for name, colour in zip(_ernns(ds), (style.GREEN, style.PURPLE, style.SKY, style.BLACK), strict=False):
+        distance = np.maximum(ds["distance"].sel(network=name).isel(sample=SAMPLE).values[1:], SMALLEST)
+        label = _title(ds, name, "ERNN", 1.0)
+        single = {"marker": "o", "markersize": 4} if np.isfinite(distance).sum() == 1 else {}
+        ax.semilogy(ds[schema.TIME].values[1:], distance, color=colour, linewidth=0.9, label=label, **single)
+    times = ds[schema.TIME].values
+    ax.set_xlim(times[0], times[-1] + (0.5 if len(times) < 3 else 0))
+    if not np.isfinite(ds["distance"].isel(sample=SAMPLE).values).any():
+        ax.set_yticks([], [])
+        ax.yaxis.set_minor_locator(NullLocator())
+        ax.text(0.5, 0.5, "no equilibrium was found", transform=ax.transAxes, ha="center", color=style.GREY)
+    ax.set_xlabel(ds[schema.TIME].attrs["long_name"])
+    sign = "-" if schema.settings(ds)["sign"] == 1 else "+"
+    ax.set_ylabel(f"distance of $h_k$\nfrom $z^*(x_k) {sign} h_{{k-1}}$")
+    if len(_ernns(ds)) > 1:
+        ax.legend(loc="center right")
+
+
+def _typeset(text: str) -> str:
+    """The verdict's formulas as matplotlib sets mathematics."""
+    for plain, formula in (("z*(x_k)", "$z^*(x_k)$"), ("h_{k−1}", "$h_{k-1}$"), ("h_k ", "$h_k$ ")):
+        text = text.replace(plain, formula)
+    return text
+
+
+def _ernns(ds: xr.Dataset) -> list[str]:
+    """The networks that have a manifold."""
+    has = np.isfinite(ds["pair_sum"].values).any(axis=(1, 2, 3))
+    return [str(name) for name in ds["network"].values[has]]
+
+
+def _title(ds: xr.Dataset, name: str, title: str, scale: float) -> str:
+    if name in _ernns(ds):
+        steps, eta = schema.settings(ds)["inner"][name]
+        return f"ERNN, K = {steps}, η = {eta:.3g}"
+    return f"{title} (states scaled by {scale:.2f})" if scale != 1.0 else title

@@ -1,0 +1,54 @@
+"""The real parts of the eigenvalues of ERNN's inner flow, as a histogram."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+
+from dynlab import schema
+from dynlab.plots import style
+
+BINS = 80
+
+
+def plot_ernn_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: object) -> Axes:
+    """How often each real part occurs, those that an equilibrium must not have in another colour.
+
+    Parameters
+    ----------
+    ds : Dataset
+        Of `dynlab.ernn_spectrum`.
+    ax : Axes, optional
+    **artist
+        For the bars.
+
+    Returns
+    -------
+    Axes
+    """
+    schema.check(ds, needs=["inner_eigenvalue", "inner_eigenvalue_error"])
+    ax = style.axes(ax, (5.6, 3.6))
+    real = ds["inner_eigenvalue"].values.real.ravel()
+    error = ds["inner_eigenvalue_error"].values.ravel()
+    finite = np.isfinite(error)
+    real, error = real[finite], error[finite]
+    edges = np.histogram_bin_edges(real, BINS)
+    groups = (
+        ("below 0", real < -error, style.STABLE, None),
+        ("0 within its error", np.abs(real) <= error, style.UNDECIDED, "///"),
+        ("above 0", real > error, style.UNSTABLE, "..."),
+    )
+    bottom = np.zeros(len(edges) - 1)
+    for name, chosen, colour, hatch in groups:
+        counts = np.histogram(real[chosen], edges)[0] / len(real)
+        options: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "white", "linewidth": 0.2} | artist
+        label = f"{name}: {chosen.mean():.1%}"
+        ax.bar(edges[:-1], counts, np.diff(edges), bottom, align="edge", label=label, **options)
+        bottom += counts
+    ax.axvline(0, color=style.BLACK, linewidth=0.8)
+    ax.set_yscale("log")
+    ax.set_xlabel(f"real part of the {style.label(ds['inner_eigenvalue'])}")
+    ax.set_ylabel("share of the eigenvalues")
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=3, columnspacing=1.0)
+    return ax

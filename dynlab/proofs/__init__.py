@@ -1,0 +1,1 @@
+"""Proofs in ball arithmetic: what a program encloses, Krawczyk's test, certificates."""

@@ -1,0 +1,166 @@
+"""A `Program` and its Jacobian in ball arithmetic: enclosures of both over a ball or a box of states.
+
+Forward differentiation with matrices: each operation carries an enclosure of its value and of its derivative by the
+state. Arithmetic is Arb's, at the precision that `flint.ctx` holds.
+
+References
+----------
+Johansson, "Arb: efficient arbitrary-precision midpoint-radius interval arithmetic", IEEE Transactions on Computers 66
+(2017).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from flint import arb, arb_mat
+
+from dynlab.program import Operation, Program
+
+WIDE = 1e-6  # radius of a ball from which on monotony encloses more tightly than Arb's own functions do
+
+
+class NonSmooth(Exception):
+    """A ReLU whose argument may be 0."""
+
+
+class Enclosure(NamedTuple):
+    """Entries `value` of a vector, and its derivative by the state; None where it depends on no state."""
+
+    value: list[arb]
+    derivative: arb_mat | None
+
+
+def enclose(program: Program, state: list[arb], kinks: bool = False) -> Enclosure:
+    """The step and its Jacobian over the box `state`.
+
+    Parameters
+    ----------
+    program : Program
+    state : list of arb
+        One ball a coordinate.
+    kinks : bool
+        Whether a ReLU's slope where its argument may be 0 is the interval from 0 to 1 (Clarke's derivative), rather
+        than refused.
+
+    Raises
+    ------
+    NonSmooth
+        At such a place, unless `kinks`.
+    """
+    results: list[Enclosure] = []
+    for operation in program.operations:
+        read = [results[i] for i in operation.reads]
+        results.append(enclosed(operation, read, state, kinks))
+    value, derivative = results[-1]
+    return Enclosure(value, arb_mat(program.size, program.size) if derivative is None else derivative)
+
+
+def exact_matrix(values: Any) -> arb_mat:
+    """A matrix of doubles as it is."""
+    rows, columns = values.shape
+    return arb_mat(rows, columns, [arb(float(entry)) for entry in values.ravel()])
+
+
+def enclosed(operation: Operation, read: list[Enclosure], state: list[arb], kinks: bool) -> Enclosure:
+    """One operation on what the operations it reads enclose."""
+    match operation.name:
+        case "state":
+            n = len(state)
+            return Enclosure(state, arb_mat(n, n, [int(i == j) for i in range(n) for j in range(n)]))
+        case "constant":
+            return Enclosure([arb(float(entry)) for entry in np.array(operation.values)], None)
+        case "linear":
+            return _linear(exact_matrix(operation.values), read[0])
+        case "add" | "subtract":
+            return _sum(read[0], read[1], 1 if operation.name == "add" else -1)
+        case "multiply":
+            return _product(read[0], read[1])
+        case "part":
+            start, stop = operation.span
+            return Enclosure(read[0].value[start:stop], _rows(read[0].derivative, start, stop))
+        case "join":
+            return _joined(read, len(state))
+        case _:
+            value, slope = activated(operation.name, read[0].value, kinks)
+            return Enclosure(value, _scaled(slope, read[0].derivative))
+
+
+def _linear(matrix: arb_mat, a: Enclosure) -> Enclosure:
+    value = (matrix * arb_mat(len(a.value), 1, a.value)).entries() if a.value else [arb(0)] * matrix.nrows()
+    return Enclosure(value, None if a.derivative is None else matrix * a.derivative)
+
+
+def _sum(a: Enclosure, b: Enclosure, sign: int) -> Enclosure:
+    value = [first + sign * second for first, second in zip(a.value, b.value, strict=True)]
+    second = None if b.derivative is None else sign * b.derivative
+    return Enclosure(value, _total(a.derivative, second))
+
+
+def _product(a: Enclosure, b: Enclosure) -> Enclosure:
+    value = [first * second for first, second in zip(a.value, b.value, strict=True)]
+    return Enclosure(value, _total(_scaled(b.value, a.derivative), _scaled(a.value, b.derivative)))
+
+
+def activated(name: str, values: list[arb], kinks: bool) -> tuple[list[arb], list[arb]]:
+    """An activation of each ball, and its slope there; `kinks` as in `enclose`."""
+    if name == "tanh":
+        return [_tanh(entry) for entry in values], [_tanh_slope(entry) for entry in values]
+    if name == "sigmoid":
+        halves = [entry / 2 for entry in values]
+        return [(1 + _tanh(half)) / 2 for half in halves], [_tanh_slope(half) / 4 for half in halves]
+    pairs = [_relu(index, entry, kinks) for index, entry in enumerate(values)]
+    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+
+def _tanh(p: arb) -> arb:
+    """Monotone, so that the ends of a wide ball enclose it."""
+    if float(p.rad()) < WIDE:
+        return p.tanh()
+    return p.lower().tanh().union(p.upper().tanh())
+
+
+def _tanh_slope(p: arb) -> arb:
+    """1/cosh², decreasing in abs(p); 1 − tanh² would cancel."""
+    if float(p.rad()) < WIDE:
+        return 1 / p.cosh() ** 2
+    return (1 / p.abs_lower().cosh() ** 2).union(1 / p.abs_upper().cosh() ** 2)
+
+
+def _relu(index: int, p: arb, kinks: bool) -> tuple[arb, arb]:
+    if p > 0:
+        return p, arb(1)
+    if p < 0:
+        return arb(0), arb(0)
+    if not kinks:
+        raise NonSmooth(f"non-smooth point: the argument of ReLU {index} may be 0")
+    return arb(0).union(p.upper()), arb(0).union(arb(1))
+
+
+def _scaled(diagonal: list[arb], matrix: arb_mat | None) -> arb_mat | None:
+    if matrix is None:
+        return None
+    columns = matrix.ncols()
+    entries = matrix.entries()
+    scaled = [d * entries[i * columns + j] for i, d in enumerate(diagonal) for j in range(columns)]
+    return arb_mat(matrix.nrows(), columns, scaled)
+
+
+def _total(a: arb_mat | None, b: arb_mat | None) -> arb_mat | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return a + b
+
+
+def _rows(matrix: arb_mat | None, start: int, stop: int) -> arb_mat | None:
+    if matrix is None:
+        return None
+    columns = matrix.ncols()
+    return arb_mat(stop - start, columns, matrix.entries()[start * columns : stop * columns])
+
+
+def _joined(read: list[Enclosure], columns: int) -> Enclosure:
+    value = [entry for part in read for entry in part.value]
+    entries: list[Any] = []
+    for part in read:
+        entries += [0] * (len(part.value) * columns) if part.derivative is None else part.derivative.entries()
+    return Enclosure(value, arb_mat(len(value), columns, entries))

@@ -1,0 +1,109 @@
+"""A certificate as a document that a short program without dynlab or Arb checks again: `dynlab.certificate_check`.
+
+Numbers are exact: text ``"<hexadecimal integer>p<exponent of 2>"``.
+"""
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+from flint import acb_mat, arb, arb_mat, ctx
+from numpy.typing import NDArray
+
+from dynlab.frozen_map import FrozenMap
+from dynlab.program import Operation, Program
+from dynlab.proofs.certify import Certificate
+from dynlab.proofs.krawczyk import Ball
+
+FORMAT = "dynlab certificate 1"
+CLAIM_BITS = 24  # claimed discs are larger by this many bits' worth of their radius: the checker rounds in its own way
+
+
+def document(program: Program, certificate: Certificate, exact: FrozenMap) -> dict[str, Any]:
+    """What is claimed and all that shows it, JSON-able.
+
+    Parameters
+    ----------
+    program : Program
+    certificate : Certificate
+        With a proved ball and discs.
+    exact : FrozenMap
+        The network, for its name and source.
+
+    Returns
+    -------
+    dict
+        ``program`` holds every stored number; ``digest`` is its SHA-256, the same for every certificate of one
+        network, held input and step.
+    """
+    ball, tight, discs = certificate.ball, certificate.tight, certificate.discs
+    if ball is None or tight is None or discs is None:
+        raise ValueError("a certificate that proves nothing has no document")
+    written = [_operation(operation) for operation in program.operations]
+    with ctx.workprec(certificate.precision):
+        floor = arb(2) ** -(certificate.precision // 2)
+        radii = [_number(_claimed(radius, floor)) for radius in discs.radii]
+    return {
+        "format": FORMAT,
+        "system": exact.system.name,
+        "source": exact.system.source,
+        "digest": hashlib.sha256(json.dumps(written).encode()).hexdigest(),
+        "precision": certificate.precision,
+        "size": program.size,
+        "program": written,
+        "ball": _ball(ball),
+        "tight_ball": _ball(tight),
+        "vectors": _complex(discs.vectors),
+        "inverse": _complex(discs.inverse),
+        "eigenvalues": [
+            {"real": _number(center.real), "imag": _number(center.imag), "radius": radius}
+            for center, radius in zip(discs.centers, radii, strict=True)
+        ],
+        "claims": {
+            "outside": certificate.counts.outside,
+            "inside": certificate.counts.inside,
+            "undecided": certificate.counts.undecided,
+        },
+    }
+
+
+def _claimed(radius: arb, floor: arb) -> arb:
+    return (radius * (1 + arb(2) ** -CLAIM_BITS) + floor * radius.max(arb(2) ** -(ctx.prec // 4))).upper()
+
+
+def _operation(operation: Operation) -> dict[str, Any]:
+    written: dict[str, Any] = {"name": operation.name, "reads": list(operation.reads)}
+    if operation.values is not None:
+        written["values"] = _doubles(operation.values)
+    if operation.name == "part":
+        written["span"] = list(operation.span)
+    return written
+
+
+def _doubles(values: NDArray[np.float64]) -> Any:
+    if values.ndim == 2:
+        return [_doubles(row) for row in values]
+    return [_number(arb(float(value))) for value in values]
+
+
+def _ball(ball: Ball) -> dict[str, Any]:
+    return {
+        "center": [_number(entry) for entry in ball.center],
+        "radius": _number(ball.radius),
+        "inverse": _rows(ball.inverse),
+    }
+
+
+def _rows(matrix: arb_mat) -> list[list[str]]:
+    return [[_number(entry) for entry in row] for row in matrix.tolist()]
+
+
+def _complex(matrix: acb_mat) -> dict[str, list[list[str]]]:
+    return {"real": _rows(matrix.real), "imag": _rows(matrix.imag)}
+
+
+def _number(value: arb) -> str:
+    """An exact number as text."""
+    mantissa, exponent = value.man_exp()
+    return f"{int(mantissa):x}p{int(exponent)}"

@@ -1,0 +1,156 @@
+"""Krawczyk's test: exactly one fixed point of a program lies within a ball.
+
+With G(h) = F(h) − h, a matrix C ≈ (J − I)⁻¹ and a ball X of the maximum norm with centre m and radius r,
+
+    ‖C G(m)‖ + ‖I − C (J(X) − I)‖ r < r
+
+proves that F has one fixed point in X, and no other.
+
+References
+----------
+Krawczyk, Computing 4 (1969); Rump, "Verification methods: rigorous results using floating-point arithmetic", Acta
+Numerica 19 (2010), section 13.
+"""
+
+from typing import NamedTuple
+
+from flint import arb, arb_mat, ctx
+
+from dynlab.program import Program
+from dynlab.proofs.balls import Enclosure, enclose
+
+ATTEMPTS = 4  # radii that are tried, each from the contraction that the last one showed
+SLACK = 1.125  # times the least radius that a contraction allows
+NEWTON_STEPS = 12  # each gains about as many digits as C is right to, so that two or three are enough
+
+
+class NotProved(Exception):
+    """The test does not hold; the sentence says why."""
+
+
+class Ball(NamedTuple):
+    """A ball of the maximum norm with exactly one fixed point in it.
+
+    Attributes
+    ----------
+    center : list of arb
+        Exact numbers.
+    radius : arb
+        Exact.
+    inverse : arb_mat
+        C, of exact numbers.
+    contraction : float
+        ‖I − C (J(X) − I)‖, below 1.
+    jacobian : arb_mat
+        J over the ball.
+    """
+
+    center: list[arb]
+    radius: arb
+    inverse: arb_mat
+    contraction: float
+    jacobian: arb_mat
+
+
+def proved_ball(program: Program, center: list[arb]) -> Ball:
+    """The smallest ball about `center` for which the test was found to hold.
+
+    Raises
+    ------
+    NotProved
+        Where none was.
+    NonSmooth
+        Where a ReLU's argument may be 0 in the ball.
+    """
+    at = enclose(program, center)
+    inverse = _inverse(at, center)
+    correction = _norm(_corrections(inverse, at, center))
+    radius = _exact_above(max(2 * float(correction), _least_radius(center)))
+    contraction = arb("inf")
+    for _ in range(ATTEMPTS):
+        over = enclose(program, [entry + arb(0, radius) for entry in center])
+        contraction = _contraction(inverse, _matrix(over))
+        if correction + contraction * radius < radius:
+            return Ball(center, radius, inverse, float(contraction.upper()), _matrix(over))
+        if not contraction < 1:
+            break
+        radius = _exact_above(SLACK * float((correction / (1 - contraction)).upper()))
+    raise NotProved(
+        f"no contraction: ‖I − C (J − I)‖ is up to {float(contraction.upper()):.2g} over a ball of radius "
+        f"{float(radius):.2g}, so J − I is too near singular there"
+    )
+
+
+def refined(program: Program, ball: Ball) -> list[arb]:
+    """The centre of `ball`, moved by Newton's method to the fixed point as far as the precision goes."""
+    center, last = ball.center, arb("inf")
+    for _ in range(NEWTON_STEPS):
+        corrections = _corrections(ball.inverse, enclose(program, center), center)
+        size = _norm(corrections)
+        if not size < last / 2:
+            break
+        center = [(entry - change).mid() for entry, change in zip(center, corrections, strict=True)]
+        last = size
+    return center
+
+
+def within(inner: Ball, outer: Ball) -> bool:
+    """Whether `inner` lies in `outer`, so that the fixed point of both is the same."""
+    apart = _norm([a - b for a, b in zip(inner.center, outer.center, strict=True)])
+    return bool(apart + inner.radius <= outer.radius)
+
+
+def _inverse(at: Enclosure, center: list[arb]) -> arb_mat:
+    try:
+        found = (_matrix(at) - _identity(len(center))).inv()
+    except ZeroDivisionError as error:
+        raise NotProved("J − I is singular there, or not to be told from singular") from error
+    return found.mid()
+
+
+def _corrections(inverse: arb_mat, at: Enclosure, center: list[arb]) -> list[arb]:
+    moved = [value - entry for value, entry in zip(at.value, center, strict=True)]
+    found: list[arb] = (inverse * arb_mat(len(moved), 1, moved)).entries()
+    return found
+
+
+def _contraction(inverse: arb_mat, jacobian: arb_mat) -> arb:
+    n = inverse.nrows()
+    defect = _identity(n) - inverse * (jacobian - _identity(n))
+    return max_row_sum(defect)
+
+
+def max_row_sum(matrix: arb_mat) -> arb:
+    """‖matrix‖_∞, from above, as an exact number."""
+    largest = arb(0)
+    for row in matrix.tolist():
+        total = sum((entry.abs_upper() for entry in row), arb(0)).upper()
+        largest = largest.max(total)
+    return largest.upper()
+
+
+def _norm(entries: list[arb]) -> arb:
+    largest = arb(0)
+    for entry in entries:
+        largest = largest.max(entry.abs_upper())
+    return largest.upper()
+
+
+def _least_radius(center: list[arb]) -> float:
+    """A radius that the precision still tells from 0 beside the centre."""
+    return float(max(1.0, float(_norm(center)))) * 2.0 ** (-(3 * ctx.prec) // 4)
+
+
+def _exact_above(value: float) -> arb:
+    """A double as it is, a little above `value`."""
+    return arb(value * (1 + 2**-40) if value < 1e300 else value)
+
+
+def _matrix(enclosure: Enclosure) -> arb_mat:
+    if enclosure.derivative is None:
+        raise NotProved("the step does not depend on the state")
+    return enclosure.derivative
+
+
+def _identity(n: int) -> arb_mat:
+    return arb_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])

@@ -1,0 +1,110 @@
+"""The two bounds over a box of states, each beside the same quantity at sampled states."""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from flint import arb, ctx
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dynlab.errors import UserError
+from dynlab.jacobians import jacobian
+from dynlab.numerics.eigenvalues import CIRCLE, eigenvalues_and_errors, rounding_left
+from dynlab.proofs.common_norm import best_weights, proved_bound, weighted
+from dynlab.proofs.formulas import NoFormula, program_of
+from dynlab.proofs.structured import jacobian_over_box
+from dynlab.systems import System
+
+PRECISION = 64  # bits: the box is wide, and rounding is nothing beside it
+Array = NDArray[np.float64]
+
+
+class Bound(NamedTuple):
+    """What is proved of the Jacobian over a box, and what is seen at states in it.
+
+    Attributes
+    ----------
+    value : float
+        An upper bound on ‖T J T⁻¹‖₂, or on the logarithmic norm.
+    weights : ndarray, shape (n, n)
+        T.
+    sampled : ndarray, shape (sample,)
+        The same quantity of single Jacobians, by `weights`.
+    eigenvalues : ndarray, shape (sample,)
+        Their spectral radius, or abscissa.
+    surely : float
+        The spectral radius where it is largest, less its error; NaN where it is the abscissa that was asked for.
+    inside : bool
+        Whether the system's value over the box is proved to lie in the box.
+    """
+
+    value: float
+    weights: Array
+    sampled: Array
+    eigenvalues: Array
+    surely: float
+    inside: bool
+
+
+def bound(
+    exact: System, sampling: System, input: Tensor, t: int, ends: tuple[Array, Array], states: Array, logarithmic: bool
+) -> Bound:
+    """The bound of a map's or a flow's Jacobian.
+
+    Parameters
+    ----------
+    exact, sampling : System
+        In float64 on the CPU, for the proof; where and how single Jacobians are computed.
+    input : Tensor, shape (input,)
+        What is held.
+    t : int
+    ends : tuple of ndarray, each of shape (state,)
+        The box.
+    states : ndarray, shape (sample, state)
+    logarithmic : bool
+        The logarithmic norm in place of the norm.
+
+    Raises
+    ------
+    UserError
+        For a system without ball arithmetic.
+    """
+    try:
+        program = program_of(exact, input.double().cpu(), t)
+    except NoFormula as error:
+        raise UserError(
+            f"Bounds over a box cannot be proved: {error}; `dynlab spectrum` samples trajectories."
+        ) from error
+    with ctx.workprec(PRECISION):
+        box = [arb(float(low)).union(arb(float(high))) for low, high in zip(*ends, strict=True)]
+        image, over = jacobian_over_box(program, box)
+        inside = all(
+            bool(entry.lower() >= arb(float(low))) and bool(entry.upper() <= arb(float(high)))
+            for entry, low, high in zip(image, *ends, strict=True)
+        )
+        weights = best_weights(over, logarithmic)
+        value = proved_bound(over, weights, logarithmic)
+    matrices = _sampled_jacobians(sampling, states, input, t)
+    turned, eigenvalues = weighted(matrices, weights), np.linalg.eigvals(matrices)
+    if logarithmic:
+        seen = np.linalg.eigvalsh((turned + turned.swapaxes(1, 2)) / 2).max(axis=1)
+        return Bound(value, weights, seen, eigenvalues.real.max(axis=1), np.nan, inside)
+    radii = np.abs(eigenvalues).max(axis=1)
+    surely = _less_its_error(matrices[np.argmax(radii)], float(torch.finfo(input.dtype).eps))
+    return Bound(value, weights, np.linalg.norm(turned, 2, axis=(1, 2)), radii, surely, inside)
+
+
+def _less_its_error(matrix: Array, unit: float) -> float:
+    rounding = rounding_left(matrix, matrix, [], unit)
+    single = unit > np.finfo(np.float64).eps
+    values, errors = eigenvalues_and_errors(
+        matrix, rounding if single else 0.0, border=CIRCLE, rounding=0.0 if single else rounding
+    )
+    return float((np.abs(values) - errors).max())
+
+
+def _sampled_jacobians(system: System, states: Array, input: Tensor, t: int) -> Array:
+    at = torch.as_tensor(states).to(input)
+    found = jacobian(system, at, input.expand(len(at), -1), t).dense()
+    return found.expand(len(at), *found.shape[-2:]).double().cpu().numpy()

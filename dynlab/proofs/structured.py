@@ -1,0 +1,121 @@
+"""The Jacobian over a whole box of states, its uncertainty kept with its structure.
+
+Ball arithmetic alone forgets that all entries of a row of diag(d) W move together with one d_i, and pays with ‖|W|‖ for
+‖W‖. Here a derivative is
+
+    M + Σ_k A_k S_k B_k,    S_k diagonal with entries in [−1, 1],
+
+where every activation and every product adds one term, its slope's radius times the derivative's middle; only what is
+of second order goes into the radii of M.
+"""
+
+from typing import NamedTuple
+
+from flint import arb, arb_mat
+
+from dynlab.program import Operation, Program
+from dynlab.proofs.balls import Enclosure, activated, enclosed, exact_matrix
+
+
+class Structured(NamedTuple):
+    """M, a matrix of balls, and the pairs (A_k, B_k)."""
+
+    matrix: arb_mat
+    terms: list[tuple[arb_mat, arb_mat]]
+
+
+def jacobian_over_box(program: Program, box: list[arb]) -> tuple[list[arb], Structured]:
+    """The step's values and its Jacobian over `box`; a ReLU's slope at its kink is anything from 0 to 1 (Clarke)."""
+    values: list[Enclosure] = []
+    slopes: list[Structured | None] = []
+    for operation in program.operations:
+        read = [values[i] for i in operation.reads]
+        # without derivatives: those are propagated below, with their structure
+        values.append(Enclosure(enclosed(operation, read, box, True).value, None))
+        slopes.append(_derivative(operation, read, [slopes[i] for i in operation.reads], len(box)))
+    n = program.size
+    return values[-1].value, slopes[-1] or Structured(arb_mat(n, n), [])
+
+
+def _derivative(
+    operation: Operation, read: list[Enclosure], by: list[Structured | None], size: int
+) -> Structured | None:
+    match operation.name:
+        case "state":
+            return Structured(_identity(size), [])
+        case "constant":
+            return None
+        case "linear":
+            return None if by[0] is None else _times(exact_matrix(operation.values), by[0])
+        case "add":
+            return _sum(by[0], by[1])
+        case "subtract":
+            return _sum(by[0], None if by[1] is None else _times(-_identity(by[1].matrix.nrows()), by[1]))
+        case "multiply":
+            return _sum(_scaled(read[1].value, by[0]), _scaled(read[0].value, by[1]))
+        case "part":
+            start, stop = operation.span
+            chosen = _identity(len(read[0].value)).tolist()[start:stop]
+            return None if by[0] is None else _times(arb_mat(chosen), by[0])
+        case "join":
+            return _joined(read, by)
+        case _:
+            return _scaled(activated(operation.name, read[0].value, True)[1], by[0])
+
+
+def _times(matrix: arb_mat, a: Structured) -> Structured:
+    return Structured(matrix * a.matrix, [(matrix * left, right) for left, right in a.terms])
+
+
+def _sum(a: Structured | None, b: Structured | None) -> Structured | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return Structured(a.matrix + b.matrix, a.terms + b.terms)
+
+
+def _scaled(slopes: list[arb], a: Structured | None) -> Structured | None:
+    """diag(slopes) a."""
+    if a is None:
+        return None
+    middles, radii = [slope.mid() for slope in slopes], [slope.rad() for slope in slopes]
+    centred = _times(_diagonal(middles), a)
+    if not any(radius > 0 for radius in radii):
+        return centred
+    # of second order: the slope's radius times all else that is uncertain
+    rest = _radii(a.matrix)
+    for left, right in a.terms:
+        rest += _absolute(left) * _absolute(right)
+    columns = rest.ncols()
+    spread = (_diagonal(radii) * rest).entries()
+    widened = [entry + arb(0, other.upper()) for entry, other in zip(centred.matrix.entries(), spread, strict=True)]
+    matrix = arb_mat(len(slopes), columns, widened)
+    return Structured(matrix, [*centred.terms, (_diagonal(radii), a.matrix.mid())])
+
+
+def _joined(read: list[Enclosure], by: list[Structured | None]) -> Structured | None:
+    total = None
+    rows, start = sum(len(part.value) for part in read), 0
+    for part, derivative in zip(read, by, strict=True):
+        count = len(part.value)
+        if derivative is not None:
+            places = [int(i == start + j) for i in range(rows) for j in range(count)]
+            total = _sum(total, _times(arb_mat(rows, count, places), derivative))
+        start += count
+    return total
+
+
+def _radii(matrix: arb_mat) -> arb_mat:
+    return arb_mat(matrix.nrows(), matrix.ncols(), [entry.rad() for entry in matrix.entries()])
+
+
+def _absolute(matrix: arb_mat) -> arb_mat:
+    return arb_mat(matrix.nrows(), matrix.ncols(), [entry.abs_upper() for entry in matrix.entries()])
+
+
+def _diagonal(entries: list[arb]) -> arb_mat:
+    n = len(entries)
+    return arb_mat(n, n, [entries[i] if i == j else 0 for i in range(n) for j in range(n)])
+
+
+def _identity(n: int) -> arb_mat:
+    return arb_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])

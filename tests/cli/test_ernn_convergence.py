@@ -1,0 +1,53 @@
+"""`dynlab ernn-convergence`: its verdict, files and JSON, and one sentence for what is wrong."""
+
+import json
+
+import pytest
+import torch
+
+from dynlab.checkpoints import document, write
+from dynlab.cli.main import run
+from dynlab.systems import create
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    torch.manual_seed(0)
+    system = create("ernn", input_size=2, state_size=6, length=10, rank=None, activation="tanh")
+    write("ernn.pt", document(system))
+    torch.save(torch.nn.GRU(2, 4).state_dict(), "gru.pt")
+    return tmp_path
+
+
+def test_verdict_and_figure(folder, capsys):
+    options = ["--inputs", "noise:1.0", "--steps", "10", "--samples", "2", "--eta", "0.5"]
+    assert run(["ernn-convergence", "ernn.pt", *options]) == 0
+    assert capsys.readouterr().out.startswith("Of 8 steps the inner flow has one equilibrium at 8. The iteration conv")
+    assert (folder / "figures" / "ernn-convergence-ernn.png").stat().st_size > 5000
+
+
+def test_json_is_one_strict_document(folder, capsys):
+    options = ["--inputs", "zero", "--steps", "5", "--iterations", "20", "--times", "1", "--json", "--quiet"]
+    assert run(["ernn-convergence", "ernn.pt", *options]) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    document = json.loads(said.out, parse_constant=pytest.fail)
+    assert len(document["variables"]["distance"]["values"][0][0]) == 21
+    assert document["settings"]["eta"] is None
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["ernn.pt", "--eta", "0", "--steps", "5"], "must be a positive number"),
+        (["ernn.pt", "--steps", "11"], "T = 10"),
+        (["gru.pt"], "has none: give an ERNN"),
+    ],
+)
+def test_bad_input_ends_with_2_and_writes_nothing(folder, arguments, sentence, capsys):
+    assert run(["ernn-convergence", *arguments, "--inputs", "zero", "--quiet"]) == 2
+    error = capsys.readouterr().err.strip()
+    assert sentence in error
+    assert len(error.splitlines()) == 1
+    assert not (folder / "figures").exists()

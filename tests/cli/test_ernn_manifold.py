@@ -1,0 +1,52 @@
+"""`dynlab ernn-manifold`: the source's figure, a checkpoint's own manifold, and bad input."""
+
+import pytest
+import torch
+
+from dynlab import checkpoints, io
+from dynlab.cli.main import run
+from dynlab.systems import create
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_random_walk(folder, capsys):
+    assert run(["ernn-manifold", "--steps", "50", "--data", "manifold.nc"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("ERNN with K = 40, η = 0.6: h_k = z*(x_k) − h_{k−1} holds to")
+    assert "ERNN with K = 5, η = 0.01: h_k is off the manifold" in said
+    assert (folder / "figures" / "ernn-manifold-random-walk.png").stat().st_size > 20000
+    ds = io.open(folder / "manifold.nc")
+    assert ds["network"].values.tolist() == ["ernn", "ernn K=5", "rnn", "fastrnn"]
+    assert ds["distance"].sel(network="ernn").max() < 1e-14
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["--inputs", "zero"], "--inputs needs a checkpoint"),
+        (["--layer", "rnn"], "--layer needs a checkpoint"),
+        (["--steps", "0"], "--steps"),
+        (["missing.pt"], "missing.pt"),
+    ],
+)
+def test_bad_input_ends_with_2_and_writes_nothing(folder, capsys, arguments, words):
+    assert run(["ernn-manifold", "--quiet", *arguments]) == 2
+    said = capsys.readouterr()
+    assert words in said.err
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("name, code, words", [("ernn", 0, "ERNN with K = 3"), ("fastrnn", 2, "Only an ERNN")])
+def test_a_checkpoint(folder, capsys, name, code, words):
+    torch.manual_seed(0)
+    extra = {"length": 20, "inner_steps": 3, "rank": None, "activation": "tanh"} if name == "ernn" else {}
+    system = create(name, input_size=2, state_size=5, **extra)
+    checkpoints.write("made.pt", checkpoints.document(system))
+    assert run(["ernn-manifold", "made.pt", "--inputs", "noise:1.0", "--steps", "20", "--quiet"]) == code
+    said = capsys.readouterr()
+    assert words in said.out + said.err

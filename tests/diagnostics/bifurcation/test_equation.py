@@ -1,0 +1,105 @@
+"""The equation of a branch: its derivatives against differences, what a parameter's name means, symmetries."""
+
+import pytest
+import torch
+
+from dynlab.diagnostics.bifurcation.equation import Equation
+from dynlab.diagnostics.bifurcation.parameter import Varied, named
+from dynlab.diagnostics.bifurcation.switching import sign_symmetries
+from dynlab.errors import UserError
+from dynlab.systems import Flow, create, frozen
+
+CASES = [
+    ("logistic", {}, "r"),
+    ("henon", {}, "b"),
+    ("lorenz", {}, "rho"),
+    ("antisymmetric", {"input_size": 1, "state_size": 4}, "gamma"),
+    ("antisymmetric", {"input_size": 1, "state_size": 4}, "step_size"),
+    ("antisymmetric", {"input_size": 1, "state_size": 4}, "M*"),
+    ("vanilla", {"input_size": 2, "state_size": 3}, "W[1,2]"),
+    ("vanilla", {"input_size": 2, "state_size": 3}, "input[1]"),
+    ("gru", {"input_size": 2, "hidden_size": 3, "num_layers": 2}, "cells.1.weight_hh*"),
+    ("lstm", {"input_size": 2, "hidden_size": 3}, "bias_hh"),
+    ("ernn", {"input_size": 2, "state_size": 3, "length": 4}, "eta"),
+    ("ernn-exact", {"input_size": 2, "state_size": 3}, "b[0]"),
+    ("exprnn", {"input_size": 2, "state_size": 4}, "B*"),
+]
+DIFFERENCE = 1e-5
+
+
+def equation(name, config, parameter, period=1):
+    torch.manual_seed(0)
+    system = frozen(create(name, **config))
+    held = torch.linspace(0.3, 0.7, system.input_size, dtype=torch.float64)
+    return Equation(Varied(system, (named(system, parameter),), held), not isinstance(system, Flow), period)
+
+
+@pytest.mark.parametrize("name, config, parameter", CASES)
+def test_derivatives_are_the_quotients_of_differences(name, config, parameter):
+    found = equation(name, config, parameter)
+    found = Equation(found.varied, found.is_map, 3 if found.is_map else 1)
+    size = found.varied.system.state_size
+    state, p = 0.3 * torch.randn(size, dtype=torch.float64), torch.tensor(0.7, dtype=torch.float64)
+    matrix, by_p = found.linear(state, p)
+    quotient = (found.residual(state, p + DIFFERENCE) - found.residual(state, p - DIFFERENCE)) / (2 * DIFFERENCE)
+    torch.testing.assert_close(by_p, quotient, rtol=1e-7, atol=1e-8)
+    assert by_p.abs().max() > 1e-6
+    steps = DIFFERENCE * torch.eye(size, dtype=torch.float64)
+    columns = [(found.residual(state + e, p) - found.residual(state - e, p)) / (2 * DIFFERENCE) for e in steps]
+    by_state = matrix - torch.eye(size, dtype=torch.float64) if found.is_map else matrix
+    torch.testing.assert_close(by_state, torch.stack(columns, dim=-1), rtol=1e-7, atol=1e-8)
+    torch.testing.assert_close(found.jacobian(state, p), matrix)
+
+
+@pytest.mark.parametrize("name, config, parameter", CASES)
+def test_a_value_fixed_for_good_is_the_value_put_in(name, config, parameter):
+    varied = equation(name, config, parameter).varied
+    method = "velocity" if isinstance(varied.system, Flow) else "step"
+    states = torch.randn(2, varied.system.state_size, dtype=torch.float64)
+    system, held = varied.fixed(0.9)
+    direct = getattr(system, method)(states, held.expand(2, -1))
+    put_in = varied.at(torch.tensor([0.9], dtype=torch.float64), method, states)
+    torch.testing.assert_close(put_in, direct, rtol=1e-14, atol=1e-14)
+    before = varied.system.state_dict()
+    varied.at(torch.tensor([0.2], dtype=torch.float64), method, states)
+    assert all(torch.equal(value, before[key]) for key, value in varied.system.state_dict().items())
+
+
+@pytest.mark.parametrize(
+    "name, config, parameter, sentence",
+    [
+        ("lorenz", {}, "rh", "Unknown parameter 'rh'.*did you mean 'rho'"),
+        ("henon", {}, "a+b", "is written as a number's name"),
+        ("vanilla", {"input_size": 2, "state_size": 3}, "W[3,0]", "has 3 × 3 entries, counted from 0"),
+        ("vanilla", {"input_size": 2, "state_size": 3}, "W[1]", "has 3 × 3 entries"),
+        ("vanilla", {"input_size": 2, "state_size": 3}, "input", "has 2 entries"),
+        (
+            "rnn",
+            {"input_size": 2, "hidden_size": 3, "num_layers": 2},
+            "weight_hh*",
+            "several weights.*name one in full",
+        ),
+    ],
+)
+def test_a_name_that_means_nothing_or_several_is_one_sentence(name, config, parameter, sentence):
+    with pytest.raises(UserError, match=sentence):
+        named(frozen(create(name, **config)), parameter)
+
+
+@pytest.mark.parametrize(
+    "name, config, parameter, expected",
+    [
+        ("lorenz", {}, "rho", [[-1, -1, 1]]),
+        ("logistic", {}, "r", []),
+        ("roessler", {}, "c", []),
+        ("vanilla", {"input_size": 0, "state_size": 9, "bias": False}, "W*", [[-1] * 9]),
+        ("vanilla", {"input_size": 0, "state_size": 9}, "W*", []),
+        ("vanilla", {"input_size": 0, "state_size": 2, "bias": False, "activation": "sigmoid"}, "W*", []),
+        ("vanilla", {"input_size": 0, "state_size": 2, "bias": False, "activation": "relu"}, "W*", []),
+        ("antisymmetric", {"input_size": 0, "state_size": 4}, "gamma", [[-1] * 4]),
+        ("gru", {"input_size": 1, "hidden_size": 3}, "weight_hh*", []),
+    ],
+)
+def test_symmetries_are_those_that_hold_to_the_last_bit(name, config, parameter, expected):
+    found = sign_symmetries(equation(name, config, parameter), 0.5, 2.0, seed=0)
+    assert [signs.tolist() for signs in found] == expected

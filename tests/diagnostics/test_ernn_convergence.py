@@ -1,0 +1,216 @@
+"""ERNN's inner iteration against closed forms of scalar nets, automatic differentiation, known counts of equilibria."""
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+
+from dynlab import io, schema
+from dynlab.diagnostics.ernn.convergence import ernn_convergence
+from dynlab.errors import UserError
+from dynlab.simulation import simulate
+from dynlab.systems import create
+
+
+def scalar(u, q, activation):
+    """F(g) = φ(u z + q) − z with z = g + h, from h_0 = 0."""
+    system = create(
+        "ernn", input_size=1, state_size=1, length=1, rank=None, activation=activation, projection=False
+    ).double()
+    with torch.no_grad():
+        system.U.weight.fill_(u)
+        system.W.zero_()
+        system.b.fill_(q)
+    return system
+
+
+def dense(seed=0, size=16, **settings):
+    torch.manual_seed(seed)
+    settings = {"rank": None, "activation": "tanh"} | settings
+    return create("ernn", input_size=3, state_size=size, length=20, **settings).double()
+
+
+@pytest.fixture(scope="module")
+def inputs():
+    return np.random.default_rng(0).standard_normal((3, 20, 3))
+
+
+@pytest.mark.parametrize("eta", [0.1, 0.5, 1.0])
+def test_the_rate_of_a_scalar_net_is_known(eta):
+    """z* = tanh(u z* + q), rate |1 + η (u (1 − z*²) − 1)|."""
+    with mpmath.workdps(40):
+        z = mpmath.findroot(lambda z: mpmath.tanh(0.8 * z + 0.3) - z, 0.7)
+        rate = float(abs(1 + eta * (0.8 * (1 - z**2) - 1)))
+    ds = ernn_convergence(scalar(0.8, 0.3, "tanh"), np.zeros((1, 1)), eta=eta, iterations=600)
+    assert ds["predicted_rate"].item() == pytest.approx(rate, rel=1e-12)
+    assert ds["rate"].item() == pytest.approx(rate, rel=1e-3)
+    assert ds["settled"].item() == 1
+    assert ds["distance"].values[0, 0, 0] == pytest.approx(float(z), rel=1e-14)  # from g = 0 with h = 0
+    assert ds["equilibria"].item() == 1
+    assert ds["outcome"].item() == "converges"
+
+
+@pytest.mark.parametrize(
+    "u, q, activation, status, count",
+    [
+        (2.0, 0.1, "tanh", "several equilibria", 3),  # |q| < 0.5328, the fold for u = 2
+        (2.0, 0.6, "tanh", "one equilibrium", 1),
+        (0.5, 1.0, "relu", "one equilibrium", 1),
+        (1.0, 1.0, "relu", "none found", 0),  # z = z + 1
+        (2.0, 1.0, "relu", "none found", 0),  # z = −1 is not ≥ 0
+        (2.0, -1.0, "relu", "several equilibria", 2),  # z = 0 and z = 1
+        (1.0, 0.0, "relu", "continuum of equilibria", 1),  # every z ≥ 0
+    ],
+)
+def test_how_many_equilibria_a_scalar_net_has(u, q, activation, status, count):
+    ds = ernn_convergence(scalar(u, q, activation), np.zeros((1, 1)), eta=0.1)
+    assert ds["equilibrium_status"].item() == status
+    assert ds["equilibria"].item() == count
+
+
+def test_without_equilibrium_the_iteration_drifts_and_nothing_is_made_up():
+    """z ← z + η (relu(z + 1) − z) has the constant speed 1 for z ≥ −1."""
+    ds = ernn_convergence(scalar(1.0, 1.0, "relu"), np.zeros((1, 1)), eta=0.1)
+    np.testing.assert_allclose(ds["speed"].values, 1.0, rtol=1e-12)
+    for name in ("distance", "rate", "predicted_rate", "equilibrium_residual"):
+        assert np.isnan(ds[name].values).all()
+        assert "no equilibrium" in schema.flags(ds)[name]
+    np.testing.assert_allclose(ds["theorem2"].values, 1.0, rtol=1e-12)  # ∇F = 0: not below 1
+    assert ds["outcome"].item() == "no equilibrium to converge to"
+    assert "no equilibrium that was found at 1" in ds.attrs["verdict"]
+
+
+def test_an_unstable_step_diverges_at_the_predicted_rate():
+    """F(g) = −4 z + 1 and η = 1: z − z* is multiplied by −3."""
+    ds = ernn_convergence(scalar(-3.0, 1.0, "identity"), np.zeros((1, 1)), eta=1.0, iterations=60)
+    assert ds["predicted_rate"].item() == pytest.approx(3, rel=1e-12)
+    assert ds["rate"].item() == pytest.approx(3, rel=1e-9)
+    assert ds["outcome"].item() == "does not converge"
+    np.testing.assert_allclose(ds["corollary1"].values, 3.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("iterations, outcome", [(1, "does not approach yet"), (60, "converges")])
+def test_an_iterate_that_comes_no_nearer_may_still_converge(iterations, outcome):
+    """z − z* is multiplied by [[½, 10], [0, ½]]: it grows tenfold at first, and halves in the end."""
+    system = dense(size=2, activation="identity", projection=False)
+    growth, equilibrium = torch.tensor([[0.5, 10.0], [0.0, 0.5]]).double(), torch.tensor([0.0, 1.0]).double()
+    with torch.no_grad():
+        system.U.weight.copy_(growth)
+        system.W.zero_()
+        system.b.copy_(equilibrium - growth @ equilibrium)
+    ds = ernn_convergence(system, np.zeros((1, 3)), eta=1.0, iterations=iterations)
+    assert ds["predicted_rate"].item() == pytest.approx(0.5, rel=1e-6)  # defective
+    assert ds["distance"].values[0, 0, 1] == pytest.approx(np.sqrt(100.25), rel=1e-9)
+    assert ds["outcome"].item() == outcome
+
+
+def inner_jacobian(system, g, state, input):
+    return torch.func.jacrev(lambda g: system.inner_velocity(g, state, input))(g).detach().numpy()
+
+
+@pytest.mark.parametrize("activation", ["tanh", "sigmoid"])
+@pytest.mark.parametrize("eta", [0.3, 1.0])
+def test_the_measured_rate_of_dense_nets_is_the_predicted_one(inputs, activation, eta):
+    ds = ernn_convergence(dense(activation=activation), inputs, eta=eta, iterations=400)
+    assert (ds["equilibrium_status"].values == "one equilibrium").all()
+    assert (ds["outcome"].values == "converges").all()
+    settled = ds["settled"].values == 1
+    assert settled.sum() >= settled.size / 2
+    ratio = (ds["rate"] / ds["predicted_rate"]).values[settled]
+    assert np.abs(ratio - 1).max() < 0.02
+    assert (ds["equilibrium_residual"].values <= 1e-12).all()
+    assert 1 <= ds["equilibrium_iterations"].min() <= ds["equilibrium_iterations"].max() <= 20
+
+
+def test_distances_conditions_and_prediction_against_automatic_differentiation(inputs):
+    system, eta = dense(seed=1), 0.4
+    ds = ernn_convergence(system, inputs, eta=eta, iterations=12, times=2)
+    assert ds[schema.TIME].values.tolist() == [10, 20]
+    states = simulate(system, inputs)["trajectory"].values
+    for sample, k in ((0, 10), (2, 20)):
+        state, input = torch.as_tensor(states[sample, k - 1]), torch.as_tensor(inputs[sample, k - 1])
+        found = ds.sel(time=k).isel(sample=sample)
+        g, root = state, state
+        for _ in range(60):  # Newton's method from the same start
+            F = system.inner_velocity(root, state, input).detach().numpy()
+            root = root - torch.as_tensor(np.linalg.solve(inner_jacobian(system, root, state, input), F))
+        for i in range(13):
+            F, J = system.inner_velocity(g, state, input).detach().numpy(), inner_jacobian(system, g, state, input)
+            assert found["distance"].values[i] == pytest.approx(float((g - root).norm()), rel=1e-9)
+            assert found["speed"].values[i] == pytest.approx(np.linalg.norm(F), rel=1e-12)
+            theorem = np.linalg.norm(F + eta * J @ F) / np.linalg.norm(F)
+            assert found["theorem2"].values[i] == pytest.approx(theorem, rel=1e-10)
+            assert found["corollary1"].values[i] == pytest.approx(np.linalg.norm(np.eye(16) + eta * J, 2), rel=1e-10)
+            g = g + eta * torch.as_tensor(F)
+        values = np.linalg.eigvals(np.eye(16) + eta * inner_jacobian(system, root, state, input))
+        assert found["predicted_rate"].item() == pytest.approx(np.abs(values).max(), rel=1e-12)
+
+
+def test_learned_steps_are_cycled(inputs):
+    """After K iterations the network's own h_k is reached; the predicted rate is ρ(∏(I + η_i ∇F))^{1/K}."""
+    system = dense(seed=2, inner_steps=3)
+    with torch.no_grad():
+        system.eta.copy_(torch.tensor([0.2, 0.9, 0.4]).unsqueeze(1) * torch.linspace(0.5, 1, 20))
+    ds = ernn_convergence(system, inputs, iterations=300, times=4)
+    states = simulate(system, inputs)["trajectory"].values
+    sample, k = 1, 15
+    state, input = torch.as_tensor(states[sample, k - 1]), torch.as_tensor(inputs[sample, k - 1])
+    g = state
+    for _ in range(2000):
+        g = (g + 0.5 * system.inner_velocity(g, state, input)).detach()
+    found = ds.sel(time=k).isel(sample=sample)
+    reached = np.linalg.norm(states[sample, k] - g.numpy())
+    assert found["distance"].values[3] == pytest.approx(reached, rel=1e-9)
+    J, product = inner_jacobian(system, g, state, input), np.eye(16)
+    for eta in system.eta[:, k - 1].tolist():
+        product = (np.eye(16) + eta * J) @ product
+    assert found["predicted_rate"].item() == pytest.approx(
+        np.abs(np.linalg.eigvals(product)).max() ** (1 / 3), rel=1e-9
+    )
+    settled = ds["settled"].values == 1
+    assert settled.any()
+    assert np.abs((ds["rate"] / ds["predicted_rate"]).values[settled] - 1).max() < 0.02
+
+
+def test_low_rank_relu_nets_have_no_equilibrium_to_converge_to(inputs):
+    """I − U = −VH has the rank of V H, so that with ReLU an equilibrium need not exist; here none is found."""
+    ds = ernn_convergence(dense(seed=0, size=40, rank=10, activation="relu"), inputs, times=2)
+    assert (ds["outcome"].values == "no equilibrium to converge to").all()
+    assert (ds["equilibria"].values == 0).all()
+    assert not (ds["corollary1"].values < 1).any()
+
+
+def test_a_bounded_activation_always_has_an_equilibrium(inputs):
+    """Brouwer: z → tanh(P (U z + q)) maps the cube into itself. Low rank makes it hard to find."""
+    ds = ernn_convergence(dense(seed=0, size=40, rank=10, activation="tanh"), inputs, times=2)
+    assert (ds["equilibria"].values >= 1).all()
+    assert (ds["equilibrium_residual"].values <= 1e-11).all()
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".zarr"])
+def test_the_dataset_is_read_as_it_was_saved(suffix, tmp_path):
+    ds = ernn_convergence(scalar(2.0, 0.1, "tanh"), np.zeros((1, 1)), eta=0.5, iterations=20)
+    assert io.open(io.save(ds, tmp_path / f"rates{suffix}")).identical(ds)
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ({"eta": 0.0}, "positive number"),
+        ({"eta": math.nan}, "positive number"),
+        ({"iterations": 0}, "at least one iteration"),
+        ({"times": 0}, "at least one iteration and one time"),
+        ({"inputs": np.zeros((21, 3))}, "T = 20"),
+        ({"inputs": np.zeros((5, 2))}, "inputs of shape"),
+    ],
+)
+def test_bad_arguments_are_one_sentence(arguments, words):
+    with pytest.raises(UserError, match=words):
+        ernn_convergence(dense(), **({"inputs": np.zeros((5, 3))} | arguments))
+
+
+def test_only_an_ernn_has_an_inner_iteration():
+    with pytest.raises(UserError, match="'gru' has none"):
+        ernn_convergence(create("gru", input_size=1, hidden_size=2), np.zeros((3, 1)))

@@ -1,0 +1,133 @@
+"""ERNN on its equilibrium manifold: the identity h_k = z*(x_k) − h_{k−1}, against equilibria found in another way."""
+
+import numpy as np
+import pytest
+import torch
+
+from dynlab import zoo
+from dynlab.diagnostics.ernn.manifold import ernn_manifold
+from dynlab.diagnostics.ernn.manifold_example import random_planar_networks
+from dynlab.errors import UserError
+from dynlab.systems import create
+from dynlab.systems.ernn import ERNN
+from dynlab.tasks.har2 import sample
+
+
+@pytest.fixture(scope="module")
+def example():
+    return random_planar_networks(steps=120)
+
+
+@pytest.fixture(scope="module")
+def ds(example):
+    return ernn_manifold(example.system, example.inputs, beside=example.beside, initial_state=example.initial_state)
+
+
+def iterated(example, inputs):
+    """Equilibria by the contraction z ← tanh(U z + W x + b), 2,000 times in NumPy."""
+    U, W, b = (p.detach().numpy() for p in (example.system.U.weight, example.system.W, example.system.b))
+    assert np.linalg.norm(U, 2) < 1
+    z = np.zeros((len(inputs), 2))
+    for _ in range(2000):
+        z = np.tanh(z @ U.T + inputs @ W.T + b)
+    return z
+
+
+def test_every_state_is_the_equilibrium_less_the_state_before(example, ds):
+    h = ds["trajectory"].sel(network="ernn").values[0]
+    z = iterated(example, example.inputs)
+    assert np.abs(h[1:] - (z - h[:-1])).max() < 1e-14
+    assert ds["distance"].sel(network="ernn").values[0, 1:].max() < 1e-14
+
+
+def test_the_equilibria_of_both_ernns_are_those_of_the_contraction(example, ds):
+    z = iterated(example, example.inputs)
+    for name in ("ernn", "ernn K=5"):
+        assert np.abs(ds["equilibrium"].sel(network=name).values[0, 1:] - z).max() < 1e-12
+
+
+def test_the_equilibria_come_with_their_residuals(ds):
+    ernn = ds.isel(network=0)
+    found = np.isfinite(ernn["equilibrium"].values).all(axis=-1)
+    residual = ernn["equilibrium_residual"].values
+    np.testing.assert_array_equal(np.isfinite(residual), found)
+    iterations = ernn["equilibrium_iterations"].values[found]
+    assert 1 <= iterations.min() <= iterations.max() <= 20  # Newton's own, quadratic near the root
+    size = np.linalg.norm(ernn["equilibrium"].values[found], axis=-1)
+    assert (residual[found] <= np.maximum(1e-12, 20 * np.finfo(float).eps * size)).all()
+
+
+def test_five_inner_steps_of_0_01_are_off_the_manifold(example, ds):
+    h = ds["trajectory"].sel(network="ernn K=5").values[0]
+    expected = np.linalg.norm(h[1:] + h[:-1] - iterated(example, example.inputs), axis=1)
+    found = ds["distance"].sel(network="ernn K=5").values[0, 1:]
+    assert np.abs(found - expected).max() < 1e-11
+    assert np.median(found) > 0.1
+    assert "off the manifold" in ds.verdict
+
+
+def test_the_state_is_an_alternating_sum_of_points_of_the_manifold(ds):
+    """h_T = Σ (−1)^(T−k) z*(x_k) + (−1)^T h_0."""
+    h, z = ds["trajectory"].values[0, 0], ds["equilibrium"].values[0, 0, 1:]
+    steps = len(z)
+    signs = (-1.0) ** (steps - np.arange(1, steps + 1))
+    assert np.abs(h[-1] - (signs @ z + (-1.0) ** steps * h[0])).max() < 1e-13
+
+
+def test_the_curve_is_the_manifold(example, ds):
+    assert np.abs(ds["curve"].values - iterated(example, ds["x"].values[:, None])).max() < 1e-12
+    assert ds["x"].values[[0, -1]].tolist() == [example.inputs.min(), example.inputs.max()]
+
+
+def test_the_inner_path_leads_from_the_initial_state_to_the_first_equilibrium(ds):
+    path = ds["inner_path"].values[0]
+    assert path[0].tolist() == [-0.6, -0.8]
+    assert np.abs(path[-1] - ds["equilibrium"].values[0, 0, 1]).max() < 1e-14
+
+
+def test_other_networks_are_driven_alike_and_have_no_manifold(example, ds):
+    h = torch.tensor([example.initial_state], dtype=torch.float64)
+    for x in torch.from_numpy(example.inputs):
+        h = example.beside["rnn"].step(h, x)
+    assert np.abs(ds["trajectory"].sel(network="rnn").values[0, -1] - h.detach().numpy()).max() < 1e-14
+    assert np.isnan(ds["distance"].sel(network=["rnn", "fastrnn"]).values).all()
+    largest = np.abs(ds["scale"] * ds["trajectory"]).max(["sample", "time", "state"])
+    assert largest.sel(network="rnn").item() == pytest.approx(largest.sel(network="ernn").item())
+
+
+def test_where_there_is_no_equilibrium_it_says_so():
+    """z = relu(z + 1) has none."""
+    system = ERNN(1, 1, length=4, inner_steps=2, rank=None, projection=False).double()
+    with torch.no_grad():
+        system.U.weight.fill_(1.0)
+        system.W.fill_(0.0)
+        system.b.fill_(1.0)
+    found = ernn_manifold(system, np.zeros((4, 1)))
+    assert np.isnan(found["distance"].values).all()
+    assert "no equilibrium was found at any of 4 steps" in found.verdict
+
+
+def test_the_other_sign_adds_instead(example):
+    system = ERNN(1, 2, length=30, inner_steps=60, rank=None, sign=-1, activation="tanh", projection=False, eta=0.6)
+    system = system.double()
+    system.load_state_dict(example.system.state_dict() | {"eta": system.eta})
+    found = ernn_manifold(system, example.inputs[:30], initial_state=[0.1, 0.2])
+    h = found["trajectory"].values[0, 0]
+    assert np.abs(np.diff(h, axis=0) - iterated(example, example.inputs[:30])).max() < 1e-13
+
+
+def test_only_an_ernn_has_a_manifold():
+    with pytest.raises(UserError, match="Only an ERNN"):
+        ernn_manifold(create("fastrnn", input_size=1, state_size=2), np.zeros((3, 1)))
+
+
+def test_equilibria_far_from_the_state_of_a_trained_low_rank_relu_network_are_found():
+    """Their condition z = ReLU(P (U z + W x + b)) by NumPy; at most steps the search from the state itself fails."""
+    system = zoo.load("ernn-har2-k1")
+    inputs = sample("channel").inputs[[20], 39::40]  # the sequences that ship, wherever the whole set lies
+    ds = ernn_manifold(system, inputs)
+    z = ds["equilibrium"].values[0, 0, 1:]
+    V, H, W, b = (p.detach().double().numpy() for p in (system.U.V, system.U.H, system.W, system.b))
+    U = np.eye(len(V)) + V @ H
+    assert np.isfinite(z).all()
+    assert np.abs(z - np.maximum((z @ U.T + inputs[0] @ W.T + b) @ U.T, 0)).max() < 1e-11

@@ -1,0 +1,86 @@
+"""Errors and dimensions from growth rates whose truth is known."""
+
+import numpy as np
+import pytest
+
+from dynlab.numerics.statistics import (
+    block_errors,
+    errors_between,
+    kaplan_yorke_dimension,
+    positive_exponent_sum,
+)
+
+INF, NAN = np.inf, np.nan
+
+
+@pytest.mark.parametrize("memory", [0.0, 0.8])
+def test_block_errors_are_the_errors_of_the_mean(memory):
+    # growth rates a_t = memory a_{t−1} + noise: the mean over T has the variance 1/(T (1 − memory)²)
+    noise = np.random.default_rng(0).standard_normal((400, 2048 + 64))
+    rates = np.zeros(noise.shape)
+    for t in range(1, noise.shape[1]):
+        rates[:, t] = memory * rates[:, t - 1] + noise[:, t]
+    growth = rates[:, 64:].cumsum(axis=1)[..., None]
+    found = block_errors(growth, np.arange(1.0, 2049), 16)[:, 0]
+    expected = 1 / (np.sqrt(2048) * (1 - memory))
+    assert np.sqrt((found**2).mean()) == pytest.approx(expected, rel=0.06)
+    assert np.std(growth[:, -1, 0] / 2048 / found) == pytest.approx(1.08, abs=0.12)  # Student's t of 15 degrees
+
+
+def test_blocks_of_unequal_length_are_weighted():
+    elapsed = np.array([1.0, 2, 3, 4, 8])
+    growth = 0.5 * elapsed[None, :, None]
+    np.testing.assert_allclose(block_errors(growth, elapsed, 5), 0, atol=1e-15)
+    assert np.isnan(block_errors(growth, elapsed, 3)).all()
+
+
+def test_errors_between_samples_leave_out_what_is_not_finite():
+    values = np.array([[1.0, 2.0], [3.0, NAN], [5.0, -INF]])
+    np.testing.assert_allclose(errors_between(values), [[2, NAN], [2, NAN], [2, NAN]])
+
+
+@pytest.mark.parametrize(
+    "exponents, size, expected",
+    [
+        ([-0.1, -1.0], 2, 0),  # an attracting fixed point
+        ([0.0, -1.0], 2, 1),  # a limit cycle, zero to rounding
+        ([0.9056, 0.0, -14.5723], 3, 2 + 0.9056 / 14.5723),  # Lorenz
+        ([0.5, -0.5], 2, 2),  # the sum of all is not negative
+        ([0.5, -1.0], 2, 1.5),
+        ([0.3, 0.2], 2, 2),
+        ([0.3, 0.2], 3, NAN),  # too few are known
+        ([0.3, -0.2], 3, NAN),
+        ([0.3, -0.2, NAN], 3, NAN),
+        ([0.3, -0.5, NAN], 3, 1.6),
+        ([0.3, -INF], 2, 1),
+        ([-INF, -INF], 2, 0),
+        ([NAN, NAN], 2, NAN),
+    ],
+)
+def test_the_kaplan_yorke_dimension_at_its_edges(exponents, size, expected):
+    errors, bounds = np.full(len(exponents), 1e-3), np.full(len(exponents), 1e-15)
+    found = kaplan_yorke_dimension(np.array(exponents), errors, bounds, size)
+    assert found == pytest.approx(expected, nan_ok=True)
+
+
+@pytest.mark.parametrize("first, error, known", [(0.01, 0.01, False), (-0.01, 0.01, False), (0.01, 0.001, True)])
+def test_a_largest_exponent_within_its_error_of_zero_leaves_the_dimension_undecided(first, error, known):
+    found = kaplan_yorke_dimension(np.array([first, -1.0]), np.array([error, error]), np.zeros(2), 2)
+    assert np.isfinite(found) == known
+    assert np.isnan(kaplan_yorke_dimension(np.array([first, -1.0]), np.full(2, NAN), np.zeros(2), 2))
+
+
+@pytest.mark.parametrize(
+    "exponents, size, expected",
+    [
+        ([0.5, 0.1, -2.0], 3, 0.6),
+        ([-0.5, -2.0], 2, 0),
+        ([0.5, 0.1], 3, NAN),
+        ([0.5, -0.1], 3, 0.5),
+        ([0.5, -0.1, NAN], 3, 0.5),
+        ([0.5, NAN], 2, NAN),
+        ([0.5, -INF], 2, 0.5),
+    ],
+)
+def test_the_sum_of_positive_exponents(exponents, size, expected):
+    assert positive_exponent_sum(np.array(exponents), size) == pytest.approx(expected, nan_ok=True)

@@ -1,0 +1,57 @@
+"""The picture of convergence: its lines are the Dataset's distances, its dashed line has the predicted slope."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import torch
+
+from dynlab.diagnostics.ernn.convergence import ernn_convergence
+from dynlab.errors import UserError
+from dynlab.plots.ernn_convergence import plot_ernn_convergence
+from dynlab.systems import create
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+def measured(activation, **settings):
+    torch.manual_seed(0)
+    system = create("ernn", input_size=1, state_size=6, length=8, activation=activation, **settings)
+    return ernn_convergence(
+        system, np.random.default_rng(0).standard_normal((1, 8, 1)), eta=0.5, iterations=30, times=2
+    )
+
+
+def test_lines_are_distances_and_the_dashed_one_is_the_prediction():
+    ds = measured("tanh", rank=None)
+    assert (ds["outcome"].values == "converges").all()
+    ax = plot_ernn_convergence(ds)
+    *drawn, prediction = ax.lines
+    np.testing.assert_array_equal([line.get_ydata() for line in drawn], ds["distance"].values[0])
+    slope = np.diff(np.log(prediction.get_ydata()))
+    np.testing.assert_allclose(slope, np.log(np.median(ds["predicted_rate"].values)), rtol=1e-9)
+    assert ax.get_yscale() == "log"
+    assert ax.get_xlabel() == ds["iteration"].attrs["long_name"]
+    assert ax.get_ylabel() == ds["distance"].attrs["long_name"]
+    assert "2 × converges" in [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_without_equilibrium_the_speed_is_drawn_and_named():
+    ds = measured("relu", rank=2)
+    assert (ds["outcome"].values == "no equilibrium to converge to").all()
+    ax = plot_ernn_convergence(ds)
+    np.testing.assert_array_equal([line.get_ydata() for line in ax.lines], ds["speed"].values[0])
+    assert ax.get_ylabel() == ds["speed"].attrs["long_name"]
+    assert "no equilibrium was found" in ax.get_legend().get_texts()[0].get_text()
+
+
+def test_it_draws_where_it_is_told_to_and_needs_its_variables():
+    _, ax = plt.subplots()
+    ds = measured("tanh", rank=None)
+    assert plot_ernn_convergence(ds, ax=ax, lw=3.0) is ax
+    assert ax.lines[0].get_linewidth() == 3
+    with pytest.raises(UserError, match="speed"):
+        plot_ernn_convergence(ds.drop_vars("speed"), ax=ax)

@@ -1,0 +1,95 @@
+"""The picture of the equilibrium manifold: the points on it are those of the Dataset."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import torch
+
+from dynlab.diagnostics.ernn.manifold import ernn_manifold
+from dynlab.diagnostics.ernn.manifold_example import random_planar_networks
+from dynlab.plots.ernn_manifold import plot_ernn_manifold
+from dynlab.systems import create
+
+
+@pytest.fixture(scope="module")
+def ds():
+    example = random_planar_networks(steps=60)
+    return ernn_manifold(example.system, example.inputs, beside=example.beside, initial_state=example.initial_state)
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+def drawn(ax, part):
+    return next(line for line in ax.get_lines() if part in str(line.get_label())).get_xydata()
+
+
+def test_the_ernn_and_its_manifold(ds):
+    ax = plot_ernn_manifold(ds, ax=plt.subplots()[1])
+    np.testing.assert_array_equal(drawn(ax, "equilibrium manifold"), ds["curve"].values)
+    np.testing.assert_array_equal(drawn(ax, "on it at equilibrium"), ds["pair_sum"].values[0, 0, 1:])
+    np.testing.assert_array_equal(drawn(ax, "initial state"), [[-0.6, -0.8]])
+    np.testing.assert_array_equal(drawn(ax, "where that ends"), ds["inner_path"].values[0, -1:])
+
+
+def test_all_networks_side_by_side_and_the_rnn_scaled(ds):
+    figure = plot_ernn_manifold(ds).figure
+    titles = [ax.get_title(loc="left") for ax in figure.axes]
+    scale = ds["scale"].sel(network="rnn").item()
+    assert titles[:4] == [
+        f"RNN (states scaled by {scale:.2f})",
+        "FastRNN",
+        "ERNN, K = 40, η = 0.6",
+        "ERNN, K = 5, η = 0.01",
+    ]
+    states = ds["trajectory"].sel(network="rnn").values[0]
+    np.testing.assert_allclose(drawn(figure.axes[0], "state h of RNN"), scale * states)
+    assert figure.axes[4].get_yscale() == "log"
+
+
+def test_a_larger_network_is_drawn_by_the_two_states_that_vary_most_and_whole():
+    """Of a ReLU network the first two may never leave 0."""
+    torch.manual_seed(0)
+    system = create("ernn", input_size=2, state_size=6, length=30, inner_steps=2, rank=2, activation="relu")
+    with torch.no_grad():
+        system.W[:2] = 0
+        system.b.fill_(-10)
+        system.b[3], system.b[5] = 1, 2
+    ds = ernn_manifold(system, np.ones((30, 2)))
+    ax = plot_ernn_manifold(ds)
+    spread = ds["trajectory"].values[0, 0].std(axis=0)
+    first, second = np.sort(np.argsort(spread)[-2:])
+    assert spread[[0, 1]].max() < spread[[first, second]].min()
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (f"state h{'₁₂₃₄₅₆'[first]}", f"state h{'₁₂₃₄₅₆'[second]}")
+    sums = ds["pair_sum"].values[0, 0, 1:][:, [first, second]]
+    np.testing.assert_array_equal(drawn(ax, "on it at equilibrium"), sums)
+    for values, (low, high) in zip(sums.T, (ax.get_xlim(), ax.get_ylim()), strict=True):
+        assert low < values.min()
+        assert values.max() < high
+
+
+def test_a_single_state_is_drawn_over_time():
+    torch.manual_seed(0)
+    system = create("ernn", input_size=2, state_size=1, length=30, inner_steps=2, rank=1)
+    ds = ernn_manifold(system, np.random.default_rng(0).standard_normal((30, 2)))
+    ax = plot_ernn_manifold(ds)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("step t", "state h₁")
+    expected = np.stack([np.arange(1, 31), ds["pair_sum"].values[0, 0, 1:, 0]], axis=1)
+    np.testing.assert_array_equal(drawn(ax, "on it at equilibrium"), expected)
+
+
+def test_where_no_equilibrium_exists_the_picture_says_so():
+    """z = ReLU(z + b) has no solution for b > 0."""
+    system = create("ernn", input_size=1, state_size=2, length=5, rank=1, activation="relu")
+    with torch.no_grad():
+        for parameter in system.parameters():
+            parameter.zero_()
+        system.b.fill_(1)
+        system.eta.fill_(0.1)
+    ds = ernn_manifold(system, np.zeros((5, 1)))
+    assert np.isnan(ds["distance"].values).all()
+    texts = [text.get_text() for ax in plot_ernn_manifold(ds).figure.axes for text in ax.texts]
+    assert "no equilibrium was found" in texts

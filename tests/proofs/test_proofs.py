@@ -1,0 +1,211 @@
+"""Proofs about fixed points against closed forms, multiprecision roots, and matrices that are nearly undecidable."""
+
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+from flint import acb, acb_mat, ctx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dynlab import schema, zoo
+from dynlab.diagnostics.fixed_points import fixed_points
+from dynlab.numerics.eigenvalues import CIRCLE, eigenvalues_and_errors
+from dynlab.numerics.kinds import kind_of_map
+from dynlab.proofs.certify import certify, eigenvalue_radii
+from dynlab.proofs.formulas import program_of
+from dynlab.systems import create, frozen
+from dynlab.systems.planar import planar_system
+from dynlab.systems.textbook import LinearMap
+from problems import PLANAR
+
+
+def scalar_tanh(u):
+    cell = create("vanilla", input_size=0, state_size=1, bias=False).double()
+    with torch.no_grad():
+        cell.W.fill_(u)
+    return frozen(cell)
+
+
+def proof(system, point):
+    return certify(program_of(system, torch.zeros(system.input_size).double()), np.asarray(point, dtype=float))
+
+
+@pytest.mark.parametrize("start", [0.9575040240772687, -0.9575040240772687, 0.96, 0.9])
+def test_the_proved_ball_of_the_scalar_tanh_holds_the_multiprecision_root(start):
+    with mpmath.workdps(60):
+        root = mpmath.findroot(lambda h: mpmath.tanh(2 * h) - h, start)
+        slope = 2 * (1 - root**2)
+        found = proof(scalar_tanh(2.0), [start])
+        assert found.certified
+        assert abs(root - mpmath.mpf(start)) <= found.radius
+        assert found.radius < 0.2
+        assert tuple(found.counts) == (0, 1, 0)
+        center, radius = found.discs.centers[0], found.discs.radii[0]
+        assert (
+            abs(mpmath.mpf(center.real.str(50, radius=False)) - slope) <= mpmath.mpf(radius.str(20, radius=False)) * 2
+        )
+        assert float(radius) < 1e-16
+
+
+def test_the_origin_of_the_scalar_tanh_is_unstable_and_at_slope_1_nothing_is_proved():
+    assert tuple(proof(scalar_tanh(2.0), [0.0]).counts) == (1, 0, 0)
+    at_pitchfork = proof(scalar_tanh(1.0), [0.0])
+    assert not at_pitchfork.certified
+    assert "singular" in at_pitchfork.reason
+    assert math.isnan(at_pitchfork.radius)
+    # 1 + 2^−52: three roots within 3e-8 of each other, and the middle one still proved
+    assert tuple(proof(scalar_tanh(1 + 2.0**-52), [0.0]).counts) == (1, 0, 0)
+
+
+@pytest.mark.parametrize("name", PLANAR)
+def test_planar_networks_are_decided_the_defective_ones_too(name):
+    matrix = PLANAR[name]
+    system = frozen(planar_system([[Fraction(v) for v in row] for row in matrix.tolist()], "feedback", 0.1))
+    found = proof(system, [0.0, 0.0])
+    expected = np.abs(1 + 0.1 * np.linalg.eigvals(matrix))
+    assert tuple(found.counts) == (int((expected > 1).sum()), int((expected < 1).sum()), 0)
+    radii = eigenvalue_radii(found, 1 + 0.1 * np.linalg.eigvals(matrix))
+    assert (radii < 1e-7).all()
+
+
+def test_a_rotation_stays_undecided_and_says_so():
+    found = proof(frozen(LinearMap([[0.0, -1.0], [1.0, 0.0]])), [0.0, 0.0])
+    assert found.certified
+    assert tuple(found.counts) == (0, 0, 2)
+    assert "undecided: 2 eigenvalues" in found.reason
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 9])
+def test_multiple_and_defective_eigenvalues_are_counted_by_connected_discs(size):
+    jordan = 0.75 * np.eye(size) + np.eye(size, k=1)
+    blocks = np.block([[jordan, np.zeros((size, 1))], [np.zeros((1, size)), np.full((1, 1), 1.25)]])
+    found = proof(frozen(LinearMap(blocks.tolist())), np.zeros(size + 1))
+    assert tuple(found.counts) == (1, size, 0)
+
+
+def test_a_gru_of_64_units_has_one_stable_point_within_rounding():
+    torch.manual_seed(0)
+    system = frozen(create("gru", input_size=2, hidden_size=64))
+    state = torch.zeros(64).double()
+    for _ in range(500):
+        state = system.step(state, torch.zeros(2).double())
+    found = proof(system, state.numpy())
+    assert found.certified
+    assert found.radius < 1e-14
+    assert tuple(found.counts) == (0, 64, 0)
+    radii = eigenvalue_radii(
+        found, np.linalg.eigvals(system.closed_form_jacobian(state, torch.zeros(2).double()).dense())
+    )
+    assert radii.max() < 1e-13
+
+
+def test_no_point_is_proved_where_there_is_none():
+    found = proof(frozen(create("logistic", r=3.2)), [0.4])
+    # the ball that is proved about 0.4, if one is, must hold a true fixed point, 0 or 1 − 1/3.2
+    assert not found.certified or min(abs(0.4), abs(0.4 - (1 - 1 / 3.2))) <= found.radius
+
+
+def nearly_neutral(seed):
+    """A matrix made with an eigenvalue, or a pair, of modulus 1 ± 1e-9, the others of modulus up to 2."""
+    generator = np.random.default_rng(seed)
+    size = int(generator.integers(2, 6))
+    modulus = 1 + generator.choice([-1e-9, 1e-9])
+    angle = generator.choice([0.0, np.pi, generator.uniform(0.1, 3.0)])
+    blocks = np.diag(generator.uniform(-2, 2, size))
+    if angle in (0.0, np.pi):
+        blocks[0, 0] = modulus * np.cos(angle)
+    else:
+        blocks[:2, :2] = modulus * np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    spread = np.diag(10 ** generator.uniform(0, generator.choice([1, 3, 6]), size))
+    basis = np.linalg.qr(generator.standard_normal((size, size)))[0] @ spread
+    basis = basis @ np.linalg.qr(generator.standard_normal((size, size)))[0]
+    return basis @ blocks @ np.linalg.inv(basis)
+
+
+def true_counts(matrix):
+    """Outside and inside the unit circle by Arb's own rigorous eigenvalues of the matrix as stored, at 400 bits."""
+    with ctx.workprec(400):
+        n = len(matrix)
+        found = acb_mat(n, n, [acb(float(entry)) for entry in matrix.ravel()]).eig(multiple=True, algorithm="rump")
+        moduli = [abs(value) for value in found]
+        counts = sum(bool(m > 1) for m in moduli), sum(bool(m < 1) for m in moduli)
+    assert sum(counts) == n
+    return counts
+
+
+# Of each case whose eigenvalue's condition is below 1e4, whether all of it was proved, and decided without a proof.
+PROVED, DECIDED = [], []
+
+
+@settings(max_examples=1000)
+@given(st.integers(0, 2**32 - 1))
+def never_wrong(seed):
+    matrix = nearly_neutral(seed)
+    outside, inside = true_counts(matrix)
+    found = proof(frozen(LinearMap(matrix.tolist())), np.zeros(len(matrix)))
+    assert found.counts.outside <= outside
+    assert found.counts.inside <= inside
+    for border in ("", CIRCLE):
+        kind = kind_of_map(*eigenvalues_and_errors(matrix, border=border))
+        assert kind.unstable <= outside
+        assert len(matrix) - kind.unstable - kind.undecided <= inside
+        assert kind.stable in (-1, int(outside == 0))
+    if condition(matrix) < 1e4:
+        PROVED.append(found.counts.undecided == 0)
+        DECIDED.append(kind.undecided == 0)
+
+
+def condition(matrix):
+    """Of the eigenvalue whose modulus is nearest to 1."""
+    values, right = np.linalg.eig(matrix)
+    left = np.linalg.inv(right)
+    conditions = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=0)
+    return conditions[np.argmin(np.abs(np.abs(values) - 1))]
+
+
+def test_eigenvalues_a_billionth_off_the_circle_are_never_decided_wrongly_and_nearly_always_decided():
+    PROVED.clear()
+    DECIDED.clear()
+    never_wrong()
+    assert len(DECIDED) > 300
+    assert np.mean(PROVED) >= 0.95
+    assert np.mean(DECIDED) >= 0.95
+
+
+def test_the_search_for_fixed_points_says_of_such_matrices_what_the_enclosure_does():
+    """What `dynlab fixed-points` prints without a proof, and with one: one fixed point each, decided, as it is."""
+    for seed in range(40):
+        matrix = nearly_neutral(seed)
+        outside, _ = true_counts(matrix)
+        ds = fixed_points(LinearMap(matrix.tolist()), starts=2, certify=True)
+        decided = int(outside == 0)
+        assert ds["stable"].values.tolist() == ds["proved_stable"].values.tolist() == [decided], seed
+        assert ds["unstable_directions"].values.tolist() == ds["proved_unstable_directions"].values.tolist()
+        assert ds["unstable_directions"].values.tolist() == [outside]
+        assert ds["status"].values.tolist() == ["fixed point"], seed
+
+
+def test_arb_is_at_its_default_precision_again():
+    assert ctx.prec == 53
+
+
+@pytest.mark.parametrize("name", ["ernn-har2-k1", "fastrnn-har2", "rnn-har2"])
+def test_every_fixed_point_of_networks_of_the_zoo_is_proved_or_undecided_with_its_reason(name):
+    ds = fixed_points(zoo.load(name), starts=6, certify=True)
+    size = ds.sizes[schema.STATE]
+    told = ds["proved_unstable_directions"].values + ds["proved_stable_directions"].values
+    for certified, reason, directions in zip(
+        ds["certified"].values, ds["certificate_reason"].values.tolist(), told, strict=True
+    ):
+        assert (reason == "proved") == (bool(certified) and directions == size)
+    # none of these happens to be undecided
+    assert (ds["certified"].values == 1).all()
+    # and what was estimated in double precision is what is proved
+    assert ds["stable"].values.tolist() == ds["proved_stable"].values.tolist()
+    assert ds["unstable_directions"].values.tolist() == ds["proved_unstable_directions"].values.tolist()
+    # each estimate is within the disc of an eigenvalue, whose error the estimate's own bound covers
+    assert (ds["eigenvalue_radius"].values <= ds["eigenvalue_error"].values + 1e-14).all()
