@@ -36,6 +36,7 @@ SYSTEMS = {
     "fastrnn": "dynlab.systems.fastrnn:FastRNN",
     "fastgrnn": "dynlab.systems.fastgrnn:FastGRNN",
     "ugrnn": "dynlab.systems.ugrnn:UGRNN",
+    "cornn": "dynlab.systems.cornn:CoRNN",
     "ernn": "dynlab.systems.ernn:ERNN",
     "ernn-deep": "dynlab.systems.ernn_deep:DeepERNN",
     "ernn-exact": "dynlab.systems.ernn_exact:ExactERNN",

@@ -27,6 +27,7 @@ CONFIGS = {
     "fastrnn": {"input_size": 3, "state_size": 4},
     "fastgrnn": {"input_size": 3, "state_size": 4},
     "ugrnn": {"input_size": 3, "state_size": 4},
+    "cornn": {"input_size": 3, "hidden_size": 3, "step_size": 0.3, "gamma": 1.2, "epsilon": 0.7},
     "ernn": {"input_size": 3, "state_size": 5, "length": TIMES, "inner_steps": 3, "rank": 2, "eta": 0.3},
     "ernn-deep": {"input_size": 3, "state_size": 5, "length": TIMES, "layers": 2, "inner_steps": 2, "eta": 0.3},
     "ernn-exact": {"input_size": 3, "state_size": 5},
@@ -249,7 +250,7 @@ def test_output_is_the_leading_part_of_a_layer(case):
     state = torch.arange(system.state_size, dtype=torch.float64)
     output = system.output(state)
     expected = state
-    if name in ("rnn", "gru", "lstm"):
+    if name in ("rnn", "gru", "lstm", "cornn"):
         layers = config.get("num_layers", 1)
         top = state.reshape(layers, -1)[-1]
         expected = top[: config.get("proj_size") or config["hidden_size"]]

@@ -31,6 +31,7 @@ TRAINED = {
     "fastrnn": ({"state_size": 16}, {}),
     "fastgrnn": ({"state_size": 16, "density": 0.8}, {}),
     "ugrnn": ({"state_size": 16}, {}),
+    "cornn": ({"hidden_size": 16, "step_size": 0.3, "gamma": 0.5, "epsilon": 1.0}, SLOW),
     "ernn": ({"state_size": 16}, SLOW),
     "ernn-deep": ({"state_size": 16}, SLOW),
     "ernn-exact": ({"state_size": 4}, SLOW),

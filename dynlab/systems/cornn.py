@@ -1,0 +1,84 @@
+"""coRNN: driven, damped oscillators coupled by a tanh network, a step of which is implicit in the positions.
+
+References
+----------
+Rusch and Mishra, "Coupled Oscillatory Recurrent Neural Network (coRNN): an accurate and (gradient) stable architecture
+for learning long time dependencies", ICLR 2021, arXiv 2010.00951, equations 1 and 3; the damping at the old velocity
+and the initial values as in the authors' code.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear
+
+from dynlab.errors import UserError
+from dynlab.operators import Blocks, Diagonal, Identity, Operator, Product, Shared
+from dynlab.systems.activations import tanh_slope
+from dynlab.systems.base import Map, positive_step
+
+
+class CoRNN(Map):
+    """Oscillators x'' = tanh(W x + W̃ x' + V u + b) − γ x − ε x' in the state (x, z), z = x'.
+
+    A step moves the velocities by the old positions, and then the positions by the new velocities:
+
+        z_t = z_{t−1} + Δt (tanh(W x_{t−1} + W̃ z_{t−1} + V u_t + b) − γ x_{t−1} − ε z_{t−1}),   x_t = x_{t−1} + Δt z_t.
+
+    The Jacobian is made of A = ∂z_t/∂x_{t−1} = Δt (diag(tanh') W − γ I) and
+    B = ∂z_t/∂z_{t−1} = (1 − Δt ε) I + Δt diag(tanh') W̃: its rows are (I + Δt A, Δt B) and (A, B). The read-out sees x.
+
+    Parameters
+    ----------
+    input_size, hidden_size : int
+        The state has twice `hidden_size` coordinates.
+    step_size : float
+        Δt in seconds.
+    gamma, epsilon : float
+        The stiffness γ > 0, in 1/s², and the damping ε > 0, in 1/s, of every oscillator.
+
+    Examples
+    --------
+    >>> cell = CoRNN(input_size=9, hidden_size=64)
+    >>> sum(parameter.numel() for parameter in cell.parameters())
+    8832
+    """
+
+    def __init__(
+        self, input_size: int, hidden_size: int, step_size: float = 0.1, gamma: float = 0.2, epsilon: float = 6.4
+    ) -> None:
+        super().__init__(2 * hidden_size, input_size)
+        if not (0 < gamma < math.inf and 0 < epsilon < math.inf):
+            raise UserError(f"gamma and epsilon of a coRNN must be positive numbers, got {gamma} and {epsilon}.")
+        self.hidden_size = hidden_size
+        self.step_size, self.gamma, self.epsilon = positive_step(step_size), gamma, epsilon
+        reach = 1 / math.sqrt(input_size + 2 * hidden_size)  # of torch's layer of (u, z, x), which theirs is
+        self.W = nn.Parameter(torch.empty(hidden_size, hidden_size).uniform_(-reach, reach))
+        self.W_velocity = nn.Parameter(torch.empty(hidden_size, hidden_size).uniform_(-reach, reach))
+        self.V = nn.Parameter(torch.empty(hidden_size, input_size).uniform_(-reach, reach))
+        self.b = nn.Parameter(torch.empty(hidden_size).uniform_(-reach, reach))
+
+    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        x, z = state.chunk(2, dim=-1)
+        force = torch.tanh(self._preactivation(state, input)) - self.gamma * x - self.epsilon * z
+        z = z + self.step_size * force
+        return torch.cat([x + self.step_size * z, z], dim=-1)
+
+    def output(self, state: Tensor) -> Tensor:
+        return state[..., : self.hidden_size]
+
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        slope = self.step_size * tanh_slope(self._preactivation(state, input))
+        identity = Identity(self.hidden_size, state)
+        by_x = Diagonal(slope) @ Shared(self.W) + (-self.step_size * self.gamma) * identity
+        by_z = Diagonal(slope) @ Shared(self.W_velocity) + (1 - self.step_size * self.epsilon) * identity
+        return Blocks([[identity + self.step_size * by_x, self.step_size * by_z], [by_x, by_z]])
+
+    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        slope = self.step_size * tanh_slope(self._preactivation(state, input))
+        velocity = Product(Diagonal(slope), Shared(self.V))
+        return Blocks([[self.step_size * velocity], [velocity]])
+
+    def _preactivation(self, state: Tensor, input: Tensor) -> Tensor:
+        return linear(state, torch.cat([self.W, self.W_velocity], dim=-1)) + linear(input, self.V, self.b)
