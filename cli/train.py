@@ -35,10 +35,10 @@ SETTINGS = {
     ),
     "schedule": (
         str,
-        "constant, cosine (to 0), halve, plateau (halve after an epoch whose validation loss is not below all before "
-        "it). [default: constant]",
+        "constant, cosine (to 0), halve, tenth, plateau (halve after an epoch whose validation loss is not below all "
+        "before it). [default: constant]",
     ),
-    "halve_every": (int, "Epochs after which --schedule halve halves. [default: 10]"),
+    "halve_every": (int, "Epochs after which --schedule halve or tenth steps down. [default: 10]"),
     "warmup": (int, "Epochs over which the learning rate grows to that of the schedule. [default: 0]"),
     "weight_decay": (
         float,
@@ -129,6 +129,11 @@ def _list_presets(context: click.Context, option: click.Parameter, asked: bool) 
     type=click.IntRange(min=1),
     help="Steps between two measurements of the gradient, spectral radius and exponent.  [default: none are made]",
 )
+@click.option(
+    "--test-every-epoch",
+    is_flag=True,
+    help="Write the test split's scores to FOLDER/metrics.csv; nothing is chosen by them.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the facts of the training as one JSON document.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 def train(
@@ -142,6 +147,7 @@ def train(
     keep_every: int | None,
     log_every: int | None,
     monitor_every: int | None,
+    test_every_epoch: bool,
     as_json: bool,
     quiet: bool,
     **chosen: Any,
@@ -163,6 +169,7 @@ def train(
     writes: dict[str, Any] = {"checkpoint_every": checkpoint_every, "keep_every": keep_every}
     writes |= {"monitor_every": monitor_every} | ({} if log_every is None else {"log_every": log_every})
     writes |= {} if devices is None else {"devices": devices}
+    writes |= {"test_every_epoch": True} if test_every_epoch else {}
     if resume:
         given = [name for name, value in chosen.items() if value] + (["overwrite"] if overwrite else [])
         if given or any(writes.values()) or output is None:

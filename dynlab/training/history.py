@@ -15,18 +15,27 @@ from dynlab.io import write_text
 from dynlab.systems.ernn_exact import ExactERNN
 from dynlab.tasks import Task
 from dynlab.training.module import VALIDATION_LOSS, VALIDATION_METRIC, Training
+from dynlab.training.network import evaluate
+from dynlab.training.run import METRICS_FILE
 
 SAID_EVERY = 30.0  # seconds after which it is said how far a long epoch is
+
+
+class Diverged(UserError):
+    """The loss of a training is no number any more."""
 
 
 class History(Callback):
     """Writes ``metrics.csv``, a row an epoch, says each row, and stops a training that has diverged."""
 
-    def __init__(self, folder: Path, task: Task, epochs: int, say: Callable[[str], None] | None) -> None:
-        self.path = folder / "metrics.csv"
-        self.metric = task.metric
+    def __init__(
+        self, folder: Path, task: Task, epochs: int, say: Callable[[str], None] | None, test: bool = False
+    ) -> None:
+        self.path = folder / METRICS_FILE
+        self.task = task
         self.epochs = epochs
         self.say = say
+        self.test = test
         self.rows: list[dict[str, float]] = []
         self.said_at = time.monotonic()
 
@@ -42,17 +51,19 @@ class History(Callback):
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         training = _ours(pl_module)
         row = {"epoch": trainer.current_epoch + 1, "loss": training.take_mean_loss()}
-        names = {VALIDATION_LOSS: "validation_loss", VALIDATION_METRIC: f"validation_{self.metric}"}
+        names = {VALIDATION_LOSS: "validation_loss", VALIDATION_METRIC: f"validation_{self.task.metric}"}
         for key, name in names.items():
             if key in trainer.callback_metrics:
                 row[name] = float(trainer.callback_metrics[key])
+        if self.test:
+            row |= self._tested(training)
         if not math.isfinite(row["loss"]):
             remedy = "lower --lr or set --clip"
             if isinstance(training.network.system, ExactERNN):
                 remedy = (
                     f"a step has no equilibrium, as tanh and rank=none (a full U) always have: set these, or {remedy}"
                 )
-            raise UserError(f"The training diverged in epoch {row['epoch']}: the loss is {row['loss']}; {remedy}.")
+            raise Diverged(f"The training diverged in epoch {row['epoch']}: the loss is {row['loss']}; {remedy}.")
         self.rows.append(row)
         if not trainer.is_global_zero:
             return
@@ -62,6 +73,14 @@ class History(Callback):
         writer.writerows(self.rows)
         write_text(self.path, text.getvalue())
         self._say(self.last_line())
+
+    def _tested(self, training: Training) -> dict[str, float]:
+        """What the test split says of the network that this epoch leaves."""
+        network = training.trained
+        learning = network.training
+        found = evaluate(network, self.task, self.task.test, training.settings.carry)
+        network.train(learning)
+        return {f"test_{key}": value for key, value in found.items()}
 
     def _say(self, line: str) -> None:
         if self.say is not None:

@@ -48,7 +48,7 @@ def fit(prepared: Prepared, resume_from: Path | None) -> None:
     training = Training(prepared.network, task, settings, batches, prepared.facts)
     held = task.validation
     validation = None if held is None else sweep(task, held, settings.carry)
-    history = History(prepared.folder, task, settings.epochs, prepared.say)
+    history = History(prepared.folder, task, settings.epochs, prepared.say, prepared.writes.test_every_epoch)
     bar = [Bar(history, len(batches))] if prepared.progress else []
     monitor = StabilityMonitor(prepared.writes.monitor_every) if prepared.writes.monitor_every is not None else None
     steps = StepLog(prepared.folder, prepared.writes.log_every, monitor, prepared.say)

@@ -146,10 +146,12 @@ def sweep(task: Task, split: Split, carry: bool) -> Sweep:
 def evaluate(network: Network, task: Task, split: Split, carry: bool = False) -> dict[str, float]:
     """The ``loss`` and the task's metric over a split, and the perplexity of a stream of words."""
     network.eval()
+    device = network.readout.weight.device
     loss = metric = 0.0
     state = None
     with torch.no_grad():
-        for inputs, targets in sweep(task, split, carry):
+        for batch in sweep(task, split, carry):
+            inputs, targets = (part.to(device) for part in batch)
             answers, last = network.carried(inputs, None if state is None else state[: len(inputs)])
             state = last if carry else None
             share = len(inputs) / len(split)

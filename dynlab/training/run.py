@@ -10,6 +10,8 @@ from typing import Any
 from dynlab.errors import UserError
 from dynlab.training.settings import Settings
 
+METRICS_FILE = "metrics.csv"
+
 
 @dataclass(frozen=True)
 class Writes:
@@ -25,17 +27,20 @@ class Writes:
         Steps between rows of ``steps.csv`` and points in TensorBoard.
     monitor_every : int or None
         Steps between two measurements of a `StabilityMonitor`; None has none.
+    test_every_epoch : bool
+        Whether ``metrics.csv`` has the test split's loss and metric too. They are a record: nothing is chosen by them.
     """
 
     checkpoint_every: int | None = None
     keep_every: int | None = None
     log_every: int = 50
     monitor_every: int | None = None
+    test_every_epoch: bool = False
 
     def __post_init__(self) -> None:
         for entry in dataclasses.fields(self):
             value = getattr(self, entry.name)
-            if value is not None and value < 1:
+            if value is not None and not isinstance(value, bool) and value < 1:
                 raise UserError(f"--{entry.name.replace('_', '-')} must be at least 1, got {value}.")
 
 

@@ -41,10 +41,11 @@ class Settings:
     constrained_optimizer : str or None
         That of those parameters, a key of `OPTIMIZERS`; None for the same as that of all others, of which they are a
         group of their own.
-    schedule : {"constant", "cosine", "halve", "plateau"}
-        Cosine falls to 0 at the end of the last epoch; halve divides by two after each `halve_every` epochs, plateau
-        after each epoch whose validation loss is not below all before it.
+    schedule : {"constant", "cosine", "halve", "tenth", "plateau"}
+        Cosine falls to 0 at the end of the last epoch; halve divides by two after each `halve_every` epochs and tenth
+        by ten, plateau by two after each epoch whose validation loss is not below all before it.
     halve_every : int
+        Of halve and tenth.
     warmup : int
         Epochs over which the learning rate grows linearly to that of the schedule; 0 starts with it.
     weight_decay : float
@@ -153,7 +154,7 @@ class Settings:
         if not 0 <= self.l1_share <= 1:
             raise UserError(f"--l1-share must be from 0 to 1, got {self.l1_share}.")
         idle = {
-            "halve_every": (self.schedule == "halve", HALVE_EVERY, "--schedule halve"),
+            "halve_every": (self.schedule in ("halve", "tenth"), HALVE_EVERY, "--schedule halve or tenth"),
             "cutoff": (self.loss in ("huber", "smooth-l1"), DEFAULT_CUTOFF, "--loss huber or smooth-l1"),
             "l1_share": (self.loss == "elastic-net", DEFAULT_L1_SHARE, "--loss elastic-net"),
         }
@@ -222,10 +223,15 @@ def _halve(settings: Settings, step: int, steps_per_epoch: int) -> float:
     return 0.5 ** (step // (settings.halve_every * steps_per_epoch))
 
 
+def _tenth(settings: Settings, step: int, steps_per_epoch: int) -> float:
+    return 0.1 ** (step // (settings.halve_every * steps_per_epoch))
+
+
 SCHEDULES: dict[str, Callable[[Settings, int, int], float]] = {
     "constant": _constant,
     "cosine": _cosine,
     "halve": _halve,
+    "tenth": _tenth,
     PLATEAU: _constant,  # the training halves, when it has seen the validation
 }
 

@@ -57,6 +57,7 @@ def train(
     keep_every: int | None = None,
     log_every: int = Writes.log_every,
     monitor_every: int | None = None,
+    test_every_epoch: bool = False,
     progress: bool = False,
     log: Callable[[str], None] | None = None,
 ) -> Result:
@@ -84,6 +85,8 @@ def train(
         Steps between rows of ``steps.csv`` and points in TensorBoard.
     monitor_every : int, optional
         Steps between two measurements of a `StabilityMonitor`, which go there too.
+    test_every_epoch : bool
+        Write what the test split says of each epoch's network to ``metrics.csv`` too; nothing is chosen by it.
     progress : bool
         Draw a progress bar on standard error.
     log : callable, optional
@@ -103,7 +106,7 @@ def train(
     folder = Path(folder)
     if folder.exists() and not overwrite:
         raise UserError(f"{folder} exists: resume the run in it with --resume, or replace it with --overwrite.")
-    writes = Writes(checkpoint_every, keep_every, log_every, monitor_every)
+    writes = Writes(checkpoint_every, keep_every, log_every, monitor_every, test_every_epoch)
     making = functools.partial(prepare, run, folder, data_dir, device, writes, progress, log, devices)
     prepared = making()
     if folder.is_dir():

@@ -25,6 +25,11 @@ def test_halve_halves_after_each_period():
     assert [settings.rate(step, 3) for step in range(18)] == [1.0] * 6 + [0.5] * 6 + [0.25] * 6
 
 
+def test_tenth_divides_by_ten_after_each_period():
+    settings = Settings(epochs=300, schedule="tenth", halve_every=200)
+    assert [settings.rate(step, 10) for step in (0, 1999, 2000, 2999)] == [1, 1, 0.1, 0.1]
+
+
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_every_optimizer_goes_down_a_bowl(name):
     point = torch.nn.Parameter(torch.tensor([1.0, -2.0]))

@@ -2,6 +2,7 @@
 
 from dynlab.training.presets.antisymmetric import ANTISYMMETRIC
 from dynlab.training.presets.asrnn import ASRNN
+from dynlab.training.presets.edgeml import EDGEML
 from dynlab.training.presets.ernn import ERNN
 from dynlab.training.presets.preset import Preset
 from dynlab.training.presets.tutorial import TUTORIAL
@@ -9,4 +10,4 @@ from dynlab.training.presets.zoo import ZOO
 
 __all__ = ["PRESETS", "Preset"]
 
-PRESETS: dict[str, Preset] = {**ZOO, **ANTISYMMETRIC, **ERNN, **ASRNN, **TUTORIAL}
+PRESETS: dict[str, Preset] = {**ZOO, **ANTISYMMETRIC, **ERNN, **EDGEML, **ASRNN, **TUTORIAL}

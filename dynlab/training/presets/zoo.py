@@ -1,4 +1,4 @@
-"""The networks of the zoo on HAR-2, at the sizes of the ERNN paper's Table 3."""
+"""dynlab's own recipe on HAR-2: the zoo's networks at the sizes of the ERNN paper's Table 3, and five more."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -40,4 +40,10 @@ ZOO: dict[str, Preset] = {
     "har2-ernn-k1": _har2("ernn", {"state_size": 80, "inner_steps": 1, "eta": 0.03, "deviation": 0.1}),
     "har2-ernn-k3": _har2("ernn", {"state_size": 80, "inner_steps": 3, "eta": 0.01, "deviation": 0.1}),
     "har2-ernn-k5": _har2("ernn", {"state_size": 80, "inner_steps": 5, "eta": 0.01, "deviation": 0.1}),
+    # of docs/har2.md's second table, at the learning rates found there
+    "har2-gru": _har2("gru", {"hidden_size": 64}, lr=3e-3),
+    "har2-fastgrnn": _har2("fastgrnn", {"state_size": 80}, lr=1e-3),
+    "har2-ugrnn": _har2("ugrnn", {"state_size": 64}),
+    "har2-spectral": _har2("spectral", {"state_size": 80}, lr=3e-3),
+    "har2-cornn": _har2("cornn", {"hidden_size": 64}),
 }
