@@ -8,13 +8,14 @@ PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install -c const
 MANIFEST := setup.cfg pyproject.toml constraints.txt
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench queue queue-pause queue-status clean
 
 help:
 	@echo "make demo    install dynlab into $(VENV) and run it on what it ships; pictures go to figures/demo/"
 	@echo "make test    install everything, then lint, types, import contract and the whole test suite"
 	@echo "make lint    lint, types and import contract alone"
 	@echo "make bench   timed comparisons, each a ratio measured in one run"
+	@echo "make queue   go on with the long trainings, on one core; queue-pause stops them, queue-status says how far they are"
 	@echo "make clean   remove $(VENV), build leftovers and caches (figures stay)"
 
 demo: $(VENV)/core.stamp
@@ -32,6 +33,12 @@ lint: $(VENV)/dev.stamp
 
 bench: $(VENV)/dev.stamp
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/stability_monitor.py
+
+queue: $(VENV)/dev.stamp
+	OMP_NUM_THREADS=1 nice -n 19 $(BIN)/python -m dynlab.training.queue
+
+queue-pause queue-status: $(VENV)/dev.stamp
+	@$(BIN)/python -m dynlab.training.queue $(@:queue-%=%)
 
 clean:
 	rm -rf $(VENV) build dist dynlab.egg-info .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,45 @@
+"""``python -m dynlab.training.queue``, with ``pause`` or ``status``: what the Makefile calls."""
+
+import sys
+
+from dynlab.errors import UserError
+from dynlab.training.queue.folder import home, pause, running
+from dynlab.training.queue.status import overview
+from dynlab.training.queue.table import QUEUE
+from dynlab.training.queue.work import work
+
+
+def say(line: str) -> None:
+    """Write the line to standard output at once, where a log that is followed shows it."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def main(words: list[str]) -> int:
+    """Do what the words ask; the number that the process ends with."""
+    folder = home()
+    try:
+        if words == ["pause"]:
+            process = pause(folder)
+            say("The queue is not running." if process is None else f"The queue is paused; it was process {process}.")
+        if words in (["status"], ["pause"]):
+            process = running(folder)
+            say(
+                f"The queue in {folder} is " + ("not running." if process is None else f"running in process {process}.")
+            )
+            for line in overview(QUEUE, folder):
+                say(line)
+            return 0
+        if words:
+            raise UserError(f"The queue is asked for nothing, `pause` or `status`, got {' '.join(words)!r}.")
+        work(QUEUE, folder, say=say)
+    except KeyboardInterrupt:
+        say("The queue is paused; `make queue` goes on.")
+    except UserError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

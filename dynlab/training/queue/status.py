@@ -1,0 +1,62 @@
+"""How far the queue is: iterations done, and hours left."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from dynlab.training.queue.folder import TIMES, begun, noted, record, resolved, run_folder
+from dynlab.training.queue.queued import Queued, kind
+
+
+def overview(queue: Sequence[Queued], folder: Path) -> list[str]:
+    """A line for each group of trainings: how many are finished, iterations done of all, hours left."""
+    seconds = iteration_seconds(queue, folder)
+    lines = []
+    for tier, group in dict.fromkeys((one.tier, one.group) for one in queue):
+        members = [one for one in queue if (one.tier, one.group) == (tier, group)]
+        finished = sum(record(one, folder) is not None for one in members)
+        ran = [done(one, folder) for one in members]
+        left = [total(one, folder) - ready for one, ready in zip(members, ran, strict=True)]
+        hours = sum(seconds.get(kind(one.run), 0.0) * rest for one, rest in zip(members, left, strict=True)) / 3600
+        untimed = sum(kind(one.run) not in seconds for one in members)
+        lines.append(
+            f"tier {tier}, {group}: {finished} of {len(members)} trainings are finished, {sum(ran):,} of "
+            f"{sum(ran) + sum(left):,} iterations are done, {hours:.1f} hours are left"
+            + (f", without {untimed} trainings that are not timed yet." if untimed else ".")
+        )
+    return lines
+
+
+def iteration_seconds(queue: Sequence[Queued], folder: Path) -> dict[str, float]:
+    """Seconds an iteration, by the kind of run: those of the finished runs where there are any, or the timed ones."""
+    seconds = {key: timed["seconds"] for key, timed in noted(folder, TIMES).items()}
+    for queued in queue:
+        found = record(queued, folder)
+        if found and found["iterations"]:
+            seconds[kind(queued.run)] = 3600 * found["hours"] / found["iterations"]
+    return seconds
+
+
+def done(queued: Queued, folder: Path) -> int:
+    """Iterations that are kept: a run that is killed goes on from there."""
+    found = record(queued, folder)
+    if found:
+        return int(found["iterations"])
+    return steps_done(run_folder(folder, queued.name)) if begun(queued, folder) else 0
+
+
+def total(queued: Queued, folder: Path) -> int:
+    """Iterations in all: of a training that has not ended with those of an epoch when it was timed; 0 before."""
+    found, run = record(queued, folder), resolved(queued, folder) or queued.run
+    if found:
+        return int(found["iterations"])
+    return int(noted(folder, TIMES).get(kind(queued.run), {}).get("batches", 0)) * run.settings.epochs
+
+
+def steps_done(run: Path) -> int:
+    """The optimizer's steps in a run's last checkpoint; 0 where it has none."""
+    last = run / "last.ckpt"
+    if not last.is_file():
+        return 0
+    return int(torch.load(last, map_location="cpu", weights_only=True)["global_step"])

@@ -1,0 +1,216 @@
+"""The queue: takes the next unfinished training, loses nothing when it is killed, and says how far it is."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from runs import Stopped, differing, stored
+
+from dynlab.errors import UserError
+from dynlab.training import Run, Settings, train
+from dynlab.training.queue import folder as kept
+from dynlab.training.queue.folder import alone, home, pause, record, resolved, running
+from dynlab.training.queue.queued import Queued, described, kind
+from dynlab.training.queue.status import overview, total
+from dynlab.training.queue.table import FIVE_SEEDS, NETWORKS, QUEUE
+from dynlab.training.queue.work import work
+
+SETTINGS = Settings(epochs=3, batch_size=400)
+BATCHES = {True: 4, False: 3}  # of 1,437 training images, and of the 1,150 of them that learn where some are held out
+
+
+def digits(name, *, seed=0, lr=1e-2, retrain=False, tier=1, group="digits", **more):
+    settings = Settings(epochs=3, batch_size=400, seed=seed, lr=lr)
+    run = Run("vanilla", "digits", settings, {"state_size": 3}, {"retrain": retrain})
+    return Queued(name, tier, group, run, {"test_every_epoch": True}, **more)
+
+
+TWO = (digits("first"), digits("second", seed=1, retrain=True, tier=2, group="all digits"))
+
+
+def finished(queue, folder):
+    return [one.name for one in queue if record(one, folder)]
+
+
+def test_trainings_are_done_in_order_and_each_once(tmp_path):
+    said = []
+    work(TWO, tmp_path, say=said.append)
+    assert finished(TWO, tmp_path) == ["first", "second"]
+    starts = [line.split(":")[0] for line in said if line.endswith("iterations are done.") and "tier" not in line]
+    assert starts == ["first", "second"]
+    said.clear()
+    work(TWO, tmp_path, say=said.append)
+    assert said == ["All 2 trainings are finished."]
+
+
+def test_a_record_is_what_the_trainer_gives(tmp_path):
+    work(TWO[:1], tmp_path / "queue", say=list)
+    found = record(TWO[0], tmp_path / "queue")
+    alone_trained = train(TWO[0].run, tmp_path / "alone", test_every_epoch=True)
+    assert found["facts"] == json.loads(json.dumps(alone_trained.facts))
+    lines = (tmp_path / "alone" / "metrics.csv").read_text().splitlines()
+    rows = [dict(zip(lines[0].split(","), map(float, line.split(",")), strict=True)) for line in lines[1:]]
+    assert found["epochs"] == {name: [row[name] for row in rows] for name in rows[0] if name != "epoch"}
+    assert found["iterations"] == SETTINGS.epochs * BATCHES[False]
+    chosen = found["facts"]["epoch"] - 1
+    assert found["epochs"]["test_accuracy"][chosen] == pytest.approx(found["facts"]["test_accuracy"], abs=1e-12)
+    assert found["epochs"]["validation_accuracy"][chosen] == max(found["epochs"]["validation_accuracy"])
+
+
+@pytest.mark.parametrize("stop", [1, 4, 7, 11])
+def test_a_stopped_training_goes_on_to_the_same_network(stop, stop_at, monkeypatch, tmp_path):
+    monkeypatch.setattr("dynlab.training.queue.work.SAVED_EVERY", 0.0)  # a checkpoint after every batch
+    work(TWO, tmp_path / "whole", say=list)
+    stop_at(stop)
+    with pytest.raises(Stopped):
+        work(TWO, tmp_path / "stopped", say=list)
+    before = finished(TWO, tmp_path / "stopped")
+    stop_at(None)
+    said = []
+    work(TWO, tmp_path / "stopped", say=said.append)
+    at = stop - (SETTINGS.epochs * BATCHES[False] if before else 0)
+    assert f"{'second' if before else 'first'}: {at} of {3 * BATCHES[bool(before)]} iterations are done." in said
+    for one in TWO:
+        folders = [tmp_path / which / "runs" / one.name for which in ("whole", "stopped")]
+        assert differing(*(stored(folder, "network.pt") for folder in folders)) == []
+        assert (folders[0] / "metrics.csv").read_text() == (folders[1] / "metrics.csv").read_text()
+
+
+def test_a_training_that_is_another_now_is_done_again(tmp_path):
+    work(TWO[:1], tmp_path, say=list)
+    other = digits("first", lr=0.03)
+    assert record(other, tmp_path) is None
+    work((other,), tmp_path, say=list)
+    assert record(other, tmp_path)["run"] == described(other.run)
+    assert record(TWO[0], tmp_path) is None
+
+
+def test_settings_left_to_candidates_are_those_of_the_best_on_held_out_data(tmp_path):
+    candidates = tuple(digits(f"rate-{lr}", lr=lr) for lr in (1e-4, 3e-2))
+    main = digits("main", retrain=True, candidates=tuple(one.name for one in candidates))
+    assert resolved(main, tmp_path) is None
+    queue = (main, *candidates)
+    work(queue, tmp_path, say=list)
+    scores = {one.run.settings.lr: record(one, tmp_path)["facts"]["validation_accuracy"] for one in candidates}
+    best = max(scores, key=scores.get)
+    assert record(main, tmp_path)["run"]["settings"]["lr"] == best == 3e-2
+    assert len(set(scores.values())) == 2
+
+
+def test_a_training_that_diverges_is_recorded_and_the_next_one_begins(tmp_path):
+    settings = Settings(epochs=3, batch_size=400, optimizer="gd", lr=1e30)
+    wild = Queued("wild", 1, "digits", Run("vanilla", "digits", settings, {"state_size": 3, "activation": "identity"}))
+    queue = (wild, TWO[0])
+    work(queue, tmp_path, say=list)
+    assert "diverged in epoch" in record(wild, tmp_path)["facts"]["diverged"]
+    assert finished(queue, tmp_path) == ["wild", "first"]
+
+
+def test_the_overview_counts_what_is_done_and_left(tmp_path):
+    kept.note(tmp_path, kept.TIMES, **{kind(TWO[0].run): {"seconds": 3600.0, "batches": BATCHES[False]}})
+    assert overview(TWO, tmp_path) == [
+        "tier 1, digits: 0 of 1 trainings are finished, 0 of 9 iterations are done, 9.0 hours are left.",
+        "tier 2, all digits: 0 of 1 trainings are finished, 0 of 0 iterations are done, 0.0 hours are left, without 1 "
+        "trainings that are not timed yet.",
+    ]
+    work(TWO, tmp_path, say=list)
+    assert next(line.split(", ", 2)[2] for line in overview(TWO, tmp_path)) == (
+        "9 of 9 iterations are done, 0.0 hours are left."
+    )
+    assert total(TWO[1], tmp_path) == SETTINGS.epochs * BATCHES[True]
+
+
+def test_only_one_process_works_on_a_folder(tmp_path):
+    with alone(tmp_path):
+        assert running(tmp_path) == os.getpid()
+        with pytest.raises(UserError, match=f"in process {os.getpid()}"):
+            work(TWO, tmp_path, say=list)
+    assert running(tmp_path) is None
+
+
+ENDLESS = """
+import pathlib, sys
+from dynlab.training import Run, Settings
+from dynlab.training.queue import work as module
+from dynlab.training.queue.queued import Queued
+module.SAVED_EVERY = 0.0
+run = Run("vanilla", "digits", Settings(epochs=100_000, batch_size=400), {"state_size": 3}, {"retrain": True})
+module.work((Queued("endless", 1, "digits", run),), pathlib.Path(sys.argv[1]))
+"""
+
+
+def start(folder):
+    """A queue in another process, as a shell leaves it in the background: deaf to interrupts."""
+    return subprocess.Popen(
+        [sys.executable, "-c", ENDLESS, str(folder)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+    )
+
+
+def wait_for(path, process, changed_after=0.0):
+    end = time.monotonic() + 60
+    while not path.is_file() or path.stat().st_mtime <= changed_after:
+        assert process.poll() is None
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_a_queue_in_the_background_is_paused_and_a_killed_one_goes_on(tmp_path):
+    last = tmp_path / "runs" / "endless" / "last.ckpt"
+    killed = start(tmp_path)
+    wait_for(last, killed)
+    assert running(tmp_path) == killed.pid
+    killed.kill()
+    killed.wait()
+    assert running(tmp_path) is None
+    before = stored(last.parent, last.name)["/global_step"]
+    assert before > 0
+    paused = start(tmp_path)
+    wait_for(last, paused, last.stat().st_mtime)
+    assert pause(tmp_path) == paused.pid
+    paused.wait()
+    assert stored(last.parent, last.name)["/global_step"] > before
+    assert pause(tmp_path) is None
+
+
+def test_the_folder_is_the_users_own(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.delenv("DYNLAB_QUEUE", raising=False)
+    assert home() == tmp_path / "dynlab" / "queue"
+    monkeypatch.setenv("DYNLAB_QUEUE", str(tmp_path / "mine"))
+    assert home() == tmp_path / "mine"
+
+
+def test_names_are_unique_and_candidates_come_first():
+    names = [one.name for one in QUEUE]
+    assert len(set(names)) == len(names)
+    assert all(names.index(other) < names.index(one.name) for one in QUEUE for other in one.candidates)
+    assert sorted(one.tier for one in QUEUE) == [one.tier for one in QUEUE]
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_har2_has_every_network_under_both_recipes_with_and_without_held_out_subjects(network):
+    seeds = range(5 if network in FIVE_SEEDS else 3)
+    expected = {
+        (recipe, seed, retrain) for recipe in ("published", "own") for seed in seeds for retrain in (False, True)
+    }
+    mine = [one for one in QUEUE if one.name.split("-seed")[0] in (f"har2-published-{network}", f"har2-own-{network}")]
+    found = {
+        (one.name.split("-")[1], one.run.settings.seed, one.run.task_settings.get("retrain", False)) for one in mine
+    }
+    assert found == expected
+    assert len(mine) == len(expected)
+
+
+def test_the_predictions_are_tested_first():
+    assert [one.name for one in QUEUE[:4]] == [
+        f"har2-published-{network}-seed0-{split}"
+        for network in ("fastrnn", "ernn-k1")
+        for split in ("held-out", "whole")
+    ]
