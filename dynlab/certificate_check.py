@@ -1,41 +1,287 @@
 """Check a certificate that `dynlab fixed-points --certificates` wrote: ``python -m dynlab.certificate_check FILE``.
 
 This file needs Python alone and shares no code with what made the certificate: it can be copied, read and run anywhere
-(``python certificate_check.py FILE``). It evaluates the network that is written in the file in interval arithmetic
-on integers, and checks that
+(``python certificate_check.py FILE``). It believes nothing that the certificate says. It reads one step of a network as
+a list of elementary operations, evaluates them in interval arithmetic on integers, and checks that
 
-1. each ball holds exactly one fixed point: ‖C (F(m) − m)‖ + ‖I − C (J(X) − I)‖ r < r in the maximum norm (Krawczyk),
-   and the smaller ball lies in the larger one, so that both mean the same point;
+1. each ball holds exactly one fixed point: ‖C (F(m) − m)‖ + ‖I − C (J(X) − I)‖ r < r with r > 0 in the maximum norm
+   (Krawczyk), and the smaller ball lies in the larger one, so that both mean the same point;
 2. every eigenvalue of the Jacobian there is in the discs that Gershgorin's theorem gives for V⁻¹ J V, each inside the
-   disc that is claimed;
+   disc that is claimed; where k claimed discs are connected and touch no other, they hold k eigenvalues together;
 3. as many are outside and inside the unit circle as is claimed; connected discs are counted together.
+
+What is shown is a theorem about the step that is written in the file, in real numbers with those constants. The file
+holds no checkpoint, so that no checker can tell from it whose step this is: the proof belongs to a network only if the
+step of that network, written out again by `dynlab fixed-points NETWORK --certificates`, has the digest that the verdict
+names, at the same held input.
 
 A number is a pair (m, r) of integers: the interval from (m − r) 2^−BITS to (m + r) 2^−BITS. Every rounding widens it.
 """
 
 import hashlib
 import json
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from decimal import ROUND_CEILING, Context, Decimal
 from math import isqrt
 from operator import mul
-from typing import Any
+from typing import Any, NamedTuple
 
 Interval = tuple[int, int]
 Vector = list[Interval]
 Rows = list[list[int]]
 Matrix = tuple[Rows, Rows]
 Result = tuple[Vector, Matrix | None]
+Number = tuple[int, int]  # (mantissa, exponent): mantissa · 2^exponent
 
 FORMAT = "dynlab certificate 1"
+NUMBER = re.compile("(-?[0-9a-f]{1,40000})p(-?[0-9]{1,18})")  # a hexadecimal integer, an exponent of 2
+DIGEST = re.compile("[0-9a-f]{64}")
+MOST_BYTES = 2**27  # of a file: about what a proof about 600 units takes
+MOST_NUMBERS = 2**24  # in one result: joins of joins would double without end
 MOST_BITS = 2**16  # more would only take time
 EXTRA_BITS = 64  # beyond twice the precision of the proof, so that its own rounding decides what stands
 GUARD = 64  # more bits inside the exponential, whose squarings double the error
 SMALL = 8  # its argument is halved until it is below 2^−SMALL
+MOST_WORK = 10**6  # products of 30-bit digits for each character of the file: honest ones need below 60,000
+
+# How many earlier results an operation reads; `join` reads one or more.
+READS = {
+    "state": 0,
+    "constant": 0,
+    "linear": 1,
+    "add": 2,
+    "subtract": 2,
+    "multiply": 2,
+    "tanh": 1,
+    "sigmoid": 1,
+    "relu": 1,
+    "part": 1,
+    "join": None,
+}
+HOLDS = {"constant": {"values"}, "linear": {"values"}, "part": {"span"}}  # keys beyond ``name`` and ``reads``
 
 
 class Rejected(Exception):
     """The certificate does not show what it claims; the sentence says what failed."""
+
+
+class Malformed(Rejected):
+    """The file is no certificate; the sentence says where it is none."""
+
+
+class Operation(NamedTuple):
+    """One operation of the program: what it reads, its constants, and how many numbers its result has."""
+
+    name: str
+    reads: list[int]
+    numbers: list[list[Number]]
+    span: tuple[int, int]
+    size: int
+
+
+class Ball(NamedTuple):
+    """A ball of the maximum norm and the matrix C of Krawczyk's test."""
+
+    center: list[Number]
+    radius: Number
+    inverse: list[list[Number]]
+
+
+class Reader:
+    """Takes a document apart: every type, key, sign and size is looked at before a number is used.
+
+    Attributes
+    ----------
+    characters : int
+        How long the numbers that were read are together.
+    highest : int
+        Bits before the binary point that hold each of them.
+    """
+
+    def __init__(self) -> None:
+        self.characters = 0
+        self.highest = 0
+
+    def fields(self, value: Any, keys: Iterable[str], what: str) -> list[Any]:
+        """The values of an object that has these keys and no others."""
+        if type(value) is not dict:
+            raise Malformed(f"{what} is no object")
+        keys = list(keys)
+        missing = [key for key in keys if key not in value]
+        if missing:
+            raise Malformed(f"{what} lacks {missing[0]!r}")
+        if len(value) != len(keys):
+            raise Malformed(f"{what} has keys beyond {', '.join(keys)}")
+        return [value[key] for key in keys]
+
+    def whole(self, value: Any, what: str, least: int, most: int | None = None) -> int:
+        """An integer that is written as one."""
+        if type(value) is not int or value < least or (most is not None and value > most):
+            raise Malformed(f"{what} is no whole number {f'from {least}' if most is None else f'{least} to {most}'}")
+        return value
+
+    def items(self, value: Any, what: str, length: int | None = None) -> list[Any]:
+        if type(value) is not list:
+            raise Malformed(f"{what} is no list")
+        if length is not None and len(value) != length:
+            raise Malformed(f"there are {len(value)} {what} where {length} belong")
+        return value
+
+    def number(self, text: Any, what: str) -> Number:
+        """``"<hexadecimal integer>p<exponent of 2>"``, in lower case and ASCII."""
+        match = NUMBER.fullmatch(text) if type(text) is str else None
+        if match is None:
+            raise Malformed(f"{what} holds something that is no number of the form 1f3p-52")
+        mantissa, exponent = int(match[1], 16), int(match[2])
+        self.characters += len(text)
+        self.highest = max(self.highest, mantissa.bit_length() + exponent if mantissa else 0)
+        return mantissa, exponent
+
+    def vector(self, values: Any, what: str, length: int | None = None) -> list[Number]:
+        return [self.number(text, what) for text in self.items(values, f"numbers in {what}", length)]
+
+    def matrix(self, rows: Any, what: str, columns: int, length: int | None = None) -> list[list[Number]]:
+        return [self.vector(row, what, columns) for row in self.items(rows, f"rows in {what}", length)]
+
+    def complex_matrix(self, parts: Any, what: str, n: int) -> list[list[list[Number]]]:
+        return [self.matrix(rows, what, n, n) for rows in self.fields(parts, ("real", "imag"), what)]
+
+    def ball(self, written: Any, what: str, n: int) -> Ball:
+        center, radius, inverse = self.fields(written, ("center", "radius", "inverse"), what)
+        found = Ball(
+            self.vector(center, f"the center of {what}", n),
+            self.number(radius, f"the radius of {what}"),
+            self.matrix(inverse, f"the inverse of {what}", n, n),
+        )
+        if found.radius[0] <= 0:
+            raise Rejected(f"the radius of {what} is not above 0")
+        return found
+
+    def program(self, written: Any, n: int) -> list[Operation]:
+        """The operations; each reads results that stand before it, of the sizes that it needs."""
+        operations: list[Operation] = []
+        for number, entry in enumerate(self.items(written, "operations")):
+            operations.append(self.operation(entry, f"operation {number}", operations, n))
+        if not operations or operations[-1].size != n:
+            raise Malformed(f"the last operation of the program does not give {n} numbers")
+        return operations
+
+    def operation(self, entry: Any, what: str, before: list[Operation], n: int) -> Operation:
+        name = entry.get("name") if type(entry) is dict else None
+        if type(name) is not str or name not in READS:
+            raise Malformed(f"{what} of the program is an unknown operation")
+        keys = HOLDS.get(name, set())
+        _, written, *held = self.fields(entry, ("name", "reads", *keys), what)
+        reads = [self.whole(index, f"what {what} reads", 0, len(before) - 1) for index in self.items(written, what)]
+        if (len(reads) != READS[name]) if READS[name] is not None else not reads:
+            raise Malformed(f"{what} reads {len(reads)} results")
+        self.characters += len(name) + len(reads)
+        sizes = [before[index].size for index in reads]
+        numbers: list[list[Number]] = []
+        span, size = (0, 0), n
+        if name == "constant":
+            numbers = [self.vector(held[0], what)]
+            size = len(numbers[0])
+        elif name == "linear":
+            numbers = self.matrix(held[0], what, sizes[0])
+            size = len(numbers)
+        elif name == "part":
+            start, stop = self.items(held[0], f"ends of {what}", 2)
+            start = self.whole(start, f"the start of {what}", 0, sizes[0])
+            span = start, self.whole(stop, f"the end of {what}", start, sizes[0])
+            size = span[1] - start
+        elif name == "join":
+            size = sum(sizes)
+        elif sizes:
+            size = sizes[0]
+            if sizes[-1] != size:
+                raise Malformed(f"{what} combines vectors of different lengths")
+        if size > MOST_NUMBERS:
+            raise Rejected(f"the result of {what} has more than {MOST_NUMBERS} numbers")
+        return Operation(name, reads, numbers, span, size)
+
+
+class Certificate(NamedTuple):
+    """What a document holds, each part of it of the size and form that it must have."""
+
+    size: int
+    digest: str
+    bits: int
+    program: list[Operation]
+    ball: Ball
+    tight: Ball
+    vectors: list[list[list[Number]]]
+    inverse: list[list[list[Number]]]
+    discs: list[list[Number]]
+    claims: list[int]
+
+
+KEYS = ("format", "system", "source", "digest", "precision", "size", "program", "ball", "tight_ball")
+SHOWS = ("vectors", "inverse", "eigenvalues", "claims")
+
+
+def read(document: Any) -> Certificate:
+    """The parts of a document.
+
+    Raises
+    ------
+    Malformed
+        Where one is missing, or is not of the form that it must have.
+    Rejected
+        Where a radius is not positive, the digest is not that of the program, or the work would have no bound.
+    """
+    reader = Reader()
+    if type(document) is dict and document.get("format") != FORMAT:
+        raise Malformed(f"this checks the format {FORMAT!r}, and the file has another one")
+    _, system, _, digest, precision, size, written, *balls = reader.fields(document, KEYS + SHOWS, "the certificate")
+    vectors, inverse, discs, claims = balls[2:]
+    if type(system) is not str or type(digest) is not str or not DIGEST.fullmatch(digest):
+        raise Malformed("the name or the digest is none")
+    if hashlib.sha256(json.dumps(written).encode()).hexdigest() != digest:
+        raise Rejected("the stored numbers are not those that the digest is of")
+    n = reader.whole(size, "the size", 1)
+    precision = reader.whole(precision, "the precision", 1)
+    program = reader.program(written, n)
+    ball, tight = reader.ball(balls[0], "the ball", n), reader.ball(balls[1], "the tight ball", n)
+    if len(reader.items(discs, "eigenvalues")) != n:
+        raise Malformed(f"there are {len(discs)} discs for {n} eigenvalues")
+    places = [reader.fields(disc, ("real", "imag", "radius"), "a disc") for disc in discs]
+    found = Certificate(
+        n,
+        digest,
+        0,
+        program,
+        ball,
+        tight,
+        reader.complex_matrix(vectors, "the eigenvectors", n),
+        reader.complex_matrix(inverse, "their inverse", n),
+        [reader.vector(place, "a disc", 3) for place in places],
+        [
+            reader.whole(count, "a claim", 0, n)
+            for count in reader.fields(claims, ("outside", "inside", "undecided"), "claims")
+        ],
+    )
+    exact = [number for each in (ball, tight) for number in (*each.center, each.radius)]
+    deepest = max(-exponent if mantissa else 0 for mantissa, exponent in exact)
+    bits = max(2 * precision, deepest, reader.highest)
+    if bits > MOST_BITS:
+        raise Rejected(f"the certificate asks for numbers of more than {MOST_BITS} bits")
+    if _work(program, n, bits) > MOST_WORK * reader.characters:
+        raise Rejected("the certificate asks for far more work than one of its length needs")
+    return found._replace(bits=bits + EXTRA_BITS)
+
+
+def _work(program: list[Operation], n: int, bits: int) -> int:
+    """About how many products of digits the check takes."""
+    products = 60 * n**3  # ten products of matrices, each of the middles and twice of the radii, and a margin
+    for operation in program:
+        products += 6 * operation.size * (n + 1) * (len(operation.numbers[0]) if operation.name == "linear" else 1)
+        if operation.name in ("tanh", "sigmoid"):
+            products += 4 * operation.size * bits  # the terms of eight exponentials
+    digits = 2 * bits / 30  # numbers are below 2^bits
+    return products * int(30 + digits**1.6)  # 30: what Python itself takes for one; 1.6: Karatsuba's exponent
 
 
 class Arithmetic:
@@ -45,22 +291,25 @@ class Arithmetic:
         self.bits = bits
         self.one = 1 << bits
 
-    def read(self, text: str, exact: bool = False) -> Interval:
-        """A number of the file, ``"<hexadecimal integer>p<exponent of 2>"``."""
-        mantissa, exponent = text.split("p")
-        value, shift = int(mantissa, 16), int(exponent) + self.bits
-        if shift >= 0:
-            return value << shift, 0
-        rest = value & ((1 << -shift) - 1)
-        if rest and exact:
-            raise Rejected(f"the number {text} has more digits than {self.bits} bits hold")
-        return value >> -shift, 1 if rest else 0
+    def read(self, number: Number) -> Interval:
+        """An interval that holds a number of the file."""
+        mantissa, exponent = number
+        shift = exponent + self.bits
+        if shift >= 0 or not mantissa:
+            return mantissa << max(shift, 0), 0
+        if mantissa.bit_length() <= -shift:  # below the grid, by however much
+            return -(mantissa < 0), 1
+        return mantissa >> -shift, int(mantissa & ((1 << -shift) - 1) != 0)
 
-    def vector(self, texts: list[str], exact: bool = False) -> Vector:
-        return [self.read(text, exact) for text in texts]
+    def exactly(self, number: Number) -> int:
+        """The number itself, which the grid holds."""
+        middle, radius = self.read(number)
+        if radius:
+            raise Rejected(f"a number of a ball has more digits than {self.bits} bits hold")
+        return middle
 
-    def matrix(self, rows: list[list[str]]) -> Matrix:
-        read = [[self.read(text) for text in row] for row in rows]
+    def matrix(self, rows: list[list[Number]]) -> Matrix:
+        read = [[self.read(number) for number in row] for row in rows]
         return [[m for m, _ in row] for row in read], [[r for _, r in row] for row in read]
 
     def times(self, a: Interval, b: Interval) -> Interval:
@@ -138,42 +387,47 @@ class Arithmetic:
         return max(least, 0), most + 1
 
 
-def evaluate(arithmetic: Arithmetic, program: list[dict[str, Any]], box: Vector) -> tuple[Vector, Matrix]:
-    """Intervals of the step and of its Jacobian over a box of states."""
+def evaluate(arithmetic: Arithmetic, program: list[Operation], box: Vector, slopes: bool = True) -> Result:
+    """Intervals of the step, and where `slopes` are asked for of its Jacobian, over a box of states."""
+    n = len(box)
+    state: Result = box, _diagonal(n, arithmetic.one) if slopes else None
     results: list[Result] = []
     for operation in program:
-        read = [results[i] for i in operation["reads"]]
-        results.append(_operation(arithmetic, operation, read, box))
+        found = _operation(arithmetic, operation, [results[index] for index in operation.reads], state)
+        _bounded(arithmetic, found)
+        results.append(found)
     value, derivative = results[-1]
-    if len(value) != len(box):
-        raise Rejected(f"the program maps {len(box)} numbers to {len(value)}")
-    return value, _zeros(len(box), len(box)) if derivative is None else derivative
+    return value, _zeros(n, n) if derivative is None else derivative
 
 
-def _operation(arithmetic: Arithmetic, operation: dict[str, Any], read: list[Result], box: Vector) -> Result:
-    name, n = operation["name"], len(box)
+def _bounded(arithmetic: Arithmetic, result: Result) -> None:
+    """Numbers that are squared again and again would fill any memory."""
+    value, derivative = result
+    largest = max((abs(m) + r for m, r in value), default=0)
+    for rows in derivative or ():
+        largest = max(largest, max((abs(entry) for row in rows for entry in row), default=0))
+    if largest.bit_length() > 2 * arithmetic.bits:
+        raise Rejected(f"a result of the program is beyond 2^{arithmetic.bits}")
+
+
+def _operation(arithmetic: Arithmetic, operation: Operation, read: list[Result], state: Result) -> Result:
+    name, n = operation.name, len(state[0])
     if name == "state":
-        return box, _diagonal(n, arithmetic.one)
+        return state
     if name == "constant":
-        return arithmetic.vector(operation["values"]), None
+        return [arithmetic.read(number) for number in operation.numbers[0]], None
     if name == "linear":
-        matrix = arithmetic.matrix(operation["values"])
-        value, derivative = read[0]
-        column = ([[m] for m, _ in value], [[r] for _, r in value])
-        # a network without input multiplies its input weights with nothing
-        found = arithmetic.product(matrix, column) if value else ([[0] for _ in matrix[0]], [[0] for _ in matrix[0]])
-        image = [(m[0], r[0]) for m, r in zip(*found, strict=True)]
-        return image, None if derivative is None else arithmetic.product(matrix, derivative)
+        return _linear(arithmetic, operation, read[0])
     if name in ("add", "subtract"):
         sign = 1 if name == "add" else -1
         (a, da), (b, db) = read
-        return [(p[0] + sign * q[0], p[1] + q[1]) for p, q in _same(a, b)], _total(da, db, sign)
+        return [(p[0] + sign * q[0], p[1] + q[1]) for p, q in zip(a, b, strict=True)], _total(da, db, sign)
     if name == "multiply":
         (a, da), (b, db) = read
-        slopes = _total(_scaled(arithmetic, b, da), _scaled(arithmetic, a, db), 1)
-        return [arithmetic.times(p, q) for p, q in _same(a, b)], slopes
+        total = _total(_scaled(arithmetic, b, da), _scaled(arithmetic, a, db), 1)
+        return [arithmetic.times(p, q) for p, q in zip(a, b, strict=True)], total
     if name == "part":
-        start, stop = operation["span"]
+        start, stop = operation.span
         value, derivative = read[0]
         kept = None if derivative is None else (derivative[0][start:stop], derivative[1][start:stop])
         return value[start:stop], kept
@@ -181,17 +435,20 @@ def _operation(arithmetic: Arithmetic, operation: dict[str, Any], read: list[Res
         blocks = [_zeros(len(value), n) if derivative is None else derivative for value, derivative in read]
         mids, rads = ([row for block in blocks for row in block[k]] for k in (0, 1))
         return [p for value, _ in read for p in value], (mids, rads)
-    if name not in ("tanh", "sigmoid", "relu"):
-        raise Rejected(f"the program has the unknown operation {name!r}")
+    function = {"tanh": arithmetic.tanh, "sigmoid": arithmetic.sigmoid, "relu": arithmetic.relu}[name]
     value, derivative = read[0]
-    pairs = [getattr(arithmetic, name)(p) for p in value]
+    pairs = [function(p) for p in value]
     return [p for p, _ in pairs], _scaled(arithmetic, [slope for _, slope in pairs], derivative)
 
 
-def _same(a: Vector, b: Vector) -> Iterator[tuple[Interval, Interval]]:
-    if len(a) != len(b):
-        raise Rejected("an operation of the program combines vectors of different lengths")
-    return zip(a, b, strict=True)
+def _linear(arithmetic: Arithmetic, operation: Operation, read: Result) -> Result:
+    value, derivative = read
+    if not value:  # a network without input multiplies its input weights with nothing
+        return [(0, 0)] * operation.size, None
+    matrix = arithmetic.matrix(operation.numbers)
+    found = arithmetic.product(matrix, ([[m] for m, _ in value], [[r] for _, r in value]))
+    image = [(m[0], r[0]) for m, r in zip(*found, strict=True)]
+    return image, None if derivative is None else arithmetic.product(matrix, derivative)
 
 
 def _scaled(arithmetic: Arithmetic, factors: Vector, matrix: Matrix | None) -> Matrix | None:
@@ -230,31 +487,29 @@ def _interval(low: int, high: int) -> Interval:
     return middle, max(high - middle, middle - low)
 
 
-def check_ball(
-    arithmetic: Arithmetic, program: list[dict[str, Any]], ball: dict[str, Any]
-) -> tuple[Matrix, list[int], int]:
+def check_ball(arithmetic: Arithmetic, program: list[Operation], ball: Ball) -> tuple[Matrix, list[int], int]:
     """Krawczyk's test; the Jacobian over the ball, its centre and its radius."""
-    center = arithmetic.vector(ball["center"], exact=True)
-    radius = arithmetic.read(ball["radius"], exact=True)[0]
-    inverse, n = arithmetic.matrix(ball["inverse"]), len(center)
-    value, _ = evaluate(arithmetic, program, center)
-    moved = [(v[0] - c[0], v[1]) for v, c in zip(value, center, strict=True)]
-    corrections = arithmetic.product(inverse, ([[m] for m, _ in moved], [[r] for _, r in moved]))
-    correction = max(arithmetic.row_sums(corrections))
-    _, jacobian = evaluate(arithmetic, program, [(m, radius) for m, _ in center])
+    center, radius = [arithmetic.exactly(number) for number in ball.center], arithmetic.exactly(ball.radius)
+    if radius <= 0:
+        raise Rejected("the radius of a ball is not above 0")
+    inverse, n = arithmetic.matrix(ball.inverse), len(center)
+    value, _ = evaluate(arithmetic, program, [(m, 0) for m in center], slopes=False)
+    moved = [[v[0] - c] for v, c in zip(value, center, strict=True)], [[v[1]] for v in value]
+    correction = max(arithmetic.row_sums(arithmetic.product(inverse, moved)))
+    jacobian = evaluate(arithmetic, program, [(m, radius) for m in center])[1] or _zeros(n, n)
     identity = _diagonal(n, arithmetic.one)
     defect = _sum(identity, arithmetic.product(inverse, _sum(jacobian, identity, -1)), -1)
     contraction = max(arithmetic.row_sums(defect))
     if not (correction << arithmetic.bits) + contraction * radius < radius << arithmetic.bits:
         raise Rejected("Krawczyk's test fails: the ball is not shown to hold exactly one fixed point")
-    return jacobian, [m for m, _ in center], radius
+    return jacobian, center, radius
 
 
-def check_eigenvalues(arithmetic: Arithmetic, jacobian: Matrix, document: dict[str, Any]) -> tuple[int, int]:
+def check_eigenvalues(arithmetic: Arithmetic, jacobian: Matrix, certificate: Certificate) -> tuple[int, int]:
     """Gershgorin's discs of V⁻¹ J V, each within its claimed one; how many are outside and inside the unit circle."""
-    vr, vi = (arithmetic.matrix(document["vectors"][part]) for part in ("real", "imag"))
-    yr, yi = (arithmetic.matrix(document["inverse"][part]) for part in ("real", "imag"))
-    n = document["size"]
+    vr, vi = map(arithmetic.matrix, certificate.vectors)
+    yr, yi = map(arithmetic.matrix, certificate.inverse)
+    n = certificate.size
 
     def complex_product(ar: Matrix, ai: Matrix, br: Matrix, bi: Matrix) -> tuple[Matrix, Matrix]:
         real = _sum(arithmetic.product(ar, br), arithmetic.product(ai, bi), -1)
@@ -270,17 +525,15 @@ def check_eigenvalues(arithmetic: Arithmetic, jacobian: Matrix, document: dict[s
     br, bi = complex_product(yr, yi, arithmetic.product(jacobian, vr), arithmetic.product(jacobian, vi))
     rest = (rho * max(sums(br, bi))) // (arithmetic.one - rho) + 1
     discs = []
-    for i, claimed in enumerate(document["eigenvalues"]):
+    for i, claimed in enumerate(certificate.discs):
         spread = sum(_modulus(br[1][i][j], bi[1][i][j]) for j in range(n))
         off = sum(_modulus(br[0][i][j], bi[0][i][j]) for j in range(n) if j != i)
         disc = br[0][i][i], bi[0][i][i], off + spread + rest
-        place = [arithmetic.read(claimed[key]) for key in ("real", "imag", "radius")]
+        place = [arithmetic.read(number) for number in claimed]
         apart = _modulus(disc[0] - place[0][0], disc[1] - place[1][0]) + place[0][1] + place[1][1]
         if apart + disc[2] > place[2][0] - place[2][1]:
             raise Rejected(f"eigenvalue {i} is not shown to lie in its disc")
         discs.append(disc)
-    if len(discs) != n:
-        raise Rejected(f"there are {len(discs)} discs for {n} eigenvalues")
     return _counted(discs, arithmetic.one)
 
 
@@ -303,7 +556,7 @@ def _counted(discs: list[tuple[int, int, int]], one: int) -> tuple[int, int]:
     return outside, inside
 
 
-def check(document: dict[str, Any]) -> str:
+def check(document: Any) -> str:
     """The sentence of what is shown.
 
     Parameters
@@ -314,38 +567,57 @@ def check(document: dict[str, Any]) -> str:
     Raises
     ------
     Rejected
-        Where something does not hold.
+        Where something does not hold; `Malformed`, where it is no certificate at all.
     """
-    if document.get("format") != FORMAT:
-        raise Rejected(f"this checks the format {FORMAT!r}, got {document.get('format')!r}")
-    program, n = document["program"], document["size"]
-    digest = hashlib.sha256(json.dumps(program).encode()).hexdigest()
-    if digest != document["digest"]:
-        raise Rejected("the stored numbers are not those that the digest is of")
-    texts = [text for key in ("ball", "tight_ball") for text in [*document[key]["center"], document[key]["radius"]]]
-    needed = max(-int(text.split("p")[1]) for text in texts)
-    bits = max(2 * document["precision"], needed)
-    if not 0 <= bits <= MOST_BITS:
-        raise Rejected(f"numbers are of 0 to {MOST_BITS} bits")
-    arithmetic = Arithmetic(bits + EXTRA_BITS)
-    _, center, radius = check_ball(arithmetic, program, document["ball"])
-    jacobian, near, small = check_ball(arithmetic, program, document["tight_ball"])
+    try:
+        certificate = read(document)
+    except (TypeError, ValueError, RecursionError) as error:  # of json, for what it cannot write
+        raise Malformed(f"the program cannot be written as JSON: {type(error).__name__}") from error
+    arithmetic = Arithmetic(certificate.bits)
+    _, center, radius = check_ball(arithmetic, certificate.program, certificate.ball)
+    jacobian, near, small = check_ball(arithmetic, certificate.program, certificate.tight)
     if max(abs(a - b) for a, b in zip(center, near, strict=True)) + small > radius:
         raise Rejected("the two balls are not one within the other")
-    if not len(center) == len(near) == n:
-        raise Rejected(f"the balls have {len(center)} and {len(near)} dimensions, the network {n}")
-    outside, inside = check_eigenvalues(arithmetic, jacobian, document)
-    claims = document["claims"]
-    if (claims["outside"], claims["inside"], claims["undecided"]) != (outside, inside, n - outside - inside):
+    outside, inside = check_eigenvalues(arithmetic, jacobian, certificate)
+    n = certificate.size
+    if certificate.claims != [outside, inside, n - outside - inside]:
         raise Rejected(
-            f"{outside} eigenvalues are shown to be outside the unit circle and {inside} inside, not {claims}"
+            f"{outside} eigenvalues are shown to be outside the unit circle, {inside} inside and "
+            f"{n - outside - inside} on neither side, which is not what is claimed"
         )
     kind = "unstable" if outside else "stable" if inside == n else "of undecided stability"
+    reach = Context(prec=2, rounding=ROUND_CEILING).divide(Decimal(radius), Decimal(arithmetic.one))
     return (
-        f"Correct: the {document['system']} with the digest {digest[:16]} has exactly one fixed point in the "
-        f"given ball, of radius about {radius / arithmetic.one:.1e}; it is {kind}: {outside} of {n} directions grow, "
+        f"Correct: the step that is written in this file, with the digest {certificate.digest}, has exactly one fixed "
+        f"point in the given ball, of radius at most {reach:.1e}; it is {kind}: {outside} of {n} directions grow, "
         f"{inside} decay."
     )
+
+
+def load(name: str) -> Any:
+    """The JSON document in a file; what JSON leaves open (a key twice, NaN, numbers with a point) is refused.
+
+    Raises
+    ------
+    Malformed, OSError
+    """
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len({key for key, _ in pairs}) != len(pairs):
+            raise Malformed("an object has the same key twice")
+        return dict(pairs)
+
+    def refused(text: str) -> Any:
+        raise Malformed("a number is written with a point or an exponent of 10, or is none")
+
+    with open(name, "rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise Malformed(f"it is longer than {MOST_BYTES} bytes")
+    try:
+        return json.loads(content.decode("utf-8"), object_pairs_hook=once, parse_float=refused, parse_constant=refused)
+    except (ValueError, RecursionError) as error:
+        raise Malformed("it is no JSON that can be read") from error
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -355,16 +627,15 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     code = 0
     for name in arguments:
+        shown = name if name.isascii() and name.isprintable() else ascii(name)  # no line of its own making
         try:
-            with open(name, encoding="utf-8") as file:
-                document = json.load(file)
-            sys.stdout.write(f"{name}: {check(document)}\n")
-        except Rejected as error:
-            sys.stdout.write(f"{name}: REJECTED: {error}.\n")
-            code = max(code, 1)
-        except (OSError, ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
-            sys.stderr.write(f"{name}: no certificate: {error!r}\n")
+            sys.stdout.write(f"{shown}: {check(load(name))}\n")
+        except (Malformed, OSError, ValueError) as error:  # ValueError: of a name that no file can have
+            sys.stderr.write(f"{shown}: no certificate: {error}.\n")
             code = 2
+        except Rejected as error:
+            sys.stdout.write(f"{shown}: REJECTED: {error}.\n")
+            code = max(code, 1)
     return code
 
 

@@ -88,7 +88,7 @@ def with_other_weight(document):
 
 def with_other_weight_and_its_digest(document):
     with_other_weight(document)
-    document["digest"] = certificate_check.hashlib.sha256(json.dumps(document["program"]).encode()).hexdigest()
+    document["digest"] = digested(document["program"])
 
 
 TAMPERINGS = {
@@ -120,6 +120,215 @@ def test_what_was_tampered_with_is_rejected(folder, name, number):
     change(document)
     with pytest.raises(Rejected, match=sentence):
         check(document)
+
+
+def digested(program):
+    return certificate_check.hashlib.sha256(json.dumps(program).encode()).hexdigest()
+
+
+def document_of(program, ball, eigenvalue, claims, precision=128):
+    """A certificate of a scalar map, by hand."""
+    return {
+        "format": certificate_check.FORMAT,
+        "system": "by hand",
+        "source": None,
+        "digest": digested(program),
+        "precision": precision,
+        "size": 1,
+        "program": program,
+        "ball": ball,
+        "tight_ball": ball,
+        "vectors": {"real": [["1p0"]], "imag": [["0p0"]]},
+        "inverse": {"real": [["1p0"]], "imag": [["0p0"]]},
+        "eigenvalues": [eigenvalue],
+        "claims": dict(zip(("outside", "inside", "undecided"), claims, strict=True)),
+    }
+
+
+def number(value):
+    mantissa, exponent = float(value).hex().split("p") if value else ("0x0", "0")
+    digits = mantissa.replace("0x", "").split(".")
+    places = 4 * len(digits[1]) if len(digits) > 1 else 0
+    return f"{int(''.join(digits), 16):x}p{int(exponent) - places}"
+
+
+SHIFTED = [  # h + 0.1 tanh h + 0.11, which is above h everywhere
+    {"name": "state", "reads": []},
+    {"name": "tanh", "reads": [0]},
+    {"name": "constant", "reads": [], "values": [number(0.1)]},
+    {"name": "multiply", "reads": [1, 2]},
+    {"name": "add", "reads": [0, 3]},
+    {"name": "constant", "reads": [], "values": [number(0.11)]},
+    {"name": "add", "reads": [4, 5]},
+]
+
+
+@pytest.mark.parametrize("radius", [-1, -1e-3, -1e6, 0, 1e-3, 1, 1e6])
+@pytest.mark.parametrize("inverse", [-1e6, -10, 0, 1e6])
+@pytest.mark.parametrize("center", [-2, 0, 3])
+def test_no_ball_proves_a_fixed_point_of_a_map_without_one(radius, inverse, center):
+    ball = {"center": [number(center)], "radius": number(radius), "inverse": [[number(inverse)]]}
+    for claims in ((1, 0, 0), (0, 1, 0), (0, 0, 1)):
+        disc = {"real": "1p0", "imag": "0p0", "radius": "1p40"}
+        with pytest.raises(Rejected, match=r"radius|Krawczyk"):
+            check(document_of(SHIFTED, ball, disc, claims))
+
+
+def test_a_document_by_hand_of_a_true_fixed_point_is_accepted():
+    halved = [
+        {"name": "state", "reads": []},
+        {"name": "constant", "reads": [], "values": ["1p-1"]},
+        {"name": "multiply", "reads": [0, 1]},
+    ]
+    ball = {"center": ["0p0"], "radius": "1p0", "inverse": [["-1p1"]]}
+    disc = {"real": "1p-1", "imag": "0p0", "radius": "1p-30"}
+    assert "it is stable: 0 of 1 directions grow, 1 decay" in check(document_of(halved, ball, disc, (0, 1, 0)))
+
+
+# Each is (where, what is written there), in a document that is accepted as it was.
+HOSTILE = {
+    "radius below 0": (("ball", "radius"), "-1p-20"),
+    "radius 0": (("tight_ball", "radius"), "0p0"),
+    "upper case": (("ball", "center", 0), "1Fp0"),
+    "prefix": (("ball", "center", 0), "0x1fp0"),
+    "underscore": (("ball", "center", 0), "1_0p0"),
+    "space": (("ball", "center", 0), " 1p0"),
+    "line feed": (("ball", "center", 0), "1p0\n"),
+    "plus": (("ball", "center", 0), "+1p0"),
+    "digits of another script": (("ball", "center", 0), "\u0661p0"),
+    "two exponents": (("ball", "center", 0), "1p0p0"),
+    "no exponent": (("ball", "center", 0), "1"),
+    "nan": (("ball", "center", 0), "nan"),
+    "a float": (("ball", "center", 0), 0.0),
+    "an integer": (("ball", "center", 0), 0),
+    "a truth value": (("size",), True),
+    "claims as truth values": (("claims", "outside"), False),
+    "null": (("ball", "radius"), None),
+    "exponent of 25 digits": (("ball", "inverse", 0, 0), "1p" + 25 * "9"),
+    "huge": (("ball", "inverse", 0, 0), "1p999999999999"),
+    "a million bits": (("ball", "inverse", 0, 0), 250_000 * "f" + "p0"),
+    "precision 0": (("precision",), 0),
+    "precision below 0": (("precision",), -128),
+    "precision that takes days": (("precision",), 2**15 - 1),
+    "size 0": (("size",), 0),
+    "another size": (("size",), 2),
+    "rows of unequal length": (("ball", "inverse", 1), ["1p0"]),
+    "no rows": (("ball", "inverse"), []),
+    "text for a row": (("ball", "inverse", 0), "1p0"),
+    "fewer eigenvectors": (("vectors", "real"), [["1p0"]]),
+    "a disc of negative radius": (("eigenvalues", 0, "radius"), "-1p0"),
+    "a claim too large": (("claims", "inside"), 4),
+    "a claim of more": (("claims", "stable"), 3),
+    "a key of one's own": (("theorem",), "every orbit is periodic"),
+    "a digest that is none": (("digest",), "0" * 63),
+    "a digest of capitals": (("digest",), "A" * 64),
+    "no program": (("program",), []),
+    "a program that is text": (("program",), "state"),
+    "a later result": (("program", 1, "reads"), [1]),
+    "a result counted from the end": (("program", 2, "reads"), [-1]),
+    "a result numbered by a truth value": (("program", 2, "reads"), [False]),
+    "a result numbered by a float": (("program", 2, "reads"), [0.0]),
+    "too many reads": (("program", 2, "reads"), [0, 0]),
+    "no reads": (("program", -1, "reads"), []),
+    "a private name": (("program", -1, "name"), "_slope"),
+    "a name that is a list": (("program", -1, "name"), ["tanh"]),
+    "an operation with numbers it does not need": (("program", -1, "values"), ["1p0"]),
+    "a constant that is a matrix": (("program", 1, "values"), [["1p0"]]),
+    "a matrix of too few columns": (("program", 2, "values"), [["1p0"]]),
+    "a last result of another size": (("program", -1), {"name": "part", "reads": [0], "span": [0, 2]}),
+    "a part beyond the end": (("program", -1), {"name": "part", "reads": [0], "span": [0, 5]}),
+    "a part from the end": (("program", -1), {"name": "part", "reads": [0], "span": [-3, 3]}),
+    "a part turned round": (("program", -1), {"name": "part", "reads": [0], "span": [3, 0]}),
+    "a part of half a number": (("program", -1), {"name": "part", "reads": [0], "span": [0.0, 3]}),
+}
+
+
+def put(document, where, value):
+    """The document with a value put somewhere, and the digest of the program that it then has."""
+    for key in where[:-1]:
+        document = document[key]
+    document[where[-1]] = value
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_no_certificate_may_hold_is_rejected(folder, name, tmp_path, capsys):
+    document = json.loads((folder / "bistable" / "fixed-point-0.json").read_text())
+    where, value = HOSTILE[name]
+    put(document, where, value)
+    if where[0] == "program":
+        document["digest"] = digested(document["program"])
+    with pytest.raises(Rejected):
+        check(document)
+    path = tmp_path / "hostile.json"
+    path.write_text(json.dumps(document))
+    assert main([str(path)]) in (1, 2)
+    told = capsys.readouterr()
+    assert "Correct" not in told.out
+    assert len((told.out + told.err).splitlines()) == 1
+
+
+@pytest.mark.parametrize("key", [*certificate_check.KEYS, *certificate_check.SHOWS])
+def test_a_certificate_that_lacks_something_is_none(folder, key):
+    document = json.loads((folder / "bistable" / "fixed-point-0.json").read_text())
+    del document[key]
+    with pytest.raises(certificate_check.Malformed):
+        check(document)
+
+
+@pytest.mark.parametrize(
+    "operations",
+    [
+        # each result is twice as long, or its numbers have twice as many digits, as the one before
+        [{"name": "join", "reads": [k, k]} for k in range(60)],
+        [{"name": "multiply", "reads": [k, k]} for k in range(1, 60)],
+        [{"name": "tanh", "reads": [k]} for k in range(3000)],
+    ],
+)
+def test_a_program_that_would_fill_the_memory_or_the_day_is_rejected_at_once(operations):
+    program = [{"name": "state", "reads": []}]
+    if operations[0]["name"] == "multiply":
+        program.append({"name": "constant", "reads": [], "values": ["1p60"]})
+    program += operations
+    if operations[0]["name"] == "join":
+        program.append({"name": "part", "reads": [60], "span": [0, 1]})
+    ball = {"center": ["1p-30000"], "radius": "1p-30000", "inverse": [["-1p0"]]}
+    disc = {"real": "1p0", "imag": "0p0", "radius": "1p0"}
+    with pytest.raises(Rejected, match=r"beyond|work|numbers"):
+        check(document_of(program, ball, disc, (1, 0, 0)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"format": "dynlab certificate 1", "format": "dynlab certificate 1"}',
+        '{"format": NaN}',
+        '{"size": 1e0}',
+        '{"size": ' + 5000 * "9" + "}",
+        100_000 * "[",
+        100_000 * '{"a":',
+        "",
+        "\ufeff{}",
+        "[]",
+        "null",
+        '"Correct"',
+    ],
+)
+def test_text_that_is_no_certificate_ends_with_2_in_one_line(text, tmp_path, capsys):
+    path = tmp_path / "file.json"
+    path.write_text(text, encoding="utf-8")
+    assert main([str(path)]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert len(told.err.splitlines()) == 1
+
+
+def test_neither_a_name_in_the_file_nor_that_of_the_file_can_pretend_a_verdict(folder, tmp_path, capsys):
+    document = json.loads((folder / "bistable" / "fixed-point-0.json").read_text())
+    document["system"] = "lorenz\nother.json: Correct: all is proved"
+    path = tmp_path / "a\nother.json: Correct: all is proved"
+    path.write_text(json.dumps(document))
+    assert main([str(path)]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1
 
 
 def test_exit_codes(folder, tmp_path, capsys):
