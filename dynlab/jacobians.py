@@ -8,6 +8,7 @@ from torch import Tensor
 
 from dynlab.operators import Dense, Operator
 from dynlab.systems import Flow, Map, System
+from dynlab.systems.stable_slopes import StableSlopes
 
 
 def jacobian(system: System, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
@@ -41,7 +42,8 @@ def automatic_jacobian(
 ) -> Dense:
     """The same by reverse-mode automatic differentiation, ``vmap(jacrev)``, whether there is a closed form or not.
 
-    Parameters are those of `jacobian`; `by_input` for the derivative by the input.
+    The slopes of tanh and σ are those of `dynlab.systems.stable_slopes`. Parameters are those of `jacobian`; `by_input`
+    for the derivative by the input.
     """
     batch = torch.broadcast_shapes(state.shape[:-1], input.shape[:-1])
     if isinstance(t, Tensor):
@@ -52,11 +54,12 @@ def automatic_jacobian(
     if columns == 0:
         return Dense(state.new_zeros(*batch, state.shape[-1], 0))
     evolve, argument = _evolve(system), int(by_input)
-    if isinstance(t, Tensor) and t.ndim:
-        times = t.expand(batch).reshape(-1)
-        found = torch.func.vmap(torch.func.jacrev(evolve, argument))(states, inputs, times)
-    else:
-        found = torch.func.vmap(torch.func.jacrev(lambda h, x: evolve(h, x, t), argument))(states, inputs)
+    with StableSlopes():
+        if isinstance(t, Tensor) and t.ndim:
+            times = t.expand(batch).reshape(-1)
+            found = torch.func.vmap(torch.func.jacrev(evolve, argument))(states, inputs, times)
+        else:
+            found = torch.func.vmap(torch.func.jacrev(lambda h, x: evolve(h, x, t), argument))(states, inputs)
     return Dense(found.reshape(*batch, state.shape[-1], columns))
 
 

@@ -1,4 +1,7 @@
-"""The activations that cells are made with, each with its slope and its bound."""
+"""The activations that cells are made with, each with its slope and its bound.
+
+Slopes are made of the pre-activation, not of the activation: 1 − tanh² and σ (1 − σ) cancel where the unit saturates.
+"""
 
 import math
 from collections.abc import Callable
@@ -30,8 +33,8 @@ class Activation:
 
 
 def tanh_slope(p: Tensor) -> Tensor:
-    """1 − tanh²(p)."""
-    return 1 - torch.tanh(p).square()
+    """1/cosh²(p) = 4 σ(2p) σ(−2p), which does not cancel where tanh is close to ±1 as 1 − tanh² does."""
+    return 4 * sigmoid_slope(2 * p)
 
 
 def sigmoid_slope(p: Tensor) -> Tensor:

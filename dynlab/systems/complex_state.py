@@ -36,13 +36,15 @@ def complex_modrelu(state: Tensor, b: Tensor) -> Tensor:
 
 
 def complex_modrelu_jacobian(state: Tensor, b: Tensor) -> Operator:
-    """(1 + b/r) I − b/r³ [x; y][x y] for each unit x + i y of modulus r > max(−b, 0), and 0 for the others."""
+    """I + b/r³ [−y; x][−y x] for each unit x + i y of modulus r > max(−b, 0), and 0 for the others."""
     x, y = state.chunk(2, dim=-1)
     r, nonzero = _modulus(x, y)
     active = (nonzero & (r + b > 0)).to(r.dtype)
-    kept, turned = active * (1 + b / r), active * b / r**3
-    mixed = Diagonal(-turned * x * y)
-    return Blocks([[Diagonal(kept - turned * x * x), mixed], [mixed, Diagonal(kept - turned * y * y)]])
+    cosine, sine, turned = x / r, y / r, active * b / r
+    mixed = Diagonal(-turned * cosine * sine)
+    return Blocks(
+        [[Diagonal(active + turned * sine.square()), mixed], [mixed, Diagonal(active + turned * cosine.square())]]
+    )
 
 
 def _modulus(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:

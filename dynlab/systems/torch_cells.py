@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dynlab.operators import Blocks, Diagonal, Operator, Shared
-from dynlab.systems.activations import activation_named
+from dynlab.systems.activations import activation_named, sigmoid_slope, tanh_slope
 from dynlab.systems.base import Map
 
 PARAMETERS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
@@ -85,14 +85,15 @@ class GRUCell(Cell):
         self.name = "gru"
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        _, z, candidate, _ = self._parts(state, input)
-        return (1 - z) * candidate + z * state
+        _, p_z, p_n, _, _ = self._parts(state, input)
+        z = torch.sigmoid(p_z)
+        return (1 - z) * torch.tanh(p_n) + z * state
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        r, z, _, _ = parts = self._parts(state, input)
+        _, p_z, _, r, _ = parts = self._parts(state, input)
         into_reset, into_update, into_candidate = self._slopes(state, parts)
         recurrent = self._weighted(self.weight_hh, into_reset, into_update, into_candidate * r)
-        return Diagonal(z) + recurrent
+        return Diagonal(torch.sigmoid(p_z)) + recurrent
 
     def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         return self._weighted(self.weight_ih, *self._slopes(state, self._parts(state, input)))
@@ -101,21 +102,22 @@ class GRUCell(Cell):
         return self.weight_hh.new_ones(self.state_size)
 
     def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        return state - self._parts(state, input)[2]
+        return state - torch.tanh(self._parts(state, input)[2])
 
-    def _parts(self, state: Tensor, input: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """The gates r and z, the candidate n, and q."""
+    def _parts(self, state: Tensor, input: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """The pre-activations of r, of z and of the candidate n, with r and q."""
         x_r, x_z, x_n = linear(input, self.weight_ih, self.bias_ih).chunk(3, dim=-1)
         h_r, h_z, q = linear(state, self.weight_hh, self.bias_hh).chunk(3, dim=-1)
-        r, z = torch.sigmoid(x_r + h_r), torch.sigmoid(x_z + h_z)
-        return r, z, torch.tanh(x_n + r * q), q
+        p_r = x_r + h_r
+        r = torch.sigmoid(p_r)
+        return p_r, x_z + h_z, x_n + r * q, r, q
 
     @staticmethod
-    def _slopes(state: Tensor, parts: tuple[Tensor, Tensor, Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-        """∂h' by the pre-activations of r, of z, and of the candidate."""
-        r, z, candidate, q = parts
-        into_candidate = (1 - z) * (1 - candidate.square())
-        return into_candidate * q * r * (1 - r), (state - candidate) * z * (1 - z), into_candidate
+    def _slopes(state: Tensor, parts: tuple[Tensor, Tensor, Tensor, Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+        """∂h' by the pre-activations of r, of z, and of the candidate; 1 − z = σ(−p_z) does not cancel."""
+        p_r, p_z, p_n, _, q = parts
+        into_candidate = torch.sigmoid(-p_z) * tanh_slope(p_n)
+        return into_candidate * q * sigmoid_slope(p_r), (state - torch.tanh(p_n)) * sigmoid_slope(p_z), into_candidate
 
     @staticmethod
     def _weighted(weight: Tensor, *slopes: Tensor) -> Operator:
@@ -173,13 +175,15 @@ class LSTMCell(Cell):
 
     def _by(self, weight: Tensor, state: Tensor, input: Tensor) -> tuple[Operator, Operator, Operator]:
         """∂h'/∂c', and the derivatives of h' and of c' through the gates, whose pre-activations have `weight`."""
+        p_i, p_f, p_g, p_o = self._preactivations(state, input)
         i, f, g, o, c = self._parts(state, input)
         into_i, into_f, into_g, into_o = weight.chunk(4)
-        tanh_c = torch.tanh(f * c + i * g)
-        c_by = Diagonal(c * f * (1 - f)) @ Shared(into_f) + Diagonal(g * i * (1 - i)) @ Shared(into_i)
-        c_by = c_by + Diagonal(i * (1 - g.square())) @ Shared(into_g)
-        h_by_c = Diagonal(o * (1 - tanh_c.square()))
-        return h_by_c, Diagonal(tanh_c * o * (1 - o)) @ Shared(into_o) + h_by_c @ c_by, c_by
+        following = f * c + i * g
+        c_by = Diagonal(c * sigmoid_slope(p_f)) @ Shared(into_f) + Diagonal(g * sigmoid_slope(p_i)) @ Shared(into_i)
+        c_by = c_by + Diagonal(i * tanh_slope(p_g)) @ Shared(into_g)
+        h_by_c = Diagonal(o * tanh_slope(following))
+        h_by = Diagonal(torch.tanh(following) * sigmoid_slope(p_o)) @ Shared(into_o) + h_by_c @ c_by
+        return h_by_c, h_by, c_by
 
     def _project(self, h: Tensor) -> Tensor:
         return h if self.weight_hr is None else linear(h, self.weight_hr)

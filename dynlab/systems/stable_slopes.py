@@ -1,0 +1,97 @@
+"""Automatic differentiation with the slopes of tanh and σ from the pre-activation, in code that dynlab did not write.
+
+torch differentiates tanh as 1 − y² and σ as y (1 − y), which lose all their digits where y is close to ±1. Inside
+``with StableSlopes():`` both, and the cells RNNCell, GRUCell and LSTMCell that have them within, are differentiated by
+the slopes of `dynlab.systems.activations`; their values are torch's own.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import linear
+from torch.overrides import TorchFunctionMode
+
+from dynlab.systems.activations import sigmoid_slope, tanh_slope
+
+
+class _Tanh(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(p: Tensor) -> Tensor:
+        return torch.tanh(p)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        return gradient * tanh_slope(*ctx.saved_tensors)
+
+
+class _Sigmoid(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(p: Tensor) -> Tensor:
+        return torch.sigmoid(p)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        return gradient * sigmoid_slope(*ctx.saved_tensors)
+
+
+def _tanh(p: Tensor, **_: Any) -> Tensor:
+    return _Tanh.apply(p)
+
+
+def _sigmoid(p: Tensor, **_: Any) -> Tensor:
+    return _Sigmoid.apply(p)
+
+
+def _rnn_cell(x: Tensor, h: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Any = None, b_hh: Any = None) -> Tensor:
+    return _tanh(linear(x, w_ih, b_ih) + linear(h, w_hh, b_hh))
+
+
+def _gru_cell(x: Tensor, h: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Any = None, b_hh: Any = None) -> Tensor:
+    x_r, x_z, x_n = linear(x, w_ih, b_ih).chunk(3, dim=-1)
+    h_r, h_z, q = linear(h, w_hh, b_hh).chunk(3, dim=-1)
+    p_z = x_z + h_z
+    # 1 − z as σ(−p_z), so that its derivative and its value keep their digits where z is close to 1
+    return _sigmoid(-p_z) * _tanh(x_n + _sigmoid(x_r + h_r) * q) + _sigmoid(p_z) * h
+
+
+def _lstm_cell(
+    x: Tensor, state: tuple[Tensor, Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Any = None, b_hh: Any = None
+) -> tuple[Tensor, Tensor]:
+    h, c = state
+    i, f, g, o = (linear(x, w_ih, b_ih) + linear(h, w_hh, b_hh)).chunk(4, dim=-1)
+    c = _sigmoid(f) * c + _sigmoid(i) * _tanh(g)
+    return _sigmoid(o) * _tanh(c), c
+
+
+# By the names that torch gives its functions and methods.
+REPLACED: dict[str, Callable[..., Any]] = {
+    "tanh": _tanh,
+    "sigmoid": _sigmoid,
+    "special_expit": _sigmoid,
+    "rnn_tanh_cell": _rnn_cell,
+    "gru_cell": _gru_cell,
+    "lstm_cell": _lstm_cell,
+}
+
+
+class StableSlopes(TorchFunctionMode):
+    """Inside it, tanh, σ and torch's cells are differentiated without cancellation."""
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        return REPLACED.get(getattr(func, "__name__", ""), func)(*args, **(kwargs or {}))
