@@ -8,6 +8,7 @@ from torch import Tensor
 
 from dynlab.operators import Dense, Operator
 from dynlab.systems import Flow, Map, System
+from dynlab.systems.held import Held
 from dynlab.systems.stable_slopes import StableSlopes
 
 
@@ -35,6 +36,30 @@ def input_jacobian(system: System, state: Tensor, input: Tensor, t: int | Tensor
     """∂step/∂input of a map, ∂velocity/∂input of a flow, as `jacobian`: operators from the input to the state."""
     closed = system.closed_form_input_jacobian(state, input, t)
     return automatic_jacobian(system, state, input, t, by_input=True) if closed is None else closed
+
+
+def held_jacobian(held: Held, states: Tensor) -> Operator:
+    """∂F/∂h of a map whose input is held, ∂f/∂h of a flow, at `states` (..., n)."""
+    return jacobian(held.system, *held.given(states))
+
+
+def held_matrices(held: Held, states: Tensor) -> Tensor:
+    """The same as matrices of their own memory, shape (..., n, n)."""
+    n = states.shape[-1]
+    return held_jacobian(held, states).dense().expand(*states.shape[:-1], n, n).clone()
+
+
+def displacement_matrices(held: Held, states: Tensor, rows: Tensor | None = None) -> Tensor:
+    """The derivative of `Held.displacement`, J − I of a map and J of a flow, shape (..., n, n); `rows` as there."""
+    matrices = held_matrices(held, states)
+    if not held.is_flow:
+        matrices.diagonal(dim1=-2, dim2=-1).sub_(1)
+    return matrices
+
+
+def ungated_matrices(held: Held, states: Tensor, rows: Tensor | None = None) -> Tensor:
+    """The derivative of `Held.ungated`, by automatic differentiation, shape (k, n, n); `rows` as there."""
+    return torch.func.vmap(torch.func.jacrev(held.ungated))(states)
 
 
 def automatic_jacobian(

@@ -7,10 +7,10 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.fixed_points.held import held_input, step_number
 from dynlab.errors import UserError, require_extra
 from dynlab.simulation import prepare
 from dynlab.systems import Euler, Map, System
+from dynlab.systems.held import held_input, step_number
 from dynlab.wording import at_most
 
 if TYPE_CHECKING:

@@ -12,13 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from dynlab import schema
-from dynlab.diagnostics.fixed_points.held import held_input
 from dynlab.errors import UserError, unknown
-from dynlab.jacobians import jacobian
+from dynlab.jacobians import held_matrices
 from dynlab.simulation import orbit, prepare, simulate
 from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.base import positive_step
-from dynlab.systems.held import HeldFlow
+from dynlab.systems.held import Held, held_input
 from dynlab.systems.integrators import INTEGRATORS
 
 STEPS = 500
@@ -117,11 +116,13 @@ def energy(
     held = held_input(made, at, driving, inputs is not None)
     if initial_state is None:
         initial_state = np.random.default_rng(seed).standard_normal((STARTS, flow.state_size))
-    exact, stepped = HeldFlow(frozen(flow), held.double().cpu()), HeldFlow(frozen(flow, held.dtype, device), held)
+    exact = Held(frozen(flow), held.double().cpu())
     seconds = step * np.arange(steps + 1, dtype=float)
     states, balance = _solution(exact, initial_state, seconds)
     values, rate = (one.numpy() for one in _energy_and_rate(exact, torch.from_numpy(states)))
-    found = np.stack([_along(stepped, exact, name, states[:, 0], step, steps) for name in integrators])
+    found = np.stack(
+        [_along(frozen(flow, held.dtype, device), held, exact, name, states[:, 0], step, steps) for name in integrators]
+    )
     settings = {
         "at": at if isinstance(at, str) else "values",
         "input": held.tolist(),
@@ -151,14 +152,14 @@ def energy(
 class _Balanced(Flow):
     """A flow with ∫ Ḣ dt as its last unknown."""
 
-    def __init__(self, flow: Flow) -> None:
-        super().__init__(flow.state_size + 1, 0)
-        self.flow = flow
+    def __init__(self, held: Held) -> None:
+        super().__init__(held.system.state_size + 1, 0)
+        self.held = held
 
     def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         h = state[..., :-1]
-        _, rate = _energy_and_rate(self.flow, h)
-        return torch.cat([self.flow.velocity(h, input, t), rate.unsqueeze(-1)], dim=-1)
+        _, rate = _energy_and_rate(self.held, h)
+        return torch.cat([self.held.moved(h), rate.unsqueeze(-1)], dim=-1)
 
 
 def _check(steps: int, integrators: Sequence[str]) -> None:
@@ -206,47 +207,46 @@ def _flow_and_step(system: System, step_size: float | None) -> tuple[Flow, float
     return flow, positive_step(step_size)
 
 
-def _solution(flow: HeldFlow, initial_state: Any, seconds: Array) -> tuple[Array, Array]:
+def _solution(held: Held, initial_state: Any, seconds: Array) -> tuple[Array, Array]:
     """The states (sample, time, state), and ∫ Ḣ dt (sample, time)."""
     start = np.atleast_2d(np.asarray(initial_state, dtype=float))
-    if start.ndim != 2 or start.shape[1] != flow.state_size or not np.isfinite(start).all():
+    if start.ndim != 2 or start.shape[1] != held.system.state_size or not np.isfinite(start).all():
         raise UserError(
-            f"The initial state must be finite numbers of shape ({flow.state_size},) or (sample, {flow.state_size}), "
-            f"got {np.shape(initial_state)}."
+            f"The initial state must be finite numbers of shape ({held.system.state_size},) or "
+            f"(sample, {held.system.state_size}), got {np.shape(initial_state)}."
         )
     at = torch.from_numpy(np.concatenate([0 * start[:1], start]))
-    speed = float(torch.linalg.matrix_norm(jacobian(flow, at, at.new_zeros(len(at), 0)).dense(), 2).max())
+    speed = float(torch.linalg.matrix_norm(held_matrices(held, at), 2).max())
     if speed * seconds[-1] > MOST_TIMES:
         raise UserError(
             f"{seconds[-1]:g} s are {speed * seconds[-1]:,.0f} times the flow's own time scale of {1 / speed:.2g} s, "
             f"of which at most {MOST_TIMES:,} are solved: take fewer steps, or smaller ones."
         )
     begun = np.concatenate([start, np.zeros((len(start), 1))], axis=1)
-    solved = simulate(_Balanced(flow), initial_state=begun, times=seconds).trajectory.values
+    solved = simulate(_Balanced(held), initial_state=begun, times=seconds).trajectory.values
     return solved[..., :-1], solved[..., -1]
 
 
-def _energy_and_rate(flow: Flow, states: Tensor) -> tuple[Tensor, Tensor]:
+def _energy_and_rate(held: Held, states: Tensor) -> tuple[Tensor, Tensor]:
     """H and Ḣ of a flow that `_flow_and_step` has found to have them."""
-    found = flow.energy(states, states.new_zeros(0))
+    found = held.system.energy(*held.given(states)) if isinstance(held.system, Flow) else None
     if found is None:
-        raise TypeError(f"{flow.name} has no energy")
+        raise TypeError(f"{held.system.name} has no energy")
     return found
 
 
-def _along(flow: HeldFlow, exact: HeldFlow, name: str, initial: Array, step: float, steps: int) -> Array:
+def _along(flow: Flow, input: Tensor, exact: Held, name: str, initial: Array, step: float, steps: int) -> Array:
     """H, in float64, along an integrator's orbits, shape (sample, time)."""
-    begun = torch.from_numpy(initial).to(flow.input)
-    nothing = begun.new_zeros(len(initial), steps, 0)
-    states = orbit(INTEGRATORS[name](flow, step), nothing, begun).double().cpu()
+    begun = torch.from_numpy(initial).to(input)
+    inputs = input.expand(len(initial), steps, -1)
+    states = orbit(INTEGRATORS[name](flow, step), inputs, begun).double().cpu()
     return _energy_and_rate(exact, states)[0].numpy()
 
 
-def _divergence(flow: HeldFlow, states: Array) -> Array:
+def _divergence(held: Held, states: Array) -> Array:
     found = []
     for sample in torch.from_numpy(states):
-        dense = jacobian(flow, sample, sample.new_zeros(len(sample), 0)).dense()
-        found.append(dense.diagonal(dim1=-2, dim2=-1).sum(dim=-1).numpy())
+        found.append(held_matrices(held, sample).diagonal(dim1=-2, dim2=-1).sum(dim=-1).numpy())
     return np.stack(found)
 
 

@@ -11,16 +11,16 @@ import numpy as np
 from flint import acb_mat, arb, arb_mat, ctx
 from numpy.typing import NDArray
 
-from dynlab.frozen_map import FrozenMap
 from dynlab.program import Operation, Program
 from dynlab.proofs.certify import Certificate
 from dynlab.proofs.krawczyk import Ball
+from dynlab.systems.held import Held
 
 FORMAT = "dynlab certificate 1"
 CLAIM_BITS = 24  # claimed discs are larger by this many bits' worth of their radius: the checker rounds in its own way
 
 
-def document(program: Program, certificate: Certificate, exact: FrozenMap) -> dict[str, Any]:
+def document(program: Program, certificate: Certificate, exact: Held) -> dict[str, Any]:
     """What is claimed and all that shows it, JSON-able.
 
     Parameters
@@ -28,7 +28,7 @@ def document(program: Program, certificate: Certificate, exact: FrozenMap) -> di
     program : Program
     certificate : Certificate
         With a proved ball and discs.
-    exact : FrozenMap
+    exact : Held
         The network, for its name and source.
 
     Returns

@@ -1,81 +1,101 @@
-"""Maps and flows whose input is held: autonomous ones."""
+"""A system whose input and step number are held: what fixed points and equilibria are points of."""
 
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
-from dynlab.operators import Operator
-from dynlab.systems.base import Flow, Map
+from dynlab.errors import UserError
+from dynlab.systems.base import Flow, Map, System
 
 
-class Held(Map):
-    """F(h) = step(h, x, t) with x and t held; it takes no input.
+@dataclass(frozen=True)
+class Held:
+    """F(h) = step(h, x, t) of a map, f(h) = velocity(h, x, t) of a flow, with x and t held.
 
-    Parameters
+    Its Jacobians are `dynlab.jacobians.held_jacobian` and the functions beside it.
+
+    Attributes
     ----------
-    map : Map
+    system : Map or Flow
     input : Tensor, shape (input,)
         x, what one step is given.
     t : int
+        The step's number, read only by systems whose parameters change with time.
     """
 
+    system: System
     input: Tensor
+    t: int = 0
 
-    def __init__(self, map: Map, input: Tensor, t: int = 0) -> None:
-        super().__init__(map.state_size, 0)
-        self.map = map
-        self.register_buffer("input", input)
-        self.t = t
-        self.name = map.name
-        self.config = map.config
+    @property
+    def is_flow(self) -> bool:
+        """Whether a flow is held: its points at rest are equilibria, and its stability is decided at Re λ = 0."""
+        return isinstance(self.system, Flow)
 
-    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        return self.map.step(state, self._held(state), self.t)
+    def given(self, states: Tensor) -> tuple[Tensor, Tensor, int]:
+        """What a method of the system is called with at `states` (..., n): those, the input beside each, and t."""
+        return states, self.input.expand(*states.shape[:-1], -1), self.t
 
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
-        return self.map.closed_form_jacobian(state, self._held(state), self.t)
+    def moved(self, states: Tensor) -> Tensor:
+        """F(h) of a map, f(h) of a flow, shape (..., n)."""
+        if isinstance(self.system, Flow):
+            return self.system.velocity(*self.given(states))
+        if isinstance(self.system, Map):
+            return self.system.step(*self.given(states))
+        raise TypeError(f"{type(self.system).__name__} is neither a Map nor a Flow")
 
-    def state_bound(self) -> Tensor | None:
-        return self.map.state_bound()
+    def displacement(self, states: Tensor, rows: Tensor | None = None) -> Tensor:
+        """F(h) − h of a map, f(h) of a flow, shape (..., n): 0 where the state stays.
 
-    def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
-        return self.map.ungated_residual(state, self._held(state), self.t)
+        `rows` is what a solver passes beside the states: which of its starts they belong to.
+        """
+        return self.moved(states) if self.is_flow else self.moved(states) - states
 
-    def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
-        return self.map.known_equilibrium(self.input, self.t)
+    def ungated(self, states: Tensor, rows: Tensor | None = None) -> Tensor:
+        """A residual that no closed gate makes small: `System.ungated_residual`, or the displacement."""
+        found = self.system.ungated_residual(*self.given(states))
+        return self.displacement(states) if found is None else found
 
-    def _held(self, state: Tensor) -> Tensor:
-        return self.input.expand(*state.shape[:-1], -1)
 
-
-class HeldFlow(Flow):
-    """h' = velocity(h, x) with x held; it takes no input.
+def held_input(system: System, at: str | ArrayLike, driven: Tensor, given: bool) -> Tensor:
+    """The input x that is held, shape (input,).
 
     Parameters
     ----------
-    flow : Flow
-    input : Tensor, shape (input,)
-        x.
+    system : System
+    at : "zero", "mean" or array_like, shape (input,)
+    driven : Tensor, shape (sample, time, input)
+        What the steps are given; the mean is taken over samples and time.
+    given : bool
+        Whether `driven` is what a user gave.
+
+    Raises
+    ------
+    UserError
+        For another word, values of the wrong number, and a mean of nothing.
     """
+    if isinstance(at, str):
+        if at == "zero":
+            return torch.zeros_like(driven[0, 0])
+        if at != "mean":
+            raise UserError(f"The input to hold is 'zero', 'mean' or {system.input_size} values, got {at!r}.")
+        if not given:
+            raise UserError("The mean input needs inputs to take it of: give inputs, or the values themselves.")
+        return driven.mean(dim=(0, 1))
+    held = torch.as_tensor(np.asarray(at, dtype=float)).to(driven).reshape(-1)
+    if held.shape != (system.input_size,) or not torch.isfinite(held).all():
+        raise UserError(f"The input to hold must be {system.input_size} finite values, got {np.asarray(at).tolist()}.")
+    return held
 
-    input: Tensor
 
-    def __init__(self, flow: Flow, input: Tensor) -> None:
-        super().__init__(flow.state_size, 0)
-        self.flow = flow
-        self.register_buffer("input", input)
-        self.name = flow.name
-        self.config = flow.config
-
-    def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        return self.flow.velocity(state, self._held(state), t)
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
-        return self.flow.closed_form_jacobian(state, self._held(state), t)
-
-    def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
-        return self.flow.known_equilibrium(self.input, t)
-
-    def energy(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Tensor, Tensor] | None:
-        return self.flow.energy(state, self._held(state), t)
-
-    def _held(self, state: Tensor) -> Tensor:
-        return self.input.expand(*state.shape[:-1], -1)
+def step_number(system: System, at_step: int) -> int:
+    """`at_step` counted from the end where it is negative; 0 where nothing changes with time."""
+    length = getattr(system, "length", None)
+    if length is None:
+        return max(at_step, 0)
+    if not -length <= at_step < length:
+        raise UserError(f"{system.name} has parameters for the steps 0 to {length - 1}, got the step {at_step}.")
+    return at_step % length

@@ -1,49 +1,60 @@
-"""Several steps of a map as one: its fixed points are the periodic orbits of the map."""
+"""Several steps of a map whose input is held as one map without input: its fixed points are periodic orbits."""
 
 from torch import Tensor
 
 from dynlab.errors import UserError
 from dynlab.operators import Operator
 from dynlab.systems.base import Map
+from dynlab.systems.held import Held
 
 
 class Iterated(Map):
-    """F^p(h) = F(F(… F(h))) under an input and a step number that are held, with ∂F^p/∂h the product of p Jacobians.
+    """F^p(h) = F(F(… F(h))), where F has its input and step number held, with ∂F^p/∂h the product of p Jacobians.
 
     Parameters
     ----------
-    map : Map
+    held : Held
+        Of a map.
     times : int
-        p, at least 1.
+        p, at least 1; 1 makes a map without input of the held one.
 
     Examples
     --------
     >>> import torch
     >>> from dynlab.systems import create
-    >>> twice = Iterated(create("logistic", r=3.2), 2)
+    >>> twice = Iterated(Held(create("logistic", r=3.2), torch.zeros(0)), 2)
     >>> round(float(twice.step(torch.tensor([0.5]).double(), torch.zeros(0))), 6)
     0.512
     """
 
-    def __init__(self, map: Map, times: int) -> None:
-        super().__init__(map.state_size, map.input_size)
+    input: Tensor
+
+    def __init__(self, held: Held, times: int) -> None:
+        super().__init__(held.system.state_size, 0)
         if times < 1:
             raise UserError(f"A map is iterated at least once, got {times}.")
-        self.map = map
+        self.map = held.system
+        self.register_buffer("input", held.input)
+        self.t = held.t
         self.times = times
-        self.name = map.name
-        self.config = map.config
+        self.name = held.system.name
+        self.config = held.system.config
+
+    @property
+    def held(self) -> Held:
+        """F, with its input in the dtype and on the device that this map has now."""
+        return Held(self.map, self.input, self.t)
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         for _ in range(self.times):
-            state = self.map.step(state, input, t)
+            state = self.held.moved(state)
         return state
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
-        product = self.map.closed_form_jacobian(state, input, t)
+        product = self.map.closed_form_jacobian(*self.held.given(state))
         for _ in range(self.times - 1):
-            state = self.map.step(state, input, t)
-            factor = self.map.closed_form_jacobian(state, input, t)
+            state = self.held.moved(state)
+            factor = self.map.closed_form_jacobian(*self.held.given(state))
             if product is None or factor is None:
                 return None
             product = factor @ product
@@ -51,3 +62,9 @@ class Iterated(Map):
 
     def state_bound(self) -> Tensor | None:
         return self.map.state_bound()
+
+    def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
+        return self.map.ungated_residual(*self.held.given(state)) if self.times == 1 else None
+
+    def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
+        return self.map.known_equilibrium(self.input, self.t)

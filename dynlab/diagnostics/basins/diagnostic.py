@@ -123,12 +123,12 @@ def basins(
     check_grid(grid, LARGEST_GRID, each, max_memory, f"starts of {system.state_size} units")
     check_at_least(1, steps=steps)
     check_positive(extent=extent, largest_state=largest_state)
-    map, exact = (_held(system, input, t, *where) for where in ((dtype, device), ("float64", "cpu")))
+    held, exact = (_held(system, input, t, *where) for where in ((dtype, device), ("float64", "cpu")))
     plane, half = _plane(exact, states, seed)
     half = half if extent is None else extent
     line = np.linspace(-half, half, grid)
     starts = plane.states(line, line).reshape(-1, system.state_size)
-    found = ends(map, starts, steps, largest_state, max_memory)
+    found = ends(held, starts, steps, largest_state, max_memory)
     attractors, assigned = recognised(exact, found, largest_state, max_memory, seed)
     attractors, basin = _by_share(attractors, assigned.reshape(grid, grid))
     variables = _of_grid(basin, found.steps.reshape(grid, grid), plane, attractors)
@@ -168,8 +168,8 @@ def _held(system: Map, input: ArrayLike | None, t: int, dtype: str, device: str)
     return Held(frozen(system, kind, device), torch.as_tensor(values, dtype=kind, device=device), t)
 
 
-def _plane(map: Held, states: ArrayLike | None, seed: int) -> tuple[Plane, float]:
-    n = map.state_size
+def _plane(held: Held, states: ArrayLike | None, seed: int) -> tuple[Plane, float]:
+    n = held.system.state_size
     if states is not None:
         given = np.asarray(states, dtype=float)
         if given.ndim < 2 or given.shape[-1] != n or not np.isfinite(given).all():
@@ -185,7 +185,7 @@ def _plane(map: Held, states: ArrayLike | None, seed: int) -> tuple[Plane, float
     visited = []
     with torch.no_grad():
         for _ in range(32):
-            h = map.step(h, h[..., :0])
+            h = held.moved(h)
             visited.append(h)
     return plane_of(torch.cat(visited).numpy())
 

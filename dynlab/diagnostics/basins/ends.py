@@ -38,7 +38,7 @@ class Ends:
     steps: NDArray[np.int64]
 
 
-def ends(map: Held, starts: NDArray[np.float64], steps: int, bound: float, max_memory: float) -> Ends:
+def ends(held: Held, starts: NDArray[np.float64], steps: int, bound: float, max_memory: float) -> Ends:
     """Follow every start for `steps` steps, in blocks that stay below `max_memory` bytes.
 
     One that is still coming to rest then is followed on while it does, for `LONGER` times as many steps at most.
@@ -48,27 +48,27 @@ def ends(map: Held, starts: NDArray[np.float64], steps: int, bound: float, max_m
     parts = []
     with torch.no_grad():
         for some in range(0, len(starts), at_once):
-            parts.append(_block(map, starts[some : some + at_once], steps, bound))
+            parts.append(_block(held, starts[some : some + at_once], steps, bound))
     return Ends(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
-def tail(map: Held, state: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
+def tail(held: Held, state: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
     """The next `steps` states of one orbit, shape (step, state)."""
     with torch.no_grad():
-        rows = list(_orbit(map, torch.as_tensor(state).to(map.input).unsqueeze(0), steps))
+        rows = list(_orbit(held, torch.as_tensor(state).to(held.input).unsqueeze(0), steps))
     return torch.cat(rows).double().cpu().numpy()
 
 
-def _orbit(map: Held, states: Tensor, steps: int) -> Iterator[Tensor]:
+def _orbit(held: Held, states: Tensor, steps: int) -> Iterator[Tensor]:
     for _ in range(steps):
-        states = map.step(states, states[..., :0])
+        states = held.moved(states)
         yield states
 
 
 def _block(
-    map: Held, starts: NDArray[np.float64], steps: int, bound: float
+    held: Held, starts: NDArray[np.float64], steps: int, bound: float
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    h = torch.as_tensor(starts).to(map.input)
+    h = torch.as_tensor(starts).to(held.input)
     final = h.clone()
     period = torch.full((len(h),), MOVING)
     taken = torch.zeros(len(h), dtype=torch.int64)
@@ -76,7 +76,7 @@ def _block(
     half = max(1, steps // 2)
     earlier, lately = torch.full_like(h[:, 0], torch.inf), torch.zeros_like(h[:, 0])
     for step in range(1, LONGER * steps + 1):
-        before, h = h, map.step(h, h[..., :0])
+        before, h = h, held.moved(h)
         gone = ~(h.norm(dim=-1) <= bound)  # true of NaN too
         rest, over = torch.zeros_like(gone), torch.zeros_like(gone)
         looked, counted = step % LOOK == 0 or step >= steps, -step % half < LOOK
@@ -101,13 +101,13 @@ def _block(
     final[live], taken[live] = h, LONGER * steps
     moving = (period == MOVING).nonzero()[:, 0]
     if len(moving):
-        period[moving] = _periods(map, final[moving])
+        period[moving] = _periods(held, final[moving])
     return final.double().cpu().numpy(), period.numpy(), taken.numpy()
 
 
-def _periods(map: Held, states: Tensor) -> Tensor:
+def _periods(held: Held, states: Tensor) -> Tensor:
     """After how many steps each orbit repeats, for as many steps again; `MOVING` where it does not."""
-    rows = torch.stack([states, *_orbit(map, states, 2 * LONGEST_PERIOD)])
+    rows = torch.stack([states, *_orbit(held, states, 2 * LONGEST_PERIOD)])
     allowed = SETTLED * (1 + rows.norm(dim=-1).amax(dim=0))
     found = torch.full((states.shape[0],), MOVING)
     for p in range(LONGEST_PERIOD, 1, -1):

@@ -65,7 +65,7 @@ class Attractor:
 
 
 def recognised(
-    map: Held, found: Ends, largest_state: float, max_memory: float, seed: int
+    held: Held, found: Ends, largest_state: float, max_memory: float, seed: int
 ) -> tuple[list[Attractor], NDArray[np.int64]]:
     """The attractors, and the number of the one that each start ends on, `DIVERGED` or `UNDECIDED`."""
     assigned = np.full(len(found.states), UNDECIDED)
@@ -73,20 +73,20 @@ def recognised(
     attractors: list[Attractor] = []
     for period in np.unique(found.period[found.period > 0]):
         (which,) = np.nonzero(found.period == period)
-        _periodic(map, int(period), found.states, which, attractors, assigned, seed)
+        _periodic(held, int(period), found.states, which, attractors, assigned, seed)
     (moving,) = np.nonzero(found.period == MOVING)
     states = found.states.copy()
     clouds: list[_Cloud] = []
-    _moving(map, states, moving, attractors, assigned, clouds, seed)
+    _moving(held, states, moving, attractors, assigned, clouds, seed)
     left = moving[assigned[moving] == UNDECIDED]
     if clouds and len(left):  # what has not yet come near is given more time, once
-        states[left] = ends(map, states[left], FOLLOWED, largest_state, max_memory).states
-        _moving(map, states, left, attractors, assigned, clouds, seed)
+        states[left] = ends(held, states[left], FOLLOWED, largest_state, max_memory).states
+        _moving(held, states, left, attractors, assigned, clouds, seed)
     return attractors, assigned
 
 
 def _periodic(
-    map: Held,
+    held: Held,
     period: int,
     states: Real,
     which: NDArray[np.int64],
@@ -103,11 +103,11 @@ def _periodic(
         return_inverse=True,
     )
     order = np.argsort(-np.bincount(group.ravel()), kind="stable")[:MOST_GROUPS]
-    roots = fixed_points(map if period == 1 else Iterated(map, period), starts=ends[first[order]], seed=seed)
+    roots = fixed_points(Iterated(held, period), starts=ends[first[order]], seed=seed)
     points = roots["fixed_point_state"].values
     if not len(points):
         return
-    cycles = np.stack([_cycle(map, point, period) for point in points])  # (root, p, state)
+    cycles = np.stack([_cycle(held, point, period) for point in points])  # (root, p, state)
     number = _same_cycles(cycles)
     trees = cKDTree(cycles.reshape(-1, cycles.shape[-1]))
     distance, nearest = trees.query(ends)
@@ -121,8 +121,8 @@ def _periodic(
     assigned[which[near]] = offset + np.searchsorted(kept, number[nearest[near] // period])
 
 
-def _cycle(map: Held, state: Real, period: int) -> Real:
-    return np.concatenate([state[None], tail(map, state, period - 1)]) if period > 1 else state[None]
+def _cycle(held: Held, state: Real, period: int) -> Real:
+    return np.concatenate([state[None], tail(held, state, period - 1)]) if period > 1 else state[None]
 
 
 def _same_cycles(cycles: Real) -> NDArray[np.int64]:
@@ -171,7 +171,7 @@ class _Cloud:
 
 
 def _moving(
-    map: Held,
+    held: Held,
     states: Real,
     which: NDArray[np.int64],
     attractors: list[Attractor],
@@ -187,7 +187,7 @@ def _moving(
         left = which[assigned[which] == UNDECIDED]
         if not len(left):
             return
-        orbit = tail(map, states[left[0]], 2 * FOLLOWED)[FOLLOWED:]
+        orbit = tail(held, states[left[0]], 2 * FOLLOWED)[FOLLOWED:]
         if not np.isfinite(orbit).all():
             assigned[left[0]] = DIVERGED
             continue
@@ -195,7 +195,7 @@ def _moving(
         if known:
             assigned[left[0]] = known[0].number
             continue
-        attractor = _on_orbit(map, orbit, seed)
+        attractor = _on_orbit(held, orbit, seed)
         if attractor.kind == SLOW:
             return  # what has not settled stands for nothing
         tree = cKDTree(orbit)
@@ -220,7 +220,7 @@ def _reach(tree: cKDTree, attractor: Attractor) -> float:
     return max(reach, float(minimum_spanning_tree(pairs).data.max(initial=0.0)))
 
 
-def _on_orbit(map: Held, orbit: Real, seed: int) -> Attractor:
+def _on_orbit(held: Held, orbit: Real, seed: int) -> Attractor:
     """A curve, a torus or chaos, by the exponents; or an orbit that still goes somewhere."""
     half = len(orbit) // 2
     width = float(orbit.std(axis=0).max())
@@ -228,9 +228,9 @@ def _on_orbit(map: Held, orbit: Real, seed: int) -> Attractor:
         float(np.abs(orbit[:half].mean(axis=0) - orbit[half:].mean(axis=0)).max()),
         float(np.abs(orbit[:half].std(axis=0) - orbit[half:].std(axis=0)).max()),
     )
-    exponents, errors, sign = _exponents(map, orbit[-1], FOLLOWED, seed)
+    exponents, errors, sign = _exponents(held, orbit[-1], FOLLOWED, seed)
     if sign[0] == 0 and (sign == 0).sum() > 1:
-        exponents, errors, sign = _exponents(map, orbit[-1], LONGER * FOLLOWED, seed)
+        exponents, errors, sign = _exponents(held, orbit[-1], LONGER * FOLLOWED, seed)
     zeros = int((sign == 0).sum())
     if sign[0] > 0:
         kind = CHAOS
@@ -241,9 +241,9 @@ def _on_orbit(map: Held, orbit: Real, seed: int) -> Attractor:
     return Attractor(kind, 0, orbit[-1], orbit, 1, np.nan, float(exponents[0]), float(errors[0]))
 
 
-def _exponents(map: Held, state: Real, steps: int, seed: int) -> tuple[Real, Real, NDArray[np.int64]]:
+def _exponents(held: Held, state: Real, steps: int, seed: int) -> tuple[Real, Real, NDArray[np.int64]]:
     """The largest exponents, three at most, their errors, and their signs: 0 is undecided."""
-    measured = lyapunov(map, steps=steps, k=min(3, len(state)), initial_state=state, seed=seed)
+    measured = lyapunov(Iterated(held, 1), steps=steps, k=min(3, len(state)), initial_state=state, seed=seed)
     exponents = measured["exponent"].values[0]
     errors = SURE * measured["standard_error"].values[0] + FINITE / steps
     return exponents, errors, np.where(exponents > errors, 1, np.where(exponents < -errors, -1, 0))

@@ -156,8 +156,8 @@ def bifurcation(
         cut = int(np.isnan(found).all(axis=(1, 2)).sum())
     settings = asked._asdict() | {
         "at": at if isinstance(at, str) else "values",
-        "input": varied.held.tolist(),
-        "at_step": varied.t,
+        "input": varied.held.input.tolist(),
+        "at_step": varied.held.t,
         "starts": starts,
         "searches": searches,
         "max_period": max_period,

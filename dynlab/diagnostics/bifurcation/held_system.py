@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 
 from dynlab import simulation
 from dynlab.diagnostics.bifurcation.parameter import Varied, named
-from dynlab.diagnostics.fixed_points.held import held_input, step_number
 from dynlab.errors import UserError
 from dynlab.systems import Euler, Flow, Map, System, frozen
+from dynlab.systems.held import Held, held_input, step_number
 
 TRIALS = 8  # states at which a parameter must change something
 
@@ -59,7 +59,7 @@ def varied_system(
     prepared, driving, _ = simulation.prepare(step, given)
     held = held_input(system, at, prepared.drive(driving), inputs is not None)
     found = tuple(named(analysed, name) for name in parameters)
-    varied = Varied(analysed, found, held, step_number(system, at_step))
+    varied = Varied(Held(analysed, held, step_number(system, at_step)), found)
     for index, name in enumerate(parameters):
         _check_effect(varied, name, index, lowest, highest, seed)
     return varied

@@ -5,14 +5,16 @@ import inspect
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from dynlab.errors import UserError, lookup, unknown
-from dynlab.jacobians import jacobian
+from dynlab.jacobians import held_matrices
 from dynlab.systems import SYSTEMS, System
+from dynlab.systems.held import Held
 
 INPUT = "input"
 FORM = re.compile(r"(?P<name>[\w.]+)(?P<part>\*|\[[\d,\s]+\])?")
@@ -100,34 +102,26 @@ class Varied(nn.Module):
 
     Parameters
     ----------
-    system : System
-        Frozen, and not used elsewhere: numbers are set on it during a call.
+    held : Held
+        Of a system that is frozen, and not used elsewhere: numbers are set on it during a call.
     parameters : tuple of Parameter
-    held : Tensor, shape (input,)
-        The input that is held.
-    t : int
-        The step whose parameters are held where they change with time.
     """
 
-    def __init__(self, system: System, parameters: tuple[Parameter, ...], held: Tensor, t: int = 0) -> None:
+    def __init__(self, held: Held, parameters: tuple[Parameter, ...]) -> None:
         super().__init__()
+        system = held.system
         self.system = system
         self.parameters_varied = parameters
         self.held = held
-        self.t = t
         self._weights = dict(_tensors(system))
         self._owners = {
             place: _owner(system, place) for one in parameters if one.kind == "number" for place in one.places
         }
 
-    def forward(self, method: str, states: Tensor, held: Tensor) -> Tensor:
+    def forward(self, method: str, states: Tensor, input: Tensor) -> Tensor:
         """`method` of the system at `states` (..., n); for `functional_call`, which `at` makes."""
-        input = held.expand(*states.shape[:-1], -1)
-        if method == "jacobian":
-            n = states.shape[-1]
-            return jacobian(self.system, states, input, self.t).dense().expand(*states.shape[:-1], n, n)
-        found: Tensor = getattr(self.system, method)(states, input, self.t)
-        return found
+        held = replace(self.held, input=input)
+        return held_matrices(held, states) if method == "jacobian" else held.moved(states)
 
     def at(self, values: Tensor, method: str, states: Tensor) -> Tensor:
         """``step``, ``velocity`` or ``jacobian`` at `states` (..., n) with the parameters at `values` (parameter,)."""
@@ -136,7 +130,7 @@ class Varied(nn.Module):
     def changed(self, values: Tensor) -> Changed:
         """What is different at `values` (parameter,)."""
         weights: dict[str, Tensor] = {}
-        held = self.held
+        held = self.held.input
         for parameter, value in zip(self.parameters_varied, values.unbind(), strict=True):
             if parameter.kind == "input":
                 held = _changed(parameter, held, value)
@@ -161,12 +155,12 @@ class Varied(nn.Module):
             found: Tensor = torch.func.functional_call(self, named_weights, (method, states, held))
         return found
 
-    def fixed(self, value: float) -> tuple[System, Tensor]:
-        """A copy of the system, and the held input, with the first parameter at `value` for good."""
+    def fixed(self, value: float) -> Held:
+        """A copy of what is held, with the first parameter at `value` for good."""
         parameter, system = self.parameters_varied[0], copy.deepcopy(self.system)
-        number = torch.tensor(value, dtype=self.held.dtype)
+        number = torch.tensor(value, dtype=self.held.input.dtype)
         if parameter.kind == "input":
-            return system, _changed(parameter, self.held, number)
+            return Held(system, _changed(parameter, self.held.input, number), self.held.t)
         if parameter.kind == "number":
             for place in parameter.places:
                 setattr(*_owner(system, place), value)
@@ -174,7 +168,7 @@ class Varied(nn.Module):
             weight = dict(_tensors(system))[parameter.places[0]]
             with torch.no_grad():
                 weight.copy_(_changed(parameter, weight.clone(), number))
-        return system, self.held
+        return replace(self.held, system=system)
 
     @contextmanager
     def _with(self, numbers: list[tuple[str, Tensor]]) -> Iterator[None]:

@@ -1,13 +1,14 @@
 """Fixed points and equilibria at one value of the parameter, where branches begin."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dynlab.diagnostics.bifurcation.parameter import Varied
 from dynlab.diagnostics.fixed_points.search import CONVERGED, distinct, search
 from dynlab.diagnostics.fixed_points.starting_points import starting_points
-from dynlab.frozen_map import FrozenMap
-from dynlab.systems import Euler, Flow, Map
+from dynlab.systems import Euler, Flow
 
 EULER_STEP = 0.01  # of a flow, whose equilibria Euler's map has; its orbits show where to look
 
@@ -25,13 +26,11 @@ def fixed_points_at(
     count : int
     generator : numpy.random.Generator
     """
-    system, held = varied.fixed(value)
-    step = Euler(system, EULER_STEP) if isinstance(system, Flow) else system
-    if not isinstance(step, Map):
-        raise TypeError(f"{type(system).__name__} is neither a Map nor a Flow")
-    frozen = FrozenMap(step, held, varied.t)
-    ends, outcome, _ = search(frozen, frozen, starting_points(frozen, count, None, generator))
-    found = distinct(frozen, ends, outcome)
+    held = varied.fixed(value)
+    if isinstance(held.system, Flow):
+        held = replace(held, system=Euler(held.system, EULER_STEP))
+    ends, outcome, _ = search(held, held, starting_points(held, count, None, generator))
+    found = distinct(held, ends, outcome)
     states = [state for state, kept in zip(found.states, found.kept, strict=True) if kept == CONVERGED]
     return sorted(states, key=lambda state: float(np.linalg.norm(state)))
 

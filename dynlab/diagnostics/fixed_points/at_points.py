@@ -6,16 +6,17 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.frozen_map import FrozenMap
+from dynlab.jacobians import held_matrices
 from dynlab.systems import Map, frozen
+from dynlab.systems.held import Held
 
 VERIFIED = ("fixed point", "continuum")  # what is no root, or not the one fsolve found, is not interpreted
 
 
-def held_map(system: Map, found: xr.Dataset) -> FrozenMap:
+def held_map(system: Map, found: xr.Dataset) -> Held:
     """In float64 on the CPU, of the Dataset of `dynlab.fixed_points`."""
     settings = schema.settings(found)
-    return FrozenMap(frozen(system), torch.tensor(settings["input"], dtype=torch.float64), settings["at_step"])
+    return Held(frozen(system), torch.tensor(settings["input"], dtype=torch.float64), settings["at_step"])
 
 
 def verified(found: xr.Dataset) -> xr.Dataset:
@@ -23,9 +24,9 @@ def verified(found: xr.Dataset) -> xr.Dataset:
     return found.isel({schema.FIXED_POINT: np.isin(found["status"].values, VERIFIED)})
 
 
-def jacobians_at(held: FrozenMap, found: xr.Dataset) -> NDArray[np.float64]:
+def jacobians_at(held: Held, found: xr.Dataset) -> NDArray[np.float64]:
     """∂F/∂h at each, shape (fixed_point, n, n): the matrices whose eigenvalues the Dataset holds."""
     states = torch.as_tensor(found["fixed_point_state"].values)
     # one by one, as the search took them: another batch may round otherwise
-    matrices = [held.jacobians(state[None])[0].numpy() for state in states]
+    matrices = [held_matrices(held, state[None])[0].numpy() for state in states]
     return np.array(matrices).reshape(len(states), states.shape[1], states.shape[1])

@@ -1,13 +1,16 @@
 """Where J − I is singular: a continuum of fixed points, or one that is degenerate."""
 
+from functools import partial
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dynlab.frozen_map import FrozenMap
+from dynlab.jacobians import displacement_matrices, held_matrices
 from dynlab.numerics import merging
 from dynlab.numerics.eigenvalues import CIRCLE, eigenvalues_and_errors, rounding_left
 from dynlab.numerics.levenberg_marquardt import solve
+from dynlab.systems.held import Held
 
 # Times max(1, ‖J‖₂): a σ_min(J − I) below is singular. A simple fold computed to a residual of 1e-12 still has 1e-6.
 SINGULAR = 1e-8
@@ -15,7 +18,7 @@ PROBE = 0.05  # times max(1, ‖h‖): how far along the singular direction the 
 STAYED = 0.5  # of the probe's length: on a continuum a probe ends nearer than that to where it was put
 
 
-def has_one_fixed_point(frozen: FrozenMap, point: NDArray[np.float64]) -> bool:
+def has_one_fixed_point(frozen: Held, point: NDArray[np.float64]) -> bool:
     """Whether the map is linear, as it holds its Jacobian, and none of that matrix's eigenvalues can be 1.
 
     Then J − I is regular however small its σ_min, and there is one fixed point, which a probe could not tell from a
@@ -23,10 +26,10 @@ def has_one_fixed_point(frozen: FrozenMap, point: NDArray[np.float64]) -> bool:
 
     Parameters
     ----------
-    frozen : FrozenMap
+    frozen : Held
     point : ndarray, shape (n,)
     """
-    matrix, elsewhere = frozen.jacobians(torch.as_tensor(np.stack([point, point + 1]))).numpy()
+    matrix, elsewhere = held_matrices(frozen, torch.as_tensor(np.stack([point, point + 1]))).numpy()
     held = [each.detach().numpy() for each in (*frozen.system.parameters(), *frozen.system.buffers())]
     if rounding_left(matrix, elsewhere, held) > 0:
         return False
@@ -34,7 +37,7 @@ def has_one_fixed_point(frozen: FrozenMap, point: NDArray[np.float64]) -> bool:
     return bool((np.abs(values - 1) > errors).all())
 
 
-def on_continuum(frozen: FrozenMap, points: NDArray[np.float64], directions: NDArray[np.float64]) -> NDArray[np.bool_]:
+def on_continuum(frozen: Held, points: NDArray[np.float64], directions: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Whether there are other fixed points close by in the direction in which J − I is singular.
 
     A point is moved by `PROBE` that way, and back to the nearest root: on a continuum that is another one, while a
@@ -42,7 +45,7 @@ def on_continuum(frozen: FrozenMap, points: NDArray[np.float64], directions: NDA
 
     Parameters
     ----------
-    frozen : FrozenMap
+    frozen : Held
     points : ndarray, shape (m, n)
         Roots with a singular J − I.
     directions : ndarray, shape (m, n)
@@ -55,7 +58,7 @@ def on_continuum(frozen: FrozenMap, points: NDArray[np.float64], directions: NDA
     return found
 
 
-def continua(frozen: FrozenMap, points: NDArray[np.float64]) -> NDArray[np.int64]:
+def continua(frozen: Held, points: NDArray[np.float64]) -> NDArray[np.int64]:
     """The number of the continuum that each point lies on.
 
     Two lie on one where a chain of neighbours connects them, halfway between each two of which is a root too.
@@ -67,10 +70,10 @@ def continua(frozen: FrozenMap, points: NDArray[np.float64]) -> NDArray[np.int64
     return merging.in_order(points, merging.components(len(points), edges[kept]))
 
 
-def _stays(frozen: FrozenMap, probes: NDArray[np.float64], reach: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _stays(frozen: Held, probes: NDArray[np.float64], reach: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Whether the nearest root is within `reach` of where each probe was put."""
     if len(probes) == 0:
         return np.zeros(0, dtype=bool)
-    ended = solve(frozen.displacement, frozen.displacement_jacobian, torch.as_tensor(probes))
+    ended = solve(frozen.displacement, partial(displacement_matrices, frozen), torch.as_tensor(probes))
     moved = np.linalg.norm(ended.states.numpy() - probes, axis=1)
     return ended.converged.numpy() & (moved <= reach)

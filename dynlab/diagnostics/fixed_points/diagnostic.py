@@ -10,16 +10,15 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from dynlab import schema
-from dynlab.diagnostics.fixed_points.held import held_input, step_number
 from dynlab.diagnostics.fixed_points.proved import place_for, with_proofs
 from dynlab.diagnostics.fixed_points.records import Record, order, records
 from dynlab.diagnostics.fixed_points.search import CONVERGED, LOST, SLOW, Candidates, distinct, search, search_slow
 from dynlab.diagnostics.fixed_points.starting_points import starting_points
 from dynlab.diagnostics.fixed_points.verdict import verdict
 from dynlab.errors import UserError
-from dynlab.frozen_map import FrozenMap
 from dynlab.simulation import orbit, prepare
 from dynlab.systems import Map, System
+from dynlab.systems.held import Held, held_input, step_number
 
 DEFAULT_STARTS = 256
 METHOD = (
@@ -131,7 +130,7 @@ def fixed_points(
     place_for(certificates)  # before the search, which takes longer
     analysed, driving, _ = prepare(system, _some_input(system, inputs), None, dtype, device)
     driven = analysed.drive(driving)
-    frozen = FrozenMap(analysed, held_input(analysed, at, driven, inputs is not None), step_number(system, at_step))
+    frozen = Held(analysed, held_input(analysed, at, driven, inputs is not None), step_number(system, at_step))
     exact = frozen if (dtype, device) == ("float64", "cpu") else _exact(system, driving, frozen)
     generator = np.random.default_rng(seed)
     direction = generator.standard_normal(system.state_size)
@@ -201,9 +200,7 @@ def _variables(rows: list[Record], found: Candidates) -> dict[str, xr.Variable]:
     }
 
 
-def _of_starts(
-    exact: FrozenMap, ends: np.ndarray, outcome: np.ndarray, iterations: np.ndarray
-) -> dict[str, xr.Variable]:
+def _of_starts(exact: Held, ends: np.ndarray, outcome: np.ndarray, iterations: np.ndarray) -> dict[str, xr.Variable]:
     start, of = (schema.SAMPLE,), schema.variable
     residuals = exact.displacement(torch.as_tensor(ends)).norm(dim=-1).numpy()
     return {
@@ -222,7 +219,7 @@ def _flags(rows: list[Record], variables: dict[str, xr.Variable]) -> dict[str, s
 
 
 def _distinct(
-    exact: FrozenMap, initial: Tensor, ends: np.ndarray, outcome: np.ndarray, slow_points: float | None
+    exact: Held, initial: Tensor, ends: np.ndarray, outcome: np.ndarray, slow_points: float | None
 ) -> Candidates:
     """The different ends; where slow points are asked for they are among them, and among `ends` and `outcome` too."""
     slow_ends = np.zeros((0, ends.shape[1]))
@@ -234,9 +231,9 @@ def _distinct(
     return found._replace(assignment=found.assignment[: len(ends)])
 
 
-def _exact(system: Map, driving: Tensor, frozen: FrozenMap) -> FrozenMap:
+def _exact(system: Map, driving: Tensor, frozen: Held) -> Held:
     """The same map in float64 on the CPU."""
-    return FrozenMap(prepare(system, driving.cpu())[0], frozen.input.double().cpu(), frozen.t)
+    return Held(prepare(system, driving.cpu())[0], frozen.input.double().cpu(), frozen.t)
 
 
 def _some_input(system: Map, inputs: Any) -> Any:
@@ -249,9 +246,7 @@ def _visited(system: Map, driven: Tensor) -> Tensor:
     return orbit(system, driven, initial).reshape(-1, system.state_size)
 
 
-def _starts(
-    frozen: FrozenMap, starts: int | ArrayLike, visited: Tensor | None, generator: np.random.Generator
-) -> Tensor:
+def _starts(frozen: Held, starts: int | ArrayLike, visited: Tensor | None, generator: np.random.Generator) -> Tensor:
     if isinstance(starts, int):
         if starts < 1:
             raise UserError(f"The search needs at least one start, got {starts}.")

@@ -12,7 +12,7 @@ from dynlab import schema
 from dynlab.diagnostics.fixed_points.records import Record
 from dynlab.diagnostics.fixed_points.search import SLOW
 from dynlab.errors import UserError, require_extra
-from dynlab.frozen_map import FrozenMap
+from dynlab.systems.held import Held
 from dynlab.wording import at_most
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ METHOD = (
 FLAGS = dict.fromkeys(("certificate_radius", "eigenvalue_radius"), "not proved: certificate_reason says why")
 
 
-def with_proofs(ds: xr.Dataset, exact: FrozenMap, rows: list[Record], folder: str | Path | None) -> xr.Dataset:
+def with_proofs(ds: xr.Dataset, exact: Held, rows: list[Record], folder: str | Path | None) -> xr.Dataset:
     """The Dataset of `fixed_points` with what is proved about each of its rows.
 
     Parameters
     ----------
     ds : Dataset
-    exact : FrozenMap
+    exact : Held
         In float64 on the CPU.
     rows : list of Record
         In the order of the Dataset.
@@ -55,7 +55,7 @@ def with_proofs(ds: xr.Dataset, exact: FrozenMap, rows: list[Record], folder: st
     return ds
 
 
-def _proofs(exact: FrozenMap, rows: list[Record], place: Path | None) -> list["Certificate"]:
+def _proofs(exact: Held, rows: list[Record], place: Path | None) -> list["Certificate"]:
     from dynlab.proofs.certify import certify, refused
     from dynlab.proofs.document import document
     from dynlab.proofs.formulas import NoFormula, program_of

@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 
 from dynlab.diagnostics.fixed_points.kinks import AT_KINK, at_kink
 from dynlab.diagnostics.fixed_points.search import CONTINUUM, CONVERGED, SLOW, Candidates, position_errors
-from dynlab.frozen_map import FrozenMap
+from dynlab.jacobians import displacement_matrices, held_matrices
 from dynlab.numerics import fsolve_check, merging
 from dynlab.numerics.eigenvalues import CIRCLE, eigenvalues_and_errors, rounding_left
 from dynlab.numerics.kinds import Kind, kind_of_map
 from dynlab.numerics.levenberg_marquardt import tolerance
+from dynlab.systems.held import Held
 
 NEIGHBOURING, UNVERIFIED = "neighbouring root", "unverified"
 STATUSES = (CONVERGED, CONTINUUM, NEIGHBOURING, UNVERIFIED, SLOW)
@@ -33,12 +34,12 @@ class Record(NamedTuple):
     status: str
 
 
-def records(exact: FrozenMap, found: Candidates, direction: Vector) -> list[Record]:
+def records(exact: Held, found: Candidates, direction: Vector) -> list[Record]:
     """Verify and classify each candidate.
 
     Parameters
     ----------
-    exact : FrozenMap
+    exact : Held
         In float64 on the CPU.
     found : Candidates
     direction : ndarray, shape (n,)
@@ -66,11 +67,11 @@ def order(rows: list[Record]) -> NDArray[np.int64]:
 
 
 def _record(
-    exact: FrozenMap, state: Vector, residual: float, kept: str, smallest: float, uncertain: Vector, direction: Vector
+    exact: Held, state: Vector, residual: float, kept: str, smallest: float, uncertain: Vector, direction: Vector
 ) -> Record:
     is_slow = kept == SLOW
     matrix_error = 0.0 if is_slow else _matrix_error(exact, state, uncertain, direction)
-    matrix = exact.jacobians(torch.as_tensor(state)[None])[0].numpy()
+    matrix = held_matrices(exact, torch.as_tensor(state)[None])[0].numpy()
     rounding = _rounding(exact, matrix, state + direction)
     eigenvalues, errors = eigenvalues_and_errors(matrix, matrix_error, border=CIRCLE, rounding=rounding)
     if is_slow:
@@ -94,24 +95,24 @@ def _status(kept: str, residual: float, smallest: float, checked: fsolve_check.C
     return NEIGHBOURING if at_root else UNVERIFIED
 
 
-def _functions(exact: FrozenMap) -> tuple[fsolve_check.Function, fsolve_check.Function]:
+def _functions(exact: Held) -> tuple[fsolve_check.Function, fsolve_check.Function]:
     def f(h: Vector) -> Vector:
         return exact.displacement(torch.as_tensor(h)[None])[0].numpy()
 
     def jacobian(h: Vector) -> Vector:
-        return exact.displacement_jacobian(torch.as_tensor(h)[None])[0].numpy()
+        return displacement_matrices(exact, torch.as_tensor(h)[None])[0].numpy()
 
     return f, jacobian
 
 
-def _matrix_error(exact: FrozenMap, state: Vector, uncertain: Vector, direction: Vector) -> float:
+def _matrix_error(exact: Held, state: Vector, uncertain: Vector, direction: Vector) -> float:
     """By how much J changes where the root may really be: ± that far, the least certain way and an arbitrary one."""
     reach = max(float(np.linalg.norm(uncertain)), np.finfo(np.float64).eps * float(merging.scale(state)))
     shifts = np.stack([uncertain, -uncertain, reach * direction, -reach * direction])
-    matrices = exact.jacobians(torch.as_tensor(np.concatenate([state[None], state + shifts])))
+    matrices = held_matrices(exact, torch.as_tensor(np.concatenate([state[None], state + shifts])))
     return float(torch.linalg.matrix_norm(matrices[1:] - matrices[0], 2).max())
 
 
-def _rounding(exact: FrozenMap, matrix: Vector, elsewhere: Vector) -> float:
+def _rounding(exact: Held, matrix: Vector, elsewhere: Vector) -> float:
     held = [each.detach().numpy() for each in (*exact.system.parameters(), *exact.system.buffers())]
-    return rounding_left(matrix, exact.jacobians(torch.as_tensor(elsewhere)[None])[0].numpy(), held)
+    return rounding_left(matrix, held_matrices(exact, torch.as_tensor(elsewhere)[None])[0].numpy(), held)

@@ -1,5 +1,6 @@
 """The search for fixed points: where every start ends, what that is worth, and which ends are the same point."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -9,12 +10,13 @@ from torch import Tensor
 
 from dynlab.diagnostics.fixed_points.continuum import SINGULAR, continua, has_one_fixed_point, on_continuum
 from dynlab.diagnostics.fixed_points.slow_points import descended, settled
-from dynlab.frozen_map import FrozenMap
+from dynlab.jacobians import displacement_matrices, ungated_matrices
 from dynlab.numerics import merging
 from dynlab.numerics.fsolve_check import position_error
 from dynlab.numerics.lapack import in_threads
 from dynlab.numerics.levenberg_marquardt import solve, tolerance
 from dynlab.numerics.pseudo_transient import solve_or_follow
+from dynlab.systems.held import Held
 
 # What became of a start.
 CONVERGED, SLOW, LOST = "fixed point", "slow point", "not converged"
@@ -49,20 +51,20 @@ class Candidates(NamedTuple):
 
 
 def search(
-    frozen: FrozenMap, exact: FrozenMap, starts: Tensor
+    frozen: Held, exact: Held, starts: Tensor
 ) -> tuple[NDArray[np.float64], NDArray[np.str_], NDArray[np.int64]]:
     """Where each start ends, shape (start, n), its outcome, and how many iterations that took.
 
     Parameters
     ----------
-    frozen, exact : FrozenMap
+    frozen, exact : Held
         As the caller chose dtype and device, and in float64 on the CPU, where every search ends.
     starts : Tensor, shape (start, n)
     """
-    ended = solve_or_follow(frozen.displacement, frozen.displacement_jacobian, starts)
+    ended = solve_or_follow(frozen.displacement, partial(displacement_matrices, frozen), starts)
     taken = ended.iterations
     if frozen is not exact:
-        ended = solve(exact.displacement, exact.displacement_jacobian, ended.states.to(exact.input))
+        ended = solve(exact.displacement, partial(displacement_matrices, exact), ended.states.to(exact.input))
         taken = taken.cpu() + ended.iterations
     outcome = np.where(ended.converged.numpy(), CONVERGED, LOST).astype(object)
     _reject_closed_gates(exact, ended.states, outcome)
@@ -70,14 +72,12 @@ def search(
     return ended.states.numpy(), outcome.astype(str), taken.numpy()
 
 
-def search_slow(
-    exact: FrozenMap, starts: Tensor, largest_speed: float
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def search_slow(exact: Held, starts: Tensor, largest_speed: float) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Slow points (k, n), and from which start each was reached, those included that `search` leads on to a root.
 
     Levenberg–Marquardt stops at local minima of ‖F(h) − h‖; q is minimised from there, to the end by Newton's method.
     """
-    ended = solve(exact.displacement, exact.displacement_jacobian, starts)
+    ended = solve(exact.displacement, partial(displacement_matrices, exact), starts)
     lost = (~ended.converged & torch.isfinite(ended.states).all(-1)).nonzero()[:, 0]
     descents, minimum = settled(exact, descended(exact, ended.states[lost]), largest_speed)
     at_root = (exact.displacement(descents).norm(dim=-1) <= tolerance(descents)).numpy()
@@ -85,7 +85,7 @@ def search_slow(
     return descents.numpy()[kept], lost.numpy()[kept]
 
 
-def distinct(exact: FrozenMap, ends: NDArray[np.float64], outcome: NDArray[np.str_]) -> Candidates:
+def distinct(exact: Held, ends: NDArray[np.float64], outcome: NDArray[np.str_]) -> Candidates:
     """Merge the ends that are one point, whatever the order of the starts.
 
     Ends are merged by distance, then once more by what is uncertain about their positions, then by the continuum
@@ -130,7 +130,7 @@ def distinct(exact: FrozenMap, ends: NDArray[np.float64], outcome: NDArray[np.st
     )
 
 
-def _reject_closed_gates(exact: FrozenMap, states: Tensor, outcome: NDArray[np.object_]) -> None:
+def _reject_closed_gates(exact: Held, states: Tensor, outcome: NDArray[np.object_]) -> None:
     """Mark roots that owe their small residual to a gate that lets nothing through; move to the true one close by.
 
     Where a gate is nearly shut, F(h) − h is small in a whole neighbourhood of a true root: it is found anew as a root
@@ -140,7 +140,7 @@ def _reject_closed_gates(exact: FrozenMap, states: Tensor, outcome: NDArray[np.o
     suspect = roots[~(exact.ungated(states[roots]).norm(dim=-1) <= tolerance(states[roots]))]
     if len(suspect) == 0:
         return
-    refined = solve(exact.ungated, exact.ungated_jacobian, states[suspect])
+    refined = solve(exact.ungated, partial(ungated_matrices, exact), states[suspect])
     scale = torch.as_tensor(merging.scale(refined.states.numpy()))
     still = exact.displacement(refined.states).norm(dim=-1) <= tolerance(refined.states)
     fixed = (refined.residuals <= OPEN * scale) & still
@@ -148,7 +148,7 @@ def _reject_closed_gates(exact: FrozenMap, states: Tensor, outcome: NDArray[np.o
     outcome[suspect[~fixed].numpy()] = CLOSED_GATE
 
 
-def _outside(exact: FrozenMap, states: Tensor) -> NDArray[np.bool_]:
+def _outside(exact: Held, states: Tensor) -> NDArray[np.bool_]:
     bound = exact.system.state_bound()
     if bound is None:
         return np.zeros(len(states), dtype=bool)
@@ -156,7 +156,7 @@ def _outside(exact: FrozenMap, states: Tensor) -> NDArray[np.bool_]:
     return beyond
 
 
-def _best(exact: FrozenMap, states: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.int64]:
+def _best(exact: Held, states: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.int64]:
     """For each label the index of the state with the smallest residual."""
     order = np.lexsort((_residuals(exact, states), labels))
     return order[np.unique(labels[order], return_index=True)[1]]
@@ -171,17 +171,17 @@ def position_errors(
     return np.minimum(errors, merging.FARTHEST * merging.scale(states))
 
 
-def _residuals(exact: FrozenMap, states: NDArray[np.float64]) -> NDArray[np.float64]:
+def _residuals(exact: Held, states: NDArray[np.float64]) -> NDArray[np.float64]:
     return exact.displacement(torch.as_tensor(states)).norm(dim=-1).numpy()
 
 
 def _singular_values(
-    exact: FrozenMap, states: NDArray[np.float64]
+    exact: Held, states: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """σ_min(J − I), the smallest σ that is not zero (inf where all are), and the direction v of σ_min."""
     if len(states) == 0:
         return np.zeros(0), np.zeros(0), np.zeros_like(states)
-    matrices = exact.displacement_jacobian(torch.as_tensor(states)).numpy()
+    matrices = displacement_matrices(exact, torch.as_tensor(states)).numpy()
     sigma, rows = in_threads(lambda chunk: np.linalg.svd(chunk)[1:], matrices)
     zero = sigma <= SINGULAR * (1 + sigma[:, :1])  # ‖J‖ ≤ 1 + ‖J − I‖
     return sigma[:, -1], np.where(zero, np.inf, sigma).min(axis=1), rows[:, -1]

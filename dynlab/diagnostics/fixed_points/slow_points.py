@@ -19,8 +19,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.frozen_map import FrozenMap
+from dynlab.jacobians import held_jacobian
 from dynlab.numerics import merging
+from dynlab.systems.held import Held
 
 MAX_ITERATIONS = 2000
 RELATIVE_DECREASE = 1e-10  # of q in an iteration, below which L-BFGS stops: Newton's method goes on from there
@@ -50,17 +51,17 @@ class Model(NamedTuple):
     is_minimum: bool
 
 
-def speed(frozen: FrozenMap, states: Tensor) -> Tensor:
+def speed(frozen: Held, states: Tensor) -> Tensor:
     """q(h) = ½ ‖F(h) − h‖₂², shape (k,)."""
     return frozen.displacement(states).square().sum(-1) / 2
 
 
-def descended(frozen: FrozenMap, starts: Tensor) -> Tensor:
+def descended(frozen: Held, starts: Tensor) -> Tensor:
     """Where L-BFGS on q ends from each start, shape (k, n)."""
     return torch.stack([_descended(frozen, start) for start in starts]) if len(starts) else starts
 
 
-def settled(frozen: FrozenMap, states: Tensor, largest_speed: float) -> tuple[Tensor, NDArray[np.bool_]]:
+def settled(frozen: Held, states: Tensor, largest_speed: float) -> tuple[Tensor, NDArray[np.bool_]]:
     """The local minima of q that Newton's method reaches, shape (k, n), and whether each is one, with q small enough.
 
     A state is a minimum where ∇q is zero to what `STATIONARY` says, and no eigenvalue of q's Hessian is negative. With
@@ -72,7 +73,7 @@ def settled(frozen: FrozenMap, states: Tensor, largest_speed: float) -> tuple[Te
     return ended, found
 
 
-def _settled(frozen: FrozenMap, state: Tensor) -> tuple[Tensor, bool]:
+def _settled(frozen: Held, state: Tensor) -> tuple[Tensor, bool]:
     q = float(speed(frozen, state[None]))
     model = _model(frozen, state)
     for _ in range(NEWTON_STEPS):
@@ -85,7 +86,7 @@ def _settled(frozen: FrozenMap, state: Tensor) -> tuple[Tensor, bool]:
     return state, model.is_minimum and model.decrement <= STATIONARY * q
 
 
-def _moved(frozen: FrozenMap, state: Tensor, q: float, model: Model) -> tuple[Tensor, float, Model] | None:
+def _moved(frozen: Held, state: Tensor, q: float, model: Model) -> tuple[Tensor, float, Model] | None:
     """The next state, its q and its model; None where no step lowers q, nor ∇q where only rounding is left of q."""
     if model.decrement <= CLOSE * q:
         trial = state + model.step
@@ -100,7 +101,7 @@ def _moved(frozen: FrozenMap, state: Tensor, q: float, model: Model) -> tuple[Te
     return None
 
 
-def _model(frozen: FrozenMap, state: Tensor) -> Model:
+def _model(frozen: Held, state: Tensor) -> Model:
     gradient_of = torch.func.jacrev(lambda h: speed(frozen, h.unsqueeze(0))[0])
     gradient, hessian = gradient_of(state), torch.func.jacrev(gradient_of)(state)
     if not torch.isfinite(hessian).all():
@@ -113,11 +114,11 @@ def _model(frozen: FrozenMap, state: Tensor) -> Model:
     return Model(-axes @ along, decrement, bool(curvature.min() >= -flat))
 
 
-def _descended(frozen: FrozenMap, start: Tensor) -> Tensor:
+def _descended(frozen: Held, start: Tensor) -> Tensor:
     def q(h: NDArray[np.float64], unit: float) -> tuple[float, NDArray[np.float64]]:
         state = torch.from_numpy(h).unsqueeze(0)
         displacement = frozen.displacement(state)
-        gradient = frozen.operator(state).apply_transpose(displacement.unsqueeze(-1))[0, :, 0] - displacement[0]
+        gradient = held_jacobian(frozen, state).apply_transpose(displacement.unsqueeze(-1))[0, :, 0] - displacement[0]
         return float(displacement.square().sum() / 2) / unit, gradient.numpy() / unit
 
     options = {"maxiter": MAX_ITERATIONS, "maxfun": 2 * MAX_ITERATIONS, "ftol": RELATIVE_DECREASE, "gtol": 0.0}

@@ -4,19 +4,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dynlab.frozen_map import FrozenMap
+from dynlab.systems.held import Held
 
 ORBITS, ORBIT_STEPS = 16, 1000  # of the map with its input held, where nothing drives the network
 REACH = 1.5  # random starts reach this many times as far as the states that were visited
 SMALLEST_REACH, LARGEST_REACH = 1.0, 1e3  # whatever was visited: an orbit may stay at 0, or diverge
 
 
-def starting_points(frozen: FrozenMap, count: int, visited: Tensor | None, generator: np.random.Generator) -> Tensor:
+def starting_points(frozen: Held, count: int, visited: Tensor | None, generator: np.random.Generator) -> Tensor:
     """`count` starts: what is known by formula, the zero state, then half visited states and half random ones.
 
     Parameters
     ----------
-    frozen : FrozenMap
+    frozen : Held
     count : int
     visited : Tensor, shape (state number, state), optional
         Along driven trajectories; without it along orbits of the map from random states.
@@ -45,14 +45,14 @@ def starting_points(frozen: FrozenMap, count: int, visited: Tensor | None, gener
     return torch.cat(chosen)[:count]
 
 
-def _reach(frozen: FrozenMap, visited: Tensor) -> Tensor:
+def _reach(frozen: Held, visited: Tensor) -> Tensor:
     seen = (REACH * visited.abs().amax(dim=0)).clamp(SMALLEST_REACH, LARGEST_REACH)
     bound = frozen.system.state_bound()
     return seen if bound is None else torch.where(torch.isfinite(bound), bound, seen)
 
 
-def _orbits(frozen: FrozenMap, starts: Tensor) -> Tensor:
+def _orbits(frozen: Held, starts: Tensor) -> Tensor:
     states = [starts]
     for _ in range(ORBIT_STEPS):
-        states.append(frozen.step(states[-1]))
+        states.append(frozen.moved(states[-1]))
     return torch.cat(states)

@@ -5,13 +5,13 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab.diagnostics.fixed_points.at_points import jacobians_at
-from dynlab.frozen_map import FrozenMap
 from dynlab.numerics.eigenvectors import eigenmodes, real_axes
+from dynlab.systems.held import Held
 
 Real = NDArray[np.float64]
 
 
-def growing_directions(held: FrozenMap, found: xr.Dataset, directions: Real) -> Real:
+def growing_directions(held: Held, found: xr.Dataset, directions: Real) -> Real:
     """Of every mode that certainly grows, projected: shape (fixed_point, mode, axis); NaN for all others.
 
     A real eigenvalue has its unit eigenvector; a complex pair has the semi-axes of the ellipse that its plane's linear
@@ -19,7 +19,7 @@ def growing_directions(held: FrozenMap, found: xr.Dataset, directions: Real) -> 
 
     Parameters
     ----------
-    held : FrozenMap
+    held : Held
     found : Dataset
         Of `dynlab.fixed_points`.
     directions : ndarray, shape (axis, state)

@@ -8,11 +8,12 @@ from numpy.typing import ArrayLike, NDArray
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.kinks import AT_KINK, at_kink
 from dynlab.errors import UserError
-from dynlab.frozen_map import FrozenMap
+from dynlab.jacobians import held_matrices
 from dynlab.numerics.eigenvalues import eigenvalues_and_errors
 from dynlab.numerics.eigenvectors import eigenmodes, real_axes
 from dynlab.numerics.kinds import kind_of_map
 from dynlab.systems import Map, System, frozen
+from dynlab.systems.held import Held
 
 GRID = 21
 REACH = 0.5
@@ -89,8 +90,8 @@ def tangent_map(
         raise UserError(f"The grid needs at least 2 states and a positive reach, got grid={grid} and reach={reach}.")
     p = _numbers("point", point, system.state_size)
     x = np.zeros(system.input_size) if input is None else _numbers("input", input, system.input_size)
-    held = FrozenMap(frozen(system), torch.as_tensor(x), t)
-    J = held.jacobians(torch.as_tensor(p)[None])[0].numpy()
+    held = Held(frozen(system), torch.as_tensor(x), t)
+    J = held_matrices(held, torch.as_tensor(p)[None])[0].numpy()
     values, errors = eigenvalues_and_errors(J)
     kink = at_kink(held, p, J)
     errors = np.full_like(errors, np.inf) if kink else errors
@@ -125,10 +126,10 @@ def tangent_map(
     )
 
 
-def _step_and_linear(held: FrozenMap, p: Real, jacobian: Real, offset: Real) -> tuple[Real, Real, Real]:
+def _step_and_linear(held: Held, p: Real, jacobian: Real, offset: Real) -> tuple[Real, Real, Real]:
     """F(h) − p and F(p) + J (h − p) − p at h = p + offset, shape (…, n), and how far apart over the distance, (…)."""
-    base = held.step(torch.as_tensor(p)[None])[0].numpy()
-    moved = held.step(torch.as_tensor(p + offset).reshape(-1, len(p))).numpy().reshape(offset.shape)
+    base = held.moved(torch.as_tensor(p)[None])[0].numpy()
+    moved = held.moved(torch.as_tensor(p + offset).reshape(-1, len(p))).numpy().reshape(offset.shape)
     linear = base + offset @ jacobian.T
     distance = np.linalg.norm(offset, axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -136,7 +137,7 @@ def _step_and_linear(held: FrozenMap, p: Real, jacobian: Real, offset: Real) -> 
     return moved - p, linear - p, error
 
 
-def _valid_radius(held: FrozenMap, p: Real, jacobian: Real, axes: Real, reach: float) -> float:
+def _valid_radius(held: Held, p: Real, jacobian: Real, axes: Real, reach: float) -> float:
     """The least distance at which the error crosses HOLDS on a ray, linear between samples; at most `reach`."""
     angle = np.linspace(0, 2 * np.pi, RAYS, endpoint=False)
     radius = reach * np.geomspace(NEAREST, 1, RADII)

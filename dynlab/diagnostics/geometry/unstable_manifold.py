@@ -8,8 +8,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab.diagnostics.fixed_points.at_points import jacobians_at
-from dynlab.frozen_map import FrozenMap
 from dynlab.numerics.eigenvectors import eigenmodes
+from dynlab.systems.held import Held
 
 Real = NDArray[np.float64]
 
@@ -36,12 +36,12 @@ class Manifolds(NamedTuple):
     leads_to: NDArray[np.int64]
 
 
-def unstable_manifolds(held: FrozenMap, found: xr.Dataset, largest_state: float) -> Manifolds:
+def unstable_manifolds(held: Held, found: xr.Dataset, largest_state: float) -> Manifolds:
     """Follow both sides of every unstable manifold of one dimension.
 
     Parameters
     ----------
-    held : FrozenMap
+    held : Held
     found : Dataset
         Of `dynlab.fixed_points`.
     largest_state : float
@@ -90,14 +90,14 @@ def _starts(points: Real, directions: Real, moduli: Real) -> Real:
     return np.asarray(points[:, None, None] + distances[:, None, :, None] * directions[:, :, None])
 
 
-def _followed(held: FrozenMap, starts: Real, largest_state: float) -> tuple[Real, Real]:
+def _followed(held: Held, starts: Real, largest_state: float) -> tuple[Real, Real]:
     """The points of each curve in their order, (curve, k, state), and where the orbit of the first ends."""
     h = torch.as_tensor(starts)
     moving = torch.ones(len(h), dtype=torch.bool)
     noted = [h]
     for step in range(0, STEPS, 2):
         flat = h.flatten(0, 1)
-        moved = held.step(held.step(flat)).reshape(h.shape)
+        moved = held.moved(held.moved(flat)).reshape(h.shape)
         moving &= (moved.abs() <= largest_state).all(dim=-1).all(dim=-1)
         moved = torch.where(moving[:, None, None], moved, h)
         size = 1 + moved.norm(dim=-1)

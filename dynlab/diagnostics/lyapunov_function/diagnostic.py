@@ -14,9 +14,9 @@ from dynlab import schema
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.diagnostics.lyapunov_function.fall import directions, rates
 from dynlab.errors import UserError, require_extra
-from dynlab.jacobians import jacobian
+from dynlab.jacobians import held_matrices
 from dynlab.systems import Euler, Flow, System, frozen
-from dynlab.systems.held import Held, HeldFlow
+from dynlab.systems.held import Held
 
 if TYPE_CHECKING:
     from dynlab.program import Program
@@ -112,7 +112,7 @@ def lyapunov_function(
     found = found.isel({schema.FIXED_POINT: (found["status"] == "fixed point").values})
     chosen = schema.settings(found)
     held = torch.tensor(chosen["input"], dtype=torch.float64)
-    at_rest = HeldFlow(frozen(flow), held) if flow is not None else Held(frozen(stepped), held, chosen["at_step"])
+    at_rest = Held(frozen(stepped if flow is None else flow), held, chosen["at_step"])
     rows = [_row(at_rest, flow, found.isel({schema.FIXED_POINT: i}), seed) for i in range(found.sizes["fixed_point"])]
     settings = {key: chosen[key] for key in ("at", "input", "at_step", "starts", "inputs", "seed", "config")}
     proved = np.array([row.status == "proved" for row in rows], dtype=bool)
@@ -144,10 +144,10 @@ def _kind(system: System, kind: str | None) -> tuple[bool, Flow | None]:
     return of_flow, flow if of_flow else None
 
 
-def _row(at_rest: Held | HeldFlow, flow: Flow | None, point: xr.Dataset, seed: int) -> Row:
+def _row(at_rest: Held, flow: Flow | None, point: xr.Dataset, seed: int) -> Row:
     state = point["fixed_point_state"].values
     h = torch.from_numpy(state)
-    J = jacobian(at_rest, h, h.new_zeros(0)).dense().expand(len(state), len(state)).numpy()
+    J = held_matrices(at_rest, h).numpy()
     if not point["certified"]:
         return _nothing(len(state), "the fixed point is not proved: " + str(point["certificate_reason"].values))
     if flow is None and point["stable"] != 1:
@@ -168,9 +168,7 @@ def _row(at_rest: Held | HeldFlow, flow: Flow | None, point: xr.Dataset, seed: i
     return _around(at_rest, flow, point, T, float(np.linalg.norm(residual) / np.linalg.norm(P)), seed)
 
 
-def _around(
-    at_rest: Held | HeldFlow, flow: Flow | None, point: xr.Dataset, T: Array, residual: float, seed: int
-) -> Row:
+def _around(at_rest: Held, flow: Flow | None, point: xr.Dataset, T: Array, residual: float, seed: int) -> Row:
     from dynlab.proofs.level_set import proved_level_set
 
     state = point["fixed_point_state"].values
@@ -206,12 +204,10 @@ def _around(
     )
 
 
-def _program(at_rest: Held | HeldFlow) -> Program:
+def _program(at_rest: Held) -> Program:
     from dynlab.proofs.formulas import program_of
 
-    if isinstance(at_rest, HeldFlow):
-        return program_of(at_rest.flow, at_rest.input)
-    return program_of(at_rest.map, at_rest.input, at_rest.t)
+    return program_of(at_rest.system, at_rest.input, at_rest.t)
 
 
 def _nothing(size: int, reason: str) -> Row:

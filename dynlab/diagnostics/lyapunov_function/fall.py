@@ -5,7 +5,7 @@ import scipy.linalg
 import torch
 from numpy.typing import NDArray
 
-from dynlab.systems.held import Held, HeldFlow
+from dynlab.systems.held import Held
 
 DIRECTIONS = 512  # drawn on each level, beside the axes of the set
 
@@ -20,14 +20,13 @@ def directions(T: Array, generator: np.random.Generator) -> Array:
     return np.concatenate([axes, drawn / np.linalg.norm(drawn, axis=1, keepdims=True)])
 
 
-def rates(at_rest: Held | HeldFlow, state: Array, T: Array, u: Array) -> Array:
+def rates(at_rest: Held, state: Array, T: Array, u: Array) -> Array:
     """Of h = h* + T⁻¹ u, ln |T (F(h) − h*)|/|u|, or of a flow the rate of ln |T (h − h*)|; NaN at u = 0."""
     h = torch.from_numpy(state + scipy.linalg.solve_triangular(T, u.T).T)
     size = np.linalg.norm(u, axis=1)
-    nothing = h.new_zeros(len(h), 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        if isinstance(at_rest, HeldFlow):
-            velocity = at_rest.velocity(h, nothing).numpy() @ T.T
+        if at_rest.is_flow:
+            velocity = at_rest.moved(h).numpy() @ T.T
             return np.asarray((u * velocity).sum(axis=1) / size**2)
-        after = np.linalg.norm((at_rest.step(h, nothing).numpy() - state) @ T.T, axis=1)
+        after = np.linalg.norm((at_rest.moved(h).numpy() - state) @ T.T, axis=1)
         return np.asarray(np.log(after / size))

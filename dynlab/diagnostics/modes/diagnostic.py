@@ -17,10 +17,10 @@ from dynlab.diagnostics.fixed_points.halfway import fixed_points_and_between
 from dynlab.diagnostics.modes.lasting import lasting
 from dynlab.diagnostics.modes.verdict import verdict
 from dynlab.errors import UserError
-from dynlab.frozen_map import FrozenMap
 from dynlab.jacobians import input_jacobian
 from dynlab.numerics.eigenvectors import UNRESOLVED, Eigenmodes, eigenmodes
 from dynlab.systems import Map
+from dynlab.systems.held import Held
 
 METHOD = (
     "fixed points as dynlab.fixed_points finds and verifies them, sought once more from halfway between every two "
@@ -168,7 +168,7 @@ def _of_vectors(each: list[Eigenmodes], n: int, count: int) -> dict[str, xr.Vari
     }
 
 
-def _of_inputs(held: FrozenMap, found: xr.Dataset, left: NDArray[np.complex128]) -> dict[str, xr.Variable]:
+def _of_inputs(held: Held, found: xr.Dataset, left: NDArray[np.complex128]) -> dict[str, xr.Variable]:
     states = torch.as_tensor(found["fixed_point_state"].values)
     n, m = states.shape[1], held.system.input_size
     x = held.input.expand(len(states), m)
@@ -185,7 +185,7 @@ def _of_inputs(held: FrozenMap, found: xr.Dataset, left: NDArray[np.complex128])
 
 
 def _of_outputs(
-    held: FrozenMap, found: xr.Dataset, right: NDArray[np.complex128], readout: Callable[[Tensor], Tensor]
+    held: Held, found: xr.Dataset, right: NDArray[np.complex128], readout: Callable[[Tensor], Tensor]
 ) -> dict[str, xr.Variable]:
     read = readout
     if isinstance(readout, torch.nn.Module):

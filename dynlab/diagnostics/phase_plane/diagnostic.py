@@ -9,14 +9,16 @@ from dynlab import schema, simulation
 from dynlab.diagnostics.phase_plane import exact_origin
 from dynlab.diagnostics.phase_plane import variables as phase_variables
 from dynlab.diagnostics.phase_plane.equilibria import planar_equilibria
-from dynlab.diagnostics.phase_plane.field import Field
+from dynlab.diagnostics.phase_plane.field import without_input
 from dynlab.diagnostics.phase_plane.points import described
 from dynlab.diagnostics.phase_plane.variables import KEPT, LONGEST
 from dynlab.diagnostics.phase_plane.verdict import verdict
 from dynlab.errors import UserError
+from dynlab.jacobians import held_matrices
 from dynlab.numerics.exact_kinds import Matrix
 from dynlab.systems import Euler, Flow, Map, System, frozen
 from dynlab.systems.base import positive_step
+from dynlab.systems.held import Held
 from dynlab.systems.planar import STARTS, STEP_SIZE, STEPS
 
 MARGIN = 1.12  # the window is this much wider than what is drawn in it
@@ -44,7 +46,7 @@ def phase_plane(
     dtype: str = "float64",
     device: str = "cpu",
 ) -> xr.Dataset:
-    """What a planar system without input does: its field, its orbits, its equilibria and their kinds.
+    """What a planar system without input does: its held, its orbits, its equilibria and their kinds.
 
     Parameters
     ----------
@@ -103,18 +105,18 @@ def phase_plane(
     orbits = _orbits(system, initial, steps, positive_step(step_size), dtype, device)
     half_width = float(extent) if extent is not None else _half_width(orbits["trajectory"].values)
     analysed = frozen(system, torch.float32 if dtype == "float32" else torch.float64, device)
-    field = Field(analysed.flow if isinstance(analysed, Euler) else analysed)
+    held = without_input(analysed.flow if isinstance(analysed, Euler) else analysed)
     line = np.linspace(-half_width, half_width, grid)
     points = np.stack(np.meshgrid(line, line), axis=-1)
     if matrix is not None:
-        _check_matrix(matrix, field)
-    found = planar_equilibria(field, half_width)
+        _check_matrix(matrix, held)
+    found = planar_equilibria(held, half_width)
     euler_step = system.step_size if isinstance(system, Euler) else None
-    each = described(field, found, euler_step, matrix, points.reshape(-1, 2))
+    each = described(held, found, euler_step, matrix, points.reshape(-1, 2))
     is_map = isinstance(system, Map)
     variables = {"trajectory": orbits["trajectory"].variable}
-    variables |= phase_variables.of_field(field, points, matrix)
-    variables |= phase_variables.of_equilibria(found, each, flow=field.is_flow, map=is_map, matrix=matrix)
+    variables |= phase_variables.of_field(held, points, matrix)
+    variables |= phase_variables.of_equilibria(found, each, flow=held.is_flow, map=is_map, matrix=matrix)
     if isinstance(analysed, Map):
         variables |= phase_variables.of_long_orbits(analysed, initial, found, half_width)
     reasons = "; ".join(sorted({point.flag for point in each if point.flag}))
@@ -170,11 +172,11 @@ def _check(system: System, starts: ArrayLike, steps: int, grid: int, extent: flo
     return initial
 
 
-def _check_matrix(matrix: Matrix, field: Field) -> None:
+def _check_matrix(matrix: Matrix, held: Held) -> None:
     expected = exact_origin.as_array(matrix)
     if not (np.abs(expected) <= LARGEST).all():
         raise UserError(f"The matrix must have entries of at most {LARGEST:g}, got {expected.tolist()}.")
-    actual = field.system_jacobian(torch.zeros(2).to(field.like)).double().cpu().numpy()
+    actual = held_matrices(held, torch.zeros(2).to(held.input)).double().cpu().numpy()
     if np.abs(actual - expected).max() > SAME_MATRIX * max(1.0, np.abs(expected).max()):
         raise UserError(
             f"The matrix {expected.tolist()} is not the system's Jacobian at the origin, {actual.tolist()}; leave "

@@ -1,5 +1,6 @@
 """The equilibria of a planar system within a window: least squares from a grid of starts, one state for each."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -7,8 +8,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.diagnostics.phase_plane.field import Field
+from dynlab.jacobians import displacement_matrices, held_matrices
 from dynlab.numerics.levenberg_marquardt import solve, tolerance
+from dynlab.systems.held import Held
 
 STARTS = 9  # in each direction of the window, besides the origin
 # Roots nearer to each other than this part of the window are one root as it comes out of different starts, and so
@@ -43,71 +45,71 @@ class Equilibria(NamedTuple):
     continuum: NDArray[np.bool_]
 
 
-def planar_equilibria(field: Field, half_width: float) -> Equilibria:
+def planar_equilibria(held: Held, half_width: float) -> Equilibria:
     """Where the field vanishes, with both coordinates within ±`half_width`."""
     line = torch.linspace(-half_width, half_width, STARTS, dtype=torch.float64)
-    starts = torch.cat([torch.zeros(1, 2, dtype=torch.float64), torch.cartesian_prod(line, line)]).to(field.like)
-    found = solve(lambda h, rows: field.tensor(h), lambda h, rows: field.slope(h), starts)
+    starts = torch.cat([torch.zeros(1, 2, dtype=torch.float64), torch.cartesian_prod(line, line)]).to(held.input)
+    found = solve(held.displacement, partial(displacement_matrices, held), starts)
     inside = found.converged & (found.states.abs() <= half_width).all(-1)
     roots, residuals = found.states[inside], found.residuals[inside]
     # Of a set of roots the one with the smallest residual stands for it: the origin, where that is exact.
     order = np.lexsort((roots.norm(dim=-1).cpu(), residuals.cpu()))
-    states, spreads = _merged(field, roots[order.tolist()], half_width)
-    matrices = field.system_jacobian(states)
+    states, spreads = _merged(held, roots[order.tolist()], half_width)
+    matrices = held_matrices(held, states)
     continuum = spreads > CONTINUUM * half_width
-    moved = _displacement(field, states) + torch.where(continuum, 0.0, spreads)
-    errors = _variation(field, states, matrices, moved)
-    parts = (states, matrices, errors, field.tensor(states).norm(dim=-1))
+    moved = _displacement(held, states) + torch.where(continuum, 0.0, spreads)
+    errors = _variation(held, states, matrices, moved)
+    parts = (states, matrices, errors, held.displacement(states).norm(dim=-1))
     known, linear, wrong, left = (part.double().cpu().numpy() for part in parts)
     return Equilibria(known, linear, wrong, left, continuum.cpu().numpy())
 
 
-def _merged(field: Field, roots: Tensor, half_width: float) -> tuple[Tensor, Tensor]:
+def _merged(held: Held, roots: Tensor, half_width: float) -> tuple[Tensor, Tensor]:
     """One root of each connected set, and how far the farthest of its set is from it."""
     states, spreads = [roots[:0]], [roots[:0].sum(-1)]
     while len(roots):
         offsets = roots - roots[0]
         between = torch.stack([roots[0] + part * offsets for part in BETWEEN])
-        connected = (field.tensor(between).norm(dim=-1) <= tolerance(between)).all(0)
+        connected = (held.displacement(between).norm(dim=-1) <= tolerance(between)).all(0)
         same = connected | (offsets.norm(dim=-1) <= SAME * half_width)
-        same = same | (~same & _on_one_curve(field, roots, between))
+        same = same | (~same & _on_one_curve(held, roots, between))
         states.append(roots[:1])
         spreads.append(offsets[same].norm(dim=-1).max()[None])
         roots = roots[~same]
     return torch.cat(states), torch.cat(spreads)
 
 
-def _on_one_curve(field: Field, roots: Tensor, between: Tensor) -> Tensor:
+def _on_one_curve(held: Held, roots: Tensor, between: Tensor) -> Tensor:
     """Whether a root is joined to the first by a bent curve of states whose residual is rounding, shape (root,).
 
     Only where the residuals that count as rounding leave both positions open by more than the distance: the roots of a
     degenerate fixed point, h ← tanh([[1, 1], [0, 1]] h) for one, lie along its centre manifold.
     """
     distance = (roots - roots[0]).norm(dim=-1)
-    weakest = torch.linalg.svdvals(field.slope(roots))[:, -1]
+    weakest = torch.linalg.svdvals(displacement_matrices(held, roots))[:, -1]
     room = tolerance(roots)
     found = (room >= weakest * distance) & (room[0] >= weakest[0] * distance)
     if not found[1:].any():
         return torch.zeros_like(found)
     sought = between[:, found].reshape(-1, roots.shape[-1])
-    ended = solve(lambda h, rows: field.tensor(h), lambda h, rows: field.slope(h), sought)
+    ended = solve(held.displacement, partial(displacement_matrices, held), sought)
     states = ended.states.reshape(len(BETWEEN), -1, roots.shape[-1])
     nearest = torch.minimum((states - roots[0]).norm(dim=-1), (states - roots[found]).norm(dim=-1))
     apart = ended.converged.reshape(len(BETWEEN), -1) & (nearest >= ENDS * distance[found])
     return found.masked_scatter(found, apart.all(0))
 
 
-def _displacement(field: Field, states: Tensor) -> Tensor:
+def _displacement(held: Held, states: Tensor) -> Tensor:
     """How far the root may be from where it was found: residual and rounding over the weakest direction."""
     eps = torch.finfo(states.dtype).eps
-    singular = torch.linalg.svdvals(field.slope(states))
+    singular = torch.linalg.svdvals(displacement_matrices(held, states))
     weakest = torch.maximum(singular[:, -1], np.sqrt(eps) * singular[:, 0]).clamp_min(torch.finfo(states.dtype).tiny)
-    wrong = field.tensor(states).norm(dim=-1) + 2 * eps * states.norm(dim=-1)
+    wrong = held.displacement(states).norm(dim=-1) + 2 * eps * states.norm(dim=-1)
     return torch.where(wrong > 0, wrong / weakest, 0.0)
 
 
-def _variation(field: Field, states: Tensor, matrices: Tensor, moved: Tensor) -> Tensor:
+def _variation(held: Held, states: Tensor, matrices: Tensor, moved: Tensor) -> Tensor:
     """Twice what the Jacobian changes by, at most, over the distance `moved` along the axes, and its own rounding."""
-    shifted = field.system_jacobian(states + states.new_tensor(AXES)[:, None] * moved[:, None])
+    shifted = held_matrices(held, states + states.new_tensor(AXES)[:, None] * moved[:, None])
     rounding = torch.finfo(states.dtype).eps * torch.linalg.matrix_norm(matrices, 2)
     return 2 * torch.linalg.matrix_norm(shifted - matrices, 2).amax(0) + rounding

@@ -1,6 +1,7 @@
 """Each equilibrium of a planar system as that of its flow and as the fixed point of its map: eigenvalues and kinds."""
 
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -8,11 +9,12 @@ from numpy.typing import NDArray
 
 from dynlab.diagnostics.phase_plane import exact_origin
 from dynlab.diagnostics.phase_plane.equilibria import Equilibria
-from dynlab.diagnostics.phase_plane.field import Field
+from dynlab.diagnostics.phase_plane.field import field
 from dynlab.numerics.critical_step import critical_step
 from dynlab.numerics.eigenvalues import eigenvalues_and_errors
 from dynlab.numerics.exact_kinds import Matrix, euler_matrix
 from dynlab.numerics.kinds import Kind, kind_of_flow, kind_of_map
+from dynlab.systems.held import Held
 
 NONE = Kind("", -1, 0, 0)
 
@@ -29,13 +31,13 @@ class Point(NamedTuple):
 
 
 def described(
-    field: Field, found: Equilibria, step_size: float | None, matrix: Matrix | None, points: NDArray[np.float64]
+    held: Held, found: Equilibria, step_size: float | None, matrix: Matrix | None, points: NDArray[np.float64]
 ) -> list[Point]:
     """Every equilibrium's kinds; the origin's exactly where the `matrix` of the field's system there is given.
 
     Parameters
     ----------
-    field : Field
+    held : Held
         Of the flow, or of a map that is no Euler step.
     found : Equilibria
     step_size : float or None
@@ -45,16 +47,16 @@ def described(
         Where what is claimed of a nonlinear field is checked.
     """
     return [
-        _exact(field, matrix, step_size, points)
+        _exact(held, matrix, step_size, points)
         if matrix is not None and not state.any()
-        else _numeric(field, jacobian, error, step_size)
+        else _numeric(held, jacobian, error, step_size)
         for state, jacobian, error in zip(found.states, found.jacobians, found.errors, strict=True)
     ]
 
 
-def _numeric(field: Field, jacobian: NDArray[np.float64], error: float, step_size: float | None) -> Point:
+def _numeric(held: Held, jacobian: NDArray[np.float64], error: float, step_size: float | None) -> Point:
     values, errors = eigenvalues_and_errors(jacobian, error)
-    if not field.is_flow:
+    if not held.is_flow:
         return Point(NONE, values, kind_of_map(values, errors), values, np.nan, "")
     flow, step, flag = kind_of_flow(values, errors), *critical_step(values, errors)
     if step_size is None:
@@ -64,17 +66,18 @@ def _numeric(field: Field, jacobian: NDArray[np.float64], error: float, step_siz
     return Point(flow, values[order], kind_of_map(multipliers, bounds), multipliers[order], step, flag)
 
 
-def _exact(field: Field, matrix: Matrix, step_size: float | None, points: NDArray[np.float64]) -> Point:
+def _exact(held: Held, matrix: Matrix, step_size: float | None, points: NDArray[np.float64]) -> Point:
     values = np.array(exact_origin.exact_eigenvalues(matrix), dtype=np.complex128)
     values = values[np.argsort(-np.abs(values), kind="stable")]
-    if not field.is_flow:
-        return Point(NONE, values, exact_origin.kind_of_map_at_origin(matrix, field, points), values, np.nan, "")
-    flow, step, flag = exact_origin.kind_of_flow_at_origin(matrix, field, points), *critical_step(values)
+    on_arrays = partial(field, held)
+    if not held.is_flow:
+        return Point(NONE, values, exact_origin.kind_of_map_at_origin(matrix, on_arrays, points), values, np.nan, "")
+    flow, step, flag = exact_origin.kind_of_flow_at_origin(matrix, on_arrays, points), *critical_step(values)
     if step_size is None:
         return Point(flow, values, NONE, values, step, flag)
     # The decimal that a person writes for a step, 0.1, is what the step is meant to be.
     euler = euler_matrix(matrix, Fraction(repr(step_size)))
     multipliers = (1 + step_size * values).astype(np.complex128)
     order = np.argsort(-np.abs(multipliers), kind="stable")
-    kind = exact_origin.kind_of_map_at_origin(euler, field, points)
+    kind = exact_origin.kind_of_map_at_origin(euler, on_arrays, points)
     return Point(flow, values[order], kind, multipliers[order], step, flag)

@@ -1,6 +1,7 @@
 """The variables of a phase portrait: the field on its grid, the equilibria one by one, where the orbits end."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -10,12 +11,13 @@ from numpy.typing import NDArray
 from dynlab import schema, simulation
 from dynlab.diagnostics.phase_plane import exact_origin
 from dynlab.diagnostics.phase_plane.equilibria import Equilibria
-from dynlab.diagnostics.phase_plane.field import Field
+from dynlab.diagnostics.phase_plane.field import divergence, field
 from dynlab.diagnostics.phase_plane.long_orbit import MOVING, outcome
 from dynlab.diagnostics.phase_plane.points import Point
 from dynlab.numerics.exact_kinds import Matrix
 from dynlab.numerics.kinds import Kind
 from dynlab.systems import Map
+from dynlab.systems.held import Held
 
 # How many steps an orbit is followed: twice as long again and again, from the first number to the second, while it
 # has neither settled nor left the window. Its last steps tell, and show, where it ends.
@@ -25,18 +27,22 @@ KEPT = 400
 Variables = dict[str, xr.Variable]
 
 
-def of_field(field: Field, points: NDArray[np.float64], matrix: Matrix | None) -> Variables:
+def of_field(held: Held, points: NDArray[np.float64], matrix: Matrix | None) -> Variables:
     """The field and its divergence on the grid `points` (y, x, 2), and H where it is conserved."""
     plane = (schema.Y, schema.X)
-    units = schema.PER_SECOND if field.is_flow else schema.ONE
-    name = "velocity" if field.is_flow else "displacement"
+    units = schema.PER_SECOND if held.is_flow else schema.ONE
+    name = "velocity" if held.is_flow else "displacement"
     found = {
         "velocity": schema.variable(
-            (*plane, schema.STATE), field(points), name if field.is_flow else f"{name} in one step", units
+            (*plane, schema.STATE), field(held, points), name if held.is_flow else f"{name} in one step", units
         ),
-        "divergence": schema.variable(plane, field.divergence(points), f"divergence of the {name}", units),
+        "divergence": schema.variable(plane, divergence(held, points), f"divergence of the {name}", units),
     }
-    weights = exact_origin.conserved_weights(matrix, field, points.reshape(-1, 2)) if matrix and field.is_flow else None
+    weights = (
+        exact_origin.conserved_weights(matrix, partial(field, held), points.reshape(-1, 2))
+        if matrix and held.is_flow
+        else None
+    )
     if matrix and weights:
         potential = np.log(np.cosh(points @ exact_origin.as_array(matrix).T)) @ np.array(weights)
         found["conserved"] = schema.variable(plane, potential, "conserved H = Σ c_i log cosh (W h)_i")

@@ -8,6 +8,7 @@ from dynlab.diagnostics.bifurcation.parameter import Varied, named
 from dynlab.diagnostics.bifurcation.switching import sign_symmetries
 from dynlab.errors import UserError
 from dynlab.systems import Flow, create, frozen
+from dynlab.systems.held import Held
 
 CASES = [
     ("logistic", {}, "r"),
@@ -31,7 +32,7 @@ def equation(name, config, parameter, period=1):
     torch.manual_seed(0)
     system = frozen(create(name, **config))
     held = torch.linspace(0.3, 0.7, system.input_size, dtype=torch.float64)
-    return Equation(Varied(system, (named(system, parameter),), held), not isinstance(system, Flow), period)
+    return Equation(Varied(Held(system, held), (named(system, parameter),)), not isinstance(system, Flow), period)
 
 
 @pytest.mark.parametrize("name, config, parameter", CASES)
@@ -56,8 +57,7 @@ def test_a_value_fixed_for_good_is_the_value_put_in(name, config, parameter):
     varied = equation(name, config, parameter).varied
     method = "velocity" if isinstance(varied.system, Flow) else "step"
     states = torch.randn(2, varied.system.state_size, dtype=torch.float64)
-    system, held = varied.fixed(0.9)
-    direct = getattr(system, method)(states, held.expand(2, -1))
+    direct = varied.fixed(0.9).moved(states)
     put_in = varied.at(torch.tensor([0.9], dtype=torch.float64), method, states)
     torch.testing.assert_close(put_in, direct, rtol=1e-14, atol=1e-14)
     before = varied.system.state_dict()
