@@ -2,8 +2,10 @@
 
 import copy
 import json
+import random
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import mpmath
@@ -371,3 +373,35 @@ def test_its_functions_enclose_theirs_tightly(name, radius):
                 assert max(values) <= middle + reach
                 if radius == 0:
                     assert reach <= 16
+
+
+@pytest.mark.parametrize("bits", [65, 128, 333])
+def test_products_hold_every_product_of_their_factors(bits):
+    chance, arithmetic = random.Random(bits), Arithmetic(bits)
+    for _ in range(200):
+        (am, ar), (bm, br) = (
+            (
+                chance.randrange(-(4**bits), 4**bits) >> chance.randrange(2 * bits),
+                chance.choice([0, 1, chance.getrandbits(bits)]),
+            )
+            for _ in range(2)
+        )
+        ends = [Fraction(a * b, arithmetic.one) for a in (am - ar, am + ar) for b in (bm - br, bm + br)]
+        middle, radius = arithmetic.times((am, ar), (bm, br))
+        mids, rads = arithmetic.product(([[am, am]], [[ar, ar]]), ([[bm], [bm]], [[br], [br]]))
+        assert middle - radius <= min(ends)
+        assert max(ends) <= middle + radius
+        assert mids[0][0] - rads[0][0] <= 2 * min(ends)
+        assert 2 * max(ends) <= mids[0][0] + rads[0][0]
+        # and no wider than rounding makes them
+        assert radius <= (max(ends) - min(ends)) / 2 + Fraction(ar * br, arithmetic.one) + 4
+
+
+@pytest.mark.parametrize("mantissa", [0, 1, -1, 3, -5, 2**80 + 1, -(2**80) - 1])
+@pytest.mark.parametrize("exponent", [-(10**17), -200, -129, -128, -127, -60, 0, 7])
+def test_a_number_of_the_file_lies_in_its_interval(mantissa, exponent):
+    middle, radius = Arithmetic(128).read((mantissa, exponent))
+    scaled_by = exponent + 128
+    truth = Fraction(mantissa) * (Fraction(2) ** max(scaled_by, -(10**4)))
+    assert middle - radius <= truth <= middle + radius
+    assert radius <= (truth.denominator > 1)
