@@ -8,7 +8,7 @@ PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install -c const
 MANIFEST := setup.cfg pyproject.toml constraints.txt
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench queue queue-pause queue-status clean
+.PHONY: help demo test lint bench queue queue-pause queue-status queue-results clean
 
 help:
 	@echo "make demo    install dynlab into $(VENV) and run it on what it ships; pictures go to figures/demo/"
@@ -39,6 +39,10 @@ queue: $(VENV)/dev.stamp
 
 queue-pause queue-status: $(VENV)/dev.stamp
 	@$(BIN)/python -m dynlab.training.queue $(@:queue-%=%)
+
+# what the finished trainings gave, into a small file that is committed
+queue-results: $(VENV)/dev.stamp
+	@$(BIN)/python -m dynlab.training.queue results dynlab/gallery/trainings.nc
 
 clean:
 	rm -rf $(VENV) build dist dynlab.egg-info .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -43,6 +43,8 @@ WINDOW = "window"  # parts of a plane, by name
 TRAINING_STEP = "step"  # how many batches a network has learned from, over checkpoints of one run
 NETWORK = "network"  # several networks beside each other, by name
 PANEL = "panel"  # the panels of a source's figure, by letter
+TRAINING = "training"  # several trainings, by name
+EPOCH = "epoch"  # of a training, from 1
 DIMENSIONS = (
     SAMPLE,
     TIME,
@@ -72,6 +74,8 @@ DIMENSIONS = (
     TRAINING_STEP,
     NETWORK,
     PANEL,
+    TRAINING,
+    EPOCH,
 )
 
 ONE = "1"

@@ -7,14 +7,17 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 from runs import Stopped, differing, stored
 
+from dynlab import io
 from dynlab.errors import UserError
 from dynlab.training import Run, Settings, train
 from dynlab.training.queue import folder as kept
 from dynlab.training.queue.folder import alone, home, pause, record, resolved, running
 from dynlab.training.queue.queued import Queued, described, kind
+from dynlab.training.queue.results import results
 from dynlab.training.queue.status import overview, total
 from dynlab.training.queue.table import FIVE_SEEDS, NETWORKS, QUEUE
 from dynlab.training.queue.work import work
@@ -112,16 +115,50 @@ def test_a_training_that_diverges_is_recorded_and_the_next_one_begins(tmp_path):
 
 def test_the_overview_counts_what_is_done_and_left(tmp_path):
     kept.note(tmp_path, kept.TIMES, **{kind(TWO[0].run): {"seconds": 3600.0, "batches": BATCHES[False]}})
-    assert overview(TWO, tmp_path) == [
-        "tier 1, digits: 0 of 1 trainings are finished, 0 of 9 iterations are done, 9.0 hours are left.",
-        "tier 2, all digits: 0 of 1 trainings are finished, 0 of 0 iterations are done, 0.0 hours are left, without 1 "
-        "trainings that are not timed yet.",
-    ]
+    first, second = overview(TWO, tmp_path)
+    assert first == (
+        "tier 1, digits: 0 of 1 trainings are finished, 0 of 9 iterations are done, 9.0 core-hours are left."
+    )
+    assert second.endswith("0.0 core-hours are left, without 1 trainings that are not timed yet.")
     work(TWO, tmp_path, say=list)
     assert next(line.split(", ", 2)[2] for line in overview(TWO, tmp_path)) == (
-        "9 of 9 iterations are done, 0.0 hours are left."
+        "9 of 9 iterations are done, 0.0 core-hours are left."
     )
     assert total(TWO[1], tmp_path) == SETTINGS.epochs * BATCHES[True]
+
+
+def test_results_are_the_records_in_a_small_file(tmp_path):
+    with pytest.raises(UserError, match="No training"):
+        results(TWO, tmp_path)
+    work(TWO, tmp_path, say=list)
+    path = io.save(results(TWO, tmp_path), tmp_path / "results.nc")
+    found = io.open(path)
+    records = [record(one, tmp_path) for one in TWO]
+    assert list(found.training.values) == ["first", "second"]
+    for number, one in enumerate(records):
+        np.testing.assert_allclose(found.test_accuracy[number], one["epochs"]["test_accuracy"], rtol=1e-6)
+        np.testing.assert_allclose(found.loss[number], one["epochs"]["loss"], rtol=1e-3)
+        assert found.command[number] == one["facts"]["command"]
+        assert found.duration[number] == 3600 * one["core_hours"]
+    assert np.isnan(found.validation_accuracy[1]).all()  # nothing was held out
+    assert found.chosen_epoch[0] == 1 + int(np.argmax(found.validation_accuracy[0].values))
+
+
+def test_results_of_as_many_epochs_as_har2_has_stay_small(tmp_path):
+    """Ninety trainings of 300 epochs: accuracies are counts of some 3,000 windows."""
+    generator = np.random.default_rng(0)
+    run = digits("any").run
+    queue = [Queued(f"training-{number}", 1, "many", run) for number in range(92)]
+    for one in queue:
+        accuracy = generator.integers(2700, 2800, (2, 300)) / 2947
+        epochs = {"loss": generator.random(300), "test_accuracy": accuracy[0], "validation_accuracy": accuracy[1]}
+        facts = {"command": run.command, "epoch": 3}
+        kept.write_record(
+            tmp_path,
+            {"name": one.name, "tier": 1, "group": "many", "run": described(run), "iterations": 1, "core_hours": 0.5}
+            | {"facts": facts, "epochs": {name: list(values) for name, values in epochs.items()}},
+        )
+    assert io.save(results(queue, tmp_path), tmp_path / "results.nc").stat().st_size < 300 * 1024
 
 
 def test_only_one_process_works_on_a_folder(tmp_path):

@@ -1,9 +1,11 @@
-"""``python -m dynlab.training.queue``, with ``pause`` or ``status``: what the Makefile calls."""
+"""``python -m dynlab.training.queue``, with ``pause``, ``status`` or ``results FILE``: what the Makefile calls."""
 
 import sys
 
+from dynlab import io
 from dynlab.errors import UserError
 from dynlab.training.queue.folder import home, pause, running
+from dynlab.training.queue.results import results
 from dynlab.training.queue.status import overview
 from dynlab.training.queue.table import QUEUE
 from dynlab.training.queue.work import work
@@ -30,8 +32,12 @@ def main(words: list[str]) -> int:
             for line in overview(QUEUE, folder):
                 say(line)
             return 0
+        if words[:1] == ["results"] and len(words) == 2:
+            kept = io.save(results(QUEUE, folder), words[1], overwrite=True)
+            say(f"{kept}: {io.open(kept).attrs['verdict']}")
+            return 0
         if words:
-            raise UserError(f"The queue is asked for nothing, `pause` or `status`, got {' '.join(words)!r}.")
+            raise UserError(f"The queue is asked to `pause`, for its `status` or `results FILE`, got {words}.")
         work(QUEUE, folder, say=say)
     except KeyboardInterrupt:
         say("The queue is paused; `make queue` goes on.")

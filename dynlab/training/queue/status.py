@@ -1,4 +1,4 @@
-"""How far the queue is: iterations done, and hours left."""
+"""How far the queue is: iterations done, and hours left of one core."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from dynlab.training.queue.queued import Queued, kind
 
 
 def overview(queue: Sequence[Queued], folder: Path) -> list[str]:
-    """A line for each group of trainings: how many are finished, iterations done of all, hours left."""
+    """A line for each group of trainings: how many are finished, iterations done of all, core-hours left."""
     seconds = iteration_seconds(queue, folder)
     lines = []
     for tier, group in dict.fromkeys((one.tier, one.group) for one in queue):
@@ -22,7 +22,7 @@ def overview(queue: Sequence[Queued], folder: Path) -> list[str]:
         untimed = sum(kind(one.run) not in seconds for one in members)
         lines.append(
             f"tier {tier}, {group}: {finished} of {len(members)} trainings are finished, {sum(ran):,} of "
-            f"{sum(ran) + sum(left):,} iterations are done, {hours:.1f} hours are left"
+            f"{sum(ran) + sum(left):,} iterations are done, {hours:.1f} core-hours are left"
             + (f", without {untimed} trainings that are not timed yet." if untimed else ".")
         )
     return lines
@@ -34,7 +34,7 @@ def iteration_seconds(queue: Sequence[Queued], folder: Path) -> dict[str, float]
     for queued in queue:
         found = record(queued, folder)
         if found and found["iterations"]:
-            seconds[kind(queued.run)] = 3600 * found["hours"] / found["iterations"]
+            seconds[kind(queued.run)] = 3600 * found["core_hours"] / found["iterations"]
     return seconds
 
 

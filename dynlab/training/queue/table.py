@@ -1,5 +1,6 @@
 """What the queue trains, in its order: the trainings behind the gallery's comparisons with the sources."""
 
+import dataclasses
 from collections.abc import Iterator
 
 from dynlab.training.queue.queued import Queued, run_of
@@ -46,4 +47,61 @@ def _all_har2() -> Iterator[Queued]:
                     yield from _har2(network, recipe, seed)
 
 
-QUEUE: tuple[Queued, ...] = tuple(_all_har2())
+# What is trained of copying memory beside the presets: dtriv is the presets' "exprnn", whose base moves.
+COPYING = ("exprnn", "dtriv", "scornn", "asrnn", "lstm")
+FIXED_BASE = {"state_size": 190, "init": "henaff"}
+KEPT = {"keep_every": 500}  # of 4,000: what the singular values do while it learns
+
+
+def _copying(delay: int, network: str) -> Queued:
+    preset = f"asrnn-copying-{delay}-{ {'dtriv': 'exprnn'}.get(network, network) }"
+    run = run_of(preset)
+    if network == "exprnn":
+        run = dataclasses.replace(run, system="exprnn", config=FIXED_BASE)
+    return Queued(f"copying-{delay}-{network}", 1, f"copying memory, L = {delay:,}", run, KEPT)
+
+
+# What AntisymmetricRNN leaves open, from its published grids: learning rate, ε, γ, σ_w; of an LSTM the learning rate.
+OPEN = {
+    "antisymmetric": ((0.1, 0.01, 0.01, 1), (0.1, 0.1, 0.01, 1), (0.3, 0.01, 0.01, 1), (0.1, 0.01, 0.001, 4)),
+    "antisymmetric-gated": ((0.1, 0.01, 0.01, 1), (0.1, 0.1, 0.01, 1), (0.3, 0.1, 0.01, 1), (0.1, 0.1, 0.001, 4)),
+    "lstm": ((0.1,), (0.3,)),
+}
+CHOOSING_EPOCHS = 3  # some 1,000 iterations on the images that are not held out
+TITLES = {"noisy-cifar": "noise-padded CIFAR-10", "smnist": "sequential MNIST", "pmnist": "permuted MNIST"}
+
+
+def _antisymmetric_paper(tier: int, task: str, network: str) -> Iterator[Queued]:
+    """Short trainings that choose on held-out images what the paper leaves open, and the long one on all of them."""
+    preset, group = f"antisymmetricrnn-{task}-{network}", f"{TITLES[task]}, {network}"
+    names = []
+    for number, (lr, *flow) in enumerate(OPEN[network], start=1):
+        config = dict(zip(("step_size", "gamma", "sigma_w"), map(float, flow), strict=False))
+        run = run_of(preset, config=config, task={"retrain": False}, epochs=CHOOSING_EPOCHS, lr=lr)
+        names.append(f"{task}-{network}-choice{number}")
+        yield Queued(names[-1], tier, f"{group}, choice of its settings", run)
+    yield Queued(f"{task}-{network}", tier, group, run_of(preset), TESTED, tuple(names))
+
+
+def _preset(name: str) -> Queued:
+    """A preset of tier 2 as it is."""
+    return Queued(name, 2, "ERNN and asRNN on MNIST", run_of(name), TESTED)
+
+
+def _all() -> Iterator[Queued]:
+    yield from _all_har2()
+    for delay in (1000, 2000):
+        for network in COPYING:
+            yield _copying(delay, network)
+    for network in ("lstm", "antisymmetric", "antisymmetric-gated"):
+        yield from _antisymmetric_paper(1, "noisy-cifar", network)
+    yield from _antisymmetric_paper(1, "smnist", "antisymmetric")
+    for network in ("antisymmetric-gated", "lstm"):
+        yield from _antisymmetric_paper(2, "smnist", network)
+    for network in ("antisymmetric", "antisymmetric-gated", "lstm"):
+        yield from _antisymmetric_paper(2, "pmnist", network)
+    for name in ("ernn-pmnist-ernn-k1", "ernn-noisy-mnist-ernn-k1", "asrnn-smnist-asrnn-122", "asrnn-pmnist-asrnn-122"):
+        yield _preset(name)
+
+
+QUEUE: tuple[Queued, ...] = tuple(_all())

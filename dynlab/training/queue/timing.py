@@ -1,4 +1,4 @@
-"""How long an iteration of a run takes, before it is started."""
+"""How long an iteration of a run takes a core, before it is started."""
 
 import itertools
 import time
@@ -15,7 +15,8 @@ TIMED = 20  # iterations, after one that is not counted: the first makes what th
 def time_iterations(run: Run, data_dir: str | Path | None = None) -> dict[str, float]:
     """The ``seconds`` of an iteration, a mean of 20, and how many there are in an epoch, its ``batches``.
 
-    The checkpoints, the validation and the test after each epoch are not in it.
+    Seconds are the processor's, whatever else runs beside it. The checkpoints, the validation and the test after each
+    epoch are not in it.
     """
     prepared = prepare(run, Path(), data_dir, "cpu", Writes(), False, None)
     network, task, settings = prepared.network, prepared.task, prepared.settings
@@ -28,9 +29,9 @@ def time_iterations(run: Run, data_dir: str | Path | None = None) -> dict[str, f
     began = 0.0
     for number, (inputs, targets) in enumerate(itertools.islice(endless, TIMED + 1)):
         if number == 1:
-            began = time.perf_counter()
+            began = time.process_time()
         optimizer.zero_grad()
         training_loss(task, network(inputs), targets, settings).backward()
         optimizer.step()
-    seconds = (time.perf_counter() - began) / TIMED
+    seconds = (time.process_time() - began) / TIMED
     return {"seconds": seconds, "batches": len(batches)}

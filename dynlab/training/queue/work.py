@@ -103,18 +103,18 @@ def _carry_out(queued: Queued, folder: Path, data_dir: str | Path | None, say: C
     finally:
         clock.note()
     write_record(folder, _record(queued, run, where, facts, clock.seconds))
-    say(f"{queued.name}: finished after {clock.seconds / 3600:.2f} hours.")
+    say(f"{queued.name}: finished after {clock.seconds / 3600:.2f} core-hours.")
 
 
 class Clock:
-    """Adds what passes to what a training has taken so far, and keeps the sum in the folder."""
+    """Adds the processor's seconds to what a training has taken so far, and keeps the sum in the folder."""
 
     def __init__(self, folder: Path, name: str, seconds: float) -> None:
         self.folder, self.name, self.seconds = folder, name, seconds
-        self.since = time.monotonic()
+        self.since = time.process_time()
 
     def note(self) -> None:
-        now = time.monotonic()
+        now = time.process_time()
         self.seconds, self.since = self.seconds + now - self.since, now
         note(self.folder, SPENT, **{self.name: round(self.seconds, 1)})
 
@@ -135,7 +135,7 @@ def _record(queued: Queued, run: Run, where: Path, facts: dict[str, Any], second
         "group": queued.group,
         "run": described(run),
         "iterations": steps_done(where),
-        "hours": seconds / 3600,
+        "core_hours": seconds / 3600,
         "facts": facts,
         "epochs": epochs,
     }

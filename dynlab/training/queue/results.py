@@ -1,0 +1,76 @@
+"""What the finished trainings of the queue gave, in one Dataset that is small enough to be kept with the code."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from dynlab import schema
+from dynlab.errors import UserError
+from dynlab.training.queue.folder import record
+from dynlab.training.queue.queued import Queued, Record
+
+# Columns of the records' epochs, and what they are.
+COLUMNS = {
+    "loss": "training loss",
+    "validation_accuracy": "accuracy on held-out training data",
+    "test_accuracy": "test accuracy, for the record",
+}
+LOSS_DIGITS = 4  # significant ones, which compress
+COMPRESSED = {"zlib": True, "complevel": 9, "shuffle": True}
+
+
+def results(queue: Sequence[Queued], folder: Path) -> xr.Dataset:
+    """Every epoch's numbers of the finished trainings, and what each was and took.
+
+    Raises
+    ------
+    UserError
+        Where none is finished.
+    """
+    records = [found for one in queue if (found := record(one, folder))]
+    if not records:
+        raise UserError(f"No training of the queue in {folder} is finished yet: `make queue` goes on.")
+    longest = max(len(one["epochs"].get("loss", ())) for one in records)
+    variables = {name: _by_epoch(records, name, words, longest) for name, words in COLUMNS.items()}
+    facts = [one["facts"] for one in records]
+    of_each: dict[str, tuple[list[Any], str, str]] = {
+        "tier": ([one["tier"] for one in records], "tier", schema.ONE),
+        "group": ([one["group"] for one in records], "counted with", schema.ONE),
+        "seed": ([one["run"]["settings"]["seed"] for one in records], "seed", schema.ONE),
+        "iterations": ([one["iterations"] for one in records], "iterations", schema.STEP),
+        "duration": ([3600 * one["core_hours"] for one in records], "time of one core", schema.SECOND),
+        "chosen_epoch": ([one.get("epoch", 0) for one in facts], "epoch that is kept, 0 for none", schema.ONE),
+        "command": ([one["command"] for one in facts], "command", schema.ONE),
+        "diverged": ([one.get("diverged", "") for one in facts], "where it diverged", schema.ONE),
+    }
+    variables |= {name: schema.variable((schema.TRAINING,), *given) for name, given in of_each.items()}
+    finished = schema.dataset(
+        variables,
+        system="several",
+        settings={"versions": _different(records, "versions"), "data": _different(records, "data")},
+        verdict=f"{len(records)} of {len(queue)} trainings are finished.",
+        method="dynlab.training.train; the test split is scored after every epoch for the record and chooses nothing",
+        coords={schema.TRAINING: [one["name"] for one in records], schema.EPOCH: np.arange(1, longest + 1)},
+        flags=dict.fromkeys(COLUMNS, "the training has no such epoch, or nothing held out"),
+    )
+    for name in COLUMNS:
+        finished[name].encoding.update(COMPRESSED)
+    return finished
+
+
+def _by_epoch(records: Sequence[Record], name: str, words: str, longest: int) -> xr.Variable:
+    table = np.full((len(records), longest), np.nan, np.float32)
+    for row, one in zip(table, records, strict=True):
+        values = one["epochs"].get(name, [])
+        row[: len(values)] = [float(f"{value:.{LOSS_DIGITS}g}") for value in values] if name == "loss" else values
+    return schema.variable((schema.TRAINING, schema.EPOCH), table, words)
+
+
+def _different(records: Sequence[Record], key: str) -> list[dict[str, str]]:
+    """Each of the values that occur, once."""
+    texts = dict.fromkeys(json.dumps(one["facts"][key], sort_keys=True) for one in records if key in one["facts"])
+    return [json.loads(text) for text in texts]
