@@ -8,7 +8,7 @@ PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install -c const
 MANIFEST := setup.cfg pyproject.toml constraints.txt
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench queue queue-pause queue-status queue-results clean
+.PHONY: help demo test lint bench queue queue-pause queue-status queue-time queue-results clean
 
 help:
 	@echo "make demo    install dynlab into $(VENV) and run it on what it ships; pictures go to figures/demo/"
@@ -37,7 +37,7 @@ bench: $(VENV)/dev.stamp
 queue: $(VENV)/dev.stamp
 	OMP_NUM_THREADS=1 nice -n 19 $(BIN)/python -m dynlab.training.queue
 
-queue-pause queue-status: $(VENV)/dev.stamp
+queue-pause queue-status queue-time: $(VENV)/dev.stamp
 	@$(BIN)/python -m dynlab.training.queue $(@:queue-%=%)
 
 # what the finished trainings gave, into a small file that is committed

@@ -1,4 +1,4 @@
-"""``python -m dynlab.training.queue``, with ``pause``, ``status`` or ``results FILE``: what the Makefile calls."""
+"""``python -m dynlab.training.queue``, which the Makefile calls: nothing, or pause, status, time, results FILE."""
 
 import sys
 
@@ -8,6 +8,7 @@ from dynlab.training.queue.folder import home, pause, running
 from dynlab.training.queue.results import results
 from dynlab.training.queue.status import overview
 from dynlab.training.queue.table import QUEUE
+from dynlab.training.queue.timing import time_all
 from dynlab.training.queue.work import work
 
 
@@ -36,8 +37,13 @@ def main(words: list[str]) -> int:
             kept = io.save(results(QUEUE, folder), words[1], overwrite=True)
             say(f"{kept}: {io.open(kept).attrs['verdict']}")
             return 0
+        if words == ["time"]:
+            time_all(QUEUE, folder, say=say)
+            return 0
         if words:
-            raise UserError(f"The queue is asked to `pause`, for its `status` or `results FILE`, got {words}.")
+            raise UserError(
+                f"The queue is asked to `pause`, to `time`, for its `status` or `results FILE`, got {words}."
+            )
         work(QUEUE, folder, say=say)
     except KeyboardInterrupt:
         say("The queue is paused; `make queue` goes on.")

@@ -22,7 +22,7 @@ from dynlab.training.queue.folder import (
 )
 from dynlab.training.queue.queued import Queued, Record, described, kind
 from dynlab.training.queue.status import done, overview, steps_done, total
-from dynlab.training.queue.timing import time_iterations
+from dynlab.training.queue.timing import time_all
 from dynlab.training.run import METRICS_FILE, Run
 from dynlab.training.train import resume, train
 
@@ -54,8 +54,8 @@ def work(
     # a shell without job control starts what it leaves in the background deaf to an interrupt
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with alone(folder):
-        _time(queue, folder, data_dir, say)
         while (queued := _next(queue, folder)) is not None:
+            time_all([one for one in queue if one.group == queued.group], folder, data_dir=data_dir, say=say)
             for line in overview(queue, folder):
                 say(line)
             _carry_out(queued, folder, data_dir, say)
@@ -64,15 +64,6 @@ def work(
 
 def _next(queue: Sequence[Queued], folder: Path) -> Queued | None:
     return next((one for one in queue if resolved(one, folder) is not None and record(one, folder) is None), None)
-
-
-def _time(queue: Sequence[Queued], folder: Path, data_dir: str | Path | None, say: Callable[[str], None]) -> None:
-    """Time some iterations of every kind of run that has not been timed yet."""
-    for queued in queue:
-        if kind(queued.run) not in noted(folder, TIMES):
-            timed = time_iterations(queued.run, data_dir)
-            note(folder, TIMES, **{kind(queued.run): timed})
-            say(f"{queued.name}: {timed['seconds']:.3g} s an iteration")
 
 
 def _carry_out(queued: Queued, folder: Path, data_dir: str | Path | None, say: Callable[[str], None]) -> None:
