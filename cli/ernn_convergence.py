@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import click
 
-from .network import Network
-from .options import network_options, output_options
-from .output import Output
+from .analysis import Result, analysis
+from .options import CHECKPOINT, COMPUTING, COUNT, DRIVING
+from .source import Source
 
 
-@click.command()
-@network_options
+@analysis(CHECKPOINT | DRIVING | COMPUTING, name="ernn-convergence")
 @click.option("--eta", type=float, metavar="X", help="A constant inner step η.  [default: the learned ones, cycled]")
-@click.option(
-    "--iterations", type=click.IntRange(min=1), default=200, show_default=True, help="How many inner steps to follow."
-)
-@click.option(
-    "--times", type=click.IntRange(min=1), default=4, show_default=True, help="At how many steps of each sequence."
-)
-@output_options
-def ernn_convergence(output: Output, network: Network, eta: float | None, iterations: int, times: int) -> None:
+@click.option("--iterations", type=COUNT, default=200, show_default=True, help="How many inner steps to follow.")
+@click.option("--times", type=COUNT, default=4, show_default=True, help="At how many steps of each sequence.")
+def ernn_convergence(source: Source, eta: float | None, iterations: int, times: int) -> Result:
     """Follow ERNN's inner iteration towards the equilibrium that fsolve finds, and compare its rate with theory.
 
     Where no equilibrium exists, several do, or the iteration diverges, it says so.
@@ -31,17 +25,7 @@ def ernn_convergence(output: Output, network: Network, eta: float | None, iterat
     from dynlab.diagnostics.ernn.convergence import ernn_convergence as measure
     from dynlab.plots.ernn_convergence import plot_ernn_convergence
 
-    driving = network.driving
-    output.log(f"Driven by {driving.description}.")
-    with output.working("Following the inner iteration"):
-        ds = measure(
-            network.system,
-            driving.inputs,
-            eta=eta,
-            iterations=iterations,
-            times=times,
-            dtype=network.dtype,
-            device=network.device,
-            seed=network.seed,
-        )
-    output.emit(ds, plot_ernn_convergence, network.name)
+    system, inputs = source.map, source.driving.inputs
+    with source.working("Following the inner iteration"):
+        ds = measure(system, inputs, eta=eta, iterations=iterations, times=times, **source.computing)
+    return Result(ds, plot_ernn_convergence, source.name)

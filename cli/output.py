@@ -6,7 +6,7 @@ import functools
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,14 +18,13 @@ from dynlab import progress
 from dynlab.errors import UserError
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.figure import Figure
+
+    from .analysis import Result
 
 FIGURE_FOLDER = Path("figures")
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
 DATA_SUFFIXES = (".nc", ".zarr")
-# Where in click's context a list stands that takes results, in place of files and standard output (over_step.py).
-COLLECTED = "dynlab.collected"
 FULL_DPI, SMALL_DPI = 150, 110
 
 
@@ -36,6 +35,19 @@ def check_folder(folder: Path, otherwise: str) -> None:
         raise UserError(f"{there} is a file, where a folder for results should be: move it away, or {otherwise}.")
     if not os.access(there, os.W_OK | os.X_OK):
         raise UserError(f"The folder {there.absolute()} cannot be written to: {otherwise}.")
+
+
+def check_file(path: Path | None, option: str, suffixes: tuple[str, ...], *, overwrite: bool) -> None:
+    """Refuse a file that `option` names and that cannot be written, or may not be replaced."""
+    if path is None:
+        return
+    if path.suffix not in suffixes:
+        raise UserError(f"{option} takes a file that ends in {', '.join(suffixes)}, got {str(path)!r}.")
+    if not path.parent.is_dir():
+        raise UserError(f"The folder {path.parent} of {option} does not exist; create it first.")
+    check_folder(path.parent, f"choose another place for {option}")
+    if path.exists() and not overwrite:
+        raise UserError(f"{path} exists; add --overwrite to replace it, or choose another name.")
 
 
 def save_figure(figure: Figure, path: Path, *, small: bool = False) -> None:
@@ -77,6 +89,11 @@ def working(what: str, *, quiet: bool, at_once: bool = False) -> Iterator[None]:
         yield
 
 
+def print_json(document: Any) -> None:
+    """One strict JSON document on standard output."""
+    click.echo(json.dumps(document, allow_nan=False))
+
+
 @dataclass(frozen=True)
 class Output:
     """Where a command's results go, as its options said."""
@@ -87,19 +104,13 @@ class Output:
     as_json: bool
     overwrite: bool
     quiet: bool
-    collected: list[xr.Dataset] | None = None
 
     def __post_init__(self) -> None:
         """Refuse what cannot be written before anything is computed."""
-        self.check_file(self.figure, "--output", FIGURE_SUFFIXES)
-        self.check_file(self.data, "--data", DATA_SUFFIXES)
+        check_file(self.figure, "--output", FIGURE_SUFFIXES, overwrite=self.overwrite)
+        check_file(self.data, "--data", DATA_SUFFIXES, overwrite=self.overwrite)
         if self.figure is None:
             check_folder(FIGURE_FOLDER, "go elsewhere, or name a file with --output")
-
-    def check_alone(self, option: str) -> None:
-        """Refuse an option that picks something of one network, where checkpoints are joined."""
-        if self.collected is not None:
-            raise UserError(f"{option} is of one checkpoint: leave it out, or name that checkpoint without --over.")
 
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
@@ -107,22 +118,10 @@ class Output:
         with working(what, quiet=self.quiet, at_once=True):
             yield
 
-    def emit(self, ds: xr.Dataset, draw: Callable[[xr.Dataset], Any], name: str) -> None:
-        """Draw the figure, save the data, and print the verdict or the JSON document.
-
-        Parameters
-        ----------
-        ds : xarray.Dataset
-            The result, with its ``verdict``.
-        draw : callable
-            Draws the Dataset and returns its axes or figure.
-        name : str
-            What was analysed, for the default file name ``figures/<command>-<name>.png``.
-        """
-        if self.collected is not None:
-            self.collected.append(ds)
-            return
-        figure = self._draw(ds, draw, name)
+    def emit(self, result: Result) -> int:
+        """Draw the figure, save the data, print the verdict or the JSON document, and return the exit code."""
+        ds = result.dataset
+        figure = self._draw(result)
         if self.data:
             from dynlab.io import save
 
@@ -132,40 +131,25 @@ class Output:
 
             files = {"figure": str(figure), "data": str(self.data) if self.data else None}
             document = {"command": self.command, "verdict": ds.attrs.get("verdict", ""), "files": files}
-            self.print_json(document | as_document(ds))
+            print_json(document | as_document(ds))
         else:
-            click.echo(ds.attrs.get("verdict", ""))
+            click.echo((f"{result.table}\n\n" if result.table else "") + ds.attrs.get("verdict", ""))
         self.log(f"Figure: {figure}")
         if self.data:
             self.log(f"Data: {self.data}")
-
-    def print_json(self, document: Any) -> None:
-        """One strict JSON document on standard output."""
-        click.echo(json.dumps(document, allow_nan=False))
+        return result.code
 
     def log(self, text: str) -> None:
         """A line on standard error, unless --quiet."""
         if not self.quiet:
             click.echo(text, err=True)
 
-    def _draw(self, ds: xr.Dataset, draw: Callable[[xr.Dataset], Any], name: str) -> Path:
+    def _draw(self, result: Result) -> Path:
         from dynlab.plots.style import style
 
-        path = self.figure or FIGURE_FOLDER / f"{self.command}-{name}.png"
+        path = self.figure or FIGURE_FOLDER / f"{self.command}-{result.name}.png"
         if self.figure is None:
             path.parent.mkdir(exist_ok=True)
         with style():
-            save_figure(draw(ds).figure, path)
+            save_figure(result.plot(result.dataset).figure, path)
         return path
-
-    def check_file(self, path: Path | None, option: str, suffixes: tuple[str, ...]) -> None:
-        """Refuse a file that `option` names and that cannot be written, or may not be replaced."""
-        if path is None:
-            return
-        if path.suffix not in suffixes:
-            raise UserError(f"{option} takes a file that ends in {', '.join(suffixes)}, got {str(path)!r}.")
-        if not path.parent.is_dir():
-            raise UserError(f"The folder {path.parent} of {option} does not exist; create it first.")
-        check_folder(path.parent, f"choose another place for {option}")
-        if path.exists() and not self.overwrite:
-            raise UserError(f"{path} exists; add --overwrite to replace it, or choose another name.")

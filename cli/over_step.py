@@ -2,68 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dynlab.errors import UserError
 
-from .output import COLLECTED, Output
+from .output import working
 
 if TYPE_CHECKING:
-    import xarray as xr
+    from .analysis import Analysis, Result
+    from .source import Source
 
-    from .network import Network
 
-
-def over_step(
-    command: Callable[..., Any],
-    paths: Sequence[str],
-    reading: dict[str, Any],
-    network: Callable[..., Network],
-    rest: dict[str, Any],
-) -> None:
-    """Run `command` on every checkpoint, and emit what it would have emitted as one Dataset with its bands.
+def over_step(function: Analysis, source: Source, own: dict[str, Any], alone: Iterable[str]) -> Result:
+    """Map the function from a source to its Dataset over every checkpoint, all driven by the inputs of the first.
 
     Parameters
     ----------
-    command : callable
-        It takes ``network=`` and `rest`, and gives its result to `Output.emit`.
-    paths : sequence of str
-        A run's folder, or its checkpoints.
-    reading : dict
-        How they are read (`dynlab.checkpoints.of_run.read_run`).
-    network : callable
-        Of a checkpoint, its name and the Network whose inputs it shares.
-    rest : dict
+    function : callable
+        The command's.
+    source : Source
+        Its checkpoints are a run's folder, or its files.
+    own : dict
         The command's own options.
+    alone : iterable of str
+        Those of them that pick something of one network.
     """
     from dynlab.checkpoints.of_run import read_run
     from dynlab.diagnostics.over_training.diagnostic import joined
     from dynlab.plots.over_training import plot_over_training
 
-    context = click.get_current_context()
-    given = context.params
-    files = (given["output"], given["data"], given["as_json"], given["overwrite"], given["quiet"])
-    output = Output(context.info_name or "dynlab", *files)
-    snapshots = read_run(paths, **reading)
-    name = f"{snapshots[0].path.absolute().parent.name or 'run'}-over-step"
-    first = network(snapshots[0].checkpoint, name)
-    output.log(f"{len(snapshots)} checkpoints.")
-    results: dict[int, xr.Dataset] = {}
+    from .analysis import Result
+
+    if not source.checkpoints:
+        raise UserError("--over step follows a run: name its folder, or its checkpoints.")
+    for option in alone:
+        if own[option] is not None:
+            raise UserError(f"--{option} is of one checkpoint: leave it out, or name that checkpoint without --over.")
+    snapshots = read_run(source.checkpoints, **source.reading)
+    first = replace(source, found=snapshots[0].checkpoint)
+    if not source.quiet:
+        told = filter(None, (snapshots[0].checkpoint.assumed, f"{len(snapshots)} checkpoints."))
+        click.echo("\n".join(told), err=True)
+    results = {}
     for number, snapshot in enumerate(snapshots, start=1):
-        collected: list[xr.Dataset] = []
-        context.meta[COLLECTED] = collected
-        with output.working(f"{number} of {len(snapshots)}, step {snapshot.step:,}"):
+        with working(f"{number} of {len(snapshots)}, step {snapshot.step:,}", quiet=source.quiet, at_once=True):
             try:
-                command(network=network(snapshot.checkpoint, name, first), **rest)
+                one = function(replace(source, found=snapshot.checkpoint, first=first), **own)
             except UserError as error:
                 if number == 1:  # what is wrong with all of them
                     raise
                 raise UserError(f"{snapshot.path}, step {snapshot.step:,}: {error}") from error
-        (results[snapshot.step],) = collected
-        if number == 1 and first.has_read:
-            output.log(f"Driven by {first.driving.description}.")
+        results[snapshot.step] = one.dataset
     ds = joined(results, {each.step: each.checkpoint.source for each in snapshots})
-    output.emit(ds, plot_over_training, name)
+    run = snapshots[0].path.absolute().parent.name or "run"
+    return Result(ds, plot_over_training, f"{run}-over-step")

@@ -1,25 +1,21 @@
 """`dynlab spectrum`: the Jacobian's eigenvalues along what drives a network."""
 
-from __future__ import annotations
-
 import click
 
-from .network import Network
-from .options import network_options, output_options
-from .output import Output
+from .analysis import Result, analysis
+from .options import ANYTHING, COUNT
+from .source import Source
 
 
-@click.command()
-@network_options
+@analysis(ANYTHING | {"starts"})
 @click.option(
     "--times",
-    type=click.IntRange(min=1),
+    type=COUNT,
     default=64,
     show_default=True,
     help="How many steps of each sequence are linearised, evenly spaced.",
 )
-@output_options
-def spectrum(output: Output, network: Network, times: int) -> None:
+def spectrum(source: Source, times: int) -> Result:
     """Show the spectra of a network's one-step Jacobians along driven trajectories.
 
     \b
@@ -30,16 +26,7 @@ def spectrum(output: Output, network: Network, times: int) -> None:
     from dynlab.diagnostics.spectrum import spectrum as compute
     from dynlab.plots.spectrum import plot_spectrum
 
-    driving = network.driving
-    output.log(f"Driven by {driving.description}.")
-    with output.working("Linearising"):
-        ds = compute(
-            network.system,
-            driving.inputs,
-            times=times,
-            inputs_description=driving.description,
-            dtype=network.dtype,
-            device=network.device,
-            seed=network.seed,
-        )
-    output.emit(ds, plot_spectrum, network.name)
+    system, driven = source.map, source.driven
+    with source.working("Linearising"):
+        ds = compute(system, **driven, times=times, **source.computing)
+    return Result(ds, plot_spectrum, source.name)

@@ -10,7 +10,7 @@ import click
 
 from dynlab.errors import UserError, unknown
 
-from .pairs import pairs
+from .values import pairs
 
 if TYPE_CHECKING:
     from dynlab.training import Run

@@ -17,6 +17,7 @@ import torch
 
 from dynlab.errors import UserError, unknown
 from dynlab.systems.base import Euler, System
+from dynlab.systems.textbook import LinearMap
 from dynlab.systems.vanilla import FeedbackFlow, Vanilla
 
 Matrix = list[list[Fraction]]
@@ -35,7 +36,7 @@ MATRICES = {
     "identity": "1,0;0,1",
 }
 SEEDED = ("orthogonal", "random")
-KINDS = ("feedback", "vanilla", "flow")
+KINDS = ("feedback", "vanilla", "linear", "flow")
 
 # A decimal or a fraction; three digits of exponent are more than a float holds, and keep the fraction's integers small.
 NUMBER = re.compile(r"[+-]?(\d+/\d+|(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?)", re.IGNORECASE)
@@ -93,8 +94,8 @@ def parse_matrix(text: str) -> Matrix:
     return rows
 
 
-def planar_matrix(name: str, seed: int = 0) -> Matrix:
-    """The 2 × 2 matrix of that name, or written as ``"a,b;c,d"``.
+def named_matrix(name: str, seed: int = 0) -> Matrix:
+    """The 2 × 2 matrix of that name, or one of any size written as ``"a,b;c,d"``.
 
     Parameters
     ----------
@@ -107,7 +108,7 @@ def planar_matrix(name: str, seed: int = 0) -> Matrix:
     Raises
     ------
     UserError
-        For an unknown name, and for entries that are not a 2 × 2 matrix.
+        For an unknown name, and for entries that are not a square matrix.
     """
     if name in SEEDED:
         gaussian = np.random.default_rng(seed).standard_normal((2, 2))
@@ -115,21 +116,26 @@ def planar_matrix(name: str, seed: int = 0) -> Matrix:
         return [[Fraction(float(entry)) for entry in row] for row in entries]
     if name not in MATRICES and not re.search("[,;0-9]", name):
         raise unknown("matrix", name, [*MATRICES, *SEEDED, "entries as a,b;c,d"])
-    rows = parse_matrix(MATRICES.get(name, name))
+    return parse_matrix(MATRICES.get(name, name))
+
+
+def planar_matrix(name: str, seed: int = 0) -> Matrix:
+    """The matrix of `named_matrix`, or the error that it is not 2 × 2."""
+    rows = named_matrix(name, seed)
     if len(rows) != 2:
         raise UserError(f"A planar system needs a 2 × 2 matrix, got {len(rows)} × {len(rows)}: write it as 'a,b;c,d'.")
     return rows
 
 
 def planar_system(matrix: Matrix, kind: str = "feedback", step_size: float = STEP_SIZE) -> System:
-    """The planar system of a matrix W, without input or bias, in float64.
+    """The system of a matrix W, planar or of any size, without input or bias, in float64.
 
     Parameters
     ----------
     matrix : list of list of Fraction
         W.
-    kind : {"feedback", "vanilla", "flow"}
-        h ← h + ε tanh(W h), h ← tanh(W h), or the flow h' = tanh(W h) whose Euler step the first is.
+    kind : {"feedback", "vanilla", "linear", "flow"}
+        h ← h + ε tanh(W h), h ← tanh(W h), h ← W h, or the flow h' = tanh(W h) whose Euler step the first is.
     step_size : float
         ε of feedback.
 
@@ -141,6 +147,8 @@ def planar_system(matrix: Matrix, kind: str = "feedback", step_size: float = STE
     if kind not in KINDS:
         raise unknown("kind of planar system", kind, KINDS)
     entries = [[float(entry) for entry in row] for row in matrix]
+    if kind == "linear":
+        return LinearMap(entries)
     cell = (Vanilla if kind == "vanilla" else FeedbackFlow)(0, len(entries), bias=False).double()
     with torch.no_grad():
         cell.W.copy_(torch.tensor(entries, dtype=torch.float64))

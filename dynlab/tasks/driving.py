@@ -89,7 +89,7 @@ def driving_inputs(
     elif Path(spec).suffix in FILES:
         driving = _from_file(Path(spec), samples, generator)
     elif spec == "zero":
-        driving = Driving(np.zeros(_shape(1, steps, system)), None, "no input", False)
+        driving = _zero(steps, system)
     elif spec.startswith("constant:"):
         driving = _constant(spec.removeprefix("constant:"), steps, system)
     elif spec == "noise" or spec.startswith("noise:"):
@@ -104,6 +104,8 @@ def _default(
     system: System, samples: int, steps: int, generator: np.random.Generator, data_dir: str | Path | None
 ) -> Driving:
     width = system.network_input_size
+    if not width:
+        return _zero(steps, system)
     if system.recorded_inputs is not None:
         inputs = system.recorded_inputs[_choice(len(system.recorded_inputs), samples, generator)]
         return Driving(inputs, None, f"{_sequences(inputs)} recorded with the network", True)
@@ -215,6 +217,10 @@ def _shape(samples: int, steps: int, system: System) -> tuple[int, int, int]:
             f"{LARGEST / 2**30:.0f} GiB: take a smaller --steps or --samples."
         )
     return samples, steps, system.network_input_size
+
+
+def _zero(steps: int, system: System) -> Driving:
+    return Driving(np.zeros(_shape(1, steps, system)), None, "no input", False)
 
 
 def _constant(text: str, steps: int, system: System) -> Driving:

@@ -16,7 +16,7 @@ def folder(tmp_path, monkeypatch):
 def test_a_matrix(folder, capsys):
     assert run(["basins", "--matrix", "diff", "--grid", "11"]) == 0
     assert "1 invariant closed curve (99.2%), 1 unstable fixed point (0.8%)" in capsys.readouterr().out
-    assert (folder / "figures" / "basins-matrix.png").stat().st_size > 5000
+    assert (folder / "figures" / "basins-diff.png").stat().st_size > 5000
 
 
 def test_a_network(capsys):
@@ -30,9 +30,9 @@ def test_a_network(capsys):
 @pytest.mark.parametrize(
     "options, sentence",
     [
-        ([], "Name what is looked at"),
+        ([], "Name one thing to look at"),
         (["--matrix", "1,2"], "not square"),
-        (["--matrix", "diff", "--at", "mean"], "--at is a checkpoint's"),
+        (["--matrix", "diff", "--at", "0.5"], "must be 0 finite values"),
         (["--matrix", "diff", "--grid", "1"], "at least 2"),
         (["rnn-har2", "--kind", "vanilla"], "--kind is --matrix's"),
         (["rnn-har2", "--at", "here"], "--at takes zero, mean, or numbers"),

@@ -26,7 +26,7 @@ def test_a_matrix_the_figure_and_the_data(folder, capsys):
     assert run(["bifurcation", *options, "--data", "a.nc"]) == 0
     said = capsys.readouterr().out
     assert said.startswith("The origin loses stability at step_size = 0.07458048 in a Neimark–Sacker bifurcation")
-    assert (folder / "figures" / "bifurcation-matrix.png").stat().st_size > 5000
+    assert (folder / "figures" / "bifurcation-diff.png").stat().st_size > 5000
     assert io.open("a.nc")["bifurcation_kind"].values.tolist() == ["Neimark–Sacker"]
 
 
@@ -61,9 +61,9 @@ def test_a_second_parameter_gives_a_plane(folder, capsys):
     "options, sentence",
     [
         (["--system", "logistic", "--parameter", "r", "--from", "4", "--to", "2"], "got 4 to 2"),
-        ([*LOGISTIC, "--matrix", "diff"], "Name what is looked at"),
-        (["--parameter", "r", "--from", "1", "--to", "2"], "Name what is looked at"),
-        ([*LOGISTIC, "--kind", "flow"], "--kind belongs to --matrix"),
+        ([*LOGISTIC, "--matrix", "diff"], "Name one thing to look at"),
+        (["--parameter", "r", "--from", "1", "--to", "2"], "Name one thing to look at"),
+        ([*LOGISTIC, "--kind", "flow"], "no Euler step of a flow"),
         ([*LOGISTIC, "--inputs", "zero"], "--inputs is a checkpoint's"),
         ([*LOGISTIC, "--grid", "5"], "--grid goes with --second"),
         ([*LOGISTIC, "--second", "r"], "needs its range"),

@@ -28,8 +28,8 @@ def test_the_random_walk(folder, capsys):
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        (["--inputs", "zero"], "--inputs needs a checkpoint"),
-        (["--layer", "rnn"], "--layer needs a checkpoint"),
+        (["--inputs", "zero"], "--inputs is a checkpoint's"),
+        (["--layer", "rnn"], "--layer is a checkpoint's"),
         (["--steps", "0"], "--steps"),
         (["missing.pt"], "missing.pt"),
     ],

@@ -87,11 +87,11 @@ def test_an_orbit_that_is_cut_before_any_estimate_is_drawn_without_a_warning(fol
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
-        ([], "Name one thing to look at: a checkpoint, or --system lorenz"),
+        ([], "Name one thing to look at: a checkpoint, or --system lorenz, or --matrix diff"),
         (["gru.pt", "--matrix", "diff"], "Name one thing to look at"),
-        (["gru.pt", "--seconds", "3"], "--seconds is of a system by name"),
+        (["gru.pt", "--seconds", "3"], "--seconds is of a flow by name"),
         (["--matrix", "diff", "--inputs", "zero"], "--inputs is a checkpoint's"),
-        (["--matrix", "diff", "--set", "r=3"], "--set is of --system"),
+        (["--matrix", "diff", "--set", "r=3"], "--set is --system's"),
         (["--system", "lorentz"], "did you mean 'lorenz'?"),
         (["--system", "lorenz", "--steps", "10"], "lorenz is a flow: say how long by --seconds, not by --steps."),
         (["--system", "henon", "--seconds", "10"], "henon is a map: say how long by --steps, not by --seconds."),

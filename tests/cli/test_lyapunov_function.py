@@ -7,18 +7,18 @@ from dynlab.cli.main import run
 pytest.importorskip("flint")
 
 
-@pytest.mark.parametrize("kind, verdict", [("map", "not stable"), ("flow", "is proved to decrease around it")])
+@pytest.mark.parametrize("kind, verdict", [([], "not stable"), (["--kind", "flow"], "is proved to decrease around it")])
 def test_a_matrix_on_the_blackboard(kind, verdict, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert run(["lyapunov-function", "--matrix", "diff", "--kind", kind, "--starts", "8", "--quiet"]) == 0
+    assert run(["lyapunov-function", "--matrix", "diff", *kind, "--starts", "8", "--quiet"]) == 0
     assert verdict in capsys.readouterr().out
-    assert (tmp_path / "figures" / "lyapunov-function-diff.png").is_file()
+    assert (tmp_path / "figures" / f"lyapunov-function-diff{'-flow' if kind else ''}.png").is_file()
 
 
 @pytest.mark.parametrize(
     "options, sentence",
     [
-        ([], "Name what is looked at: a checkpoint, or --matrix diff"),
+        ([], "Name one thing to look at"),
         (["--matrix", "diff", "--layer", "0"], "--layer is a checkpoint's"),
         (["rnn-har2", "--step", "0.1"], "--step is --matrix's"),
         (["rnn-har2", "--kind", "flow"], "no Euler step of a flow"),

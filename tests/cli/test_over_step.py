@@ -158,13 +158,13 @@ SECOND = [
         (["geometry", "run", "--over", "step", "--tangent", "0"], "--tangent is of one checkpoint"),
         (["bifurcation", "run", "--over", "step", *SECOND], "--second is of one checkpoint"),
         (["pseudospectrum", "--matrix", "diff", "--over", "step"], "--over step follows a run"),
-        (["basins", "run", "--matrix", "diff", "--over", "step"], "Name what is looked at"),
+        (["basins", "run", "--matrix", "diff", "--over", "step"], "Name one thing to look at"),
         (["ernn-manifold", "run", "--over", "step"], "No such option '--over'"),
         (["phase", "--over", "step"], "No such option '--over'"),
         (["inspect", "run", "--over", "step"], "No such option '--over'"),
         (["gradient", "run", "--over", "time"], "'time' is not 'step'"),
         (["gradient", "nowhere/*.ckpt", "--over", "step"], "No file is like nowhere"),
-        (["check", "run", "--over", "step", "--max-modulus", "1"], "check judges one network"),
+        (["check", "run", "--over", "step", "--max-modulus", "1"], "No such option '--over'"),
     ],
 )
 def test_bad_input_ends_with_2_and_writes_nothing(arguments, sentence, folder, capsys):

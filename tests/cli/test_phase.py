@@ -67,7 +67,7 @@ def test_kinds_and_panels(folder, capsys, arguments, words, name):
         (["--step", "-0.1"], "positive"),
         (["--step", "nan"], "positive"),
         (["--steps", "0"], "--steps"),
-        (["--start", "1"], "X,Y"),
+        (["--start", "1"], "--start takes 2 numbers, one for each state; got 1."),
         (["--start", "1,nan"], "finite"),
         (["--panel", "h", "--matrix", "diff"], "--panel"),
         (["--panel", "h", "--kind", "flow"], "--panel"),

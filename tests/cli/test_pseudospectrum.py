@@ -18,12 +18,12 @@ def folder(tmp_path, monkeypatch):
 def test_a_matrix(folder, capsys):
     assert run(["pseudospectrum", "--matrix", "-1,10;0,-2", "--kind", "flow", "--grid", "21"]) == 0
     assert "‖exp(tA)‖ grows to at least 2.56" in capsys.readouterr().out
-    assert (folder / "figures" / "pseudospectrum-matrix.png").stat().st_size > 5000
+    assert (folder / "figures" / "pseudospectrum--1_10_0_-2-flow.png").stat().st_size > 5000
 
 
-@pytest.mark.parametrize("kind", ["map", "flow"])
+@pytest.mark.parametrize("kind", [[], ["--kind", "flow"]], ids=["map", "flow"])
 def test_a_network_at_a_step(kind, capsys):
-    options = ["--at-step", "5", "--kind", kind, "--grid", "5", "--steps", "5", "--json", "--quiet"]
+    options = ["--at-step", "5", *kind, "--grid", "5", "--steps", "5", "--json", "--quiet"]
     assert run(["pseudospectrum", "antisymmetric-har2", *options]) == 0
     document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     part = document["variables"]["eigenvalue"]["values"]
@@ -32,7 +32,7 @@ def test_a_network_at_a_step(kind, capsys):
     )
     system = dl.load("antisymmetric-har2")
     ds = dl.spectrum(system, dl.driving_inputs(None, system, samples=16).inputs[:1], times=128)
-    name = "flow_eigenvalue" if kind == "flow" else "eigenvalue"
+    name = "flow_eigenvalue" if kind else "eigenvalue"
     expected = ds[name].sel(time=5).values[0]
     np.testing.assert_allclose(np.sort(found.imag), np.sort(expected.imag), atol=1e-9)
 
@@ -40,9 +40,9 @@ def test_a_network_at_a_step(kind, capsys):
 @pytest.mark.parametrize(
     "options, sentence",
     [
-        ([], "Name what is looked at"),
+        ([], "Name one thing to look at"),
         (["--matrix", "1,2"], "not square"),
-        (["--matrix", "diff", "--at-step", "3"], "--at-step is a checkpoint's"),
+        (["--matrix", "diff", "--at-step", "3"], "--at-step is of a sequence"),
         (["rnn-har2", "--at-step", "500"], "from 1 to the sequence's 128"),
         (["rnn-har2", "--kind", "flow"], "no Euler step"),
         (["--matrix", "diff", "--grid", "9000"], "--max-memory"),

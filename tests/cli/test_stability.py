@@ -69,7 +69,7 @@ def test_over_a_run(folder, capsys):
 @pytest.mark.parametrize(
     "options, sentence",
     [
-        ([], "Name what is looked at"),
+        ([], "Name one thing to look at"),
         (["--matrix", "difff"], "did you mean 'diff'"),
         (["--matrix", "1,2"], "not square"),
         (["--matrix", "diff", "--inputs", "zero"], "--inputs is a checkpoint's"),
@@ -78,7 +78,7 @@ def test_over_a_run(folder, capsys):
         (["--over", "step"], "name its folder"),
         (["--matrix", "diff", "--layer", "x"], "--layer is a checkpoint's"),
         (["--matrix", "diff", "--step", "-1"], "positive number"),
-        (["rnn-har2", "--start", "1,2"], "--start is --matrix's"),
+        (["rnn-har2", "--start", "1,2"], "one for each state; got 1,2"),
         (["lstm-har2", "--samples", "1"], "dynlab spectrum"),
     ],
 )

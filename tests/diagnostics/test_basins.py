@@ -183,7 +183,7 @@ def test_a_network_and_its_held_input():
     system = dl.create("vanilla", input_size=2, state_size=6).double()
     with torch.no_grad():
         system.W.mul_(2.5)
-    ds = dl.basins(system, input=[0.3, -0.1], grid=11, steps=3000)
+    ds = dl.basins(system, at=[0.3, -0.1], grid=11, steps=3000)
     known = np.flatnonzero(ds["period"].values == 1)
     for number in known:
         point = torch.from_numpy(ds["attractor_state"].values[number])
@@ -220,7 +220,7 @@ def test_held_maps_and_iterated_ones_have_the_right_jacobians():
         ({"grid": 1}, "at least 2"),
         ({"steps": 0}, "at least 1"),
         ({"extent": 0.0}, "positive"),
-        ({"input": [1.0]}, "0 finite numbers"),
+        ({"at": [1.0]}, "0 finite values"),
         ({"states": np.zeros((4, 3))}, r"shape \(\.\.\., 2\)"),
     ],
 )

@@ -159,7 +159,7 @@ def test_the_verdict(matrix, steps, sentence):
 
 
 def test_a_flow_that_grows_only_between_the_times_that_are_looked_at_is_not_said_never_to_grow():
-    ds = dl.pseudospectrum(dl.create("linear", matrix=SHEAR), grid=3, steps=1, duration=50.0)
+    ds = dl.pseudospectrum(dl.create("linear", matrix=SHEAR), grid=3, steps=1, seconds=50.0)
     assert "only before the first" in ds.attrs["verdict"]
 
 
@@ -214,7 +214,7 @@ def test_powers_that_rounding_drowns_are_not_reported():
         ({"max_memory": 1000.0}, "--max-memory"),
         ({"steps": 0}, "at least 1"),
         ({"extent": -1.0}, "positive"),
-        ({"duration": 1.0}, "duration is a flow's"),
+        ({"seconds": 1.0}, "seconds is a flow's"),
         ({"state": [1.0]}, "2 finite numbers"),
         ({"state": [np.nan, 0.0]}, "2 finite numbers"),
     ],

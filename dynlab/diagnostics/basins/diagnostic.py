@@ -13,10 +13,11 @@ from dynlab.diagnostics.basins.entropy import basin_entropy
 from dynlab.diagnostics.basins.plane import Plane, plane_of
 from dynlab.diagnostics.basins.recognition import DIVERGED, UNDECIDED, Attractor, recognised
 from dynlab.diagnostics.basins.verdict import verdict
+from dynlab.driven import Driven, drive
 from dynlab.errors import UserError
 from dynlab.numerics.grids import check_at_least, check_grid, check_positive
 from dynlab.systems import Map, frozen
-from dynlab.systems.held import Held
+from dynlab.systems.held import Held, held_input, step_number
 
 STEPS = 2000
 GRID = 151
@@ -41,10 +42,11 @@ METHOD = (
 
 def basins(
     system: Map,
-    states: ArrayLike | None = None,
+    inputs: Any = None,
     *,
-    input: ArrayLike | None = None,
-    t: int = 0,
+    states: ArrayLike | None = None,
+    at: str | ArrayLike = "zero",
+    at_step: int = -1,
     grid: int = GRID,
     extent: float | None = None,
     steps: int = STEPS,
@@ -59,13 +61,13 @@ def basins(
     Parameters
     ----------
     system : Map
+    inputs : array_like, shape (time, input) or (sample, time, input), optional
+        What drives the network through the states that span the plane: their two leading principal components.
     states : array_like, shape (..., state), optional
-        Such as visited ones: the plane is that of their two leading principal components. Without them a planar system
-        has its own plane, and a larger one the plane of the states on orbits from random starts.
-    input : array_like, shape (input,), optional
-        What every step is given; zero where it is not given.
-    t : int
-        The step whose parameters are held where they change with time.
+        Those states themselves, in place of what `inputs` leads to. Without either a planar system has its own plane,
+        and a larger one the plane of the states on orbits from random starts.
+    at, at_step : as in `dynlab.fixed_points`
+        The input that is held, and the step whose parameters are.
     grid : int
         Starts in each direction.
     extent : float, optional
@@ -123,7 +125,11 @@ def basins(
     check_grid(grid, LARGEST_GRID, each, max_memory, f"starts of {system.state_size} units")
     check_at_least(1, steps=steps)
     check_positive(extent=extent, largest_state=largest_state)
-    held, exact = (_held(system, input, t, *where) for where in ((dtype, device), ("float64", "cpu")))
+    driven = _driven(system, inputs, dtype, device)
+    x, t = held_input(system, at, driven.inputs, inputs is not None), step_number(system, at_step)
+    held, exact = (_held(system, x, t, *where) for where in ((dtype, device), ("float64", "cpu")))
+    if inputs is not None and states is None:
+        states = driven.states.cpu().numpy()
     plane, half = _plane(exact, states, seed)
     half = half if extent is None else extent
     line = np.linspace(-half, half, grid)
@@ -138,8 +144,10 @@ def basins(
         system=system.name,
         source=system.source,
         settings={
+            "at": at if isinstance(at, str) else "values",
             "input": exact.input.tolist(),
-            "t": t,
+            "at_step": t,
+            "inputs": None if inputs is None else list(driven.inputs.shape),
             "states": None if states is None else list(np.shape(states)),
             "grid": grid,
             "extent": half,
@@ -160,12 +168,15 @@ def basins(
     return ds
 
 
-def _held(system: Map, input: ArrayLike | None, t: int, dtype: str, device: str) -> Held:
+def _driven(system: Map, inputs: Any, dtype: str, device: str) -> Driven:
+    """What drives it, or one step of nothing."""
+    given = np.zeros((1, system.network_input_size)) if inputs is None else inputs
+    return drive(system, given, None, dtype=dtype, device=device, seed=0, inputs_description="")
+
+
+def _held(system: Map, input: torch.Tensor, t: int, dtype: str, device: str) -> Held:
     kind = torch.float32 if dtype == "float32" else torch.float64
-    values = np.zeros(system.input_size) if input is None else np.asarray(input, dtype=float)
-    if values.shape != (system.input_size,) or not np.isfinite(values).all():
-        raise UserError(f"The input must be {system.input_size} finite numbers, got shape {values.shape}.")
-    return Held(frozen(system, kind, device), torch.as_tensor(values, dtype=kind, device=device), t)
+    return Held(frozen(system, kind, device), input.to(dtype=kind, device=device), t)
 
 
 def _plane(held: Held, states: ArrayLike | None, seed: int) -> tuple[Plane, float]:

@@ -36,8 +36,8 @@ def tangent_map(
     system: System,
     point: ArrayLike,
     *,
-    input: ArrayLike | None = None,
-    t: int = 0,
+    at: str | ArrayLike = "zero",
+    at_step: int = 0,
     reach: float = REACH,
     grid: int = GRID,
 ) -> xr.Dataset:
@@ -48,9 +48,9 @@ def tangent_map(
     system : Map
     point : array_like, shape (state,)
         Such as a fixed point; two dimensions at least.
-    input : array_like, shape (input,), optional
-        What the step is given; zero where it is not given.
-    t : int
+    at : "zero" or array_like, shape (input,)
+        What the step is given.
+    at_step : int
         The step's number, where parameters change with time.
     reach : float
         Half the width of the window.
@@ -89,8 +89,8 @@ def tangent_map(
     if grid < 2 or not 0 < reach < np.inf:
         raise UserError(f"The grid needs at least 2 states and a positive reach, got grid={grid} and reach={reach}.")
     p = _numbers("point", point, system.state_size)
-    x = np.zeros(system.input_size) if input is None else _numbers("input", input, system.input_size)
-    held = Held(frozen(system), torch.as_tensor(x), t)
+    x = np.zeros(system.input_size) if isinstance(at, str) else _numbers("input", at, system.input_size)
+    held = Held(frozen(system), torch.as_tensor(x), at_step)
     J = held_matrices(held, torch.as_tensor(p)[None])[0].numpy()
     values, errors = eigenvalues_and_errors(J)
     kink = at_kink(held, p, J)
@@ -109,7 +109,7 @@ def tangent_map(
         "mode_direction": schema.variable((schema.MODE, schema.AXIS), modes, "eigenvector in the plane"),
         "origin": schema.variable((schema.STATE,), p, "the state p"),
     }
-    settings = {"input": x.tolist(), "t": t, "reach": reach, "grid": grid, "point": p.tolist()}
+    settings = {"input": x.tolist(), "at_step": at_step, "reach": reach, "grid": grid, "point": p.tolist()}
     return schema.dataset(
         variables,
         system=system.name,
@@ -124,6 +124,26 @@ def tangent_map(
         flags=({"mode_direction": NO_DIRECTION} if np.isnan(modes).any() else {})
         | ({"eigenvalue_error": AT_ONE_SIDE} if kink else {}),
     )
+
+
+def tangent_map_among(system: Map, found: xr.Dataset, number: int) -> xr.Dataset:
+    """The tangent map of one of several fixed points, in a window that reaches halfway to the nearest other one.
+
+    Parameters
+    ----------
+    system : Map
+    found : Dataset
+        Of `dynlab.geometry` or `dynlab.fixed_points`.
+    number : int
+        Which, from 0.
+    """
+    states = found["fixed_point_state"].values
+    if not 0 <= number < len(states):
+        raise UserError(f"--tangent counts the fixed points from 0, and {len(states)} were found; got {number}.")
+    distances = np.linalg.norm(np.delete(states, number, axis=0) - states[number], axis=1)
+    held = schema.settings(found)
+    reach = float(distances.min() / 2) if len(distances) else REACH
+    return tangent_map(system, states[number], at=held["input"], at_step=held["at_step"], reach=reach)
 
 
 def _step_and_linear(held: Held, p: Real, jacobian: Real, offset: Real) -> tuple[Real, Real, Real]:

@@ -46,12 +46,12 @@ def pseudospectrum(
     system: System,
     state: ArrayLike | None = None,
     *,
-    input: ArrayLike | None = None,
-    t: int = 0,
+    at: str | ArrayLike = "zero",
+    at_step: int = 0,
     grid: int = GRID,
     extent: float | None = None,
     steps: int = 100,
-    duration: float | None = None,
+    seconds: float | None = None,
     max_memory: float = MAX_MEMORY,
     dtype: str = "float64",
     device: str = "cpu",
@@ -64,9 +64,11 @@ def pseudospectrum(
     system : Map or Flow
         A map's Jacobian is ∂step/∂state, to be compared with the unit disc; a flow's ∂velocity/∂state, in 1/s, with
         the left half-plane. Of an `Euler` step, its ``.flow`` is the other one.
-    state, input : array_like, shape (state,), (input,), optional
-        Where the Jacobian is taken; zero where they are not given. The input is what one step is given.
-    t : int
+    state : array_like, shape (state,), optional
+        Where the Jacobian is taken; zero where it is not given (`on_trajectory` finds one that a network visits).
+    at : "zero" or array_like, shape (input,)
+        What the step is given.
+    at_step : int
         The step's number, where parameters change with time.
     grid : int
         Points of the window in each direction.
@@ -74,7 +76,7 @@ def pseudospectrum(
         Half the width of the window around the spectrum's centre; as wide as the numerical range where not given.
     steps : int
         Up to which power; of a flow, at how many times.
-    duration : float, optional
+    seconds : float, optional
         How long a flow is followed, in seconds: eight of its slowest time constants where not given.
     max_memory : float
         Bytes: the grid is computed in blocks that stay below, and refused where its result alone does not.
@@ -116,16 +118,16 @@ def pseudospectrum(
     """
     check_grid(grid, LARGEST_GRID, 8 * 3, max_memory, "points")
     check_at_least(1, steps=steps)
-    check_positive(extent=extent, duration=duration)
+    check_positive(extent=extent, seconds=seconds)
     flow = isinstance(system, Flow)
-    if duration is not None and not flow:
-        raise UserError("duration is a flow's; how long a map is followed is said by its steps.")
-    matrix, rounding, where = _matrix(system, state, input, t, dtype, device)
+    if seconds is not None and not flow:
+        raise UserError("seconds is a flow's; how long a map is followed is said by its steps.")
+    matrix, rounding, where = _matrix(system, state, None if isinstance(at, str) else at, at_step, dtype, device)
     spectrum = eigenvalues(matrix, flow=flow, rounding=rounding, single=dtype == "float32")
     shape = numerical_range(matrix)
     x, y = _window(spectrum.value, shape, grid, extent, flow)
     smallest = _on_grid(matrix, x, y, max_memory, seed)
-    followed = _duration(spectrum.value, matrix, duration) if flow else float(steps)
+    followed = _seconds(spectrum.value, matrix, seconds) if flow else float(steps)
     powers = exponential_norms(matrix, followed, steps) if flow else power_norms(matrix, steps)
     kreiss = _kreiss(matrix, spectrum, flow, max_memory, seed, rounding)
     times = np.linspace(0, followed, steps + 1) if flow else np.arange(steps + 1)
@@ -138,7 +140,7 @@ def pseudospectrum(
         system=system.name,
         source=system.source,
         settings=where
-        | {"grid": grid, "extent": extent, "steps": steps, "duration": followed if flow else None, "flow": flow}
+        | {"grid": grid, "extent": extent, "steps": steps, "seconds": followed if flow else None, "flow": flow}
         | {"max_memory": max_memory, "dtype": dtype, "device": device, "seed": seed, "config": system.json_config},
         method=METHOD,
         coords={
@@ -176,7 +178,7 @@ def _matrix(
     held = [each.detach().double().cpu().numpy() for each in (*analysed.parameters(), *analysed.buffers())]
     exact = () if dtype == "float32" else held  # in float32 what is held was rounded too
     unit = float(torch.finfo(given[0].dtype).eps)
-    where = {"state": given[0].tolist(), "input": given[1].tolist(), "t": t}
+    where = {"state": given[0].tolist(), "input": given[1].tolist(), "at_step": t}
     return dense, rounding_left(dense, elsewhere, exact, unit), where
 
 
@@ -207,7 +209,7 @@ def _on_grid(
     return Smallest(*(mirrored(part) for part in (found.value, found.iterations, found.residual, found.converged)))
 
 
-def _duration(values: NDArray[np.complex128], matrix: NDArray[np.float64], given: float | None) -> float:
+def _seconds(values: NDArray[np.complex128], matrix: NDArray[np.float64], given: float | None) -> float:
     if given is not None:
         return given
     rate = float(np.abs(values.real).min())

@@ -1,0 +1,122 @@
+"""What makes a command of a function from a source to a Dataset and its picture, and emits what it returns."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+from click.core import ParameterSource
+
+from dynlab.errors import UserError
+
+from .options import output_options, shared
+from .output import Output
+from .source import Source
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+class Result(NamedTuple):
+    """What a command returns.
+
+    Attributes
+    ----------
+    dataset : xarray.Dataset
+    plot : callable
+        Draws the Dataset and returns its axes or figure.
+    name : str
+        What was analysed, for the default file name ``figures/<command>-<name>.png``.
+    table : str
+        Printed above the verdict.
+    code : int
+        The exit code.
+    """
+
+    dataset: xr.Dataset
+    plot: Callable[[xr.Dataset], Any]
+    name: str
+    table: str = ""
+    code: int = 0
+
+
+Analysis = Callable[..., Result]
+
+
+def analysis(
+    options: Iterable[str],
+    *,
+    name: str | None = None,
+    optional: bool = False,
+    over: bool = True,
+    alone: Iterable[str] = (),
+    defaults: Mapping[str, Any] | None = None,
+) -> Callable[[Analysis], click.Command]:
+    """Make a command of a function of a `Source` and options of its own.
+
+    Parameters
+    ----------
+    options : iterable of str
+        Which of the shared options it takes (`dynlab.cli.options`).
+    name : str, optional
+        The command's, where it is not that of the function.
+    optional : bool
+        Whether it has something to show where nothing is named.
+    over : bool
+        Whether ``--over step`` maps it over the checkpoints of a run.
+    alone : iterable of str
+        Its options that pick something of one network, and so do not go with ``--over step``.
+    defaults : mapping, optional
+        Of shared options, where they are others.
+    """
+    names = frozenset(options)
+    follows = over and "checkpoints" in names
+
+    def decorate(function: Analysis) -> click.Command:
+        @functools.wraps(function)
+        def command(**given: Any) -> int:
+            context = click.get_current_context()
+            files: dict[str, Any] = {each: given.pop(each) for each in ("data", "as_json", "overwrite")}
+            files |= {"figure": given.pop("output"), "quiet": given["quiet"]}
+            output = Output(context.info_name or "dynlab", **files)
+            typed = frozenset(
+                each for each in given if context.get_parameter_source(each) is ParameterSource.COMMANDLINE
+            )
+            chosen = {each: given.pop(each) for each in (*names, "quiet") if each in given}
+            source = Source(given=typed, **chosen)
+            over_steps = follows and given.pop("over") is not None
+            source.check(optional=optional or over_steps)
+            if over_steps:
+                from .over_step import over_step
+
+                return output.emit(over_step(function, source, given, alone))
+            return output.emit(function(_read(source) if source.checkpoints else source, **given))
+
+        decorated = shared(names, defaults or {})(output_options(command))
+        if follows:
+            words = "CKPT … are of one training: a folder, or files."
+            decorated = click.option("--over", type=click.Choice(["step"]), help=words)(decorated)
+        if "checkpoints" in names:
+            decorated = click.argument("checkpoints", metavar="[CKPT]", nargs=-1)(decorated)
+        return click.command(name)(decorated)
+
+    return decorate
+
+
+def _read(source: Source) -> Source:
+    """The source with its checkpoint read, and a word on what the file does not tell."""
+    if len(source.checkpoints) > 1:
+        raise UserError(
+            f"Got {len(source.checkpoints)} checkpoints, {source.checkpoints[0]} the first: name one, or follow a run "
+            f"with --over step."
+        )
+    from dynlab import zoo
+    from dynlab.checkpoints import read
+
+    found = read(zoo.locate(source.checkpoints[0]), **source.reading)
+    if found.assumed and not source.quiet:
+        click.echo(found.assumed, err=True)
+    return replace(source, found=found)
