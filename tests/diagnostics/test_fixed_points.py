@@ -1,5 +1,6 @@
 """Fixed points against closed forms, an exact count, independent computations, and what is known to fool searches."""
 
+import functools
 import math
 
 import mpmath
@@ -122,6 +123,49 @@ def test_a_singular_linear_map_is_a_continuum_and_not_many_points():
     assert ds["undecided_directions"].item() == 2
     assert ds.attrs["verdict"].startswith("No isolated fixed point")
     assert "1 continuum" in ds.attrs["verdict"]
+
+
+def about(center, matrix, h, x):
+    return center + (h - center) @ matrix.mT
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("dimension", [0, 1, 2, 3])
+def test_an_affine_map_has_one_affine_set_of_fixed_points(dimension, seed):
+    """h ← c + S diag(1, …, 1, μ, …) S⁻¹ (h − c): the points c + S e_1 … S e_d stay, whatever starts are drawn."""
+    generator = np.random.default_rng(100 * dimension + seed)
+    for _ in range(6):
+        S = generator.standard_normal((5, 5))
+        multipliers = np.where(np.arange(5) < dimension, 1.0, generator.uniform(-1.5, 0.9, 5))
+        W = torch.as_tensor(S @ np.diag(multipliers) @ np.linalg.inv(S))
+        c = torch.as_tensor(generator.standard_normal(5))
+        ds = fixed_points(from_function(functools.partial(about, c, W), state_size=5), starts=32, seed=seed)
+        assert ds["status"].values.tolist() == ["continuum" if dimension else "fixed point"]
+        assert ds["starts"].item() == 32
+        across = np.linalg.inv(S)[dimension:] @ (ds["fixed_point_state"].values[0] - c.numpy())
+        assert np.abs(across).max() < 1e-9
+
+
+@pytest.mark.parametrize("shift", [1e-300, 1e-13, 1.0])
+@pytest.mark.parametrize("size", [1, 4])
+def test_a_shift_has_no_fixed_point_however_small_it_is(size, shift):
+    ds = fixed_points(from_function(lambda h, x: h + shift, state_size=size))
+    assert ds.sizes[schema.FIXED_POINT] == 0
+    assert not ds["converged"].values.any()
+
+
+def test_an_affine_map_is_undecided_only_where_rounding_does_not_tell():
+    """The multiplier is 1 + 8 ε: computed with a few roundings more it might be 1."""
+    ds = fixed_points(LinearMap([[1 + 8 * np.finfo(float).eps * 2, 0.0], [0.0, 0.5]]), starts=8)
+    assert ds["status"].values.tolist() == ["undecided"]
+    assert "verified" not in ds.attrs["verdict"]
+
+
+def test_a_unit_that_bends_far_away_is_seen():
+    """h clipped to ±1e3 has the Jacobian 1 near 0, and is not affine."""
+    ds = fixed_points(from_function(lambda h, x: 0.5 * h.clamp(-1e3, 1e3) + 1, state_size=2), starts=8)
+    np.testing.assert_allclose(ds["fixed_point_state"].values, [[2.0, 2.0]], atol=1e-12)
+    assert (ds["iterations"].values > 1).any()
 
 
 def test_a_ring_is_one_continuum_beside_the_origin():
@@ -550,6 +594,8 @@ def test_every_start_says_after_how_many_iterations_it_ended_and_how_near_a_root
     assert float(ds["end_residual"].max()) <= 1e-12
     at_root = fixed_points(LinearMap([[0.5]]), starts=[[0.0]])
     assert at_root["iterations"].values.tolist() == [0]
-    lost = fixed_points(from_function(lambda h, x: h + 1, 1), starts=4)
-    np.testing.assert_allclose(lost["end_residual"], 1.0)
+    affine = fixed_points(from_function(lambda h, x: h + 1, 1), starts=4)
+    np.testing.assert_allclose(affine["end_residual"], 1.0)
+    lost = fixed_points(from_function(lambda h, x: h + 1 + h.square(), 1), starts=4)
+    assert (lost["end_residual"] >= 1 - 1e-12).all()
     assert (lost["iterations"] > 1).all()

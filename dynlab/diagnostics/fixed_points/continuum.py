@@ -6,9 +6,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dynlab.jacobians import displacement_matrices, held_matrices
+from dynlab.jacobians import displacement_matrices
 from dynlab.numerics import merging
-from dynlab.numerics.eigenvalues import CIRCLE, eigenvalues_and_errors, rounding_left
 from dynlab.numerics.levenberg_marquardt import solve
 from dynlab.systems.held import Held
 
@@ -16,25 +15,6 @@ from dynlab.systems.held import Held
 SINGULAR = 1e-8
 PROBE = 0.05  # times max(1, ‖h‖): how far along the singular direction the next root of a continuum is looked for
 STAYED = 0.5  # of the probe's length: on a continuum a probe ends nearer than that to where it was put
-
-
-def has_one_fixed_point(frozen: Held, point: NDArray[np.float64]) -> bool:
-    """Whether the map is linear, as it holds its Jacobian, and none of that matrix's eigenvalues can be 1.
-
-    Then J − I is regular however small its σ_min, and there is one fixed point, which a probe could not tell from a
-    continuum.
-
-    Parameters
-    ----------
-    frozen : Held
-    point : ndarray, shape (n,)
-    """
-    matrix, elsewhere = held_matrices(frozen, torch.as_tensor(np.stack([point, point + 1]))).numpy()
-    held = [each.detach().numpy() for each in (*frozen.system.parameters(), *frozen.system.buffers())]
-    if rounding_left(matrix, elsewhere, held) > 0:
-        return False
-    values, errors = eigenvalues_and_errors(matrix, border=CIRCLE)
-    return bool((np.abs(values - 1) > errors).all())
 
 
 def on_continuum(frozen: Held, points: NDArray[np.float64], directions: NDArray[np.float64]) -> NDArray[np.bool_]:

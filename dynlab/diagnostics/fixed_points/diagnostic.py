@@ -10,9 +10,19 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from dynlab import schema
-from dynlab.diagnostics.fixed_points.proved import place_for, with_proofs
+from dynlab.diagnostics.fixed_points.affine import affine_answer
+from dynlab.diagnostics.fixed_points.proved import place_for, proved, with_proofs
 from dynlab.diagnostics.fixed_points.records import Record, order, records
-from dynlab.diagnostics.fixed_points.search import CONVERGED, LOST, SLOW, Candidates, distinct, search, search_slow
+from dynlab.diagnostics.fixed_points.search import (
+    CONVERGED,
+    LOST,
+    SLOW,
+    Candidates,
+    affine_search,
+    distinct,
+    search,
+    search_slow,
+)
 from dynlab.diagnostics.fixed_points.starting_points import starting_points
 from dynlab.diagnostics.fixed_points.verdict import verdict
 from dynlab.errors import UserError
@@ -22,6 +32,8 @@ from dynlab.systems.held import Held, held_input, step_number
 
 DEFAULT_STARTS = 256
 METHOD = (
+    "An affine map, known by a Jacobian that is the same to the last bit at states up to 1e6 away, by linear algebra "
+    "with the rounding of its entries; any other by "
     "Levenberg–Marquardt on exact Jacobians from every start, where that fails once more after pseudo-transient "
     "continuation, until ‖F(h) − h‖₂ ≤ max(1e-12, 10 n ε ‖h‖₂) and down to rounding; ends merged by distance whatever "
     "their order; a root must lie within the state's bounds and not owe its residual to a closed gate; each verified "
@@ -92,8 +104,10 @@ def fixed_points(
         ``certificate_reason``: "proved", or why not. They are about the step in real numbers with the weights as
         stored.
 
-        `status` is "fixed point"; "continuum" where J − I is singular and there are others at any distance; "slow
-        point"; "neighbouring root" where fsolve ended at another root, "unverified" where it ended at none. Only the
+        `status` is "fixed point"; "continuum" where J − I is singular and there are others at any distance (of an
+        affine map the one nearest to the origin); "undecided" where rounding does not tell whether there is a root, or
+        how many; "slow point"; "neighbouring root" where fsolve ended at another root, "unverified" where it ended at
+        none. Only the
         first are counted as fixed points.
 
     Raises
@@ -137,10 +151,15 @@ def fixed_points(
     visited = None if inputs is None else _visited(analysed, driven)
     initial = _starts(frozen, starts, visited, generator)
 
-    ends, outcome, iterations = search(frozen, exact, initial)
-    found = _distinct(exact, initial, ends, outcome, slow_points)
+    answer = affine_answer(exact)
+    if answer is not None:
+        found, ends, outcome, iterations = affine_search(exact, answer, initial)
+    else:
+        ends, outcome, iterations = search(frozen, exact, initial)
+        found = _distinct(exact, initial, ends, outcome, slow_points)
     rows = records(exact, found, direction / np.linalg.norm(direction))
     certify = certify or certificates is not None
+    rows = proved(exact, rows) if certify else rows
     settings = {
         "at": at if isinstance(at, str) else "values",
         "input": frozen.input.tolist(),

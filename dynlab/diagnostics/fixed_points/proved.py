@@ -10,7 +10,7 @@ import xarray as xr
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.records import Record
-from dynlab.diagnostics.fixed_points.search import SLOW
+from dynlab.diagnostics.fixed_points.search import CONVERGED, SLOW
 from dynlab.errors import UserError, require_extra
 from dynlab.systems.held import Held
 from dynlab.wording import at_most
@@ -27,6 +27,40 @@ METHOD = (
 FLAGS = dict.fromkeys(("certificate_radius", "eigenvalue_radius"), "not proved: certificate_reason says why")
 
 
+def proved(exact: Held, rows: list[Record]) -> list[Record]:
+    """The rows with a certificate each; what is proved to be the only fixed point in a ball is a "fixed point".
+
+    The proof is about the step with the numbers as stored: it tells a point from a line where rounding does not.
+
+    Parameters
+    ----------
+    exact : Held
+        In float64 on the CPU.
+    rows : list of Record
+
+    Raises
+    ------
+    UserError
+        Where python-flint is not installed.
+    """
+    require_extra("flint", "certify")
+    from dynlab.proofs.certify import certify, refused
+    from dynlab.proofs.formulas import NoFormula, program_of
+
+    size = exact.system.state_size
+    try:
+        program = program_of(exact.system, exact.input, exact.t)
+    except NoFormula as error:
+        return [row._replace(certificate=refused(size, str(error))) for row in rows]
+    found = []
+    for row in rows:
+        slow = row.status == SLOW
+        certificate = refused(size, "a slow point is no fixed point") if slow else certify(program, row.state)
+        status = CONVERGED if certificate.certified else row.status
+        found.append(row._replace(certificate=certificate, status=status))
+    return found
+
+
 def with_proofs(ds: xr.Dataset, exact: Held, rows: list[Record], folder: str | Path | None) -> xr.Dataset:
     """The Dataset of `fixed_points` with what is proved about each of its rows.
 
@@ -34,19 +68,18 @@ def with_proofs(ds: xr.Dataset, exact: Held, rows: list[Record], folder: str | P
     ----------
     ds : Dataset
     exact : Held
-        In float64 on the CPU.
     rows : list of Record
-        In the order of the Dataset.
+        As `proved` returns them, in the order of the Dataset.
     folder : str or Path, optional
         Where ``fixed-point-<number>.json`` are written, numbered as the rows; made if missing.
 
     Raises
     ------
     UserError
-        Where python-flint is not installed, and for a folder with certificates in it.
+        For a folder with certificates in it.
     """
-    require_extra("flint", "certify")
-    certificates = _proofs(exact, rows, place_for(folder))
+    certificates = [row.certificate for row in rows if row.certificate is not None]
+    _write(certificates, exact, place_for(folder))
     ds = ds.assign(_variables(certificates, rows, exact.system.state_size))
     ds.attrs["verdict"] += _verdict(certificates)
     ds.attrs["method"] += METHOD
@@ -55,24 +88,14 @@ def with_proofs(ds: xr.Dataset, exact: Held, rows: list[Record], folder: str | P
     return ds
 
 
-def _proofs(exact: Held, rows: list[Record], place: Path | None) -> list["Certificate"]:
-    from dynlab.proofs.certify import certify, refused
+def _write(certificates: list["Certificate"], exact: Held, place: Path | None) -> None:
     from dynlab.proofs.document import document
-    from dynlab.proofs.formulas import NoFormula, program_of
+    from dynlab.proofs.formulas import program_of
 
-    size = exact.system.state_size
-    try:
-        program = program_of(exact.system, exact.input, exact.t)
-    except NoFormula as error:
-        return [refused(size, str(error)) for _ in rows]
-    found = []
-    for number, row in enumerate(rows):
-        slow = row.status == SLOW
-        found.append(refused(size, "a slow point is no fixed point") if slow else certify(program, row.state))
-        if place is not None and found[-1].certified:
-            text = json.dumps(document(program, found[-1], exact))
+    for number, certificate in enumerate(certificates):
+        if place is not None and certificate.certified:
+            text = json.dumps(document(program_of(exact.system, exact.input, exact.t), certificate, exact))
             (place / f"fixed-point-{number}.json").write_text(text, encoding="utf-8")
-    return found
 
 
 def _variables(certificates: list["Certificate"], rows: list[Record], size: int) -> dict[str, xr.Variable]:

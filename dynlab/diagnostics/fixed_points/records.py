@@ -1,13 +1,20 @@
 """What is known of one fixed point: its residual, fsolve's second opinion, its eigenvalues and kind."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from dynlab.diagnostics.fixed_points.kinks import AT_KINK, at_kink
-from dynlab.diagnostics.fixed_points.search import CONTINUUM, CONVERGED, SLOW, Candidates, position_errors
+from dynlab.diagnostics.fixed_points.search import (
+    CONTINUUM,
+    CONVERGED,
+    SLOW,
+    UNDECIDED,
+    Candidates,
+    position_errors,
+)
 from dynlab.jacobians import displacement_matrices, held_matrices
 from dynlab.numerics import fsolve_check, merging
 from dynlab.numerics.eigenvalues import CIRCLE, eigenvalues_and_errors, rounding_left
@@ -15,14 +22,17 @@ from dynlab.numerics.kinds import Kind, kind_of_map
 from dynlab.numerics.levenberg_marquardt import tolerance
 from dynlab.systems.held import Held
 
+if TYPE_CHECKING:
+    from dynlab.proofs.certify import Certificate
+
 NEIGHBOURING, UNVERIFIED = "neighbouring root", "unverified"
-STATUSES = (CONVERGED, CONTINUUM, NEIGHBOURING, UNVERIFIED, SLOW)
+STATUSES = (CONVERGED, CONTINUUM, UNDECIDED, NEIGHBOURING, UNVERIFIED, SLOW)
 
 Vector = NDArray[np.float64]
 
 
 class Record(NamedTuple):
-    """One row of the Dataset; its fields are the Dataset's variables."""
+    """One row of the Dataset; its fields are the Dataset's variables, the certificate's where there is one."""
 
     state: Vector
     residual: float
@@ -32,6 +42,7 @@ class Record(NamedTuple):
     errors: Vector
     kind: Kind
     status: str
+    certificate: "Certificate | None" = None
 
 
 def records(exact: Held, found: Candidates, direction: Vector) -> list[Record]:

@@ -8,10 +8,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.diagnostics.fixed_points.continuum import SINGULAR, continua, has_one_fixed_point, on_continuum
+from dynlab.diagnostics.fixed_points.continuum import SINGULAR, continua, on_continuum
 from dynlab.diagnostics.fixed_points.slow_points import descended, settled
 from dynlab.jacobians import displacement_matrices, ungated_matrices
 from dynlab.numerics import merging
+from dynlab.numerics.affine_roots import AffineRoots
 from dynlab.numerics.fsolve_check import position_error
 from dynlab.numerics.lapack import in_threads
 from dynlab.numerics.levenberg_marquardt import solve, tolerance
@@ -21,6 +22,7 @@ from dynlab.systems.held import Held
 # What became of a start.
 CONVERGED, SLOW, LOST = "fixed point", "slow point", "not converged"
 CONTINUUM = "continuum"  # the status of the root such a start found
+UNDECIDED = "undecided"  # rounding does not tell whether there is a root, or how many
 OUTSIDE, CLOSED_GATE = "outside the state's bounds", "closed gate"
 
 BOUND_SLACK = 1e-9  # a coordinate that rounding puts on its bound is within it
@@ -34,7 +36,7 @@ class Candidates(NamedTuple):
     ----------
     states : ndarray, shape (fixed_point, n)
     kept : list of str
-        For each "fixed point", "continuum" or "slow point".
+        For each "fixed point", "continuum", "undecided" or "slow point".
     smallest : ndarray, shape (fixed_point,)
         σ_min(J − I); on a continuum the smallest one that is not zero.
     directions : ndarray, shape (fixed_point, n)
@@ -48,6 +50,44 @@ class Candidates(NamedTuple):
     smallest: NDArray[np.float64]
     directions: NDArray[np.float64]
     assignment: NDArray[np.int64]
+
+
+def affine_search(
+    exact: Held, answer: AffineRoots, starts: Tensor
+) -> tuple[Candidates, NDArray[np.float64], NDArray[np.str_], NDArray[np.int64]]:
+    """What an affine map's starts come to: the nearest point of its one affine set of fixed points, in one step.
+
+    Parameters
+    ----------
+    exact : Held
+        In float64 on the CPU.
+    answer : AffineRoots
+    starts : Tensor, shape (start, n)
+
+    Returns
+    -------
+    candidates : Candidates
+        One, or none.
+    ends, outcome, iterations : ndarray, shapes (start, n), (start,) and (start,)
+    """
+    states = starts.to(exact.input)
+    before = states.numpy()
+    ends = before.copy()
+    if answer.exists:
+        ends = answer.point + (before - answer.point) @ answer.directions.T @ answer.directions
+    moved = (exact.displacement(states).norm(dim=-1) > tolerance(states)).numpy()
+    outcome = np.full(len(ends), CONVERGED if answer.exists == 1 and answer.decided else LOST).astype(object)
+    outcome[_outside(exact, torch.as_tensor(ends)) & (outcome != LOST)] = OUTSIDE
+    status = (
+        UNDECIDED if answer.exists < 0 or not answer.decided else CONTINUUM if len(answer.directions) else CONVERGED
+    )
+    point = answer.point[None][: int(answer.exists != 0 and (outcome != OUTSIDE).any())]
+    sigma, rows = np.linalg.svd(displacement_matrices(exact, torch.as_tensor(point)).numpy())[1:]
+    sigma = np.concatenate([np.full((len(point), 1), np.inf), sigma], axis=1)  # inf where no direction is regular
+    regular = sigma[:, starts.shape[1] - len(answer.directions)]
+    assignment = np.where(outcome == CONVERGED, 0, -1)
+    found = Candidates(point, [status] * len(point), regular, rows[:, -1], assignment)
+    return found, ends, outcome.astype(str), moved.astype(np.int64)
 
 
 def search(
@@ -103,10 +143,6 @@ def distinct(exact: Held, ends: NDArray[np.float64], outcome: NDArray[np.str_]) 
     smallest, not_zero, directions = _singular_values(exact, states)
 
     lines = np.flatnonzero(not_zero > smallest)
-    if len(lines) and has_one_fixed_point(exact, states[lines[0]]):
-        best = _best(exact, states, np.zeros(len(states), dtype=np.int64))
-        states, smallest, directions = states[best], smallest[best], directions[best]
-        labels, lines = np.zeros_like(labels), lines[:0]
     lines = lines[on_continuum(exact, states[lines], directions[lines])]
     grouped = np.arange(len(states))
     if len(lines):

@@ -4,11 +4,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynlab.diagnostics.fixed_points.records import NEIGHBOURING, UNVERIFIED, Record
-from dynlab.diagnostics.fixed_points.search import CLOSED_GATE, CONTINUUM, CONVERGED, OUTSIDE, SLOW
+from dynlab.diagnostics.fixed_points.search import CLOSED_GATE, CONTINUUM, CONVERGED, OUTSIDE, SLOW, UNDECIDED
 
 TRAPS = {OUTSIDE: "outside the state's bounds", CLOSED_GATE: "where a closed gate hides the motion"}
 OTHERS = {
     CONTINUUM: ("continuum of fixed points", "continua of fixed points"),
+    UNDECIDED: ("state that rounding does not tell from a fixed point", "states not told from fixed points"),
     NEIGHBOURING: ("root that fsolve leaves for a neighbouring one", "roots that fsolve leaves for neighbouring ones"),
     UNVERIFIED: ("root that fsolve does not verify", "roots that fsolve does not verify"),
     SLOW: ("slow point", "slow points"),
