@@ -54,13 +54,16 @@ READS = {
     "add": 2,
     "subtract": 2,
     "multiply": 2,
+    "reciprocal": 1,
+    "sqrt": 1,
     "tanh": 1,
     "sigmoid": 1,
     "relu": 1,
+    "modrelu": 1,
     "part": 1,
     "join": None,
 }
-HOLDS = {"constant": {"values"}, "linear": {"values"}, "part": {"span"}}  # keys beyond ``name`` and ``reads``
+HOLDS = {"constant": "values", "linear": "values", "modrelu": "values", "part": "span"}  # a key beyond name and reads
 
 
 class Rejected(Exception):
@@ -172,8 +175,8 @@ class Reader:
         name = entry.get("name") if type(entry) is dict else None
         if type(name) is not str or name not in READS:
             raise Malformed(f"{what} of the program is an unknown operation")
-        keys = HOLDS.get(name, set())
-        _, written, *held = self.fields(entry, ("name", "reads", *keys), what)
+        keys = ("name", "reads", HOLDS[name]) if name in HOLDS else ("name", "reads")
+        _, written, *held = self.fields(entry, keys, what)
         reads = [self.whole(index, f"what {what} reads", 0, len(before) - 1) for index in self.items(written, what)]
         if (len(reads) != READS[name]) if READS[name] is not None else not reads:
             raise Malformed(f"{what} reads {len(reads)} results")
@@ -187,6 +190,8 @@ class Reader:
         elif name == "linear":
             numbers = self.matrix(held[0], what, sizes[0])
             size = len(numbers)
+        elif name == "modrelu":
+            numbers, size = [self.vector(held[0], what, sizes[0])], sizes[0]
         elif name == "part":
             start, stop = self.items(held[0], f"ends of {what}", 2)
             start = self.whole(start, f"the start of {what}", 0, sizes[0])
@@ -366,12 +371,48 @@ class Arithmetic:
         (m, r), (sm, sr) = self.tanh(half)
         return ((self.one + m) >> 1, (r >> 1) + 1), (sm >> 2, (sr >> 2) + 2)
 
+    def smooth(self, name: str, x: Interval) -> tuple[Interval, Interval]:
+        """The function of that name, and its derivative."""
+        functions = {
+            "tanh": self.tanh,
+            "sigmoid": self.sigmoid,
+            "relu": self.relu,
+            "sqrt": self.sqrt,
+            "reciprocal": self.reciprocal,
+        }
+        return functions[name](x)
+
     def relu(self, x: Interval) -> tuple[Interval, Interval]:
         if x[0] - x[1] > 0:
             return x, (self.one, 0)
         if x[0] + x[1] < 0:
             return (0, 0), (0, 0)
         raise Rejected("the argument of a ReLU may be 0: the network is not smooth there")
+
+    def modrelu(self, x: Interval, b: Interval) -> tuple[Interval, Interval]:
+        """sign(x) max(|x| + b, 0): it may jump at 0 where b > 0, and has kinks at |x| = −b where b < 0."""
+        (m, r), (bm, br) = x, b
+        if abs(m) + r + bm + br < 0:
+            return (0, 0), (0, 0)
+        if abs(m) > r and abs(m) - r + bm - br > 0:
+            return (m + bm if m > 0 else m - bm, r + br), (self.one, 0)
+        raise Rejected("the argument of a modReLU may be at its border: the network is not smooth there")
+
+    def reciprocal(self, x: Interval) -> tuple[Interval, Interval]:
+        least, most = abs(x[0]) - x[1], abs(x[0]) + x[1]
+        if least <= 0:
+            raise Rejected("a quotient by 0 may be taken")
+        (m, r) = _interval(self.one**2 // most, self.one**2 // least + 1)
+        found = (m if x[0] > 0 else -m), r
+        square = self.times(found, found)
+        return found, (-square[0], square[1])
+
+    def sqrt(self, x: Interval) -> tuple[Interval, Interval]:
+        if x[0] - x[1] <= 0:
+            raise Rejected("a root of 0 may be taken: the network is not smooth there")
+        root = _interval(isqrt((x[0] - x[1]) << self.bits), isqrt((x[0] + x[1]) << self.bits) + 1)
+        (m, r), _ = self.reciprocal(root)
+        return root, (m >> 1, (r >> 1) + 1)
 
     def _tanh_between(self, x: int) -> tuple[int, int]:
         low, high = self.exp_minus(2 * abs(x))
@@ -435,9 +476,12 @@ def _operation(arithmetic: Arithmetic, operation: Operation, read: list[Result],
         blocks = [_zeros(len(value), n) if derivative is None else derivative for value, derivative in read]
         mids, rads = ([row for block in blocks for row in block[k]] for k in (0, 1))
         return [p for value, _ in read for p in value], (mids, rads)
-    function = {"tanh": arithmetic.tanh, "sigmoid": arithmetic.sigmoid, "relu": arithmetic.relu}[name]
     value, derivative = read[0]
-    pairs = [function(p) for p in value]
+    if name == "modrelu":
+        thresholds = [arithmetic.read(number) for number in operation.numbers[0]]
+        pairs = [arithmetic.modrelu(p, b) for p, b in zip(value, thresholds, strict=True)]
+    else:
+        pairs = [arithmetic.smooth(name, p) for p in value]
     return [p for p, _ in pairs], _scaled(arithmetic, [slope for _, slope in pairs], derivative)
 
 

@@ -1,11 +1,11 @@
 """One step of a network written out as a list of elementary operations with the stored numbers, each exact.
 
-What a proof is about: ball arithmetic here, and whoever checks a certificate, evaluate the same short list.
+What a proof is about: ball arithmetic, and whoever checks a certificate, evaluate the same short list. A system states
+its own beside its step (`dynlab.systems.base.System.formula`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import torch
@@ -14,38 +14,32 @@ from torch import Tensor
 
 Vector = NDArray[np.float64]
 
-# What an operation may be, with the number of earlier results it reads; `join` reads any number.
-ARGUMENTS = {
-    "state": 0,
-    "constant": 0,
-    "linear": 1,
-    "add": 2,
-    "subtract": 2,
-    "multiply": 2,
-    "tanh": 1,
-    "sigmoid": 1,
-    "relu": 1,
-    "part": 1,
-}
+
+class NoProgram(Exception):
+    """A step that is not written out; the sentence says whose."""
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation on vectors: its name, the numbers of the operations it reads, and its stored numbers.
+    """One operation on vectors.
 
     Attributes
     ----------
     name : str
-        A key of `ARGUMENTS`, or ``"join"``.
+        That of a method of `Program`, or ``"relu"``.
     reads : tuple of int
+        The numbers of the operations whose results it reads.
+    size : int
+        How many numbers its result has.
     values : ndarray or None
-        A constant's vector; the matrix of ``linear``.
+        A constant's vector, the matrix of ``linear``, the b of ``modrelu``.
     span : tuple of int
         Of ``part``: the first coordinate and the one after the last.
     """
 
     name: str
     reads: tuple[int, ...]
+    size: int
     values: Vector | None = None
     span: tuple[int, int] = (0, 0)
 
@@ -54,7 +48,7 @@ class Operation:
 class Program:
     """The operations in order; the last one is the step's result.
 
-    The methods append an operation and return its number, so that a formula reads as it is written.
+    The methods append operations and return the number of the last, so that a formula reads as it is written.
 
     Examples
     --------
@@ -69,17 +63,24 @@ class Program:
     operations: list[Operation] = field(default_factory=list)
 
     def state(self) -> int:
-        return self._append("state")
+        return self._append("state", size=self.size)
 
     def constant(self, values: Tensor | float, size: int | None = None) -> int:
         """A vector, or one number `size` times."""
         vector = torch.as_tensor(values, dtype=torch.float64).reshape(-1)
-        return self._append("constant", values=_array(vector if size is None else vector.expand(size)))
+        stored = _array(vector if size is None else vector.expand(size))
+        return self._append("constant", size=len(stored), values=stored)
 
     def linear(self, matrix: Tensor, a: int, bias: Tensor | None = None) -> int:
         """``matrix`` · a + ``bias``."""
-        found = self._append("linear", a, values=_array(matrix))
+        found = self._append("linear", a, size=len(matrix), values=_array(matrix))
         return found if bias is None else self.add(found, self.constant(bias))
+
+    def chain(self, factors: Iterable[Tensor], a: int) -> int:
+        """The product of the matrices, of which the last acts first, on a."""
+        for factor in reversed(list(factors)):
+            a = self.linear(factor, a)
+        return a
 
     def add(self, a: int, b: int) -> int:
         return self._append("add", a, b)
@@ -91,56 +92,84 @@ class Program:
         """Entry by entry."""
         return self._append("multiply", a, b)
 
+    def scaled(self, factor: Tensor | float, a: int) -> int:
+        """One number times a."""
+        return self.multiply(self.constant(factor, self.operations[a].size), a)
+
+    def reciprocal(self, a: int) -> int:
+        """1/a, entry by entry."""
+        return self._append("reciprocal", a)
+
+    def sqrt(self, a: int) -> int:
+        return self._append("sqrt", a)
+
     def tanh(self, a: int) -> int:
         return self._append("tanh", a)
 
     def sigmoid(self, a: int) -> int:
         return self._append("sigmoid", a)
 
+    def modrelu(self, a: int, b: Tensor) -> int:
+        """sign(a) max(abs(a) + b, 0), and 0 at a = 0."""
+        return self._append("modrelu", a, values=_array(b))
+
     def activation(self, name: str, a: int) -> int:
         """The activation of that name of `dynlab.systems.activations`."""
         return a if name == "identity" else self._append(name, a)
 
     def part(self, a: int, start: int, stop: int) -> int:
-        self.operations.append(Operation("part", (a,), span=(start, stop)))
+        self.operations.append(Operation("part", (a,), stop - start, span=(start, stop)))
         return len(self.operations) - 1
 
-    def join(self, parts: Sequence[int]) -> int:
-        return parts[0] if len(parts) == 1 else self._append("join", *parts)
+    def parts(self, a: int) -> list[int]:
+        """The entries of a, one by one."""
+        return [self.part(a, i, i + 1) for i in range(self.operations[a].size)]
 
-    def _append(self, name: str, *reads: int, values: Vector | None = None) -> int:
-        self.operations.append(Operation(name, reads, values))
+    def join(self, parts: Sequence[int]) -> int:
+        if len(parts) == 1:
+            return parts[0]
+        return self._append("join", *parts, size=sum(self.operations[part].size for part in parts))
+
+    def _append(self, name: str, *reads: int, size: int | None = None, values: Vector | None = None) -> int:
+        size = self.operations[reads[0]].size if size is None else size
+        self.operations.append(Operation(name, reads, size, values))
         return len(self.operations) - 1
 
     def evaluate(self, state: Vector) -> Vector:
         """The step in floating point, for comparison with the system's own."""
-        results: list[Any] = []
+        results: list[Vector] = []
         for operation in self.operations:
-            read = [results[i] for i in operation.reads]
-            results.append(_floating(operation, read, state))
-        return np.asarray(results[-1])
+            results.append(_floating(operation, [results[i] for i in operation.reads], state))
+        return results[-1]
 
 
 def _floating(operation: Operation, read: list[Vector], state: Vector) -> Vector:
+    values = np.asarray(operation.values)
     match operation.name:
         case "state":
             return state
         case "constant":
-            return np.asarray(operation.values)
+            return values
         case "linear":
-            return np.asarray(operation.values) @ read[0]
+            return np.asarray(values @ read[0])
         case "add":
             return read[0] + read[1]
         case "subtract":
             return read[0] - read[1]
         case "multiply":
             return read[0] * read[1]
+        case "reciprocal":
+            return 1 / read[0]
+        case "sqrt":
+            return np.sqrt(read[0])
         case "tanh":
             return np.tanh(read[0])
         case "sigmoid":
             return 0.5 * (1 + np.tanh(0.5 * read[0]))
         case "relu":
             return np.maximum(read[0], 0)
+        case "modrelu":
+            return np.asarray(np.sign(read[0]) * np.maximum(np.abs(read[0]) + values, 0))
         case "part":
             return read[0][slice(*operation.span)]
         case _:

@@ -20,7 +20,7 @@ WIDE = 1e-6  # radius of a ball from which on monotony encloses more tightly tha
 
 
 class NonSmooth(Exception):
-    """A ReLU whose argument may be 0."""
+    """An operation that may be at a place without a derivative: a ReLU at 0, a modReLU at its border, a root of 0."""
 
 
 class Enclosure(NamedTuple):
@@ -39,8 +39,8 @@ def enclose(program: Program, state: list[arb], kinks: bool = False) -> Enclosur
     state : list of arb
         One ball a coordinate.
     kinks : bool
-        Whether a ReLU's slope where its argument may be 0 is the interval from 0 to 1 (Clarke's derivative), rather
-        than refused.
+        Whether the slope of a ReLU, or of a modReLU that is continuous, is the interval from 0 to 1 where it may be at
+        a kink (Clarke's derivative), rather than refused.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def enclosed(operation: Operation, read: list[Enclosure], state: list[arb], kink
         case "join":
             return _joined(read, len(state))
         case _:
-            value, slope = activated(operation.name, read[0].value, kinks)
+            value, slope = activated(operation, read[0].value, kinks)
             return Enclosure(value, _scaled(slope, read[0].derivative))
 
 
@@ -101,14 +101,26 @@ def _product(a: Enclosure, b: Enclosure) -> Enclosure:
     return Enclosure(value, _total(_scaled(b.value, a.derivative), _scaled(a.value, b.derivative)))
 
 
-def activated(name: str, values: list[arb], kinks: bool) -> tuple[list[arb], list[arb]]:
-    """An activation of each ball, and its slope there; `kinks` as in `enclose`."""
-    if name == "tanh":
-        return [_tanh(entry) for entry in values], [_tanh_slope(entry) for entry in values]
-    if name == "sigmoid":
-        halves = [entry / 2 for entry in values]
-        return [(1 + _tanh(half)) / 2 for half in halves], [_tanh_slope(half) / 4 for half in halves]
-    pairs = [_relu(index, entry, kinks) for index, entry in enumerate(values)]
+def activated(operation: Operation, values: list[arb], kinks: bool) -> tuple[list[arb], list[arb]]:
+    """A function of each ball, and its slope there; `kinks` as in `enclose`."""
+    match operation.name:
+        case "tanh":
+            return [_tanh(entry) for entry in values], [_tanh_slope(entry) for entry in values]
+        case "sigmoid":
+            halves = [entry / 2 for entry in values]
+            return [(1 + _tanh(half)) / 2 for half in halves], [_tanh_slope(half) / 4 for half in halves]
+        case "relu":
+            pairs = [_relu(index, entry, kinks) for index, entry in enumerate(values)]
+        case "modrelu":
+            borders = [arb(float(b)) for b in np.array(operation.values)]
+            places = enumerate(zip(values, borders, strict=True))
+            pairs = [_modrelu(index, entry, b, kinks) for index, (entry, b) in places]
+        case "sqrt":
+            pairs = [_sqrt(entry) for entry in values]
+        case "reciprocal":
+            pairs = [_reciprocal(entry) for entry in values]
+        case _:
+            raise ValueError(f"no operation of a program is called {operation.name!r}")
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
@@ -134,6 +146,38 @@ def _relu(index: int, p: arb, kinks: bool) -> tuple[arb, arb]:
     if not kinks:
         raise NonSmooth(f"non-smooth point: the argument of ReLU {index} may be 0")
     return arb(0).union(p.upper()), arb(0).union(arb(1))
+
+
+def _modrelu(index: int, p: arb, b: arb, kinks: bool) -> tuple[arb, arb]:
+    if p.abs_upper() + b < 0:
+        return arb(0), arb(0)
+    sided = p > 0 or p < 0
+    if sided and p.abs_lower() + b > 0:
+        return (p + b if p > 0 else p - b), arb(1)
+    if not kinks or b > 0:
+        raise NonSmooth(f"non-smooth point: the argument of modReLU {index} may be at its border")
+    # continuous and increasing
+    low, high = (-_beyond(-p.lower(), b), _beyond(p.upper(), b))
+    return low.union(high), arb(0).union(arb(1))
+
+
+def _beyond(p: arb, b: arb) -> arb:
+    """An upper bound on modReLU at the exact number p, for b ≤ 0."""
+    return (p - b).min(arb(0)).upper() if p < 0 else (p + b).max(arb(0)).upper()
+
+
+def _sqrt(p: arb) -> tuple[arb, arb]:
+    if not p > 0:
+        raise NonSmooth("non-smooth point: a root of 0 may be taken")
+    root = p.lower().sqrt().union(p.upper().sqrt())
+    return root, 1 / (2 * root)
+
+
+def _reciprocal(p: arb) -> tuple[arb, arb]:
+    if not (p > 0 or p < 0):
+        raise NonSmooth("non-smooth point: a quotient by 0 may be taken")
+    found = (1 / p.lower()).union(1 / p.upper())
+    return found, -found * found
 
 
 def _scaled(diagonal: list[arb], matrix: arb_mat | None) -> arb_mat | None:

@@ -40,7 +40,7 @@ def document(program: Program, certificate: Certificate, exact: Held) -> dict[st
     ball, tight, discs = certificate.ball, certificate.tight, certificate.discs
     if ball is None or tight is None or discs is None:
         raise ValueError("a certificate that proves nothing has no document")
-    written = [_operation(operation) for operation in program.operations]
+    operations = written(program)
     with ctx.workprec(certificate.precision):
         floor = arb(2) ** -(certificate.precision // 2)
         radii = [_number(_claimed(radius, floor)) for radius in discs.radii]
@@ -48,10 +48,10 @@ def document(program: Program, certificate: Certificate, exact: Held) -> dict[st
         "format": FORMAT,
         "system": exact.system.name,
         "source": exact.system.source,
-        "digest": hashlib.sha256(json.dumps(written).encode()).hexdigest(),
+        "digest": hashlib.sha256(json.dumps(operations).encode()).hexdigest(),
         "precision": certificate.precision,
         "size": program.size,
-        "program": written,
+        "program": operations,
         "ball": _ball(ball),
         "tight_ball": _ball(tight),
         "vectors": _complex(discs.vectors),
@@ -68,17 +68,22 @@ def document(program: Program, certificate: Certificate, exact: Held) -> dict[st
     }
 
 
+def written(program: Program) -> list[dict[str, Any]]:
+    """The operations of a program as a document holds them."""
+    return [_operation(operation) for operation in program.operations]
+
+
 def _claimed(radius: arb, floor: arb) -> arb:
     return (radius * (1 + arb(2) ** -CLAIM_BITS) + floor * radius.max(arb(2) ** -(ctx.prec // 4))).upper()
 
 
 def _operation(operation: Operation) -> dict[str, Any]:
-    written: dict[str, Any] = {"name": operation.name, "reads": list(operation.reads)}
+    found: dict[str, Any] = {"name": operation.name, "reads": list(operation.reads)}
     if operation.values is not None:
-        written["values"] = _doubles(operation.values)
+        found["values"] = _doubles(operation.values)
     if operation.name == "part":
-        written["span"] = list(operation.span)
-    return written
+        found["span"] = list(operation.span)
+    return found
 
 
 def _doubles(values: NDArray[np.float64]) -> Any:

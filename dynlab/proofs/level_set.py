@@ -11,7 +11,7 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from dynlab.program import Program
-from dynlab.proofs.balls import exact_matrix
+from dynlab.proofs.balls import NonSmooth, exact_matrix
 from dynlab.proofs.certify import above
 from dynlab.proofs.common_norm import proved_bound
 from dynlab.proofs.structured import jacobian_over_box
@@ -69,7 +69,10 @@ def proved_level_set(
             box = [
                 arb(float(c), above(arb(radius) * far + arb(uncertainty))) for c, far in zip(center, reach, strict=True)
             ]
-            found = proved_bound(jacobian_over_box(program, box)[1], weights, logarithmic)
+            try:
+                found = proved_bound(jacobian_over_box(program, box)[1], weights, logarithmic)
+            except NonSmooth:  # not even continuous over all of the box
+                return np.inf
             return found if np.isfinite(found) else np.inf
 
         good, bad, tried = (0.0, most), np.inf, 0

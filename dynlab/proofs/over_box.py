@@ -11,8 +11,9 @@ from torch import Tensor
 from dynlab.errors import UserError
 from dynlab.jacobians import jacobian
 from dynlab.numerics.eigenvalues import CIRCLE, eigenvalues_and_errors, rounding_left
+from dynlab.program import NoProgram
+from dynlab.proofs.balls import NonSmooth
 from dynlab.proofs.common_norm import best_weights, proved_bound, weighted
-from dynlab.proofs.formulas import NoFormula, program_of
 from dynlab.proofs.structured import jacobian_over_box
 from dynlab.systems import System
 
@@ -68,17 +69,16 @@ def bound(
     Raises
     ------
     UserError
-        For a system without ball arithmetic.
+        For a system without ball arithmetic, and one that is not continuous over the box.
     """
-    try:
-        program = program_of(exact, input.double().cpu(), t)
-    except NoFormula as error:
-        raise UserError(
-            f"Bounds over a box cannot be proved: {error}; `dynlab spectrum` samples trajectories."
-        ) from error
     with ctx.workprec(PRECISION):
         box = [arb(float(low)).union(arb(float(high))) for low, high in zip(*ends, strict=True)]
-        image, over = jacobian_over_box(program, box)
+        try:
+            image, over = jacobian_over_box(exact.program(input.double().cpu(), t), box)
+        except (NoProgram, NonSmooth) as error:
+            raise UserError(
+                f"Bounds over a box cannot be proved: {error}; `dynlab spectrum` samples trajectories."
+            ) from error
         inside = all(
             bool(entry.lower() >= arb(float(low))) and bool(entry.upper() <= arb(float(high)))
             for entry, low, high in zip(image, *ends, strict=True)

@@ -60,7 +60,7 @@ def _derivative(
         case "join":
             return _joined(read, by)
         case _:
-            return _scaled(activated(operation.name, read[0].value, True)[1], by[0])
+            return _scaled(activated(operation, read[0].value, True)[1], by[0])
 
 
 def _times(matrix: arb_mat, a: Structured) -> Structured:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from dynlab.errors import unknown
+from dynlab.program import NoProgram
 
 
 @dataclass(frozen=True)
@@ -74,3 +75,18 @@ def activation_named(name: str) -> Activation:
     if name not in ACTIVATIONS:
         raise unknown("activation", name, ACTIVATIONS)
     return ACTIVATIONS[name]
+
+
+def operation_of(activation: Activation) -> str:
+    """What `Program.activation` calls it: its name in `ACTIVATIONS`.
+
+    Raises
+    ------
+    NoProgram
+        For an activation of one's own.
+    """
+    # equal, not identical: analyses work on a copy of the system
+    name = next((name for name, known in ACTIVATIONS.items() if known == activation), None)
+    if name is None:
+        raise NoProgram("no ball arithmetic for an activation of one's own")
+    return name

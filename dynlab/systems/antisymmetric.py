@@ -17,6 +17,7 @@ from torch.nn.utils.parametrize import register_parametrization
 
 from dynlab.errors import UserError
 from dynlab.operators import Diagonal, Operator, Shared
+from dynlab.program import Program
 from dynlab.systems.activations import log_cosh_energy, sigmoid_slope, tanh_slope
 from dynlab.systems.base import Euler, Flow
 
@@ -74,6 +75,9 @@ class AntisymmetricFlow(Flow):
     def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return torch.tanh(linear(state, self.M) + linear(input, self.V, self.b))
 
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        return p.tanh(p.add(p.linear(self.M, h), p.linear(self.V, x, self.b)))
+
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         M = self.M
         return Diagonal(tanh_slope(linear(state, M) + linear(input, self.V, self.b))) @ Shared(M)
@@ -119,6 +123,11 @@ class GatedFlow(Flow):
     def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         p_z, p_h, _ = self._preactivations(state, input)
         return torch.sigmoid(p_z) * torch.tanh(p_h)
+
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        turning = p.linear(self.M, h)
+        gate = p.sigmoid(p.add(turning, p.linear(self.V_z, x, self.b_z)))
+        return p.multiply(gate, p.tanh(p.add(turning, p.linear(self.V_h, x, self.b_h))))
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         p_z, p_h, M = self._preactivations(state, input)

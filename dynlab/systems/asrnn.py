@@ -14,6 +14,7 @@ from torch.nn.functional import linear
 
 from dynlab.errors import UserError
 from dynlab.operators import Diagonal, Operator, Shared
+from dynlab.program import Program
 from dynlab.systems.activations import tanh_slope
 from dynlab.systems.base import Map
 from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, advance, constrain, entries_of, skew_start
@@ -88,6 +89,12 @@ class ASRNN(Map):
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         U_f, D_f = self.U_f, self.saturation()
         return linear(torch.tanh(linear(D_f * self._linear(state, input), U_f)), U_f.mT) / D_f
+
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        D_f = p.add(p.constant(self.S.abs()), p.constant(self.eps, self.state_size))
+        inner = p.add(p.linear(self.V, x, self.b), p.linear(self.W, h))
+        turned = p.tanh(p.linear(self.U_f, p.multiply(D_f, inner)))
+        return p.multiply(p.linear(self.U_f.mT, turned), p.reciprocal(D_f))
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         U_f, D_f = self.U_f, self.saturation()

@@ -11,9 +11,11 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.parametrize import type_before_parametrizations
 
 from dynlab.errors import UserError
 from dynlab.operators import Identity, Operator
+from dynlab.program import NoProgram, Program
 from dynlab.systems.embedding import Embedding
 
 
@@ -88,6 +90,32 @@ class System(nn.Module, abc.ABC):
         `dynlab.jacobians.input_jacobian` falls back on automatic differentiation.
         """
         return None
+
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        """step(h, x, t), of a flow velocity(h, x, t), written out: appends to `p`, and returns the last one's number.
+
+        It is what proofs are about. Stored numbers are exact, and a matrix that is computed from parameters is taken as
+        computed. Every class states its own, by `written_out` where another system's step is part of it: a class that
+        inherits a formula may compute something else.
+
+        Raises
+        ------
+        NoProgram
+            Unless the class states one.
+        """
+        raise NoProgram(f"no ball arithmetic for system {self.name}: its step is not written out")
+
+    def program(self, input: Tensor, t: int = 0) -> Program:
+        """One step, of a flow its velocity, under the held `input` of shape (input,), as elementary operations.
+
+        Raises
+        ------
+        NoProgram
+            Where the step is not written out.
+        """
+        program = Program(self.state_size)
+        written_out(program, self, program.state(), program.constant(input), t)
+        return program
 
     def state_bound(self) -> Tensor | None:
         """A bound on abs(h_i) at every fixed point and along orbits from 0, inf where there is none; shape (state,)."""
@@ -210,6 +238,9 @@ class Euler(Integrator):
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return state + self.step_size * self.flow.velocity(state, input, t)
 
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        return p.add(h, p.scaled(self.step_size, written_out(p, self.flow, h, x, t)))
+
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
         rate = self.flow.closed_form_jacobian(state, input, t)
         return None if rate is None else Identity(self.state_size, state) + self.step_size * rate
@@ -220,6 +251,18 @@ class Euler(Integrator):
 
     def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
         return self.flow.ungated_residual(state, input, t)
+
+
+def written_out(p: Program, system: System, h: int, x: int, t: int = 0) -> int:
+    """`System.formula`, where the system's own class states it.
+
+    Raises
+    ------
+    NoProgram
+        Where it does not: a subclass may compute another step than its parent, whose formula would be false of it.
+    """
+    stated = "formula" in vars(type_before_parametrizations(system))
+    return system.formula(p, h, x, t) if stated else System.formula(system, p, h, x, t)
 
 
 def positive_step(step_size: float) -> float:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from dynlab.operators import Blocks, Diagonal, Operator
+from dynlab.program import Program
 
 
 def to_complex(state: Tensor) -> Tensor:
@@ -33,6 +34,15 @@ def complex_modrelu(state: Tensor, b: Tensor) -> Tensor:
     modulus, nonzero = _modulus(x, y)
     factor = torch.where(nonzero, torch.relu(modulus + b) / modulus, torch.zeros_like(modulus))
     return torch.cat([factor * x, factor * y], dim=-1)
+
+
+def complex_modrelu_formula(p: Program, state: int, b: Tensor) -> int:
+    """`complex_modrelu` written out as `dynlab.systems.base.System.formula` says; it has no slope at z = 0."""
+    n = len(b)
+    x, y = p.part(state, 0, n), p.part(state, n, 2 * n)
+    modulus = p.sqrt(p.add(p.multiply(x, x), p.multiply(y, y)))
+    factor = p.multiply(p.activation("relu", p.add(modulus, p.constant(b))), p.reciprocal(modulus))
+    return p.join([p.multiply(factor, x), p.multiply(factor, y)])
 
 
 def complex_modrelu_jacobian(state: Tensor, b: Tensor) -> Operator:

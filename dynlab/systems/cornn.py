@@ -15,6 +15,7 @@ from torch.nn.functional import linear
 
 from dynlab.errors import UserError
 from dynlab.operators import Blocks, Diagonal, Identity, Operator, Product, Shared
+from dynlab.program import Program
 from dynlab.systems.activations import tanh_slope
 from dynlab.systems.base import Map, positive_step
 
@@ -64,6 +65,15 @@ class CoRNN(Map):
         force = torch.tanh(self._preactivation(state, input)) - self.gamma * x - self.epsilon * z
         z = z + self.step_size * force
         return torch.cat([x + self.step_size * z, z], dim=-1)
+
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        size = self.hidden_size
+        position, z = p.part(h, 0, size), p.part(h, size, 2 * size)
+        coupled = p.add(p.linear(self.W, position), p.linear(self.W_velocity, z))
+        force = p.tanh(p.add(coupled, p.linear(self.V, x, self.b)))
+        force = p.subtract(p.subtract(force, p.scaled(self.gamma, position)), p.scaled(self.epsilon, z))
+        z = p.add(z, p.scaled(self.step_size, force))
+        return p.join([p.add(position, p.scaled(self.step_size, z)), z])
 
     def output(self, state: Tensor) -> Tensor:
         return state[..., : self.hidden_size]

@@ -15,7 +15,8 @@ from torch.nn.functional import linear
 
 from dynlab.errors import UserError, unknown
 from dynlab.operators import Diagonal, Identity, Operator, Shared
-from dynlab.systems.activations import activation_named
+from dynlab.program import Program
+from dynlab.systems.activations import activation_named, operation_of
 from dynlab.systems.base import Map
 
 STARTS = ("previous", "zero")
@@ -112,6 +113,18 @@ class ERNN(Map):
             g = g + eta.unsqueeze(-1) * self.inner_velocity(g, state, input)
         return g
 
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        driven = p.linear(self.W, x, self.b)
+        signed = h if self.sign == 1 else p.scaled(-1.0, h)
+        g = h if self.start == "previous" else p.constant(0.0, self.state_size)
+        for eta in self.step_etas(t):
+            inner = p.add(g, signed)
+            preactivation = p.add(self.U.formula(p, inner), driven)
+            preactivation = self.U.formula(p, preactivation) if self.projection else preactivation
+            rate = p.subtract(p.activation(operation_of(self.activation), preactivation), inner)
+            g = p.add(g, p.scaled(eta, rate))
+        return g
+
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         identity = Identity(self.state_size, state)
         recurrent = Shared(self.recurrent_matrix())
@@ -183,6 +196,10 @@ class IdentityPlusLowRank(nn.Module):
     def forward(self, z: Tensor) -> Tensor:
         return z + linear(linear(z, self.H), self.V)
 
+    def formula(self, p: Program, z: int) -> int:
+        """U z, written out as `dynlab.systems.base.System.formula` says."""
+        return p.add(z, p.linear(self.V, p.linear(self.H, z)))
+
     def matrix(self) -> Tensor:
         """U itself."""
         return torch.eye(self.V.shape[0], dtype=self.V.dtype, device=self.V.device) + self.V @ self.H
@@ -197,6 +214,10 @@ class Full(nn.Module):
 
     def forward(self, z: Tensor) -> Tensor:
         return linear(z, self.weight)
+
+    def formula(self, p: Program, z: int) -> int:
+        """U z, written out as `dynlab.systems.base.System.formula` says."""
+        return p.linear(self.weight, z)
 
     def matrix(self) -> Tensor:
         """U itself."""

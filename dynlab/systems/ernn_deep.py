@@ -14,7 +14,8 @@ from torch.nn.functional import linear
 
 from dynlab.errors import UserError, unknown
 from dynlab.operators import Diagonal, Identity, Operator, Shared
-from dynlab.systems.activations import activation_named
+from dynlab.program import Program
+from dynlab.systems.activations import activation_named, operation_of
 from dynlab.systems.base import Map
 from dynlab.systems.ernn import STARTS
 
@@ -94,6 +95,19 @@ class DeepERNN(Map):
         for eta in self._etas(t):
             z = g + self.sign * state
             g = g + eta.unsqueeze(-1) * (self._layers(z, drive)[-1] - z)
+        return g
+
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        activation = operation_of(self.activation)
+        driven = p.linear(self.W, x, self.b)
+        signed = h if self.sign == 1 else p.scaled(-1.0, h)
+        g = h if self.start == "previous" else p.constant(0.0, self.state_size)
+        for eta in self._etas(t):
+            z = p.add(g, signed)
+            found = p.activation(activation, p.add(p.linear(self.U, z), driven))
+            for weight in self.above:
+                found = p.activation(activation, p.linear(weight, found))
+            g = p.add(g, p.scaled(eta, p.subtract(found, z)))
         return g
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:

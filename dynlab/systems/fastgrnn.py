@@ -13,6 +13,7 @@ from torch.nn.functional import linear
 
 from dynlab.errors import UserError
 from dynlab.operators import Diagonal, Operator, Shared
+from dynlab.program import Program
 from dynlab.systems.activations import sigmoid_slope, tanh_slope
 from dynlab.systems.base import Map
 
@@ -67,6 +68,14 @@ class FastGRNN(Map):
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         p_z, p_c = self._preactivations(state, input)
         return torch.sigmoid(p_z) * state + self._admitted(p_z) * torch.tanh(p_c)
+
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        shared = p.add(p.chain(self.W, x), p.chain(self.U, h))
+        z = p.sigmoid(p.add(shared, p.constant(self.b_z)))
+        c = p.tanh(p.add(shared, p.constant(self.b_c)))
+        zeta, nu = (p.sigmoid(p.constant(scalar, self.state_size)) for scalar in (self.zeta, self.nu))
+        admitted = p.add(p.multiply(zeta, p.subtract(p.constant(1.0, self.state_size), z)), nu)
+        return p.add(p.multiply(z, h), p.multiply(admitted, c))
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         p_z, p_c = self._preactivations(state, input)

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dynlab.operators import Diagonal, Identity, Operator, Scaled, Shared
-from dynlab.systems.activations import activation_named
+from dynlab.program import Program
+from dynlab.systems.activations import activation_named, operation_of
 from dynlab.systems.base import Flow, Map
 
 # EdgeML's initial values: σ(β) = 0.9526 of the old state and σ(α) = 0.0474 of the candidate; weights of deviation 0.1.
@@ -41,6 +42,15 @@ class FastRNN(Map):
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         candidate = self.activation.function(self.preactivation(state, input))
         return torch.sigmoid(self.beta) * state + torch.sigmoid(self.alpha) * candidate
+
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        candidate = self.candidate_formula(p, h, x)
+        kept, entering = (p.sigmoid(p.constant(scalar, self.state_size)) for scalar in (self.beta, self.alpha))
+        return p.add(p.multiply(kept, h), p.multiply(entering, candidate))
+
+    def candidate_formula(self, p: Program, h: int, x: int) -> int:
+        """φ(W x + U h + b), as `formula` writes it."""
+        return p.activation(operation_of(self.activation), p.add(p.linear(self.W, x), p.linear(self.U, h, self.b)))
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         slope = torch.sigmoid(self.alpha) * self.activation.slope(self.preactivation(state, input))
@@ -72,6 +82,12 @@ class FastRNNFlow(Flow):
 
     def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return self.cell.activation.function(self.cell.preactivation(state, input)) - self._leak() * state
+
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        cell, n = self.cell, self.state_size
+        alpha, beta = p.sigmoid(p.constant(cell.alpha, n)), p.sigmoid(p.constant(-cell.beta, n))
+        leak = p.multiply(beta, p.reciprocal(alpha))
+        return p.subtract(cell.candidate_formula(p, h, x), p.multiply(leak, h))
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         slope = self.cell.activation.slope(self.cell.preactivation(state, input))

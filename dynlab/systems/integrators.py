@@ -17,7 +17,8 @@ from torch import Tensor
 
 from dynlab.errors import UserError
 from dynlab.operators import Dense, Operator
-from dynlab.systems.base import Euler, Flow, Integrator
+from dynlab.program import Program
+from dynlab.systems.base import Euler, Flow, Integrator, written_out
 
 NEWTON_STEPS = 50  # where the midpoint is found at all, fewer than ten are enough
 HALVINGS = 20  # of one Newton step, until the residual falls
@@ -30,6 +31,10 @@ class ExplicitMidpoint(Integrator):
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         middle = state + 0.5 * self.step_size * self.flow.velocity(state, input, t)
         return state + self.step_size * self.flow.velocity(middle, input, t)
+
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        middle = p.add(h, p.scaled(0.5 * self.step_size, written_out(p, self.flow, h, x, t)))
+        return p.add(h, p.scaled(self.step_size, written_out(p, self.flow, middle, x, t)))
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
         middle = state + 0.5 * self.step_size * self.flow.velocity(state, input, t)
@@ -46,6 +51,15 @@ class RungeKutta4(Integrator):
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         *_, k1, k2, k3, k4 = self._stages(state, input, t)
         return state + self.step_size / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        rates = [written_out(p, self.flow, h, x, t)]
+        for reach in (0.5, 0.5, 1.0):
+            state = p.add(h, p.scaled(reach * self.step_size, rates[-1]))
+            rates.append(written_out(p, self.flow, state, x, t))
+        first, second, third, last = rates
+        inner = p.scaled(2.0, p.add(second, third))
+        return p.add(h, p.scaled(self.step_size / 6, p.add(p.add(first, inner), last)))
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
         half = 0.5 * self.step_size

@@ -4,7 +4,8 @@ from torch import Tensor
 
 from dynlab.errors import UserError
 from dynlab.operators import Operator
-from dynlab.systems.base import Map
+from dynlab.program import Program
+from dynlab.systems.base import Map, written_out
 from dynlab.systems.held import Held
 
 
@@ -49,6 +50,12 @@ class Iterated(Map):
         for _ in range(self.times):
             state = self.held.moved(state)
         return state
+
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        held = p.constant(self.input)
+        for _ in range(self.times):
+            h = written_out(p, self.map, h, held, self.t)
+        return h
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
         product = self.map.closed_form_jacobian(*self.held.given(state))

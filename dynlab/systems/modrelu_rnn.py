@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dynlab.operators import Diagonal, Operator, Shared
+from dynlab.program import Program
 from dynlab.systems.base import Map, check_sizes
 from dynlab.systems.modrelu import modrelu, modrelu_slope
 from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, skew_start
@@ -39,6 +40,9 @@ class ModReLURNN(Map):
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return modrelu(linear(state, self.B.mT) + linear(input, self.V), self.b)
+
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        return p.modrelu(p.add(p.linear(self.B.mT, h), p.linear(self.V, x)), self.b)
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         transposed = self.B.mT

@@ -17,6 +17,7 @@ from torch.nn.utils.parametrize import register_parametrization
 
 from dynlab.errors import UserError
 from dynlab.operators import Diagonal, Operator, Shared
+from dynlab.program import Program
 from dynlab.systems.base import Map
 from dynlab.systems.modrelu import modrelu, modrelu_slope
 from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, constrain, entries_of, parametrizations_of, skew_start
@@ -68,6 +69,9 @@ class NNRNN(Map):
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return modrelu(linear(state, self.W.mT) + linear(input, self.V), self.b)
+
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        return p.modrelu(p.add(p.linear(self.W.mT, h), p.linear(self.V, x)), self.b)
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         transposed = self.W.mT

@@ -35,6 +35,8 @@ class OrthogonalRNN(ModReLURNN):
         From `entries` to B.
     """
 
+    formula = ModReLURNN.formula
+
     def __init__(self, V: Tensor, b: Tensor, entries: Tensor, orthogonal: Orthogonal) -> None:
         super().__init__(V, b)
         constrain(self, "B", entries, orthogonal)

@@ -16,7 +16,8 @@ from torch.nn.functional import linear
 
 from dynlab.errors import UserError
 from dynlab.operators import Diagonal, Operator, Shared
-from dynlab.systems.activations import activation_named
+from dynlab.program import Program
+from dynlab.systems.activations import activation_named, operation_of
 from dynlab.systems.base import Map
 from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, advance, constrain, entries_of, skew_start
 
@@ -66,6 +67,15 @@ class SoftOrthogonalRNN(Map):
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return self.activation.function(self._preactivation(state, input))
+
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        turned = p.linear(self.Q.mT, h)
+        if self.p is not None:
+            centred = p.subtract(p.sigmoid(p.constant(self.p)), p.constant(0.5, self.state_size))
+            s = p.add(p.constant(1.0, self.state_size), p.scaled(2 * self.margin, centred))
+            turned = p.multiply(s, turned)
+        preactivation = p.add(p.linear(self.U, turned), p.linear(self.V, x, self.b))
+        return p.activation(operation_of(self.activation), preactivation)
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         slope = Diagonal(self.activation.slope(self._preactivation(state, input)))

@@ -16,7 +16,8 @@ from torch.nn.utils.parametrize import register_parametrization
 
 from dynlab.errors import UserError
 from dynlab.operators import Diagonal, Operator, Shared
-from dynlab.systems.activations import activation_named
+from dynlab.program import Program
+from dynlab.systems.activations import activation_named, operation_of
 from dynlab.systems.base import Map
 
 
@@ -72,6 +73,10 @@ class SpectralRNN(Map):
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return self.activation.function(self._preactivation(state, input))
+
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        preactivation = p.add(p.linear(self.W, h), p.linear(self.V, x, self.b))
+        return p.activation(operation_of(self.activation), preactivation)
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         return Diagonal(self.activation.slope(self._preactivation(state, input))) @ Shared(self.W)

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from dynlab.errors import UserError
 from dynlab.operators import Dense, Operator, Shared
+from dynlab.program import Program
 from dynlab.systems.base import Flow, Map
 
 Matrix = Sequence[Sequence[float]]
@@ -47,6 +48,9 @@ class Linear(Flow):
     def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return state @ self.A.mT
 
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        return p.linear(self.A, h)
+
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         return Shared(self.A)
 
@@ -70,6 +74,9 @@ class LinearMap(Map):
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return state @ self.A.mT
 
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        return p.linear(self.A, h)
+
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         return Shared(self.A)
 
@@ -83,6 +90,9 @@ class Logistic(Map):
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return self.r * state * (1 - state)
+
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        return p.scaled(self.r, p.multiply(h, p.subtract(p.constant(1.0), h)))
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         return Dense((self.r * (1 - 2 * state)).unsqueeze(-1))
@@ -99,6 +109,11 @@ class Henon(Map):
         x, y = state.unbind(dim=-1)
         return torch.stack([1 - self.a * x.square() + y, self.b * x], dim=-1)
 
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        first, second = p.parts(h)
+        bent = p.scaled(self.a, p.multiply(first, first))
+        return p.join([p.add(p.subtract(p.constant(1.0), bent), second), p.scaled(self.b, first)])
+
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         x, _ = state.unbind(dim=-1)
         return _dense_rows([[-2 * self.a * x, 1.0], [self.b, 0.0]], x)
@@ -114,6 +129,12 @@ class Lorenz(Flow):
     def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         x, y, z = state.unbind(dim=-1)
         return torch.stack([self.sigma * (y - x), x * (self.rho - z) - y, x * y - self.beta * z], dim=-1)
+
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        first, second, third = p.parts(h)
+        turning = p.subtract(p.multiply(first, p.subtract(p.constant(self.rho), third)), second)
+        rising = p.subtract(p.multiply(first, second), p.scaled(self.beta, third))
+        return p.join([p.scaled(self.sigma, p.subtract(second, first)), turning, rising])
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         x, y, z = state.unbind(dim=-1)
@@ -133,6 +154,12 @@ class Roessler(Flow):
     def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         x, y, z = state.unbind(dim=-1)
         return torch.stack([-y - z, x + self.a * y, self.b + z * (x - self.c)], dim=-1)
+
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        first, second, third = p.parts(h)
+        folded = p.multiply(third, p.subtract(first, p.constant(self.c)))
+        turned = p.add(first, p.scaled(self.a, second))
+        return p.join([p.scaled(-1.0, p.add(second, third)), turned, p.add(p.constant(self.b), folded)])
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         x, _, z = state.unbind(dim=-1)
@@ -166,6 +193,14 @@ class MarkusYamabe(Flow):
         y, clock = state[..., :2], state[..., 2:]
         turned = torch.stack([-clock[..., 1], clock[..., 0]], dim=-1)
         return torch.cat([(self.matrix(clock) @ y.unsqueeze(-1)).squeeze(-1), turned], dim=-1)
+
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        first, second, c, s = p.parts(h)
+        # A y = (y₂ − y₁, −y₁ − y₂) + a (c y₁ − s y₂) (c, −s)
+        along = p.scaled(self.a, p.subtract(p.multiply(c, first), p.multiply(s, second)))
+        upper = p.add(p.subtract(second, first), p.multiply(along, c))
+        lower = p.subtract(p.scaled(-1.0, p.add(first, second)), p.multiply(along, s))
+        return p.join([upper, lower, p.scaled(-1.0, s), c])
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         x, y, c, s = state.unbind(dim=-1)

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dynlab.operators import Blocks, Diagonal, Operator, Shared
-from dynlab.systems.activations import activation_named, sigmoid_slope, tanh_slope
+from dynlab.program import Program
+from dynlab.systems.activations import activation_named, operation_of, sigmoid_slope, tanh_slope
 from dynlab.systems.base import Map
 
 PARAMETERS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
@@ -62,6 +63,10 @@ class RNNCell(Cell):
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return self.activation.function(self._preactivation(state, input))
 
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        pre = p.add(p.linear(self.weight_ih, x, self.bias_ih), p.linear(self.weight_hh, h, self.bias_hh))
+        return p.activation(operation_of(self.activation), pre)
+
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         return Diagonal(self.activation.slope(self._preactivation(state, input))) @ Shared(self.weight_hh)
 
@@ -88,6 +93,14 @@ class GRUCell(Cell):
         _, p_z, p_n, _, _ = self._parts(state, input)
         z = torch.sigmoid(p_z)
         return (1 - z) * torch.tanh(p_n) + z * state
+
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        n = self.state_size
+        from_x, from_h = p.linear(self.weight_ih, x, self.bias_ih), p.linear(self.weight_hh, h, self.bias_hh)
+        gates = p.sigmoid(p.add(p.part(from_x, 0, 2 * n), p.part(from_h, 0, 2 * n)))
+        r, z = p.part(gates, 0, n), p.part(gates, n, 2 * n)
+        candidate = p.tanh(p.add(p.part(from_x, 2 * n, 3 * n), p.multiply(r, p.part(from_h, 2 * n, 3 * n))))
+        return p.add(candidate, p.multiply(z, p.subtract(h, candidate)))
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         _, p_z, _, r, _ = parts = self._parts(state, input)
@@ -139,6 +152,15 @@ class LSTMCell(Cell):
         i, f, g, o, c = self._parts(state, input)
         c = f * c + i * g
         return torch.cat([self._project(o * torch.tanh(c)), c], dim=-1)
+
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        size, m = self._sizes
+        hidden, c = p.part(h, 0, size), p.part(h, size, size + m)
+        joint = p.add(p.linear(self.weight_ih, x, self.bias_ih), p.linear(self.weight_hh, hidden, self.bias_hh))
+        i, f, g, o = (p.part(joint, k * m, (k + 1) * m) for k in range(4))
+        c = p.add(p.multiply(p.sigmoid(f), c), p.multiply(p.sigmoid(i), p.tanh(g)))
+        hidden = p.multiply(p.sigmoid(o), p.tanh(c))
+        return p.join([hidden if self.weight_hr is None else p.linear(self.weight_hr, hidden), c])
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         f = self._parts(state, input)[1]

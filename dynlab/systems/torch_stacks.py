@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from dynlab.operators import Blocks, Leading, Operator
-from dynlab.systems.base import Map
+from dynlab.program import Program
+from dynlab.systems.base import Map, written_out
 from dynlab.systems.torch_cells import Cell
 
 
@@ -34,6 +35,14 @@ class Stack(Map):
             found.append(cell.step(part, input))
             input = cell.output(found[-1])
         return _joined(found)
+
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        found, start = [], 0
+        for cell in self._layers():
+            found.append(written_out(p, cell, p.part(h, start, start + cell.state_size), x, t))
+            x = p.part(found[-1], 0, cell.output_size)
+            start += cell.state_size
+        return p.join(found)
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         parts = self._parts(state)
@@ -109,6 +118,9 @@ class DrivenLayer(Map):
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return self.cell.step(state, input, t)
+
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        return written_out(p, self.cell, h, x, t)
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
         return self.cell.closed_form_jacobian(state, input, t)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dynlab.operators import Diagonal, Operator, Shared
+from dynlab.program import Program
 from dynlab.systems.activations import sigmoid_slope, tanh_slope
 from dynlab.systems.base import Map
 
@@ -48,6 +49,11 @@ class UGRNN(Map):
         p_z, p_c = self._preactivations(state, input)
         candidate = torch.tanh(p_c)
         return candidate + torch.sigmoid(p_z) * (state - candidate)
+
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        z = p.sigmoid(p.add(p.linear(self.W_z, x), p.linear(self.U_z, h, self.b_z)))
+        c = p.tanh(p.add(p.linear(self.W_c, x), p.linear(self.U_c, h, self.b_c)))
+        return p.add(c, p.multiply(z, p.subtract(h, c)))
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         p_z, p_c = self._preactivations(state, input)

@@ -13,8 +13,9 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dynlab.operators import Operator, Shared
+from dynlab.program import Program
 from dynlab.systems.base import Map, check_sizes
-from dynlab.systems.complex_state import complex_modrelu, complex_modrelu_jacobian
+from dynlab.systems.complex_state import complex_modrelu, complex_modrelu_formula, complex_modrelu_jacobian
 from dynlab.systems.orthogonal import advance, entries_of
 from dynlab.systems.unitary import FourierUnitary, FullUnitary
 
@@ -50,6 +51,9 @@ class UnitaryRNN(Map):
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return complex_modrelu(self.recurrent(state) + linear(input, self.V), self.b)
+
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        return complex_modrelu_formula(p, p.add(p.linear(self.recurrent.matrix(), h), p.linear(self.V, x)), self.b)
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         preactivation = self.recurrent(state) + linear(input, self.V)

@@ -15,7 +15,8 @@ from torch.nn.functional import linear
 
 from dynlab.errors import unknown
 from dynlab.operators import Diagonal, Operator, Shared
-from dynlab.systems.activations import ACTIVATIONS, activation_named, log_cosh_energy
+from dynlab.program import Program
+from dynlab.systems.activations import ACTIVATIONS, activation_named, log_cosh_energy, operation_of
 from dynlab.systems.base import Euler, Flow, Map
 
 
@@ -83,6 +84,9 @@ class Vanilla(Map):
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return self.activation.function(_preactivation(self, state, input))
 
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        return _formula(self, p, h, x)
+
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         return Diagonal(self.activation.slope(_preactivation(self, state, input))) @ Shared(self.W)
 
@@ -108,6 +112,9 @@ class FeedbackFlow(Flow):
 
     def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return self.activation.function(_preactivation(self, state, input))
+
+    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        return _formula(self, p, h, x)
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         return Diagonal(self.activation.slope(_preactivation(self, state, input))) @ Shared(self.W)
@@ -160,3 +167,8 @@ def _add_weights(system: Vanilla | FeedbackFlow, bias: bool) -> None:
 
 def _preactivation(system: Vanilla | FeedbackFlow, state: Tensor, input: Tensor) -> Tensor:
     return linear(state, system.W) + linear(input, system.V, system.b)
+
+
+def _formula(system: Vanilla | FeedbackFlow, p: Program, h: int, x: int) -> int:
+    preactivation = p.add(p.linear(system.W, h), p.linear(system.V, x, system.b))
+    return p.activation(operation_of(system.activation), preactivation)

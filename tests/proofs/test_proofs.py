@@ -16,7 +16,6 @@ from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.numerics.eigenvalues import CIRCLE, eigenvalues_and_errors
 from dynlab.numerics.kinds import kind_of_map
 from dynlab.proofs.certify import certify, eigenvalue_radii
-from dynlab.proofs.formulas import program_of
 from dynlab.systems import create, frozen
 from dynlab.systems.planar import planar_system
 from dynlab.systems.textbook import LinearMap
@@ -31,7 +30,7 @@ def scalar_tanh(u):
 
 
 def proof(system, point):
-    return certify(program_of(system, torch.zeros(system.input_size).double()), np.asarray(point, dtype=float))
+    return certify(system.program(torch.zeros(system.input_size).double()), np.asarray(point, dtype=float))
 
 
 @pytest.mark.parametrize("start", [0.9575040240772687, -0.9575040240772687, 0.96, 0.9])

@@ -12,6 +12,7 @@ from dynlab import schema
 from dynlab.diagnostics.fixed_points.records import Record
 from dynlab.diagnostics.fixed_points.search import CONVERGED, SLOW
 from dynlab.errors import UserError, require_extra
+from dynlab.program import NoProgram
 from dynlab.systems.held import Held
 from dynlab.wording import at_most
 
@@ -22,7 +23,7 @@ PROVED = "proved"  # the reason that stands where there is nothing left to give 
 METHOD = (
     " Proofs: Krawczyk's test in ball arithmetic (Arb) on the step with the stored numbers, from 128 bits on; "
     "eigenvalues of the Jacobian over the proved ball in Gershgorin discs after an approximate diagonalisation, "
-    "connected discs counted together."
+    "connected discs counted together. A matrix that is computed from parameters is taken as it is computed in float64."
 )
 FLAGS = dict.fromkeys(("certificate_radius", "eigenvalue_radius"), "not proved: certificate_reason says why")
 
@@ -45,12 +46,11 @@ def proved(exact: Held, rows: list[Record]) -> list[Record]:
     """
     require_extra("flint", "certify")
     from dynlab.proofs.certify import certify, refused
-    from dynlab.proofs.formulas import NoFormula, program_of
 
     size = exact.system.state_size
     try:
-        program = program_of(exact.system, exact.input, exact.t)
-    except NoFormula as error:
+        program = exact.system.program(exact.input, exact.t)
+    except NoProgram as error:
         return [row._replace(certificate=refused(size, str(error))) for row in rows]
     found = []
     for row in rows:
@@ -90,11 +90,10 @@ def with_proofs(ds: xr.Dataset, exact: Held, rows: list[Record], folder: str | P
 
 def _write(certificates: list["Certificate"], exact: Held, place: Path | None) -> None:
     from dynlab.proofs.document import document
-    from dynlab.proofs.formulas import program_of
 
     for number, certificate in enumerate(certificates):
         if place is not None and certificate.certified:
-            text = json.dumps(document(program_of(exact.system, exact.input, exact.t), certificate, exact))
+            text = json.dumps(document(exact.system.program(exact.input, exact.t), certificate, exact))
             (place / f"fixed-point-{number}.json").write_text(text, encoding="utf-8")
 
 

@@ -19,7 +19,7 @@ from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.held import Held
 
 if TYPE_CHECKING:
-    from dynlab.program import Program
+    pass
 
 LEVELS = 40  # sampled radii
 LARGEST_LEVEL = 1e3  # the largest, in radii that are proved
@@ -171,11 +171,10 @@ def _row(at_rest: Held, flow: Flow | None, point: xr.Dataset, seed: int) -> Row:
 def _around(at_rest: Held, flow: Flow | None, point: xr.Dataset, T: Array, residual: float, seed: int) -> Row:
     from dynlab.proofs.level_set import proved_level_set
 
-    state = point["fixed_point_state"].values
+    state, radius = point["fixed_point_state"].values, float(point["certificate_radius"])
     first = float(np.linalg.norm(T, 2))  # the unit ball is not larger
-    proved = proved_level_set(
-        _program(at_rest), state, float(point["certificate_radius"]), T, first, logarithmic=flow is not None
-    )
+    program = at_rest.system.program(at_rest.input, at_rest.t)
+    proved = proved_level_set(program, state, radius, T, first, logarithmic=flow is not None)
     along = directions(T, np.random.default_rng(seed))
     base = proved.radius or first
     levels = base * np.geomspace(1 / LARGEST_LEVEL, LARGEST_LEVEL, 2 * LEVELS + 1)
@@ -202,12 +201,6 @@ def _around(at_rest: Held, flow: Flow | None, point: xr.Dataset, T: Array, resid
         levels,
         fall.max(axis=1),
     )
-
-
-def _program(at_rest: Held) -> Program:
-    from dynlab.proofs.formulas import program_of
-
-    return program_of(at_rest.system, at_rest.input, at_rest.t)
 
 
 def _nothing(size: int, reason: str) -> Row:
