@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # how many processes run the tests
 WORKERS ?= 2
+# how far the long trainings stand back behind all else: 19 for all that can be, 0 for not at all
+NICE ?= 10
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install -c constraints.txt
 MANIFEST := setup.cfg pyproject.toml constraints.txt
 
@@ -35,7 +37,7 @@ bench: $(VENV)/dev.stamp
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/stability_monitor.py
 
 queue: $(VENV)/dev.stamp
-	OMP_NUM_THREADS=1 nice -n 19 $(BIN)/python -m dynlab.training.queue
+	OMP_NUM_THREADS=1 nice -n $(NICE) $(BIN)/python -m dynlab.training.queue
 
 queue-pause queue-status queue-time: $(VENV)/dev.stamp
 	@$(BIN)/python -m dynlab.training.queue $(@:queue-%=%)

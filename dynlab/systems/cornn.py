@@ -91,4 +91,5 @@ class CoRNN(Map):
         return Blocks([[self.step_size * velocity], [velocity]])
 
     def _preactivation(self, state: Tensor, input: Tensor) -> Tensor:
-        return linear(state, torch.cat([self.W, self.W_velocity], dim=-1)) + linear(input, self.V, self.b)
+        x, z = state.chunk(2, dim=-1)
+        return linear(x, self.W) + linear(z, self.W_velocity) + linear(input, self.V, self.b)

@@ -1,5 +1,7 @@
 """The queue: takes the next unfinished training, loses nothing when it is killed, and says how far it is."""
 
+import contextlib
+import functools
 import json
 import os
 import signal
@@ -43,16 +45,15 @@ def test_trainings_are_done_in_order_and_each_once(tmp_path):
     said = []
     work(TWO, tmp_path, say=said.append)
     assert finished(TWO, tmp_path) == ["first", "second"]
-    starts = [line.split(":")[0] for line in said if line.endswith("iterations are done.") and "tier" not in line]
+    starts = [line.split(":")[0] for line in said if line.endswith("iterations are done.") and "trainings" not in line]
     assert starts == ["first", "second"]
     said.clear()
     work(TWO, tmp_path, say=said.append)
     assert said == ["All 2 trainings are finished."]
 
 
-def test_a_record_is_what_the_trainer_gives(tmp_path):
-    work(TWO[:1], tmp_path / "queue", say=list)
-    found = record(TWO[0], tmp_path / "queue")
+def test_a_record_is_what_the_trainer_gives(whole, tmp_path):
+    found = record(TWO[0], whole)
     alone_trained = train(TWO[0].run, tmp_path / "alone", test_every_epoch=True)
     assert found["facts"] == json.loads(json.dumps(alone_trained.facts))
     lines = (tmp_path / "alone" / "metrics.csv").read_text().splitlines()
@@ -64,10 +65,17 @@ def test_a_record_is_what_the_trainer_gives(tmp_path):
     assert found["epochs"]["validation_accuracy"][chosen] == max(found["epochs"]["validation_accuracy"])
 
 
-@pytest.mark.parametrize("stop", [1, 4, 7, 11])
-def test_a_stopped_training_goes_on_to_the_same_network(stop, stop_at, monkeypatch, tmp_path):
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The folder of a queue that nobody stopped."""
+    folder = tmp_path_factory.mktemp("whole")
+    work(TWO, folder, say=list)
+    return folder
+
+
+@pytest.mark.parametrize("stop", [1, 4, 11])
+def test_a_stopped_training_goes_on_to_the_same_network(stop, stop_at, whole, monkeypatch, tmp_path):
     monkeypatch.setattr("dynlab.training.queue.work.SAVED_EVERY", 0.0)  # a checkpoint after every batch
-    work(TWO, tmp_path / "whole", say=list)
     stop_at(stop)
     with pytest.raises(Stopped):
         work(TWO, tmp_path / "stopped", say=list)
@@ -78,7 +86,7 @@ def test_a_stopped_training_goes_on_to_the_same_network(stop, stop_at, monkeypat
     at = stop - (SETTINGS.epochs * BATCHES[False] if before else 0)
     assert f"{'second' if before else 'first'}: {at} of {3 * BATCHES[bool(before)]} iterations are done." in said
     for one in TWO:
-        folders = [tmp_path / which / "runs" / one.name for which in ("whole", "stopped")]
+        folders = [queue / "runs" / one.name for queue in (whole, tmp_path / "stopped")]
         assert differing(*(stored(folder, "network.pt") for folder in folders)) == []
         assert (folders[0] / "metrics.csv").read_text() == (folders[1] / "metrics.csv").read_text()
 
@@ -113,27 +121,23 @@ def test_a_training_that_diverges_is_recorded_and_the_next_one_begins(tmp_path):
     assert finished(queue, tmp_path) == ["wild", "first"]
 
 
-def test_the_overview_counts_what_is_done_and_left(tmp_path):
+def test_the_overview_counts_what_is_done_and_left(whole, tmp_path):
     kept.note(tmp_path, kept.TIMES, **{kind(TWO[0].run): {"seconds": 3600.0, "batches": BATCHES[False]}})
-    first, second = overview(TWO, tmp_path)
-    assert first == (
-        "tier 1, digits: 0 of 1 trainings are finished, 0 of 9 iterations are done, 9.0 core-hours are left."
+    tier, group, _, untimed = overview(TWO, tmp_path)
+    counts = "0 of 1 trainings are finished, 0 of 9 iterations are done, 9.0 core-hours are left."
+    assert [tier, group] == [f"tier 1: {counts}", f"  digits: {counts}"]
+    assert untimed.endswith("0.0 core-hours are left, without 1 trainings that are not timed yet.")
+    assert overview(TWO, whole)[0] == (
+        "tier 1: 1 of 1 trainings are finished, 9 of 9 iterations are done, 0.0 core-hours are left."
     )
-    assert second.endswith("0.0 core-hours are left, without 1 trainings that are not timed yet.")
-    work(TWO, tmp_path, say=list)
-    assert next(line.split(", ", 2)[2] for line in overview(TWO, tmp_path)) == (
-        "9 of 9 iterations are done, 0.0 core-hours are left."
-    )
-    assert total(TWO[1], tmp_path) == SETTINGS.epochs * BATCHES[True]
+    assert total(TWO[1], whole) == SETTINGS.epochs * BATCHES[True]
 
 
-def test_results_are_the_records_in_a_small_file(tmp_path):
+def test_results_are_the_records_in_a_small_file(whole, tmp_path):
     with pytest.raises(UserError, match="No training"):
         results(TWO, tmp_path)
-    work(TWO, tmp_path, say=list)
-    path = io.save(results(TWO, tmp_path), tmp_path / "results.nc")
-    found = io.open(path)
-    records = [record(one, tmp_path) for one in TWO]
+    found = io.open(io.save(results(TWO, whole), tmp_path / "results.nc"))
+    records = [record(one, whole) for one in TWO]
     assert list(found.training.values) == ["first", "second"]
     for number, one in enumerate(records):
         np.testing.assert_allclose(found.test_accuracy[number], one["epochs"]["test_accuracy"], rtol=1e-6)
@@ -176,31 +180,42 @@ from dynlab.training.queue import work as module
 from dynlab.training.queue.queued import Queued
 module.SAVED_EVERY = 0.0
 run = Run("vanilla", "digits", Settings(epochs=100_000, batch_size=400), {"state_size": 3}, {"retrain": True})
-module.work((Queued("endless", 1, "digits", run),), pathlib.Path(sys.argv[1]))
+try:
+    module.work((Queued("endless", 1, "digits", run),), pathlib.Path(sys.argv[1]))
+except KeyboardInterrupt:
+    sys.exit(0)
 """
 
 
-def start(folder):
-    """A queue in another process, as a shell leaves it in the background: deaf to interrupts."""
-    return subprocess.Popen(
-        [sys.executable, "-c", ENDLESS, str(folder)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
-    )
+PATIENCE = 300.0  # seconds: to start takes some five, and many times that on a busy machine
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts a queue in another process, as a shell leaves it in the background: deaf to interrupts."""
+    with contextlib.ExitStack() as started:
+
+        def one():
+            command = [sys.executable, "-c", ENDLESS, str(tmp_path)]
+            deaf = functools.partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
+            process = started.enter_context(subprocess.Popen(command, preexec_fn=deaf, stdout=subprocess.DEVNULL))
+            started.callback(process.kill)
+            return process
+
+        yield one
 
 
 def wait_for(path, process, changed_after=0.0):
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while not path.is_file() or path.stat().st_mtime <= changed_after:
         assert process.poll() is None
         assert time.monotonic() < end
         time.sleep(0.05)
 
 
-def test_a_queue_in_the_background_is_paused_and_a_killed_one_goes_on(tmp_path):
+def test_a_queue_in_the_background_is_paused_and_a_killed_one_goes_on(start, tmp_path):
     last = tmp_path / "runs" / "endless" / "last.ckpt"
-    killed = start(tmp_path)
+    killed = start()
     wait_for(last, killed)
     assert running(tmp_path) == killed.pid
     killed.kill()
@@ -208,10 +223,10 @@ def test_a_queue_in_the_background_is_paused_and_a_killed_one_goes_on(tmp_path):
     assert running(tmp_path) is None
     before = stored(last.parent, last.name)["/global_step"]
     assert before > 0
-    paused = start(tmp_path)
+    paused = start()
     wait_for(last, paused, last.stat().st_mtime)
     assert pause(tmp_path) == paused.pid
-    paused.wait()
+    assert paused.wait() == 0
     assert stored(last.parent, last.name)["/global_step"] > before
     assert pause(tmp_path) is None
 

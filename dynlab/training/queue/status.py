@@ -10,22 +10,28 @@ from dynlab.training.queue.queued import Queued, kind
 
 
 def overview(queue: Sequence[Queued], folder: Path) -> list[str]:
-    """A line for each group of trainings: how many are finished, iterations done of all, core-hours left."""
+    """A line for each tier and each group in it: trainings finished, iterations done of all, core-hours left."""
     seconds = iteration_seconds(queue, folder)
     lines = []
-    for tier, group in dict.fromkeys((one.tier, one.group) for one in queue):
-        members = [one for one in queue if (one.tier, one.group) == (tier, group)]
-        finished = sum(record(one, folder) is not None for one in members)
-        ran = [done(one, folder) for one in members]
-        left = [total(one, folder) - ready for one, ready in zip(members, ran, strict=True)]
-        hours = sum(seconds.get(kind(one.run), 0.0) * rest for one, rest in zip(members, left, strict=True)) / 3600
-        untimed = sum(kind(one.run) not in seconds for one in members)
-        lines.append(
-            f"tier {tier}, {group}: {finished} of {len(members)} trainings are finished, {sum(ran):,} of "
-            f"{sum(ran) + sum(left):,} iterations are done, {hours:.1f} core-hours are left"
-            + (f", without {untimed} trainings that are not timed yet." if untimed else ".")
-        )
+    for tier in dict.fromkeys(one.tier for one in queue):
+        members = [one for one in queue if one.tier == tier]
+        lines.append(f"tier {tier}: {_line(members, folder, seconds)}")
+        for group in dict.fromkeys(one.group for one in members):
+            lines.append(f"  {group}: {_line([one for one in members if one.group == group], folder, seconds)}")
     return lines
+
+
+def _line(members: Sequence[Queued], folder: Path, seconds: dict[str, float]) -> str:
+    finished = sum(record(one, folder) is not None for one in members)
+    ran = [done(one, folder) for one in members]
+    left = [total(one, folder) - ready for one, ready in zip(members, ran, strict=True)]
+    hours = sum(seconds.get(kind(one.run), 0.0) * rest for one, rest in zip(members, left, strict=True)) / 3600
+    untimed = sum(kind(one.run) not in seconds for one in members)
+    return (
+        f"{finished} of {len(members)} trainings are finished, {sum(ran):,} of {sum(ran) + sum(left):,} iterations are "
+        f"done, {hours:.1f} core-hours are left"
+        + (f", without {untimed} trainings that are not timed yet." if untimed else ".")
+    )
 
 
 def iteration_seconds(queue: Sequence[Queued], folder: Path) -> dict[str, float]:

@@ -73,13 +73,13 @@ TITLES = {"noisy-cifar": "noise-padded CIFAR-10", "smnist": "sequential MNIST", 
 
 def _antisymmetric_paper(tier: int, task: str, network: str) -> Iterator[Queued]:
     """Short trainings that choose on held-out images what the paper leaves open, and the long one on all of them."""
-    preset, group = f"antisymmetricrnn-{task}-{network}", f"{TITLES[task]}, {network}"
+    preset, group = f"antisymmetricrnn-{task}-{network}", TITLES[task]
     names = []
     for number, (lr, *flow) in enumerate(OPEN[network], start=1):
         config = dict(zip(("step_size", "gamma", "sigma_w"), map(float, flow), strict=False))
         run = run_of(preset, config=config, task={"retrain": False}, epochs=CHOOSING_EPOCHS, lr=lr)
         names.append(f"{task}-{network}-choice{number}")
-        yield Queued(names[-1], tier, f"{group}, choice of its settings", run)
+        yield Queued(names[-1], tier, group, run)
     yield Queued(f"{task}-{network}", tier, group, run_of(preset), TESTED, tuple(names))
 
 
