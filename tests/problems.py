@@ -112,8 +112,27 @@ LORENZ_EXPONENTS = [0.9056, 0.0, -14.5723]
 # --- Bifurcations ---
 def tanh_fold(u):
     """The |q| at which h = tanh(u h + q) loses two of its three solutions: 1 = u (1 − s²) with s = h there."""
-    s = math.sqrt(1 - 1 / u)
-    return abs(math.atanh(s) - u * s)
+    with mpmath.workdps(40):
+        s = mpmath.sqrt(1 - 1 / mpmath.mpf(u))
+        return float(abs(mpmath.atanh(s) - u * s))
+
+
+def imperfect_tanh_fold(b):
+    """w at which two of the three solutions of h = tanh(w h + b) meet, b > 0, and the h there, in 40 digits."""
+    with mpmath.workdps(40):
+        b = mpmath.mpf(b)
+        # h is the double root: w (1 − h²) = 1 and atanh(h) = w h + b
+        near = -((1.5 * b) ** (mpmath.mpf(1) / 3))
+        h = mpmath.findroot(lambda h: mpmath.atanh(h) - h / (1 - h**2) - b, near, tol=mpmath.mpf(10) ** -60)
+        return float(1 / (1 - h**2)), float(h)
+
+
+def imperfect_logistic_folds(c):
+    """r at which the fixed points of r x (1 − x) − c meet, c > 0: where (r − 1)² = 4 r c."""
+    with mpmath.workdps(40):
+        c = mpmath.mpf(c)
+        root = mpmath.sqrt((1 + 2 * c) ** 2 - 1)
+        return [float(1 + 2 * c - root), float(1 + 2 * c + root)]
 
 
 def lorenz_hopf(sigma=10.0, beta=8 / 3):

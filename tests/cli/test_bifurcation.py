@@ -25,7 +25,9 @@ def test_a_matrix_the_figure_and_the_data(folder, capsys):
     options = ["--matrix", "diff", "--parameter", "step_size", "--from", "0.02", "--to", "0.2", "--values", "10"]
     assert run(["bifurcation", *options, "--data", "a.nc"]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("The origin loses stability at step_size = 0.07458048 in a Neimark–Sacker bifurcation")
+    assert said.startswith(
+        "The origin loses stability at step_size = 0.07458048 in a supercritical Neimark–Sacker bifurcation"
+    )
     assert (folder / "figures" / "bifurcation-diff.png").stat().st_size > 5000
     assert io.open("a.nc")["bifurcation_kind"].values.tolist() == ["Neimark–Sacker"]
 

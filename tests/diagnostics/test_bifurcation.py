@@ -69,7 +69,14 @@ def test_neimark_sacker_of_the_paper_with_diffusion():
     np.testing.assert_allclose(at(ds, "Neimark–Sacker"), [expected], atol=EXACT)
     multiplier = 1 + expected * (-0.15 + 2j)
     assert ds["bifurcation_eigenvalue"].item() == pytest.approx(multiplier, abs=1e-10)
-    assert "The origin loses stability at step_size = 0.07458048 in a Neimark–Sacker bifurcation" in ds.attrs["verdict"]
+    # the third derivative of tanh at 0 is −2, and W is normal: d = −ε |λ|² Re(μ̄ λ)/2
+    exponent = -0.15 + 2j
+    cubic = -expected * abs(exponent) ** 2 * (np.conj(multiplier) * exponent).real / 2
+    assert ds["bifurcation_coefficient"].item() == pytest.approx(cubic, abs=ds["bifurcation_coefficient_error"].item())
+    assert (
+        "The origin loses stability at step_size = 0.07458048 in a supercritical Neimark–Sacker bifurcation"
+        in ds.attrs["verdict"]
+    )
 
 
 def test_lorenz():
@@ -80,8 +87,12 @@ def test_lorenz():
     np.testing.assert_allclose(at(ds, "Hopf"), [rho, rho], atol=1e-9)
     hopf = ds["bifurcation_kind"].values == "Hopf"
     np.testing.assert_allclose(np.abs(ds["bifurcation_eigenvalue"].values[hopf]), omega, atol=1e-9)
+    assert ds["bifurcation_criticality"].values[hopf].tolist() == ["subcritical"] * 2  # Sparrow (1982), appendix I
     assert ds["bifurcation_eigenvalue"].attrs["units"] == schema.PER_SECOND
-    assert "The origin loses stability at rho = 1 in a pitchfork. 2 equilibria lose stability" in ds.attrs["verdict"]
+    assert (
+        "The origin loses stability at rho = 1 in a supercritical pitchfork. 2 equilibria lose stability"
+        in ds.attrs["verdict"]
+    )
     # both sides of the pitchfork are followed, and its arms are the known equilibria
     arm = ds["point_branch"].values == 1
     for state, p in zip(ds["branch_state"].values[arm], ds["branch_parameter"].values[arm], strict=True):
@@ -154,6 +165,11 @@ def test_period_doublings_of_the_logistic_map(cascade):
     expected.append(problems.logistic_doubling(8, 0.8908, 3.5644))
     assert expected[2] == pytest.approx(3.5440903596, abs=5e-11)  # as published
     np.testing.assert_allclose(flips[:4], expected, atol=EXACT)
+    # at r = 3, x = 2/3: A = −1, B = −6, C = 0
+    first = cascade["bifurcation_parameter"].values == flips[0]
+    np.testing.assert_allclose(cascade["bifurcation_coefficient"].values[first], -9.0, rtol=1e-10)
+    doublings = cascade["bifurcation_kind"].values == "flip"
+    assert set(cascade["bifurcation_criticality"].values[doublings]) == {"supercritical"}
     periods = cascade["bifurcation_period"].values[cascade["bifurcation_kind"].values == "flip"]
     assert sorted(periods.tolist())[:5] == [1, 2, 4, 8, 16]
 

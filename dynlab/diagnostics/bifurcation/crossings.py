@@ -31,9 +31,14 @@ class Crossing(NamedTuple):
     eigenvalues: int
 
 
+def beyond(eigenvalues: Complex, is_map: bool) -> NDArray[np.float64]:
+    """How far each eigenvalue lies beyond the border of stability, negative inside."""
+    return np.abs(eigenvalues) - 1 if is_map else eigenvalues.real
+
+
 def decided(eigenvalues: Complex, errors: NDArray[np.float64], is_map: bool) -> Signs:
     """1 where an eigenvalue certainly grows, −1 where it certainly decays, 0 where its error does not tell."""
-    excess = np.abs(eigenvalues) - 1 if is_map else eigenvalues.real
+    excess = beyond(eigenvalues, is_map)
     return (excess > errors).astype(np.int64) - (excess < -errors)
 
 

@@ -15,6 +15,7 @@ from dynlab.numerics.kinds import Kind, kind_of_flow, kind_of_map
 Vector = NDArray[np.float64]
 
 MAX_NEWTON = 10
+RENEWED = (1, 4, 6, 8, 10)  # iterations at which ∂G/∂p is computed anew
 FARTHEST = 1e10  # a Newton step beyond has met a singular matrix
 SETTLED = 1e-9  # times max(1, ‖z‖): after a Newton step so small the next one would be rounding
 ROUNDINGS = 100  # times m n ε max(1, ‖z‖) ‖∂G‖: what rounding makes of a residual on the branch
@@ -38,6 +39,9 @@ class Point(NamedTuple):
         For each eigenvalue 1 where it certainly grows, −1 where it certainly decays; what its own error does not decide
         it has from the point before (0 where there is none).
     kind : Kind
+    orientation : float
+        The sign of det [∂G/∂z; tangent]. Along a branch it changes at simple branch points and nowhere else: where it
+        differs between two points there is one between them, or they lie on two branches that nearly meet.
     """
 
     z: Vector
@@ -48,6 +52,7 @@ class Point(NamedTuple):
     errors: Vector
     signs: NDArray[np.int64]
     kind: Kind
+    orientation: float
 
 
 @dataclass(frozen=True)
@@ -81,17 +86,22 @@ class Curve:
     def linear(self, z: Vector) -> tuple[Vector, Vector]:
         """∂G/∂z, shape (n, n + 1), and the Jacobian whose eigenvalues decide stability."""
         found, by_p = (part.numpy() for part in self.equation.linear(*self._tensors(z)))
-        by_state = found - np.eye(len(found)) if self.equation.is_map else found
-        return np.column_stack([by_state * self.state_scale, by_p * self.parameter_scale]), found
+        return np.column_stack([self._by_state(found), by_p * self.parameter_scale]), found
+
+    def _by_state(self, matrix: Vector) -> Vector:
+        return (matrix - np.eye(len(matrix)) if self.equation.is_map else matrix) * self.state_scale
 
     def correct(self, guess: Vector, row: Vector) -> tuple[Vector, float, int] | None:
         """Newton's method on G = 0 and row · (z − guess) = 0: z, ‖G‖₂ and the iterations, or None where it fails."""
-        z = guess.copy()
+        z, derivative = guess.copy(), np.empty(0)
         for iteration in range(1, MAX_NEWTON + 1):
             value = self.residual(z)
             if not np.isfinite(value).all():
                 return None
-            derivative = self.linear(z)[0]
+            if iteration in RENEWED:
+                derivative = self.linear(z)[0]
+            else:  # ∂G/∂p is dear, and what it has changed by since is of second order in the correction
+                derivative[:, :-1] = self._by_state(self.equation.jacobian(*self._tensors(z)).numpy())
             matrix = np.vstack([derivative, row])
             try:
                 step = np.linalg.solve(matrix, np.append(value, row @ (z - guess)))
@@ -133,7 +143,8 @@ class Curve:
         signs = crossings.decided(eigenvalues, errors, self.equation.is_map)
         if isinstance(before, Point):
             signs = crossings.inherited(before.eigenvalues, before.signs, eigenvalues, signs)
-        return Point(z, tangent, residual, iterations, eigenvalues, errors, signs, kind)
+        orientation = float(np.linalg.slogdet(np.vstack([derivative, tangent]))[0])
+        return Point(z, tangent, residual, iterations, eigenvalues, errors, signs, kind, orientation)
 
     def _rounding(self, z: Vector, derivative: Vector) -> float:
         eps, period = np.finfo(np.float64).eps, self.equation.period

@@ -37,9 +37,13 @@ METHOD = (
     "by at most acos 0.97; every eigenvalue followed with its error and a crossing looked for where its sign has "
     "certainly changed; folds, flips, Neimark–Sacker, Hopf and branch points as regular roots of minimally extended "
     "systems by Newton's method, converged where the first-order bound on the parameter's error is below 1e-8; at "
-    "branch points the other branch by the algebraic branching equation, both sides; at flips the doubled orbit; "
-    "pitchfork where a change of signs that the system commutes with to the last bit at 16 random states keeps the "
-    "state and turns the null vector around. Kinks are passed and a change there, a border collision, is bracketed. "
+    "branch points the other branch by the algebraic branching equation, both sides; at flips the doubled orbit. Where "
+    "det [∂G/∂z; tangent] changes its sign in a step there is a branch point, if the unfolding parameter of its system "
+    "vanishes within its error, or the step has strayed to a branch that passes, and is shortened until it does not. "
+    "Branches meet for certain where a change of signs that the system commutes with to the last bit at 16 random "
+    "states keeps the state and turns the null vector around, a pitchfork, or where a state is a fixed point to the "
+    "last bit at 16 parameters; otherwise it is undecided. Supercritical and subcritical by the cubic normal form. "
+    "Kinks are passed and a change there, a border collision, is bracketed. "
     "Branches that no search reached and that nothing connects may exist."
 )
 
@@ -115,7 +119,8 @@ def bifurcation(
         ``unstable_directions``, ``undecided_directions``, ``point_branch``, ``point_bifurcation``. Along ``branch``:
         ``branch_period``, ``branch_origin``, ``branch_ends``. Along ``bifurcation``: ``bifurcation_kind`` with
         ``_parameter``, ``_parameter_error``, ``_state``, ``_observed``, ``_eigenvalue`` (the critical one),
-        ``_period``, ``_branch``, ``_residual``, ``_iterations``, ``_converged``. The brute-force diagram:
+        ``_period``, ``_branch``, ``_residual``, ``_iterations``, ``_converged``, and ``_criticality`` with
+        ``_coefficient`` and ``_coefficient_error``, the cubic one of the normal form. The brute-force diagram:
         ``visited(parameter, sample, iteration)``, points of orbits after a transient, of a flow local extrema.
 
     Raises
@@ -186,6 +191,10 @@ def _visited(found: NDArray[np.float64], coordinate: int, is_map: bool) -> xr.Va
 
 def _flags(diagram: Diagram, variables: dict[str, xr.Variable], largest_state: float) -> dict[str, str]:
     flags = {"branch_orbit": "NaN beyond the orbit's period"}
+    if not all(one.coefficient for one in diagram.bifurcations):
+        flags["bifurcation_coefficient"] = flags["bifurcation_coefficient_error"] = (
+            "NaN where no cubic term decides what is born: of folds, transcritical and bracketed points"
+        )
     if not all(one.refined for one in diagram.bifurcations):
         flags["bifurcation_residual"] = flags["bifurcation_eigenvalue"] = "bracketed where no smooth system has a root"
     if "visited" in variables and np.isnan(variables["visited"].values).any():

@@ -6,17 +6,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynlab.diagnostics.bifurcation import extended, locating, switching, tracing
+from dynlab.diagnostics.bifurcation import extended, locating, normal_form, switching, tracing
 from dynlab.diagnostics.bifurcation.curve import Curve, Point
 from dynlab.diagnostics.bifurcation.equation import Equation
 from dynlab.diagnostics.bifurcation.extended import Refined
 from dynlab.diagnostics.bifurcation.locating import Found
+from dynlab.diagnostics.bifurcation.normal_form import Coefficient
 from dynlab.diagnostics.bifurcation.tracing import Limits
 
 Vector = NDArray[np.float64]
 
 FLIP, NEIMARK_SACKER, HOPF = extended.FLIP, "Neimark–Sacker", "Hopf"
-SAME_POINT = 1e-6  # of arclength: nearer bifurcation points of the same equation are one, nearer points on one branch
+CUBIC = (FLIP, NEIMARK_SACKER, HOPF, switching.PITCHFORK)  # whose cubic term says whether what is born is stable
+SAME_POINT = 1e-6  # of arclength: nearer points are on one branch
+SAME_ROOT = 1e-8  # of arclength: nearer roots of one system are one; an imperfection of 1e-14 parts two by 4e-7
 CONTINUUM = "continuum"
 NEARBY = 0.05  # of arclength: a branch's nearest point is not farther from what lies on the branch
 AWAY = 0.5  # the cosine between a branch's direction at its bifurcation and its first chord, at least
@@ -35,6 +38,7 @@ class Bifurcation(NamedTuple):
     branch: int
     refined: Refined | None
     width: float
+    coefficient: Coefficient | None = None
 
 
 class Branch(NamedTuple):
@@ -69,20 +73,31 @@ class Diagram:
     branches: list[Branch] = field(default_factory=list)
     bifurcations: list[Bifurcation] = field(default_factory=list)
     waiting: list[tuple[int, Vector, int]] = field(default_factory=list)
+    beside: list[tuple[Vector, Curve]] = field(default_factory=list)
     cut_short: bool = False
 
     def start(self, state: Vector, p: float) -> None:
-        """Follow the branch through a fixed point, both ways, and all that leaves it."""
-        up = tracing.pinned(self.curve, state, p)
-        if up is None or self._known(self.curve, up.z):
+        """Follow the branch through a fixed point, both ways, all that leaves it, and all that it nearly meets."""
+        self._start(self.curve, state, p)
+        while self.waiting or self.beside:
+            if self.waiting:
+                self._switch(*self.waiting.pop(0))
+            else:
+                z, curve = self.beside.pop(0)
+                self._start(curve, curve.state(z), curve.parameter(z))
+
+    def _start(self, curve: Curve, state: Vector, p: float) -> None:
+        up = tracing.pinned(curve, state, p)
+        if up is None or self._known(curve, up.z):
+            return
+        if len(self.branches) >= MOST_BRANCHES:
+            self.cut_short = True
             return
         halves: list[tuple[Point, Vector | None]] = [(up, None)]
-        down = tracing.pinned(self.curve, state, p, upward=False)
+        down = tracing.pinned(curve, state, p, upward=False)
         if down is not None:
             halves.insert(0, (down, None))
-        self._add(self.curve, halves, -1)
-        while self.waiting:
-            self._switch(*self.waiting.pop(0))
+        self._add(curve, halves, -1)
 
     def curve_of(self, period: int) -> Curve:
         """The curve of orbits of that period."""
@@ -127,7 +142,9 @@ class Diagram:
         self.branches.append(Branch(curve.equation.period, [], [], origin, ("", "")))  # its number is taken
         for first, begin in halves:
             step = tracing.FIRST_STEP if begin is None else min(tracing.FIRST_STEP, _distance(first.z, begin))
-            points, end = tracing.follow(curve, first, self.limits, step, begin)
+            points, end, passed = tracing.follow(curve, first, self.limits, step, begin)
+            self.beside += [(z, curve) for z in passed]
+            points = points if end == tracing.UPRIGHT else locating.closer(curve, points)
             marks: list[tuple[int, int]] = []
             for found in [] if end == tracing.UPRIGHT else locating.along(curve, points):
                 if curve.equation.period > 1 and self._shorter(curve, found.z):
@@ -145,13 +162,16 @@ class Diagram:
         """The number of this bifurcation; a new one is waited on for the branches that leave it."""
         period = curve.equation.period
         for number, one in enumerate(self.bifurcations):
-            if one.period == period and np.linalg.norm(one.z - found.z) < SAME_POINT:
+            exact = one.refined is not None and found.refined is not None
+            if one.period == period and _distance(one.z, found.z) < (SAME_ROOT if exact else SAME_POINT):
                 return number
         number = len(self.bifurcations)
         kind, refined = found.kind, found.refined
         if refined is not None and found.kind == extended.BRANCH_POINT:
             met = switching.meeting(curve, refined, found.tangent, self.symmetries)
             kind = met.kind
+            if kind == switching.UNDECIDED:
+                refined = refined._replace(converged=False, parameter_error=refined.parameter_error + met.reach)
             if met.other is not None:
                 self.waiting.append((number, met.other, period))
         elif found.kind == extended.PAIR:
@@ -159,7 +179,8 @@ class Diagram:
         elif refined is not None and found.kind == extended.FLIP and 2 * period <= self.max_period:
             scaled = np.append(refined.null.real / curve.state_scale, 0.0)
             self.waiting.append((number, scaled / np.linalg.norm(scaled), 2 * period))
-        self.bifurcations.append(Bifurcation(kind, found.z, period, branch, refined, found.width))
+        cubic = normal_form.coefficient(curve, refined) if refined is not None and kind in CUBIC else None
+        self.bifurcations.append(Bifurcation(kind, found.z, period, branch, refined, found.width, cubic))
         return number
 
     def _shorter(self, curve: Curve, z: Vector) -> bool:
@@ -183,7 +204,10 @@ def _on(curve: Curve, z: Vector, branch: Branch) -> bool:
         return False
     ahead = float(near.tangent @ (z - near.z))
     corrected = curve.correct(near.z + ahead * near.tangent, near.tangent)
-    return corrected is not None and _distance(corrected[0], z) < SAME_POINT * max(1.0, float(np.linalg.norm(z)))
+    if corrected is None or _distance(corrected[0], z) >= SAME_POINT * max(1.0, float(np.linalg.norm(z))):
+        return False
+    there = curve.point(*corrected, near)
+    return there is not None and there.orientation == near.orientation  # another branch may nearly meet this one
 
 
 def _distance(first: Vector, second: Vector) -> float:

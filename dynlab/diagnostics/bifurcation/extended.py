@@ -4,6 +4,7 @@ With A = J − μ, bordered by fixed vectors b and c, the number g in [[A, b], [
 where A is singular. A fold (μ = 1; of a flow 0) and a flip (μ = −1) are roots of (G, g) in (h, p); a Neimark–Sacker
 point (μ = e^{iθ}) and a Hopf point (μ = iω) of (G, Re g, Im g) in (h, p, θ). Where branches meet, G_z has not full rank
 and (G, g) is a singular system: its unfolding (G + β b, g, wᵀ G_p) in (h, p, β), with w the left null vector, is not.
+That system has roots with β ≠ 0 too, where two branches pass each other: a root is a branch point only where β = 0.
 
 References
 ----------
@@ -28,6 +29,7 @@ FOLD, BRANCH_POINT, FLIP, PAIR = "fold", "branch point", "flip", "pair"
 MAX_NEWTON = 15
 TOLERANCE = 1e-8  # relative: what the parameter's error must be below for the point to count as converged
 SETTLED = 1e-14  # times max(1, ‖unknowns‖)
+ROUNDED = 1e-7  # times that: steps below it that shrink by less than half are rounding
 ROUNDINGS = 4  # times m n ε ‖·‖: what rounding leaves of each equation, for the bound on the parameter's error
 
 
@@ -47,6 +49,8 @@ class Refined(NamedTuple):
     parameter_error : float
         Σ_j |(E'⁻¹)_{p j}| (|E_j| + its rounding): a bound on the error of p to first order.
     converged : bool
+    unfolding, unfolding_error : float
+        Of a branch point: β, and a bound on its error; 0 of others.
     turns : bool
         Of a pair: whether its angle (of a flow: its frequency) is told from 0, and from π, by the like bound; where it
         is not, two real eigenvalues cross at once.
@@ -61,6 +65,13 @@ class Refined(NamedTuple):
     parameter_error: float
     converged: bool
     turns: bool
+    unfolding: float = 0.0
+    unfolding_error: float = 0.0
+
+    @property
+    def splits(self) -> bool:
+        """Whether β is certainly not 0: the branches pass each other and do not meet."""
+        return abs(self.unfolding) > self.unfolding_error
 
 
 def refine(curve: Curve, kind: str, guess: Vector) -> Refined | None:
@@ -89,11 +100,12 @@ def refine(curve: Curve, kind: str, guess: Vector) -> Refined | None:
     unknowns, value, slope, iterations = solved
     p = float(unknowns[n])
     eps = np.finfo(np.float64).eps
-    rounding = ROUNDINGS * curve.equation.period * n * eps * max(1.0, float(np.linalg.norm(matrix)))
-    rounding *= max(1.0, float(np.linalg.norm(unknowns[:n])))
+    size = max(1.0, float(np.linalg.norm(matrix))) * max(1.0, float(np.linalg.norm(unknowns[:n])))
+    by_parameter = float(np.linalg.norm(curve.linear(guess)[0][:, -1])) / curve.parameter_scale
+    rounding = ROUNDINGS * curve.equation.period * n * eps * (size + by_parameter * abs(p))
     errors = np.abs(np.linalg.inv(slope)) @ (np.abs(value) + rounding)
-    error, angle = float(errors[n]), float(unknowns[-1])
-    at = _critical(kind, angle, is_map)
+    error, last = float(errors[n]), float(unknowns[-1])  # an angle, or β
+    at = _critical(kind, last, is_map)
     final = curve.equation.jacobian(torch.from_numpy(unknowns[:n]), torch.tensor(p, dtype=torch.float64)).numpy()
     u, _, vh = np.linalg.svd(final - at * np.eye(n))
     return Refined(
@@ -105,14 +117,16 @@ def refine(curve: Curve, kind: str, guess: Vector) -> Refined | None:
         iterations=iterations,
         parameter_error=error,
         converged=error <= TOLERANCE * max(1.0, abs(p)),
-        turns=kind == PAIR and abs(np.sin(angle) if is_map else angle) > errors[-1],
+        turns=kind == PAIR and abs(np.sin(last) if is_map else last) > errors[-1],
+        unfolding=last if kind == BRANCH_POINT else 0.0,
+        unfolding_error=float(errors[-1]) if kind == BRANCH_POINT else 0.0,
     )
 
 
 def _newton(equations: Callable[[Tensor], Tensor], start: Vector) -> tuple[Vector, Vector, Vector, int] | None:
     """A root, the equations there, their last derivative, and the iterations; None where there are none."""
     derivative = torch.func.jacrev(equations)
-    unknowns, slope, iterations = start, np.eye(len(start)), 0
+    unknowns, slope, iterations, before = start, np.eye(len(start)), 0, np.inf
     try:
         while iterations < MAX_NEWTON:
             value = equations(torch.from_numpy(unknowns)).numpy()
@@ -121,8 +135,10 @@ def _newton(equations: Callable[[Tensor], Tensor], start: Vector) -> tuple[Vecto
                 return None
             step = np.linalg.solve(slope, value)
             unknowns, iterations = unknowns - step, iterations + 1
-            if np.linalg.norm(step) <= SETTLED * max(1.0, float(np.linalg.norm(unknowns))):
+            size, moved = max(1.0, float(np.linalg.norm(unknowns))), float(np.linalg.norm(step))
+            if moved <= SETTLED * size or 0.5 * before < moved <= ROUNDED * size:
                 break
+            before = moved
         value = equations(torch.from_numpy(unknowns)).numpy()
     except (np.linalg.LinAlgError, torch.linalg.LinAlgError):  # singular: nothing simple is near
         return None

@@ -6,12 +6,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynlab.diagnostics.bifurcation import crossings, extended, tracing
+from dynlab.diagnostics.bifurcation import crossings, extended, switching, tracing
 from dynlab.diagnostics.bifurcation.crossings import Crossing
 from dynlab.diagnostics.bifurcation.curve import Curve, Point
 from dynlab.diagnostics.bifurcation.extended import Refined
 
 BORDER_COLLISION, DEGENERATE = "border collision", "degenerate"
+TOUCHING = 1e-7  # of arclength: between points so near no eigenvalue is looked for that crosses and comes back
+NEARLY = (
+    0.2  # times how far an eigenvalue is from the border beside: where it may come nearer than that, one looks closer
+)
 SHORTEST = 1e-5  # of arclength: a shorter interval is halved no more; across a kink points are 5e-6 apart
 JUMPS = 1e-2  # times max(1, |λ|): an eigenvalue that changes by more than that over such an interval does so at a kink
 ASIDE = 0.6  # of the interval's length: a root farther off the chord belongs to something else
@@ -26,8 +30,8 @@ class Found(NamedTuple):
     after : int
         The number of the point that it comes after.
     kind : str
-        Of `extended`; "border collision" where eigenvalues jump at a kink of the activation; "degenerate" where several
-        cross at once.
+        Of `extended`; "border collision" where eigenvalues jump at a kink of the activation; where nothing is solved
+        for, "degenerate", and of a single real eigenvalue at 1 "undecided: a branch point or a fold nearby".
     crossing : Crossing
     refined : Refined or None
         None where no extended system has a root here.
@@ -49,6 +53,47 @@ class Found(NamedTuple):
     width: float
 
 
+def closer(curve: Curve, points: list[Point]) -> list[Point]:
+    """The points, and more of them where an eigenvalue may cross the border and come back between two of them."""
+    inner = [_closer(curve, *points[number - 1 : number + 2]) for number in range(1, len(points) - 1)]
+    return points[:1] + list(itertools.chain.from_iterable(inner)) + points[1:][-1:]
+
+
+def _closer(curve: Curve, before: Point, point: Point, after: Point) -> list[Point]:
+    """What lies strictly between `before` and `after`."""
+    if not _returns(curve, (before, point, after)) or np.linalg.norm(after.z - before.z) < TOUCHING:
+        return [point]
+    left, right = tracing.between(curve, before, point), tracing.between(curve, point, after)
+    if left is None or right is None:
+        return [point]
+    five = [before, left, point, right, after]
+    nearest = min((1, 2, 3), key=lambda number: abs(_nearest(curve, five[number])))
+    return five[1:nearest] + _closer(curve, *five[nearest - 1 : nearest + 2]) + five[nearest + 1 : 4]
+
+
+def _returns(curve: Curve, three: tuple[Point, Point, Point]) -> bool:
+    """Whether the eigenvalue nearest to the border may cross it twice between the first and the last of three points.
+
+    So it may where it is nearest in the middle, on one side of it at all three, and the parabola through them gets
+    across or nearly so.
+    """
+    at = [_nearest(curve, point) for point in three]
+    if not (0 < at[1] / at[0] < 1 and 0 < at[1] / at[2] <= 1):
+        return False
+    left, right = (float(np.linalg.norm(one.z - three[1].z)) for one in (three[0], three[2]))
+    slope = ((at[2] - at[1]) * left / right + (at[1] - at[0]) * right / left) / (left + right)
+    bend = ((at[2] - at[1]) / right + (at[0] - at[1]) / left) / (left + right)
+    lowest = at[1] - slope**2 / (4 * bend) if bend else at[1]
+    return bool(lowest * np.sign(at[1]) < NEARLY * max(abs(at[0]), abs(at[2])))
+
+
+def _nearest(curve: Curve, point: Point) -> float:
+    """How far the eigenvalue nearest to the border of stability is beyond it; NaN where its error does not tell."""
+    excess = crossings.beyond(point.eigenvalues, curve.equation.is_map)
+    nearest = int(np.abs(excess).argmin())
+    return float(excess[nearest]) if abs(excess[nearest]) > point.errors[nearest] else np.nan
+
+
 def along(curve: Curve, points: list[Point]) -> list[Found]:
     """Every bifurcation on these points, in their order."""
     found = []
@@ -63,22 +108,25 @@ def _between(curve: Curve, left: Point, right: Point) -> list[Found]:
     if crossing is None:
         return []
     length = float(np.linalg.norm(right.z - left.z))
-    width = abs(curve.parameter(right.z) - curve.parameter(left.z))
+    steep = max(abs(left.tangent[-1]), abs(right.tangent[-1]))  # where p turns, it goes on beyond both
+    width = abs(curve.parameter(right.z) - curve.parameter(left.z)) + curve.parameter_scale * float(steep) * length
     middle = tracing.between(curve, left, right) if length > SHORTEST else None
     guess = 0.5 * (left.z + right.z) if middle is None else middle.z
     if crossing.what != crossings.SEVERAL:
         for kind in _kinds(crossing):
             refined = extended.refine(curve, kind, guess)
-            if refined is not None and refined.converged and _inside(refined, left, right):
+            if refined is not None and refined.converged and not refined.splits and _inside(refined, left, right):
                 if kind == extended.PAIR and not refined.turns:
                     return [Found(0, DEGENERATE, crossing, None, refined.z, left.tangent, refined.parameter_error)]
                 return [Found(0, kind, crossing, refined, refined.z, left.tangent, width)]
+    one = crossing.what == crossings.FOLD_OR_BRANCH
     if middle is None:
-        kind = BORDER_COLLISION if _jumps(left, right) else DEGENERATE
+        kind = BORDER_COLLISION if _jumps(left, right) else switching.UNDECIDED if one else DEGENERATE
         return [Found(0, kind, crossing, None, guess, left.tangent, width)]
     parts = _between(curve, left, middle) + _between(curve, middle, right)
     # where the middle's own signs are not decided the halves may show nothing: then it lies there
-    return parts or [Found(0, DEGENERATE, crossing, None, middle.z, middle.tangent, width)]
+    kind = switching.UNDECIDED if one else DEGENERATE
+    return parts or [Found(0, kind, crossing, None, middle.z, middle.tangent, width)]
 
 
 def _jumps(left: Point, right: Point) -> bool:

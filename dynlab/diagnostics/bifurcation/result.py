@@ -109,6 +109,7 @@ def _of_bifurcations(diagram: Diagram, name: str, observed: int, units: str) -> 
 
     states = each([diagram.curve.state(one.z) for one in listed], float, (n,))
     errors = [one.refined.parameter_error if one.refined else one.width for one in listed]
+    cubic = [one.coefficient for one in listed]
     return {
         "bifurcation_kind": of(along, each([one.kind for one in listed], str), "kind"),
         "bifurcation_parameter": of(along, each([diagram.curve.parameter(one.z) for one in listed], float), name),
@@ -125,6 +126,15 @@ def _of_bifurcations(diagram: Diagram, name: str, observed: int, units: str) -> 
         ),
         "bifurcation_iterations": of(
             along, each([one.iterations if one else 0 for one in refined], np.int64), "iterations of Newton's method"
+        ),
+        "bifurcation_coefficient": of(
+            along, each([one.value if one else np.nan for one in cubic], float), "cubic coefficient"
+        ),
+        "bifurcation_coefficient_error": of(
+            along, each([one.error if one else np.nan for one in cubic], float), "estimate of its error"
+        ),
+        "bifurcation_criticality": of(
+            along, each([one.criticality if one else "" for one in cubic], str), "supercritical or subcritical"
         ),
         "bifurcation_converged": of(
             along, each([one is not None and one.converged for one in refined], bool), "converged"

@@ -1,4 +1,4 @@
-"""Where branches meet: in which directions the others leave, and whether an exact symmetry makes it a pitchfork.
+"""Where branches meet: in which directions the others leave, and what says that they do meet.
 
 References
 ----------
@@ -21,11 +21,16 @@ from dynlab.diagnostics.bifurcation.extended import Refined
 Vector = NDArray[np.float64]
 
 PITCHFORK, TRANSCRITICAL, BRANCH_POINT = "pitchfork", "transcritical", "branch point"
+UNDECIDED = "undecided: a branch point or a fold nearby"
 MOVES = 1e-5  # of a unit tangent: a branch whose parameter component is larger passes through, rounding being 1e-8
 SAME = 0.9  # the cosine between the tangent of the branch that is known and the root that must be it
+STEPS_OF_STATE, NEAR = 2.0**20, 1e-8  # a state that stays is tried as a multiple of 2⁻²⁰, where one is so near
 SMALL = 1e-6  # times the state's size: what vanishes by symmetry is below
 MOST_SIGNS = 8  # dimensions: up to so many every change of signs is tried, beyond only h → −h
-TRIALS, TRIAL_REACH = 16, 2.0  # random states, and parameters, at which a symmetry must hold to the last bit
+TRIALS, TRIAL_REACHES = (
+    16,
+    (2.0, 1e-8, 1e-16, 0.0),
+)  # random states, and parameters, of each symmetry
 
 
 class Meeting(NamedTuple):
@@ -34,13 +39,16 @@ class Meeting(NamedTuple):
     Attributes
     ----------
     kind : str
-        One of the three above.
+        One of the four above.
     other : ndarray, shape (n + 1,), or None
         The unit tangent of the other branch; None where the algebraic branching equation has no second real root.
+    reach : float
+        Of one that is undecided: how far from it in p the branches turn back, where they do, to leading order.
     """
 
     kind: str
     other: Vector | None
+    reach: float = 0.0
 
 
 def meeting(curve: Curve, refined: Refined, tangent: Vector, symmetries: list[Vector]) -> Meeting:
@@ -60,14 +68,19 @@ def meeting(curve: Curve, refined: Refined, tangent: Vector, symmetries: list[Ve
     With φ_1, φ_2 spanning the null space of G_z and w its left null vector, the tangents α_1 φ_1 + α_2 φ_2 solve
     Σ a_ij α_i α_j = 0, a_ij = wᵀ G_zz φ_i φ_j. The branch point is a pitchfork where an exact symmetry S, with
     S G(h) = G(S h), keeps the state and turns the null vector around: the other branch then breaks S and comes in
-    mirrored pairs.
+    mirrored pairs. Without a symmetry branches meet where one of them is a state that is a fixed point to the last
+    bit at every parameter. Otherwise numbers cannot tell β = 0 from one below its error, with which the branches pass
+    each other within √(2 |β| / |a|) of the point, and some turn back there: it is undecided.
     """
     basis = np.linalg.svd(curve.linear(refined.z)[0])[2][-2:]
     a = _second_derivatives(curve, refined, basis)
     discriminant = a[0, 1] ** 2 - a[0, 0] * a[1, 1]
     is_pitchfork = any(_breaks(curve, refined, signs) for signs in symmetries)
+    is_sure = is_pitchfork or _stays(curve, refined)
+    least = max(float(np.abs(np.linalg.eigvalsh(a)).min()), float(np.finfo(np.float64).tiny))
+    reach = 0.0 if is_sure else curve.parameter_scale * float(np.sqrt(2 * refined.unfolding_error / least))
     if discriminant <= 0:
-        return Meeting(PITCHFORK if is_pitchfork else BRANCH_POINT, None)
+        return Meeting(PITCHFORK if is_pitchfork else BRANCH_POINT if is_sure else UNDECIDED, None, reach)
     q = -(a[0, 1] + np.copysign(np.sqrt(discriminant), a[0, 1]))
     roots = [np.array([q, a[0, 0]]), np.array([a[1, 1], q])]
     tangents = [root @ basis / np.linalg.norm(root) for root in roots]
@@ -75,9 +88,21 @@ def meeting(curve: Curve, refined: Refined, tangent: Vector, symmetries: list[Ve
     other, known = tangents
     if is_pitchfork:
         kind = PITCHFORK
-    else:
+    elif is_sure:
         kind = TRANSCRITICAL if min(abs(other[-1]), abs(known[-1])) > MOVES else BRANCH_POINT
-    return Meeting(kind, other if abs(float(known @ tangent)) > SAME else None)
+    else:
+        kind = UNDECIDED
+    return Meeting(kind, other if abs(float(known @ tangent)) > SAME else None, reach)
+
+
+def _stays(curve: Curve, refined: Refined) -> bool:
+    """Whether the state is a fixed point at every parameter tried, to the last bit."""
+    state = curve.state(refined.z)
+    near = np.round(state * STEPS_OF_STATE) / STEPS_OF_STATE + 0.0
+    if np.abs(near - state).max() > NEAR:
+        return False
+    away = curve.parameter_scale * np.linspace(-0.5, 0.5, TRIALS)
+    return all(not curve.residual(curve.z(near, curve.parameter(refined.z) + one)).any() for one in away)
 
 
 def sign_symmetries(equation: Equation, lowest: float, highest: float, seed: int) -> list[Vector]:
@@ -87,7 +112,9 @@ def sign_symmetries(equation: Equation, lowest: float, highest: float, seed: int
     """
     n = equation.varied.system.state_size
     generator = np.random.default_rng(seed)
-    states = torch.from_numpy(generator.uniform(-TRIAL_REACH, TRIAL_REACH, (TRIALS, n)))
+    # beside states of size 1 a bias below rounding would not be seen
+    reach = np.tile(TRIAL_REACHES, TRIALS // len(TRIAL_REACHES))[:, None]
+    states = torch.from_numpy(generator.uniform(-1, 1, (TRIALS, n)) * reach)
     parameters = torch.from_numpy(generator.uniform(lowest, highest, TRIALS))
     method = "step" if equation.is_map else "velocity"
 

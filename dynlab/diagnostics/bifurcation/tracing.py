@@ -11,12 +11,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dynlab.diagnostics.bifurcation import extended
 from dynlab.diagnostics.bifurcation.curve import Curve, Point
 
 Vector = NDArray[np.float64]
 
 FIRST_STEP = 1e-2  # of arclength, in which the parameter's range has length 1
-CORNER_STEP, AFTER_CORNER = 1e-6, 2e-3  # where no step of 1e-6 is smooth, an activation has its kink
+# Two branches that pass each other at 1e-14 of a branch point turn within its square root: steps of 1e-8 follow them.
+FINEST = 1e-9  # where no step so short is smooth, an activation has its kink
+CORNER_STEP, AFTER_CORNER = 1e-6, 2e-3  # from one side of a kink to the other, and then
 GROW, SHRINK = 1.4, 0.5
 FAR = 0.5  # times ‖z‖, where that is above 1: far out steps are longer in proportion
 EASY = 4  # corrector iterations: with at most so many the next step is longer
@@ -26,6 +29,9 @@ OFF = 0.3  # of the step: a corrector that moves the prediction farther has met 
 NUDGE = 1e-7  # of arclength, for the quotient of differences
 ASTRAY = 0.5  # of the expected motion of an orbit: what differs by more belongs to another orbit
 STEEP = 0.1  # a chord and a tangent nearly across each other do not make a cubic
+BESIDE = 3.0  # times a step's length: a branch point farther from its middle is another one
+UNCLEAR = 1e-5  # of arclength: a shorter step on which the orientation changes at no branch point is let be
+NEIGHBOURS = 0.1  # of arclength: points of another branch that are nearer to each other stand for one pass
 RETURNED = 0.6  # of a step: so near to where it began, and in the same direction, a branch is closed
 FEWEST = 5  # points before that may be
 
@@ -40,6 +46,14 @@ UPRIGHT = "a continuum"
 ENOUGH, FIXED = 10, 1e-9  # a branch whose first points differ in p by less than that part of the range is upright
 
 
+class Traced(NamedTuple):
+    """The points of a branch in order, why there are no more, and points of other branches that it nearly meets."""
+
+    points: list[Point]
+    end: str
+    passed: list[Vector]
+
+
 class Limits(NamedTuple):
     """Where a branch is followed: the parameter's range, abs(h_i), how many points, and by which steps at most."""
 
@@ -52,8 +66,8 @@ class Limits(NamedTuple):
 
 def follow(
     curve: Curve, start: Point, limits: Limits, first_step: float = FIRST_STEP, origin: Vector | None = None
-) -> tuple[list[Point], str]:
-    """The points after `start` in the direction of its tangent, `start` included, and why there are no more.
+) -> Traced:
+    """The points after `start` in the direction of its tangent, `start` included.
 
     Parameters
     ----------
@@ -63,34 +77,57 @@ def follow(
     first_step : float
     origin : ndarray, optional
         Where the branch began, where that is not `start`: returning there closes it.
+
+    Notes
+    -----
+    Where the orientation changes in a step there is a branch point, or another branch passes so near that the step has
+    landed on it. Then the steps are shortened until they follow the branch around the corner.
     """
     points, step = [start], first_step
+    passed: list[Vector] = []
     begin = start.z if origin is None else origin
     while len(points) < limits.points:
         here = points[-1]
         found = _next(curve, here, step)
-        if found is None:
+        strays = found is not None and found.orientation != here.orientation
+        if found is not None and strays and (not passed or np.linalg.norm(found.z - passed[-1]) > NEIGHBOURS):
+            strays = _is_passed(curve, here, found)
+            passed += [found.z] if strays else []
+        if (found is None or strays) and step * SHRINK > FINEST:
             step *= SHRINK
-            if step > CORNER_STEP:
-                continue
+            continue
+        if found is None:
             found, step = _around_corner(curve, here), AFTER_CORNER
             if found is None:
-                return points, LOST
+                return Traced(points, LOST, passed)
         p = curve.parameter(found.z)
         if not limits.lowest <= p <= limits.highest:
             last = _landed(curve, here, found, limits.lowest if p < limits.lowest else limits.highest)
-            return points + ([last] if last else []), AT_THE_END
+            return Traced(points + ([last] if last else []), AT_THE_END, passed)
         if np.abs(curve.state(found.z)).max() > limits.largest_state:
-            return points, LEFT
+            return Traced(points, LEFT, passed)
         points.append(found)
         near = np.linalg.norm(found.z - begin) < RETURNED * step
         if near and len(points) > FEWEST and (origin is not None or found.tangent @ start.tangent > STRAIGHT):
-            return points, CLOSED
+            return Traced(points, CLOSED, passed)
         longest = limits.longest_step * max(1.0, FAR * float(np.linalg.norm(found.z)))
         if origin is not None and len(points) == ENOUGH and _upright(curve, points, origin):
-            return points, UPRIGHT
+            return Traced(points, UPRIGHT, passed)
         step = min(longest, step * GROW) if found.iterations <= EASY else step
-    return points, TOO_LONG
+    return Traced(points, TOO_LONG, passed)
+
+
+def _is_passed(curve: Curve, here: Point, found: Point) -> bool:
+    """Whether a step may have left the branch for another one that passes it, as no branch point lies between.
+
+    Where no branch point is solved for and the step is short, more happens at once than one crossing: it is let be.
+    """
+    middle = 0.5 * (here.z + found.z)
+    length = float(np.linalg.norm(found.z - here.z))
+    refined = extended.refine(curve, extended.BRANCH_POINT, middle)
+    if refined is None or not refined.converged or np.linalg.norm(refined.z - middle) > BESIDE * length:
+        return length > UNCLEAR
+    return refined.splits
 
 
 def _upright(curve: Curve, points: list[Point], origin: Vector) -> bool:

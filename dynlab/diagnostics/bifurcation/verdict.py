@@ -6,7 +6,9 @@ import numpy as np
 
 from dynlab.diagnostics.bifurcation.exploring import CONTINUUM, FLIP, Bifurcation, Diagram
 from dynlab.diagnostics.bifurcation.locating import BORDER_COLLISION
+from dynlab.diagnostics.bifurcation.normal_form import UNDECIDED as EITHER
 from dynlab.diagnostics.bifurcation.result import Row
+from dynlab.diagnostics.bifurcation.switching import UNDECIDED
 from dynlab.diagnostics.bifurcation.tracing import LEFT
 
 AT_ZERO = 1e-9  # times 1: a state so small is the origin
@@ -24,6 +26,7 @@ PLURALS = {
     "border collision": "border collisions",
     "degenerate": "degenerate points",
     "continuum": "continua of fixed points",
+    UNDECIDED: "undecided points, each a branch point or a fold nearby",
 }
 IN_A = {
     "Hopf": "Hopf bifurcation",
@@ -32,6 +35,7 @@ IN_A = {
     "flip": "flip (period doubling)",
     "degenerate": "degenerate point where several eigenvalues cross at once",
     "continuum": "continuum of fixed points",
+    UNDECIDED: "undecided point, a branch point or a fold nearby",
 }
 
 
@@ -100,10 +104,11 @@ def _change(one: Bifurcation, row: Row, stable: Row, unstable: Row, name: str, n
     states = np.abs([stable.orbit[0], unstable.orbit[0]]).max()
     subject = "The origin" if states <= AT_ZERO else f"{'An' if noun[0] in 'aeiou' else 'A'} {noun}"
     verb = "loses" if stable.parameter < unstable.parameter else "gains"
-    how = f" ({_angle(one)})" if _angle(one) else ""
+    criticality, undecided = _criticality(one)
+    how = f" ({'; '.join(filter(None, (_angle(one), undecided)))})" if _angle(one) or undecided else ""
     if one.kind == CONTINUUM:
         return f"{subject} {verb} stability {at}, where a continuum of fixed points stands upright"
-    return f"{subject} {verb} stability {at} in a {IN_A.get(one.kind, one.kind)}{how}"
+    return f"{subject} {verb} stability {at} in a {criticality}{IN_A.get(one.kind, one.kind)}{how}"
 
 
 def _many(text: str, count: int) -> str:
@@ -124,6 +129,15 @@ def _side(points: list[Row], index: int, step: int) -> Row | None:
             return points[number]
         number += step
     return None
+
+
+def _criticality(one: Bifurcation) -> tuple[str, str]:
+    """A word before the kind, or where that is undecided words after it."""
+    if one.coefficient is None:
+        return "", ""
+    if one.coefficient.criticality == EITHER:
+        return "", "undecided whether supercritical or subcritical"
+    return f"{one.coefficient.criticality} ", ""
 
 
 def _angle(one: Bifurcation) -> str:
@@ -154,7 +168,10 @@ def _counts(diagram: Diagram, name: str) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{round(value, PLACES) + 0.0:.7g}".replace("-", "−")
+    """With 7 digits, and with 10 where those make it look rounder than it is, as 1.0000000131 does."""
+    rounded = round(value, PLACES) + 0.0
+    looks_round = f"{rounded:.7g}" == f"{rounded:.6g}"
+    return (f"{rounded:.10g}" if looks_round else f"{rounded:.7g}").replace("-", "−")
 
 
 def _cascade(diagram: Diagram) -> str:
