@@ -12,8 +12,6 @@ from .analysis import Result, analysis
 from .options import ANYTHING
 from .source import Source
 
-NEAR = 0.1  # starts that are not given have entries between 0 and this: in the basins of the textbooks' attractors
-
 
 @analysis(ANYTHING | {"starts"})
 @click.option("--seconds", type=float, help="Of a flow: how long.  [default: 100]")
@@ -58,8 +56,6 @@ def lyapunov(source: Source, seconds: float | None, k: int | None, transient: fl
 
 def _alone(source: Source, seconds: float | None) -> dict[str, Any]:
     """How long the orbits of a system that nothing drives are, and where they start."""
-    import numpy as np
-
     from dynlab.systems import Flow
 
     asked = {"steps": source.steps if "steps" in source.given else None, "seconds": seconds}
@@ -67,6 +63,4 @@ def _alone(source: Source, seconds: float | None) -> dict[str, Any]:
     if asked[wrong] is not None:
         kind = "flow" if right == "seconds" else "map"
         raise UserError(f"{source.name} is a {kind}: say how long by --{right}, not by --{wrong}.")
-    own = source.system.initial_state()
-    drawn = np.random.default_rng(source.seed).uniform(0, NEAR, source.system.state_size)
-    return {"initial_state": source.initial_states or (drawn if own is None else own.detach().numpy())} | asked
+    return {"initial_state": source.initial_states or None} | asked

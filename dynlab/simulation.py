@@ -140,8 +140,9 @@ def prepare_flow(system: Flow, initial_state: Any = None) -> tuple[Flow, Tensor]
     UserError
         For initial states of the wrong width, or not finite.
     """
-    start = np.zeros(system.state_size) if initial_state is None else initial_state
-    initial = _tensor("initial state", start, torch.float64, "cpu")
+    learned = system.initial_state()
+    start = np.zeros(system.state_size) if learned is None else learned
+    initial = _tensor("initial state", start if initial_state is None else initial_state, torch.float64, "cpu")
     _check_initial(initial, system.state_size)
     return frozen(system), initial.reshape(-1, system.state_size)
 

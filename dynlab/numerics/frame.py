@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,25 +53,38 @@ class Growth:
         Of the error of the last `log_growth` by rounding.
     cut : ndarray, shape (sample,)
         When the orbit left the bound on states; inf where it did not.
-    final : ndarray, shape (sample, state)
+    visited : ndarray, shape (sample, stop, state)
+        The states at the stops.
     length : float
         Of the mean interval between two orthonormalisations, in steps or seconds.
+    others : ndarray, shape (frame, sample, mode)
+        The last `log_growth` of further frames, from other random directions.
     """
 
     log_growth: NDArray[np.float64]
     log_det: NDArray[np.float64]
     bound: NDArray[np.float64]
     cut: NDArray[np.float64]
-    final: NDArray[np.float64]
+    visited: NDArray[np.float64]
     length: float
+    others: NDArray[np.float64]
 
 
 def random_frame(samples: int, size: int, k: int, seed: int, like: Tensor) -> Frame:
-    """The same k random directions for every sample: an axis might be an invariant direction, these are not."""
-    drawn = np.random.default_rng(seed).standard_normal((size, k))
+    """The same k random directions for every sample: an axis might be an invariant direction, these are not.
+
+    The first of them do not depend on k: an exponent is the same number however many are asked for.
+    """
+    drawn = np.random.default_rng(seed).standard_normal((k, size)).T
     columns = torch.linalg.qr(torch.as_tensor(drawn, dtype=torch.float64, device=like.device)).Q
     zero = torch.zeros(samples, k, dtype=torch.float64, device=like.device)
     return Frame(columns.expand(samples, size, k), zero, zero)
+
+
+def stacked(frames: Sequence[Frame]) -> Frame:
+    """Several frames as one, each with samples of its own."""
+    parts = ([frame.columns, frame.log_growth, frame.bound] for frame in frames)
+    return Frame(*(torch.cat(part) for part in zip(*parts, strict=True)))
 
 
 def renewed(frame: Frame, seed: int) -> Frame:

@@ -9,9 +9,30 @@ SHORTEST_BLOCK = 8  # steps
 # Σ (m_b − m_{b−1})² / Σ (m_b − m)² of independent block means is 2 ± 0.5 (von Neumann): three deviations below, they
 # follow a trend, as on an orbit that nears its end by a power of time. Then they do not scatter about what they near.
 TREND = 0.6
+THIRD = 3.0  # below `sure` of every count
 LATE = 4  # with a trend, the last of so many parts of the blocks stands for what they near
-# A sign is believed where the exponent is this many standard errors from 0: with 16 blocks, wrong once in 100 times.
-DECIDED = 3.0
+# Where neighbours part like a power t^p of time the exponent is 0, and they grow by p ln 10 nats over the decade that a
+# transient of a tenth leaves: 2.3 for p = 1 (a shear, a center), −4.6 for p = −2 (the approach to a fold). No estimate
+# from one orbit tells such a growth from a small exponent, so that fewer nats than these decide nothing.
+FEW_NATS = 10.0
+WRONG = 0.002  # how often a stated error may be exceeded: a sign that lies beyond it is believed
+
+
+def sure(count: int) -> float:
+    """How many standard errors, estimated from `count` independent means, hold but for one case in 500.
+
+    Student's t with count − 1 degrees of freedom: 3.7 for 16 means, 10 for 4; inf for fewer than two.
+    """
+    from scipy.special import stdtrit  # here, since it takes longer to import than most commands need
+
+    return float(stdtrit(count - 1, 1 - WRONG / 2)) if count > 1 else np.inf
+
+
+def standard_errors(log_growth: NDArray[np.float64], elapsed: NDArray[np.float64], blocks: int) -> NDArray[np.float64]:
+    """`block_errors`, and at least a third of the exponent where all the growth is below `FEW_NATS`: it has no sign."""
+    last = np.abs(log_growth[:, -1])
+    few = np.where(last < FEW_NATS, last / elapsed[-1] / THIRD, 0.0)
+    return np.maximum(block_errors(log_growth, elapsed, blocks), few)
 
 
 def block_errors(log_growth: NDArray[np.float64], elapsed: NDArray[np.float64], blocks: int) -> NDArray[np.float64]:
@@ -76,9 +97,9 @@ def kaplan_yorke_dimension(
     Parameters
     ----------
     exponents : ndarray, shape (mode,)
-        Decreasing; NaN for modes that are not resolved.
+        In the order of the frame; NaN for modes that are not resolved.
     errors, bounds : ndarray, shape (mode,)
-        Standard errors, and bounds of what rounding contributes: a sum within the latter counts as 0.
+        What is beyond them has a sign, and bounds of what rounding contributes: a sum within the latter counts as 0.
     size : int
         The dimension of the state.
 
@@ -90,9 +111,7 @@ def kaplan_yorke_dimension(
         jumps from 0 to 1 there.
     """
     first, slack = exponents[0], np.cumsum(np.nan_to_num(bounds, posinf=0.0))
-    at_zero = abs(first) <= slack[0]
-    # an error that is not known separates nothing from zero; −inf needs none
-    if not (at_zero or np.isneginf(first) or abs(first) > DECIDED * errors[0] + slack[0]):
+    if not _signed(first, errors[0], slack[0]):
         return float("nan")
     sums = np.cumsum(exponents)
     negative = np.flatnonzero(sums < -slack)
@@ -113,9 +132,19 @@ def kaplan_yorke_slopes(exponents: NDArray[np.float64], dimension: float) -> NDA
     return slopes
 
 
-def positive_exponent_sum(exponents: NDArray[np.float64], size: int) -> float:
-    """Σ max(λ_i, 0), NaN where the smallest exponent known is positive and there are more."""
+def positive_exponent_sum(
+    exponents: NDArray[np.float64], errors: NDArray[np.float64], bounds: NDArray[np.float64], size: int
+) -> float:
+    """The sum of the exponents that are positive beyond their errors; arguments as of `kaplan_yorke_dimension`.
+
+    NaN where the largest has no sign, and where the smallest one known is positive and there are more.
+    """
     known = exponents[~np.isnan(exponents)]
-    if len(known) == 0 or (len(known) < size and known[-1] > 0):
+    if not _signed(exponents[0], errors[0], bounds[0]) or (len(known) < size and known[-1] > 0):
         return float("nan")
-    return float(known[known > 0].sum())
+    return float(exponents[exponents > errors].sum())
+
+
+def _signed(exponent: float, error: float, bound: float) -> bool:
+    """Whether it is zero to rounding, or has a sign; −inf has one, and an error that is not known leaves none."""
+    return bool(abs(exponent) <= bound or np.isneginf(exponent) or abs(exponent) > error)

@@ -35,24 +35,23 @@ def plot_lyapunov(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     Returns
     -------
     Axes
-        Of the exponents: of one sample with its standard errors, of several their mean with the standard error of the
-        mean, and each sample's in grey.
+        Of the exponents: of one sample with its errors, of several their mean with the error of the mean, and each
+        sample's in grey.
     """
     name = "finite_time_exponent" if "finite_time_exponent" in ds else "exponent"
-    schema.check(ds, needs=[name, "standard_error", "running_exponent"])
+    schema.check(ds, needs=[name, "mean_exponent", "mean_exponent_error", "running_exponent"])
     if ax is None:
         return _figure(ds, name, **artist)
-    values, errors = ds[name].values, ds["standard_error"].values
+    values, mean, error = (ds[each].values for each in (name, "mean_exponent", "mean_exponent_error"))
     index = np.arange(1, values.shape[1] + 1)
     several = len(values) > 1
     if several:
         ax.plot([], [], ls="none", marker=".", color=style.GREY, ms=4, label=f"each of {len(values)} samples")
         ax.plot(index, values.T, ls="none", marker=".", color=style.GREY, ms=3, alpha=0.5, zorder=2)
-    mean, error = _mean(values), np.sqrt(_mean(errors**2) / len(values))
     look: dict[str, Any] = {"fmt": "o", "ms": 4, "capsize": 2.5, "color": style.BLUE, "zorder": 3} | artist
     shown = np.where(np.isfinite(mean), mean, np.nan)
-    label = "mean ± its standard error" if several else "± standard error"
-    ax.errorbar(index, shown, yerr=np.nan_to_num(error), label=label, **look)
+    label = "mean and its error" if several else "exponent and its error"
+    ax.errorbar(index, shown, yerr=np.where(np.isfinite(error), error, 0), label=label, **look)
     all_gone = np.isneginf(values).all(axis=0)
     some_gone = np.isneginf(values).any(axis=0) & ~all_gone
     rest = np.isnan(shown) & ~all_gone & ~some_gone

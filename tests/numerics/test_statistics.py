@@ -8,6 +8,8 @@ from dynlab.numerics.statistics import (
     errors_between,
     kaplan_yorke_dimension,
     positive_exponent_sum,
+    standard_errors,
+    sure,
 )
 
 INF, NAN = np.inf, np.nan
@@ -75,6 +77,10 @@ def test_a_largest_exponent_within_its_error_of_zero_leaves_the_dimension_undeci
     [
         ([0.5, 0.1, -2.0], 3, 0.6),
         ([-0.5, -2.0], 2, 0),
+        ([0.5, 0.0005, -2.0], 3, 0.5),  # the second is zero within its error
+        ([0.0005, -2.0], 2, NAN),  # so is the largest
+        ([1e-16, -2.0], 2, 0),  # zero to rounding
+        ([-INF, -INF], 2, 0),
         ([0.5, 0.1], 3, NAN),
         ([0.5, -0.1], 3, 0.5),
         ([0.5, -0.1, NAN], 3, 0.5),
@@ -83,4 +89,33 @@ def test_a_largest_exponent_within_its_error_of_zero_leaves_the_dimension_undeci
     ],
 )
 def test_the_sum_of_positive_exponents(exponents, size, expected):
-    assert positive_exponent_sum(np.array(exponents), size) == pytest.approx(expected, nan_ok=True)
+    errors, bounds = np.full(len(exponents), 1e-3), np.full(len(exponents), 1e-15)
+    found = positive_exponent_sum(np.array(exponents), errors, bounds, size)
+    assert found == pytest.approx(expected, nan_ok=True)
+
+
+@pytest.mark.parametrize("power", [-2.0, -1.5, -0.5, 1.0, 3.0])
+def test_growth_like_a_power_of_time_has_no_sign(power):
+    elapsed = np.linspace(0, 9000, 65)[1:]
+    growth = (power * np.log(1 + elapsed / 1000))[None, :, None]  # since a transient of 1,000 steps
+    exponent, error = growth[0, -1, 0] / 9000, standard_errors(growth, elapsed, 16)[0, 0]
+    assert abs(exponent) < sure(16) * error
+    # and as a part of a growth that is exponential it lies within the error
+    assert abs(exponent) < sure(16) * standard_errors(growth + 0.5 * elapsed[None, :, None], elapsed, 16)[0, 0]
+
+
+def test_an_exponential_growth_keeps_its_small_error():
+    elapsed = np.linspace(0, 900, 65)[1:]
+    noise = 1e-6 * np.random.default_rng(0).standard_normal((1, 64, 1))
+    assert standard_errors(0.05 * elapsed[None, :, None] + noise, elapsed, 16)[0, 0] < 1e-7
+    assert standard_errors(0.005 * elapsed[None, :, None] + noise, elapsed, 16)[0, 0] == pytest.approx(
+        0.005 / 3, rel=1e-3
+    )
+
+
+@pytest.mark.parametrize("count", [4, 8, 16])
+def test_what_is_sure_of_so_many_means_fails_twice_in_a_thousand(count):
+    means = np.random.default_rng(count).standard_normal((200_000, count))
+    ratio = means.mean(axis=1) / (means.std(axis=1, ddof=1) / np.sqrt(count))
+    assert np.mean(np.abs(ratio) > sure(count)) == pytest.approx(0.002, abs=0.0004)
+    assert sure(1) == INF

@@ -6,6 +6,7 @@ import pytest
 from products import driven_by
 
 from dynlab.diagnostics.lyapunov import lyapunov
+from dynlab.numerics.statistics import sure
 from dynlab.plots.lyapunov import plot_lyapunov
 from dynlab.systems import create
 
@@ -21,13 +22,13 @@ def henon():
     return lyapunov(create("henon"), steps=500, initial_state=[0.1, 0.1])
 
 
-def test_one_sample_is_drawn_with_its_standard_errors(henon):
+def test_one_sample_is_drawn_with_its_errors(henon):
     ax = plot_lyapunov(henon, ax=plt.subplots()[1])
     (bars,) = ax.containers
     points, _, (segments,) = bars
     np.testing.assert_allclose(points.get_ydata(), henon["exponent"][0])
     heights = [np.ptp(segment[:, 1]) for segment in segments.get_segments()]
-    np.testing.assert_allclose(heights, 2 * henon["standard_error"][0])
+    np.testing.assert_allclose(heights, 2 * henon["exponent_error"][0])
     assert ax.get_ylabel() == "Lyapunov exponent $\\lambda_i$ (nat/step)"
 
 
@@ -39,7 +40,8 @@ def test_of_several_samples_the_mean_with_its_error_and_each():
     values = ds["finite_time_exponent"].values
     np.testing.assert_allclose(points.get_ydata(), values.mean(axis=0))
     heights = [np.ptp(segment[:, 1]) for segment in segments.get_segments()]
-    np.testing.assert_allclose(heights, 2 * values.std(axis=0, ddof=1) / 2)
+    np.testing.assert_allclose(heights, 2 * ds["mean_exponent_error"])
+    assert (ds["mean_exponent_error"] > sure(4) * values.std(axis=0, ddof=1) / 2).all()
     each = [line.get_ydata() for line in ax.lines if line.get_marker() == "."]
     np.testing.assert_allclose([y for y in each if len(y)], values)
     assert "finite-time exponent" in ax.get_ylabel()

@@ -10,7 +10,7 @@ from dynlab.diagnostics.covariant_vectors.measured import SEPARATED, measured
 from dynlab.diagnostics.covariant_vectors.result import result
 from dynlab.diagnostics.covariant_vectors.tangent_steps import TangentSteps, steps_of_flow, steps_of_map
 from dynlab.diagnostics.lyapunov.of_flow import time_scale
-from dynlab.driven import drive
+from dynlab.diagnostics.lyapunov.starts import driven_orbit, settled
 from dynlab.errors import UserError
 from dynlab.numerics.lapack import one_torch_thread
 from dynlab.systems import Flow, Map, System
@@ -65,7 +65,7 @@ def covariant_vectors(
     times : int
         At how many steps of the rest vectors and rates are kept at most; what is largest or smallest is sought at all.
     initial_state : array_like, shape (state,) or (sample, state), optional
-        Where it is not given, what the system has learned to start at, zero for most.
+        Where it is not given, what the system has learned to start at, or a random state near 0, as of `lyapunov`.
     largest_state : float
         An orbit is cut where some abs(h_i) exceeds it: no vectors are known of it.
     max_memory : float
@@ -125,17 +125,25 @@ def covariant_vectors(
                 raise UserError(
                     "A flow is solved without input for seconds=, in float64 on cpu; for inputs or steps= wrap it."
                 )
-            followed, settings = _of_flow(system, initial_state, seconds, interval, largest_state, max_memory, seed)
+
+            def follow(state: Any) -> tuple[TangentSteps, dict[str, Any]]:
+                return _of_flow(system, state, seconds, interval, largest_state, max_memory, seed)
+
+            def stays(found: tuple[TangentSteps, dict[str, Any]]) -> bool:
+                return bool(np.isinf(found[0].cut).any())
+
+            (followed, settings), origin = settled(system, initial_state, False, largest_state, seed, follow, stays)
         else:
             if seconds is not None or interval is not None or not isinstance(system, Map):
                 raise UserError(
                     "seconds= and interval= are for a Flow; for a Map give inputs, or steps= without input."
                 )
             inputs = _inputs(system, inputs, steps)
-            driven = drive(
+            driven, _, origin = driven_orbit(
                 system,
                 inputs,
                 initial_state,
+                largest_state,
                 dtype=dtype,
                 device=device,
                 seed=seed,
@@ -146,7 +154,7 @@ def covariant_vectors(
         found = measured(followed, count, first, last, times, max_memory, seed)
     asked |= {"transient": first, "backward_transient": followed.count - last, "steps": followed.count}
     unit = "steps" if isinstance(system, Map) else "intervals"
-    words = over(last - first, inputs_description).replace("steps", unit)
+    words = over(last - first, inputs_description).replace("steps", unit) + origin
     words += f" (the first {first} and the last {followed.count - last} of {followed.count} discarded)"
     return result(found, system, settings | asked | {"separated": SEPARATED}, words)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dynlab.diagnostics.covariant_vectors.ginelli import RUNS, Passes, Stretch
 from dynlab.diagnostics.covariant_vectors.subspaces import smallest_angles
 from dynlab.diagnostics.covariant_vectors.tangent_steps import TangentSteps
-from dynlab.numerics.statistics import BLOCKS, DECIDED, SHORTEST_BLOCK, block_errors
+from dynlab.numerics.statistics import BLOCKS, SHORTEST_BLOCK, standard_errors, sure
 
 AGREE = 1e-6  # radians between the vectors of both runs, above which they are not determined
 # The gap between two exponents must explain half of the decades of that agreement over the shorter transient: vectors
@@ -60,12 +60,12 @@ def measured(steps: TangentSteps, k: int, first: int, last: int, times: int, max
     blocks = max(1, min(BLOCKS, window // SHORTEST_BLOCK))
     passes = Passes(steps, k, first, last, blocks, max_memory, seed)
     exponents = passes.growth[:, -1] / window
-    errors = block_errors(
+    errors = standard_errors(
         passes.growth, (passes.stops - first).astype(float), blocks if window >= SHORTEST_BLOCK else 0
     )
     inside = np.isinf(steps.cut)
     sound = passes.sound & inside[:, None]
-    unstable, stable = _signs(exponents, errors, sound)
+    unstable, stable = _signs(exponents, sure(blocks) * errors + ROUNDING, sound)
     kept = np.unique(
         np.round(np.linspace(first + 1, last, min(times, window, max(1, MOST_NUMBERS // (samples * n * k))))).astype(
             int
@@ -115,9 +115,8 @@ def measured(steps: TangentSteps, k: int, first: int, last: int, times: int, max
     )
 
 
-def _signs(exponents: Real, errors: Real, sound: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _signs(exponents: Real, margin: Real, sound: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """How many leading modes certainly grow and how many of the last sound ones certainly decay, of each sample."""
-    margin = DECIDED * errors + ROUNDING
     with np.errstate(invalid="ignore"):
         grows, decays = exponents > margin, exponents < -margin
     unstable = np.cumprod(grows & sound, axis=1).sum(axis=1)

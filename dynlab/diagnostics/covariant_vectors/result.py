@@ -9,6 +9,7 @@ import xarray as xr
 
 from dynlab import schema
 from dynlab.diagnostics.covariant_vectors.measured import AGREE, Measured
+from dynlab.numerics.statistics import FEW_NATS
 from dynlab.systems import Flow, System
 from dynlab.wording import ranged
 
@@ -17,8 +18,8 @@ METHOD = (
     "kept; random upper triangular coefficients carried back through R⁻¹. Both passes run twice from other random "
     "starts: a vector is determined where the two agree within {agree:g} rad at every step between the transients, and "
     "its exponent's gaps to its neighbours times the shorter transient exceed {separated:.3g}. {again}A mode is lost "
-    "where its R_ii drowns in rounding. Signs of exponents are believed at three standard errors, from the means over "
-    "at most 16 blocks"
+    "where its R_ii drowns in rounding. Signs of exponents are believed as those of `lyapunov` are: beyond an error "
+    "that two in a thousand exceed, and where all the growth is above {nats:g} nats"
 )
 LOST = "NaN where the orbit was cut, or rounding drowns the mode"
 UNDETERMINED = f"NaN where the vector is not determined: its exponent is not told from another's, or {LOST[4:]}"
@@ -38,7 +39,11 @@ def result(found: Measured, system: System, settings: dict[str, Any], averaged: 
         source=system.source,
         settings=settings,
         method=METHOD.format(
-            step=f"{length:.3g} s" if flow else "step", agree=AGREE, separated=settings["separated"], again=again
+            step=f"{length:.3g} s" if flow else "step",
+            agree=AGREE,
+            separated=settings["separated"],
+            again=again,
+            nats=FEW_NATS,
         ),
         coords={schema.TIME: schema.time_coordinate(seconds, schema.SECOND if flow else schema.STEP)},
         flags=_flags(found, variables),
@@ -110,7 +115,7 @@ def _verdict(ds: xr.Dataset, found: Measured, averaged: str, settings: dict[str,
         unsure = float(np.nanmax(found.angle_differences))
         text += "." if unsure <= AGREE else f"; the angles are known to {_degrees(unsure)} only."
     else:
-        text += " No exponent is certainly positive where another is certainly negative: no angle between subspaces."
+        text += " No angle is shown: no direction is known to grow, or none to decay."
     if counts.any():
         residual = float(np.nanmax(np.where(found.determined, found.residuals, np.nan)))
         off = float(np.nanmax(np.abs(ds["mean_local_rate"] - ds["exponent"])))

@@ -15,7 +15,6 @@ from dynlab.diagnostics.lyapunov import lyapunov
 from dynlab.diagnostics.spectrum import spectrum
 from dynlab.driven import Driven
 from dynlab.errors import UserError
-from dynlab.numerics.statistics import DECIDED
 from dynlab.systems import Euler, Map
 
 
@@ -58,8 +57,8 @@ ERRORS = {
     "max_real": EIGENVALUES,
     "min_log_gradient": "the bound of the logarithm's error that its product of Jacobians carries",
     "max_log_gradient": "the bound of the logarithm's error that its product of Jacobians carries",
-    "max_exponent": f"of the mean over samples: {DECIDED:g} standard errors, the bound of what rounding adds, and of "
-    "short sequences what another first frame changes",
+    "max_exponent": "of the mean over samples, as `lyapunov` states it: Student's t times its standard error, the "
+    "bound of what rounding adds, and of short sequences what other first frames change",
 }
 
 
@@ -125,12 +124,11 @@ def _of_gradient(ds: xr.Dataset) -> Measurement:
 
 
 def _of_exponents(ds: xr.Dataset) -> Measurement:
-    """The mean over samples, as the diagnostic's verdict has it: an exponent is an average itself."""
+    """The mean over samples with its error, as the diagnostic states them: an exponent is an average itself."""
     name = "finite_time_exponent" if "finite_time_exponent" in ds else "exponent"
-    values, errors = ds[name].values[:, 0], ds["standard_error"].values[:, 0]
-    error = DECIDED * np.sqrt((errors**2).sum()) / len(values) + ds["rounding_bound"].values[:, 0].max()
-    if "alignment_error" in ds:  # of finite-time exponents
-        error += ds["alignment_error"].values[:, 0].mean()
+    every_sample = bool(ds[name][:, 0].notnull().all())
+    value, error = (float(ds[each][0]) for each in ("mean_exponent", "mean_exponent_error"))
     reasons = schema.flags(ds)
     reason = reasons.get(name, reasons.get("standard_error", ""))
-    return Measurement(np.array([values.mean()]), np.array([error]), lambda index: (-1, -1, 0), reason)
+    values = np.array([value if every_sample else np.nan])
+    return Measurement(values, np.array([error]), lambda index: (-1, -1, 0), reason)

@@ -5,14 +5,16 @@ from typing import Any
 import numpy as np
 import torch
 import xarray as xr
-from numpy.typing import NDArray
 
 from dynlab import schema, simulation
 from dynlab.diagnostics.lyapunov import of_flow, of_map
+from dynlab.diagnostics.lyapunov.ends import ends_of_flow, ends_of_map
 from dynlab.diagnostics.lyapunov.result import Measured, result
 from dynlab.diagnostics.lyapunov.separation import separation
-from dynlab.driven import Driven, drive
+from dynlab.diagnostics.lyapunov.starts import driven_orbit, settled
+from dynlab.driven import Driven
 from dynlab.errors import UserError
+from dynlab.numerics.frame import Growth
 from dynlab.numerics.lapack import one_torch_thread
 from dynlab.numerics.statistics import BLOCKS, SHORTEST_BLOCK
 from dynlab.systems import Flow, Map, System
@@ -23,7 +25,7 @@ SECONDS = 100.0
 TRANSIENT = 0.1  # of the whole
 SHORT = 1000  # driven sequences of fewer steps tell finite-time exponents, whose error is taken between samples
 STOPS, FEWEST_STOPS = 256, 64  # running estimates, of as many steps at least where there are so many
-ALL_BUT_ZERO = 1e-12  # of the state's size: an orbit that moves less in its last step has come to rest
+FRAMES = 4  # so few steps may not align a frame: what others give says whether they do
 
 
 def lyapunov(
@@ -59,7 +61,9 @@ def lyapunov(
         How many steps (of a flow: seconds) are discarded at the start, while the orbit approaches its attractor and the
         frame aligns; a tenth of all where it is not given.
     initial_state : array_like, shape (state,) or (sample, state), optional
-        Where it is not given, what the system has learned to start at, zero for most.
+        Where it is not given, what the system has learned to start at. Where that is 0 and no input changes with time,
+        a random state near 0, off the sets of symmetric states that an orbit never leaves; 0 itself only where the
+        orbit from there leaves `largest_state`.
     largest_state : float
         An orbit is cut where some abs(h_i) exceeds it.
     inputs_description : str
@@ -67,20 +71,23 @@ def lyapunov(
     dtype, device : str
         Of a map's trajectory and its Jacobians, which are multiplied in float64; a flow is solved in float64 on cpu.
     seed : int
-        Of the first frame, and of the second start of the echo-state test.
+        Of the first frame, of a random start, and of the second start of the echo-state test.
 
     Returns
     -------
     xarray.Dataset
-        ``exponent(sample, mode)``, decreasing, in nat/step or nat/s, called ``finite_time_exponent`` on driven
-        sequences of fewer than 1000 steps; ``standard_error`` of each, from the means over blocks of the orbit, for
-        finite-time exponents the standard deviation between samples, and beside it ``alignment_error`` of each, by how
-        much another first frame, or taking its columns in their own order, changes it; ``rounding_bound`` of each;
-        ``running_exponent(sample, time, mode)``; ``mean_log_det(sample)``, the mean of ln abs(det J), of a flow the
-        mean divergence, which the sum of all exponents must equal; ``kaplan_yorke_dimension(sample)``;
-        ``positive_exponent_sum(sample)``; both with ``…_error(sample)``. For driven maps also the echo-state test:
-        ``echo_state(sample)``, whether two starts under the same input meet, by the ``shrinkage(sample)`` of their
-        distance; and ``separation_rate(sample)``, how fast near ones separate, to be held against the largest exponent.
+        ``exponent(sample, mode)`` in nat/step or nat/s, in the order of the frame's columns, which decreases but for
+        exponents that the orbit is too short to tell apart; called ``finite_time_exponent`` on driven sequences of
+        fewer than 1000 steps. ``exponent_error`` is what the sign is held against: 2 of 1,000 exponents may be off by
+        more. It counts ``standard_error``, from the means over blocks of the orbit, of finite-time exponents the
+        standard deviation between samples, as often as so few of them need; ``rounding_bound``; and of finite-time
+        exponents ``alignment_error``, by how much other first frames change them. ``mean_exponent(mode)`` with
+        ``mean_exponent_error`` is the mean over samples. ``running_exponent(sample, time, mode)``;
+        ``mean_log_det(sample)``, the mean of ln abs(det J), of a flow the mean divergence, which the sum of all
+        exponents must equal; ``kaplan_yorke_dimension(sample)``; ``positive_exponent_sum(sample)``; both with
+        ``…_error(sample)``. For driven maps also the echo-state test: ``echo_state(sample)``, whether
+        two starts under the same input meet, by the ``shrinkage(sample)`` of their distance; and
+        ``separation_rate(sample)``, how fast near ones separate, to be held against the largest exponent.
 
     Raises
     ------
@@ -90,8 +97,9 @@ def lyapunov(
     Notes
     -----
     λ_i = lim (1/T) Σ_t ln R_t,ii with J_t Q_{t−1} = Q_t R_t; several J_t are multiplied between two QR where accuracy
-    allows it. J_tᵀ in the same order of t would be another product. The sum of the positive exponents bounds the
-    entropy rate from above (Ruelle's inequality), with equality for SRB measures (Pesin's formula).
+    allows it. J_tᵀ in the same order of t would be another product. Growth by fewer than 10 nats over the whole orbit
+    decides no sign, since a power of time grows as much. The sum of the positive exponents bounds the entropy rate from
+    above (Ruelle's inequality), with equality for SRB measures (Pesin's formula).
 
     References
     ----------
@@ -115,33 +123,43 @@ def lyapunov(
         raise UserError(f"steps= is the length of an orbit, a whole number of at least 1; got {steps}.")
     if not largest_state > 0:
         raise UserError(f"largest_state= bounds abs(h_i) and must be positive, got {largest_state}.")
-    asked = {"k": int(k), "largest_state": largest_state}
-    if isinstance(system, Flow):
-        if inputs is not None or steps is not None or device != "cpu" or dtype != "float64":
-            raise UserError(
-                "A flow is solved without input for seconds=, in float64 on cpu; for inputs or steps= wrap it: Euler."
-            )
-        return _of_flow(system, seconds, transient, initial_state, asked, inputs_description, seed)
-    if seconds is not None or not isinstance(system, Map):
-        raise UserError("seconds= is for a Flow; for a Map give inputs, or steps= for an orbit without input.")
-    if inputs is None and (steps is not None or system.recorded_inputs is None):
-        inputs = np.zeros((STEPS if steps is None else int(steps), system.network_input_size))
-    elif steps is not None:
-        raise UserError("Give inputs, which say how many steps there are, or steps= for an orbit without input.")
+    asked = {"k": int(k), "largest_state": float(largest_state)}
     with one_torch_thread():
-        driven = drive(
+        if isinstance(system, Flow):
+            if inputs is not None or steps is not None or device != "cpu" or dtype != "float64":
+                raise UserError(
+                    "A flow is solved without input for seconds=, in float64 on cpu; for inputs or steps= wrap it: "
+                    "Euler."
+                )
+            return _of_flow(system, seconds, transient, initial_state, asked, inputs_description, seed)
+        if seconds is not None or not isinstance(system, Map):
+            raise UserError("seconds= is for a Flow; for a Map give inputs, or steps= for an orbit without input.")
+        if inputs is None and (steps is not None or system.recorded_inputs is None):
+            inputs = np.zeros((STEPS if steps is None else int(steps), system.network_input_size))
+        elif steps is not None:
+            raise UserError("Give inputs, which say how many steps there are, or steps= for an orbit without input.")
+        driven, is_driven, origin = driven_orbit(
             system,
             inputs,
             initial_state,
+            largest_state,
             dtype=dtype,
             device=device,
             seed=seed,
             inputs_description=inputs_description,
         )
-        return _of_map(driven, transient, asked, inputs_description, seed)
+        return _of_map(driven, is_driven, origin, transient, asked, inputs_description, seed)
 
 
-def _of_map(driven: Driven, transient: float | None, asked: dict[str, Any], described: str, seed: int) -> xr.Dataset:
+def _of_map(
+    driven: Driven,
+    is_driven: bool,
+    origin: str,
+    transient: float | None,
+    asked: dict[str, Any],
+    described: str,
+    seed: int,
+) -> xr.Dataset:
     skipped = _transient(transient, driven.steps, "steps")
     start = int(skipped)
     if start != skipped:
@@ -149,12 +167,9 @@ def _of_map(driven: Driven, transient: float | None, asked: dict[str, Any], desc
     averaged = driven.steps - start
     count = min(averaged, max(FEWEST_STOPS, min(STOPS, averaged // SHORTEST_BLOCK)))
     stops = start + np.round(np.linspace(0, averaged, count + 1)).astype(np.int64)[1:]
-    growth = of_map.growth_of_map(driven, asked["k"], start, stops, asked["largest_state"], seed)
-    is_driven = bool((driven.inputs != driven.inputs[:, :1]).any())
     finite_time = is_driven and averaged < SHORT
-    again = None
-    if finite_time:  # so few steps may not align a frame: what another one gives says whether they do
-        again = of_map.growth_of_map(driven, asked["k"], start, stops, asked["largest_state"], seed + 1)
+    frames = FRAMES if finite_time else 1
+    growth = of_map.growth_of_map(driven, asked["k"], start, stops, asked["largest_state"], seed, frames)
     extra = {}
     if is_driven:
         test = separation(driven, start, np.isinf(growth.cut), seed)
@@ -164,19 +179,18 @@ def _of_map(driven: Driven, transient: float | None, asked: dict[str, Any], desc
             "shrinkage": schema.variable(each, test.shrinkage, f"ln of the last over the first distance {words}"),
             "separation_rate": schema.variable(each, test.rate, f"separation rate {words}", schema.NAT_PER_STEP),
         }
-    before, last = driven.states[:, -2:].double().cpu().numpy()[np.isinf(growth.cut)].swapaxes(0, 1)
+    discarded = f" (the first {start} of {driven.steps} discarded)" if start else ""
     measured = Measured(
         growth=growth,
         stops=stops,
         transient=start,
         blocks=min(BLOCKS, averaged // SHORTEST_BLOCK),
         finite_time=finite_time,
-        again=again,
-        at_rest=not is_driven and _at_rest(last - before, last),
+        ends=None if is_driven else ends_of_map(driven, not origin, seed),
         units=schema.STEP,
         tolerance=of_map.TOLERANCE,
         epsilon="n 2.2e-16 for each factor J",
-        averaged=over(averaged, described) + (f" (the first {start} of {driven.steps} discarded)" if start else ""),
+        averaged=over(averaged, described) + origin + discarded,
     )
     settings = driven.settings | asked | {"transient": start, "steps": driven.steps}
     return result(measured, driven.system, settings, extra)
@@ -195,24 +209,28 @@ def _of_flow(
     if not 0 < duration < np.inf:
         raise UserError(f"seconds= is the length of an orbit and must be positive, got {seconds}.")
     start = _transient(transient, duration, "seconds")
-    analysed, initial = simulation.prepare_flow(system, initial_state)
     stops = start + np.linspace(0, duration - start, STOPS + 1)[1:]
-    with one_torch_thread():
-        growth = of_flow.growth_of_flow(analysed, initial, asked["k"], start, stops, asked["largest_state"], seed)
-        final = torch.from_numpy(growth.final)
-        velocity = analysed.velocity(final, final.new_zeros(system.input_size)).numpy()
+    largest = asked["largest_state"]
+
+    def follow(state: Any) -> tuple[torch.Tensor, Growth]:
+        analysed, initial = simulation.prepare_flow(system, state)
+        return initial, of_flow.growth_of_flow(analysed, initial, asked["k"], start, stops, largest, seed)
+
+    def stays(found: tuple[torch.Tensor, Growth]) -> bool:
+        return bool(np.isinf(found[1].cut).any())
+
+    (initial, growth), origin = settled(system, initial_state, False, largest, seed, follow, stays)
     measured = Measured(
         growth=growth,
         stops=stops,
         transient=start,
         blocks=BLOCKS,
         finite_time=False,
-        again=None,
-        at_rest=_at_rest(velocity, growth.final),
+        ends=ends_of_flow(system, growth.visited, duration - start, not origin, seed),
         units=schema.SECOND,
         tolerance=of_flow.TOLERANCE,
         epsilon=f"{of_flow.RELATIVE_TOLERANCE:g}, the tolerance of DOP853, which solves the variational equation",
-        averaged=f"{duration - start:g} s{f' of {described}' if described else ''} "
+        averaged=f"{duration - start:g} s{f' of {described}' if described else ''}{origin} "
         f"(the first {start:g} of {duration:g} s discarded)",
     )
     settings = asked | {
@@ -224,12 +242,7 @@ def _of_flow(
         "seed": seed,
         "config": system.json_config,
     }
-    return result(measured, analysed, settings, {})
-
-
-def _at_rest(change: NDArray[np.float64], states: NDArray[np.float64]) -> bool:
-    """Whether no state changes any more."""
-    return bool((np.abs(change) <= ALL_BUT_ZERO * (1 + np.abs(states))).all())
+    return result(measured, system, settings, {})
 
 
 def _transient(asked: float | None, whole: float, units: str) -> float:

@@ -77,6 +77,7 @@ def growth_of_flow(
     state, log_det = initial, torch.zeros(samples, dtype=torch.float64)
     cut = np.full(samples, np.inf)
     noted: list[Tensor] = []
+    visited: list[Tensor] = []
     t, count, step, length = 0.0, 0, 0.0, time_scale(system, initial)
     boundaries = [*([transient] if transient > 0 else []), *map(float, stops)]
     for boundary in boundaries:
@@ -102,13 +103,15 @@ def growth_of_flow(
         if boundary > transient:
             lost = torch.isinf(frame.bound) | torch.from_numpy(np.isfinite(cut))[:, None]
             noted.append(torch.where(lost, torch.nan, frame.log_growth))
+            visited.append(state)
     return Growth(
         torch.stack(noted, dim=1).numpy(),
         np.where(np.isinf(cut), log_det.numpy(), np.nan),
         frame.bound.numpy(),
         cut,
-        state.numpy(),
+        torch.stack(visited, dim=1).numpy(),
         t / count,
+        np.empty((0, samples, k)),
     )
 
 

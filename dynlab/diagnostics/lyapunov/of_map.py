@@ -19,6 +19,7 @@ from dynlab.numerics.frame import (
     change_of_length,
     random_frame,
     renewed,
+    stacked,
     stretched,
 )
 
@@ -57,7 +58,7 @@ class Factors:
 
 
 def growth_of_map(
-    driven: Driven, k: int, transient: int, stops: NDArray[np.int64], largest_state: float, seed: int
+    driven: Driven, k: int, transient: int, stops: NDArray[np.int64], largest_state: float, seed: int, frames: int = 1
 ) -> Growth:
     """Carry k tangent vectors along driven orbits.
 
@@ -72,11 +73,14 @@ def growth_of_map(
     largest_state : float
         Where abs(h_i) exceeds it, a sample's orbit is cut.
     seed : int
-        Of the first frame.
+        Of the first frame; those of more follow it.
+    frames : int
+        How many are carried, one behind the other in the dimension of samples.
     """
     samples, _, n = driven.states.shape
     inside = _until_first_false((driven.states.abs() <= largest_state).all(dim=-1))
-    frame = random_frame(samples, n, k, seed, in_float64(driven.states[:, :1]))
+    like = in_float64(driven.states[:, :1])
+    frame = stacked([random_frame(samples, n, k, seed + number, like) for number in range(frames)])
     log_det = torch.zeros(samples, dtype=torch.float64, device=frame.columns.device)
     noted: list[Tensor] = []
     t, length, count = 0, 1, 0
@@ -104,16 +108,18 @@ def growth_of_map(
             if steps == length:  # an interval that a boundary ended early says less
                 length = min(LONGEST, max(1, int(steps * change), steps + int(change > 1)))
             if t > transient and t == stops[len(noted)]:
-                cut = ~inside[:, t].to(frame.bound.device)
+                cut = ~inside[:, t].to(frame.bound.device).repeat(frames)
                 noted.append(torch.where(torch.isinf(frame.bound) | cut[:, None], torch.nan, frame.log_growth))
     outside = (~inside).cpu().numpy()
+    grown = torch.stack(noted, dim=1).unflatten(0, (frames, samples)).cpu().numpy()
     return Growth(
-        torch.stack(noted, dim=1).cpu().numpy(),
+        grown[0],
         torch.where(inside[:, -1].to(log_det.device), log_det, torch.nan).cpu().numpy(),
-        frame.bound.cpu().numpy(),
+        frame.bound[:samples].cpu().numpy(),
         np.where(outside.any(axis=1), outside.argmax(axis=1), np.inf),
-        driven.states[:, -1].double().cpu().numpy(),
+        driven.states[:, stops].double().cpu().numpy(),
         driven.steps / count,
+        grown[1:, :, -1],
     )
 
 
@@ -129,17 +135,26 @@ def _steps(factors: Factors, done: int, wanted: int) -> int:
 
 def _advanced(frame: Frame, factors: Factors, start: int, steps: int) -> tuple[Frame, float]:
     """The frame after the next factors, and the largest error of a growth factor."""
-    n = frame.columns.shape[-2]
+    total, n, _ = frame.columns.shape
     eps = n * np.finfo(float).eps
     stop, worst = start + steps, 0.0
-    image = frame.columns
+    image, repeats = frame.columns, total // len(factors.jacobians[start])
     for index in range(start, stop):
         if factors.blind[index]:
             # A column of zeros takes a dimension away, exactly so where the projection is a factor of its own.
-            before = factors.log_norms[:, start:index].sum(dim=1)
-            projected = torch.where(factors.seen[:, index].unsqueeze(-1), image, 0)
+            before = factors.log_norms[:, start:index].sum(dim=1).repeat(repeats)
+            projected = torch.where(factors.seen[:, index].unsqueeze(-1).repeat(repeats, 1, 1), image, 0)
             frame, worst = stretched(frame, projected, before, eps * (index - start))
             image, start = frame.columns, index
-        image = factors.jacobians[index] @ image
-    found, last = stretched(frame, image, factors.log_norms[:, start:stop].sum(dim=1), eps * (stop - start))
+        image = _image(factors.jacobians[index], image)
+    size = factors.log_norms[:, start:stop].sum(dim=1).repeat(repeats)
+    found, last = stretched(frame, image, size, eps * (stop - start))
     return found, max(worst, last)
+
+
+def _image(jacobian: Tensor, columns: Tensor) -> Tensor:
+    """J times the columns of every frame: of several frames in one product, since J is the same for all."""
+    samples, n, _ = jacobian.shape
+    frames, k = len(columns) // samples, columns.shape[-1]
+    beside = columns.unflatten(0, (frames, samples)).permute(1, 2, 0, 3).reshape(samples, n, frames * k)
+    return (jacobian @ beside).reshape(samples, n, frames, k).permute(2, 0, 1, 3).flatten(0, 1)

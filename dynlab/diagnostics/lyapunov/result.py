@@ -11,18 +11,20 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
+from dynlab.diagnostics.lyapunov.ends import Ends
 from dynlab.diagnostics.lyapunov.verdict import verdict
 from dynlab.numerics.frame import SAFETY, Growth
 from dynlab.numerics.statistics import (
     BLOCKS,
-    DECIDED,
+    FEW_NATS,
     SHORTEST_BLOCK,
-    block_errors,
     combined_errors,
     errors_between,
     kaplan_yorke_dimension,
     kaplan_yorke_slopes,
     positive_exponent_sum,
+    standard_errors,
+    sure,
 )
 from dynlab.systems import System
 
@@ -32,18 +34,24 @@ METHOD = (
     "{tolerance:g} (or after every step), with ε {epsilon}, here every {length:.3g} {units} on average; {errors}"
 )
 OF_BLOCKS = (
-    f"standard errors from the means over at most {BLOCKS} blocks of at least {SHORTEST_BLOCK} steps, and where these "
-    "follow a trend at least the distance of the last quarter's mean from the whole's"
+    f"standard errors from the means over at most {BLOCKS} blocks of at least {SHORTEST_BLOCK} steps, where these "
+    "follow a trend at least the distance of the last quarter's mean from the whole's, and a third of the exponent "
+    f"where the growth over all steps is below {FEW_NATS:g} nats; those of the mean likewise from the mean growth of "
+    "all samples, so that what they share does not average out"
 )
 BETWEEN = (
     "the standard error of one sample is the standard deviation between samples; the alignment error is the largest "
-    "change by another random frame and by the order of the frame's columns, which alignment would make decreasing"
+    "change by other random frames"
 )
 CUT = "NaN where the orbit left abs(h_i) ≤ {largest:g} and was cut, first at {first}"
 SINGULAR = "-inf where a Jacobian is exactly singular: a unit's slope is 0, or rounds to it"
 UNRESOLVED = "NaN where rounding drowns the mode: it shrinks too much beside the others in a single step"
 DIMENSION = (
     "NaN where fewer exponents are known than it needs, or the largest is zero within its error, or that is not known"
+)
+SUM = (
+    "NaN where the largest exponent is zero within its error, or not known, or the smallest known is positive and "
+    "there are more"
 )
 
 
@@ -52,8 +60,8 @@ class Measured:
     """What was measured, and how.
 
     `stops` are the times of the running estimates, `transient` the time discarded before them; `blocks` is 0 where
-    errors are taken between samples; `again` is of another first frame, for those; `units` are those of time; `epsilon`
-    says what one factor's relative error is.
+    errors are taken between samples; `ends` is None of driven orbits; `units` are those of time; `epsilon` says what
+    one factor's relative error is.
     """
 
     growth: Growth
@@ -61,8 +69,7 @@ class Measured:
     transient: float
     blocks: int
     finite_time: bool
-    again: Growth | None
-    at_rest: bool
+    ends: Ends | None
     units: str
     tolerance: float
     epsilon: str
@@ -97,7 +104,7 @@ def result(
     bound = f"|h_i| ≤ {settings['largest_state']:g}" + (
         f", the first at {_when(measured)}" if np.isfinite(growth.cut).any() else ""
     )
-    ds.attrs["verdict"] = verdict(ds, measured.averaged, measured.name, bound, at_rest=measured.at_rest, size=size)
+    ds.attrs["verdict"] = verdict(ds, measured.averaged, measured.name, bound, measured.ends, size)
     return ds
 
 
@@ -108,40 +115,47 @@ def _when(measured: Measured) -> str:
 
 
 def _values(measured: Measured, size: int) -> dict[str, NDArray[Any]]:
-    """The variables' values, modes by decreasing exponent of each sample: finite, then unknown, then −inf."""
+    """The variables' values, modes in the order of the frame's columns: finite, then unknown, then −inf."""
     growth = measured.growth
     elapsed = np.asarray(measured.stops, dtype=float) - measured.transient
     last = growth.log_growth[:, -1]
-    order = np.argsort(np.where(np.isneginf(last), np.inf, -last), axis=1, kind="stable")
-    unknown_first = np.take_along_axis(np.isneginf(last), order, axis=1)  # argsort puts NaN behind +inf
-    order = np.take_along_axis(order, np.argsort(unknown_first, axis=1, kind="stable"), axis=1)
+    order = np.argsort(np.isnan(last) + 2 * np.isneginf(last), axis=1, kind="stable")
     log_growth = np.take_along_axis(growth.log_growth, order[:, None], axis=2)
     bound = np.take_along_axis(growth.bound, order, axis=1) / elapsed[-1]
     running = log_growth / elapsed[:, None]
     exponent = running[:, -1]
+    known = ~np.isnan(exponent).all(axis=1)
+    together = log_growth[known].mean(axis=0, keepdims=True) if known.any() else log_growth[:1]
     if measured.finite_time:
-        error = errors_between(exponent)
+        error, times = errors_between(exponent), sure(int(known.sum()))
+        mean_error = error[known].mean(axis=0) / np.sqrt(known.sum())
     else:
-        error = block_errors(log_growth, elapsed, measured.blocks)
-    aligned, unsure = {}, error
-    if measured.again is not None:
-        aligned["alignment_error"] = _alignment(measured, exponent, elapsed[-1])
-        unsure = error + aligned["alignment_error"] / DECIDED
-    rows = list(zip(exponent, unsure, bound, strict=True))
-    dimension = np.array([kaplan_yorke_dimension(*row, size) for row in rows])
-    entropy = np.array([positive_exponent_sum(row[0], size) for row in rows])
+        error, times = standard_errors(log_growth, elapsed, measured.blocks), sure(measured.blocks)
+        mean_error = standard_errors(together, elapsed, measured.blocks)[0]
+    rounding, aligned = np.where(np.isnan(exponent), np.nan, bound), {}
+    fixed = rounding
     if measured.finite_time:
-        dimension_error, entropy_error = (errors_between(each[:, None])[:, 0] for each in (dimension, entropy))
+        others = np.take_along_axis(growth.others, order[None], axis=2) / elapsed[-1]
+        aligned = {"alignment_error": _largest_change(others, exponent)}
+        fixed = rounding + aligned["alignment_error"]
+    margin = times * error + fixed
+    rows = list(zip(exponent, margin, bound, strict=True))
+    dimension = np.array([kaplan_yorke_dimension(*row, size) for row in rows])
+    entropy = np.array([positive_exponent_sum(*row, size) for row in rows])
+    if measured.finite_time:
+        derived = (errors_between(each[:, None])[:, 0] for each in (dimension, entropy))
     else:
         slopes = np.array([kaplan_yorke_slopes(*row) for row in zip(exponent, dimension, strict=True)])
-        positive = np.where(np.isnan(entropy)[:, None], np.nan, exponent > 0)
-        dimension_error, entropy_error = (
-            combined_errors(log_growth, weights, elapsed, measured.blocks) for weights in (slopes, positive)
-        )
+        positive = np.where(np.isnan(entropy)[:, None], np.nan, exponent > margin)
+        derived = (combined_errors(log_growth, weights, elapsed, measured.blocks) for weights in (slopes, positive))
+    dimension_error, entropy_error = (times * each for each in derived)
     return aligned | {
         "exponent": exponent,
+        "exponent_error": margin,
         "standard_error": error,
-        "rounding_bound": np.where(np.isnan(exponent), np.nan, bound),
+        "rounding_bound": rounding,
+        "mean_exponent": together[0, -1] / elapsed[-1],
+        "mean_exponent_error": times * mean_error + _mean(fixed),
         "running_exponent": running,
         "mean_log_det": growth.log_det / elapsed[-1],
         "kaplan_yorke_dimension": dimension,
@@ -151,37 +165,48 @@ def _values(measured: Measured, size: int) -> dict[str, NDArray[Any]]:
     }
 
 
-def _alignment(measured: Measured, exponent: NDArray[np.float64], elapsed: float) -> NDArray[np.float64]:
-    """By how much the exponents (sample, mode) are the first frame's: those of both frames, sorted and not, differ."""
-    if measured.again is None:
-        raise TypeError("there is no second frame")
-    first, second = (growth.log_growth[:, -1] / elapsed for growth in (measured.growth, measured.again))
-    others = np.stack([first, second, -np.sort(-second, axis=1)])
-    known = np.isfinite(others) & np.isfinite(exponent)
+def _largest_change(others: NDArray[np.float64], exponent: NDArray[np.float64]) -> NDArray[np.float64]:
+    """By how much the exponents (sample, mode) are the first frame's: their largest distance to those of others."""
+    both = np.isfinite(others) & np.isfinite(exponent)
     with np.errstate(invalid="ignore"):
-        change = np.where(known, np.abs(others - exponent), 0.0).max(axis=0)
+        change = np.where(both, np.abs(others - exponent), 0.0).max(axis=0)
     return np.where(np.isfinite(exponent), change, np.nan)
+
+
+def _mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Over the samples where it is known; NaN where it is in none."""
+    known = ~np.isnan(values)
+    total = np.where(known, values, 0.0).sum(axis=0)
+    return np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.nan)
 
 
 def _variables(measured: Measured, values: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
     flow = measured.units == schema.SECOND
     rate = schema.NAT_PER_SECOND if flow else schema.NAT_PER_STEP
-    error = "standard deviation of {} between samples" if measured.finite_time else "standard error of {}"
+    error = "standard deviation of λ_i between samples" if measured.finite_time else "standard error of λ_i"
     word = "finite-time exponent" if measured.finite_time else "Lyapunov exponent"
     described = {
         "exponent": (f"{word} λ_i", rate),
-        "standard_error": (error.format("λ_i"), rate),
+        "standard_error": (error, rate),
+        "exponent_error": ("error of λ_i", rate),
+        "mean_exponent": (f"mean of the {word} λ_i", rate),
+        "mean_exponent_error": ("error of the mean of λ_i", rate),
         "rounding_bound": ("bound of what rounding adds to λ_i", rate),
-        "alignment_error": ("what another first frame changes λ_i by", rate),
+        "alignment_error": ("what other first frames change λ_i by", rate),
         "running_exponent": ("running estimate of λ_i", rate),
         "mean_log_det": ("mean divergence" if flow else "mean of ln |det J|", rate),
         "kaplan_yorke_dimension": ("Kaplan–Yorke dimension", schema.ONE),
-        "kaplan_yorke_dimension_error": (error.format("the Kaplan–Yorke dimension"), schema.ONE),
-        "positive_exponent_sum": ("Σ max(λ_i, 0), upper bound of the entropy rate", rate),
-        "positive_exponent_sum_error": (error.format("Σ max(λ_i, 0)"), rate),
+        "kaplan_yorke_dimension_error": ("error of the Kaplan–Yorke dimension", schema.ONE),
+        "positive_exponent_sum": ("sum of the positive λ_i, upper bound of the entropy rate", rate),
+        "positive_exponent_sum_error": ("error of that sum", rate),
     }
     each, mode = (schema.SAMPLE,), (schema.SAMPLE, schema.MODE)
-    dims = {"running_exponent": (schema.SAMPLE, schema.TIME, schema.MODE)}
+    mean = (schema.MODE,)
+    dims = {
+        "running_exponent": (schema.SAMPLE, schema.TIME, schema.MODE),
+        "mean_exponent": mean,
+        "mean_exponent_error": mean,
+    }
     return {
         (measured.name if name == "exponent" else name): schema.variable(
             dims.get(name, mode if array.ndim == 2 else each), array, *described[name]
@@ -206,12 +231,14 @@ def _flags(
     shared = "; ".join(reasons)
     specific = {
         "standard_error": f"NaN where the exponent is not finite, or {one}",
+        "exponent_error": f"NaN or inf where the exponent is not finite, or {one}",
+        "mean_exponent_error": f"NaN or inf where the mean is not finite, or {one}",
         "alignment_error": "NaN where the exponent is not finite",
         "mean_log_det": f"{SINGULAR}; {shared}" if SINGULAR not in shared else shared,
         "kaplan_yorke_dimension": DIMENSION,
         "kaplan_yorke_dimension_error": f"NaN where the dimension is, or {one}",
         "positive_exponent_sum_error": f"NaN where the sum is, or {one}",
-        "positive_exponent_sum": "NaN where no exponent is known, or the smallest known is positive and there are more",
+        "positive_exponent_sum": SUM,
         "separation_rate": "-inf where two orbits under the same input became one; NaN where the orbit was cut",
         "shrinkage": "-inf where two starts became one; NaN where the orbit was cut",
     }

@@ -1,16 +1,19 @@
-"""Lyapunov exponents in one or two plain sentences."""
+"""Lyapunov exponents in a few plain sentences."""
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from dynlab import schema
+from dynlab.diagnostics.lyapunov.ends import ALL_BUT_ZERO, Ends
 from dynlab.diagnostics.lyapunov.separation import DRAW_NEARER, MEET, NEITHER, STAY_APART
-from dynlab.numerics.statistics import DECIDED
-from dynlab.wording import ranged
+from dynlab.numerics.statistics import FEW_NATS
+from dynlab.wording import power, ranged
+
+FEW_UNITS = 3  # a state of so many dimensions at most is written out
+SAME = 1e-6  # of their size: orbits that end so near each other end at one point
 
 
-def verdict(ds: xr.Dataset, averaged: str, name: str, bound: str, *, at_rest: bool, size: int) -> str:
+def verdict(ds: xr.Dataset, averaged: str, name: str, bound: str, ends: Ends | None, size: int) -> str:
     """What the exponents say.
 
     Parameters
@@ -23,24 +26,21 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, bound: str, *, at_rest: bo
         ``exponent`` or ``finite_time_exponent``.
     bound : str
         Beyond which orbits are cut, and when the first was: "|h_i| ≤ 1e+08, the first at step 14".
-    at_rest : bool
-        Whether the orbits have come to rest.
+    ends : Ends, optional
+        How the orbits end that nothing drives.
     size : int
         The dimension of the state.
     """
-    values = ds[name].values
-    known = ~np.isnan(values).all(axis=1)
+    known = ~np.isnan(ds[name].values).all(axis=1)
     if not known.any():
         left = "the orbit leaves" if len(known) == 1 else "every orbit leaves"
-        return f"No exponent is known over {averaged}: {left} {bound}, and is cut there.".replace("-", "−")
+        return f"No exponent is known over {averaged}: {left} {bound}, and is cut there."
     some = ds.isel({schema.SAMPLE: np.flatnonzero(known)})
     words = "finite-time exponent" if name != "exponent" else "Lyapunov exponent"
-    text = (
-        f"Over {averaged} the largest {words} is {_largest(some, name)}: {_meaning(some, name)}.{_aligned(some, name)}"
-    )
-    if at_rest:
-        text += " The orbit ends at a fixed point, whose exponents these are."
-    else:
+    before, after = ("", "") if ends is None else _whereabouts(some, name, ends, known)
+    text = f"{before}Over {averaged} the largest {words} is {_largest(some)}: {_meaning(some, name)}."
+    text += _aligned(some) + after
+    if ends is None or not ends.periods[known].all():
         text += _dimension(some)
     text += _self_check(some, name, size) + _echo_state(some)
     if not known.all():
@@ -50,69 +50,110 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, bound: str, *, at_rest: bo
     return text
 
 
-def _means(ds: xr.Dataset, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """The means of the exponents over samples, their standard errors (NaN where there is none), and the bounds.
-
-    Of what rounding adds, and of finite-time exponents the alignment of the frame, which all samples share.
-    """
-    errors = np.sqrt((ds["standard_error"].values ** 2).sum(axis=0)) / ds.sizes[schema.SAMPLE]
-    bounds = ds["rounding_bound"].values.max(axis=0)
-    if "alignment_error" in ds:
-        bounds = bounds + ds["alignment_error"].values.mean(axis=0)
-    return ds[name].values.mean(axis=0), errors, bounds
-
-
-def _largest(ds: xr.Dataset, name: str) -> str:
-    mean, error = (values[0] for values in _means(ds, name)[:2])
-    count = ds.sizes[schema.SAMPLE]
+def _largest(ds: xr.Dataset) -> str:
+    mean, error = float(ds["mean_exponent"][0]), float(ds["mean_exponent_error"][0])
+    count, units = ds.sizes[schema.SAMPLE], ds["mean_exponent"].attrs["units"]
     if np.isneginf(mean):
         return "−inf, since a Jacobian is singular"
-    units, spread = ds[name].attrs["units"], f", mean of {count} samples" if count > 1 else ""
-    known = f"± {error:.1g}" if np.isfinite(error) else "error not known"
-    return f"{_number(mean, '.4g')} {units} ({known}{spread})".replace("e-", "e−")
+    spread = f", the mean of {count} samples" if count > 1 else ""
+    known = f" ± {_number(error, '.1g')}" if np.isfinite(error) else ""
+    return f"{_number(mean, '.4g')}{known} {units}{spread}"
 
 
 def _meaning(ds: xr.Dataset, name: str) -> str:
-    means, errors, roundings = _means(ds, name)
-    mean, margin = means[0], (DECIDED * errors + roundings)[0]
+    means, errors = ds["mean_exponent"].values, ds["mean_exponent_error"].values
+    mean, error = means[0], errors[0]
     if abs(mean) <= ds["rounding_bound"].values.max(axis=0)[0]:
-        return "zero to rounding, nearby orbits keep their distance"
-    if np.isneginf(mean) or mean < -margin:
-        return "nearby orbits meet"
-    if mean > margin:
-        count = int((means > DECIDED * errors + roundings).sum())
-        more = "is" if count == 1 else "are"
-        return f"nearby orbits separate, {count} of {len(means)} exponents {more} positive beyond the error"
-    return "its sign is undecided" + ("" if np.isnan(margin) else ", zero lies within its error")
+        return "it is zero to rounding, and nearby orbits keep their distance"
+    steps = " over these steps" if name != "exponent" else ""
+    if np.isneginf(mean) or mean < -error:
+        return f"nearby orbits meet{steps}"
+    if mean > error:
+        positive, unsure = int((means > error).sum()), int((np.abs(means) <= errors).sum())
+        counts = f"{positive} of {len(means)} exponents {'is' if positive == 1 else 'are'} positive"
+        undecided = f", {unsure} {'is' if unsure == 1 else 'are'} undecided" if unsure else ""
+        return f"nearby orbits separate{steps}; {counts}{undecided}"
+    if not np.isfinite(error):
+        return "its error is not known, and its sign is undecided"
+    elapsed = float(ds[schema.TIME][-1]) - float(schema.settings(ds)["transient"])
+    nats = mean * elapsed
+    if name == "exponent" and abs(nats) < FEW_NATS:
+        return (
+            f"its sign is undecided, since a small difference changes by {power(nats)} only in all, which a power of "
+            f"time explains as well"
+        )
+    return "its sign is undecided, since zero lies within the error"
 
 
-def _aligned(ds: xr.Dataset, name: str) -> str:
+def _aligned(ds: xr.Dataset) -> str:
     """Where the first frame decides more than the samples do."""
     if "alignment_error" not in ds:
         return ""
-    change, error = float(ds["alignment_error"].values.mean(axis=0)[0]), _means(ds, name)[1][0]
-    if not change > error:
+    change = float(ds["alignment_error"][:, 0].mean())
+    if not change > float(ds["mean_exponent_error"][0]) / 2:
         return ""
-    units = ds[name].attrs["units"]
-    return (
-        f" Another first frame changes it by {change:.1g} {units}: over so few steps tangent vectors do not align."
-    ).replace("e-", "e−")
+    moved = f"moves this value by {_number(change, '.1g')} {ds['mean_exponent'].attrs['units']}"
+    return f" The sequences are too short: a different random start of the computation {moved}."
+
+
+def _whereabouts(ds: xr.Dataset, name: str, ends: Ends, known: np.ndarray) -> tuple[str, str]:
+    """A sentence before all others where orbits stayed on what their neighbours leave, and one for where others end."""
+    values, errors = ds[name].values[:, 0], ds["exponent_error"].values[:, 0]
+    periods, points, dimensions = (each[known] for each in (ends.periods, ends.points, ends.dimensions))
+    count, several = len(periods), len(periods) > 1
+    orbits = "orbits" if several else "orbit"
+    noun = "equilibrium" if ds[name].attrs["units"] == schema.NAT_PER_SECOND else "fixed point"
+    unstable, stable = (periods > 0) & (values > errors), (periods > 0) & ((values < -errors) | np.isneginf(values))
+    before = after = ""
+    if (dimensions >= 0).any():
+        inside = f"{ranged(dimensions[dimensions >= 0], '.0f')} of {points.shape[1]} dimensions"
+        share = f"{int((dimensions >= 0).sum())} of {count} orbits" if several else "an orbit"
+        before += f"These are the exponents of {share} that stayed in {inside}, on a set that nearby orbits leave. "
+    if unstable.any():
+        what = _named(periods[unstable], points[unstable], noun, "unstable")
+        if unstable.all():
+            before += f"These are the exponents of {what}, where the {orbits} stayed. "
+        else:
+            before += f"{int(unstable.sum())} of {count} orbits stayed at {what}, and have its exponents. "
+    if (periods > 0).all() and not unstable.any():
+        where = _named(periods, points, noun, "stable" if stable.all() else "")
+        after = f" The {orbits} {'end' if several else 'ends'} at {where}, whose exponents these are."
+    return before, after
+
+
+def _named(periods: np.ndarray, points: np.ndarray, noun: str, kind: str) -> str:
+    """What orbits end at: "the unstable fixed point at 0", "2 stable fixed points", "a cycle of period 3"."""
+    kind = f"{kind} " if kind else ""
+    if (periods > 1).all():
+        return f"{'an' if kind.startswith('u') else 'a'} {kind}cycle of period {ranged(periods, '.0f')}"
+    size = 1 + np.abs(points).max()
+    if (periods > 1).any() or np.ptp(points, axis=0).max() > SAME * size:
+        return f"{kind}{noun.replace('equilibrium', 'equilibria').replace('point', 'points')}"
+    point = points[0]
+    if (np.abs(point) <= ALL_BUT_ZERO).all():
+        return f"the {kind}{noun} at 0"
+    if len(point) <= FEW_UNITS:
+        return f"the {kind}{noun} at ({', '.join(_number(value, '.4g') for value in point)})"
+    return f"the {kind}{noun} at the distance {np.linalg.norm(point):.3g} from 0"
 
 
 def _dimension(ds: xr.Dataset) -> str:
     if not (ds["kaplan_yorke_dimension"] > 0).any():
         return ""
+    text = f" The Kaplan–Yorke dimension is {_known(ds, 'kaplan_yorke_dimension', '.3f')}"
+    if np.isnan(ds["positive_exponent_sum"]).all():
+        return f"{text}."
     units = ds["positive_exponent_sum"].attrs["units"]
-    bound = f"the entropy rate is at most the positive exponents' sum, {_known(ds, 'positive_exponent_sum')} {units}"
-    return f" The Kaplan–Yorke dimension is {_known(ds, 'kaplan_yorke_dimension', '.3f')}; {bound}."
+    total = _known(ds, "positive_exponent_sum")
+    return f"{text}; the entropy rate is at most {total} {units}, the sum of the positive exponents."
 
 
 def _known(ds: xr.Dataset, name: str, spec: str = ".3g") -> str:
-    """The range over samples, and of one sample the value with its error: "2.061 (± 0.006)"."""
+    """The range over samples, and of one sample the value with its error: "2.061 ± 0.006"."""
     values, error = ds[name].values, float(ds[f"{name}_error"].values[0])
-    if len(values) > 1 or error == 0:
+    if len(values) > 1 or error == 0 or not np.isfinite(error):
         return ranged(values, spec)
-    return f"{ranged(values, spec)} ({f'± {error:.1g}' if np.isfinite(error) else 'error not known'})".replace("-", "−")
+    return f"{ranged(values, spec)} ± {_number(error, '.1g')}"
 
 
 def _self_check(ds: xr.Dataset, name: str, size: int) -> str:
@@ -124,21 +165,24 @@ def _self_check(ds: xr.Dataset, name: str, size: int) -> str:
     if not both.any():
         return " Σλ has no finite value to check: a Jacobian is singular, or a mode is not resolved."
     other = "the mean divergence" if ds[name].attrs["units"] == schema.NAT_PER_SECOND else "the mean of ln |det J|"
-    difference = f"{np.abs(sums[both] - dets[both]).max():.0e}".replace("-", "−")
+    difference = _number(np.abs(sums[both] - dets[both]).max(), ".0e")
     return f" Check: Σλ = {_number(sums[both].mean(), '.6g')}, {other} differs by {difference}."
 
 
 def _echo_state(ds: xr.Dataset) -> str:
     if "echo_state" not in ds:
         return ""
-    outcome, rate = ds["echo_state"].values, ds["separation_rate"]
+    outcome, rates = ds["echo_state"].values, ds["separation_rate"]
     counts = {each: int(np.sum(outcome == each)) for each in (MEET, DRAW_NEARER, STAY_APART, NEITHER)}
     said = ", ".join(f"{each} in {count}" for each, count in counts.items() if count)
-    rates = ranged(rate.values, ".4g").replace("-", "−")
-    return (
-        f" Two starts under the same input {said} of {len(outcome)} samples; near ones separate at {rates} "
-        f"{rate.attrs['units']}."
-    )
+    text = f" Two starts under the same input {said} of {len(outcome)} samples"
+    finite = rates.values[np.isfinite(rates.values)]
+    if not finite.size:
+        return f"{text}."
+    middle = float(np.median(finite))
+    do = "approach each other" if middle < 0 else "move apart"
+    spread = f" (growth {_number(finite.min(), '.2g')} to {_number(finite.max(), '.2g')})" if finite.size > 1 else ""
+    return f"{text}; nearby states {do} at {_number(abs(middle), '.2g')} {rates.attrs['units']}{spread}."
 
 
 def _number(value: float, spec: str) -> str:

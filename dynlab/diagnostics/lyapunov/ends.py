@@ -1,0 +1,138 @@
+"""Where orbits that nothing drives end, and whether they stayed on a set that their neighbours leave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from dynlab import simulation
+from dynlab.driven import Driven
+from dynlab.systems import Flow, frozen
+
+ALL_BUT_ZERO = 1e-12  # of the state's size: an orbit that returns this near to where it was has closed
+LONGEST_PERIOD = 64
+FLAT = 1e-10  # of the orbit's extent: a direction in which it extends less has none of it
+MOST = 512  # states that say in which directions an orbit extends
+# A neighbour that starts at one of these distances and ends beyond the other has left. A distance that grows like a
+# power of time does not get so far in 100,000 steps.
+BESIDE, AWAY = 1e-8, 1e-3
+
+Real = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Ends:
+    """How orbits end.
+
+    Attributes
+    ----------
+    periods : ndarray of int, shape (sample,)
+        1 at a fixed point, p on a cycle of p states, 0 where the orbit has not closed.
+    points : ndarray, shape (sample, state)
+        The last states.
+    dimensions : ndarray of int, shape (sample,)
+        Of the smallest affine space that holds an orbit which its neighbours leave, −1 where there is none such.
+    """
+
+    periods: NDArray[np.int64]
+    points: Real
+    dimensions: NDArray[np.int64]
+
+
+def ends_of_map(driven: Driven, is_given: bool, seed: int) -> Ends:
+    """How orbits of a map end; `is_given` says that their starts were not random."""
+    states = driven.states.double().cpu().numpy()
+    half = driven.steps // 2
+
+    def follow(beside: Real) -> Real:
+        begin = torch.as_tensor(beside).to(driven.states)
+        return simulation.orbit(driven.system, driven.inputs[:, half:], begin)[:, -1].double().cpu().numpy()
+
+    later = states[:, half :: max(1, (driven.steps - half) // MOST)]
+    return _ends(periods_of_map(states), states[:, -1], later, follow, is_given, seed)
+
+
+def ends_of_flow(system: Flow, visited: Real, seconds: float, is_given: bool, seed: int) -> Ends:
+    """The same of a flow from the states (sample, time, state) that it visits in so many seconds."""
+    final = torch.from_numpy(visited[:, -1])
+    velocity = frozen(system).velocity(final, final.new_zeros(system.input_size)).numpy()
+
+    def follow(beside: Real) -> Real:
+        found = simulation.simulate(system, initial_state=beside, times=[0.0, seconds / 2])
+        return np.asarray(found["trajectory"].values[:, -1])
+
+    later = visited[:, visited.shape[1] // 2 :]
+    return _ends(periods_of_flow(velocity, visited[:, -1]), visited[:, -1], later, follow, is_given, seed)
+
+
+def _ends(
+    periods: NDArray[np.int64],
+    points: Real,
+    later: Real,
+    follow: Callable[[Real], Real],
+    is_given: bool,
+    seed: int,
+) -> Ends:
+    """Only a given start may lie on a set that its neighbours leave; of closed orbits the exponents tell it."""
+    nowhere = np.full(len(periods), -1)
+    found = nowhere if not is_given or periods.all() else dimensions_left(later, follow, seed)
+    return Ends(periods, points, np.where(periods > 0, -1, found))
+
+
+def periods_of_map(states: Real) -> NDArray[np.int64]:
+    """After how many steps the orbits (sample, time, state) are back at their last states; 0 where they are not."""
+    last = states[:, -1:]
+    before = states[:, -1 - LONGEST_PERIOD : -1][:, ::-1]
+    with np.errstate(invalid="ignore"):
+        back = np.all(np.abs(before - last) <= ALL_BUT_ZERO * (1 + np.abs(last)), axis=-1)
+    return np.asarray(np.where(back.any(axis=1), back.argmax(axis=1) + 1, 0))
+
+
+def periods_of_flow(velocities: Real, states: Real) -> NDArray[np.int64]:
+    """1 where a flow's velocity (sample, state) is zero beside its state, 0 elsewhere."""
+    with np.errstate(invalid="ignore"):
+        return np.all(np.abs(velocities) <= ALL_BUT_ZERO * (1 + np.abs(states)), axis=-1).astype(np.int64)
+
+
+def dimensions_left(visited: Real, follow: Callable[[Real], Real], seed: int) -> NDArray[np.int64]:
+    """The dimensions of spaces that hold the orbits and that their neighbours leave; −1 where there is no such space.
+
+    Parameters
+    ----------
+    visited : ndarray, shape (sample, time, state)
+        The later half of each orbit, or some states of it.
+    follow : callable
+        Where states (sample, state) beside the first of these are after as long as `visited` takes.
+    seed : int
+        Of the direction in which the neighbour lies.
+    """
+    samples, count, n = visited.shape
+    found = np.full(samples, -1)
+    finite = np.asarray(np.isfinite(visited).all(axis=(1, 2)))
+    if count < 2 * n or not finite.any():  # too few states say in which directions the orbit does not extend
+        return found
+    kept = np.where(finite[:, None, None], visited, 0.0)
+    centre = kept.mean(axis=1)
+    sizes, axes = np.linalg.svd(kept - centre[:, None], full_matrices=False)[1:]
+    scale = 1 + np.abs(centre).max(axis=1) + sizes[:, 0] / np.sqrt(count)
+    extends = sizes > FLAT * np.sqrt(count) * scale[:, None]
+
+    def across(states: Real) -> Real:
+        """What of the states is orthogonal to the space of the orbit."""
+        along = np.einsum("skn,sn->sk", axes, states) * extends
+        return states - np.einsum("skn,sk->sn", axes, along)
+
+    flat = finite & ~extends.all(axis=1)
+    if not flat.any():
+        return found
+    aside = across(np.random.default_rng(seed).standard_normal((samples, n)))
+    length = np.linalg.norm(aside, axis=1, keepdims=True)
+    aside = aside / np.where(length > 0, length, 1) * scale[:, None] * BESIDE
+    with np.errstate(all="ignore"):  # a neighbour that runs away has left
+        distance = np.linalg.norm(across(follow(kept[:, 0] + aside) - centre), axis=1)
+        left = ~(distance <= AWAY * scale)
+    return np.where(flat & left, extends.sum(axis=1), found)

@@ -1,0 +1,70 @@
+"""Where an orbit starts that is told neither where nor what drives it, and whether it is driven at all."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from dynlab import simulation
+from dynlab.driven import Driven, drive
+from dynlab.systems import Map, System
+
+Found = TypeVar("Found")
+
+# The entries of a random start lie between 0 and this: off every set of symmetric states, where an orbit would stay
+# whether it attracts or not, and in the basins of the textbooks' attractors.
+NEAR = 0.1
+DRAWN = " from a random start near 0"
+AT_ZERO = " from 0, since the orbit from a random start near it leaves |h_i| ≤ {largest:g}"
+
+
+def settled(
+    system: System,
+    initial_state: Any,
+    is_driven: bool,
+    largest_state: float,
+    seed: int,
+    follow: Callable[[Any], Found],
+    stays: Callable[[Found], bool],
+) -> tuple[Found, str]:
+    """What `follow` finds from the start of an orbit, and words for that start.
+
+    A state that is given, or learned, or driven, is the start. Else the orbit starts near 0 at random, and at 0 itself
+    where no orbit from there `stays`: a linear system may run away, and has the same exponents at 0.
+    """
+    learned = system.initial_state()
+    if initial_state is not None or is_driven or (learned is not None and bool((learned != 0).any())):
+        return follow(initial_state), ""
+    found = follow(np.random.default_rng(seed).uniform(0, NEAR, system.state_size))
+    return (found, DRAWN) if stays(found) else (follow(None), AT_ZERO.format(largest=largest_state))
+
+
+def driven_orbit(
+    system: Map,
+    inputs: Any,
+    initial_state: Any,
+    largest_state: float,
+    *,
+    dtype: str,
+    device: str,
+    seed: int,
+    inputs_description: str,
+) -> tuple[Driven, bool, str]:
+    """A map's orbit from where `settled` starts it, whether inputs drive it, and the words for its start.
+
+    Inputs that do not change with time drive nothing.
+    """
+    analysed, given, _ = simulation.prepare(system, inputs, initial_state, dtype, device)
+    applied = analysed.drive(given)
+    is_driven = bool((applied != applied[:, :1]).any())
+
+    def follow(start: Any) -> Driven:
+        return drive(
+            system, inputs, start, dtype=dtype, device=device, seed=seed, inputs_description=inputs_description
+        )
+
+    def stays(driven: Driven) -> bool:
+        return bool((driven.states[:, -1].abs() <= largest_state).all(dim=-1).any())
+
+    driven, origin = settled(system, initial_state, is_driven, largest_state, seed, follow, stays)
+    return driven, is_driven, origin
