@@ -121,14 +121,16 @@ def test_a_linear_flow_has_the_real_parts(kind):
     tolerance = 0.05 if kind in ("improper node", "center") else 1e-7
     np.testing.assert_allclose(ds["exponent"].values[0], real, atol=tolerance)
     assert float(ds["exponent"].sum()) == pytest.approx(np.sum(real), abs=1e-8)
-    stays = (
-        f"These are the exponents of the unstable equilibrium at 0, where the orbit stayed. Over {40:g} s from 0, since"
+    unstable = (
+        "These are the exponents of the unstable equilibrium at 0, where the orbit stayed. Over 40 s from 0, since"
     )
-    ends = "The orbit ends at the stable equilibrium at 0, whose exponents these are."
+    stable = "The orbit ends at the stable equilibrium at 0, whose exponents these are."
     if kind == "center":
-        assert "its sign is undecided" in ds.attrs["verdict"]
+        assert "it is zero to rounding, and nearby orbits keep their distance" in ds.attrs["verdict"]
+    elif max(real) > 0:
+        assert ds.attrs["verdict"].startswith(unstable)
     else:
-        assert ds.attrs["verdict"].startswith(stays) if max(real) > 0 else ends in ds.attrs["verdict"]
+        assert stable in ds.attrs["verdict"]
 
 
 def test_a_linear_map_has_the_logarithms_of_the_moduli():
@@ -147,6 +149,7 @@ def test_an_orthogonal_map_has_none_but_zeros_and_a_full_dimension():
     np.testing.assert_allclose(ds["exponent"], 0, atol=1e-15)
     assert ds["kaplan_yorke_dimension"].item() == 8
     assert "zero to rounding" in ds.attrs["verdict"]
+    assert ds["positive_exponent_sum"].item() == 0
     # nothing blurs an orthogonal frame: it is made orthonormal again where its growth is noted, no more often
     assert float(re.search(r"here every (\S+) step", ds.attrs["method"])[1]) > 7
 

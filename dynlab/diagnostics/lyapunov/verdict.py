@@ -90,7 +90,7 @@ def _aligned(ds: xr.Dataset) -> str:
     if "alignment_error" not in ds:
         return ""
     change = float(ds["alignment_error"][:, 0].mean())
-    if not change > float(ds["mean_exponent_error"][0]) / 2:
+    if not change > float(np.sqrt((ds["standard_error"][:, 0] ** 2).sum())) / ds.sizes[schema.SAMPLE]:
         return ""
     moved = f"moves this value by {_number(change, '.1g')} {ds['mean_exponent'].attrs['units']}"
     return f" The sequences are too short: a different random start of the computation {moved}."
