@@ -36,8 +36,8 @@ class Check(NamedTuple):
     distance: float
 
 
-def check(f: Function, jacobian: Function, root: Vector, direction: Vector) -> Check:
-    """Start fsolve at root ± `OFFSET` · direction; the better end of the two.
+def check(f: Function, jacobian: Function, root: Vector, direction: Vector, offset: float | None = None) -> Check:
+    """Start fsolve at root ± offset · direction; the better end of the two.
 
     The other side is tried only where the first one leads farther away than `SMALLEST_DISTANCE`.
 
@@ -48,8 +48,11 @@ def check(f: Function, jacobian: Function, root: Vector, direction: Vector) -> C
     root : ndarray, shape (n,)
     direction : ndarray, shape (n,)
         A unit vector.
+    offset : float, optional
+        `OFFSET` times max(1, ‖root‖) where it is not given.
     """
-    ends = (_ended(f, jacobian, root, side * direction) for side in (1.0, -1.0))
+    length = OFFSET * float(merging.scale(root)) if offset is None else offset
+    ends = (_ended(f, jacobian, root, side * length * direction) for side in (1.0, -1.0))
     first = next(ends)
     return first if first.distance <= SMALLEST_DISTANCE else min(next(ends), first, key=_distance)
 
@@ -61,8 +64,8 @@ def run(f: Function, jacobian: Function, start: Vector) -> Vector:
         return scipy.optimize.fsolve(f, start, fprime=jacobian, xtol=XTOL, full_output=True)[0]
 
 
-def _ended(f: Function, jacobian: Function, root: Vector, direction: Vector) -> Check:
-    state = run(f, jacobian, root + OFFSET * float(merging.scale(root)) * direction)
+def _ended(f: Function, jacobian: Function, root: Vector, shift: Vector) -> Check:
+    state = run(f, jacobian, root + shift)
     return Check(state, float(np.linalg.norm(f(state))), float(np.linalg.norm(state - root)))
 
 

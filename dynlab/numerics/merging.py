@@ -2,12 +2,10 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
 SAME = 1e-7  # times max(1, ‖h‖): two computed roots this near are one
-FARTHEST = 1e-3  # times max(1, ‖h‖): no uncertainty of a position merges roots farther apart
 DECIMALS = 6  # roots are put in order by their coordinates rounded so, which rounding errors do not change
 
 
@@ -16,16 +14,16 @@ def scale(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.maximum(1.0, np.linalg.norm(points, axis=-1))
 
 
-def merged(points: NDArray[np.float64], position_errors: NDArray[np.float64] | float = 0.0) -> NDArray[np.int64]:
+def merged(points: NDArray[np.float64], same: float = SAME) -> NDArray[np.int64]:
     """The number of the root that each point is a copy of.
 
-    Points are copies of one root where a chain of them connects the two, each nearer to the next than `SAME` times
-    their scale, or than what is uncertain about their positions.
+    Points are copies of one root where a chain of them connects the two, each nearer to the next than `same` times
+    their scale.
 
     Parameters
     ----------
     points : ndarray, shape (m, n)
-    position_errors : ndarray, shape (m,), or float
+    same : float
 
     Returns
     -------
@@ -34,8 +32,7 @@ def merged(points: NDArray[np.float64], position_errors: NDArray[np.float64] | f
     """
     if len(points) == 0:
         return np.zeros(0, dtype=np.int64)
-    errors = np.broadcast_to(np.asarray(position_errors, dtype=float), len(points))
-    reach = np.minimum(np.maximum(SAME * scale(points), errors), FARTHEST * scale(points))
+    reach = same * scale(points)
     near = cdist(points, points) <= np.maximum(reach[:, None], reach[None, :])
     return in_order(points, connected_components(near, directed=False)[1])
 
@@ -54,16 +51,3 @@ def ordered(points: NDArray[np.float64]) -> NDArray[np.int64]:
     """Indices that sort points by their first coordinate, then by the second, and so on."""
     rounded = np.round(points, DECIMALS) + 0.0  # + 0.0 makes −0 and 0 one
     return np.lexsort(rounded.T[::-1])
-
-
-def spanning_edges(points: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The pairs of points (m − 1, 2) that connect all of them in the shortest way."""
-    rows, columns = minimum_spanning_tree(cdist(points, points)).nonzero()
-    return np.stack([rows, columns], axis=-1)
-
-
-def components(count: int, edges: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The connected component of each of `count` points under `edges` (k, 2)."""
-    ones = np.ones(len(edges))
-    graph = coo_array((ones, (edges[:, 0], edges[:, 1])), shape=(count, count))
-    return connected_components(graph, directed=False)[1].astype(np.int64)

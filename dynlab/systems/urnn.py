@@ -56,9 +56,8 @@ class UnitaryRNN(Map):
         return complex_modrelu_formula(p, p.add(p.linear(self.recurrent.matrix(), h), p.linear(self.V, x)), self.b)
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        W = self.recurrent.matrix()
-        preactivation = linear(state, W) + linear(input, self.V)
-        return complex_modrelu_jacobian(preactivation, self.b) @ Shared(W)
+        preactivation = self.recurrent(state) + linear(input, self.V)
+        return complex_modrelu_jacobian(preactivation, self.b) @ Shared(self.recurrent.matrix())
 
     def initial_state(self) -> Tensor:
         return self.z_0

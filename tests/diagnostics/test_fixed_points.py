@@ -55,9 +55,9 @@ def test_the_scalar_tanh_has_three_roots():
     error = np.abs(ds["eigenvalue"].values[:, 0] - [float(slope), float(slope), 2.0])
     assert (error <= ds["eigenvalue_error"].values[:, 0]).all()
     assert ds["converged"].values.all()
-    assert ds["starts"].values.sum() == ds.sizes[schema.SAMPLE] == 256
+    assert ds["starts"].values.sum() == ds.sizes[schema.SAMPLE] >= 256
     # a start right of the origin ends at the right root, where f(h) = tanh(2h) − h pushes it
-    assert ds.attrs["verdict"].startswith("3 fixed points, 2 of them stable, all verified with fsolve to 1e-15; 256 of")
+    assert ds.attrs["verdict"].startswith("3 fixed points, 2 of them stable, all verified with fsolve to 1e-15.")
 
 
 @pytest.mark.parametrize("name", PLANAR)
@@ -121,8 +121,10 @@ def test_a_singular_linear_map_is_a_continuum_and_not_many_points():
     assert ds["status"].values.tolist() == ["continuum"]
     assert ds["starts"].item() == 256
     assert ds["undecided_directions"].item() == 2
-    assert ds.attrs["verdict"].startswith("No isolated fixed point")
-    assert "1 continuum" in ds.attrs["verdict"]
+    assert ds["continuum_dimension"].item() == 2
+    along = ds["continuum_direction"].values[0]
+    np.testing.assert_allclose(np.abs(np.linalg.det(along @ rotation[:, :2])), 1, rtol=1e-12)
+    assert ds.attrs["verdict"].startswith("There is 1 continuum of fixed points, a plane")
 
 
 def about(center, matrix, h, x):
@@ -197,7 +199,7 @@ def test_a_degenerate_root_is_one_undecided_point():
     assert np.abs(ds["fixed_point_state"].values).max() < 1e-6
     assert ds["stable"].item() == -1
     assert ds["undecided_directions"].item() == 2
-    assert ds["starts"].item() == 256
+    assert ds["starts"].item() == ds.sizes[schema.SAMPLE]
 
 
 def test_a_linear_map_without_fixed_point():
@@ -264,7 +266,7 @@ def test_an_integrator_behind_a_closed_gate_has_no_fixed_points():
     assert set(ds["outcome"].values) == {"closed gate"}
     assert ds.sizes[schema.FIXED_POINT] == 0
     assert not ds["converged"].values.any()
-    assert "32 ended where a closed gate hides the motion" in ds.attrs["verdict"]
+    assert f"{ds.sizes[schema.SAMPLE]:,} ended where a closed gate hides the motion" in ds.attrs["verdict"]
 
 
 class Bounded(Map):
@@ -403,15 +405,14 @@ def test_a_search_in_single_precision_ends_at_the_same_points(random_gru):
     assert single["fixed_point_state"].dtype == np.float64
 
 
-def test_a_root_between_two_others_is_named_a_neighbour():
-    """Roots at 0 and ±5e-4: fsolve, started 1e-3 off 0, ends at another one."""
-    near = 5e-4
+@pytest.mark.parametrize("near", [1e-2, 5e-4, 1e-5, 1e-7])
+def test_a_root_close_between_two_others_is_one_of_three(near):
+    """Roots at 0 and ± near: fsolve starts within the ball in which each is alone, and comes back to it."""
     ds = fixed_points(scalar(lambda h, x: h - 20 * h * (h - near) * (h + near)), starts=200)
-    np.testing.assert_allclose(sorted_states(ds), [[-near], [0.0], [near]], atol=1e-8)
-    status = dict(zip(ds["fixed_point_state"].values[:, 0].round(6), ds["status"].values, strict=True))
-    assert status == {-near: "fixed point", near: "fixed point", 0.0: "neighbouring root"}
-    assert ds.attrs["verdict"].startswith("2 fixed points")
-    assert ds["fsolve_distance"].values.max() == pytest.approx(near, rel=1e-3)
+    np.testing.assert_allclose(sorted_states(ds), [[-near], [0.0], [near]], atol=1e-3 * near)
+    assert set(ds["status"].values.tolist()) == {"fixed point"}
+    assert ds.attrs["verdict"].startswith("3 fixed points")
+    assert ds["fsolve_distance"].values.max() < 1e-3 * near
 
 
 def test_the_ghost_of_a_fold_is_a_slow_point():

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynlab.diagnostics.bifurcation.parameter import Varied
-from dynlab.diagnostics.fixed_points.search import CONVERGED, distinct, search
-from dynlab.diagnostics.fixed_points.starting_points import starting_points
+from dynlab.diagnostics.fixed_points.search import FIXED, search
 from dynlab.systems import Euler, Flow
 
 EULER_STEP = 0.01  # of a flow, whose equilibria Euler's map has; its orbits show where to look
@@ -16,7 +15,7 @@ EULER_STEP = 0.01  # of a flow, whose equilibria Euler's map has; its orbits sho
 def fixed_points_at(
     varied: Varied, value: float, count: int, generator: np.random.Generator
 ) -> list[NDArray[np.float64]]:
-    """Every isolated fixed point or equilibrium that a search from `count` starts finds.
+    """Every isolated fixed point or equilibrium that the search with `count` random starts a round finds.
 
     Parameters
     ----------
@@ -29,9 +28,8 @@ def fixed_points_at(
     held = varied.fixed(value)
     if isinstance(held.system, Flow):
         held = replace(held, system=Euler(held.system, EULER_STEP))
-    ends, outcome, _ = search(held, held, starting_points(held, count, None, generator))
-    found = distinct(held, ends, outcome)
-    states = [state for state, kept in zip(found.states, found.kept, strict=True) if kept == CONVERGED]
+    found = search(held, held, count=count, seed=generator)
+    states = [place.state for place in found.places if place.status == FIXED]
     return sorted(states, key=lambda state: float(np.linalg.norm(state)))
 
 

@@ -8,14 +8,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.diagnostics.fixed_points.continuum import SINGULAR
 from dynlab.numerics import fsolve_check, merging
-from dynlab.numerics.levenberg_marquardt import tolerance
-from dynlab.numerics.pseudo_transient import solve_or_follow
+from dynlab.numerics.roots import solve, tolerance
 from dynlab.systems.ernn import ERNN
 
 ONE, SEVERAL, CONTINUUM, NONE = "one equilibrium", "several equilibria", "continuum of equilibria", "none found"
 RANDOM_STARTS = 6  # beside where the iteration starts and where it ends
+# Times max(1, ‖∇F‖₂): a σ_min below is singular. A simple fold computed to a residual of 1e-12 still has 1e-6.
+SINGULAR = 1e-8
 REACH = 2.0  # z = g + s h is sought within this many times max(1, |z| where the iteration starts)
 
 
@@ -91,7 +91,7 @@ def inner_equilibria(flow: InnerFlow, start: Tensor, end: Tensor, generator: np.
     reached = torch.where(torch.isfinite(end).all(-1, keepdim=True), end, start)
     starts = torch.cat([torch.stack([start, reached]), spread * reach.unsqueeze(-1) - shift])
     points = torch.arange(number).repeat(len(starts))
-    ended = solve_or_follow(
+    ended = solve(
         lambda g, rows: flow.velocity(g, points[rows]),
         lambda g, rows: flow.jacobian(g, points[rows]),
         starts.reshape(-1, size),

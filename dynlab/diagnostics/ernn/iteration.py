@@ -7,7 +7,7 @@ from torch import Tensor
 
 from dynlab.diagnostics.ernn.equilibria import InnerFlow
 from dynlab.numerics.lapack import in_threads
-from dynlab.numerics.levenberg_marquardt import tolerance
+from dynlab.numerics.roots import tolerance
 
 SAME_JACOBIAN = 1e-8  # times max(1, ‖g*‖): within this of an equilibrium ∇F is the equilibrium's
 

@@ -12,7 +12,7 @@ from dynlab import schema, simulation
 from dynlab.diagnostics.ernn import manifold_verdict
 from dynlab.diagnostics.ernn.equilibria import InnerFlow, inner_equilibria
 from dynlab.errors import UserError
-from dynlab.numerics.pseudo_transient import solve_or_follow
+from dynlab.numerics.roots import solve
 from dynlab.systems import Map, frozen
 from dynlab.systems.ernn import ERNN
 
@@ -178,7 +178,7 @@ def _equilibria(network: ERNN, driven: Tensor, starts: Tensor, generator: np.ran
     nothing, shape = starts.new_zeros(network.state_size), starts.shape
     # Off the network's own state, lest a state that is nearly an equilibrium be returned as the equilibrium.
     starts = (starts + OFF * (1 + starts.abs())).reshape(-1, network.state_size)
-    found = solve_or_follow(
+    found = solve(
         lambda z, rows: network.inner_velocity(z, nothing, inputs[rows]),
         lambda z, rows: network.inner_jacobian(z, nothing, inputs[rows]).dense().expand(len(z), *2 * z.shape[-1:]),
         starts,

@@ -10,20 +10,9 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from dynlab import schema
-from dynlab.diagnostics.fixed_points.affine import affine_answer
 from dynlab.diagnostics.fixed_points.proved import place_for, proved, with_proofs
 from dynlab.diagnostics.fixed_points.records import Record, order, records
-from dynlab.diagnostics.fixed_points.search import (
-    CONVERGED,
-    LOST,
-    SLOW,
-    Candidates,
-    affine_search,
-    distinct,
-    search,
-    search_slow,
-)
-from dynlab.diagnostics.fixed_points.starting_points import starting_points
+from dynlab.diagnostics.fixed_points.search import FIXED, SLOW, Search, search
 from dynlab.diagnostics.fixed_points.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.simulation import orbit, prepare
@@ -33,15 +22,16 @@ from dynlab.systems.held import Held, held_input, step_number
 DEFAULT_STARTS = 256
 METHOD = (
     "An affine map, known by a Jacobian that is the same to the last bit at states up to 1e6 away, by linear algebra "
-    "with the rounding of its entries; any other by "
-    "Levenberg–Marquardt on exact Jacobians from every start, where that fails once more after pseudo-transient "
-    "continuation, until ‖F(h) − h‖₂ ≤ max(1e-12, 10 n ε ‖h‖₂) and down to rounding; ends merged by distance whatever "
-    "their order; a root must lie within the state's bounds and not owe its residual to a closed gate; each verified "
-    "by scipy.optimize.fsolve started 1e-3 off it with the exact Jacobian and xtol 1e-13, within max(1e-8, 10 "
-    "residual/σ_min(I − J)), of the larger residual of the two; eigenvalues with the error that rounding and the "
-    "root's position leave, enclosed anew from residuals of twice the digits where that does not separate one from the "
-    "unit circle, and not believed at all where the Jacobian jumps next to the root. Other fixed points may exist that "
-    "no start reached."
+    "with the rounding of its entries; any other by Newton's method on exact Jacobians from every start, where that "
+    "fails Levenberg–Marquardt, then pseudo-transient continuation, on a residual that no closed gate makes small; "
+    "starts in rounds, random ones each time, and from the second on halfway between every two points, beside saddles "
+    "and away from what is known by deflation, until a whole round finds nothing new; a root is one where Newton's map "
+    "contracts a ball about it into itself, with rounding, as sampled; where the Jacobian is nearly singular the one "
+    "equation that is left says by its sign how many roots there are, or that they form a continuum, which is walked "
+    "along; each root verified by scipy.optimize.fsolve started beside it with the exact Jacobian and xtol 1e-13; "
+    "eigenvalues with the error that rounding and the root's position leave, enclosed anew from residuals of twice the "
+    "digits where that does not separate one from the unit circle, and not believed at all where the Jacobian jumps "
+    "next to the root. Other fixed points may exist that no start reached."
 )
 
 KINK_FLAGS = {"eigenvalue_error": "inf: at a kink of the activation, where the Jacobian is that of one side alone"}
@@ -141,56 +131,57 @@ def fixed_points(
         )
     if slow_points is not None and not slow_points > 0:
         raise UserError(f"The largest speed q of a slow point must be positive, got {slow_points}.")
+    if isinstance(starts, int) and starts < 1:
+        raise UserError(f"The search needs at least one start, got {starts}.")
     place_for(certificates)  # before the search, which takes longer
     analysed, driving, _ = prepare(system, _some_input(system, inputs), None, dtype, device)
     driven = analysed.drive(driving)
     frozen = Held(analysed, held_input(analysed, at, driven, inputs is not None), step_number(system, at_step))
     exact = frozen if (dtype, device) == ("float64", "cpu") else _exact(system, driving, frozen)
-    generator = np.random.default_rng(seed)
-    direction = generator.standard_normal(system.state_size)
-    visited = None if inputs is None else _visited(analysed, driven)
-    initial = _starts(frozen, starts, visited, generator)
-
-    answer = affine_answer(exact)
-    if answer is not None:
-        found, ends, outcome, iterations = affine_search(exact, answer, initial)
-    else:
-        ends, outcome, iterations = search(frozen, exact, initial)
-        found = _distinct(exact, initial, ends, outcome, slow_points)
-    rows = records(exact, found, direction / np.linalg.norm(direction))
+    direction = np.random.default_rng(seed).standard_normal(system.state_size)
+    found = search(
+        frozen,
+        exact,
+        count=starts if isinstance(starts, int) else 0,
+        given=None if isinstance(starts, int) else given_starts(frozen, starts),
+        visited=None if inputs is None else _visited(analysed, driven),
+        largest_speed=slow_points,
+        seed=seed,
+    )
+    rows = records(exact, found.places, direction / np.linalg.norm(direction))
     certify = certify or certificates is not None
     rows = proved(exact, rows) if certify else rows
     settings = {
         "at": at if isinstance(at, str) else "values",
         "input": frozen.input.tolist(),
         "at_step": frozen.t,
-        "starts": len(initial),
+        "starts": len(found.ends),
         "given_starts": not isinstance(starts, int),
         "inputs": None if inputs is None else list(driving.shape),
         "slow_points": slow_points,
         "certify": certify,
         "seed": seed,
     }
-    variables = _variables(rows, found) | _of_starts(exact, ends, outcome, iterations)
+    variables = _of_points(rows, found) | _of_starts(exact, found)
     ds = schema.dataset(
         variables,
         system=system.name,
         source=system.source,
         settings=settings | {"dtype": dtype, "device": device, "config": system.json_config},
-        verdict=verdict(rows, outcome),
+        verdict=verdict(rows, found),
         method=METHOD,
         flags=_flags(rows, variables),
     )
     return with_proofs(ds, exact, [rows[index] for index in order(rows)], certificates) if certify else ds
 
 
-def _variables(rows: list[Record], found: Candidates) -> dict[str, xr.Variable]:
+def _of_points(rows: list[Record], found: Search) -> dict[str, xr.Variable]:
     arranged = order(rows)
     new_number = np.full(len(rows) + 1, -1)
     new_number[arranged] = np.arange(len(rows))
     assignment = new_number[found.assignment]
     listed = [rows[index] for index in arranged]
-    size = found.states.shape[1]
+    size = found.ends.shape[1]
     point, mode = (schema.FIXED_POINT,), (schema.FIXED_POINT, schema.MODE)
 
     def each(name: str, dtype: Any, shape: tuple[int, ...] = ()) -> np.ndarray:
@@ -216,38 +207,47 @@ def _variables(rows: list[Record], found: Candidates) -> dict[str, xr.Variable]:
         "starts": of(point, np.bincount(assignment[assignment >= 0], minlength=len(rows)), "starts that ended there"),
         "status": of(point, np.array([row.status for row in listed], dtype=str), "status"),
         "assignment": of((schema.SAMPLE,), assignment, "number of the fixed point, −1 none"),
-    }
+    } | _of_continua(listed)
 
 
-def _of_starts(exact: Held, ends: np.ndarray, outcome: np.ndarray, iterations: np.ndarray) -> dict[str, xr.Variable]:
+def _of_continua(listed: list[Record]) -> dict[str, xr.Variable]:
+    """The dimension of each continuum, 0 of a point, and orthonormal vectors along it at the state that is listed."""
+    dimensions = np.array([len(row.directions) for row in listed], dtype=np.int64)
+    of, point = schema.variable, (schema.FIXED_POINT,)
+    variables = {"continuum_dimension": of(point, dimensions, "dimension of the continuum, 0 of a single point")}
+    if dimensions.any():
+        along = np.full((len(listed), dimensions.max(), len(listed[0].state)), np.nan)
+        for number, row in enumerate(listed):
+            along[number, : len(row.directions)] = row.directions
+        long_name = "direction along the continuum"
+        variables["continuum_direction"] = of((*point, schema.AXIS, schema.STATE), along, long_name)
+    return variables
+
+
+def _of_starts(exact: Held, found: Search) -> dict[str, xr.Variable]:
     start, of = (schema.SAMPLE,), schema.variable
-    residuals = exact.displacement(torch.as_tensor(ends)).norm(dim=-1).numpy()
-    return {
-        "converged": of(start, outcome == CONVERGED, "the start ended at a root"),
-        "outcome": of(start, outcome, "what became of the start"),
-        "iterations": of(start, iterations, "iterations of the search from the start"),
+    residuals = exact.displacement(torch.as_tensor(found.ends)).norm(dim=-1).numpy()
+    variables = {
+        "converged": of(start, found.outcome == FIXED, "the start ended at a root"),
+        "outcome": of(start, found.outcome, "what became of the start"),
+        "origin": of(start, found.origin, "where the start is from"),
+        "iterations": of(start, found.iterations, "iterations of the search from the start"),
         "end_residual": of(start, residuals, "residual ‖F(h) − h‖₂ where the start ended"),
     }
+    if found.confidence is not None:
+        share, bound = found.confidence.share, found.confidence.bound
+        variables["unseen_share"] = of((), share, "estimated share of random starts that would end at an unseen point")
+        variables["unseen_share_bound"] = of((), bound, "bound on that share for points not listed, 95 % confidence")
+    return variables
 
 
 def _flags(rows: list[Record], variables: dict[str, xr.Variable]) -> dict[str, str]:
     flags = SLOW_FLAGS if any(row.status == SLOW for row in rows) else {}
     flags = flags | (KINK_FLAGS if any(np.isinf(row.errors).any() for row in rows) else {})
     lost = not np.isfinite(variables["end_residual"].values).all()
+    if "continuum_direction" in variables and np.isnan(variables["continuum_direction"].values).any():
+        flags = flags | {"continuum_direction": "NaN beyond the dimension of the continuum"}
     return flags | ({"end_residual": "not finite where the search left every bound"} if lost else {})
-
-
-def _distinct(
-    exact: Held, initial: Tensor, ends: np.ndarray, outcome: np.ndarray, slow_points: float | None
-) -> Candidates:
-    """The different ends; where slow points are asked for they are among them, and among `ends` and `outcome` too."""
-    slow_ends = np.zeros((0, ends.shape[1]))
-    if slow_points is not None:
-        slow_ends, reached_from = search_slow(exact, initial.to(exact.input), slow_points)
-        stays = outcome[reached_from] == LOST
-        ends[reached_from[stays]], outcome[reached_from[stays]] = slow_ends[stays], SLOW
-    found = distinct(exact, np.concatenate([ends, slow_ends]), np.append(outcome, [SLOW] * len(slow_ends)))
-    return found._replace(assignment=found.assignment[: len(ends)])
 
 
 def _exact(system: Map, driving: Tensor, frozen: Held) -> Held:
@@ -265,13 +265,10 @@ def _visited(system: Map, driven: Tensor) -> Tensor:
     return orbit(system, driven, initial).reshape(-1, system.state_size)
 
 
-def _starts(frozen: Held, starts: int | ArrayLike, visited: Tensor | None, generator: np.random.Generator) -> Tensor:
-    if isinstance(starts, int):
-        if starts < 1:
-            raise UserError(f"The search needs at least one start, got {starts}.")
-        return starting_points(frozen, starts, visited, generator)
-    given = torch.as_tensor(np.asarray(starts, dtype=float)).to(frozen.input)
-    size = frozen.system.state_size
+def given_starts(held: Held, starts: ArrayLike) -> Tensor:
+    """The starts that a user gives, shape (start, n), or the error for what is no such array."""
+    given = torch.as_tensor(np.asarray(starts, dtype=float)).to(held.input)
+    size = held.system.state_size
     if given.ndim != 2 or given.shape[1] != size or len(given) == 0 or not torch.isfinite(given).all():
         raise UserError(f"The starts must be finite numbers of shape (sample, {size}), got {tuple(given.shape)}.")
     return given

@@ -9,8 +9,8 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
+from dynlab.diagnostics.fixed_points.places import FIXED, SLOW
 from dynlab.diagnostics.fixed_points.records import Record
-from dynlab.diagnostics.fixed_points.search import CONVERGED, SLOW
 from dynlab.errors import UserError, require_extra
 from dynlab.program import NoProgram
 from dynlab.systems.held import Held
@@ -56,7 +56,7 @@ def proved(exact: Held, rows: list[Record]) -> list[Record]:
     for row in rows:
         slow = row.status == SLOW
         certificate = refused(size, "a slow point is no fixed point") if slow else certify(program, row.state)
-        status = CONVERGED if certificate.certified else row.status
+        status = FIXED if certificate.certified else row.status
         found.append(row._replace(certificate=certificate, status=status))
     return found
 

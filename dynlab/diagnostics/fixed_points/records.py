@@ -7,26 +7,22 @@ import torch
 from numpy.typing import NDArray
 
 from dynlab.diagnostics.fixed_points.kinks import AT_KINK, at_kink
-from dynlab.diagnostics.fixed_points.search import (
-    CONTINUUM,
-    CONVERGED,
-    SLOW,
-    UNDECIDED,
-    Candidates,
-    position_errors,
-)
-from dynlab.jacobians import displacement_matrices, held_matrices
+from dynlab.diagnostics.fixed_points.places import CONTINUUM, FIXED, SLOW, UNDECIDED, Place, equations
+from dynlab.jacobians import held_matrices
 from dynlab.numerics import fsolve_check, merging
 from dynlab.numerics.eigenvalues import CIRCLE, eigenvalues_and_errors, rounding_left
 from dynlab.numerics.kinds import Kind, kind_of_map
-from dynlab.numerics.levenberg_marquardt import tolerance
+from dynlab.numerics.roots import tolerance
 from dynlab.systems.held import Held
 
 if TYPE_CHECKING:
     from dynlab.proofs.certify import Certificate
 
 NEIGHBOURING, UNVERIFIED = "neighbouring root", "unverified"
-STATUSES = (CONVERGED, CONTINUUM, UNDECIDED, NEIGHBOURING, UNVERIFIED, SLOW)
+STATUSES = (FIXED, CONTINUUM, UNDECIDED, NEIGHBOURING, UNVERIFIED, SLOW)
+# Times max(1, ‖h‖): no uncertainty of a position is taken to be larger, and no end of fsolve farther away is the same
+# root where f' is singular.
+FARTHEST = 1e-3
 
 Vector = NDArray[np.float64]
 
@@ -42,29 +38,22 @@ class Record(NamedTuple):
     errors: Vector
     kind: Kind
     status: str
+    directions: Vector
     certificate: "Certificate | None" = None
 
 
-def records(exact: Held, found: Candidates, direction: Vector) -> list[Record]:
-    """Verify and classify each candidate.
+def records(exact: Held, places: list[Place], direction: Vector) -> list[Record]:
+    """Verify and classify each place.
 
     Parameters
     ----------
     exact : Held
         In float64 on the CPU.
-    found : Candidates
+    places : list of Place
     direction : ndarray, shape (n,)
         The unit vector along which fsolve starts off the root.
     """
-    states = torch.as_tensor(found.states)
-    residuals = exact.displacement(states).norm(dim=-1).numpy()
-    uncertain = position_errors(residuals, found.smallest, found.states)
-    return [
-        _record(exact, state, float(residual), kept, float(smallest), error * toward, direction)
-        for state, residual, kept, smallest, error, toward in zip(
-            found.states, residuals, found.kept, found.smallest, uncertain, found.directions, strict=True
-        )
-    ]
+    return [_record(exact, place, direction) for place in places]
 
 
 def order(rows: list[Record]) -> NDArray[np.int64]:
@@ -77,43 +66,52 @@ def order(rows: list[Record]) -> NDArray[np.int64]:
     return np.array(sorted(range(len(rows)), key=keys.__getitem__))
 
 
-def _record(
-    exact: Held, state: Vector, residual: float, kept: str, smallest: float, uncertain: Vector, direction: Vector
-) -> Record:
-    is_slow = kept == SLOW
-    matrix_error = 0.0 if is_slow else _matrix_error(exact, state, uncertain, direction)
-    matrix = held_matrices(exact, torch.as_tensor(state)[None])[0].numpy()
+def _record(exact: Held, place: Place, direction: Vector) -> Record:
+    state, point = place.state, torch.as_tensor(place.state)[None]
+    uncertain = min(place.error, FARTHEST * float(merging.scale(state))) * place.weakest
+    matrix_error = 0.0 if place.status == SLOW else _matrix_error(exact, state, uncertain, direction)
+    matrix = held_matrices(exact, point)[0].numpy()
     rounding = _rounding(exact, matrix, state + direction)
     eigenvalues, errors = eigenvalues_and_errors(matrix, matrix_error, border=CIRCLE, rounding=rounding)
-    if is_slow:
-        checked = fsolve_check.Check(state, np.nan, np.nan)
-        status = kept
-    else:
-        checked = fsolve_check.check(*_functions(exact), state, direction)
-        status = _status(kept, residual, smallest, checked)
     kind = kind_of_map(eigenvalues, errors)
     if at_kink(exact, state, matrix):
         errors, kind = np.full_like(errors, np.inf), AT_KINK._replace(undecided=len(state))
-    return Record(state, residual, checked.residual, checked.distance, eigenvalues, errors, kind, status)
+    residual = float(exact.displacement(point).norm())
+    if place.status == SLOW:
+        end, status = fsolve_check.Check(state, np.nan, np.nan), SLOW
+    else:
+        end, status = _verified(exact, place, direction)
+    return Record(state, residual, end.residual, end.distance, eigenvalues, errors, kind, status, place.directions)
 
 
-def _status(kept: str, residual: float, smallest: float, checked: fsolve_check.Check) -> str:
-    at_root = checked.residual <= float(tolerance(torch.as_tensor(checked.state)))
-    # where fsolve ended is known no better than its own residual says
-    largest = max(residual, checked.residual) if at_root else residual
-    if kept != CONVERGED or checked.distance <= fsolve_check.allowed_distance(largest, smallest):
-        return kept
-    return NEIGHBOURING if at_root else UNVERIFIED
+def _verified(exact: Held, place: Place, direction: Vector) -> tuple[fsolve_check.Check, str]:
+    """Where fsolve ends that starts beside the root, and the status that follows.
 
+    It starts within the ball in which the root is alone, where one is known.
+    """
+    sought, scale = equations(exact), float(merging.scale(place.state))
 
-def _functions(exact: Held) -> tuple[fsolve_check.Function, fsolve_check.Function]:
     def f(h: Vector) -> Vector:
-        return exact.displacement(torch.as_tensor(h)[None])[0].numpy()
+        return sought.value(torch.as_tensor(h)[None])[0].numpy()
 
     def jacobian(h: Vector) -> Vector:
-        return displacement_matrices(exact, torch.as_tensor(h)[None])[0].numpy()
+        return sought.matrix(torch.as_tensor(h)[None])[0].numpy()
 
-    return f, jacobian
+    offset = min(fsolve_check.OFFSET * scale, place.radius / 4) if place.radius else fsolve_check.OFFSET * scale
+    end = fsolve_check.check(f, jacobian, place.state, direction, offset)
+    at_root = end.residual <= float(tolerance(torch.as_tensor(end.state)))
+    across = end.state - place.state
+    across = across - place.directions.T @ (place.directions @ across)
+    end = end._replace(
+        residual=float(exact.displacement(torch.as_tensor(end.state)[None]).norm()),
+        distance=float(np.linalg.norm(across)),
+    )
+    if place.status != FIXED:
+        return end, place.status
+    allowed = max(fsolve_check.SMALLEST_DISTANCE, fsolve_check.RESIDUALS * min(place.error, FARTHEST * scale))
+    if end.distance <= (max(allowed, min(place.radius, FARTHEST * scale)) if at_root else allowed):
+        return end, FIXED
+    return end, NEIGHBOURING if at_root else UNVERIFIED
 
 
 def _matrix_error(exact: Held, state: Vector, uncertain: Vector, direction: Vector) -> float:

@@ -1,190 +1,241 @@
-"""The search for fixed points: where every start ends, what that is worth, and which ends are the same point."""
+"""The one search for fixed points: rounds of starts until a whole round finds nothing new, and how sure that is."""
 
+from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.diagnostics.fixed_points.continuum import SINGULAR, continua, on_continuum
-from dynlab.diagnostics.fixed_points.slow_points import descended, settled
-from dynlab.jacobians import displacement_matrices, ungated_matrices
+from dynlab.diagnostics.fixed_points import starts as where
+from dynlab.diagnostics.fixed_points.affine import affine_answer
+from dynlab.diagnostics.fixed_points.places import (
+    CONTINUUM,
+    FIXED,
+    NOWHERE,
+    SLOW,
+    UNDECIDED,
+    Place,
+    Places,
+    equations,
+)
+from dynlab.diagnostics.fixed_points.slow_points import slow_points_from
+from dynlab.jacobians import displacement_matrices
 from dynlab.numerics import merging
 from dynlab.numerics.affine_roots import AffineRoots
-from dynlab.numerics.fsolve_check import position_error
-from dynlab.numerics.lapack import in_threads
-from dynlab.numerics.levenberg_marquardt import solve, tolerance
-from dynlab.numerics.pseudo_transient import solve_or_follow
+from dynlab.numerics.deflation import deflated
+from dynlab.numerics.roots import solve, tolerance
+from dynlab.numerics.unseen import share_bound, unseen_share
 from dynlab.systems.held import Held
 
-# What became of a start.
-CONVERGED, SLOW, LOST = "fixed point", "slow point", "not converged"
-CONTINUUM = "continuum"  # the status of the root such a start found
-UNDECIDED = "undecided"  # rounding does not tell whether there is a root, or how many
-OUTSIDE, CLOSED_GATE = "outside the state's bounds", "closed gate"
+LOST, OUTSIDE, CLOSED_GATE = (
+    "not converged",
+    "outside the state's bounds",
+    "closed gate",
+)  # what else a start may come to
+# Where a start is from.
+GIVEN, VISITED, RANDOM, DRAWN_FROM = "given", "visited", "random", "points found"
 
+MOST_ROUNDS = 8
+DEFLATED = 64  # random starts of a round that are led away from what is known
 BOUND_SLACK = 1e-9  # a coordinate that rounding puts on its bound is within it
 OPEN = 1e-8  # times max(1, ‖h‖): an ungated residual above that means that a closed gate made the residual small
 
+Real = NDArray[np.float64]
+Words = NDArray[np.str_]
 
-class Candidates(NamedTuple):
-    """Roots and slow points, each once, and which of them every start found.
+
+@dataclass(frozen=True)
+class Confidence:
+    """How sure a search is to have found every point.
 
     Attributes
     ----------
-    states : ndarray, shape (fixed_point, n)
-    kept : list of str
-        For each "fixed point", "continuum", "undecided" or "slow point".
-    smallest : ndarray, shape (fixed_point,)
-        σ_min(J − I); on a continuum the smallest one that is not zero.
-    directions : ndarray, shape (fixed_point, n)
-        The unit vector v with ‖(J − I) v‖ = σ_min: the position's error is largest that way.
-    assignment : ndarray of int, shape (start,)
-        −1 for a start that found none.
+    rounds : int
+    complete : bool
+        Whether the last round found nothing new.
+    starts, new : int
+        The random starts of the last round, and how many of them ended at a point that was not known before.
+    share : float
+        Good and Turing's estimate, from all random starts, of the share that would end at a point not seen by any.
+    bound : float
+        What the share that would end at a point not listed is below, with 95 % confidence.
     """
 
-    states: NDArray[np.float64]
-    kept: list[str]
-    smallest: NDArray[np.float64]
-    directions: NDArray[np.float64]
-    assignment: NDArray[np.int64]
+    rounds: int
+    complete: bool
+    starts: int
+    new: int
+    share: float
+    bound: float
 
 
-def affine_search(
-    exact: Held, answer: AffineRoots, starts: Tensor
-) -> tuple[Candidates, NDArray[np.float64], NDArray[np.str_], NDArray[np.int64]]:
-    """What an affine map's starts come to: the nearest point of its one affine set of fixed points, in one step.
+@dataclass(frozen=True)
+class Search:
+    """What a search found.
 
-    Parameters
+    Attributes
     ----------
-    exact : Held
-        In float64 on the CPU.
-    answer : AffineRoots
-    starts : Tensor, shape (start, n)
-
-    Returns
-    -------
-    candidates : Candidates
-        One, or none.
-    ends, outcome, iterations : ndarray, shapes (start, n), (start,) and (start,)
+    places : list of Place
+    ends : ndarray, shape (start, n)
+        Where each start ended.
+    assignment : ndarray of int, shape (start,)
+        The number of the place that is, −1 for none.
+    outcome, origin : ndarray of str, shape (start,)
+        What became of each start, and where it is from.
+    iterations : ndarray of int, shape (start,)
+    confidence : Confidence or None
+        None where the starts were given, and where the map is affine: then all is known.
+    affine : bool
     """
-    states = starts.to(exact.input)
-    before = states.numpy()
-    ends = before.copy()
-    if answer.exists:
-        ends = answer.point + (before - answer.point) @ answer.directions.T @ answer.directions
-    moved = (exact.displacement(states).norm(dim=-1) > tolerance(states)).numpy()
-    outcome = np.full(len(ends), CONVERGED if answer.exists == 1 and answer.decided else LOST).astype(object)
-    outcome[_outside(exact, torch.as_tensor(ends)) & (outcome != LOST)] = OUTSIDE
-    status = (
-        UNDECIDED if answer.exists < 0 or not answer.decided else CONTINUUM if len(answer.directions) else CONVERGED
-    )
-    point = answer.point[None][: int(answer.exists != 0 and (outcome != OUTSIDE).any())]
-    sigma, rows = np.linalg.svd(displacement_matrices(exact, torch.as_tensor(point)).numpy())[1:]
-    sigma = np.concatenate([np.full((len(point), 1), np.inf), sigma], axis=1)  # inf where no direction is regular
-    regular = sigma[:, starts.shape[1] - len(answer.directions)]
-    assignment = np.where(outcome == CONVERGED, 0, -1)
-    found = Candidates(point, [status] * len(point), regular, rows[:, -1], assignment)
-    return found, ends, outcome.astype(str), moved.astype(np.int64)
+
+    places: list[Place]
+    ends: Real
+    assignment: NDArray[np.int64]
+    outcome: Words
+    origin: Words
+    iterations: NDArray[np.int64]
+    confidence: Confidence | None
+    affine: bool = False
+
+
+@dataclass(frozen=True)
+class _Batch:
+    ends: Real
+    assignment: NDArray[np.int64]
+    outcome: Words
+    origin: Words
+    iterations: NDArray[np.int64]
 
 
 def search(
-    frozen: Held, exact: Held, starts: Tensor
-) -> tuple[NDArray[np.float64], NDArray[np.str_], NDArray[np.int64]]:
-    """Where each start ends, shape (start, n), its outcome, and how many iterations that took.
+    frozen: Held,
+    exact: Held,
+    *,
+    count: int = 0,
+    given: Tensor | None = None,
+    visited: Tensor | None = None,
+    largest_speed: float | None = None,
+    seed: int | np.random.Generator = 0,
+) -> Search:
+    """Fixed points from the starts `given`, or in rounds of `count` random starts and of what the points found suggest.
 
     Parameters
     ----------
     frozen, exact : Held
         As the caller chose dtype and device, and in float64 on the CPU, where every search ends.
-    starts : Tensor, shape (start, n)
+    count : int
+        Random starts of each round, half of them states visited in the first.
+    given : Tensor, shape (start, n), optional
+        The only starts.
+    visited : Tensor, shape (state number, n), optional
+        States along driven trajectories; without them along orbits of the map from random states.
+    largest_speed : float, optional
+        Also keep slow points with ½ ‖F(h) − h‖² up to this.
+    seed : int or numpy.random.Generator
     """
-    ended = solve_or_follow(frozen.displacement, partial(displacement_matrices, frozen), starts)
-    taken = ended.iterations
-    if frozen is not exact:
-        ended = solve(exact.displacement, partial(displacement_matrices, exact), ended.states.to(exact.input))
-        taken = taken.cpu() + ended.iterations
-    outcome = np.where(ended.converged.numpy(), CONVERGED, LOST).astype(object)
-    _reject_closed_gates(exact, ended.states, outcome)
-    outcome[_outside(exact, ended.states) & (outcome != LOST)] = OUTSIDE
-    return ended.states.numpy(), outcome.astype(str), taken.numpy()
-
-
-def search_slow(exact: Held, starts: Tensor, largest_speed: float) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Slow points (k, n), and from which start each was reached, those included that `search` leads on to a root.
-
-    Levenberg–Marquardt stops at local minima of ‖F(h) − h‖; q is minimised from there, to the end by Newton's method.
-    """
-    ended = solve(exact.displacement, partial(displacement_matrices, exact), starts)
-    lost = (~ended.converged & torch.isfinite(ended.states).all(-1)).nonzero()[:, 0]
-    descents, minimum = settled(exact, descended(exact, ended.states[lost]), largest_speed)
-    at_root = (exact.displacement(descents).norm(dim=-1) <= tolerance(descents)).numpy()
-    kept = minimum & ~at_root & ~_outside(exact, descents)
-    return descents.numpy()[kept], lost.numpy()[kept]
-
-
-def distinct(exact: Held, ends: NDArray[np.float64], outcome: NDArray[np.str_]) -> Candidates:
-    """Merge the ends that are one point, whatever the order of the starts.
-
-    Ends are merged by distance, then once more by what is uncertain about their positions, then by the continuum
-    they lie on.
-    """
-    assignment = np.full(len(ends), -1)
-    roots = np.flatnonzero(outcome == CONVERGED)
-    labels = merging.merged(ends[roots])
-    chosen = _best(exact, ends[roots], labels)
-    states = ends[roots][chosen]
-    smallest, _, directions = _singular_values(exact, states)
-    regrouped = merging.merged(states, position_errors(_residuals(exact, states), smallest, states))
-    labels, chosen = regrouped[labels], _best(exact, states, regrouped)
-    states = states[chosen]
-    smallest, not_zero, directions = _singular_values(exact, states)
-
-    lines = np.flatnonzero(not_zero > smallest)
-    lines = lines[on_continuum(exact, states[lines], directions[lines])]
-    grouped = np.arange(len(states))
-    if len(lines):
-        grouped[lines] = len(states) + continua(exact, states[lines])
-        smallest[lines] = not_zero[lines]
-    _, first, grouped = np.unique(grouped, return_index=True, return_inverse=True)
-    kept = [CONTINUUM if index in lines else CONVERGED for index in first]
-    assignment[roots] = grouped[labels]
-
-    slow_ends = np.flatnonzero(outcome == SLOW)
-    slow_labels = merging.merged(ends[slow_ends])
-    slow_states = ends[slow_ends][_best(exact, ends[slow_ends], slow_labels)]
-    assignment[slow_ends] = len(kept) + slow_labels
-    slow_smallest, _, slow_directions = _singular_values(exact, slow_states)
-    return Candidates(
-        np.concatenate([states[first], slow_states]),
-        kept + [SLOW] * len(slow_states),
-        np.concatenate([smallest[first], slow_smallest]),
-        np.concatenate([directions[first], slow_directions]),
-        assignment,
+    generator = np.random.default_rng(seed)
+    states = where.bounded(where.orbits(frozen, generator) if visited is None else visited) if given is None else given
+    answer = affine_answer(exact)
+    if given is None:
+        reach = where.reach_of(frozen, states, generator)
+        seen = where.visited_starts(frozen, count // 2, states, generator)
+        random = where.random_starts(frozen, max(count - count // 2, count - len(seen)), reach, generator)
+        first, origin = torch.cat([seen, random]), [VISITED] * len(seen) + [RANDOM] * len(random)
+    else:
+        first, origin = given, [GIVEN] * len(given)
+    if answer is not None:
+        return _of_affine(exact, answer, first, np.array(origin))
+    places = Places(exact)
+    batches = [_batch(frozen, places, first, origin)]
+    confidence = None
+    if given is None:
+        confidence = _rounds(frozen, places, batches, count, reach, generator)
+    if largest_speed is not None:
+        _add_slow_points(exact, places, batches, first, largest_speed)
+    return Search(
+        places.found,
+        np.concatenate([batch.ends for batch in batches]),
+        np.concatenate([batch.assignment for batch in batches]),
+        np.concatenate([batch.outcome for batch in batches]),
+        np.concatenate([batch.origin for batch in batches]),
+        np.concatenate([batch.iterations for batch in batches]),
+        confidence,
     )
 
 
-def _reject_closed_gates(exact: Held, states: Tensor, outcome: NDArray[np.object_]) -> None:
-    """Mark roots that owe their small residual to a gate that lets nothing through; move to the true one close by.
+def _rounds(
+    frozen: Held, places: Places, batches: list[_Batch], count: int, reach: Tensor, generator: np.random.Generator
+) -> Confidence:
+    """Round after round until one finds nothing new."""
+    rounds, tried, new, before = 1, 0, 0, -1
+    while rounds < MOST_ROUNDS and len(places.found) != before:
+        rounds += 1
+        before, points = len(places.found), _isolated(places)
+        suggested = _suggested(frozen, places, points, tried, reach, generator)
+        batches.append(_batch(frozen, places, suggested, [DRAWN_FROM] * len(suggested)))
+        tried, known = len(points), len(places.found)
+        random = where.random_starts(frozen, count, reach, generator)
+        batches.append(_batch(frozen, places, random, [RANDOM] * count))
+        new = int((batches[-1].assignment >= known).sum())
+    assigned = np.concatenate([b.assignment[b.origin == RANDOM] for b in batches])
+    share = unseen_share(np.bincount(assigned[assigned >= 0]), len(assigned))
+    return Confidence(rounds, len(places.found) == before, count, new, share, share_bound(new, count, rounds - 1))
 
-    Where a gate is nearly shut, F(h) − h is small in a whole neighbourhood of a true root: it is found anew as a root
-    of the ungated residual.
-    """
-    roots = torch.as_tensor(np.flatnonzero(outcome == CONVERGED))
-    suspect = roots[~(exact.ungated(states[roots]).norm(dim=-1) <= tolerance(states[roots]))]
-    if len(suspect) == 0:
-        return
-    refined = solve(exact.ungated, partial(ungated_matrices, exact), states[suspect])
-    scale = torch.as_tensor(merging.scale(refined.states.numpy()))
-    still = exact.displacement(refined.states).norm(dim=-1) <= tolerance(refined.states)
-    fixed = (refined.residuals <= OPEN * scale) & still
-    states[suspect[fixed]] = refined.states[fixed]
-    outcome[suspect[~fixed].numpy()] = CLOSED_GATE
+
+def _isolated(places: Places) -> Real:
+    states = [place.state for place in places.found if place.status == FIXED]
+    return np.array(states).reshape(-1, places.held.system.state_size)
 
 
-def _outside(exact: Held, states: Tensor) -> NDArray[np.bool_]:
+def _suggested(
+    frozen: Held, places: Places, points: Real, tried: int, reach: Tensor, generator: np.random.Generator
+) -> Tensor:
+    """Halfway between every two points, beside saddles, and away from all that is known."""
+    random = where.random_starts(frozen, DEFLATED, reach, generator)
+    parts = [where.between(points, tried, generator), where.beside_saddles(frozen, points[tried:])]
+    if len(points):
+        known = torch.as_tensor(points).to(random)
+        parts.append(deflated(equations(frozen), random, known).double().cpu().numpy())
+    return torch.as_tensor(np.concatenate(parts)).to(random)
+
+
+def _batch(frozen: Held, places: Places, starts: Tensor, origin: list[str]) -> _Batch:
+    """Where each start ends, and the number of the place that is."""
+    exact = places.held
+    sought = equations(frozen)
+    ended = solve(sought.value, sought.matrix, starts)
+    iterations = ended.iterations.cpu()
+    if frozen is not exact:
+        sought = equations(exact)
+        ended = solve(sought.value, sought.matrix, ended.states.to(exact.input))
+        iterations = iterations + ended.iterations
+    states = ended.states
+    gone = (~torch.isfinite(ended.residuals)).nonzero()[:, 0]  # the ungated residual overflows behind a shut gate
+    if len(gone):
+        states[gone] = solve(exact.displacement, partial(displacement_matrices, exact), states[gone]).states
+    still = (exact.displacement(states).norm(dim=-1) <= tolerance(states)).numpy()
+    scale = torch.as_tensor(merging.scale(states.numpy()))
+    open_ = (exact.ungated(states).norm(dim=-1) <= OPEN * scale).numpy()
+    outcome = np.where(still & ended.converged.numpy(), FIXED, np.where(still & ~open_, CLOSED_GATE, LOST)).astype(
+        object
+    )
+    outcome[outside(exact, states) & (outcome != LOST)] = OUTSIDE
+    assignment = np.full(len(states), NOWHERE)
+    roots = np.flatnonzero(outcome == FIXED)
+    assignment[roots] = places.numbers(states.numpy()[roots])
+    outcome[roots] = [_said(places, number) for number in assignment[roots]]
+    return _Batch(states.numpy(), assignment, outcome.astype(str), np.array(origin, dtype=str), iterations.numpy())
+
+
+def _said(places: Places, number: int) -> str:
+    status = places.found[number].status if number != NOWHERE else LOST
+    return FIXED if status == CONTINUUM else status
+
+
+def outside(exact: Held, states: Tensor) -> NDArray[np.bool_]:
+    """Whether each state (k, n) is outside the bounds that the system states."""
     bound = exact.system.state_bound()
     if bound is None:
         return np.zeros(len(states), dtype=bool)
@@ -192,32 +243,42 @@ def _outside(exact: Held, states: Tensor) -> NDArray[np.bool_]:
     return beyond
 
 
-def _best(exact: Held, states: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each label the index of the state with the smallest residual."""
-    order = np.lexsort((_residuals(exact, states), labels))
-    return order[np.unique(labels[order], return_index=True)[1]]
+def _of_affine(exact: Held, answer: AffineRoots, starts: Tensor, origin: Words) -> Search:
+    """What an affine map's starts come to: the nearest point of its one affine set of fixed points, in one step."""
+    states = starts.to(exact.input)
+    ends = states.numpy().copy()
+    if answer.exists:
+        ends = answer.point + (ends - answer.point) @ answer.directions.T @ answer.directions
+    told = answer.exists == 1 and answer.decided
+    within = ~outside(exact, torch.as_tensor(ends))
+    outcome = np.where(within, FIXED if told else UNDECIDED if answer.exists else LOST, OUTSIDE)
+    moved = (exact.displacement(states).norm(dim=-1) > tolerance(states)).numpy().astype(np.int64)
+    places = []
+    if answer.exists and within.any():
+        flat = len(answer.directions)
+        status = UNDECIDED if not told else CONTINUUM if flat else FIXED
+        sigma, v = np.linalg.svd(equations(exact).matrix(torch.as_tensor(answer.point)[None])[0].numpy())[1:]
+        residual = float(exact.displacement(torch.as_tensor(answer.point)[None]).norm())
+        error = residual / sigma[-1 - flat] if flat < len(sigma) and sigma[-1 - flat] > 0 else 0.0
+        along = answer.directions if status == CONTINUUM else answer.directions[:0]
+        places.append(Place(answer.point, status, np.inf, error, v[-1], along))
+    assignment = np.where(within & bool(answer.exists), 0, NOWHERE)
+    return Search(places, ends, assignment, outcome, origin, moved, None, affine=True)
 
 
-def position_errors(
-    residuals: NDArray[np.float64], smallest: NDArray[np.float64], states: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """How far each root (k, n) may be from the true one; its residual is known to its own rounding, ε ‖h‖, only."""
-    known = np.maximum(residuals, np.finfo(np.float64).eps * np.linalg.norm(states, axis=1))
-    errors = np.array([position_error(*pair) for pair in zip(known, smallest, strict=True)])
-    return np.minimum(errors, merging.FARTHEST * merging.scale(states))
-
-
-def _residuals(exact: Held, states: NDArray[np.float64]) -> NDArray[np.float64]:
-    return exact.displacement(torch.as_tensor(states)).norm(dim=-1).numpy()
-
-
-def _singular_values(
-    exact: Held, states: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """σ_min(J − I), the smallest σ that is not zero (inf where all are), and the direction v of σ_min."""
-    if len(states) == 0:
-        return np.zeros(0), np.zeros(0), np.zeros_like(states)
-    matrices = displacement_matrices(exact, torch.as_tensor(states)).numpy()
-    sigma, rows = in_threads(lambda chunk: np.linalg.svd(chunk)[1:], matrices)
-    zero = sigma <= SINGULAR * (1 + sigma[:, :1])  # ‖J‖ ≤ 1 + ‖J − I‖
-    return sigma[:, -1], np.where(zero, np.inf, sigma).min(axis=1), rows[:, -1]
+def _add_slow_points(exact: Held, places: Places, batches: list[_Batch], starts: Tensor, largest_speed: float) -> None:
+    """Add the slow points, and assign to them the first round's starts that led nowhere else."""
+    states, reached_from = slow_points_from(exact, starts.to(exact.input), largest_speed)
+    inside = ~outside(exact, torch.as_tensor(states))
+    states, reached_from = states[inside], reached_from[inside]
+    labels = merging.merged(states)
+    first = batches[0]
+    for label in range(labels.max(initial=-1) + 1):
+        members = np.flatnonzero(labels == label)
+        speeds = exact.displacement(torch.as_tensor(states[members])).norm(dim=-1)
+        best = states[members[int(speeds.argmin())]]
+        _sigma, v = np.linalg.svd(equations(exact).matrix(torch.as_tensor(best)[None])[0].numpy())[1:]
+        places.found.append(Place(best, SLOW, 0.0, 0.0, v[-1], np.zeros((0, len(best)))))
+        stays = members[first.outcome[reached_from[members]] == LOST]
+        first.ends[reached_from[stays]], first.outcome[reached_from[stays]] = states[stays], SLOW
+        first.assignment[reached_from[stays]] = len(places.found) - 1

@@ -11,6 +11,7 @@ Neural Computation 25 (2013), section 2; Boyd and Vandenberghe, Convex Optimizat
 Nocedal and Wright, Numerical Optimization, sections 2.1 and 3.4.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,8 +20,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.jacobians import held_jacobian
+from dynlab.jacobians import displacement_matrices, held_jacobian
 from dynlab.numerics import merging
+from dynlab.numerics.roots import solve, tolerance
 from dynlab.systems.held import Held
 
 MAX_ITERATIONS = 2000
@@ -54,6 +56,21 @@ class Model(NamedTuple):
 def speed(frozen: Held, states: Tensor) -> Tensor:
     """q(h) = ½ ‖F(h) − h‖₂², shape (k,)."""
     return frozen.displacement(states).square().sum(-1) / 2
+
+
+def slow_points_from(
+    exact: Held, starts: Tensor, largest_speed: float
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Slow points (k, n), and from which start each was reached, those included that a search leads on to a root.
+
+    The search for roots stops at local minima of ‖F(h) − h‖; q is minimised from there, to the end by Newton's method.
+    """
+    ended = solve(exact.displacement, partial(displacement_matrices, exact), starts)
+    lost = (~ended.converged & torch.isfinite(ended.states).all(-1)).nonzero()[:, 0]
+    descents, minimum = settled(exact, descended(exact, ended.states[lost]), largest_speed)
+    at_root = (exact.displacement(descents).norm(dim=-1) <= tolerance(descents)).numpy()
+    kept = minimum & ~at_root
+    return descents.numpy()[kept], lost.numpy()[kept]
 
 
 def descended(frozen: Held, starts: Tensor) -> Tensor:

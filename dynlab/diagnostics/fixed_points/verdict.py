@@ -1,42 +1,96 @@
-"""What a search for fixed points found, in one or two sentences."""
+"""What a search for fixed points found, and how sure that is, in a few sentences."""
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dynlab.diagnostics.fixed_points.places import CONTINUUM, FIXED, SLOW, UNDECIDED
 from dynlab.diagnostics.fixed_points.records import NEIGHBOURING, UNVERIFIED, Record
-from dynlab.diagnostics.fixed_points.search import CLOSED_GATE, CONTINUUM, CONVERGED, OUTSIDE, SLOW, UNDECIDED
+from dynlab.diagnostics.fixed_points.search import CLOSED_GATE, LOST, OUTSIDE, Search
+from dynlab.wording import at_most
 
-TRAPS = {OUTSIDE: "outside the state's bounds", CLOSED_GATE: "where a closed gate hides the motion"}
+FAILED = {
+    LOST: "reached no fixed point",
+    OUTSIDE: "ended outside the state's bounds",
+    CLOSED_GATE: "ended where a closed gate hides the motion",
+    UNDECIDED: "ended at a state that is not told from a fixed point",
+    SLOW: "ended at a slow point",
+}
 OTHERS = {
-    CONTINUUM: ("continuum of fixed points", "continua of fixed points"),
-    UNDECIDED: ("state that rounding does not tell from a fixed point", "states not told from fixed points"),
     NEIGHBOURING: ("root that fsolve leaves for a neighbouring one", "roots that fsolve leaves for neighbouring ones"),
     UNVERIFIED: ("root that fsolve does not verify", "roots that fsolve does not verify"),
     SLOW: ("slow point", "slow points"),
 }
+SETS = {1: "a line or curve", 2: "a plane or surface"}
 SMALLEST_DISTANCE = 1e-15  # distances below are named so: they are rounding, or nothing
 
 
-def verdict(rows: list[Record], outcome: NDArray[np.str_]) -> str:
-    """The sentences for these rows of the Dataset and these outcomes of the starts."""
-    points = [row for row in rows if row.status == CONVERGED]
-    tail = f"{int((outcome == CONVERGED).sum())} of {len(outcome)} starts converged"
-    for trap, words in TRAPS.items():
-        if trap in outcome:
-            tail += f", {int((outcome == trap).sum())} ended {words} and count for nothing"
-    found = _points(points) if points else "No isolated fixed point was found"
-    sentences = [f"{found}; {tail}."]
-    counts = {status: sum(row.status == status for row in rows) for status in OTHERS}
-    others = [f"{count} {OTHERS[status][count > 1]}" for status, count in counts.items() if count]
+def verdict(rows: list[Record], found: Search) -> str:
+    """The sentences for these rows of the Dataset."""
+    points = [row for row in rows if row.status == FIXED]
+    lines = [row for row in rows if row.status == CONTINUUM]
+    doubtful = [row for row in rows if row.status == UNDECIDED]
+    sentences = [_points(points, found.affine)] if points else []
+    sentences += [_continua(lines, bool(points))] if lines else []
+    if not sentences:
+        none = (
+            "The map is affine and has no fixed point" if found.affine and not doubtful else "No fixed point was found"
+        )
+        sentences = [f"{none}."]
+    sentences += [_undecided(doubtful)] if doubtful else []
+    others = [(sum(row.status == status for row in rows), words) for status, words in OTHERS.items()]
+    others = [(count, words) for count, words in others if count]
     if others:
-        sentences.append(f"There {'is' if sum(counts.values()) == 1 else 'are'} also {', '.join(others)}.")
-    return " ".join(sentences)
+        verb = "is" if sum(count for count, _ in others) == 1 else "are"
+        sentences.append(f"There {verb} also {', '.join(f'{count} {words[count > 1]}' for count, words in others)}.")
+    return " ".join([*sentences, *([] if found.affine else [_starts(found)]), *_confidence(found)])
 
 
-def _points(points: list[Record]) -> str:
+def _points(points: list[Record], affine: bool) -> str:
     worst = max(max(row.fsolve_distance for row in points), SMALLEST_DISTANCE)
     if len(points) == 1:
-        return f"1 fixed point ({points[0].kind.name}), verified with fsolve to {worst:.0e}"
+        only = ", the only one of an affine map" if affine else ""
+        return f"1 fixed point ({points[0].kind.name}){only}, verified with fsolve to {worst:.0e}."
     stable, undecided = (sum(row.kind.stable == code for row in points) for code in (1, -1))
     doubtful = f" and {undecided} undecided" if undecided else ""
-    return f"{len(points)} fixed points, {stable} of them stable{doubtful}, all verified with fsolve to {worst:.0e}"
+    return f"{len(points)} fixed points, {stable} of them stable{doubtful}, all verified with fsolve to {worst:.0e}."
+
+
+def _continua(lines: list[Record], beside: bool) -> str:
+    dimensions = sorted({len(row.directions) for row in lines})
+    also = " also" if beside else ""
+    if len(lines) == 1:
+        size = SETS.get(dimensions[0], f"a set of dimension {dimensions[0]}")
+        return f"There is{also} 1 continuum of fixed points, {size}."
+    return f"There are{also} {len(lines)} continua of fixed points, of dimension {' and '.join(map(str, dimensions))}."
+
+
+def _undecided(doubtful: list[Record]) -> str:
+    smallest = min(row.residual for row in doubtful)
+    if len(doubtful) == 1:
+        return f"At 1 state rounding does not tell whether there is a fixed point: its residual is {smallest:.0e}."
+    return (
+        f"At {len(doubtful)} states rounding does not tell whether there is a fixed point: their residuals are "
+        f"{smallest:.0e} and more."
+    )
+
+
+def _starts(found: Search) -> str:
+    total = len(found.outcome)
+    converged = int((found.outcome == FIXED).sum())
+    failed = [
+        f"{int((found.outcome == name).sum()):,} {words}" for name, words in FAILED.items() if name in found.outcome
+    ]
+    return f"{converged:,} of {total:,} starts converged{''.join(', ' + each for each in failed)}."
+
+
+def _confidence(found: Search) -> list[str]:
+    sure = found.confidence
+    if sure is None:
+        return []
+    if not sure.complete:
+        new = f"{sure.new} of its {sure.starts} random starts" if sure.new else "its other starts"
+        ended = f"The search stopped after {sure.rounds} rounds, in the last of which {new} still ended at new points."
+    else:
+        ended = f"The last of {sure.rounds} rounds found nothing new."
+    share = at_most(100 * sure.bound, 2)
+    return [
+        f"{ended} With 95 % confidence at most {share} % of random starts would end at a fixed point that is not "
+        f"listed: a share of starts, not of points."
+    ]

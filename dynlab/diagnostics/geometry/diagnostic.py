@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.at_points import held_map
-from dynlab.diagnostics.fixed_points.diagnostic import DEFAULT_STARTS
-from dynlab.diagnostics.fixed_points.halfway import fixed_points_and_between
+from dynlab.diagnostics.fixed_points.diagnostic import DEFAULT_STARTS, fixed_points
 from dynlab.diagnostics.geometry.growing import growing_directions
 from dynlab.diagnostics.geometry.participation import GROUPS, jackknife, participation_ratio
 from dynlab.diagnostics.geometry.unstable_manifold import Manifolds, unstable_manifolds
@@ -26,8 +25,8 @@ LARGEST_STATE = 1e8  # a sequence whose states exceed it says nothing about wher
 METHOD = (
     f"principal components by QR and SVD of the states of all sequences and steps together, less their mean; "
     f"participation ratio (Σλ)²/Σλ² of the eigenvalues λ of their covariance; standard errors by the jackknife over "
-    f"sequences, in at most {GROUPS} groups. Fixed points as dynlab.fixed_points finds and verifies them, sought once "
-    f"more from halfway between every two stable ones. A growing direction is the eigenvector of an eigenvalue whose "
+    f"sequences, in at most {GROUPS} groups. Fixed points as dynlab.fixed_points finds and verifies them. A growing "
+    f"direction is the eigenvector of an eigenvalue whose "
     f"modulus exceeds 1 by more than its error, of a complex pair the semi-axes of its ellipse; where it is one alone, "
     "points between 1e-4 off the point and their second images are followed on either side"
 )
@@ -140,7 +139,7 @@ def geometry(
     counted = states[inside, 1 + transient :]  # a copy
     found = principal_components(counted.reshape(-1, states.shape[-1]))
     search: dict[str, Any] = {"at": at, "at_step": at_step, "dtype": dtype, "device": device, "seed": seed}
-    points = fixed_points_and_between(system, inputs, starts, search)
+    points = fixed_points(system, inputs, starts=starts, **search)
     axes = found.directions[:components]
     held = held_map(system, points)
     growing = growing_directions(held, points, axes)

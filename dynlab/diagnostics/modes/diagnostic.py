@@ -12,8 +12,7 @@ from torch import Tensor
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.at_points import held_map, jacobians_at, verified
-from dynlab.diagnostics.fixed_points.diagnostic import DEFAULT_STARTS
-from dynlab.diagnostics.fixed_points.halfway import fixed_points_and_between
+from dynlab.diagnostics.fixed_points.diagnostic import DEFAULT_STARTS, fixed_points
 from dynlab.diagnostics.modes.lasting import lasting
 from dynlab.diagnostics.modes.verdict import verdict
 from dynlab.errors import UserError
@@ -23,8 +22,8 @@ from dynlab.systems import Map
 from dynlab.systems.held import Held
 
 METHOD = (
-    "fixed points as dynlab.fixed_points finds and verifies them, sought once more from halfway between every two "
-    "stable ones; right eigenvectors of length 1 by LAPACK, left ones by inversion and one step of Newton; a mode has "
+    "fixed points as dynlab.fixed_points finds and verifies them; right eigenvectors of length 1 by "
+    "LAPACK, left ones by inversion and one step of Newton; a mode has "
     f"vectors of its own where a first-order bound on the angle they may be turned by is below {UNRESOLVED:g}; "
     "derivatives by the input and of the read-out in closed form or by automatic differentiation"
 )
@@ -108,7 +107,7 @@ def modes(
     if not 1 <= count <= system.state_size:
         raise UserError(f"k counts modes: from 1 to the state's {system.state_size} dimensions, got {count}.")
     search: dict[str, Any] = {"at": at, "at_step": at_step, "dtype": dtype, "device": device, "seed": seed}
-    points = fixed_points_and_between(system, inputs, starts, search)
+    points = fixed_points(system, inputs, starts=starts, **search)
     found, held = verified(points), held_map(system, points)
     matrices = zip(jacobians_at(held, found), found["eigenvalue_error"].values, strict=True)
     each = [eigenmodes(matrix, errors) for matrix, errors in matrices]

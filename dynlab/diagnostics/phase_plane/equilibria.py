@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.jacobians import displacement_matrices, held_matrices
-from dynlab.numerics.levenberg_marquardt import solve, tolerance
+from dynlab.numerics.roots import solve, tolerance
 from dynlab.systems.held import Held
 
 STARTS = 9  # in each direction of the window, besides the origin

@@ -1,0 +1,213 @@
+"""Which ends of a search are fixed points, each once: isolated ones, continua, and what rounding does not tell."""
+
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from dynlab.diagnostics.fixed_points.kinks import at_kink
+from dynlab.jacobians import displacement_matrices, held_matrices, ungated_matrices
+from dynlab.numerics import local_roots as local
+from dynlab.numerics import merging
+from dynlab.numerics.continua import box_of, curve_of, joined, on_curve
+from dynlab.numerics.isolation import Equations, Isolation, isolation
+from dynlab.numerics.roots import solve
+from dynlab.systems.held import Held
+
+# The status of a place.
+FIXED, CONTINUUM, UNDECIDED, SLOW = "fixed point", "continuum", "undecided", "slow point"
+NOWHERE = -1  # in place of a place's number
+
+COPIES = 1e-10  # times max(1, ‖h‖): ends of a search this near are one before they are looked at
+MOST_DEGENERATE = 48  # ends with a singular f' that are looked at, each with a search about it
+
+Real = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A fixed point, a continuum of them by one of its states, or a state that is not told from a fixed point.
+
+    Attributes
+    ----------
+    state : ndarray, shape (n,)
+    status : str
+        "fixed point", "continuum", "undecided" or "slow point".
+    radius : float
+        Of the ball about it that holds no other fixed point; 0 where none is known.
+    error : float
+        How far it may be off.
+    weakest : ndarray, shape (n,)
+        The direction in which it may be off most.
+    directions : ndarray, shape (d, n)
+        Orthonormal, along a continuum; (0, n) otherwise.
+    """
+
+    state: Real
+    status: str
+    radius: float
+    error: float
+    weakest: Real
+    directions: Real
+
+
+@dataclass(frozen=True)
+class _Region:
+    """The surroundings of a state with a singular f' that were looked at, and the places found there."""
+
+    center: Real
+    axes: Real
+    reach: float
+    places: list[int]
+
+    def holds(self, states: Real) -> NDArray[np.bool_]:
+        offset = states - self.center
+        along = np.linalg.norm(offset @ self.axes.T, axis=1)
+        near: NDArray[np.bool_] = np.linalg.norm(offset, axis=1) <= local.BENT * along + COPIES * self.reach
+        return near & (along <= self.reach)
+
+
+@dataclass
+class Places:
+    """What has been found of a map whose input is held; `numbers` adds what is new.
+
+    Attributes
+    ----------
+    held : Held
+        In float64 on the CPU.
+    found : list of Place
+    """
+
+    held: Held
+    found: list[Place] = field(default_factory=list)
+    _curves: dict[int, Real] = field(default_factory=dict)
+    _regions: list[_Region] = field(default_factory=list)
+
+    @property
+    def equations(self) -> Equations:
+        """What vanishes at a fixed point and is not made small by a closed gate."""
+        return equations(self.held)
+
+    def numbers(self, ends: Real) -> Index:
+        """The number of the place that each of these roots (k, n), as computed, belongs to; `NOWHERE` for no root."""
+        labels = self._known(ends)
+        left = np.flatnonzero(labels == NOWHERE)
+        if len(left) == 0:
+            return labels
+        groups = merging.merged(ends[left], same=COPIES)
+        first = self._best(ends[left], groups)
+        reps = ends[left][first]
+        shown = isolation(self.equations, torch.as_tensor(reps))
+        named = np.full(len(reps), NOWHERE)
+        for regular in (True, False):
+            looked = 0
+            for index in np.flatnonzero((shown.radii.numpy() > 0) == regular):
+                named[index] = self._known(reps[index : index + 1])[0]
+                if named[index] != NOWHERE or self._refused(reps[index]):
+                    continue
+                if regular:
+                    named[index] = self._add(_place(reps[index], shown, int(index)))
+                elif looked < MOST_DEGENERATE:
+                    looked += 1
+                    named[index] = self._look_about(reps[index], shown, int(index), ends)
+        labels[left] = named[groups]
+        return labels
+
+    def _known(self, ends: Real) -> Index:
+        """The place that is already known for each end."""
+        labels: Index = np.full(len(ends), NOWHERE)
+        radii = np.array([place.radius for place in self.found])
+        if len(ends) and (radii > 0).any():
+            distance = cdist(ends, np.array([place.state for place in self.found]))
+            nearest = np.where(distance <= radii, distance, np.inf)
+            inside = np.isfinite(nearest).any(axis=1)
+            labels[inside] = nearest[inside].argmin(axis=1)
+        for number, place in enumerate(self.found):
+            left = np.flatnonzero(labels == NOWHERE)
+            if place.status == CONTINUUM and len(left):
+                labels[left[self._lie_on(number, ends[left])]] = number
+        for region in self._regions:
+            left = np.flatnonzero(labels == NOWHERE)
+            there = left[region.holds(ends[left])]
+            if len(there) and region.places:
+                states = np.array([self.found[number].state for number in region.places])
+                labels[there] = np.array(region.places)[cdist(ends[there], states).argmin(axis=1)]
+        return labels
+
+    def _lie_on(self, number: int, ends: Real) -> NDArray[np.bool_]:
+        place = self.found[number]
+        if number in self._curves:
+            return on_curve(self.equations, self._curves[number], ends)
+        dimension = len(place.directions)
+        if dimension == ends.shape[1]:
+            return np.ones(len(ends), dtype=bool)
+        return np.array([joined(self.equations, end, place.state, dimension) for end in ends])
+
+    def _refused(self, end: Real) -> bool:
+        """Whether the end lies where nothing was found though it was looked for."""
+        return any(not region.places and region.holds(end[None])[0] for region in self._regions)
+
+    def _look_about(self, end: Real, shown: Isolation, index: int, ends: Real) -> int:
+        """The number of the place of an end at which f' is singular, once its surroundings have been looked at."""
+        held, point = self.held, torch.as_tensor(end)
+        if at_kink(held, end, held_matrices(held, point[None])[0].numpy()):
+            radius = merging.SAME * float(merging.scale(end))
+            return self._add(_place(end, shown, index, radius=radius))
+        near = local.local_roots(self.equations, point)
+        found: list[int] = []
+        axes = near.directions.numpy()
+        for state, kind, error in zip(near.states, near.kinds, near.errors.tolist(), strict=True):
+            found.append(self._of_local(state, kind, error, axes, ends))
+        if near.kinds != [local.CONTINUUM]:
+            self._regions.append(_Region(end, axes, near.reach, found))
+        if not found:
+            return NOWHERE
+        return found[int(np.linalg.norm(np.array([self.found[n].state for n in found]) - end, axis=1).argmin())]
+
+    def _of_local(self, state: torch.Tensor, kind: str, error: float, axes: Real, ends: Real) -> int:
+        """The number of what was found about a state with a singular f'."""
+        if kind == local.ROOT:
+            polished = solve(self.equations.value, self.equations.matrix, state[None]).states
+            if float((polished[0] - state).norm()) > max(2 * error, COPIES * float(merging.scale(state.numpy()))):
+                polished = state[None]
+            shown = isolation(self.equations, polished)
+            known = self._known(polished.numpy())[0]
+            if known != NOWHERE:
+                return int(known)
+            if float(shown.radii[0]) > 0:
+                return self._add(_place(polished[0].numpy(), shown, 0))
+        status = {local.ROOT: FIXED, local.CONTINUUM: CONTINUUM, local.UNDECIDED: UNDECIDED}[kind]
+        along = axes if status == CONTINUUM else axes[:0]
+        if status == CONTINUUM:
+            error = 0.0
+        number = self._add(Place(state.numpy(), status, 0.0, error, axes[0], along))
+        if status == CONTINUUM and len(axes) == 1 and len(state) > 1:
+            self._curves[number] = curve_of(self.equations, state.numpy(), axes[0], box_of(ends))
+        return number
+
+    def _add(self, place: Place) -> int:
+        self.found.append(place)
+        return len(self.found) - 1
+
+    def _best(self, states: Real, groups: Index) -> Index:
+        """For each group the index of the state with the smallest residual."""
+        order = np.lexsort((np.linalg.norm(self.equations.value(torch.as_tensor(states)).numpy(), axis=1), groups))
+        return order[np.unique(groups[order], return_index=True)[1]]
+
+
+def equations(held: Held) -> Equations:
+    """The ungated residual of a map that has one, with its derivative; else F(h) − h with J − I."""
+    zero = torch.zeros(1, held.system.state_size, dtype=held.input.dtype, device=held.input.device)
+    if held.system.ungated_residual(*held.given(zero)) is None:
+        return Equations(held.displacement, partial(displacement_matrices, held))
+    return Equations(held.ungated, partial(ungated_matrices, held))
+
+
+def _place(state: Real, shown: Isolation, index: int, radius: float | None = None) -> Place:
+    radius = float(shown.radii[index]) if radius is None else radius
+    weakest = shown.weakest[index].numpy()
+    return Place(state, FIXED, radius, float(shown.errors[index]), weakest, np.zeros((0, len(state))))

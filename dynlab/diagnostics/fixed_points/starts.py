@@ -1,0 +1,146 @@
+"""Where a search for fixed points starts: states the network visits, random ones, and what the points found suggest."""
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dynlab.jacobians import held_matrices
+from dynlab.systems.held import Held
+
+ORBITS, ORBIT_STEPS = 16, 1000  # of the map with its input held, where nothing drives the network
+REACH = 1.5  # random starts reach this many times as far as the states that were visited
+SMALLEST_REACH, LARGEST_REACH = 1.0, 1e3  # whatever was visited: an orbit may stay at 0, or diverge
+FARTHEST = 1e8  # up to which the ungated formulas are believed: c* = i g/(1 − f) of an LSTM whose f is 1 − 1e-8
+STEPS = (0, 1, 2, 3, 5, 8, 13, 20)  # a random start is led on by so many steps of the map, each as likely
+STRAIGHT = 0.5  # of the random starts lie between two such states
+UNGATED, REPEATED = 16, 4  # random states that are led on by the ungated formula, and how often
+ASIDE = (0.05, 0.5)  # times max(1, ‖h‖): starts beside a saddle, along each of its growing directions
+LED = (10, 30)  # steps of the map from beside a saddle
+MOST_DIRECTIONS = 4  # that grow, of each saddle
+MOST_BETWEEN = 1024  # pairs of points in a round
+
+Real = NDArray[np.float64]
+
+
+def visited_starts(held: Held, count: int, visited: Tensor, generator: np.random.Generator) -> Tensor:
+    """What is known by formula, the zero state, states that the ungated formulas lead to, visited states up to `count`.
+
+    Parameters
+    ----------
+    held : Held
+    count : int
+    visited : Tensor, shape (state number, state)
+    generator : numpy.random.Generator
+    """
+    zero = visited.new_zeros(1, held.system.state_size)
+    first = [zero]
+    known = held.system.known_equilibrium(held.input, held.t)
+    if known is not None and torch.isfinite(known).all():
+        first.insert(0, known.reshape(1, -1))
+    states = torch.as_tensor(generator.uniform(-1, 1, (UNGATED, held.system.state_size))).to(zero)
+    for _ in range(REPEATED if held.system.ungated_residual(*held.given(zero)) is not None else 0):
+        states = states - held.ungated(states)
+        first.append(states[(states.abs() <= FARTHEST).all(-1)])  # nor NaN
+    picked = generator.integers(len(visited), size=max(0, count - sum(map(len, first))))
+    return torch.cat([*first, visited[torch.as_tensor(picked, device=visited.device)]])
+
+
+def random_starts(held: Held, count: int, reach: Tensor, generator: np.random.Generator) -> Tensor:
+    """`count` independent random states: led on from a box by a few steps of the map, half of them between two such.
+
+    Parameters
+    ----------
+    held : Held
+    count : int
+    reach : Tensor, shape (2, state)
+        Of the box, for each coordinate: the least and the largest half-width; one between is drawn for each start.
+    generator : numpy.random.Generator
+    """
+    ends = [_led_on(held, _in_box(count, reach, generator), generator.choice(STEPS, count)) for _ in range(2)]
+    part = generator.uniform(0, 1, (count, 1)) * (generator.uniform(0, 1, (count, 1)) < STRAIGHT)
+    return ends[0] + torch.as_tensor(part).to(reach) * (ends[1] - ends[0])
+
+
+def reach_of(held: Held, visited: Tensor, generator: np.random.Generator) -> Tensor:
+    """The box of `random_starts`, shape (2, state): the state's bounds, else what was visited, up to what a gate keeps.
+
+    Where a forget gate is nearly open its cell settles at i g/(1 − f), far from everything that is visited soon.
+    """
+    seen = (REACH * visited.abs().amax(dim=0)).clamp(SMALLEST_REACH, LARGEST_REACH)
+    far = seen
+    states = torch.as_tensor(generator.uniform(-1, 1, (4 * UNGATED, held.system.state_size))).to(seen)
+    if held.system.ungated_residual(*held.given(states)) is not None:
+        kept = (states - held.ungated(states)).abs().nan_to_num(0.0, posinf=0.0)
+        far = torch.maximum(seen, (REACH * kept.amax(dim=0)).clamp_max(FARTHEST))
+    both = torch.stack([seen, far])
+    bound = held.system.state_bound()
+    return both if bound is None else torch.where(torch.isfinite(bound), bound.to(both), both)
+
+
+def orbits(held: Held, generator: np.random.Generator) -> Tensor:
+    """States along orbits of the map from random states."""
+    size = held.system.state_size
+    states = [torch.as_tensor(generator.uniform(-1, 1, (ORBITS, size))).to(held.input)]
+    for _ in range(ORBIT_STEPS):
+        states.append(held.moved(states[-1]))
+    return torch.cat(states)
+
+
+def bounded(states: Tensor) -> Tensor:
+    """Those of the visited states that are finite and not very large; the zero state where there are none."""
+    kept = states[(states.abs() <= LARGEST_REACH).all(-1)]  # nor NaN
+    return kept if len(kept) else states.new_zeros(1, states.shape[1])
+
+
+def between(points: Real, tried: int, generator: np.random.Generator) -> Real:
+    """Halfway between every two points of which one is new, at most `MOST_BETWEEN` of them.
+
+    Parameters
+    ----------
+    points : ndarray, shape (k, n)
+        The first `tried` of them are not new.
+    """
+    first, second = np.triu_indices(len(points), 1)
+    fresh = np.flatnonzero(second >= tried)
+    if len(fresh) > MOST_BETWEEN:
+        fresh = generator.choice(fresh, MOST_BETWEEN, replace=False)
+    return (points[first[fresh]] + points[second[fresh]]) / 2
+
+
+def beside_saddles(held: Held, points: Real) -> Real:
+    """States on both sides of each unstable point along its growing directions, and where the map leads from there."""
+    if len(points) == 0:
+        return points
+    states = torch.as_tensor(points).to(held.input)
+    values, vectors = np.linalg.eig(held_matrices(held, states).double().cpu().numpy())
+    starts = []
+    for point, modulus, columns in zip(points, np.abs(values), vectors, strict=True):
+        unit = max(1.0, float(np.linalg.norm(point)))
+        for mode in np.argsort(-modulus)[:MOST_DIRECTIONS]:
+            if modulus[mode] > 1:
+                direction = columns[:, mode].real
+                direction = direction / max(float(np.linalg.norm(direction)), np.finfo(float).tiny)
+                starts += [point + side * aside * unit * direction for side in (-1, 1) for aside in ASIDE]
+    if not starts:
+        return points[:0]
+    first = torch.as_tensor(np.array(starts)).to(held.input)
+    led = [_led_on(held, first, np.full(len(first), steps)) for steps in LED]
+    return torch.cat([first, *led]).double().cpu().numpy()
+
+
+def _in_box(count: int, reach: Tensor, generator: np.random.Generator) -> Tensor:
+    least, largest = reach
+    part = torch.as_tensor(generator.uniform(0, 1, (count, 1))).to(reach)
+    return torch.as_tensor(generator.uniform(-1, 1, (count, len(least)))).to(reach) * least * (largest / least) ** part
+
+
+def _led_on(held: Held, states: Tensor, steps: NDArray[np.integer]) -> Tensor:
+    """States after so many steps of the map each; as they were before they became too large."""
+    states = states.clone()
+    for step in range(int(steps.max(initial=0))):
+        rows = torch.as_tensor(np.flatnonzero(steps > step), device=states.device)
+        moved = held.moved(states[rows])
+        kept = (moved.abs() <= FARTHEST).all(-1)
+        states[rows[kept]] = moved[kept]
+    return states

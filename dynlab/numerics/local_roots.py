@@ -1,0 +1,210 @@
+"""The roots near a state where f' is nearly singular: how many there are, a continuum, none, or not to be told.
+
+With the singular vectors U, V of the d smallest singular values, f(h) + U g = 0 and Vᵀ(h − h₀) = s is a regular system
+for (h, g): it gives a curve or surface h(s), on which g(s) is all that is left of f. The roots of f near h₀ are those
+of g. For d = 1 every change of sign of g is a root, whatever f' is there, and a g that is rounding along the whole
+curve is a continuum. For d ≥ 2, a g that turns with s on a small sphere (⟨g(s), M s⟩ > 0 with a regular M) has a root.
+
+References
+----------
+Golubitsky and Schaeffer, Singularities and Groups in Bifurcation Theory I (1985), section VII.3 (the reduction of
+Lyapunov and Schmidt); Govaerts, Numerical Methods for Bifurcations of Dynamical Equilibria (2000), section 3.2 (the
+bordered system); Deimling, Nonlinear Functional Analysis (1985), section 3 (the degree of a map).
+"""
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dynlab.numerics.continua import joined
+from dynlab.numerics.isolation import Equations, rounding
+from dynlab.numerics.roots import solve
+
+ROOT, CONTINUUM, UNDECIDED = "root", "continuum", "undecided"
+NULL, TOGETHER = 1e-8, 10.0  # singular values up to 1e-8 (1 + ‖f'‖), or ten times the smallest, are reduced to
+REACH = 0.05  # times max(1, ‖h₀‖): how far along the null directions g is looked at
+FINEST = 40  # times that distance is halved: down to 5e-14
+BISECTIONS = 60
+NEWTON = 25  # iterations of the bordered system
+BENT = 2.0  # times |s|: h(s) farther than that from h₀ + V s is another branch
+SPHERE = 32  # directions for d ≥ 2, and as many opposite ones
+SPREAD = 0.05  # of the reach: how far roots lie apart in the directions of a continuum
+ALIGNED = 0.05  # of ‖g‖ ‖M s‖: ⟨g, M s⟩ above it on the whole sphere means that g turns as M does
+
+
+class LocalRoots(NamedTuple):
+    """What there is near a state.
+
+    Attributes
+    ----------
+    states : Tensor, shape (k, n)
+        Roots, one of a continuum, or the state that is not told from a root; none where there is no root.
+    kinds : list of str
+        "root", "continuum" or "undecided", of each.
+    errors : Tensor, shape (k,)
+        How far along the null directions the root may be off.
+    directions : Tensor, shape (d, n)
+        The null directions V.
+    reach : float
+        How far along them was looked.
+    """
+
+    states: Tensor
+    kinds: list[str]
+    errors: Tensor
+    directions: Tensor
+    reach: float
+
+
+class _Reduction(NamedTuple):
+    """The bordered system about h₀."""
+
+    equations: Equations
+    center: Tensor
+    left: Tensor
+    right: Tensor
+
+    def __call__(self, s: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """h(s) (k, n), g(s) (k, d), what rounding leaves of g (k, d), and whether the system was solved (k,)."""
+        n, d = self.center.shape[0], s.shape[1]
+        h, g = self.center + s @ self.right, torch.zeros_like(s)
+        bordered = torch.zeros(len(s), n + d, n + d, dtype=h.dtype)
+        bordered[:, :n, n:], bordered[:, n:, :n] = self.left.T, self.right
+        for _ in range(NEWTON):
+            bordered[:, :n, :n] = self.equations.matrix(h)
+            value = self.equations.value(h) + g @ self.left
+            off = (h - self.center) @ self.right.T - s
+            step = torch.linalg.solve_ex(bordered, -torch.cat([value, off], dim=1).unsqueeze(-1))[0].squeeze(-1)
+            step = step.nan_to_num(0.0, 0.0, 0.0)
+            h, g = h + step[:, :n], g + step[:, n:]
+            if (step[:, :n].norm(dim=-1) <= torch.finfo(h.dtype).eps * h.norm(dim=-1).clamp_min(1)).all():
+                break
+        values, matrices = self.equations.value(h), self.equations.matrix(h)
+        noise = rounding(h, values, matrices)
+        straight = self.center + s @ self.right
+        near = (h - straight).norm(dim=-1) <= BENT * s.norm(dim=-1) + torch.finfo(h.dtype).eps ** 0.5
+        solved = ((values + g @ self.left).abs() <= 2 * noise + 2 * torch.finfo(h.dtype).eps).all(-1) & near
+        return h, g, noise @ self.left.abs().T, solved
+
+
+def local_roots(equations: Equations, point: Tensor) -> LocalRoots:
+    """What roots f has near `point` (n,), a state with a small f(h) and a nearly singular f'."""
+    u, sigma, v = torch.linalg.svd(equations.matrix(point[None])[0])
+    scale = float(point.norm().clamp_min(1))
+    null = int((sigma <= max(TOGETHER * float(sigma[-1]), NULL * (1 + float(sigma[0])))).sum())
+    reduction = _Reduction(equations, point, u.T[-null:], v[-null:])
+    if null == 1:
+        return _on_curve(reduction, REACH * scale)
+    return _on_sphere(reduction, REACH * scale)
+
+
+def _on_curve(reduction: _Reduction, reach: float) -> LocalRoots:
+    """Of d = 1: signs of g along the curve."""
+    steps = reach * 0.5 ** torch.arange(FINEST, dtype=torch.float64)
+    s = torch.cat([-steps, steps.new_zeros(1), steps.flip(0)])
+    h, g, noise, solved = reduction(s[:, None])
+    signs = torch.where(g.abs() > noise, g.sign(), 0.0)[:, 0]
+    signs[~torch.isfinite(g[:, 0])] = 0
+    known = _about_the_middle(solved)
+    s, h, signs, g = s[known], h[known], signs[known], g[known]
+    states: list[Tensor] = []
+    kinds: list[str] = []
+    errors: list[float] = []
+    runs = _runs(signs)
+    for number, (sign, first, last) in enumerate(runs):
+        before, after = (runs[i][0] if 0 <= i < len(runs) else 0.0 for i in (number - 1, number + 1))
+        if sign == 0:
+            width = float(s[last] - s[first])
+            middle = first + int(s[first : last + 1].abs().argmin())
+            whole = (first == 0 or last == len(s) - 1) and width >= reach / 2
+            kinds.append(CONTINUUM if whole else ROOT if before * after < 0 else UNDECIDED)
+            states.append(h[middle])
+            errors.append(width / 2)
+        elif after * sign < 0:
+            state, error = _bisected(reduction, s[last], s[last + 1], sign)
+            states.append(state)
+            kinds.append(ROOT)
+            errors.append(error)
+    found = torch.stack(states) if states else h[:0]
+    return LocalRoots(found, kinds, torch.tensor(errors, dtype=torch.float64), reduction.right, reach)
+
+
+def _about_the_middle(solved: Tensor) -> slice:
+    """The stretch around the middle on which the bordered system was solved."""
+    middle, failed = len(solved) // 2, (~solved).nonzero()[:, 0]
+    below, above = failed[failed < middle], failed[failed > middle]
+    return slice(int(below[-1]) + 1 if len(below) else 0, int(above[0]) if len(above) else len(solved))
+
+
+def _runs(signs: Tensor) -> list[tuple[float, int, int]]:
+    """Stretches of one sign: the sign, the first and the last index."""
+    edges = [0, *(torch.diff(signs).nonzero()[:, 0] + 1).tolist(), len(signs)]
+    return [(float(signs[a]), a, b - 1) for a, b in itertools.pairwise(edges) if b > a]
+
+
+def _bisected(reduction: _Reduction, low: Tensor, high: Tensor, sign: float) -> tuple[Tensor, float]:
+    """The root between two parameters at which g has opposite signs, and half the width that is left."""
+    middle = (low + high) / 2
+    for _ in range(BISECTIONS):
+        _, g, noise, _ = reduction(middle.reshape(1, 1))
+        if abs(float(g)) <= float(noise):
+            break
+        low, high = (middle, high) if float(g) * sign > 0 else (low, middle)
+        middle = (low + high) / 2
+    return reduction(middle.reshape(1, 1))[0][0], float(high - low) / 2
+
+
+def _on_sphere(reduction: _Reduction, reach: float) -> LocalRoots:
+    """Of d ≥ 2: roots near states on a sphere about the point, then g on smaller and smaller spheres."""
+    d = len(reduction.right)
+    directions = torch.as_tensor(np.random.default_rng(0).standard_normal((SPHERE, d)))
+    directions = torch.cat([directions, -directions])
+    directions /= directions.norm(dim=1, keepdim=True)
+    center, error = reduction.center[None], torch.zeros(1, dtype=torch.float64)
+    spanned = _spanned(reduction, reach * directions, reach)
+    if spanned is None or len(spanned):
+        kind, along = (UNDECIDED, reduction.right) if spanned is None else (CONTINUUM, spanned)
+        return LocalRoots(center, [kind], error + reach, along, reach)
+    for level in range(FINEST):
+        s = reach * 0.5**level * directions
+        _, g, noise, solved = reduction(s)
+        if solved.all():
+            told = not (g.abs() <= noise).all(-1).any()
+            kind = ROOT if told and _turns(s, g) else UNDECIDED
+            return LocalRoots(center, [kind], error + reach * 0.5**level, reduction.right, reach)
+    return LocalRoots(center, [UNDECIDED], error + reach, reduction.right, reach)
+
+
+def _spanned(reduction: _Reduction, s: Tensor, reach: float) -> Tensor | None:
+    """The directions of the continuum that the point lies on, orthonormal (d, n); none where it is alone.
+
+    They are those in which roots lie that are found from about the point, if a walk leads from one to another; None
+    where it does not.
+    """
+    equations, right = reduction.equations, reduction.right
+    starts = reduction.center + s @ right
+    found = solve(equations.value, equations.matrix, starts)
+    near = found.converged & ((found.states - starts).norm(dim=-1) <= reach)
+    roots = found.states[near]
+    if len(roots) < len(s):
+        return right[:0] if len(roots) == 0 else None
+    places = (roots - reduction.center) @ right.T
+    _, spread, axes = torch.linalg.svd(places, full_matrices=False)
+    dimension = int((spread > SPREAD * reach * len(s) ** 0.5).sum())
+    if dimension == 0:
+        return right[:0]
+    order = (places @ axes[0]).argsort().tolist()
+    ends = [roots[order[i]].numpy() for i in (0, len(order) // 2, -1)]
+    ways = (joined(equations, a, b, dimension) for a, b in itertools.pairwise(ends))
+    return axes[:dimension] @ right if all(ways) else None
+
+
+def _turns(s: Tensor, g: Tensor) -> bool:
+    """Whether g on the sphere turns as a regular linear map does: its degree is then that map's, 1 or −1."""
+    M = torch.linalg.lstsq(s, g).solution
+    image = s @ M
+    aligned = (g * image).sum(-1) > ALIGNED * g.norm(dim=-1) * image.norm(dim=-1)
+    return bool(aligned.all() and torch.linalg.cond(M) < 1 / ALIGNED**2)

@@ -1,0 +1,92 @@
+"""The one search for fixed points: known lists, near-degenerate roots, continua, shut gates, what is unseen."""
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+
+import dynlab as dl
+from dynlab.diagnostics.fixed_points import fixed_points
+from dynlab.diagnostics.modes import modes
+from dynlab.numerics.unseen import share_bound, unseen_share
+from dynlab.systems import create, from_function
+
+
+def scalar(f):
+    return from_function(f, state_size=1)
+
+
+def listed(ds):
+    return np.sort(ds["fixed_point_state"].values[ds["status"].values == "fixed point"][:, 0])
+
+
+@pytest.mark.parametrize("beyond", [3e-9, 1e-8, 1e-6, 1e-3])
+def test_beside_a_pitchfork_there_are_three_points_however_close(beyond):
+    ds = fixed_points(scalar(lambda h, x: torch.tanh((1 + beyond) * h)), starts=32)
+    with mpmath.workdps(40):
+        slope = 1 + mpmath.mpf(1 + beyond) - 1
+        root = float(mpmath.findroot(lambda h: mpmath.tanh(slope * h) - h, mpmath.sqrt(3 * beyond)))
+    np.testing.assert_allclose(listed(ds), [-root, 0, root], atol=1e-4 * root)
+    assert ds.attrs["verdict"].startswith("3 fixed points")
+
+
+@pytest.mark.parametrize("gap", [1e-11, 1e-9, 1e-5])
+def test_before_a_fold_there_is_no_point_however_small_the_residual(gap):
+    ds = fixed_points(scalar(lambda h, x: h + 0.1 * ((h - 0.3).square() + gap)), starts=32)
+    assert ds.sizes["fixed_point"] == 0
+    assert "No fixed point was found" in ds.attrs["verdict"]
+
+
+@pytest.mark.parametrize("distance", [1e-2, 1e-4, 1e-6])
+def test_beyond_a_fold_there_are_two(distance):
+    half = distance / 2
+    ds = fixed_points(scalar(lambda h, x: h + 0.1 * ((h - 0.3).square() - half**2)), starts=32)
+    np.testing.assert_allclose(listed(ds), [0.3 - half, 0.3 + half], atol=0.01 * distance)
+
+
+def test_two_circles_are_two_continua_and_the_origin_is_a_point():
+    def circles(h, x):
+        squared = h.square().sum(-1, keepdim=True)
+        return h - 0.05 * h * (1 - squared) * (4 - squared)
+
+    ds = fixed_points(from_function(circles, state_size=2), starts=48)
+    assert ds["status"].values.tolist() == ["fixed point", "continuum", "continuum"]
+    assert ds["continuum_dimension"].values.tolist() == [0, 1, 1]
+    radii = np.linalg.norm(ds["fixed_point_state"].values[1:], axis=1)
+    np.testing.assert_allclose(np.sort(radii), [1, 2], atol=1e-9)
+
+
+@pytest.mark.parametrize("forget", [5.0, 15.0, 20.0])
+def test_an_lstms_far_points_are_found(forget):
+    """i g/(1 − f) with f = σ(forget) is as large as e^forget: both stable points lie there, and a saddle between."""
+    system = create("lstm", input_size=1, hidden_size=1).double()
+    with torch.no_grad():
+        for parameter in system.parameters():
+            parameter.zero_()
+        names = dict(system.named_parameters())
+        next(p for name, p in names.items() if name.endswith("weight_hh"))[2] = 3.0
+        next(p for name, p in names.items() if name.endswith("bias_ih"))[1] = forget
+    ds = fixed_points(system, starts=64)
+    assert ds["status"].values.tolist() == ["fixed point"] * 3
+    far = np.sort(np.abs(ds["fixed_point_state"].values[:, 1]))[1:]
+    # o tanh c = 1/2 there, so that g = tanh(3/2), i = 1/2 and 1/(1 − f) = 1 + e^forget
+    np.testing.assert_allclose(far, 0.5 * np.tanh(1.5) * (1 + np.exp(forget)), rtol=1e-6)
+
+
+def test_the_flip_flop_has_27_points_for_every_command():
+    system = dl.load("gru-flipflop")
+    ds = fixed_points(system)
+    assert ds.sizes["fixed_point"] == 27
+    assert (ds["stable"].values == 1).sum() == 8
+    assert "a share of starts, not of points" in ds.attrs["verdict"]
+    assert float(ds["unseen_share_bound"]) < 0.03
+    np.testing.assert_array_equal(modes(system)["fixed_point_state"], ds["fixed_point_state"])
+
+
+def test_the_bound_on_what_is_unseen_covers():
+    """Starts that end outside the list with a known probability: the bound fails in at most 5 % of the trials."""
+    generator = np.random.default_rng(0)
+    for share in (0.002, 0.02, 0.2):
+        ended = generator.binomial(256, share, 2000)
+        assert np.mean([share_bound(int(new), 256, 1) < share for new in ended]) <= 0.05
+    assert unseen_share(np.array([1, 1, 5, 0]), 10) == 0.2
