@@ -14,7 +14,7 @@ import scipy.linalg
 from flint import arb, arb_mat
 from numpy.typing import NDArray
 
-from dynlab.proofs.balls import exact_matrix
+from dynlab.proofs.balls import doubles, exact_matrix
 from dynlab.proofs.certify import above
 from dynlab.proofs.krawczyk import max_row_sum
 from dynlab.proofs.structured import Structured
@@ -140,12 +140,8 @@ def _norm(matrix: arb_mat) -> arb:
 
 
 def _floating(jacobian: Structured) -> Floating:
-    terms = [(_doubles(left), _doubles(right)) for left, right in jacobian.terms]
-    return Floating(_doubles(jacobian.matrix), _doubles(_radii(jacobian.matrix)), terms)
-
-
-def _doubles(matrix: arb_mat) -> Matrix:
-    return np.array([float(entry) for entry in matrix.entries()]).reshape(matrix.nrows(), matrix.ncols())
+    terms = [(doubles(left), doubles(right)) for left, right in jacobian.terms]
+    return Floating(doubles(jacobian.matrix), doubles(_radii(jacobian.matrix)), terms)
 
 
 def _radii(matrix: arb_mat) -> arb_mat:
