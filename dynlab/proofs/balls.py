@@ -82,6 +82,16 @@ def doubles(matrix: arb_mat) -> NDArray[np.float64]:
     return np.array([float(entry) for entry in matrix.entries()]).reshape(matrix.nrows(), matrix.ncols())
 
 
+def radii_of(matrix: arb_mat) -> arb_mat:
+    """The radii of the entries, exact."""
+    return arb_mat(matrix.nrows(), matrix.ncols(), [entry.rad() for entry in matrix.entries()])
+
+
+def sizes_of(matrix: arb_mat) -> arb_mat:
+    """Upper bounds on the moduli of the entries, exact."""
+    return arb_mat(matrix.nrows(), matrix.ncols(), [entry.abs_upper() for entry in matrix.entries()])
+
+
 def stored(operation: Operation) -> arb_mat:
     """The numbers of an operation as they are, vectors as columns; made once."""
     if operation not in _STORED:

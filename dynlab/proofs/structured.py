@@ -14,7 +14,7 @@ from typing import NamedTuple
 from flint import arb, arb_mat
 
 from dynlab.program import Operation, Program
-from dynlab.proofs.balls import Enclosure, activated, enclosed, identity, stored, widened
+from dynlab.proofs.balls import Enclosure, activated, enclosed, identity, radii_of, sizes_of, stored, widened
 
 
 class Structured(NamedTuple):
@@ -83,9 +83,9 @@ def _scaled(slopes: list[arb], a: Structured | None) -> Structured | None:
     if not any(radius > 0 for radius in radii):
         return centred
     # of second order: the slope's radius times all else that is uncertain
-    rest = _radii(a.matrix)
+    rest = radii_of(a.matrix)
     for left, right in a.terms:
-        rest += _absolute(left) * _absolute(right)
+        rest += sizes_of(left) * sizes_of(right)
     columns = rest.ncols()
     spread = (_diagonal(radii) * rest).entries()
     widened = [entry + arb(0, other.upper()) for entry, other in zip(centred.matrix.entries(), spread, strict=True)]
@@ -103,14 +103,6 @@ def _joined(read: list[Enclosure], by: list[Structured | None]) -> Structured | 
             total = _sum(total, _times(arb_mat(rows, count, places), derivative))
         start += count
     return total
-
-
-def _radii(matrix: arb_mat) -> arb_mat:
-    return arb_mat(matrix.nrows(), matrix.ncols(), [entry.rad() for entry in matrix.entries()])
-
-
-def _absolute(matrix: arb_mat) -> arb_mat:
-    return arb_mat(matrix.nrows(), matrix.ncols(), [entry.abs_upper() for entry in matrix.entries()])
 
 
 def _diagonal(entries: list[arb]) -> arb_mat:
