@@ -129,8 +129,8 @@ def _named(periods: np.ndarray, points: np.ndarray, noun: str, kind: str) -> str
     size = 1 + np.abs(points).max()
     if (periods > 1).any() or np.ptp(points, axis=0).max() > SAME * size:
         return f"{kind}{noun.replace('equilibrium', 'equilibria').replace('point', 'points')}"
-    point = points[0]
-    if (np.abs(point) <= ALL_BUT_ZERO).all():
+    point = np.where(np.abs(points[0]) <= ALL_BUT_ZERO * size, 0.0, points[0])
+    if (point == 0).all():
         return f"the {kind}{noun} at 0"
     if len(point) <= FEW_UNITS:
         return f"the {kind}{noun} at ({', '.join(_number(value, '.4g') for value in point)})"
