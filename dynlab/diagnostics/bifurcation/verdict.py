@@ -10,6 +10,7 @@ from dynlab.diagnostics.bifurcation.normal_form import UNDECIDED as EITHER
 from dynlab.diagnostics.bifurcation.result import Row
 from dynlab.diagnostics.bifurcation.switching import UNDECIDED
 from dynlab.diagnostics.bifurcation.tracing import LEFT
+from dynlab.wording import counted, joined, number
 
 AT_ZERO = 1e-9  # times 1: a state so small is the origin
 PLACES = 12  # of a parameter: what differs by less is one value, and −1e-16 is 0
@@ -72,7 +73,7 @@ def verdict(diagram: Diagram, points: list[Row], name: str, cut: int) -> str:
     if diagram.cut_short:
         sentences.append(f"More branches exist: only the first {len(diagram.branches)} were followed")
     if cut:
-        where = f"At {cut} value{'s' if cut > 1 else ''} of {name}"
+        where = f"At {counted(cut, 'value')} of {name}"
         sentences.append(f"{where} every orbit left |h_i| ≤ {diagram.limits.largest_state:g} and was cut")
     return ". ".join(sentences) + "."
 
@@ -169,31 +170,30 @@ def _counts(diagram: Diagram, name: str) -> str:
 
 def _number(value: float) -> str:
     """With 7 digits, and with 10 where those make it look rounder than it is, as 1.0000000131 does."""
-    rounded = round(value, PLACES) + 0.0
-    looks_round = f"{rounded:.7g}" == f"{rounded:.6g}"
-    return (f"{rounded:.10g}" if looks_round else f"{rounded:.7g}").replace("-", "−")
+    rounded = round(value, PLACES)
+    return number(rounded, 10 if number(rounded, 7) == number(rounded, 6) else 7)
 
 
 def _cascade(diagram: Diagram) -> str:
     """The ratios of the intervals between successive period doublings, each on the branch that the last one led to."""
     ratios: list[float] = []
-    for number, one in enumerate(diagram.bifurcations):
+    for index, one in enumerate(diagram.bifurcations):
         chain = [one]
         while True:
-            children = [i for i, branch in enumerate(diagram.branches) if branch.origin == number]
+            children = [i for i, branch in enumerate(diagram.branches) if branch.origin == index]
             flips = [
                 i for i, next_ in enumerate(diagram.bifurcations) if next_.kind == FLIP and next_.branch in children
             ]
             if chain[-1].kind != FLIP or not flips:
                 break
-            number = flips[0]
-            chain.append(diagram.bifurcations[number])
+            index = flips[0]
+            chain.append(diagram.bifurcations[index])
         gaps = np.diff([diagram.curve.parameter(link.z) for link in chain])
         if len(gaps) - 1 > len(ratios) and (gaps != 0).all():
             ratios = (gaps[:-1] / gaps[1:]).tolist()
     if len(ratios) < 2:
         return ""
-    listed = ", ".join(f"{ratio:.4f}" for ratio in ratios)
+    listed = joined([number(ratio, 5) for ratio in ratios])
     return f"The intervals between period doublings shrink by {listed} (Feigenbaum's limit is 4.6692)"
 
 

@@ -14,7 +14,7 @@ from dynlab.diagnostics.fixed_points.records import Record
 from dynlab.errors import UserError, require_extra
 from dynlab.program import NoProgram
 from dynlab.systems.held import Held
-from dynlab.wording import at_most
+from dynlab.wording import at_most, joined
 
 if TYPE_CHECKING:
     from dynlab.proofs.certify import Certificate
@@ -137,13 +137,13 @@ def _verdict(certificates: list["Certificate"]) -> str:
     growing = sorted({c.counts.outside for c in proved if c.counts.outside})
     told = [
         f"{codes.count(1)} stable" if 1 in codes else "",
-        f"{codes.count(0)} unstable (directions that grow: {', '.join(map(str, growing))})" if 0 in codes else "",
+        f"{codes.count(0)} unstable (directions that grow: {joined(list(map(str, growing)))})" if 0 in codes else "",
         f"{codes.count(-1)} of undecided stability" if -1 in codes else "",
     ]
     rest = f"; {len(missing)} not proved ({missing[0]})" if missing else ""
     return (
         f" Proved in ball arithmetic: {len(proved)} of {len(certificates)} exist, each alone in a ball of radius up to "
-        f"{at_most(max(c.radius for c in proved), 1)}: {', '.join(part for part in told if part)}{rest}."
+        f"{at_most(max(c.radius for c in proved), 1)}: {joined(list(filter(None, told)))}{rest}."
     )
 
 

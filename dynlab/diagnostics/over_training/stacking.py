@@ -8,6 +8,7 @@ import xarray as xr
 
 from dynlab import schema
 from dynlab.errors import UserError
+from dynlab.wording import article
 
 PRESENT = "present"
 # What checkpoints may have different numbers of: things that are counted, and the points of curves.
@@ -107,8 +108,7 @@ def flags_of(parts: Sequence[xr.Dataset], steps: Sequence[int], lengths: Mapping
 
 
 def _a(name: str) -> str:
-    words = name.replace("_", " ")
-    return f"an {words}" if words[0] in "aeiou" else f"a {words}"
+    return article(name.replace("_", " "))
 
 
 def _differing(first: xr.Dataset, part: xr.Dataset) -> list[str]:
