@@ -26,7 +26,11 @@ def systems(units: int, inputs: int, as_json: bool) -> None:
         return
     flags = ("closed_form", "bounded", "program")
     rows = [
-        [one["name"], one["kind"], str(one["state_size"]), f"{one['parameters']:,}"]
+        [
+            one["name"],
+            one["kind"],
+            *("–" if one[key] is None else f"{one[key]:,}" for key in ("state_size", "parameters")),
+        ]
         + ["yes" if one[flag] else "" for flag in flags]
         + [one["what"].partition("; see")[0].split(": `")[0]]
         for one in found

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from dynlab.errors import lookup
+from dynlab.errors import UserError, lookup
 from dynlab.program import NoProgram
 from dynlab.systems import SYSTEMS, create
 from dynlab.systems.base import Flow, System
@@ -48,7 +48,8 @@ def facts(name: str, inputs: int = INPUTS, units: int = UNITS) -> dict[str, Any]
     -------
     dict
         ``name``; ``what``, the first line of its documentation; ``kind``, map or flow; ``settings`` with their
-        defaults, null where one is required; ``state_size``, ``input_size`` and ``parameters`` of the example;
+        defaults, null where one is required; ``state_size``, ``input_size`` and ``parameters`` of the example, null
+        where the system cannot be of these sizes;
         ``closed_form``, whether its Jacobian is a formula; ``bounded``, whether its states have a bound; ``program``,
         whether its step is written out, so that what is found of it can be proved.
 
@@ -58,7 +59,11 @@ def facts(name: str, inputs: int = INPUTS, units: int = UNITS) -> dict[str, Any]
     >>> found["parameters"], found["bounded"]
     (21840, True)
     """
-    make, system = lookup(SYSTEMS, name, "system"), example(name, inputs, units)
+    make = lookup(SYSTEMS, name, "system")
+    try:
+        system, fits = example(name, inputs, units), True
+    except UserError:  # kru's number of units is a product of its factors' sizes
+        system, fits = example(name), False
     state, given = torch.zeros(system.state_size), torch.zeros(system.input_size)
     bound = system.state_bound()
     return {
@@ -69,9 +74,9 @@ def facts(name: str, inputs: int = INPUTS, units: int = UNITS) -> dict[str, Any]
             key: None if one.default is one.empty else one.default
             for key, one in inspect.signature(make).parameters.items()
         },
-        "state_size": system.state_size,
-        "input_size": system.input_size,
-        "parameters": sum(one.numel() for one in system.parameters()),
+        "state_size": system.state_size if fits else None,
+        "input_size": system.input_size if fits else None,
+        "parameters": sum(one.numel() for one in system.parameters()) if fits else None,
         "closed_form": system.closed_form_jacobian(state, given) is not None,
         "bounded": bound is not None and bool(torch.isfinite(bound).any()),
         "program": _is_written_out(system),
