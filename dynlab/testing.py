@@ -8,8 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dynlab.wording import number
-
 if TYPE_CHECKING:
     import xarray as xr
     from torch import nn
@@ -164,6 +162,8 @@ def _system(network: Map | nn.Module | str | Path, layer: str | None, batch: Any
 
 
 def _row(one: xr.Dataset) -> tuple[str, ...]:
+    from dynlab.wording import number
+
     side = "≤" if one["is_upper"] else "≥"
     unit = _text(one, "unit")
     error = float(one["error"])

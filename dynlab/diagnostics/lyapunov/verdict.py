@@ -7,7 +7,7 @@ from dynlab import schema
 from dynlab.diagnostics.lyapunov.ends import ALL_BUT_ZERO, Ends
 from dynlab.diagnostics.lyapunov.separation import DRAW_NEARER, MEET, NEITHER, STAY_APART
 from dynlab.numerics.statistics import FEW_NATS
-from dynlab.wording import agree, counted, joined, number, plural_of, power, ranged
+from dynlab.wording import agree, counted, joined, number, plural_of, power, ranged, with_error
 
 FEW_UNITS = 3  # a state of so many dimensions at most is written out
 SAME = 1e-6  # of their size: orbits that end so near each other end at one point
@@ -55,8 +55,7 @@ def _largest(ds: xr.Dataset) -> str:
     if np.isneginf(mean):
         return "−inf, since a Jacobian is singular"
     spread = f", the mean of {count} samples" if count > 1 else ""
-    known = f" ± {number(error, 1)}" if np.isfinite(error) else ""
-    return f"{number(mean)}{known} {units}{spread}"
+    return f"{with_error(mean, error, units) if np.isfinite(error) else f'{number(mean)} {units}'}{spread}"
 
 
 def _meaning(ds: xr.Dataset, name: str) -> str:
@@ -152,7 +151,7 @@ def _known(ds: xr.Dataset, name: str, digits: int = 3) -> str:
     values, error = ds[name].values, float(ds[f"{name}_error"].values[0])
     if len(values) > 1 or error == 0 or not np.isfinite(error):
         return ranged(values, digits)
-    return f"{ranged(values, digits)} ± {number(error, 1)}"
+    return with_error(float(values[0]), error)
 
 
 def _self_check(ds: xr.Dataset, name: str, size: int) -> str:
