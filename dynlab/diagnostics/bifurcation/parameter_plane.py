@@ -180,7 +180,7 @@ def _variables(
     def over(values: NDArray[Any], long_name: str, units: str = schema.ONE) -> xr.Variable:
         return schema.variable((schema.Y, schema.X), values.reshape(grid, grid), long_name, units)
 
-    leading = "largest |λ| of the fixed point" if is_map else "largest Re λ of the equilibrium"
+    leading = "largest |μ| of the fixed point" if is_map else "largest Re λ of the equilibrium"
     variables = {
         "leading": over(fixed.leading, leading, schema.ONE if is_map else schema.PER_SECOND),
         "stable": over(fixed.stable, "1 stable, 0 unstable, −1 undecided"),

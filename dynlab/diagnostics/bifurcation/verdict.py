@@ -3,10 +3,13 @@
 from collections import Counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynlab.diagnostics.bifurcation.exploring import CONTINUUM, FLIP, Bifurcation, Diagram
 from dynlab.diagnostics.bifurcation.locating import BORDER_COLLISION
 from dynlab.diagnostics.bifurcation.normal_form import UNDECIDED as EITHER
+from dynlab.diagnostics.bifurcation.orbits import LEFT as LEFT_BOUND
+from dynlab.diagnostics.bifurcation.orbits import UNSETTLED
 from dynlab.diagnostics.bifurcation.result import Row
 from dynlab.diagnostics.bifurcation.switching import UNDECIDED
 from dynlab.diagnostics.bifurcation.tracing import LEFT
@@ -39,7 +42,7 @@ IN_A = {
 }
 
 
-def verdict(diagram: Diagram, points: list[Row], name: str, cut: int) -> str:
+def verdict(diagram: Diagram, points: list[Row], name: str, settled: NDArray[np.int8] | None) -> str:
     """The sentences.
 
     Parameters
@@ -48,8 +51,8 @@ def verdict(diagram: Diagram, points: list[Row], name: str, cut: int) -> str:
     points : list of Row
     name : str
         The parameter's.
-    cut : int
-        At how many values of the brute-force diagram every orbit left the bound.
+    settled : ndarray of int, shape (value, start), or None
+        Of the orbits behind the branches.
     """
     low, high = diagram.limits.lowest, diagram.limits.highest
     noun = "fixed point" if diagram.curve.equation.is_map else "equilibrium"
@@ -71,10 +74,25 @@ def verdict(diagram: Diagram, points: list[Row], name: str, cut: int) -> str:
         sentences.append(f"{ends} cut where some |h_i| exceeds {diagram.limits.largest_state:g}")
     if diagram.cut_short:
         sentences.append(f"More branches exist: only the first {len(diagram.branches)} were followed")
-    if cut:
-        where = f"At {cut} value{'s' if cut > 1 else ''} of {name}"
-        sentences.append(f"{where} every orbit left |h_i| ≤ {diagram.limits.largest_state:g} and was cut")
+    if settled is not None:
+        sentences += _of_orbits(settled, name, diagram.limits.largest_state)
     return ". ".join(sentences) + "."
+
+
+def _of_orbits(settled: NDArray[np.int8], name: str, largest: float) -> list[str]:
+    """At how many values every orbit left the bound, and at how many one had not settled."""
+
+    def at(values: NDArray[np.bool_]) -> str:
+        count = int(values.sum())
+        return f"At {count} value{'s' if count > 1 else ''} of {name}"
+
+    sentences = []
+    left, moving = (settled == LEFT_BOUND).all(axis=1), (settled == UNSETTLED).any(axis=1)
+    if left.any():
+        sentences.append(f"{at(left)} every orbit left |h_i| ≤ {largest:g} and was cut")
+    if moving.any():
+        sentences.append(f"{at(moving)} an orbit had not settled: what is drawn there in grey may be on its way")
+    return sentences
 
 
 def _changes(diagram: Diagram, points: list[Row], name: str, noun: str) -> list[str]:
