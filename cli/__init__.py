@@ -20,6 +20,7 @@ COMMANDS: dict[str, str] = {
     "bifurcation": "dynlab.cli.bifurcation:bifurcation",
     "box-bounds": "dynlab.cli.box_bounds:box_bounds",
     "check": "dynlab.cli.check:check",
+    "systems": "dynlab.cli.systems:systems",
     "train": "dynlab.cli.train:train",
     "tasks": "dynlab.cli.tasks:tasks",
     "zoo": "dynlab.cli.zoo:zoo",

@@ -170,11 +170,12 @@ class Source:
     @property
     def driven(self) -> dict[str, Any]:
         """The arguments of a driven trajectory: from --start, or the system's own start."""
+        from dynlab.wording import counted
+
         begin, described = {}, self.driving.description
         if self.starts:
             begin = {"initial_state": self.initial_states}
-            count = len(self.starts)
-            described = described if self.takes_inputs else f"orbits of {count} start{'s' if count > 1 else ''}"
+            described = described if self.takes_inputs else f"orbits of {counted(len(self.starts), 'start')}"
         return {"inputs": self.driving.inputs, "inputs_description": described} | begin
 
     @property

@@ -13,10 +13,11 @@ from torch import Tensor
 
 from dynlab import simulation
 from dynlab.errors import UserError
-from dynlab.jacobians import jacobian
+from dynlab.jacobians import jacobian, jacobian_and_error
 from dynlab.systems import Map, System
 
 NUMBERS_AT_ONCE = 2**24  # entries of Jacobians held at a time: 128 MiB in float64
+ARRAYS = 4  # of that size beside the Jacobians while their errors are computed
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,28 @@ class Driven:
             lost = states.isnan().any(dim=-1)
             yield dense.masked_fill(lost[..., None, None], torch.nan) if bool(lost.any()) else dense
 
+    def blocks_with_errors(
+        self, of: System, steps: Sequence[int] | NDArray[np.int64]
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """What `blocks` yields, each with a bound on what rounding has left in its entries, of the same shape."""
+        samples, _, n = self.states.shape
+        at_once = max(1, NUMBERS_AT_ONCE // (ARRAYS * samples * n * n))
+        for start in range(0, len(steps), at_once):
+            before = torch.as_tensor(np.asarray(steps[start : start + at_once]) - 1, device=self.states.device)
+            states, shape = self.states[:, before], (samples, len(before), n, n)
+            dense, error = jacobian_and_error(of, states, self.inputs[:, before], before)
+            lost = states.isnan().any(dim=-1)[..., None, None]
+            yield dense.expand(shape).masked_fill(lost, torch.nan), error.expand(shape).masked_fill(lost, torch.nan)
+
     def jacobians(self, steps: Sequence[int] | NDArray[np.int64]) -> Iterator[Tensor]:
         """∂h_t/∂h_{t−1} for each t of `steps`, in that order, each of shape (sample, state, state), in float64."""
         for block in self.blocks(self.system, steps):
             yield from in_float64(block).unbind(dim=1)
+
+    def jacobians_with_errors(self, steps: Sequence[int] | NDArray[np.int64]) -> Iterator[tuple[Tensor, Tensor]]:
+        """What `jacobians` yields, each with the bound on the error of its entries."""
+        for block, error in self.blocks_with_errors(self.system, steps):
+            yield from zip(in_float64(block).unbind(dim=1), in_float64(error).unbind(dim=1), strict=True)
 
 
 def in_float64(values: Tensor) -> Tensor:

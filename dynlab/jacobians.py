@@ -1,15 +1,22 @@
 """Jacobians of systems: in closed form where the system has one, else by automatic differentiation."""
 
+import copy
 import math
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
+from dynlab.numerics.running_error import RunningErrors, Untracked, bounded
 from dynlab.operators import Dense, Operator
 from dynlab.systems import Flow, Map, System
 from dynlab.systems.held import Held
 from dynlab.systems.stable_slopes import StableSlopes
+
+# Times what a change of the last digit of every stored number does, and roundings of the largest entry, where a bound
+# is only estimated: a dot product of a hundred terms rounds about so often.
+DOUBT = 64.0
+DRAWS = 2
 
 
 def jacobian(system: System, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
@@ -86,6 +93,50 @@ def automatic_jacobian(
         else:
             found = torch.func.vmap(torch.func.jacrev(lambda h, x: evolve(h, x, t), argument))(states, inputs)
     return Dense(found.reshape(*batch, state.shape[-1], columns))
+
+
+def jacobian_and_error(system: System, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Tensor, Tensor]:
+    """The Jacobian as matrices, and a bound on what rounding has left in each entry.
+
+    Parameters are those of `jacobian`. What is meant is the Jacobian in real arithmetic at the numbers stored: the
+    state, the input and the parameters; of an orthogonal or unitary matrix, the matrix as it was computed.
+
+    Returns
+    -------
+    jacobian, error : Tensor, shape (..., rows, columns)
+        Where a closed form is made of functions that `dynlab.numerics.running_error` has rules for, the bound is
+        rigorous. Elsewhere, as after automatic differentiation, it is an estimate: what changes in the last digits of
+        all stored numbers do, and `DOUBT` roundings of the matrix's largest entry.
+    """
+    try:
+        with RunningErrors():
+            closed = system.closed_form_jacobian(state, input, t)
+            found = None if closed is None else closed.dense()
+    except (Untracked, TypeError, AttributeError):  # the last two: of code that asks for tensors and nothing else
+        found = None
+    return _with_estimate(system, state, input, t) if found is None else bounded(found)
+
+
+def _with_estimate(system: System, state: Tensor, input: Tensor, t: int | Tensor) -> tuple[Tensor, Tensor]:
+    found = jacobian(system, state, input, t).dense()
+    unit = torch.finfo(found.dtype).eps
+    reach = unit**0.5
+    generator = torch.Generator(state.device).manual_seed(0)
+
+    def changed(values: Tensor) -> Tensor:
+        signs = torch.rand(values.shape, generator=generator, device=values.device, dtype=values.dtype) - 0.5
+        return values * (1 + reach * signs.sign())
+
+    error = DOUBT * unit * found.abs().amax(dim=(-2, -1), keepdim=True).expand_as(found)
+    for _ in range(DRAWS):
+        near = copy.deepcopy(system)
+        with torch.no_grad():
+            for numbers in (*near.parameters(), *near.buffers()):
+                if numbers.is_floating_point():
+                    numbers.copy_(changed(numbers))
+        moved = (jacobian(near, changed(state), changed(input), t).dense() - found).abs()
+        error = torch.maximum(error, DOUBT * unit / reach * moved)
+    return found, error
 
 
 def along(system: Map, states: Tensor, inputs: Tensor) -> Operator:

@@ -19,7 +19,7 @@ class NoProgram(Exception):
     """A step that is not written out; the sentence says whose."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Operation:
     """One operation on vectors.
 
@@ -50,6 +50,15 @@ class Program:
 
     The methods append operations and return the number of the last, so that a formula reads as it is written.
 
+    Attributes
+    ----------
+    size : int
+        How many numbers a state has.
+    operations : list of Operation
+    rounded : bool
+        Whether a stored matrix is itself the result of rounded arithmetic, as an orthogonal one is. A proof then holds
+        for all matrices that near: what rounding decides, such as on which side of 1 a modulus is, is not proved.
+
     Examples
     --------
     >>> p = Program(1)
@@ -61,6 +70,7 @@ class Program:
 
     size: int
     operations: list[Operation] = field(default_factory=list)
+    rounded: bool = False
 
     def state(self) -> int:
         return self._append("state", size=self.size)

@@ -162,16 +162,18 @@ def _system(network: Map | nn.Module | str | Path, layer: str | None, batch: Any
 
 
 def _row(one: xr.Dataset) -> tuple[str, ...]:
+    from dynlab.wording import number
+
     side = "≤" if one["is_upper"] else "≥"
     unit = _text(one, "unit")
     error = float(one["error"])
     violations, compared = int(one["violations"]), int(one["compared"])
     count = f" ({violations:,} of {compared:,})" if violations and compared > 1 else ""
     return (
-        f"{_text(one, 'bound')} {side} {_number(float(one['limit']))}" + (f" {unit}" if unit != "1" else ""),
-        _number(float(one["measured"])),
-        f"{error:.1e}".replace("-", "−") if abs(error) < float("inf") else "none",
-        _number(float(one["margin"])),
+        f"{_text(one, 'bound')} {side} {number(float(one['limit']))}" + (f" {unit}" if unit != "1" else ""),
+        number(float(one["measured"]), 6),
+        number(error, 2) if abs(error) < float("inf") else "none",
+        number(float(one["margin"]), 6),
         _where(one),
         _text(one, "outcome") + count,
     )
@@ -187,7 +189,3 @@ def _where(one: xr.Dataset) -> str:
 
 def _text(one: xr.Dataset, name: str) -> str:
     return str(one[name].values)
-
-
-def _number(value: float) -> str:
-    return "not known" if value != value else f"{value:.6g}".replace("-", "−")

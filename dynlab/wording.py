@@ -1,47 +1,190 @@
-"""Numbers in the sentences of a verdict."""
+"""Numbers and small grammar in the sentences of verdicts: every one is written here, so that all are written alike.
 
+A minus sign is a true one, a count has its thousands parted and its noun in the right number, a share says all or none
+only where it is, and an error decides how many digits of its number are shown.
+"""
+
+import math
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
 import numpy as np
 
-UNCHANGED = 0.05  # what is written e^0.0 neither shrinks nor grows
+UNCHANGED = 0.05  # nats: what is written e^0.0 neither shrinks nor grows
+READABLE = 7.0  # nats: a growth up to this is told as a number too, about a thousand times
+NEAR_ONE = 1e-4  # what is nearer to 1 is told by its difference
+SMALLEST_SHARE = 0.001  # a share below, or as near to all, is said to be so
+WHOLE = 1e6  # below, a number of many digits before its point is written out: "1,540" and not "1.54e+03"
+SMALL = -5  # the decimal place beyond which a number with its error is written as a power of ten
+MOST_DIGITS = 7  # of a number whose error would allow more
+IRREGULAR = {"equilibrium": "equilibria", "continuum": "continua", "torus": "tori", "axis": "axes"}
+NO_INPUT = "no input"  # how a trajectory is described that nothing drives
 
 
-def over(steps: int, described: str) -> str:
-    """How long, and of what: "128 steps of 16 test sequences of har2"."""
-    return f"{steps} step{'s' if steps != 1 else ''}" + (f" of {described}" if described else "")
+def number(value: float, digits: int = 4) -> str:
+    """A number to so many digits: "−0.15", "1.5e−05"; with 0 digits the nearest whole one: "1,536".
+
+    Examples
+    --------
+    >>> number(-0.0), number(-1.5e-5), number(1535.7, 0), number(float("nan"))
+    ('0', '−1.5e−05', '1,536', 'not known')
+    """
+    if math.isnan(value):
+        return "not known"
+    if digits and 10**digits <= abs(value) < WHOLE:
+        value, digits = float(f"{value:.{digits}g}"), 0
+    return f"{value + 0.0:{f'.{digits}g' if digits else ',.0f'}}".replace("-", "−")
 
 
-def ranged(values: Any, spec: str = ".3g") -> str:
+def with_error(value: float, error: float, unit: str = "") -> str:
+    """A number to the digits that its error allows, the error to one, and the unit.
+
+    Examples
+    --------
+    >>> with_error(0.86874, 0.0021, "nat/step"), with_error(0.5, math.inf), with_error(2.0, 0.0)
+    ('0.869 ± 0.002 nat/step', '0.5 (error not known)', '2')
+    """
+    after = f" {unit}" if unit else ""
+    if not math.isfinite(error) or not math.isfinite(value):
+        return f"{number(value)}{after}" + (" (error not known)" if math.isfinite(value) else "")
+    if error == 0:
+        return f"{number(value, MOST_DIGITS)}{after}"
+    last = Decimal(f"{error:.0e}").adjusted()  # the place of the error's only digit
+    digits = Decimal(abs(value)).adjusted() - last + 1 if value else 1
+    if digits > MOST_DIGITS or last < SMALL:
+        written = number(round(value, -last), min(max(digits, 1), MOST_DIGITS))
+    else:
+        written = f"{round(value, -last) + 0.0:,.{max(0, -last)}f}".replace("-", "−")
+    return f"{written} ± {number(error, 1)}{after}"
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """A count with its noun: "1 branch", "1,536 states", "4 continua of fixed points"."""
+    return f"{count:,} {noun if count == 1 else plural or plural_of(noun)}"
+
+
+def plural_of(noun: str) -> str:
+    """The plural of a noun, of "noun of others" that of the noun."""
+    head, of, rest = noun.partition(" of ")
+    *before, last = head.split(" ")
+    if last in IRREGULAR:
+        last = IRREGULAR[last]
+    else:
+        last += "es" if last.endswith(("s", "x", "ch", "sh")) else "s"
+    return " ".join([*before, last]) + of + rest
+
+
+def agree(count: int, one: str = "is", several: str = "are") -> str:
+    """The form of a verb that goes with a count."""
+    return one if count == 1 else several
+
+
+def article(noun: str) -> str:
+    """The noun with "a" or "an"."""
+    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
+
+
+def capital(text: str) -> str:
+    """The text with a capital at its beginning."""
+    return text[:1].upper() + text[1:]
+
+
+def joined(parts: Sequence[str]) -> str:
+    """A list in words: "a, b and c"."""
+    return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
+
+
+def share(part: float) -> str:
+    """A part of 1 in per cent: "99.2 %", "none", "all", "less than 0.1 %".
+
+    Examples
+    --------
+    >>> [share(part) for part in (0, 0.05, 0.992, 1e-5, 1 - 1e-9, 1.0)]
+    ['none', '5 %', '99.2 %', 'less than 0.1 %', 'more than 99.9 %', 'all']
+    """
+    if part in (0, 1):
+        return "all" if part else "none"
+    if part < SMALLEST_SHARE:
+        return f"less than {100 * SMALLEST_SHARE:g} %"
+    if part > 1 - SMALLEST_SHARE:
+        return f"more than {100 * (1 - SMALLEST_SHARE):g} %"
+    return f"{round(100 * part, 1):g} %"
+
+
+def interval(values: Any, digits: int = 3) -> str:
+    """From the least to the largest: "0.95 to 1.02", one number where they are written alike."""
+    low, high = (number(float(end), digits) for end in (np.nanmin(values), np.nanmax(values)))
+    return low if low == high else f"{low} to {high}"
+
+
+def ranged(values: Any, digits: int = 3) -> str:
     """The median, and where there are different values the range: "0.98 (0.95 to 1.02)"."""
     finite = np.asarray(values)[np.isfinite(values)]
     if finite.size == 0:
         return "not known"
-    low, middle, high = (format(float(value), spec) for value in np.quantile(finite, [0, 0.5, 1]))
-    return middle if low == high else f"{middle} ({low} to {high})"
+    middle, both = number(float(np.median(finite)), digits), interval(finite, digits)
+    return middle if middle == both else f"{middle} ({both})"
 
 
-def sized(log_size: Any, samples: int) -> str:
-    """What a factor e^x does, said of the median over samples: "shrinks by e^−7.9 (e^−9.1 to e^−6.2)"."""
-    finite = np.asarray(log_size)[np.isfinite(log_size)]
-    if finite.size == 0:
-        return "vanishes exactly" if np.isneginf(log_size).any() else "is not known"
-    middle = float(np.median(finite))
-    verb = "shrinks by" if middle <= -UNCHANGED else "grows by" if middle >= UNCHANGED else "stays at"
-    text = f"{verb} {power(middle)}"
-    if samples > 1:
-        text += f" (median of {samples} samples, {power(finite.min())} to {power(finite.max())})"
-    return text
+def near_one(value: float, digits: int = 4) -> str:
+    """A number with as many digits as tell it from 1: "1.005", "1 − 3.2e−07"."""
+    off = value - 1
+    if off == 0 or abs(off) >= NEAR_ONE:
+        return number(value, digits)
+    return f"1 {'+' if off > 0 else '−'} {number(abs(off), 2)}"
 
 
 def at_most(value: float, digits: int = 4) -> str:
     """A bound rounded up, as a proved one must be: "1.545" for 1.5441."""
     exact = Decimal(value)
     above = exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), ROUND_CEILING)
-    return f"{float(above):.{digits}g}".replace("-", "−")
+    return number(float(above), digits)
 
 
 def power(exponent: float) -> str:
-    """A power of e, with a true minus sign."""
-    return f"e^{exponent:.1f}".replace("e^-0.0", "e^0.0").replace("-", "−")
+    """A power of e: "e^−3.0"."""
+    return f"e^{round(exponent, 1) + 0.0:.1f}".replace("-", "−")
+
+
+def factor(exponent: float) -> str:
+    """A power of e and what it is: "e^−3.0 ≈ 0.05"; alone where that is no number to read."""
+    if abs(exponent) < UNCHANGED:
+        return power(exponent)
+    return power(exponent) + (f" ≈ {number(math.exp(exponent), 2)}" if abs(exponent) <= READABLE else "")
+
+
+def resized(exponents: Any) -> str:
+    """What a factor e^x does to a size, said of the median over samples.
+
+    Examples
+    --------
+    >>> resized([-3.0]), resized([-1.0, 0.0, 1.0])
+    ('shrinks to e^−3.0 ≈ 5 % of its size', 'keeps its size (median of 3 samples, e^−1.0 to e^1.0)')
+    """
+    finite = np.asarray(exponents)[np.isfinite(exponents)]
+    if finite.size == 0:
+        return "vanishes exactly" if np.isneginf(exponents).any() else "is not known"
+    middle = float(np.median(finite))
+    if abs(middle) < UNCHANGED:
+        text = "keeps its size"
+    elif middle > 0:
+        text = f"grows to {factor(middle)} times its size"
+    else:
+        told = f" ≈ {100 * math.exp(middle):.2g} %" if middle >= -READABLE else ""
+        text = f"shrinks to {power(middle)}{told} of its size"
+    return text + among(finite, np.size(exponents))
+
+
+def among(exponents: Any, samples: int) -> str:
+    """Of how many samples a power of e is the median, and its range over them."""
+    if samples == 1:
+        return ""
+    return f" (median of {samples} samples, {power(np.min(exponents))} to {power(np.max(exponents))})"
+
+
+def over(steps: int, described: str) -> str:
+    """How long, and of what: "128 steps of 16 test sequences of har2"."""
+    if described == NO_INPUT:
+        return f"{counted(steps, 'step')} without input"
+    return counted(steps, "step") + (f" of {described}" if described else "")

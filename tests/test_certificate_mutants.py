@@ -31,6 +31,8 @@ SHOWN = {  # families whose certificates are changed, with how many fixed points
     "lstm": 1,
     "relu": 1,
     "fastgrnn": 1,
+    "asrnn": 1,
+    "urnn": 1,
 }
 
 
@@ -56,7 +58,8 @@ def system(name):
             cell.W.copy_(torch.tensor(weights[name]))
             cell.b.fill_(0.0 if name == "scalar" else 0.01)
         return cell
-    return create(name) if name == "henon" else create(name, input_size=1, state_size=3)
+    sizes = {"henon": {}, "urnn": {"input_size": 1, "hidden_size": 2}}
+    return create(name, **sizes.get(name, {"input_size": 1, "state_size": 3}))
 
 
 @pytest.fixture(scope="module", params=SHOWN)
@@ -140,7 +143,23 @@ def change(document, chance):
     elif isinstance(value, int):
         put(document, where, value + chance.choice([-2, -1, 1, 2, 100, -(10**6), 10**6]))
     else:
-        names = ["state", "tanh", "sigmoid", "relu", "add", "subtract", "multiply", "join", "part", "linear", "exp", ""]
+        names = [
+            "modrelu",
+            "sqrt",
+            "reciprocal",
+            "state",
+            "tanh",
+            "sigmoid",
+            "relu",
+            "add",
+            "subtract",
+            "multiply",
+            "join",
+            "part",
+            "linear",
+            "exp",
+            "",
+        ]
         put(document, where, chance.choice(names))
 
 
@@ -235,6 +254,8 @@ def step(program, state):
             found = read[0][slice(*operation["span"])]
         elif name == "join":
             found = [entry for part in read for entry in part]
+        elif name == "modrelu":
+            found = [kept_sign(*entry, ball_of(b)) for entry, b in zip(read[0], operation["values"], strict=True)]
         else:
             found = [activated(name, *entry) for entry in read[0]]
         results.append(found)
@@ -246,7 +267,19 @@ def combination(row, read, n):
     return value, [sum((w * d[j] for w, (_, d) in zip(row, read, strict=True)), arb(0)) for j in range(n)]
 
 
+def kept_sign(a, d, b):
+    if abs(a) + b < 0:
+        return arb(0), [arb(0)] * len(d)
+    assert a > 0 or a < 0
+    assert abs(a) + b > 0
+    return a + (b if a > 0 else -b), d
+
+
 def activated(name, a, d):
+    if name == "sqrt":
+        return a.sqrt(), [p / (2 * a.sqrt()) for p in d]
+    if name == "reciprocal":
+        return 1 / a, [-p / a**2 for p in d]
     if name == "relu":
         assert a > 0 or a < 0
         return (a, d) if a > 0 else (arb(0), [arb(0)] * len(d))

@@ -28,7 +28,7 @@ def test_a_network_that_explodes_fails_with_the_table():
     with pytest.raises(AssertionError) as failure:
         testing.assert_eigenvalue_bounds(rnn(gain=8.0), "noise:0.1", **BOUNDS)
     said = str(failure.value)
-    assert "max_modulus and max_log_gradient and max_exponent are violated" in said
+    assert "max_modulus, max_log_gradient and max_exponent are violated" in said
     row = next(line for line in said.splitlines() if line.startswith("max_modulus ≤ 1.5"))
     ds = testing.measure_bounds(rnn(gain=8.0), "noise:0.1", **BOUNDS)
     assert f"{float(ds['measured'][0]):.6g}" in row

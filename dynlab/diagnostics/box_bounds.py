@@ -11,7 +11,7 @@ from dynlab.errors import UserError, require_extra
 from dynlab.simulation import prepare
 from dynlab.systems import Euler, Map, System
 from dynlab.systems.held import held_input, step_number
-from dynlab.wording import at_most
+from dynlab.wording import at_most, number
 
 if TYPE_CHECKING:
     from dynlab.proofs.over_box import Bound
@@ -149,11 +149,11 @@ def _variables(norm: "Bound", rate: "Bound", ends: tuple[Matrix, Matrix], per: s
 def _verdict(norm: "Bound", rate: "Bound", of_flow: bool) -> str:
     first = (
         f"Over the whole box a common norm of the Jacobian is at most {at_most(norm.value)}, proved; at sampled states "
-        f"it is up to {norm.sampled.max():.4g}, the spectral radius up to {norm.eigenvalues.max():.4g}."
+        f"it is up to {number(norm.sampled.max())}, the spectral radius up to {number(norm.eigenvalues.max())}."
     )
     whose = "of the flow's eigenvalues is at most" if of_flow else "of the step's eigenvalues is at most"
-    sampled = f"{rate.eigenvalues.max():.4g}".replace("-", "−")
-    second = f" The real part {whose} {at_most(rate.value)}, proved; sampled up to {sampled}."
+    sampled = number(rate.eigenvalues.max())
+    second = f" The real part {whose} {at_most(rate.value)}, proved; in samples it is up to {sampled}."
     if norm.value < 1 and norm.inside:
         return (
             first
@@ -164,7 +164,7 @@ def _verdict(norm: "Bound", rate: "Bound", of_flow: bool) -> str:
         return first + " Orbits that stay in the box approach each other." + second
     if norm.surely > 1:
         return first + " No norm contracts all of the box: a spectral radius in it is above 1." + second
-    return first + " That is no proof of contraction, and none of its absence." + second
+    return first + " Whether the step contracts is open: the bound does not tell." + second
 
 
 def _box(system: Map, box: float | ArrayLike | None) -> tuple[Matrix, Matrix]:

@@ -14,7 +14,7 @@ from dynlab.numerics.graded_product import LARGEST_BOUND, SAFETY, GradedProduct,
 from dynlab.numerics.lapack import one_torch_thread
 from dynlab.numerics.log_singular_values import log_singular_values
 from dynlab.systems import Map
-from dynlab.wording import over, ranged, sized
+from dynlab.wording import among, factor, over, ranged
 
 SURVIVES = 0.1  # a direction survives where its singular value is at least this
 NEGLIGIBLE = 1e-6  # of ln(effective rank): what modes that are not resolved may contribute to it
@@ -200,9 +200,10 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     if np.isnan(last["mean_log_modulus"].values).all():
         return f"Over {over(steps, described)} every trajectory diverges: ∂h_T/∂h_0 is not known at T = {steps}."
     top = last["log_singular_value"].values[:, 0]
-    text = (
-        f"Over {over(steps, described)} the largest singular value of ∂h_T/∂h_0 {sized(top, samples)}; "
-        f"{ranged(last['surviving'].values, '.0f')} of {n} directions survive (σ ≥ {SURVIVES})"
+    finite = top[np.isfinite(top)]
+    size = f"{factor(np.median(finite))}{among(finite, samples)}" if finite.size else "0 or not known"
+    return (
+        f"Over {over(steps, described)} the largest singular value of ∂h_T/∂h_0 is {size}; "
+        f"{ranged(last['surviving'].values, 0)} of {n} directions survive (σ ≥ {SURVIVES}), "
+        f"{ranged(last['resolved'].values, 0)} of {n} modes are resolved."
     )
-    resolved = last["resolved"].values
-    return text + f", {ranged(resolved, '.0f')} of {n} modes are resolved."

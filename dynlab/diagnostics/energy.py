@@ -19,6 +19,7 @@ from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.base import positive_step
 from dynlab.systems.held import Held, held_input
 from dynlab.systems.integrators import INTEGRATORS
+from dynlab.wording import interval, joined, number
 
 STEPS = 500
 STARTS = 3
@@ -254,21 +255,16 @@ def _verdict(values: Array, rate: Array, found: Array, integrators: Sequence[str
     change = values[:, -1] - values[:, 0]
     largest = np.abs(values - values[:, :1]).max()
     if largest <= CONSERVED * (1 + np.abs(values).max()):
-        first = f"The flow conserves H = Σ log cosh: over {duration:g} s it changes by at most {largest:.1e}."
+        first = f"The flow conserves H = Σ log cosh: over {duration:g} s it changes by at most {number(largest, 2)}."
     elif (rate <= ROUNDED * np.abs(rate).max()).all():
-        first = f"The flow dissipates H = Σ log cosh: over {duration:g} s it falls by {_between(-change)}."
+        first = f"The flow dissipates H = Σ log cosh: over {duration:g} s it falls by {interval(-change)}."
     else:
         first = (
-            f"The flow neither conserves nor only dissipates H: over {duration:g} s it changes by {_between(change)}."
+            f"The flow neither conserves nor only dissipates H: over {duration:g} s it changes by {interval(change)}."
         )
     drift = found[:, :, -1] - values[:, -1]
     said = [f"{NAMES[name]} {_drifted(one)}" for name, one in zip(integrators, drift, strict=True)]
-    return f"{first} At ε = {step:g} s the drift at the end is: {', '.join(said)}.".replace("e-", "e−")
-
-
-def _between(values: Array) -> str:
-    low, high = (f"{end:.3g}" for end in (values.min(), values.max()))
-    return (low if low == high else f"{low} to {high}").replace("-", "−")
+    return f"{first} At ε = {step:g} s the drift at the end is: {joined(said)}."
 
 
 def _volumes(divergence: Array) -> str:
@@ -278,11 +274,11 @@ def _volumes(divergence: Array) -> str:
     what = (
         "volumes shrink" if (divergence <= 0).all() else "volumes grow" if (divergence >= 0).all() else "of both signs"
     )
-    return f"Its divergence is {_between(divergence)} per second along the solutions: {what}."
+    return f"Its divergence is {interval(divergence)} per second along the solutions: {what}."
 
 
 def _drifted(drift: Array) -> str:
     if not np.isfinite(drift).all():
         return "no longer finite"
     worst = drift[np.abs(drift).argmax()]
-    return f"{worst:+.2g}".replace("-", "−")
+    return "+" * bool(worst > 0) + number(worst, 2)

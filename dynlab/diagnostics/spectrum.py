@@ -12,7 +12,7 @@ from dynlab import schema
 from dynlab.driven import Driven, chosen_steps, drive
 from dynlab.numerics.lapack import geev, in_threads
 from dynlab.systems import Euler, Map
-from dynlab.wording import over, ranged
+from dynlab.wording import interval, over, ranged, share
 
 METHOD = (
     "LAPACK's geev with left and right eigenvectors, in float64; condition 1/abs(yᴴx) of unit left and right "
@@ -215,15 +215,13 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     sizes, errors = np.abs(ds["eigenvalue"].values[finite]), ds["eigenvalue_error"].values[finite]
     above, below = (sizes > 1 + errors).any(axis=-1), (sizes < 1 - errors).all(axis=-1)
     open_ = float((~above & ~below).mean())
-    undecided = f", undecided at {open_:.0%}" if open_ else ""
-    where = "" if finite.all() else f" where it is finite, {finite.mean():.0%} of them"
+    undecided = f", undecided at {share(open_)}" if open_ else ""
+    where = "" if finite.all() else f" where it is finite, {share(finite.mean())} of them"
     text = (
         f"Over {over(steps, described)} the spectral radius of ∂h_t/∂h_{{t−1}} has the median "
-        f"{ranged(radius[finite], '.4g')} and exceeds 1 at {above.mean():.0%} of the steps linearised{where}{undecided}"
+        f"{ranged(radius[finite], 4)} and exceeds 1 at {share(above.mean())} of the steps linearised{where}{undecided}"
         f"; the departure from normality has the median {ranged(ds['departure_from_normality'].values)}."
     )
     if "flow_eigenvalue" in ds:
-        real = ds["flow_eigenvalue"].values.real
-        lowest, highest = (f"{value:.3g}".replace("-", "−") for value in (np.nanmin(real), np.nanmax(real)))
-        text += f" Re λ of the flow lies between {lowest} and {highest} per second."
+        text += f" The flow's Re λ is {interval(ds['flow_eigenvalue'].values.real)} per second."
     return text

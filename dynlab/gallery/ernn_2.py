@@ -15,6 +15,7 @@ from dynlab import io, schema
 from dynlab.gallery.made import Made
 from dynlab.plots import style
 from dynlab.plots.over_training import plot_over_training
+from dynlab.wording import power
 
 RECORDED = Path(__file__).parent / "ernn_2.nc"
 NETWORK = "network"
@@ -99,7 +100,7 @@ def _measured(runs: dict[str, xr.Dataset]) -> str:
         medians = ds["log_norm"].isel({schema.TIME: 0}).median(schema.SAMPLE).values
         later = medians[len(medians) // 2 :]
         parts.append(
-            f"{name}: {_power(medians[0])} untrained, {_power(np.min(later))} to {_power(np.max(later))} in the second "
+            f"{name}: {power(medians[0])} untrained, {power(np.min(later))} to {power(np.max(later))} in the second "
             f"half"
         )
     steps = runs["ERNN, K = 1"][schema.TRAINING_STEP].values
@@ -109,7 +110,3 @@ def _measured(runs: dict[str, xr.Dataset]) -> str:
         f"is not why, since with its learned η a step ends far from equilibrium (Figure 6). A ReLU RNN that starts at "
         f"the identity does not vanish either. Recorded from one training each, whose commands the data file holds."
     )
-
-
-def _power(exponent: float) -> str:
-    return f"e^{exponent:.1f}".replace("e^-0.0", "e^0.0").replace("-", "−")

@@ -17,6 +17,7 @@ from dynlab.simulation import simulate
 from dynlab.systems import Euler
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.systems.planar import planar_matrix, planar_system
+from dynlab.wording import number
 
 STEP, STEPS, FEWER = 0.2, 1000, 100
 START = (0.0, 0.5)
@@ -113,7 +114,7 @@ def _change(drift: xr.Dataset, name: str) -> Any:
 def _largest(region: xr.Dataset) -> str:
     """The largest modulus by its distance from 1."""
     off = float(region["step_modulus"].max()) - 1
-    return "1" if abs(off) < ROUNDING else f"1 {'+' if off > 0 else '−'} {abs(off):.0e}".replace("-", "−")
+    return "1" if abs(off) < ROUNDING else f"1 {'+' if off > 0 else '−'} {number(abs(off), 1)}"
 
 
 def _measured(regions: dict[str, xr.Dataset], drift: xr.Dataset, steps: int) -> str:
@@ -121,10 +122,10 @@ def _measured(regions: dict[str, xr.Dataset], drift: xr.Dataset, steps: int) -> 
     parts = []
     for name in drift[schema.INTEGRATOR].values.tolist():
         title = TITLES[name][:1].lower() + TITLES[name][1:] if name.endswith("midpoint") else TITLES[name]
-        parts.append(f"{title} {_change(drift, name)[-1]:+.3g} (largest |R(ελ)| = {_largest(regions[name])})")
+        parts.append(f"{title} {number(_change(drift, name)[-1], 3)} (largest |R(ελ)| = {_largest(regions[name])})")
     kept = np.abs(_change(drift, "implicit-midpoint")).max()
     return (
-        f"The flow keeps its energy to {exact:.0e}. After {steps} steps of ε = {STEP:g} its relative change is: "
-        f"{'; '.join(parts)}. The implicit midpoint rule's energy swings by {kept:.1e} and does not drift; exponential "
-        f"Euler, exact for linear flows, holds the rest of tanh over its step and loses energy."
-    ).replace("-", "−")
+        f"The flow keeps its energy to {number(exact, 1)}. After {steps} steps of ε = {STEP:g} its relative change is: "
+        f"{'; '.join(parts)}. The implicit midpoint rule's energy swings by {number(kept, 2)} and does not drift; "
+        f"exponential Euler, exact for linear flows, holds the rest of tanh over its step and loses energy."
+    )

@@ -15,6 +15,7 @@ from dynlab.plots import style
 from dynlab.simulation import simulate
 from dynlab.systems import frozen
 from dynlab.systems.textbook import MarkusYamabe
+from dynlab.wording import power
 
 START, SECONDS = (-1.0, 0.0, 1.0, 0.0), 20.0
 SIDE, SHEAR, PRODUCTS = 0.5, 2.0, 20  # two shears with the eigenvalue 1/2, taken by turns
@@ -58,7 +59,7 @@ def make(fast: bool = False) -> Made:
         f"Markus and Yamabe's 2 × 2 matrix has Re λ between {real.min():.4f} and {real.max():.4f} at all "
         f"{len(times)} times (exact: −0.25), and the solution grows to e^{size:.6f} by t = 20 (exact: e^10). Two "
         f"shears of spectral radius {SIDE:g} have a product of spectral radius {radius:.4f}: after {PRODUCTS} steps "
-        f"the norm is e^{last:.1f}, where the eigenvalues promise e^{PRODUCTS * np.log(SIDE):.1f}.".replace("-", "−"),
+        f"the norm is {power(last)}, where the eigenvalues promise {power(PRODUCTS * np.log(SIDE))}.",
         figure,
         {"solution": solution, "growth": flow, "shears": shears},
     )

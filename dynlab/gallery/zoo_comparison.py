@@ -23,6 +23,7 @@ from dynlab.plots.gradient import plot_gradient
 from dynlab.plots.spectrum import plot_spectrum
 from dynlab.systems.ernn import ERNN
 from dynlab.tasks import driving_inputs
+from dynlab.wording import power
 
 NETWORKS = {
     "RNN": "rnn-har2",
@@ -86,7 +87,7 @@ def _table(analysed: Mapping[str, Mapping[str, xr.Dataset]]) -> xr.Dataset:
         coords={NETWORK: list(analysed)},
     )
     logs, survivors = ds["log_gradient"], ds["surviving"]
-    changes = ", ".join(f"{title} {_power(float(logs[i]))}" for i, title in enumerate(analysed))
+    changes = ", ".join(f"{title} {power(float(logs[i]))}" for i, title in enumerate(analysed))
     kept = ", ".join(f"{title} {survivors.values[i]}" for i, title in enumerate(analysed))
     ds.attrs["verdict"] = (
         f"Over {int(ds['steps'][0])} real steps ‖∂h_T/∂h_0‖ is in the median: {changes}. Directions that survive "
@@ -164,7 +165,3 @@ def _same_limits(axes: list[Axes]) -> None:
         limits = [get(ax) for ax in axes]
         for ax in axes:
             put(ax, min(low for low, _ in limits), max(high for _, high in limits))
-
-
-def _power(exponent: float) -> str:
-    return f"e^{exponent:.1f}".replace("-", "−")

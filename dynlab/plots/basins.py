@@ -15,6 +15,7 @@ from scipy.ndimage import distance_transform_edt
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.wording import share
 
 MOST_NAMED = 10  # attractors in the legend
 TITLE_WIDTH = 82  # characters
@@ -63,11 +64,11 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
             _numbered(ds, number, ax)
     if count > MOST_NAMED:
         rest = int((basin >= MOST_NAMED).sum())
-        handles.append(Patch(facecolor="none", label=f"{count - MOST_NAMED} more ({_part(rest, basin.size)})"))
+        handles.append(Patch(facecolor="none", label=f"{count - MOST_NAMED} more ({share(rest / basin.size)})"))
     for value, colour, words in ((-1, LEAVES, "leaves every bound"), (-2, UNDECIDED, "not settled, undecided")):
         starts = int((basin == value).sum())
         if starts:
-            named = f"{words} ({_part(starts, basin.size)})"
+            named = f"{words} ({share(starts / basin.size)})"
             handles.append(Patch(facecolor=colour, edgecolor=style.GREY, lw=0.6, label=named))
     ax.set_xlim(extent[:2])
     ax.set_ylim(extent[2:])
@@ -109,7 +110,7 @@ def _attractor(ds: xr.Dataset, number: int, shade: tuple[float, float, float], a
     x, y = (ds[f"attractor_{axis}"].values[number] for axis in "xy")
     known = np.isfinite(x)
     basin = ds["basin"].values
-    named = f"{ds['kind'].values[number]} ({_part(int((basin == number).sum()), basin.size)})"
+    named = f"{ds['kind'].values[number]} ({share((basin == number).mean())})"
     if ds.sizes[schema.ATTRACTOR] > 1:
         named = f"{number + 1}  {named}"
     look: dict[str, Any]
@@ -142,14 +143,6 @@ def _numbered(ds: xr.Dataset, number: int, ax: Axes) -> None:
     row, column = np.unravel_index(np.argmax(room), room.shape)
     if room[row, column] >= ROOM:
         ax.text(x[column], y[row], f"{number + 1}", ha="center", va="center", fontsize=10, fontweight="bold")
-
-
-def _part(count: int, whole: int) -> str:
-    """A share in per cent; in starts where that would say none or all, and it is neither."""
-    rounded = f"{count / whole:.1%}"
-    if count == whole:
-        return "all"
-    return f"{count:,} of {whole:,}" if rounded in ("0.0%", "100.0%") else rounded
 
 
 def _shade(number: int) -> tuple[float, float, float]:

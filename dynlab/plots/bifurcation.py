@@ -49,8 +49,11 @@ MARKERS = {
     "border collision": "v",
     "degenerate": "d",
     "continuum": "D",
+    "undecided: a branch point or a fold nearby": "h",
 }
 WORDS = {"flip": "flip (period doubling)"}
+SETTLED: dict[str, Any] = {"ms": 1.6, "mew": 0, "color": style.BLACK, "alpha": 0.10}
+MOVING: dict[str, Any] = {"ms": 2.2, "mew": 0.5, "mfc": "white", "mec": style.GREY, "alpha": 0.5}
 LESSER = 0.6  # times the size of a marker: a bifurcation of what is unstable before and after
 MOST_NUMBERS = 4  # values of one kind that the legend lists
 SAME = 1e-9  # relative: such parameters are written once
@@ -119,21 +122,18 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
 
 
 def _draw_visited(ds: xr.Dataset, ax: Axes) -> None:
-    """Every point that an orbit visits, so faint that density shows."""
+    """Every point that an orbit visits, so faint that density shows; open and grey where it has not settled."""
     visited = ds["visited"].transpose(schema.PARAMETER, schema.SAMPLE, schema.ITERATION).values
     at = np.broadcast_to(ds[schema.PARAMETER].values[:, None, None], visited.shape)
-    ax.plot(
-        at.ravel(),
-        visited.ravel(),
-        ls="none",
-        marker=".",
-        ms=1.6,
-        mew=0,
-        color=style.BLACK,
-        alpha=0.10,
-        zorder=1,
-        rasterized=True,
-    )
+    moving = _moving(ds)
+    look: dict[str, Any] = {"ls": "none", "rasterized": True}
+    ax.plot(at[~moving].ravel(), visited[~moving].ravel(), marker=".", **SETTLED, **look, zorder=1.5)
+    ax.plot(at[moving].ravel(), visited[moving].ravel(), marker="o", **MOVING, **look, zorder=1)
+
+
+def _moving(ds: xr.Dataset) -> NDArray[np.bool_]:
+    """Which orbits (value, sample) had not settled."""
+    return np.asarray(ds["settled"].transpose(schema.PARAMETER, schema.SAMPLE).values == 0)
 
 
 def _draw_bifurcations(ds: xr.Dataset, ax: Axes) -> None:
@@ -181,7 +181,7 @@ def _draw_leading(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     low, high = min(low, border), max(high, border)
     room = 0.08 * max(high - low, 1e-3)
     ax.set_ylim(low - room, high + room)
-    ax.set_ylabel("largest |λ|" if is_map else "largest Re λ (1/s)")
+    ax.set_ylabel("largest |μ|" if is_map else "largest Re λ (1/s)")
     ax.set_title("stable below the dotted line", fontsize=8)
 
 
@@ -261,8 +261,10 @@ def _legend(ds: xr.Dataset) -> list[Line2D]:
     found = set(ds["stable"].values[ds["point_bifurcation"].values < 0].tolist())
     handles = [Line2D([], [], **LINES[stable]) for stable in (1, 0, -1) if stable in found]
     if "visited" in ds and np.isfinite(ds["visited"].values).any():
-        label = "orbits visit, after a transient"
-        handles.append(Line2D([], [], ls="none", marker=".", color=style.GREY, label=label))
+        handles.append(Line2D([], [], ls="none", marker=".", color=style.BLACK, label="what settled orbits visit"))
+        if _moving(ds).any():
+            look = MOVING | {"ms": 4, "alpha": 1.0}
+            handles.append(Line2D([], [], ls="none", marker="o", label="orbits that have\nnot settled", **look))
     kinds, values = ds["bifurcation_kind"].values, ds["bifurcation_parameter"].values
     for kind in dict.fromkeys(kinds.tolist()):
         here = np.unique(np.round(values[kinds == kind], 9)) + 0.0  # −0 is 0

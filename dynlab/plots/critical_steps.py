@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.wording import share
 
 DECADES = 4.0  # at most below the step that is used: at a state where no step is small enough the band just ends
 
@@ -51,14 +52,14 @@ def plot_critical_steps(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any
     ax.set_xlabel(style.label(ds[schema.TIME]))
     ax.set_ylabel(style.label(ds["critical_step"]))
     stable = ds["stable"].values
-    ax.set_title(f"The step is unstable at {np.mean(stable == 0):.0%} of {stable.size} states")
-    for share, words in (
+    ax.set_title(f"The step is unstable at {share(np.mean(stable == 0))} of {stable.size} states")
+    for part, words in (
         (np.mean(critical == 0), "no step is small enough"),
         (np.mean(np.isinf(critical)), "no step is too large"),
         (np.mean(np.isnan(critical)), "it is not known"),
     ):
-        if share:
-            ax.plot([], [], ls="none", label=f"at {share:.0%} {words}")
+        if part:
+            ax.plot([], [], ls="none", label=f"at {share(part)} {words}")
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, columnspacing=1.2)
     return ax
 

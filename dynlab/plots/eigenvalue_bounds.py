@@ -9,6 +9,7 @@ from matplotlib.transforms import blended_transform_factory
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.wording import number
 
 WIDTH, ROW = 8.6, 0.62  # inches
 LEGEND = 0.42  # inches below the axes
@@ -83,14 +84,10 @@ def _bound(one: xr.Dataset) -> str:
     unit = str(one["unit"].values)
     side = "≤" if one["is_upper"] else "≥"
     name = str(one[schema.BOUND].values).replace("_", " ")
-    return f"{name}\n{side} {_number(one['limit'])}" + (f" {unit}" if unit != "1" else "")
+    return f"{name}\n{side} {number(float(one['limit']), 5)}" + (f" {unit}" if unit != "1" else "")
 
 
 def _words(one: xr.Dataset) -> str:
     outcome = str(one["outcome"].values)
-    measured = "not known" if np.isnan(one["measured"]) else f"{_number(one['measured'])}"
+    measured = number(float(one["measured"]), 5)
     return f"{measured}\n{outcome}"
-
-
-def _number(value: xr.DataArray) -> str:
-    return f"{float(value):.5g}".replace("-", "−")

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.wording import share
 
 BINS = 80
 
@@ -43,7 +44,7 @@ def plot_ernn_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: obje
     for name, chosen, colour, hatch in groups:
         counts = np.histogram(real[chosen], edges)[0] / len(real)
         options: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "white", "linewidth": 0.2} | artist
-        label = f"{name}: {chosen.mean():.1%}"
+        label = f"{name}: {share(chosen.mean())}"
         ax.bar(edges[:-1], counts, np.diff(edges), bottom, align="edge", label=label, **options)
         bottom += counts
     ax.axvline(0, color=style.BLACK, linewidth=0.8)

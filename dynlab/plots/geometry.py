@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.wording import share
 
 NEEDS = (
     "trajectory",
@@ -197,8 +198,8 @@ def _trajectories(ds: xr.Dataset) -> str:
 def _axis_label(ds: xr.Dataset, index: int) -> str:
     if index >= ds.sizes[schema.AXIS]:
         return ""
-    share = float(ds["explained_variance"].values[index])
-    return f"PC {index + 1}" + (f" ({share:.0%})" if np.isfinite(share) else "")
+    part = float(ds["explained_variance"].values[index])
+    return f"PC {index + 1}" + (f" ({share(part)})" if np.isfinite(part) else "")
 
 
 def _padded(values: NDArray[np.float64], count: int) -> NDArray[np.float64]:

@@ -67,7 +67,7 @@ def plot_parameter_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
     ax.figure.colorbar(mesh, ax=ax, label=style.label(ds["leading"]), extend="both")
     _frame(ds, ax)
     none = "" if len(finite) == leading.size else "; grey: no fixed point reached"
-    ax.set_title(f"Black line: border of stability, {'|λ| = 1' if border else 'Re λ = 0'}{none}", fontsize=9)
+    ax.set_title(f"Black line: border of stability, {'|μ| = 1' if border else 'Re λ = 0'}{none}", fontsize=9)
     return ax
 
 

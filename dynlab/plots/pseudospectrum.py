@@ -11,6 +11,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.wording import number
 
 PANEL = (4.9, 4.1)  # inches
 TITLE_WIDTH = 140  # characters over two panels
@@ -153,4 +154,4 @@ def _ticks(ax: Axes, low: float, high: float) -> None:
 
 def _number(log: float) -> str:
     """What a power of ten is, as a number where it is readable."""
-    return f"{10**log:.4g}" if abs(log) < FEW + 1 else f"$10^{{{log:.1f}}}$"
+    return number(10**log) if abs(log) < FEW + 1 else f"$10^{{{log:.1f}}}$"

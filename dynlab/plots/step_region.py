@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.wording import share
 
 REGION_COLOUR = "#E3EEF6"
 MOST_POINTS = 20_000
@@ -92,7 +93,7 @@ def _points(ds: xr.Dataset, ax: Axes, **artist: Any) -> float:
             options |= {"edgecolors": style.BLACK, "linewidths": 0.6}
         else:
             options |= {"linewidths": 0}
-        share = len(shown) / max(1, int(np.isfinite(z).sum()))
-        label = word if z.size < 10 else f"{word} ({share:.1%})"
+        part = len(shown) / max(1, int(np.isfinite(z).sum()))
+        label = word if z.size < 10 else f"{word} ({share(part)})"
         ax.scatter(shown[seen].real, shown[seen].imag, label=label, **options | artist)
     return 1.0 if size > LARGE else 2.0

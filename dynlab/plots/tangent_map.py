@@ -11,6 +11,7 @@ from matplotlib.colors import ListedColormap
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.wording import number
 
 SIZE = (6.4, 5.8)  # inches
 TITLE_WIDTH = 92  # characters
@@ -90,10 +91,9 @@ def _draw_modes(ds: xr.Dataset, ax: Axes, x: Any) -> None:
         if value.imag < 0 and mode == 1:
             continue
         if value.imag:
-            label = f"λ = {value.real:.3g} ± {abs(value.imag):.3g}i, |λ| = {abs(value):.4g}, {fate}"
+            label = f"λ = {number(value.real, 3)} ± {number(abs(value.imag), 3)}i, |λ| = {number(abs(value))}, {fate}"
         else:
-            label = f"λ = {value.real:.4g}, {fate}"
-        label = label.replace("-", "−")
+            label = f"λ = {number(value.real)}, {fate}"
         if value.imag or np.isnan(way).any():
             ax.plot([], [], ls="none", label=label if value.imag else f"{label}: no vector of its own")
             continue

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.wording import number
 
 WIDTH, ROW = 9.0, 0.5  # inches
 HALF = 0.36  # of a row: the height of theory's bar
@@ -111,15 +112,11 @@ def _words(one: xr.Dataset) -> str:
 
 def _interval(ends: tuple[float, float], strict: bool) -> str:
     if ends[0] == ends[1]:
-        return _number(ends[0])
+        return number(ends[0])
     if np.isneginf(ends[0]) and np.isposinf(ends[1]):
         return "none"
     if np.isneginf(ends[0]):
-        return f"{'below' if strict else 'at most'} {_number(ends[1])}"
+        return f"{'below' if strict else 'at most'} {number(ends[1])}"
     if np.isposinf(ends[1]):
-        return f"above {_number(ends[0])}"
-    return f"{_number(ends[0])} to {_number(ends[1])}"
-
-
-def _number(value: float) -> str:
-    return f"{value + 0.0:.4g}".replace("-", "−")  # −0 is 0
+        return f"above {number(ends[0])}"
+    return f"{number(ends[0])} to {number(ends[1])}"

@@ -10,12 +10,15 @@ Johansson, "Arb: efficient arbitrary-precision midpoint-radius interval arithmet
 """
 
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from flint import arb, arb_mat
+from numpy.typing import NDArray
 
 from dynlab.program import Operation, Program
 
+MATRIX_ROUNDING = 2.0**-40  # how far a matrix that was computed in float64 may be from what it stands for, relatively
 WIDE = 1e-6  # radius of a ball from which on monotony encloses more tightly than Arb's own functions do
 
 
@@ -30,8 +33,8 @@ class Enclosure(NamedTuple):
     derivative: arb_mat | None
 
 
-def enclose(program: Program, state: list[arb], kinks: bool = False) -> Enclosure:
-    """The step and its Jacobian over the box `state`.
+def enclose(program: Program, state: list[arb], kinks: bool = False, slopes: bool = True) -> Enclosure:
+    """The step and, where `slopes` are asked for, its Jacobian over the box `state`.
 
     Parameters
     ----------
@@ -41,18 +44,31 @@ def enclose(program: Program, state: list[arb], kinks: bool = False) -> Enclosur
     kinks : bool
         Whether the slope of a ReLU, or of a modReLU that is continuous, is the interval from 0 to 1 where it may be at
         a kink (Clarke's derivative), rather than refused.
+    slopes : bool
 
     Raises
     ------
     NonSmooth
         At such a place, unless `kinks`.
     """
+    n = program.size
+    box = Enclosure(state, identity(n) if slopes else None)
     results: list[Enclosure] = []
     for operation in program.operations:
-        read = [results[i] for i in operation.reads]
-        results.append(enclosed(operation, read, state, kinks))
+        results.append(enclosed(operation, [results[i] for i in operation.reads], box, kinks))
     value, derivative = results[-1]
-    return Enclosure(value, arb_mat(program.size, program.size) if derivative is None else derivative)
+    if slopes:
+        derivative = widened(program, arb_mat(n, n) if derivative is None else derivative)
+    return Enclosure(value, derivative)
+
+
+def widened(program: Program, jacobian: arb_mat) -> arb_mat:
+    """The Jacobian, and those of the matrices near by where the program's are rounded."""
+    if not program.rounded:
+        return jacobian
+    rows = jacobian.tolist()
+    radius = arb(0, MATRIX_ROUNDING * max(float(entry.abs_upper()) for row in rows for entry in row))
+    return arb_mat([[entry + radius for entry in row] for row in rows])
 
 
 def exact_matrix(values: Any) -> arb_mat:
@@ -61,16 +77,49 @@ def exact_matrix(values: Any) -> arb_mat:
     return arb_mat(rows, columns, [arb(float(entry)) for entry in values.ravel()])
 
 
-def enclosed(operation: Operation, read: list[Enclosure], state: list[arb], kinks: bool) -> Enclosure:
+def doubles(matrix: arb_mat) -> NDArray[np.float64]:
+    """The middles of the entries, rounded."""
+    return np.array([float(entry) for entry in matrix.entries()]).reshape(matrix.nrows(), matrix.ncols())
+
+
+def radii_of(matrix: arb_mat) -> arb_mat:
+    """The radii of the entries, exact."""
+    return arb_mat(matrix.nrows(), matrix.ncols(), [entry.rad() for entry in matrix.entries()])
+
+
+def sizes_of(matrix: arb_mat) -> arb_mat:
+    """Upper bounds on the moduli of the entries, exact."""
+    return arb_mat(matrix.nrows(), matrix.ncols(), [entry.abs_upper() for entry in matrix.entries()])
+
+
+def stored(operation: Operation) -> arb_mat:
+    """The numbers of an operation as they are, vectors as columns; made once."""
+    if operation not in _STORED:
+        values = np.array(operation.values)
+        _STORED[operation] = exact_matrix(values.reshape(len(values), int(np.prod(values.shape[1:]))))
+    return _STORED[operation]
+
+
+_STORED: WeakKeyDictionary[Operation, arb_mat] = WeakKeyDictionary()
+
+
+def identity(n: int) -> arb_mat:
+    """I of that size."""
+    found = arb_mat(n, n)
+    for i in range(n):
+        found[i, i] = 1
+    return found
+
+
+def enclosed(operation: Operation, read: list[Enclosure], box: Enclosure, kinks: bool) -> Enclosure:
     """One operation on what the operations it reads enclose."""
     match operation.name:
         case "state":
-            n = len(state)
-            return Enclosure(state, arb_mat(n, n, [int(i == j) for i in range(n) for j in range(n)]))
+            return box
         case "constant":
-            return Enclosure([arb(float(entry)) for entry in np.array(operation.values)], None)
+            return Enclosure(stored(operation).entries(), None)
         case "linear":
-            return _linear(exact_matrix(operation.values), read[0])
+            return _linear(stored(operation), read[0])
         case "add" | "subtract":
             return _sum(read[0], read[1], 1 if operation.name == "add" else -1)
         case "multiply":
@@ -79,7 +128,7 @@ def enclosed(operation: Operation, read: list[Enclosure], state: list[arb], kink
             start, stop = operation.span
             return Enclosure(read[0].value[start:stop], _rows(read[0].derivative, start, stop))
         case "join":
-            return _joined(read, len(state))
+            return _joined(read, len(box.value))
         case _:
             value, slope = activated(operation, read[0].value, kinks)
             return Enclosure(value, _scaled(slope, read[0].derivative))
@@ -112,8 +161,7 @@ def activated(operation: Operation, values: list[arb], kinks: bool) -> tuple[lis
         case "relu":
             pairs = [_relu(index, entry, kinks) for index, entry in enumerate(values)]
         case "modrelu":
-            borders = [arb(float(b)) for b in np.array(operation.values)]
-            places = enumerate(zip(values, borders, strict=True))
+            places = enumerate(zip(values, stored(operation).entries(), strict=True))
             pairs = [_modrelu(index, entry, b, kinks) for index, (entry, b) in places]
         case "sqrt":
             pairs = [_sqrt(entry) for entry in values]
@@ -204,6 +252,8 @@ def _rows(matrix: arb_mat | None, start: int, stop: int) -> arb_mat | None:
 
 def _joined(read: list[Enclosure], columns: int) -> Enclosure:
     value = [entry for part in read for entry in part.value]
+    if all(part.derivative is None for part in read):
+        return Enclosure(value, None)
     entries: list[Any] = []
     for part in read:
         entries += [0] * (len(part.value) * columns) if part.derivative is None else part.derivative.entries()

@@ -61,7 +61,7 @@ def certify(program: Program, point: Vector) -> Certificate:
     """
     best, reason = None, ""
     for precision in PRECISIONS:
-        if best is not None and precision == PRECISIONS[-1] and program.size > LARGE:
+        if best is not None and (program.rounded or (precision == PRECISIONS[-1] and program.size > LARGE)):
             break
         for thorough in (False, True) if precision == PRECISIONS[0] else (True,):
             with ctx.workprec(precision):
@@ -72,7 +72,7 @@ def certify(program: Program, point: Vector) -> Certificate:
                 except NotProved as error:
                     reason = str(error)
                     break
-            if best is None or found.counts.undecided <= best.counts.undecided:
+            if best is None or _better(found, best):
                 best = found
             if found.counts.undecided == 0:
                 return found
@@ -111,7 +111,7 @@ def above(value: arb) -> float:
 
 def _attempt(program: Program, point: Vector, thorough: bool, precision: int) -> Certificate:
     ball = proved_ball(program, [arb(float(entry)) for entry in point])
-    tight = proved_ball(program, refined(program, ball))
+    tight = proved_ball(program, refined(program, ball), ball.inverse)
     if not within(tight, ball):
         tight = ball
     discs = eigenvalue_discs(tight.jacobian, thorough)
@@ -119,6 +119,10 @@ def _attempt(program: Program, point: Vector, thorough: bool, precision: int) ->
     counts = Counts(0, 0, n) if discs is None else count(discs)
     reason = _undecided(discs, counts)
     return Certificate(discs is not None, above(ball.radius), counts, reason, precision, ball, tight, discs)
+
+
+def _better(found: Certificate, best: Certificate) -> bool:
+    return (found.certified, -found.counts.undecided) >= (best.certified, -best.counts.undecided)
 
 
 def _undecided(discs: Discs | None, counts: Counts) -> str:

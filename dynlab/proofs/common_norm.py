@@ -14,7 +14,7 @@ import scipy.linalg
 from flint import arb, arb_mat
 from numpy.typing import NDArray
 
-from dynlab.proofs.balls import exact_matrix
+from dynlab.proofs.balls import doubles, exact_matrix, radii_of, sizes_of
 from dynlab.proofs.certify import above
 from dynlab.proofs.krawczyk import max_row_sum
 from dynlab.proofs.structured import Structured
@@ -51,7 +51,7 @@ def proved_bound(jacobian: Structured, weights: Matrix, logarithmic: bool) -> fl
     inverse = T.inv()
     core = T * jacobian.matrix.mid() * inverse
     total = _largest_eigenvalue((core + core.transpose()) * arb(0.5)) if logarithmic else _norm(core)
-    total += _norm(_absolute(T) * _radii(jacobian.matrix) * _absolute(inverse))
+    total += _norm(sizes_of(T) * radii_of(jacobian.matrix) * sizes_of(inverse))
     for (left, right), (a, b) in zip(jacobian.terms, parts.terms, strict=True):
         scales = _scales(weights @ a, b @ np.linalg.inv(weights))
         bounds = [
@@ -140,17 +140,5 @@ def _norm(matrix: arb_mat) -> arb:
 
 
 def _floating(jacobian: Structured) -> Floating:
-    terms = [(_doubles(left), _doubles(right)) for left, right in jacobian.terms]
-    return Floating(_doubles(jacobian.matrix), _doubles(_radii(jacobian.matrix)), terms)
-
-
-def _doubles(matrix: arb_mat) -> Matrix:
-    return np.array([float(entry) for entry in matrix.entries()]).reshape(matrix.nrows(), matrix.ncols())
-
-
-def _radii(matrix: arb_mat) -> arb_mat:
-    return arb_mat(matrix.nrows(), matrix.ncols(), [entry.rad() for entry in matrix.entries()])
-
-
-def _absolute(matrix: arb_mat) -> arb_mat:
-    return arb_mat(matrix.nrows(), matrix.ncols(), [entry.abs_upper() for entry in matrix.entries()])
+    terms = [(doubles(left), doubles(right)) for left, right in jacobian.terms]
+    return Floating(doubles(jacobian.matrix), doubles(radii_of(jacobian.matrix)), terms)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dynlab.program import Operation, Program
 from dynlab.proofs.certify import Certificate
+from dynlab.proofs.discs import complex_basis
 from dynlab.proofs.krawczyk import Ball
 from dynlab.systems.held import Held
 
@@ -42,6 +43,7 @@ def document(program: Program, certificate: Certificate, exact: Held) -> dict[st
         raise ValueError("a certificate that proves nothing has no document")
     operations = written(program)
     with ctx.workprec(certificate.precision):
+        vectors, inverse = complex_basis(discs.basis)
         floor = arb(2) ** -(certificate.precision // 2)
         radii = [_number(_claimed(radius, floor)) for radius in discs.radii]
     return {
@@ -54,8 +56,8 @@ def document(program: Program, certificate: Certificate, exact: Held) -> dict[st
         "program": operations,
         "ball": _ball(ball),
         "tight_ball": _ball(tight),
-        "vectors": _complex(discs.vectors),
-        "inverse": _complex(discs.inverse),
+        "vectors": _complex(vectors),
+        "inverse": _complex(inverse),
         "eigenvalues": [
             {"real": _number(center.real), "imag": _number(center.imag), "radius": radius}
             for center, radius in zip(discs.centers, radii, strict=True)

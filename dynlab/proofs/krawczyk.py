@@ -14,14 +14,16 @@ Numerica 19 (2010), section 13.
 
 from typing import NamedTuple
 
+import numpy as np
 from flint import arb, arb_mat, ctx
 
 from dynlab.program import Program
-from dynlab.proofs.balls import Enclosure, enclose
+from dynlab.proofs.balls import Enclosure, doubles, enclose, exact_matrix, identity
 
 ATTEMPTS = 4  # radii that are tried, each from the contraction that the last one showed
 SLACK = 1.125  # times the least radius that a contraction allows
-NEWTON_STEPS = 12  # each gains about as many digits as C is right to, so that two or three are enough
+NEWTON_STEPS = 24  # each gains about as many digits as C is right to, so that three are enough for 128 bits
+WELL_CONDITIONED = 1e9  # an inverse in double precision is then right to about seven digits
 
 
 class NotProved(Exception):
@@ -52,8 +54,15 @@ class Ball(NamedTuple):
     jacobian: arb_mat
 
 
-def proved_ball(program: Program, center: list[arb]) -> Ball:
+def proved_ball(program: Program, center: list[arb], inverse: arb_mat | None = None) -> Ball:
     """The smallest ball about `center` for which the test was found to hold.
+
+    Parameters
+    ----------
+    program : Program
+    center : list of arb
+    inverse : arb_mat, optional
+        C, where it is known.
 
     Raises
     ------
@@ -62,16 +71,16 @@ def proved_ball(program: Program, center: list[arb]) -> Ball:
     NonSmooth
         Where a ReLU's argument may be 0 in the ball.
     """
-    at = enclose(program, center)
-    inverse = _inverse(at, center)
+    at = enclose(program, center, slopes=inverse is None)
+    inverse = _inverse(_jacobian(at)) if inverse is None else inverse
     correction = _norm(_corrections(inverse, at, center))
     radius = _exact_above(max(2 * float(correction), _least_radius(center)))
     contraction = arb("inf")
     for _ in range(ATTEMPTS):
         over = enclose(program, [entry + arb(0, radius) for entry in center])
-        contraction = _contraction(inverse, _matrix(over))
+        contraction = _contraction(inverse, _jacobian(over))
         if correction + contraction * radius < radius:
-            return Ball(center, radius, inverse, float(contraction.upper()), _matrix(over))
+            return Ball(center, radius, inverse, float(contraction.upper()), _jacobian(over))
         if not contraction < 1:
             break
         radius = _exact_above(SLACK * float((correction / (1 - contraction)).upper()))
@@ -85,7 +94,7 @@ def refined(program: Program, ball: Ball) -> list[arb]:
     """The centre of `ball`, moved by Newton's method to the fixed point as far as the precision goes."""
     center, last = ball.center, arb("inf")
     for _ in range(NEWTON_STEPS):
-        corrections = _corrections(ball.inverse, enclose(program, center), center)
+        corrections = _corrections(ball.inverse, enclose(program, center, slopes=False), center)
         size = _norm(corrections)
         if not size < last / 2:
             break
@@ -100,12 +109,27 @@ def within(inner: Ball, outer: Ball) -> bool:
     return bool(apart + inner.radius <= outer.radius)
 
 
-def _inverse(at: Enclosure, center: list[arb]) -> arb_mat:
+def _inverse(jacobian: arb_mat) -> arb_mat:
+    """C ≈ (J − I)⁻¹ in double precision, which is as good as any where that matrix is not nearly singular."""
+    n = jacobian.nrows()
+    shifted = (jacobian - identity(n)).mid()
+    matrix = doubles(shifted)
     try:
-        found = (_matrix(at) - _identity(len(center))).inv()
+        found = np.linalg.inv(matrix)
+        if np.linalg.norm(matrix, np.inf) * np.linalg.norm(found, np.inf) < WELL_CONDITIONED:
+            return exact_matrix(found)
+    except np.linalg.LinAlgError:
+        pass
+    try:
+        return shifted.inv().mid()
     except ZeroDivisionError as error:
         raise NotProved("J − I is singular there, or not to be told from singular") from error
-    return found.mid()
+
+
+def _jacobian(enclosure: Enclosure) -> arb_mat:
+    if enclosure.derivative is None:
+        raise ValueError("the enclosure was made without its slopes")
+    return enclosure.derivative
 
 
 def _corrections(inverse: arb_mat, at: Enclosure, center: list[arb]) -> list[arb]:
@@ -116,7 +140,7 @@ def _corrections(inverse: arb_mat, at: Enclosure, center: list[arb]) -> list[arb
 
 def _contraction(inverse: arb_mat, jacobian: arb_mat) -> arb:
     n = inverse.nrows()
-    defect = _identity(n) - inverse * (jacobian - _identity(n))
+    defect = identity(n) - inverse * (jacobian - identity(n))
     return max_row_sum(defect)
 
 
@@ -144,13 +168,3 @@ def _least_radius(center: list[arb]) -> float:
 def _exact_above(value: float) -> arb:
     """A double as it is, a little above `value`."""
     return arb(value * (1 + 2**-40) if value < 1e300 else value)
-
-
-def _matrix(enclosure: Enclosure) -> arb_mat:
-    if enclosure.derivative is None:
-        raise NotProved("the step does not depend on the state")
-    return enclosure.derivative
-
-
-def _identity(n: int) -> arb_mat:
-    return arb_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from flint import arb, arb_mat
 
 from dynlab.program import Operation, Program
-from dynlab.proofs.balls import Enclosure, activated, enclosed, exact_matrix
+from dynlab.proofs.balls import Enclosure, activated, enclosed, identity, radii_of, sizes_of, stored, widened
 
 
 class Structured(NamedTuple):
@@ -31,10 +31,11 @@ def jacobian_over_box(program: Program, box: list[arb]) -> tuple[list[arb], Stru
     for operation in program.operations:
         read = [values[i] for i in operation.reads]
         # without derivatives: those are propagated below, with their structure
-        values.append(Enclosure(enclosed(operation, read, box, True).value, None))
+        values.append(enclosed(operation, read, Enclosure(box, None), True))
         slopes.append(_derivative(operation, read, [slopes[i] for i in operation.reads], len(box)))
     n = program.size
-    return values[-1].value, slopes[-1] or Structured(arb_mat(n, n), [])
+    matrix, terms = slopes[-1] or Structured(arb_mat(n, n), [])
+    return values[-1].value, Structured(widened(program, matrix), terms)
 
 
 def _derivative(
@@ -42,20 +43,20 @@ def _derivative(
 ) -> Structured | None:
     match operation.name:
         case "state":
-            return Structured(_identity(size), [])
+            return Structured(identity(size), [])
         case "constant":
             return None
         case "linear":
-            return None if by[0] is None else _times(exact_matrix(operation.values), by[0])
+            return None if by[0] is None else _times(stored(operation), by[0])
         case "add":
             return _sum(by[0], by[1])
         case "subtract":
-            return _sum(by[0], None if by[1] is None else _times(-_identity(by[1].matrix.nrows()), by[1]))
+            return _sum(by[0], None if by[1] is None else _times(-identity(by[1].matrix.nrows()), by[1]))
         case "multiply":
             return _sum(_scaled(read[1].value, by[0]), _scaled(read[0].value, by[1]))
         case "part":
             start, stop = operation.span
-            chosen = _identity(len(read[0].value)).tolist()[start:stop]
+            chosen = identity(len(read[0].value)).tolist()[start:stop]
             return None if by[0] is None else _times(arb_mat(chosen), by[0])
         case "join":
             return _joined(read, by)
@@ -82,9 +83,9 @@ def _scaled(slopes: list[arb], a: Structured | None) -> Structured | None:
     if not any(radius > 0 for radius in radii):
         return centred
     # of second order: the slope's radius times all else that is uncertain
-    rest = _radii(a.matrix)
+    rest = radii_of(a.matrix)
     for left, right in a.terms:
-        rest += _absolute(left) * _absolute(right)
+        rest += sizes_of(left) * sizes_of(right)
     columns = rest.ncols()
     spread = (_diagonal(radii) * rest).entries()
     widened = [entry + arb(0, other.upper()) for entry, other in zip(centred.matrix.entries(), spread, strict=True)]
@@ -104,18 +105,6 @@ def _joined(read: list[Enclosure], by: list[Structured | None]) -> Structured | 
     return total
 
 
-def _radii(matrix: arb_mat) -> arb_mat:
-    return arb_mat(matrix.nrows(), matrix.ncols(), [entry.rad() for entry in matrix.entries()])
-
-
-def _absolute(matrix: arb_mat) -> arb_mat:
-    return arb_mat(matrix.nrows(), matrix.ncols(), [entry.abs_upper() for entry in matrix.entries()])
-
-
 def _diagonal(entries: list[arb]) -> arb_mat:
     n = len(entries)
     return arb_mat(n, n, [entries[i] if i == j else 0 for i in range(n) for j in range(n)])
-
-
-def _identity(n: int) -> arb_mat:
-    return arb_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])

@@ -25,6 +25,7 @@ from dynlab.systems.base import Euler, Flow
 class Diffusing(nn.Module):
     """M = W − Wᵀ − γ I of a strictly upper triangular W, whose n (n − 1) / 2 entries are the parameter, row by row."""
 
+    exact = True  # of the three terms of an entry two are 0, so that nothing is rounded
     rows: Tensor
     columns: Tensor
 

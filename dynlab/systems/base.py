@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.parametrize import type_before_parametrizations
+from torch.nn.utils.parametrize import ParametrizationList, type_before_parametrizations
 
 from dynlab.errors import UserError
 from dynlab.operators import Identity, Operator
@@ -94,9 +94,10 @@ class System(nn.Module, abc.ABC):
     def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
         """step(h, x, t), of a flow velocity(h, x, t), written out: appends to `p`, and returns the last one's number.
 
-        It is what proofs are about. Stored numbers are exact, and a matrix that is computed from parameters is taken as
-        computed. Every class states its own, by `written_out` where another system's step is part of it: a class that
-        inherits a formula may compute something else.
+        It is what proofs are about. Stored numbers are exact; a matrix that is computed from parameters is taken as
+        computed, and makes the program `rounded`, unless its parametrization says that it is ``exact``. Every class
+        states its own, by `written_out` where another system's step is part of it: a class that inherits a formula may
+        compute something else.
 
         Raises
         ------
@@ -262,6 +263,8 @@ def written_out(p: Program, system: System, h: int, x: int, t: int = 0) -> int:
         Where it does not: a subclass may compute another step than its parent, whose formula would be false of it.
     """
     stated = "formula" in vars(type_before_parametrizations(system))
+    makers = [maker for part in system.modules() if isinstance(part, ParametrizationList) for maker in part]
+    p.rounded = p.rounded or not all(getattr(maker, "exact", False) for maker in makers)
     return system.formula(p, h, x, t) if stated else System.formula(system, p, h, x, t)
 
 

@@ -81,8 +81,8 @@ class CoRNN(Map):
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         slope = self.step_size * tanh_slope(self._preactivation(state, input))
         identity = Identity(self.hidden_size, state)
-        by_x = Diagonal(slope) @ Shared(self.W) + (-self.step_size * self.gamma) * identity
-        by_z = Diagonal(slope) @ Shared(self.W_velocity) + (1 - self.step_size * self.epsilon) * identity
+        by_x = Diagonal(slope) @ Shared(self.W) + -self.step_size * (self.gamma * identity)
+        by_z = Diagonal(slope) @ Shared(self.W_velocity) + identity + -self.step_size * (self.epsilon * identity)
         return Blocks([[identity + self.step_size * by_x, self.step_size * by_z], [by_x, by_z]])
 
     def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dynlab.errors import UserError
+from dynlab.numerics.running_error import as_meant
 from dynlab.operators import Diagonal, Operator
 from dynlab.systems.activations import activation_named
 from dynlab.systems.base import Map
@@ -86,8 +87,9 @@ class ExactERNN(Map):
             return Equilibrium.apply(q, U, self.activation)
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        # 0 · z* is 0, and NaN where there is no equilibrium
-        return Diagonal(0 * self.equilibrium(input) - self.sign * torch.ones_like(state))
+        with as_meant():
+            # 0 · z* is 0, and NaN where there is no equilibrium
+            return Diagonal(0 * self.equilibrium(input) - self.sign * torch.ones_like(state))
 
     def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
         """z*/2 for s = 1; for s = −1 every state moves by z*."""

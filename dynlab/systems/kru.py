@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dynlab.errors import UserError
+from dynlab.numerics.running_error import as_meant
 from dynlab.operators import Diagonal, Operator, Shared
 from dynlab.program import Program
 from dynlab.systems.activations import activation_named, operation_of
@@ -66,7 +67,9 @@ class KRU(Map):
         return p.activation(operation_of(self.activation), p.add(z, p.linear(self.V, x)))
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        return Diagonal(self.activation.slope(self._preactivation(state, input))) @ Shared(real_form(self.matrix()))
+        with as_meant():
+            W = real_form(self.matrix())
+        return Diagonal(self.activation.slope(linear(state, W) + linear(input, self.V))) @ Shared(W)
 
     def matrix(self) -> Tensor:
         """The complex matrix W, shape (n, n)."""

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from torch.nn.utils.parametrize import ParametrizationList, register_parametrization
 
 from dynlab.errors import UserError, unknown
+from dynlab.numerics.running_error import as_meant
 
 
 def exponential(A: Tensor) -> Tensor:
@@ -115,7 +116,8 @@ class Orthogonal(nn.Module):
             self.register_buffer("steps", torch.tensor(0))
 
     def forward(self, entries: Tensor) -> Tensor:
-        return self._precise(entries).to(entries.dtype)
+        with as_meant():
+            return self._precise(entries).to(entries.dtype)
 
     def advance(self, entries: Tensor) -> None:
         """Count one step of the optimiser, and move the base when it is time."""

@@ -15,6 +15,7 @@ from torch.nn.functional import linear
 from torch.nn.utils.parametrize import register_parametrization
 
 from dynlab.errors import UserError
+from dynlab.numerics.running_error import as_meant
 from dynlab.operators import Diagonal, Operator, Shared
 from dynlab.program import Program
 from dynlab.systems.activations import activation_named, operation_of
@@ -104,7 +105,8 @@ class ReflectionSVD(nn.Module):
         self.p = nn.Parameter(torch.zeros(size))
 
     def forward(self, vectors: Tensor) -> Tensor:
-        U, Q = (self.orthogonal(part) for part in vectors.double())
+        with as_meant():
+            U, Q = (self.orthogonal(part) for part in vectors.double())
         return ((U * self.singular_values()) @ Q.mT).to(vectors.dtype)
 
     def singular_values(self) -> Tensor:

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
+from dynlab.numerics.running_error import as_meant
 from dynlab.systems.complex_state import real_form, to_complex, to_real
 from dynlab.systems.orthogonal import Orthogonal, constrain
 
@@ -44,8 +45,9 @@ class FourierUnitary(nn.Module):
     def matrix(self) -> Tensor:
         """W in real form, shape (2 n, 2 n)."""
         size, like = self.phases.shape[1], self.phases
-        columns = self(torch.eye(size, 2 * size, dtype=like.dtype, device=like.device))
-        return real_form(to_complex(columns).mT)
+        with as_meant():
+            columns = self(torch.eye(size, 2 * size, dtype=like.dtype, device=like.device))
+            return real_form(to_complex(columns).mT)
 
     def _reflect(self, number: int, z: Tensor) -> Tensor:
         """(I − 2 u uᴴ/‖u‖²) z."""

@@ -53,11 +53,13 @@ class UnitaryRNN(Map):
         return complex_modrelu(self.recurrent(state) + linear(input, self.V), self.b)
 
     def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        p.rounded = True
         return complex_modrelu_formula(p, p.add(p.linear(self.recurrent.matrix(), h), p.linear(self.V, x)), self.b)
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        preactivation = self.recurrent(state) + linear(input, self.V)
-        return complex_modrelu_jacobian(preactivation, self.b) @ Shared(self.recurrent.matrix())
+        W = self.recurrent.matrix()
+        preactivation = linear(state, W) + linear(input, self.V)
+        return complex_modrelu_jacobian(preactivation, self.b) @ Shared(W)
 
     def initial_state(self) -> Tensor:
         return self.z_0

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dynlab.errors import UserError, lookup
+from dynlab.wording import NO_INPUT, counted
 
 if TYPE_CHECKING:
     from dynlab.systems import System
@@ -220,7 +221,7 @@ def _shape(samples: int, steps: int, system: System) -> tuple[int, int, int]:
 
 
 def _zero(steps: int, system: System) -> Driving:
-    return Driving(np.zeros(_shape(1, steps, system)), None, "no input", False)
+    return Driving(np.zeros(_shape(1, steps, system)), None, NO_INPUT, False)
 
 
 def _constant(text: str, steps: int, system: System) -> Driving:
@@ -259,7 +260,7 @@ def _choice(available: int, samples: int, generator: np.random.Generator) -> np.
 
 
 def _sequences(inputs: np.ndarray) -> str:
-    return f"{len(inputs)} sequence{'s' if len(inputs) != 1 else ''}"
+    return counted(len(inputs), "sequence")
 
 
 def _check(driving: Driving, width: int) -> None:

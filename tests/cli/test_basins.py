@@ -15,7 +15,7 @@ def folder(tmp_path, monkeypatch):
 
 def test_a_matrix(folder, capsys):
     assert run(["basins", "--matrix", "diff", "--grid", "11"]) == 0
-    assert "1 invariant closed curve (99.2%), 1 unstable fixed point (0.8%)" in capsys.readouterr().out
+    assert "1 invariant closed curve (99.2 %) and 1 unstable fixed point (0.8 %)" in capsys.readouterr().out
     assert (folder / "figures" / "basins-diff.png").stat().st_size > 5000
 
 

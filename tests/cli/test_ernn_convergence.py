@@ -23,7 +23,9 @@ def folder(tmp_path, monkeypatch):
 def test_verdict_and_figure(folder, capsys):
     options = ["--inputs", "noise:1.0", "--steps", "10", "--samples", "2", "--eta", "0.5"]
     assert run(["ernn-convergence", "ernn.pt", *options]) == 0
-    assert capsys.readouterr().out.startswith("Of 8 steps the inner flow has one equilibrium at 8. The iteration conv")
+    assert capsys.readouterr().out.startswith(
+        "Of 8 steps the inner flow has one equilibrium at 8. After 200 iterations the distance"
+    )
     assert (folder / "figures" / "ernn-convergence-ernn.png").stat().st_size > 5000
 
 

@@ -303,6 +303,37 @@ def test_orbits_visit_the_stable_branches():
     np.testing.assert_allclose(np.nanmax(visited, axis=1)[away], expected[away], atol=1e-8)
 
 
+def test_orbits_are_followed_until_they_are_on_the_closed_curve():
+    """Beside its birth a curve is neared by a part of 1e-4 in a step; what is drawn is where a long orbit ends."""
+    ds = bifurcation(planar_system(planar_matrix("diff")), parameter="step_size", lowest=0.07, highest=0.09, values=5)
+    matrix = np.array(planar_matrix("diff"), dtype=float)
+    steps = np.array([0.075, 0.08, 0.085, 0.09])
+    h, reach = np.full((4, 2), 0.1), np.zeros(4)
+    for count in range(120_000):
+        h = h + steps[:, None] * np.tanh(h @ matrix.T)
+        if count >= 118_000:
+            reach = np.maximum(reach, np.abs(h[:, 0]))
+    assert (ds["settled"] == 1).all()
+    found = np.abs(ds["visited"].values).max(axis=(1, 2))
+    assert found[0] < 1e-3
+    np.testing.assert_allclose(found[1:], reach, rtol=0.02)
+
+
+@pytest.mark.parametrize(
+    "system, parameter, ends, at",
+    [
+        (create("logistic"), "r", (2.9, 3.1), 3.0),
+        (vanilla([[1.0]]), "W[0,0]", (0.9, 1.1), 1.0),
+    ],
+)
+def test_what_nears_its_end_ever_more_slowly_is_marked(system, parameter, ends, at):
+    """At the bifurcation itself an orbit comes near by one over the root of the time: at no time has it settled."""
+    ds = bifurcation(system, parameter=parameter, lowest=ends[0], highest=ends[1], values=5, max_period=2, searches=1)
+    slow = (ds["settled"] == 0).any("sample").values
+    np.testing.assert_array_equal(slow, np.abs(ds["parameter"].values - at) < 1e-9)
+    assert f"At 1 value of {parameter} an orbit had not settled" in ds.attrs["verdict"]
+
+
 def test_extrema_of_a_solution_that_rests_and_of_one_that_does_not():
     ds = bifurcation(create("lorenz"), parameter="rho", lowest=5.0, highest=28.0, values=2, observed=2)
     rest, chaos = ds["visited"].values
@@ -317,6 +348,7 @@ def test_an_orbit_that_leaves_the_bound_is_cut_and_flagged():
     assert np.isfinite(ds["visited"].values[0]).any()
     assert "left abs(h_i) ≤ 100" in schema.flags(ds)["visited"]
     assert "every orbit left |h_i| ≤ 100 and was cut" in ds.attrs["verdict"]
+    assert (ds["settled"].values[-1] == -1).all()
 
 
 def test_blocks_give_the_same_numbers_and_too_little_memory_is_refused():

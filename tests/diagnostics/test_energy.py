@@ -143,7 +143,7 @@ def test_bad_input_is_one_sentence(system, settings, sentence):
 
 
 def test_every_integrator_has_a_name_and_a_look():
-    from cli.energy import INTEGRATORS as CHOICES
+    from dynlab.cli.energy import INTEGRATORS as CHOICES
     from dynlab.diagnostics.energy import NAMES
     from dynlab.plots.energy import LOOKS
 

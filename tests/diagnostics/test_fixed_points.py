@@ -7,6 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 import torch
+from sentences import numbers_in
 
 from dynlab import io, schema
 from dynlab.diagnostics.fixed_points import fixed_points
@@ -57,7 +58,7 @@ def test_the_scalar_tanh_has_three_roots():
     assert ds["converged"].values.all()
     assert ds["starts"].values.sum() == ds.sizes[schema.SAMPLE] >= 256
     # a start right of the origin ends at the right root, where f(h) = tanh(2h) − h pushes it
-    assert ds.attrs["verdict"].startswith("3 fixed points, 2 of them stable, all verified with fsolve to 1e-15.")
+    assert numbers_in(ds.attrs["verdict"])[:3] == [3, 2, 1e-15]
 
 
 @pytest.mark.parametrize("name", PLANAR)

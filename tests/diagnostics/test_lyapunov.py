@@ -11,11 +11,13 @@ from products import driven_by, random_products
 
 import problems
 from dynlab import schema
+from dynlab.diagnostics.eigenvalue_bounds import eigenvalue_bounds
 from dynlab.diagnostics.lyapunov import lyapunov
 from dynlab.errors import UserError
 from dynlab.numerics.statistics import BLOCKS, sure
 from dynlab.operators import Diagonal
 from dynlab.systems import Euler, Flow, create, from_function
+from dynlab.systems.planar import planar_matrix, planar_system
 from dynlab.systems.textbook import LinearMap
 
 ROUNDING = 1e-12  # of sums of exponents, which an exact identity gives
@@ -65,6 +67,8 @@ def test_the_dimension_and_the_entropy_bound_have_errors(henon, lorenz):
     one = lyapunov(create("lorenz"), seconds=60.0, transient=5.0, initial_state=[1, 1, 20])
     error = float(one["positive_exponent_sum_error"].item())
     assert f"± {error:.1g} nat/s, the sum of the positive" in one.attrs["verdict"]
+    assert "1 of 3 exponents is positive, 1 is undecided" in one.attrs["verdict"]  # the sum is of those that are
+    assert one["positive_exponent_sum"].item() == one["exponent"][0, 0].item()
     every = lyapunov(create("logistic"), steps=2000, initial_state=[0.3])
     assert every["kaplan_yorke_dimension_error"].item() == 0  # 1 of 1 dimension
     rest = lyapunov(LinearMap([[3.0, 0.0], [0.0, 2.0]]), k=1, steps=100, initial_state=[0.0, 0.0])
@@ -408,3 +412,113 @@ def test_the_verdict_has_the_numbers(henon):
     )
     assert "Check: Σλ = −1.20397, the mean of ln |det J| differs by" in henon.attrs["verdict"]
     assert "entropy rate is at most" in henon.attrs["verdict"]
+
+
+# --- Motion whose exponents are 0, and starts that share their drift ---
+def shear(starts):
+    return LinearMap([[1.0, 1.0], [0.0, 1.0]]), {"steps": 2000, "initial_state": np.zeros((starts, 2))}
+
+
+def saturating(starts):
+    system = from_function(lambda h, x: torch.tanh(h), state_size=1)
+    return system, {"steps": 2000, "initial_state": np.linspace(0.1, 0.9, starts)[:, None]}
+
+
+def doubling(starts):
+    return create("logistic", r=3.0), {"steps": 2000, "initial_state": np.linspace(0.1, 0.9, starts)[:, None]}
+
+
+@pytest.mark.parametrize("case", [shear, saturating, doubling])
+@pytest.mark.parametrize("starts", [1, 9])
+def test_a_power_of_time_has_no_sign_however_many_orbits_share_it(case, starts):
+    system, measure = case(starts)
+    ds = lyapunov(system, **measure)
+    assert (np.abs(ds["mean_exponent"]) <= ds["mean_exponent_error"]).all()
+    assert (np.abs(ds["exponent"]) <= ds["exponent_error"]).all()
+    assert "its sign is undecided" in ds.attrs["verdict"]
+    inputs = np.zeros((2000, 0))
+    bounds = eigenvalue_bounds(system, inputs, max_exponent=0.0, initial_state=measure["initial_state"])
+    assert bounds["outcome"].values.tolist() == ["at the bound"]
+
+
+def test_the_flow_of_a_center_is_not_chaos():
+    ds = lyapunov(planar_system(planar_matrix("zero"), "flow"), seconds=50, initial_state=[0.5, 0.5])
+    assert (np.abs(ds["exponent"]) <= ds["exponent_error"]).all()
+    assert "its sign is undecided" in ds.attrs["verdict"]
+
+
+def test_independent_orbits_average_out_and_one_orbit_many_times_does_not():
+    starts = generator(14).uniform(0.1, 0.9, (16, 1))
+    one, many, same = (
+        lyapunov(create("logistic"), steps=2000, initial_state=each)["mean_exponent_error"][0].item()
+        for each in (starts[:1], starts, np.repeat(starts[:1], 16, axis=0))
+    )
+    assert many < one / 2
+    assert same == pytest.approx(one, rel=1e-6)
+
+
+# --- Where an orbit without input goes ---
+def tanh_network(matrix):
+    weights = torch.tensor(matrix, dtype=torch.float64)
+    return from_function(lambda h, x: torch.tanh(h @ weights.mT), state_size=len(matrix), input_size=1)
+
+
+@pytest.mark.parametrize("inputs", [None, np.zeros((600, 1)), np.zeros((2, 600, 1))])
+def test_an_orbit_without_input_leaves_the_unstable_fixed_point_at_0(inputs):
+    system = tanh_network([[1.5, 0.2], [0.0, 0.5]])
+    ds = lyapunov(system, inputs, steps=600 if inputs is None else None)
+    point = 0.858559  # h = tanh(1.5 h), by bisection; the second unit's orbit decays
+    off = np.abs(ds["exponent"][0] - np.log([0.5, 1.5 * (1 - point**2)]))
+    assert (off <= ds["exponent_error"][0] + 1e-5).all()
+    assert (off < 1e-4).all()
+    assert "from a random start near 0" in ds.attrs["verdict"]
+    assert "stable fixed point at (0.8586, 0)" in ds.attrs["verdict"]
+
+
+def test_a_start_at_an_unstable_fixed_point_is_respected_and_said_first():
+    system = tanh_network([[1.5, 0.2], [0.0, 0.5]])
+    ds = lyapunov(system, np.zeros((600, 1)), initial_state=[0.0, 0.0])
+    np.testing.assert_allclose(ds["exponent"][0], np.log([1.5, 0.5]), atol=1e-9)
+    expected = "These are the exponents of the unstable fixed point at 0, where the orbit stayed. Over"
+    assert ds.attrs["verdict"].startswith(expected)
+    both = lyapunov(system, np.zeros((600, 1)), initial_state=[[0.0, 0.0], [0.3, 0.1]])
+    assert both.attrs["verdict"].startswith("1 of 2 orbits stayed at the unstable fixed point at 0")
+
+
+def test_an_equilibrium_of_a_flow_is_said_first_too():
+    ds = lyapunov(create("lorenz"), seconds=4.0, initial_state=[0.0, 0.0, 0.0])
+    expected = "These are the exponents of the unstable equilibrium at 0, where the orbit stayed."
+    assert ds.attrs["verdict"].startswith(expected)
+    assert lyapunov(create("lorenz"), seconds=2.0).attrs["verdict"].startswith("Over 1.8 s from a random start near 0")
+
+
+def test_an_orbit_that_stayed_on_a_symmetric_set_is_told():
+    """Two logistic maps with a weak coupling that vanishes between equal states, which are chaotic and not stable."""
+    system = from_function(lambda h, x: 3.9 * h * (1 - h) + 0.01 * (h.flip(-1) - h), state_size=2)
+    same = lyapunov(system, steps=1000, initial_state=[0.3, 0.3]).attrs["verdict"]
+    assert same.startswith("These are the exponents of an orbit that stayed in 1 of 2 dimensions")
+    other = lyapunov(system, steps=1000, initial_state=[0.3, 0.4]).attrs["verdict"]
+    assert other.startswith("Over 900 steps")
+    # a line that attracts is no set that neighbours leave
+    decays = lyapunov(LinearMap([[0.0, 1.0], [-1.0, 0.0]]), steps=500, initial_state=[1.0, 0.0]).attrs["verdict"]
+    assert decays.startswith("Over 450 steps")
+
+
+def test_a_system_that_runs_away_from_a_random_start_is_measured_at_0():
+    ds = lyapunov(LinearMap([[3.0, 0.0], [0.0, 2.0]]), steps=100)
+    assert (np.abs(ds["exponent"][0] - np.log([3, 2])) <= ds["exponent_error"][0]).all()
+    np.testing.assert_allclose(ds["exponent"][0], np.log([3, 2]), atol=1e-4)
+    assert "since the orbit from a random start near it leaves |h_i| ≤ 1e+08" in ds.attrs["verdict"]
+
+
+def test_one_exponent_is_one_number():
+    """All exponents, one of them, and the bound that `check` holds the network to, along the same inputs."""
+    torch.manual_seed(0)
+    system = create("antisymmetric", input_size=3, state_size=12, step_size=0.1).double()
+    inputs = generator(15).standard_normal((6, 80, 3))
+    every, first = lyapunov(system, inputs), lyapunov(system, inputs, k=1)
+    bounds = eigenvalue_bounds(system, inputs, max_exponent=0.0)
+    numbers = [(ds["mean_exponent"][0].item(), ds["mean_exponent_error"][0].item()) for ds in (every, first)]
+    numbers.append((bounds["measured"].item(), bounds["error"].item()))
+    assert numbers[0] == pytest.approx(numbers[1], rel=1e-6)
+    assert numbers[2] == numbers[1]

@@ -63,7 +63,7 @@ def test_the_radius_is_no_grid_step_too_large_and_corners_count():
     )
     assert float(corners["linear_error"].max()) == pytest.approx(0.19 / np.sqrt(2))
     assert float(corners["valid_radius"]) == 0.19
-    assert "up to a distance of 0.19, and 13% of it at most" in corners.attrs["verdict"]
+    assert "up to a distance of 0.19, and 13 % of it at most" in corners.attrs["verdict"]
 
 
 def test_a_plane_has_its_own_coordinates_and_a_defective_matrix_no_second_vector():

@@ -49,15 +49,27 @@ def test_every_bifurcation_has_its_marker_and_its_words(logistic):
     assert sorted({line.get_xdata()[0] for line in markers}) == sorted(logistic["bifurcation_parameter"].values)
     said = " ".join(text.get_text().replace("\n", " ") for text in figure.legends[0].get_texts())
     assert "flip (period doubling) at 3, 3.44949" in said
-    assert bottom.get_ylabel() == "largest |λ|"
+    assert bottom.get_ylabel() == "largest |μ|"
     assert "loses stability at r = 3" in " ".join(figure.get_suptitle().split())
 
 
 def test_what_orbits_visit_lies_behind(logistic):
     ax = plot_bifurcation(logistic, ax=plt.subplots()[1])
     (cloud,) = [line for line in ax.lines if line.get_marker() == "." and line.get_color() == style.BLACK]
-    np.testing.assert_array_equal(np.sort(cloud.get_ydata()), np.sort(logistic["visited"].values.ravel()))
+    visited = logistic["visited"].values[logistic["settled"].values != 0]
+    np.testing.assert_array_equal(np.sort(cloud.get_ydata()), np.sort(visited.ravel()))
+    assert len(visited)
     assert cloud.get_zorder() < min(line.get_zorder() for line in lines_of(ax, 1))
+
+
+def test_orbits_that_have_not_settled_are_open_and_named(logistic):
+    moving = logistic.copy(deep=True)
+    moving["settled"][3] = 0
+    figure = plot_bifurcation(moving).figure
+    (cloud,) = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
+    np.testing.assert_array_equal(cloud.get_ydata(), moving["visited"].values[3].ravel())
+    assert cloud.get_markerfacecolor() == "white"
+    assert "orbits that have\nnot settled" in [text.get_text() for text in figure.legends[0].get_texts()]
 
 
 def test_the_plane_has_the_border_of_stability_and_the_periods_by_their_words():

@@ -208,3 +208,24 @@ def test_every_fixed_point_of_networks_of_the_zoo_is_proved_or_undecided_with_it
     assert ds["unstable_directions"].values.tolist() == ds["proved_unstable_directions"].values.tolist()
     # each estimate is within the disc of an eigenvalue, whose error the estimate's own bound covers
     assert (ds["eigenvalue_radius"].values <= ds["eigenvalue_error"].values + 1e-14).all()
+
+
+@pytest.mark.parametrize(
+    "name, settings, rounded",
+    [
+        ("exprnn", {"init": "henaff"}, True),
+        ("antisymmetric", {}, False),
+        ("vanilla", {}, False),
+    ],
+)
+def test_what_the_rounding_of_a_computed_matrix_decides_is_undecided(name, settings, rounded, tmp_path):
+    """An orthogonal matrix is neutral by construction, and off the circle by 1e-17 as it was rounded."""
+    torch.manual_seed(0)
+    system = create(name, input_size=1, state_size=4, **settings)
+    assert frozen(system).program(torch.zeros(1).double()).rounded == rounded
+    ds = fixed_points(system, at=[0.25], starts=24, certificates=tmp_path)
+    assert ds["certified"].values.tolist() == [1]
+    decided = ds["proved_unstable_directions"].values + ds["proved_stable_directions"].values
+    assert decided.tolist() == [0 if rounded else 4]
+    # no file shows of the rounded matrix what is not proved of the one that it stands for
+    assert len(list(tmp_path.iterdir())) == (0 if rounded else 1)

@@ -26,7 +26,7 @@ def test_every_system_is_documented(name):
 
 
 def _sizes(name):
-    if name in ("rnn", "gru", "lstm", "urnn", "fc-urnn", "kru"):
+    if name in ("rnn", "gru", "lstm", "urnn", "fc-urnn", "kru", "cornn"):
         return {"input_size": 1, "hidden_size": 2}
     if name in ("logistic", "henon", "lorenz", "roessler", "markus-yamabe"):
         return {}

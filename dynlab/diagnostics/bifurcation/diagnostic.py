@@ -12,9 +12,10 @@ from dynlab.diagnostics.bifurcation.curve import Curve
 from dynlab.diagnostics.bifurcation.equation import Equation
 from dynlab.diagnostics.bifurcation.exploring import Diagram
 from dynlab.diagnostics.bifurcation.held_system import check_range, varied_system
+from dynlab.diagnostics.bifurcation.orbits import SMALL, Visited
 from dynlab.diagnostics.bifurcation.parameter import Varied, described
 from dynlab.diagnostics.bifurcation.result import Row
-from dynlab.diagnostics.bifurcation.starts import fixed_points_at, typical_size
+from dynlab.diagnostics.bifurcation.starts import beside_branches, fixed_points_at, typical_size
 from dynlab.diagnostics.bifurcation.tracing import Limits
 from dynlab.diagnostics.bifurcation.verdict import verdict
 from dynlab.errors import UserError
@@ -22,13 +23,13 @@ from dynlab.numerics.grids import check_at_least
 from dynlab.numerics.lapack import one_torch_thread
 from dynlab.systems import Map, System
 
+Real = NDArray[np.float64]
+
 STARTS, SEARCHES = 32, 3  # of each search for fixed points, and at how many values of the parameter
 MAX_PERIOD = 8
 MOST_POINTS = 2000  # of one branch and direction
 LONGEST_STEP, LONGER_STEP = 0.01, 0.02  # of arclength, the second for networks
 VALUES, FEWER_VALUES, ORBITS = 400, 100, 4  # of the brute-force diagram; fewer for networks
-SMALL = 8  # dimensions of what is no network
-OFF = 1e-2  # times the states' typical size: so far from a known fixed point orbits start
 PILOT = 16  # values at which orbits show which coordinate varies, where branches do not
 MAX_MEMORY = 2.0**30
 METHOD = (
@@ -44,6 +45,8 @@ METHOD = (
     "states keeps the state and turns the null vector around, a pitchfork, or where a state is a fixed point to the "
     "last bit at 16 parameters; otherwise it is undecided. Supercritical and subcritical by the cubic normal form. "
     "Kinks are passed and a change there, a border collision, is bracketed. "
+    "Behind the branches, orbits that are followed until what they reach changes by at most 0.2 % in the latter half "
+    "of their life, or of chaos by no more than from one stretch of it to the next. "
     "Branches that no search reached and that nothing connects may exist."
 )
 
@@ -121,7 +124,9 @@ def bifurcation(
         ``_parameter``, ``_parameter_error``, ``_state``, ``_observed``, ``_eigenvalue`` (the critical one),
         ``_period``, ``_branch``, ``_residual``, ``_iterations``, ``_converged``, and ``_criticality`` with
         ``_coefficient`` and ``_coefficient_error``, the cubic one of the normal form. The brute-force diagram:
-        ``visited(parameter, sample, iteration)``, points of orbits after a transient, of a flow local extrema.
+        ``visited(parameter, sample, iteration)``, points of orbits that have settled, of a flow local extrema, with
+        ``settled(parameter, sample)``: 1, 0 where the orbit's reach still changed when it was followed no longer, −1
+        where it left the bound.
 
     Raises
     ------
@@ -153,12 +158,10 @@ def bifurcation(
         points = result.rows(diagram)
         visited, coordinate = _orbits(diagram, points, asked, values, observed, generator)
         variables = result.of_branches(diagram, points, parameter, coordinate)
-    coords, cut = {}, 0
+    coords = {}
     if visited is not None:
-        grid, found = visited
-        variables["visited"] = _visited(found, coordinate, isinstance(system, Map))
-        coords[schema.PARAMETER] = schema.variable((schema.PARAMETER,), grid, described(parameter))
-        cut = int(np.isnan(found).all(axis=(1, 2)).sum())
+        variables |= _visited(visited[1], coordinate, isinstance(system, Map))
+        coords[schema.PARAMETER] = schema.variable((schema.PARAMETER,), visited[0], described(parameter))
     settings = asked._asdict() | {
         "at": at if isinstance(at, str) else "values",
         "input": varied.held.input.tolist(),
@@ -177,16 +180,20 @@ def bifurcation(
         system=system.name,
         source=system.source,
         settings=settings,
-        verdict=verdict(diagram, points, parameter, cut),
+        verdict=verdict(diagram, points, parameter, None if visited is None else visited[1].settled),
         method=METHOD,
         coords=coords,
         flags=_flags(diagram, variables, largest_state),
     )
 
 
-def _visited(found: NDArray[np.float64], coordinate: int, is_map: bool) -> xr.Variable:
+def _visited(found: Visited, coordinate: int, is_map: bool) -> dict[str, xr.Variable]:
     what = f"state h_{coordinate + 1}" if is_map else f"extremum of h_{coordinate + 1}"
-    return schema.variable((schema.PARAMETER, schema.SAMPLE, schema.ITERATION), found, what)
+    each = (schema.PARAMETER, schema.SAMPLE)
+    return {
+        "visited": schema.variable((*each, schema.ITERATION), found.states, what),
+        "settled": schema.variable(each, found.settled, "1 settled, 0 still changing, −1 left the bound"),
+    }
 
 
 def _flags(diagram: Diagram, variables: dict[str, xr.Variable], largest_state: float) -> dict[str, str]:
@@ -242,49 +249,25 @@ def _orbits(
     values: int,
     observed: int | None,
     generator: np.random.Generator,
-) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]] | None, int]:
-    """The values and where orbits are there (value, sample, iteration), or None; and the observed coordinate."""
-    varied, size = diagram.curve.equation.varied, diagram.curve.state_scale
+) -> tuple[tuple[Real, Visited] | None, int]:
+    """The values and where orbits are there, or None; and the observed coordinate."""
+    varied = diagram.curve.equation.varied
+    bounds = (asked.largest_state, asked.max_memory)
     coordinate = observed if observed is not None else result.coordinate(points, diagram.symmetries)
     if coordinate is None:
-        pilot = np.linspace(asked.lowest, asked.highest, PILOT)[:, None]
-        begin = _beginnings(points, pilot, size, varied.system.state_size, generator)
         coordinate = 0
         if isinstance(varied.system, Map):
-            seen = orbits.visited_by_map(varied, pilot, begin, asked.largest_state, asked.max_memory)
-            spread = np.nan_to_num(seen).std(axis=(0, 1, 2))
-            coordinate = int(spread.argmax())
+            pilot = np.linspace(asked.lowest, asked.highest, PILOT)[:, None]
+            begin = beside_branches(diagram, points, pilot[:, 0], ORBITS, generator)
+            seen = orbits.visited_by_map(varied, pilot, begin, *bounds).states
+            coordinate = int(np.nan_to_num(seen).std(axis=(0, 1, 2)).argmax())
     if values == 0:
         return None, coordinate
     grid = np.linspace(asked.lowest, asked.highest, values)
-    begin = _beginnings(points, grid[:, None], size, varied.system.state_size, generator)
-    bounds = (asked.largest_state, asked.max_memory)
+    begin = beside_branches(diagram, points, grid, ORBITS, generator)
     if isinstance(varied.system, Map):
-        found = orbits.visited_by_map(varied, grid[:, None], begin, *bounds)[..., coordinate]
+        found = orbits.visited_by_map(varied, grid[:, None], begin, *bounds)
+        found = found._replace(states=found.states[..., coordinate])
     else:
         found = orbits.visited_by_flow(varied, grid[:, None], begin, *bounds, coordinate)
     return (grid, found), coordinate
-
-
-def _beginnings(
-    points: list[Row], grid: NDArray[np.float64], size: float, n: int, generator: np.random.Generator
-) -> NDArray[np.float64]:
-    """Where orbits begin at each value, (value, ORBITS, n): beside the nearest point of each branch, or beside 0."""
-    every: dict[int, list[Row]] = {}
-    for row in points:
-        every.setdefault(row.branch, []).append(row)
-    tables = [
-        (np.array([row.parameter for row in one]), np.array([row.orbit[0] for row in one])) for one in every.values()
-    ]
-    begin = np.zeros((len(grid), ORBITS, n))
-    reach = np.ptp(grid) / max(len(grid) - 1, 1)
-    for number, p in enumerate(grid[:, 0]):
-        near = [
-            states[np.abs(at - p).argmin()]
-            for at, states in tables
-            if np.abs(at - p).min() <= max(reach, 1e-2 * np.ptp(grid))
-        ]
-        for orbit in range(ORBITS):
-            if near:
-                begin[number, orbit] = near[orbit % len(near)]
-    return begin + OFF * size * generator.standard_normal(begin.shape)

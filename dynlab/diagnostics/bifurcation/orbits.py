@@ -1,6 +1,7 @@
-"""The brute-force diagram: where orbits are after a transient, at many values of the parameter at once."""
+"""The brute-force diagram: where orbits are once they have settled, at many values of the parameter at once."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -10,18 +11,46 @@ from torch import Tensor
 from dynlab.diagnostics.bifurcation.parameter import Changed, Varied
 from dynlab.numerics.grids import blocks
 
-TRANSIENT, KEPT = 1000, 128  # steps of a map
+KEPT = 128  # steps of a map that are kept
+WINDOW = 256  # steps of a map over which an envelope is taken
 FLOW_STEP = 0.01  # in seconds, of the classical Runge–Kutta method
-FLOW_TRANSIENT, FLOW_SECONDS = 40.0, 20.0
+FLOW_WINDOW, FLOW_SECONDS = 10.0, 20.0  # over which a flow's envelope is taken, and what is kept of it
+LOOKS, LOOKS_OF_NETWORKS, LOOKS_OF_FLOWS = 6, 5, 4  # at ages of 2, 4, 8, … windows: 16,384 and 8,192 steps, 160 s
+SMALL = 8  # dimensions of what is no network
+# An envelope that has changed by less in the latter half of an orbit's life has settled: times its own width, or times
+# max(1, |h|), which no picture shows.
+SHARE, UNSEEN = 2e-3, 1e-4
+# Of chaos an envelope is never the same. It has settled where it changes by no more than NOISE times what it does
+# from one window to the next, looked at when half a life is four windows: steady growth would change it four times.
+NOISY_LOOK, NOISE = 2, 2.0
 MOST_EXTREMA = 64  # of a flow's solution, its last ones
 AT_REST = 1e-6  # times max(1, |h|): a coordinate of a solution that moves less over that time is at rest
 COPIES = 12  # of a batch's states that a step holds at once, Jacobians not included
+SETTLED, UNSETTLED, LEFT = 1, 0, -1
+
+
+Step = Callable[[Tensor], Tensor]
+
+
+class Visited(NamedTuple):
+    """Where orbits are after they have settled, and whether they have.
+
+    Attributes
+    ----------
+    states : ndarray, shape (value, start, KEPT, n), or of a flow (value, start, MOST_EXTREMA)
+        NaN for an orbit that left abs(h_i) ≤ `largest`.
+    settled : ndarray of int, shape (value, start)
+        `SETTLED`, `UNSETTLED` where the envelope still changed when an orbit was not followed any longer, or `LEFT`.
+    """
+
+    states: NDArray[np.float64]
+    settled: NDArray[np.int8]
 
 
 def visited_by_map(
     varied: Varied, values: NDArray[np.float64], starts: NDArray[np.float64], largest: float, max_memory: float
-) -> NDArray[np.float64]:
-    """The last points of each orbit, shape (value, start, KEPT, n); NaN for an orbit that left abs(h_i) ≤ `largest`.
+) -> Visited:
+    """The points of each orbit after it has settled.
 
     Parameters
     ----------
@@ -33,16 +62,20 @@ def visited_by_map(
         In bytes; values are taken in blocks that stay below.
     """
     number, each, n = starts.shape
-    parts = blocks(number, _work(varied, each), max_memory, 8 * number * each * KEPT * n)
-    kept = np.empty((number, each, KEPT, n))
-    for block in parts:
-        step = batched(varied, values[block], "step")
-        states = torch.from_numpy(starts[block].copy())
-        for count in range(TRANSIENT + KEPT):
-            states = cut(step(states), largest)
-            if count >= TRANSIENT:
-                kept[block, :, count - TRANSIENT] = states.numpy()
-    return kept
+    kept, settled = np.empty((number, each, KEPT, n)), np.empty((number, each), dtype=np.int8)
+    looks = LOOKS if n <= SMALL else LOOKS_OF_NETWORKS
+
+    def step_at(some: NDArray[np.float64]) -> Step:
+        step = batched(varied, some, "step")
+        return lambda h: cut(step(h), largest)
+
+    for block in blocks(number, _work(varied, each), max_memory, kept.nbytes):
+        states, settled[block] = _settle(step_at, values[block], starts[block], WINDOW, looks)
+        step = step_at(values[block])
+        for count in range(KEPT):
+            states = step(states)
+            kept[block, :, count] = states.numpy()
+    return Visited(kept, settled)
 
 
 def visited_by_flow(
@@ -52,35 +85,84 @@ def visited_by_flow(
     largest: float,
     max_memory: float,
     coordinate: int,
-) -> NDArray[np.float64]:
-    """The last local maxima and minima of one coordinate along each solution, shape (value, start, MOST_EXTREMA).
+) -> Visited:
+    """The last local maxima and minima of one coordinate along each solution after it has settled.
 
     A solution at rest, or without an extremum, has its last value; what is not filled is NaN. Arguments as in
     `visited_by_map`.
     """
     number, each, _ = starts.shape
 
-    def step(one: Changed, h: Tensor) -> Tensor:
+    def rk4(one: Changed, h: Tensor) -> Tensor:
         k1 = varied.using(one, "velocity", h)
         k2 = varied.using(one, "velocity", h + FLOW_STEP / 2 * k1)
         k3 = varied.using(one, "velocity", h + FLOW_STEP / 2 * k2)
         k4 = varied.using(one, "velocity", h + FLOW_STEP * k3)
         return h + FLOW_STEP / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
 
-    runge_kutta = torch.func.vmap(step)
-    steps, skipped = int((FLOW_TRANSIENT + FLOW_SECONDS) / FLOW_STEP), int(FLOW_TRANSIENT / FLOW_STEP)
-    found = np.full((number, each, MOST_EXTREMA), np.nan)
-    series = 8 * each * (steps - skipped)
-    for block in blocks(number, _work(varied, each) + 2 * series, max_memory, found.nbytes):
-        changed = torch.func.vmap(varied.changed)(torch.from_numpy(values[block]))
-        h = torch.from_numpy(starts[block].copy())
-        seen = np.empty((*h.shape[:2], steps - skipped))
+    runge_kutta = torch.func.vmap(rk4)
+    window, steps = round(FLOW_WINDOW / FLOW_STEP), round(FLOW_SECONDS / FLOW_STEP)
+    found, settled = np.full((number, each, MOST_EXTREMA), np.nan), np.empty((number, each), dtype=np.int8)
+
+    def step_at(some: NDArray[np.float64]) -> Step:
+        changed = torch.func.vmap(varied.changed)(torch.from_numpy(some))
+        return lambda h: cut(runge_kutta(changed, h), largest)
+
+    for block in blocks(number, _work(varied, each) + 16 * each * steps, max_memory, found.nbytes):
+        h, settled[block] = _settle(step_at, values[block], starts[block], window, LOOKS_OF_FLOWS)
+        step = step_at(values[block])
+        seen = np.empty((*h.shape[:2], steps))
         for count in range(steps):
-            h = cut(runge_kutta(changed, h), largest)
-            if count >= skipped:
-                seen[..., count - skipped] = h[..., coordinate].numpy()
+            h = step(h)
+            seen[..., count] = h[..., coordinate].numpy()
         found[block] = np.apply_along_axis(_extrema, -1, seen)
-    return found
+    return Visited(found, settled)
+
+
+def _settle(
+    step_at: Callable[[NDArray[np.float64]], Step],
+    values: NDArray[np.float64],
+    starts: NDArray[np.float64],
+    window: int,
+    looks: int,
+) -> tuple[Tensor, NDArray[np.int8]]:
+    """The states (value, start, n) when every orbit of that value has settled or `looks` are over, and which have.
+
+    `step_at` gives the step at some of the values (value, parameter). An orbit is looked at when it is 2, 4, 8, …
+    windows old, by the least and the largest of each coordinate in the last window.
+    """
+    states = torch.from_numpy(starts.copy())
+    settled = np.full(states.shape[:2], UNSETTLED, dtype=np.int8)
+    live, before = np.arange(len(states)), torch.full((2, *states.shape), torch.nan, dtype=states.dtype)
+    for look in range(looks):
+        step, h = step_at(values[live]), states[live]
+        for _ in range(window * (2**look - 2) if look else 0):  # the age doubles; the last two windows are watched
+            h = step(h)
+        h, earlier = _envelope(step, h, window)
+        h, last = _envelope(step, h, window)
+        states[live] = h
+        drift, noise = ((last - other).abs().amax(dim=(0, -1)) for other in (before, earlier))
+        width = (last[1] - last[0]).amax(dim=-1)
+        allowed = torch.maximum(SHARE * width, UNSEEN * last.abs().amax(dim=(0, -1)).clamp_min(1))
+        if look >= NOISY_LOOK:
+            allowed = torch.maximum(allowed, NOISE * noise)
+        now = np.where(drift <= allowed, SETTLED, settled[live]).astype(np.int8)
+        now[h.isnan().any(dim=-1).numpy()] = LEFT
+        settled[live] = now
+        still = (now == UNSETTLED).any(axis=1)
+        live, before = live[still], last[:, torch.from_numpy(still)]
+        if not len(live):
+            break
+    return states, settled
+
+
+def _envelope(step: Step, h: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The states `count` steps on, and least and largest of each coordinate on the way, (2, value, start, n)."""
+    low = high = h = step(h)
+    for _ in range(count - 1):
+        h = step(h)
+        low, high = torch.minimum(low, h), torch.maximum(high, h)
+    return h, torch.stack([low, high])
 
 
 def check_memory(count: int, each: int, n: int, is_map: bool, max_memory: float) -> None:
@@ -88,7 +170,7 @@ def check_memory(count: int, each: int, n: int, is_map: bool, max_memory: float)
     blocks(count, 8.0 * each * n, max_memory, 8.0 * count * each * (KEPT * n if is_map else MOST_EXTREMA))
 
 
-def batched(varied: Varied, values: NDArray[np.float64], method: str) -> Callable[[Tensor], Tensor]:
+def batched(varied: Varied, values: NDArray[np.float64], method: str) -> Step:
     """`method` of states (value, start, n), at each value with parameters of its own, (value, parameter)."""
     changed = torch.func.vmap(varied.changed)(torch.from_numpy(values))
     return lambda states: torch.func.vmap(lambda one, h: varied.using(one, method, h))(changed, states)

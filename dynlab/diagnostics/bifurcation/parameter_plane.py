@@ -15,6 +15,7 @@ from dynlab.errors import UserError
 from dynlab.numerics.grids import blocks
 from dynlab.numerics.lapack import one_torch_thread
 from dynlab.systems import Map, System
+from dynlab.wording import joined, number, share
 
 GRID, SMALLEST_GRID = 101, 2
 MAX_PERIOD = 16
@@ -180,7 +181,7 @@ def _variables(
     def over(values: NDArray[Any], long_name: str, units: str = schema.ONE) -> xr.Variable:
         return schema.variable((schema.Y, schema.X), values.reshape(grid, grid), long_name, units)
 
-    leading = "largest |λ| of the fixed point" if is_map else "largest Re λ of the equilibrium"
+    leading = "largest |μ| of the fixed point" if is_map else "largest Re λ of the equilibrium"
     variables = {
         "leading": over(fixed.leading, leading, schema.ONE if is_map else schema.PER_SECOND),
         "stable": over(fixed.stable, "1 stable, 0 unstable, −1 undecided"),
@@ -197,17 +198,17 @@ def _variables(
 def _verdict(
     fixed: on_grid.Fixed, period: NDArray[np.int64] | None, parameters: Sequence[str], is_map: bool, largest: float
 ) -> str:
-    def share(part: NDArray[np.bool_]) -> str:
-        return f"{100 * part.mean():.1f} %"
-
     noun = "fixed point" if is_map else "equilibrium"
-    text = f"The {noun} is stable on {share(fixed.stable == 1)} of the plane of {parameters[0]} and {parameters[1]}"
+    plane = f"the plane of {joined(parameters)}"
+    text = f"The {noun} is stable on {share((fixed.stable == 1).mean())} of {plane}"
     if not fixed.converged.all():
-        text += f" (none was reached on {share(~fixed.converged)})"
+        text += f" (none was reached on {share((~fixed.converged).mean())})"
     if period is None:
         return text + "."
-    longer = sorted(set(period[period > 1].tolist()))
-    parts = [f"periods {', '.join(map(str, longer))} on {share(period > 1)}"] if longer else []
-    words = {on_grid.APERIODIC: "no period", on_grid.CUT: f"beyond |h_i| ≤ {largest:g}", on_grid.UNDECIDED: "undecided"}
-    parts += [f"{what} on {share(period == code)}" for code, what in words.items() if (period == code).any()]
-    return f"{text}. Orbits beside it end at rest on {share(period == 1)}{', ' if parts else ''}{', '.join(parts)}."
+    longer = [str(one) for one in sorted(set(period[period > 1].tolist()))]
+    parts = [f"at rest on {share((period == 1).mean())}"]
+    parts += [f"on orbits of the periods {joined(longer)} on {share((period > 1).mean())}"] if longer else []
+    words = {on_grid.APERIODIC: "without a period", on_grid.CUT: f"beyond |h_i| ≤ {number(largest)}"}
+    words |= {on_grid.UNDECIDED: "undecided"}
+    parts += [f"{what} on {share((period == code).mean())}" for code, what in words.items() if (period == code).any()]
+    return f"{text}. Orbits beside it end {joined(parts)}."

@@ -63,7 +63,7 @@ def of_branches(diagram: Diagram, points: list[Row], name: str, observed: int) -
 
     states = each([row.orbit[0] for row in points], float, (n,))
     eigenvalues = each([row.eigenvalues for row in points], complex, (n,))
-    what = "multiplier" if diagram.curve.equation.is_map else "eigenvalue"
+    what = "multiplier μ" if diagram.curve.equation.is_map else "eigenvalue λ"
     units = schema.ONE if diagram.curve.equation.is_map else schema.PER_SECOND
     variables = {
         "point_branch": of(along, each([row.branch for row in points], np.int64), "branch"),
@@ -72,9 +72,12 @@ def of_branches(diagram: Diagram, points: list[Row], name: str, observed: int) -
         "branch_orbit": of((schema.POINT, schema.PHASE), phases, f"state h_{observed + 1} at each point of the orbit"),
         "residual": of(along, each([row.residual for row in points], float), "residual ‖G‖₂"),
         "iterations": of(along, each([row.iterations for row in points], np.int64), "iterations of the corrector"),
-        "eigenvalue": of((schema.POINT, schema.MODE), eigenvalues, f"{what} λ", units),
+        "eigenvalue": of((schema.POINT, schema.MODE), eigenvalues, what, units),
         "eigenvalue_error": of(
-            (schema.POINT, schema.MODE), each([row.errors for row in points], float, (n,)), "error of λ", units
+            (schema.POINT, schema.MODE),
+            each([row.errors for row in points], float, (n,)),
+            f"error of the {what}",
+            units,
         ),
         "stable": of(along, each([row.kind.stable for row in points], np.int8), "1 stable, 0 unstable, −1 undecided"),
         "unstable_directions": of(along, each([row.kind.unstable for row in points], np.int64), "directions that grow"),

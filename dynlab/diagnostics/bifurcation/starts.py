@@ -1,14 +1,19 @@
-"""Fixed points and equilibria at one value of the parameter, where branches begin."""
+"""Where branches begin, at fixed points and equilibria, and where orbits begin, beside the branches."""
 
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dynlab.diagnostics.bifurcation.exploring import Diagram
+from dynlab.diagnostics.bifurcation.normal_form import SUPERCRITICAL
 from dynlab.diagnostics.bifurcation.parameter import Varied
+from dynlab.diagnostics.bifurcation.result import Row
 from dynlab.diagnostics.fixed_points.search import FIXED, search
 from dynlab.systems import Euler, Flow
 
+OFF, OFF_STABLE = 1e-2, 1e-4  # times the states' typical size: so far orbits start from a branch, and from a stable one
+SLOW = 0.02  # per step, or second: growth so slow that the normal form is nearly right and an orbit long on its way
 EULER_STEP = 0.01  # of a flow, whose equilibria Euler's map has; its orbits show where to look
 
 
@@ -36,3 +41,52 @@ def fixed_points_at(
 def typical_size(states: list[NDArray[np.float64]]) -> float:
     """The unit of states in the length of a branch: the median norm, at least 1."""
     return max(1.0, float(np.median([np.linalg.norm(state) for state in states]))) if states else 1.0
+
+
+def beside_branches(
+    diagram: Diagram, points: list[Row], grid: NDArray[np.float64], count: int, generator: np.random.Generator
+) -> NDArray[np.float64]:
+    """Where `count` orbits begin at each value, (value, count, n): beside the nearest point of each branch, or of 0.
+
+    Beyond a supercritical Neimark–Sacker or Hopf point they begin near the closed curve that the normal form predicts:
+    close to that point an orbit from nearby takes longest to reach it.
+    """
+    n = diagram.curve.equation.varied.system.state_size
+    begin = diagram.curve.state_scale * generator.standard_normal((len(grid), count, n))
+    angles = generator.uniform(0, 2 * np.pi, (len(grid), count))
+    reach = max(np.ptp(grid) / max(len(grid) - 1, 1), 1e-2 * np.ptp(grid))
+    branches = [[row for row in points if row.branch == number] for number in sorted({row.branch for row in points})]
+    tables = [(np.array([row.parameter for row in rows]), rows) for rows in branches]
+    for number, p in enumerate(grid):
+        near = [(rows[np.abs(at - p).argmin()], rows) for at, rows in tables if np.abs(at - p).min() <= reach]
+        for orbit in range(count if near else 0):
+            row, rows = near[orbit % len(near)]
+            curve = _predicted_curve(diagram, rows, float(p), float(angles[number, orbit]))
+            off = (OFF_STABLE if row.kind.stable == 1 else OFF) * begin[number, orbit]
+            begin[number, orbit] = row.orbit[0] + (off if curve is None else curve)
+        if not near:
+            begin[number] *= OFF
+    return begin
+
+
+def _predicted_curve(diagram: Diagram, rows: list[Row], p: float, angle: float) -> NDArray[np.float64] | None:
+    """From a branch to a point of the closed curve around it, 2 Re(z q) with |z|² = growth / −coefficient.
+
+    The growth is 0 at the bifurcation and linear from there to the next row of the branch.
+    """
+    for one in diagram.bifurcations:
+        cubic, refined = one.coefficient, one.refined
+        if one.branch != rows[0].branch or cubic is None or refined is None or refined.eigenvalue.imag == 0:
+            continue
+        begins = diagram.curve.parameter(one.z)
+        beyond = [row for row in rows if row.bifurcation < 0 and (row.parameter - begins) * (p - begins) > 0]
+        if not beyond or cubic.criticality != SUPERCRITICAL:
+            continue
+        row = min(beyond, key=lambda row: abs(row.parameter - p))
+        nearest = row.eigenvalues[np.abs(row.eigenvalues - refined.eigenvalue).argmin()]
+        growth = abs(nearest) - 1 if diagram.curve.equation.is_map else nearest.real
+        growth *= (p - begins) / (row.parameter - begins)
+        if 0 < growth < SLOW:
+            z = np.sqrt(growth / -cubic.value) * np.exp(1j * angle)
+            return np.asarray(2 * (z * refined.null / np.linalg.norm(refined.null)).real)
+    return None

@@ -3,13 +3,17 @@
 from collections import Counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynlab.diagnostics.bifurcation.exploring import CONTINUUM, FLIP, Bifurcation, Diagram
 from dynlab.diagnostics.bifurcation.locating import BORDER_COLLISION
 from dynlab.diagnostics.bifurcation.normal_form import UNDECIDED as EITHER
+from dynlab.diagnostics.bifurcation.orbits import LEFT as LEFT_BOUND
+from dynlab.diagnostics.bifurcation.orbits import UNSETTLED
 from dynlab.diagnostics.bifurcation.result import Row
 from dynlab.diagnostics.bifurcation.switching import UNDECIDED
 from dynlab.diagnostics.bifurcation.tracing import LEFT
+from dynlab.wording import joined, number
 
 AT_ZERO = 1e-9  # times 1: a state so small is the origin
 PLACES = 12  # of a parameter: what differs by less is one value, and −1e-16 is 0
@@ -39,7 +43,7 @@ IN_A = {
 }
 
 
-def verdict(diagram: Diagram, points: list[Row], name: str, cut: int) -> str:
+def verdict(diagram: Diagram, points: list[Row], name: str, settled: NDArray[np.int8] | None) -> str:
     """The sentences.
 
     Parameters
@@ -48,8 +52,8 @@ def verdict(diagram: Diagram, points: list[Row], name: str, cut: int) -> str:
     points : list of Row
     name : str
         The parameter's.
-    cut : int
-        At how many values of the brute-force diagram every orbit left the bound.
+    settled : ndarray of int, shape (value, start), or None
+        Of the orbits behind the branches.
     """
     low, high = diagram.limits.lowest, diagram.limits.highest
     noun = "fixed point" if diagram.curve.equation.is_map else "equilibrium"
@@ -71,10 +75,25 @@ def verdict(diagram: Diagram, points: list[Row], name: str, cut: int) -> str:
         sentences.append(f"{ends} cut where some |h_i| exceeds {diagram.limits.largest_state:g}")
     if diagram.cut_short:
         sentences.append(f"More branches exist: only the first {len(diagram.branches)} were followed")
-    if cut:
-        where = f"At {cut} value{'s' if cut > 1 else ''} of {name}"
-        sentences.append(f"{where} every orbit left |h_i| ≤ {diagram.limits.largest_state:g} and was cut")
+    if settled is not None:
+        sentences += _of_orbits(settled, name, diagram.limits.largest_state)
     return ". ".join(sentences) + "."
+
+
+def _of_orbits(settled: NDArray[np.int8], name: str, largest: float) -> list[str]:
+    """At how many values every orbit left the bound, and at how many one had not settled."""
+
+    def at(values: NDArray[np.bool_]) -> str:
+        count = int(values.sum())
+        return f"At {count} value{'s' if count > 1 else ''} of {name}"
+
+    sentences = []
+    left, moving = (settled == LEFT_BOUND).all(axis=1), (settled == UNSETTLED).any(axis=1)
+    if left.any():
+        sentences.append(f"{at(left)} every orbit left |h_i| ≤ {largest:g} and was cut")
+    if moving.any():
+        sentences.append(f"{at(moving)} an orbit had not settled: what is drawn there in grey may be on its way")
+    return sentences
 
 
 def _changes(diagram: Diagram, points: list[Row], name: str, noun: str) -> list[str]:
@@ -169,31 +188,30 @@ def _counts(diagram: Diagram, name: str) -> str:
 
 def _number(value: float) -> str:
     """With 7 digits, and with 10 where those make it look rounder than it is, as 1.0000000131 does."""
-    rounded = round(value, PLACES) + 0.0
-    looks_round = f"{rounded:.7g}" == f"{rounded:.6g}"
-    return (f"{rounded:.10g}" if looks_round else f"{rounded:.7g}").replace("-", "−")
+    rounded = round(value, PLACES)
+    return number(rounded, 10 if number(rounded, 7) == number(rounded, 6) else 7)
 
 
 def _cascade(diagram: Diagram) -> str:
     """The ratios of the intervals between successive period doublings, each on the branch that the last one led to."""
     ratios: list[float] = []
-    for number, one in enumerate(diagram.bifurcations):
+    for index, one in enumerate(diagram.bifurcations):
         chain = [one]
         while True:
-            children = [i for i, branch in enumerate(diagram.branches) if branch.origin == number]
+            children = [i for i, branch in enumerate(diagram.branches) if branch.origin == index]
             flips = [
                 i for i, next_ in enumerate(diagram.bifurcations) if next_.kind == FLIP and next_.branch in children
             ]
             if chain[-1].kind != FLIP or not flips:
                 break
-            number = flips[0]
-            chain.append(diagram.bifurcations[number])
+            index = flips[0]
+            chain.append(diagram.bifurcations[index])
         gaps = np.diff([diagram.curve.parameter(link.z) for link in chain])
         if len(gaps) - 1 > len(ratios) and (gaps != 0).all():
             ratios = (gaps[:-1] / gaps[1:]).tolist()
     if len(ratios) < 2:
         return ""
-    listed = ", ".join(f"{ratio:.4f}" for ratio in ratios)
+    listed = joined([number(ratio, 5) for ratio in ratios])
     return f"The intervals between period doublings shrink by {listed} (Feigenbaum's limit is 4.6692)"
 
 

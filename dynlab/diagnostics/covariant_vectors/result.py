@@ -11,7 +11,7 @@ from dynlab import schema
 from dynlab.diagnostics.covariant_vectors.measured import AGREE, Measured
 from dynlab.numerics.statistics import FEW_NATS
 from dynlab.systems import Flow, System
-from dynlab.wording import ranged
+from dynlab.wording import agree, number, ranged
 
 METHOD = (
     "Ginelli's: a random frame carried forward by the Jacobians, made orthonormal by QR after every {step}, the R "
@@ -103,10 +103,10 @@ def _verdict(ds: xr.Dataset, found: Measured, averaged: str, settings: dict[str,
         return f"No vector is known over {averaged}: {left} {_bound(found, settings)}, and is cut there."
     counts = found.determined[inside].sum(axis=1)
     total = ds.sizes[schema.MODE]
-    text = f"Over {averaged} {ranged(counts, '.0f')} of {total} covariant vectors are determined."
+    text = f"Over {averaged} {ranged(counts, 0)} of {total} covariant vectors are determined."
     angles = found.smallest[inside]
     if np.isfinite(angles).any():
-        dims = [ranged(ds[name].values[inside], ".0f") for name in ("unstable_dimension", "stable_dimension")]
+        dims = [ranged(ds[name].values[inside], 0) for name in ("unstable_dimension", "stable_dimension")]
         lowest = np.nanargmin(np.where(inside, found.smallest, np.nan))
         text += (
             f" The unstable subspace, of dimension {dims[0]}, and the stable one, of {dims[1]}, come as close as "
@@ -119,20 +119,21 @@ def _verdict(ds: xr.Dataset, found: Measured, averaged: str, settings: dict[str,
     if counts.any():
         residual = float(np.nanmax(np.where(found.determined, found.residuals, np.nan)))
         off = float(np.nanmax(np.abs(ds["mean_local_rate"] - ds["exponent"])))
-        text += f" Check: J v(t − 1) is along v(t) to {residual:.0e}, local rates average to λ_i within {off:.0e}."
+        text += f" Check: J v(t − 1) is along v(t) to {number(residual, 1)}, and local rates average to the exponents "
+        text += f"within {number(off, 1)}."
     if not inside.all():
         gone = int((~inside).sum())
-        verb, be = ("leaves", "is") if gone == 1 else ("leave", "are")
-        text += f" {gone} of {len(inside)} orbits {verb} {_bound(found, settings)}, and {be} left out."
-    return text.replace("e-", "e−")
+        text += f" {gone} of {len(inside)} orbits {agree(gone, 'leaves', 'leave')} {_bound(found, settings)}, and "
+        text += f"{agree(gone)} left out."
+    return text
 
 
 def _bound(found: Measured, settings: dict[str, Any]) -> str:
     """The bound that orbits leave, and when the first did: "|h_i| ≤ 1e+08, the first at step 14"."""
     when = found.steps.cut.min() * found.steps.length
-    first = f"{when:.4g} s" if "seconds" in settings else f"step {when:.0f}"
-    return f"|h_i| ≤ {settings['largest_state']:g}, the first at {first}"
+    first = f"{number(when)} s" if "seconds" in settings else f"step {number(when, 0)}"
+    return f"|h_i| ≤ {number(settings['largest_state'])}, the first at {first}"
 
 
 def _degrees(angle: float) -> str:
-    return f"{np.degrees(angle):.3g}°"
+    return f"{number(np.degrees(angle), 3)}°"

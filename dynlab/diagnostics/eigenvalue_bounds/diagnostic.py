@@ -12,7 +12,7 @@ from dynlab.diagnostics.eigenvalue_bounds.measurements import BOUNDS, ERRORS, Me
 from dynlab.driven import drive
 from dynlab.errors import UserError
 from dynlab.systems import Map
-from dynlab.wording import over
+from dynlab.wording import agree, joined, over
 
 METHOD = (
     "Each bound is held against every number measured, with that number's own error: violated where one is beyond it "
@@ -177,7 +177,7 @@ def _verdict(ds: xr.Dataset, where: str) -> str:
     for outcome in (VIOLATED, UNDECIDED, AT_THE_BOUND, HOLDS):
         of_it = [name for name, each in zip(names, outcomes, strict=True) if each == outcome]
         if of_it:
-            verb = "" if outcome == HOLDS else "is " if len(of_it) == 1 else "are "
-            word = "hold" if outcome == HOLDS and len(of_it) > 1 else outcome
-            parts.append(f"{' and '.join(of_it)} {verb}{word}")
-    return f"Over {where} {', '.join(parts)}."
+            count = len(of_it)
+            verb = agree(count, "holds", "hold") if outcome == HOLDS else f"{agree(count)} {outcome}"
+            parts.append(f"{joined(of_it)} {verb}")
+    return f"Over {where} {'; '.join(parts)}."

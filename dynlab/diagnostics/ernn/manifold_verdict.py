@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
+from dynlab.wording import counted, number
 
 # A network counts as moving on its manifold where its largest distance is below this part of the states' size.
 ON_MANIFOLD = 1e-6
@@ -30,16 +31,16 @@ def verdict(ds: xr.Dataset) -> str:
         largest, middle = np.nanmax(distances), np.nanmedian(distances)
         size = np.nanmax(np.abs(one["pair_sum"].values))
         if largest <= ON_MANIFOLD * size:
-            count = distances.shape[-1]
-            steps = f"over {count:,} step{'s' if count > 1 else ''}" if found.all() else share.strip()
-            to = f"to {largest:.1e}".replace("e-", "e−") if largest else "exactly"
+            steps = f"over {counted(distances.shape[-1], 'step')}" if found.all() else share.strip()
+            to = f"to {number(largest, 2)}" if largest else "exactly"
             sentences.append(f"{who}: h_k = z*(x_k) − {s} holds {to} {steps}.")
         else:
-            away = f"{middle:.2g} (median) and up to {largest:.2g}" if found.sum() > 1 else f"{largest:.2g}"
+            away = number(largest, 2)
+            away = f"{number(middle, 2)} (median) and up to {away}" if found.sum() > 1 else away
             sentences.append(f"{who}: h_k is off the manifold, {away} from z*(x_k) − {s}{share}.")
     return " ".join(sentences)
 
 
 def _who(name: str, settings: dict[str, Any]) -> str:
     steps, eta = settings["inner"][name]
-    return f"ERNN with K = {steps}, η = {eta:.3g}"
+    return f"ERNN with K = {steps}, η = {number(eta, 3)}"

@@ -13,7 +13,7 @@ from dynlab.errors import UserError
 from dynlab.numerics.lapack import geev, in_threads
 from dynlab.systems import Map, frozen
 from dynlab.systems.ernn import ERNN
-from dynlab.wording import over
+from dynlab.wording import interval, number, over, share
 
 METHOD = (
     "LAPACK's geev in float64; the error of an eigenvalue is its condition times n ε ‖∇F‖_F, to first order; the rank "
@@ -121,7 +121,10 @@ def _spectra(matrices: NDArray[np.float64]) -> tuple[NDArray[Any], ...]:
         order = np.lexsort((-found.real,))
         values[index] = found[order]
         with np.errstate(divide="ignore"):
-            errors[index] = epsilon * np.linalg.norm(matrix) / overlap[order]
+            first_order = epsilon * np.linalg.norm(matrix) / overlap[order]
+        norm = float(np.linalg.norm(matrix))
+        elsner = (2 * norm + epsilon * norm) ** (1 - 1 / n) * (epsilon * norm) ** (1 / n)
+        errors[index] = np.fmin(first_order, elsner)  # of almost equal eigenvalues the condition says nothing
     return values, errors, ranks
 
 
@@ -135,7 +138,7 @@ def _verdict(values: NDArray[Any], errors: NDArray[Any], ranks: NDArray[Any], wh
     zero = np.mean(n - ranks) / n
     singular = np.mean(ranks < n)
     return (
-        f"Over {where} ∇F = diag(φ′)PU − I is singular at {singular:.0%} of the states linearised (rank {ranks.min()} "
-        f"to {ranks.max()} of {n}, so that on average {zero:.0%} of its eigenvalues are 0); {positive:.1%} of the "
-        f"eigenvalues have a real part above 0 by more than their error, up to {real.max():.3g}."
+        f"Over {where} ∇F = diag(φ′)PU − I is singular at {share(singular)} of the states linearised (rank "
+        f"{interval(ranks)} of {n}, so that on average {share(zero)} of its eigenvalues are 0); {share(positive)} of "
+        f"the eigenvalues have a real part above 0 by more than their error, up to {number(real.max(), 3)}."
     )

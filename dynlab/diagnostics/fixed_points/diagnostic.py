@@ -155,7 +155,7 @@ def fixed_points(
         "at": at if isinstance(at, str) else "values",
         "input": frozen.input.tolist(),
         "at_step": frozen.t,
-        "starts": len(found.ends),
+        "starts": starts if isinstance(starts, int) else len(np.asarray(starts)),
         "given_starts": not isinstance(starts, int),
         "inputs": None if inputs is None else list(driving.shape),
         "slow_points": slow_points,

@@ -14,7 +14,7 @@ from dynlab.diagnostics.fixed_points.records import Record
 from dynlab.errors import UserError, require_extra
 from dynlab.program import NoProgram
 from dynlab.systems.held import Held
-from dynlab.wording import at_most
+from dynlab.wording import at_most, joined
 
 if TYPE_CHECKING:
     from dynlab.proofs.certify import Certificate
@@ -23,7 +23,8 @@ PROVED = "proved"  # the reason that stands where there is nothing left to give 
 METHOD = (
     " Proofs: Krawczyk's test in ball arithmetic (Arb) on the step with the stored numbers, from 128 bits on; "
     "eigenvalues of the Jacobian over the proved ball in Gershgorin discs after an approximate diagonalisation, "
-    "connected discs counted together. A matrix that is computed from parameters is taken as it is computed in float64."
+    "connected discs counted together. A matrix that is computed from parameters, as an orthogonal one, is taken as "
+    "computed in float64, and what its rounding decides is undecided."
 )
 FLAGS = dict.fromkeys(("certificate_radius", "eigenvalue_radius"), "not proved: certificate_reason says why")
 
@@ -91,9 +92,13 @@ def with_proofs(ds: xr.Dataset, exact: Held, rows: list[Record], folder: str | P
 def _write(certificates: list["Certificate"], exact: Held, place: Path | None) -> None:
     from dynlab.proofs.document import document
 
+    if place is None or not any(certificate.certified for certificate in certificates):
+        return
+    program = exact.system.program(exact.input, exact.t)
     for number, certificate in enumerate(certificates):
-        if place is not None and certificate.certified:
-            text = json.dumps(document(exact.system.program(exact.input, exact.t), certificate, exact))
+        # of a rounded matrix as it is, a file would show what is not proved of the matrix that it stands for
+        if certificate.certified and not (program.rounded and certificate.counts.undecided):
+            text = json.dumps(document(program, certificate, exact))
             (place / f"fixed-point-{number}.json").write_text(text, encoding="utf-8")
 
 
@@ -137,13 +142,13 @@ def _verdict(certificates: list["Certificate"]) -> str:
     growing = sorted({c.counts.outside for c in proved if c.counts.outside})
     told = [
         f"{codes.count(1)} stable" if 1 in codes else "",
-        f"{codes.count(0)} unstable (directions that grow: {', '.join(map(str, growing))})" if 0 in codes else "",
+        f"{codes.count(0)} unstable (directions that grow: {joined(list(map(str, growing)))})" if 0 in codes else "",
         f"{codes.count(-1)} of undecided stability" if -1 in codes else "",
     ]
     rest = f"; {len(missing)} not proved ({missing[0]})" if missing else ""
     return (
         f" Proved in ball arithmetic: {len(proved)} of {len(certificates)} exist, each alone in a ball of radius up to "
-        f"{at_most(max(c.radius for c in proved), 1)}: {', '.join(part for part in told if part)}{rest}."
+        f"{at_most(max(c.radius for c in proved), 1)}: {joined(list(filter(None, told)))}{rest}."
     )
 
 

@@ -3,7 +3,7 @@
 from dynlab.diagnostics.fixed_points.places import CONTINUUM, FIXED, SLOW, UNDECIDED
 from dynlab.diagnostics.fixed_points.records import NEIGHBOURING, UNVERIFIED, Record
 from dynlab.diagnostics.fixed_points.search import CLOSED_GATE, LOST, OUTSIDE, Search
-from dynlab.wording import at_most
+from dynlab.wording import agree, at_most, counted, joined, number
 
 FAILED = {
     LOST: "reached no fixed point",
@@ -37,19 +37,19 @@ def verdict(rows: list[Record], found: Search) -> str:
     others = [(sum(row.status == status for row in rows), words) for status, words in OTHERS.items()]
     others = [(count, words) for count, words in others if count]
     if others:
-        verb = "is" if sum(count for count, _ in others) == 1 else "are"
-        sentences.append(f"There {verb} also {', '.join(f'{count} {words[count > 1]}' for count, words in others)}.")
+        verb = agree(sum(count for count, _ in others))
+        sentences.append(f"There {verb} also {joined([counted(count, *words) for count, words in others])}.")
     return " ".join([*sentences, *([] if found.affine else [_starts(found)]), *_confidence(found)])
 
 
 def _points(points: list[Record], affine: bool) -> str:
-    worst = max(max(row.fsolve_distance for row in points), SMALLEST_DISTANCE)
+    worst = number(max(max(row.fsolve_distance for row in points), SMALLEST_DISTANCE), 1)
     if len(points) == 1:
         only = ", the only one of an affine map" if affine else ""
-        return f"1 fixed point ({points[0].kind.name}){only}, verified with fsolve to {worst:.0e}."
+        return f"1 fixed point ({points[0].kind.name}){only}, verified with fsolve to {worst}."
     stable, undecided = (sum(row.kind.stable == code for row in points) for code in (1, -1))
     doubtful = f" and {undecided} undecided" if undecided else ""
-    return f"{len(points)} fixed points, {stable} of them stable{doubtful}, all verified with fsolve to {worst:.0e}."
+    return f"{len(points)} fixed points, {stable} of them stable{doubtful}, all verified with fsolve to {worst}."
 
 
 def _continua(lines: list[Record], beside: bool) -> str:
@@ -58,16 +58,16 @@ def _continua(lines: list[Record], beside: bool) -> str:
     if len(lines) == 1:
         size = SETS.get(dimensions[0], f"a set of dimension {dimensions[0]}")
         return f"There is{also} 1 continuum of fixed points, {size}."
-    return f"There are{also} {len(lines)} continua of fixed points, of dimension {' and '.join(map(str, dimensions))}."
+    return f"There are{also} {len(lines)} continua of fixed points, of dimension {joined(list(map(str, dimensions)))}."
 
 
 def _undecided(doubtful: list[Record]) -> str:
-    smallest = min(row.residual for row in doubtful)
+    smallest = number(min(row.residual for row in doubtful), 1)
     if len(doubtful) == 1:
-        return f"At 1 state rounding does not tell whether there is a fixed point: its residual is {smallest:.0e}."
+        return f"At 1 state rounding does not tell whether there is a fixed point: its residual is {smallest}."
     return (
         f"At {len(doubtful)} states rounding does not tell whether there is a fixed point: their residuals are "
-        f"{smallest:.0e} and more."
+        f"{smallest} and more."
     )
 
 

@@ -14,6 +14,7 @@ from dynlab.numerics.eigenvectors import eigenmodes, real_axes
 from dynlab.numerics.kinds import kind_of_map
 from dynlab.systems import Map, System, frozen
 from dynlab.systems.held import Held
+from dynlab.wording import number, share
 
 GRID = 21
 REACH = 0.5
@@ -211,17 +212,18 @@ def _variables(moved: Real, linear: Real, error: Real, valid: float, axes: Real)
 
 def _verdict(moves: float, kind: str, valid: float, reach: float, largest: float) -> str:
     still = (
-        f"a fixed point to {max(moves, 1e-16):.0e} ({kind})"
+        f"a fixed point to {number(max(moves, 1e-16), 1)} ({kind})"
         if moves < SAME
-        else f"no fixed point, it moves by {moves:.2g}"
+        else f"no fixed point, it moves by {number(moves, 2)}"
     )
     if largest <= HOLDS and valid >= reach:
         held = (
-            f"the linear map's error is below {HOLDS:.0%} of the distance in all of the window, {largest:.1%} at most"
+            f"the linear map's error is below {share(HOLDS)} of the distance in all of the window, at most "
+            f"{number(100 * largest, 2)} %"
         )
     else:
         held = (
-            f"the linear map's error is below {HOLDS:.0%} of the distance up to a distance of {valid:.2g}, and "
-            f"{largest:.0%} of it at most in the window of ±{reach:.2g}"
+            f"the linear map's error is below {share(HOLDS)} of the distance up to a distance of {number(valid, 2)}, "
+            f"and {number(100 * largest, 2)} % of it at most in the window of ±{number(reach, 2)}"
         )
     return f"The state is {still}; {held}."

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
+from dynlab.wording import agree, counted, joined, number, share, with_error
 
 MOST = 0.95  # of the variance, which the components named hold
 
@@ -28,14 +29,13 @@ def _dimension(ds: xr.Dataset, averaged: str) -> str:
     n = ds.sizes[schema.STATE]
     if np.isnan(ratio):
         return f"Along {averaged} nothing varies that stays within the bound: no dimension is known."
-    known = f" ± {error:.1g}" if np.isfinite(error) else ""
     held = np.cumsum(ds["explained_variance"].values)
     count = int(np.searchsorted(held, MOST)) + 1
-    many = f"{count} component{'s hold' if count > 1 else ' holds'}"
-    whole = f"{n} dimension{'s' if n > 1 else ''}"
+    known = with_error(ratio, error) if np.isfinite(error) else number(ratio, 3)
     return (
-        f"Along {averaged} the states take up {ratio:.3g}{known} of {whole} (participation ratio); {many} "
-        f"{held[min(count, n) - 1]:.1%} of the variance."
+        f"Along {averaged} the states take up {known} of {counted(n, 'dimension')} (participation ratio); "
+        f"{counted(count, 'component')} {agree(count, 'holds', 'hold')} {share(held[min(count, n) - 1])} of the "
+        f"variance."
     )
 
 
@@ -46,12 +46,12 @@ def _points(ds: xr.Dataset) -> str:
         for stable, unstable in zip(found["stable"].values, found["unstable_directions"].values, strict=True)
     )
     others = Counter(str(status) for status in ds["status"].values if status != "fixed point")
-    also = f" Also found: {', '.join(f'{number} × {status}' for status, number in others.items())}." if others else ""
+    also = f" Also found: {joined([counted(count, status) for status, count in others.items()])}." if others else ""
     if not counts:
         return f"No isolated fixed point was found.{also}"
-    listed = ", ".join(f"{number} {name}" for name, number in counts.items())
-    total = sum(counts.values())
-    return f"{total} fixed point{'s' if total > 1 else ''} under the held input: {listed}.{_connections(ds)}{also}"
+    listed = joined([f"{count} {name}" for name, count in counts.items()])
+    total = counted(sum(counts.values()), "fixed point")
+    return f"{total} under the held input: {listed}.{_connections(ds)}{also}"
 
 
 def _connections(ds: xr.Dataset) -> str:
@@ -68,4 +68,4 @@ def _named(stable: int, unstable: int) -> str:
         return "stable"
     if unstable == 0:
         return "undecided"
-    return f"with {unstable} growing direction{'s' if unstable > 1 else ''}"
+    return f"with {counted(unstable, 'growing direction')}"

@@ -17,7 +17,7 @@ from dynlab.numerics.graded_product import LARGEST_BOUND, GradedProduct, identit
 from dynlab.numerics.lapack import one_torch_thread
 from dynlab.numerics.log_singular_values import log_singular_values
 from dynlab.systems import Map
-from dynlab.wording import over, ranged, sized
+from dynlab.wording import over, ranged, resized
 
 Loss = Callable[[Tensor, Any], Tensor]
 
@@ -193,9 +193,9 @@ def _flags(found: dict[str, NDArray[Any]]) -> dict[str, str]:
 def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
     start = ds["log_norm"].values[:, 0]
     samples, _, n = driven.states.shape
-    text = f"Over {over(driven.steps, described)} the gradient ‖∂h_T/∂h_0‖ {sized(start, samples)}"
+    text = f"Over {over(driven.steps, described)} the gradient ‖∂h_T/∂h_0‖ {resized(start)}"
     if np.isfinite(start).any():
-        text += f"; {ranged(ds['surviving'].values, '.0f')} of {n} directions survive (σ ≥ {SURVIVES})"
+        text += f"; {ranged(ds['surviving'].values, 0)} of {n} directions survive (σ ≥ {SURVIVES})"
     lost = int((~driven.states[:, -1].isfinite().all(dim=-1)).sum())
     if lost:
         text += f"; {lost} of {samples} trajectories diverge"
@@ -203,5 +203,5 @@ def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
         loss = ds["log_loss_gradient"].values
         known = np.isfinite(loss[:, -1])  # where the loss sees h_T at all
         change = loss[known, 0] - loss[known, -1]
-        text += f". From t = T back to t = 0 the gradient of the loss {sized(change, samples)}"
+        text += f". From t = T back to t = 0 the gradient of the loss {resized(change)}"
     return text + "."

@@ -7,7 +7,7 @@ from dynlab import schema
 from dynlab.diagnostics.lyapunov.ends import ALL_BUT_ZERO, Ends
 from dynlab.diagnostics.lyapunov.separation import DRAW_NEARER, MEET, NEITHER, STAY_APART
 from dynlab.numerics.statistics import FEW_NATS
-from dynlab.wording import power, ranged
+from dynlab.wording import agree, counted, joined, number, plural_of, power, ranged, with_error
 
 FEW_UNITS = 3  # a state of so many dimensions at most is written out
 SAME = 1e-6  # of their size: orbits that end so near each other end at one point
@@ -45,8 +45,7 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, bound: str, ends: Ends | N
     text += _self_check(some, name, size) + _echo_state(some)
     if not known.all():
         gone = int(np.sum(~known))
-        verb = "leaves" if gone == 1 else "leave"
-        text += f" {gone} of {len(known)} orbits {verb} {bound}, and {'is' if gone == 1 else 'are'} left out."
+        text += f" {gone} of {len(known)} orbits {agree(gone, 'leaves', 'leave')} {bound}, and {agree(gone)} left out."
     return text
 
 
@@ -56,8 +55,7 @@ def _largest(ds: xr.Dataset) -> str:
     if np.isneginf(mean):
         return "−inf, since a Jacobian is singular"
     spread = f", the mean of {count} samples" if count > 1 else ""
-    known = f" ± {_number(error, '.1g')}" if np.isfinite(error) else ""
-    return f"{_number(mean, '.4g')}{known} {units}{spread}"
+    return f"{with_error(mean, error, units) if np.isfinite(error) else f'{number(mean)} {units}'}{spread}"
 
 
 def _meaning(ds: xr.Dataset, name: str) -> str:
@@ -70,8 +68,8 @@ def _meaning(ds: xr.Dataset, name: str) -> str:
         return f"nearby orbits meet{steps}"
     if mean > error:
         positive, unsure = int((means > error).sum()), int((np.abs(means) <= errors).sum())
-        counts = f"{positive} of {len(means)} exponents {'is' if positive == 1 else 'are'} positive"
-        undecided = f", {unsure} {'is' if unsure == 1 else 'are'} undecided" if unsure else ""
+        counts = f"{positive} of {counted(len(means), 'exponent')} {agree(positive)} positive"
+        undecided = f", {unsure} {agree(unsure)} undecided" if unsure else ""
         return f"nearby orbits separate{steps}; {counts}{undecided}"
     if not np.isfinite(error):
         return "its error is not known, and its sign is undecided"
@@ -92,7 +90,7 @@ def _aligned(ds: xr.Dataset) -> str:
     change = float(ds["alignment_error"][:, 0].mean())
     if not change > float(np.sqrt((ds["standard_error"][:, 0] ** 2).sum())) / ds.sizes[schema.SAMPLE]:
         return ""
-    moved = f"moves this value by {_number(change, '.1g')} {ds['mean_exponent'].attrs['units']}"
+    moved = f"moves this value by {number(change, 1)} {ds['mean_exponent'].attrs['units']}"
     return f" The sequences are too short: a different random start of the computation {moved}."
 
 
@@ -106,7 +104,7 @@ def _whereabouts(ds: xr.Dataset, name: str, ends: Ends, known: np.ndarray) -> tu
     unstable, stable = (periods > 0) & (values > errors), (periods > 0) & ((values < -errors) | np.isneginf(values))
     before = after = ""
     if (dimensions >= 0).any():
-        inside = f"{ranged(dimensions[dimensions >= 0], '.0f')} of {points.shape[1]} dimensions"
+        inside = f"{ranged(dimensions[dimensions >= 0], 0)} of {points.shape[1]} dimensions"
         share = f"{int((dimensions >= 0).sum())} of {count} orbits" if several else "an orbit"
         before += f"These are the exponents of {share} that stayed in {inside}, on a set that nearby orbits leave. "
     if unstable.any():
@@ -125,22 +123,22 @@ def _named(periods: np.ndarray, points: np.ndarray, noun: str, kind: str) -> str
     """What orbits end at: "the unstable fixed point at 0", "2 stable fixed points", "a cycle of period 3"."""
     kind = f"{kind} " if kind else ""
     if (periods > 1).all():
-        return f"{'an' if kind.startswith('u') else 'a'} {kind}cycle of period {ranged(periods, '.0f')}"
+        return f"{'an' if kind.startswith('u') else 'a'} {kind}cycle of period {ranged(periods, 0)}"
     size = 1 + np.abs(points).max()
     if (periods > 1).any() or np.ptp(points, axis=0).max() > SAME * size:
-        return f"{kind}{noun.replace('equilibrium', 'equilibria').replace('point', 'points')}"
-    point = points[0]
-    if (np.abs(point) <= ALL_BUT_ZERO).all():
+        return f"{kind}{plural_of(noun)}"
+    point = np.where(np.abs(points[0]) <= ALL_BUT_ZERO * size, 0.0, points[0])
+    if (point == 0).all():
         return f"the {kind}{noun} at 0"
     if len(point) <= FEW_UNITS:
-        return f"the {kind}{noun} at ({', '.join(_number(value, '.4g') for value in point)})"
-    return f"the {kind}{noun} at the distance {np.linalg.norm(point):.3g} from 0"
+        return f"the {kind}{noun} at ({', '.join(number(value) for value in point)})"
+    return f"the {kind}{noun} at the distance {number(float(np.linalg.norm(point)), 3)} from 0"
 
 
 def _dimension(ds: xr.Dataset) -> str:
     if not (ds["kaplan_yorke_dimension"] > 0).any():
         return ""
-    text = f" The Kaplan–Yorke dimension is {_known(ds, 'kaplan_yorke_dimension', '.3f')}"
+    text = f" The Kaplan–Yorke dimension is {_known(ds, 'kaplan_yorke_dimension', 4)}"
     if np.isnan(ds["positive_exponent_sum"]).all():
         return f"{text}."
     units = ds["positive_exponent_sum"].attrs["units"]
@@ -148,12 +146,12 @@ def _dimension(ds: xr.Dataset) -> str:
     return f"{text}; the entropy rate is at most {total} {units}, the sum of the positive exponents."
 
 
-def _known(ds: xr.Dataset, name: str, spec: str = ".3g") -> str:
+def _known(ds: xr.Dataset, name: str, digits: int = 3) -> str:
     """The range over samples, and of one sample the value with its error: "2.061 ± 0.006"."""
     values, error = ds[name].values, float(ds[f"{name}_error"].values[0])
     if len(values) > 1 or error == 0 or not np.isfinite(error):
-        return ranged(values, spec)
-    return f"{ranged(values, spec)} ± {_number(error, '.1g')}"
+        return ranged(values, digits)
+    return with_error(float(values[0]), error)
 
 
 def _self_check(ds: xr.Dataset, name: str, size: int) -> str:
@@ -165,8 +163,8 @@ def _self_check(ds: xr.Dataset, name: str, size: int) -> str:
     if not both.any():
         return " Σλ has no finite value to check: a Jacobian is singular, or a mode is not resolved."
     other = "the mean divergence" if ds[name].attrs["units"] == schema.NAT_PER_SECOND else "the mean of ln |det J|"
-    difference = _number(np.abs(sums[both] - dets[both]).max(), ".0e")
-    return f" Check: Σλ = {_number(sums[both].mean(), '.6g')}, {other} differs by {difference}."
+    difference = number(np.abs(sums[both] - dets[both]).max(), 1)
+    return f" Check: Σλ = {number(sums[both].mean(), 6)}, {other} differs by {difference}."
 
 
 def _echo_state(ds: xr.Dataset) -> str:
@@ -174,16 +172,12 @@ def _echo_state(ds: xr.Dataset) -> str:
         return ""
     outcome, rates = ds["echo_state"].values, ds["separation_rate"]
     counts = {each: int(np.sum(outcome == each)) for each in (MEET, DRAW_NEARER, STAY_APART, NEITHER)}
-    said = ", ".join(f"{each} in {count}" for each, count in counts.items() if count)
+    said = joined([f"{each} in {count}" for each, count in counts.items() if count])
     text = f" Two starts under the same input {said} of {len(outcome)} samples"
     finite = rates.values[np.isfinite(rates.values)]
     if not finite.size:
         return f"{text}."
     middle = float(np.median(finite))
     do = "approach each other" if middle < 0 else "move apart"
-    spread = f" (growth {_number(finite.min(), '.2g')} to {_number(finite.max(), '.2g')})" if finite.size > 1 else ""
-    return f"{text}; nearby states {do} at {_number(abs(middle), '.2g')} {rates.attrs['units']}{spread}."
-
-
-def _number(value: float, spec: str) -> str:
-    return format(value, spec).replace("-", "−")
+    spread = f" (growth {number(finite.min(), 2)} to {number(finite.max(), 2)})" if finite.size > 1 else ""
+    return f"{text}; nearby states {do} at {number(abs(middle), 2)} {rates.attrs['units']}{spread}."

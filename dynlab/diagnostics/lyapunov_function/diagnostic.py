@@ -17,6 +17,7 @@ from dynlab.errors import UserError, require_extra
 from dynlab.jacobians import held_matrices
 from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.held import Held
+from dynlab.wording import counted, interval, number
 
 if TYPE_CHECKING:
     pass
@@ -246,7 +247,7 @@ def _verdict(rows: list[Row], of_flow: bool) -> str:
     proved = [row for row in rows if row.status == "proved"]
     if not rows:
         return "No fixed point was found."
-    points = f"{len(rows)} fixed point{'s' if len(rows) > 1 else ''}"
+    points = counted(len(rows), "fixed point")
     if not proved:
         reasons = "; ".join(sorted({row.status for row in rows}))
         where = f"none of {points}" if len(rows) > 1 else "the one fixed point no"
@@ -254,16 +255,16 @@ def _verdict(rows: list[Row], of_flow: bool) -> str:
         return f"At {where} {said}: {reasons}."
     widest = max(proved, key=lambda row: row.radius / np.linalg.norm(row.weights, 2))
     axes = widest.radius / np.linalg.svd(widest.weights, compute_uv=False)
-    how = f"at a rate of at most {widest.rate:.3g}/s" if of_flow else f"by the factor {widest.rate:.6g} a step or less"
-    text = (
+    how = f"at most at the rate {number(widest.rate, 3)} per second"
+    how = how if of_flow else f"by the factor {number(widest.rate, 6)} a step or less"
+    return (
         f"At {len(proved)} of {points} V = (h − h*)ᵀ P (h − h*) is proved to decrease around it. The widest of these "
-        f"sets has semi-axes from {axes.min():.3g} to {axes.max():.3g}, and √V falls in it {how}; every start in it "
-        f"ends at h*. Sampled, V decreases {_farther(widest)} times as far."
+        f"sets has semi-axes of {interval(axes)}, and √V falls in it {how}; every start in it "
+        f"ends at h*. In samples, V decreases out to {_farther(widest)} this radius (observed, not proved)."
     )
-    return text.replace("e-", "e−").replace("most -", "most −")
 
 
 def _farther(row: Row) -> str:
     """How far V falls as sampled, in proved radii."""
     times = row.sampled_radius / row.radius
-    return f"at least {times:,.0f}" if row.sampled_radius == row.levels[-1] else f"up to {times:.3g}"
+    return f"{'at least ' * bool(row.sampled_radius == row.levels[-1])}{number(times, 3)} times"

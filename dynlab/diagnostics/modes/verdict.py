@@ -5,6 +5,7 @@ import xarray as xr
 
 from dynlab import schema
 from dynlab.diagnostics.modes.lasting import DECAYS, GROWS, UNDECIDED
+from dynlab.wording import counted, joined, number, share
 
 
 def verdict(ds: xr.Dataset) -> str:
@@ -13,27 +14,23 @@ def verdict(ds: xr.Dataset) -> str:
     if points == 0:
         return "No fixed point was found and verified, so that there are no modes to tell of."
     fate, separated = ds["fate"].values, ds["separated"].values == 1
-    text = f"At {points} fixed point{'s' if points > 1 else ''}"
+    text = f"At {counted(points, 'fixed point')}"
     slowest = _most(np.where((fate == DECAYS) & separated, ds["time_constant"].values, np.nan))
     fastest = _most(np.where((fate == GROWS) & separated, -ds["doubling_time"].values, np.nan))
     said = []
     if slowest:
-        said.append(
-            f"the slowest mode that decays has a time constant of {_number(ds, 'time_constant', slowest)} steps"
-        )
-        said[-1] += _where(ds, slowest)
+        constant = number(float(ds["time_constant"].values[slowest]))
+        said.append(f"the slowest mode that decays has a time constant of {constant} steps{_where(ds, slowest)}")
     if fastest:
-        doubling = _number(ds, "doubling_time", fastest)
+        doubling = number(float(ds["doubling_time"].values[fastest]))
         said.append(f"the fastest that grows doubles in {doubling} steps{_where(ds, fastest)}")
     text += f" {'; '.join(said)}." if said else " no mode is told from the others and from abs(λ) = 1."
     lost, open_ = int((~separated).sum()), int((separated & (fate == UNDECIDED)).sum())
     zero = int((~separated & (fate == DECAYS) & np.isnan(ds["frequency"].values)).sum())
     forgotten = f" ({zero} with λ = 0, forgotten in a step)" if zero else ""
     parts = [f"{lost} without eigenvectors of their own{forgotten}"] if lost else []
-    parts += (
-        [f"{open_} with |λ| = 1 within the error, which neither decay nor grow as far as is known"] if open_ else []
-    )
-    return text + (f" Not interpreted: {', '.join(parts)}, of {fate.size} modes." if parts else "")
+    parts += [f"{open_} with |λ| = 1 within the error, so that growth or decay is not known"] if open_ else []
+    return text + (f" Of {counted(fate.size, 'mode')} these are not interpreted: {joined(parts)}." if parts else "")
 
 
 def _most(values: np.ndarray) -> tuple[int, int] | None:
@@ -47,12 +44,8 @@ def _where(ds: xr.Dataset, at: tuple[int, int]) -> str:
     """At which point, turning how fast, driven by what."""
     text = f" (point {at[0]}, {ds['kind'].values[at[0]]}"
     turning = float(ds["frequency"].values[at])
-    text += f", turning {abs(turning):.3g} cycles a step" if turning else ""
-    share = ds["input_share"].values[at]
-    if len(share) and np.isfinite(share).all():
-        text += f", driven to {share.max():.0%} by input {int(share.argmax())}"
+    text += f", turning {number(abs(turning), 3)} cycles a step" if turning else ""
+    shares = ds["input_share"].values[at]
+    if len(shares) and np.isfinite(shares).all():
+        text += f", driven to {share(shares.max())} by input {int(shares.argmax())}"
     return text + ")"
-
-
-def _number(ds: xr.Dataset, name: str, at: tuple[int, int]) -> str:
-    return f"{float(ds[name].values[at]):.4g}"

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dynlab.diagnostics.over_training.panels import Curve, Panel, chosen, name_of
 from dynlab.diagnostics.over_training.stacking import COUNTED, PRESENT
+from dynlab.wording import number, plural_of
 
 MOST_SAID = 6  # curves
 
@@ -36,7 +37,7 @@ def verdict(ds: xr.Dataset, panels: Sequence[Panel], steps: Sequence[int]) -> st
 def _count(ds: xr.Dataset, name: str) -> str:
     counts = ds[PRESENT].values.sum(axis=1) if PRESENT in ds else np.full(1, ds.sizes[name])
     first, last, low, high = (int(count) for count in (counts[0], counts[-1], counts.min(), counts.max()))
-    found = f"the number of {name.replace('_', ' ')}s found "
+    found = f"the number of {plural_of(name.replace('_', ' '))} found "
     if low == high:
         return f"{found}is {first}"
     ends = f"is {first} at both ends" if first == last else f"goes from {first} to {last}"
@@ -82,11 +83,11 @@ def _whole(name: str, medians: NDArray[np.float64], steps: Sequence[int]) -> str
     first, last = known[0], known[-1]
     if known.size == 1:
         return _once(name, medians, steps, first)
-    if _number(medians[low]) == _number(medians[high]):
-        return f"{name} stays at {_number(medians[low])}{_infinite(medians)}"
+    if number(medians[low]) == number(medians[high]):
+        return f"{name} stays at {number(medians[low])}{_infinite(medians)}"
     return (
-        f"{name} goes from {_number(medians[first])} at step {steps[first]:,} to {_number(medians[last])} at step "
-        f"{steps[last]:,}, between {_number(medians[low])} (step {steps[low]:,}) and {_number(medians[high])} (step "
+        f"{name} goes from {number(medians[first])} at step {steps[first]:,} to {number(medians[last])} at step "
+        f"{steps[last]:,}, between {number(medians[low])} (step {steps[low]:,}) and {number(medians[high])} (step "
         f"{steps[high]:,}){_infinite(medians)}"
     )
 
@@ -98,19 +99,19 @@ def _ends(name: str, medians: NDArray[np.float64], steps: Sequence[int]) -> str:
     first, last = known[0], known[-1]
     if known.size == 1:
         return _once(name, medians, steps, first)
-    if _number(medians[known].min()) == _number(medians[known].max()):
-        return f"{name} stays at {_number(medians[first])}{_infinite(medians)}"
-    if _number(medians[first]) == _number(medians[last]):
-        low, high = _number(medians[known].min()), _number(medians[known].max())
+    if number(medians[known].min()) == number(medians[known].max()):
+        return f"{name} stays at {number(medians[first])}{_infinite(medians)}"
+    if number(medians[first]) == number(medians[last]):
+        low, high = number(medians[known].min()), number(medians[known].max())
         return (
-            f"{name} is {_number(medians[first])} at both ends, between {low} and {high} on the way{_infinite(medians)}"
+            f"{name} is {number(medians[first])} at both ends, between {low} and {high} on the way{_infinite(medians)}"
         )
     at = ["" if known.size == len(steps) else f" at step {steps[index]:,}" for index in (first, last)]
-    return f"{name} from {_number(medians[first])}{at[0]} to {_number(medians[last])}{at[1]}{_infinite(medians)}"
+    return f"{name} from {number(medians[first])}{at[0]} to {number(medians[last])}{at[1]}{_infinite(medians)}"
 
 
 def _once(name: str, medians: NDArray[np.float64], steps: Sequence[int], index: int) -> str:
-    return f"{name} is {_number(medians[index])} at step {steps[index]:,}{_infinite(medians)}"
+    return f"{name} is {number(medians[index])} at step {steps[index]:,}{_infinite(medians)}"
 
 
 def _unknown(name: str, medians: NDArray[np.float64]) -> str:
@@ -120,7 +121,3 @@ def _unknown(name: str, medians: NDArray[np.float64]) -> str:
 def _infinite(medians: NDArray[np.float64]) -> str:
     count = int(np.isposinf(medians).sum())
     return f", infinite at {count}" if count else ""
-
-
-def _number(value: float) -> str:
-    return f"{value:.4g}".replace("-", "−")

@@ -8,6 +8,7 @@ import xarray as xr
 
 from dynlab import schema
 from dynlab.errors import UserError
+from dynlab.wording import article
 
 PRESENT = "present"
 # What checkpoints may have different numbers of: things that are counted, and the points of curves.
@@ -15,6 +16,11 @@ COUNTED = (schema.FIXED_POINT, schema.ATTRACTOR, schema.BIFURCATION)
 PADDED = (*COUNTED, schema.BRANCH, schema.POINT, schema.PHASE, schema.ITERATION)
 WINDOWS = (schema.X, schema.Y, schema.TIME, schema.LEVEL)  # coordinates that each checkpoint may have its own of
 NOT_THERE = "NaN where that checkpoint has no {dimension} of that number"
+
+
+def padded(first: xr.Dataset) -> tuple[str, ...]:
+    """What the checkpoints may have different numbers of: also the starts of a search that adds them in rounds."""
+    return (*PADDED, schema.SAMPLE) if schema.FIXED_POINT in first.sizes and "assignment" in first else PADDED
 
 
 def check_alike(parts: Sequence[xr.Dataset], steps: Sequence[int]) -> None:
@@ -31,13 +37,13 @@ def check_alike(parts: Sequence[xr.Dataset], steps: Sequence[int]) -> None:
                 f"run."
             )
         for dim in map(str, first.sizes):
-            if dim not in PADDED and part.sizes.get(dim) != first.sizes[dim]:
+            if dim not in padded(first) and part.sizes.get(dim) != first.sizes[dim]:
                 raise UserError(
                     f"{where} have different lengths of {dim}, {first.sizes[dim]} and {part.sizes.get(dim)}: name "
                     f"the checkpoints of one run, and the same inputs."
                 )
         for key in _differing(parts[0], part):
-            if key not in (*PADDED, *WINDOWS):
+            if key not in (*padded(first), *WINDOWS):
                 raise UserError(f"{where} have different values of {key}: give the same inputs and settings.")
 
 
@@ -45,7 +51,7 @@ def varying_lengths(parts: Sequence[xr.Dataset]) -> dict[str, int]:
     """Of each dimension whose length is not that of every part, the largest."""
     return {
         name: max(part.sizes.get(name, 0) for part in parts)
-        for name in PADDED
+        for name in padded(parts[0])
         if len({part.sizes.get(name) for part in parts}) > 1
     }
 
@@ -107,8 +113,7 @@ def flags_of(parts: Sequence[xr.Dataset], steps: Sequence[int], lengths: Mapping
 
 
 def _a(name: str) -> str:
-    words = name.replace("_", " ")
-    return f"an {words}" if words[0] in "aeiou" else f"a {words}"
+    return article(name.replace("_", " "))
 
 
 def _differing(first: xr.Dataset, part: xr.Dataset) -> list[str]:

@@ -1,7 +1,6 @@
 """What a phase portrait shows, in one or two plain sentences with numbers."""
 
 from collections import Counter
-from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.diagnostics.phase_plane import long_orbit
+from dynlab.wording import agree, article, counted, joined, number
 
 LISTED = 3  # equilibria and ends of orbits that are described one by one; more are counted
 
@@ -20,7 +20,7 @@ def verdict(ds: xr.Dataset) -> str:
     if count > 1:
         listed = [f"{_kind(ds, i)} at {state(ds['equilibrium'].values[i])}" for i in range(min(count, LISTED))]
         more = [f"{count - LISTED} more"] if count > LISTED else []
-        found = f"The window holds {count} {noun}: {_joined(listed + more)}."
+        found = f"The window holds {count} {noun}: {joined(listed + more)}."
     elif count == 1:
         found = _one(ds)
     else:
@@ -33,11 +33,6 @@ def state(values: NDArray[np.float64]) -> str:
     return f"({number(values[0])}, {number(values[1])})"
 
 
-def number(value: float, digits: int = 4) -> str:
-    """A number with a true minus sign and without a signed zero."""
-    return f"{value + 0.0:.{digits}g}".replace("-", "−")
-
-
 def _one(ds: xr.Dataset) -> str:
     """The sentence on the only equilibrium, with the critical step where it is one of a flow."""
     where = state(ds["equilibrium"].values[0])
@@ -47,7 +42,7 @@ def _one(ds: xr.Dataset) -> str:
     flow, values = str(ds["flow_kind"].values[0]), _values(ds["flow_eigenvalue"].values[0], "eigenvalue")
     if "map_kind" not in ds:
         return f"The flow's equilibrium is {_article(flow)}{_critical(ds)}: at {where} it has {values} per second."
-    step = f"ε = {schema.settings(ds)['step_size']:g}"
+    step = f"ε = {number(schema.settings(ds)['step_size'])}"
     euler = str(ds["map_kind"].values[0])
     same = "one" if euler == flow else _article(euler, "fixed point")
     at = f"at {where} the flow has {_article(flow)} with {values} per second, the map {same} with {_multipliers(ds, 0)}"
@@ -78,12 +73,12 @@ def _kind(ds: xr.Dataset, i: int) -> str:
 
 def _critical(ds: xr.Dataset) -> str:
     value = float(ds["critical_step"].values[0])
-    return f", the critical step is {value:.3g}" if np.isfinite(value) else ""
+    return f", the critical step is {number(value, 3)}" if np.isfinite(value) else ""
 
 
 def _multipliers(ds: xr.Dataset, i: int) -> str:
     values = ds["map_eigenvalue"].values[i]
-    return f"multipliers of modulus {abs(values[0]):.5g}" if values[0].imag else _values(values, "multiplier")
+    return f"multipliers of modulus {number(abs(values[0]), 5)}" if values[0].imag else _values(values, "multiplier")
 
 
 def _values(values: NDArray[np.complex128], noun: str) -> str:
@@ -104,7 +99,7 @@ def _article(kind: str, noun: str = "equilibrium") -> str:
     if kind.startswith("undecided"):
         reason = kind[len("undecided, ") :].replace("near ", "near a ")
         return f"{_article(noun)} of undecided kind ({reason})"
-    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+    return article(kind)
 
 
 def _ends(ds: xr.Dataset) -> str:
@@ -114,18 +109,18 @@ def _ends(ds: xr.Dataset) -> str:
     parts = []
     for name, count in Counter(ds["outcome"].values.tolist()).most_common():
         everyone = "all " if count == ds.sizes[schema.SAMPLE] > 1 else ""
-        parts.append(f"{everyone}{count} start{'s are' if count > 1 else ' is'} {_ending(ds, name)}")
-    return f"After {int(ds[schema.ITERATION].values[-1]):,} steps {_joined(parts)}."
+        parts.append(f"{everyone}{counted(count, 'start')} {agree(count)} {_ending(ds, name)}")
+    return f"After {int(ds[schema.ITERATION].values[-1]):,} steps {joined(parts)}."
 
 
 def _ending(ds: xr.Dataset, name: str) -> str:
     states = ds["long_orbit"].values[ds["outcome"].values == name]
     if name == long_orbit.FIXED_POINT:
         ends = sorted({state(np.round(orbit[-1], 6)) for orbit in states})
-        return f"at rest at {_joined(ends)}" if len(ends) <= LISTED else "at rest"
+        return f"at rest at {joined(ends)}" if len(ends) <= LISTED else "at rest"
     if name == long_orbit.PERIODIC:
         periods = sorted({long_orbit.period(orbit) for orbit in states})
-        return f"on a periodic orbit of {_joined([str(period) for period in periods])} steps"
+        return f"on a periodic orbit of {joined([str(period) for period in periods])} steps"
     if name == long_orbit.CLOSED_CURVE:
         return f"on an invariant closed curve, {_distances(ds, states)} from the equilibrium"
     if name in (long_orbit.OUTWARD, long_orbit.INWARD):
@@ -143,8 +138,3 @@ def _distances(ds: xr.Dataset, states: NDArray[np.float64]) -> str:
         lengths.append(np.linalg.norm(orbit - centre, axis=1))
     near, far = (f"{limit:#.3g}".rstrip(".") for limit in (np.min(lengths), np.max(lengths)))
     return near if near == far else f"{near} to {far}"
-
-
-def _joined(parts: Sequence[str]) -> str:
-    """A list in words."""
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

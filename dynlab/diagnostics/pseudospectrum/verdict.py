@@ -5,9 +5,9 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
+from dynlab.wording import near_one, number, power
 
 NO_GROWTH = 1 + 1e-9  # a largest norm up to this is that of the start
-NEAR = 1e-4  # a spectral radius as near to 1 is told by its difference
 READABLE = 7.0  # nats: a growth up to this is told as a number, beyond as a power of e
 
 
@@ -18,13 +18,13 @@ def verdict(ds: xr.Dataset) -> str:
     beyond = values.real if flow else np.abs(values) - 1
     leading = int(np.argmax(beyond))
     side = _side(beyond, errors)
-    size = _size(float(beyond[leading]), flow)
+    size = f"{number(beyond[leading], 6)} per second" if flow else near_one(1 + float(beyond[leading]), 6)
     first = f"By its eigenvalues the Jacobian is {side}: the spectral {'abscissa' if flow else 'radius'} is {size}"
     if side == "undecided":
-        first += f", known to {float(errors[beyond + errors >= 0].max()):.1g}"
+        first += f", known to {number(errors[beyond + errors >= 0].max(), 1)}"
     if flow:
-        first += f" (the numerical abscissa {float(ds['numerical_abscissa']):.4g} per second)"
-    return f"{first}. {_transient(ds, flow, side)}".replace("-", "−")
+        first += f" (the numerical abscissa {number(float(ds['numerical_abscissa']))} per second)"
+    return f"{first}. {_transient(ds, flow, side)}"
 
 
 def _side(beyond: NDArray[np.float64], errors: NDArray[np.float64]) -> str:
@@ -33,17 +33,11 @@ def _side(beyond: NDArray[np.float64], errors: NDArray[np.float64]) -> str:
     return "stable" if (beyond < -errors).all() else "undecided"
 
 
-def _size(beyond: float, flow: bool) -> str:
-    if flow:
-        return f"{beyond:.6g} per second"
-    return f"1 {'+' if beyond > 0 else '-'} {abs(beyond):.3g}" if 0 < abs(beyond) < NEAR else f"{1 + beyond:.6g}"
-
-
 def _transient(ds: xr.Dataset, flow: bool, side: str) -> str:
     growth, when = float(ds["transient_growth"]), float(ds["transient_time"])
     last = float(ds[schema.TIME].values[-1])
     norm = "‖exp(tA)‖" if flow else "‖Aᵏ‖"
-    at = f"t = {when:.3g} s" if flow else f"k = {when:.0f}"
+    at = f"t = {number(when, 3)} s" if flow else f"k = {number(when, 0)}"
     if growth <= NO_GROWTH:
         # a flow whose numerical abscissa is positive grows at first, in between the times that are looked at
         grows = flow and float(ds["numerical_abscissa"]) > 0
@@ -62,9 +56,9 @@ def _transient(ds: xr.Dataset, flow: bool, side: str) -> str:
         return f"{said}; the Kreiss constant is infinite."
     if growth <= NO_GROWTH:
         return f"{said}."
-    return f"{said}; the Kreiss constant is at least {kreiss:.4g}, and the largest norm no smaller."
+    return f"{said}; the Kreiss constant is at least {number(kreiss)}, and the largest norm no smaller."
 
 
 def _growth(ds: xr.Dataset) -> str:
     log_growth = float(np.nanmax(ds["log_power_norm"].values))
-    return f"{np.exp(log_growth):.4g}" if log_growth <= READABLE else f"e^{log_growth:.1f}"
+    return number(np.exp(log_growth)) if log_growth <= READABLE else power(log_growth)

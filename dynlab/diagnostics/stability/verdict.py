@@ -7,7 +7,7 @@ from dynlab import schema
 from dynlab.diagnostics.eigenvalue_bounds.judgement import HOLDS, UNDECIDED, VIOLATED
 from dynlab.diagnostics.stability.methods import METHODS
 from dynlab.diagnostics.stability.theory import NO_BOUND
-from dynlab.wording import over, ranged
+from dynlab.wording import agree, capital, interval, joined, near_one, number, over, ranged, share
 
 POSSESSIVE = {
     "euler": "Euler's step",
@@ -16,7 +16,6 @@ POSSESSIVE = {
     "implicit-midpoint": "the implicit midpoint step",
     "exponential-euler": "the exponential Euler step",
 }
-NEAR = 1e-6  # a modulus nearer to 1 is said by its distance from it
 ROUNDING = 1e-12  # a modulus this near to 1 that is undecided at every state is 1 but for rounding
 
 
@@ -34,7 +33,7 @@ def verdict(ds: xr.Dataset, steps: int, described: str) -> str:
 def _of_norm(ds: xr.Dataset, where: str) -> str:
     """Of a cell without a flow, whose Jacobian's norm alone is bounded."""
     one = ds.isel({schema.BOUND: 0})
-    low, high, limit = (f"{float(one[name]):.4g}" for name in ("measured_low", "measured_high", "theory_high"))
+    low, high, limit = (number(float(one[name])) for name in ("measured_low", "measured_high", "theory_high"))
     outcome = str(one["outcome"].values)
     said = "the bound holds" if outcome == HOLDS else f"the bound is {outcome}"
     return f"Over {where} ‖∂h_t/∂h_{{t−1}}‖₂ lies between {low} and {high}, cond(D_f) is {limit}: {said}."
@@ -54,11 +53,11 @@ def _of_one(ds: xr.Dataset) -> str:
         said = "neither grows nor decays but for rounding"
     joint = " too" if stable == 1 and inside else ""
     text = (
-        f"The flow {flow} (largest Re λ {_number(leading)} per second{near}), {name} at ε = {used:.4g} {said}{joint}: "
-        f"its largest modulus is {_modulus(modulus)}"
+        f"The flow {flow} (largest Re λ {number(leading)} per second{near}), {name} at ε = {number(used)} {said}"
+        f"{joint}: its largest modulus is {near_one(modulus, 7)}"
     )
     if np.isfinite(critical) and critical > 0:
-        return f"{text}, the critical step is {critical:.4g}."
+        return f"{text}, the critical step is {number(critical)}."
     if critical == 0:
         return f"{text}, and no step is small enough."
     return f"{text}, and no step is too large." if np.isinf(critical) else f"{text}."
@@ -70,22 +69,20 @@ def _of_many(ds: xr.Dataset, steps: int, described: str) -> str:
     stable, used, critical = ds["stable"].values, ds["used_step"].values, ds["critical_step"].values
     finite = np.isfinite(values)
     grows = float(np.mean((values.real > errors).any(axis=-1)))
-    low, high = (_number(each) for each in (values.real[finite].min(), values.real[finite].max()))
-    spread = f"Re λ between {low} and {high}" if low != high else f"Re λ {low}"
-    sizes = ranged(used, ".4g").replace("-", "−")
+    spread = interval(values.real[finite], 4)
     noun = "inner flow" if "ernn" in ds.attrs["system"] else "flow"
-    flow = f"the {noun} is unstable at {_share(grows)} of the {stable.size} states"
+    flow = f"the {noun} is unstable at {share(grows)} of the {stable.size} states"
     text = (
-        f"Over {over(steps, described)} {flow} ({spread} per second); {name} at ε = {sizes} is "
-        f"unstable at {_share(float(np.mean(stable == 0)))} of them"
+        f"Over {over(steps, described)} {flow} (Re λ is {spread} per second); {name} at ε = {ranged(used, 4)} is "
+        f"unstable at {share(np.mean(stable == 0))} of them"
     )
     if (stable == -1).any():
-        text += f", undecided at {_share(float(np.mean(stable == -1)))}"
+        text += f", undecided at {share(np.mean(stable == -1))}"
     known = critical[np.isfinite(critical) & (critical > 0)]
     if known.size:
         text += f"; the critical step is {ranged(known)}{' where the flow is stable' if (critical == 0).any() else ''}"
     worst = float(np.nanmax(ds["step_modulus"].values))
-    text = f"{text}, the largest modulus {_modulus(worst)}."
+    text = f"{text}, the largest modulus {near_one(worst, 7)}."
     if (stable == 1).all():
         text += " That is said of each state by itself: along a trajectory products of Jacobians decide."
     return text
@@ -97,7 +94,7 @@ def _remedy(ds: xr.Dataset) -> str:
         return ""
     parts = []
     if "needed_diffusion" in ds and np.isfinite(needed := float(ds["needed_diffusion"])):
-        parts.append(f"a diffusion γ of {needed:.4g} would be enough at this ε")
+        parts.append(f"a diffusion γ of {number(needed)} would be enough at this ε")
     unstable, open_ = ds["integrator_unstable"].values, ds["integrator_undecided"].values
     steps = ds["integrator_step"].values
     titles = [method.title for method in METHODS.values()]
@@ -110,9 +107,9 @@ def _remedy(ds: xr.Dataset) -> str:
         ((unstable == 0) & (open_ > 0) & (open_ < 1), "would be unstable at no state"),
     ):
         if which.any():
-            parts.append(f"{_listed([title for title, one in zip(titles, which, strict=True) if one])} {words}")
+            parts.append(f"{joined([title for title, one in zip(titles, which, strict=True) if one])} {words}")
     text = ", ".join(parts)
-    return text[:1].upper() + text[1:] + "." if text else ""
+    return f"{capital(text)}." if text else ""
 
 
 def _bounds(ds: xr.Dataset) -> str:
@@ -124,38 +121,11 @@ def _bounds(ds: xr.Dataset) -> str:
     unknown = [name for name, outcome in bounded if outcome == UNDECIDED]
     kept = len(bounded) - len(wrong) - len(unknown)
     if kept == len(bounded):
-        text = f"{'the bound' if kept == 1 else f'all {kept} bounds'} of theory hold{'s' if kept == 1 else ''}"
+        text = f"{'the bound' if kept == 1 else f'all {kept} bounds'} of theory {agree(kept, 'holds', 'hold')}"
     else:
-        text = f"of {len(bounded)} statements of theory {kept} hold{'s' if kept == 1 else ''}"
+        text = f"of {len(bounded)} statements of theory {kept} {agree(kept, 'holds', 'hold')}"
     if wrong:
-        text += f"; violated: {_listed(wrong)}"
+        text += f"; violated: {joined(wrong)}"
     if unknown:
-        text += f"; undecided: {_listed(unknown)}"
-    return text[:1].upper() + text[1:] + "."
-
-
-def _share(part: float) -> str:
-    """A percentage that says none or all only where it is."""
-    if part in (0, 1):
-        return "all" if part else "none"
-    if 0 < part < 0.01:
-        return "less than 1%"
-    return "more than 99%" if 0.99 < part < 1 else f"{part:.0%}"
-
-
-def _modulus(value: float) -> str:
-    """With as many digits as tell it from 1."""
-    off = value - 1
-    return (
-        f"{value:.7g}"
-        if off == 0 or abs(off) >= NEAR
-        else f"1 {'+' if off > 0 else '−'} {abs(off):.1e}".replace("-", "−")
-    )
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _number(value: float) -> str:
-    return f"{value:.4g}".replace("-", "−")
+        text += f"; undecided: {joined(unknown)}"
+    return f"{capital(text)}."

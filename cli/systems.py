@@ -1,0 +1,40 @@
+"""`dynlab systems`: what networks and textbook systems there are."""
+
+import click
+
+from .output import print_json
+
+
+@click.command()
+@click.option("--units", type=click.IntRange(min=1), default=64, show_default=True, help="To count parameters at.")
+@click.option("--inputs", type=click.IntRange(min=1), default=3, show_default=True, help="To count parameters at.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document: a list of objects, with the settings too.")
+def systems(units: int, inputs: int, as_json: bool) -> None:
+    """List the systems: what --system of the other commands takes, and `dynlab train` trains.
+
+    Closed form: its Jacobian is a formula. Bounded: its states have a bound. Provable: its step is written out, so
+    that what is found of it can be proved (--certify).
+    """
+    from dynlab.systems import SYSTEMS
+    from dynlab.systems.examples import facts
+
+    from .table import print_table
+
+    found = [facts(name, inputs, units) for name in SYSTEMS]
+    if as_json:
+        print_json(found)
+        return
+    flags = ("closed_form", "bounded", "program")
+    rows = [
+        [
+            one["name"],
+            one["kind"],
+            *("–" if one[key] is None else f"{one[key]:,}" for key in ("state_size", "parameters")),
+        ]
+        + ["yes" if one[flag] else "" for flag in flags]
+        + [one["what"].partition("; see")[0].split(": `")[0]]
+        for one in found
+    ]
+    numeric = ["state", "parameters"]
+    print_table(["name", "kind", *numeric, "closed form", "bounded", "provable", "what it is"], rows, numeric)
+    click.echo("Try `dynlab lyapunov --system lorenz`, or `dynlab train --system ernn --task har2`.")

@@ -1,0 +1,227 @@
+"""What each of torch's functions adds to the rounding errors of its arguments, for `dynlab.numerics.running_error`.
+
+A rule is given what the function returned and, for each argument, its value and a bound on its error, None where it is
+exact. It returns a bound on the error of the result, or a better result with its bound.
+
+References
+----------
+Higham, "Accuracy and Stability of Numerical Algorithms", SIAM 2002, section 3.1 (γ_n = n u/(1 − n u)).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dynlab.numerics.sliced_product import product
+
+Error = Tensor | None
+Argument = tuple[Any, Error]
+
+# Times the rounding unit u. Measured against multi-precision arithmetic, exp, tanh, sin and cos of torch are within
+# 1.2 u and σ within 1.9 u, with and without vector instructions.
+FUNCTION = 4.0
+MATRIX = 2  # dimensions
+
+
+def _unit(value: Tensor) -> float:
+    return torch.finfo(value.dtype).eps / 2
+
+
+def _tiny(value: Tensor) -> float:
+    """Numbers below this are rounded to fewer digits, or to 0."""
+    return torch.finfo(value.dtype).tiny
+
+
+def _rounding(value: Tensor) -> Tensor:
+    return _unit(value) * value.abs()
+
+
+def _total(*terms: Error) -> Error:
+    found = [term for term in terms if term is not None]
+    return sum(found[1:], found[0]) if found else None
+
+
+def _add(value: Tensor, a: Argument, b: Argument) -> Error:
+    (x, dx), (y, dy) = a, b
+    if not value.is_floating_point():
+        return None
+    if dx is None and dy is None:  # of weights: what `two_sum` of `dynlab.numerics.twice_the_digits` says is lost
+        virtual = value - x
+        return ((x - (value - virtual)) + (y - virtual)).abs()
+    return _total(_rounding(value), dx, dy)
+
+
+def _negative(a: Argument) -> Argument:
+    return -a[0], a[1]
+
+
+def _multiply(value: Tensor, a: Argument, b: Argument) -> Error:
+    (x, dx), (y, dy) = a, b
+    if not value.is_floating_point():
+        return None
+    moved = [None if dx is None else dx * abs(y), None if dy is None else dy * abs(x)]
+    both = None if dx is None or dy is None else dx * dy
+    return _total(_rounding(value), *moved, both, _underflow(value, (x != 0) & (y != 0)))
+
+
+def _underflow(value: Tensor, nonzero: Any) -> Error:
+    """What a product loses that is too small for its digits."""
+    small = value.abs() < _tiny(value)
+    return (small & nonzero).to(value.dtype) * _tiny(value) if small.any() else None
+
+
+def _divide(value: Tensor, a: Argument, b: Argument) -> Error:
+    (x, dx), (y, dy) = a, b
+    moved = _total(dx, None if dy is None else value.abs() * dy)
+    least = torch.as_tensor(abs(y) if dy is None else abs(y) - dy)
+    share = None if moved is None else torch.where(least > 0, moved / least, torch.inf)
+    return _total(_rounding(value), share, _underflow(value, x != 0))
+
+
+def _matmul(value: Tensor, a: Argument, b: Argument) -> Error | tuple[Tensor, Tensor]:
+    (x, dx), (y, dy) = a, b
+    if dx is None and dy is None and x.ndim == y.ndim == MATRIX:  # of weights, once for all states
+        return _linear(value, a, (y.mT, None))
+    terms, size_x, size_y = x.shape[-1], x.abs(), y.abs()
+    rounded = terms * _unit(value) / (1 - terms * _unit(value)) * size_y
+    error = size_x @ (rounded if dy is None else rounded + dy)
+    if dx is not None:
+        error = error + dx @ (size_y if dy is None else size_y + dy)
+    if _smallest(size_x) * _smallest(size_y) < _tiny(value):
+        error = error + _tiny(value) * ((x != 0).to(value.dtype) @ (y != 0).to(value.dtype))
+    return error
+
+
+def _smallest(sizes: Tensor) -> float:
+    return float(torch.where(sizes > 0, sizes, torch.inf).min()) if sizes.numel() else torch.inf
+
+
+def _linear(value: Tensor, x: Argument, matrix: Argument, bias: Argument | None = None) -> tuple[Tensor, Tensor]:
+    """Its products to twice the digits: a pre-activation's error is the share by which a saturated slope is wrong."""
+    (a, da), (b, db) = x, matrix
+    found, error = (part.to(value.dtype) for part in product(a, b))
+    if value.dtype != torch.float64:
+        error = error + _rounding(found)
+    if da is not None:
+        error = error + da @ (b.abs() if db is None else b.abs() + db).mT
+    if db is not None:
+        error = error + a.abs() @ db.mT
+    if bias is None or bias[0] is None:
+        return found, error
+    found = found + bias[0]
+    return found, error + _rounding(found) + (0 if bias[1] is None else bias[1])
+
+
+def _sum(value: Tensor, a: Argument, *args: Argument, **kwargs: Any) -> Error:
+    if not value.is_floating_point():
+        return None
+    x, dx = a
+    terms = max(1, x.numel() // max(1, value.numel()))
+    sizes = terms * _unit(value) / (1 - terms * _unit(value)) * x.abs()
+    return torch.sum(sizes if dx is None else sizes + dx, *(value for value, _ in args), **kwargs)
+
+
+def _same(value: Tensor, a: Argument, *_: Argument) -> Error:
+    """Of a function that rounds nothing and has no slope above 1."""
+    return a[1]
+
+
+def _relu(value: Tensor, a: Argument) -> Error:
+    p, dp = a
+    return None if dp is None else torch.where(p <= -dp, 0, dp)
+
+
+def _sqrt(value: Tensor, a: Argument) -> Error:
+    dp = a[1]
+    moved = None if dp is None else torch.minimum(dp.sqrt(), torch.where(value > 0, dp / value, torch.inf))
+    return _total(_rounding(value), moved)
+
+
+def _exp(value: Tensor, a: Argument) -> Error:
+    dp = a[1]
+    return _total(FUNCTION * _rounding(value), _underflow(value, True), None if dp is None else value * dp.expm1())
+
+
+def _turning(value: Tensor, a: Argument) -> Error:
+    """Of sin and cos."""
+    return _total(FUNCTION * _rounding(value), a[1])
+
+
+def _tanh(value: Tensor, a: Argument) -> Error:
+    """Over δ the slope grows by e^{2δ} at most."""
+    p, dp = a
+    moved = None if dp is None else 2 * torch.sigmoid(2 * p) * torch.sigmoid(-2 * p) * torch.expm1(2 * dp)
+    return _total(FUNCTION * _rounding(value), moved)
+
+
+def _sigmoid(value: Tensor, a: Argument) -> Error:
+    """Over δ the slope grows by e^δ at most."""
+    p, dp = a
+    moved = None if dp is None else value * torch.sigmoid(-p) * torch.expm1(dp)
+    return _total(FUNCTION * _rounding(value), _underflow(value, True), moved)
+
+
+def _comparison(value: Tensor, a: Argument, b: Argument) -> Error:
+    """1 where rounding may decide it."""
+    (x, dx), (y, dy) = a, b
+    moved = _total(dx, dy)
+    return None if moved is None else ((x - y).abs() <= moved).logical_and(moved > 0).to(moved.dtype)
+
+
+def _logical(value: Tensor, a: Argument, b: Argument) -> Error:
+    dx, dy = a[1], b[1]
+    return torch.maximum(dx, dy) if dx is not None and dy is not None else _total(dx, dy)
+
+
+def _sign(value: Tensor, a: Argument) -> Error:
+    p, dp = a
+    return None if dp is None else 2 * ((p.abs() <= dp) & (dp > 0)).to(value.dtype)
+
+
+def _where(value: Tensor, condition: Argument, a: Argument, b: Argument) -> Error:
+    (chosen, doubt), (x, dx), (y, dy) = condition, a, b
+    both = _total(dx, dy)
+    if doubt is None:
+        return None if both is None else torch.where(chosen, 0.0 if dx is None else dx, 0.0 if dy is None else dy)
+    return _total(both, doubt * abs(x - y))
+
+
+def _converted(value: Tensor, a: Argument, *args: Argument, **kwargs: Any) -> Error:
+    x, dx = a
+    coarser = value.is_floating_point() and x.is_floating_point() and _unit(value) > _unit(x)
+    return _total(_rounding(value) if coarser else None, None if dx is None else dx.to(value.dtype))
+
+
+Rule = Callable[..., Error | tuple[Tensor, Tensor]]
+
+# By the names of torch's functions and methods, those of operators without their underscores.
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(("add", "radd"), _add),
+    **dict.fromkeys(("sub", "subtract"), lambda value, a, b: _add(value, a, _negative(b))),
+    "rsub": lambda value, a, b: _add(value, _negative(a), b),
+    **dict.fromkeys(("mul", "rmul", "multiply"), _multiply),
+    **dict.fromkeys(("div", "divide", "true_divide", "truediv"), _divide),
+    **dict.fromkeys(("rdiv", "rtruediv"), lambda value, a, b: _divide(value, b, a)),
+    "reciprocal": lambda value, a: _divide(value, (1.0, None), a),
+    "square": lambda value, a: _multiply(value, a, a),
+    **dict.fromkeys(("matmul", "mm", "bmm"), _matmul),
+    "rmatmul": lambda value, a, b: _matmul(value, b, a),
+    "linear": _linear,
+    "sum": _sum,
+    **dict.fromkeys(("neg", "negative", "abs", "absolute"), _same),
+    "relu": _relu,
+    "sqrt": _sqrt,
+    "exp": _exp,
+    **dict.fromkeys(("sin", "cos"), _turning),
+    "tanh": _tanh,
+    "sigmoid": _sigmoid,
+    "sign": _sign,
+    **dict.fromkeys(("gt", "lt", "ge", "le", "eq", "ne"), _comparison),
+    **dict.fromkeys(("and", "or", "bitwise_and", "bitwise_or", "logical_and", "logical_or"), _logical),
+    **dict.fromkeys(("invert", "bitwise_not", "logical_not"), _same),
+    "where": _where,
+    **dict.fromkeys(("to", "double", "float", "type_as"), _converted),
+    **dict.fromkeys(("zeros_like", "ones_like", "empty_like", "full_like"), lambda *_, **__: None),
+}

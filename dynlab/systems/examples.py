@@ -1,0 +1,91 @@
+"""An example of every system, and what a table says of it."""
+
+import inspect
+from typing import Any
+
+import torch
+
+from dynlab.errors import UserError, lookup
+from dynlab.program import NoProgram
+from dynlab.systems import SYSTEMS, create
+from dynlab.systems.base import Flow, System
+
+INPUTS, UNITS = 3, 4
+LENGTH = 5  # of the sequences of a system that learns something for each of their steps
+MATRIX = [[0.5, -2.0], [2.0, 0.5]]
+
+
+def example_config(name: str, inputs: int = INPUTS, units: int = UNITS) -> dict[str, Any]:
+    """The arguments that a system requires, and no others.
+
+    Parameters
+    ----------
+    name : str
+        A key of `SYSTEMS`.
+    inputs, units : int
+        For the sizes among them: ``input_size``, and ``state_size`` or ``hidden_size``.
+
+    Examples
+    --------
+    >>> example_config("lstm"), example_config("henon")
+    ({'input_size': 3, 'hidden_size': 4}, {})
+    """
+    sizes: dict[str, Any] = {"input_size": inputs, "state_size": units, "hidden_size": units}
+    known = sizes | {"length": LENGTH, "matrix": MATRIX}
+    takes = inspect.signature(lookup(SYSTEMS, name, "system")).parameters.values()
+    return {one.name: known[one.name] for one in takes if one.default is one.empty}
+
+
+def example(name: str, inputs: int = INPUTS, units: int = UNITS) -> System:
+    """A system of the table with nothing but the arguments that it requires, its weights as they start."""
+    return create(name, **example_config(name, inputs, units))
+
+
+def facts(name: str, inputs: int = INPUTS, units: int = UNITS) -> dict[str, Any]:
+    """What a table of systems says of one.
+
+    Returns
+    -------
+    dict
+        ``name``; ``what``, the first line of its documentation; ``kind``, map or flow; ``settings`` with their
+        defaults, null where one is required; ``state_size``, ``input_size`` and ``parameters`` of the example, null
+        where the system cannot be of these sizes;
+        ``closed_form``, whether its Jacobian is a formula; ``bounded``, whether its states have a bound; ``program``,
+        whether its step is written out, so that what is found of it can be proved.
+
+    Examples
+    --------
+    >>> found = facts("gru", inputs=9, units=80)
+    >>> found["parameters"], found["bounded"]
+    (21840, True)
+    """
+    make = lookup(SYSTEMS, name, "system")
+    try:
+        system, fits = example(name, inputs, units), True
+    except UserError:  # kru's number of units is a product of its factors' sizes
+        system, fits = example(name), False
+    state, given = torch.zeros(system.state_size), torch.zeros(system.input_size)
+    bound = system.state_bound()
+    return {
+        "name": name,
+        "what": (inspect.getdoc(make) or "").splitlines()[0],
+        "kind": "flow" if isinstance(system, Flow) else "map",
+        "settings": {
+            key: None if one.default is one.empty else one.default
+            for key, one in inspect.signature(make).parameters.items()
+        },
+        "state_size": system.state_size if fits else None,
+        "input_size": system.input_size if fits else None,
+        "parameters": sum(one.numel() for one in system.parameters()) if fits else None,
+        "closed_form": system.closed_form_jacobian(state, given) is not None,
+        "bounded": bound is not None and bool(torch.isfinite(bound).any()),
+        "program": _is_written_out(system),
+    }
+
+
+def _is_written_out(system: System) -> bool:
+    try:
+        system.double().program(torch.zeros(system.input_size, dtype=torch.float64))
+    except NoProgram:
+        return False
+    return True

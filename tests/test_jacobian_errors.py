@@ -1,0 +1,113 @@
+"""What rounding leaves in Jacobians: every entry lies within its bound of the one in multi-precision arithmetic."""
+
+import numpy as np
+import pytest
+import torch
+from exact_products import precision
+from exact_steps import exact_jacobian
+from flint import arb
+from saturated_networks import FAMILIES, network
+
+from dynlab.jacobians import automatic_jacobian, jacobian, jacobian_and_error
+from dynlab.numerics.running_error import RunningErrors, Untracked
+from dynlab.simulation import orbit
+from dynlab.systems import create, from_function, frozen
+
+BITS = 1500  # slopes of e^-700 keep their digits beside others of 1
+SEEDS = 6
+LARGEST_TIME = 12
+STEPS = (0, -1)  # of an orbit, where its Jacobians are compared
+# In units of one rounding of the entry, where it is larger than the true error: how much wider half the bounds may be.
+MEDIAN_WIDTH = 100
+
+
+def compared(family, seed):
+    """Entries' true errors, bounds and roundings, at two states of one network's orbit."""
+    system, inputs, start = network(family, seed, largest_time=LARGEST_TIME)
+    states = orbit(system, inputs, start)
+    found, bound = jacobian_and_error(system, states[:-1], inputs, torch.arange(len(inputs)))
+    errors, bounds, values = [], [], []
+    for t in STEPS if torch.isfinite(states).all() else ():  # an exact ERNN need not have an equilibrium
+        with precision(BITS):
+            exact = exact_jacobian(system, states[:-1][t], inputs[t], t % len(inputs)).entries()
+            mine = found.expand(len(inputs), *found.shape[-2:])[t].ravel().tolist()
+            errors += [float(abs(a - arb(b)).upper()) for a, b in zip(exact, mine, strict=True)]
+        values += mine
+        bounds += bound.expand(len(inputs), *bound.shape[-2:])[t].ravel().tolist()
+    return np.array(errors), np.array(bounds), np.abs(values)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_entry_lies_within_its_bound(family):
+    networks = [compared(family, seed) for seed in range(SEEDS)]
+    errors, bounds, values = (np.concatenate(part) for part in zip(*networks, strict=True))
+    assert len(errors)
+    assert (errors <= bounds).all()
+    # an entry that is exact, as those of a dead unit, has no bound to be judged
+    stated = (bounds > 0) & np.isfinite(bounds) & (values > 0)
+    width = bounds[stated] / np.maximum(errors, np.finfo(float).eps / 2 * values)[stated]
+    assert not stated.any() or np.median(width) <= MEDIAN_WIDTH or "ernn" in family  # there pre-activations are nested
+
+
+def test_the_values_are_those_of_the_operator_to_rounding():
+    system, inputs, start = network("lstm-2", 3, largest_time=LARGEST_TIME)
+    states = orbit(system, inputs, start)[:-1]
+    found, bound = jacobian_and_error(system, states, inputs)
+    plain = jacobian(system, states, inputs).dense()
+    torch.testing.assert_close(found, plain, rtol=1e-9, atol=1e-290)
+    assert (bound <= 1e-9 * plain.abs() + 1e-290).all()
+
+
+def test_a_system_without_a_closed_form_has_an_estimate_that_is_larger():
+    torch.manual_seed(3)
+    cell = frozen(create("vanilla", input_size=2, state_size=4))
+    own = from_function(cell.step, 4, 2)
+    h, x = torch.randn(20, 4).double(), torch.randn(20, 2).double()
+    exact, bound = jacobian_and_error(cell, h, x)
+    found, estimate = jacobian_and_error(own, h, x)
+    assert ((found - exact).abs() <= estimate).all()
+    assert (estimate > bound).all()
+    assert float(estimate.max()) < 1e-12
+    torch.testing.assert_close(found, automatic_jacobian(own, h, x).dense(), rtol=0, atol=0)
+
+
+def test_float32_has_bounds_of_its_own():
+    torch.manual_seed(4)
+    system = frozen(create("gru", input_size=2, hidden_size=4), torch.float32)
+    h, x = torch.randn(20, 4), torch.randn(20, 2)
+    found, bound = jacobian_and_error(system, h, x)
+    precise = jacobian(frozen(system), h.double(), x.double()).dense()
+    assert found.dtype == bound.dtype == torch.float32
+    assert ((found.double() - precise).abs() <= bound).all()
+
+
+def test_a_slope_that_underflows_is_no_exact_zero():
+    system = frozen(create("vanilla", input_size=0, state_size=1, bias=True))
+    with torch.no_grad():
+        system.W.fill_(2.0)
+        system.b.fill_(400.0)
+    found, bound = jacobian_and_error(system, torch.ones(1).double(), torch.zeros(0).double())
+    assert float(found) == 0
+    assert 0 < float(bound) < 1e-300
+
+
+def test_a_dead_unit_is_an_exact_zero():
+    system = frozen(create("vanilla", input_size=0, state_size=2, activation="relu"))
+    with torch.no_grad():
+        system.b.copy_(torch.tensor([-3.0, 3.0]))
+    found, bound = jacobian_and_error(system, torch.zeros(2).double(), torch.zeros(0).double())
+    assert (found[0] == 0).all()
+    assert (bound[0] == 0).all()
+    assert (bound[1] < 1e-15 * found[1].abs() + 1e-300).all()
+
+
+def test_a_slope_whose_side_of_the_kink_rounding_decides_is_not_known():
+    p = torch.tanh(torch.tensor([0.5, 0.6], dtype=torch.float64))
+    with RunningErrors():
+        slope = (torch.tanh(torch.tensor([0.5, 0.5], dtype=torch.float64)) - p > 0).to(p.dtype)
+    assert slope.error.tolist() == [1.0, 0.0]
+
+
+def test_what_has_no_rule_is_said():
+    with RunningErrors(), pytest.raises(Untracked, match="cumsum"):
+        torch.cumsum(torch.tanh(torch.ones(2)), dim=0)
