@@ -18,8 +18,10 @@ FLOW_WINDOW, FLOW_SECONDS = 10.0, 20.0  # over which a flow's envelope is taken,
 LOOKS, LOOKS_OF_NETWORKS, LOOKS_OF_FLOWS = 6, 5, 4  # at ages of 2, 4, 8, … windows: 16,384 and 8,192 steps, 160 s
 SMALL = 8  # dimensions of what is no network
 # An envelope that has changed by less in the latter half of an orbit's life has settled: times its own width, or times
-# max(1, |h|), which no picture shows.
+# max(1, |h|), which no picture shows; if it has changed by less than half of what it did in the half before, as what
+# comes ever more slowly has not, or not at all.
 SHARE, UNSEEN = 2e-3, 1e-4
+FADES, AT_ALL = 0.5, 1e-7  # the second times max(1, |h|)
 # Of chaos an envelope is never the same. It has settled where it changes by no more than NOISE times what it does
 # from one window to the next, looked at when half a life is four windows: steady growth would change it four times.
 NOISY_LOOK, NOISE = 2, 2.0
@@ -134,6 +136,7 @@ def _settle(
     states = torch.from_numpy(starts.copy())
     settled = np.full(states.shape[:2], UNSETTLED, dtype=np.int8)
     live, before = np.arange(len(states)), torch.full((2, *states.shape), torch.nan, dtype=states.dtype)
+    drifted = torch.full(states.shape[:2], torch.nan, dtype=states.dtype)
     for look in range(looks):
         step, h = step_at(values[live]), states[live]
         for _ in range(window * (2**look - 2) if look else 0):  # the age doubles; the last two windows are watched
@@ -143,14 +146,15 @@ def _settle(
         states[live] = h
         drift, noise = ((last - other).abs().amax(dim=(0, -1)) for other in (before, earlier))
         width = (last[1] - last[0]).amax(dim=-1)
-        allowed = torch.maximum(SHARE * width, UNSEEN * last.abs().amax(dim=(0, -1)).clamp_min(1))
-        if look >= NOISY_LOOK:
-            allowed = torch.maximum(allowed, NOISE * noise)
-        now = np.where(drift <= allowed, SETTLED, settled[live]).astype(np.int8)
+        size = last.abs().amax(dim=(0, -1)).clamp_min(1)
+        as_noise = drift <= NOISE * noise
+        small = drift <= torch.maximum(SHARE * width, UNSEEN * size)
+        rests = small & ((drift <= FADES * drifted) | as_noise | (drift <= AT_ALL * size))
+        now = np.where(rests | (as_noise & (look >= NOISY_LOOK)), SETTLED, settled[live]).astype(np.int8)
         now[h.isnan().any(dim=-1).numpy()] = LEFT
         settled[live] = now
         still = (now == UNSETTLED).any(axis=1)
-        live, before = live[still], last[:, torch.from_numpy(still)]
+        live, before, drifted = live[still], last[:, torch.from_numpy(still)], drift[torch.from_numpy(still)]
         if not len(live):
             break
     return states, settled
