@@ -1,5 +1,6 @@
 """`dynlab train` and `dynlab tasks` as they are typed: what they print, their exit codes, and what survives Ctrl-C."""
 
+import functools
 import json
 import re
 import signal
@@ -210,7 +211,9 @@ def test_a_run_that_is_stopped_leaves_its_last_epoch_and_goes_on(signal_sent, co
     stopping = STOPPING.format(signal=int(signal_sent))
     command = [sys.executable, "-c", stopping, *VANILLA, "-o", "run"]
     command[command.index("--epochs") + 1] = "40"
-    process = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=120)
+    # a shell starts its background jobs with SIGINT ignored, which a child would inherit
+    interruptible = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    process = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=120, preexec_fn=interruptible)
     assert process.returncode == code
     assert "Traceback" not in process.stderr
     last = checkpoints.read(own_folder / "run" / "last.ckpt")
