@@ -21,6 +21,7 @@ UNITS = 12
 RATES = 0.03, 0.1  # cells of a small step learn only with the second, with which others diverge
 # What a system needs besides its size, and what only its own settings show.
 SETTINGS = {
+    "kru": {"hidden_size": 16},  # a power of 2
     "fastgrnn": {"density": 0.8},
     "cornn": {"step_size": 0.3, "gamma": 0.5, "epsilon": 1.0},
     "dtriv": {"rebase_every": 2},
