@@ -17,11 +17,11 @@ from dynlab.training import Run, Settings, train
 from dynlab.training.network import Network, evaluate
 from dynlab.training.prepare import prepare
 
-UNITS = 12
+UNITS = 16
 RATES = 0.03, 0.1  # cells of a small step learn only with the second, with which others diverge
 # What a system needs besides its size, and what only its own settings show.
 SETTINGS = {
-    "kru": {"hidden_size": 16},  # a power of 2
+    "ernn-exact": {"state_size": 4},  # each of its steps solves an equation
     "fastgrnn": {"density": 0.8},
     "cornn": {"step_size": 0.3, "gamma": 0.5, "epsilon": 1.0},
     "dtriv": {"rebase_every": 2},
