@@ -1,4 +1,4 @@
-"""Settings given by name to something of a table: which of them it takes, and of what kind each is."""
+"""Settings given by name to something of a table: which it takes, of what kind each is, and what numbers may be."""
 
 import inspect
 import numbers
@@ -67,3 +67,17 @@ def _fits(value: object, annotation: Any) -> bool:
 def _words(annotation: Any) -> str:
     kinds = get_args(annotation) if isinstance(annotation, UnionType) else (annotation,)
     return " or ".join(WORDS[kind] for kind in kinds)
+
+
+def check_at_least(least: int, **counts: int) -> None:
+    """Raise where one of the numbers is below `least`."""
+    for name, count in counts.items():
+        if count < least:
+            raise UserError(f"{name} must be at least {least}, got {count}.")
+
+
+def check_positive(**values: float | None) -> None:
+    """Raise where one of the numbers that are given is not positive and finite."""
+    for name, value in values.items():
+        if value is not None and not 0 < value < float("inf"):
+            raise UserError(f"{name} must be a positive number, got {value}.")

@@ -1,22 +1,9 @@
 """Grids of starts and points: what is refused before anything is made, and how much is worked on at a time."""
 
+from dynlab.arguments import check_at_least
 from dynlab.errors import UserError
 
 MEBIBYTE = 2**20
-
-
-def check_at_least(least: int, **counts: int) -> None:
-    """Raise where one of the numbers is below `least`."""
-    for name, count in counts.items():
-        if count < least:
-            raise UserError(f"{name} must be at least {least}, got {count}.")
-
-
-def check_positive(**values: float | None) -> None:
-    """Raise where one of the numbers that are given is not positive and finite."""
-    for name, value in values.items():
-        if value is not None and not 0 < value < float("inf"):
-            raise UserError(f"{name} must be a positive number, got {value}.")
 
 
 def check_grid(grid: int, largest: int, each: int, max_memory: float, of: str) -> None:

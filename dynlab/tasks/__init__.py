@@ -11,8 +11,8 @@ __all__ = ["TASKS", "Driving", "Split", "Task", "create", "driving_inputs"]
 
 # Public name to "module:attribute": a function that makes the task from its settings.
 TASKS = {
-    "har2": "dynlab.tasks.har2:har2",
-    "har6": "dynlab.tasks.har6:har6",
+    "har2": "dynlab.tasks.har:har2",
+    "har6": "dynlab.tasks.har:har6",
     "dsa19": "dynlab.tasks.dsa19:dsa19",
     "digits": "dynlab.tasks.digits:digits",
     "copying": "dynlab.tasks.copying:copying",
@@ -23,8 +23,8 @@ TASKS = {
     "noisy-cifar": "dynlab.tasks.cifar:noisy_cifar",
     "google12": "dynlab.tasks.google:google12",
     "google30": "dynlab.tasks.google:google30",
-    "ptb-char": "dynlab.tasks.ptb_char:ptb_char",
-    "ptb-word": "dynlab.tasks.ptb_word:ptb_word",
+    "ptb-char": "dynlab.tasks.ptb:ptb_char",
+    "ptb-word": "dynlab.tasks.ptb:ptb_word",
     "yelp5": "dynlab.tasks.yelp5:yelp5",
     "adding": "dynlab.tasks.adding:adding",
     "sine": "dynlab.tasks.sine:sine",

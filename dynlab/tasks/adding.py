@@ -7,17 +7,13 @@ References
    Units", 2015.
 """
 
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from dynlab.errors import UserError
-from dynlab.tasks.generated import generated
+from dynlab.tasks import generated
 from dynlab.tasks.task import Split, Task
-
-BASELINE = 1 / 6  # the variance of a sum of two uniform numbers, the error of always answering 1
-TEST_SEED = 2**31  # the test sequences are the same whatever the run's seed, and no run's training sequences
 
 
 def adding(
@@ -58,33 +54,19 @@ def adding(
     """
     if length < 2:
         raise UserError(f"The length must be at least 2, one number of each half is marked; got {length}.")
-    for name, size in {"train_size": train_size, "test_size": test_size}.items():
-        if size < 1:
-            raise UserError(f"{name} must be at least 1, got {size}.")
-    drawn = generated(partial(sequences, length=length), train_size, seed, retrain, fresh)
-    return Task(
-        name="adding",
-        settings={
-            "length": length,
-            "train_size": train_size,
-            "test_size": test_size,
-            "seed": seed,
-            "retrain": retrain,
-            "fresh": fresh,
-        },
-        train=drawn.train,
-        validation=drawn.validation,
-        test=sequences(test_size, length, np.random.default_rng(TEST_SEED)),
+    return generated.make(
+        "adding",
+        sequences,
+        {"length": length},
+        {"train_size": train_size, "test_size": test_size, "seed": seed, "retrain": retrain, "fresh": fresh},
         output_size=1,
         loss="mse",
         every_step=False,
         description=(
             f"The adding problem over {length} steps: numbers in [0, 1), one of each half marked, their sum asked for; "
-            f"always answering 1 has a mean squared error of 1/6. The sources draw new sequences without end: here "
-            f"{drawn.said}."
+            "always answering 1 has a mean squared error of 1/6. The sources draw new sequences without end: here "
+            "{drawn}."
         ),
-        source=drawn.source,
-        renew=drawn.renew,
     )
 
 

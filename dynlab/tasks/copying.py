@@ -12,19 +12,18 @@ References
 """
 
 import math
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
+from dynlab.arguments import check_at_least
 from dynlab.errors import UserError
-from dynlab.tasks.generated import generated
+from dynlab.tasks import generated
 from dynlab.tasks.task import Split, Task
 
 SYMBOLS = 8
 MARKER = SYMBOLS + 1
-TEST_SEED = 2**31  # the test sequences are the same whatever the run's seed, and no run's training sequences
 
 
 def copying(
@@ -69,30 +68,22 @@ def copying(
     UserError
         For sizes that are not positive and a convention that does not exist.
     """
-    for name, size in {"symbols": symbols, "delay": delay, "train_size": train_size, "test_size": test_size}.items():
-        if size < 1:
-            raise UserError(f"{name} must be at least 1, got {size}.")
+    check_at_least(1, symbols=symbols, delay=delay)
     if convention not in ("overlap", "after"):
         raise UserError(f"The convention must be 'overlap' or 'after', got {convention!r}.")
-    draw = partial(sequences, symbols=symbols, delay=delay, convention=convention)
-    drawn = generated(draw, train_size, seed, retrain, fresh)
-    settings = {"symbols": symbols, "delay": delay, "convention": convention, "train_size": train_size}
-    return Task(
-        name="copying",
-        settings=settings | {"test_size": test_size, "seed": seed, "retrain": retrain, "fresh": fresh},
-        train=drawn.train,
-        validation=drawn.validation,
-        test=sequences(test_size, symbols, delay, convention, np.random.default_rng(TEST_SEED)),
+    return generated.make(
+        "copying",
+        sequences,
+        {"symbols": symbols, "delay": delay, "convention": convention},
+        {"train_size": train_size, "test_size": test_size, "seed": seed, "retrain": retrain, "fresh": fresh},
         output_size=SYMBOLS + 1,
         loss="cross-entropy",
         every_step=True,
         description=(
             f"Copying memory, {symbols} of {SYMBOLS} symbols over {delay} steps; without memory the cross-entropy is "
             f"{baseline(symbols, delay):.5f}. The sources draw new sequences for each batch or fix 20,000: here "
-            f"{drawn.said}. Accuracy counts every step, blanks too."
+            "{drawn}. Accuracy counts every step, blanks too."
         ),
-        source=drawn.source,
-        renew=drawn.renew,
     )
 
 

@@ -8,9 +8,6 @@ References
 
 import io
 import re
-import shutil
-import tempfile
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -78,7 +75,7 @@ def load(data_dir: str | Path | None = None, *, download: bool = True) -> Signal
         Where nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
     """
     path = official.find(DATASET, _locate, data_dir, download=download)
-    with official.damage_is_named(DATASET, path), (_zipped if path.is_file() else _unpacked)(path) as segments:
+    with official.damage_is_named(DATASET, path), _segments(path) as segments:
         return parse(segments, path.name)
 
 
@@ -90,27 +87,13 @@ def _locate(folder: Path) -> Path | None:
 
 
 @contextmanager
-def _unpacked(path: Path) -> Iterator[Segments]:
-    files = path.glob("a??/p?/s??.txt")
-    yield ((file.as_posix(), file.read_bytes) for file in files)
-
-
-@contextmanager
-def _zipped(path: Path) -> Iterator[Segments]:
-    """Of the older zip file, which lies inside the newer one or is alone."""
-    with zipfile.ZipFile(path) as archive:
-        inner = [name for name in archive.namelist() if name.rpartition("/")[2] == INNER_ARCHIVE]
-        if not inner:
-            yield _members(archive)
-            return
-        with archive.open(inner[0]) as packed, tempfile.TemporaryFile() as file:
-            shutil.copyfileobj(packed, file)
-            with zipfile.ZipFile(file) as archive_within:
-                yield _members(archive_within)
-
-
-def _members(archive: zipfile.ZipFile) -> Segments:
-    return ((name, partial(archive.read, name)) for name in archive.namelist())
+def _segments(path: Path) -> Iterator[Segments]:
+    """Of the unpacked folder, or of the older zip file, which lies inside the newer one or is alone."""
+    if path.is_dir():
+        yield ((file.as_posix(), file.read_bytes) for file in path.glob("a??/p?/s??.txt"))
+        return
+    with official.zipped(path, INNER_ARCHIVE) as archive:
+        yield ((name, partial(archive.read, name)) for name in archive.namelist())
 
 
 def parse(segments: Segments, origin: str) -> Signals:

@@ -39,9 +39,7 @@ def digits(*, seed: int = 0, retrain: bool = False, data_dir: str | Path | None 
     inputs = (images / LEVELS).astype(np.float32)[:, :, None]
     order = np.random.default_rng(SPLIT_SEED).permutation(len(inputs))
     everything = Split(inputs, labels.astype(np.int64))
-    train, validation = everything[order[TEST_SIZE:]], None
-    if not retrain:
-        train, validation = hold_out(train, VALIDATION_SHARE, np.random.default_rng(seed))
+    train, validation = hold_out(everything[order[TEST_SIZE:]], VALIDATION_SHARE, seed, retrain)
     return Task(
         name="digits",
         settings={"seed": seed, "retrain": retrain},

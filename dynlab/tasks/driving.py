@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,6 @@ from dynlab.wording import NO_INPUT, counted
 
 if TYPE_CHECKING:
     from dynlab.systems import System
-    from dynlab.tasks.task import Split
 
 LARGEST = 4 * 2**30  # bytes of the states that made-up inputs may lead to
 FILES = (".npy", ".npz", ".nc")
@@ -110,61 +109,55 @@ def _default(
     if system.recorded_inputs is not None:
         inputs = system.recorded_inputs[_choice(len(system.recorded_inputs), samples, generator)]
         return Driving(inputs, None, f"{_sequences(inputs)} recorded with the network", True)
-    if system.task is None:
-        return _with_reason(_noise("1.0", samples, steps, system, generator), "no task is known")
+    task = _own_task(system, samples, generator, data_dir)
+    if isinstance(task, Driving):
+        return task
+    noise = _noise("1.0", samples, steps, system, generator)
+    return replace(noise, description=f"{noise.description} ({task})")
+
+
+def _own_task(system: System, samples: int, generator: np.random.Generator, data_dir: str | Path | None) -> Any:
+    """Sequences of the system's own task, or why there are none."""
     from dynlab.tasks import TASKS
     from dynlab.tasks.official import NotAtHand
 
+    if system.task is None:
+        return "no task is known"
     if system.task not in TASKS:
-        return _with_reason(_noise("1.0", samples, steps, system, generator), f"task {system.task!r} is not dynlab's")
+        return f"task {system.task!r} is not dynlab's"
     try:
         driving = _from_task(system.task, system, samples, generator, data_dir)
     except NotAtHand:
-        reason = f"the data of its task {system.task!r} are not at hand"
-        return _with_reason(_noise("1.0", samples, steps, system, generator), reason)
-    if driving.inputs.shape[-1] != width:
-        reason = f"task {system.task!r} has inputs of width {driving.inputs.shape[-1]}, not {width}"
-        return _with_reason(_noise("1.0", samples, steps, system, generator), reason)
-    return driving
-
-
-def _with_reason(driving: Driving, reason: str) -> Driving:
-    return Driving(driving.inputs, driving.targets, f"{driving.description} ({reason})", driving.real)
+        return f"the data of its task {system.task!r} are not at hand"
+    found, width = driving.inputs.shape[-1], system.network_input_size
+    return driving if found == width else f"task {system.task!r} has inputs of width {found}, not {width}"
 
 
 def _from_task(
     name: str, system: System, samples: int, generator: np.random.Generator, data_dir: str | Path | None
 ) -> Driving:
-    """Test sequences of a task, made as it was for the system's training where it is the same."""
-    from dynlab.tasks import create
+    """Test sequences of a task, made as it was for the system's training where it is the same.
+
+    Of HAR, where it is not at hand, those that ship with dynlab, which are scaled as the whole training split would be.
+    """
+    from dynlab.tasks import TASKS, create, har
+    from dynlab.tasks.official import NotAtHand
 
     settings = system.task_settings if name == system.task else {}
-    if name in ("har2", "har6"):
-        split, origin, real = *_inertial(name, settings, data_dir), True
-    else:
-        task = create(name, data_dir=data_dir, **settings, **_without_download(name))
-        split, origin, real = task.test, "test sequences of " + name, task.source["origin"] != "generated"
+    if name in har.CLASSES:
+        settings = {"retrain": True} | settings
+    if "download" in inspect.signature(lookup(TASKS, name, "task")).parameters:
+        settings = settings | {"download": False}
+    try:
+        task = create(name, **{"data_dir": data_dir} | settings)
+        split, origin, real = task.test, f"test sequences of {name}", task.source["origin"] != "generated"
+    except NotAtHand:
+        if name not in har.CLASSES:
+            raise
+        split, real = har.sample(name, settings.get("standardise", "feature")), True
+        origin = f"of the embedded test sequences of {name}"
     chosen = split[_choice(len(split), samples, generator)]
     return Driving(chosen.inputs, chosen.targets, f"{len(chosen)} {origin}", real)
-
-
-def _without_download(name: str) -> dict[str, bool]:
-    """The setting that keeps a task with files from fetching them."""
-    from dynlab.tasks import TASKS
-
-    makes = lookup(TASKS, name, "task")
-    return {"download": False} if "download" in inspect.signature(makes).parameters else {}
-
-
-def _inertial(name: str, settings: dict[str, Any], data_dir: str | Path | None) -> tuple[Split, str]:
-    """The test split, or the embedded part of it, which is scaled as the whole training split would be."""
-    from dynlab.tasks import create, har2, har6, uci_har
-
-    if uci_har.at_hand(data_dir):
-        task = create(name, data_dir=data_dir, download=False, **({"retrain": True} | settings))
-        return task.test, f"test sequences of {name}"
-    sample = {"har2": har2.sample, "har6": har6.sample}[name]
-    return sample(settings.get("standardise", "feature")), f"of the embedded test sequences of {name}"
 
 
 def _from_file(path: Path, samples: int, generator: np.random.Generator) -> Driving:

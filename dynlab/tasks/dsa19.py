@@ -61,13 +61,11 @@ def dsa19(
     signals = daily_sports.load(data_dir, download=download)
     everything = Split(np.arange(len(signals.inputs)), signals.activities - 1, signals.subjects)
     tests = np.isin(signals.subjects, TEST_SUBJECTS)
-    train, validation, test = everything[~tests], None, everything[tests]
-    if not retrain:
-        train, validation = hold_out(train, HELD_OUT_SHARE, np.random.default_rng(seed))
+    train, validation = hold_out(everything[~tests], HELD_OUT_SHARE, seed, retrain)
     return recordings.make(
         "dsa19",
-        signals.inputs,
-        (train, validation, test),
+        (signals.inputs, signals.inputs),
+        (train, validation, everything[tests]),
         daily_sports.ACTIVITIES,
         DESCRIPTION,
         {"seed": seed, "retrain": retrain, "standardise": standardise},

@@ -8,16 +8,14 @@ References
    in recurrent neural networks", JOSS 3 (2018): its example has the length, the probability and the first pulses.
 """
 
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from dynlab.arguments import check_at_least
 from dynlab.errors import UserError
-from dynlab.tasks.generated import generated
+from dynlab.tasks import generated
 from dynlab.tasks.task import Split, Task
-
-TEST_SEED = 2**31  # the test sequences are the same whatever the run's seed, and no run's training sequences
 
 
 def flipflop(
@@ -62,20 +60,14 @@ def flipflop(
     UserError
         For sizes that are not positive and a probability outside (0, 1].
     """
-    sizes = {"bits": bits, "length": length, "train_size": train_size, "test_size": test_size}
-    for name, size in sizes.items():
-        if size < 1:
-            raise UserError(f"{name} must be at least 1, got {size}.")
+    check_at_least(1, bits=bits, length=length)
     if not 0 < pulse_probability <= 1:
         raise UserError(f"pulse_probability must be above 0 and at most 1, got {pulse_probability}.")
-    draw = partial(sequences, length=length, bits=bits, pulse_probability=pulse_probability)
-    drawn = generated(draw, train_size, seed, retrain, fresh)
-    return Task(
-        name="flipflop",
-        settings=sizes | {"pulse_probability": pulse_probability, "seed": seed, "retrain": retrain, "fresh": fresh},
-        train=drawn.train,
-        validation=drawn.validation,
-        test=sequences(test_size, length, bits, pulse_probability, np.random.default_rng(TEST_SEED)),
+    return generated.make(
+        "flipflop",
+        sequences,
+        {"bits": bits, "length": length, "pulse_probability": pulse_probability},
+        {"train_size": train_size, "test_size": test_size, "seed": seed, "retrain": retrain, "fresh": fresh},
         output_size=bits,
         loss="mse",
         every_step=True,
@@ -83,10 +75,8 @@ def flipflop(
             f"The {bits}-bit flip-flop over {length} steps: a pulse of +1 or −1 sets its bit, which is asked for from "
             f"that step on; always answering 0 has a mean squared error of 1. The first source gives neither length "
             f"nor rate of the pulses: here each bit gets one at the first step and then at a step with probability "
-            f"{pulse_probability:g}. Of the sequences, {drawn.said}."
+            f"{pulse_probability:g}. Of the sequences, {{drawn}}."
         ),
-        source=drawn.source,
-        renew=drawn.renew,
     )
 
 

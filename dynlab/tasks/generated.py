@@ -2,16 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Protocol
+from functools import cached_property, partial
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from dynlab.arguments import check_at_least
 from dynlab.tasks.on_demand import OnDemand
-from dynlab.tasks.task import Split, hold_out
+from dynlab.tasks.task import Split, Task, hold_out
 from dynlab.tasks.uci_har import digest
 
 VALIDATION_SHARE = 0.2
+TEST_SEED = 2**31  # the test sequences are the same whatever the run's seed, and no run's training sequences
 # Streams of the seed for sequences that are drawn by number; training has the two before them, for order and noise.
 TRAIN, VALIDATION = 2, 3
 FINGERPRINT = 16  # how many of the sequences that are never all there stand for them in the checksum
@@ -23,57 +25,65 @@ class Draw(Protocol):
     def __call__(self, size: int, *, generator: np.random.Generator) -> Split: ...
 
 
-@dataclass(frozen=True)
-class Generated:
-    """What is trained on.
-
-    Attributes
-    ----------
-    train : Split
-        Of the first epoch, where each has new ones.
-    validation : Split or None
-        The same in every epoch.
-    renew : callable or None
-        From an epoch, counted from 0, to what is trained on in it; None where that is always `train`.
-    source : dict
-        ``origin`` and ``sha256``, of the first few sequences where they are new in every epoch.
-    said : str
-        The same in words.
-    """
-
-    train: Split
-    validation: Split | None
-    renew: Callable[[int], Split] | None
-    source: dict[str, str]
-    said: str
-
-
-def generated(draw: Draw, train_size: int, seed: int, retrain: bool, fresh: bool) -> Generated:
-    """Draw `train_size` sequences, or with `fresh` as many new ones for every epoch, and hold some out.
+def make(
+    name: str,
+    draw: Callable[..., Split],
+    asked: dict[str, Any],
+    how: dict[str, Any],
+    *,
+    output_size: int,
+    loss: Literal["cross-entropy", "mse"],
+    every_step: bool,
+    description: str,
+) -> Task:
+    """The task whose sequences `draw` draws.
 
     Parameters
     ----------
     draw : callable
-    train_size : int
-        How many, a fifth of which is held out unless `retrain`; with `fresh` how many an epoch has.
-    seed : int
-    retrain : bool
-        Hold out none.
-    fresh : bool
-        Sequence number n is a function of (seed, n) alone, made when it is asked for and never stored: epoch e has the
-        numbers from e · `train_size` on. As many as a fifth of `train_size` are held out, drawn beside them.
+        From a size, the settings `asked` and ``generator=`` to so many sequences.
+    asked : dict
+        What the sequences are like.
+    how : dict
+        ``train_size``: how many sequences, a fifth of which is held out unless ``retrain``, are drawn by ``seed``.
+        With ``fresh`` so many new ones for every epoch: sequence number n is a function of (seed, n) alone, made when
+        it is asked for and never stored; epoch e has the numbers from e · train_size on, and as many as a fifth of
+        train_size are held out, drawn beside them. ``test_size``: how many are tested on.
+    output_size, loss, every_step, description
+        See `Task`; the description may name ``drawn``.
+
+    Raises
+    ------
+    UserError
+        For sizes that are not positive.
     """
-    if fresh:
-        renew = Renewed(draw, train_size, seed, TRAIN)
-        held = None if retrain else Renewed(draw, round(VALIDATION_SHARE * train_size), seed, VALIDATION)(0)
-        source = {"origin": "generated, new in every epoch", "sha256": digest(renew(0).inputs[:FINGERPRINT])}
-        return Generated(renew(0), held, renew, source, f"every epoch has {train_size} new ones")
-    generator = np.random.default_rng(seed)
-    train, validation = draw(train_size, generator=generator), None
-    if not retrain:
-        train, validation = hold_out(train, VALIDATION_SHARE, generator)
-    source = {"origin": "generated", "sha256": digest(train.inputs)}
-    return Generated(train, validation, None, source, f"{train_size} are fixed")
+    train_size, seed = how["train_size"], how["seed"]
+    check_at_least(1, train_size=train_size, test_size=how["test_size"])
+    of_task: Draw = partial(draw, **asked)
+    if how["fresh"]:
+        renew = Renewed(of_task, train_size, seed, TRAIN)
+        train, held_size = renew(0), round(VALIDATION_SHARE * train_size)
+        validation = None if how["retrain"] else Renewed(of_task, held_size, seed, VALIDATION)(0)
+        origin, first = "generated, new in every epoch", train.inputs[:FINGERPRINT]
+        drawn = f"every epoch has {train_size} new ones"
+    else:
+        renew, generator = None, np.random.default_rng(seed)
+        drawn_now = of_task(train_size, generator=generator)
+        train, validation = hold_out(drawn_now, VALIDATION_SHARE, generator, how["retrain"])
+        origin, first, drawn = "generated", train.inputs, f"{train_size} are fixed"
+    return Task(
+        name=name,
+        settings=asked | how,
+        train=train,
+        validation=validation,
+        test=of_task(how["test_size"], generator=np.random.default_rng(TEST_SEED)),
+        output_size=output_size,
+        loss=loss,
+        every_step=every_step,
+        description=description.format(drawn=drawn),
+        source={"origin": origin, "sha256": digest(first)},
+        renew=renew,
+    )
 
 
 @dataclass(frozen=True)

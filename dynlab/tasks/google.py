@@ -184,7 +184,7 @@ def _make(
         train = np.concatenate([train, validation])
     return recordings.make(
         name,
-        features,
+        (features, features),
         (everything[train], None if settings["retrain"] else everything[validation], everything[test]),
         classes,
         description,

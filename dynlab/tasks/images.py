@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dynlab.errors import UserError, unknown
+from dynlab.tasks import recordings
 from dynlab.tasks.on_demand import OnDemand
 from dynlab.tasks.task import Scaling, Split, Task, hold_out
 
@@ -19,7 +20,6 @@ STANDARDISE: dict[str, tuple[int, ...] | None] = {
     "global": (0, 1, 2, 3),
 }
 LEVELS = 255.0  # pixels are 0 to 255
-CHUNK = 500  # images whose moments are summed at a time
 CLASSES = 10  # of MNIST and of CIFAR-10
 NOISE_SEED = 2**31  # of the noise after the images, the same whatever the run's seed
 TRAIN, TEST = 0, 1  # streams of that seed
@@ -103,14 +103,12 @@ def make(
     """
     train = Split(np.arange(len(images.x_train)), images.y_train)  # held out by number: no image is copied
     test = Split(np.arange(len(images.x_test)), images.y_test)
-    validation = None
-    if not settings["retrain"]:
-        train, validation = hold_out(train, held_out_share, np.random.default_rng(settings["seed"]))
-    moments = fit(images.x_train, train.inputs, settings["standardise"])
+    train, validation = hold_out(train, held_out_share, settings["seed"], settings["retrain"])
+    of_pixels = fit(images.x_train, train.inputs, settings["standardise"])
     shape = (1, *images.x_train.shape[1:])
-    mean, deviation = (ordered(arrange(np.broadcast_to(moment, shape)), order)[0] for moment in moments)
-    scaling = Scaling(mean, deviation)
-    steps, width = mean.shape
+    moments = (np.broadcast_to(moment, shape) for moment in (of_pixels.mean, of_pixels.deviation))
+    scaling = Scaling(*(ordered(arrange(moment), order)[0] for moment in moments))
+    steps, width = scaling.mean.shape
     if length is not None and length < steps:
         raise UserError(f"The length must be at least {steps}, the rows of an image; got {length}.")
 
@@ -149,7 +147,7 @@ def pad(shown: np.ndarray, numbers: np.ndarray, length: int, stream: int) -> np.
     return sequences
 
 
-def fit(images: np.ndarray, numbers: np.ndarray, standardise: str) -> tuple[np.ndarray, np.ndarray]:
+def fit(images: np.ndarray, numbers: np.ndarray, standardise: str) -> Scaling:
     """Mean and deviation over the chosen images, float32, to be broadcast against (image, channel, row, column).
 
     A pixel that never changes has deviation 1; without standardising, pixels are brought to [0, 1].
@@ -158,13 +156,6 @@ def fit(images: np.ndarray, numbers: np.ndarray, standardise: str) -> tuple[np.n
         raise unknown("way to standardise", standardise, STANDARDISE)
     axes = STANDARDISE[standardise]
     if axes is None:
-        return np.zeros((1, 1, 1, 1), np.float32), np.full((1, 1, 1, 1), LEVELS, np.float32)
-    total, squares = np.zeros((2, 1, *images.shape[1:]))  # of whole numbers, so that their sums are exact
-    for start in range(0, len(numbers), CHUNK):
-        chunk = images[numbers[start : start + CHUNK]].astype(np.float64)
-        total += chunk.sum(axis=0)
-        squares += (chunk**2).sum(axis=0)
-    mean = total.mean(axis=axes, keepdims=True) / len(numbers)
-    variance = squares.mean(axis=axes, keepdims=True) / len(numbers) - mean**2
-    deviation = np.sqrt(np.where(variance > 0, variance, 1))
-    return mean.astype(np.float32), deviation.astype(np.float32)
+        return Scaling(np.zeros(1, np.float32), np.full(1, LEVELS, np.float32))
+    found = recordings.fit(images, numbers, axes)
+    return Scaling(np.expand_dims(found.mean, axes), np.expand_dims(found.deviation, axes))

@@ -8,11 +8,13 @@ import hashlib
 import io
 import lzma
 import os
+import shutil
 import tarfile
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,7 +31,7 @@ Found = TypeVar("Found")
 CHUNK = 1 << 20  # bytes read at a time
 # How a file may be packed, by what its name ends in, and what opens it.
 PACKINGS: dict[str, Callable[[Path], Any]] = {"": io.FileIO, ".gz": gzip.GzipFile, ".xz": lzma.LZMAFile}
-DAMAGE = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
+DAMAGE = (OSError, EOFError, KeyError, ValueError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
 
 
 class NotAtHand(UserError):
@@ -225,6 +227,20 @@ def _streams(dataset: DataSet, found: Files) -> Iterator[tuple[str, Path, Any]]:
             stream_or_none = archive.extractfile(member) if name in dataset.files else None
             if stream_or_none is not None:
                 yield name, found, stream_or_none
+
+
+@contextmanager
+def zipped(path: Path, inner: str) -> Iterator[zipfile.ZipFile]:
+    """The zip file at `path`, or where one named `inner` lies in it, that one."""
+    with ExitStack() as stack:
+        archive = stack.enter_context(zipfile.ZipFile(path))
+        within = [name for name in archive.namelist() if name.rpartition("/")[2] == inner]
+        if within:
+            file = stack.enter_context(tempfile.TemporaryFile())
+            with archive.open(within[0]) as packed:
+                shutil.copyfileobj(packed, file)
+            archive = stack.enter_context(zipfile.ZipFile(file))
+        yield archive
 
 
 @contextmanager

@@ -1,10 +1,17 @@
-"""The Penn Treebank as Mikolov prepared it: streams of characters or of words.
+"""The Penn Treebank as Mikolov prepared it, by characters or by words: at each step, say the next one.
 
 References
 ----------
 .. [1] M. P. Marcus, B. Santorini, M. A. Marcinkiewicz, "Building a Large Annotated Corpus of English: The Penn
    Treebank", Computational Linguistics 19 (1993).
 .. [2] T. Mikolov et al., "Subword Language Modeling with Neural Networks", 2012: the files of ``simple-examples.tgz``.
+.. [3] N. Nguyen-Duy, Q. Pham, B. T. Nguyen, "Adaptive-saturated RNN: Remember more with less instability", 2023, and
+   G. Kerg, K. Goyette et al., "Non-normal Recurrent Neural Network (nnRNN): learning long time dependencies while
+   improving expressivity with transient dynamics", NeurIPS 2019: characters.
+.. [4] A. Kusupati et al., "FastGRNN: A Fast, Accurate, Stable and Tiny Kilobyte Sized Gated Recurrent Neural Network",
+   NeurIPS 2018, Appendix B: sequences of 300 words.
+.. [5] A. Kag, Z. Zhang, V. Saligrama, "RNNs Evolving on an Equilibrium Manifold: A Panacea for Vanishing and Exploding
+   Gradients?", 2019, Table 4: words.
 """
 
 import io
@@ -14,7 +21,7 @@ from typing import Literal
 
 import numpy as np
 
-from dynlab.errors import UserError, unknown
+from dynlab.errors import UserError
 from dynlab.tasks import official
 from dynlab.tasks.on_demand import OnDemand
 from dynlab.tasks.task import Split, Task
@@ -47,6 +54,22 @@ PTB = {
         downloads=DOWNLOADS,
         unpacked="simple-examples/data",
     ),
+}
+CHARACTERS, WORDS = 150, 300  # of a window: some sources have 300 characters too
+DESCRIPTION = (
+    "The Penn Treebank in Mikolov's files, {of}, the official split, windows of {length}; what is left of a stream "
+    "after its last whole window is not used. {open}"
+)
+OF = {
+    "char": "{:,} characters with the end of a line and <unk>'s own",
+    "word": "{:,} words with the end of a line, <unk> and N for numbers",
+}
+LEFT_OPEN = {
+    "char": "Bits per character are the cross-entropy over ln 2. The sources learn vectors of 200 for the characters "
+    "(--embedding 200) and carry the state from window to window along 128 parallel streams, 10 in validation and test "
+    "(--carry); their streams are cut first and their windows then.",
+    "word": "Perplexity is the exponential of the cross-entropy. The sources say neither how long the vectors of the "
+    "words are nor whether the state is carried from window to window: it is with --carry, and starts at 0 without.",
 }
 
 
@@ -91,23 +114,70 @@ class Windows:
         return shown[..., None].astype(np.float32)
 
 
-def make(
-    level: Level,
-    description: str,
+def ptb_char(
     *,
-    length: int,
-    seed: int,
-    retrain: bool,
-    data_dir: str | Path | None,
-    download: bool,
+    length: int = CHARACTERS,
+    seed: int = 0,
+    retrain: bool = False,
+    data_dir: str | Path | None = None,
+    download: bool = True,
 ) -> Task:
-    """The next token at each step of the streams, in windows; `description` may name ``tokens`` and ``length``.
+    """The Penn Treebank, character by character: what comes next.
+
+    Parameters
+    ----------
+    length : int
+        Of the windows that the streams are cut into, in their order and without overlap.
+    seed : int
+        Taken by every task; here nothing is drawn.
+    retrain : bool
+        Train on the official validation stream too.
+    data_dir : str or Path, optional
+        A folder with the official files, see `official.read`.
+    download : bool
+        Whether to fetch the data set where it is not at hand.
+
+    Returns
+    -------
+    Task
 
     Raises
     ------
     UserError
         Where the data set is not to be had, and for a length that is not positive or more than a stream has.
     """
+    return _make("char", length, seed, retrain, data_dir, download)
+
+
+def ptb_word(
+    *,
+    length: int = WORDS,
+    seed: int = 0,
+    retrain: bool = False,
+    data_dir: str | Path | None = None,
+    download: bool = True,
+) -> Task:
+    """The Penn Treebank, word by word: what comes next.
+
+    Parameters
+    ----------
+    length, seed, retrain, data_dir, download
+        As in `ptb_char`.
+
+    Returns
+    -------
+    Task
+
+    Raises
+    ------
+    UserError
+        Where the data set is not to be had, and for a length that is not positive or more than a stream has.
+    """
+    return _make("word", length, seed, retrain, data_dir, download)
+
+
+def _make(level: Level, length: int, seed: int, retrain: bool, data_dir: str | Path | None, download: bool) -> Task:
+    """The next token at each step of the streams, in windows."""
     corpus = load(level, data_dir, download=download)
     shortest = min(len(corpus.train), len(corpus.validation), len(corpus.test)) - 1
     if not 1 <= length <= shortest:
@@ -125,7 +195,7 @@ def make(
         every_step=True,
         tokens=tokens,
         unit=UNITS[level],
-        description=description.format(tokens=tokens, length=length),
+        description=DESCRIPTION.format(of=OF[level].format(tokens), length=length, open=LEFT_OPEN[level]),
         source=corpus.source,
     )
 
@@ -139,8 +209,6 @@ def windows(tokens: np.ndarray, length: int) -> Split:
 
 def load(level: Level, data_dir: str | Path | None = None, *, download: bool = True) -> Corpus:
     """The characters or the words; see `official.read` for where they are looked for and what is raised."""
-    if level not in PTB:
-        raise unknown("level", level, PTB)
     numbers: dict[str, int] = {}
     texts, origin = official.read(PTB[level], lambda _, stream: stream.rest(), data_dir, download=download)
     # in the official order, whatever an archive's is

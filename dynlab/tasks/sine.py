@@ -44,9 +44,7 @@ def sine(*, seed: int = 0, retrain: bool = False, data_dir: str | Path | None = 
     """
     everything = windows()
     order = np.random.default_rng(SPLIT_SEED).permutation(len(everything))
-    train, validation = everything[order[TEST_SIZE:]], None
-    if not retrain:
-        train, validation = hold_out(train, VALIDATION_SHARE, np.random.default_rng(seed))
+    train, validation = hold_out(everything[order[TEST_SIZE:]], VALIDATION_SHARE, seed, retrain)
     return Task(
         name="sine",
         settings={"seed": seed, "retrain": retrain},

@@ -164,9 +164,14 @@ class Task:
         return raw.astype(np.float32) if self.scaling is None else self.scaling.apply(raw)
 
 
-def hold_out(split: Split, share: float, generator: np.random.Generator) -> tuple[Split, Split]:
-    """`split` without a random `share` of its subjects (of its samples where it has none), and that share."""
+def hold_out(split: Split, share: float, seed: int | np.random.Generator, retrain: bool) -> tuple[Split, Split | None]:
+    """`split` without a random `share` of its subjects (of its samples where it has none), and that share.
+
+    All of it and None to `retrain`.
+    """
+    if retrain:
+        return split, None
     groups = np.arange(len(split)) if split.subjects is None else split.subjects
     names = np.unique(groups)
-    held = np.isin(groups, generator.permutation(names)[: round(share * len(names))])
+    held = np.isin(groups, np.random.default_rng(seed).permutation(names)[: round(share * len(names))])
     return split[~held], split[held]

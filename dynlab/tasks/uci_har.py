@@ -10,22 +10,22 @@ References
 
 import hashlib
 import io
-import os
-import shutil
-import tempfile
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
 
-from dynlab.errors import UserError
-from dynlab.tasks import downloads
+from dynlab.tasks import official
 
-URL = "https://archive.ics.uci.edu/static/public/240/human+activity+recognition+using+smartphones.zip"
 ARCHIVE = "human+activity+recognition+using+smartphones.zip"
 ARCHIVE_SHA256 = "c00b803081a5c797cd5e4b83700a9810b38d53d9d84e01917e090e1fdbc81031"
+DATASET = official.DataSet(
+    title="UCI HAR",
+    folder="uci_har",
+    files={},
+    downloads={ARCHIVE: (f"https://archive.ics.uci.edu/static/public/240/{ARCHIVE}", f"sha256:{ARCHIVE_SHA256}")},
+)
 INNER_ARCHIVE = "UCI HAR Dataset.zip"  # inside the one above, and what the set's older address serves
 FOLDER = "UCI HAR Dataset"
 PREPARED = "uci_har_inertial.npz"
@@ -67,74 +67,29 @@ class Signals:
 
 
 def load(data_dir: str | Path | None = None, *, download: bool = True) -> tuple[Signals, str]:
-    """The data set, and where it was found.
+    """The data set, and the name of what it was read from.
 
     Looked for in this order: the folder `data_dir` or DYNLAB_DATA (there the prepared ``uci_har/uci_har_inertial.npz``,
     or the official zip or unpacked folder), dynlab's cache (the same files), and its public home.
 
     Raises
     ------
+    NotAtHand
+        Where nothing is found and nothing is to be downloaded.
     UserError
-        Where nothing is found and nothing can be downloaded, where `data_dir` lacks it, and where a copy is damaged.
+        Where nothing can be downloaded, where `data_dir` is no folder, and where a copy is damaged.
     """
-    for folder in _folders(data_dir):
-        found = _read(folder)
-        if found is not None:
-            return found
-    if not download:
-        raise UserError(f"UCI HAR is not at hand: {_by_hand()}.")
-    downloads.fetch("UCI HAR", URL, f"sha256:{ARCHIVE_SHA256}", _cache() / ARCHIVE, _by_hand())
-    found = _read(_cache())
-    if found is None:
-        raise UserError(f"{_cache() / ARCHIVE} vanished while it was read; start again.")
-    return found
+    path = official.find(DATASET, _locate, data_dir, download=download)
+    with official.damage_is_named(DATASET, path):
+        signals = _READERS[path.name](path)
+        for name, expected in SHA256.items():
+            if digest(getattr(signals, name)) != expected:
+                raise ValueError(f"{name} does not have the data set's checksum")
+    return signals, path.name
 
 
-def at_hand(data_dir: str | Path | None = None) -> bool:
-    """Whether `load` would find the data set without a download."""
-    return any((folder / name).exists() for folder in _folders(data_dir) for name in _READERS)
-
-
-def _folders(data_dir: str | Path | None) -> list[Path]:
-    """Where the data set may lie, in the order in which it is looked for."""
-    if data_dir is not None and not Path(data_dir).is_dir():
-        raise UserError(f"There is no data folder {data_dir}; create it and put the data set's zip file there.")
-    named = data_dir or os.environ.get("DYNLAB_DATA")
-    own = [Path(named) / "uci_har", Path(named)] if named else []
-    return [*own, _cache()]
-
-
-def _cache() -> Path:
-    return downloads.cache() / "uci_har"
-
-
-def _by_hand() -> str:
-    return f"put {ARCHIVE}, from {URL}, in a folder that --data-dir or DYNLAB_DATA names, or in {_cache()}"
-
-
-def _read(folder: Path) -> tuple[Signals, str] | None:
-    """What lies in `folder` in any of its forms, checked; None where there is none of them."""
-    for name, read in _READERS.items():
-        path = folder / name
-        if path.exists():
-            try:
-                signals = read(path)
-            except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
-                raise UserError(
-                    f"{path} cannot be read as UCI HAR ({error}); remove it and get it anew from {URL}"
-                ) from error
-            _check(signals, path)
-            return signals, str(path)
-    return None
-
-
-def _check(signals: Signals, path: Path) -> None:
-    """Raise where an array is not the official one to the last bit."""
-    for name, expected in SHA256.items():
-        if digest(getattr(signals, name)) != expected:
-            raise UserError(
-                f"{path}: {name} does not have the data set's checksum; remove it and get it anew from {URL}"
-            )
+def _locate(folder: Path) -> Path | None:
+    return next((folder / name for name in _READERS if (folder / name).exists()), None)
 
 
 def digest(array: np.ndarray) -> str:
@@ -154,12 +109,7 @@ def _from_folder(path: Path) -> Signals:
 
 def _from_zip(path: Path) -> Signals:
     """Read either archive; the outer one holds the inner one."""
-    with zipfile.ZipFile(path) as archive:
-        if INNER_ARCHIVE in archive.namelist():
-            with archive.open(INNER_ARCHIVE) as packed, tempfile.TemporaryFile() as file:
-                shutil.copyfileobj(packed, file)
-                with zipfile.ZipFile(file) as inner:
-                    return parse(lambda name: inner.read(f"{FOLDER}/{name}"))
+    with official.zipped(path, INNER_ARCHIVE) as archive:
         return parse(lambda name: archive.read(f"{FOLDER}/{name}"))
 
 

@@ -7,16 +7,14 @@ References
 """
 
 import math
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from dynlab.arguments import check_at_least
 from dynlab.errors import UserError
-from dynlab.tasks.generated import generated
+from dynlab.tasks import generated
 from dynlab.tasks.task import Split, Task
-
-TEST_SEED = 2**31  # the test sequences are the same whatever the run's seed, and no run's training sequences
 
 
 def walk(
@@ -62,22 +60,16 @@ def walk(
     UserError
         For sizes that are not positive, a variance that is none, and a delay that is no step of the walk.
     """
-    for name, size in {"length": length, "train_size": train_size, "test_size": test_size}.items():
-        if size < 1:
-            raise UserError(f"{name} must be at least 1, got {size}.")
+    check_at_least(1, length=length)
     if not 0 < variance < math.inf:
         raise UserError(f"The variance must be a positive number, got {variance}.")
     if not 0 <= delay < length:
         raise UserError(f"The delay must be at least 0 and below the length, {length}; got {delay}.")
-    draw = partial(sequences, length=length, variance=variance, delay=delay)
-    drawn = generated(draw, train_size, seed, retrain, fresh)
-    settings = {"length": length, "variance": variance, "delay": delay, "train_size": train_size}
-    return Task(
-        name="walk",
-        settings=settings | {"test_size": test_size, "seed": seed, "retrain": retrain, "fresh": fresh},
-        train=drawn.train,
-        validation=drawn.validation,
-        test=sequences(test_size, length, variance, delay, np.random.default_rng(TEST_SEED)),
+    return generated.make(
+        "walk",
+        sequences,
+        {"length": length, "variance": variance, "delay": delay},
+        {"train_size": train_size, "test_size": test_size, "seed": seed, "retrain": retrain, "fresh": fresh},
         output_size=1,
         loss="mse",
         every_step=True,
@@ -85,10 +77,8 @@ def walk(
             f"A scalar random walk of {length} steps, its increments of variance {variance:g}; at each step its place "
             f"{delay} steps ago is asked for. Without memory the mean squared error is at best "
             f"{baseline(length, variance, delay):.5g}. The source drives networks by such a walk and asks for nothing: "
-            f"what is asked is dynlab's choice. Of the walks, {drawn.said}."
+            f"what is asked is dynlab's choice. Of the walks, {{drawn}}."
         ),
-        source=drawn.source,
-        renew=drawn.renew,
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dynlab.errors import UserError
+from dynlab.arguments import check_at_least
 from dynlab.tasks import yelp
 from dynlab.tasks.on_demand import OnDemand
 from dynlab.tasks.task import Split, Task, hold_out
@@ -74,13 +74,10 @@ def yelp5(*, length: int = LENGTH, seed: int = 0, retrain: bool = False, data_di
     UserError
         Where the data set is not to be had, and for a length that is not positive.
     """
-    if length < 1:
-        raise UserError(f"The length must be at least 1, got {length}.")
+    check_at_least(1, length=length)
     reviews = yelp.load(data_dir, count=TRAIN + TEST, train=TRAIN, words=length, vocabulary=VOCABULARY)
     everything = Split(np.arange(len(reviews.stars)), reviews.stars - 1)
-    train, validation, test = everything[everything.inputs[:TRAIN]], None, everything[everything.inputs[TRAIN:]]
-    if not retrain:
-        train, validation = hold_out(train, HELD_OUT_SHARE, np.random.default_rng(seed))
+    train, validation = hold_out(everything[everything.inputs[:TRAIN]], HELD_OUT_SHARE, seed, retrain)
 
     def on_demand(part: Split) -> Split:
         return Split(OnDemand(Padded(reviews, length), part.inputs, length, 1), part.targets)
@@ -90,7 +87,7 @@ def yelp5(*, length: int = LENGTH, seed: int = 0, retrain: bool = False, data_di
         settings={"length": length, "seed": seed, "retrain": retrain},
         train=on_demand(train),
         validation=None if validation is None else on_demand(validation),
-        test=on_demand(test),
+        test=on_demand(everything[everything.inputs[TRAIN:]]),
         output_size=yelp.STARS,
         loss="cross-entropy",
         every_step=False,

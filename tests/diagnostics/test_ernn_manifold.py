@@ -10,7 +10,7 @@ from dynlab.diagnostics.ernn.manifold_example import random_planar_networks
 from dynlab.errors import UserError
 from dynlab.systems import create
 from dynlab.systems.ernn import ERNN
-from dynlab.tasks.har2 import sample
+from dynlab.tasks.har import sample
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,7 @@ def test_only_an_ernn_has_a_manifold():
 def test_equilibria_far_from_the_state_of_a_trained_low_rank_relu_network_are_found():
     """Their condition z = ReLU(P (U z + W x + b)) by NumPy; at most steps the search from the state itself fails."""
     system = zoo.load("ernn-har2-k1")
-    inputs = sample("channel").inputs[[20], 39::40]  # the sequences that ship, wherever the whole set lies
+    inputs = sample("har2", "channel").inputs[[20], 39::40]  # the sequences that ship, wherever the whole set lies
     ds = ernn_manifold(system, inputs)
     z = ds["equilibrium"].values[0, 0, 1:]
     V, H, W, b = (p.detach().double().numpy() for p in (system.U.V, system.U.H, system.W, system.b))

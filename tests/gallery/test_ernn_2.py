@@ -11,7 +11,7 @@ import pytest
 import dynlab as dl
 from dynlab import io, schema
 from dynlab.gallery.ernn_2 import LOOK, RECORDED
-from dynlab.tasks import har2
+from dynlab.tasks import har
 from dynlab.training import PRESETS
 from dynlab.training.prepare import prepare
 from dynlab.training.run import Run, Writes
@@ -41,6 +41,6 @@ def test_the_untrained_networks_are_those_of_the_commands(recorded, network, tmp
     run = Run(preset.system, preset.task, preset.settings, config, preset.task_settings)
     system = prepare(run, Path(tmp_path), None, "cpu", Writes(), False, None).network.system
     chosen = np.sort(np.random.default_rng(0).choice(32, 16, replace=False))  # as driving_inputs does of the embedded
-    inputs = har2.sample("channel").inputs[chosen]
+    inputs = har.sample("har2", "channel").inputs[chosen]
     found = dl.gradient(system, inputs)["log_norm"].sel(time=1).values
     np.testing.assert_allclose(found, recorded["log_norm"].sel(network=network, step=0, time=1).values, rtol=1e-6)

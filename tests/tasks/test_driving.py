@@ -8,7 +8,7 @@ from dynlab import io, schema
 from dynlab.errors import UserError
 from dynlab.systems import create
 from dynlab.tasks import create as create_task
-from dynlab.tasks import downloads, driving_inputs, har2, har6
+from dynlab.tasks import downloads, driving_inputs, har
 
 
 @pytest.fixture(autouse=True)
@@ -27,15 +27,15 @@ def network(width=9, task=None, **task_settings):
 
 def test_the_task_of_a_network_is_its_default_and_ships_with_dynlab():
     driving = driving_inputs(None, network(task="har2"), samples=32)
-    assert np.array_equal(driving.inputs, har2.sample().inputs)
-    assert np.array_equal(driving.targets, har2.sample().targets)
+    assert np.array_equal(driving.inputs, har.sample("har2").inputs)
+    assert np.array_equal(driving.targets, har.sample("har2").targets)
     assert driving.real
     assert driving.description == "32 of the embedded test sequences of har2"
 
 
 def test_the_six_classes_ship_with_dynlab_too():
     driving = driving_inputs("task:har6", network(), samples=32)
-    assert np.array_equal(driving.targets, har6.sample().targets)
+    assert np.array_equal(driving.targets, har.sample("har6").targets)
     assert driving.description == "32 of the embedded test sequences of har6"
     assert driving.real
 
@@ -44,7 +44,7 @@ def test_samples_are_drawn_with_the_seed_in_their_order_with_their_targets():
     one, same, other = (driving_inputs("task:har2", network(), samples=8, seed=seed) for seed in (1, 1, 2))
     assert np.array_equal(one.inputs, same.inputs)
     assert not np.array_equal(one.inputs, other.inputs)
-    everything = har2.sample()
+    everything = har.sample("har2")
     rows = [next(i for i, kept in enumerate(everything.inputs) if np.array_equal(kept, x)) for x in one.inputs]
     assert rows == sorted(set(rows))
     assert np.array_equal(one.targets, everything.targets[rows])
@@ -52,7 +52,7 @@ def test_samples_are_drawn_with_the_seed_in_their_order_with_their_targets():
 
 def test_the_scaling_is_that_of_the_training():
     driving = driving_inputs(None, network(task="har2", standardise="global"), samples=32)
-    assert np.array_equal(driving.inputs, har2.sample("global").inputs)
+    assert np.array_equal(driving.inputs, har.sample("har2", "global").inputs)
 
 
 def test_a_generated_task_is_made_as_for_the_training():

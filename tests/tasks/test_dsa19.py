@@ -132,7 +132,7 @@ def test_moments_are_those_of_the_chosen_rows(standardise, axes):
     generator = np.random.default_rng(0)
     raw = generator.normal(5, 3, (600, 4, 2)).astype(np.float32)
     numbers = generator.permutation(600)[:450]
-    scaling = recordings.fit(raw, numbers, standardise)
+    scaling = recordings.fit(raw, numbers, axes)
     chosen = raw[numbers].astype(np.float64)
     assert np.allclose(scaling.mean, chosen.mean(axis=axes), atol=1e-6)
     assert np.allclose(scaling.deviation, chosen.std(axis=axes), atol=1e-6)

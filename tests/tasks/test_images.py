@@ -328,6 +328,6 @@ def test_the_real_cifar_has_the_published_counts_and_scaling_and_is_held_once():
     assert most < 1.5 * 60_000 * 3073
     assert (np.bincount(loaded.y_train) == 5000).all()
     assert (np.bincount(loaded.y_test) == 1000).all()
-    mean, deviation = images.fit(loaded.x_train, np.arange(50_000), "channel")
-    assert mean.ravel() / 255 == pytest.approx([0.4914, 0.4822, 0.4465], abs=5e-5)
-    assert deviation.ravel() / 255 == pytest.approx([0.2470, 0.2435, 0.2616], abs=5e-5)
+    found = images.fit(loaded.x_train, np.arange(50_000), "channel")
+    assert found.mean.ravel() / 255 == pytest.approx([0.4914, 0.4822, 0.4465], abs=5e-5)
+    assert found.deviation.ravel() / 255 == pytest.approx([0.2470, 0.2435, 0.2616], abs=5e-5)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dynlab.errors import UserError
-from dynlab.tasks import create, downloads, har2, har6, inertial, uci_har
+from dynlab.tasks import create, downloads, har, recordings, uci_har
 
 TRAIN, TEST, STEPS = 3, 2, 128
 needs_data = pytest.mark.skipif("DYNLAB_DATA" not in os.environ, reason="DYNLAB_DATA names no folder")
@@ -108,7 +108,7 @@ def test_a_copy_that_differs_in_one_bit_is_refused(signals, own_checksums, no_ot
     arrays = {name: value.copy() for name, value in signals[1].items()}
     arrays["x_test"].view(np.uint32)[0, 0, 0] ^= 1
     np.savez(tmp_path / uci_har.PREPARED, **arrays)
-    with pytest.raises(UserError, match=r"x_test does not have the data set's checksum; remove it"):
+    with pytest.raises(UserError, match=r"x_test does not have the data set's checksum\); remove it"):
         uci_har.load(tmp_path, download=False)
 
 
@@ -161,7 +161,7 @@ def test_a_download_is_checked_and_read_from_the_cache(
     for _ in range(2):
         found, _ = uci_har.load()
         assert same(found, signals[1])
-    assert asked == [(uci_har.URL, f"sha256:{uci_har.ARCHIVE_SHA256}")]
+    assert asked == [(uci_har.DATASET.downloads[uci_har.ARCHIVE][0], f"sha256:{uci_har.ARCHIVE_SHA256}")]
 
 
 def test_a_data_folder_that_is_not_there_is_an_error(no_other_copy, tmp_path):
@@ -171,19 +171,19 @@ def test_a_data_folder_that_is_not_there_is_an_error(no_other_copy, tmp_path):
 
 def test_classes_are_those_of_the_paper():
     names = dict(enumerate(uci_har.ACTIVITIES, start=1))
-    one = {names[number] for number in names if har2.classes(np.array([number]))[0] == 1}
+    one = {names[number] for number in names if har.classes("har2", np.array([number]))[0] == 1}
     assert one == {"STANDING", "WALKING", "WALKING_DOWNSTAIRS"}
 
 
 @pytest.mark.parametrize("number, name", list(enumerate(uci_har.ACTIVITIES, start=1)))
 def test_the_six_classes_are_the_activities_in_their_order(number, name):
-    assert uci_har.ACTIVITIES[har6.classes(np.array([number]))[0]] == name
+    assert uci_har.ACTIVITIES[har.classes("har6", np.array([number]))[0]] == name
 
 
 def test_both_samples_are_the_same_sequences():
-    two, six = har2.sample(), har6.sample()
+    two, six = har.sample("har2"), har.sample("har6")
     assert np.array_equal(two.inputs, six.inputs)
-    assert np.array_equal(two.targets, har2.classes(six.targets + 1))
+    assert np.array_equal(two.targets, har.classes("har2", six.targets + 1))
 
 
 @pytest.mark.data
@@ -197,13 +197,13 @@ def test_the_real_set_in_six_classes_has_the_published_counts():
 @pytest.mark.data
 @needs_data
 def test_the_real_set_has_the_published_counts_and_scaling():
-    task = har2.har2(retrain=True, download=False)
+    task = create("har2", retrain=True, download=False)
     assert np.bincount(task.train.targets).tolist() == [3766, 3586]
     assert np.bincount(task.test.targets).tolist() == [1499, 1448]
-    inputs = task.train.inputs.astype(np.float64)
+    inputs = task.train.inputs[:].astype(np.float64)
     assert np.abs(inputs.mean(axis=0)).max() < 1e-5
     assert np.abs(inputs.std(axis=0) - 1).max() < 1e-5
-    overall = har2.har2(retrain=True, standardise="global", download=False).scaling
+    overall = create("har2", retrain=True, standardise="global", download=False).scaling
     assert (round(float(overall.mean), 5), round(float(overall.deviation), 5)) == (0.10207, 0.40217)
 
 
@@ -211,7 +211,7 @@ def test_the_real_set_has_the_published_counts_and_scaling():
 @needs_data
 @pytest.mark.parametrize("retrain", [False, True])
 def test_memory_never_holds_twice_the_real_set(retrain):
-    har2.sample()  # what is imported on the way is not counted
+    har.sample("har2")  # what is imported on the way is not counted
     tracemalloc.start()
     try:
         create("har2", retrain=retrain, download=False)
@@ -224,18 +224,18 @@ def test_memory_never_holds_twice_the_real_set(retrain):
 @pytest.mark.data
 @needs_data
 def test_whole_subjects_are_held_out_and_the_scaling_does_not_know_them():
-    task = har2.har2(seed=3, download=False)
+    task = create("har2", seed=3, download=False)
     held, kept = set(task.validation.subjects.tolist()), set(task.train.subjects.tolist())
     assert len(held) == 4
     assert len(kept) == 17
     assert not held & kept
-    assert np.abs(task.train.inputs.astype(np.float64).mean(axis=0)).max() < 1e-5
+    assert np.abs(task.train.inputs[:].astype(np.float64).mean(axis=0)).max() < 1e-5
 
 
 @pytest.mark.data
 @needs_data
 def test_the_embedded_sample_is_the_official_test_split_scaled_by_the_training_split():
-    raw, scalings = inertial._embedded()
+    raw, scalings = har.embedded()
     signals, _ = uci_har.load(download=False)
     file = resources.files("dynlab.tasks") / "samples" / "har2_test_sample.npz"
     with file.open("rb") as stream, np.load(stream) as arrays:
@@ -243,18 +243,18 @@ def test_the_embedded_sample_is_the_official_test_split_scaled_by_the_training_s
     assert np.array_equal(raw.inputs, signals.x_test[rows])
     assert np.array_equal(raw.subjects, signals.subject_test[rows])
     for kind, scaling in scalings.items():
-        fitted = inertial.fit(signals.x_train, kind)
+        fitted = recordings.fit(signals.x_train, np.arange(7352), recordings.STANDARDISE[kind])
         assert np.array_equal(scaling.mean, fitted.mean)
         assert np.array_equal(scaling.deviation, fitted.deviation)
-    task = har2.har2(retrain=True, download=False)
-    assert np.array_equal(har2.sample().inputs, task.test.inputs[rows])
+    task = create("har2", retrain=True, download=False)
+    assert np.array_equal(har.sample("har2").inputs, task.test.inputs[rows])
 
 
 def test_the_embedded_sample_is_balanced_and_unchanged():
-    sample = har2.sample()
+    sample = har.sample("har2")
     assert sample.inputs.shape == (32, 128, 9)
     assert np.bincount(sample.targets).tolist() == [16, 16]
-    assert hashlib.sha256(inertial._embedded()[0].inputs.tobytes()).hexdigest() == SAMPLE_SHA256
+    assert hashlib.sha256(har.embedded()[0].inputs.tobytes()).hexdigest() == SAMPLE_SHA256
 
 
 SAMPLE_SHA256 = "8e4a9ca3e6f59f8cbadea87e1cdcad8e8c504a8266dfcce71aa54ddf31c73db5"

@@ -8,6 +8,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from dynlab import schema
+from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.basins.ends import ends
 from dynlab.diagnostics.basins.entropy import basin_entropy
 from dynlab.diagnostics.basins.plane import Plane, plane_of
@@ -15,7 +16,7 @@ from dynlab.diagnostics.basins.recognition import DIVERGED, UNDECIDED, Attractor
 from dynlab.diagnostics.basins.verdict import verdict
 from dynlab.driven import Driven, drive
 from dynlab.errors import UserError
-from dynlab.numerics.grids import check_at_least, check_grid, check_positive
+from dynlab.numerics.grids import check_grid
 from dynlab.systems import Map, frozen
 from dynlab.systems.held import Held, held_input, step_number
 

@@ -7,6 +7,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from dynlab import schema
+from dynlab.arguments import check_at_least
 from dynlab.diagnostics.bifurcation import orbits, result, switching
 from dynlab.diagnostics.bifurcation.curve import Curve
 from dynlab.diagnostics.bifurcation.equation import Equation
@@ -19,7 +20,6 @@ from dynlab.diagnostics.bifurcation.starts import beside_branches, fixed_points_
 from dynlab.diagnostics.bifurcation.tracing import Limits
 from dynlab.diagnostics.bifurcation.verdict import verdict
 from dynlab.errors import UserError
-from dynlab.numerics.grids import check_at_least
 from dynlab.numerics.lapack import one_torch_thread
 from dynlab.systems import Map, System
 

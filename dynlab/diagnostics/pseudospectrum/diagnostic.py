@@ -8,6 +8,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from dynlab import schema
+from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.pseudospectrum.eigenvalues import Eigenvalues, eigenvalues
 from dynlab.diagnostics.pseudospectrum.kreiss import kreiss_lower_bound
 from dynlab.diagnostics.pseudospectrum.numerical_range import NumericalRange, numerical_range
@@ -16,7 +17,7 @@ from dynlab.diagnostics.pseudospectrum.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.jacobians import jacobian
 from dynlab.numerics.eigenvalues import rounding_left
-from dynlab.numerics.grids import check_at_least, check_grid, check_positive
+from dynlab.numerics.grids import check_grid
 from dynlab.numerics.resolvent import Smallest, smallest_singular_values
 from dynlab.systems import Flow, System, frozen
 
