@@ -13,9 +13,9 @@ from dynlab.systems import Flow, Map, System
 from dynlab.systems.held import Held
 from dynlab.systems.stable_slopes import StableSlopes
 
-# Times what a change of the last digit of every stored number does, and roundings of the largest entry, where a bound
-# is only estimated: a dot product of a hundred terms rounds about so often.
-DOUBT = 64.0
+# Where a bound is only estimated: times n, of what a change of the last digit of every stored number does, and of a
+# rounding of the largest entry. Sums of n terms round n times.
+DOUBT = 4.0
 DRAWS = 2
 
 
@@ -106,7 +106,7 @@ def jacobian_and_error(system: System, state: Tensor, input: Tensor, t: int | Te
     jacobian, error : Tensor, shape (..., rows, columns)
         Where a closed form is made of functions that `dynlab.numerics.running_error` has rules for, the bound is
         rigorous. Elsewhere, as after automatic differentiation, it is an estimate: what changes in the last digits of
-        all stored numbers do, and `DOUBT` roundings of the matrix's largest entry.
+        all stored numbers do, and roundings of the matrix's largest entry, each `DOUBT` n times.
     """
     try:
         with RunningErrors():
@@ -119,15 +119,15 @@ def jacobian_and_error(system: System, state: Tensor, input: Tensor, t: int | Te
 
 def _with_estimate(system: System, state: Tensor, input: Tensor, t: int | Tensor) -> tuple[Tensor, Tensor]:
     found = jacobian(system, state, input, t).dense()
-    unit = torch.finfo(found.dtype).eps
-    reach = unit**0.5
+    unit = torch.finfo(found.dtype).eps / 2
+    reach, doubt = unit**0.5, DOUBT * max(found.shape[-2:])
     generator = torch.Generator(state.device).manual_seed(0)
 
     def changed(values: Tensor) -> Tensor:
         signs = torch.rand(values.shape, generator=generator, device=values.device, dtype=values.dtype) - 0.5
         return values * (1 + reach * signs.sign())
 
-    error = DOUBT * unit * found.abs().amax(dim=(-2, -1), keepdim=True).expand_as(found)
+    error = doubt * unit * found.abs().amax(dim=(-2, -1), keepdim=True).expand_as(found)
     for _ in range(DRAWS):
         near = copy.deepcopy(system)
         with torch.no_grad():
@@ -135,7 +135,7 @@ def _with_estimate(system: System, state: Tensor, input: Tensor, t: int | Tensor
                 if numbers.is_floating_point():
                     numbers.copy_(changed(numbers))
         moved = (jacobian(near, changed(state), changed(input), t).dense() - found).abs()
-        error = torch.maximum(error, DOUBT * unit / reach * moved)
+        error = torch.maximum(error, doubt * unit / reach * moved)
     return found, error
 
 

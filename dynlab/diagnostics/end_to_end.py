@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from dynlab import schema
 from dynlab.driven import Driven, chosen_steps, drive
 from dynlab.numerics.graded_moduli import log_moduli
-from dynlab.numerics.graded_product import LARGEST_BOUND, SAFETY, GradedProduct, accumulate
+from dynlab.numerics.graded_product import LARGEST_BOUND, GradedProduct, accumulate, largest_bound
 from dynlab.numerics.lapack import one_torch_thread
+from dynlab.numerics.log_determinant import log_determinant
 from dynlab.numerics.log_singular_values import log_singular_values
 from dynlab.systems import Map
 from dynlab.wording import among, factor, over, ranged
@@ -21,8 +22,8 @@ NEGLIGIBLE = 1e-6  # of ln(effective rank): what modes that are not resolved may
 METHOD = (
     "The product is kept as Q e^d T (QR with the columns sorted at every step), its singular values come from "
     "one-sided Jacobi in log scale; a mode is resolved where the bound of its error is at most "
-    f"{LARGEST_BOUND:g}: the sum over the steps of {SAFETY:g} n ε ‖J_t‖ ‖R_t⁻¹ e_i‖₂, its running maximum over the "
-    "sorted modes; eigenvalues from e^(d/2) T Q e^(d/2)"
+    f"{LARGEST_BOUND:g}: it sums what the rounding of the Jacobians' entries and of each QR does to the mode, "
+    "|Q'ᵀ| E |Q| |R⁻¹| at first order, its running maximum over the sorted modes; eigenvalues from e^(d/2) T Q e^(d/2)"
 )
 NOT_RESOLVED = "NaN where the mode is not resolved: the bound of its error is too large"
 EXACTLY_ZERO = "-inf where the Jacobian is exactly singular: the singular value is 0"
@@ -65,7 +66,8 @@ def end_to_end(
         each; ``resolved(sample, time)``, how many are resolved (exact zeros, −inf, among them); ``surviving``, how many
         resolved singular values are at least 0.1; ``effective_rank`` = exp(−Σ p ln p) with p = σ/Σσ;
         ``log_mean_modulus`` and ``log_std_modulus``, ln of the mean and of the standard deviation of the eigenvalues'
-        moduli; ``mean_log_modulus`` = Σ ln abs(det J_s) / n, the mean of their logarithms.
+        moduli; ``mean_log_modulus`` = Σ ln abs(det J_s) / n, the mean of their logarithms, with
+        ``mean_log_modulus_error``.
 
     Raises
     ------
@@ -111,23 +113,23 @@ def end_to_end(
 
 def _along(driven: Driven, steps: set[int], generator: np.random.Generator) -> dict[str, NDArray[Any]]:
     """The variables' values, the first two dimensions being sample and time."""
-    log_determinant = torch.zeros((), dtype=torch.float64)
+    total = torch.zeros(2, len(driven.states), dtype=torch.float64)  # Σ ln abs(det J_s), and the bound of its error
     found = []
 
     def factors() -> Any:
-        nonlocal log_determinant
-        for jacobian in driven.jacobians(range(1, driven.steps + 1)):
-            log_determinant = log_determinant.to(jacobian.device) + torch.linalg.slogdet(jacobian).logabsdet
-            yield jacobian
+        nonlocal total
+        for jacobian, error in driven.jacobians_with_errors(range(1, driven.steps + 1)):
+            total = total + torch.stack(log_determinant(jacobian, error)).cpu()
+            yield jacobian, error
 
     for t, product in enumerate(accumulate(factors()), start=1):
         if t in steps:
-            found.append(_analysed(product, log_determinant, generator))
+            found.append(_analysed(product, total, generator, largest_bound(driven.states.dtype)))
     return {name: np.stack([each[name] for each in found], axis=1) for name in found[0]}
 
 
 def _analysed(
-    product: GradedProduct, log_determinant: torch.Tensor, generator: np.random.Generator
+    product: GradedProduct, log_determinants: torch.Tensor, generator: np.random.Generator, limit: float
 ) -> dict[str, NDArray[Any]]:
     """The variables' values at one time, the first dimension being sample."""
     d, T, Q, error = (
@@ -137,29 +139,31 @@ def _analysed(
     valid = product.valid.cpu().numpy()
     raw = log_singular_values(d, T)
     zero = product.certain_zeros().cpu().numpy()
-    known = (error <= LARGEST_BOUND) & ~np.isnan(raw) & (zero | ~np.isneginf(raw)) & valid[:, None]
+    known = (error <= limit) & ~np.isnan(raw) & (zero | ~np.isneginf(raw)) & valid[:, None]
     values = np.where(known, np.where(zero, -np.inf, raw), np.nan)
     log_mean, log_deviation = log_moduli(d, T, Q, error, generator)
-    mean_log = log_determinant.cpu().numpy() / d.shape[1]
+    mean_log, mean_error = log_determinants.numpy() / d.shape[1]
+    mean_log = np.where(mean_error <= limit, mean_log, np.nan)
     return {
         "log_singular_value": values,
         "error_bound": np.where(valid[:, None], error, np.nan),
         "resolved": known.sum(axis=-1),
         "surviving": (values >= np.log(SURVIVES)).sum(axis=-1),
-        "effective_rank": np.where(valid, _effective_rank(raw, error), np.nan),
+        "effective_rank": np.where(valid, _effective_rank(raw, error, limit), np.nan),
         "log_mean_modulus": np.where(valid, log_mean, np.nan),
         "log_std_modulus": np.where(valid, log_deviation, np.nan),
         "mean_log_modulus": np.where(valid, mean_log, np.nan),
+        "mean_log_modulus_error": np.where(valid, np.where(np.isneginf(mean_log), 0, mean_error), np.nan),
     }
 
 
-def _effective_rank(log_values: NDArray[np.float64], error: NDArray[np.float64]) -> NDArray[np.float64]:
+def _effective_rank(log_values: NDArray[np.float64], error: NDArray[np.float64], limit: float) -> NDArray[np.float64]:
     """exp(−Σ p ln p); NaN where all σ are zero, or where modes that are not resolved would count."""
     with np.errstate(divide="ignore", invalid="ignore"):
         p = np.exp(log_values - log_values.max(axis=-1, keepdims=True))
         p /= p.sum(axis=-1, keepdims=True)
         terms = np.where(p > 0, -p * np.log(p), 0)
-    doubtful = np.where(error > LARGEST_BOUND, np.minimum(error, 1) * (terms + p), 0).sum(axis=-1)
+    doubtful = np.where(error > limit, np.minimum(error, 1) * (terms + p), 0).sum(axis=-1)
     return np.where(np.isnan(p).any(axis=-1) | (doubtful > NEGLIGIBLE), np.nan, np.exp(terms.sum(axis=-1)))
 
 
@@ -173,6 +177,7 @@ def _variables(found: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
         "log_mean_modulus": "ln mean |λ| of ∂h_t/∂h_0",
         "log_std_modulus": "ln of the standard deviation of |λ| of ∂h_t/∂h_0",
         "mean_log_modulus": "mean of ln |λ| of ∂h_t/∂h_0",
+        "mean_log_modulus_error": "bound of the error of the mean of ln |λ|",
     }
     dims = (schema.SAMPLE, schema.TIME, schema.MODE)
     return {name: schema.variable(dims[: found[name].ndim], found[name], words) for name, words in names.items()}
@@ -188,16 +193,17 @@ def _flags(found: dict[str, NDArray[Any]]) -> dict[str, str]:
         "effective_rank": "NaN where all singular values are 0, or where modes that are not resolved would count",
         "log_mean_modulus": "NaN where the eigenvalues are not determined, or all are 0",
         "log_std_modulus": "NaN where all moduli are equal to rounding (the logarithm of 0), or not determined",
-        "mean_log_modulus": "-inf where a Jacobian is exactly singular",
+        "mean_log_modulus": "-inf where a Jacobian is exactly singular; NaN where the bound of the error is too large",
+        "mean_log_modulus_error": "inf where there is no bound",
     }
-    diverged = f"; {DIVERGED}" if np.isnan(found["mean_log_modulus"]).any() else ""
+    diverged = f"; {DIVERGED}" if np.isnan(found["error_bound"]).any() else ""
     return {name: reason + diverged for name, reason in reasons.items() if not np.isfinite(found[name]).all()}
 
 
 def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     last = ds.isel({schema.TIME: -1})
     samples, n = last["log_singular_value"].shape
-    if np.isnan(last["mean_log_modulus"].values).all():
+    if np.isnan(last["error_bound"].values).all():
         return f"Over {over(steps, described)} every trajectory diverges: ∂h_T/∂h_0 is not known at T = {steps}."
     top = last["log_singular_value"].values[:, 0]
     finite = top[np.isfinite(top)]

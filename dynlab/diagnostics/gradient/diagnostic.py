@@ -13,7 +13,7 @@ from dynlab import schema
 from dynlab.diagnostics.end_to_end import SURVIVES
 from dynlab.diagnostics.gradient.loss_gradient import log_loss_gradient
 from dynlab.driven import Driven, drive, in_float64
-from dynlab.numerics.graded_product import LARGEST_BOUND, GradedProduct, identity, multiply
+from dynlab.numerics.graded_product import LARGEST_BOUND, GradedProduct, identity, largest_bound, multiply
 from dynlab.numerics.lapack import one_torch_thread
 from dynlab.numerics.log_singular_values import log_singular_values
 from dynlab.systems import Map
@@ -24,7 +24,8 @@ Loss = Callable[[Tensor, Any], Tensor]
 NEGLIGIBLE = 40.0  # rows of e^d T so far below the largest, e^-40, change the largest singular value by e^-80
 METHOD = (
     "∂h_T/∂h_t is accumulated from t = T backwards as Q e^d T (QR with the columns sorted at every step), so that "
-    f"nothing under- or overflows; a norm is NaN where the bound of its logarithm's error exceeds {LARGEST_BOUND:g}"
+    f"nothing under- or overflows; a norm is NaN where the bound of its logarithm's error exceeds {LARGEST_BOUND:g}; "
+    "the bound holds the rounding of the Jacobians' entries and of the product"
 )
 METHOD_LOSS = METHOD + "; ∂L/∂h_t by backward recursion in log scale from automatic derivatives of the loss"
 NOT_RESOLVED = (
@@ -70,9 +71,9 @@ def gradient(
     -------
     xarray.Dataset
         ``log_norm(sample, time)`` = ln ‖∂h_T/∂h_t‖₂ and ``log_norm_frobenius`` for t = 0 … T, 0 and ln(n)/2 at t = T;
-        ``log_norm_error``, a bound of the error of the first; ``surviving(sample)``, how many singular values of
-        ∂h_T/∂h_0 are at least 0.1; with a loss also ``log_loss_gradient(sample, time)`` = ln ‖∂L/∂h_t‖₂, the total
-        derivative: h_t acts through all later states.
+        ``log_norm_error`` and ``log_norm_frobenius_error``, bounds of their errors; ``surviving(sample)``, how many
+        singular values of ∂h_T/∂h_0 are at least 0.1; with a loss also ``log_loss_gradient(sample, time)`` =
+        ln ‖∂L/∂h_t‖₂, the total derivative: h_t acts through all later states.
 
     Raises
     ------
@@ -102,7 +103,7 @@ def gradient(
     )
     backwards = range(driven.steps, 0, -1)
     with one_torch_thread():
-        found = _norms(driven, (jacobian.mT for jacobian in driven.jacobians(backwards)))
+        found = _norms(driven, ((J.mT, error.mT) for J, error in driven.jacobians_with_errors(backwards)))
         if loss is not None:
             found["log_loss_gradient"] = log_loss_gradient(loss, targets, driven.states, driven.jacobians(backwards))
     ds = schema.dataset(
@@ -118,27 +119,37 @@ def gradient(
     return ds
 
 
-def _norms(driven: Driven, transposed: Iterator[Tensor]) -> dict[str, NDArray[Any]]:
-    """From J_Tᵀ, J_{T−1}ᵀ, …, whose products are the transposes of ∂h_T/∂h_t."""
+def _norms(driven: Driven, transposed: Iterator[tuple[Tensor, Tensor]]) -> dict[str, NDArray[Any]]:
+    """From J_Tᵀ, J_{T−1}ᵀ, … with their entries' errors; the products are the transposes of ∂h_T/∂h_t."""
     samples, _, n = driven.states.shape
     product = identity(samples, n, in_float64(driven.states))
-    norms, frobenius, errors = [_log_norm(product)], [_log_frobenius(product)], [product.error()[:, 0]]
-    for factor in transposed:
-        product = multiply(factor, product)
-        norms.append(_log_norm(product))
-        frobenius.append(_log_frobenius(product))
-        errors.append(torch.where(product.valid, product.error()[:, 0], torch.nan))
+    exact = torch.zeros_like(product.log_scale[:, 0])
+    rows = [(_log_norm(product), exact, _log_frobenius(product), exact)]
+    limit = largest_bound(driven.states.dtype)
+    for factor, error in transposed:
+        product = multiply(factor, product, error)
+        rows.append(_judged(product, limit))
     d, T = (part.cpu().numpy().astype(np.float64) for part in (product.log_scale, product.rows))
-    error = product.error().cpu().numpy()
-    resolved = (error <= LARGEST_BOUND) & product.valid.cpu().numpy()[:, None]
-    values = np.where(resolved, log_singular_values(d, T), np.nan)
-    coarser = torch.finfo(driven.states.dtype).eps / torch.finfo(torch.float64).eps  # the Jacobians' own rounding
-    return {
-        "log_norm": torch.stack(norms[::-1], dim=1).cpu().numpy(),
-        "log_norm_error": coarser * torch.stack(errors[::-1], dim=1).cpu().numpy(),
-        "log_norm_frobenius": torch.stack(frobenius[::-1], dim=1).cpu().numpy(),
-        "surviving": (values >= np.log(SURVIVES)).sum(axis=-1),
-    }
+    resolved = (product.error() <= limit) & product.valid.unsqueeze(-1)
+    values = np.where(resolved.cpu().numpy(), log_singular_values(d, T), np.nan)
+    names = ("log_norm", "log_norm_error", "log_norm_frobenius", "log_norm_frobenius_error")
+    columns = (torch.stack(column[::-1], dim=1).cpu().numpy() for column in zip(*rows, strict=True))
+    found = dict(zip(names, columns, strict=True))
+    return found | {"surviving": (values >= np.log(SURVIVES)).sum(axis=-1)}
+
+
+def _judged(product: GradedProduct, limit: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Both norms with their errors: NaN where the norm is not known, −inf only where it is zero for certain."""
+    errors = product.error()
+    d = product.log_scale.sort(dim=-1, descending=True).values
+    shares = torch.softmax(2 * d, dim=-1).nan_to_num(0)
+    # of a mode that is lost all of it counts
+    frobenius = errors[:, 0] + (shares * errors.clamp(max=1)).sum(dim=-1)
+    found = []
+    for value, error in ((_log_norm(product), errors[:, 0]), (_log_frobenius(product), frobenius)):
+        found.append(torch.where(product.valid & (error <= limit), value, torch.nan))
+        found.append(torch.where(product.valid, error, torch.nan))
+    return found[0], found[1], found[2], found[3]
 
 
 def _log_norm(product: GradedProduct) -> Tensor:
@@ -151,18 +162,12 @@ def _log_norm(product: GradedProduct) -> Tensor:
     rows = product.rows.gather(-2, first.unsqueeze(-1).expand(-1, -1, product.rows.shape[-1]))
     rows = rows * below.gather(-1, first).exp().unsqueeze(-1)
     squares = torch.linalg.eigvalsh(rows @ rows.mT)  # the largest is right to rounding, which is all that is used
-    return _judged(top.squeeze(-1) + squares[:, -1].log() / 2, product)
+    return top.squeeze(-1) + squares[:, -1].log() / 2
 
 
 def _log_frobenius(product: GradedProduct) -> Tensor:
     """The same in the Frobenius norm: the rows of T have length 1."""
-    return _judged(torch.logsumexp(2 * product.log_scale, dim=-1) / 2, product)
-
-
-def _judged(log_norm: Tensor, product: GradedProduct) -> Tensor:
-    """NaN where the norm is not known; −inf only where the product is zero for certain."""
-    known = product.valid & (product.error()[:, 0] <= LARGEST_BOUND)
-    return torch.where(known, log_norm, torch.nan)
+    return torch.logsumexp(2 * product.log_scale, dim=-1) / 2
 
 
 def _variables(found: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
@@ -170,6 +175,7 @@ def _variables(found: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
         "log_norm": "ln ‖∂h_T/∂h_t‖₂",
         "log_norm_error": "bound of the error of ln ‖∂h_T/∂h_t‖₂",
         "log_norm_frobenius": "ln ‖∂h_T/∂h_t‖_F",
+        "log_norm_frobenius_error": "bound of the error of ln ‖∂h_T/∂h_t‖_F",
         "surviving": f"directions that survive from h_0 to h_T, σ ≥ {SURVIVES}",
         "log_loss_gradient": "ln ‖∂L/∂h_t‖₂",
     }
