@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dynlab import schema
 from dynlab.driven import Driven, chosen_steps, drive
 from dynlab.numerics.graded_moduli import log_moduli
-from dynlab.numerics.graded_product import LARGEST_BOUND, GradedProduct, accumulate, largest_bound
+from dynlab.numerics.graded_product import LARGEST_BOUND, GradedProduct, accumulate, largest_bound, resolved
 from dynlab.numerics.lapack import one_torch_thread
 from dynlab.numerics.log_determinant import log_determinant
 from dynlab.numerics.log_singular_values import log_singular_values
@@ -21,8 +21,8 @@ SURVIVES = 0.1  # a direction survives where its singular value is at least this
 NEGLIGIBLE = 1e-6  # of ln(effective rank): what modes that are not resolved may contribute to it
 METHOD = (
     "The product is kept as Q e^d T (QR with the columns sorted at every step), its singular values come from "
-    "one-sided Jacobi in log scale; a mode is resolved where the bound of its error is at most "
-    f"{LARGEST_BOUND:g}: it sums what the rounding of the Jacobians' entries and of each QR does to the mode, "
+    f"one-sided Jacobi in log scale; a mode is resolved where the bound of its error is at most {LARGEST_BOUND:g}, or "
+    "this share of ln σ: the bound sums what the rounding of the Jacobians' entries and of each QR does to the mode, "
     "|Q'ᵀ| E |Q| |R⁻¹| at first order, its running maximum over the sorted modes; eigenvalues from e^(d/2) T Q e^(d/2)"
 )
 NOT_RESOLVED = "NaN where the mode is not resolved: the bound of its error is too large"
@@ -132,18 +132,19 @@ def _analysed(
     product: GradedProduct, log_determinants: torch.Tensor, generator: np.random.Generator, limit: float
 ) -> dict[str, NDArray[Any]]:
     """The variables' values at one time, the first dimension being sample."""
-    d, T, Q, error = (
-        part.cpu().numpy().astype(np.float64)
-        for part in (product.log_scale, product.rows, product.orthogonal, product.error())
+    d, T, Q, error, valid, zero = (
+        part.cpu().numpy()
+        for part in (
+            *(product.log_scale, product.rows, product.orthogonal, product.error()),
+            *(product.valid, product.certain_zeros()),
+        )
     )
-    valid = product.valid.cpu().numpy()
     raw = log_singular_values(d, T)
-    zero = product.certain_zeros().cpu().numpy()
-    known = (error <= limit) & ~np.isnan(raw) & (zero | ~np.isneginf(raw)) & valid[:, None]
+    known = resolved(raw, error, limit) & ~np.isnan(raw) & (zero | ~np.isneginf(raw)) & valid[:, None]
     values = np.where(known, np.where(zero, -np.inf, raw), np.nan)
     log_mean, log_deviation = log_moduli(d, T, Q, error, generator)
     mean_log, mean_error = log_determinants.numpy() / d.shape[1]
-    mean_log = np.where(mean_error <= limit, mean_log, np.nan)
+    mean_log = np.where(resolved(mean_log, mean_error, limit), mean_log, np.nan)
     return {
         "log_singular_value": values,
         "error_bound": np.where(valid[:, None], error, np.nan),

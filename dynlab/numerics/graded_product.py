@@ -17,14 +17,18 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.linalg import vector_norm
 
-from dynlab.numerics.product_errors import grown, local_error, of_modes, rounding_of_sums
+from dynlab.numerics.product_errors import grown, local_error, of_modes, rounding_of_logarithms, rounding_of_sums
 
-LARGEST_BOUND = 1e-6  # of ln σ: a mode whose bound is larger is not resolved; of float64 Jacobians
+# Of ln σ, as a share of it where it is beyond ±1: a mode whose bound is larger is not resolved; of float64 Jacobians.
+LARGEST_BOUND = 1e-6
 # A column stays where it is while none behind it is larger by more than this factor e; otherwise QR is done once more.
 DISORDER = 1.0
 REORDERINGS = 16  # at most; of 100 factors of saturated networks two needed one
@@ -72,6 +76,11 @@ def largest_bound(dtype: torch.dtype) -> float:
     return LARGEST_BOUND * (torch.finfo(dtype).eps / torch.finfo(torch.float64).eps) ** 0.5
 
 
+def resolved(logarithm: NDArray[Any], error: NDArray[Any], limit: float) -> NDArray[np.bool_]:
+    """Whether logarithms are known well enough, by the bounds on their errors and `largest_bound`, entry by entry."""
+    return np.asarray(error <= limit * np.maximum(1, np.nan_to_num(np.abs(logarithm), nan=1, posinf=1)))
+
+
 def identity(samples: int, size: int, like: Tensor) -> GradedProduct:
     """The product of no factors."""
     eye = torch.eye(size, dtype=like.dtype, device=like.device).expand(samples, size, size)
@@ -117,8 +126,9 @@ def _multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedPr
     mixing = _unit_triangular(R, scale, alive)
     mixed = mixing @ rows
     norm = vector_norm(mixed, dim=-1)
-    own = rounding_of_sums(R) * vector_norm(mixing.abs() @ rows.abs(), dim=-1) / norm
     log_scale = torch.where(alive, scale + diagonal.log() + norm.log(), -torch.inf)
+    own = rounding_of_sums(R) * vector_norm(mixing.abs() @ rows.abs(), dim=-1) / norm
+    own = own + rounding_of_logarithms(scale) + rounding_of_logarithms(log_scale)
     added = local_error(_columns(image / divisor, order), wrong, Q, R)
     nullity = _nullity(factor, error, product)
     dead = (~alive).cumsum(-1)  # beyond the certain ones a zero of R may be rounding: no bound

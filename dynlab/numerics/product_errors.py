@@ -23,6 +23,11 @@ def rounding_of_sums(like: Tensor) -> float:
     return like.shape[-1] ** 0.5 * torch.finfo(like.dtype).eps / 2
 
 
+def rounding_of_logarithms(scale: Tensor) -> Tensor:
+    """Of scales kept as logarithms, as a share of the scales themselves: a large logarithm has fewer digits for it."""
+    return torch.finfo(scale.dtype).eps * scale.abs().nan_to_num(0, 0)
+
+
 def local_error(image: Tensor, wrong: Tensor, Q: Tensor, R: Tensor) -> Tensor:
     """|F| entry by entry, for ``image`` = Q R whose entries are wrong by `wrong`; all (sample, n, n)."""
     eye = torch.eye(R.shape[-1], dtype=R.dtype, device=R.device).expand_as(R)
@@ -69,6 +74,6 @@ def of_modes(log_error: Tensor, log_scale: Tensor) -> Tensor:
     gap = (d.unsqueeze(-1) - d.unsqueeze(-2)).nan_to_num(0, 0, -torch.inf)  # [k, i]: d_k − d_i
     # a share of a larger row is first seen as a rotation, and of that in the squares of the lengths
     seen = (ordered + 2 * gap.clamp(max=0)).exp()
-    rounding = d.shape[-1] * torch.finfo(d.dtype).eps  # of the singular values of e^d T themselves
+    rounding = d.shape[-1] * torch.finfo(d.dtype).eps + rounding_of_logarithms(d)  # of the singular values of e^d T
     each = seen.sum(dim=-1) + seen.sum(dim=-2) - seen.diagonal(dim1=-2, dim2=-1)
     return SAFETY * (each.nan_to_num(torch.inf, torch.inf) + rounding).cummax(dim=-1).values

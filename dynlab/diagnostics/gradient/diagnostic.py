@@ -13,7 +13,7 @@ from dynlab import schema
 from dynlab.diagnostics.end_to_end import SURVIVES
 from dynlab.diagnostics.gradient.loss_gradient import log_loss_gradient
 from dynlab.driven import Driven, drive, in_float64
-from dynlab.numerics.graded_product import LARGEST_BOUND, GradedProduct, identity, largest_bound, multiply
+from dynlab.numerics.graded_product import LARGEST_BOUND, GradedProduct, identity, largest_bound, multiply, resolved
 from dynlab.numerics.lapack import one_torch_thread
 from dynlab.numerics.log_singular_values import log_singular_values
 from dynlab.systems import Map
@@ -24,8 +24,8 @@ Loss = Callable[[Tensor, Any], Tensor]
 NEGLIGIBLE = 40.0  # rows of e^d T so far below the largest, e^-40, change the largest singular value by e^-80
 METHOD = (
     "∂h_T/∂h_t is accumulated from t = T backwards as Q e^d T (QR with the columns sorted at every step), so that "
-    f"nothing under- or overflows; a norm is NaN where the bound of its logarithm's error exceeds {LARGEST_BOUND:g}; "
-    "the bound holds the rounding of the Jacobians' entries and of the product"
+    f"nothing under- or overflows; a norm is known where the error bound of its logarithm is at most "
+    f"{LARGEST_BOUND:g}, or this share of it; the bound holds the rounding of the Jacobians' entries and of the product"
 )
 METHOD_LOSS = METHOD + "; ∂L/∂h_t by backward recursion in log scale from automatic derivatives of the loss"
 NOT_RESOLVED = (
@@ -125,31 +125,31 @@ def _norms(driven: Driven, transposed: Iterator[tuple[Tensor, Tensor]]) -> dict[
     product = identity(samples, n, in_float64(driven.states))
     exact = torch.zeros_like(product.log_scale[:, 0])
     rows = [(_log_norm(product), exact, _log_frobenius(product), exact)]
-    limit = largest_bound(driven.states.dtype)
     for factor, error in transposed:
         product = multiply(factor, product, error)
-        rows.append(_judged(product, limit))
-    d, T = (part.cpu().numpy().astype(np.float64) for part in (product.log_scale, product.rows))
-    resolved = (product.error() <= limit) & product.valid.unsqueeze(-1)
-    values = np.where(resolved.cpu().numpy(), log_singular_values(d, T), np.nan)
-    names = ("log_norm", "log_norm_error", "log_norm_frobenius", "log_norm_frobenius_error")
-    columns = (torch.stack(column[::-1], dim=1).cpu().numpy() for column in zip(*rows, strict=True))
-    found = dict(zip(names, columns, strict=True))
-    return found | {"surviving": (values >= np.log(SURVIVES)).sum(axis=-1)}
+        rows.append(_with_errors(product))
+    limit = largest_bound(driven.states.dtype)
+    d, T, errors = (part.cpu().numpy() for part in (product.log_scale, product.rows, _errors(product)))
+    values = log_singular_values(d, T)
+    found = {"surviving": (resolved(values, errors, limit) & (values >= np.log(SURVIVES))).sum(axis=-1)}
+    columns = [torch.stack(column[::-1], dim=1).cpu().numpy() for column in zip(*rows, strict=True)]
+    for name, value, wrong in zip(("log_norm", "log_norm_frobenius"), columns[::2], columns[1::2], strict=True):
+        found |= {name: np.where(resolved(value, wrong, limit), value, np.nan), f"{name}_error": wrong}
+    return found
 
 
-def _judged(product: GradedProduct, limit: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Both norms with their errors: NaN where the norm is not known, −inf only where it is zero for certain."""
-    errors = product.error()
+def _with_errors(product: GradedProduct) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Both norms, each with its error: −inf has an error of 0 only where the product is zero for certain."""
+    errors = _errors(product)
     d = product.log_scale.sort(dim=-1, descending=True).values
     shares = torch.softmax(2 * d, dim=-1).nan_to_num(0)
-    # of a mode that is lost all of it counts
-    frobenius = errors[:, 0] + (shares * errors.clamp(max=1)).sum(dim=-1)
-    found = []
-    for value, error in ((_log_norm(product), errors[:, 0]), (_log_frobenius(product), frobenius)):
-        found.append(torch.where(product.valid & (error <= limit), value, torch.nan))
-        found.append(torch.where(product.valid, error, torch.nan))
-    return found[0], found[1], found[2], found[3]
+    frobenius = errors[:, 0] + (shares * errors.clamp(max=1)).sum(dim=-1)  # of a mode that is lost all of it counts
+    return _log_norm(product), errors[:, 0], _log_frobenius(product), frobenius
+
+
+def _errors(product: GradedProduct) -> Tensor:
+    """Of each ln σ, NaN where the trajectory has diverged."""
+    return torch.where(product.valid.unsqueeze(-1), product.error(), torch.nan)
 
 
 def _log_norm(product: GradedProduct) -> Tensor:
