@@ -4,12 +4,21 @@ import click
 
 from .output import print_json
 
+PAGE = """# Systems
+
+Written by `dynlab systems --page > docs/systems.md`: {inputs} inputs and {units} units, where a system has a choice. \
+Closed form: its Jacobian is a formula.
+Bounded: its states have a bound. Provable: its step is written out, so that what is found of it can be proved \
+(`--certify`). `dynlab systems --json` has the settings too.
+"""
+
 
 @click.command()
 @click.option("--units", type=click.IntRange(min=1), default=64, show_default=True, help="To count parameters at.")
 @click.option("--inputs", type=click.IntRange(min=1), default=3, show_default=True, help="To count parameters at.")
+@click.option("--page", is_flag=True, help="The same table as docs/systems.md has it.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document: a list of objects, with the settings too.")
-def systems(units: int, inputs: int, as_json: bool) -> None:
+def systems(units: int, inputs: int, page: bool, as_json: bool) -> None:
     """List the systems: what --system of the other commands takes, and `dynlab train` trains.
 
     Closed form: its Jacobian is a formula. Bounded: its states have a bound. Provable: its step is written out, so
@@ -24,7 +33,8 @@ def systems(units: int, inputs: int, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    flags = ("closed_form", "bounded", "program")
+    flags, numeric = ("closed_form", "bounded", "program"), ["state", "parameters"]
+    headings = ["name", "kind", *numeric, "closed form", "bounded", "provable", "what it is"]
     rows = [
         [
             one["name"],
@@ -35,6 +45,10 @@ def systems(units: int, inputs: int, as_json: bool) -> None:
         + [one["what"].partition("; see")[0].split(": `")[0]]
         for one in found
     ]
-    numeric = ["state", "parameters"]
-    print_table(["name", "kind", *numeric, "closed form", "bounded", "provable", "what it is"], rows, numeric)
+    if page:
+        click.echo(PAGE.format(inputs=inputs, units=units))
+        for row in (headings, ["---"] * len(headings), *([f"`{name}`", *rest] for name, *rest in rows)):
+            click.echo(f"| {' | '.join(row)} |")
+        return
+    print_table(headings, rows, numeric)
     click.echo("Try `dynlab lyapunov --system lorenz`, or `dynlab train --system ernn --task har2`.")

@@ -1,0 +1,68 @@
+"""The tables of README and docs have the rows of the tables in the code: none is missing, none is of something gone."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dynlab.cli import COMMANDS
+from dynlab.cli.main import run
+from dynlab.diagnostics import DIAGNOSTICS
+from dynlab.systems import SYSTEMS
+from dynlab.systems.examples import example_config
+from dynlab.tasks import TASKS
+from dynlab.training import PRESETS
+
+ROOT = Path(__file__).resolve().parents[1]
+# Commands that no question of the page of diagnostics is for: what they look at, list, train or draw is no result.
+NO_DIAGNOSTIC = {"inspect", "systems", "train", "tasks", "zoo", "figure", "demo"}
+
+
+def rows(page, heading):
+    """The cells of the rows of every table of a page that has this first heading."""
+    lines = (ROOT / page).read_text(encoding="utf-8").splitlines()
+    found = []
+    for number, line in enumerate(lines):
+        if line.startswith(f"| {heading} |"):
+            for row in lines[number + 2 :]:
+                if not row.startswith("|"):
+                    break
+                found.append([cell.strip() for cell in row.strip("|").split(" | ")])
+    return found
+
+
+def named(cells):
+    return [name for cell in cells for name in re.findall(r"`([\w-]+)`", cell)]
+
+
+def test_the_readme_has_every_command_in_the_order_of_the_help():
+    cells = [row[0] for row in rows("README.md", "command")]
+    assert [re.match(r"`dynlab ([\w-]+)", cell)[1] for cell in cells] == list(COMMANDS)
+
+
+def test_the_readme_counts_the_networks():
+    networks = sum("input_size" in example_config(name) for name in SYSTEMS)
+    assert f"It trains {networks} kinds of recurrent network" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_page_of_systems_is_what_the_command_writes(capsys):
+    assert run(["systems", "--page"]) == 0
+    assert capsys.readouterr().out == (ROOT / "docs" / "systems.md").read_text(encoding="utf-8")
+
+
+def test_the_page_of_tasks_has_every_task():
+    assert sorted(named(row[0] for row in rows("docs/tasks.md", "task"))) == sorted(TASKS)
+
+
+def test_the_page_of_presets_has_every_preset_of_a_source():
+    described = {name for name, preset in PRESETS.items() if preset.reported}
+    measured = named(row[0] for row in rows("docs/presets.md", "preset") if len(row) == 3)
+    listed = named(row[0] for row in rows("docs/presets.md", "preset") if len(row) > 3)
+    assert sorted(listed) == sorted(described)
+    assert set(measured) <= described
+
+
+@pytest.mark.parametrize("column, expected", [(1, set(COMMANDS) - NO_DIAGNOSTIC), (2, {*DIAGNOSTICS, "over_training"})])
+def test_the_page_of_diagnostics_asks_a_question_for_each(column, expected):
+    found = named(row[column] for row in rows("docs/diagnostics.md", "question"))
+    assert sorted(found) == sorted(expected)
