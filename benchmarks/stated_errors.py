@@ -2,9 +2,9 @@
 
     python benchmarks/stated_errors.py FIRST LAST [FILE]
 
-The truth is computed in multi-precision arithmetic, with its Jacobians at the states that were stored. What each network
-gave is a line of FILE, by default stated_errors.jsonl in the working folder: networks that are there already are not
-computed again, and the table is of all lines. A hundred networks take some three minutes.
+The truth is computed in multi-precision arithmetic, with its Jacobians at the states that were stored. What each
+network gave is a line of FILE, by default stated_errors.jsonl in the working folder: networks that are there already
+are not computed again, and the table is of all lines. A hundred networks take some three minutes.
 """
 
 import json
@@ -77,9 +77,8 @@ def _of_spectrum(found: NDArray[np.complex128], bound: Real, jacobian: arb_mat) 
         distance = np.array([[float(abs(t - complex(value)).mid()) for t in true] for value in found])
     outside = distance > bound[:, None]
     size = max(float(distance.max()), np.finfo(float).tiny)
-    first, second = linear_sum_assignment(outside + distance / size / (2 * len(found)))
-    assert (first == np.arange(len(found))).all()
-    return _rows(found, bound, distance[first, second], ONE_ROUNDING * np.abs(found))
+    chosen = linear_sum_assignment(outside + distance / size / (2 * len(found)))
+    return _rows(found, bound, distance[chosen], ONE_ROUNDING * np.abs(found))
 
 
 def _of_products(system: Map, given: dict[str, Any], exact: list[arb_mat]) -> list[list[float]]:

@@ -1,4 +1,4 @@
-"""Numbers lie within their stated errors, in saturated networks too: `benchmarks/stated_errors.py` with few networks."""
+"""Numbers lie within their stated errors, of saturated networks too: a slice of `benchmarks/stated_errors.py`."""
 
 import importlib.util
 import math
