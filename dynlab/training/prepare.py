@@ -3,20 +3,20 @@
 import dataclasses
 import inspect
 import os
-import pkgutil
 import platform
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import torch
 
 import dynlab
 from dynlab import tasks
+from dynlab.arguments import check_at_least
 from dynlab.checkpoints.document import EMBEDDING
-from dynlab.errors import UserError, require_extra
+from dynlab.errors import UserError, lookup, require_extra
 from dynlab.progress import working
 from dynlab.systems import SYSTEMS, Map, create
 from dynlab.systems.base import check_device
@@ -27,9 +27,6 @@ from dynlab.training.batches import Batches
 from dynlab.training.network import Network
 from dynlab.training.run import Run, Writes
 from dynlab.training.settings import PLATEAU, Settings
-
-# The kinds of values that systems take, in words.
-KINDS = {int: "a whole number", float: "a number", str: "a name", bool: "true or false", type(None): "none"}
 
 
 @dataclass(frozen=True)
@@ -90,8 +87,7 @@ def prepare(
         For unknown names and settings, settings that mean nothing for that system, data that cannot be had, a device
         that is not there, and without Lightning.
     """
-    if run.system not in SYSTEMS:
-        create(run.system)  # which says so
+    takes = accepted(run.system)
     accelerator, devices = _device(device, processes)
     if processes > run.settings.batch_size:
         raise UserError(
@@ -107,7 +103,7 @@ def prepare(
     _check_what_the_task_has(run.settings, task)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(run.settings.seed)
-        system = _system(run, task)
+        system = _system(run, task, takes)
         _check_what_the_system_has(run.settings, system)
         _check_that_the_base_moves(run, task)
         network = Network(system, task, run.settings.dropout)
@@ -127,13 +123,11 @@ def prepare(
     )
 
 
-def _system(run: Run, task: Task) -> Map:
+def _system(run: Run, task: Task, takes: list[str]) -> Map:
     given = dict(run.config)
-    takes = accepted(run.system)
     for name, value in (("input_size", run.settings.embedding or task.input_size), ("length", task.length)):
         if name in takes:
             given.setdefault(name, value)
-    _check_kinds(run.system, given)
     try:
         system = create(run.system, **given)
     except (TypeError, RuntimeError) as error:  # a value of the wrong type, deep inside torch
@@ -178,18 +172,6 @@ def _check_what_the_task_has(settings: Settings, task: Task) -> None:
         raise UserError("--schedule plateau needs a validation split: leave out --retrain, or choose --schedule halve.")
 
 
-def _check_kinds(system: str, given: dict[str, Any]) -> None:
-    """Raise the error for a value of a kind that the system's argument is not, a fraction for a size."""
-    for name, parameter in _parameters(system).items():
-        kinds = get_args(parameter.annotation) or (parameter.annotation,)
-        if name not in given or not set(kinds) <= set(KINDS):
-            continue
-        kind = type(given[name])
-        if kind not in kinds and not (kind is int and float in kinds):
-            allowed = " or ".join(KINDS[one] for one in kinds)
-            raise UserError(f"{name} of system {system!r} must be {allowed}, got {given[name]!r}.")
-
-
 def _check_what_the_system_has(settings: Settings, system: Map) -> None:
     """Raise the error for a setting that does nothing for that system, or that would undo what it is."""
     name = system.name
@@ -230,19 +212,14 @@ def _check_that_the_base_moves(run: Run, task: Task) -> None:
 
 def accepted(system: str) -> list[str]:
     """The names of the arguments that a system of `SYSTEMS` takes."""
-    return list(_parameters(system))
-
-
-def _parameters(system: str) -> Mapping[str, inspect.Parameter]:
-    return inspect.signature(pkgutil.resolve_name(SYSTEMS[system]), eval_str=True).parameters
+    return list(inspect.signature(lookup(SYSTEMS, system, "system")).parameters)
 
 
 def _device(device: str, processes: int) -> tuple[str, int | list[int]]:
     """Lightning's accelerator and devices."""
     check_device(device)
     kind, _, index = device.partition(":")
-    if processes < 1:
-        raise UserError(f"--devices must be at least 1, got {processes}.")
+    check_at_least(1, **{"--devices": processes})
     if processes > 1 and (index or kind == "mps"):
         raise UserError(f"--devices {processes} goes with --device cpu or cuda, got {device}.")
     if processes > 1 and kind == "cuda":

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dynlab.errors import UserError
-from dynlab.training.settings import Settings
+from dynlab.arguments import check_at_least
+from dynlab.training.settings import Settings, option
 
 METRICS_FILE = "metrics.csv"
 
@@ -38,10 +38,7 @@ class Writes:
     test_every_epoch: bool = False
 
     def __post_init__(self) -> None:
-        for entry in dataclasses.fields(self):
-            value = getattr(self, entry.name)
-            if value is not None and not isinstance(value, bool) and value < 1:
-                raise UserError(f"--{entry.name.replace('_', '-')} must be at least 1, got {value}.")
+        check_at_least(1, **{option(name): value for name, value in vars(self).items() if type(value) is int})
 
 
 @dataclass(frozen=True)
@@ -69,17 +66,17 @@ class Run:
     def command(self) -> str:
         """The command line that does the same, but for where the data lie and the results go."""
         words = ["dynlab", "train", "--system", self.system, "--task", self.task]
-        for option, given in (("--set", self.config), ("--task-set", self.task_settings)):
+        for chosen, given in (("--set", self.config), ("--task-set", self.task_settings)):
             for key, value in given.items():
-                if (option, key) == ("--task-set", "retrain"):
+                if (chosen, key) == ("--task-set", "retrain"):
                     words += ["--retrain"] if value else []
                 else:
-                    words += [option, f"{key}={value if isinstance(value, str) else json.dumps(value)}"]
+                    words += [chosen, f"{key}={value if isinstance(value, str) else json.dumps(value)}"]
         for entry in dataclasses.fields(self.settings):
             value = getattr(self.settings, entry.name)
             if value is True:
-                words += [f"--{entry.name.replace('_', '-')}"]
+                words += [option(entry.name)]
             elif value != entry.default:
                 text = ",".join(value) if isinstance(value, tuple) else str(value)
-                words += [f"--{entry.name.replace('_', '-')}", text]
+                words += [option(entry.name), text]
         return shlex.join(words)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import torch
 
+from dynlab.arguments import check_at_least, check_positive
 from dynlab.errors import UserError, unknown
 from dynlab.training.optimizers import OPTIMIZERS, SideBySide, optimizer_named
 
@@ -116,43 +117,31 @@ class Settings:
     threads: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch_size", "halve_every", "threads"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{_option(name)} must be at least 1, got {getattr(self, name)}.")
-        for name in ("warmup", "embedding"):
-            if getattr(self, name) < 0:
-                raise UserError(f"{_option(name)} must not be negative, got {getattr(self, name)}.")
-        for name in ("lr", "constrained_lr"):
-            rate = getattr(self, name)
-            if rate is not None and not 0 < rate < math.inf:
-                raise UserError(f"{_option(name)} must be a positive number, got {rate}.")
-        for name in ("weight_decay", "penalty", "clip", "noise"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise UserError(f"{_option(name)} must be finite and not negative, got {getattr(self, name)}.")
-        for name in ("alpha", "dropout", "label_smoothing", "ema"):
-            if not 0 <= getattr(self, name) < 1:
-                raise UserError(f"{_option(name)} must be at least 0 and below 1, got {getattr(self, name)}.")
-        if self.seed < 0:
-            raise UserError(f"--seed must not be negative, got {self.seed}.")
-        if self.optimizer not in OPTIMIZERS:
-            raise unknown("optimizer", self.optimizer, OPTIMIZERS)
-        if self.constrained_optimizer is not None and self.constrained_optimizer not in OPTIMIZERS:
-            raise unknown("constrained optimizer", self.constrained_optimizer, OPTIMIZERS)
+        def options(*names: str) -> dict[str, Any]:
+            return {option(name): getattr(self, name) for name in names}
+
+        check_at_least(1, **options("epochs", "batch_size", "halve_every", "threads"))
+        check_at_least(0, **options("warmup", "embedding", "seed"))
+        check_positive(**options("lr", "constrained_lr", "cutoff"))
+        for name, value in options("weight_decay", "penalty", "clip", "noise").items():
+            if not 0 <= value < math.inf:
+                raise UserError(f"{name} must be finite and not negative, got {value}.")
+        for name, value in options("alpha", "dropout", "label_smoothing", "ema").items():
+            if not 0 <= value < 1:
+                raise UserError(f"{name} must be at least 0 and below 1, got {value}.")
+        if not 0 <= self.l1_share <= 1:
+            raise UserError(f"--l1-share must be from 0 to 1, got {self.l1_share}.")
+        named: dict[str, Iterable[str]] = {"optimizer": OPTIMIZERS, "constrained_optimizer": OPTIMIZERS}
+        named |= {"precision": PRECISIONS, "schedule": SCHEDULES, "loss": LOSSES}
+        for name, allowed in named.items():
+            value = getattr(self, name)
+            if value is not None and value not in allowed:
+                raise unknown(name.replace("_", " "), value, allowed)
         if self._apart and self.constrained_lr is None:
             raise UserError(
                 f"--constrained-optimizer {self.constrained_optimizer} has a learning rate of another meaning than "
                 f"{self.optimizer}'s: set --constrained-lr too."
             )
-        if self.precision not in PRECISIONS:
-            raise unknown("precision", self.precision, PRECISIONS)
-        if self.schedule not in SCHEDULES:
-            raise unknown("schedule", self.schedule, SCHEDULES)
-        if self.loss is not None and self.loss not in LOSSES:
-            raise unknown("loss", self.loss, LOSSES)
-        if not 0 < self.cutoff < math.inf:
-            raise UserError(f"--cutoff must be a positive number, got {self.cutoff}.")
-        if not 0 <= self.l1_share <= 1:
-            raise UserError(f"--l1-share must be from 0 to 1, got {self.l1_share}.")
         idle = {
             "halve_every": (self.schedule in ("halve", "tenth"), HALVE_EVERY, "--schedule halve or tenth"),
             "cutoff": (self.loss in ("huber", "smooth-l1"), DEFAULT_CUTOFF, "--loss huber or smooth-l1"),
@@ -160,7 +149,7 @@ class Settings:
         }
         for name, (used, default, needs) in idle.items():
             if not used and getattr(self, name) != default:
-                raise UserError(f"{_option(name)} does nothing without {needs}: leave it out, or add that.")
+                raise UserError(f"{option(name)} does nothing without {needs}: leave it out, or add that.")
         if "rmsprop" not in (self.optimizer, self.constrained_optimizer) and self.alpha != RMSPROP_ALPHA:
             raise UserError(
                 f"--alpha is rmsprop's and the optimizer is {self.optimizer}: leave it out, or set --optimizer rmsprop."
@@ -215,26 +204,16 @@ def _constant(settings: Settings, step: int, steps_per_epoch: int) -> float:
     return 1.0
 
 
-def _cosine(settings: Settings, step: int, steps_per_epoch: int) -> float:
-    return 0.5 * (1 + math.cos(math.pi * min(1.0, step / (settings.epochs * steps_per_epoch))))
-
-
-def _halve(settings: Settings, step: int, steps_per_epoch: int) -> float:
-    return 0.5 ** (step // (settings.halve_every * steps_per_epoch))
-
-
-def _tenth(settings: Settings, step: int, steps_per_epoch: int) -> float:
-    return 0.1 ** (step // (settings.halve_every * steps_per_epoch))
-
-
+# Parts of the rate at the start, from the settings, the step and the steps of an epoch.
 SCHEDULES: dict[str, Callable[[Settings, int, int], float]] = {
     "constant": _constant,
-    "cosine": _cosine,
-    "halve": _halve,
-    "tenth": _tenth,
+    "cosine": lambda asked, step, each: 0.5 * (1 + math.cos(math.pi * min(1.0, step / (asked.epochs * each)))),
+    "halve": lambda asked, step, each: 0.5 ** (step // (asked.halve_every * each)),
+    "tenth": lambda asked, step, each: 0.1 ** (step // (asked.halve_every * each)),
     PLATEAU: _constant,  # the training halves, when it has seen the validation
 }
 
 
-def _option(name: str) -> str:
+def option(name: str) -> str:
+    """The command line's option of a setting."""
     return "--" + name.replace("_", "-")

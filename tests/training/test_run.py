@@ -211,7 +211,7 @@ def test_an_interrupted_run_ends_as_an_interrupt_and_can_be_resumed(whole, monke
         (Run("lstm", "digits", config={"hidden_size": 3, "size": 1}), "takes no setting 'size'"),
         (
             Run("lstm", "digits", config={"hidden_size": "many"}),
-            "hidden_size of system 'lstm' must be a whole number, got 'many'",
+            "System 'lstm': hidden_size must be a whole number, got 'many'",
         ),
         (
             Run("vanilla", "digits", config={"state_size": 10**15}),

@@ -103,7 +103,7 @@ def test_a_schedule_scales_the_rates_of_both_groups(schedule, apart):
         ({"dropout": 1.0}, "--dropout must be at least 0 and below 1"),
         ({"weight_decay": -0.1}, "--weight-decay must be finite and not negative"),
         ({"clip": math.inf}, "--clip must be finite"),
-        ({"seed": -1}, "--seed must not be negative"),
+        ({"seed": -1}, "--seed must be at least 0, got -1"),
         ({"optimizer": "adm"}, "Unknown optimizer 'adm': .*did you mean 'adam'"),
         ({"schedule": "cosin"}, "Unknown schedule 'cosin': .*did you mean 'cosine'"),
     ],
