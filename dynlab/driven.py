@@ -74,13 +74,8 @@ class Driven:
             lost = states.isnan().any(dim=-1)[..., None, None]
             yield dense.expand(shape).masked_fill(lost, torch.nan), error.expand(shape).masked_fill(lost, torch.nan)
 
-    def jacobians(self, steps: Sequence[int] | NDArray[np.int64]) -> Iterator[Tensor]:
-        """∂h_t/∂h_{t−1} for each t of `steps`, in that order, each of shape (sample, state, state), in float64."""
-        for block in self.blocks(self.system, steps):
-            yield from in_float64(block).unbind(dim=1)
-
     def jacobians_with_errors(self, steps: Sequence[int] | NDArray[np.int64]) -> Iterator[tuple[Tensor, Tensor]]:
-        """What `jacobians` yields, each with the bound on the error of its entries."""
+        """What `blocks_with_errors` yields, step by step, each of shape (sample, state, state), in float64."""
         for block, error in self.blocks_with_errors(self.system, steps):
             yield from zip(in_float64(block).unbind(dim=1), in_float64(error).unbind(dim=1), strict=True)
 

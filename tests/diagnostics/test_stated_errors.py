@@ -123,8 +123,9 @@ def test_the_command_on_one_saturated_unit(bias, offset, code, tmp_path, monkeyp
 
 
 def test_a_slope_that_underflows_is_not_known():
-    ds = gradient(torch_layer(saturated(400)), np.zeros((STEPS, 1)))
-    assert np.isnan(ds["log_norm"].values[0, :-1]).all()
+    ds = gradient(torch_layer(saturated(400)), np.zeros((STEPS, 1)), loss=lambda states, _: states[:, -1, 0])
+    for name in ("log_norm", "log_loss_gradient"):
+        assert np.isnan(ds[name].values[0, :-1]).all()
     assert math.isinf(ds["log_norm_error"].values[0, 0])
     ds = eigenvalue_bounds(torch_layer(saturated(400)), np.zeros((STEPS, 1)), min_log_gradient=-1000)
     assert ds["outcome"].values.tolist() == ["undecided"]

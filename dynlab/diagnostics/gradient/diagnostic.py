@@ -105,7 +105,8 @@ def gradient(
     with one_torch_thread():
         found = _norms(driven, ((J.mT, error.mT) for J, error in driven.jacobians_with_errors(backwards)))
         if loss is not None:
-            found["log_loss_gradient"] = log_loss_gradient(loss, targets, driven.states, driven.jacobians(backwards))
+            jacobians = driven.jacobians_with_errors(backwards)
+            found["log_loss_gradient"] = log_loss_gradient(loss, targets, driven.states, jacobians)
     ds = schema.dataset(
         _variables(found),
         system=system.name,

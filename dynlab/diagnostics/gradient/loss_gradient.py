@@ -17,9 +17,9 @@ from dynlab.systems import System
 
 
 def log_loss_gradient(
-    loss: Callable[[Tensor, Any], Tensor], targets: Any, states: Tensor, jacobians: Iterator[Tensor]
+    loss: Callable[[Tensor, Any], Tensor], targets: Any, states: Tensor, jacobians: Iterator[tuple[Tensor, Tensor]]
 ) -> NDArray[np.float64]:
-    """The logarithm of ‖∂L/∂h_t‖₂ for t = 0 … T, shape (sample, time + 1).
+    """The logarithm of ‖∂L/∂h_t‖₂ for t = 0 … T, shape (sample, time + 1); NaN where it underflows.
 
     With p_t the derivative of the loss by h_t alone, ∂L/∂h_T = p_T and ∂L/∂h_t = p_t + J_{t+1}ᵀ ∂L/∂h_{t+1}; what is
     carried from step to step is a vector of length 1 and the logarithm of its size.
@@ -29,20 +29,23 @@ def log_loss_gradient(
     loss, targets
         As `dynlab.diagnostics.gradient.gradient` takes them.
     states : Tensor, shape (sample, time + 1, state)
-    jacobians : iterator of Tensor
-        ∂h_T/∂h_{T−1}, ∂h_{T−1}/∂h_{T−2}, …, each of shape (sample, state, state).
+    jacobians : iterator of pairs of Tensor
+        ∂h_T/∂h_{T−1}, ∂h_{T−1}/∂h_{T−2}, …, each of shape (sample, state, state), with bounds on their entries' errors.
     """
     partial = in_float64(_partial(loss, targets, states))
     direction, size = _normalised(partial[:, -1], partial.new_zeros(len(partial)))
     sizes = [size]
-    for t, jacobian in zip(range(states.shape[1] - 2, -1, -1), jacobians, strict=True):
+    reached = partial[:, -1] != 0  # the entries that need not be zero
+    for t, (jacobian, error) in zip(range(states.shape[1] - 2, -1, -1), jacobians, strict=True):
         carried, carried_size = _normalised((jacobian.mT @ direction.unsqueeze(-1)).squeeze(-1), size)
         added, added_size = _normalised(partial[:, t], torch.zeros_like(size))
         top = torch.maximum(carried_size, added_size)
         top = torch.where(torch.isneginf(top), 0, top)
         shares = [(part_size - top).exp().unsqueeze(-1) for part_size in (carried_size, added_size)]
         direction, size = _normalised(carried * shares[0] + added * shares[1], top)
-        sizes.append(size)
+        passes = (jacobian != 0) | (error > 0)
+        reached = (passes & reached.unsqueeze(-1)).any(dim=-2) | (partial[:, t] != 0)
+        sizes.append(torch.where(torch.isneginf(size) & reached.any(dim=-1), torch.nan, size))
     return torch.stack(sizes[::-1], dim=1).cpu().numpy()
 
 
