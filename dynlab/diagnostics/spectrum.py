@@ -1,29 +1,25 @@
 """The spectra of the Jacobians ∂h_t/∂h_{t−1} along driven trajectories."""
 
-import functools
 from typing import Any
 
 import numpy as np
-import torch
 import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.driven import Driven, chosen_steps, drive
-from dynlab.numerics.lapack import geev, in_threads
+from dynlab.numerics.eigenvalue_sets import order
+from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
+from dynlab.numerics.eigenvalues import Eigenvalues, eigenvalues
+from dynlab.numerics.threads import in_threads
 from dynlab.systems import Euler, Map
 from dynlab.wording import interval, over, ranged, share
 
-METHOD = (
-    "LAPACK's geev with left and right eigenvectors, in float64; condition 1/abs(yᴴx) of unit left and right "
-    "eigenvectors: an error δ of the Jacobian moves an eigenvalue by at most condition·δ to first order; the error of "
-    "an eigenvalue is 2·condition·δ with δ = n u ‖J‖_F, u the rounding unit in which J was computed, and never more "
-    "than Elsner's bound (2‖J‖_F + δ)^(1−1/n) δ^(1/n), which holds for defective matrices as well"
-)
+METHOD = f"{EIGENVALUES}; the rounding of each entry of J is bounded"
 METHOD_FLOW = METHOD + "; all of the flow's Jacobian A, whose eigenvalues μ give the map's 1 + ε μ"
 NOT_COMPUTED = "NaN where the Jacobian is not finite (the trajectory has diverged) or the QR iteration did not converge"
 
-BEYOND_FIRST_ORDER = 2.0  # what the first-order bound of an eigenvalue's error is multiplied by, for what is beyond
+EPS = float(np.finfo(np.float64).eps)
 DEFECTIVE = "inf where left and right eigenvectors are orthogonal: a defective eigenvalue"
 
 
@@ -72,7 +68,7 @@ def spectrum(
 
     References
     ----------
-    Golub and Van Loan, Matrix Computations, sections 7.2.2 and 7.2.3; Elsner, Linear Algebra Appl. 71 (1985).
+    Golub and Van Loan, Matrix Computations, sections 7.2.1 to 7.2.3; `dynlab.numerics.eigenvalues`.
 
     Examples
     --------
@@ -109,58 +105,47 @@ def spectrum(
 def _along(driven: Driven, steps: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
     """The variables' values, the first two dimensions being sample and time."""
     flow = driven.system.flow if isinstance(driven.system, Euler) else None
-    step_size = driven.system.step_size if isinstance(driven.system, Euler) else 1.0
     parts = []
-    for block in driven.blocks(flow or driven.system, steps):
-        stack = block.cpu().numpy().astype(np.float64)
-        compute = functools.partial(_spectra, step_size, flow is not None, torch.finfo(block.dtype).eps)
-        spectra = in_threads(compute, stack.reshape(-1, *stack.shape[2:]))
-        parts.append([part.reshape(*stack.shape[:2], *part.shape[1:]) for part in spectra])
-    joined = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
-    names = ("eigenvalue", "eigenvalue_error", "condition", "flow_eigenvalue", "flow_eigenvalue_error")
-    found = dict(zip((*names, "departure_from_normality"), joined, strict=True))
-    return found if flow is not None else {name: part for name, part in found.items() if "flow" not in name}
+    for block, wrong in driven.blocks_with_errors(flow or driven.system, steps):
+        stack, error = (each.cpu().numpy().astype(np.float64) for each in (block, wrong))
+        found = eigenvalues(stack, np.nan_to_num(error, nan=np.inf))
+        if isinstance(driven.system, Euler):
+            parts.append((*_of_map(found, driven.system.step_size), _departures(stack, driven.system.step_size)))
+        else:
+            parts.append((*found, _departures(stack, None)))
+    joined = [np.concatenate(part, axis=1) for part in zip(*parts, strict=True)]
+    names = ["eigenvalue", "eigenvalue_error", "condition"]
+    names += ["flow_eigenvalue", "flow_eigenvalue_error"] if flow is not None else []
+    return dict(zip([*names, "departure_from_normality"], joined, strict=True))
 
 
-def _spectra(step_size: float, of_flow: bool, unit: float, matrices: NDArray[np.float64]) -> tuple[NDArray[Any], ...]:
-    """Eigenvalues λ of each map, their errors, conditions, the flow's μ and their errors, departures from normality."""
-    count, n = matrices.shape[:2]
-    values, rates = np.full((count, n), np.nan, complex), np.full((count, n), np.nan, complex)
-    conditions, errors, departures = np.full((count, n), np.nan), np.full((count, n), np.nan), np.full(count, np.nan)
-    for index, matrix in enumerate(matrices):
-        if not np.isfinite(matrix).all():
-            continue
-        jacobian = np.eye(n) + step_size * matrix if of_flow else matrix
-        departures[index] = _departure_from_normality(jacobian)
-        found, overlap, converged = geev(matrix)
-        if not converged:
-            continue
-        multipliers = 1 + step_size * found if of_flow else found
-        # Stable, so that what LAPACK puts side by side, a pair with its positive imaginary part first, stays so.
-        order = np.lexsort((-multipliers.real, -np.abs(multipliers)))
-        values[index], rates[index] = multipliers[order], found[order]
-        with np.errstate(divide="ignore"):
-            conditions[index] = 1 / overlap[order]
-        errors[index] = _errors(conditions[index], matrix, unit)
-    # of 1 + ε μ, whose sum and product round too
-    of_map = step_size * errors + 2 * np.finfo(float).eps * np.abs(values) if of_flow else errors
-    return values, of_map, conditions, rates, errors, departures
+def _of_map(found: Eigenvalues, step_size: float) -> tuple[NDArray[Any], ...]:
+    """Eigenvalues 1 + ε μ in their order, their errors and conditions, and the flow's μ and their errors."""
+    values: NDArray[Any] = 1 + step_size * found.values
+    sorts = order(values)
+    values, rates, errors, conditions = (
+        np.take_along_axis(part, sorts, axis=-1) for part in (values, found.values, found.errors, found.conditions)
+    )
+    # the product and the sum round too
+    return values, step_size * errors + 2 * EPS * np.abs(values), conditions, rates, errors
 
 
-def _errors(conditions: NDArray[np.float64], matrix: NDArray[np.float64], unit: float) -> NDArray[np.float64]:
-    """A bound on the error of each eigenvalue of a matrix whose entries are rounded."""
-    n = len(conditions)
-    # a norm may overflow, and 0·∞ is that of the zero matrix, whose eigenvalues are exact
-    with np.errstate(over="ignore", invalid="ignore"):
-        norm = float(np.linalg.norm(matrix))
-        delta = n * unit * norm
-        elsner = (2 * norm + delta) ** (1 - 1 / n) * delta ** (1 / n)
-        return np.fmin(BEYOND_FIRST_ORDER * conditions * delta, elsner)
+def _departures(matrices: NDArray[np.float64], step_size: float | None) -> NDArray[np.float64]:
+    """Of each map from normality, shape (...), from its Jacobian or its flow's."""
+    n = matrices.shape[-1]
+    flat = matrices.reshape(-1, n, n)
+
+    def work(some: slice) -> tuple[NDArray[np.float64]]:
+        maps = (each if step_size is None else np.eye(n) + step_size * each for each in flat[some])
+        return (np.array([_departure_from_normality(each) for each in maps]),)
+
+    (found,) = in_threads(work, len(flat))
+    return np.asarray(found.reshape(matrices.shape[:-2]))
 
 
 def _departure_from_normality(matrix: NDArray[np.float64]) -> float:
     size = np.abs(matrix).max()
-    if size == 0:
+    if not 0 < size < np.inf:
         return float("nan")
     scaled = matrix / size
     commutator = scaled @ scaled.T - scaled.T @ scaled

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.gallery.made import Made
+from dynlab.numerics.eigenvalues import approximate_eigenvalues
 from dynlab.plots import style
 from dynlab.simulation import simulate
 from dynlab.systems import frozen
@@ -37,7 +38,7 @@ def make(fast: bool = False) -> Made:
     solution = simulate(system, initial_state=START, times=times)
     states = solution["trajectory"].values[0]
     matrices = system.matrix(torch.from_numpy(states[:, 2:])).numpy()
-    flow = _of_flow(times, states[:, :2], np.linalg.eigvals(matrices))
+    flow = _of_flow(times, states[:, :2], approximate_eigenvalues(matrices))
     shears = _of_shears()
     with style.style():
         figure = plt.figure(figsize=(12.5, 5.8))
@@ -87,7 +88,7 @@ def _of_shears() -> xr.Dataset:
     for step in range(PRODUCTS):
         product = (first if step % 2 == 0 else first.T) @ product
         logs.append(float(np.log(np.linalg.norm(product, 2))))
-    radius = float(np.abs(np.linalg.eigvals(first.T @ first)).max())
+    radius = float(np.abs(approximate_eigenvalues(first.T @ first)).max())
     return schema.dataset(
         {
             "log_norm": schema.variable((schema.TIME,), logs, "ln ‖A_k ⋯ A₁‖₂"),

@@ -16,6 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dynlab.numerics.eigenvalues import approximate_eigenvalues
+
 Real = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
@@ -96,7 +98,7 @@ def _surely_regular(A: Real, E: Real) -> bool:
         inverse = np.abs(np.linalg.inv(A))
     except np.linalg.LinAlgError:
         return False
-    return bool(np.isfinite(inverse).all() and np.abs(np.linalg.eigvals(inverse @ E)).max() < 1)
+    return bool(np.isfinite(inverse).all() and np.abs(approximate_eigenvalues(inverse @ E)).max() < 1)
 
 
 def _equilibrating(E: Real) -> tuple[Real, Real]:

@@ -9,13 +9,16 @@ V.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from dynlab.numerics.eigenvalues import solved
 
 Complex = NDArray[np.complex128]
 Real = NDArray[np.float64]
 
 # An eigenvector that its matrix's own error may turn by more than this is not told from its neighbours'.
 UNRESOLVED = 1e-3
+BEYOND_FIRST_ORDER = 2.0  # times the first-order bound on an eigenvector's turn
 
 
 class Eigenmodes(NamedTuple):
@@ -24,7 +27,8 @@ class Eigenmodes(NamedTuple):
     Attributes
     ----------
     values : ndarray of complex, shape (n,)
-        By decreasing modulus.
+        In the order of `dynlab.numerics.eigenvalues`.
+    value_errors : ndarray, shape (n,)
     right : ndarray of complex, shape (n, n)
         Rows r_i of length 1, their entry of largest modulus real and positive.
     left : ndarray of complex, shape (n, n)
@@ -36,6 +40,7 @@ class Eigenmodes(NamedTuple):
     """
 
     values: Complex
+    value_errors: Real
     right: Complex
     left: Complex
     conditions: Real
@@ -47,38 +52,33 @@ class Eigenmodes(NamedTuple):
         return self.errors < UNRESOLVED
 
 
-def eigenmodes(jacobian: Real, value_errors: Real) -> Eigenmodes:
-    """Of a real matrix (n, n) with the errors (n,) of its eigenvalues, as `eigenvalues_and_errors` gives them.
+def eigenmodes(jacobian: Real, value_errors: ArrayLike = 0.0) -> Eigenmodes:
+    """Of a real matrix (n, n), finite, with the errors (n,) of its eigenvalues, as `eigenvalues` gives them.
 
     Notes
     -----
-    A change E of the matrix turns r_i by at most ‖E‖ Σ_{j≠i} κ_j/|λ_i − λ_j| to first order, doubled here for what is
-    beyond, with the gap made smaller by the errors of both eigenvalues as LAPACK gives them; ‖E‖ is the largest error
-    of an eigenvalue over its condition number, n ε ‖J‖_F at least. l_i is turned by at most as much, with κ_j likewise.
+    The entries are wrong by no more than an eigenvalue's error over its condition, in the 2-norm, whichever it is of.
+    The exact eigenvector holds at most M_ji/gap_ij of each other computed one, M being what `eigenvalue_discs` bounds
+    and the gap that between the two discs, and the exact left one M_ij/gap_ij of each other left one.
     """
-    n = len(jacobian)
-    values, columns = np.linalg.eig(jacobian)
-    order = np.argsort(-np.abs(values), kind="stable")
-    values, right = values[order].astype(complex), columns[:, order].T.astype(complex)
-    largest = right[np.arange(n), np.abs(right).argmax(axis=1)]
-    right = right * (np.abs(largest) / largest)[:, None]
-    try:
-        left = np.linalg.inv(right.T)
-        left = left @ (2 * np.eye(n) - right.T @ left)  # one of Newton's steps halves the error's exponent
-    except np.linalg.LinAlgError:  # exactly defective
-        nothing = np.full((n, n), np.nan, dtype=complex)
-        return Eigenmodes(values, right, nothing, np.full(n, np.inf), np.full(n, np.inf))
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        conditions = np.nan_to_num(np.linalg.norm(left, axis=1), nan=np.inf, posinf=np.inf)
-        rounding = n * np.finfo(float).eps * np.linalg.norm(jacobian)
-        change = max(float((value_errors / (2 * conditions)).max()), rounding)
-        # of the values here, which an enclosure may have bettered there
-        own = np.fmax(value_errors, 2 * conditions * rounding)
-        gaps = np.abs(values[:, None] - values) - own[:, None] - own
-        terms = np.where(gaps > 0, conditions / gaps, np.inf)
-        terms[np.diag_indices(n)] = 0.0
-        errors = np.nan_to_num(2 * change * terms.sum(axis=1), nan=np.inf, posinf=np.inf)
-    return Eigenmodes(values, right, left, conditions, errors)
+    if not np.isfinite(jacobian).all():
+        raise ValueError("eigenmodes takes a matrix whose entries are finite")
+    known, discs, sorts = solved(jacobian[None], np.zeros(1))
+    single = discs.alone[0, sorts[0]]
+    changes = np.broadcast_to(value_errors, single.shape)[single] / known.conditions[0, single]
+    found, discs, sorts = solved(jacobian[None], np.array([changes.min(initial=np.inf)]))
+    pick = sorts[0]
+    values, alone = discs.centers[0], discs.alone[0]
+    right, left = _complex(discs.right[0], values, 1.0), _complex(discs.left[0], values, -0.5)
+    largest = right[np.arange(len(right)), np.abs(right).argmax(axis=1)]
+    with np.errstate(invalid="ignore", over="ignore"):
+        scale = np.linalg.norm(right, axis=1) * largest / np.abs(largest)
+        right, left = right / scale[:, None], left * scale[:, None]
+        x, w, share = (np.linalg.norm(discs.right[0], axis=1), np.linalg.norm(discs.left[0], axis=1), discs.turned[0])
+        turn = np.maximum(x @ share / x, share @ w / w)
+    pairs = np.arange(len(values)) + np.sign(values.imag).astype(int)
+    turn = np.where(alone & np.isfinite(turn), BEYOND_FIRST_ORDER * np.maximum(turn, turn[pairs]), np.inf)
+    return Eigenmodes(found.values[0], found.errors[0], right[pick], left[pick], found.conditions[0], turn[pick])
 
 
 def real_axes(vector: Complex) -> Real:
@@ -91,3 +91,13 @@ def real_axes(vector: Complex) -> Real:
     turned = vector * np.exp(-0.5j * np.angle((vector**2).sum()))
     axes = np.stack([turned.real, turned.imag])
     return np.asarray(axes / np.linalg.norm(axes[0]))
+
+
+def _complex(rows: Real, values: Complex, sign: float) -> Complex:
+    """Complex rows r ± i s, times `sign`, of pairs of real ones r, s; of inverse rows (r ∓ i s)/2 for `sign` −1/2."""
+    found = rows.astype(complex)
+    (first,) = np.nonzero(values.imag > 0)
+    scale = min(1.0, abs(sign))
+    found[first] = scale * (rows[first] + 1j * np.sign(sign) * rows[first + 1])
+    found[first + 1] = found[first].conj()
+    return found

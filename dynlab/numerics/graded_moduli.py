@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from dynlab.numerics.lapack import in_threads
+from dynlab.numerics.eigenvalues import approximate_eigenvalues
+from dynlab.numerics.threads import in_threads
 
 # Each logarithm is computed twice, the second time with the product changed by as much as it may be wrong; where the
 # two differ by more, it is not known.
@@ -43,18 +44,18 @@ def log_moduli(
     """
     changes = generator.standard_normal(rows.shape) / np.sqrt(rows.shape[-1])
     arrays = (log_scale, rows, orthogonal, np.clip(error, rows.shape[-1] * np.finfo(float).eps, 1), changes)
-    first, second = in_threads(_several, *arrays)
+
+    def several(some: slice) -> tuple[NDArray[np.float64], ...]:
+        """Mean and deviation of each product, and of each product changed, relative to its largest scale."""
+        pairs = [_one(*each) for each in zip(*(array[some] for array in arrays), strict=True)]
+        return np.stack([pair[0] for pair in pairs]), np.stack([pair[1] for pair in pairs])
+
+    first, second = in_threads(several, len(rows))
     with np.errstate(divide="ignore", invalid="ignore"):
         logs, changed = np.log(first), np.log(second)
         known = np.abs(changed - logs) <= LARGEST_CHANGE
     logs = np.where(known, logs + log_scale.max(axis=-1, keepdims=True), np.nan)
     return logs[:, 0], logs[:, 1]
-
-
-def _several(*arrays: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-    """Mean and deviation of each product, and of each product changed, relative to its largest scale."""
-    pairs = [_one(*each) for each in zip(*arrays, strict=True)]
-    return np.stack([pair[0] for pair in pairs]), np.stack([pair[1] for pair in pairs])
 
 
 def _one(
@@ -70,5 +71,5 @@ def _one(
     half = np.exp((log_scale[order] - log_scale[order[0]]) / 2)
     graded = half[:, None] * (rows @ orthogonal)[np.ix_(order, order)] * half
     changed = graded + (error * half)[:, None] * change * half
-    moduli = np.abs(np.linalg.eigvals(np.stack([graded, changed])))
+    moduli = np.abs(approximate_eigenvalues(np.stack([graded, changed])))
     return np.stack([moduli.mean(axis=-1), moduli.std(axis=-1)], axis=-1)

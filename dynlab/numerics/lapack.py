@@ -1,69 +1,47 @@
-"""LAPACK for many small matrices: without Python's lock, in a pool of threads, one BLAS thread each.
+"""LAPACK's routines for one matrix, called without Python's lock, so that threads do not wait for each other.
 
-SciPy's own wrappers of ``geev`` and ``gejsv`` hold Python's lock, so that threads would wait for each other; the same
-routines are called here through the pointers that `scipy.linalg.cython_lapack` publishes.
+SciPy's own wrappers of ``geev`` and ``gejsv`` hold that lock; the same routines are called here through the pointers
+that `scipy.linalg.cython_lapack` publishes.
 """
 
 import ctypes
 import functools
-import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy.linalg import cython_lapack
-from threadpoolctl import threadpool_limits
 
-CHUNKS_PER_THREAD = 4  # so that a thread whose matrices converge early does not wait long for the others
+Real = NDArray[np.float64]
 
 
-def in_threads(compute: Callable[..., tuple[NDArray[Any], ...]], *stacks: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """Call ``compute(*chunks)`` on chunks of `stacks` along their first dimension, and put the results together.
+def geev(matrix: Real, *, vectors: bool) -> tuple[NDArray[np.complex128], Real, Real]:
+    """Eigenvalues of a real matrix, with right and left eigenvectors as rows of two real matrices.
 
-    BLAS has one thread during the call: several would fight over matrices this small.
+    Parameters
+    ----------
+    matrix : ndarray, shape (n, n)
+    vectors : bool
+        Whether eigenvectors are wanted.
+
+    Returns
+    -------
+    values : ndarray of complex, shape (n,)
+        A complex pair is adjacent, the positive imaginary part first. NaN where the QR iteration did not converge.
+    right, left : ndarray, shape (n, n)
+        Row i is the eigenvector of a real eigenvalue; of a pair the first row is its real part, the second its
+        imaginary part, of the eigenvalue with the positive imaginary part. Each has length 1. Empty where they are not
+        wanted.
     """
-    threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    count = max(1, min(len(stacks[0]), threads * CHUNKS_PER_THREAD))
-    chunks = zip(*(np.array_split(stack, count) for stack in stacks), strict=True)
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
-        found = list(pool.map(lambda chunk: compute(*chunk), chunks))
-    return tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
-
-
-@contextmanager
-def one_torch_thread() -> Iterator[None]:
-    """Torch computes in one thread inside the block: on small matrices its threads cost ten times what they save."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def geev(matrix: NDArray[np.float64]) -> tuple[NDArray[np.complex128], NDArray[np.float64], bool]:
-    """Eigenvalues of a real matrix, abs(yᴴx) of their unit left and right eigenvectors, and whether they converged.
-
-    A complex pair is adjacent, the positive imaginary part first.
-    """
-    n = len(matrix)
+    n, job = len(matrix), b"V" if vectors else b"N"
     a = np.array(matrix, dtype=np.float64, order="F")
     real, imaginary = np.empty(n), np.empty(n)
-    left, right = np.empty((n, n), order="F"), np.empty((n, n), order="F")
+    # LAPACK's columns are the rows of an array in C's order
+    right, left = (np.empty((n, n) if vectors else (1, 1)) for _ in range(2))
     work = np.empty(max(1, 34 * n))  # 4 n are needed, 32 more columns let the reduction work in blocks
-    info = _call("dgeev", b"V", b"V", n, a, n, real, imaginary, left, n, right, n, work, len(work))
-    overlap = np.einsum("ij,ij->j", left, right)
-    (pairs,) = np.nonzero(imaginary > 0)
-    # x = r + i r' and y = l + i l' of two columns each, so that yᴴx = (l·r + l'·r') + i (l·r' − l'·r)
-    same = overlap[pairs] + overlap[pairs + 1]
-    cross = np.einsum("ij,ij->j", left[:, pairs], right[:, pairs + 1])
-    cross -= np.einsum("ij,ij->j", left[:, pairs + 1], right[:, pairs])
-    overlap[pairs] = overlap[pairs + 1] = np.hypot(same, cross)
-    return real + 1j * imaginary, np.abs(overlap), info == 0
+    leading = len(right)
+    info = _call("dgeev", job, job, n, a, n, real, imaginary, left, leading, right, leading, work, len(work))
+    return np.where(info == 0, real + 1j * imaginary, np.nan), right, left
 
 
 def gejsv(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], bool]:

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from dynlab.numerics.lapack import gejsv, in_threads
+from dynlab.numerics.lapack import gejsv
+from dynlab.numerics.threads import in_threads
 
 # LAPACK works in windows of modes that floating-point numbers hold with their squares; modes beyond the margin change
 # those in the core of the window by the square of e^-40, nothing. A product of 10,000 factors spans thousands.
@@ -29,11 +30,11 @@ def log_singular_values(log_scale: NDArray[np.float64], rows: NDArray[np.float64
         Decreasing; −inf for singular values that are exactly zero; NaN where LAPACK did not converge.
     """
 
-    def several(scales: NDArray[np.float64], matrices: NDArray[np.float64]) -> tuple[NDArray[np.float64]]:
-        return (np.stack([_one(d, T) for d, T in zip(scales, matrices, strict=True)]),)
+    def several(some: slice) -> tuple[NDArray[np.float64]]:
+        return (np.stack([_one(d, T) for d, T in zip(log_scale[some], rows[some], strict=True)]),)
 
-    (found,) = in_threads(several, log_scale, rows)
-    return found
+    (found,) = in_threads(several, len(rows))
+    return np.asarray(found)
 
 
 def _one(log_scale: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -12,13 +12,12 @@ Nocedal and Wright, Numerical Optimization, sections 3.1 and 10.3; Fan and Yuan,
 """
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from dynlab.numerics.lapack import one_torch_thread
+from dynlab.numerics.threads import in_threads
 
 # f or its Jacobian at points (k, n); `rows` (k,) says which of the starts the points belong to.
 Function = Callable[[Tensor, Tensor], Tensor]
@@ -43,8 +42,6 @@ SMALLEST_STEP, LARGEST_STEP = 1e-3, 1e8
 FASTEST_GROWTH = 10.0  # of the step, which else grows as ‖f‖ falls (switched evolution relaxation)
 WORST_RISE = 2.0  # of ‖f‖ in a step that is kept: a flow may pass a hill
 RETREAT = 0.25  # times the step where one is not kept
-CHUNK_BYTES = 2**25  # of Jacobians that a thread works on at once
-WORKERS = 2
 
 
 class Roots(NamedTuple):
@@ -108,14 +105,9 @@ def solve(f: Function, jacobian: Function, starts: Tensor) -> Roots:
 
 
 def _in_chunks(work: Callable[[Tensor], Roots], starts: Tensor) -> Roots:
-    """`work` on the rows of `starts` in chunks of bounded memory, in a pool of threads, its results joined.
-
-    Torch's operations use one thread each meanwhile: faster for many small matrices than several threads each.
-    """
-    chunks = torch.arange(len(starts), device=starts.device).split(max(1, CHUNK_BYTES // (8 * starts.shape[-1] ** 2)))
-    with one_torch_thread(), ThreadPoolExecutor(WORKERS) as pool:
-        found = list(pool.map(work, chunks))
-    return Roots(*(torch.cat(parts) for parts in zip(*found, strict=True)))
+    """`work` on the rows of `starts`, in chunks and threads."""
+    rows = torch.arange(len(starts), device=starts.device)
+    return Roots(*in_threads(lambda some: work(rows[some]), len(starts), 8 * starts.shape[-1] ** 2))
 
 
 def _newton(f: Function, jacobian: Function, starts: Tensor, rows: Tensor) -> Roots:

@@ -47,7 +47,7 @@ def _add(value: Tensor, a: Argument, b: Argument) -> Error:
     (x, dx), (y, dy) = a, b
     if not value.is_floating_point():
         return None
-    if dx is None and dy is None:  # of weights: what `two_sum` of `dynlab.numerics.twice_the_digits` says is lost
+    if dx is None and dy is None:  # of weights: what the sum has lost, without rounding (Knuth's TwoSum)
         virtual = value - x
         return ((x - (value - virtual)) + (y - virtual)).abs()
     return _total(_rounding(value), dx, dy)

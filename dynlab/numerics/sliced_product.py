@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 DIGITS = 53  # bits of float64
+LEAST = 2.0**-1074  # the smallest number: the rounding of those without all digits
 SLICES = 3  # of 20 to 26 bits: more than float64 has, unless an entry is far below the largest of its row
 
 
@@ -32,31 +33,37 @@ def product(x: Tensor, matrix: Tensor) -> tuple[Tensor, Tensor]:
     """
     terms = max(1, x.shape[-1])
     bits = (DIGITS - math.ceil(math.log2(terms))) // 2
-    left, x_scale = _slices(x.double(), bits)
-    right, scale = _slices(matrix.double(), bits)
+    left, x_exponent = _slices(x.double(), bits)
+    right, exponent = _slices(matrix.double(), bits)
     total = x.new_zeros(*x.shape[:-1], matrix.shape[0], dtype=torch.float64)
     error = torch.zeros_like(total)
-    for order in range(
-        SLICES - 1, -1, -1
-    ):  # from the smallest to the largest, so that hardly any sum rounds but the last
+    for order in range(SLICES - 1, -1, -1):  # from the smallest to the largest: hardly any sum rounds but the last
         for first in range(order + 1):
             total = total + left[first] @ right[order - first].mT
             error = error + total.abs()
     unit = torch.finfo(torch.float64).eps / 2
-    left_out = (SLICES + 1) * terms * 2.0 ** (-bits * SLICES) * x_scale * scale.squeeze(-1)
-    return total, unit * error + left_out
+    not_zero = (x.any(dim=-1, keepdim=True) & matrix.any(dim=-1)).double()
+    left_out = 4 * (SLICES + 1) * terms * 2.0 ** (-bits * SLICES) * not_zero
+    size = x_exponent + exponent.squeeze(-1)
+    found, wrong = (_ldexp(part, size) for part in (total, unit * error + left_out))
+    return found, wrong + LEAST * not_zero * (found.abs() < torch.finfo(torch.float64).tiny)
 
 
 def _slices(x: Tensor, bits: int) -> tuple[list[Tensor], Tensor]:
-    """Slices whose sum is x but for 2^(−bits · SLICES) of the second, a bound on each row's entries, shape (..., 1)."""
+    """Slices whose sum is x/2^e but for 2^(1 − bits · SLICES), and e, shape (..., 1): |x/2^e| < 2 in each row."""
     largest = x.abs().amax(dim=-1, keepdim=True) if x.shape[-1] else x.new_zeros(*x.shape[:-1], 1)
-    scale = torch.ldexp((largest > 0).to(x), torch.frexp(largest).exponent)
+    exponent = torch.frexp(largest).exponent.double() - 1
+    x = _ldexp(x, -exponent)
     slices = []
     for number in range(1, SLICES + 1):
-        grid = (
-            scale * 2.0 ** (DIGITS - 1 - bits * number) * 1.5
-        )  # adding it rounds to multiples of scale · 2^(−bits · number)
+        grid = 1.5 * 2.0 ** (DIGITS - bits * number)  # adding it rounds to multiples of 2^(1 − bits · number)
         part = (x + grid) - grid
         slices.append(part)
         x = x - part
-    return slices, scale
+    return slices, exponent
+
+
+def _ldexp(x: Tensor, exponent: Tensor) -> Tensor:
+    """Scale x by 2^exponent where the power itself may overflow."""
+    half = (exponent / 2).floor()
+    return x * torch.exp2(half) * torch.exp2(exponent - half)

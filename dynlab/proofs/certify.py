@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
+from dynlab.numerics.eigenvalue_sets import matched
 from dynlab.program import Program
 from dynlab.proofs.balls import NonSmooth
 from dynlab.proofs.discs import Counts, Discs, count, eigenvalue_discs
@@ -90,9 +90,8 @@ def eigenvalue_radii(certificate: Certificate, eigenvalues: NDArray[np.complex12
         return np.full(len(eigenvalues), np.nan)
     with ctx.workprec(PRECISIONS[0]):
         places = np.array([complex(center) for center in discs.centers])
-        rows, columns = linear_sum_assignment(np.abs(eigenvalues[:, None] - places[None, :]))
         radii = np.empty(len(eigenvalues))
-        for row, column in zip(rows, columns, strict=True):
+        for row, column in enumerate(matched(eigenvalues, places)):
             members = np.flatnonzero(discs.component == discs.component[column])
             reach = [abs(discs.centers[k] - complex(eigenvalues[row])) + discs.radii[k] for k in members]
             radii[row] = max(above(value) for value in reach)

@@ -14,6 +14,8 @@ import scipy.linalg
 from flint import arb, arb_mat
 from numpy.typing import NDArray
 
+from dynlab.numerics.eigenvalues import approximate_eigenvalues
+from dynlab.numerics.eigenvectors import eigenmodes
 from dynlab.proofs.balls import doubles, exact_matrix, radii_of, sizes_of
 from dynlab.proofs.certify import above
 from dynlab.proofs.krawczyk import max_row_sum
@@ -74,7 +76,7 @@ def _candidates(parts: Floating, logarithmic: bool) -> list[Matrix]:
     for left, right in parts.terms:
         largest = largest + np.abs(left) @ np.abs(right)
     found = [np.eye(n), _perron(largest)]
-    values = np.linalg.eigvals(parts.middle)
+    values = approximate_eigenvalues(parts.middle)
     for margin in MARGINS:
         if logarithmic:
             shift = values.real.max() + margin * max(1e-3, np.abs(values).max())
@@ -91,9 +93,8 @@ def _candidates(parts: Floating, logarithmic: bool) -> list[Matrix]:
 
 def _perron(nonnegative: Matrix) -> Matrix:
     """D with ‖D N D⁻¹‖₂ = ρ(N) of a positive N: √(u/v) of its left and right Perron vectors."""
-    values, left, right = scipy.linalg.eig(nonnegative + 1e-9 * nonnegative.max(), left=True)
-    leading = int(np.argmax(values.real))
-    u, v = np.abs(left[:, leading]), np.abs(right[:, leading])
+    modes = eigenmodes(nonnegative + 1e-9 * nonnegative.max())  # the first, of the largest modulus, is Perron's
+    u, v = np.abs(modes.left[0]), np.abs(modes.right[0])
     return np.diag(np.sqrt(np.maximum(u, 1e-12) / np.maximum(v, 1e-12)))
 
 

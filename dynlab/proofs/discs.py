@@ -19,6 +19,7 @@ import numpy as np
 from flint import acb, acb_mat, arb, arb_mat, ctx
 from numpy.typing import NDArray
 
+from dynlab.numerics.lapack import geev
 from dynlab.proofs.balls import doubles, exact_matrix, identity
 
 REFINEMENTS = 3  # quadratic: 1e-13, 1e-26, 1e-52
@@ -123,12 +124,10 @@ def _refined(middle: arb_mat) -> Basis:
     Couplings of second order are left where eigenvalues are apart.
     """
     n = middle.nrows()
-    values, vectors = np.linalg.eig(doubles(middle))
+    values, vectors, _ = geev(doubles(middle), vectors=True)  # rows, of a pair the real and the imaginary part
     pairs = np.flatnonzero(values.imag > 0)
-    real = np.array(vectors.real)
-    real[:, pairs + 1] = vectors[:, pairs].imag
-    columns = exact_matrix(real)
-    inverse = _nearer(exact_matrix(np.linalg.inv(real)), columns)
+    columns = exact_matrix(vectors.T)
+    inverse = _nearer(exact_matrix(np.linalg.inv(vectors.T)), columns)
     T, T_inverse = _turning(n, pairs)
     distance = values[None, :] - values[:, None]
     blocks = exact_matrix((T * values @ T_inverse).real)

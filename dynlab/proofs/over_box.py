@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.errors import UserError
-from dynlab.jacobians import jacobian
-from dynlab.numerics.eigenvalues import CIRCLE, eigenvalues_and_errors, rounding_left
+from dynlab.jacobians import jacobian, jacobian_and_error
+from dynlab.numerics.eigenvalues import approximate_eigenvalues, eigenvalues
 from dynlab.program import NoProgram
 from dynlab.proofs.balls import NonSmooth
 from dynlab.proofs.common_norm import best_weights, proved_bound, weighted
@@ -86,21 +86,18 @@ def bound(
         weights = best_weights(over, logarithmic)
         value = proved_bound(over, weights, logarithmic)
     matrices = _sampled_jacobians(sampling, states, input, t)
-    turned, eigenvalues = weighted(matrices, weights), np.linalg.eigvals(matrices)
+    turned, values = weighted(matrices, weights), approximate_eigenvalues(matrices)
     if logarithmic:
         seen = np.linalg.eigvalsh((turned + turned.swapaxes(1, 2)) / 2).max(axis=1)
-        return Bound(value, weights, seen, eigenvalues.real.max(axis=1), np.nan, inside)
-    radii = np.abs(eigenvalues).max(axis=1)
-    surely = _less_its_error(matrices[np.argmax(radii)], float(torch.finfo(input.dtype).eps))
+        return Bound(value, weights, seen, values.real.max(axis=1), np.nan, inside)
+    radii = np.abs(values).max(axis=1)
+    surely = _less_its_error(exact, states[np.argmax(radii)], input, t)
     return Bound(value, weights, np.linalg.norm(turned, 2, axis=(1, 2)), radii, surely, inside)
 
 
-def _less_its_error(matrix: Array, unit: float) -> float:
-    rounding = rounding_left(matrix, matrix, [], unit)
-    single = unit > np.finfo(np.float64).eps
-    values, errors = eigenvalues_and_errors(
-        matrix, rounding if single else 0.0, border=CIRCLE, rounding=0.0 if single else rounding
-    )
+def _less_its_error(exact: System, state: Array, input: Tensor, t: int) -> float:
+    matrix, wrong = jacobian_and_error(exact, torch.as_tensor(state), input.double().cpu(), t)
+    values, errors, _ = eigenvalues(matrix.numpy(), wrong.numpy())
     return float((np.abs(values) - errors).max())
 
 

@@ -10,6 +10,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
 from torch import Tensor
 
 from dynlab.jacobians import along, jacobian
+from dynlab.numerics.eigenvalues import approximate_eigenvalues
 from dynlab.operators import Operator
 from dynlab.simulation import orbit
 from dynlab.systems import Map
@@ -128,7 +129,8 @@ def _spectral_radius(system: Map, states: Tensor, inputs: Tensor, times: int) ->
     n = system.state_size
     operator = jacobian(system, states[:, steps], inputs[:, steps], steps)
     if n <= DENSE:
-        radii = torch.linalg.eigvals(operator.dense().expand(len(states), len(steps), n, n)).abs().amax(dim=-1)
+        matrices = operator.dense().expand(len(states), len(steps), n, n).cpu().numpy()
+        radii = torch.from_numpy(np.abs(approximate_eigenvalues(matrices)).max(axis=-1))
     else:
         radii = torch.tensor([[_by_arnoldi(operator[s, t], n) for t in range(len(steps))] for s in range(len(states))])
     return float(radii.amax(dim=-1).mean())

@@ -17,7 +17,7 @@ from dynlab.checkpoints.modules import extents, part_system, unwrapped
 from dynlab.checkpoints.naming import choose
 from dynlab.checkpoints.recording import listen
 from dynlab.errors import UserError
-from dynlab.numerics.lapack import one_torch_thread
+from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Map
 from dynlab.training.module import Training
 from dynlab.training.stability_measure import Stability, measure

@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
+
+from dynlab.numerics.eigenvalue_sets import matched
 
 FOLD_OR_BRANCH, FLIP, PAIR, SEVERAL = "real at 1", "real at −1", "complex pair", "several"
 
@@ -46,21 +47,18 @@ def inherited(old: Complex, old_signs: Signs, new: Complex, new_signs: Signs) ->
     """The signs of the new eigenvalues, where they are 0 those of the old ones they have come from."""
     if new_signs.all():
         return new_signs
-    rows, columns = _matched(old, new)
-    came_from = np.empty(len(new), dtype=np.int64)
-    came_from[columns] = rows
-    return np.where(new_signs == 0, old_signs[came_from], new_signs)
+    return np.where(new_signs == 0, old_signs[matched(new, old)], new_signs)
 
 
 def between(left: tuple[Complex, Signs, float], right: tuple[Complex, Signs, float], is_map: bool) -> Crossing | None:
     """What happens between two points, each given by its eigenvalues, signs, and the tangent's parameter component."""
     turns = left[2] * right[2] < 0
-    rows, columns = _matched(left[0], right[0])
-    changed = left[1][rows] * right[1][columns] < 0
+    after_of = matched(left[0], right[0])
+    changed = left[1] * right[1][after_of] < 0
     count = int(changed.sum())
     if count == 0:
         return Crossing(FOLD_OR_BRANCH, True, 0) if turns else None
-    before, after = left[0][rows][changed], right[0][columns][changed]
+    before, after = left[0][changed], right[0][after_of][changed]
     both = np.concatenate([before, after])
     if count == 1 and (both.imag == 0).all() and (not is_map or (both.real > 0).all()):
         return Crossing(FOLD_OR_BRANCH, turns, 1)
@@ -75,11 +73,4 @@ def between(left: tuple[Complex, Signs, float], right: tuple[Complex, Signs, flo
 
 def change(old: Complex, new: Complex) -> float:
     """By how much an eigenvalue differs from the one that it has come from, at most."""
-    rows, columns = _matched(old, new)
-    return float(np.abs(old[rows] - new[columns]).max())
-
-
-def _matched(old: Complex, new: Complex) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The pairing of least total distance."""
-    rows, columns = linear_sum_assignment(np.abs(old[:, None] - new[None, :]))
-    return rows, columns
+    return float(np.abs(old - new[matched(old, new)]).max())

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dynlab.diagnostics.bifurcation import crossings
 from dynlab.diagnostics.bifurcation.equation import Equation
-from dynlab.numerics.eigenvalues import eigenvalues_and_errors
+from dynlab.numerics.eigenvalues import eigenvalues as eigenvalues_of
 from dynlab.numerics.kinds import Kind, kind_of_flow, kind_of_map
 
 Vector = NDArray[np.float64]
@@ -138,7 +138,7 @@ class Curve:
         error = float(np.linalg.norm(nearby - matrix)) + self.equation.period * len(matrix) * eps * float(
             np.linalg.norm(matrix)
         )
-        eigenvalues, errors = eigenvalues_and_errors(matrix, error)
+        eigenvalues, errors, _ = eigenvalues_of(matrix, error)
         kind = (kind_of_map if self.equation.is_map else kind_of_flow)(eigenvalues, errors)
         signs = crossings.decided(eigenvalues, errors, self.equation.is_map)
         if isinstance(before, Point):

@@ -20,7 +20,7 @@ from dynlab.diagnostics.bifurcation.starts import beside_branches, fixed_points_
 from dynlab.diagnostics.bifurcation.tracing import Limits
 from dynlab.diagnostics.bifurcation.verdict import verdict
 from dynlab.errors import UserError
-from dynlab.numerics.lapack import one_torch_thread
+from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Map, System
 
 Real = NDArray[np.float64]

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.diagnostics.bifurcation.curve import Curve
+from dynlab.numerics.eigenvalues import approximate_eigenvalues
 
 Vector = NDArray[np.float64]
 
@@ -85,7 +86,7 @@ def refine(curve: Curve, kind: str, guess: Vector) -> Refined | None:
     """
     matrix = curve.linear(guess)[1]
     n, is_map = len(matrix), curve.equation.is_map
-    mu = _nearest(np.linalg.eigvals(matrix).astype(complex), kind, is_map)
+    mu = _nearest(approximate_eigenvalues(matrix), kind, is_map)
     if mu is None:
         return None
     left, _, right = np.linalg.svd(matrix - mu * np.eye(n))

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dynlab.diagnostics.bifurcation.orbits import batched, cut
 from dynlab.diagnostics.bifurcation.parameter import Varied
-from dynlab.numerics.eigenvalues import eigenvalues_and_errors
+from dynlab.numerics.eigenvalues import eigenvalues as eigenvalues_of
 from dynlab.numerics.grids import blocks
 from dynlab.numerics.kinds import kind_of_flow, kind_of_map
 
@@ -118,7 +118,7 @@ def _block(
 
 
 def _judged(matrix: NDArray[np.float64], is_map: bool) -> tuple[float, int, int]:
-    eigenvalues, errors = eigenvalues_and_errors(matrix)
+    eigenvalues, errors, _ = eigenvalues_of(matrix)
     kind = (kind_of_map if is_map else kind_of_flow)(eigenvalues, errors)
     leading = np.abs(eigenvalues).max() if is_map else eigenvalues.real.max()
     return float(leading), kind.stable, kind.unstable

@@ -13,7 +13,7 @@ from dynlab.diagnostics.bifurcation.held_system import check_range, varied_syste
 from dynlab.diagnostics.bifurcation.parameter import described
 from dynlab.errors import UserError
 from dynlab.numerics.grids import blocks
-from dynlab.numerics.lapack import one_torch_thread
+from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Map, System
 from dynlab.wording import joined, number, share
 

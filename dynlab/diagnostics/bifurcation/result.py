@@ -10,7 +10,7 @@ from dynlab import schema
 from dynlab.diagnostics.bifurcation.curve import Curve, Vector
 from dynlab.diagnostics.bifurcation.exploring import Bifurcation, Branch, Diagram
 from dynlab.diagnostics.bifurcation.parameter import described
-from dynlab.numerics.eigenvalues import eigenvalues_and_errors
+from dynlab.numerics.eigenvalues import eigenvalues as eigenvalues_of
 from dynlab.numerics.kinds import Kind, kind_of_flow, kind_of_map
 
 NO_BIFURCATION = -1
@@ -150,7 +150,7 @@ def _at(curve: Curve, branch: int, number: int, found: Bifurcation) -> Row:
     matrix = curve.linear(found.z)[1]
     refined = found.refined
     error = 0.0 if refined is None else float(np.linalg.norm(matrix)) * np.sqrt(np.finfo(np.float64).eps)
-    eigenvalues, errors = eigenvalues_and_errors(matrix, error)
+    eigenvalues, errors, _ = eigenvalues_of(matrix, error)
     kind = (kind_of_map if curve.equation.is_map else kind_of_flow)(eigenvalues, errors)
     residual = float(np.linalg.norm(curve.residual(found.z)))
     iterations = refined.iterations if refined else 0

@@ -12,7 +12,7 @@ from dynlab.diagnostics.covariant_vectors.tangent_steps import TangentSteps, ste
 from dynlab.diagnostics.lyapunov.of_flow import time_scale
 from dynlab.diagnostics.lyapunov.starts import driven_orbit, settled
 from dynlab.errors import UserError
-from dynlab.numerics.lapack import one_torch_thread
+from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Flow, Map, System
 from dynlab.wording import over
 

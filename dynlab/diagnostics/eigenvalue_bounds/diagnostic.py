@@ -100,7 +100,7 @@ def eigenvalue_bounds(
     options = {"initial_state": initial_state, "dtype": dtype, "device": device, "seed": seed}
     driven = drive(system, inputs, inputs_description=inputs_description, **options)
     results = measured(system, inputs, asked, times, inputs_description=inputs_description, **options)
-    found = {name: measurement(name, results, driven, limit) for name, limit in asked.items()}
+    found = {name: measurement(name, results) for name in asked}
     verdicts = {
         name: judged(each.values, each.errors, asked[name], BOUNDS[name].is_upper) for name, each in found.items()
     }

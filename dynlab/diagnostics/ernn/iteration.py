@@ -6,8 +6,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.diagnostics.ernn.equilibria import InnerFlow
-from dynlab.numerics.lapack import in_threads
+from dynlab.numerics.eigenvalues import approximate_eigenvalues
 from dynlab.numerics.roots import tolerance
+from dynlab.numerics.threads import in_threads
 
 SAME_JACOBIAN = 1e-8  # times max(1, ‖g*‖): within this of an equilibrium ∇F is the equilibrium's
 
@@ -69,8 +70,7 @@ def predicted_rates(flow: InnerFlow, equilibria: NDArray[np.float64], etas: Tens
     points = torch.as_tensor(np.isfinite(equilibria).all(axis=1)).nonzero()[:, 0]
     if len(points):
         matrices = flow.jacobian(torch.as_tensor(equilibria)[points], points).numpy()
-        (values,) = in_threads(lambda chunk: (np.linalg.eigvals(chunk).astype(complex),), matrices)
-        factors = 1 + etas[:, points].numpy()[:, :, None] * values
+        factors = 1 + etas[:, points].numpy()[:, :, None] * approximate_eigenvalues(matrices)
         rates[points.numpy()] = np.exp(_log(np.abs(factors)).mean(axis=0).max(axis=-1))
     return rates
 
@@ -81,8 +81,9 @@ def _norms(flow: InnerFlow, g: Tensor, eta: Tensor, points: Tensor) -> NDArray[n
         return np.zeros(0)
     matrices = eta[:, None, None] * flow.jacobian(g, points)
     matrices.diagonal(dim1=-2, dim2=-1).add_(1)
-    (largest,) = in_threads(lambda chunk: (np.linalg.eigvalsh(chunk)[:, -1],), (matrices @ matrices.mT).numpy())
-    return np.sqrt(largest)
+    squares = (matrices @ matrices.mT).numpy()
+    (largest,) = in_threads(lambda some: (np.linalg.eigvalsh(squares[some])[:, -1],), len(squares))
+    return np.asarray(np.sqrt(largest))
 
 
 def _log(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 from dynlab import schema
 from dynlab.driven import Driven, chosen_steps, drive, in_float64
 from dynlab.errors import UserError
-from dynlab.numerics.lapack import geev, in_threads
+from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
+from dynlab.numerics.eigenvalues import eigenvalues
+from dynlab.numerics.threads import in_threads
 from dynlab.systems import Map, frozen
 from dynlab.systems.ernn import ERNN
 from dynlab.wording import interval, number, over, share
 
-METHOD = (
-    "LAPACK's geev in float64; the error of an eigenvalue is its condition times n ε ‖∇F‖_F, to first order; the rank "
-    "counts singular values above n ε σ_max"
-)
+ROUNDING = 4.0  # times ε ‖∇F‖_F: what rounding leaves in the entries of ∇F
+METHOD = f"{EIGENVALUES}; the entries of ∇F within {ROUNDING:g} ε ‖∇F‖_F; the rank counts σ above n ε σ_max"
+EPS = float(np.finfo(np.float64).eps)
 
 
 def ernn_spectrum(
@@ -52,7 +53,7 @@ def ernn_spectrum(
     Returns
     -------
     xarray.Dataset
-        ``inner_eigenvalue(sample, time, mode)`` of ∇F at g = h_t in 1/s by decreasing real part,
+        ``inner_eigenvalue(sample, time, mode)`` of ∇F at g = h_t in 1/s by decreasing modulus,
         ``inner_eigenvalue_error`` of each, and ``inner_rank(sample, time)`` of ∇F.
 
     Raises
@@ -101,33 +102,18 @@ def _along(system: ERNN, driven: Driven, steps: NDArray[np.int64]) -> tuple[NDAr
     before = torch.as_tensor(steps - 1)
     old, new, inputs = states[:, before], states[:, before + 1], given[:, before]
     jacobians = frozen(system).inner_jacobian(new, old, inputs).dense().numpy()
-    found = in_threads(_spectra, jacobians.reshape(-1, *jacobians.shape[2:]))
-    return tuple(part.reshape(*jacobians.shape[:2], *part.shape[1:]) for part in found)
+    values, errors, _ = eigenvalues(jacobians, ROUNDING * EPS * np.linalg.norm(jacobians, axis=(2, 3)))
+    flat = jacobians.reshape(-1, *jacobians.shape[2:])
+    (ranks,) = in_threads(lambda some: (_ranks(flat[some]),), len(flat))
+    return values, errors, ranks.reshape(jacobians.shape[:2])
 
 
-def _spectra(matrices: NDArray[np.float64]) -> tuple[NDArray[Any], ...]:
-    count, n = matrices.shape[:2]
-    values, errors = np.full((count, n), np.nan, complex), np.full((count, n), np.nan)
-    ranks = np.zeros(count, dtype=np.int64)
-    epsilon = n * np.finfo(np.float64).eps
-    for index, matrix in enumerate(matrices):
-        if not np.isfinite(matrix).all():
-            continue
-        singular = np.linalg.svd(matrix, compute_uv=False)
-        ranks[index] = np.sum(singular > epsilon * singular[0])
-        found, overlap, converged = geev(matrix)
-        if not converged:
-            continue
-        order = np.lexsort((-found.real,))
-        values[index] = found[order]
-        with np.errstate(divide="ignore"):
-            first_order = epsilon * np.linalg.norm(matrix) / overlap[order]
-        # All eigenvalues, the computed ones too, lie within ‖J − D‖ and rounding of D's entries, D the diagonal of J:
-        # of a saturated network these are almost equal, and the condition says nothing.
-        diagonal = np.diag(matrix)
-        apart = np.linalg.norm(matrix - np.diag(diagonal)) + epsilon * np.linalg.norm(matrix)
-        errors[index] = np.fmin(first_order, np.ptp(diagonal) + 2 * apart)
-    return values, errors, ranks
+def _ranks(matrices: NDArray[np.float64]) -> NDArray[np.int64]:
+    """How many singular values are above n ε σ_max, 0 where the matrix is not finite."""
+    singular = np.zeros(matrices.shape[:2])
+    finite = np.isfinite(matrices).all(axis=(1, 2))
+    singular[finite] = np.linalg.svd(matrices[finite], compute_uv=False)
+    return np.asarray((singular > matrices.shape[1] * EPS * singular[:, :1]).sum(axis=1))
 
 
 def _verdict(values: NDArray[Any], errors: NDArray[Any], ranks: NDArray[Any], where: str) -> str:

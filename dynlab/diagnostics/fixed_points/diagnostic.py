@@ -29,9 +29,8 @@ METHOD = (
     "contracts a ball about it into itself, with rounding, as sampled; where the Jacobian is nearly singular the one "
     "equation that is left says by its sign how many roots there are, or that they form a continuum, which is walked "
     "along; each root verified by scipy.optimize.fsolve started beside it with the exact Jacobian and xtol 1e-13; "
-    "eigenvalues with the error that rounding and the root's position leave, enclosed anew from residuals of twice the "
-    "digits where that does not separate one from the unit circle, and not believed at all where the Jacobian jumps "
-    "next to the root. Other fixed points may exist that no start reached."
+    "eigenvalues with a true bound on the error that rounding and the root's position leave, and not believed at all "
+    "where the Jacobian jumps next to the root. Other fixed points may exist that no start reached."
 )
 
 KINK_FLAGS = {"eigenvalue_error": "inf: at a kink of the activation, where the Jacobian is that of one side alone"}
@@ -107,11 +106,10 @@ def fixed_points(
 
     Notes
     -----
-    An eigenvalue's error is its condition number times n ε ‖J‖_F plus the change of J over the uncertainty of the
-    root's position, 10 ‖F(h) − h‖₂/σ_min(J − I). One that this does not separate from the unit circle is enclosed anew
-    from residuals of twice the digits; n ε ‖J‖_F is then 4 ε ‖J‖_F, for the rounding of J's entries, and 0 where J is a
-    matrix that the system holds. At a kink of the activation, as where the argument of a ReLU is 0, the Jacobian is
-    that of one side, and nothing is decided by it.
+    An eigenvalue's error is its condition number times what J is wrong by, the rounding of its entries and its change
+    over the uncertainty of the root's position, and what is of second order (`dynlab.numerics.eigenvalues`). At a kink
+    of the activation, as where the argument of a ReLU is 0, the Jacobian is that of one side, and nothing is decided
+    by it.
 
     References
     ----------

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from dynlab.diagnostics.fixed_points.kinks import AT_KINK, at_kink
 from dynlab.diagnostics.fixed_points.places import CONTINUUM, FIXED, SLOW, UNDECIDED, Place, equations
-from dynlab.jacobians import held_matrices
+from dynlab.jacobians import held_matrices, jacobian_and_error
 from dynlab.numerics import fsolve_check, merging
-from dynlab.numerics.eigenvalues import CIRCLE, eigenvalues_and_errors, rounding_left
+from dynlab.numerics.eigenvalues import eigenvalues as eigenvalues_of
 from dynlab.numerics.kinds import Kind, kind_of_map
 from dynlab.numerics.roots import tolerance
 from dynlab.systems.held import Held
@@ -71,8 +71,7 @@ def _record(exact: Held, place: Place, direction: Vector) -> Record:
     uncertain = min(place.error, FARTHEST * float(merging.scale(state))) * place.weakest
     matrix_error = 0.0 if place.status == SLOW else _matrix_error(exact, state, uncertain, direction)
     matrix = held_matrices(exact, point)[0].numpy()
-    rounding = _rounding(exact, matrix, state + direction)
-    eigenvalues, errors = eigenvalues_and_errors(matrix, matrix_error, border=CIRCLE, rounding=rounding)
+    eigenvalues, errors, _ = eigenvalues_of(matrix, matrix_error + _rounding(exact, point[0]))
     kind = kind_of_map(eigenvalues, errors)
     if at_kink(exact, state, matrix):
         errors, kind = np.full_like(errors, np.inf), AT_KINK._replace(undecided=len(state))
@@ -122,6 +121,6 @@ def _matrix_error(exact: Held, state: Vector, uncertain: Vector, direction: Vect
     return float(torch.linalg.matrix_norm(matrices[1:] - matrices[0], 2).max())
 
 
-def _rounding(exact: Held, matrix: Vector, elsewhere: Vector) -> float:
-    held = [each.detach().numpy() for each in (*exact.system.parameters(), *exact.system.buffers())]
-    return rounding_left(matrix, held_matrices(exact, torch.as_tensor(elsewhere)[None])[0].numpy(), held)
+def _rounding(exact: Held, state: torch.Tensor) -> float:
+    """What rounding has left in J, in the 2-norm."""
+    return float(torch.linalg.matrix_norm(jacobian_and_error(exact.system, state, exact.input, exact.t)[1]))

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.jacobians import held_matrices
+from dynlab.numerics.lapack import geev
 from dynlab.systems.held import Held
 
 ORBITS, ORBIT_STEPS = 16, 1000  # of the map with its input held, where nothing drives the network
@@ -113,13 +114,13 @@ def beside_saddles(held: Held, points: Real) -> Real:
     if len(points) == 0:
         return points
     states = torch.as_tensor(points).to(held.input)
-    values, vectors = np.linalg.eig(held_matrices(held, states).double().cpu().numpy())
     starts = []
-    for point, modulus, columns in zip(points, np.abs(values), vectors, strict=True):
-        unit = max(1.0, float(np.linalg.norm(point)))
-        for mode in np.argsort(-modulus)[:MOST_DIRECTIONS]:
+    for point, matrix in zip(points, held_matrices(held, states).double().cpu().numpy(), strict=True):
+        values, vectors, _ = geev(matrix, vectors=True)  # rows, of a pair the real and the imaginary part
+        modulus, unit = np.abs(values), max(1.0, float(np.linalg.norm(point)))
+        for mode in np.argsort(-modulus, kind="stable")[:MOST_DIRECTIONS]:
             if modulus[mode] > 1:
-                direction = columns[:, mode].real
+                direction = vectors[mode]
                 direction = direction / max(float(np.linalg.norm(direction)), np.finfo(float).tiny)
                 starts += [point + side * aside * unit * direction for side in (-1, 1) for aside in ASIDE]
     if not starts:

@@ -9,7 +9,7 @@ from dynlab import schema
 from dynlab.diagnostics.fixed_points.kinks import AT_KINK, at_kink
 from dynlab.errors import UserError
 from dynlab.jacobians import held_matrices
-from dynlab.numerics.eigenvalues import eigenvalues_and_errors
+from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.eigenvectors import eigenmodes, real_axes
 from dynlab.numerics.kinds import kind_of_map
 from dynlab.systems import Map, System, frozen
@@ -93,7 +93,7 @@ def tangent_map(
     x = np.zeros(system.input_size) if isinstance(at, str) else _numbers("input", at, system.input_size)
     held = Held(frozen(system), torch.as_tensor(x), at_step)
     J = held_matrices(held, torch.as_tensor(p)[None])[0].numpy()
-    values, errors = eigenvalues_and_errors(J)
+    values, errors, _ = eigenvalues(J)
     kink = at_kink(held, p, J)
     errors = np.full_like(errors, np.inf) if kink else errors
     axes, modes = _plane(J, errors)

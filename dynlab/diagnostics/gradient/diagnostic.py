@@ -14,8 +14,8 @@ from dynlab.diagnostics.end_to_end import SURVIVES
 from dynlab.diagnostics.gradient.loss_gradient import log_loss_gradient
 from dynlab.driven import Driven, drive, in_float64
 from dynlab.numerics.graded_product import LARGEST_BOUND, GradedProduct, identity, largest_bound, multiply, resolved
-from dynlab.numerics.lapack import one_torch_thread
 from dynlab.numerics.log_singular_values import log_singular_values
+from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Map
 from dynlab.wording import over, ranged, resized
 

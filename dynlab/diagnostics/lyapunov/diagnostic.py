@@ -15,8 +15,8 @@ from dynlab.diagnostics.lyapunov.starts import driven_orbit, settled
 from dynlab.driven import Driven
 from dynlab.errors import UserError
 from dynlab.numerics.frame import Growth
-from dynlab.numerics.lapack import one_torch_thread
 from dynlab.numerics.statistics import BLOCKS, SHORTEST_BLOCK
+from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Flow, Map, System
 from dynlab.wording import over
 

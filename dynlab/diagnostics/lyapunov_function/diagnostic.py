@@ -15,6 +15,7 @@ from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.diagnostics.lyapunov_function.fall import directions, rates
 from dynlab.errors import UserError, require_extra
 from dynlab.jacobians import held_matrices
+from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.held import Held
 from dynlab.wording import counted, interval, number
@@ -153,7 +154,8 @@ def _row(at_rest: Held, flow: Flow | None, point: xr.Dataset, seed: int) -> Row:
         return _nothing(len(state), "the fixed point is not proved: " + str(point["certificate_reason"].values))
     if flow is None and point["stable"] != 1:
         return _nothing(len(state), "not stable" if point["stable"] == 0 else "its stability is undecided")
-    if flow is not None and np.linalg.eigvals(J).real.max() >= 0:
+    rates_there = eigenvalues(J)
+    if flow is not None and (rates_there.values.real >= -rates_there.errors).any():
         return _nothing(len(state), "not stable, or not to double precision")
     identity = np.eye(len(state))
     if flow is not None:

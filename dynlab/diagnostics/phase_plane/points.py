@@ -11,7 +11,8 @@ from dynlab.diagnostics.phase_plane import exact_origin
 from dynlab.diagnostics.phase_plane.equilibria import Equilibria
 from dynlab.diagnostics.phase_plane.field import field
 from dynlab.numerics.critical_step import critical_step
-from dynlab.numerics.eigenvalues import eigenvalues_and_errors
+from dynlab.numerics.eigenvalue_sets import order
+from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.exact_kinds import Matrix, euler_matrix
 from dynlab.numerics.kinds import Kind, kind_of_flow, kind_of_map
 from dynlab.systems.held import Held
@@ -55,20 +56,20 @@ def described(
 
 
 def _numeric(held: Held, jacobian: NDArray[np.float64], error: float, step_size: float | None) -> Point:
-    values, errors = eigenvalues_and_errors(jacobian, error)
+    values, errors, _ = eigenvalues(jacobian, error)
     if not held.is_flow:
         return Point(NONE, values, kind_of_map(values, errors), values, np.nan, "")
     flow, step, flag = kind_of_flow(values, errors), *critical_step(values, errors)
     if step_size is None:
         return Point(flow, values, NONE, values, step, flag)
     multipliers, bounds = 1 + step_size * values, step_size * errors + np.finfo(float).eps
-    order = np.argsort(-np.abs(multipliers), kind="stable")
-    return Point(flow, values[order], kind_of_map(multipliers, bounds), multipliers[order], step, flag)
+    sorts = order(multipliers)
+    return Point(flow, values[sorts], kind_of_map(multipliers, bounds), multipliers[sorts], step, flag)
 
 
 def _exact(held: Held, matrix: Matrix, step_size: float | None, points: NDArray[np.float64]) -> Point:
     values = np.array(exact_origin.exact_eigenvalues(matrix), dtype=np.complex128)
-    values = values[np.argsort(-np.abs(values), kind="stable")]
+    values = values[order(values)]
     on_arrays = partial(field, held)
     if not held.is_flow:
         return Point(NONE, values, exact_origin.kind_of_map_at_origin(matrix, on_arrays, points), values, np.nan, "")
@@ -78,6 +79,6 @@ def _exact(held: Held, matrix: Matrix, step_size: float | None, points: NDArray[
     # The decimal that a person writes for a step, 0.1, is what the step is meant to be.
     euler = euler_matrix(matrix, Fraction(repr(step_size)))
     multipliers = (1 + step_size * values).astype(np.complex128)
-    order = np.argsort(-np.abs(multipliers), kind="stable")
+    sorts = order(multipliers)
     kind = exact_origin.kind_of_map_at_origin(euler, on_arrays, points)
-    return Point(flow, values[order], kind, multipliers[order], step, flag)
+    return Point(flow, values[sorts], kind, multipliers[sorts], step, flag)

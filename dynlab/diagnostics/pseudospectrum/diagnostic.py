@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynlab import schema
 from dynlab.arguments import check_at_least, check_positive
-from dynlab.diagnostics.pseudospectrum.eigenvalues import Eigenvalues, eigenvalues
 from dynlab.diagnostics.pseudospectrum.kreiss import kreiss_lower_bound
 from dynlab.diagnostics.pseudospectrum.numerical_range import NumericalRange, numerical_range
 from dynlab.diagnostics.pseudospectrum.powers import Powers, exponential_norms, power_norms
 from dynlab.diagnostics.pseudospectrum.verdict import verdict
 from dynlab.errors import UserError
-from dynlab.jacobians import jacobian
-from dynlab.numerics.eigenvalues import rounding_left
+from dynlab.jacobians import jacobian_and_error
+from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
+from dynlab.numerics.eigenvalues import Eigenvalues, eigenvalues
 from dynlab.numerics.grids import check_grid
 from dynlab.numerics.resolvent import Smallest, smallest_singular_values
 from dynlab.systems import Flow, System, frozen
@@ -29,13 +29,11 @@ SLOWEST = 1e-3  # of ‖A‖: a slower mode does not lengthen the time that is f
 LARGEST_GRID = 4096  # points in each direction
 LARGEST_ENTRY = 1e150  # of the matrix: squares of larger ones overflow
 METHOD = (
-    "complex Schur form, then inverse Lanczos with triangular solves for all points of the grid, to a relative "
-    "residual of 1e-10; σ_min has an absolute error of about n ε ‖A‖_F besides. Numerical range by its supporting "
-    "lines at 180 angles. Eigenvalues with the error that rounding leaves, enclosed anew from residuals of twice the "
-    "digits where that does not separate one from the border of stability. Kreiss constant: the largest value over "
-    "samples outside the stable region, the best of them climbed by Nelder–Mead, each less what rounding can add: a "
-    "lower bound, and inf where an eigenvalue is unstable beyond its error. Norms of powers by repeated multiplication "
-    "in log scale"
+    f"{EIGENVALUES}. Resolvent: complex Schur form, then inverse Lanczos with triangular solves for all points of the "
+    "grid, to a relative residual of 1e-10; σ_min has an absolute error of about n ε ‖A‖_F besides. Numerical range "
+    "by its supporting lines at 180 angles. Kreiss constant: the largest value over samples outside the stable "
+    "region, the best of them climbed by Nelder–Mead, each less what rounding can add: a lower bound, and inf where "
+    "an eigenvalue is unstable beyond its error. Norms of powers by repeated multiplication in log scale"
 )
 UNSTABLE, DROWNED = (
     "inf: an eigenvalue lies outside the stable region beyond its error",
@@ -124,11 +122,13 @@ def pseudospectrum(
     if seconds is not None and not flow:
         raise UserError("seconds is a flow's; how long a map is followed is said by its steps.")
     matrix, rounding, where = _matrix(system, state, None if isinstance(at, str) else at, at_step, dtype, device)
-    spectrum = eigenvalues(matrix, flow=flow, rounding=rounding, single=dtype == "float32")
+    spectrum = eigenvalues(matrix, rounding)
+    if not np.isfinite(spectrum.values).all():
+        raise UserError("The eigenvalues of that Jacobian did not converge: its entries differ too much in size.")
     shape = numerical_range(matrix)
-    x, y = _window(spectrum.value, shape, grid, extent, flow)
+    x, y = _window(spectrum.values, shape, grid, extent, flow)
     smallest = _on_grid(matrix, x, y, max_memory, seed)
-    followed = _seconds(spectrum.value, matrix, seconds) if flow else float(steps)
+    followed = _seconds(spectrum.values, matrix, seconds) if flow else float(steps)
     powers = exponential_norms(matrix, followed, steps) if flow else power_norms(matrix, steps)
     kreiss = _kreiss(matrix, spectrum, flow, max_memory, seed, rounding)
     times = np.linspace(0, followed, steps + 1) if flow else np.arange(steps + 1)
@@ -166,21 +166,16 @@ def _matrix(
         if array.shape != (size,) or not np.isfinite(array).all():
             raise UserError(f"The {name} must be {size} finite numbers, got shape {array.shape}.")
         given.append(torch.as_tensor(array, device=device).to(torch.float32 if dtype == "float32" else torch.float64))
-    dense, elsewhere = (
-        jacobian(analysed, place, given[1], t).dense().detach().double().cpu().numpy()
-        for place in (given[0], given[0] + 1)
-    )
+    found = (part.detach().double().cpu() for part in jacobian_and_error(analysed, given[0], given[1], t))
+    dense, wrong = (part.numpy() for part in found)
     largest = float(np.abs(dense).max())
     if not largest <= LARGEST_ENTRY:
         raise UserError(
             f"The Jacobian there has entries up to {largest:.3g}, whose norms are no numbers: up to {LARGEST_ENTRY:g} "
             f"is possible; take it at another state, or scale the matrix."
         )
-    held = [each.detach().double().cpu().numpy() for each in (*analysed.parameters(), *analysed.buffers())]
-    exact = () if dtype == "float32" else held  # in float32 what is held was rounded too
-    unit = float(torch.finfo(given[0].dtype).eps)
     where = {"state": given[0].tolist(), "input": given[1].tolist(), "at_step": t}
-    return dense, rounding_left(dense, elsewhere, exact, unit), where
+    return dense, float(np.linalg.norm(wrong)), where
 
 
 def _window(
@@ -220,9 +215,10 @@ def _seconds(values: NDArray[np.complex128], matrix: NDArray[np.float64], given:
 def _kreiss(
     matrix: NDArray[np.float64], spectrum: Eigenvalues, flow: bool, max_memory: float, seed: int, rounding: float
 ) -> tuple[float, complex]:
-    if spectrum.unstable(flow=flow):
-        return np.inf, complex(spectrum.value[np.argmax(spectrum.beyond(flow=flow))])
-    return kreiss_lower_bound(matrix, spectrum.value, flow=flow, max_memory=max_memory, seed=seed, rounding=rounding)
+    beyond = spectrum.values.real if flow else np.abs(spectrum.values) - 1
+    if (beyond > spectrum.errors).any():
+        return np.inf, complex(spectrum.values[np.argmax(beyond)])
+    return kreiss_lower_bound(matrix, spectrum.values, flow=flow, max_memory=max_memory, seed=seed, rounding=rounding)
 
 
 def _of_grid(smallest: Smallest, grid: int) -> dict[str, xr.Variable]:
@@ -237,13 +233,13 @@ def _of_grid(smallest: Smallest, grid: int) -> dict[str, xr.Variable]:
 
 def _of_spectrum(spectrum: Eigenvalues, shape: NumericalRange, flow: bool) -> dict[str, xr.Variable]:
     mode, units = (schema.MODE,), schema.PER_SECOND if flow else schema.ONE
-    values = spectrum.value.real if flow else np.abs(spectrum.value)
+    values = spectrum.values.real if flow else np.abs(spectrum.values)
     name = "abscissa" if flow else "radius"
     return {
         f"spectral_{name}": schema.variable((), values.max(), f"spectral {name}", units),
-        "eigenvalue": schema.variable(mode, spectrum.value, "eigenvalue λ", units),
-        "eigenvalue_error": schema.variable(mode, spectrum.error, "bound on the error of λ", units),
-        "condition": schema.variable(mode, spectrum.condition, "condition of the eigenvalue"),
+        "eigenvalue": schema.variable(mode, spectrum.values, "eigenvalue λ", units),
+        "eigenvalue_error": schema.variable(mode, spectrum.errors, "bound on the error of λ", units),
+        "condition": schema.variable(mode, spectrum.conditions, "condition of the eigenvalue"),
         "numerical_range": schema.variable((schema.ANGLE,), shape.border, "border of the numerical range", units),
         "numerical_abscissa": schema.variable((), shape.abscissa, "numerical abscissa ω(A)", units),
         "numerical_radius": schema.variable((), shape.radius, "numerical radius", units),

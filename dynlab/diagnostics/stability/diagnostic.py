@@ -26,19 +26,19 @@ from dynlab.diagnostics.stability.verdict import verdict
 from dynlab.driven import Driven, chosen_steps, drive
 from dynlab.errors import UserError
 from dynlab.jacobians import jacobian
-from dynlab.numerics.lapack import one_torch_thread
+from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
+from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Euler, Map
 from dynlab.systems.asrnn import ASRNN
 from dynlab.systems.base import positive_step
 from dynlab.systems.ernn import ERNN
 
 METHOD = (
-    "Eigenvalues λ of the flow's Jacobian by LAPACK's geev, each with its error (2·condition·n u ‖J‖_F, or Elsner's "
-    "bound); a step multiplies the flow linearised at a state by R(ελ), exact at equilibria, and of Euler's method at "
-    "every state; a state is called stable or unstable only where the error separates |R(ελ)| from 1. The plane of ε "
-    "and γ is that of diag(c)(M₀ − γI) with the states, and so c, held: evenly chosen ones and those of the smallest "
-    "critical steps; the γ needed by Brent's method. Each state is judged by itself: along a trajectory products of "
-    "Jacobians decide (gradient, lyapunov)"
+    f"Of the flow's Jacobian {EIGENVALUES}; a step multiplies the flow linearised at a state by R(ελ), exact at "
+    "equilibria, and of Euler's method at every state; a state is called stable or unstable only where the error "
+    "separates |R(ελ)| from 1. The plane of ε and γ is that of diag(c)(M₀ − γI) with the states, and so c, held: "
+    "evenly chosen ones and those of the smallest critical steps; the γ needed by Brent's method. Each state is "
+    "judged by itself: along a trajectory products of Jacobians decide (gradient, lyapunov)"
 )
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from dynlab.diagnostics.stability.methods import Method
-from dynlab.numerics.lapack import in_threads
+from dynlab.numerics.eigenvalues import approximate_eigenvalues
 
 DIFFUSIONS, STEP_SIZES = 25, 41  # of the grid, both logarithmic
 STATES = 24  # at most, that the plane is computed over
@@ -66,7 +66,7 @@ def diffusion_plane(
     method : Method
     """
     M0 = matrix + gamma * np.eye(len(matrix))
-    omega = float(np.abs(np.linalg.eigvals(M0).imag).max())
+    omega = float(np.abs(approximate_eigenvalues(M0).imag).max())
     scale = omega or float(np.linalg.norm(matrix, 2)) or 1.0
     diffusion = _range(LEAST * scale, MOST * scale, gamma, DIFFUSIONS)
     step_size = _range(SHORTEST / scale, LONGEST / scale, step, STEP_SIZES)
@@ -88,7 +88,7 @@ def diffusion_plane(
 
 def mean_slope_step(diagonals: NDArray[np.float64], matrix: NDArray[np.float64], gamma: float) -> NDArray[np.float64]:
     """Euler's critical step 2γ/(γ² + ω²) divided by the mean of c, exact where all entries of c are equal; (...,)."""
-    omega = float(np.abs(np.linalg.eigvals(matrix + gamma * np.eye(len(matrix))).imag).max())
+    omega = float(np.abs(approximate_eigenvalues(matrix + gamma * np.eye(len(matrix))).imag).max())
     means = diagonals.mean(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         step = 2 * gamma / np.float64(gamma**2 + omega**2)
@@ -112,9 +112,7 @@ def _least_step(values: NDArray[np.complex128], method: Method) -> float:
 
 def _eigenvalues(diagonals: NDArray[np.float64], M0: NDArray[np.float64], gamma: float) -> NDArray[np.complex128]:
     """Of diag(c) (M₀ − γ I) for each c, shape (state, n)."""
-    matrices = diagonals[:, :, None] * (M0 - gamma * np.eye(len(M0)))
-    (found,) = in_threads(lambda chunk: (np.linalg.eigvals(chunk).astype(complex),), matrices)
-    return found
+    return approximate_eigenvalues(diagonals[:, :, None] * (M0 - gamma * np.eye(len(M0))))
 
 
 def _rounding(values: NDArray[np.complex128]) -> NDArray[np.float64]:

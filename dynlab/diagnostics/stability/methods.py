@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynlab.errors import unknown
 from dynlab.numerics.critical_step import critical_step
+from dynlab.numerics.eigenvalues import approximate_eigenvalues
 
 REAL = 1e-9  # of its modulus: a root with a smaller imaginary part is real
 ROUNDINGS = 8.0  # of R, each of half a unit at the most, relative to 1 + |z|^s
@@ -94,7 +95,7 @@ class Method:
         companion = np.zeros((int(usable.sum()), degree, degree))
         companion[:, np.arange(1, degree), np.arange(degree - 1)] = 1
         companion[:, :, -1] = -reduced[usable, :-1] / leading[usable, None]
-        roots = np.linalg.eigvals(companion)
+        roots = approximate_eigenvalues(companion)
         real = (np.abs(roots.imag) <= REAL * np.abs(roots)) & (roots.real > 0)
         found[usable] = np.where(real, roots.real, np.inf).min(axis=1)
         return found

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.diagnostics.ernn.spectrum import ernn_spectrum
-from dynlab.diagnostics.spectrum import BEYOND_FIRST_ORDER, spectrum
+from dynlab.diagnostics.spectrum import spectrum
 from dynlab.diagnostics.stability.methods import Method
 from dynlab.systems import Euler
 from dynlab.systems.ernn import ERNN
@@ -62,13 +62,8 @@ def rates_of(system: Euler | ERNN, inputs: Any, step_size: float | None, **setti
 
 def _read(ds: xr.Dataset, name: str, step: NDArray[np.float64]) -> Rates:
     along = (schema.SAMPLE, schema.TIME, schema.MODE)
-    beyond = BEYOND_FIRST_ORDER if name == "inner_eigenvalue" else 1.0  # which the flow's errors have already
-    return Rates(
-        ds[name].transpose(*along).values,
-        beyond * ds[f"{name}_error"].transpose(*along).values,
-        step,
-        ds[schema.TIME].values,
-    )
+    values, errors = (ds[each].transpose(*along).values for each in (name, f"{name}_error"))
+    return Rates(values, errors, step, ds[schema.TIME].values)
 
 
 @dataclass(frozen=True)

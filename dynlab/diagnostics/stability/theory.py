@@ -23,7 +23,7 @@ from dynlab.diagnostics.eigenvalue_bounds.judgement import (
 )
 from dynlab.diagnostics.stability.flow_of import Factors
 from dynlab.driven import Driven
-from dynlab.numerics.lapack import in_threads
+from dynlab.numerics.threads import in_threads
 from dynlab.systems import Euler, Map
 from dynlab.systems.antisymmetric import GatedFlow
 from dynlab.systems.asrnn import ASRNN
@@ -174,8 +174,7 @@ def norms_of(driven: Driven, times: NDArray[np.int64], shift: float = 0.0) -> tu
     parts = []
     for block in driven.blocks(driven.system, times):
         stack = block.double().cpu().numpy() + shift * np.eye(block.shape[-1])
-        (found,) = in_threads(lambda chunk: (_norm(chunk),), stack.reshape(-1, *stack.shape[2:]))
-        parts.append(found.reshape(stack.shape[:2]))
+        parts.append(_norms(stack.reshape(-1, *stack.shape[2:])).reshape(stack.shape[:2]))
     norms = np.concatenate(parts, axis=1)
     unit = torch.finfo(driven.states.dtype).eps
     return norms, driven.states.shape[-1] * unit * (norms + abs(shift))
@@ -215,8 +214,9 @@ def _unbounded(name: str, words: str, real: NDArray[np.float64], errors: Any, ti
     return row(name, words, real, errors, -np.inf, np.inf, times, schema.PER_SECOND)
 
 
-def _norm(matrices: NDArray[np.float64]) -> NDArray[np.float64]:
+def _norms(matrices: NDArray[np.float64]) -> NDArray[np.float64]:
     found = np.full(len(matrices), np.nan)
-    finite = np.isfinite(matrices).all(axis=(1, 2))
-    found[finite] = np.linalg.norm(matrices[finite], 2, axis=(1, 2))
+    finite = matrices[np.isfinite(matrices).all(axis=(1, 2))]
+    (norms,) = in_threads(lambda some: (np.linalg.norm(finite[some], 2, axis=(1, 2)),), len(finite))
+    found[np.isfinite(matrices).all(axis=(1, 2))] = norms
     return found

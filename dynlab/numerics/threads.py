@@ -1,0 +1,99 @@
+"""Work on many rows: in chunks that fit the memory, in a pool of threads, one BLAS and one torch thread each."""
+
+import functools
+import math
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from threadpoolctl import ThreadpoolController
+
+CHUNKS_PER_THREAD = 4  # so that a thread whose rows are done early does not wait long for the others
+CHUNK_BYTES = 2**25  # that the arrays of one chunk take, unless a single row takes more
+
+_here = threading.local()  # whether this thread is one of a pool
+_given = 0  # torch's threads before `one_torch_thread`, 0 outside of it
+
+
+def slices(count: int, at_once: float) -> list[slice]:
+    """0 … count − 1 in slices of `at_once` rows, of one row at least."""
+    size = max(1, int(min(at_once, count)))
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def in_threads(work: Callable[[slice], tuple[Any, ...]], count: int, each: float = 0.0) -> tuple[Any, ...]:
+    """What ``work(rows)`` returns for slices of 0 … count − 1, each part joined along its first dimension.
+
+    Parameters
+    ----------
+    work : callable
+        From a slice to a tuple of arrays or tensors with as many rows.
+    count : int
+    each : float
+        Bytes that `work` holds of each row.
+
+    Notes
+    -----
+    BLAS and torch have one thread during the call: several would fight over matrices this small. A call from inside
+    another one's `work` starts no threads of its own. There are as many as torch has been given outside
+    `one_torch_thread`: what ``OMP_NUM_THREADS`` says, and fewer in a process that shares its machine with others.
+    """
+    inside = getattr(_here, "inside", False)
+    threads = 1 if inside else _threads()
+    at_once = CHUNK_BYTES / each if each else count
+    chunks = slices(count, min(at_once, math.ceil(count / (threads * CHUNKS_PER_THREAD)) if threads > 1 else count))
+    if inside:
+        found = [work(rows) for rows in chunks]
+    elif threads == 1 or len(chunks) <= 1:
+        with _one_thread_each():
+            found = [work(rows) for rows in chunks or [slice(0, 0)]]
+    else:
+        with _one_thread_each(), ThreadPoolExecutor(threads, initializer=_enter) as pool:
+            found = list(pool.map(work, chunks))
+    return tuple(_joined(parts) for parts in zip(*found, strict=True))
+
+
+@contextmanager
+def one_torch_thread() -> Iterator[None]:
+    """Torch computes in one thread inside the block: on small matrices its threads cost ten times what they save."""
+    global _given
+    before, outside = torch.get_num_threads(), _given
+    _given = outside or before
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+        _given = outside
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    with one_torch_thread(), _controller().limit(limits=1, user_api="blas"):
+        yield
+
+
+def _enter() -> None:
+    _here.inside = True
+
+
+def _joined(parts: tuple[Any, ...]) -> Any:
+    if len(parts) == 1:
+        return parts[0]
+    return torch.cat(parts) if isinstance(parts[0], torch.Tensor) else np.concatenate(parts)
+
+
+def _threads() -> int:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cores, _given or torch.get_num_threads()))
+
+
+@functools.cache
+def _controller() -> ThreadpoolController:
+    """Found once: a search of the loaded libraries takes milliseconds."""
+    return ThreadpoolController()
