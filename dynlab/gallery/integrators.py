@@ -12,12 +12,13 @@ from dynlab.diagnostics.energy import energy
 from dynlab.diagnostics.stability import stability
 from dynlab.gallery.made import Made
 from dynlab.plots import style
-from dynlab.plots.step_region import TITLES, plot_step_region
+from dynlab.plots.energy import LOOKS
+from dynlab.plots.stability import plot_step_region
 from dynlab.simulation import simulate
 from dynlab.systems import Euler
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.systems.planar import planar_matrix, planar_system
-from dynlab.wording import number
+from dynlab.wording import capital, number
 
 STEP, STEPS, FEWER = 0.2, 1000, 100
 START = (0.0, 0.5)
@@ -26,7 +27,6 @@ LEFT, RIGHT, TALL = -3.4, 1.2, 3.3  # the window of the regions
 REACH = 1.3  # half the width of that of the orbits
 LINEAR = 1e-3  # of the scale of the energy's change, logarithmic beyond
 ROUNDING = 1e-14  # a modulus nearer to 1 is 1
-COLOURS = dict(zip(INTEGRATORS, style.CYCLE, strict=False))
 
 
 def make(fast: bool = False) -> Made:
@@ -47,7 +47,7 @@ def make(fast: bool = False) -> Made:
         figure, axes = plt.subplots(3, 5, figsize=(14.0, 9.4), height_ratios=[1, 1, 1.15])
         for above, below, name in zip(axes[0], axes[1], INTEGRATORS, strict=True):
             _draw_region(regions[name], name, above)
-            _draw_orbit(orbits[name], exact, COLOURS[name], below)
+            _draw_orbit(orbits[name], exact, LOOKS[name]["color"], below)
         axes[0, 0].set_ylabel("Im ελ; shaded: |R(ελ)| ≤ 1")
         axes[1, 0].set_ylabel("h₂")
         for ax in axes[2]:
@@ -71,10 +71,8 @@ def make(fast: bool = False) -> Made:
 
 def _draw_region(region: xr.Dataset, name: str, ax: Axes) -> None:
     plot_step_region(region, ax=ax)
-    ax.set_xlim(LEFT, RIGHT)
-    ax.set_ylim(-TALL, TALL)
-    ax.set_ylabel("")
-    ax.set_title(f"{TITLES[name]}\nlargest |R(ελ)| = {_largest(region)}", fontsize=9)
+    ax.set(xlim=(LEFT, RIGHT), ylim=(-TALL, TALL), ylabel="")
+    ax.set_title(f"{capital(LOOKS[name]['label'])}\nlargest |R(ελ)| = {_largest(region)}", fontsize=9)
     legend = ax.get_legend()
     if legend is not None:
         legend.remove()
@@ -83,26 +81,22 @@ def _draw_region(region: xr.Dataset, name: str, ax: Axes) -> None:
 def _draw_orbit(orbit: xr.Dataset, exact: xr.Dataset, colour: str, ax: Axes) -> None:
     states, curve = orbit["trajectory"].values[0, : SHOWN + 1], exact["trajectory"].values[0]
     ax.plot(states[:, 0], states[:, 1], color=colour, lw=0.8)
-    look: dict[str, Any] = {"color": style.BLACK, "ls": ":", "lw": 1.4, "zorder": 5}
-    ax.plot(curve[:, 0], curve[:, 1], **look)
+    ax.plot(curve[:, 0], curve[:, 1], color=style.BLACK, ls=":", lw=1.4, zorder=5)
     ax.plot(*states[0], "*", color=style.BLACK, ms=9, zorder=6)
-    ax.set_xlim(-REACH, REACH)
-    ax.set_ylim(-REACH, REACH)
-    ax.set_aspect("equal")
-    ax.set_xlabel(f"h₁, {len(states) - 1} steps from ★")
+    window = (-REACH, REACH)
+    ax.set(xlim=window, ylim=window, aspect="equal", xlabel=f"h₁, {len(states) - 1} steps from ★")
 
 
 def _draw_energy(drift: xr.Dataset, ax: Axes) -> None:
     seconds = drift[schema.TIME].values
     for name in drift[schema.INTEGRATOR].values.tolist():
         change = _change(drift, name)
-        ax.plot(seconds, change, color=COLOURS[name], lw=1.6)
-        place: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", "fontsize": 8}
-        ax.annotate(TITLES[name], (seconds[-1], change[-1]), **place)
+        ax.plot(seconds, change, color=LOOKS[name]["color"], lw=1.6)
+        end = (seconds[-1], change[-1])
+        ax.annotate(LOOKS[name]["label"], end, (4, 0), textcoords="offset points", va="center", fontsize=8)
     ax.axhline(0, color=style.BLACK, ls=":", lw=1.4)
     ax.set_yscale("symlog", linthresh=LINEAR)
-    ax.set_xlabel("time (s)")
-    ax.set_ylabel("H(h)/H(h₀) − 1")
+    ax.set(xlabel="time (s)", ylabel="H(h)/H(h₀) − 1")
     ax.set_title(f"H = Σ log cosh(W₀h)ᵢ, which the flow conserves: its relative change (linear within ±{LINEAR:g})")
 
 
@@ -121,8 +115,8 @@ def _measured(regions: dict[str, xr.Dataset], drift: xr.Dataset, steps: int) -> 
     exact = float(np.abs(drift["exact_energy"] / drift["exact_energy"][0, 0] - 1).max())
     parts = []
     for name in drift[schema.INTEGRATOR].values.tolist():
-        title = TITLES[name][:1].lower() + TITLES[name][1:] if name.endswith("midpoint") else TITLES[name]
-        parts.append(f"{title} {number(_change(drift, name)[-1], 3)} (largest |R(ελ)| = {_largest(regions[name])})")
+        change = number(_change(drift, name)[-1], 3)
+        parts.append(f"{LOOKS[name]['label']} {change} (largest |R(ελ)| = {_largest(regions[name])})")
     kept = np.abs(_change(drift, "implicit-midpoint")).max()
     return (
         f"The flow keeps its energy to {number(exact, 1)}. After {steps} steps of ε = {STEP:g} its relative change is: "

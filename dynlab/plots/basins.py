@@ -1,9 +1,7 @@
 """Basins as areas of one colour each, numbered, with the attractors that they lead to."""
 
-import textwrap
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -18,7 +16,7 @@ from dynlab.plots import style
 from dynlab.wording import share
 
 MOST_NAMED = 10  # attractors in the legend
-TITLE_WIDTH = 82  # characters
+SIZE = (5.6, 5.9)  # inches
 LIGHT = (0.45, 0.75, 0.22)  # of a basin's colour; the rest is white. A colour that comes again is another shade
 FEW = 3  # names in one column
 MARKERS = "osD^vP*X<>"
@@ -47,54 +45,39 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     """
     schema.check(ds, needs=["basin", "kind", "share", "attractor_x", "attractor_y"])
     if ax is None:
-        return _figure(ds, **artist)
-    count = ds.sizes[schema.ATTRACTOR]
+        return style.panels(ds, [(plot_basins, artist)], SIZE)
+    count, basin = ds.sizes[schema.ATTRACTOR], ds["basin"].values
     shades = [_shade(number) for number in range(count)]
     table = ListedColormap([to_rgb(UNDECIDED), to_rgb(LEAVES), *shades])
-    basin = ds["basin"].values
     x, y = ds[schema.X].values, ds[schema.Y].values
     half = (x[1] - x[0]) / 2, (y[1] - y[0]) / 2
     extent = (x[0] - half[0], x[-1] + half[0], y[0] - half[1], y[-1] + half[1])
     options: dict[str, Any] = {"origin": "lower", "interpolation": "nearest", "rasterized": True}
     ax.imshow(basin + 2, cmap=table, vmin=-0.5, vmax=count + 1.5, extent=extent, **options)
-    _borders(basin, x, y, half, ax)
+    _draw_borders(basin, x, y, half, ax)
     handles = [_attractor(ds, number, shades[number], ax, **artist) for number in range(count)][:MOST_NAMED]
-    if count > 1:
-        for number in range(min(count, MOST_NAMED)):
-            _numbered(ds, number, ax)
-    if count > MOST_NAMED:
-        rest = int((basin >= MOST_NAMED).sum())
-        handles.append(Patch(facecolor="none", label=f"{count - MOST_NAMED} more ({share(rest / basin.size)})"))
-    for value, colour, words in ((-1, LEAVES, "leaves every bound"), (-2, UNDECIDED, "not settled, undecided")):
-        starts = int((basin == value).sum())
-        if starts:
-            named = f"{words} ({share(starts / basin.size)})"
-            handles.append(Patch(facecolor=colour, edgecolor=style.GREY, lw=0.6, label=named))
-    ax.set_xlim(extent[:2])
-    ax.set_ylim(extent[2:])
-    ax.set_aspect("equal")
-    ax.set_xlabel(style.label(ds[schema.X]))
-    ax.set_ylabel(style.label(ds[schema.Y]))
-    look: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.1), "columnspacing": 1.4}
-    ax.legend(
-        handles=handles,
-        title="A start ends on (part of the starts)",
-        title_fontsize=8,
-        ncols=1 + (len(handles) > FEW),
-        **look,
-    )
+    for number in range(min(count, MOST_NAMED) if count > 1 else 0):
+        _draw_number(ds, number, ax)
+    for colour, words, here in (
+        ("none", f"{count - MOST_NAMED} more", basin >= MOST_NAMED),
+        (LEAVES, "leaves every bound", basin == -1),
+        (UNDECIDED, "not settled, undecided", basin == -2),
+    ):
+        if here.any():
+            handles.append(_patch(colour, f"{words} ({share(here.mean())})"))
+    ax.set(xlim=extent[:2], ylim=extent[2:], aspect="equal")
+    ax.set(xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]))
+    title: dict[str, Any] = {"title": "A start ends on (part of the starts)", "title_fontsize": 8}
+    style.legend_below(ax, 2 if len(handles) > FEW else 1, 0.1, handles=handles, columnspacing=1.4, **title)
     return ax
 
 
-def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    with style.style():
-        figure, ax = plt.subplots(figsize=(5.6, 5.9))
-        plot_basins(ds, ax=ax, **artist)
-        figure.suptitle(textwrap.fill(ds.attrs.get("verdict", ""), TITLE_WIDTH), fontsize=9, x=0.01, ha="left")
-    return ax
+def _patch(colour: Any, label: str) -> Patch:
+    """An area of the legend."""
+    return Patch(facecolor=colour, edgecolor="none" if colour == "none" else style.GREY, lw=0.6, label=label)
 
 
-def _borders(
+def _draw_borders(
     basin: NDArray[np.int64], x: NDArray[np.float64], y: NDArray[np.float64], half: tuple[float, float], ax: Axes
 ) -> None:
     """Lines along the edges between starts that end differently, which grey print does not show."""
@@ -107,31 +90,23 @@ def _borders(
 
 
 def _attractor(ds: xr.Dataset, number: int, shade: tuple[float, float, float], ax: Axes, **artist: Any) -> Any:
-    x, y = (ds[f"attractor_{axis}"].values[number] for axis in "xy")
-    known = np.isfinite(x)
-    basin = ds["basin"].values
-    named = f"{ds['kind'].values[number]} ({share((basin == number).mean())})"
+    """Draw it, and return its entry in the legend."""
+    one = ds.isel({schema.ATTRACTOR: number})
+    kind = str(one["kind"].values)
+    label = f"{kind} ({share((ds['basin'].values == number).mean())})"
     if ds.sizes[schema.ATTRACTOR] > 1:
-        named = f"{number + 1}  {named}"
-    look: dict[str, Any]
-    if str(ds["kind"].values[number]).startswith("continuum"):  # no one of its points stands for it
-        return Patch(facecolor=shade, edgecolor=style.GREY, lw=0.6, label=named)
+        label = f"{number + 1}  {label}"
+    if kind.startswith("continuum"):  # no one of its points stands for it
+        return _patch(shade, label)
     colour = style.CYCLE[number % len(style.CYCLE)]
-    if ds["period"].values[number]:
-        open_face = ds["stable"].values[number] != 1
-        look = {
-            "marker": MARKERS[number % len(MARKERS)],
-            "ms": 7,
-            "color": "white" if open_face else colour,
-            "markeredgecolor": style.BLACK,
-            "mew": 1.0,
-        }
-    else:
-        look = {"marker": ".", "ms": 3, "color": colour}
-    return ax.plot(x[known], y[known], ls="none", label=named, zorder=3, **look | artist)[0]
+    look: dict[str, Any] = {"marker": ".", "ms": 3, "color": colour}
+    if one["period"]:
+        face = "white" if one["stable"] != 1 else colour
+        look = {"marker": MARKERS[number % len(MARKERS)], "ms": 7, "color": face, "mec": style.BLACK, "mew": 1.0}
+    return ax.plot(one["attractor_x"], one["attractor_y"], ls="none", label=label, zorder=3, **look | artist)[0]
 
 
-def _numbered(ds: xr.Dataset, number: int, ax: Axes) -> None:
+def _draw_number(ds: xr.Dataset, number: int, ax: Axes) -> None:
     """The attractor's number where its basin has most room."""
     inside = ds["basin"].values == number
     x, y = ds[schema.X].values, ds[schema.Y].values

@@ -1,8 +1,7 @@
 """A bifurcation diagram: branches, bifurcations, and the points that orbits visit behind them."""
 
 import textwrap
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -26,7 +25,6 @@ NEEDS = (
     "bifurcation_period",
 )
 SIZE = (8.4, 6.2)  # inches
-TITLE_WIDTH = 125  # characters
 MARGIN = 0.06  # of what is in view
 # A branch that runs off to the bound would leave no room for the others: the view ends at so many times the reach of
 # what is visited at nine of ten values of the parameter.
@@ -59,13 +57,6 @@ MOST_NUMBERS = 4  # values of one kind that the legend lists
 SAME = 1e-9  # relative: such parameters are written once
 
 
-class Piece(NamedTuple):
-    """A part of a branch of one stability, from bifurcation to bifurcation."""
-
-    stable: int
-    rows: NDArray[np.int64]
-
-
 def plot_bifurcation(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
     """One coordinate of every branch over the parameter: solid where stable, dashed where not.
 
@@ -87,38 +78,29 @@ def plot_bifurcation(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     schema.check(ds, needs=NEEDS)
     if ax is None:
         return _figure(ds, **artist)
-    period = ds.attrs["system"]
     if "visited" in ds:
         _draw_visited(ds, ax)
-    p, orbit = ds["branch_parameter"].values, ds["branch_orbit"].values
-    for piece in _pieces(ds):
-        look = {name: value for name, value in LINES[piece.stable].items() if name != "label"}
-        ax.plot(p[piece.rows], orbit[piece.rows], zorder=3, solid_capstyle="butt", **(look | artist))
-    _draw_bifurcations(ds, ax)
+    _draw_branches(ds, ax, ds["branch_orbit"].values, **artist)
     settings = schema.settings(ds)
-    ax.set_xlim(settings["lowest"], settings["highest"])
-    ax.set_ylim(*_in_view(ds))
-    ax.set_xlabel(style.label(ds["branch_parameter"]))
-    ax.set_ylabel(f"state $h_{{{settings['observed'] + 1}}}$")
-    ax.set_title(f"{period}: branches and what orbits visit" if "visited" in ds else f"{period}: branches")
-    if not len(orbit):
-        _say(ax, "no isolated fixed point was found, and so no branch")
+    ax.set(xlim=(settings["lowest"], settings["highest"]), ylim=_in_view(ds))
+    ax.set(xlabel=style.label(ds["branch_parameter"]), ylabel=f"state $h_{{{settings['observed'] + 1}}}$")
+    ax.set_title(f"{ds.attrs['system']}: branches" + (" and what orbits visit" if "visited" in ds else ""))
+    if not len(ds["branch_orbit"]):
+        style.say(ax, "no isolated fixed point was found, and so no branch")
     return ax
 
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     with style.style():
-        figure, (top, bottom) = plt.subplots(2, 1, figsize=SIZE, sharex=True, gridspec_kw={"height_ratios": [3, 1.1]})
+        figure, (top, bottom) = plt.subplots(2, 1, figsize=SIZE, sharex=True, height_ratios=[3, 1.1])
         plot_bifurcation(ds, ax=top, **artist)
         _draw_leading(ds, bottom, **artist)
         top.set_xlabel("")
         handles = _legend(ds)
         if handles:
             figure.legend(handles=handles, loc="outside right center", title="Branches", alignment="left")
-        text = ds.attrs.get("verdict", "")
-        figure.suptitle("\n".join(textwrap.wrap(text, TITLE_WIDTH)), x=0.01, ha="left", fontsize=8)
-    axes: Axes = top
-    return axes
+        style.headline(figure, ds.attrs.get("verdict", ""))
+    return figure.axes[0]
 
 
 def _draw_visited(ds: xr.Dataset, ax: Axes) -> None:
@@ -136,98 +118,60 @@ def _moving(ds: xr.Dataset) -> NDArray[np.bool_]:
     return np.asarray(ds["settled"].transpose(schema.PARAMETER, schema.SAMPLE).values == 0)
 
 
-def _draw_bifurcations(ds: xr.Dataset, ax: Axes) -> None:
-    """A marker at every point of the orbit that bifurcates."""
-    rows = np.flatnonzero(ds["point_bifurcation"].values >= 0)
-    numbers = ds["point_bifurcation"].values[rows]
-    kinds, p, orbit = ds["bifurcation_kind"].values, ds["branch_parameter"].values, ds["branch_orbit"].values
-    for row, number in zip(rows, numbers, strict=True):
-        values = orbit[row][np.isfinite(orbit[row])]
-        look = _marker(str(kinds[number]))
-        if not _beside_stable(ds, int(row)):
-            look["ms"] *= LESSER
-        ax.plot(np.full(len(values), p[row]), values, **look, zorder=5)
-
-
-def _beside_stable(ds: xr.Dataset, row: int) -> bool:
-    """Whether the branch is not unstable on both sides of the bifurcation at `row`."""
-    branch, stable = ds["point_branch"].values, ds["stable"].values
-    sides = [side for side in (row - 1, row + 1) if 0 <= side < len(branch) and branch[side] == branch[row]]
-    return any(stable[side] != 0 for side in sides)
+def _draw_branches(ds: xr.Dataset, ax: Axes, values: NDArray[np.float64], **artist: Any) -> None:
+    """Lines of the values (point, …) along every branch by its stability, and a marker where it bifurcates."""
+    p, branch, stable = (ds[name].values for name in ("branch_parameter", "point_branch", "stable"))
+    numbers = ds["point_bifurcation"].values
+    bifurcates = numbers >= 0
+    # from each point to the next: the stability is that of an end that is no bifurcation
+    stability = np.where(bifurcates[:-1], stable[1:], stable[:-1])
+    joined = (branch[1:] == branch[:-1]) & ~(bifurcates[1:] & bifurcates[:-1])
+    for value, line in LINES.items():
+        first = np.flatnonzero(joined & (stability == value))
+        look: dict[str, Any] = line | {"label": None, "zorder": 3, "solid_capstyle": "butt"} | artist
+        for run in np.split(first, np.flatnonzero(np.diff(first) > 1) + 1):
+            rows = np.append(run, run[-1:] + 1)
+            ax.plot(p[rows], values[rows], **look)
+    for row in np.flatnonzero(bifurcates):
+        beside = [side for side in (row - 1, row + 1) if 0 <= side < len(branch) and branch[side] == branch[row]]
+        marker = _marker(str(ds["bifurcation_kind"].values[numbers[row]]))
+        if not (stable[beside] != 0).any():
+            marker["ms"] *= LESSER
+        ax.plot(np.broadcast_to(p[row], values[row].shape), values[row], zorder=5, **marker)
 
 
 def _draw_leading(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     """The largest modulus of the multipliers, or real part of the eigenvalues, and the border of stability."""
     is_map = ds["eigenvalue"].attrs["units"] == schema.ONE
-    values = ds["eigenvalue"].values
+    values, border = ds["eigenvalue"].values, 1.0 if is_map else 0.0
     ax.set_xlabel(style.label(ds["branch_parameter"]))
     if not len(values):
-        _say(ax, "no branch")
+        ax.set_yticks([])
+        style.say(ax, "no branch")
         return
     size = (np.abs(values) if is_map else values.real).max(axis=1)
-    p, border = ds["branch_parameter"].values, 1.0 if is_map else 0.0
-    for piece in _pieces(ds):
-        look = {name: value for name, value in LINES[piece.stable].items() if name != "label"}
-        ax.plot(p[piece.rows], size[piece.rows], zorder=3, **(look | {"lw": 1.3} | artist))
+    _draw_branches(ds, ax, size, **{"lw": 1.3} | artist)
     ax.axhline(border, color=style.BLACK, lw=0.9, ls=":", zorder=2)
-    rows = np.flatnonzero(ds["point_bifurcation"].values >= 0)
-    kinds = ds["bifurcation_kind"].values[ds["point_bifurcation"].values[rows]]
-    for row, kind in zip(rows, kinds, strict=True):
-        ax.plot(p[row], size[row], **_marker(str(kind)), zorder=5)
-    calm = ds["stable"].values != 0
-    low = float(size[calm].min()) if calm.any() else float(size.min())
-    reach = max(abs(float(border)), float(np.abs(size[calm]).max()) if calm.any() else 1.0)
-    high = min(float(size.max()), TALLEST * reach)
-    low, high = min(low, border), max(high, border)
+    calm = size[ds["stable"].values != 0]
+    low = min(border, float((calm if calm.size else size).min()))
+    reach = max(border, float(np.abs(calm).max())) if calm.size else 1.0
+    high = max(border, min(float(size.max()), TALLEST * reach))
     room = 0.08 * max(high - low, 1e-3)
-    ax.set_ylim(low - room, high + room)
-    ax.set_ylabel("largest |μ|" if is_map else "largest Re λ (1/s)")
+    ax.set(ylim=(low - room, high + room), ylabel="largest |μ|" if is_map else "largest Re λ (1/s)")
     ax.set_title("stable below the dotted line", fontsize=8)
-
-
-def _say(ax: Axes, words: str) -> None:
-    """Words in place of what there is not."""
-    ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", color=style.GREY)
-    ax.set_yticks([])
-
-
-def _pieces(ds: xr.Dataset) -> Iterator[Piece]:
-    """Parts of every branch that are of one stability; a bifurcation belongs to the part before and the one after."""
-    branch, stable = ds["point_branch"].values, ds["stable"].values.astype(int)
-    at_bifurcation = ds["point_bifurcation"].values >= 0
-    for number in np.unique(branch):
-        rows = np.flatnonzero(branch == number)
-        current: list[int] = []
-        look: int | None = None
-        for row in rows:
-            if at_bifurcation[row]:
-                if look is not None:
-                    yield Piece(look, np.array([*current, row]))
-                current, look = [int(row)], None
-                continue
-            if look is not None and stable[row] != look:
-                yield Piece(look, np.array([*current, row]))
-                current = [int(row)]
-            else:
-                current.append(int(row))
-            look = int(stable[row])
-        if look is not None:
-            yield Piece(look, np.array(current))
 
 
 def _in_view(ds: xr.Dataset) -> tuple[float, float]:
     """What is visited, stable or bifurcates is in view, and where there is none of that all branches are."""
     orbit = ds["branch_orbit"].values
     calm = (ds["stable"].values == 1) | (ds["point_bifurcation"].values >= 0)
-    parts = [orbit[calm].ravel(), ds["visited"].values.ravel() if "visited" in ds else orbit[:0].ravel()]
-    seen = np.concatenate(parts)
+    visited = ds["visited"].values.ravel() if "visited" in ds else np.empty(0)
+    seen = np.append(orbit[calm], visited)
+    if not np.isfinite(seen).any():
+        seen = np.append(orbit, [-1.0, 1.0] if not np.isfinite(orbit).any() else [])
     seen = seen[np.isfinite(seen)]
-    if not len(seen):
-        seen = orbit[np.isfinite(orbit)]
-    if not len(seen):
-        return -1.0, 1.0
     low, high = float(seen.min()), float(seen.max())
-    if "visited" in ds and np.isfinite(ds["visited"].values).any():
+    if np.isfinite(visited).any():
         low, high = _without_outliers(ds, low, high)
     room = MARGIN * (high - low) if high - low > SAME * max(1.0, abs(high)) else max(1.0, abs(high)) / 2
     return low - room, high + room

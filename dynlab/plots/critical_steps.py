@@ -1,16 +1,19 @@
-"""The largest step that is stable at the states along a sequence, beside the one that is used."""
+"""The largest step that is stable, beside the one that is used: along a sequence, and over step size and diffusion."""
 
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.colors import TwoSlopeNorm
 
 from dynlab import schema
 from dynlab.plots import style
 from dynlab.wording import share
 
 DECADES = 4.0  # at most below the step that is used: at a state where no step is small enough the band just ends
+FARTHEST = 0.3  # of a modulus from 1, which the colours reach to
+DASHED: dict[str, Any] = {"color": style.BLUE, "ls": "--", "lw": 1.4}
 
 
 def plot_critical_steps(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
@@ -26,41 +29,77 @@ def plot_critical_steps(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any
     """
     schema.check(ds, needs=["critical_step", "used_step"])
     ax = style.axes(ax, (4.8, 4.0))
-    each = (schema.SAMPLE, schema.TIME)
-    time = ds[schema.TIME].values
-    critical, used = ds["critical_step"].transpose(*each).values, np.abs(ds["used_step"].transpose(*each).values)
-    known = np.where(np.isfinite(critical) & (critical > 0), critical, np.nan)
     ax.set_yscale("log")
-    low, middle, high = _quantiles(known)
+    time, steps = ds[schema.TIME].values, ds.transpose(schema.SAMPLE, schema.TIME, ...)
+    critical, used = steps["critical_step"].values, np.abs(steps["used_step"].values)
+    low, middle, high = _quantiles(np.where(np.isfinite(critical) & (critical > 0), critical, np.nan))
     shown = np.isfinite(middle)
     look: dict[str, Any] = {"color": style.BLUE, "lw": 1.8, "label": "critical step, median", "zorder": 4}
-    marker = {"marker": "o", "ms": 5} if shown.sum() == 1 else {}
+    look |= {"marker": "o", "ms": 5} if shown.sum() == 1 else {}
     if shown.any():
         ax.fill_between(time, low, high, color=style.SKY, alpha=0.4, lw=0, label="least to largest", zorder=2)
-        ax.plot(time[shown], middle[shown], **look | marker | artist)
+        ax.plot(time[shown], middle[shown], **look | artist)
     if "mean_slope_step" in ds:
-        formula = np.median(ds["mean_slope_step"].transpose(*each).values, axis=0)
+        formula = np.median(steps["mean_slope_step"].values, axis=0)
         if np.isfinite(formula).any():
             words = "2γ/(γ² + ω²) by the mean slope"
             ax.plot(time, formula, color=style.BLACK, ls=":", lw=1.4, label=words, zorder=5)
     least, _, largest = _quantiles(used)
     ax.fill_between(time, least, largest, color=style.VERMILION, alpha=0.25, lw=0, zorder=1)
-    step = ax.plot(time, np.median(used, axis=0), color=style.VERMILION, ls="--", lw=1.5, label="ε that is used")
-    step[0].set_zorder(6)
-    bottom, top = ax.get_ylim()
-    ax.set_ylim(max(bottom, 10**-DECADES * float(np.nanmax(used))), top)
-    ax.set_xlabel(style.label(ds[schema.TIME]))
-    ax.set_ylabel(style.label(ds["critical_step"]))
-    stable = ds["stable"].values
-    ax.set_title(f"The step is unstable at {share(np.mean(stable == 0))} of {stable.size} states")
-    for part, words in (
-        (np.mean(critical == 0), "no step is small enough"),
-        (np.mean(np.isinf(critical)), "no step is too large"),
-        (np.mean(np.isnan(critical)), "it is not known"),
+    ax.plot(time, np.median(used, axis=0), color=style.VERMILION, ls="--", lw=1.5, label="ε that is used", zorder=6)
+    ax.set_ylim(bottom=max(ax.get_ylim()[0], 10**-DECADES * float(np.nanmax(used))))
+    ax.set(xlabel=style.label(ds[schema.TIME]), ylabel=style.label(ds["critical_step"]))
+    ax.set_title(f"The step is unstable at {share(float((ds['stable'] == 0).mean()))} of {ds['stable'].size} states")
+    for which, words in (
+        (critical == 0, "no step is small enough"),
+        (np.isinf(critical), "no step is too large"),
+        (np.isnan(critical), "it is not known"),
     ):
-        if part:
-            ax.plot([], [], ls="none", label=f"at {share(part)} {words}")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, columnspacing=1.2)
+        if which.any():
+            ax.plot([], [], ls="none", label=f"at {share(np.mean(which))} {words}")
+    style.legend_below(ax, 2)
+    return ax
+
+
+def plot_diffusion_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+    """The largest modulus |R(ελ)| over the states, its border 1, the curve 2γ/(γ² + ω²), and where the network is.
+
+    Parameters
+    ----------
+    ds : Dataset
+        Of `dynlab.stability`, of a flow with Jacobian diag(c) M.
+    ax : Axes, optional
+    **artist
+        For the coloured mesh.
+    """
+    schema.check(ds, needs=["plane_modulus", "plane_critical_step", "formula_step_low", "own_diffusion"])
+    ax = style.axes(ax, (5.4, 4.2))
+    step, gamma = ds["plane_step_size"].values, ds["plane_diffusion"].values
+    modulus = np.nan_to_num(ds["plane_modulus"].transpose(schema.DIFFUSION, schema.STEP_SIZE).values, posinf=1e3)
+    norm = TwoSlopeNorm(1.0, 1 - FARTHEST, 1 + FARTHEST)
+    look: dict[str, Any] = {"cmap": f"{style.DIVERGING}_r", "norm": norm, "shading": "nearest", "rasterized": True}
+    mesh = ax.pcolormesh(step, gamma, modulus, **look | artist)
+    ax.figure.colorbar(mesh, ax=ax, label=ds["plane_modulus"].attrs["long_name"], extend="both", pad=0.02)
+    border = ds["plane_critical_step"].values
+    shown = np.isfinite(border) & (border > 0)
+    if shown.any():
+        ax.plot(border[shown], gamma[shown], color=style.BLACK, lw=1.8, label="critical step of the states")
+    if schema.settings(ds)["integrator"] == "euler":
+        _draw_formula(ds, gamma, ax)
+    own, needed = float(ds["own_diffusion"]), float(ds["needed_diffusion"])
+    used = float(np.median(ds["used_step"].values))
+    if own > 0:
+        star: dict[str, Any] = {"ms": 13, "color": style.YELLOW, "mec": style.BLACK}
+        ax.plot(used, own, "*", label="the network", zorder=6, **star)
+    else:
+        ax.axvline(used, color=style.BLACK, ls="--", lw=1, label="the network's ε (its γ is 0)")
+    if np.isfinite(needed):
+        words = f"γ = {needed:.4g}, least for this ε"
+        ax.plot(used, needed, "D", ms=6, color="white", mec=style.BLACK, zorder=6, label=words)
+    ax.set(xscale="log", yscale="log", xlim=step[[0, -1]], ylim=gamma[[0, -1]])
+    ax.set(xlabel=style.label(ds["plane_step_size"]), ylabel=style.label(ds["plane_diffusion"]))
+    ax.set_title("Orange grows, violet shrinks: the worst mode")
+    style.legend_below(ax, 2)
     return ax
 
 
@@ -70,3 +109,14 @@ def _quantiles(values: np.ndarray) -> np.ndarray:
     some = np.isfinite(values).any(axis=0)
     found[:, some] = np.nanquantile(values[:, some], [0, 0.5, 1], axis=0)
     return found
+
+
+def _draw_formula(ds: xr.Dataset, gamma: np.ndarray, ax: Axes) -> None:
+    """The formula's step of the states, a line where it is one and the same, else between the least and the largest."""
+    low, high = ds["formula_step_low"].values, ds["formula_step_high"].values
+    if not np.isfinite(low).any():
+        return
+    ax.plot(low, gamma, label="2γ/(γ² + ω²), ω of each state", **DASHED)
+    if not np.allclose(low, high, rtol=1e-6):
+        ax.fill_betweenx(gamma, low, high, fc="none", ec=style.BLUE, hatch="////", lw=0, alpha=0.5)
+        ax.plot(high, gamma, **DASHED)

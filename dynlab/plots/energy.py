@@ -1,9 +1,7 @@
 """The energy along the flow and along integrators' orbits, and how far they drift from it."""
 
-import textwrap
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -11,21 +9,13 @@ from matplotlib.axes import Axes
 from dynlab import schema
 from dynlab.plots import style
 
-PANEL = (4.9, 3.9)  # inches
-TITLE_WIDTH = 145  # characters over two panels
-LOOKS = {  # colour and dashes of each integrator, the same in every picture
-    "euler": (style.VERMILION, "-"),
-    "midpoint": (style.ORANGE, "--"),
-    "rk4": (style.BLUE, "-."),
-    "implicit-midpoint": (style.GREEN, (0, (5, 1))),
-    "exponential-euler": (style.PURPLE, ":"),
-}
-NAMES = {
-    "euler": "Euler",
-    "midpoint": "explicit midpoint",
-    "rk4": "Runge–Kutta 4",
-    "implicit-midpoint": "implicit midpoint",
-    "exponential-euler": "exponential Euler",
+SIZE = (10.3, 3.9)  # inches
+LOOKS: dict[str, dict[str, Any]] = {  # of each integrator, the same in every picture
+    "euler": {"color": style.VERMILION, "ls": "-", "label": "Euler"},
+    "midpoint": {"color": style.ORANGE, "ls": "--", "label": "explicit midpoint"},
+    "rk4": {"color": style.BLUE, "ls": "-.", "label": "Runge–Kutta 4"},
+    "implicit-midpoint": {"color": style.GREEN, "ls": (0, (5, 1)), "label": "implicit midpoint"},
+    "exponential-euler": {"color": style.PURPLE, "ls": ":", "label": "exponential Euler"},
 }
 SMALLEST = 1e-16  # of a drift on a logarithmic axis: less is rounding
 
@@ -50,61 +40,33 @@ def plot_energy(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     """
     schema.check(ds, needs=["exact_energy", "energy", "drift"])
     if ax is None:
-        return _figure(ds, **artist)
-    time = ds[schema.TIME].values
-    look: dict[str, Any] = {"color": style.BLACK, "lw": 2.4, "alpha": 0.55, "label": "the flow"}
-    exact = ds["exact_energy"].transpose(schema.TIME, schema.SAMPLE).values
-    _lines(ax, time, exact, look | artist)
-    for name in ds[schema.INTEGRATOR].values:
-        color, dashes = LOOKS[str(name)]
-        values = ds["energy"].sel({schema.INTEGRATOR: name}).transpose(schema.TIME, schema.SAMPLE).values
-        _lines(ax, time, values, {"color": color, "ls": dashes, "lw": 1.1, "label": NAMES[str(name)]})
+        return style.panels(ds, [(plot_energy, artist), (_draw_drift, {})], SIZE)
+    _draw_lines(ds, ax, "exact_energy", {"color": style.BLACK, "lw": 2.4, "alpha": 0.55, "label": "the flow"} | artist)
+    for name in ds[schema.INTEGRATOR].values.tolist():
+        _draw_lines(ds.sel({schema.INTEGRATOR: name}), ax, "energy", {"lw": 1.1} | LOOKS[name])
+    exact, orbits = ds["exact_energy"].values, ds["energy"].values
     low, high = np.nanmin(exact), np.nanmax(exact)
-    seen = ds["energy"].values[np.isfinite(ds["energy"].values)]
-    top = min(float(seen.max(initial=high)), high + 3 * max(high - low, 0.5 * high))
-    ax.set_ylim(min(0.0, low), 1.08 * top)
-    ax.set_xlabel(style.label(ds[schema.TIME]))
-    ax.set_ylabel("H = Σ log cosh(M h + q)")
-    above = ", cut above" if seen.max(initial=high) > 1.08 * top else ""
-    ax.set_title(f"H of the flow and along each integrator's orbits{above}")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, columnspacing=1.2)
+    highest = float(orbits[np.isfinite(orbits)].max(initial=high))
+    top = 1.08 * min(highest, high + 3 * max(high - low, 0.5 * high))
+    ax.set(ylim=(min(0.0, low), top), xlabel=style.label(ds[schema.TIME]), ylabel="H = Σ log cosh(M h + q)")
+    ax.set_title(f"H of the flow and along each integrator's orbits{', cut above' if highest > top else ''}")
+    style.legend_below(ax, 3)
     return ax
 
 
-def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    with style.style():
-        figure, (height, beside) = plt.subplots(1, 2, figsize=(2.1 * PANEL[0], PANEL[1]))
-        plot_energy(ds, ax=height, **artist)
-        _drift(ds, beside)
-        figure.suptitle(textwrap.fill(ds.attrs.get("verdict", ""), TITLE_WIDTH), fontsize=9, x=0.01, ha="left")
-    axes: Axes = height
-    return axes
+def _draw_drift(ds: xr.Dataset, ax: Axes) -> None:
+    """How far each integrator's orbits are from the flow's energy."""
+    shown = abs(ds[["drift", "balance"]])
+    shown = shown.where(shown > SMALLEST)
+    for name in ds[schema.INTEGRATOR].values.tolist():
+        _draw_lines(shown.sel({schema.INTEGRATOR: name}), ax, "drift", {"lw": 1.1} | LOOKS[name])
+    _draw_lines(shown, ax, "balance", {"color": style.GREY, "lw": 0.8, "label": "the solver's own error"})
+    ax.set(yscale="log", xlabel=style.label(ds[schema.TIME]), ylabel="distance from the flow's H")
+    ax.set_title(f"How far each drifts at ε = {schema.settings(ds)['step_size']:g} s")
+    style.legend_below(ax, 3)
 
 
-def _drift(ds: xr.Dataset, ax: Axes) -> None:
-    time = ds[schema.TIME].values
-    step = schema.settings(ds)["step_size"]
-    for name in ds[schema.INTEGRATOR].values:
-        color, dashes = LOOKS[str(name)]
-        values = np.abs(ds["drift"].sel({schema.INTEGRATOR: name}).transpose(schema.TIME, schema.SAMPLE).values)
-        shown = np.where(values > SMALLEST, values, np.nan)
-        _lines(ax, time, shown, {"color": color, "ls": dashes, "lw": 1.1, "label": NAMES[str(name)]})
-    error = np.abs(ds["balance"].transpose(schema.TIME, schema.SAMPLE).values)
-    _lines(
-        ax,
-        time,
-        np.where(error > SMALLEST, error, np.nan),
-        {"color": style.GREY, "lw": 0.8, "label": "the solver's own error"},
-    )
-    ax.set_yscale("log")
-    ax.set_xlabel(style.label(ds[schema.TIME]))
-    ax.set_ylabel("distance from the flow's H")
-    ax.set_title(f"How far each drifts at ε = {step:g} s")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, columnspacing=1.2)
-
-
-def _lines(ax: Axes, time: Any, values: Any, look: dict[str, Any]) -> None:
+def _draw_lines(ds: xr.Dataset, ax: Axes, name: str, look: dict[str, Any]) -> None:
     """One line a sample, named once."""
-    label = look.pop("label")
-    for index, line in enumerate(values.T):
-        ax.plot(time, line, label=label if index == 0 else None, **look)
+    for index, line in enumerate(ds[name].transpose(schema.SAMPLE, schema.TIME).values):
+        ax.plot(ds[schema.TIME].values, line, **look | ({} if index == 0 else {"label": None}))

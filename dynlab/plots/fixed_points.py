@@ -4,7 +4,6 @@ import itertools
 import textwrap
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -22,7 +21,6 @@ LOOKS = {
     -1: (style.UNDECIDED, "sd*"),
 }
 MARGIN = 1.08  # times the largest coordinate
-LETTERS = 14.5  # of the title in an inch
 NEAR = 0.15  # of |λ| = 1: what is as near is looked at from close up
 CROWD = 60  # eigenvalues of a kind, beyond which their markers are small
 CLOSE_UP = 0.4  # half the width of the widest close-up; the smallest is a tenth of it
@@ -47,69 +45,58 @@ def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
     """
     schema.check(ds, needs=NEEDS)
     if ax is None:
-        return _figure(ds, **artist)
+        window = _close_up(ds)
+        beside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)}
+        if window is None:
+            ax = style.panels(ds, [(_draw, artist)], SIZE)
+        else:
+            drawn = [(_draw, artist | {"title": "All of them"}), (_draw, artist | window)]
+            ax = style.panels(ds, drawn, (SIZE[0] + BESIDE, SIZE[1]))
+        ax.figure.axes[-1].legend(title="Eigenvalues of", alignment="left", **beside)
+        return ax
     _draw(ds, ax, **artist)
     ax.legend(title="Eigenvalues of", alignment="left", loc="best")
     return ax
 
 
-def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    """All eigenvalues, those near |λ| = 1 from close up where they lie together, and the legend beside."""
-    window = _close_up(ds)
-    width = SIZE[0] + (BESIDE if window else 0)
-    with style.style():
-        figure, axes = plt.subplots(1, 2 if window else 1, figsize=(width, SIZE[1]), squeeze=False)
-        for ax in axes[0]:
-            _draw(ds, ax, **artist)
-        if window:
-            x, y, half = window
-            axes[0, 1].set_xlim(x - half, x + half)
-            axes[0, 1].set_ylim(y - half, y + half)
-            axes[0, 1].set_title("Those next to |λ| = 1")
-            axes[0, 0].set_title("All of them")
-        place = {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)}
-        axes[0, -1].legend(title="Eigenvalues of", alignment="left", **place)
-        text = textwrap.fill(ds.attrs.get("verdict", ""), int(LETTERS * width))
-        figure.suptitle(text, x=0.01, ha="left", fontsize=8.5)
-    whole: Axes = axes[0, 0]
-    return whole
-
-
-def _close_up(ds: xr.Dataset) -> tuple[float, float, float] | None:
-    """The middle and half the width of a window around the eigenvalues next to the circle, where it is a small one."""
+def _close_up(ds: xr.Dataset) -> dict[str, Any] | None:
+    """The limits and the title of a window around the eigenvalues next to the circle, where it is a small one."""
     values = ds["eigenvalue"].values.ravel()
     near = values[np.abs(np.abs(values) - 1) < NEAR]
     if not len(near):
         return None
     seen = np.concatenate([near, near / np.abs(near)])  # the circle beside them as well
-    low, high = (np.array([pick(seen.real), pick(seen.imag)]) for pick in (np.min, np.max))
-    half = 0.6 * float((high - low).max())
-    middle = (low + high) / 2
-    return (float(middle[0]), float(middle[1]), max(half, CLOSE_UP / 10)) if half <= CLOSE_UP else None
+    ends = np.array([[part.min(), part.max()] for part in (seen.real, seen.imag)])
+    half = max(0.6 * float(np.ptp(ends, axis=1).max()), CLOSE_UP / 10)
+    x, y = ends.mean(axis=1)
+    limits = {"xlim": (x - half, x + half), "ylim": (y - half, y + half), "title": "Those next to |λ| = 1"}
+    return limits if half <= CLOSE_UP else None
 
 
-def _draw(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
-    """All but the legend."""
-    angle = np.linspace(0, 2 * np.pi, 361)
-    ax.fill(np.cos(angle), np.sin(angle), color=style.FAINT, alpha=0.35, lw=0, zorder=0)
-    ax.plot(np.cos(angle), np.sin(angle), color=style.GREY, lw=0.9, zorder=1, label="|λ| = 1, outside it grows")
-    ax.axhline(0, color=style.FAINT, lw=0.7, zorder=0)
-    ax.axvline(0, color=style.FAINT, lw=0.7, zorder=0)
+def _draw(
+    ds: xr.Dataset,
+    ax: Axes,
+    title: str = "",
+    xlim: tuple[float, float] | None = None,
+    ylim: tuple[float, float] | None = None,
+    **artist: Any,
+) -> None:
+    """All but the legend; the window is that of all eigenvalues where no limits are given."""
+    circle = np.exp(2j * np.pi * np.linspace(0, 1, 361))
+    ax.fill(circle.real, circle.imag, color=style.FAINT, alpha=0.35, lw=0, zorder=0)
+    ax.plot(circle.real, circle.imag, color=style.GREY, lw=0.9, zorder=1, label="|λ| = 1, outside it grows")
+    style.cross(ax)
     markers = {stable: itertools.cycle(shapes) for stable, (_, shapes) in LOOKS.items()}
     for (status, kind, stable), members in _groups(ds).items():
         colour, marker = LOOKS[stable][0], next(markers[stable])
         found = ds["eigenvalue"].values[members].ravel()
-        hollow = status != "fixed point"
-        size = {"s": 26, "linewidths": 0.9} if len(found) <= CROWD else {"s": 13, "linewidths": 0.3}
-        look: dict[str, Any] = {"marker": marker, "alpha": 0.85, "zorder": 3} | size
-        look |= {"facecolors": "none" if hollow else colour, "edgecolors": colour if hollow else "white"}
+        face, edge = (colour, "white") if status == "fixed point" else ("none", colour)
+        look: dict[str, Any] = {"marker": marker, "alpha": 0.85, "zorder": 3, "facecolors": face, "edgecolors": edge}
+        look |= {"s": 26, "linewidths": 0.9} if len(found) <= CROWD else {"s": 13, "linewidths": 0.3}
         ax.scatter(found.real, found.imag, label=_entry(ds, status, kind, members), **(look | artist))
-    reach = MARGIN * max(1.0, float(np.abs(ds["eigenvalue"].values).max(initial=1.0)))
-    ax.set_xlim(-reach, reach)
-    ax.set_ylim(-reach, reach)
-    ax.set_aspect("equal")
-    ax.set_xlabel("Re λ")
-    ax.set_ylabel("Im λ")
+    reach = MARGIN * float(np.abs(ds["eigenvalue"].values).max(initial=1.0))
+    whole = (-reach, reach)
+    ax.set(xlim=xlim or whole, ylim=ylim or whole, aspect="equal", xlabel="Re λ", ylabel="Im λ", title=title)
     if ds.sizes[schema.FIXED_POINT] == 0:
         ax.text(0, 0.1, "no fixed point found", ha="center", va="bottom", color=style.GREY)
 

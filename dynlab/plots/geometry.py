@@ -1,6 +1,5 @@
 """Trajectories and fixed points on the principal components, with the directions in which orbits leave."""
 
-import textwrap
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -24,7 +23,6 @@ NEEDS = (
     "status",
 )
 PANEL = (4.9, 4.6)  # inches
-TITLE_WIDTH = 70  # characters a panel
 MOST_DRAWN = 24  # trajectories: more are a cloud
 LONGEST = 1.6  # times the smallest width: a picture of one scale would be a strip
 LENGTH = 0.17  # of a drawn direction to each side, times half the width of all that is drawn
@@ -57,8 +55,7 @@ def plot_geometry(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     if ax is None:
         return _figure(ds, **artist)
     _draw(ds, ax, **artist)
-    below = -0.02 if _dimensions(ax) == 3 else -0.14
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, below), ncols=2, columnspacing=1.2)
+    style.legend_below(ax, 2, 0.02 if _dimensions(ax) == 3 else 0.14)
     return ax
 
 
@@ -80,8 +77,7 @@ def _draw(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     _draw_manifolds(ds, ax, count)
     _draw_directions(ds, ax, count)
     _draw_points(ds, ax, count, **artist)
-    for index in range(count):
-        getattr(ax, f"set_{'xyz'[index]}label")(_axis_label(ds, index))
+    ax.set(**{f"{'xyz'[index]}label": _axis_label(ds, index) for index in range(count)})
     if _roundish(ds, count):
         ax.set_aspect("equal", adjustable="box")
     if ds.sizes[schema.AXIS] < 2:
@@ -89,22 +85,18 @@ def _draw(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
 
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    spatial = ds.sizes[schema.AXIS] >= 3
-    columns = 3 if spatial else 2
+    widths = [1, 1.1, 0.6] if ds.sizes[schema.AXIS] >= 3 else [1, 0.65]
     with style.style():
-        figure = plt.figure(figsize=((columns - 0.35) * PANEL[0], PANEL[1]))
-        grid = figure.add_gridspec(1, columns, width_ratios=[1, 1.1, 0.6] if spatial else [1, 0.65])
+        figure = plt.figure(figsize=((len(widths) - 0.35) * PANEL[0], PANEL[1]))
+        grid = figure.add_gridspec(1, len(widths), width_ratios=widths)
         ax = figure.add_subplot(grid[0])
         _draw(ds, ax, **artist)
-        if spatial:
+        if len(widths) == 3:
             _draw(ds, figure.add_subplot(grid[1], projection="3d"), **artist)
         # the figure's legend has room for its rows, whatever the height of the axes
         figure.legend(*ax.get_legend_handles_labels(), loc="outside lower left", ncols=4, columnspacing=1.4)
-        _draw_shares(ds, figure.add_subplot(grid[columns - 1]))
-        text = f"{ds.attrs['system']}: {ds.attrs.get('verdict', '')}"
-        figure.suptitle(
-            "\n".join(textwrap.wrap(text, int(TITLE_WIDTH * (columns - 0.35)))), x=0.01, ha="left", fontsize=8.5
-        )
+        _draw_shares(ds, figure.add_subplot(grid[-1]))
+        style.headline(figure, style.verdict(ds))
     return ax
 
 
@@ -116,8 +108,7 @@ def _draw_points(ds: xr.Dataset, ax: Axes, count: int, **artist: Any) -> None:
         colour = {STABLE: style.STABLE, SADDLE: style.UNSTABLE}.get(what, style.UNDECIDED)
         look: dict[str, Any] = {"marker": marker, "s": 46, "linewidths": 1.3, "edgecolors": colour, "zorder": 5}
         look["facecolors"] = "white" if what in (SADDLE, OTHER) else colour
-        if count == 3:
-            look["depthshade"] = False
+        look |= {"depthshade": False} if count == 3 else {}
         ax.scatter(*positions[members].T, label=_entry(what, growing, len(members)), **look | artist)
 
 
@@ -154,20 +145,16 @@ def _draw_directions(ds: xr.Dataset, ax: Axes, count: int) -> None:
     axes[np.isfinite(ds["unstable_manifold"].values).all(axis=(1, 2, 3))] = np.nan  # which is drawn itself
     values = ds["eigenvalue"].values
     angle = np.linspace(0, 2 * np.pi, 73)[:, None]
-    labelled: set[bool] = set()
-    for point, mode in np.argwhere(np.isfinite(axes).all(axis=-1)):
-        turning = bool(values[point, mode].imag)
-        if values[point, mode].imag < 0:
-            continue
-        if turning:
+    seen: set[str] = set()
+    for point, mode in np.argwhere(np.isfinite(axes).all(axis=-1) & (values.imag >= 0)):
+        colour, line, words = style.SKY, "-", "growing direction"
+        curve = np.array([[-1.0], [1.0]]) * axes[point, mode]
+        if values[point, mode].imag:
+            colour, line, words = style.PURPLE, "--", "growing pair: the plane it turns in"
             curve = np.cos(angle) * axes[point, mode] + np.sin(angle) * axes[point, mode + 1]
-        else:
-            curve = np.array([[-1.0], [1.0]]) * axes[point, mode]
-        words = "growing pair: the plane it turns in" if turning else "growing direction"
-        look: dict[str, Any] = {"color": style.PURPLE if turning else style.SKY, "ls": "--" if turning else "-"}
-        label = words if turning not in labelled else None
-        ax.plot(*(positions[point] + length * curve).T, lw=1.3, zorder=4, label=label, **look)
-        labelled.add(turning)
+        look: dict[str, Any] = {"color": colour, "ls": line, "lw": 1.3, "zorder": 4}
+        ax.plot(*(positions[point] + length * curve).T, label=None if words in seen else words, **look)
+        seen.add(words)
 
 
 def _draw_shares(ds: xr.Dataset, ax: Axes) -> None:
@@ -178,14 +165,12 @@ def _draw_shares(ds: xr.Dataset, ax: Axes) -> None:
     ax.bar(index, np.nan_to_num(shares), yerr=errors, color=style.SKY, ecolor=style.BLACK, capsize=2)
     ratio = float(ds["participation_ratio"])
     if not np.isfinite(ratio):
-        ax.text(0.5, 0.5, "nothing varies", transform=ax.transAxes, ha="center", color=style.GREY)
+        style.say(ax, "nothing varies")
     else:
         ax.plot(index, np.cumsum(shares), marker=".", color=style.BLACK, lw=1, label="added up")
         ax.axvline(ratio, color=style.VERMILION, ls="--", lw=1.1, label=f"participation ratio {ratio:.3g}")
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12))
-    ax.set_ylim(0, 1.03)
-    ax.set_xticks(index)
-    ax.set_xlabel("principal component (PC)")
+        style.legend_below(ax, 1, 0.12)
+    ax.set(ylim=(0, 1.03), xticks=index, xlabel="principal component (PC)")
     ax.set_ylabel(style.label(ds["explained_variance"]))
 
 
@@ -204,9 +189,10 @@ def _axis_label(ds: xr.Dataset, index: int) -> str:
 
 def _padded(values: NDArray[np.float64], count: int) -> NDArray[np.float64]:
     """The first `count` coordinates, zero where the state has fewer."""
-    values = values[..., :count]
-    missing = count - values.shape[-1]
-    return np.concatenate([values, np.zeros((*values.shape[:-1], missing))], axis=-1) if missing else values
+    there = values[..., :count]
+    padded = np.zeros((*there.shape[:-1], count))
+    padded[..., : there.shape[-1]] = there
+    return padded
 
 
 def _roundish(ds: xr.Dataset, count: int) -> bool:

@@ -33,10 +33,9 @@ def plot_gradient(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     draw_samples(ds["log_norm"], ax, style.BLUE, STATE if has_loss else "", **artist)
     if has_loss:
         draw_samples(ds["log_loss_gradient"], ax, style.VERMILION, LOSS, "--", **artist)
-    ax.set_xlim(0, last)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_xlabel(style.label(ds[schema.TIME]))
-    ax.set_ylabel("ln of the norm of the gradient" if has_loss else STATE)
+    ylabel = "ln of the norm of the gradient" if has_loss else STATE
+    ax.set(xlim=(0, last), xlabel=style.label(ds[schema.TIME]), ylabel=ylabel)
     ax.set_title(f"Gradient of {ds.attrs['system']} from T = {last} back to each earlier t")
     ax.legend()
     return ax

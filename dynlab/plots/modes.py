@@ -3,7 +3,6 @@
 import textwrap
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -15,7 +14,6 @@ from dynlab.plots import style
 
 NEEDS = ("time_constant", "doubling_time", "frequency", "fate", "separated", "input_drive", "eigenvalue", "kind")
 HEIGHT = 4.6  # inches
-TITLE_WIDTH = 16  # characters an inch
 MOST_ROWS = 12
 LONG = 1000  # steps, said without decimals
 FEW = 2.0  # decades: fewer need labels between the powers of ten
@@ -54,27 +52,15 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int = 0, 
     schema.check(ds, needs=NEEDS)
     if ax is None:
         return _figure(ds, fixed_point, **artist)
-    lasts, turns = _lasts(ds), np.abs(ds["frequency"].values)
-    fate = ds["fate"].values
-    top = 2 * float(np.nanmax(np.where(np.isfinite(lasts), lasts, np.nan), initial=1.0))
+    lasts, turns, fate = _lasts(ds), np.abs(ds["frequency"].values), ds["fate"].values
+    top = 2 * float(lasts[np.isfinite(lasts)].max(initial=1.0))
     height = np.where(np.isposinf(lasts), top, np.maximum(lasts, SHORTEST))
+    of_point = np.arange(len(fate))[:, None] == fixed_point
+    small: dict[str, Any] = {"s": SMALL if fate.size > CROWD else 2 * SMALL, "alpha": 0.3, "linewidths": 0, "zorder": 2}
     for name, (marker, colour, words) in FATES.items():
-        others = fate == name
-        chosen = np.zeros_like(others)
-        if len(fate):
-            chosen[fixed_point] = others[fixed_point]
-        others &= ~chosen
-        ax.scatter(
-            turns[others],
-            height[others],
-            s=SMALL if fate.size > CROWD else 2 * SMALL,
-            marker=marker,
-            color=colour,
-            alpha=0.3,
-            linewidths=0,
-            zorder=2,
-        )
-        if chosen.any() or others.any():
+        chosen, others = (fate == name) & of_point, (fate == name) & ~of_point
+        ax.scatter(turns[others], height[others], marker=marker, color=colour, **small)
+        if (fate == name).any():
             look: dict[str, Any] = {"s": 34, "marker": marker, "edgecolors": colour, "linewidths": 1.2, "zorder": 3}
             look["facecolors"] = "white" if name == "grows" else colour
             ax.scatter(turns[chosen], height[chosen], label=words, **look | artist)
@@ -82,59 +68,41 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int = 0, 
         number = len(fate) - 1
         label = f"small: modes of the other {number} fixed points" if number > 1 else "small: those of the other point"
         ax.plot([], [], ls="none", marker=".", ms=4, color=style.GREY, alpha=0.6, label=label)
-    ax.set_yscale("log")
+    ax.set_xlim(-0.02 * max(0.02, 1.1 * float(np.nanmax(turns, initial=0.0))), None)
+    ax.xaxis.set_major_locator(MaxNLocator(5))
+    ax.set(yscale="log", xlabel="frequency |arg λ|/2π (cycle/step)", ylabel="time constant, or doubling time (step)")
     if not (np.isfinite(turns) & np.isfinite(height)).any():
         ax.set_ylim(1, 10)  # no data of which it could be taken
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    low, high = np.log10(ax.get_ylim())
-    if high - low < NARROW:
-        ax.yaxis.set_major_locator(MaxNLocator(5))
-        ax.yaxis.set_minor_locator(NullLocator())
-    else:
-        ax.yaxis.set_minor_formatter(
-            FuncFormatter(lambda value, _: _sparse(value)) if high - low < FEW else NullFormatter()
-        )
-    ax.xaxis.set_major_locator(MaxNLocator(5))
+    _set_ticks(ax)
     if np.isposinf(lasts).any():
         ax.axhline(top, color=style.GREY, lw=0.8, ls=":", zorder=1)
         ax.text(0.995, top, "∞", transform=ax.get_yaxis_transform(), ha="right", va="bottom", color=style.GREY)
-    ax.set_xlim(-0.02 * max(0.02, 1.1 * float(np.nanmax(turns, initial=0.0))), None)
-    ax.set_xlabel("frequency |arg λ|/2π (cycle/step)")
-    ax.set_ylabel("time constant, or doubling time (step)")
     if len(fate):
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, columnspacing=1.2)
+        style.legend_below(ax, 2)
     else:
-        ax.text(0.5, 0.5, "no fixed point found", transform=ax.transAxes, ha="center", color=style.GREY)
+        style.say(ax, "no fixed point found")
     return ax
 
 
-def _figure(ds: xr.Dataset, fixed_point: int, **artist: Any) -> Axes:
+def _figure(ds: xr.Dataset, point: int, **artist: Any) -> Axes:
     tables = [name for name in ("input_drive", "output_read") if name in ds and ds[name].size]
-    tables = tables if ds.sizes[schema.FIXED_POINT] else []
-    columns = [min(4.2, 1.4 + 0.42 * ds[name].shape[-1]) for name in tables]
-    widths = [4.4, *(width + (1.0 if index == 0 else 0.0) for index, width in enumerate(columns))]
-    with style.style():
-        figure, axes = plt.subplots(1, len(widths), figsize=(sum(widths), HEIGHT), width_ratios=widths, squeeze=False)
-        left: Axes = axes[0, 0]
-        plot_modes(ds, ax=left, fixed_point=fixed_point, **artist)
-        for index, (name, ax) in enumerate(zip(tables, axes[0, 1:], strict=True)):
-            _draw_table(ds, name, fixed_point, ax, labelled=index == 0)
-        if tables:
-            kind = ds["kind"].values[fixed_point]
-            others = ds.sizes[schema.FIXED_POINT] > 1
-            named = f"{'Large: fixed' if others else 'Fixed'} point {fixed_point}, {kind}"
-            left.set_title(textwrap.fill(named, TITLE_LETTERS))
-        text = f"{ds.attrs['system']}: {ds.attrs.get('verdict', '')}"
-        wrapped = textwrap.wrap(text, int(TITLE_WIDTH * sum(widths)))
-        figure.suptitle("\n".join(wrapped), x=0.01, ha="left", fontsize=8.5)
+    widths = [4.4, *(min(4.2, 1.4 + 0.42 * ds[name].shape[-1]) for name in tables)]
+    drawn: list[style.Panel] = [(plot_modes, artist | {"fixed_point": point})]
+    for index, name in enumerate(tables):
+        widths[index + 1] += 0.0 if index else 1.0  # for the rows' names
+        drawn.append((_draw_table, {"name": name, "point": point, "labelled": index == 0}))
+    left = style.panels(ds, drawn, (sum(widths), HEIGHT), width_ratios=widths)
+    if tables:
+        size = "Large: fixed" if ds.sizes[schema.FIXED_POINT] > 1 else "Fixed"
+        left.set_title(textwrap.fill(f"{size} point {point}, {ds['kind'].values[point]}", TITLE_LETTERS))
     return left
 
 
-def _draw_table(ds: xr.Dataset, name: str, point: int, ax: Axes, *, labelled: bool) -> None:
+def _draw_table(ds: xr.Dataset, ax: Axes, name: str, point: int, *, labelled: bool) -> None:
     """A row for each mode, of a complex pair one; shaded by the size, the largest of the row at its darkest."""
     rows = _rows(ds, point)
     if not len(rows):
-        ax.text(0.5, 0.5, "no mode to interpret", transform=ax.transAxes, ha="center", color=style.GREY)
+        style.say(ax, "no mode to interpret")
         ax.set_axis_off()
         return
     values = ds[name].values[point, rows]
@@ -142,37 +110,35 @@ def _draw_table(ds: xr.Dataset, name: str, point: int, ax: Axes, *, labelled: bo
     largest = values.max(axis=-1, keepdims=True, initial=0.0, where=np.isfinite(values))
     shares = np.divide(values, largest, out=np.full_like(values, np.nan), where=(largest > 0) & known[:, None])
     ax.imshow(shares, cmap="Blues", vmin=0, vmax=1.15, aspect="auto", interpolation="nearest")
-    if values.size <= MOST_CELLS:
-        for (row, column), value in np.ndenumerate(values):
-            if np.isfinite(value):
-                dark = shares[row, column] > 0.6
-                look: dict[str, Any] = {
-                    "ha": "center",
-                    "va": "center",
-                    "fontsize": 6.5,
-                    "color": "white" if dark else style.BLACK,
-                }
-                ax.text(column, row, f"{value:.2g}", **look)
+    centred: dict[str, Any] = {"ha": "center", "va": "center"}
+    for (row, column), value in np.ndenumerate(values):
+        if values.size <= MOST_CELLS and np.isfinite(value):
+            colour = "white" if shares[row, column] > 0.6 else style.BLACK
+            ax.text(column, row, f"{value:.2g}", fontsize=6.5, color=colour, **centred)
+    middle = (values.shape[1] - 1) / 2
     for row in np.flatnonzero(~known):
-        ax.text(
-            (values.shape[1] - 1) / 2,
-            float(row),
-            "not interpreted",
-            ha="center",
-            va="center",
-            fontsize=7,
-            color=style.GREY,
-        )
+        ax.text(middle, float(row), "not interpreted", fontsize=7, color=style.GREY, **centred)
     ax.set_xticks(np.arange(values.shape[1]) if values.shape[1] <= MOST_ROWS else [0, values.shape[1] - 1])
     ax.set_yticks(np.arange(len(rows)), [_named(ds, point, row) for row in rows] if labelled else [""] * len(rows))
     if labelled:
         ax.set_ylabel("τ, doubling time (step), f (cycle/step)")
     ax.tick_params(length=0)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
-    drive = name == "input_drive"
-    ax.set_xlabel(f"{'input' if drive else 'output'}\n(dark: the row's largest)")
-    ax.set_title("Driven by: |l B|" if drive else "Read as: |C r|")
+    ax.spines[:].set_visible(False)
+    what, title = ("input", "Driven by: |l B|") if name == "input_drive" else ("output", "Read as: |C r|")
+    ax.set(xlabel=f"{what}\n(dark: the row's largest)", title=title)
+
+
+def _set_ticks(ax: Axes) -> None:
+    """Plain numbers on the logarithmic axis, as on a linear one where it is short, and between few powers of ten."""
+    low, high = np.log10(ax.get_ylim())
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    if high - low < NARROW:
+        ax.yaxis.set_major_locator(MaxNLocator(5))
+        ax.yaxis.set_minor_locator(NullLocator())
+    elif high - low < FEW:
+        ax.yaxis.set_minor_formatter(FuncFormatter(lambda value, _: _sparse(value)))
+    else:
+        ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _sparse(value: float) -> str:

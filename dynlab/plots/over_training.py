@@ -2,10 +2,8 @@
 
 import json
 import re
-import textwrap
 from typing import Any
 
-import matplotlib.pyplot as plt
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
@@ -17,7 +15,6 @@ from dynlab.plots.over_training_parts import draw_parts
 from dynlab.plots.over_training_points import draw_bifurcations, draw_fixed_points
 
 PANEL = (6.4, 4.0)  # inches
-TITLE_WIDTH = 95  # characters over a panel
 FAR = 30.0  # times: values so far apart need a logarithmic axis
 SHORT = 26  # characters of names of which three stand beside each other
 DRAW = {"bands": draw_bands, "parts": draw_parts, "points": draw_fixed_points, "kinds": draw_bifurcations}
@@ -56,23 +53,21 @@ def plot_over_training(
     if variable and variable not in (panels[0]["curves"][0]["variable"],):
         name = ds[variable].attrs["long_name"]
         panels = [{"drawn": "bands", "curves": [{"variable": variable, "isel": {}, "name": name}]}]
-    title = f"{ds.attrs['system']} at {ds.sizes[schema.TRAINING_STEP]} steps of its training"
-    if ax is not None or len(panels) == 1:
-        ax = style.axes(ax, PANEL)
-        _draw(ds, panels[0], ax, label, **artist)
-        ax.set_title(title)
-        return ax
-    with style.style():
-        figure, row = plt.subplots(1, len(panels), figsize=(len(panels) * PANEL[0], PANEL[1] + 0.5))
-        for panel, axes in zip(panels, row, strict=True):
-            _draw(ds, panel, axes, label, **artist)
-        text = f"{title}. {ds.attrs.get('verdict', '')}"
-        figure.suptitle(_subscripts(textwrap.fill(text, TITLE_WIDTH * len(panels))), x=0.01, ha="left", fontsize=9)
-    first: Axes = row[0]
-    return first
+    if ax is None and len(panels) > 1:
+        drawn = [(_draw, artist | {"panel": panel, "label": label}) for panel in panels]
+        size = len(panels) * PANEL[0], PANEL[1] + 0.5
+        return style.panels(ds, drawn, size, text=_subscripts(f"{_title(ds)}. {ds.attrs.get('verdict', '')}"))
+    ax = style.axes(ax, PANEL)
+    _draw(ds, ax, panels[0], label, **artist)
+    ax.set_title(_title(ds))
+    return ax
 
 
-def _draw(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: str, **artist: Any) -> None:
+def _title(ds: xr.Dataset) -> str:
+    return f"{ds.attrs['system']} at {ds.sizes[schema.TRAINING_STEP]} steps of its training"
+
+
+def _draw(ds: xr.Dataset, ax: Axes, panel: dict[str, Any], label: str, **artist: Any) -> None:
     DRAW[panel.get("drawn", "bands")](ds, panel, ax, label, **artist)
     low, high = ax.dataLim.intervaly
     if panel.get("log") and low > 0 and high > FAR * low:
@@ -83,15 +78,12 @@ def _draw(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: str, **artist:
         ax.axhline(panel["border"], color=style.BLACK, lw=1, ls=":", zorder=1, label=panel["border_name"])
     first = panel["curves"][0]
     units = ds[first["variable"]].attrs["units"]
-    name = panel.get("label") or first["name"]
-    named = xr.DataArray(attrs={"long_name": name, "units": units})
-    ax.set_xlabel(style.label(ds[schema.TRAINING_STEP]))
-    ax.set_ylabel(_subscripts(style.label(named)))
+    named = xr.DataArray(attrs={"long_name": panel.get("label") or first["name"], "units": units})
+    ax.set(xlabel=style.label(ds[schema.TRAINING_STEP]), ylabel=_subscripts(style.label(named)))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     names = ax.get_legend_handles_labels()[1]
     if names:
-        columns = 3 if max(map(len, names)) <= SHORT else 2
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=columns, columnspacing=1.2)
+        style.legend_below(ax, 3 if max(map(len, names)) <= SHORT else 2, 0.13)
 
 
 def _subscripts(text: str) -> str:

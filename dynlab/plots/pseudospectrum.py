@@ -1,9 +1,7 @@
 """Pseudospectra around the eigenvalues, and how the norms of powers go beside what the eigenvalues promise."""
 
-import textwrap
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -13,8 +11,7 @@ from dynlab import schema
 from dynlab.plots import style
 from dynlab.wording import number
 
-PANEL = (4.9, 4.1)  # inches
-TITLE_WIDTH = 140  # characters over two panels
+SIZE = (10.3, 4.1)  # inches
 MOST_LEVELS = 8
 DECADES = 16  # of norms below 1 that are drawn
 FEW = 2  # powers of ten are too few ticks for an axis
@@ -43,35 +40,31 @@ def plot_pseudospectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any
     """
     schema.check(ds, needs=["smallest_singular_value", "eigenvalue", "numerical_range", "log_power_norm"])
     if ax is None:
-        return _figure(ds, **artist)
-    flow = schema.settings(ds)["flow"]
+        return style.panels(ds, [(plot_pseudospectrum, artist), (_draw_powers, {})], SIZE)
     x, y = ds[schema.X].values, ds[schema.Y].values
     middle = float(x[0] + x[-1]) / 2
     origin = middle if abs(middle) > FAR * float(y[-1]) else 0.0
-    _levels(ds, ax, origin)
+    _draw_levels(ds, ax, origin)
     border = np.append(ds["numerical_range"].values, ds["numerical_range"].values[:1])
     ax.plot(border.real - origin, border.imag, color=style.VERMILION, ls="--", lw=1.1, label="numerical range")
-    if flow:
+    if schema.settings(ds)["flow"]:
         ax.axvline(-origin, color=style.BLACK, lw=1.2, label="Re z = 0: stable to the left")
     else:
         circle = np.exp(2j * np.pi * np.linspace(0, 1, 361))
         ax.plot(circle.real - origin, circle.imag, color=style.BLACK, lw=1.2, label="|z| = 1: stable inside")
     values = ds["eigenvalue"].values
-    size = {"ms": 4, "mew": 0.6} if len(values) <= MANY else {"ms": 2.2, "mew": 0.25}
-    look: dict[str, Any] = {"marker": "o", "color": style.BLACK, "markeredgecolor": "white"} | size
-    ax.plot(values.real - origin, values.imag, ls="none", label="eigenvalues", zorder=5, **look | artist)
-    ax.set_xlim(x[0] - origin, x[-1] - origin)
-    ax.set_ylim(y[0], y[-1])
-    ax.set_aspect("equal")
+    look: dict[str, Any] = {"marker": "o", "color": style.BLACK, "markeredgecolor": "white", "ls": "none", "zorder": 5}
+    look |= {"ms": 4, "mew": 0.6} if len(values) <= MANY else {"ms": 2.2, "mew": 0.25}
+    ax.plot(values.real - origin, values.imag, label="eigenvalues", **look | artist)
     name = style.label(ds[schema.X])
-    ax.set_xlabel(name.replace("Re z", f"Re z − {origin:.12g}".replace("− -", "+ ")) if origin else name)
-    ax.set_ylabel(style.label(ds[schema.Y]))
+    shifted = name.replace("Re z", f"Re z − {origin:.12g}".replace("− -", "+ ")) if origin else name
+    ax.set(xlim=x[[0, -1]] - origin, ylim=y[[0, -1]], aspect="equal", xlabel=shifted, ylabel=style.label(ds[schema.Y]))
     ax.set_title("Where an error of norm ε may move eigenvalues")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=3, columnspacing=1.2)
+    style.legend_below(ax, 3, 0.13)
     return ax
 
 
-def _levels(ds: xr.Dataset, ax: Axes, origin: float) -> None:
+def _draw_levels(ds: xr.Dataset, ax: Axes, origin: float) -> None:
     """Filled contours of log₁₀ σ_min, a line each power of ten, and the bar that says which."""
     with np.errstate(divide="ignore"):
         heights = np.log10(ds["smallest_singular_value"].values)
@@ -79,68 +72,52 @@ def _levels(ds: xr.Dataset, ax: Axes, origin: float) -> None:
     heights = np.maximum(heights, rounding)  # an exactly singular zI − A as well
     low, high = int(np.floor(heights.min())), int(np.ceil(heights.max()))
     levels = np.arange(max(low, high - MOST_LEVELS), max(high, low + 1) + 1)
-    options: dict[str, Any] = {"cmap": SHADES, "extend": "min"}
-    filled = ax.contourf(ds[schema.X].values - origin, ds[schema.Y].values, heights, levels, **options)
+    place = ds[schema.X].values - origin, ds[schema.Y].values
+    filled = ax.contourf(*place, heights, levels, cmap=SHADES, extend="min")
     if len(levels) > 2:
         # a line belongs between two shades, so that the highest level, which nothing crosses, has none
-        lines: dict[str, Any] = {"colors": style.BLUE, "linewidths": 0.7, "linestyles": "solid"}
-        ax.contour(ds[schema.X].values - origin, ds[schema.Y].values, heights, levels[1:-1], **lines)
-    bar = ax.figure.colorbar(filled, cax=ax.inset_axes((1.03, 0.1, 0.04, 0.8)))
+        ax.contour(*place, heights, levels[1:-1], colors=style.BLUE, linewidths=0.7, linestyles="solid")
+    bar = ax.figure.colorbar(filled, cax=ax.inset_axes((1.03, 0.1, 0.04, 0.8)), label="ε = σ$_{\\mathrm{min}}$(zI − A)")
     bar.set_ticks(levels.tolist(), labels=[f"$10^{{{level}}}$" for level in levels])
     bar.ax.tick_params(size=0)
-    bar.set_label("ε = σ$_{\\mathrm{min}}$(zI − A)")
 
 
-def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    with style.style():
-        figure, (plane, beside) = plt.subplots(1, 2, figsize=(2.1 * PANEL[0], PANEL[1]))
-        plot_pseudospectrum(ds, ax=plane, **artist)
-        _powers(ds, beside)
-        figure.suptitle(textwrap.fill(ds.attrs.get("verdict", ""), TITLE_WIDTH), fontsize=9, x=0.01, ha="left")
-    axes: Axes = plane
-    return axes
-
-
-def _powers(ds: xr.Dataset, ax: Axes) -> None:
+def _draw_powers(ds: xr.Dataset, ax: Axes) -> None:
     """log₁₀ of the norms, of the eigenvalues' promise and of the Kreiss constant.
 
     The axis is linear, with powers of ten as its labels: norms may be beyond what float64 holds.
     """
-    flow = schema.settings(ds)["flow"]
     time, norms = ds[schema.TIME].values, ds["log_power_norm"].values / np.log(10)
-    values = ds["eigenvalue"].values
-    size = values.real.max() if flow else np.log(max(np.abs(values).max(), np.finfo(float).tiny))
-    promise = size * time / np.log(10)
-    known = np.isfinite(norms)
-    name, law = ("‖$e^{tA}$‖", "$e^{t\\,\\max \\mathrm{Re}\\,λ}$") if flow else ("‖$A^k$‖", "$ρ^k$")
+    known, gone = np.isfinite(norms), np.isneginf(norms)
+    values, rate, when = ds["eigenvalue"].values, np.log(10), float(ds["transient_time"])
+    if schema.settings(ds)["flow"]:
+        name, law, along = "‖$e^{tA}$‖", "$e^{t\\,\\max \\mathrm{Re}\\,λ}$", style.label(ds[schema.TIME])
+        promise = values.real.max() * time / rate
+    else:
+        name, law, along = "‖$A^k$‖", "$ρ^k$", "power k"
+        promise = np.log(max(np.abs(values).max(), np.finfo(float).tiny)) * time / rate
     ax.axhline(0, color=style.FAINT, lw=1, zorder=0)
     few: dict[str, Any] = {"marker": "o", "ms": 4} if known.sum() <= FEW else {}
     ax.plot(time[known], norms[known], color=style.BLUE, lw=1.8, label=name, zorder=3, **few)
     ax.plot(time, promise, color=style.BLACK, ls=":", label=f"{law}, what the eigenvalues promise")
-    gone = np.isneginf(norms)
-    growth, when = float(np.max(norms[known])), float(ds["transient_time"])
+    growth, kreiss = float(np.max(norms[known])), np.log10(float(ds["kreiss_constant"]))
     if 0 < when < time[-1]:
-        look: dict[str, Any] = {"marker": "o", "ls": "none", "color": style.VERMILION, "ms": 6, "zorder": 4}
-        ax.plot(when, growth, label=f"largest: {_number(growth)}", **look)
-    kreiss = np.log10(float(ds["kreiss_constant"]))
+        ax.plot(when, growth, "o", color=style.VERMILION, ms=6, zorder=4, label=f"largest: {_number(growth)}")
     if np.isfinite(kreiss) and kreiss > 0:
         ax.axhline(kreiss, color=style.GREEN, ls="--", lw=1.1, label=f"Kreiss constant, at least {_number(kreiss)}")
-    tops = [growth, float(promise.max())] + [kreiss] * bool(np.isfinite(kreiss))
-    high = max(tops)
+    high = max(growth, float(promise.max()), kreiss if np.isfinite(kreiss) else growth)
     low = max(min(float(norms[known].min()), float(promise.min())), -DECADES)
     if gone.any():
         ax.text(0.98, 0.9, f"exactly 0 from k = {time[gone][0]:g} on", transform=ax.transAxes, ha="right", fontsize=8)
         low = max(low, -FEW)
     pad = max(0.06 * (high - low), 0.1)
-    ax.set_ylim(low - pad, high + pad)
-    _ticks(ax, low - pad, high + pad)
-    ax.set_xlabel(style.label(ds[schema.TIME]) if flow else "power k")
-    ax.set_ylabel(name)
+    _set_ticks(ax, low - pad, high + pad)
+    ax.set(ylim=(low - pad, high + pad), xlabel=along, ylabel=name)
     ax.set_title("What the norms do before the eigenvalues decide")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2, columnspacing=1.2)
+    style.legend_below(ax, 2, 0.13)
 
 
-def _ticks(ax: Axes, low: float, high: float) -> None:
+def _set_ticks(ax: Axes, low: float, high: float) -> None:
     """1, 2, 5, 10 … where few powers of ten are seen, else powers of ten."""
     if high - low < FEW + 1:
         decades = range(int(np.floor(low)), int(np.ceil(high)) + 1)

@@ -1,20 +1,20 @@
-"""Eigenvalues of the one-step Jacobians in the complex plane, beside the unit circle."""
+"""Eigenvalues of the one-step Jacobians: beside the unit circle, as those of a flow, and their radius over time."""
 
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
 from matplotlib.patches import Circle
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.plots.eigenvalue_points import draw_points
-from dynlab.plots.flow_spectrum import plot_flow_spectrum
-from dynlab.plots.spectral_radius import plot_spectral_radius
+from dynlab.plots.over_time import draw_samples
 
+FEW = 500  # points, which are drawn larger
 WHOLE = 1.15  # half the width of the window around the whole unit circle
 NEAR_ONE = 0.35  # eigenvalues that are all this near to 1 are shown closer up
 ROOM = 1.15  # the window is this much wider than what it shows
@@ -42,42 +42,91 @@ def plot_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     """
     schema.check(ds, needs=["eigenvalue", "spectral_radius"])
     if ax is None:
-        return _figure(ds, **artist)
-    values = ds["eigenvalue"].values
-    draw_points(ds, "eigenvalue", ax, **artist)
+        flow: list[style.Panel] = [(plot_flow_spectrum, artist)] if "flow_eigenvalue" in ds else []
+        drawn = [(plot_spectrum, artist), *flow, (plot_spectral_radius, {})]
+        return style.panels(ds, drawn, (PANEL[0] * len(drawn), PANEL[1]))
+    middle, half = _window(_draw_points(ds, "eigenvalue", ax, **artist))
     ax.add_patch(Circle((0, 0), 1, fill=False, edgecolor=style.BLACK, linewidth=1, zorder=3))
-    close_up = _frame(ax, values[np.isfinite(values)])
-    ax.set_aspect("equal")
-    ax.set_xlabel("Re λ")
-    ax.set_ylabel("Im λ")
-    ax.set_title(r"Eigenvalues λ of $\partial h_t/\partial h_{t-1}$, unit circle" + (" near 1" if close_up else ""))
+    ax.set(xlim=(middle - half, middle + half), ylim=(-half, half), aspect="equal", xlabel="Re λ", ylabel="Im λ")
+    ax.set_title(r"Eigenvalues λ of $\partial h_t/\partial h_{t-1}$, unit circle" + (" near 1" if middle else ""))
     return ax
 
 
-def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    """One panel for each thing there is to see."""
-    has_flow = "flow_eigenvalue" in ds
-    panels = 3 if has_flow else 2
-    with style.style():
-        figure, axes = plt.subplots(1, panels, figsize=(PANEL[0] * panels, PANEL[1]))
-        plot_spectrum(ds, ax=axes[0], **artist)
-        if has_flow:
-            plot_flow_spectrum(ds, ax=axes[1], **artist)
-        plot_spectral_radius(ds, ax=axes[-1])
-        figure.suptitle(f"One-step Jacobians of {ds.attrs['system']}", x=0.01, ha="left", fontsize=10)
-    first: Axes = axes[0]
-    return first
+def plot_flow_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+    """The flow's eigenvalues of all samples, coloured by t, with the edge of Euler's disc |1 + ελ| ≤ 1.
+
+    Parameters
+    ----------
+    ds : Dataset
+        Of `dynlab.spectrum`, of an Euler step.
+    ax : Axes, optional
+    **artist
+        For the points.
+    """
+    schema.check(ds, needs=["flow_eigenvalue"])
+    ax = style.axes(ax, PANEL)
+    values = _draw_points(ds, "flow_eigenvalue", ax, **artist)
+    step_size = float(schema.settings(ds)["step_size"])
+    look: dict[str, Any] = {"facecolor": style.SHADED, "edgecolor": style.BLACK, "linewidth": 1, "zorder": 0}
+    ax.add_patch(Circle((-1 / step_size, 0), 1 / step_size, **look))
+    # The real parts are often thousands of times smaller than the imaginary ones: each axis has its own scale.
+    real = np.append(values.real, 0.0)
+    pad = 0.15 * max(SMALLEST, np.ptp(real))
+    height = max(SMALLEST, ROOM * float(np.abs(values.imag).max(initial=0)))
+    ax.set(xlim=(real.min() - pad, real.max() + pad), ylim=(-height, height), xlabel="Re λ (1/s)", ylabel="Im λ (1/s)")
+    ax.set_title(f"The flow's λ; shaded: |1 + ελ| ≤ 1 at ε = {step_size:g}")
+    return ax
 
 
-def _frame(ax: Axes, values: NDArray[np.complex128]) -> bool:
-    """The window: the whole circle, or a close-up of eigenvalues that all lie near 1."""
-    from_one = np.abs(values - 1)
-    if values.size and from_one.max() < NEAR_ONE:
-        half = max(SMALLEST, ROOM * float(from_one.max()))
-        ax.set_xlim(1 - half, 1 + half)
-        ax.set_ylim(-half, half)
-        return True
-    half = max([WHOLE, *(ROOM * np.abs([values.real, values.imag]).max(initial=0, axis=-1))])
-    ax.set_xlim(-half, half)
-    ax.set_ylim(-half, half)
-    return False
+def plot_spectral_radius(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+    """The spectral radius of each sample over time, their median, and 1.
+
+    Parameters
+    ----------
+    ds : Dataset
+        Of `dynlab.spectrum`.
+    ax : Axes, optional
+    **artist
+        For the samples' lines.
+    """
+    schema.check(ds, needs=["spectral_radius"])
+    ax = style.axes(ax)
+    ax.axhline(1, color=style.BLACK, linewidth=1, linestyle="--", zorder=1, label="1: neither shrinks nor grows")
+    draw_samples(ds["spectral_radius"], ax, colour=style.BLUE, **artist)
+    ax.set(xlabel=style.label(ds[schema.TIME]), ylabel="spectral radius")
+    ax.set_title(r"Spectral radius of $\partial h_t/\partial h_{t-1}$")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    style.legend_below(ax, 3)
+    return ax
+
+
+def _draw_points(ds: xr.Dataset, name: str, ax: Axes, **artist: Any) -> NDArray[np.complex128]:
+    """The finite values of a variable (sample, time, mode), drawn with the axes through 0 and a scale of time."""
+    values = ds[name].transpose(schema.SAMPLE, schema.TIME, schema.MODE).values
+    steps = ds[schema.TIME].values
+    shown = np.isfinite(values)
+    # Mixed, so that late points do not hide the early ones under them; the same way each time.
+    order = np.random.default_rng(0).permutation(int(shown.sum()))
+    chosen = np.asarray(values[shown][order])
+    options: dict[str, Any] = {
+        "c": np.broadcast_to(steps[:, None], values.shape)[shown][order],
+        "s": 3 if len(chosen) > FEW else 14,
+        "cmap": style.SEQUENTIAL,
+        "norm": Normalize(steps[0] - 0.5, steps[-1] + 0.5),  # half a step, for a single one
+        "linewidths": 0,
+        "rasterized": True,  # tens of thousands of points
+        "zorder": 2,
+    }
+    style.cross(ax)
+    found = ax.scatter(chosen.real, chosen.imag, **options | artist)
+    ticks = MaxNLocator(7, integer=True, min_n_ticks=1)
+    ax.figure.colorbar(found, ax=ax, shrink=0.75, pad=0.02, ticks=ticks, label=style.label(ds[schema.TIME]))
+    return chosen
+
+
+def _window(values: NDArray[np.complex128]) -> tuple[float, float]:
+    """Where on the real axis the window has its middle, and half its width: the whole circle, or what lies near 1."""
+    from_one = float(np.abs(values - 1).max()) if values.size else np.inf
+    if from_one < NEAR_ONE:
+        return 1.0, max(SMALLEST, ROOM * from_one)
+    return 0.0, max(WHOLE, ROOM * float(np.abs([values.real, values.imag]).max(initial=0)))

@@ -1,22 +1,29 @@
-"""What a step makes of a flow: the integrator's region, critical steps over time, the plane of ε and γ, theory."""
+"""What a step makes of a flow: the region in which an integrator's step is stable, and all that goes with it."""
 
-import textwrap
 from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.plots.critical_steps import plot_critical_steps
-from dynlab.plots.diffusion_plane import plot_diffusion_plane
-from dynlab.plots.step_region import plot_step_region
+from dynlab.plots.critical_steps import plot_critical_steps, plot_diffusion_plane
+from dynlab.plots.energy import LOOKS
 from dynlab.plots.theory_bounds import plot_theory_bounds
+from dynlab.wording import capital, share
 
 PANEL = (4.9, 4.0)  # inches
 ROW, FRAME = 0.42, 0.7  # of the table of bounds
-LETTERS = 14  # characters of the verdict over an inch of width
+MOST_POINTS = 20_000
+LARGE = 20.0  # points of this area have room for an edge
+HIGHEST = 3.0  # moduli above are drawn as this: a pole is no wall of contours
+SIDES = {  # colour, marker and word, so that grey print tells them apart
+    0: (style.VERMILION, "X", "above 1"),
+    -1: (style.GREY, "s", "1 within its error"),
+    1: (style.GREEN, "o", "below 1"),
+}
 
 
 def plot_stability(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
@@ -42,29 +49,73 @@ def plot_stability(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> 
     has_flow = "region" in ds
     if ax is not None:
         return plot_step_region(ds, ax=ax, **artist) if has_flow else plot_theory_bounds(ds, ax=ax, **artist)
-    with style.style():
-        return _figure(ds, has_flow, **artist)
-
-
-def _figure(ds: xr.Dataset, has_flow: bool, **artist: Any) -> Axes:
-    several = has_flow and ds["stable"].size > 1
-    panels = (2 + several + ("plane_modulus" in ds)) if has_flow else 0
-    columns = 2 if panels in (2, 4) else 3
-    rows = -(-panels // columns)
-    table = FRAME + ROW * ds.sizes[schema.BOUND]
-    width, height = PANEL[0] * columns, PANEL[1] * rows
-    figure = plt.figure(figsize=(width, height + table))
-    grid = figure.add_gridspec(rows + 1, columns, height_ratios=[*[PANEL[1]] * rows, table])
-    axes = [figure.add_subplot(grid[divmod(index, columns)]) for index in range(panels)]
-    axes.append(figure.add_subplot(grid[rows, :]))
+    drawn: list[style.Panel] = []
     if has_flow:
-        plot_step_region(ds, ax=axes[0], **artist)
-        plot_step_region(ds, ax=axes[1], close_up=True, **artist)
-    if several:
-        plot_critical_steps(ds, ax=axes[2])
-    if "plane_modulus" in ds:
-        plot_diffusion_plane(ds, ax=axes[-2])
-    plot_theory_bounds(ds, ax=axes[-1])
-    text = f"{ds.attrs['system']}: {ds.attrs.get('verdict', '')}"
-    figure.suptitle(textwrap.fill(text, int(LETTERS * width)), x=0.01, ha="left", fontsize=9)
-    return axes[0]
+        drawn = [(plot_step_region, artist), (plot_step_region, artist | {"close_up": True})]
+        drawn += [(plot_critical_steps, {})] * (ds["stable"].size > 1)
+        drawn += [(plot_diffusion_plane, {})] * ("plane_modulus" in ds)
+    columns = 2 if len(drawn) in (2, 4) else 3
+    rows = -(-len(drawn) // columns)
+    table = FRAME + ROW * ds.sizes[schema.BOUND]
+    with style.style():
+        figure = plt.figure(figsize=(PANEL[0] * columns, PANEL[1] * rows + table))
+        grid = figure.add_gridspec(rows + 1, columns, height_ratios=[*[PANEL[1]] * rows, table])
+        for index, (draw, options) in enumerate(drawn):
+            draw(ds, ax=figure.add_subplot(grid[index]), **options)
+        plot_theory_bounds(ds, ax=figure.add_subplot(grid[rows, :]))
+        style.headline(figure, style.verdict(ds))
+    return figure.axes[0]
+
+
+def plot_step_region(ds: xr.Dataset, *, ax: Axes | None = None, close_up: bool = False, **artist: Any) -> Axes:
+    """Where |R(z)| ≤ 1, and z = ελ of all states, each by whether the step multiplies its mode by more than 1.
+
+    Parameters
+    ----------
+    ds : Dataset
+        Of `dynlab.stability`.
+    ax : Axes, optional
+    close_up : bool
+        The neighbourhood of the eigenvalues, each axis with its own scale, in place of the whole region.
+    **artist
+        For the points.
+    """
+    schema.check(ds, needs=["region", "region_real", "region_imaginary", "eigenvalue", "step_modulus"])
+    ax = style.axes(ax, (4.6, 4.2))
+    window = ds.isel({schema.WINDOW: int(close_up)})
+    x, y = window["region_real"].values, window["region_imaginary"].values
+    heights = np.minimum(window["region"].transpose(schema.Y, schema.X).values, HIGHEST)
+    ax.contourf(x, y, heights, [-1.0, 1.0], colors=[style.SHADED])
+    if heights.min() < 1 < heights.max():
+        ax.contour(x, y, heights, [1.0], colors=[style.BLACK], linewidths=1.2)
+    style.cross(ax)
+    large = _draw_points(ds, ax, **artist)
+    ax.set(xlim=x[[0, -1]], ylim=y[[0, -1]], xlabel="Re ελ", ylabel="Im ελ")
+    if close_up:
+        ax.locator_params(axis="x", nbins=5)
+        ax.set_title("Near 0, each axis on its own scale")
+        return ax
+    name = capital(LOOKS[schema.settings(ds)["integrator"]]["label"])
+    ax.set(aspect="equal", title=f"{name}: |R(ελ)| ≤ 1 is shaded")
+    style.legend_below(ax, 3, handletextpad=0.3, columnspacing=1.0, markerscale=1.0 if large else 2.0)
+    return ax
+
+
+def _draw_points(ds: xr.Dataset, ax: Axes, **artist: Any) -> bool:
+    """Draw them, and say whether they are large."""
+    ds = ds.transpose(schema.SAMPLE, schema.TIME, schema.MODE, ...)
+    z = (ds["used_step"] * ds["eigenvalue"]).values
+    excess, errors = ds["step_modulus"].values - 1, ds["step_modulus_error"].values
+    sides = np.where(excess > errors, 0, np.where(excess <= -errors, 1, -1))
+    size = float(np.clip(160 / np.sqrt(max(1, z.size)), 4, 44))
+    edge: dict[str, Any] = {"edgecolors": style.BLACK, "linewidths": 0.6} if size > LARGE else {"linewidths": 0}
+    for side, (colour, marker, word) in SIDES.items():
+        shown = z[np.isfinite(z) & (sides == side)]
+        if not len(shown):
+            continue
+        # the same ones each time where there are too many to see
+        seen = shown[np.random.default_rng(0).choice(len(shown), min(len(shown), MOST_POINTS), replace=False)]
+        label = word if z.size < 10 else f"{word} ({share(len(shown) / np.isfinite(z).sum())})"
+        look: dict[str, Any] = {"color": colour, "marker": marker, "s": size, "rasterized": True, "zorder": 4 - side}
+        ax.scatter(seen.real, seen.imag, label=label, **look | edge | artist)
+    return size > LARGE

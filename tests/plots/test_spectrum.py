@@ -5,9 +5,7 @@ from matplotlib.collections import PathCollection
 
 from dynlab.diagnostics.spectrum import spectrum
 from dynlab.errors import UserError
-from dynlab.plots.flow_spectrum import plot_flow_spectrum
-from dynlab.plots.spectral_radius import plot_spectral_radius
-from dynlab.plots.spectrum import plot_spectrum
+from dynlab.plots.spectrum import plot_flow_spectrum, plot_spectral_radius, plot_spectrum
 from dynlab.systems import Euler, create, from_function
 
 

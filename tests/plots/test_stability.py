@@ -7,9 +7,8 @@ import torch
 from sentences import numbers_in
 
 import dynlab as dl
-from dynlab.plots.critical_steps import plot_critical_steps
-from dynlab.plots.diffusion_plane import plot_diffusion_plane
-from dynlab.plots.step_region import plot_step_region
+from dynlab.plots.critical_steps import plot_critical_steps, plot_diffusion_plane
+from dynlab.plots.stability import plot_step_region
 from dynlab.plots.theory_bounds import plot_theory_bounds
 from dynlab.systems import create
 
