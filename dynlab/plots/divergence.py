@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.wording import capital
 
 SHADE = 0.9  # how dark the extremes are
 
@@ -27,20 +28,12 @@ def plot_divergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     ax = style.axes(ax, (3.6, 3.2))
     values = ds["divergence"].values
     limit = float(np.abs(values).max())
+    shade = (limit or 1.0) / SHADE
+    options: dict[str, Any] = {"origin": "lower", "cmap": style.DIVERGING, "interpolation": "bilinear"} | artist
     edges = (*ds[schema.X].values[[0, -1]], *ds[schema.Y].values[[0, -1]])
-    options: dict[str, Any] = {
-        "origin": "lower",
-        "extent": edges,
-        "cmap": style.DIVERGING,
-        "interpolation": "bilinear",
-    } | artist
-    options |= {"vmin": -(limit or 1.0) / SHADE, "vmax": (limit or 1.0) / SHADE}
-    image = ax.imshow(values, **options)
-    ax.set_xlabel(style.label(ds[schema.X]))
-    ax.set_ylabel(style.label(ds[schema.Y]))
-    name = style.label(ds["divergence"])
-    ax.set_title(name[0].upper() + name[1:] if limit else "Divergence: 0 everywhere", fontsize=9)
-    ax.set_anchor("W")
+    image = ax.imshow(values, extent=edges, vmin=-shade, vmax=shade, **options)
+    ax.set(xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]), anchor="W")
+    ax.set_title(capital(style.label(ds["divergence"])) if limit else "Divergence: 0 everywhere", fontsize=9)
     if limit:
         bar = ax.figure.colorbar(image, ax=ax, shrink=0.85, pad=0.03, panchor=False)
         bar.outline.set_visible(False)

@@ -36,48 +36,41 @@ def plot_eigenvalue_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
         For the points.
     """
     schema.check(ds, needs=["limit", "measured", "error", "margin", "outcome", "lowest", "median", "highest"])
-    names = ds[schema.BOUND].values.tolist()
-    ax = style.axes(ax, (WIDTH, 1.5 + ROW * len(names)))
+    rows = [ds.isel({schema.BOUND: row}) for row in range(ds.sizes[schema.BOUND])]
+    height = ROW * len(rows)
+    ax = style.axes(ax, (WIDTH, 1.5 + height))
     ax.axvspan(0, 2 * HALF, color=style.FAINT, alpha=0.6, lw=0, zorder=0)
     ax.axvline(0, color=style.BLACK, lw=1.4, zorder=1)
-    seen: set[str] = set()
-    for row in range(len(names)):
-        one = ds.isel({schema.BOUND: row})
-        _draw_row(ax, row, one, seen, **artist)
-        text = blended_transform_factory(ax.transAxes, ax.transData)
-        ax.text(1.02, row, _words(one), transform=text, va="center", fontsize=8)
-    ax.set_ylim(len(names) - 0.4, -0.6)
-    ax.set_yticks(range(len(names)), [_bound(ds.isel({schema.BOUND: row})) for row in range(len(names))])
-    ax.set_xlim(-1.15 * HALF, 1.15 * HALF)
-    ax.set_xticks([])
-    ax.set_ylabel("bound")
+    beside = blended_transform_factory(ax.transAxes, ax.transData)
+    for row, one in enumerate(rows):
+        _draw_row(ax, row, one, **artist)
+        ax.text(1.02, row, _words(one), transform=beside, va="center", fontsize=8)
+    ax.set_yticks(range(len(rows)), [_bound(one) for one in rows])
+    ax.set(xlim=(-1.15 * HALF, 1.15 * HALF), ylim=(len(rows) - 0.4, -0.6), xticks=[], ylabel="bound")
     ax.set_xlabel("inside  ←  distance from the bound, each row on its own scale  →  outside")
     ax.set_title(f"Bounds on {ds.attrs['system']}")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -LEGEND / (ROW * len(names))), ncols=6, columnspacing=1.2)
+    handles, labels = ax.get_legend_handles_labels()
+    once = dict(zip(reversed(labels), reversed(handles), strict=True))  # of what comes again the first
+    labels = list(dict.fromkeys(labels))
+    style.legend_below(ax, 6, LEGEND / height, handles=[once[text] for text in labels], labels=labels)
     return ax
 
 
-def _draw_row(ax: Axes, row: int, one: xr.Dataset, seen: set[str], **artist: Any) -> None:
+def _draw_row(ax: Axes, row: int, one: xr.Dataset, **artist: Any) -> None:
     sign = 1.0 if one["is_upper"] else -1.0
     ends = sign * (np.array([float(one[part]) for part in ("lowest", "median", "highest")]) - float(one["limit"]))
     beyond = -float(one["margin"])
     error = float(one["error"]) if np.isfinite(one["error"]) else 0.0
-    sizes = np.abs([*ends, abs(beyond) + error if np.isfinite(beyond) else np.nan])
-    scale = float(np.nanmax(np.where(np.isfinite(sizes), sizes, 0))) or 1.0
+    sizes = np.abs([*ends, abs(beyond) + error])
+    scale = float(sizes[np.isfinite(sizes)].max(initial=0.0)) or 1.0
     if np.isfinite(ends).all():
-        range_label = "all that was measured" if "range" not in seen else None
-        ax.plot(ends[[0, 2]] / scale, [row, row], color=style.SKY, lw=6, alpha=0.6, label=range_label, zorder=2)
-        median_label = "median" if "range" not in seen else None
-        ax.plot(ends[1] / scale, row, "|", color=style.BLUE, ms=14, mew=2, label=median_label, zorder=3)
-        seen.add("range")
+        ax.plot(ends[[0, 2]] / scale, [row, row], color=style.SKY, lw=6, alpha=0.6, label="all that was measured")
+        ax.plot(ends[1] / scale, row, "|", color=style.BLUE, ms=14, mew=2, label="median", zorder=3)
     outcome = str(one["outcome"].values)
     colour, marker = LOOK[outcome]
     at = float(np.clip(beyond / scale, -HALF, HALF)) if not np.isnan(beyond) else 0.0
     look: dict[str, Any] = {"fmt": marker, "color": colour, "ms": 7, "capsize": 3, "mec": style.BLACK, "mew": 0.6}
-    ax.errorbar(
-        at, row, xerr=error / scale, label=outcome if outcome not in seen else None, zorder=4, **(look | artist)
-    )
-    seen.add(outcome)
+    ax.errorbar(at, row, xerr=error / scale, label=outcome, zorder=4, **(look | artist))
 
 
 def _bound(one: xr.Dataset) -> str:

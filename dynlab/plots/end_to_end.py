@@ -42,8 +42,7 @@ def plot_end_to_end(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     ax.plot(times, modulus, color=style.VERMILION, linestyle="--", marker=mark, label="mean |λ|")
     ax.axhline(np.log(SURVIVES), color=style.BLACK, linestyle=":", linewidth=1, label=f"σ = {SURVIVES}: survives above")
     ax.axhline(0, color=style.FAINT, linewidth=0.8, zorder=0)
-    ax.set_xlabel(style.label(ds[schema.TIME]))
-    ax.set_ylabel(r"$\ln\,\sigma_i$ of $\partial h_t/\partial h_0$")
+    ax.set(xlabel=style.label(ds[schema.TIME]), ylabel=r"$\ln\,\sigma_i$ of $\partial h_t/\partial h_0$")
     ax.set_title(_title(ds))
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return ax

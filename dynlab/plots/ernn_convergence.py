@@ -1,6 +1,5 @@
 """How far ERNN's inner iterates are from the equilibrium, and the slope that theory predicts."""
 
-import textwrap
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,6 @@ LOOKS = {
     "no equilibrium to converge to": (style.ORANGE, ":"),
 }
 SPEED = {"no equilibrium to converge to": "no equilibrium was found, its speed ‖F(g⁽ⁱ⁾)‖₂ instead"}
-TITLE_WIDTH = 95  # characters
 DASHED = (0, (5, 2.5))
 LOWEST = 1e-17  # distances of 0 are drawn nowhere: below rounding a logarithmic axis tells nothing
 
@@ -44,27 +42,23 @@ def plot_ernn_convergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: A
         With the predicted slope, the median rate from the median first distance, dashed in black.
     """
     schema.check(ds, needs=NEEDS)
-    alone = ax is None
-    ax = style.axes(ax, SIZE)
+    if ax is None:
+        return style.panels(ds, [(plot_ernn_convergence, artist)], SIZE)
     iteration = ds[schema.ITERATION].values
     distance, speed = (ds[name].values.reshape(-1, len(iteration)) for name in ("distance", "speed"))
     outcomes = ds["outcome"].values.ravel()
     for outcome, (colour, dashes) in LOOKS.items():
-        rows = np.flatnonzero(outcomes == outcome)
-        look = {"color": colour, "ls": dashes, "lw": 1.0, "alpha": max(0.45, 1 / max(1, len(rows)) ** 0.5)} | artist
-        for place, row in enumerate(rows):
-            values = speed[row] if outcome in SPEED else distance[row]
-            drawn = np.where((values > LOWEST) & np.isfinite(values), values, np.nan)
-            label = f"{len(rows)} × {SPEED.get(outcome, outcome)}" if place == 0 else None
-            ax.semilogy(iteration, drawn, label=label, **look)
+        rows = outcomes == outcome
+        drawn = (speed if outcome in SPEED else distance)[rows]
+        look = {"color": colour, "ls": dashes, "lw": 1.0, "alpha": max(0.45, 1 / max(1, len(drawn)) ** 0.5)} | artist
+        for place, values in enumerate(np.where((drawn > LOWEST) & np.isfinite(drawn), drawn, np.nan)):
+            label = f"{len(drawn)} × {SPEED.get(outcome, outcome)}" if place == 0 else None
+            ax.semilogy(iteration, values, label=label, **look)
     _draw_prediction(ds, ax, iteration, distance)
-    below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.48, -0.13), "ncols": 2, "columnspacing": 1.2}
-    for handle in ax.legend(**(below if alone else {"loc": "best"})).get_lines():
+    for handle in style.legend_below(ax, 2, 0.13).get_lines():
         handle.set_alpha(1)
     ax.set_xlabel(ds[schema.ITERATION].attrs["long_name"])
     ax.set_ylabel(style.label(ds["speed" if set(outcomes) <= set(SPEED) else "distance"]))
-    if alone:
-        ax.set_title("\n".join(textwrap.wrap(ds.attrs.get("verdict", ""), TITLE_WIDTH)), fontsize=8)
     return ax
 
 

@@ -30,10 +30,8 @@ def plot_ernn_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: obje
     """
     schema.check(ds, needs=["inner_eigenvalue", "inner_eigenvalue_error"])
     ax = style.axes(ax, (5.6, 3.6))
-    real = ds["inner_eigenvalue"].values.real.ravel()
-    error = ds["inner_eigenvalue_error"].values.ravel()
-    finite = np.isfinite(error)
-    real, error = real[finite], error[finite]
+    finite = np.isfinite(ds["inner_eigenvalue_error"].values)
+    real, error = ds["inner_eigenvalue"].values.real[finite], ds["inner_eigenvalue_error"].values[finite]
     edges = np.histogram_bin_edges(real, BINS)
     groups = (
         ("below 0", real < -error, style.STABLE, None),
@@ -48,8 +46,7 @@ def plot_ernn_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: obje
         ax.bar(edges[:-1], counts, np.diff(edges), bottom, align="edge", label=label, **options)
         bottom += counts
     ax.axvline(0, color=style.BLACK, linewidth=0.8)
-    ax.set_yscale("log")
-    ax.set_xlabel(f"real part of the {style.label(ds['inner_eigenvalue'])}")
-    ax.set_ylabel("share of the eigenvalues")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=3, columnspacing=1.0)
+    name = f"real part of the {style.label(ds['inner_eigenvalue'])}"
+    ax.set(yscale="log", xlabel=name, ylabel="share of the eigenvalues")
+    style.legend_below(ax, 3, 0.17, columnspacing=1.0)
     return ax

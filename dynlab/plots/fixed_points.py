@@ -45,18 +45,22 @@ def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
     """
     schema.check(ds, needs=NEEDS)
     if ax is None:
-        window = _close_up(ds)
-        beside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)}
-        if window is None:
-            ax = style.panels(ds, [(_draw, artist)], SIZE)
-        else:
-            drawn = [(_draw, artist | {"title": "All of them"}), (_draw, artist | window)]
-            ax = style.panels(ds, drawn, (SIZE[0] + BESIDE, SIZE[1]))
-        ax.figure.axes[-1].legend(title="Eigenvalues of", alignment="left", **beside)
-        return ax
+        return _figure(ds, **artist)
     _draw(ds, ax, **artist)
     ax.legend(title="Eigenvalues of", alignment="left", loc="best")
     return ax
+
+
+def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
+    """All eigenvalues, those near |λ| = 1 from close up where they lie together, and the legend beside."""
+    drawn, window = [(_draw, artist)], _close_up(ds)
+    if window is not None:
+        drawn = [(_draw, artist | {"title": "All of them"}), (_draw, artist | window)]
+    with style.style():
+        whole = style.panels(ds, drawn, (SIZE[0] + BESIDE * (len(drawn) - 1), SIZE[1]))
+        beside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)}
+        whole.figure.axes[-1].legend(title="Eigenvalues of", alignment="left", **beside)
+    return whole
 
 
 def _close_up(ds: xr.Dataset) -> dict[str, Any] | None:

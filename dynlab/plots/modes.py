@@ -91,10 +91,11 @@ def _figure(ds: xr.Dataset, point: int, **artist: Any) -> Axes:
     for index, name in enumerate(tables):
         widths[index + 1] += 0.0 if index else 1.0  # for the rows' names
         drawn.append((_draw_table, {"name": name, "point": point, "labelled": index == 0}))
-    left = style.panels(ds, drawn, (sum(widths), HEIGHT), width_ratios=widths)
-    if tables:
-        size = "Large: fixed" if ds.sizes[schema.FIXED_POINT] > 1 else "Fixed"
-        left.set_title(textwrap.fill(f"{size} point {point}, {ds['kind'].values[point]}", TITLE_LETTERS))
+    with style.style():
+        left = style.panels(ds, drawn, (sum(widths), HEIGHT), width_ratios=widths)
+        if tables:
+            size = "Large: fixed" if ds.sizes[schema.FIXED_POINT] > 1 else "Fixed"
+            left.set_title(textwrap.fill(f"{size} point {point}, {ds['kind'].values[point]}", TITLE_LETTERS))
     return left
 
 

@@ -54,17 +54,14 @@ def _curves(ds: xr.Dataset, curve: dict[str, Any], log: bool) -> Iterator[Drawn]
         across = one.transpose(schema.TRAINING_STEP, ...).values
         rows = across.reshape(len(across), -1)
         rows = np.abs(rows) if curve.get("modulus") or np.iscomplexobj(rows) else rows.astype(float)
-        absent = ds["present"].broadcast_like(one).values.reshape(rows.shape) == 0 if _padded(ds, one) else False
-        lost = ~np.isfinite(rows) & ~np.asarray(absent)
+        lost = ~np.isfinite(rows)
+        if "present" in ds and set(ds["present"].dims) <= set(one.dims):  # the rest is padding
+            lost &= ds["present"].broadcast_like(one).values.reshape(rows.shape) != 0
         if log:  # a time constant is negative where a mode grows, and NaN says nothing else
             lost = np.isinf(rows) | (rows == 0)
             rows = np.where(rows > 0, rows, np.nan)
         words = f"{lost.sum():,} of {lost.size:,} {'are 0 or infinite' if log else 'not finite'}"
         yield Drawn(name, rows, error, words if lost.any() else "")
-
-
-def _padded(ds: xr.Dataset, array: xr.DataArray) -> bool:
-    return "present" in ds and set(ds["present"].dims) <= set(array.dims)
 
 
 def _draw(curve: Drawn, steps: NDArray[np.int64], ax: Axes, name: str, alone: bool, look: dict[str, Any]) -> None:
@@ -75,9 +72,8 @@ def _draw(curve: Drawn, steps: NDArray[np.int64], ax: Axes, name: str, alone: bo
         (line,) = ax.plot(steps, known[:, 0], label=name or None, **look)
         if curve.error is not None:
             below, above = known[:, 0] - curve.error, known[:, 0] + curve.error
-            ax.fill_between(
-                steps, below, above, color=line.get_color(), alpha=HALF, lw=0, label=f"{prefix}± one standard error"
-            )
+            shown = f"{prefix}± one standard error"
+            ax.fill_between(steps, below, above, color=line.get_color(), alpha=HALF, lw=0, label=shown)
     else:
         there = ~np.isnan(known).all(axis=1)
         marks = np.full((5, len(steps)), np.nan)

@@ -31,30 +31,28 @@ REST = {"leaving_share": ("leaves every bound", "white", ""), "undecided_share":
 def draw_parts(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: str, **artist: Any) -> None:
     """Areas that add up to 1, in the order of the legend from below."""
     steps = ds[schema.TRAINING_STEP].values
-    first = panel["curves"][0]
+    first, *rest = panel["curves"]
     shares = ds[first["variable"]].values
     named = first["each"] in ds.data_vars
     parts = _of_words(ds[first["each"]].values, shares) if named else _of_numbers(shares)
-    looks = dict(KNOWN) | dict(zip((name for name in parts if name not in KNOWN), OTHERS, strict=False))
+    looks = KNOWN | dict(zip((name for name in parts if name not in KNOWN), OTHERS, strict=False))
     stack = [(_counted(name, values), values, *looks.get(name, (style.GREY, ""))) for name, values in parts.items()]
-    for curve in panel["curves"][1:]:
+    for curve in rest:
         name, colour, hatch = REST[curve["variable"]]
-        values = ds[curve["variable"]].values
-        if values.any():
-            stack.append((name, values[:, None], colour, hatch))
+        stack.append((name, ds[curve["variable"]].values[:, None], colour, hatch))
     below = np.zeros(len(steps))
     for name, values, colour, hatch in stack:
-        look: dict[str, Any] = {"facecolor": colour, "hatch": hatch, "edgecolor": "white", "lw": 0.8, "alpha": 0.85}
-        if colour == "white":
-            look["edgecolor"] = style.GREY
+        if not values.any():
+            continue
+        edge = style.GREY if colour == "white" else "white"
+        look: dict[str, Any] = {"facecolor": colour, "hatch": hatch, "edgecolor": edge, "lw": 0.8, "alpha": 0.85}
         for number, one in enumerate(values.T):  # each attractor of a class, the largest below
             shown = ": ".join(filter(None, [label, name])) if number == 0 else None
             ax.fill_between(steps, below, below + one, label=shown, **look | artist)
             below = below + one
     for step in steps:  # where a checkpoint is; between them the areas are straight lines
         ax.axvline(step, color=style.BLACK, lw=0.4, alpha=0.4)
-    ax.set_ylim(0, 1)
-    ax.set_xlim(steps[0], steps[-1])
+    ax.set(xlim=(steps[0], steps[-1]), ylim=(0, 1))
 
 
 def _of_words(words: NDArray[np.str_], shares: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
@@ -70,9 +68,8 @@ def _counted(name: str, shares: NDArray[np.float64]) -> str:
     """With how many there are of it, where that is not one at every step."""
     counts = (shares > 0).sum(axis=1)
     low, high = int(counts.min()), int(counts.max())
-    if high <= 1:
-        return name
-    return f"{name}, {low} to {high} of them" if low < high else f"{name}, {low} of them"
+    several = f", {low} to {high} of them" if low < high else f", {low} of them"
+    return name + (several if high > 1 else "")
 
 
 def _of_numbers(shares: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:

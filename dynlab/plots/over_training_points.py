@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.plots import style
@@ -33,7 +32,7 @@ def draw_fixed_points(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: st
             name = ": ".join(filter(None, [label, f"{word} fixed point"]))
             ax.plot(across[of_it], np.abs(values[of_it]), label=name, **look)
     ax.axhline(1, color=style.BLACK, lw=1, ls=":", zorder=1, label="modulus 1")
-    _widen(ax, steps)
+    ax.set_xlim(steps[0] - MARGIN * np.ptp(steps), steps[-1] + MARGIN * np.ptp(steps))
 
 
 def draw_bifurcations(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: str, **artist: Any) -> None:
@@ -53,8 +52,4 @@ def draw_bifurcations(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: st
     if settings["parameter"].endswith("*") and settings["lowest"] < 1 < settings["highest"]:  # a factor
         ax.axhline(1, color=style.BLACK, lw=1, ls=":", zorder=1, label="as trained")
     ax.set_ylim(settings["lowest"], settings["highest"])
-    _widen(ax, steps)
-
-
-def _widen(ax: Axes, steps: NDArray[np.int64]) -> None:
     ax.set_xlim(steps[0] - MARGIN * np.ptp(steps), steps[-1] + MARGIN * np.ptp(steps))

@@ -103,17 +103,13 @@ def panel(ds: xr.Dataset, letter: str) -> xr.Dataset:
 
 def _holds(values: np.ndarray) -> bool:
     """Whether an array has anything but fill values."""
-    if values.dtype.kind in "OU":
-        return bool((values != "").any())
-    return bool(np.isfinite(values).any())
+    return bool((values != "" if values.dtype.kind in "OU" else np.isfinite(values)).any())
 
 
 def _kinds(one: xr.Dataset) -> str:
     """The kinds of one panel's equilibria, and the largest modulus where there is one equilibrium only."""
     kinds = list(dict.fromkeys(one["map_kind"].values.tolist()))
-    if one.sizes["fixed_point"] != 1:
+    if one.sizes["fixed_point"] != 1 or "flow_kind" not in one:
         return "map: " + ", ".join(kinds)
     modulus = np.abs(one["map_eigenvalue"].values).max()
-    if "flow_kind" not in one:
-        return f"map: {kinds[0]}"
     return f"flow: {one['flow_kind'].values[0]}\nEuler's map: {kinds[0]}, |μ| = {modulus:.5g}"

@@ -47,11 +47,8 @@ def plot_phase_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     phase_portrait.draw_long_orbits(ds, ax)
     phase_portrait.draw_orbits(ds, ax, **artist)
     phase_portrait.draw_equilibria(ds, ax)
-    ax.set_aspect("equal")
-    ax.set_xlim(*ds[schema.X].values[[0, -1]])
-    ax.set_ylim(*ds[schema.Y].values[[0, -1]])
-    ax.set_xlabel(style.label(ds[schema.X]))
-    ax.set_ylabel(style.label(ds[schema.Y]))
+    ax.set(aspect="equal", xlim=ds[schema.X].values[[0, -1]], ylim=ds[schema.Y].values[[0, -1]])
+    ax.set(xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]))
     return ax
 
 
@@ -59,8 +56,8 @@ def time_bar(ds: xr.Dataset, figure: Figure, **options: Any) -> None:
     """The colours of the orbits as a scale of time; `options` as `Figure.colorbar` takes them."""
     times = ds[schema.TIME].values
     colours = phase_portrait.time_colours(len(times) - 1)
-    bar = figure.colorbar(ScalarMappable(Normalize(times[0], times[-1]), colours), **options)
-    bar.set_label(ds[schema.TIME].attrs["long_name"] + (" (s)" if ds[schema.TIME].attrs["units"] == "s" else ""))
+    scale = ScalarMappable(Normalize(times[0], times[-1]), colours)
+    bar = figure.colorbar(scale, label=style.label(ds[schema.TIME]), **options)
     bar.outline.set_visible(False)
 
 

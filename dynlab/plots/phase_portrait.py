@@ -70,14 +70,8 @@ def draw_orbits(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         ax.add_collection(LineCollection(list(segments), colors=colours(range(len(segments))), **options))
         if "map_kind" in ds:
             ax.scatter(orbit[1:, 0], orbit[1:, 1], s=7, color=colours(range(len(segments))), linewidths=0, zorder=3.5)
-    stars: dict[str, Any] = {
-        "marker": "*",
-        "markersize": 11,
-        "markeredgecolor": "white",
-        "markeredgewidth": 0.7,
-        "zorder": 6,
-    }
-    ax.plot(states[:, 0, 0], states[:, 0, 1], linestyle="none", color=style.BLACK, label="start", **stars)
+    star: dict[str, Any] = {"color": style.BLACK, "ms": 11, "mec": "white", "mew": 0.7, "zorder": 6}
+    ax.plot(states[:, 0, 0], states[:, 0, 1], "*", label="start", **star)
 
 
 def draw_long_orbits(ds: xr.Dataset, ax: Axes) -> None:
@@ -98,13 +92,14 @@ def draw_equilibria(ds: xr.Dataset, ax: Axes) -> None:
     if "line_direction" in ds:
         for point, along in zip(ds["equilibrium"].values, ds["line_direction"].values, strict=True):
             if np.isfinite(along).all():
-                ax.axline(tuple(point), tuple(point + along), color=style.BLACK, linewidth=2.5, alpha=0.45, zorder=2.4)
-                ax.plot([], [], color=style.BLACK, linewidth=2.5, alpha=0.45, label="line of equilibria")
-    has_flow, has_map = "flow_kind" in ds, "map_kind" in ds
-    which = [name for name, there in (("flow", has_flow), ("map", has_map)) if there]
-    for name in which:
-        owner = {"flow": "flow", "map": "Euler's map" if has_flow else "map"}[name]
-        size = FLOW_SIZE if name == "flow" or not has_flow else MAP_SIZE
+                line: dict[str, Any] = {"color": style.BLACK, "linewidth": 2.5, "alpha": 0.45}
+                ax.axline(tuple(point), tuple(point + along), zorder=2.4, **line)
+                ax.plot([], [], label="line of equilibria", **line)
+    both = "flow_kind" in ds and "map_kind" in ds
+    for name in ("flow", "map"):
+        if f"{name}_kind" not in ds:
+            continue
+        owner, size = ("Euler's map", MAP_SIZE) if both and name == "map" else (name, FLOW_SIZE)
         named: set[str] = set()
         rows = zip(ds["equilibrium"].values, ds[f"{name}_kind"].values, ds[f"{name}_stable"].values, strict=True)
         for point, kind, stable in rows:

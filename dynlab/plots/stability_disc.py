@@ -11,7 +11,6 @@ from dynlab import schema
 from dynlab.plots import style
 from dynlab.plots.phase_portrait import marker
 
-DISC_COLOUR = "#E3EEF6"
 NEAR = 0.06  # an eigenvalue this near to the circle is on neither side of it to the eye: it needs a closer look
 CLOSE_UP = 1.3  # the close-up reaches so far beyond the eigenvalue
 
@@ -34,24 +33,22 @@ def plot_stability_disc(ds: xr.Dataset, *, ax: Axes | None = None, close_up: boo
     ax = style.axes(ax, (3.4, 3.4))
     values, stable, centre, radius = _values(ds, is_flow, is_map)
     if radius is not None:
-        ax.add_patch(Circle((centre, 0.0), radius, facecolor=DISC_COLOUR, edgecolor=style.BLUE, linewidth=1.2))
+        ax.add_patch(Circle((centre, 0.0), radius, facecolor=style.SHADED, edgecolor=style.BLUE, linewidth=1.2))
     else:
-        ax.axvspan(-1e6, 0.0, facecolor=DISC_COLOUR)
-    ax.axhline(0, color=style.FAINT, linewidth=0.8, zorder=1)
-    ax.axvline(0, color=style.FAINT, linewidth=0.8, zorder=1)
+        ax.axvspan(-1e6, 0.0, facecolor=style.SHADED)
+    style.cross(ax)
     if is_flow and is_map:
-        _rays(ds, ax)
+        _draw_rays(ds, ax)
     for row, decided in zip(values, stable, strict=True):
         for value in row:
             options = marker(_side(value, int(decided), is_map, centre), 6.5) | artist
             ax.plot(value.real, value.imag, linestyle="none", zorder=5, **options)
     symbol = "ελ" if is_flow and is_map else "λ (1/s)" if is_flow else "μ"
-    ax.set_xlabel(f"Re {symbol}")
-    ax.set_ylabel(f"Im {symbol}")
+    ax.set(xlabel=f"Re {symbol}", ylabel=f"Im {symbol}")
     if close_up:
-        _close_up(ax, values)
+        _show_close_up(ax, values)
     else:
-        _whole(ax, values, centre, radius)
+        _show_all(ax, values, centre, radius)
     ax.set_title(_title(ds, is_flow, is_map, close_up), fontsize=9)
     return ax
 
@@ -83,42 +80,34 @@ def _side(value: complex, stable: int, is_map: bool, centre: float) -> int:
     return int(abs(value - centre) < 1 if is_map else value.real < 0)
 
 
-def _rays(ds: xr.Dataset, ax: Axes) -> None:
+def _draw_rays(ds: xr.Dataset, ax: Axes) -> None:
     """From 0 (ε = 0) to ελ, with a cross where the critical step puts it on the circle."""
+    ray: dict[str, Any] = {"color": style.GREY, "linewidth": 0.9, "zorder": 3}
+    cross: dict[str, Any] = {"markersize": 7, "color": style.BLACK, "markeredgecolor": "white", "zorder": 6}
     moved = ds["map_eigenvalue"].values - 1
     for row, rates, critical in zip(moved, ds["flow_eigenvalue"].values, ds["critical_step"].values, strict=True):
-        for value, rate in zip(row, rates, strict=True):
-            ax.plot([0, value.real], [0, value.imag], color=style.GREY, linewidth=0.9, zorder=3)
-            on_circle = critical * rate
+        for value, on_circle in zip(row, critical * rates, strict=True):
+            ax.plot([0, value.real], [0, value.imag], **ray)
             if critical > 0 and abs(abs(1 + on_circle) - 1) < 1e-9:
-                ax.plot([0, on_circle.real], [0, on_circle.imag], color=style.GREY, linewidth=0.9, zorder=3)
-                crossing: dict[str, Any] = {
-                    "marker": "X",
-                    "markersize": 7,
-                    "color": style.BLACK,
-                    "markeredgecolor": "white",
-                }
-                ax.plot(on_circle.real, on_circle.imag, linestyle="none", zorder=6, **crossing)
+                ax.plot([0, on_circle.real], [0, on_circle.imag], **ray)
+                ax.plot(on_circle.real, on_circle.imag, "X", **cross)
 
 
-def _close_up(ax: Axes, values: np.ndarray) -> None:
+def _show_close_up(ax: Axes, values: np.ndarray) -> None:
     """The upper half's neighbourhood from 0 to the farthest eigenvalue, the real axis stretched to show the sides."""
     top = float(values.imag.max()) * CLOSE_UP
     # The circle through 0 lies at Re = −Im²/2 or so.
     left = min(float(values.real.min()), -(top**2) / 2) * CLOSE_UP
     right = max(0.0, float(values.real.max())) * CLOSE_UP - 0.25 * left
-    ax.set_xlim(left, right)
-    ax.set_ylim(0, top)
+    ax.set(xlim=(left, right), ylim=(0, top))
 
 
-def _whole(ax: Axes, values: np.ndarray, centre: float, radius: float | None) -> None:
+def _show_all(ax: Axes, values: np.ndarray, centre: float, radius: float | None) -> None:
     reach = radius if radius is not None else float(np.abs(values).max(initial=1.0))
-    low = min(centre - reach, float(values.real.min(initial=0.0)))
-    high = max(centre + reach, float(values.real.max(initial=0.0)))
-    tall = max(reach, float(np.abs(values.imag).max(initial=0.0)))
+    low, high = float(values.real.min(initial=centre - reach)), float(values.real.max(initial=centre + reach))
+    tall = float(np.abs(values.imag).max(initial=reach))
     pad = 0.12 * max(high - low, 2 * tall)
-    ax.set_xlim(low - pad, high + pad)
-    ax.set_ylim(-tall - pad, tall + pad)
+    ax.set(xlim=(low - pad, high + pad), ylim=(-tall - pad, tall + pad))
     ax.set_aspect("equal", anchor="W")
 
 

@@ -60,10 +60,7 @@ def plot_theory_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
         ax.text(columns.numbers, row, words[row], va="center", fontsize=7.5)
         text = f"{sign} {outcomes[row]}"
         ax.text(columns.outcomes, row, text, va="center", fontsize=8.5, color=colour, weight="bold")
-    ax.set_xlim(0, columns.end)
-    ax.set_ylim(len(rows) - 0.4, -0.6)
-    ax.set_xticks([])
-    ax.set_yticks([])
+    ax.set(xlim=(0, columns.end), ylim=(len(rows) - 0.4, -0.6), xticks=[], yticks=[])
     ax.spines[["left", "bottom"]].set_visible(False)
     ax.set_title("Grey: what theory allows; blue: what was measured; every row has its own scale")
     return ax
@@ -83,40 +80,31 @@ def _columns(ax: Axes, names: list[str], words: list[str], outcomes: list[str]) 
 
 
 def _draw_row(ax: Axes, row: int, one: xr.Dataset, columns: Columns, **artist: Any) -> None:
-    theory = np.array([float(one["theory_low"]), float(one["theory_high"])])
-    measured = np.array([float(one["measured_low"]), float(one["measured_high"])])
-    ends = np.concatenate([theory, measured])
-    ends = ends[np.isfinite(ends)]
-    if not ends.size:
+    ends = np.array([float(one[name]) for name in ("theory_low", "theory_high", "measured_low", "measured_high")])
+    finite = ends[np.isfinite(ends)]
+    if not finite.size:
         return
-    low, high = float(ends.min()), float(ends.max())
+    low, high = float(finite.min()), float(finite.max())
     width = (high - low) or abs(high) or 1.0
-    start, scale = low - ROOM * width, (1 + 2 * ROOM) * width if high > low else 2 * ROOM * width
-
-    def at(value: float) -> float:
-        return columns.bars + columns.width * float(np.clip((value - start) / scale, 0, 1))
-
-    left, right = at(theory[0]), at(theory[1])
+    scale = high - low + 2 * ROOM * width
+    left, right, *measured = columns.bars + columns.width * np.clip((ends - low + ROOM * width) / scale, 0, 1)
     ax.barh(row, max(right - left, 0.004 * columns.width), left=left, height=2 * HALF, color=style.FAINT, zorder=1)
     look: dict[str, Any] = {"color": style.BLUE, "lw": 3, "solid_capstyle": "butt", "marker": "|", "ms": 9}
-    if np.isfinite(measured).all():
-        ax.plot([at(each) for each in measured], [row, row], zorder=3, **look | artist)
+    if np.isfinite(ends[2:]).all():
+        ax.plot(measured, [row, row], zorder=3, **look | artist)
 
 
 def _words(one: xr.Dataset) -> str:
     """Both intervals in numbers."""
     strict = " < " in str(one["quantity"].values)
-    theory, measured = ((float(one[f"{what}_low"]), float(one[f"{what}_high"])) for what in ("theory", "measured"))
-    return f"theory {_interval(theory, strict)}\nmeasured {_interval(measured, False)}"
+    theory = _interval(float(one["theory_low"]), float(one["theory_high"]), "below" if strict else "at most")
+    return f"theory {theory}\nmeasured {_interval(float(one['measured_low']), float(one['measured_high']))}"
 
 
-def _interval(ends: tuple[float, float], strict: bool) -> str:
-    if ends[0] == ends[1]:
-        return number(ends[0])
-    if np.isneginf(ends[0]) and np.isposinf(ends[1]):
-        return "none"
-    if np.isneginf(ends[0]):
-        return f"{'below' if strict else 'at most'} {number(ends[1])}"
-    if np.isposinf(ends[1]):
-        return f"above {number(ends[0])}"
-    return f"{number(ends[0])} to {number(ends[1])}"
+def _interval(low: float, high: float, up_to: str = "at most") -> str:
+    """From `low` to `high`, of which either may be infinite."""
+    if np.isneginf(low):
+        return "none" if np.isposinf(high) else f"{up_to} {number(high)}"
+    if np.isposinf(high):
+        return f"above {number(low)}"
+    return number(low) if low == high else f"{number(low)} to {number(high)}"
