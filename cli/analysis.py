@@ -46,6 +46,34 @@ class Result(NamedTuple):
 Analysis = Callable[..., Result]
 
 
+def measured(
+    source: Source, name: str, doing: str, arguments: Iterable[Any], options: Mapping[str, Any], suffix: str = ""
+) -> Result:
+    """What a diagnostic finds, with its picture, both by name from their tables.
+
+    Parameters
+    ----------
+    source : Source
+    name : str
+        The diagnostic's.
+    doing : str
+        What standard error says while it computes.
+    arguments : iterable
+        The system, and what drives it or is held.
+    options : mapping
+        The diagnostic's other arguments.
+    suffix : str
+        Of the name of the figure's file.
+    """
+    from dynlab.diagnostics import DIAGNOSTICS
+    from dynlab.errors import lookup
+    from dynlab.plots import PLOTS
+
+    with source.working(doing):
+        ds = lookup(DIAGNOSTICS, name, "diagnostic")(*arguments, **options)
+    return Result(ds, lookup(PLOTS, f"plot_{name}", "plot"), source.name + suffix)
+
+
 def analysis(
     options: Iterable[str],
     *,

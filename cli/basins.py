@@ -1,12 +1,8 @@
 """`dynlab basins`: which start ends where."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import click
 
-from .analysis import Result, analysis
+from .analysis import Result, analysis, measured
 from .options import ANYTHING, COUNT, HELD
 from .source import Source
 
@@ -27,12 +23,6 @@ def basins(source: Source, grid: int, extent: float | None, steps: int, max_memo
     dynlab basins model.pt --at mean --grid 101
     dynlab basins runs/x/*.ckpt --over step --grid 51
     """
-    from dynlab.diagnostics.basins import basins as compute
-    from dynlab.plots.basins import plot_basins
-
-    held = source.held
-    system, visiting = source.map, source.visiting
-    sizes: dict[str, Any] = {"grid": grid, "extent": extent, "steps": steps, "max_memory": max_memory * 2**20}
-    with source.working(f"Following {grid**2:,} starts"):
-        ds = compute(system, visiting, **held, **sizes, **source.computing)
-    return Result(ds, plot_basins, source.name)
+    sizes = {"grid": grid, "extent": extent, "steps": steps, "max_memory": max_memory * 2**20}
+    arguments, asked = (source.map, source.visiting), sizes | source.held | source.computing
+    return measured(source, "basins", f"Following {grid**2:,} starts", arguments, asked)

@@ -1,14 +1,12 @@
 """`dynlab bifurcation`: how fixed points, periodic orbits and equilibria change with a parameter."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click
 
 from dynlab.errors import UserError
 
-from .analysis import Result, analysis
+from .analysis import Result, analysis, measured
 from .options import ANYTHING, COUNT, HELD
 from .source import Source
 
@@ -52,23 +50,14 @@ def bifurcation(source: Source, **own: Any) -> Result:
     asked: dict[str, Any] = source.held | {"seed": source.seed, "max_memory": own["max_memory"] * 2**20}
     optional = ("grid", "max_period", "starts", "values")
     asked |= {"largest_state": own["largest_state"]} | {name: own[name] for name in optional if own[name] is not None}
-    system, mean_of = source.system, source.mean_of
+    arguments = source.system, source.mean_of
     if second:
-        from dynlab.diagnostics.bifurcation.parameter_plane import parameter_plane
-        from dynlab.plots.parameter_plane import plot_parameter_plane
-
         asked |= {"parameters": (own["parameter"], second), "lowest": (own["lowest"], own["second_from"])}
-        with source.working("Covering the plane"):
-            plane = parameter_plane(system, mean_of, **asked, highest=(own["highest"], own["second_to"]))
-        return Result(plane, plot_parameter_plane, f"{source.name}-plane")
-    from dynlab.diagnostics.bifurcation import bifurcation as follow
-    from dynlab.plots.bifurcation import plot_bifurcation
-
+        asked |= {"highest": (own["highest"], own["second_to"])}
+        return measured(source, "parameter_plane", "Covering the plane", arguments, asked, "-plane")
     if own["observed"] is not None:
-        if own["observed"] > (size := system.state_size):
+        if own["observed"] > (size := source.system.state_size):
             raise UserError(f"--observed is one of the state's {size} coordinates, from 1; got {own['observed']}.")
         asked["observed"] = own["observed"] - 1
     asked |= {name: own[name] for name in ("parameter", "lowest", "highest")}
-    with source.working("Following branches"):
-        ds = follow(system, mean_of, **asked)
-    return Result(ds, plot_bifurcation, source.name)
+    return measured(source, "bifurcation", "Following branches", arguments, asked)

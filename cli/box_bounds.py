@@ -1,12 +1,10 @@
 """`dynlab box-bounds`: what is proved of a network's Jacobian over a whole box of states."""
 
-from __future__ import annotations
-
 import click
 
 from dynlab.errors import require_extra
 
-from .analysis import Result, analysis
+from .analysis import Result, analysis, measured
 from .options import ANYTHING, COUNT, HELD
 from .source import Source
 from .values import numbers
@@ -28,13 +26,8 @@ def box_bounds(source: Source, box: str | None, states: int) -> Result:
     dynlab box-bounds antisymmetric-har2 --box -0.5,0.5
     """
     require_extra("flint", "certify")
-    held = source.held
     ends = None if box is None else numbers("--box", box)
-    from dynlab.diagnostics.box_bounds import box_bounds as compute
-    from dynlab.plots.box_bounds import plot_box_bounds
-
     width = ends[0] if ends is not None and len(ends) == 1 else ends
-    system, mean_of = source.map, source.mean_of
-    with source.working("Bounding the Jacobian over the box"):
-        ds = compute(system, mean_of, box=width, samples=states, **held, **source.computing)
-    return Result(ds, plot_box_bounds, source.name)
+    arguments = source.map, source.mean_of
+    asked = {"box": width, "samples": states} | source.held | source.computing
+    return measured(source, "box_bounds", "Bounding the Jacobian over the box", arguments, asked)

@@ -1,7 +1,5 @@
 """`dynlab check`: a regression test on a network's eigenvalues, gradients and exponents."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any
@@ -10,7 +8,7 @@ import click
 
 from dynlab.errors import UserError
 
-from .analysis import Result, analysis
+from .analysis import Result, analysis, measured
 from .options import ANYTHING, COUNT, FOLDER
 from .output import check_file
 from .source import Source
@@ -42,19 +40,17 @@ def check(source: Source, times: int, strict: bool, junit: Path | None, **bounds
         raise UserError(f"No bound is set, so there is nothing to check: give at least one of {options}.")
     check_file(junit, "--junit", (".xml",), overwrite=click.get_current_context().params["overwrite"])
     from dynlab import testing
-    from dynlab.diagnostics.eigenvalue_bounds import eigenvalue_bounds
     from dynlab.diagnostics.eigenvalue_bounds.judgement import overall
-    from dynlab.plots.eigenvalue_bounds import plot_eigenvalue_bounds
 
     from .junit import write_junit
 
     started = time.perf_counter()
-    system, driven = source.map, source.driven
-    with source.working("Measuring"):
-        ds = eigenvalue_bounds(system, **driven, times=times, **source.computing, **bounds)
+    system, asked = source.map, source.driven | {"times": times} | source.computing | bounds
+    found = measured(source, "eigenvalue_bounds", "Measuring", [system], asked)
+    ds = found.dataset
     if junit is not None:
         write_junit(ds, junit, source.name, strict=strict, seconds=time.perf_counter() - started)
         if not source.quiet:
             click.echo(f"JUnit: {junit}", err=True)
     code = CODES[overall(ds["outcome"].values.tolist(), strict=strict)]
-    return Result(ds, plot_eigenvalue_bounds, source.name, table=testing.table(ds), code=code)
+    return found._replace(table=testing.table(ds), code=code)

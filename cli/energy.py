@@ -1,15 +1,10 @@
 """`dynlab energy`: whether a flow conserves its energy, and what an integrator's step makes of that."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import click
 
-from .analysis import Result, analysis
+from .analysis import Result, analysis, measured
 from .options import ANYTHING, COUNT
 from .source import Source
-from .values import held_input
 
 INTEGRATORS = ("euler", "midpoint", "rk4", "implicit-midpoint", "exponential-euler")
 
@@ -28,17 +23,9 @@ def energy(source: Source, steps: int, integrators: tuple[str, ...]) -> Result:
     dynlab energy antisymmetric-har2
     dynlab energy runs/x/*.ckpt --over step
     """
-    from dynlab.diagnostics.energy import energy as compute
-    from dynlab.plots.energy import plot_energy
     from dynlab.systems.planar import STARTS
 
     begin = source.initial_states or (STARTS if source.matrix and source.system.state_size == 2 else None)
-    asked: dict[str, Any] = {
-        "at": held_input(source.at),
-        "initial_state": begin,
-        "step_size": source.step_size,
-        "steps": steps,
-    }
-    with source.working("Solving the flow"):
-        ds = compute(source.system, source.mean_of, **asked, integrators=integrators or INTEGRATORS, **source.computing)
-    return Result(ds, plot_energy, source.name)
+    asked = {"at": source.held["at"], "initial_state": begin, "step_size": source.step_size, "steps": steps}
+    asked |= {"integrators": integrators or INTEGRATORS} | source.computing
+    return measured(source, "energy", "Solving the flow", (source.system, source.mean_of), asked)

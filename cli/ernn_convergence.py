@@ -1,10 +1,8 @@
 """`dynlab ernn-convergence`: ERNN's inner iteration against its equilibrium."""
 
-from __future__ import annotations
-
 import click
 
-from .analysis import Result, analysis
+from .analysis import Result, analysis, measured
 from .options import CHECKPOINT, COMPUTING, COUNT, DRIVING
 from .source import Source
 
@@ -22,10 +20,6 @@ def ernn_convergence(source: Source, eta: float | None, iterations: int, times: 
     dynlab ernn-convergence ernn.pt
     dynlab ernn-convergence ernn.pt --eta 0.5
     """
-    from dynlab.diagnostics.ernn.convergence import ernn_convergence as measure
-    from dynlab.plots.ernn_convergence import plot_ernn_convergence
-
-    system, inputs = source.map, source.driving.inputs
-    with source.working("Following the inner iteration"):
-        ds = measure(system, inputs, eta=eta, iterations=iterations, times=times, **source.computing)
-    return Result(ds, plot_ernn_convergence, source.name)
+    arguments = source.map, source.driving.inputs
+    asked = {"eta": eta, "iterations": iterations, "times": times} | source.computing
+    return measured(source, "ernn_convergence", "Following the inner iteration", arguments, asked)

@@ -1,8 +1,6 @@
 """`dynlab ernn-manifold`: an ERNN's motion on its equilibrium manifold."""
 
-from __future__ import annotations
-
-from .analysis import Result, analysis
+from .analysis import Result, analysis, measured
 from .options import CHECKPOINT, COMPUTING, DRIVING
 from .source import Source
 
@@ -25,17 +23,12 @@ def ernn_manifold(source: Source) -> Result:
     dynlab ernn-manifold
     dynlab ernn-manifold ernn-k5.pt
     """
-    from dynlab.diagnostics.ernn.manifold import ernn_manifold as measure
     from dynlab.diagnostics.ernn.manifold_example import SEED, random_planar_networks
-    from dynlab.plots.ernn_manifold import plot_ernn_manifold
 
+    doing = "Solving for the equilibria"
     if source.checkpoints or source.factory:
-        system, inputs, name = source.map, source.driving.inputs, source.name
-        beside, begin = None, None
-    else:
-        example = random_planar_networks(source.seed if "seed" in source.given else SEED, source.steps)
-        system, inputs, name = example.system, example.inputs, "random-walk"
-        beside, begin = example.beside, example.initial_state
-    with source.working("Solving for the equilibria"):
-        ds = measure(system, inputs, beside=beside, initial_state=begin, **source.computing)
-    return Result(ds, plot_ernn_manifold, name)
+        return measured(source, "ernn_manifold", doing, (source.map, source.driving.inputs), source.computing)
+    example = random_planar_networks(source.seed if "seed" in source.given else SEED, source.steps)
+    asked = {"beside": example.beside, "initial_state": example.initial_state} | source.computing
+    found = measured(source, "ernn_manifold", doing, (example.system, example.inputs), asked)
+    return found._replace(name="random-walk")

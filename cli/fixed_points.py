@@ -1,15 +1,12 @@
 """`dynlab fixed-points`: where a network would stay under a constant input."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import click
 
 from dynlab.errors import require_extra
 
-from .analysis import Result, analysis
+from .analysis import Result, analysis, measured
 from .options import ANYTHING, COUNT, FOLDER, HELD
 from .source import Source
 
@@ -37,20 +34,10 @@ def fixed_points(
     dynlab fixed-points model.pt --at mean --slow-points 1e-6
     dynlab fixed-points model.pt --certify --certificates proofs
     """
-    from dynlab.diagnostics.fixed_points import fixed_points as search
-    from dynlab.plots.fixed_points import plot_fixed_points
-
     certify = certify or certificates is not None
     if certify:
         require_extra("flint", "certify")  # before the search, which takes longer
-    held = source.held
-    system, visiting = source.map, source.visiting
-    settings: dict[str, Any] = {
-        "starts": starts,
-        "slow_points": slow_points,
-        "certify": certify,
-        "certificates": certificates,
-    }
-    with source.working("Searching for fixed points" + ", proving them" * certify):
-        ds = search(system, visiting, **held, **settings, **source.computing)
-    return Result(ds, plot_fixed_points, source.name)
+    asked = {"starts": starts, "slow_points": slow_points, "certify": certify, "certificates": certificates}
+    asked |= source.held | source.computing
+    doing = "Searching for fixed points" + ", proving them" * certify
+    return measured(source, "fixed_points", doing, (source.map, source.visiting), asked)

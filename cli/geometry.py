@@ -1,10 +1,8 @@
 """`dynlab geometry`: where a network's states lie, and the fixed points among them."""
 
-from __future__ import annotations
-
 import click
 
-from .analysis import Result, analysis
+from .analysis import Result, analysis, measured
 from .options import ANYTHING, COUNT, HELD
 from .source import Source
 
@@ -27,17 +25,13 @@ def geometry(source: Source, starts: int, transient: int, tangent: int | None) -
     dynlab geometry gru-flipflop --tangent 8
     dynlab geometry runs/x/*.ckpt --over step
     """
-    held = source.held
-    from dynlab.diagnostics.geometry import geometry as measure
-
-    system, driven = source.map, source.driven
-    with source.working("Following trajectories, searching for fixed points"):
-        ds = measure(system, **driven, starts=starts, transient=transient, **held, **source.computing)
+    doing, system = "Following trajectories, searching for fixed points", source.map
+    asked = source.driven | {"starts": starts, "transient": transient} | source.held | source.computing
+    found = measured(source, "geometry", doing, [system], asked)
     if tangent is None:
-        from dynlab.plots.geometry import plot_geometry
-
-        return Result(ds, plot_geometry, source.name)
+        return found
     from dynlab.diagnostics.geometry.tangent_map import tangent_map_among
     from dynlab.plots.tangent_map import plot_tangent_map
 
-    return Result(tangent_map_among(system, ds, tangent), plot_tangent_map, f"{source.name}-tangent-{tangent}")
+    around = tangent_map_among(system, found.dataset, tangent)
+    return Result(around, plot_tangent_map, f"{source.name}-tangent-{tangent}")

@@ -1,14 +1,12 @@
 """`dynlab gradient`: whether a network's gradients survive the sequences that drive it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click
 
 from dynlab.errors import UserError
 
-from .analysis import Result, analysis
+from .analysis import Result, analysis, measured
 from .options import ANYTHING, COUNT
 from .source import Source
 
@@ -30,17 +28,11 @@ def gradient(source: Source, end_to_end: bool, times: int | None, loss: bool) ->
         raise UserError("--end-to-end analyses ∂h_t/∂h_0, which no loss enters: leave --loss or --end-to-end out.")
     if times is not None and not end_to_end:
         raise UserError("--times belongs to --end-to-end; the gradient itself is given at every step.")
-    from dynlab.diagnostics import DIAGNOSTICS
-    from dynlab.errors import lookup
-    from dynlab.plots import PLOTS
-
-    name = "end_to_end" if end_to_end else "gradient"
-    settings: dict[str, Any] = {} if times is None else {"times": times}
-    settings |= _loss(source) if loss else {}
-    system, driven = source.map, source.driven
-    with source.working("Multiplying Jacobians"):
-        ds = lookup(DIAGNOSTICS, name, "diagnostic")(system, **driven, **settings, **source.computing)
-    return Result(ds, lookup(PLOTS, f"plot_{name}", "plot"), source.name + "-end-to-end" * end_to_end)
+    doing, system, asked = "Multiplying Jacobians", source.map, source.driven | source.computing
+    if end_to_end:
+        asked |= {} if times is None else {"times": times}
+        return measured(source, "end_to_end", doing, [system], asked, "-end-to-end")
+    return measured(source, "gradient", doing, [system], asked | (_loss(source) if loss else {}))
 
 
 def _loss(source: Source) -> dict[str, Any]:

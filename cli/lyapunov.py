@@ -1,14 +1,12 @@
 """`dynlab lyapunov`: the Lyapunov exponents of a network along what drives it, or of a system by name."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click
 
 from dynlab.errors import UserError
 
-from .analysis import Result, analysis
+from .analysis import Result, analysis, measured
 from .options import ANYTHING
 from .source import Source
 
@@ -37,11 +35,7 @@ def lyapunov(source: Source, seconds: float | None, k: int | None, transient: fl
     dynlab lyapunov model.pt --covariant --inputs noise:1.0 --steps 3000 --samples 2
     dynlab lyapunov --system lorenz
     """
-    from dynlab.diagnostics import DIAGNOSTICS
-    from dynlab.errors import lookup
-    from dynlab.plots import PLOTS
-
-    name = "covariant_vectors" if covariant else "lyapunov"
+    name, suffix = ("covariant_vectors", "-covariant") if covariant else ("lyapunov", "")
     if covariant and transient is not None and transient != int(transient):
         raise UserError(f"--transient counts steps with --covariant, got {transient:g}.")
     cut = None if transient is None else int(transient) if transient == int(transient) else transient
@@ -49,9 +43,8 @@ def lyapunov(source: Source, seconds: float | None, k: int | None, transient: fl
     along = source.driven if source.takes_inputs or source.found is not None else _alone(source, seconds)
     if seconds is not None and "seconds" not in along:
         raise UserError("--seconds is of a flow by name: leave it out, or CKPT.")
-    with source.working("Carrying tangent vectors"):
-        ds = lookup(DIAGNOSTICS, name, "diagnostic")(source.system, k=k, **ends, **along, **source.computing)
-    return Result(ds, lookup(PLOTS, f"plot_{name}", "plot"), source.name + "-covariant" * covariant)
+    asked = {"k": k} | ends | along | source.computing
+    return measured(source, name, "Carrying tangent vectors", [source.system], asked, suffix)
 
 
 def _alone(source: Source, seconds: float | None) -> dict[str, Any]:

@@ -1,12 +1,10 @@
 """`dynlab lyapunov-function`: how far around a stable fixed point a quadratic function is proved to decrease."""
 
-from __future__ import annotations
-
 import click
 
 from dynlab.errors import require_extra
 
-from .analysis import Result, analysis
+from .analysis import Result, analysis, measured
 from .options import ANYTHING, COUNT, HELD
 from .source import Source
 
@@ -25,11 +23,5 @@ def lyapunov_function(source: Source, starts: int) -> Result:
     dynlab lyapunov-function runs/x/*.ckpt --over step
     """
     require_extra("flint", "certify")
-    from dynlab.diagnostics.lyapunov_function import lyapunov_function as compute
-    from dynlab.plots.lyapunov_function import plot_lyapunov_function
-
-    held = source.held
-    system, mean_of = source.system, source.mean_of
-    with source.working("Proving where the function decreases"):
-        ds = compute(system, mean_of, **held, starts=starts, seed=source.seed)
-    return Result(ds, plot_lyapunov_function, source.name)
+    arguments, asked = (source.system, source.mean_of), source.held | {"starts": starts, "seed": source.seed}
+    return measured(source, "lyapunov_function", "Proving where the function decreases", arguments, asked)

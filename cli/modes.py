@@ -1,14 +1,12 @@
 """`dynlab modes`: what a network keeps at its fixed points, and what it reads."""
 
-from __future__ import annotations
-
 import functools
 
 import click
 
 from dynlab.errors import UserError
 
-from .analysis import Result, analysis
+from .analysis import Result, analysis, measured
 from .options import ANYTHING, COUNT, HELD
 from .source import Source
 
@@ -31,16 +29,14 @@ def modes(source: Source, starts: int, k: int | None, point: int | None) -> Resu
     dynlab modes runs/x/*.ckpt --over step
     """
     from dynlab import schema
-    from dynlab.diagnostics.modes import modes as measure
     from dynlab.plots.modes import plot_modes
 
-    held = source.held
     system, visiting = source.map, source.visiting
-    count = min(SHOWN, system.state_size) if k is None else k
     readout = None if source.found is None else source.found.readout
-    with source.working("Searching for fixed points"):
-        ds = measure(system, visiting, k=count, starts=starts, readout=readout, **held, **source.computing)
-    found = ds.sizes[schema.FIXED_POINT]
-    if point is not None and not 0 <= point < max(1, found):
-        raise UserError(f"--point counts the fixed points from 0, and {found} were found; got {point}.")
-    return Result(ds, functools.partial(plot_modes, fixed_point=point or 0), source.name)
+    asked = {"k": min(SHOWN, system.state_size) if k is None else k, "starts": starts, "readout": readout}
+    asked |= source.held | source.computing
+    found = measured(source, "modes", "Searching for fixed points", (system, visiting), asked)
+    points = found.dataset.sizes[schema.FIXED_POINT]
+    if point is not None and not 0 <= point < max(1, points):
+        raise UserError(f"--point counts the fixed points from 0, and {points} were found; got {point}.")
+    return found._replace(plot=functools.partial(plot_modes, fixed_point=point or 0))

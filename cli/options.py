@@ -4,8 +4,6 @@ Each is spelled here once, by the name of the argument that it becomes. A comman
 (`dynlab.cli.analysis`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any

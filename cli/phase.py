@@ -1,7 +1,5 @@
 """`dynlab phase`: the phase portrait of a planar system."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from typing import Any
 

@@ -1,14 +1,12 @@
 """`dynlab pseudospectrum`: how far a Jacobian's eigenvalues may be trusted, and what grows before it decays."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click
 
 from dynlab.errors import UserError
 
-from .analysis import Result, analysis
+from .analysis import Result, analysis, measured
 from .options import ANYTHING, COUNT
 from .source import Source
 
@@ -34,20 +32,14 @@ def pseudospectrum(
     dynlab pseudospectrum model.pt --at-step 20
     dynlab pseudospectrum runs/x/*.ckpt --over step
     """
-    from dynlab.diagnostics.pseudospectrum import pseudospectrum as compute
     from dynlab.diagnostics.pseudospectrum.on_trajectory import on_trajectory
-    from dynlab.plots.pseudospectrum import plot_pseudospectrum
 
-    place: dict[str, Any] = {}
+    asked: dict[str, Any] = sizes | {"seconds": seconds, "max_memory": max_memory * 2**20} | source.computing
     if source.takes_inputs:
-        place = on_trajectory(
-            source.driven_map, source.driving.inputs, step=at_step, sample=sample or 0, **source.computing
-        )
+        where: dict[str, Any] = {"step": at_step, "sample": sample or 0}
+        asked |= on_trajectory(source.driven_map, source.driving.inputs, **where, **source.computing)
     else:
         for option, value in (("--at-step", at_step), ("--sample", sample)):
             if value is not None:
                 raise UserError(f"{option} is of a sequence that drives a network: leave it out, or give CKPT.")
-    sizes |= {"seconds": seconds, "max_memory": max_memory * 2**20}
-    with source.working("Computing resolvents"):
-        ds = compute(source.system, **place, **sizes, **source.computing)
-    return Result(ds, plot_pseudospectrum, source.name)
+    return measured(source, "pseudospectrum", "Computing resolvents", [source.system], asked)

@@ -80,6 +80,7 @@ class Source:
                 raise UserError(f"--{option} is {owner}: leave it out, or {fix}.")
         if self.kind not in (None, "flow") and any(has.values()) and self.matrix is None:
             raise UserError("--kind is --matrix's: leave it out, or take --kind flow, which a cell is Euler's step of.")
+        held_input(self.at)
 
     @property
     def reading(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import click
 
-from .analysis import Result, analysis
+from .analysis import Result, analysis, measured
 from .options import ANYTHING, COUNT
 from .source import Source
 
@@ -23,10 +23,5 @@ def spectrum(source: Source, times: int) -> Result:
     dynlab spectrum model.pt --inputs noise:1.0 --steps 200 --data spectrum.nc
     dynlab spectrum runs/x/*.ckpt --over step
     """
-    from dynlab.diagnostics.spectrum import spectrum as compute
-    from dynlab.plots.spectrum import plot_spectrum
-
-    system, driven = source.map, source.driven
-    with source.working("Linearising"):
-        ds = compute(system, **driven, times=times, **source.computing)
-    return Result(ds, plot_spectrum, source.name)
+    system, asked = source.map, source.driven | {"times": times} | source.computing
+    return measured(source, "spectrum", "Linearising", [system], asked)

@@ -1,12 +1,8 @@
 """`dynlab stability`: how large a step a cell's flow bears, and what theory promises of it."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import click
 
-from .analysis import Result, analysis
+from .analysis import Result, analysis, measured
 from .energy import INTEGRATORS
 from .options import ANYTHING, COUNT
 from .source import Source
@@ -34,12 +30,7 @@ def stability(source: Source, integrator: str, times: int) -> Result:
     dynlab stability antisymmetric-har2 --step 0.01
     dynlab stability runs/x/*.ckpt --over step
     """
-    from dynlab.diagnostics.stability import stability as compute
-    from dynlab.plots.stability import plot_stability
-
-    system, driven = source.map, source.driven
     at_rest = source.matrix is not None and not source.starts
-    asked: dict[str, Any] = {"integrator": integrator, "step_size": source.step_size, "times": 1 if at_rest else times}
-    with source.working("Linearising"):
-        ds = compute(system, **driven, **asked, **source.computing)
-    return Result(ds, plot_stability, source.name)
+    asked = {"integrator": integrator, "step_size": source.step_size, "times": 1 if at_rest else times}
+    system, driven = source.map, source.driven
+    return measured(source, "stability", "Linearising", [system], driven | asked | source.computing)

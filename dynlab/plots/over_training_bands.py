@@ -72,8 +72,8 @@ def _draw(curve: Drawn, steps: NDArray[np.int64], ax: Axes, name: str, alone: bo
         (line,) = ax.plot(steps, known[:, 0], label=name or None, **look)
         if curve.error is not None:
             below, above = known[:, 0] - curve.error, known[:, 0] + curve.error
-            shown = f"{prefix}± one standard error"
-            ax.fill_between(steps, below, above, color=line.get_color(), alpha=HALF, lw=0, label=shown)
+            band = f"{prefix}± one standard error"
+            ax.fill_between(steps, below, above, color=line.get_color(), alpha=HALF, lw=0, label=band)
     else:
         there = ~np.isnan(known).all(axis=1)
         marks = np.full((5, len(steps)), np.nan)
