@@ -6,8 +6,8 @@ __all__ = ["FIGURES", "Made", "page"]
 
 # Public name to "module:make"; `make(fast=False) -> Made`, where fast is the same figure from less data.
 FIGURES = {
-    "antisymmetric-1": "dynlab.gallery.antisymmetric_1:make",
-    "antisymmetric-1h": "dynlab.gallery.antisymmetric_1h:make",
+    "antisymmetric-1": "dynlab.gallery.antisymmetric:make",
+    "antisymmetric-1h": "dynlab.gallery.antisymmetric:make_h",
     "collapsed-rule": "dynlab.gallery.collapsed_rule:make",
     "copying": "dynlab.gallery.copying:make",
     "critical-step": "dynlab.gallery.critical_step:make",

@@ -42,8 +42,10 @@ def make(fast: bool = False) -> Made:
         figure, axes = plt.subplots(2, 2, figsize=(10.4, 7.2))
         _draw_starts(starts, float(training["error"].sel({schema.NETWORK: GRADIENT})[0]), axes[0, 0])
         _draw_columns(columns, axes[0, 1])
-        _draw_angles(training, axes[1, 0])
-        _draw_losses(training, axes[1, 1])
+        _draw_training(training["angle"], axes[1, 0], "trained {}", "While the tutorial's network learns")
+        losses = "{}: {:.4f} at the end", "It learns all the same, a little worse"
+        _draw_training(training["rmse"], axes[1, 1], *losses)
+        axes[1, 1].set_yscale("log")
     return Made(
         "The NumPy RNN tutorial: its full gradient is none",
         "“This implementation has been optimized for computing the full derivative without truncation”, with ∂s/∂W "
@@ -110,9 +112,8 @@ def _network(W: np.ndarray, V: np.ndarray) -> Vanilla:
 
 def _trainings(windows: Windows, epochs: int) -> xr.Dataset:
     """The tutorial's descent along either direction; both are compared on the way."""
-    measured = {name: np.array(_training(windows, epochs, name)) for name in LOOK}
     dims = (schema.NETWORK, schema.TRAINING_STEP)
-    values = np.stack([measured[name] for name in LOOK])
+    values = np.array([_training(windows, epochs, name) for name in LOOK])
     names = {
         "error": "‖rule − gradient‖/‖gradient‖, W",
         "angle": "angle between rule and gradient, W (degrees)",
@@ -167,13 +168,10 @@ def _compared_at(windows: Windows, scale: float, draw: int) -> tuple[float, floa
 def _columns(windows: Windows) -> xr.Dataset:
     """The columns of V, each of the input of one step: from the tutorial's start and from a larger W."""
     networks = {"the tutorial's start": tutorial_start()} | {f"W ~ {s:g} N(0, 1/n)": random_start(s, 0) for s in NAMED}
-    errors = []
-    for system, read in networks.values():
-        found = directions(system, read, windows)
-        errors.append(
-            [compared(*(found[name]["V"][:, step] for name in (RULE, GRADIENT)))[:2] for step in range(SHOWN)]
-        )
-    values = np.array(errors)
+    found = [directions(*network, windows) for network in networks.values()]
+    values = np.array(
+        [[compared(one[RULE]["V"][:, step], one[GRADIENT]["V"][:, step]) for step in range(SHOWN)] for one in found]
+    )
     dims = (schema.NETWORK, schema.TIME)
     return schema.dataset(
         {
@@ -203,10 +201,7 @@ def _draw_starts(starts: xr.Dataset, tutorials: float, ax: Axes) -> None:
     for named in NAMED:
         mean = float(starts["error"].sel(scale=named).mean())
         ax.annotate(f"{mean:.0%}", (named, mean), (-4, 7), textcoords="offset points", ha="right", fontsize=9)
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    ax.set_xlabel("s, entries of W ~ s N(0, 1/n)")
-    ax.set_ylabel(style.label(starts["error"]))
+    ax.set(xscale="log", yscale="log", xlabel="s, entries of W ~ s N(0, 1/n)", ylabel=style.label(starts["error"]))
     ax.set_title("The more recurrence, the more it is off")
     ax.legend(loc="upper left")
 
@@ -219,43 +214,26 @@ def _draw_columns(columns: xr.Dataset, ax: Axes) -> None:
     ax.axhline(1, color=style.GREY, ls=":", lw=1.2)
     ax.annotate("as wrong as 0 would be", (1, 1), (0, -11), textcoords="offset points", fontsize=8, color="#555555")
     ax.set_ylim(bottom=-0.08)
-    ax.set_xlabel("step t whose input the weights read")
-    ax.set_ylabel(style.label(columns["error"]))
+    ax.set(xlabel="step t whose input the weights read", ylabel=style.label(columns["error"]))
     ax.set_title("Of the six input columns, only the last is right")
     ax.legend(loc="lower left", bbox_to_anchor=(0, 0.1))
 
 
-def _draw_angles(training: xr.Dataset, ax: Axes) -> None:
+def _draw_training(training: xr.DataArray, ax: Axes, said: str, title: str) -> None:
+    """One measurement over both trainings; `said` is the legend's, of the way that is gone and the last value."""
     for name, look in LOOK.items():
-        part = training.sel({schema.NETWORK: name})
-        ax.plot(part[schema.TRAINING_STEP] + 1, part["angle"], label=f"trained {name}", lw=1.4, **look)
-    ax.set_xscale("log")
-    ax.set_xlabel("epoch")
-    ax.set_ylabel(style.label(training["angle"]))
-    ax.set_title("While the tutorial's network learns")
-    ax.legend(loc="upper left")
-
-
-def _draw_losses(training: xr.Dataset, ax: Axes) -> None:
-    for name, look in LOOK.items():
-        part = training.sel({schema.NETWORK: name})
-        last = float(part["rmse"][-1])
-        ax.plot(part[schema.TRAINING_STEP] + 1, part["rmse"], label=f"{name}: {last:.4f} at the end", lw=1.4, **look)
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    ax.set_xlabel("epoch")
-    ax.set_ylabel(style.label(training["rmse"]))
-    ax.set_title("It learns all the same, a little worse")
-    ax.legend(loc="lower left")
+        values = training.sel({schema.NETWORK: name}).values
+        ax.plot(training[schema.TRAINING_STEP] + 1, values, label=said.format(name, values[-1]), lw=1.4, **look)
+    ax.set(xscale="log", xlabel="epoch", ylabel=style.label(training), title=title)
+    ax.legend(loc="best")
 
 
 def _measured(training: xr.Dataset, starts: xr.Dataset, columns: xr.Dataset) -> str:
     first = training.sel({schema.NETWORK: GRADIENT}).isel({schema.TRAINING_STEP: 0})
-    means = {scale: (starts["error"].sel(scale=scale), starts["angle"].sel(scale=scale)) for scale in NAMED}
     said = " and ".join(
-        f"{float(error.mean()):.0%} ({float(error.min()):.0%} to {float(error.max()):.0%}; cosine "
-        f"{float(np.cos(np.deg2rad(angle)).mean()):.2f}) with {scale:g} N(0, 1/n)"
-        for scale, (error, angle) in means.items()
+        f"{float(one['error'].mean()):.0%} ({float(one['error'].min()):.0%} to {float(one['error'].max()):.0%}; cosine "
+        f"{float(np.cos(np.deg2rad(one['angle'])).mean()):.2f}) with {float(one['scale']):g} N(0, 1/n)"
+        for one in (starts.sel(scale=scale) for scale in NAMED)
     )
     earlier = columns["error"].isel({schema.TIME: slice(0, -1)})
     ends = {name: float(training["rmse"].sel({schema.NETWORK: name})[-1]) for name in LOOK}

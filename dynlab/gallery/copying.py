@@ -78,12 +78,9 @@ def make(fast: bool = False) -> Made:
             fontsize=8,
         )
         for name, look in LOOK.items():
-            loss = recorded["loss"].sel({schema.NETWORK: name})
-            shown = np.maximum(loss.values, FLOOR)
-            ax.plot(loss[schema.TRAINING_STEP], shown, label=name, ms=3, lw=1, **look)
-        ax.set_yscale("log")
-        ax.set_xlabel("step of the optimiser")
-        ax.set_ylabel("cross-entropy per step, sequences not seen before")
+            shown = np.maximum(recorded["loss"].sel({schema.NETWORK: name}), FLOOR)
+            ax.plot(shown[schema.TRAINING_STEP], shown, label=name, ms=3, lw=1, **look)
+        ax.set(yscale="log", xlabel="step of the optimiser", ylabel="cross-entropy per step, sequences not seen before")
         ax.set_title(f"Copying {SYMBOLS} symbols over {DELAY} steps")
         figure.legend(loc="outside lower center", ncols=3)
     return Made(
@@ -97,16 +94,15 @@ def make(fast: bool = False) -> Made:
 
 
 def _measured(recorded: xr.Dataset, guess: float) -> str:
-    loss = recorded["loss"]
+    losses = {name: recorded["loss"].sel({schema.NETWORK: name}).values for name in LOOK}
     steps = recorded[schema.TRAINING_STEP].values
     said = []
-    for name in LOOK:
-        values = loss.sel({schema.NETWORK: name}).values
+    for name, values in losses.items():
         below = np.flatnonzero(values < guess / 2)
         when = f"half the baseline after {steps[below[0]]:,} steps" if len(below) else "never half the baseline"
         said.append(f"{name}: best {values.min():.2g}, {when}")
     text = f"With {DELAY} steps, where {guess:.4f} needs no memory: " + "; ".join(said) + "."
-    diverged = [name for name in LOOK if loss.sel({schema.NETWORK: name}).values[-1] > 10 * guess]
+    diverged = [name for name, values in losses.items() if values[-1] > 10 * guess]
     if diverged:
         text += (
             f" Diverged: {' and '.join(diverged)}, from the source's start D_f = 1e-5, where an optimiser's step moves "

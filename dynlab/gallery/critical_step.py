@@ -29,11 +29,11 @@ def make(fast: bool = False) -> Made:
     sweep = _radii(COARSE if fast else SWEEP)
     critical = float(above["critical_step"][0])
     with style.style():
-        figure, axes = plt.subplots(1, 3, figsize=(11.5, 4.2))
-        for ax, ds, step in zip(axes, (below, above), (BELOW, PAPER_STEP), strict=False):
+        figure, (*portraits, last) = plt.subplots(1, 3, figsize=(11.5, 4.2))
+        for ax, ds, step in zip(portraits, (below, above), (BELOW, PAPER_STEP), strict=True):
             plot_phase_plane(ds, ax=ax)
             ax.set_title(f"ε = {step:g}: {ds['map_kind'].values[0]} of Euler's map")
-        _plot_radii(sweep, critical, axes[2])
+        _plot_radii(sweep, critical, last)
     at_paper = sweep.sel(step_size=PAPER_STEP, method="nearest")
     modulus = float(np.abs(above["map_eigenvalue"]).max())
     measured = (
@@ -77,7 +77,6 @@ def _plot_radii(sweep: xr.Dataset, critical: float, ax: Axes) -> None:
     ax.fill_between(sweep.step_size, sweep.smallest, sweep.largest, color=style.PURPLE, alpha=0.35, linewidth=0)
     ax.plot(sweep.step_size, sweep.largest, "o-", color=style.PURPLE, markersize=4, label="radius of what attracts")
     ax.axvline(PAPER_STEP, color=style.GREY, linewidth=1, linestyle=":", label="the paper's step")
-    ax.set_xlabel(style.label(sweep.step_size))
-    ax.set_ylabel("distance of the attracting states from 0")
+    ax.set(xlabel=style.label(sweep.step_size), ylabel="distance of the attracting states from 0")
     ax.set_title("A closed curve grows from ε_c on")
     ax.legend(loc="lower right")

@@ -18,7 +18,6 @@ from dynlab.plots.over_training import plot_over_training
 from dynlab.wording import power
 
 RECORDED = Path(__file__).parent / "ernn_2.nc"
-NETWORK = "network"
 ANALYSIS = "dynlab gradient FOLDER/step-*.ckpt --over step"
 LOOK = {
     "RNN, tanh": {"color": style.VERMILION, "marker": "^"},
@@ -71,8 +70,8 @@ def record(results: dict[str, xr.Dataset], commands: dict[str, str]) -> xr.Datas
         The trainings.
     """
     chosen = [ds[["log_norm", "log_norm_error", "sha256"]].sel({schema.TIME: [1]}) for ds in results.values()]
-    recorded = xr.concat(chosen, dim=NETWORK, combine_attrs="drop_conflicts", join="exact")
-    recorded = recorded.assign_coords({NETWORK: list(results)})
+    recorded = xr.concat(chosen, dim=schema.NETWORK, combine_attrs="drop_conflicts", join="exact")
+    recorded = recorded.assign_coords({schema.NETWORK: list(results)})
     shared = [schema.settings(ds) for ds in results.values()]
     recorded.attrs |= {
         "system": "rnn, ernn",
@@ -87,7 +86,7 @@ def record(results: dict[str, xr.Dataset], commands: dict[str, str]) -> xr.Datas
 
 def _one(recorded: xr.Dataset, name: str) -> xr.Dataset:
     """One run as `dynlab.over_training` would have it."""
-    ds = recorded.sel({NETWORK: name}, drop=True)
+    ds = recorded.sel({schema.NETWORK: name}, drop=True)
     where = {schema.TIME: 0}  # of the times only t = 1 was recorded
     curve = {"variable": "log_norm", "isel": where, "name": "ln ‖∂h_T/∂h_1‖₂"}
     ds.attrs["panels"] = json.dumps([{"drawn": "bands", "curves": [curve]}])

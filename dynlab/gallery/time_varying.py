@@ -101,17 +101,13 @@ def _of_shears() -> xr.Dataset:
 
 
 def _draw_plane(states: NDArray[np.float64], times: NDArray[np.float64], ax: Axes) -> None:
-    shown = times <= FEW
-    y = states[shown]
-    ax.axhline(0, color=style.FAINT, lw=0.8, zorder=0)
-    ax.axvline(0, color=style.FAINT, lw=0.8, zorder=0)
+    y = states[times <= FEW]
+    style.cross(ax)
     ax.plot(y[:, 0], y[:, 1], color=style.BLUE, lw=1.6)
     ax.plot(*y[0, :2], "*", color=style.BLACK, ms=11, label="start")
     ax.plot(*y[-1, :2], "o", color=style.VERMILION, ms=6, label=f"t = {FEW:g} s")
     ax.set_aspect("equal", adjustable="datalim")
-    ax.set_xlabel("y₁")
-    ax.set_ylabel("y₂")
-    ax.set_title("y' = A(t) y winds outwards …")
+    ax.set(xlabel="y₁", ylabel="y₂", title="y' = A(t) y winds outwards …")
     ax.legend(loc="upper left")
 
 
@@ -120,21 +116,14 @@ def _draw_growth(flow: xr.Dataset, ax: Axes) -> None:
     ax.plot(time, np.exp(flow["log_norm"].values), color=style.BLUE, lw=1.8, label="|y(t)|, equal to $e^{t/2}$")
     promise = "$e^{-t/4}$, what Re λ promises"
     ax.plot(time, np.exp(real.max() * time), color=style.BLACK, ls="--", label=promise)
-    ax.set_yscale("log")
-    ax.set_xlabel("time (s)")
-    ax.set_ylabel("|y(t)|")
-    ax.set_title("… with Re λ = −0.25 at every t")
+    ax.set(yscale="log", xlabel="time (s)", ylabel="|y(t)|", title="… with Re λ = −0.25 at every t")
     ax.legend(loc="upper left")
 
 
 def _draw_products(shears: xr.Dataset, ax: Axes) -> None:
-    step = shears[schema.TIME].values
-    ax.plot(
-        step, np.exp(shears["log_norm"].values), "o-", ms=3.5, color=style.BLUE, label="‖$A_k$ ⋯ $A_2$ $A_1$‖, by turns"
-    )
+    step, norm = shears[schema.TIME].values, np.exp(shears["log_norm"].values)
+    ax.plot(step, norm, "o-", ms=3.5, color=style.BLUE, label="‖$A_k$ ⋯ $A_2$ $A_1$‖, by turns")
     ax.plot(step, SIDE**step, color=style.BLACK, ls="--", label="$(1/2)^k$, what |λ| promises")
-    ax.set_yscale("log")
-    ax.set_xlabel("step k")
-    ax.set_ylabel("norm of the product")
+    ax.set(yscale="log", xlabel="step k", ylabel="norm of the product")
     ax.set_title("Steps: [[½, 2], [0, ½]], [[½, 0], [2, ½]]")
     ax.legend(loc="upper left")

@@ -32,7 +32,6 @@ NETWORKS = {
     "ERNN, K = 5": "ernn-har2-k5",
 }
 SURVIVES = 0.1  # DESIGN: a direction survives where its singular value is at least this
-NETWORK = "network"
 WORDS_WIDTH = 92  # characters
 
 
@@ -73,18 +72,15 @@ def _analyse(name: str, samples: int, times: int, starts: int) -> dict[str, xr.D
 def _table(analysed: Mapping[str, Mapping[str, xr.Dataset]]) -> xr.Dataset:
     """One row a network; what `dynlab demo` prints."""
     facts = {entry["name"]: entry for entry in zoo.entries()}
-    columns: dict[str, tuple[str, list[Any]]] = {
-        "test_accuracy": ("test accuracy", [facts[name]["test_accuracy"] for name in NETWORKS.values()]),
-        "cell_parameters": ("cell parameters", [facts[name]["cell_parameters"] for name in NETWORKS.values()]),
-    }
-    rows = [_row(found) for found in analysed.values()]
-    for column, (long_name, _) in rows[0].items():
-        columns[column] = (long_name, [row[column][1] for row in rows])
+    rows = [_row(found, facts[NETWORKS[title]]) for title, found in analysed.items()]
     ds = schema.dataset(
-        {name: schema.variable((NETWORK,), values, long_name) for name, (long_name, values) in columns.items()},
+        {
+            name: schema.variable((schema.NETWORK,), [row[name][1] for row in rows], long_name)
+            for name, (long_name, _) in rows[0].items()
+        },
         system="zoo",
         settings={"networks": list(NETWORKS.values())},
-        coords={NETWORK: list(analysed)},
+        coords={schema.NETWORK: list(analysed)},
     )
     logs, survivors = ds["log_gradient"], ds["surviving"]
     changes = ", ".join(f"{title} {power(float(logs[i]))}" for i, title in enumerate(analysed))
@@ -96,13 +92,16 @@ def _table(analysed: Mapping[str, Mapping[str, xr.Dataset]]) -> xr.Dataset:
     return ds
 
 
-def _row(found: Mapping[str, xr.Dataset]) -> dict[str, tuple[str, Any]]:
+def _row(found: Mapping[str, xr.Dataset], facts: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
+    """Each column's name in words, and what stands in it."""
     last = found["end_to_end"]["log_singular_value"].isel({schema.TIME: -1})
     surviving = int(np.median((last >= np.log(SURVIVES)).sum(schema.MODE)))
     points = found["fixed_points"]
     verified = points["status"].values == "fixed point"
     distance = points["fsolve_distance"].values[verified]
     return {
+        "test_accuracy": ("test accuracy", facts["test_accuracy"]),
+        "cell_parameters": ("cell parameters", facts["cell_parameters"]),
         "steps": ("steps", int(found["gradient"][schema.TIME][-1])),
         "spectral_radius": ("median spectral radius", float(found["spectrum"]["spectral_radius"].median())),
         "log_gradient": ("ln ‖∂h_T/∂h_0‖", float(found["gradient"]["log_norm"].isel({schema.TIME: 0}).median())),
@@ -149,14 +148,13 @@ def _column(title: str, found: Mapping[str, xr.Dataset], axes: list[Axes]) -> No
     gradients.set_title("Gradient from T back to t", fontsize=8)
     plot_fixed_points(found["fixed_points"], ax=points)
     points.set_title("Eigenvalues at the fixed points", fontsize=8)
-    points.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), fontsize=7.5)
+    style.legend_below(points, 1, 0.2, fontsize=7.5)
 
 
 def _inner(title: str, found: xr.Dataset, ax: Axes) -> None:
     plot_ernn_convergence(found, ax=ax)
-    ax.set_title(f"{title}: distance of the inner iterates to the equilibrium")
-    ax.set_ylabel("‖g⁽ⁱ⁾ − g*‖₂")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=2, fontsize=8)
+    ax.set(title=f"{title}: distance of the inner iterates to the equilibrium", ylabel="‖g⁽ⁱ⁾ − g*‖₂")
+    style.legend_below(ax, 2, 0.22)
 
 
 def _same_limits(axes: list[Axes]) -> None:

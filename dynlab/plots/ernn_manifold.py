@@ -61,7 +61,7 @@ def plot_ernn_manifold(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
             place |= {"loc": "lower left", "bbox_to_anchor": (0.42, 0.02), "ncols": 3}
         figure.legend(list(labels.values()), list(labels), markerscale=1.3, columnspacing=1.4, **place)
         _draw_distance(ds, figure.add_axes((0.07, 0.08, 0.91, 0.23) if len(order) > 1 else (0.49, 0.3, 0.49, 0.52)))
-        text = "\n".join(textwrap.wrap(ds.attrs.get("verdict", ""), TITLE_WIDTH))
+        text = textwrap.fill(ds.attrs.get("verdict", ""), TITLE_WIDTH)
         figure.text(0.012, 0.98, _typeset(text), fontsize=10.5, fontweight="bold", va="top", linespacing=1.4)
     return drawn[names[0]]
 
@@ -94,34 +94,33 @@ def _over_time(ds: xr.Dataset) -> xr.Dataset:
 
 def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -> Axes:
     one = ds.sel(network=name).isel(sample=SAMPLE)
-    scale = float(one["scale"])
+    scale, has_manifold = float(one["scale"]), name in _ernns(ds)
     if "curve" in ds:
         curve = scale * ds["curve"].values
-        ax.plot(curve[:, 0], curve[:, 1], color=style.BLUE, linewidth=5, alpha=0.4, label="equilibrium manifold z*(x)")
-    elif name in _ernns(ds):
-        points = one["equilibrium"].values
+        ax.plot(*curve.T, color=style.BLUE, linewidth=5, alpha=0.4, label="equilibrium manifold z*(x)")
+    elif has_manifold:
         dots: dict[str, Any] = {"color": style.BLUE, "alpha": 0.4, "markersize": 9, "markeredgewidth": 0}
-        ax.plot(points[:, 0], points[:, 1], "o", label="equilibria z*(x)", **dots)
+        ax.plot(*one["equilibrium"].values.T, "o", label="equilibria z*(x)", **dots)
     states = scale * one["trajectory"].values
-    if name not in _ernns(ds):
-        line: dict[str, Any] = {"color": style.VERMILION, "linewidth": 0.5, "marker": ".", "markersize": 2} | artist
-        ax.plot(states[:, 0], states[:, 1], label="state h of RNN, FastRNN", **line)
-    else:
+    if has_manifold:
         _draw_ernn(ds, one, ax, artist, first=name == ds["network"].values[0])
-    _mark(ax, states[0], "initial state h₀")
+    else:
+        line: dict[str, Any] = {"color": style.VERMILION, "linewidth": 0.5, "marker": ".", "markersize": 2} | artist
+        ax.plot(*states.T, label="state h of RNN, FastRNN", **line)
+    begin: dict[str, Any] = {"markersize": 8, "color": style.BLACK, "markeredgecolor": "white", "zorder": 7}
+    ax.plot(*states[0], "o", label="initial state h₀", **begin)
     title = FORMS.get(name, name.upper() if len(name) < 6 else name)
-    ax.set_title(_title(ds, name, title, scale))
+    first, second = (f"state h{number}".translate(SUBSCRIPTS) for number in ds[schema.STATE].values)
+    ax.set(title=_title(ds, name, title, scale), ylabel=second)
+    if ds[schema.STATE].values[0] == 0:
+        ax.set_xlabel(ds[schema.TIME].attrs["long_name"])
+        return ax
     shown = [ds["scale"] * ds["trajectory"], ds["equilibrium"], ds["pair_sum"]]
-    reach = MARGIN * max(float(np.abs(part.isel(sample=SAMPLE)).max()) for part in shown)
-    reach = reach if reach > 0 else 1.0  # a network that never leaves 0
+    reach = MARGIN * max(float(np.abs(part.isel(sample=SAMPLE)).max()) for part in shown) or 1.0  # or never left 0
     low, high = (-reach, reach), (-reach, reach)
     if len(_ernns(ds)) == ds.sizes["network"] == 1:  # nothing beside it to share the frame with
         low, high = _square(shown)
-    first, second = (f"state h{number}".translate(SUBSCRIPTS) for number in ds[schema.STATE].values)
-    if ds[schema.STATE].values[0] == 0:
-        ax.set(xlabel=ds[schema.TIME].attrs["long_name"], ylabel=second)
-        return ax
-    ax.set(xlim=low, ylim=high, aspect="equal", xlabel=first, ylabel=second)
+    ax.set(xlim=low, ylim=high, aspect="equal", xlabel=first)
     return ax
 
 
@@ -135,40 +134,32 @@ def _square(shown: list[xr.DataArray]) -> tuple[tuple[float, float], tuple[float
 
 
 def _draw_ernn(ds: xr.Dataset, one: xr.Dataset, ax: Axes, artist: dict[str, Any], first: bool) -> None:
-    sums, states = one["pair_sum"].values[1:], one["trajectory"].values
-    ax.plot(states[:, 0], states[:, 1], ".", color=style.ORANGE, markersize=2, label="state h of ERNN")
-    moving: dict[str, Any] = {"color": style.GREEN, "linestyle": "none", "marker": ".", "markersize": 4} | artist
     sign = "+" if schema.settings(ds)["sign"] == 1 else "-"
-    ax.plot(sums[:, 0], sums[:, 1], label=f"$h_k {sign} h_{{k-1}}$: on it at equilibrium", **moving)
+    ax.plot(*one["trajectory"].values.T, ".", color=style.ORANGE, markersize=2, label="state h of ERNN")
+    moving: dict[str, Any] = {"color": style.GREEN, "linestyle": "none", "marker": ".", "markersize": 4} | artist
+    ax.plot(*one["pair_sum"].values[1:].T, label=f"$h_k {sign} h_{{k-1}}$: on it at equilibrium", **moving)
     if not first:
         return
     path = ds["inner_path"].values[SAMPLE]
-    ax.plot(path[:, 0], path[:, 1], color=style.BLACK, linewidth=1, marker="o", markersize=2.5, label="inner iteration")
-    end: dict[str, Any] = {"marker": "X", "markersize": 9, "color": style.BLACK, "markeredgecolor": "white"}
+    ax.plot(*path.T, color=style.BLACK, linewidth=1, marker="o", markersize=2.5, label="inner iteration")
+    end: dict[str, Any] = {"markersize": 9, "color": style.BLACK, "markeredgecolor": "white", "zorder": 8}
     arrived = float(one["distance"][1]) < ARRIVED
-    label = "where that ends: projection of h₀" if arrived else "where that ends"
-    ax.plot(path[-1, 0], path[-1, 1], linestyle="none", zorder=8, label=label, **end)
-
-
-def _mark(ax: Axes, state: np.ndarray, label: str) -> None:
-    circle: dict[str, Any] = {"marker": "o", "markersize": 8, "color": style.BLACK, "markeredgecolor": "white"}
-    ax.plot(state[0], state[1], linestyle="none", zorder=7, label=label, **circle)
+    ax.plot(*path[-1], "X", label="where that ends" + (": projection of h₀" if arrived else ""), **end)
 
 
 def _draw_distance(ds: xr.Dataset, ax: Axes) -> None:
+    times = ds[schema.TIME].values
     for name, colour in zip(_ernns(ds), (style.GREEN, style.PURPLE, style.SKY, style.BLACK), strict=False):
         distance = np.maximum(ds["distance"].sel(network=name).isel(sample=SAMPLE).values[1:], SMALLEST)
-        label = _title(ds, name, "ERNN", 1.0)
-        single = {"marker": "o", "markersize": 4} if np.isfinite(distance).sum() == 1 else {}
-        ax.semilogy(ds[schema.TIME].values[1:], distance, color=colour, linewidth=0.9, label=label, **single)
-    times = ds[schema.TIME].values
-    ax.set_xlim(times[0], times[-1] + (0.5 if len(times) < 3 else 0))
+        look: dict[str, Any] = {"color": colour, "linewidth": 0.9, "label": _title(ds, name, "ERNN", 1.0)}
+        look |= {"marker": "o", "markersize": 4} if np.isfinite(distance).sum() == 1 else {}
+        ax.semilogy(times[1:], distance, **look)
     if not np.isfinite(ds["distance"].isel(sample=SAMPLE).values).any():
         ax.set_yticks([], [])
         ax.yaxis.set_minor_locator(NullLocator())
-        ax.text(0.5, 0.5, "no equilibrium was found", transform=ax.transAxes, ha="center", color=style.GREY)
-    ax.set_xlabel(ds[schema.TIME].attrs["long_name"])
+        style.say(ax, "no equilibrium was found")
     sign = "-" if schema.settings(ds)["sign"] == 1 else "+"
+    ax.set(xlim=(times[0], times[-1] + (0.5 if len(times) < 3 else 0)), xlabel=ds[schema.TIME].attrs["long_name"])
     ax.set_ylabel(f"distance of $h_k$\nfrom $z^*(x_k) {sign} h_{{k-1}}$")
     if len(_ernns(ds)) > 1:
         ax.legend(loc="center right")
