@@ -12,6 +12,7 @@ from dynlab.jacobians import automatic_jacobian, jacobian, jacobian_and_error
 from dynlab.numerics.running_error import RunningErrors, Untracked
 from dynlab.simulation import orbit
 from dynlab.systems import create, from_function, frozen
+from dynlab.systems.examples import example
 
 BITS = 1500  # slopes of e^-700 keep their digits beside others of 1
 SEEDS = 6
@@ -56,6 +57,18 @@ def test_the_values_are_those_of_the_operator_to_rounding():
     plain = jacobian(system, states, inputs).dense()
     torch.testing.assert_close(found, plain, rtol=1e-9, atol=1e-290)
     assert (bound <= 1e-9 * plain.abs() + 1e-290).all()
+
+
+@pytest.mark.parametrize("name", ["modrelu", "exprnn", "nnrnn", "urnn", "asrnn", "vanilla"])
+def test_the_values_at_rest_are_those_of_the_operator(name):
+    """At a state and an input of 0 a modReLU of positive b has the slope 0: comparisons with 0 are the tensors' own."""
+    system = frozen(example(name))
+    if hasattr(system, "b"):
+        system.b.fill_(0.1)
+    if name == "vanilla":
+        system.b.zero_()
+    h, x = torch.zeros(1, system.state_size).double(), torch.zeros(1, system.input_size).double()
+    torch.testing.assert_close(jacobian_and_error(system, h, x)[0], jacobian(system, h, x).dense())
 
 
 def test_a_system_without_a_closed_form_has_an_estimate_that_is_larger():

@@ -40,7 +40,7 @@ OF_THE_VALUE = frozenset(
 TRANSPOSES = ("mT", "T")
 OPERATORS = frozenset(
     {"add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "matmul", "rmatmul", "neg", "getitem"}
-    | {"gt", "lt", "ge", "le", "and", "or", "invert"}
+    | {"gt", "lt", "ge", "le", "eq", "ne", "and", "or", "invert"}
 )
 
 _meant: ContextVar[bool] = ContextVar("meant", default=False)

@@ -20,30 +20,25 @@ from dynlab.operators import Diagonal, Operator, Shared
 from dynlab.program import Program
 from dynlab.systems.activations import log_cosh_energy, sigmoid_slope, tanh_slope
 from dynlab.systems.base import Euler, Flow
+from dynlab.systems.orthogonal import SkewSymmetric
 
 
 class Diffusing(nn.Module):
     """M = W − Wᵀ − γ I of a strictly upper triangular W, whose n (n − 1) / 2 entries are the parameter, row by row."""
 
     exact = True  # of the three terms of an entry two are 0, so that nothing is rounded
-    rows: Tensor
-    columns: Tensor
 
     def __init__(self, size: int, gamma: float) -> None:
         super().__init__()
-        self.size = size
+        self.skew = SkewSymmetric(size)
         self.gamma = gamma
-        rows, columns = torch.triu_indices(size, size, offset=1)
-        self.register_buffer("rows", rows, persistent=False)
-        self.register_buffer("columns", columns, persistent=False)
 
     def forward(self, upper: Tensor) -> Tensor:
-        W = upper.new_zeros(self.size, self.size).index_put((self.rows, self.columns), upper)
-        return W - W.mT - self.gamma * torch.eye(self.size, dtype=upper.dtype, device=upper.device)
+        return self.skew(upper) - self.gamma * torch.eye(self.skew.size, dtype=upper.dtype, device=upper.device)
 
     def right_inverse(self, matrix: Tensor) -> Tensor:
         """The entries of W, those of `matrix` above the diagonal."""
-        return matrix[self.rows, self.columns]
+        return matrix[self.skew.rows, self.skew.columns]
 
 
 class AntisymmetricFlow(Flow):

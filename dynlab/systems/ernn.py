@@ -76,10 +76,7 @@ class ERNN(Map):
         deviation: float | None = None,
     ) -> None:
         super().__init__(state_size, input_size)
-        if start not in STARTS:
-            raise unknown("start of the inner iteration", start, STARTS)
-        if sign not in (1, -1):
-            raise UserError(f"The sign of h_{{k−1}} in ERNN must be 1 or -1, got {sign!r}.")
+        check_inner(start, sign)
         if length < 1 or inner_steps < 1 or (rank is not None and rank < 1):
             raise UserError(
                 f"ERNN needs a length, inner steps and a rank of at least 1 (rank None for a full matrix), "
@@ -164,25 +161,39 @@ class ERNN(Map):
         UserError
             For a step beyond the T that were learned.
         """
-        if isinstance(t, int):
-            if not 0 <= t < self.length:
-                raise self._beyond(f"step number {t}")
-            return self.eta[:, t]
-        try:
-            return self.eta.index_select(1, t.reshape(-1)).reshape(-1, *t.shape)
-        except (IndexError, RuntimeError) as error:
-            # Looking at the numbers first is impossible inside vmap, so the look-up itself tells, by either error.
-            raise self._beyond("a step asked for") from error
+        return etas_at(self.eta, t)
 
     def _preactivation(self, g: Tensor, state: Tensor, input: Tensor) -> Tensor:
         inner = self.U(g + self.sign * state) + linear(input, self.W, self.b)
         return self.U(inner) if self.projection else inner
 
-    def _beyond(self, step: str) -> UserError:
-        return UserError(
-            f"ERNN learned its η for T = {self.length} steps, so {step} has none (the first is 0): "
-            f"give sequences of at most {self.length} steps."
-        )
+
+def check_inner(start: str, sign: int) -> None:
+    """Raise where an inner iteration is to start somewhere else, or the sign of h_{k−1} is none."""
+    if start not in STARTS:
+        raise unknown("start of the inner iteration", start, STARTS)
+    if sign not in (1, -1):
+        raise UserError(f"The sign of h_{{k−1}} in ERNN must be 1 or -1, got {sign!r}.")
+
+
+def etas_at(eta: Tensor, t: int | Tensor) -> Tensor:
+    """The columns of the learned η (K, T) that are of step `t`: of shape (K,) for an int, (K, ...) for a tensor.
+
+    Raises
+    ------
+    UserError
+        For a step beyond the T that were learned.
+    """
+    numbers = torch.as_tensor(t, device=eta.device)
+    try:
+        return eta.index_select(1, numbers.reshape(-1)).reshape(-1, *numbers.shape)
+    except (IndexError, RuntimeError) as error:
+        # Looking at the numbers first is impossible inside vmap, so the look-up itself tells, by either error.
+        step = f"step number {t}" if isinstance(t, int) else "a step asked for"
+        raise UserError(
+            f"ERNN learned its η for T = {eta.shape[1]} steps, so {step} has none (the first is 0): "
+            f"give sequences of at most {eta.shape[1]} steps."
+        ) from error
 
 
 class IdentityPlusLowRank(nn.Module):

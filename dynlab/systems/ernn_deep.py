@@ -12,12 +12,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from dynlab.errors import UserError, unknown
+from dynlab.errors import UserError
 from dynlab.operators import Diagonal, Identity, Operator, Shared
 from dynlab.program import Program
 from dynlab.systems.activations import activation_named, operation_of
 from dynlab.systems.base import Map
-from dynlab.systems.ernn import STARTS
+from dynlab.systems.ernn import check_inner, etas_at
 
 
 class DeepERNN(Map):
@@ -64,10 +64,7 @@ class DeepERNN(Map):
         eta: float = 0.01,
     ) -> None:
         super().__init__(state_size, input_size)
-        if start not in STARTS:
-            raise unknown("start of the inner iteration", start, STARTS)
-        if sign not in (1, -1):
-            raise UserError(f"The sign of h_{{k−1}} in ERNN must be 1 or -1, got {sign!r}.")
+        check_inner(start, sign)
         if length < 1 or inner_steps < 1 or layers < 0:
             raise UserError(
                 f"A deep ERNN needs a length and inner steps of at least 1 and no negative layers, got {length}, "
@@ -92,7 +89,7 @@ class DeepERNN(Map):
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         drive = linear(input, self.W, self.b)
         g = self._inner_start(state)
-        for eta in self._etas(t):
+        for eta in etas_at(self.eta, t):
             z = g + self.sign * state
             g = g + eta.unsqueeze(-1) * (self._layers(z, drive)[-1] - z)
         return g
@@ -102,7 +99,7 @@ class DeepERNN(Map):
         driven = p.linear(self.W, x, self.b)
         signed = h if self.sign == 1 else p.scaled(-1.0, h)
         g = h if self.start == "previous" else p.constant(0.0, self.state_size)
-        for eta in self._etas(t):
+        for eta in etas_at(self.eta, t):
             z = p.add(g, signed)
             found = p.activation(activation, p.add(p.linear(self.U, z), driven))
             for weight in self.above:
@@ -116,7 +113,7 @@ class DeepERNN(Map):
         g = self._inner_start(state)
         # of z = g + s h by h
         jacobian: Operator = ((self.start == "previous") + self.sign) * identity
-        for eta in self._etas(t):
+        for eta in etas_at(self.eta, t):
             eta = eta.unsqueeze(-1)
             z = g + self.sign * state
             kept = Diagonal((1 - eta) * torch.ones_like(z))
@@ -141,14 +138,3 @@ class DeepERNN(Map):
         for weight, below in zip(self.above, values, strict=False):
             product = Diagonal(self.activation.slope(linear(below, weight))) @ Shared(weight) @ product
         return product
-
-    def _etas(self, t: int | Tensor) -> Tensor:
-        """The K learned η of step `t`, shape (K,) for an int and (K, ...) for a tensor of step numbers."""
-        numbers = torch.as_tensor(t, device=self.eta.device)
-        try:
-            found = self.eta.index_select(1, numbers.reshape(-1)).reshape(-1, *numbers.shape)
-        except (IndexError, RuntimeError) as error:
-            raise UserError(
-                f"The deep ERNN learned its η for T = {self.length} steps: give sequences of at most that many."
-            ) from error
-        return found

@@ -41,8 +41,8 @@ CHARTS = {"exp": exponential, "cayley": cayley}
 
 
 def polar_factor(matrix: Tensor) -> Tensor:
-    """The orthogonal (unitary) matrix that is nearest, the polar factor."""
-    left, _, right = torch.linalg.svd(matrix)
+    """The nearest matrix with orthonormal rows or columns, the polar factor U Vᵀ of U S Vᵀ."""
+    left, _, right = torch.linalg.svd(matrix, full_matrices=False)
     return left @ right
 
 

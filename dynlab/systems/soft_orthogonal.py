@@ -8,15 +8,13 @@ matrices, taken from the first base for ever and in the wrong order of factors, 
 learns h_0 too, which is 0 here.
 """
 
-import math
-
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dynlab.errors import UserError
-from dynlab.operators import Diagonal, Operator, Shared
 from dynlab.program import Program
+from dynlab.systems.activated import Activated
 from dynlab.systems.activations import activation_named, operation_of
 from dynlab.systems.base import Map
 from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, advance, constrain, entries_of, skew_start
@@ -25,7 +23,7 @@ from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, advance, constr
 INPUT_REACH = 0.01
 
 
-class SoftOrthogonalRNN(Map):
+class SoftOrthogonalRNN(Activated, Map):
     """h_t = φ(W h_{t−1} + V x_t + b), W = U diag(s) Qᵀ with s in (1 − m, 1 + m), and the Jacobian diag(φ') W.
 
     U and Q are orthogonal; s = 1 + 2 m (σ(p) − ½), p = 0 at the start. W has n² free parameters. Each step of an
@@ -65,8 +63,8 @@ class SoftOrthogonalRNN(Map):
             orthogonal = Orthogonal(SkewSymmetric(state_size), "cayley", base, rebase_every=1)
             constrain(self, name, skew_start(state_size, "zero"), orthogonal)
 
-    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        return self.activation.function(self._preactivation(state, input))
+    step = Activated.value
+    state_bound = Activated.value_bound
 
     def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
         turned = p.linear(self.Q.mT, h)
@@ -77,9 +75,8 @@ class SoftOrthogonalRNN(Map):
         preactivation = p.add(p.linear(self.U, turned), p.linear(self.V, x, self.b))
         return p.activation(operation_of(self.activation), preactivation)
 
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        slope = Diagonal(self.activation.slope(self._preactivation(state, input)))
-        return slope @ Shared((self.U * self.singular_values()) @ self.Q.mT)
+    def weights(self) -> tuple[Tensor, Tensor]:
+        return (self.U * self.singular_values()) @ self.Q.mT, self.V
 
     def singular_values(self) -> Tensor:
         """s, shape (state,)."""
@@ -89,16 +86,12 @@ class SoftOrthogonalRNN(Map):
         """‖WᵀW − I‖_F² = Σ (s_i² − 1)²."""
         return (self.singular_values().square() - 1).square().sum()
 
-    def state_bound(self) -> Tensor | None:
-        bound = self.activation.bound
-        return self.b.new_full((self.state_size,), bound) if math.isfinite(bound) else None
-
     def constrained_parameters(self) -> list[nn.Parameter]:
         return [entries_of(self, "U"), entries_of(self, "Q")]
 
     def after_optimizer_step(self) -> None:
         advance(self, "U", "Q")
 
-    def _preactivation(self, state: Tensor, input: Tensor) -> Tensor:
+    def preactivation(self, state: Tensor, input: Tensor) -> Tensor:
         turned = self.singular_values() * linear(state, self.Q.mT)
         return linear(turned, self.U) + linear(input, self.V, self.b)

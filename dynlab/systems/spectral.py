@@ -11,18 +11,16 @@ import math
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear
 from torch.nn.utils.parametrize import register_parametrization
 
 from dynlab.errors import UserError
 from dynlab.numerics.running_error import as_meant
-from dynlab.operators import Diagonal, Operator, Shared
-from dynlab.program import Program
-from dynlab.systems.activations import activation_named, operation_of
+from dynlab.systems.activated import Activated
+from dynlab.systems.activations import activation_named
 from dynlab.systems.base import Map
 
 
-class SpectralRNN(Map):
+class SpectralRNN(Activated, Map):
     """h_t = φ(W h_{t−1} + V x_t + b), W = U diag(s) Qᵀ with s in (1 − r, 1 + r), and the Jacobian diag(φ') W.
 
     U and Q are products of k Householder reflections, of which the i-th leaves the first i − 1 coordinates alone: all
@@ -72,22 +70,9 @@ class SpectralRNN(Map):
         # `unsafe` says that the parameter has another shape than the matrix
         register_parametrization(self, "W", ReflectionSVD(state_size, k, margin), unsafe=True)
 
-    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        return self.activation.function(self._preactivation(state, input))
-
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        preactivation = p.add(p.linear(self.W, h), p.linear(self.V, x, self.b))
-        return p.activation(operation_of(self.activation), preactivation)
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        return Diagonal(self.activation.slope(self._preactivation(state, input))) @ Shared(self.W)
-
-    def state_bound(self) -> Tensor | None:
-        bound = self.activation.bound
-        return self.b.new_full((self.state_size,), bound) if math.isfinite(bound) else None
-
-    def _preactivation(self, state: Tensor, input: Tensor) -> Tensor:
-        return linear(state, self.W) + linear(input, self.V, self.b)
+    step = Activated.value
+    formula = Activated.value_formula
+    state_bound = Activated.value_bound
 
 
 class ReflectionSVD(nn.Module):

@@ -16,44 +16,29 @@ from torch.overrides import TorchFunctionMode
 from dynlab.systems.activations import sigmoid_slope, tanh_slope
 
 
-class _Tanh(torch.autograd.Function):
-    generate_vmap_rule = True
+def _with_slope(function: Callable[[Tensor], Tensor], slope: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
+    """`function`, differentiated by `slope` of its argument."""
 
-    @staticmethod
-    def forward(p: Tensor) -> Tensor:
-        return torch.tanh(p)
+    class Sloped(torch.autograd.Function):
+        generate_vmap_rule = True
 
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
-        ctx.save_for_backward(*inputs)
+        @staticmethod
+        def forward(p: Tensor) -> Tensor:
+            return function(p)
 
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        return gradient * tanh_slope(*ctx.saved_tensors)
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
+            ctx.save_for_backward(*inputs)
 
+        @staticmethod
+        def backward(ctx: Any, gradient: Tensor) -> Tensor:
+            return gradient * slope(*ctx.saved_tensors)
 
-class _Sigmoid(torch.autograd.Function):
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(p: Tensor) -> Tensor:
-        return torch.sigmoid(p)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
-        ctx.save_for_backward(*inputs)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        return gradient * sigmoid_slope(*ctx.saved_tensors)
+    return lambda p, **_: Sloped.apply(p)
 
 
-def _tanh(p: Tensor, **_: Any) -> Tensor:
-    return _Tanh.apply(p)
-
-
-def _sigmoid(p: Tensor, **_: Any) -> Tensor:
-    return _Sigmoid.apply(p)
+_tanh = _with_slope(torch.tanh, tanh_slope)
+_sigmoid = _with_slope(torch.sigmoid, sigmoid_slope)
 
 
 def _rnn_cell(x: Tensor, h: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Any = None, b_hh: Any = None) -> Tensor:

@@ -19,44 +19,13 @@ from torch import Tensor
 from dynlab.errors import UserError
 from dynlab.operators import Dense, Operator, Shared
 from dynlab.program import Program
-from dynlab.systems.base import Flow, Map
+from dynlab.systems.base import Flow, Map, System
 
 Matrix = Sequence[Sequence[float]]
 
 
-class Linear(Flow):
-    """h' = A h, whose equilibrium 0 has the kind of A's eigenvalues; `LinearMap` is its counterpart in discrete time.
-
-    Parameters
-    ----------
-    matrix : sequence of sequence of float
-        A, row by row, in 1/s; kept in float64.
-
-    Examples
-    --------
-    >>> Linear([[0, 1], [-1, 0]]).velocity(torch.tensor([1.0, 0.0]).double(), torch.zeros(0)).tolist()
-    [0.0, -1.0]
-    """
-
-    A: Tensor
-
-    def __init__(self, matrix: Matrix) -> None:
-        A = _square(matrix)
-        super().__init__(len(A), 0)
-        self.register_buffer("A", A)
-
-    def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        return state @ self.A.mT
-
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        return p.linear(self.A, h)
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        return Shared(self.A)
-
-
-class LinearMap(Map):
-    """h_t = A h_{t−1}, whose Lyapunov exponents are the logarithms of the moduli of A's eigenvalues.
+class ByMatrix(System):
+    """A h: of a flow its velocity, of a map its next state.
 
     Parameters
     ----------
@@ -71,14 +40,47 @@ class LinearMap(Map):
         super().__init__(len(A), 0)
         self.register_buffer("A", A)
 
-    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+    def value(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        """A h, shape (..., state)."""
         return state @ self.A.mT
 
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+    def value_formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
+        """A h, written out as `System.formula` says."""
         return p.linear(self.A, h)
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         return Shared(self.A)
+
+
+class Linear(ByMatrix, Flow):
+    """h' = A h, whose equilibrium 0 has the kind of A's eigenvalues; `LinearMap` is its counterpart in discrete time.
+
+    Parameters
+    ----------
+    matrix : sequence of sequence of float
+        A, row by row, in 1/s; kept in float64.
+
+    Examples
+    --------
+    >>> Linear([[0, 1], [-1, 0]]).velocity(torch.tensor([1.0, 0.0]).double(), torch.zeros(0)).tolist()
+    [0.0, -1.0]
+    """
+
+    velocity = ByMatrix.value
+    formula = ByMatrix.value_formula
+
+
+class LinearMap(ByMatrix, Map):
+    """h_t = A h_{t−1}, whose Lyapunov exponents are the logarithms of the moduli of A's eigenvalues.
+
+    Parameters
+    ----------
+    matrix : sequence of sequence of float
+        A, row by row; kept in float64.
+    """
+
+    step = ByMatrix.value
+    formula = ByMatrix.value_formula
 
 
 class Logistic(Map):

@@ -13,6 +13,7 @@ from torch.nn.functional import linear
 
 from dynlab.operators import Blocks, Diagonal, Operator, Shared
 from dynlab.program import Program
+from dynlab.systems.activated import Activated
 from dynlab.systems.activations import activation_named, operation_of, sigmoid_slope, tanh_slope
 from dynlab.systems.base import Map
 
@@ -51,7 +52,7 @@ class Cell(Map):
         return state[..., : self.output_size]
 
 
-class RNNCell(Cell):
+class RNNCell(Activated, Cell):
     """h' = φ(W_ih x + b_ih + W_hh h + b_hh), φ = tanh or ReLU."""
 
     def __init__(self, weights: Mapping[str, Tensor], nonlinearity: str) -> None:
@@ -60,24 +61,17 @@ class RNNCell(Cell):
         self.name = "rnn"
         self.activation = activation_named(nonlinearity)
 
-    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        return self.activation.function(self._preactivation(state, input))
+    step = Activated.value
+    state_bound = Activated.value_bound
 
     def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
         pre = p.add(p.linear(self.weight_ih, x, self.bias_ih), p.linear(self.weight_hh, h, self.bias_hh))
         return p.activation(operation_of(self.activation), pre)
 
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        return Diagonal(self.activation.slope(self._preactivation(state, input))) @ Shared(self.weight_hh)
+    def weights(self) -> tuple[Tensor, Tensor]:
+        return self.weight_hh, self.weight_ih
 
-    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        return Diagonal(self.activation.slope(self._preactivation(state, input))) @ Shared(self.weight_ih)
-
-    def state_bound(self) -> Tensor | None:
-        bound = self.activation.bound
-        return self.weight_hh.new_full((self.state_size,), bound) if math.isfinite(bound) else None
-
-    def _preactivation(self, state: Tensor, input: Tensor) -> Tensor:
+    def preactivation(self, state: Tensor, input: Tensor) -> Tensor:
         return linear(input, self.weight_ih, self.bias_ih) + linear(state, self.weight_hh, self.bias_hh)
 
 

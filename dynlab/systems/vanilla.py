@@ -14,10 +14,10 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dynlab.errors import unknown
-from dynlab.operators import Diagonal, Operator, Shared
-from dynlab.program import Program
-from dynlab.systems.activations import ACTIVATIONS, activation_named, log_cosh_energy, operation_of
+from dynlab.systems.activated import Activated
+from dynlab.systems.activations import ACTIVATIONS, activation_named, log_cosh_energy
 from dynlab.systems.base import Euler, Flow, Map
+from dynlab.systems.orthogonal import polar_factor
 
 
 def _orthogonal_factor(matrix: Tensor) -> Tensor:
@@ -28,20 +28,14 @@ def _orthogonal_factor(matrix: Tensor) -> Tensor:
     return q * torch.where(r.diagonal() < 0, -1.0, 1.0).to(q)
 
 
-def _polar_factor(matrix: Tensor) -> Tensor:
-    """U Vᵀ of U S Vᵀ: the nearest matrix with orthonormal rows or columns."""
-    u, _, vh = torch.linalg.svd(matrix, full_matrices=False)
-    return u @ vh
-
-
 STARTS: dict[str, Callable[[Tensor], Tensor]] = {
     "uniform": lambda matrix: matrix,
     "qr": _orthogonal_factor,
-    "svd": _polar_factor,
+    "svd": polar_factor,
 }
 
 
-class Vanilla(Map):
+class Vanilla(Activated, Map):
     """h_t = φ(W h_{t−1} + V x_t + b), with ∂h_t/∂h_{t−1} = diag(φ') W.
 
     Weights and biases start uniform in ±1/√state_size, as torch's recurrent layers do.
@@ -64,10 +58,6 @@ class Vanilla(Map):
     [0.0, 0.0]
     """
 
-    W: Tensor
-    V: Tensor
-    b: Tensor
-
     def __init__(
         self, input_size: int, state_size: int, activation: str = "tanh", bias: bool = True, start: str = "uniform"
     ) -> None:
@@ -81,46 +71,21 @@ class Vanilla(Map):
                 for weight in (self.W, self.V):
                     weight.copy_(STARTS[start](torch.randn_like(weight)))
 
-    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        return self.activation.function(_preactivation(self, state, input))
-
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        return _formula(self, p, h, x)
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        return Diagonal(self.activation.slope(_preactivation(self, state, input))) @ Shared(self.W)
-
-    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        return Diagonal(self.activation.slope(_preactivation(self, state, input))) @ Shared(self.V)
-
-    def state_bound(self) -> Tensor | None:
-        bound = self.activation.bound
-        return self.W.new_full((self.state_size,), bound) if math.isfinite(bound) else None
+    step = Activated.value
+    formula = Activated.value_formula
+    state_bound = Activated.value_bound
 
 
-class FeedbackFlow(Flow):
+class FeedbackFlow(Activated, Flow):
     """h' = φ(W h + V x + b), with Jacobian diag(φ') W; parameters and start as in `Vanilla`."""
 
-    W: Tensor
-    V: Tensor
-    b: Tensor
+    velocity = Activated.value
+    formula = Activated.value_formula
 
     def __init__(self, input_size: int, state_size: int, activation: str = "tanh", bias: bool = True) -> None:
         super().__init__(state_size, input_size)
         self.activation = activation_named(activation)
         _add_weights(self, bias)
-
-    def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        return self.activation.function(_preactivation(self, state, input))
-
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        return _formula(self, p, h, x)
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        return Diagonal(self.activation.slope(_preactivation(self, state, input))) @ Shared(self.W)
-
-    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        return Diagonal(self.activation.slope(_preactivation(self, state, input))) @ Shared(self.V)
 
     def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
         """−W⁻¹ (V x + b), for the activations that vanish at 0 alone and a W that is not singular."""
@@ -132,7 +97,7 @@ class FeedbackFlow(Flow):
     def energy(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Tensor, Tensor] | None:
         if self.activation != ACTIVATIONS["tanh"]:
             return None
-        return log_cosh_energy(_preactivation(self, state, input), self.W)
+        return log_cosh_energy(self.preactivation(state, input), self.W)
 
 
 def feedback(
@@ -163,12 +128,3 @@ def _add_weights(system: Vanilla | FeedbackFlow, bias: bool) -> None:
         system.b = nn.Parameter(torch.empty(n).uniform_(-reach, reach))
     else:
         system.register_buffer("b", torch.zeros(n), persistent=False)
-
-
-def _preactivation(system: Vanilla | FeedbackFlow, state: Tensor, input: Tensor) -> Tensor:
-    return linear(state, system.W) + linear(input, system.V, system.b)
-
-
-def _formula(system: Vanilla | FeedbackFlow, p: Program, h: int, x: int) -> int:
-    preactivation = p.add(p.linear(system.W, h), p.linear(system.V, x, system.b))
-    return p.activation(operation_of(system.activation), preactivation)
