@@ -7,9 +7,8 @@ training it stands under the key ``dynlab``.
 """
 
 import json
-import os
-import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import safetensors.torch
 import torch
 from torch import Tensor, nn
 
+from dynlab import io
 from dynlab.checkpoints.layers import check_finite
 from dynlab.errors import UserError, unknown
 from dynlab.systems import SYSTEMS, System, create
@@ -108,23 +108,15 @@ def write(path: str | Path, document: Mapping[str, Any]) -> Path:
     _check(document, f"What is to be written to {path}")
     if not path.parent.is_dir():
         raise UserError(f"The folder {path.parent} does not exist; create it first.")
-    save: Callable[[Any, str], Any] = _save_safetensors if path.suffix == SAFETENSORS else torch.save
-    handle, partial = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
-    os.close(handle)
-    try:
-        save(dict(document), partial)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(partial, 0o666 & ~umask)  # mkstemp's file is its owner's alone
-        os.replace(partial, path)
-    except (OSError, RuntimeError) as error:  # torch's writer raises the latter on a full disk
-        reason = getattr(error, "strerror", None) or "the disk may be full"
-        raise UserError(
-            f"{path} could not be written ({reason}); what was there before is untouched: make room, then try again."
-        ) from error
-    finally:
-        Path(partial).unlink(missing_ok=True)
+    io.write_bytes(path, (_as_safetensors if path.suffix == SAFETENSORS else as_torch)(dict(document)))
     return path
+
+
+def as_torch(content: Any) -> memoryview:
+    """What `torch.save` makes of it; the same bytes whatever the file is called."""
+    buffer = BytesIO()
+    torch.save(content, buffer)
+    return buffer.getbuffer()
 
 
 def restore(document: Mapping[str, Any], where: str) -> tuple[System, nn.Module | None]:
@@ -191,7 +183,7 @@ def from_safetensors(tensors: Mapping[str, Tensor], metadata: Mapping[str, str])
     return made
 
 
-def _save_safetensors(document: dict[str, Any], path: str) -> None:
+def _as_safetensors(document: dict[str, Any]) -> bytes:
     config, readout = document["config"], document["readout"]
     tensors = {f"config.{name}": value for name, value in config.items() if isinstance(value, Tensor)}
     tensors |= {f"state_dict.{name}": value for name, value in document["state_dict"].items()}
@@ -201,7 +193,7 @@ def _save_safetensors(document: dict[str, Any], path: str) -> None:
     facts["has_readout"] = readout is not None
     # its own memory for each: safetensors refuses tensors that share theirs
     apart = {name: value.detach().cpu().clone().contiguous() for name, value in tensors.items()}
-    safetensors.torch.save_file(apart, path, {FORMAT: json.dumps(facts, allow_nan=False)})
+    return safetensors.torch.save(apart, {FORMAT: json.dumps(facts, allow_nan=False)})
 
 
 def load_weights(module: nn.Module, state: Mapping[str, Tensor], otherwise: str) -> None:

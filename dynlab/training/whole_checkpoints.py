@@ -1,12 +1,11 @@
 """Checkpoints that are written whole or not at all: the last good one survives a full disk and a killed run."""
 
-import io
 from pathlib import Path
 from typing import Any
 
-import torch
 from lightning.pytorch.plugins.io import TorchCheckpointIO
 
+from dynlab.checkpoints.document import as_torch
 from dynlab.io import write_bytes
 
 
@@ -16,6 +15,4 @@ class WholeCheckpoints(TorchCheckpointIO):
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        content = io.BytesIO()
-        torch.save(checkpoint, content)
-        write_bytes(path, content.getbuffer())
+        write_bytes(path, as_torch(checkpoint))
