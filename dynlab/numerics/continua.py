@@ -8,6 +8,7 @@ Allgower and Georg, Introduction to Numerical Continuation Methods (2003), chapt
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 from torch import Tensor
 
 from dynlab.numerics.isolation import Equations
@@ -19,6 +20,7 @@ STEP, SHORTEST = 0.05, 1e-4  # times max(1, ‖h‖): of a walk; it is halved wh
 TURN = 0.95  # the cosine of the angle between two tangents is above
 MOST_STEPS = 2000
 CORRECTIONS = 12
+SINGULAR = 1e-15  # times the largest singular value: below it a correction goes no way
 SETTLED = 1e-12  # times max(1, ‖h‖): a correction below that ends the iteration
 ON = 1e-6  # times max(1, ‖h‖): a root this near to the walk is on the continuum
 FORWARD = 0.1  # of the way to the other root must lie along the continuum, or there is no way
@@ -49,36 +51,39 @@ def curve_of(equations: Equations, root: Real, tangent: Real, box: Real) -> Real
 
 def on_curve(equations: Equations, curve: Real, roots: Real) -> NDArray[np.bool_]:
     """Whether each root (k, n) lies on the curve, whose states are `curve` (m, n)."""
-    found = np.zeros(len(roots), dtype=bool)
-    for index, root in enumerate(roots):
-        distance = np.linalg.norm(curve - root, axis=1)
-        nearest = int(distance.argmin())
-        if distance[nearest] <= 2 * STEP * scale(root):
-            tangent = _tangent(equations, curve[nearest], root - curve[nearest])
-            start = curve[nearest] + tangent * float(tangent @ (root - curve[nearest]))
-            there = _corrected(equations, start, tangent[None])
-            found[index] = there is not None and float(np.linalg.norm(there - root)) <= ON * scale(root)
+    distance = cdist(roots, curve)
+    nearest = curve[distance.argmin(axis=1)]
+    found: NDArray[np.bool_] = distance.min(axis=1) <= 2 * STEP * scale(roots)
+    if not found.any():
+        return found
+    roots, nearest = roots[found], nearest[found]
+    tangents = _null(equations, nearest, 1)
+    there, settled = _corrected(equations, nearest + _along(tangents, roots - nearest), tangents)
+    found[found] = settled & (np.linalg.norm(there - roots, axis=1) <= ON * scale(roots))
     return found
 
 
-def joined(equations: Equations, first: Real, second: Real, dimension: int) -> bool:
-    """Whether a walk along a continuum of that dimension leads from one root to another."""
-    here = first
+def joined(equations: Equations, roots: Real, goals: Real, dimension: int) -> NDArray[np.bool_]:
+    """Whether a walk along a continuum of that dimension leads from each root (k, n) to its goal (k, n), shape (k,)."""
+    here, arrived = roots.copy(), np.zeros(len(roots), dtype=bool)
+    walking = np.arange(len(roots))
     for _ in range(MOST_STEPS):
-        apart = second - here
-        distance, unit = float(np.linalg.norm(apart)), float(scale(here))
-        if distance <= ON * unit:
-            return True
-        plane = _null(equations, here, dimension)
-        along = plane.T @ (plane @ apart)
-        forward = float(np.linalg.norm(along))
-        if forward <= FORWARD * distance:
-            return False
-        there = _corrected(equations, here + along * min(1.0, STEP * unit / forward), plane)
-        if there is None or float(np.linalg.norm(second - there)) >= distance:
-            return False
-        here = there
-    return False
+        apart, unit = goals[walking] - here[walking], scale(here[walking])
+        distance = np.linalg.norm(apart, axis=1)
+        arrived[walking] = distance <= ON * unit
+        walking, apart, unit, distance = (each[distance > ON * unit] for each in (walking, apart, unit, distance))
+        if len(walking) == 0:
+            break
+        planes = _null(equations, here[walking], dimension)
+        along = _along(planes, apart)
+        forward = np.linalg.norm(along, axis=1)
+        ahead = forward > FORWARD * distance
+        shorter = np.minimum(1.0, STEP * unit / np.maximum(forward, np.finfo(float).tiny))
+        there, settled = _corrected(equations, here[walking] + along * shorter[:, None], planes)
+        ahead &= settled & (np.linalg.norm(goals[walking] - there, axis=1) < distance)
+        here[walking] = there
+        walking = walking[ahead]
+    return arrived
 
 
 def _walk(equations: Equations, root: Real, tangent: Real, box: Real) -> tuple[list[Real], bool]:
@@ -87,9 +92,10 @@ def _walk(equations: Equations, root: Real, tangent: Real, box: Real) -> tuple[l
     here, length = root, STEP
     while len(states) < MOST_STEPS and length >= SHORTEST:
         step = length * float(scale(here))
-        there = _corrected(equations, here + step * tangent, tangent[None])
-        turned = None if there is None else _tangent(equations, there, tangent)
-        if there is None or turned is None or turned @ tangent < TURN or np.linalg.norm(there - here) > 2 * step:
+        ahead, settled = _corrected(equations, (here + step * tangent)[None], tangent[None, None])
+        there = ahead[0]
+        turned = _tangent(equations, there, tangent) if settled[0] else None
+        if turned is None or turned @ tangent < TURN or np.linalg.norm(there - here) > 2 * step:
             length /= 2
             continue
         states.append(there)
@@ -101,29 +107,40 @@ def _walk(equations: Equations, root: Real, tangent: Real, box: Real) -> tuple[l
     return states, False
 
 
-def _corrected(equations: Equations, start: Real, normals: Real) -> Real | None:
-    """The root in the plane through `start` with these normals (d, n); None where the iteration does not settle."""
-    here = start
+def _corrected(equations: Equations, starts: Real, normals: Real) -> tuple[Real, NDArray[np.bool_]]:
+    """The roots (k, n) in the planes through `starts` with the normals (k, d, n), and where the iteration settles."""
+    here, settled = starts.copy(), np.zeros(len(starts), dtype=bool)
+    left = np.arange(len(starts))
     for _ in range(CORRECTIONS):
-        point = torch.as_tensor(here)[None]
-        value, matrix = equations.value(point)[0].numpy(), equations.matrix(point)[0].numpy()
-        if not (np.isfinite(value).all() and np.isfinite(matrix).all()):
-            return None
-        off = np.concatenate([value, normals @ (here - start)])
-        step = np.linalg.lstsq(np.concatenate([matrix, normals]), -off, rcond=None)[0]
-        here = here + step
-        if np.linalg.norm(step) <= SETTLED * scale(here):
-            return here
-    return None
+        points = torch.as_tensor(here[left])
+        values, matrices = equations.value(points).numpy(), equations.matrix(points).numpy()
+        finite = np.isfinite(values).all(axis=1) & np.isfinite(matrices).all(axis=(1, 2))
+        left, values, matrices = left[finite], values[finite], matrices[finite]
+        off = np.concatenate([values, (normals[left] @ (here[left] - starts[left])[..., None])[..., 0]], axis=1)
+        bordered = np.concatenate([matrices, normals[left]], axis=1)
+        step = -(np.linalg.pinv(bordered, rcond=SINGULAR) @ off[..., None])[..., 0]
+        here[left] += step
+        done = np.linalg.norm(step, axis=1) <= SETTLED * scale(here[left])
+        settled[left[done]] = True
+        left = left[~done]
+        if len(left) == 0:
+            break
+    return here, settled
 
 
-def _null(equations: Equations, state: Real, dimension: int) -> Real:
-    return np.linalg.svd(equations.matrix(torch.as_tensor(state)[None])[0].numpy())[2][-dimension:]
+def _null(equations: Equations, states: Real, dimension: int) -> Real:
+    """Orthonormal vectors (k, d, n) of the d smallest singular values of f' at each state (k, n)."""
+    return np.linalg.svd(equations.matrix(torch.as_tensor(states)).numpy())[2][:, -dimension:]
+
+
+def _along(planes: Real, vectors: Real) -> Real:
+    """The part of each vector (k, n) that lies in the plane spanned by orthonormal vectors (k, d, n)."""
+    return (planes.swapaxes(1, 2) @ (planes @ vectors[..., None]))[..., 0]
 
 
 def _tangent(equations: Equations, state: Real, along: Real) -> Real:
     """The tangent of the curve at a state, in the sense of `along`."""
-    tangent = _null(equations, state, 1)[0]
+    tangent = _null(equations, state[None], 1)[0, 0]
     return tangent if tangent @ along >= 0 else -tangent
 
 

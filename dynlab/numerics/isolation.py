@@ -18,10 +18,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dynlab.numerics.roots import ROUNDINGS, Roots, tolerance
+
 NOISE = 2.0  # times ε (|h| + |f| + |A| |h|): what rounding leaves of f(h), coordinate by coordinate
 ENTRIES = 16.0  # times ε (1 + ‖A‖): a smallest singular value below that may be rounding alone
 LARGEST, SMALLER, LEVELS = 0.1, 0.25, 24  # radii that are tried: a tenth of max(1, ‖h‖), a quarter of that, …
 CONTRACTION = 0.5  # q must be below
+COARSE = 100.0  # times the least tolerance: above it a state's size may hide what is left of f in a coordinate
+WHOLE_STEPS = 20  # of Newton's
 OTHERS = 2  # directions beside the weakest
 
 
@@ -65,6 +69,27 @@ def rounding(points: Tensor, values: Tensor, matrices: Tensor) -> Tensor:
     """What rounding leaves of f at points (k, n), coordinate by coordinate."""
     sizes = points.abs() + values.abs() + (matrices.abs() @ points.abs().unsqueeze(-1)).squeeze(-1)
     return NOISE * torch.finfo(points.dtype).eps * sizes
+
+
+def to_the_last_digit(equations: Equations, ended: Roots) -> tuple[Tensor, Tensor]:
+    """The ends (k, n) of a search, and whether each is a root in every coordinate, shape (k,).
+
+    Where one coordinate is so large that its rounding hides what is left of f in another, as the memory of an LSTM
+    whose forget gate is almost open, ‖f‖₂ says nothing of that other. Newton's whole steps, which no scale of a
+    coordinate changes, go on from there, and every coordinate of f must be rounding.
+    """
+    states, converged = ended.states.clone(), ended.converged.clone()
+    hidden = (converged & (tolerance(states) > COARSE * tolerance(torch.zeros_like(states)))).nonzero()[:, 0]
+    for _ in range(WHOLE_STEPS if len(hidden) else 0):
+        points = states[hidden]
+        step = torch.linalg.solve_ex(equations.matrix(points), -equations.value(points).unsqueeze(-1))[0].squeeze(-1)
+        states[hidden] = torch.where(torch.isfinite(step).all(-1, keepdim=True), points + step, points)
+    if len(hidden):
+        points = states[hidden]
+        values = equations.value(points)
+        noise = ROUNDINGS * points.shape[1] * rounding(points, values, equations.matrix(points))
+        converged[hidden] = (values.abs() <= noise.clamp_min(float(tolerance(torch.zeros_like(points[0]))))).all(-1)
+    return states, converged
 
 
 def isolation(equations: Equations, points: Tensor) -> Isolation:

@@ -197,9 +197,8 @@ def _spanned(reduction: _Reduction, s: Tensor, reach: float) -> Tensor | None:
     if dimension == 0:
         return right[:0]
     order = (places @ axes[0]).argsort().tolist()
-    ends = [roots[order[i]].numpy() for i in (0, len(order) // 2, -1)]
-    ways = (joined(equations, a, b, dimension) for a, b in itertools.pairwise(ends))
-    return axes[:dimension] @ right if all(ways) else None
+    ends = roots[[order[i] for i in (0, len(order) // 2, -1)]].numpy()
+    return axes[:dimension] @ right if joined(equations, ends[:-1], ends[1:], dimension).all() else None
 
 
 def _turns(s: Tensor, g: Tensor) -> bool:

@@ -1,21 +1,28 @@
-"""Where the Jacobian is that of one side alone."""
+"""Where the Jacobian is that of one side alone, and the flat pieces of roots that end or bend there."""
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from dynlab.jacobians import held_matrices
-from dynlab.numerics import merging
+from dynlab.numerics.isolation import Equations, rounding
 from dynlab.numerics.kinds import Kind
 from dynlab.systems.held import Held
 
 AT_KINK = Kind("undecided, at a kink", -1, 0, 0)  # of the activation
 PROBES = 16  # directions in which J is looked at next to a state
-REACH = 4 * float(np.finfo(np.float64).eps)  # times max(1, ‖h‖): how far away
+REACH = 4 * float(np.finfo(np.float64).eps)  # times max(1, |h_i|): how far away, in each coordinate
 JUMP = 1e-6  # times max(1, ‖J‖): a smooth step's J changes by less over so short a way, rounding included
+NULL = 1e-8  # times 1 + ‖f'‖: singular values of directions along which a flat piece may begin
+WIDTH = 1e-3  # a piece is looked at so far beside the direction into it, along each null direction
+FLAT = 1e-5  # singular values of what stays 0 above that are its dimensions
+ALONG = (1e-6, 1e-5, 1e-4)  # times max(1, ‖h‖): how far along these f must be rounding
+BETWEEN = (0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875)  # of the way between two roots, where f must be rounding
+
+Real = NDArray[np.float64]
 
 
-def at_kink(exact: Held, state: NDArray[np.float64], matrix: NDArray[np.float64]) -> bool:
+def at_kink(exact: Held, state: Real, matrix: Real) -> bool:
     """Whether J jumps next to a state, as at the argument 0 of a ReLU: no one matrix says then what orbits do.
 
     Parameters
@@ -26,7 +33,72 @@ def at_kink(exact: Held, state: NDArray[np.float64], matrix: NDArray[np.float64]
     matrix : ndarray, shape (n, n)
         J there.
     """
-    probes = np.random.default_rng(0).standard_normal((PROBES, len(state)))
-    probes *= REACH * float(merging.scale(state)) / np.linalg.norm(probes, axis=1, keepdims=True)
-    beside = held_matrices(exact, torch.as_tensor(state + probes)).numpy()
+    beside = held_matrices(exact, torch.as_tensor(state + _probes(state))).numpy()
     return bool(np.abs(beside - matrix).max() > JUMP * max(1.0, float(np.abs(matrix).max())))
+
+
+def flat_piece(equations: Equations, state: Real) -> Real:
+    """Orthonormal directions (d, n) of the largest flat piece of roots that the root at a kink belongs to.
+
+    Every side of a kink has a matrix of its own. A direction of its null space that points to that side is one along
+    which f stays 0; those of several sides belong to one piece where f also stays 0 between them. None is found where
+    the root is alone.
+    """
+    probes = _probes(state)
+    beside = equations.matrix(torch.as_tensor(state + probes)).numpy()
+    pieces = [_rays(equations, state, matrix, probe, beside) for matrix, probe in zip(beside, probes, strict=True)]
+    largest = max(pieces, key=_rank)
+    if len(largest) == 0:
+        return largest
+    rays = np.concatenate(pieces)
+    together = rays[_vanishes_from(equations, state, largest.mean(axis=0) + WIDTH * rays, beside)]
+    return np.linalg.svd(together, full_matrices=False)[2][: _rank(together)]
+
+
+def _rays(equations: Equations, state: Real, matrix: Real, probe: Real, beside: Real) -> Real:
+    """Directions (k, n) on one side of a kink, the side of the probe, along which f stays 0."""
+    _, sigma, v = np.linalg.svd(matrix)
+    null = v[sigma <= NULL * (1 + sigma[0])]
+    inward = null.T @ (null @ probe)
+    if not inward.any():
+        return null[:0]
+    around = inward / np.linalg.norm(inward) + np.concatenate([np.zeros((1, len(state))), WIDTH * null])
+    return around[_vanishes_from(equations, state, around, beside)]
+
+
+def _rank(rays: Real) -> int:
+    return int((np.linalg.svd(rays, compute_uv=False) > FLAT).sum()) if len(rays) else 0
+
+
+def _vanishes_from(equations: Equations, state: Real, directions: Real, beside: Real) -> NDArray[np.bool_]:
+    """Whether f is rounding from `state` a little way along each direction (k, n), shape (k,)."""
+    unit = max(1.0, float(np.linalg.norm(state)))
+    ways = unit * np.array(ALONG)[None, :, None] * directions[:, None]
+    return _vanishes(equations, state, state + ways, beside)
+
+
+def straight_between(equations: Equations, state: Real, others: Real) -> NDArray[np.bool_]:
+    """Whether f is rounding on the straight way from `state` to each of the other roots (k, n), shape (k,)."""
+    beside = equations.matrix(torch.as_tensor(state + _probes(state))).numpy()
+    ways = np.array(BETWEEN)[None, :, None] * (others - state)[:, None]
+    return _vanishes(equations, state, state + ways, beside)
+
+
+def _vanishes(equations: Equations, root: Real, states: Real, beside: Real) -> NDArray[np.bool_]:
+    """Whether f is rounding, or what it is at the root, at all states (k, m, n) of each row.
+
+    `beside` are matrices that say how large rounding is.
+    """
+    points = torch.as_tensor(states.reshape(-1, states.shape[-1]))
+    values = equations.value(points)
+    noise = rounding(points, values, torch.as_tensor(np.abs(beside).max(axis=0))[None])
+    left = 2 * equations.value(torch.as_tensor(root)[None]).abs()
+    vanishes: NDArray[np.bool_] = (values.abs() <= noise + left).all(-1).reshape(states.shape[:-1]).all(-1).numpy()
+    return vanishes
+
+
+def _probes(state: Real) -> Real:
+    """States relative to this one, so near that a smooth step's J changes by rounding alone; shape (PROBES, n)."""
+    probes = np.random.default_rng(0).standard_normal((PROBES, len(state)))
+    scaled: Real = probes * (REACH * np.maximum(1.0, np.abs(state)) / np.abs(probes).max(axis=1, keepdims=True))
+    return scaled

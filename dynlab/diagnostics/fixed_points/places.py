@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from dynlab.diagnostics.fixed_points.kinks import at_kink
+from dynlab.diagnostics.fixed_points.kinks import at_kink, flat_piece, straight_between
 from dynlab.jacobians import displacement_matrices, held_matrices, ungated_matrices
 from dynlab.numerics import local_roots as local
 from dynlab.numerics import merging
@@ -85,6 +85,7 @@ class Places:
     held: Held
     found: list[Place] = field(default_factory=list)
     _curves: dict[int, Real] = field(default_factory=dict)
+    _flat: set[int] = field(default_factory=set)
     _regions: list[_Region] = field(default_factory=list)
 
     @property
@@ -103,17 +104,22 @@ class Places:
         reps = ends[left][first]
         shown = isolation(self.equations, torch.as_tensor(reps))
         named = np.full(len(reps), NOWHERE)
-        for regular in (True, False):
-            looked = 0
-            for index in np.flatnonzero((shown.radii.numpy() > 0) == regular):
-                named[index] = self._known(reps[index : index + 1])[0]
-                if named[index] != NOWHERE or self._refused(reps[index]):
-                    continue
-                if regular:
-                    named[index] = self._add(_place(reps[index], shown, int(index)))
-                elif looked < MOST_DEGENERATE:
-                    looked += 1
-                    named[index] = self._look_about(reps[index], shown, int(index), ends)
+        singular = shown.radii.numpy() == 0
+        kinked = singular.copy()
+        kinked[singular] = [self._at_kink(rep) for rep in reps[singular]]
+        looked = 0
+        # what is alone first, then what has a singular f', and at last kinks, where either may end
+        for index in np.argsort(singular.astype(int) + kinked, kind="stable"):
+            named[index] = self._known(reps[index : index + 1])[0]
+            if named[index] != NOWHERE or self._refused(reps[index]):
+                continue
+            if not singular[index]:
+                named[index] = self._add(_place(reps[index], shown, int(index)))
+            elif kinked[index]:
+                named[index] = self._at_a_kink(reps[index], shown, int(index))
+            elif looked < MOST_DEGENERATE:
+                looked += 1
+                named[index] = self._look_about(reps[index], ends)
         labels[left] = named[groups]
         return labels
 
@@ -141,23 +147,43 @@ class Places:
     def _lie_on(self, number: int, ends: Real) -> NDArray[np.bool_]:
         place = self.found[number]
         if number in self._curves:
-            return on_curve(self.equations, self._curves[number], ends)
+            return self._on_curve(self._curves[number], ends)
         dimension = len(place.directions)
         if dimension == ends.shape[1]:
             return np.ones(len(ends), dtype=bool)
-        return np.array([joined(self.equations, end, place.state, dimension) for end in ends])
+        if number in self._flat:
+            return straight_between(self.equations, place.state, ends)
+        return joined(self.equations, ends, np.broadcast_to(place.state, ends.shape), dimension)
+
+    def _on_curve(self, curve: Real, ends: Real) -> NDArray[np.bool_]:
+        """Whether each end lies on the curve, or on its continuation beyond what was walked along."""
+        lies = on_curve(self.equations, curve, ends)
+        beyond = ~lies & ((ends < curve.min(axis=0)) | (ends > curve.max(axis=0))).any(axis=1)
+        nearest = curve[cdist(ends[beyond], curve).argmin(axis=1)]
+        lies[beyond] = joined(self.equations, ends[beyond], nearest, 1)
+        return lies
 
     def _refused(self, end: Real) -> bool:
         """Whether the end lies where nothing was found though it was looked for."""
         return any(not region.places and region.holds(end[None])[0] for region in self._regions)
 
-    def _look_about(self, end: Real, shown: Isolation, index: int, ends: Real) -> int:
+    def _at_kink(self, end: Real) -> bool:
+        return at_kink(self.held, end, held_matrices(self.held, torch.as_tensor(end)[None])[0].numpy())
+
+    def _at_a_kink(self, end: Real, shown: Isolation, index: int) -> int:
+        """The number of the place of an end at a kink: where a continuum ends or bends, or a point of its own."""
+        for number, place in enumerate(self.found):
+            if place.status == CONTINUUM and straight_between(self.equations, end, place.state[None])[0]:
+                return number
+        along = flat_piece(self.equations, end)
+        if len(along) == 0:
+            return self._add(_place(end, shown, index, radius=merging.SAME * float(merging.scale(end))))
+        self._flat.add(len(self.found))
+        return self._add(Place(end, CONTINUUM, 0.0, 0.0, along[0], along))
+
+    def _look_about(self, end: Real, ends: Real) -> int:
         """The number of the place of an end at which f' is singular, once its surroundings have been looked at."""
-        held, point = self.held, torch.as_tensor(end)
-        if at_kink(held, end, held_matrices(held, point[None])[0].numpy()):
-            radius = merging.SAME * float(merging.scale(end))
-            return self._add(_place(end, shown, index, radius=radius))
-        near = local.local_roots(self.equations, point)
+        near = local.local_roots(self.equations, torch.as_tensor(end))
         found: list[int] = []
         axes = near.directions.numpy()
         for state, kind, error in zip(near.states, near.kinds, near.errors.tolist(), strict=True):

@@ -25,6 +25,7 @@ from dynlab.jacobians import displacement_matrices
 from dynlab.numerics import merging
 from dynlab.numerics.affine_roots import AffineRoots
 from dynlab.numerics.deflation import deflated
+from dynlab.numerics.isolation import to_the_last_digit
 from dynlab.numerics.roots import solve, tolerance
 from dynlab.numerics.unseen import share_bound, unseen_share
 from dynlab.systems.held import Held
@@ -211,14 +212,14 @@ def _batch(frozen: Held, places: Places, starts: Tensor, origin: list[str]) -> _
         sought = equations(exact)
         ended = solve(sought.value, sought.matrix, ended.states.to(exact.input))
         iterations = iterations + ended.iterations
-    states = ended.states
+    states, settled = to_the_last_digit(sought, ended)
     gone = (~torch.isfinite(ended.residuals)).nonzero()[:, 0]  # the ungated residual overflows behind a shut gate
     if len(gone):
         states[gone] = solve(exact.displacement, partial(displacement_matrices, exact), states[gone]).states
     still = (exact.displacement(states).norm(dim=-1) <= tolerance(states)).numpy()
     scale = torch.as_tensor(merging.scale(states.numpy()))
     open_ = (exact.ungated(states).norm(dim=-1) <= OPEN * scale).numpy()
-    outcome = np.where(still & ended.converged.numpy(), FIXED, np.where(still & ~open_, CLOSED_GATE, LOST)).astype(
+    outcome = np.where(still & settled.numpy(), FIXED, np.where(still & ~open_, CLOSED_GATE, LOST)).astype(
         object
     )
     outcome[outside(exact, states) & (outcome != LOST)] = OUTSIDE
