@@ -13,6 +13,7 @@ from torch import Tensor
 
 from dynlab.numerics.isolation import Equations
 from dynlab.numerics.merging import scale
+from dynlab.numerics.roots import tolerance
 
 Real = NDArray[np.float64]
 
@@ -22,6 +23,7 @@ MOST_STEPS = 2000
 CORRECTIONS = 12
 SINGULAR = 1e-15  # times the largest singular value: below it a correction goes no way
 SETTLED = 1e-12  # times max(1, ‖h‖): a correction below that ends the iteration
+LEFT = 10.0  # times the tolerance of a root: what may be left of f where the iteration settles
 ON = 1e-6  # times max(1, ‖h‖): a root this near to the walk is on the continuum
 FORWARD = 0.1  # of the way to the other root must lie along the continuum, or there is no way
 
@@ -121,7 +123,8 @@ def _corrected(equations: Equations, starts: Real, normals: Real) -> tuple[Real,
         step = -(np.linalg.pinv(bordered, rcond=SINGULAR) @ off[..., None])[..., 0]
         here[left] += step
         done = np.linalg.norm(step, axis=1) <= SETTLED * scale(here[left])
-        settled[left[done]] = True
+        small = np.linalg.norm(values, axis=1) <= LEFT * tolerance(points).numpy()[finite]
+        settled[left[done]] = small[done]  # what settles elsewhere is a least square, and no root
         left = left[~done]
         if len(left) == 0:
             break

@@ -77,11 +77,17 @@ def _vanishes_from(equations: Equations, state: Real, directions: Real, beside: 
     return _vanishes(equations, state, state + ways, beside)
 
 
-def straight_between(equations: Equations, state: Real, others: Real) -> NDArray[np.bool_]:
-    """Whether f is rounding on the straight way from `state` to each of the other roots (k, n), shape (k,)."""
-    beside = equations.matrix(torch.as_tensor(state + _probes(state))).numpy()
-    ways = np.array(BETWEEN)[None, :, None] * (others - state)[:, None]
-    return _vanishes(equations, state, state + ways, beside)
+def straight_between(equations: Equations, roots: Real, goals: Real) -> NDArray[np.bool_]:
+    """Whether f is rounding on the straight way from each root (k, n) to its goal (k, n), shape (k,)."""
+    ways = np.array(BETWEEN)[None, :, None] * (goals - roots)[:, None]
+    return np.array(
+        [
+            _vanishes(
+                equations, root, (root + way)[None], equations.matrix(torch.as_tensor(root + _probes(root))).numpy()
+            )[0]
+            for root, way in zip(roots, ways, strict=True)
+        ]
+    )
 
 
 def _vanishes(equations: Equations, root: Real, states: Real, beside: Real) -> NDArray[np.bool_]:

@@ -22,6 +22,7 @@ FIXED, CONTINUUM, UNDECIDED, SLOW = "fixed point", "continuum", "undecided", "sl
 NOWHERE = -1  # in place of a place's number
 
 COPIES = 1e-10  # times max(1, ‖h‖): ends of a search this near are one before they are looked at
+MOST_MEMBERS = 256  # roots of a continuum that are remembered, to walk to the nearest from others
 MOST_DEGENERATE = 48  # ends with a singular f' that are looked at, each with a search about it
 
 Real = NDArray[np.float64]
@@ -86,6 +87,7 @@ class Places:
     found: list[Place] = field(default_factory=list)
     _curves: dict[int, Real] = field(default_factory=dict)
     _flat: set[int] = field(default_factory=set)
+    _members: dict[int, Real] = field(default_factory=dict)
     _regions: list[_Region] = field(default_factory=list)
 
     @property
@@ -109,34 +111,41 @@ class Places:
         kinked[singular] = [self._at_kink(rep) for rep in reps[singular]]
         looked = 0
         # what is alone first, then what has a singular f', and at last kinks, where either may end
-        for index in np.argsort(singular.astype(int) + kinked, kind="stable"):
-            named[index] = self._known(reps[index : index + 1])[0]
+        order = np.argsort(singular.astype(int) + kinked, kind="stable")
+        for place, index in enumerate(order):
             if named[index] != NOWHERE or self._refused(reps[index]):
                 continue
+            if singular[index] and not kinked[index]:
+                looked += 1
+                if looked > MOST_DEGENERATE:
+                    continue
+            places, regions = len(self.found), len(self._regions)
             if not singular[index]:
                 named[index] = self._add(_place(reps[index], shown, int(index)))
             elif kinked[index]:
                 named[index] = self._at_a_kink(reps[index], shown, int(index))
-            elif looked < MOST_DEGENERATE:
-                looked += 1
+            else:
                 named[index] = self._look_about(reps[index], ends)
+            later = order[place + 1 :][named[order[place + 1 :]] == NOWHERE]
+            named[later] = self._known(reps[later], places, regions)
         labels[left] = named[groups]
         return labels
 
-    def _known(self, ends: Real) -> Index:
-        """The place that is already known for each end."""
+    def _known(self, ends: Real, places: int = 0, regions: int = 0) -> Index:
+        """The place that is already known for each end, of those after the first so many places and regions."""
         labels: Index = np.full(len(ends), NOWHERE)
-        radii = np.array([place.radius for place in self.found])
+        newer = self.found[places:]
+        radii = np.array([place.radius for place in newer])
         if len(ends) and (radii > 0).any():
-            distance = cdist(ends, np.array([place.state for place in self.found]))
+            distance = cdist(ends, np.array([place.state for place in newer]))
             nearest = np.where(distance <= radii, distance, np.inf)
             inside = np.isfinite(nearest).any(axis=1)
-            labels[inside] = nearest[inside].argmin(axis=1)
-        for number, place in enumerate(self.found):
+            labels[inside] = places + nearest[inside].argmin(axis=1)
+        for number, place in enumerate(newer, places):
             left = np.flatnonzero(labels == NOWHERE)
             if place.status == CONTINUUM and len(left):
                 labels[left[self._lie_on(number, ends[left])]] = number
-        for region in self._regions:
+        for region in self._regions[regions:]:
             left = np.flatnonzero(labels == NOWHERE)
             there = left[region.holds(ends[left])]
             if len(there) and region.places:
@@ -151,9 +160,21 @@ class Places:
         dimension = len(place.directions)
         if dimension == ends.shape[1]:
             return np.ones(len(ends), dtype=bool)
-        if number in self._flat:
-            return straight_between(self.equations, place.state, ends)
-        return joined(self.equations, ends, np.broadcast_to(place.state, ends.shape), dimension)
+        lies = np.zeros(len(ends), dtype=bool)
+        members = self._members.setdefault(number, place.state[None])
+        while not lies.all():
+            rest = np.flatnonzero(~lies)
+            goals = members[cdist(ends[rest], members).argmin(axis=1)]
+            if number in self._flat:
+                reached = straight_between(self.equations, ends[rest], goals)
+            else:
+                reached = joined(self.equations, ends[rest], goals, dimension)
+            if not reached.any():
+                break
+            lies[rest] = reached
+            members = np.concatenate([members, ends[rest[reached]]])
+        self._members[number] = members[:MOST_MEMBERS]
+        return lies
 
     def _on_curve(self, curve: Real, ends: Real) -> NDArray[np.bool_]:
         """Whether each end lies on the curve, or on its continuation beyond what was walked along."""
@@ -173,7 +194,7 @@ class Places:
     def _at_a_kink(self, end: Real, shown: Isolation, index: int) -> int:
         """The number of the place of an end at a kink: where a continuum ends or bends, or a point of its own."""
         for number, place in enumerate(self.found):
-            if place.status == CONTINUUM and straight_between(self.equations, end, place.state[None])[0]:
+            if place.status == CONTINUUM and straight_between(self.equations, end[None], place.state[None])[0]:
                 return number
         along = flat_piece(self.equations, end)
         if len(along) == 0:

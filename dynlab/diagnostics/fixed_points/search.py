@@ -219,9 +219,7 @@ def _batch(frozen: Held, places: Places, starts: Tensor, origin: list[str]) -> _
     still = (exact.displacement(states).norm(dim=-1) <= tolerance(states)).numpy()
     scale = torch.as_tensor(merging.scale(states.numpy()))
     open_ = (exact.ungated(states).norm(dim=-1) <= OPEN * scale).numpy()
-    outcome = np.where(still & settled.numpy(), FIXED, np.where(still & ~open_, CLOSED_GATE, LOST)).astype(
-        object
-    )
+    outcome = np.where(still & settled.numpy(), FIXED, np.where(still & ~open_, CLOSED_GATE, LOST)).astype(object)
     outcome[outside(exact, states) & (outcome != LOST)] = OUTSIDE
     assignment = np.full(len(states), NOWHERE)
     roots = np.flatnonzero(outcome == FIXED)
