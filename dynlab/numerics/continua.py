@@ -118,6 +118,8 @@ def _corrected(equations: Equations, starts: Real, normals: Real) -> tuple[Real,
         values, matrices = equations.value(points).numpy(), equations.matrix(points).numpy()
         finite = np.isfinite(values).all(axis=1) & np.isfinite(matrices).all(axis=(1, 2))
         left, values, matrices = left[finite], values[finite], matrices[finite]
+        if len(left) == 0:
+            break
         off = np.concatenate([values, (normals[left] @ (here[left] - starts[left])[..., None])[..., 0]], axis=1)
         bordered = np.concatenate([matrices, normals[left]], axis=1)
         step = -(np.linalg.pinv(bordered, rcond=SINGULAR) @ off[..., None])[..., 0]

@@ -15,7 +15,7 @@ Function = Callable[[Vector], Vector]
 
 OFFSET = 1e-3  # times max(1, ‖h‖): how far off the root fsolve starts
 XTOL = 1e-13
-SMALLEST_DISTANCE = 1e-8  # up to which two computed roots always agree
+SMALLEST_DISTANCE = 1e-8  # times max(1, ‖h‖): up to which two computed roots always agree
 RESIDUALS = 10.0  # times ‖f‖/σ_min(∇f): how far from the true root a computed one may be
 
 
@@ -54,7 +54,11 @@ def check(f: Function, jacobian: Function, root: Vector, direction: Vector, offs
     length = OFFSET * float(merging.scale(root)) if offset is None else offset
     ends = (_ended(f, jacobian, root, side * length * direction) for side in (1.0, -1.0))
     first = next(ends)
-    return first if first.distance <= SMALLEST_DISTANCE else min(next(ends), first, key=_distance)
+    return (
+        first
+        if first.distance <= SMALLEST_DISTANCE * float(merging.scale(root))
+        else min(next(ends), first, key=_distance)
+    )
 
 
 def run(f: Function, jacobian: Function, start: Vector) -> Vector:

@@ -2,8 +2,8 @@
 
 With A = f'(h) and q = max ‖I − A⁻¹ f'(y)‖ over a ball of radius r about h, y − A⁻¹ f(y) contracts there, and where
 ‖A⁻¹ f(h)‖ ≤ (1 − q) r it maps the ball into itself: the ball holds one root and no second one. What rounding leaves of
-f(h) is added to f(h), so that a root which a rounding could take away is not shown. q is sampled on the sphere, along
-the weakest direction of A and along others: this is a check, and no proof.
+f(h) is added to f(h), so that a root which a rounding could take away is not shown. q is sampled along the weakest
+direction of A and along others: this is a check, and no proof.
 
 References
 ----------
@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dynlab.numerics.roots import ROUNDINGS, Roots, tolerance
+from dynlab.numerics.roots import CHUNK_BYTES, ROUNDINGS, Roots, tolerance
 
 NOISE = 2.0  # times ε (|h| + |f| + |A| |h|): what rounding leaves of f(h), coordinate by coordinate
 ENTRIES = 16.0  # times ε (1 + ‖A‖): a smallest singular value below that may be rounding alone
@@ -27,6 +27,7 @@ CONTRACTION = 0.5  # q must be below
 COARSE = 100.0  # times the least tolerance: above it a state's size may hide what is left of f in a coordinate
 WHOLE_STEPS = 20  # of Newton's
 OTHERS = 2  # directions beside the weakest
+ALONG = (1.0, 0.618, 0.271, 0.113, -1.0, -0.791, -0.437, -0.189)  # of the radius, where along the weakest one
 
 
 class Equations(NamedTuple):
@@ -74,21 +75,27 @@ def rounding(points: Tensor, values: Tensor, matrices: Tensor) -> Tensor:
 def to_the_last_digit(equations: Equations, ended: Roots) -> tuple[Tensor, Tensor]:
     """The ends (k, n) of a search, and whether each is a root in every coordinate, shape (k,).
 
-    Where one coordinate is so large that its rounding hides what is left of f in another, as the memory of an LSTM
-    whose forget gate is almost open, ‖f‖₂ says nothing of that other. Newton's whole steps, which no scale of a
-    coordinate changes, go on from there, and every coordinate of f must be rounding.
+    A forget gate that is almost open makes the memory of an LSTM so large that its rounding hides what is left of f in
+    other coordinates, or f' so large that rounding alone is more than the tolerance. There every coordinate of f is
+    held against its own rounding; where Newton's method had stopped too early, its whole steps, which no scale of a
+    coordinate changes, go on.
     """
     states, converged = ended.states.clone(), ended.converged.clone()
-    hidden = (converged & (tolerance(states) > COARSE * tolerance(torch.zeros_like(states)))).nonzero()[:, 0]
-    for _ in range(WHOLE_STEPS if len(hidden) else 0):
-        points = states[hidden]
-        step = torch.linalg.solve_ex(equations.matrix(points), -equations.value(points).unsqueeze(-1))[0].squeeze(-1)
-        states[hidden] = torch.where(torch.isfinite(step).all(-1, keepdim=True), points + step, points)
-    if len(hidden):
-        points = states[hidden]
-        values = equations.value(points)
-        noise = ROUNDINGS * points.shape[1] * rounding(points, values, equations.matrix(points))
-        converged[hidden] = (values.abs() <= noise.clamp_min(float(tolerance(torch.zeros_like(points[0]))))).all(-1)
+    least = float(tolerance(states.new_zeros(states.shape[1])))
+    hidden = torch.isfinite(ended.residuals) & (~converged | (tolerance(states) > COARSE * least))
+    at_once = max(1, CHUNK_BYTES // (8 * states.shape[1] ** 2))
+    for rows in hidden.nonzero()[:, 0].split(at_once) if hidden.any() else ():
+        points = states[rows]
+        for _ in range(WHOLE_STEPS):
+            values, matrices = equations.value(points), equations.matrix(points)
+            noise = ROUNDINGS * points.shape[1] * rounding(points, values, matrices)
+            converged[rows] = (values.abs() <= noise.clamp_min(least)).all(-1)
+            step = torch.linalg.solve_ex(matrices, -values.unsqueeze(-1))[0].squeeze(-1)
+            going = ended.converged[rows] & ~converged[rows] & torch.isfinite(step).all(-1)
+            if not going.any():
+                break
+            points = torch.where(going[:, None], points + step, points)
+        states[rows] = points
     return states, converged
 
 
@@ -123,9 +130,11 @@ def isolation(equations: Equations, points: Tensor) -> Isolation:
 
 
 def _directions(weakest: Tensor) -> Tensor:
-    """Unit vectors, shape (k, direction, n): both ways along the weakest one and along a few others."""
+    """Vectors in the unit ball, shape (k, direction, n): both ways along the weakest direction and along a few others.
+
+    Along the weakest one also nearer ones: an f' that oscillates may look the same on the sphere as in its center.
+    """
     others = np.random.default_rng(0).standard_normal((OTHERS, weakest.shape[1]))
     others /= np.linalg.norm(others, axis=1, keepdims=True)
-    each = torch.as_tensor(others).to(weakest).expand(len(weakest), -1, -1)
-    one_way = torch.cat([weakest.unsqueeze(1), each], dim=1)
-    return torch.cat([one_way, -one_way], dim=1)
+    each = torch.as_tensor(np.concatenate([others, -others])).to(weakest).expand(len(weakest), -1, -1)
+    return torch.cat([torch.tensor(ALONG).to(weakest)[:, None] * weakest.unsqueeze(1), each], dim=1)

@@ -2,8 +2,10 @@
 
 With the singular vectors U, V of the d smallest singular values, f(h) + U g = 0 and Vᵀ(h − h₀) = s is a regular system
 for (h, g): it gives a curve or surface h(s), on which g(s) is all that is left of f. The roots of f near h₀ are those
-of g. For d = 1 every change of sign of g is a root, whatever f' is there, and a g that is rounding along the whole
-curve is a continuum. For d ≥ 2, a g that turns with s on a small sphere (⟨g(s), M s⟩ > 0 with a regular M) has a root.
+of g. For d = 1 every change of sign of g is a root, whatever f' is there. A g that is rounding along the whole curve is
+a continuum if f' is singular there too, and if g does not grow smoothly out of that rounding: an analytic g that is 0
+on a stretch is 0 everywhere. For d ≥ 2, a g that turns with s on a small sphere (⟨g(s), M s⟩ > 0 with a regular M) has
+a root.
 
 References
 ----------
@@ -20,13 +22,17 @@ import torch
 from torch import Tensor
 
 from dynlab.numerics.continua import joined
-from dynlab.numerics.isolation import Equations, rounding
+from dynlab.numerics.isolation import ENTRIES, Equations, rounding
 from dynlab.numerics.roots import solve
 
 ROOT, CONTINUUM, UNDECIDED = "root", "continuum", "undecided"
+STRETCH = "undecided stretch"  # g is rounding as far as is looked, and there may be no root
 NULL, TOGETHER = 1e-8, 10.0  # singular values up to 1e-8 (1 + ‖f'‖), or ten times the smallest, are reduced to
 REACH = 0.05  # times max(1, ‖h₀‖): how far along the null directions g is looked at
 FINEST = 40  # times that distance is halved: down to 5e-14
+FLAT_AT = 8  # states of a stretch on which g is rounding, at which f' must be singular too
+FARTHEST = 14  # times the reach is doubled: how far away g is looked at where it seems to be 0
+SMOOTH = 1e-4  # times 1 + ‖f'‖: a smallest singular value beyond that, right where g ceases to be rounding, is a jump
 BISECTIONS = 60
 NEWTON = 25  # iterations of the bordered system
 BENT = 2.0  # times |s|: h(s) farther than that from h₀ + V s is another branch
@@ -43,7 +49,7 @@ class LocalRoots(NamedTuple):
     states : Tensor, shape (k, n)
         Roots, one of a continuum, or the state that is not told from a root; none where there is no root.
     kinds : list of str
-        "root", "continuum" or "undecided", of each.
+        "root", "continuum", "undecided" or "undecided stretch", of each.
     errors : Tensor, shape (k,)
         How far along the null directions the root may be off.
     directions : Tensor, shape (d, n)
@@ -120,9 +126,12 @@ def _on_curve(reduction: _Reduction, reach: float) -> LocalRoots:
             width = float(s[last] - s[first])
             middle = first + int(s[first : last + 1].abs().argmin())
             whole = (first == 0 or last == len(s) - 1) and width >= reach / 2
-            kinds.append(CONTINUUM if whole else ROOT if before * after < 0 else UNDECIDED)
+            flat = whole and _flat(reduction, h[first : last + 1])
+            flat = flat and not any(_falls_off(reduction, s[i], way * reach) for i, way in ((first, -1), (last, 1)))
+            kinds.append(CONTINUUM if flat else ROOT if before * after < 0 else STRETCH if whole else UNDECIDED)
             states.append(h[middle])
-            errors.append(width / 2)
+            ends = s[max(first - 1, 0)], s[min(last + 1, len(s) - 1)]
+            errors.append(max(float((end - s[middle]).abs()) for end in ends))
         elif after * sign < 0:
             state, error = _bisected(reduction, s[last], s[last + 1], sign)
             states.append(state)
@@ -130,6 +139,36 @@ def _on_curve(reduction: _Reduction, reach: float) -> LocalRoots:
             errors.append(error)
     found = torch.stack(states) if states else h[:0]
     return LocalRoots(found, kinds, torch.tensor(errors, dtype=torch.float64), reduction.right, reach)
+
+
+def _flat(reduction: _Reduction, states: Tensor) -> bool:
+    """Whether f' is singular to rounding at all of these (k, n), as on a continuum; not where f falls off."""
+    sigma = torch.linalg.svdvals(reduction.equations.matrix(states[:: max(1, len(states) // FLAT_AT)]))
+    return bool((sigma[:, -1] <= ENTRIES * torch.finfo(states.dtype).eps * (1 + sigma[:, 0])).all())
+
+
+def _falls_off(reduction: _Reduction, begin: Tensor, reach: float) -> bool:
+    """Whether g becomes told from 0 smoothly, farther and farther from `begin`: an analytic g is then 0 nowhere here.
+
+    A continuum may end at a kink, where f' jumps.
+    """
+    farthest = FARTHEST if len(reduction.center) == 1 else 1  # a curve h(s) bends away from its tangent
+    s = begin + reach * 2.0 ** torch.arange(-FINEST, farthest, dtype=torch.float64)
+    _, g, noise, solved = reduction(s[:, None])
+    lost = ~torch.isfinite(g[:, 0])  # where f overflows it is not 0
+    usable = (solved | lost).cumprod(0).bool()
+    told = (((g.abs() > noise)[:, 0] | lost) & usable).nonzero()[:, 0]
+    if len(told) == 0:
+        return False
+    beyond = s[told[0]]
+    within = begin
+    for _ in range(BISECTIONS):
+        middle = (within + beyond) / 2
+        h, g, noise, _ = reduction(middle.reshape(1, 1))
+        within, beyond = (middle, beyond) if float(g.abs()) <= float(noise) else (within, middle)
+    h, g, _, _ = reduction(beyond.reshape(1, 1))
+    sigma = torch.linalg.svdvals(reduction.equations.matrix(h))[0]
+    return bool(sigma[-1] <= SMOOTH * (1 + sigma[0]))
 
 
 def _about_the_middle(solved: Tensor) -> slice:

@@ -8,7 +8,10 @@ from dynlab.jacobians import displacement_matrices, ungated_matrices
 from dynlab.numerics.affine_roots import AffineRoots, affine_roots
 from dynlab.systems.held import Held
 
-NEAR, FAR = 1.0, (1e3, 1e6)  # how far from 0 the Jacobian is looked at: a saturated unit leaves its bend on the way
+NEAR, FAR = (
+    1.0,
+    (1e3, 1e6),
+)  # (times max(1, |F(0)|)) how far from 0 the Jacobian is looked at: a saturated unit leaves its bend on the way
 TINY = 1e-9  # how far from 0 the rounding of the step at 0 is looked at
 PROBES = 4  # states at each distance
 ROUNDINGS = 10  # times n ε (|J| |h| + |F(h)| + |F(0)|): what rounding leaves of an affine map's F(h) − F(0) − J h
@@ -35,12 +38,13 @@ def affine_answer(exact: Held) -> AffineRoots | None:
     near = NEAR * directions
     if not torch.isfinite(first).all() or not torch.equal(derivative(exact, near[:1])[0], first):
         return None
-    probes = torch.cat([near, *(far * directions.sign() * directions.abs().sqrt() for far in FAR)])
+    value = exact.ungated(zero)[0]
+    unit = max(1.0, float(value.abs().max()))  # a bend may be as far away as F(0) is large
+    probes = torch.cat([near, *(far * unit * directions.sign() * directions.abs().sqrt() for far in FAR)])
     if not (derivative(exact, probes) == first).all():
         return None
     identity = torch.eye(n, dtype=torch.float64)
     sizes = first.abs() if exact.is_flow else identity + (first if gated else first + identity).abs()
-    value = exact.ungated(zero)[0]
     if not _follows(exact, probes, value, first, sizes):
         return None
     shifted = TINY * directions

@@ -87,6 +87,7 @@ class Places:
     found: list[Place] = field(default_factory=list)
     _curves: dict[int, Real] = field(default_factory=dict)
     _flat: set[int] = field(default_factory=set)
+    _stretches: set[int] = field(default_factory=set)
     _members: dict[int, Real] = field(default_factory=dict)
     _regions: list[_Region] = field(default_factory=list)
 
@@ -111,7 +112,8 @@ class Places:
         kinked[singular] = [self._at_kink(rep) for rep in reps[singular]]
         looked = 0
         # what is alone first, then what has a singular f', and at last kinks, where either may end
-        order = np.argsort(singular.astype(int) + kinked, kind="stable")
+        residuals = np.linalg.norm(self.equations.value(torch.as_tensor(reps)).numpy(), axis=1)
+        order = np.lexsort((np.linalg.norm(reps, axis=1), residuals, singular.astype(int) + kinked))
         for place, index in enumerate(order):
             if named[index] != NOWHERE or self._refused(reps[index]):
                 continue
@@ -143,7 +145,7 @@ class Places:
             labels[inside] = places + nearest[inside].argmin(axis=1)
         for number, place in enumerate(newer, places):
             left = np.flatnonzero(labels == NOWHERE)
-            if place.status == CONTINUUM and len(left):
+            if (place.status == CONTINUUM or number in self._stretches) and len(left):
                 labels[left[self._lie_on(number, ends[left])]] = number
         for region in self._regions[regions:]:
             left = np.flatnonzero(labels == NOWHERE)
@@ -157,9 +159,7 @@ class Places:
         place = self.found[number]
         if number in self._curves:
             return self._on_curve(self._curves[number], ends)
-        dimension = len(place.directions)
-        if dimension == ends.shape[1]:
-            return np.ones(len(ends), dtype=bool)
+        dimension = max(1, len(place.directions))
         lies = np.zeros(len(ends), dtype=bool)
         members = self._members.setdefault(number, place.state[None])
         while not lies.all():
@@ -209,7 +209,7 @@ class Places:
         axes = near.directions.numpy()
         for state, kind, error in zip(near.states, near.kinds, near.errors.tolist(), strict=True):
             found.append(self._of_local(state, kind, error, axes, ends))
-        if near.kinds != [local.CONTINUUM]:
+        if near.kinds not in ([local.CONTINUUM], [local.STRETCH]):
             self._regions.append(_Region(end, axes, near.reach, found))
         if not found:
             return NOWHERE
@@ -217,6 +217,8 @@ class Places:
 
     def _of_local(self, state: torch.Tensor, kind: str, error: float, axes: Real, ends: Real) -> int:
         """The number of what was found about a state with a singular f'."""
+        if kind == local.UNDECIDED and not state.any() and not self.equations.value(state[None]).any():
+            kind = local.ROOT  # f(0) = 0 is no matter of rounding
         if kind == local.ROOT:
             polished = solve(self.equations.value, self.equations.matrix, state[None]).states
             if float((polished[0] - state).norm()) > max(2 * error, COPIES * float(merging.scale(state.numpy()))):
@@ -227,11 +229,13 @@ class Places:
                 return int(known)
             if float(shown.radii[0]) > 0:
                 return self._add(_place(polished[0].numpy(), shown, 0))
-        status = {local.ROOT: FIXED, local.CONTINUUM: CONTINUUM, local.UNDECIDED: UNDECIDED}[kind]
+        status = {local.ROOT: FIXED, local.CONTINUUM: CONTINUUM}.get(kind, UNDECIDED)
         along = axes if status == CONTINUUM else axes[:0]
         if status == CONTINUUM:
             error = 0.0
         number = self._add(Place(state.numpy(), status, 0.0, error, axes[0], along))
+        if kind == local.STRETCH:
+            self._stretches.add(number)
         if status == CONTINUUM and len(axes) == 1 and len(state) > 1:
             self._curves[number] = curve_of(self.equations, state.numpy(), axes[0], box_of(ends))
         return number

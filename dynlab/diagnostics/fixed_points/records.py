@@ -18,6 +18,7 @@ from dynlab.systems.held import Held
 if TYPE_CHECKING:
     from dynlab.proofs.certify import Certificate
 
+DOUBTFUL = Kind("undecided, perhaps no fixed point", -1, 0, 0)
 NEIGHBOURING, UNVERIFIED = "neighbouring root", "unverified"
 STATUSES = (FIXED, CONTINUUM, UNDECIDED, NEIGHBOURING, UNVERIFIED, SLOW)
 # Times max(1, ‖h‖): no uncertainty of a position is taken to be larger, and no end of fsolve farther away is the same
@@ -73,6 +74,8 @@ def _record(exact: Held, place: Place, direction: Vector) -> Record:
     matrix = held_matrices(exact, point)[0].numpy()
     eigenvalues, errors, _ = eigenvalues_of(matrix, matrix_error + _rounding(exact, point[0]))
     kind = kind_of_map(eigenvalues, errors)
+    if place.status == UNDECIDED:
+        kind = DOUBTFUL._replace(undecided=len(state))
     if at_kink(exact, state, matrix):
         errors, kind = np.full_like(errors, np.inf), AT_KINK._replace(undecided=len(state))
     residual = float(exact.displacement(point).norm())
@@ -96,6 +99,7 @@ def _verified(exact: Held, place: Place, direction: Vector) -> tuple[fsolve_chec
     def jacobian(h: Vector) -> Vector:
         return sought.matrix(torch.as_tensor(h)[None])[0].numpy()
 
+    direction = _in_proportion(place.state, direction)
     offset = min(fsolve_check.OFFSET * scale, place.radius / 4) if place.radius else fsolve_check.OFFSET * scale
     end = fsolve_check.check(f, jacobian, place.state, direction, offset)
     at_root = end.residual <= float(tolerance(torch.as_tensor(end.state)))
@@ -107,7 +111,7 @@ def _verified(exact: Held, place: Place, direction: Vector) -> tuple[fsolve_chec
     )
     if place.status != FIXED:
         return end, place.status
-    allowed = max(fsolve_check.SMALLEST_DISTANCE, fsolve_check.RESIDUALS * min(place.error, FARTHEST * scale))
+    allowed = max(fsolve_check.SMALLEST_DISTANCE * scale, fsolve_check.RESIDUALS * min(place.error, FARTHEST * scale))
     if end.distance <= (max(allowed, min(place.radius, FARTHEST * scale)) if at_root else allowed):
         return end, FIXED
     return end, NEIGHBOURING if at_root else UNVERIFIED
@@ -116,9 +120,16 @@ def _verified(exact: Held, place: Place, direction: Vector) -> tuple[fsolve_chec
 def _matrix_error(exact: Held, state: Vector, uncertain: Vector, direction: Vector) -> float:
     """By how much J changes where the root may really be: ± that far, the least certain way and an arbitrary one."""
     reach = max(float(np.linalg.norm(uncertain)), np.finfo(np.float64).eps * float(merging.scale(state)))
-    shifts = np.stack([uncertain, -uncertain, reach * direction, -reach * direction])
+    arbitrary = reach * _in_proportion(state, direction)
+    shifts = np.stack([uncertain, -uncertain, arbitrary, -arbitrary])
     matrices = held_matrices(exact, torch.as_tensor(np.concatenate([state[None], state + shifts])))
     return float(torch.linalg.matrix_norm(matrices[1:] - matrices[0], 2).max())
+
+
+def _in_proportion(state: Vector, direction: Vector) -> Vector:
+    """The unit vector with coordinates in proportion to max(1, |h_i|): an LSTM's memory may be 1e8 times the rest."""
+    larger = direction * np.maximum(1.0, np.abs(state))
+    return larger / float(np.linalg.norm(larger))
 
 
 def _rounding(exact: Held, state: torch.Tensor) -> float:

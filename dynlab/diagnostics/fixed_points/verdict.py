@@ -3,6 +3,7 @@
 from dynlab.diagnostics.fixed_points.places import CONTINUUM, FIXED, SLOW, UNDECIDED
 from dynlab.diagnostics.fixed_points.records import NEIGHBOURING, UNVERIFIED, Record
 from dynlab.diagnostics.fixed_points.search import CLOSED_GATE, LOST, OUTSIDE, Search
+from dynlab.numerics import merging
 from dynlab.wording import agree, at_most, counted, joined, number
 
 FAILED = {
@@ -18,7 +19,7 @@ OTHERS = {
     SLOW: ("slow point", "slow points"),
 }
 SETS = {1: "a line or curve", 2: "a plane or surface"}
-SMALLEST_DISTANCE = 1e-15  # distances below are named so: they are rounding, or nothing
+SMALLEST_DISTANCE = 1e-15  # times max(1, ‖h‖), as distances are said: below are named so: they are rounding, or nothing
 
 
 def verdict(rows: list[Record], found: Search) -> str:
@@ -43,7 +44,8 @@ def verdict(rows: list[Record], found: Search) -> str:
 
 
 def _points(points: list[Record], affine: bool) -> str:
-    worst = number(max(max(row.fsolve_distance for row in points), SMALLEST_DISTANCE), 1)
+    apart = max(row.fsolve_distance / float(merging.scale(row.state)) for row in points)
+    worst = number(max(apart, SMALLEST_DISTANCE), 1)
     if len(points) == 1:
         only = ", the only one of an affine map" if affine else ""
         return f"1 fixed point ({points[0].kind.name}){only}, verified with fsolve to {worst}."
