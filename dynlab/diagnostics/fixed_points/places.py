@@ -207,15 +207,17 @@ class Places:
         near = local.local_roots(self.equations, torch.as_tensor(end))
         found: list[int] = []
         axes = near.directions.numpy()
-        for state, kind, error in zip(near.states, near.kinds, near.errors.tolist(), strict=True):
-            found.append(self._of_local(state, kind, error, axes, ends))
+        apart = cdist(near.states, near.states)
+        np.fill_diagonal(apart, 2 * near.reach)
+        for state, kind, error, others in zip(near.states, near.kinds, near.errors.tolist(), apart, strict=True):
+            found.append(self._of_local(state, kind, error, float(others.min()) / 2, axes, ends))
         if near.kinds not in ([local.CONTINUUM], [local.STRETCH]):
             self._regions.append(_Region(end, axes, near.reach, found))
         if not found:
             return NOWHERE
         return found[int(np.linalg.norm(np.array([self.found[n].state for n in found]) - end, axis=1).argmin())]
 
-    def _of_local(self, state: torch.Tensor, kind: str, error: float, axes: Real, ends: Real) -> int:
+    def _of_local(self, state: torch.Tensor, kind: str, error: float, radius: float, axes: Real, ends: Real) -> int:
         """The number of what was found about a state with a singular f'."""
         if kind == local.UNDECIDED and not state.any() and not self.equations.value(state[None]).any():
             kind = local.ROOT  # f(0) = 0 is no matter of rounding
@@ -233,7 +235,8 @@ class Places:
         along = axes if status == CONTINUUM else axes[:0]
         if status == CONTINUUM:
             error = 0.0
-        number = self._add(Place(state.numpy(), status, 0.0, error, axes[0], along))
+        radius = radius if status == FIXED else 0.0
+        number = self._add(Place(state.numpy(), status, radius, error, axes[0], along))
         if kind == local.STRETCH:
             self._stretches.add(number)
         if status == CONTINUUM and len(axes) == 1 and len(state) > 1:
