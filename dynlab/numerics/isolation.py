@@ -18,7 +18,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dynlab.numerics.roots import CHUNK_BYTES, ROUNDINGS, Roots, tolerance
+from dynlab.numerics.roots import ROUNDINGS, Roots, tolerance
+from dynlab.numerics.threads import in_threads
 
 NOISE = 2.0  # times ε (|h| + |f| + |A| |h|): what rounding leaves of f(h), coordinate by coordinate
 ENTRIES = 16.0  # times ε (1 + ‖A‖): a smallest singular value below that may be rounding alone
@@ -81,21 +82,25 @@ def to_the_last_digit(equations: Equations, ended: Roots) -> tuple[Tensor, Tenso
     coordinate changes, go on.
     """
     states, converged = ended.states.clone(), ended.converged.clone()
-    least = float(tolerance(states.new_zeros(states.shape[1])))
-    hidden = torch.isfinite(ended.residuals) & (~converged | (tolerance(states) > COARSE * least))
-    at_once = max(1, CHUNK_BYTES // (8 * states.shape[1] ** 2))
-    for rows in hidden.nonzero()[:, 0].split(at_once) if hidden.any() else ():
-        points = states[rows]
+    least = tolerance(states.new_zeros(states.shape[1]))
+    hidden = (torch.isfinite(ended.residuals) & (~converged | (tolerance(states) > COARSE * least))).nonzero()[:, 0]
+
+    def finished(rows: slice) -> tuple[Tensor, Tensor]:
+        points, began = states[hidden[rows]], converged[hidden[rows]]
+        told = began.clone()
         for _ in range(WHOLE_STEPS):
             values, matrices = equations.value(points), equations.matrix(points)
             noise = ROUNDINGS * points.shape[1] * rounding(points, values, matrices)
-            converged[rows] = (values.abs() <= noise.clamp_min(least)).all(-1)
+            told = (values.abs() <= torch.maximum(noise, least)).all(-1)
             step = torch.linalg.solve_ex(matrices, -values.unsqueeze(-1))[0].squeeze(-1)
-            going = ended.converged[rows] & ~converged[rows] & torch.isfinite(step).all(-1)
+            going = began & ~told & torch.isfinite(step).all(-1)
             if not going.any():
                 break
             points = torch.where(going[:, None], points + step, points)
-        states[rows] = points
+        return points, told
+
+    if len(hidden):
+        states[hidden], converged[hidden] = in_threads(finished, len(hidden), 8 * states.shape[1] ** 2)
     return states, converged
 
 

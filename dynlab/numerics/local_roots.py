@@ -32,7 +32,9 @@ REACH = 0.05  # times max(1, ‖h₀‖): how far along the null directions g is
 FINEST = 40  # times that distance is halved: down to 5e-14
 FLAT_AT = 8  # states of a stretch on which g is rounding, at which f' must be singular too
 FARTHEST = 14  # times the reach is doubled: how far away g is looked at where it seems to be 0
-SMOOTH = 1e-4  # times 1 + ‖f'‖: a smallest singular value beyond that, right where g ceases to be rounding, is a jump
+STORED = 16  # + n, times the rounding of f: what the rounding of stored weights makes of a g that is 0 without it
+NUDGE = 1e-3  # of the reach: f' is looked at so far beyond where g ceases to be rounding
+SMOOTH = 1e-4  # times 1 + ‖f'‖: a smallest singular value there that is larger is a jump
 BISECTIONS = 60
 NEWTON = 25  # iterations of the bordered system
 BENT = 2.0  # times |s|: h(s) farther than that from h₀ + V s is another branch
@@ -157,16 +159,17 @@ def _falls_off(reduction: _Reduction, begin: Tensor, reach: float) -> bool:
     _, g, noise, solved = reduction(s[:, None])
     lost = ~torch.isfinite(g[:, 0])  # where f overflows it is not 0
     usable = (solved | lost).cumprod(0).bool()
-    told = (((g.abs() > noise)[:, 0] | lost) & usable).nonzero()[:, 0]
+    stored = STORED + len(reduction.center)
+    told = (((g.abs() > stored * noise)[:, 0] | lost) & usable).nonzero()[:, 0]
     if len(told) == 0:
         return False
     beyond = s[told[0]]
     within = begin
     for _ in range(BISECTIONS):
         middle = (within + beyond) / 2
-        h, g, noise, _ = reduction(middle.reshape(1, 1))
-        within, beyond = (middle, beyond) if float(g.abs()) <= float(noise) else (within, middle)
-    h, g, _, _ = reduction(beyond.reshape(1, 1))
+        _, g, noise, _ = reduction(middle.reshape(1, 1))
+        within, beyond = (middle, beyond) if float(g.abs()) <= stored * float(noise) else (within, middle)
+    h, _, _, _ = reduction((beyond + NUDGE * reach).reshape(1, 1))
     sigma = torch.linalg.svdvals(reduction.equations.matrix(h))[0]
     return bool(sigma[-1] <= SMOOTH * (1 + sigma[0]))
 

@@ -1,0 +1,182 @@
+"""Fixed points where they are hard to count: kinks, open and shut gates, tails, double roots, circles and spheres."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.optimize import brentq
+from torch import nn
+
+from dynlab.checkpoints import from_module
+from dynlab.diagnostics.fixed_points import fixed_points
+from dynlab.systems import Euler, create, from_function
+
+
+def scalar(g):
+    """The map h + g(h) of one number."""
+    return from_function(lambda h, x: h + g(h), state_size=1)
+
+
+def counted(ds):
+    """How many fixed points, continua and undecided states there are."""
+    status = ds["status"].values.tolist()
+    return tuple(status.count(name) for name in ("fixed point", "continuum", "undecided"))
+
+
+def relu_network(matrix, bias=None):
+    W = torch.as_tensor(np.array(matrix, dtype=float))
+    rnn = nn.RNN(1, len(W), nonlinearity="relu").double()
+    with torch.no_grad():
+        for values in rnn.parameters():
+            values.zero_()
+        rnn.weight_hh_l0.copy_(W)
+        if bias is not None:
+            rnn.bias_hh_l0.copy_(torch.as_tensor(np.array(bias, dtype=float)))
+    return from_module(rnn)
+
+
+def with_ray(size):
+    """A random ReLU network that leaves one positive vector where it is."""
+    rng = np.random.default_rng(size)
+    v = rng.uniform(0.2, 1, size)
+    W = 0.4 * rng.standard_normal((size, size)) / np.sqrt(size)
+    return W + np.outer(v - W @ v, v) / (v @ v)
+
+
+@pytest.mark.parametrize(
+    "matrix, dimension",
+    [
+        ([[1.0]], 1),
+        ([[1.0, 0.0], [0.0, 0.5]], 1),
+        ([[0.5, 0.5], [0.5, 0.5]], 1),
+        ([[0.0, 1.0], [1.0, 0.0]], 1),
+        ([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]], 1),
+        ([[1.0, 1.0], [0.0, 0.5]], 1),
+        ([[1.0, 0.0], [1.0, 0.0]], 1),
+        (np.eye(2), 2),
+        (np.eye(20), 20),
+        (with_ray(4), 1),
+        (with_ray(16), 1),
+        (with_ray(64), 1),
+    ],
+    ids=lambda value: str(len(value)) + "-units" if hasattr(value, "__len__") else "",
+)
+def test_the_rays_and_faces_of_a_relu_network_are_one_continuum(matrix, dimension):
+    ds = fixed_points(relu_network(matrix))
+    assert counted(ds) == (0, 1, 0)
+    assert ds["continuum_dimension"].values.tolist() == [dimension]
+    assert (ds["outcome"].values == "fixed point").all()
+
+
+def test_a_relu_network_without_such_a_ray_has_the_origin_alone():
+    rng = np.random.default_rng(0)
+    for size in (1, 4, 16):
+        ds = fixed_points(relu_network(0.3 * rng.standard_normal((size, size))))
+        assert counted(ds) == (1, 0, 0)
+        assert not ds["fixed_point_state"].values.any()
+
+
+def lstm_unit(weights, biases):
+    lstm = nn.LSTM(1, 1).double()
+    with torch.no_grad():
+        for values in lstm.parameters():
+            values.zero_()
+        lstm.weight_hh_l0[:, 0] = torch.tensor(weights, dtype=torch.float64)
+        lstm.bias_hh_l0.copy_(torch.tensor(biases, dtype=torch.float64))
+    return from_module(lstm)
+
+
+def lstm_roots(weights, biases):
+    """h of all fixed points: with c = i g/(1 − f) put in, the roots of one equation."""
+
+    def f(h):
+        p_i, p_f, p_g, p_o = (w * h + b for w, b in zip(weights, biases, strict=True))
+        with np.errstate(over="ignore"):
+            c = np.tanh(p_g) * (1 + np.exp(p_f)) / (1 + np.exp(-p_i))
+            return np.tanh(c) / (1 + np.exp(-p_o)) - h
+
+    grid = np.linspace(-1, 1, 400_001) + 1.3e-7
+    values = f(grid)
+    changes = np.flatnonzero(values[1:] * values[:-1] < 0)
+    return [brentq(f, grid[k], grid[k + 1], xtol=1e-15) for k in changes]
+
+
+@pytest.mark.parametrize("forget", [2.0, 15.0, 20.0, 25.0, 34.0])
+@pytest.mark.parametrize("candidate", [4.0, -4.0])
+def test_an_lstm_with_its_forget_gate_open_has_the_points_of_one_equation(forget, candidate):
+    weights, biases = [2.0, -3.0, candidate, 1.0], [0.1, forget, 0.2, -0.3]
+    ds = fixed_points(lstm_unit(weights, biases))
+    truth = lstm_roots(weights, biases)
+    assert counted(ds) == (len(truth), 0, 0)
+    np.testing.assert_allclose(sorted(ds["fixed_point_state"].values[:, 0]), truth, rtol=1e-9, atol=1e-9)
+
+
+TAILS = {
+    "exp(-h)": lambda h: torch.exp(-h),
+    "exp(-h²)": lambda h: torch.exp(-h * h),
+    "1e-3/(1 + h²)": lambda h: 1e-3 / (1 + h * h),
+    "e^-40 cosh h": lambda h: np.exp(-40) * torch.cosh(h),
+    "1 - tanh(20 h)": lambda h: 1 - torch.tanh(20 * h),
+}
+
+
+@pytest.mark.parametrize("tail", TAILS.values(), ids=TAILS.keys())
+def test_a_positive_displacement_that_falls_below_rounding_is_no_continuum(tail):
+    ds = fixed_points(scalar(tail))
+    points, continua, undecided = counted(ds)
+    assert (points, continua) == (0, 0)
+    assert undecided <= 2
+    assert (ds["stable"].values == -1).all()
+
+
+@pytest.mark.parametrize("g", [lambda h: h**2, lambda h: h**4, lambda h: h**5, lambda h: -(h**3)])
+def test_a_degenerate_point_at_0_is_no_matter_of_rounding(g):
+    ds = fixed_points(scalar(g))
+    assert counted(ds) == (1, 0, 0)
+    assert ds["stable"].values.tolist() == [-1]
+    assert abs(ds["fixed_point_state"].values[0, 0]) < 1e-7
+
+
+def test_the_logistic_map_at_its_first_bifurcation_stays_at_0():
+    ds = fixed_points(create("logistic", r=1.0))
+    assert counted(ds) == (1, 0, 0)
+    assert ds["fixed_point_state"].values.tolist() == [[0.0]]
+
+
+@pytest.mark.parametrize("beyond, count", [(0.0, 1), (1e-10, 3), (1e-6, 3)])
+def test_the_pitchfork_of_lorenz(beyond, count):
+    ds = fixed_points(Euler(create("lorenz", rho=1 + beyond), 1e-3))
+    assert counted(ds) == (count, 0, 0)
+    aside = np.sqrt(8 / 3 * beyond)
+    np.testing.assert_allclose(np.ptp(ds["fixed_point_state"].values[:, 0]), 2 * aside, rtol=1e-3, atol=1e-12)
+
+
+def test_a_double_root_where_rounding_hides_it_is_undecided_and_so_is_its_kind():
+    ds = fixed_points(scalar(lambda h: (h - 0.3) ** 2))
+    assert counted(ds) == (0, 0, 1)
+    assert ds["stable"].values.tolist() == [-1]
+
+
+def test_roots_of_a_fast_oscillation_are_verified_one_by_one():
+    starts = np.pi / 1000 * (np.arange(-20, 20) + 0.2)
+    ds = fixed_points(scalar(lambda h: 1e-6 * torch.sin(1e3 * h)), starts=starts[:, None])
+    places = ds["fixed_point_state"].values[:, 0] * 1000 / np.pi
+    np.testing.assert_allclose(places, np.round(places), atol=1e-9)
+    assert len(np.unique(np.round(places))) == len(places) == 40
+    assert ds["fsolve_distance"].values.max() < 1e-8
+
+
+@pytest.mark.parametrize("far", [1e10, 1e30])
+def test_a_bend_far_away_is_seen_where_the_map_is_large_at_0(far):
+    ds = fixed_points(scalar(lambda h: 0.1 * (h * h / far - far)))
+    assert "affine" not in ds.attrs["verdict"]
+
+
+@pytest.mark.parametrize("size, parts, dimensions", [(2, 1, [1]), (3, 1, [2]), (4, 2, [1, 1, 2])])
+def test_spheres_of_fixed_points_and_their_products(size, parts, dimensions):
+    def f(h, x):
+        spheres = h.chunk(parts, -1)
+        return torch.cat([p * (1 - 0.1 * (p.square().sum(-1, keepdim=True) - 1)) for p in spheres], dim=-1)
+
+    ds = fixed_points(from_function(f, state_size=size))
+    assert counted(ds) == (1, len(dimensions), 0)
+    assert sorted(ds["continuum_dimension"].values.tolist()) == [0, *dimensions]
