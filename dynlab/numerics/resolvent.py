@@ -19,7 +19,9 @@ TOLERANCE = 1e-10  # relative residual of the Ritz value 1/σ², so that σ has 
 LONGEST = 80  # Lanczos steps; a value that has not converged by then says so
 LOOK = 4  # Lanczos steps between two looks at the Ritz values, which cost as much as the steps
 ROWS = 32  # of the triangle that are solved at a time, so that the rest is one matrix product
-SMALLEST = 1e-70  # below it squares of 1/σ² overflow
+GROWN = 2.0**400  # columns of a solve beyond it are scaled down: ROWS_BETWEEN rows more do not overflow
+ROWS_BETWEEN = 8
+LARGEST_EXPONENT = 900  # of the power of 2 that a matrix is divided by: points of its plane must not overflow
 COPIES = 8  # arrays of the size (n, points) that a block holds
 
 
@@ -46,18 +48,22 @@ class Smallest:
 def smallest_singular_values(matrix: Real, points: Complex, max_memory: float, seed: int) -> Smallest:
     """σ_min(zI − A) for each z of `points`, in blocks that stay below `max_memory` bytes.
 
-    Inverse Lanczos: 1/σ_min² is the largest eigenvalue of (zI − T)⁻¹ (zI − T)⁻ᴴ, where T is A's Schur form.
+    Inverse Lanczos: 1/σ_min² is the largest eigenvalue of (zI − T)⁻¹ (zI − T)⁻ᴴ, where T is A's Schur form. Each
+    column is kept at about 1, its power of 2 beside it: of a nilpotent A, 1/σ_min² is beyond the largest number.
     """
-    n = len(matrix)
+    n, largest = len(matrix), float(np.abs(matrix).max())
+    exponent = int(np.clip(np.frexp(largest)[1], -LARGEST_EXPONENT, LARGEST_EXPONENT))
+    matrix, points = np.ldexp(matrix, -exponent), points * 2.0**-exponent
     T = schur(matrix, output="complex")[0]
     start = np.random.default_rng(seed).standard_normal((2, n))
     first = (start[0] + 1j * start[1]) / np.linalg.norm(start)
     # a diagonal entry smaller than its own rounding would only divide by zero
-    least = max(np.finfo(float).eps * float(np.linalg.norm(matrix)), SMALLEST)
+    least = np.finfo(float).eps * float(np.linalg.norm(matrix)) or np.finfo(float).tiny
     at_once = max(1, int(max_memory // (16 * COPIES * n)))
     with threadpool_limits(1, user_api="blas"):
         parts = [_lanczos(T, points[some : some + at_once], first, least) for some in range(0, len(points), at_once)]
-    return Smallest(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+    value, *rest = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return Smallest(value * 2.0**exponent, *rest)
 
 
 def _lanczos(
@@ -72,8 +78,14 @@ def _lanczos(
     diagonal = np.where(np.abs(diagonal) < least, least, diagonal)
     q, before = np.repeat(first[:, None], count, axis=1), np.zeros((n, count), dtype=complex)
     alphas, betas = np.zeros((LONGEST, count)), np.zeros((LONGEST + 1, count))
+    scale = None  # power of 4 that the operator is divided by
     for k in range(LONGEST):
-        w = _solve(T, diagonal, _solve_adjoint(T, diagonal, q))
+        half, first_power = _solve_adjoint(T, diagonal, q)
+        w, power = _solve(T, diagonal, half)
+        power += first_power
+        if scale is None:
+            scale = 2 * (power // 2)
+        w *= np.exp2(np.minimum(power - scale, LARGEST_EXPONENT))  # of a column of zeros it is arbitrary
         w -= betas[k] * before
         alphas[k] = np.einsum("ij,ij->j", q.conj(), w).real
         w -= alphas[k] * q
@@ -83,13 +95,14 @@ def _lanczos(
         if (k + 1) % LOOK and not complete and k + 1 < LONGEST:
             continue
         top, last = _largest(alphas[: k + 1], betas[1 : k + 1])
-        value[left] = 1 / np.sqrt(top)
+        value[left] = np.maximum(np.exp2(-scale / 2) / np.sqrt(top), np.finfo(float).tiny)
         residual[left] = betas[k + 1] * last / top
         iterations[left] = k + 1
         going = residual[left] > TOLERANCE
         if complete or not going.any():
             break
         left, diagonal, before, q = left[going], diagonal[:, going], before[:, going], q[:, going]
+        scale = scale[going]
         alphas, betas = alphas[:, going], betas[:, going]
     return value, iterations, residual, (residual <= TOLERANCE) | (iterations == n)
 
@@ -105,25 +118,46 @@ def _largest(alphas: Real, betas: Real) -> tuple[Real, Real]:
     return values[:, -1], np.abs(vectors[:, -1, -1])
 
 
-def _solve(T: Complex, diagonal: Complex, right: Complex) -> Complex:
-    """(zI − T)⁻¹ of the columns of `right`, each with its own z: `diagonal` is z − T_ii, shape (n, point)."""
-    x = right.copy()
+def _solve(T: Complex, diagonal: Complex, right: Complex) -> tuple[Complex, Real]:
+    """(zI − T)⁻¹ of the columns of `right`, each with its own z: `diagonal` is z − T_ii, shape (n, point).
+
+    Returns the columns with a largest entry of about 1, and the exponents of the powers of 2 that they are to be
+    multiplied by.
+    """
+    x, exponent = right.copy(), np.zeros(right.shape[1])
     for stop in range(len(T), 0, -ROWS):
         start = max(0, stop - ROWS)
         x[start:stop] += T[start:stop, stop:] @ x[stop:]
         for i in range(stop - 1, start - 1, -1):
             x[i] += T[i, i + 1 : stop] @ x[i + 1 : stop]
             x[i] /= diagonal[i]
-    return x
+            if i % ROWS_BETWEEN == 0:
+                _scale_down(x, exponent, slice(i, i + ROWS_BETWEEN), GROWN)
+    _scale_down(x, exponent, slice(None), 0.0)
+    return x, exponent
 
 
-def _solve_adjoint(T: Complex, diagonal: Complex, right: Complex) -> Complex:
-    """(zI − T)⁻ᴴ of the columns of `right`."""
-    x, adjoint = right.copy(), T.conj().T
+def _solve_adjoint(T: Complex, diagonal: Complex, right: Complex) -> tuple[Complex, Real]:
+    """(zI − T)⁻ᴴ of the columns of `right`, as `_solve` returns it."""
+    x, exponent, adjoint = right.copy(), np.zeros(right.shape[1]), T.conj().T
     for start in range(0, len(T), ROWS):
         stop = min(start + ROWS, len(T))
         x[start:stop] += adjoint[start:stop, :start] @ x[:start]
         for i in range(start, stop):
             x[i] += adjoint[i, start:i] @ x[start:i]
             x[i] /= diagonal[i].conj()
-    return x
+            if i % ROWS_BETWEEN == ROWS_BETWEEN - 1:
+                _scale_down(x, exponent, slice(i + 1 - ROWS_BETWEEN, i + 1), GROWN)
+    _scale_down(x, exponent, slice(None), 0.0)
+    return x, exponent
+
+
+def _scale_down(x: Complex, exponent: Real, rows: slice, beyond: float) -> None:
+    """Divide columns by a power of 2 where `rows` have an entry beyond that, in place."""
+    largest = np.maximum(np.abs(x[rows].real), np.abs(x[rows].imag)).max(axis=0)
+    (columns,) = np.nonzero(largest > beyond)
+    if len(columns):
+        powers = np.frexp(largest[columns])[1].astype(np.float64)
+        half = np.floor(powers / 2)  # the whole power may overflow
+        x[:, columns] = x[:, columns] * np.exp2(-half) * np.exp2(half - powers)
+        exponent[columns] += powers

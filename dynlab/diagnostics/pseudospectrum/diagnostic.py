@@ -11,13 +11,13 @@ from dynlab import schema
 from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.pseudospectrum.kreiss import kreiss_lower_bound
 from dynlab.diagnostics.pseudospectrum.numerical_range import NumericalRange, numerical_range
-from dynlab.diagnostics.pseudospectrum.powers import Powers, exponential_norms, power_norms
+from dynlab.diagnostics.pseudospectrum.powers import Powers, exponential_norms, largest_exponential, power_norms
 from dynlab.diagnostics.pseudospectrum.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.jacobians import jacobian_and_error
+from dynlab.numerics.eigenvalues import ARRAYS, Eigenvalues, eigenvalues
 from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
-from dynlab.numerics.eigenvalues import Eigenvalues, eigenvalues
-from dynlab.numerics.grids import check_grid
+from dynlab.numerics.grids import MEBIBYTE, check_grid
 from dynlab.numerics.resolvent import Smallest, smallest_singular_values
 from dynlab.systems import Flow, System, frozen
 
@@ -33,7 +33,8 @@ METHOD = (
     "grid, to a relative residual of 1e-10; σ_min has an absolute error of about n ε ‖A‖_F besides. Numerical range "
     "by its supporting lines at 180 angles. Kreiss constant: the largest value over samples outside the stable "
     "region, the best of them climbed by Nelder–Mead, each less what rounding can add: a lower bound, and inf where "
-    "an eigenvalue is unstable beyond its error. Norms of powers by repeated multiplication in log scale"
+    "an eigenvalue is unstable beyond its error. Norms of powers by repeated multiplication in log scale; of a flow "
+    "the largest one also between, at times that resolve every mode that is still there, and refined"
 )
 UNSTABLE, DROWNED = (
     "inf: an eigenvalue lies outside the stable region beyond its error",
@@ -78,7 +79,7 @@ def pseudospectrum(
     seconds : float, optional
         How long a flow is followed, in seconds: eight of its slowest time constants where not given.
     max_memory : float
-        Bytes: the grid is computed in blocks that stay below, and refused where its result alone does not.
+        Bytes: the grid is computed in blocks that stay below. What cannot is refused before anything is allocated.
     dtype, device : str
         Of the Jacobian; the rest is in float64 on the CPU.
     seed : int
@@ -98,7 +99,7 @@ def pseudospectrum(
     ------
     UserError
         For a state or input of the wrong size, a Jacobian that is not finite, sizes below what they must be, and a
-        grid too large for `max_memory`.
+        grid or a matrix too large for `max_memory`.
 
     Notes
     -----
@@ -118,6 +119,12 @@ def pseudospectrum(
     check_grid(grid, LARGEST_GRID, 8 * 3, max_memory, "points")
     check_at_least(1, steps=steps)
     check_positive(extent=extent, seconds=seconds)
+    needed = 8 * (ARRAYS * system.state_size**2 + 3 * grid**2)
+    if needed > max_memory:
+        raise UserError(
+            f"The Jacobian of {system.state_size} units needs about {needed / MEBIBYTE:,.0f} MiB, more than the "
+            f"{max_memory / MEBIBYTE:,.0f} MiB allowed: take a larger --max-memory."
+        )
     flow = isinstance(system, Flow)
     if seconds is not None and not flow:
         raise UserError("seconds is a flow's; how long a map is followed is said by its steps.")
@@ -130,10 +137,11 @@ def pseudospectrum(
     smallest = _on_grid(matrix, x, y, max_memory, seed)
     followed = _seconds(spectrum.values, matrix, seconds) if flow else float(steps)
     powers = exponential_norms(matrix, followed, steps) if flow else power_norms(matrix, steps)
+    between = largest_exponential(matrix, spectrum.values, followed) if flow else (0.0, 0.0)
     kreiss = _kreiss(matrix, spectrum, flow, max_memory, seed, rounding)
     times = np.linspace(0, followed, steps + 1) if flow else np.arange(steps + 1)
     variables = _of_grid(smallest, grid) | _of_spectrum(spectrum, shape, flow)
-    variables |= _of_powers(powers, times, flow) | _of_kreiss(kreiss)
+    variables |= _of_powers(powers, times, between, flow) | _of_kreiss(kreiss)
     plane = "Re z", "Im z"
     units = schema.PER_SECOND if flow else schema.ONE
     ds = schema.dataset(
@@ -246,18 +254,19 @@ def _of_spectrum(spectrum: Eigenvalues, shape: NumericalRange, flow: bool) -> di
     }
 
 
-def _of_powers(powers: Powers, times: NDArray[Any], flow: bool) -> dict[str, xr.Variable]:
+def _of_powers(powers: Powers, times: NDArray[Any], between: tuple[float, float], flow: bool) -> dict[str, xr.Variable]:
     time = (schema.TIME,)
     known = np.where(np.isnan(powers.log_norm), -np.inf, powers.log_norm)
     top = int(np.argmax(known))
+    largest, when = between if between[0] > known[top] else (known[top], times[top])
     with np.errstate(over="ignore"):  # inf, and flagged
-        growth = np.exp(known[top])
+        growth = np.exp(largest)
     name = "ln ‖e^{tA}‖₂" if flow else "ln ‖Aᵏ‖₂"
     return {
         "log_power_norm": schema.variable(time, powers.log_norm, name),
         "log_power_norm_error": schema.variable(time, powers.error, f"bound on the error of {name}"),
         "transient_growth": schema.variable((), growth, f"largest {name[3:]} that was met"),
-        "transient_time": schema.variable((), times[top], "when", schema.SECOND if flow else schema.STEP),
+        "transient_time": schema.variable((), when, "when", schema.SECOND if flow else schema.STEP),
     }
 
 

@@ -31,7 +31,7 @@ def kreiss_lower_bound(
     """The largest (|z| − 1)/σ_min(zI − A), or Re z/σ_min(zI − A), found, and its z. At least 1, the limit at ∞.
 
     Every value is one of those that the constant is the supremum of, and each is taken at its least: (|z| − 1) less,
-    σ_min more by what rounding may have moved it, n ε ‖zI − A‖_F of σ_min and `rounding` of A itself.
+    σ_min more by what rounding may have moved it, n^{3/2} ε ‖zI − A‖₂ of σ_min and `rounding` of A itself.
     """
     scale = float(np.linalg.norm(matrix, 2)) or 1.0
     distances = np.geomspace(NEAREST, FARTHEST, DISTANCES) * (scale if flow else 1.0)
@@ -48,7 +48,8 @@ def kreiss_lower_bound(
     def negative(position: NDArray[np.float64]) -> float:
         z = _point(position[0], position[1], flow)
         shifted = z * np.eye(size) - matrix
-        smallest = float(svdvals(shifted)[-1]) + size * unit * float(np.linalg.norm(shifted)) + rounding
+        singular = svdvals(shifted)
+        smallest = float(singular[-1] + size**1.5 * unit * singular[0]) + rounding
         outside = float(z.real) if flow else float(np.abs(z)) - 1 - 2 * unit
         return -outside / smallest if smallest else 0.0
 

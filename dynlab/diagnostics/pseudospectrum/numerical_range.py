@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 
 ANGLES = 180  # of supporting lines
 
@@ -34,12 +35,17 @@ class NumericalRange:
 
 def numerical_range(matrix: NDArray[np.float64]) -> NumericalRange:
     """Largest eigenvalues of the Hermitian parts of e^{−iθ}A: the line xᴴAx·e^{−iθ} = that touches the range."""
-    angles = 2 * np.pi * np.arange(ANGLES) / ANGLES
     # a real matrix has a range that is symmetric about the real axis
-    half = angles[: ANGLES // 2 + 1]
-    turned = np.exp(-1j * half)[:, None, None] * matrix
-    supports, vectors = np.linalg.eigh((turned + turned.conj().swapaxes(1, 2)) / 2)
-    touching = vectors[:, :, -1]
-    upper = np.einsum("ai,ij,aj->a", touching.conj(), matrix, touching)
+    half = 2 * np.pi * np.arange(ANGLES // 2 + 1) / ANGLES
+    supports, touching = zip(*(_support(matrix, angle) for angle in half), strict=True)
+    upper = np.array([x.conj() @ (matrix @ x) for x in touching])
     border = np.concatenate([upper, upper[-2:0:-1].conj()])
-    return NumericalRange(border, float(supports[0, -1]), float(supports[:, -1].max()))
+    return NumericalRange(border, supports[0], max(supports))
+
+
+def _support(matrix: NDArray[np.float64], angle: float) -> tuple[float, NDArray[np.complex128]]:
+    """The largest eigenvalue of the Hermitian part of e^{−iθ}A and its eigenvector: those of one angle at a time."""
+    turned = np.exp(-1j * angle) * matrix
+    top = [len(matrix) - 1, len(matrix) - 1]
+    values, vectors = eigh((turned + turned.conj().T) / 2, subset_by_index=top, overwrite_a=True, check_finite=False)
+    return float(values[-1]), vectors[:, -1]

@@ -5,8 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import expm
+from scipy.optimize import minimize_scalar
 
 HALF = 0.5  # a norm whose relative error may exceed this is not reported
+ADVANCE = 0.2  # radians or nats that the fastest mode alive advances by, at most, between two times that are looked at
+ALIVE = 40.0  # nats: a mode that has decayed by more is gone
+LARGEST_STEP = 1 / 16  # of the duration
+AT_REST = 1e-9  # a logarithm of a norm up to this is that of 1
+WORK, FEWEST, MOST = 2e9, 200, 5000  # n³ times the number of times that are looked at, and limits of that number
+LARGEST_EXPONENT = 64.0  # of a matrix whose exponential is taken at once: that of a larger one may overflow
+REFINED = 1e-6  # of the bracket: the time of the largest norm
 
 
 @dataclass(frozen=True)
@@ -49,6 +57,71 @@ def power_norms(matrix: NDArray[np.float64], powers: int) -> Powers:
     return Powers(np.where(error > HALF, np.nan, log_norm), error)
 
 
+def largest_exponential(
+    matrix: NDArray[np.float64], eigenvalues: NDArray[np.complex128], duration: float
+) -> tuple[float, float]:
+    """The logarithm of the largest ‖e^{tA}‖₂ that is met for 0 ≤ t ≤ `duration`, and its time.
+
+    Notes
+    -----
+    The times are so dense that every mode that is still there is resolved, its rotation too, and the largest norm is
+    refined between its neighbours. Where the norm is back at 1 the search ends: ‖e^{(s+t)A}‖ ≤ ‖e^{sA}‖ ‖e^{tA}‖.
+    """
+    unit = 2.0 ** -float(np.frexp(duration)[1])  # of time: the numbers are the same whatever it is
+    matrix, eigenvalues, duration = matrix / unit, eigenvalues / unit, duration * unit
+    rates, sizes = np.abs(eigenvalues.real), np.abs(eigenvalues)
+    product, time, scale = np.eye(len(matrix)), 0.0, 0.0
+    best, start, reach = 0.0, (product, time, scale), 0.0
+    exponentials: dict[float, NDArray[np.float64]] = {}
+    for _ in range(int(np.clip(WORK / len(matrix) ** 3, FEWEST, MOST))):
+        fastest = sizes[rates * time <= ALIVE].max(initial=0.0)
+        step = min(ADVANCE / max(fastest, np.finfo(float).tiny), LARGEST_STEP * duration)
+        step = float(2.0 ** np.floor(np.log2(step)))
+        if time + step > duration:
+            break
+        if step not in exponentials:
+            exponentials[step] = expm(step * matrix)
+        before = product, time, scale
+        product, time = product @ exponentials[step], time + step
+        size = float(np.linalg.norm(product))
+        if not 0 < size < np.inf:
+            break
+        product, scale = product / size, scale + np.log(size)
+        # the Frobenius norm, which is no smaller, tells most times that they are not the largest
+        log_norm = scale + np.log(np.linalg.norm(product, 2)) if scale > best else min(scale, best)
+        if log_norm > best:
+            best, start = log_norm, before
+            reach = 0.0
+        elif reach == 0.0:
+            reach = time
+        if log_norm <= AT_REST:
+            break
+    log_norm, when = _refined(matrix, start, min(reach or time, duration))
+    return log_norm, when / unit
+
+
+def _refined(
+    matrix: NDArray[np.float64], start: tuple[NDArray[np.float64], float, float], end: float
+) -> tuple[float, float]:
+    """The largest logarithm of a norm between two times, at the first of which e^{tA} is known, and when."""
+    product, time, scale = start
+
+    def negative(later: float) -> float:
+        size = float(np.linalg.norm(product @ expm(later * matrix), 2))
+        return -scale - np.log(size) if 0 < size < np.inf else np.inf
+
+    found = minimize_scalar(negative, bounds=(0.0, end - time), method="bounded", options={"xatol": REFINED * end})
+    return max((-float(found.fun), time + float(found.x)), (0.0, 0.0))
+
+
 def exponential_norms(matrix: NDArray[np.float64], duration: float, powers: int) -> Powers:
     """The logarithms of ‖e^{tA}‖₂ at `powers` + 1 times from 0 to `duration`, as powers of one exponential."""
-    return power_norms(expm(duration / powers * matrix), powers)
+    step = duration / powers * matrix
+    halvings = max(0, int(np.frexp(np.linalg.norm(step, 2) / LARGEST_EXPONENT)[1]))
+    exponential, scale = expm(step / 2.0**halvings), 0.0
+    for _ in range(halvings):
+        exponential = exponential @ exponential
+        size = float(np.linalg.norm(exponential)) or 1.0
+        exponential, scale = exponential / size, 2 * scale + np.log(size)
+    found = power_norms(exponential, powers)
+    return Powers(found.log_norm + scale * np.arange(powers + 1), found.error)

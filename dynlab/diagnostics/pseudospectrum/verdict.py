@@ -39,10 +39,7 @@ def _transient(ds: xr.Dataset, flow: bool, side: str) -> str:
     norm = "‖exp(tA)‖" if flow else "‖Aᵏ‖"
     at = f"t = {number(when, 3)} s" if flow else f"k = {number(when, 0)}"
     if growth <= NO_GROWTH:
-        # a flow whose numerical abscissa is positive grows at first, in between the times that are looked at
-        grows = flow and float(ds["numerical_abscissa"]) > 0
-        never = f"{norm} never exceeds 1: nothing grows first"
-        said = f"{norm} exceeds 1 at none of the times looked at, only before the first" if grows else never
+        said = f"{norm} never exceeds 1: nothing grows first"
     elif when == last and side != "stable":
         said = f"{norm} has grown to {_growth(ds)} by {at}, the last one"
     elif when == last:
@@ -60,5 +57,6 @@ def _transient(ds: xr.Dataset, flow: bool, side: str) -> str:
 
 
 def _growth(ds: xr.Dataset) -> str:
-    log_growth = float(np.nanmax(ds["log_power_norm"].values))
-    return number(np.exp(log_growth)) if log_growth <= READABLE else power(log_growth)
+    growth = float(ds["transient_growth"])
+    log_growth = np.log(growth) if growth < np.inf else float(np.nanmax(ds["log_power_norm"].values))
+    return number(growth) if log_growth <= READABLE else power(log_growth)
