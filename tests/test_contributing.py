@@ -72,6 +72,7 @@ def test_the_page_has_both_examples(page):
     assert [table for table, *_ in LINE.findall(page)] == ["SYSTEMS", "DIAGNOSTICS", "PLOTS", "COMMANDS"]
 
 
+@pytest.mark.slow
 def test_every_conformance_test_of_both_runs_and_passes(carried_out):
     _, said = carried_out
     leaky, speed = (int(number) for number in re.findall(r"^(\d+) passed", said, re.MULTILINE))
@@ -79,12 +80,14 @@ def test_every_conformance_test_of_both_runs_and_passes(carried_out):
     assert (leaky, speed) == (13, 8)
 
 
+@pytest.mark.slow
 def test_the_page_of_systems_has_the_new_one(carried_out):
     copy, _ = carried_out
     row = next(line for line in (copy / "docs" / "systems.md").read_text().splitlines() if line.startswith("| `leaky`"))
     assert "| map | 64 | 4,416 | yes | yes | yes | h_t = (1 − α) ∘ h_{t−1} + α" in row
 
 
+@pytest.mark.slow
 def test_it_is_trained_proved_and_looked_at(carried_out):
     copy, said = carried_out
     assert (copy / "runs" / "leaky" / "network.pt").is_file()
