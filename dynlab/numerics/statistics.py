@@ -89,6 +89,18 @@ def errors_between(exponents: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(finite, deviation, np.nan)
 
 
+def beyond_errors(
+    exponents: NDArray[np.float64], errors: NDArray[np.float64], mean: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The distance from the mean (mode,) to the farthest sample that differs from it beyond its own error; else 0.
+
+    Samples (sample, mode) that end on different attractors have different exponents, and their mean is neither's.
+    """
+    with np.errstate(invalid="ignore"):  # ∞ − ∞ of a mode that is gone
+        apart = np.abs(exponents - mean)
+    return np.where(np.isfinite(apart) & (apart > errors), apart, 0.0).max(axis=0)
+
+
 def kaplan_yorke_dimension(
     exponents: NDArray[np.float64], errors: NDArray[np.float64], bounds: NDArray[np.float64], size: int
 ) -> float:

@@ -522,3 +522,25 @@ def test_one_exponent_is_one_number():
     numbers.append((bounds["measured"].item(), bounds["error"].item()))
     assert numbers[0] == pytest.approx(numbers[1], rel=1e-6)
     assert numbers[2] == numbers[1]
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e-30, 1e150])
+def test_a_linear_map_of_any_size_has_the_logarithm_of_its_eigenvalues(scale):
+    matrix = torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=torch.float64)
+    system = from_function(lambda h, x: scale * (h @ matrix.T), state_size=2)
+    ds = lyapunov(system, steps=100, initial_state=[0.0, 0.0])
+    truth = np.log(np.sort(np.abs(np.linalg.eigvals(matrix.numpy())))[::-1]) + np.log(scale)
+    np.testing.assert_allclose(ds["exponent"].values[0], truth, rtol=0.02)
+    np.testing.assert_allclose(ds["exponent"].values.sum(), truth.sum(), rtol=1e-12)
+
+
+def test_samples_on_two_attractors_have_no_exponent_in_common():
+    def tent_or_rest(h, x):
+        tent = 1.9 * torch.where(h < 0.5, h, 1 - h).clamp_min(1e-3)
+        return torch.where(h > 0, tent, 0.1 * h - 0.1)
+
+    ds = lyapunov(from_function(tent_or_rest, state_size=1), steps=2000, initial_state=[[0.3], [-0.5]])
+    np.testing.assert_allclose(ds["exponent"].values[:, 0], np.log([1.9, 0.1]), atol=1e-12)
+    reach = ds["mean_exponent_error"].values[0]
+    assert (np.abs(ds["exponent"].values[:, 0] - ds["mean_exponent"].values[0]) <= reach * (1 + 1e-12)).all()
+    assert "undecided" in ds.attrs["verdict"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -24,6 +25,7 @@ from dynlab.numerics.frame import (
 )
 
 TOLERANCE = 1e-8  # largest error of a growth factor between two orthonormalisations
+FAR = 20.0  # |ln ‖J‖₂| beyond which a Jacobian is scaled before it is multiplied
 LONGEST = 64  # steps between two orthonormalisations, however little the frame changes
 
 
@@ -31,11 +33,14 @@ LONGEST = 64  # steps between two orthonormalisations, however little the frame 
 class Factors:
     """Consecutive Jacobians (sample, state, state), and what is known of each.
 
-    `log_norms` (sample, step) bound ln ‖J‖₂; `log_dets` are ln abs(det J); `singular` marks the steps where a sample's
-    Jacobian has a row or column of zeros, `seen` (sample, step, state) the columns that are not zero.
+    Very large and very small ones are multiplied by the power of 2 that `log_shrunk` (sample, step) is the logarithm
+    of, so that no product of several over- or underflows. `log_norms` (sample, step) bound ln ‖J‖₂ of what is kept;
+    `log_dets` are ln abs(det J); `singular` marks the steps where a sample's Jacobian has a row or column of zeros,
+    `seen` (sample, step, state) the columns that are not zero.
     """
 
     jacobians: Sequence[Tensor]
+    log_shrunk: Tensor
     log_norms: Tensor
     log_dets: Tensor
     singular: NDArray[np.bool_]
@@ -54,7 +59,12 @@ class Factors:
         blind = ~seen.all(dim=-1).all(dim=0)
         singular = zeros.all(dim=-1).any(dim=-1).any(dim=0) | blind
         dets = torch.linalg.slogdet(block).logabsdet
-        return cls(block.unbind(dim=1), norms, dets, singular.cpu().numpy(), blind.cpu().numpy(), seen)
+        far = torch.isfinite(norms) & (norms.abs() > FAR)
+        doublings = torch.where(far, (-norms / math.log(2)).round(), 0.0)
+        shrunk = doublings * math.log(2)
+        if far.any():
+            block = torch.ldexp(block, doublings[..., None, None])
+        return cls(block.unbind(dim=1), shrunk, norms + shrunk, dets, singular.cpu().numpy(), blind.cpu().numpy(), seen)
 
 
 def growth_of_map(
@@ -137,7 +147,7 @@ def _advanced(frame: Frame, factors: Factors, start: int, steps: int) -> tuple[F
     """The frame after the next factors, and the largest error of a growth factor."""
     total, n, _ = frame.columns.shape
     eps = n * np.finfo(float).eps
-    stop, worst = start + steps, 0.0
+    begun, stop, worst = start, start + steps, 0.0
     image, repeats = frame.columns, total // len(factors.jacobians[start])
     for index in range(start, stop):
         if factors.blind[index]:
@@ -149,7 +159,8 @@ def _advanced(frame: Frame, factors: Factors, start: int, steps: int) -> tuple[F
         image = _image(factors.jacobians[index], image)
     size = factors.log_norms[:, start:stop].sum(dim=1).repeat(repeats)
     found, last = stretched(frame, image, size, eps * (stop - start))
-    return found, max(worst, last)
+    shrunk = factors.log_shrunk[:, begun:stop].sum(dim=1).repeat(repeats)
+    return replace(found, log_growth=found.log_growth - shrunk[:, None]), max(worst, last)
 
 
 def _image(jacobian: Tensor, columns: Tensor) -> Tensor:

@@ -18,6 +18,7 @@ from dynlab.numerics.statistics import (
     BLOCKS,
     FEW_NATS,
     SHORTEST_BLOCK,
+    beyond_errors,
     combined_errors,
     errors_between,
     kaplan_yorke_dimension,
@@ -37,7 +38,8 @@ OF_BLOCKS = (
     f"standard errors from the means over at most {BLOCKS} blocks of at least {SHORTEST_BLOCK} steps, where these "
     "follow a trend at least the distance of the last quarter's mean from the whole's, and a third of the exponent "
     f"where the growth over all steps is below {FEW_NATS:g} nats; those of the mean likewise from the mean growth of "
-    "all samples, so that what they share does not average out"
+    "all samples, so that what they share does not average out; the error of the mean reaches every sample whose own "
+    "error does not reach the mean"
 )
 BETWEEN = (
     "the standard error of one sample is the standard deviation between samples; the alignment error is the largest "
@@ -139,6 +141,10 @@ def _values(measured: Measured, size: int) -> dict[str, NDArray[Any]]:
         aligned = {"alignment_error": _largest_change(others, exponent)}
         fixed = rounding + aligned["alignment_error"]
     margin = times * error + fixed
+    mean = together[0, -1] / elapsed[-1]
+    mean_margin = times * mean_error + _mean(fixed)
+    if not measured.finite_time:
+        mean_margin = np.maximum(mean_margin, beyond_errors(exponent, margin, mean))
     rows = list(zip(exponent, margin, bound, strict=True))
     dimension = np.array([kaplan_yorke_dimension(*row, size) for row in rows])
     entropy = np.array([positive_exponent_sum(*row, size) for row in rows])
@@ -154,8 +160,8 @@ def _values(measured: Measured, size: int) -> dict[str, NDArray[Any]]:
         "exponent_error": margin,
         "standard_error": error,
         "rounding_bound": rounding,
-        "mean_exponent": together[0, -1] / elapsed[-1],
-        "mean_exponent_error": times * mean_error + _mean(fixed),
+        "mean_exponent": mean,
+        "mean_exponent_error": mean_margin,
         "running_exponent": running,
         "mean_log_det": growth.log_det / elapsed[-1],
         "kaplan_yorke_dimension": dimension,

@@ -39,7 +39,7 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, bound: str, ends: Ends | N
     words = "finite-time exponent" if name != "exponent" else "Lyapunov exponent"
     before, after = ("", "") if ends is None else _whereabouts(some, name, ends, known)
     text = f"{before}Over {averaged} the largest {words} is {_largest(some)}: {_meaning(some, name)}."
-    text += _aligned(some) + after
+    text += _aligned(some) + _differing(some, name) + after
     if ends is None or not ends.periods[known].all():
         text += _dimension(some)
     text += _self_check(some, name, size) + _echo_state(some)
@@ -92,6 +92,17 @@ def _aligned(ds: xr.Dataset) -> str:
         return ""
     moved = f"moves this value by {number(change, 1)} {ds['mean_exponent'].attrs['units']}"
     return f" The sequences are too short: a different random start of the computation {moved}."
+
+
+def _differing(ds: xr.Dataset, name: str) -> str:
+    """Where samples have exponents of their own, as on different attractors."""
+    values, errors = ds[name].values[:, 0], ds["exponent_error"].values[:, 0]
+    mean, error = float(ds["mean_exponent"][0]), float(ds["mean_exponent_error"][0])
+    if name != "exponent" or not np.isfinite(mean + error) or not (np.abs(values - mean) > errors).any():
+        return ""
+    units = ds[name].attrs["units"]
+    low, high = number(float(values.min())), number(float(values.max()))
+    return f" The samples differ beyond their errors, from {low} to {high} {units}: they have no exponent in common."
 
 
 def _whereabouts(ds: xr.Dataset, name: str, ends: Ends, known: np.ndarray) -> tuple[str, str]:
