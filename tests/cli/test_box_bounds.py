@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 import torch
 
@@ -15,14 +16,16 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_verdict_figure_and_json(folder, capsys):
+def test_verdict_figure_and_json(folder, capsys, pictures):
     assert run(["box-bounds", "rnn.pt", "--box", "-0.5,0.5", "--at", "0.1,0.2", "--json", "--quiet"]) == 0
     document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     assert document["settings"]["box"] == [-0.5, 0.5]
     assert document["settings"]["input"] == [0.1, 0.2]
     bound, sampled = (document["variables"][name]["values"] for name in ("norm_bound", "sampled_norm"))
     assert max(sampled) <= bound
-    assert (folder / "figures" / "box-bounds-rnn.png").stat().st_size > 5000
+    norm, _ = pictures["box-bounds-rnn.png"].axes
+    assert norm.lines[0].get_xdata()[0] == bound
+    np.testing.assert_array_equal(norm.collections[0].get_offsets()[:, 0], sampled)
 
 
 @pytest.mark.parametrize(

@@ -19,12 +19,13 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_verdict_figure_and_data(folder, capsys):
+def test_verdict_figure_and_data(folder, capsys, pictures):
     arguments = ["--inputs", "noise:1.0", "--samples", "2", "--at", "0.5,-1", "--starts", "32", "--data", "points.nc"]
     assert run(["fixed-points", "gru.pt", *arguments]) == 0
     said = capsys.readouterr()
     assert said.out.startswith("1 fixed point (stable")
-    assert (folder / "figures" / "fixed-points-gru.png").stat().st_size > 5000
+    values = pictures["fixed-points-gru.png"].axes[0].collections[-1].get_offsets()
+    np.testing.assert_allclose(values @ [1, 1j], io.open("points.nc")["eigenvalue"].values[0])
     ds = io.open("points.nc")
     assert json.loads(ds.attrs["settings"])["input"] == [0.5, -1.0]
     gru = torch.nn.GRU(2, 8)

@@ -21,11 +21,12 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_verdict_the_figure_and_the_data(folder, capsys):
+def test_the_verdict_the_figure_and_the_data(folder, capsys, pictures):
     options = ["--inputs", "inputs.npy", "--starts", "8", "--at", "mean", "--transient", "5", "--data", "a.nc"]
     assert run(["geometry", "gru.pt", *options]) == 0
     assert capsys.readouterr().out.startswith("Along 25 steps of 4 sequences of inputs.npy (the first 5 discarded) the")
-    assert (folder / "figures" / "geometry-gru.png").stat().st_size > 5000
+    plane = pictures["geometry-gru.png"].axes[0]
+    assert [len(line.get_xdata()) for line in plane.lines[:4]] == [25] * 4  # the states after the transient
     direct = dl.geometry(dl.load("gru.pt"), np.load("inputs.npy"), starts=8, at="mean", transient=5)
     np.testing.assert_array_equal(io.open("a.nc")["trajectory"], direct["trajectory"])
 
