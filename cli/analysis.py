@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-class Result(NamedTuple):
+class CommandResult(NamedTuple):
     """What a command returns.
 
     Attributes
@@ -43,12 +43,12 @@ class Result(NamedTuple):
     code: int = 0
 
 
-Analysis = Callable[..., Result]
+Analysis = Callable[..., CommandResult]
 
 
 def measured(
     source: Source, name: str, doing: str, arguments: Iterable[Any], options: Mapping[str, Any], suffix: str = ""
-) -> Result:
+) -> CommandResult:
     """What a diagnostic finds, with its picture, both by name from their tables.
 
     Parameters
@@ -71,7 +71,7 @@ def measured(
 
     with source.working(doing):
         ds = lookup(DIAGNOSTICS, name, "diagnostic")(*arguments, **options)
-    return Result(ds, lookup(PLOTS, f"plot_{name}", "plot"), source.name + suffix)
+    return CommandResult(ds, lookup(PLOTS, f"plot_{name}", "plot"), source.name + suffix)
 
 
 def analysis(

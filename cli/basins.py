@@ -2,7 +2,7 @@
 
 import click
 
-from .analysis import Result, analysis, measured
+from .analysis import CommandResult, analysis, measured
 from .options import ANYTHING, COUNT, HELD
 from .source import Source
 
@@ -12,7 +12,7 @@ from .source import Source
 @click.option("--extent", type=float, help="Half the width of the window.  [default: 3; with CKPT the states' own]")
 @click.option("--steps", type=int, default=2000, show_default=True, help="How long each start is followed.")
 @click.option("--max-memory", type=COUNT, default=256, show_default=True, metavar="MIB", help="At once.")
-def basins(source: Source, grid: int, extent: float | None, steps: int, max_memory: int) -> Result:
+def basins(source: Source, grid: int, extent: float | None, steps: int, max_memory: int) -> CommandResult:
     """Draw which start ends where: fixed points, periodic orbits, invariant curves, chaos, and their basins.
 
     The starts of a network lie on the plane of the two leading principal components of the states that --inputs

@@ -6,7 +6,7 @@ import click
 
 from dynlab.errors import UserError
 
-from .analysis import Result, analysis, measured
+from .analysis import CommandResult, analysis, measured
 from .options import ANYTHING, COUNT, HELD
 from .source import Source
 
@@ -27,7 +27,7 @@ PLANE, BRANCHES = ("second_from", "second_to", "grid"), ("starts", "values", "ob
 @click.option("--values", type=int, help="Of the brute-force diagram; 0 leaves it out.  [default: 400, 100]")
 @click.option("--largest-state", type=float, default=100.0, show_default=True, help="Beyond, all is cut.")
 @click.option("--max-memory", type=COUNT, default=1024, show_default=True, metavar="MIB", help="At once.")
-def bifurcation(source: Source, **own: Any) -> Result:
+def bifurcation(source: Source, **own: Any) -> CommandResult:
     """Follow fixed points (of a flow: equilibria) through a parameter, and find every bifurcation on the way.
 
     Branches are solid where stable and dashed where not, period doublings are followed, and the points that orbits

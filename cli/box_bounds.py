@@ -4,7 +4,7 @@ import click
 
 from dynlab.errors import require_extra
 
-from .analysis import Result, analysis, measured
+from .analysis import CommandResult, analysis, measured
 from .options import ANYTHING, COUNT, HELD
 from .source import Source
 from .values import numbers
@@ -15,7 +15,7 @@ from .values import numbers
     "--box", metavar="R|LOW,HIGH", help="|h_i| up to R, or from LOW to HIGH.  [default: the states' own bounds]"
 )
 @click.option("--states", type=COUNT, default=256, show_default=True, help="Sampled in the box.")
-def box_bounds(source: Source, box: str | None, states: int) -> Result:
+def box_bounds(source: Source, box: str | None, states: int) -> CommandResult:
     """Prove bounds on the Jacobian over all states of a box: a common norm, and the real parts of eigenvalues.
 
     A spectral radius below 1 at every state proves nothing about orbits; one norm below 1 for all states does. Needs

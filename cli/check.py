@@ -8,7 +8,7 @@ import click
 
 from dynlab.errors import UserError
 
-from .analysis import Result, analysis, measured
+from .analysis import CommandResult, analysis, measured
 from .options import ANYTHING, COUNT, FOLDER
 from .output import check_file
 from .source import Source
@@ -25,7 +25,7 @@ CODES = {"holds": 0, "violated": 1, "undecided": 4}
 @click.option("--times", type=COUNT, default=64, show_default=True, help="At how many steps, evenly spaced.")
 @click.option("--strict", is_flag=True, help="A value within its own error of its bound does not pass: exit code 4.")
 @click.option("--junit", type=FOLDER, metavar="FILE", help="Also write a JUnit report, .xml.")
-def check(source: Source, times: int, strict: bool, junit: Path | None, **bounds: Any) -> Result:
+def check(source: Source, times: int, strict: bool, junit: Path | None, **bounds: Any) -> CommandResult:
     """Hold a network to bounds along what drives it, and end with an exit code that says whether it keeps them.
 
     0: every bound holds, or a value is within its own error of it. 1: one is violated by more than that error.

@@ -2,7 +2,7 @@
 
 import click
 
-from .analysis import Result, analysis, measured
+from .analysis import CommandResult, analysis, measured
 from .options import ANYTHING, COUNT
 from .source import Source
 
@@ -14,7 +14,7 @@ INTEGRATORS = ("euler", "midpoint", "rk4", "implicit-midpoint", "exponential-eul
 @click.option(
     "--integrator", "integrators", multiple=True, type=click.Choice(INTEGRATORS), help="Repeatable.  [default: all]"
 )
-def energy(source: Source, steps: int, integrators: tuple[str, ...]) -> Result:
+def energy(source: Source, steps: int, integrators: tuple[str, ...]) -> CommandResult:
     """Follow the energy H = Σ log cosh(M h + q) of h' = tanh(M h + q), and its drift under each integrator.
 
     \b

@@ -2,7 +2,7 @@
 
 import click
 
-from .analysis import Result, analysis, measured
+from .analysis import CommandResult, analysis, measured
 from .options import CHECKPOINT, COMPUTING, COUNT, DRIVING
 from .source import Source
 
@@ -11,7 +11,7 @@ from .source import Source
 @click.option("--eta", type=float, metavar="X", help="A constant inner step η.  [default: the learned ones, cycled]")
 @click.option("--iterations", type=COUNT, default=200, show_default=True, help="How many inner steps to follow.")
 @click.option("--times", type=COUNT, default=4, show_default=True, help="At how many steps of each sequence.")
-def ernn_convergence(source: Source, eta: float | None, iterations: int, times: int) -> Result:
+def ernn_convergence(source: Source, eta: float | None, iterations: int, times: int) -> CommandResult:
     """Follow ERNN's inner iteration towards the equilibrium that fsolve finds, and compare its rate with theory.
 
     Where no equilibrium exists, several do, or the iteration diverges, it says so.

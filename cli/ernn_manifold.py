@@ -1,6 +1,6 @@
 """`dynlab ernn-manifold`: an ERNN's motion on its equilibrium manifold."""
 
-from .analysis import Result, analysis, measured
+from .analysis import CommandResult, analysis, measured
 from .options import CHECKPOINT, COMPUTING, DRIVING
 from .source import Source
 
@@ -12,7 +12,7 @@ from .source import Source
     over=False,
     defaults={"samples": 1, "steps": 1000},
 )
-def ernn_manifold(source: Source) -> Result:
+def ernn_manifold(source: Source) -> CommandResult:
     """Show an ERNN's motion on its equilibrium manifold, beside an RNN and a FastRNN.
 
     Without CKPT: Figure 1 of the ERNN paper, random planar networks driven by a random walk of variance 10, and how

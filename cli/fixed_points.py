@@ -6,7 +6,7 @@ import click
 
 from dynlab.errors import require_extra
 
-from .analysis import Result, analysis, measured
+from .analysis import CommandResult, analysis, measured
 from .options import ANYTHING, COUNT, FOLDER, HELD
 from .source import Source
 
@@ -23,7 +23,7 @@ from .source import Source
 )
 def fixed_points(
     source: Source, starts: int, slow_points: float | None, certify: bool, certificates: Path | None
-) -> Result:
+) -> CommandResult:
     """Find, verify and classify the fixed points of a network whose input is held constant.
 
     Half of the starts are states along the trajectories that --inputs drive, the others are random. Each fixed point

@@ -2,7 +2,7 @@
 
 import click
 
-from .analysis import Result, analysis, measured
+from .analysis import CommandResult, analysis, measured
 from .options import ANYTHING, COUNT, HELD
 from .source import Source
 
@@ -13,7 +13,7 @@ from .source import Source
 @click.option(
     "--tangent", type=int, metavar="N", help="Instead: the step around fixed point N, from 0, beside its linear map."
 )
-def geometry(source: Source, starts: int, transient: int, tangent: int | None) -> Result:
+def geometry(source: Source, starts: int, transient: int, tangent: int | None) -> CommandResult:
     """Show where a network's states lie: principal components, their dimension, and the fixed points among them.
 
     Fixed points are filled where they are stable and open where not; lines show the directions in which orbits leave
@@ -34,4 +34,4 @@ def geometry(source: Source, starts: int, transient: int, tangent: int | None) -
     from dynlab.plots.tangent_map import plot_tangent_map
 
     around = tangent_map_among(system, found.dataset, tangent)
-    return Result(around, plot_tangent_map, f"{source.name}-tangent-{tangent}")
+    return CommandResult(around, plot_tangent_map, f"{source.name}-tangent-{tangent}")

@@ -6,7 +6,7 @@ import click
 
 from dynlab.errors import UserError
 
-from .analysis import Result, analysis, measured
+from .analysis import CommandResult, analysis, measured
 from .options import ANYTHING, COUNT
 from .source import Source
 
@@ -15,7 +15,7 @@ from .source import Source
 @click.option("--end-to-end", is_flag=True, help="All singular values of the growing product ∂h_t/∂h_0 instead.")
 @click.option("--times", type=COUNT, help="With --end-to-end: at how many steps.  [default: 32]")
 @click.option("--loss", is_flag=True, help="Also ‖∂L/∂h_t‖ through the checkpoint's read-out and its task's targets.")
-def gradient(source: Source, end_to_end: bool, times: int | None, loss: bool) -> Result:
+def gradient(source: Source, end_to_end: bool, times: int | None, loss: bool) -> CommandResult:
     """Show how much of a small change is left at the end of a sequence: ‖∂h_T/∂h_t‖, in log scale.
 
     \b

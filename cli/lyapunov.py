@@ -6,7 +6,7 @@ import click
 
 from dynlab.errors import UserError
 
-from .analysis import Result, analysis, measured
+from .analysis import CommandResult, analysis, measured
 from .options import ANYTHING
 from .source import Source
 
@@ -22,7 +22,9 @@ from .source import Source
     "[default: a tenth; a fifth]",
 )
 @click.option("--covariant", is_flag=True, help="Covariant vectors instead, and angles between what grows and decays.")
-def lyapunov(source: Source, seconds: float | None, k: int | None, transient: float | None, covariant: bool) -> Result:
+def lyapunov(
+    source: Source, seconds: float | None, k: int | None, transient: float | None, covariant: bool
+) -> CommandResult:
     """Measure how fast nearby orbits of a network meet or separate: Lyapunov exponents, with their errors.
 
     Along inputs that change they are conditional: of orbits under the same input; whether two starts meet is then

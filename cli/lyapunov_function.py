@@ -4,14 +4,14 @@ import click
 
 from dynlab.errors import require_extra
 
-from .analysis import Result, analysis, measured
+from .analysis import CommandResult, analysis, measured
 from .options import ANYTHING, COUNT, HELD
 from .source import Source
 
 
 @analysis(ANYTHING - {"device", "dtype"} | HELD, name="lyapunov-function")
 @click.option("--starts", type=COUNT, default=256, show_default=True, help="Of the search for fixed points.")
-def lyapunov_function(source: Source, starts: int) -> Result:
+def lyapunov_function(source: Source, starts: int) -> CommandResult:
     """Prove around each stable fixed point how far V = (h − h*)ᵀ P (h − h*) decreases: all starts there end at it.
 
     Needs python-flint (pip install dynlab-rnn[certify]).

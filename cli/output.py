@@ -20,7 +20,7 @@ from dynlab.errors import UserError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from .analysis import Result
+    from .analysis import CommandResult
 
 FIGURE_FOLDER = Path("figures")
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
@@ -118,7 +118,7 @@ class Output:
         with working(what, quiet=self.quiet, at_once=True):
             yield
 
-    def emit(self, result: Result) -> int:
+    def emit(self, result: CommandResult) -> int:
         """Draw the figure, save the data, print the verdict or the JSON document, and return the exit code."""
         ds = result.dataset
         figure = self._draw(result)
@@ -144,7 +144,7 @@ class Output:
         if not self.quiet:
             click.echo(text, err=True)
 
-    def _draw(self, result: Result) -> Path:
+    def _draw(self, result: CommandResult) -> Path:
         from dynlab.plots.style import style
 
         path = self.figure or FIGURE_FOLDER / f"{self.command}-{result.name}.png"

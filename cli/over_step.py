@@ -13,11 +13,11 @@ from dynlab.errors import UserError
 from .output import working
 
 if TYPE_CHECKING:
-    from .analysis import Analysis, Result
+    from .analysis import Analysis, CommandResult
     from .source import Source
 
 
-def over_step(function: Analysis, source: Source, own: dict[str, Any], alone: Iterable[str]) -> Result:
+def over_step(function: Analysis, source: Source, own: dict[str, Any], alone: Iterable[str]) -> CommandResult:
     """Map the function from a source to its Dataset over every checkpoint, all driven by the inputs of the first.
 
     Parameters
@@ -35,7 +35,7 @@ def over_step(function: Analysis, source: Source, own: dict[str, Any], alone: It
     from dynlab.diagnostics.over_training.diagnostic import joined
     from dynlab.plots.over_training import plot_over_training
 
-    from .analysis import Result
+    from .analysis import CommandResult
 
     if not source.checkpoints:
         raise UserError("--over step follows a run: name its folder, or its checkpoints.")
@@ -59,4 +59,4 @@ def over_step(function: Analysis, source: Source, own: dict[str, Any], alone: It
         results[snapshot.step] = one.dataset
     ds = joined(results, {each.step: each.checkpoint.source for each in snapshots})
     run = snapshots[0].path.absolute().parent.name or "run"
-    return Result(ds, plot_over_training, f"{run}-over-step")
+    return CommandResult(ds, plot_over_training, f"{run}-over-step")

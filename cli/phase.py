@@ -7,7 +7,7 @@ import click
 
 from dynlab.errors import UserError
 
-from .analysis import Result, analysis
+from .analysis import CommandResult, analysis
 from .options import COMPUTING, PLANAR
 from .source import Source
 
@@ -20,7 +20,7 @@ MANY = 5000  # steps: more may take longer than two seconds
     type=click.Choice([*"abcdefgh", "all"]),
     help="A panel of the AntisymmetricRNN paper's Figure 1, in place of --matrix and --kind.",
 )
-def phase(source: Source, panel: str | None) -> Result:
+def phase(source: Source, panel: str | None) -> CommandResult:
     """Draw the phase portrait of a planar system: what its flow does, and what Euler's map makes of it.
 
     \b
@@ -44,7 +44,7 @@ def phase(source: Source, panel: str | None) -> Result:
         from dynlab.plots.phase_panels import plot_phase_panels
 
         with source.working("Drawing eight phase portraits"):
-            return Result(phase_panels(**settings), plot_phase_panels, "panels")
+            return CommandResult(phase_panels(**settings), plot_phase_panels, "panels")
     from dynlab.plots.phase_plane import plot_phase_plane
 
     chosen, name = (source.matrix or "", source.kind or "feedback", source.seed), source.name
@@ -52,4 +52,4 @@ def phase(source: Source, panel: str | None) -> Result:
         one = next(each for each in PANELS if each.letter == panel)
         chosen, name = (one.matrix, one.kind, one.seed), f"panel-{panel}"
     with source.working("Following orbits") if source.steps > MANY else nullcontext():
-        return Result(planar_portrait(*chosen, **settings), plot_phase_plane, name)
+        return CommandResult(planar_portrait(*chosen, **settings), plot_phase_plane, name)

@@ -6,7 +6,7 @@ import click
 
 from dynlab.errors import UserError
 
-from .analysis import Result, analysis, measured
+from .analysis import CommandResult, analysis, measured
 from .options import ANYTHING, COUNT
 from .source import Source
 
@@ -21,7 +21,7 @@ from .source import Source
 @click.option("--max-memory", type=COUNT, default=256, show_default=True, metavar="MIB", help="At once.")
 def pseudospectrum(
     source: Source, at_step: int | None, sample: int | None, max_memory: int, seconds: float | None, **sizes: Any
-) -> Result:
+) -> CommandResult:
     """Draw the pseudospectra of a Jacobian, its numerical range, and the norms of its powers.
 
     That of a matrix or of a system without input is taken at the origin: with --kind linear, it is the matrix itself.

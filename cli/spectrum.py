@@ -2,7 +2,7 @@
 
 import click
 
-from .analysis import Result, analysis, measured
+from .analysis import CommandResult, analysis, measured
 from .options import ANYTHING, COUNT
 from .source import Source
 
@@ -15,7 +15,7 @@ from .source import Source
     show_default=True,
     help="How many steps of each sequence are linearised, evenly spaced.",
 )
-def spectrum(source: Source, times: int) -> Result:
+def spectrum(source: Source, times: int) -> CommandResult:
     """Show the spectra of a network's one-step Jacobians along driven trajectories.
 
     \b

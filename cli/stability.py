@@ -2,7 +2,7 @@
 
 import click
 
-from .analysis import Result, analysis, measured
+from .analysis import CommandResult, analysis, measured
 from .energy import INTEGRATORS
 from .options import ANYTHING, COUNT
 from .source import Source
@@ -17,7 +17,7 @@ from .source import Source
     help="Whose step is asked about.",
 )
 @click.option("--times", type=COUNT, default=64, show_default=True, help="How many steps are linearised.")
-def stability(source: Source, integrator: str, times: int) -> Result:
+def stability(source: Source, integrator: str, times: int) -> CommandResult:
     """Say whether a step keeps what the flow promises: critical steps, diffusion, integrators, theory's bounds.
 
     Of a cell that is an Euler step of a flow (antisymmetric, gated, feedback, FastRNN), of ERNN's inner iteration, and

@@ -139,16 +139,9 @@ def covariant_vectors(
                     "seconds= and interval= are for a Flow; for a Map give inputs, or steps= without input."
                 )
             inputs = _inputs(system, inputs, steps)
-            driven, _, origin = driven_orbit(
-                system,
-                inputs,
-                initial_state,
-                largest_state,
-                dtype=dtype,
-                device=device,
-                seed=seed,
-                inputs_description=inputs_description,
-            )
+            how: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed}
+            how["inputs_description"] = inputs_description
+            driven, _, origin = driven_orbit(system, inputs, initial_state, largest_state, **how)
             followed, settings = steps_of_map(driven, largest_state), driven.settings
         first, last = _window(followed.count, transient, backward_transient)
         found = measured(followed, count, first, last, times, max_memory, seed)

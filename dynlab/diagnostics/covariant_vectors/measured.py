@@ -24,7 +24,7 @@ Real = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Measured:
+class CovariantVectors:
     """Arrays by sample, time and mode; NaN where nothing is known.
 
     `times` are step numbers; `rates` are a step's; `decided` (sample, mode) says 1 for an unstable, −1 for a stable
@@ -54,7 +54,9 @@ class Measured:
     stretches: int
 
 
-def measured(steps: TangentSteps, k: int, first: int, last: int, times: int, max_memory: float, seed: int) -> Measured:
+def measured(
+    steps: TangentSteps, k: int, first: int, last: int, times: int, max_memory: float, seed: int
+) -> CovariantVectors:
     """Both passes over `steps`, for k vectors at the steps first + 1 … last."""
     window, samples, n = last - first, steps.samples, steps.size
     blocks = max(1, min(BLOCKS, window // SHORTEST_BLOCK))
@@ -90,7 +92,7 @@ def measured(steps: TangentSteps, k: int, first: int, last: int, times: int, max
     known = np.isfinite(angles[0]).all(axis=1)
     ours = np.where(known[:, None], angles[0], 0.0)
     place = ours.argmin(axis=1)
-    return Measured(
+    return CovariantVectors(
         steps=steps,
         first=first,
         last=last,

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.diagnostics.covariant_vectors.measured import AGREE, Measured
+from dynlab.diagnostics.covariant_vectors.measured import AGREE, CovariantVectors
 from dynlab.numerics.statistics import FEW_NATS
 from dynlab.systems import Flow, System
 from dynlab.wording import agree, number, ranged
@@ -26,7 +26,7 @@ UNDETERMINED = f"NaN where the vector is not determined: its exponent is not tol
 NO_ANGLE = "NaN where no exponent is certainly positive, or none certainly negative, or the orbit was cut"
 
 
-def result(found: Measured, system: System, settings: dict[str, Any], averaged: str) -> xr.Dataset:
+def result(found: CovariantVectors, system: System, settings: dict[str, Any], averaged: str) -> xr.Dataset:
     """The Dataset that `dynlab.covariant_vectors` returns."""
     flow = isinstance(system, Flow)
     variables = _variables(found, flow)
@@ -52,7 +52,7 @@ def result(found: Measured, system: System, settings: dict[str, Any], averaged: 
     return ds
 
 
-def _variables(found: Measured, flow: bool) -> dict[str, xr.Variable]:
+def _variables(found: CovariantVectors, flow: bool) -> dict[str, xr.Variable]:
     each, mode, time = (schema.SAMPLE,), (schema.SAMPLE, schema.MODE), (schema.SAMPLE, schema.TIME)
     rate = schema.NAT_PER_SECOND if flow else schema.NAT_PER_STEP
     clock, length = (schema.SECOND if flow else schema.STEP), found.steps.length
@@ -79,7 +79,7 @@ def _variables(found: Measured, flow: bool) -> dict[str, xr.Variable]:
     }
 
 
-def _flags(found: Measured, variables: dict[str, xr.Variable]) -> dict[str, str]:
+def _flags(found: CovariantVectors, variables: dict[str, xr.Variable]) -> dict[str, str]:
     reasons = {
         "trajectory": "NaN where the orbit was cut",
         "vector": UNDETERMINED,
@@ -96,7 +96,7 @@ def _flags(found: Measured, variables: dict[str, xr.Variable]) -> dict[str, str]
     return {name: reason for name, reason in reasons.items() if not np.isfinite(variables[name].values).all()}
 
 
-def _verdict(ds: xr.Dataset, found: Measured, averaged: str, settings: dict[str, Any]) -> str:
+def _verdict(ds: xr.Dataset, found: CovariantVectors, averaged: str, settings: dict[str, Any]) -> str:
     inside = np.isinf(found.steps.cut)
     if not inside.any():
         left = "the orbit leaves" if len(inside) == 1 else "every orbit leaves"
@@ -128,7 +128,7 @@ def _verdict(ds: xr.Dataset, found: Measured, averaged: str, settings: dict[str,
     return text
 
 
-def _bound(found: Measured, settings: dict[str, Any]) -> str:
+def _bound(found: CovariantVectors, settings: dict[str, Any]) -> str:
     """The bound that orbits leave, and when the first did: "|h_i| ≤ 1e+08, the first at step 14"."""
     when = found.steps.cut.min() * found.steps.length
     first = f"{number(when)} s" if "seconds" in settings else f"step {number(when, 0)}"

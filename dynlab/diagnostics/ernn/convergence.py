@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dynlab import schema
 from dynlab.diagnostics.ernn import iteration as inner_iteration
-from dynlab.diagnostics.ernn.equilibria import NONE, Equilibria, InnerFlow, inner_equilibria
+from dynlab.diagnostics.ernn.equilibria import NONE, InnerEquilibria, InnerFlow, inner_equilibria
 from dynlab.diagnostics.ernn.rate import LINEAR, floor_of, measured_rate
 from dynlab.diagnostics.ernn.verdict import APPROACHES, CONVERGES, FAILS, NOT_YET, NOWHERE, verdict
 from dynlab.errors import UserError
@@ -150,7 +150,7 @@ def _points(
 
 
 def _variables(
-    flow: InnerFlow, reached: Tensor, etas: Tensor, found: Equilibria, shape: tuple[int, int]
+    flow: InnerFlow, reached: Tensor, etas: Tensor, found: InnerEquilibria, shape: tuple[int, int]
 ) -> dict[str, xr.Variable]:
     targets = torch.as_tensor(found.states)
     distance = (reached - targets).norm(dim=-1).numpy()

@@ -46,7 +46,7 @@ class InnerFlow:
         return dense.expand(len(g), *dense.shape[-2:])
 
 
-class Equilibria(NamedTuple):
+class InnerEquilibria(NamedTuple):
     """What was found at each point.
 
     Attributes
@@ -73,7 +73,7 @@ class Equilibria(NamedTuple):
     iterations: NDArray[np.int64]
 
 
-def inner_equilibria(flow: InnerFlow, start: Tensor, end: Tensor, generator: np.random.Generator) -> Equilibria:
+def inner_equilibria(flow: InnerFlow, start: Tensor, end: Tensor, generator: np.random.Generator) -> InnerEquilibria:
     """Search from where the iteration starts and ends and from random states, and verify with fsolve.
 
     Parameters
@@ -106,7 +106,7 @@ def inner_equilibria(flow: InnerFlow, start: Tensor, end: Tensor, generator: np.
     ]
     taken = ended.iterations.reshape(len(starts), number).amax(dim=0).numpy()
     states, residuals, errors, counts, kinds = map(np.array, zip(*found, strict=True))
-    return Equilibria(states, residuals, errors, counts, kinds, taken)
+    return InnerEquilibria(states, residuals, errors, counts, kinds, taken)
 
 
 def _at_point(

@@ -11,7 +11,7 @@ from dynlab import schema
 from dynlab.diagnostics.stability import theory
 from dynlab.diagnostics.stability.diffusion_plane import STATES, diffusion_plane, mean_slope_step
 from dynlab.diagnostics.stability.ernn_bounds import rows_of_ernn
-from dynlab.diagnostics.stability.flow_of import Factors, euler_step, factors
+from dynlab.diagnostics.stability.flow_of import JacobianFactors, euler_step, factors
 from dynlab.diagnostics.stability.methods import METHODS, Method, method_named
 from dynlab.diagnostics.stability.rates import Rates, Steps, rates_of, steps_of
 from dynlab.diagnostics.stability.region import region
@@ -170,7 +170,7 @@ def _frozen_ernn(driven: Driven) -> ERNN:
 
 def _of_flow(
     driven: Driven, rates: Rates, steps: Steps, method: Method
-) -> tuple[list[theory.Row], dict[str, xr.Variable]]:
+) -> tuple[list[theory.BoundRow], dict[str, xr.Variable]]:
     """Theory's bounds on Re λ, and where the Jacobian is diag(c) M the plane of ε and γ."""
     flow = driven.system.flow if isinstance(driven.system, Euler) else None
     before = torch.as_tensor(rates.times - 1, device=driven.states.device)
@@ -195,7 +195,7 @@ def _of_flow(
     return rows, variables | of_plane(plane, gamma)
 
 
-def _arrays(found: Factors, rates: Rates) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _arrays(found: JacobianFactors, rates: Rates) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     diagonal = found.diagonal.double().cpu().numpy()
     shape = (*rates.value.shape[:2], diagonal.shape[-1])
     return np.broadcast_to(diagonal, shape), found.matrix.detach().double().cpu().numpy()

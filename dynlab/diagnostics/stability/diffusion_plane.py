@@ -20,7 +20,7 @@ PRECISION = 1e-13  # of the γ that is needed, relative
 
 
 @dataclass(frozen=True)
-class Plane:
+class DiffusionPlane:
     """What the steps do over the plane.
 
     Attributes
@@ -52,7 +52,7 @@ class Plane:
 
 def diffusion_plane(
     diagonals: NDArray[np.float64], matrix: NDArray[np.float64], gamma: float, step: float, method: Method
-) -> Plane:
+) -> DiffusionPlane:
     """Vary γ and ε around those of the network, at states that are held.
 
     Parameters
@@ -83,7 +83,7 @@ def diffusion_plane(
 
     heights = np.abs(method.factor(step * values)).max(axis=(1, 2)) - 1
     needed = _needed(excess, diffusion, heights)
-    return Plane(diffusion, step_size, modulus, critical, formula, omega, needed)
+    return DiffusionPlane(diffusion, step_size, modulus, critical, formula, omega, needed)
 
 
 def mean_slope_step(diagonals: NDArray[np.float64], matrix: NDArray[np.float64], gamma: float) -> NDArray[np.float64]:

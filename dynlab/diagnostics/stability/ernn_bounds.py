@@ -16,7 +16,7 @@ from dynlab.diagnostics.ernn import iteration
 from dynlab.diagnostics.ernn.equilibria import InnerFlow
 from dynlab.diagnostics.stability.flow_of import factors
 from dynlab.diagnostics.stability.rates import Rates
-from dynlab.diagnostics.stability.theory import Row, norms_of, row
+from dynlab.diagnostics.stability.theory import BoundRow, norms_of, row
 from dynlab.driven import NUMBERS_AT_ONCE, Driven, in_float64
 from dynlab.numerics.threads import in_threads
 from dynlab.operators import Operator, Sum
@@ -27,7 +27,7 @@ from dynlab.systems.ernn import ERNN, IdentityPlusLowRank
 RELATIVE_ERROR = 1e-10  # of the quotient and the norm of Theorem 2 and Corollary 1: of 10⁶ sums and products
 
 
-def rows_of_ernn(system: ERNN, driven: Driven, rates: Rates) -> list[Row]:
+def rows_of_ernn(system: ERNN, driven: Driven, rates: Rates) -> list[BoundRow]:
     """Lemmas 1 and 2, Theorem 2, Corollary 1, and the rank that the structure of ∇F = diag(φ′)PU − I allows.
 
     Parameters
@@ -71,7 +71,7 @@ def rows_of_ernn(system: ERNN, driven: Driven, rates: Rates) -> list[Row]:
     return rows
 
 
-def _along_iteration(system: ERNN, old: Tensor, inputs: Tensor, rates: Rates) -> list[Row]:
+def _along_iteration(system: ERNN, old: Tensor, inputs: Tensor, rates: Rates) -> list[BoundRow]:
     """Theorem 2 and Corollary 1 at every inner iterate g⁽⁰⁾ … g⁽ᴷ⁻¹⁾, from which a step is taken."""
     samples, times = old.shape[:2]
     states, given = old.flatten(0, 1), inputs.flatten(0, 1)

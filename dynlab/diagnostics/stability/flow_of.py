@@ -10,7 +10,7 @@ from dynlab.systems import Euler, Map
 from dynlab.systems.fastrnn import FastRNN, FastRNNFlow
 
 
-class Factors(NamedTuple):
+class JacobianFactors(NamedTuple):
     """A flow's Jacobian diag(c) M.
 
     Attributes
@@ -37,12 +37,12 @@ def euler_step(system: Map) -> Euler | None:
     return None
 
 
-def factors(jacobian: Operator) -> Factors | None:
+def factors(jacobian: Operator) -> JacobianFactors | None:
     """The diagonal c and the matrix M of a Jacobian diag(c) M, or of one matrix M; None where it is made otherwise."""
     if isinstance(jacobian, Shared):
-        return Factors(torch.ones_like(jacobian.matrix[0]), jacobian.matrix)
+        return JacobianFactors(torch.ones_like(jacobian.matrix[0]), jacobian.matrix)
     if isinstance(jacobian, Product) and len(jacobian.factors) == 2:
         left, right = jacobian.factors
         if isinstance(left, Diagonal) and isinstance(right, Shared):
-            return Factors(left.diagonal, right.matrix)
+            return JacobianFactors(left.diagonal, right.matrix)
     return None

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.diagnostics.stability.diffusion_plane import Plane
+from dynlab.diagnostics.stability.diffusion_plane import DiffusionPlane
 from dynlab.diagnostics.stability.methods import METHODS
 from dynlab.diagnostics.stability.rates import Rates, Steps, steps_of
 
@@ -42,7 +42,7 @@ def of_integrators(rates: Rates) -> dict[str, xr.Variable]:
     }
 
 
-def of_plane(plane: Plane, gamma: float) -> dict[str, xr.Variable]:
+def of_plane(plane: DiffusionPlane, gamma: float) -> dict[str, xr.Variable]:
     """Over step size and diffusion, and the numbers of the network itself."""
     along = (schema.DIFFUSION,)
     words = "2γ/(γ² + ω²) over the mean slope of the state where it is"

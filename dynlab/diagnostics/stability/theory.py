@@ -21,7 +21,7 @@ from dynlab.diagnostics.eigenvalue_bounds.judgement import (
     Judgement,
     judged,
 )
-from dynlab.diagnostics.stability.flow_of import Factors
+from dynlab.diagnostics.stability.flow_of import JacobianFactors
 from dynlab.driven import Driven
 from dynlab.numerics.threads import in_threads
 from dynlab.systems import Euler, Map
@@ -35,7 +35,7 @@ ROUNDINGS = 4.0  # of a diagonal factor, each of half a unit
 
 
 @dataclass(frozen=True)
-class Row:
+class BoundRow:
     """A bound, the numbers that it is about, and how they keep it.
 
     Attributes
@@ -77,7 +77,7 @@ def row(
     times: NDArray[np.int64],
     units: str = schema.ONE,
     strict: bool = False,
-) -> Row:
+) -> BoundRow:
     """Hold numbers (sample, time, …) against intervals of the same shape, NaN at states that the bound is not about.
 
     A number that is NaN with finite ends is not known, and makes the row undecided. Where a statement is `strict`, its
@@ -97,7 +97,7 @@ def row(
             judgement = judged((values - np.where(bounded, end, 0))[about], spread[about], 0.0, is_upper)
             found.append(judgement)
     if not found:
-        return Row(name, quantity, units, theory, measured, np.nan, NO_BOUND, (-1, -1), 0, len(indices))
+        return BoundRow(name, quantity, units, theory, measured, np.nan, NO_BOUND, (-1, -1), 0, len(indices))
     if strict:
         found = [_strictly(one) for one in found]
     worst = min(found, key=lambda one: (WORST_FIRST.index(one.outcome), np.nan_to_num(one.margin, nan=np.inf)))
@@ -106,7 +106,9 @@ def row(
     violations = sum(one.violations for one in found)
     if strict:
         violations += sum(int(((values == end) & (spread == 0) & about).sum()) for end in ends)
-    return Row(name, quantity, units, theory, measured, worst.margin, worst.outcome, where, violations, len(indices))
+    return BoundRow(
+        name, quantity, units, theory, measured, worst.margin, worst.outcome, where, violations, len(indices)
+    )
 
 
 def _strictly(judgement: Judgement) -> Judgement:
@@ -118,14 +120,14 @@ def _strictly(judgement: Judgement) -> Judgement:
 
 
 def rows_of_flow(
-    flow: Any, factors: Factors | None, values: NDArray[np.complex128], errors: NDArray[np.float64], times: Any
-) -> list[Row]:
+    flow: Any, factors: JacobianFactors | None, values: NDArray[np.complex128], errors: NDArray[np.float64], times: Any
+) -> list[BoundRow]:
     """Re λ of diag(c) (A − γ I) lies in [−γ max c, −γ min c] for antisymmetric A and c ≥ 0; else nothing bounds it.
 
     Parameters
     ----------
     flow : Flow
-    factors : Factors or None
+    factors : JacobianFactors or None
         With c of shape (sample, time, state) at the states of `values` (sample, time, mode), or (state,).
     """
     real = values.real
@@ -152,7 +154,7 @@ def rows_of_flow(
     return rows
 
 
-def rows_of_norm(system: Map, driven: Driven, times: NDArray[np.int64]) -> list[Row]:
+def rows_of_norm(system: Map, driven: Driven, times: NDArray[np.int64]) -> list[BoundRow]:
     """‖∂h_t/∂h_{t−1}‖₂ ≤ cond(D_f) for asRNN, and ≤ σ(β) + σ(α) ‖U‖₂ for FastRNN; no row for others."""
     cell = driven.system.flow.cell if isinstance(driven.system, Euler) and isinstance(system, FastRNN) else system
     if isinstance(cell, ASRNN):
@@ -191,7 +193,7 @@ def diffusion_of(matrix: Any) -> tuple[float, bool]:
     return gamma, bool(np.abs(symmetric).max() <= n * unit * max(np.abs(M).max(), abs(gamma)))
 
 
-def variables(rows: Sequence[Row]) -> dict[str, xr.Variable]:
+def variables(rows: Sequence[BoundRow]) -> dict[str, xr.Variable]:
     """The rows as variables over ``bound``."""
     columns: dict[str, tuple[str, list[Any]]] = {
         "quantity": ("what is bounded", [one.quantity for one in rows]),
@@ -210,7 +212,7 @@ def variables(rows: Sequence[Row]) -> dict[str, xr.Variable]:
     return {name: schema.variable((schema.BOUND,), values, words) for name, (words, values) in columns.items()}
 
 
-def _unbounded(name: str, words: str, real: NDArray[np.float64], errors: Any, times: Any) -> Row:
+def _unbounded(name: str, words: str, real: NDArray[np.float64], errors: Any, times: Any) -> BoundRow:
     return row(name, words, real, errors, -np.inf, np.inf, times, schema.PER_SECOND)
 
 
