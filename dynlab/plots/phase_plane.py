@@ -1,9 +1,10 @@
-"""The phase portrait of a planar system, and beside it its eigenvalues and its divergence."""
+"""The phase portrait of a planar system; its divergence; and both beside its eigenvalues."""
 
 import textwrap
 from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
@@ -12,12 +13,13 @@ from matplotlib.figure import Figure
 
 from dynlab import schema
 from dynlab.plots import phase_portrait, style
-from dynlab.plots.divergence import plot_divergence
 from dynlab.plots.stability_disc import needs_close_up, plot_stability_disc
+from dynlab.wording import capital
 
 NEEDS = ("trajectory", "velocity", "divergence", "equilibrium")
 SIZE = (10.0, 7.3)  # inches
 TITLE_WIDTH = 150  # characters
+SHADE = 0.9  # how dark the extremes of the divergence are
 
 
 def plot_phase_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
@@ -49,6 +51,33 @@ def plot_phase_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     phase_portrait.draw_equilibria(ds, ax)
     ax.set(aspect="equal", xlim=ds[schema.X].values[[0, -1]], ylim=ds[schema.Y].values[[0, -1]])
     ax.set(xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]))
+    return ax
+
+
+def plot_divergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+    """The divergence in colour, white where it is 0.
+
+    Parameters
+    ----------
+    ds : Dataset
+        Of `dynlab.phase_plane`.
+    ax : Axes, optional
+    **artist
+        For the image.
+    """
+    schema.check(ds, needs=["divergence"])
+    ax = style.axes(ax, (3.6, 3.2))
+    values = ds["divergence"].values
+    limit = float(np.abs(values).max())
+    shade = (limit or 1.0) / SHADE
+    options: dict[str, Any] = {"origin": "lower", "cmap": style.DIVERGING, "interpolation": "bilinear"} | artist
+    edges = (*ds[schema.X].values[[0, -1]], *ds[schema.Y].values[[0, -1]])
+    image = ax.imshow(values, extent=edges, vmin=-shade, vmax=shade, **options)
+    ax.set(xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]), anchor="W")
+    ax.set_title(capital(style.label(ds["divergence"])) if limit else "Divergence: 0 everywhere", fontsize=9)
+    if limit:
+        bar = ax.figure.colorbar(image, ax=ax, shrink=0.85, pad=0.03, panchor=False)
+        bar.outline.set_visible(False)
     return ax
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.plots.over_time import draw_samples
+from dynlab.plots.gradient import draw_samples
 
 FEW = 500  # points, which are drawn larger
 WHOLE = 1.15  # half the width of the window around the whole unit circle

@@ -4,8 +4,7 @@ import pytest
 
 from dynlab.diagnostics.end_to_end import end_to_end
 from dynlab.diagnostics.gradient import gradient
-from dynlab.plots.end_to_end import plot_end_to_end
-from dynlab.plots.gradient import LOSS, STATE, plot_gradient
+from dynlab.plots.gradient import LOSS, STATE, plot_end_to_end, plot_gradient
 from dynlab.systems import from_function
 
 

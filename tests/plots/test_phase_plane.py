@@ -6,9 +6,8 @@ import pytest
 from matplotlib.collections import LineCollection
 
 from dynlab.diagnostics.phase_plane.panels import phase_panels, planar_portrait
-from dynlab.plots.divergence import plot_divergence
 from dynlab.plots.phase_panels import panel, plot_phase_panels
-from dynlab.plots.phase_plane import plot_phase_plane
+from dynlab.plots.phase_plane import plot_divergence, plot_phase_plane
 from dynlab.plots.stability_disc import needs_close_up, plot_stability_disc
 
 
