@@ -194,6 +194,15 @@ def flags(ds: xr.Dataset) -> dict[str, str]:
     return dict(json.loads(ds.attrs.get("flags", "{}")))
 
 
+def not_finite(variables: Mapping[str, xr.Variable], reasons: Mapping[str, str]) -> dict[str, str]:
+    """Of these reasons those of variables that are there and have values that are not finite."""
+    return {
+        name: reason
+        for name, reason in reasons.items()
+        if name in variables and not np.isfinite(variables[name].values).all()
+    }
+
+
 def _created() -> str:
     """The present in UTC, or SOURCE_DATE_EPOCH where that is set (reproducible-builds.org)."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")

@@ -27,13 +27,10 @@ Real = NDArray[np.float64]
 class CovariantVectors:
     """Arrays by sample, time and mode; NaN where nothing is known.
 
-    `times` are step numbers; `rates` are a step's; `decided` (sample, mode) says 1 for an unstable, −1 for a stable
-    mode and 0 for one whose exponent is zero within its error. `settled` (sample,) is false where the orbit was cut.
+    `times` are step numbers; `rates` are a step's.
     """
 
     steps: TangentSteps
-    first: int
-    last: int
     times: NDArray[np.int64]
     vectors: Real
     rates: Real
@@ -41,7 +38,6 @@ class CovariantVectors:
     exponents: Real
     errors: Real
     determined: NDArray[np.bool_]
-    sound: NDArray[np.bool_]
     differences: Real
     residuals: Real
     unstable: NDArray[np.int64]
@@ -94,8 +90,6 @@ def measured(
     place = ours.argmin(axis=1)
     return CovariantVectors(
         steps=steps,
-        first=first,
-        last=last,
         times=kept,
         vectors=vectors,
         rates=rates,
@@ -103,7 +97,6 @@ def measured(
         exponents=np.where(sound, exponents, np.nan),
         errors=np.where(sound, errors, np.nan),
         determined=determined,
-        sound=sound,
         differences=np.where(sound, differences, np.nan),
         residuals=np.where(sound, residuals, np.nan),
         unstable=np.where(inside, unstable, 0),

@@ -24,6 +24,17 @@ METHOD = (
 LOST = "NaN where the orbit was cut, or rounding drowns the mode"
 UNDETERMINED = f"NaN where the vector is not determined: its exponent is not told from another's, or {LOST[4:]}"
 NO_ANGLE = "NaN where no exponent is certainly positive, or none certainly negative, or the orbit was cut"
+REASONS = {
+    "trajectory": "NaN where the orbit was cut",
+    "vector": UNDETERMINED,
+    "local_rate": UNDETERMINED,
+    "mean_local_rate": UNDETERMINED,
+    "exponent": LOST,
+    "standard_error": f"{LOST}, or there are too few blocks",
+    "start_difference": LOST,
+    "covariance_residual": LOST,
+    **dict.fromkeys(("angle", "smallest_angle", "smallest_angle_time", "median_angle", "angle_difference"), NO_ANGLE),
+}
 
 
 def result(found: CovariantVectors, system: System, settings: dict[str, Any], averaged: str) -> xr.Dataset:
@@ -46,7 +57,7 @@ def result(found: CovariantVectors, system: System, settings: dict[str, Any], av
             nats=FEW_NATS,
         ),
         coords={schema.TIME: schema.time_coordinate(seconds, schema.SECOND if flow else schema.STEP)},
-        flags=_flags(found, variables),
+        flags=schema.not_finite(variables, REASONS),
     )
     ds.attrs["verdict"] = _verdict(ds, found, averaged, settings)
     return ds
@@ -77,23 +88,6 @@ def _variables(found: CovariantVectors, flow: bool) -> dict[str, xr.Variable]:
         "unstable_dimension": of(each, found.unstable, "dimension of the unstable subspace"),
         "stable_dimension": of(each, found.stable, "dimension of the stable subspace that was followed"),
     }
-
-
-def _flags(found: CovariantVectors, variables: dict[str, xr.Variable]) -> dict[str, str]:
-    reasons = {
-        "trajectory": "NaN where the orbit was cut",
-        "vector": UNDETERMINED,
-        "local_rate": UNDETERMINED,
-        "mean_local_rate": UNDETERMINED,
-        "exponent": LOST,
-        "standard_error": f"{LOST}, or there are too few blocks",
-        "start_difference": LOST,
-        "covariance_residual": LOST,
-        **dict.fromkeys(
-            ("angle", "smallest_angle", "smallest_angle_time", "median_angle", "angle_difference"), NO_ANGLE
-        ),
-    }
-    return {name: reason for name, reason in reasons.items() if not np.isfinite(variables[name].values).all()}
 
 
 def _verdict(ds: xr.Dataset, found: CovariantVectors, averaged: str, settings: dict[str, Any]) -> str:

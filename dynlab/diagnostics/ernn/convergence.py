@@ -27,6 +27,15 @@ METHOD = (
 )
 DECIDED = 1e-9  # a predicted rate closer to 1 tells nothing
 NO_EQUILIBRIUM = "NaN where no equilibrium was found"
+REASONS = {
+    "distance": f"{NO_EQUILIBRIUM}, or the iteration has left the range of floating-point numbers",
+    "rate": f"{NO_EQUILIBRIUM}, or too few distances lie above rounding",
+    "predicted_rate": NO_EQUILIBRIUM,
+    "speed": "not finite where the iteration has left the range of floating-point numbers",
+    "theorem2": "NaN where F is rounding, or the iteration has left the range of floating-point numbers",
+    "corollary1": "NaN where the iteration has left the range of floating-point numbers",
+    "equilibrium_residual": NO_EQUILIBRIUM,
+}
 
 
 def ernn_convergence(
@@ -127,7 +136,7 @@ def ernn_convergence(
         settings=settings,
         method=METHOD,
         coords={schema.TIME: schema.time_coordinate(steps), schema.ITERATION: counted},
-        flags=_flags(variables),
+        flags=schema.not_finite(variables, REASONS),
     )
     result.attrs["verdict"] = verdict(result)
     return result
@@ -197,16 +206,3 @@ def _outcomes(
     never = (predicted > 1 + DECIDED) | ~np.isfinite(distance[-1])
     at_rest = np.where(near, CONVERGES, np.where(nearer, APPROACHES, np.where(never, FAILS, NOT_YET)))
     return np.where(kinds == NONE, NOWHERE, at_rest)
-
-
-def _flags(variables: dict[str, xr.Variable]) -> dict[str, str]:
-    reasons = {
-        "distance": f"{NO_EQUILIBRIUM}, or the iteration has left the range of floating-point numbers",
-        "rate": f"{NO_EQUILIBRIUM}, or too few distances lie above rounding",
-        "predicted_rate": NO_EQUILIBRIUM,
-        "speed": "not finite where the iteration has left the range of floating-point numbers",
-        "theorem2": "NaN where F is rounding, or the iteration has left the range of floating-point numbers",
-        "corollary1": "NaN where the iteration has left the range of floating-point numbers",
-        "equilibrium_residual": NO_EQUILIBRIUM,
-    }
-    return {name: reason for name, reason in reasons.items() if not np.isfinite(variables[name].values).all()}

@@ -233,4 +233,4 @@ def _flags(variables: dict[str, xr.Variable], sequences: int) -> dict[str, str]:
         "eigenvalue": "NaN where the Jacobian is not finite",
         "eigenvalue_error": "inf where the error of the position is not bounded, and at a kink of the activation",
     }
-    return {name: reason for name, reason in reasons.items() if not np.isfinite(variables[name].values).all()}
+    return schema.not_finite(variables, reasons)

@@ -30,7 +30,7 @@ def verdict(ds: xr.Dataset, panels: Sequence[Panel], steps: Sequence[int]) -> st
         curve = panels[0].curves[0]
         return f"{start}{name_of(chosen(ds, curve), curve)} is joined along step."
     known = [each for each in told if not np.isnan(each[1]).all()] or ([] if counts else told[:1])
-    said = [_whole(*each, steps) for each in known[:1]] + [_ends(*each, steps) for each in known[1:MOST_SAID]]
+    said = [_course(*each, steps, whole=place == 0) for place, each in enumerate(known[:MOST_SAID])]
     return f"{start}{'; '.join([*counts, *said])}."
 
 
@@ -75,49 +75,24 @@ def _categories(ds: xr.Dataset, array: xr.DataArray, curve: Curve) -> Iterator[t
             yield str(value), real.sel({curve.each: value}).values.reshape(len(array), -1)
 
 
-def _whole(name: str, medians: NDArray[np.float64], steps: Sequence[int]) -> str:
+def _course(name: str, medians: NDArray[np.float64], steps: Sequence[int], whole: bool) -> str:
+    """From where to where a curve goes; as a `whole` also between what, and at which steps."""
     known = np.flatnonzero(np.isfinite(medians))
     if not known.size:
-        return _unknown(name, medians)
-    low, high = known[np.argmin(medians[known])], known[np.argmax(medians[known])]
-    first, last = known[0], known[-1]
+        return f"{name} is {'infinite at every one' if np.isposinf(medians).all() else 'not known at any'}"
+    places = known[0], known[-1], known[np.argmin(medians[known])], known[np.argmax(medians[known])]
+    first, last, low, high = (number(medians[place]) for place in places)
+    at = [f" at step {steps[place]:,}" for place in places]
+    infinite = int(np.isposinf(medians).sum())
+    rest = f", infinite at {infinite}" if infinite else ""
     if known.size == 1:
-        return _once(name, medians, steps, first)
-    if number(medians[low]) == number(medians[high]):
-        return f"{name} stays at {number(medians[low])}{_infinite(medians)}"
-    return (
-        f"{name} goes from {number(medians[first])} at step {steps[first]:,} to {number(medians[last])} at step "
-        f"{steps[last]:,}, between {number(medians[low])} (step {steps[low]:,}) and {number(medians[high])} (step "
-        f"{steps[high]:,}){_infinite(medians)}"
-    )
-
-
-def _ends(name: str, medians: NDArray[np.float64], steps: Sequence[int]) -> str:
-    known = np.flatnonzero(np.isfinite(medians))
-    if not known.size:
-        return _unknown(name, medians)
-    first, last = known[0], known[-1]
-    if known.size == 1:
-        return _once(name, medians, steps, first)
-    if number(medians[known].min()) == number(medians[known].max()):
-        return f"{name} stays at {number(medians[first])}{_infinite(medians)}"
-    if number(medians[first]) == number(medians[last]):
-        low, high = number(medians[known].min()), number(medians[known].max())
-        return (
-            f"{name} is {number(medians[first])} at both ends, between {low} and {high} on the way{_infinite(medians)}"
-        )
-    at = ["" if known.size == len(steps) else f" at step {steps[index]:,}" for index in (first, last)]
-    return f"{name} from {number(medians[first])}{at[0]} to {number(medians[last])}{at[1]}{_infinite(medians)}"
-
-
-def _once(name: str, medians: NDArray[np.float64], steps: Sequence[int], index: int) -> str:
-    return f"{name} is {number(medians[index])} at step {steps[index]:,}{_infinite(medians)}"
-
-
-def _unknown(name: str, medians: NDArray[np.float64]) -> str:
-    return f"{name} is {'infinite at every one' if np.isposinf(medians).all() else 'not known at any'}"
-
-
-def _infinite(medians: NDArray[np.float64]) -> str:
-    count = int(np.isposinf(medians).sum())
-    return f", infinite at {count}" if count else ""
+        return f"{name} is {first}{at[0]}{rest}"
+    if low == high:
+        return f"{name} stays at {low}{rest}"
+    if whole:
+        between = f"between {low} (step {steps[places[2]]:,}) and {high} (step {steps[places[3]]:,})"
+        return f"{name} goes from {first}{at[0]} to {last}{at[1]}, {between}{rest}"
+    if first == last:
+        return f"{name} is {first} at both ends, between {low} and {high} on the way{rest}"
+    ends = ["", ""] if known.size == len(steps) else at
+    return f"{name} from {first}{ends[0]} to {last}{ends[1]}{rest}"

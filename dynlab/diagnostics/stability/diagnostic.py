@@ -16,7 +16,7 @@ from dynlab.diagnostics.stability.methods import METHODS, Method, method_named
 from dynlab.diagnostics.stability.rates import Rates, Steps, rates_of, steps_of
 from dynlab.diagnostics.stability.region import region
 from dynlab.diagnostics.stability.result import (
-    flags_of_rest,
+    REASONS,
     flags_of_steps,
     of_integrators,
     of_plane,
@@ -156,7 +156,7 @@ def stability(
         settings=driven.settings | {"times": times, "integrator": integrator, "step_size": step_size},
         method=METHOD,
         coords=coords | {schema.BOUND: [one.name for one in rows]},
-        flags=flags | flags_of_rest(variables),
+        flags=flags | schema.not_finite(variables, REASONS),
     )
     ds.attrs["verdict"] = verdict(ds, driven.steps, inputs_description)
     return ds

@@ -11,6 +11,17 @@ from dynlab.diagnostics.stability.rates import Rates, Steps, steps_of
 NO_FLOW = "NaN where the trajectory has diverged or the QR iteration did not converge"
 UNLIMITED = "inf: no step is too large"
 OPEN = "not finite where theory sets no bound"
+REASONS = {
+    "integrator_step": f"{UNLIMITED}; NaN where none is known",
+    "integrator_modulus": NO_FLOW,
+    "region": "inf at a pole of R",
+    "mean_slope_step": "NaN where the mean slope or γ is not positive",
+    "formula_step_low": "NaN where no mean slope is positive",
+    "formula_step_high": "NaN where no mean slope is positive",
+    "plane_modulus": "inf beyond the largest number",
+    "plane_critical_step": f"{UNLIMITED}; NaN where an error does not separate a real part from 0",
+    "needed_diffusion": "NaN: no γ of the plane is the least that makes this ε stable",
+} | dict.fromkeys(("theory_low", "theory_high", "margin", "measured_low", "measured_high"), OPEN)
 
 
 def of_steps(rates: Rates, steps: Steps) -> dict[str, xr.Variable]:
@@ -70,23 +81,3 @@ def flags_of_steps(variables: dict[str, xr.Variable], steps: Steps) -> dict[str,
     if reasons:
         flags["critical_step"] = "; ".join(reasons)
     return flags
-
-
-def flags_of_rest(variables: dict[str, xr.Variable]) -> dict[str, str]:
-    """Of everything else."""
-    words = {
-        "integrator_step": f"{UNLIMITED}; NaN where none is known",
-        "integrator_modulus": NO_FLOW,
-        "region": "inf at a pole of R",
-        "mean_slope_step": "NaN where the mean slope or γ is not positive",
-        "formula_step_low": "NaN where no mean slope is positive",
-        "formula_step_high": "NaN where no mean slope is positive",
-        "plane_modulus": "inf beyond the largest number",
-        "plane_critical_step": f"{UNLIMITED}; NaN where an error does not separate a real part from 0",
-        "needed_diffusion": "NaN: no γ of the plane is the least that makes this ε stable",
-    } | dict.fromkeys(("theory_low", "theory_high", "margin", "measured_low", "measured_high"), OPEN)
-    return {
-        name: reason
-        for name, reason in words.items()
-        if name in variables and not np.isfinite(variables[name].values).all()
-    }
