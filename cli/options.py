@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 Command = Callable[..., Any]
+Options = dict[str, tuple[tuple[str, ...], dict[str, Any]]]  # by the argument: its flags, and what click takes
 
 COUNT = click.IntRange(min=1)
 FOLDER = click.Path(path_type=Path)
@@ -19,7 +20,7 @@ MATRIX = 'In place of CKPT: plus, minus, zero, diff, identity, orthogonal, rando
 KIND = "Of --matrix: h + ε tanh(W h), tanh(W h), W h, or h' = tanh(W h); of a cell flow: what it is Euler's step of."
 SYSTEM = "In place of CKPT a system that `dynlab systems` lists; with CKPT your own class."
 
-SHARED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
+SHARED: Options = {
     "layer": (("--layer",), {"help": "Which recurrent layer: its prefix in the model, then :1 or :1r."}),
     "factory": (("--system",), {"metavar": "NAME|MODULE:FACTORY", "help": SYSTEM}),
     "config": (("--set",), {"multiple": True, "metavar": "KEY=VALUE", "help": "A setting of --system NAME: rho=100."}),
@@ -63,7 +64,7 @@ SHARED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
         {"type": click.Choice(["float64", "float32"]), "default": "float64", "help": "Precision."},
     ),
 }
-OUTPUT: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
+OUTPUT: Options = {
     "output": (("--output", "-o"), {"type": FOLDER, "metavar": "FIGURE", "help": "png, svg or pdf."}),
     "data": (("--data",), {"type": FOLDER, "metavar": "FILE", "help": "Save the numbers: .nc or .zarr."}),
     "as_json": (("--json",), {"is_flag": True, "help": "Print one JSON document instead of the verdict."}),
@@ -80,20 +81,20 @@ ANYTHING = CHECKPOINT | PLANAR | DRIVING | COMPUTING  # a checkpoint, a system b
 
 def shared(names: Iterable[str], defaults: Mapping[str, Any]) -> Callable[[Command], Command]:
     """The decorator that gives a command these options of `SHARED`, some with other defaults."""
-    return _options({name: SHARED[name] for name in SHARED if name in set(names)}, defaults)
+    return from_table({name: SHARED[name] for name in SHARED if name in set(names)}, defaults)
 
 
 def output_options(command: Command) -> Command:
     """Give a command ``--output --data --json --overwrite --quiet``."""
-    return _options(OUTPUT, {})(command)
+    return from_table(OUTPUT)(command)
 
 
-def _options(
-    table: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]], defaults: Mapping[str, Any]
-) -> Callable[[Command], Command]:
+def from_table(table: Options, defaults: Mapping[str, Any] | None = None) -> Callable[[Command], Command]:
+    """The decorator that gives a command the options of a table, some with other defaults."""
+
     def decorate(command: Command) -> Command:
         for name, (flags, how) in reversed(list(table.items())):
-            given = how | ({"default": defaults[name]} if name in defaults else {})
+            given = how | ({"default": defaults[name]} if defaults and name in defaults else {})
             is_value = given.get("default") is not None
             command = click.option(*flags, name, show_default=is_value, **given)(command)
         return command

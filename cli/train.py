@@ -10,6 +10,7 @@ import click
 
 from dynlab.errors import UserError, unknown
 
+from .options import COUNT, FOLDER, Options, from_table
 from .values import pairs
 
 if TYPE_CHECKING:
@@ -75,13 +76,6 @@ SETTINGS = {
 }
 
 
-def _settings_options(command: Any) -> Any:
-    for name, (kind, text) in reversed(SETTINGS.items()):
-        how: dict[str, Any] = {"is_flag": True, "default": None} if kind is bool else {"type": kind}
-        command = click.option("--" + name.replace("_", "-"), name, help=text, **how)(command)
-    return command
-
-
 def _list_presets(context: click.Context, option: click.Parameter, asked: bool) -> None:
     """Print the table of presets and end."""
     if not asked or context.resilient_parsing:
@@ -96,46 +90,84 @@ def _list_presets(context: click.Context, option: click.Parameter, asked: bool) 
     context.exit()
 
 
+def _setting(name: str, kind: type, text: str) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """The option of a setting; what is true or false is a flag."""
+    how: dict[str, Any] = {"is_flag": True, "default": None} if kind is bool else {"type": kind}
+    return (f"--{name.replace('_', '-')}",), how | {"help": text}
+
+
+SUBJECT: Options = {
+    "preset": (("--preset",), {"help": "A training by name, such as har2-ernn-k1; what else is given changes it."}),
+    "presets": (
+        ("--presets",),
+        {"is_flag": True, "expose_value": False, "is_eager": True, "callback": _list_presets, "help": "List them."},
+    ),
+    "system": (("--system",), {"help": "What is trained: rnn, lstm, ernn … (any network of dynlab's)."}),
+    "task": (("--task",), {"help": "What on: a name that `dynlab tasks` lists."}),
+    "config": (
+        ("--set",),
+        {"multiple": True, "metavar": "KEY=VALUE", "help": "A setting of the system: state_size=80."},
+    ),
+    "task_config": (
+        ("--task-set",),
+        {"multiple": True, "metavar": "KEY=VALUE", "help": "A setting of the task: delay=200."},
+    ),
+    "retrain": (
+        ("--retrain",),
+        {"is_flag": True, "help": "On the whole training split, nothing held out; keeps the last epoch."},
+    ),
+}
+RUN: Options = {
+    "device": (("--device",), {"default": "cpu", "help": "cpu, cuda, mps."}),
+    "devices": (("--devices",), {"type": COUNT, "help": "Processes, or GPUs, that share each batch.  [default: 1]"}),
+    "data_dir": (("--data-dir",), {"type": FOLDER, "help": "Where data sets lie. [default: $DYNLAB_DATA]"}),
+    "output": (
+        ("--output", "-o"),
+        {"type": FOLDER, "metavar": "FOLDER", "help": "[default: runs/SYSTEM-TASK-seedN]"},
+    ),
+    "resume": (
+        ("--resume",),
+        {"is_flag": True, "help": "Go on with the interrupted run in --output, bit for bit on a CPU."},
+    ),
+    "overwrite": (("--overwrite",), {"is_flag": True, "help": "Replace the run in --output."}),
+    "checkpoint_every": (
+        ("--checkpoint-every",),
+        {"type": COUNT, "help": "Save after so many batches, not only each epoch."},
+    ),
+    "keep_every": (
+        ("--keep-every",),
+        {
+            "type": COUNT,
+            "help": "Keep a checkpoint of every so many batches, FOLDER/step-000000.ckpt …, for `--over step` of the "
+            "analyses.",
+        },
+    ),
+    "log_every": (
+        ("--log-every",),
+        {
+            "type": COUNT,
+            "help": "Steps between rows of FOLDER/steps.csv and points in FOLDER/tensorboard.  [default: 50]",
+        },
+    ),
+    "monitor_every": (
+        ("--monitor-every",),
+        {
+            "type": COUNT,
+            "help": "Steps between two measurements of the gradient, spectral radius and exponent.  "
+            "[default: none are made]",
+        },
+    ),
+    "test_every_epoch": (
+        ("--test-every-epoch",),
+        {"is_flag": True, "help": "Write the test split's scores to FOLDER/metrics.csv; nothing is chosen by them."},
+    ),
+    "as_json": (("--json",), {"is_flag": True, "help": "Print the facts of the training as one JSON document."}),
+    "quiet": (("--quiet",), {"is_flag": True, "help": "No progress on standard error."}),
+}
+
+
 @click.command()
-@click.option("--preset", help="A training by name, such as har2-ernn-k1; what else is given changes it.")
-@click.option("--presets", is_flag=True, expose_value=False, is_eager=True, callback=_list_presets, help="List them.")
-@click.option("--system", help="What is trained: rnn, lstm, ernn … (any network of dynlab's).")
-@click.option("--task", help="What on: a name that `dynlab tasks` lists.")
-@click.option("--set", "config", multiple=True, metavar="KEY=VALUE", help="A setting of the system: state_size=80.")
-@click.option("--task-set", "task_config", multiple=True, metavar="KEY=VALUE", help="A setting of the task: delay=200.")
-@click.option("--retrain", is_flag=True, help="On the whole training split, nothing held out; keeps the last epoch.")
-@_settings_options
-@click.option("--device", default="cpu", show_default=True, help="cpu, cuda, mps.")
-@click.option("--devices", type=click.IntRange(min=1), help="Processes, or GPUs, that share each batch.  [default: 1]")
-@click.option("--data-dir", type=click.Path(path_type=Path), help="Where data sets lie. [default: $DYNLAB_DATA]")
-@click.option(
-    "--output", "-o", type=click.Path(path_type=Path), metavar="FOLDER", help="[default: runs/SYSTEM-TASK-seedN]"
-)
-@click.option("--resume", is_flag=True, help="Go on with the interrupted run in --output, bit for bit on a CPU.")
-@click.option("--overwrite", is_flag=True, help="Replace the run in --output.")
-@click.option("--checkpoint-every", type=click.IntRange(min=1), help="Save after so many batches, not only each epoch.")
-@click.option(
-    "--keep-every",
-    type=click.IntRange(min=1),
-    help="Keep a checkpoint of every so many batches, FOLDER/step-000000.ckpt …, for `--over step` of the analyses.",
-)
-@click.option(
-    "--log-every",
-    type=click.IntRange(min=1),
-    help="Steps between rows of FOLDER/steps.csv and points in FOLDER/tensorboard.  [default: 50]",
-)
-@click.option(
-    "--monitor-every",
-    type=click.IntRange(min=1),
-    help="Steps between two measurements of the gradient, spectral radius and exponent.  [default: none are made]",
-)
-@click.option(
-    "--test-every-epoch",
-    is_flag=True,
-    help="Write the test split's scores to FOLDER/metrics.csv; nothing is chosen by them.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the facts of the training as one JSON document.")
-@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@from_table(SUBJECT | {name: _setting(name, kind, text) for name, (kind, text) in SETTINGS.items()} | RUN)
 def train(
     device: str,
     devices: int | None,

@@ -26,7 +26,7 @@ def test_the_verdict_the_figure_and_the_data(folder, capsys, pictures):
     assert run(["geometry", "gru.pt", *options]) == 0
     assert capsys.readouterr().out.startswith("Along 25 steps of 4 sequences of inputs.npy (the first 5 discarded) the")
     plane = pictures["geometry-gru.png"].axes[0]
-    assert [len(line.get_xdata()) for line in plane.lines[:4]] == [25] * 4  # the states after the transient
+    assert [len(line.get_xdata()) for line in plane.lines[:4]] == [26] * 4  # the state after the transient and 25 steps
     direct = dl.geometry(dl.load("gru.pt"), np.load("inputs.npy"), starts=8, at="mean", transient=5)
     np.testing.assert_array_equal(io.open("a.nc")["trajectory"], direct["trajectory"])
 
