@@ -8,6 +8,7 @@ from scipy.sparse.csgraph import connected_components
 
 from dynlab.numerics.eigenvalue_discs import UNIT, Discs, discs
 from dynlab.numerics.eigenvalue_sets import matched, order
+from dynlab.numerics.graded_discs import graded_discs
 from dynlab.numerics.invariant_subspaces import eigenvalues_by_subspaces, reach
 from dynlab.numerics.lapack import geev
 from dynlab.numerics.threads import in_threads
@@ -22,6 +23,10 @@ METHOD = (  # for the methods of diagnostics
 )
 # Times n u ‖A‖_F + error: discs that meet are looked at anew, by invariant subspaces, where they reach farther.
 FAR = 30.0
+# Times n u |λ|: a matrix with a disc that is wider may be graded, and is looked at anew as one where it is not large.
+WIDE = 1e3
+LARGEST_GRADED = 64
+TINY = 1e-300  # errors below are alike
 ARRAYS = 24  # of the size of a matrix that its discs need
 
 
@@ -57,11 +62,13 @@ def eigenvalues(matrices: Real, error: ArrayLike = 0.0) -> Eigenvalues:
     An isolated eigenvalue's error is its condition times `error`, a few roundings of itself, and what is of second
     order: its disc is proved from the residual of LAPACK's eigenvectors, with more than double digits where rounding
     would else outweigh `error`. Discs that meet are one: each error then reaches to the end of their union. Where that
-    is far, invariant subspaces of neighbouring eigenvalues bound them, as the m-th root of the error for m of them.
+    is far, invariant subspaces of neighbouring eigenvalues bound them, as the m-th root of the error for m of them. A
+    matrix that a permutation makes block triangular is taken apart, and one whose rows or columns differ by orders of
+    magnitude keeps the digits of its small eigenvalues.
 
     References
     ----------
-    `dynlab.numerics.eigenvalue_discs` and `dynlab.numerics.invariant_subspaces` have theorems and sources.
+    `dynlab.numerics.eigenvalue_discs`, `graded_discs` and `invariant_subspaces` beside it have theorems and sources.
 
     Examples
     --------
@@ -112,9 +119,11 @@ def solved(stack: Real, error: Real) -> tuple[Eigenvalues, Discs, NDArray[np.int
     finite = np.asarray(np.isfinite(stack).all(axis=(1, 2)))
     found = discs(np.where(finite[:, None, None], stack, 0.0), error)
     centers, radii = found.centers, found.radii
-    for number in np.flatnonzero(~found.alone.all(axis=1) & finite):
-        wrong = _norm(error[number])
-        centers[number], radii[number] = _meeting(stack[number], wrong, centers[number], radii[number])
+    with np.errstate(invalid="ignore"):
+        sharp = found.alone & (radii <= WIDE * stack.shape[-1] * UNIT * np.abs(centers))
+    for number in np.flatnonzero(~sharp.all(axis=1) & finite):
+        known, alone = (centers[number], radii[number]), bool(found.alone[number].all())
+        centers[number], radii[number] = _anew(stack[number], error[number], *known, alone)
     conditions = np.nan_to_num(found.conditions, nan=np.inf, posinf=np.inf)
     sorts = order(centers)
     known = finite[:, None] & np.isfinite(np.take_along_axis(centers, sorts, axis=1))
@@ -130,18 +139,54 @@ def _norm(error: Real) -> float:
     return largest * float(np.linalg.norm(error / largest)) if 0 < largest < np.inf else largest
 
 
+def _anew(matrix: Real, error: Real, centers: Complex, radii: Real, alone: bool) -> tuple[Complex, Real]:
+    """Eigenvalues and errors of a matrix whose discs meet one another, or are none, or are wide."""
+    entries = error if error.ndim else np.full_like(matrix, error)
+    count, group = connected_components((matrix != 0) | (entries > 0), connection="strong")
+    if count > 1:
+        return _like(centers, *_of_blocks(matrix, entries, group))
+    found = (centers, radii) if alone else _meeting(matrix, _norm(error), centers, radii)
+    if len(matrix) > LARGEST_GRADED or (error.ndim == 0 and error > 0):
+        return found
+    graded = graded_discs(matrix, entries)
+    if graded is None:
+        return found
+    other = graded[0], reach(*graded)
+    either = [_sharpened(found, other), _like(centers, *_sharpened(other, found))]
+    return min(either, key=lambda each: np.log(np.maximum(each[1], TINY)).sum())
+
+
+def _sharpened(first: tuple[Complex, Real], second: tuple[Complex, Real]) -> tuple[Complex, Real]:
+    """The first eigenvalues and errors, with those of the second that are sharper and that they can only belong to.
+
+    A disc of the second that meets no other of these holds one eigenvalue exactly; if it meets one disc of the first
+    alone, that eigenvalue is the one in that disc.
+    """
+    (centers, errors), (values, radii) = first, second
+    shorter = 1 - 8 * UNIT  # distances that are not rounded up
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(values[:, None] - values) * shorter > radii[:, None] + radii
+        meets = ~(np.abs(values[:, None] - centers) * shorter > radii[:, None] + errors)
+    np.fill_diagonal(apart, True)
+    place = meets.argmax(axis=1)
+    better = apart.all(axis=1) & (meets.sum(axis=1) == 1) & (radii < errors[place])
+    centers, errors = centers.copy(), errors.copy()
+    centers[place[better]], errors[place[better]] = values[better], radii[better]
+    return centers, errors
+
+
+def _like(centers: Complex, values: Complex, errors: Real) -> tuple[Complex, Real]:
+    """In the order of the centres that they are nearest to, where these are known."""
+    own = matched(centers, values) if np.isfinite(centers).all() else np.arange(len(values))
+    return values[own], errors[own]
+
+
 def _meeting(matrix: Real, error: float, centers: Complex, radii: Real) -> tuple[Complex, Real]:
-    """Eigenvalues and errors of a matrix whose discs meet one another, or are none."""
+    """Eigenvalues and errors by invariant subspaces, where the discs reach far."""
     if not np.isfinite(centers).all():
         return centers, radii
     exponent = int(np.frexp(np.abs(matrix).max())[1])
     matrix, size = np.ldexp(matrix, -exponent), float(np.ldexp(1.0, exponent))
-    if error == 0:
-        count, group = connected_components(matrix != 0, connection="strong")
-        if count > 1:
-            found, errors = _of_blocks(matrix * size, group)
-            own = matched(centers, found)
-            return found[own], errors[own]
     first = reach(centers, radii) / size
     if first.max() <= FAR * (len(matrix) * UNIT * float(np.linalg.norm(matrix)) + error / size):
         return centers, first * size
@@ -153,13 +198,13 @@ def _meeting(matrix: Real, error: float, centers: Complex, radii: Real) -> tuple
     return centers, size * (errors if better else first)
 
 
-def _of_blocks(matrix: Real, group: NDArray[np.int32]) -> tuple[Complex, Real]:
-    """Of a matrix that a permutation makes block triangular: those of its blocks, without error where one is 1 × 1."""
+def _of_blocks(matrix: Real, error: Real, group: NDArray[np.int32]) -> tuple[Complex, Real]:
+    """Of a matrix that a permutation makes block triangular: those of its blocks, an entry where one is 1 × 1."""
     values, errors = [], []
     for number in range(int(group.max()) + 1):
         place = np.flatnonzero(group == number)
-        block = matrix[np.ix_(place, place)]
-        found = solved(block[None], np.zeros(1))[0]
-        values.append(found.values[0])
-        errors.append(found.errors[0] if len(place) > 1 else np.zeros(1))
+        block, wrong = matrix[np.ix_(place, place)], error[np.ix_(place, place)]
+        found = solved(block[None], wrong[None])[0]
+        values.append(found.values[0] if len(place) > 1 else block[0])
+        errors.append(found.errors[0] if len(place) > 1 else wrong[0])
     return np.concatenate(values), np.concatenate(errors)
