@@ -32,7 +32,7 @@ def graded_discs(matrix: Real, error: Real) -> tuple[Complex, Real] | None:
     Parameters
     ----------
     matrix, error : ndarray, shape (n, n)
-        Finite numbers, and a bound on what each is wrong by.
+        Numbers, and a bound on what each is wrong by.
 
     Returns
     -------
@@ -40,13 +40,15 @@ def graded_discs(matrix: Real, error: Real) -> tuple[Complex, Real] | None:
         As many eigenvalues lie in a union of discs that meets no other disc as it has centres; a pair's discs are each
         other's mirror images, the positive imaginary part first. None where nothing is proved.
     """
+    if not (np.isfinite(matrix).all() and np.isfinite(error).all()):
+        return None
     exponent = int(np.frexp(np.abs(matrix).max())[1])
     with np.errstate(all="ignore"):  # what overflows or is not a number proves nothing
         B, F = _balanced(np.ldexp(matrix, -exponent), np.ldexp(error, -exponent))
         if not (np.isfinite(B).all() and np.isfinite(F).all()):
             return None
-        values, right = np.linalg.eig(B)
         try:
+            values, right = np.linalg.eig(B)
             left = np.linalg.inv(right)
         except np.linalg.LinAlgError:
             return None

@@ -44,7 +44,7 @@ def within(benchmark, rows):
     return found
 
 
-@pytest.mark.parametrize("kind", ["products"])
+@pytest.mark.parametrize("kind", WIDTH)
 def test_every_family(benchmark, kind, networks):
     found = within(benchmark, [row for each in networks for row in each[kind]])
     assert found["answered"] > ANSWERED
@@ -67,7 +67,7 @@ def test_weights_thirty_times_as_large(benchmark, kind, dtype):
             parameter.mul_(30)
     system = torch_layer(module)
     rows = benchmark.compared(system, torch.randn(20, 2), torch.zeros(system.state_size), dtype)
-    within(benchmark, rows["products"])
+    within(benchmark, rows["spectra"] + rows["products"])
 
 
 def saturated(bias):
