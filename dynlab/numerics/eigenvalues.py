@@ -122,8 +122,8 @@ def solved(stack: Real, error: Real) -> tuple[Eigenvalues, Discs, NDArray[np.int
     with np.errstate(invalid="ignore"):
         sharp = found.alone & (radii <= WIDE * stack.shape[-1] * UNIT * np.abs(centers))
     for number in np.flatnonzero(~sharp.all(axis=1) & finite):
-        known, alone = (centers[number], radii[number]), bool(found.alone[number].all())
-        centers[number], radii[number] = _anew(stack[number], error[number], *known, alone)
+        first, alone = (centers[number], radii[number]), bool(found.alone[number].all())
+        centers[number], radii[number] = _anew(stack[number], error[number], *first, alone)
     conditions = np.nan_to_num(found.conditions, nan=np.inf, posinf=np.inf)
     sorts = order(centers)
     known = finite[:, None] & np.isfinite(np.take_along_axis(centers, sorts, axis=1))
