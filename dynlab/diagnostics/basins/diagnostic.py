@@ -31,13 +31,16 @@ DRAWN = 512  # states of each attractor that are kept
 METHOD = (
     "every start is followed for the steps that the settings name, and up to ten times as many while what it moves by "
     "still halves in half of them; or until it moves by at most 1e-9 (1 + ‖h‖) in a step, or leaves the bound. Ends at "
-    "rest and cycles of up to 64 steps are refined by Levenberg–Marquardt on F^p(h) − h and verified as fixed points "
-    "are; a start belongs to a root within 1e-3 (1 + ‖h‖). What does not repeat is followed for 4,096 steps more and "
-    "named by its Lyapunov exponents, over eight times as many where two are near zero, and zero meaning within three "
-    "standard errors plus 20 nats over the steps: the first positive, chaos; one zero, a closed curve; two, a torus "
-    "where others are negative; it is undecided where the two halves differ in mean or spread by more than 2 % of its "
-    "width. An end is on a closed curve within the widest hole that these steps leave in it, on others within twice "
-    "the largest distance between neighbours"
+    "rest are refined and verified as fixed points are; cycles of up to 1,024 steps by Newton's method on F^p(h) − h, "
+    "the error of their multipliers by the rounding of the product of their Jacobians; a start belongs to one within "
+    "1e-3 (1 + ‖h‖). For what does not repeat one orbit is followed for 4,096 steps, or 16,384 where these do not "
+    "decide. It is on an invariant closed curve where the shortest tree that joins its states is a path, the map keeps "
+    "their cyclic order on it, its length does not grow by 1 % as the number of states doubles, and every exponent but "
+    "that along the curve is negative beyond its error; on a torus where two exponents are zero within their errors, "
+    "the others are negative and its correlation dimension is 2; chaotic where an exponent is positive beyond "
+    "its error. Where the map preserves volume, or is affine and turns, no orbit attracts another: all of them are one "
+    "family. All else is undecided, with the reason. An end is on a closed curve within the widest hole that these "
+    "steps leave in it, on others within twice the largest distance between neighbours"
 )
 
 
@@ -104,7 +107,8 @@ def basins(
     Notes
     -----
     A start on the border of two basins may end on a saddle: then that is listed, as unstable, and belongs to no basin
-    when the basin entropy is taken.
+    when the basin entropy is taken. Nor does a continuum of fixed points or cycles, or a family of orbits of which each
+    start has its own.
 
     References
     ----------
@@ -136,8 +140,8 @@ def basins(
     line = np.linspace(-half, half, grid)
     starts = plane.states(line, line).reshape(-1, system.state_size)
     found = ends(held, starts, steps, largest_state, max_memory)
-    attractors, assigned = recognised(exact, found, largest_state, max_memory, seed)
-    attractors, basin = _by_share(attractors, assigned.reshape(grid, grid))
+    known = recognised(exact, found, largest_state, max_memory, seed)
+    attractors, basin = _by_share(known.attractors, known.assigned.reshape(grid, grid))
     variables = _of_grid(basin, found.steps.reshape(grid, grid), plane, attractors)
     variables |= _of_attractors(attractors, basin, plane, system.state_size)
     ds = schema.dataset(
@@ -165,7 +169,7 @@ def basins(
         coords=_coordinates(line, plane, system.state_size),
         flags=_flags(variables),
     )
-    ds.attrs["verdict"] = verdict(ds)
+    ds.attrs["verdict"] = verdict(ds, known.reasons[known.assigned == UNDECIDED].tolist())
     return ds
 
 
@@ -216,8 +220,8 @@ def _of_grid(
     basin: NDArray[np.int64], steps: NDArray[np.int64], plane: Plane, attractors: list[Attractor]
 ) -> dict[str, xr.Variable]:
     grid = (schema.Y, schema.X)
-    on_border = [number for number, one in enumerate(attractors) if one.stable == 0]
-    mean, border, error, boxes = basin_entropy(basin, ~np.isin(basin, [*on_border, UNDECIDED]))
+    of_none = [number for number, one in enumerate(attractors) if one.stable == 0 or one.is_family]
+    mean, border, error, boxes = basin_entropy(basin, ~np.isin(basin, [*of_none, UNDECIDED]))
     return {
         "basin": schema.variable(grid, basin, "number of the attractor, −1 leaves, −2 undecided"),
         "steps": schema.variable(grid, steps, "steps until rest", schema.STEP),

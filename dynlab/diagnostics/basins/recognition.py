@@ -1,35 +1,35 @@
-"""What orbits have come to: points and cycles refined by Newton, curves and chaos told by Lyapunov exponents."""
+"""What orbits have come to: points and cycles refined by Newton, and what does not repeat, by one orbit for each."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial import cKDTree
 
-from dynlab.diagnostics.basins.ends import GONE, MOVING, Ends, ends, tail
+from dynlab import schema
+from dynlab.diagnostics.basins.cycles import Cycle, cycles, periods
+from dynlab.diagnostics.basins.ends import GONE, Ends, ends, tail
+from dynlab.diagnostics.basins.families import FAMILY, family
+from dynlab.diagnostics.basins.motion import motion
 from dynlab.diagnostics.fixed_points import fixed_points
-from dynlab.diagnostics.lyapunov import lyapunov
 from dynlab.systems.held import Held
 from dynlab.systems.iterated import Iterated
 
 Real = NDArray[np.float64]
+Index = NDArray[np.int64]
 
 DIVERGED, UNDECIDED = -1, -2  # in place of an attractor's number
-CURVE, CHAOS, TORUS, SLOW = "invariant closed curve", "chaotic attractor", "invariant torus", "still moving, undecided"
+CONTINUUM = "continuum"
 WORDS = {1: "stable", 0: "unstable", -1: "undecided"}
 GROUPED = 1e-5  # relative to 1 + ‖h‖: ends this near are first taken for one, and decided by what they refine to
 MOST_GROUPS = 48  # of ends that are refined
 SAME = 1e-3  # relative to 1 + ‖h‖: an end belongs to a root at most this far from it
 FOLLOWED = 4096  # steps of the orbit that stands for a moving attractor
+LONGER, MOST_VALUES = 4, 2**23  # times as many where these do not decide, so far as that many numbers hold them
+PATIENCE = 2  # orbits that stay undecided are followed for so long, and no further ones
 MOST_MOVING = 6  # such orbits are followed, twice: each takes seconds where the state is large
-LONGER = 8  # times as many where exponents near zero are not told apart: one is slow decay, another a torus's own
-NEAR = 2.0  # times the largest distance to its nearest neighbour: an end so near to that orbit is on the same attractor
-HOLE = 0.1  # of the orbit's width: near a resonance it leaves holes in a closed curve, up to this size closed over
-DRIFT = 0.02  # of the orbit's own width: by less than this its halves differ in mean and spread, or it still moves
-SURE = 3.0  # standard errors
-FINITE = 20.0  # nats: an exponent of T steps whose size is below this over T is not told from 0
+NOT_FOLLOWED = f"more than {MOST_MOVING} orbits would have to be followed"
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Attractor:
     Attributes
     ----------
     kind : str
-        A fixed point's, "stable period-4 orbit", or one of this module's names.
+        A fixed point's, "stable period-4 orbit", or what `motion` or `family` says.
     period : int
         1 for a fixed point, 0 for what does not repeat.
     state : ndarray, shape (state,)
@@ -63,187 +63,222 @@ class Attractor:
     exponent: float
     exponent_error: float
 
-
-def recognised(
-    held: Held, found: Ends, largest_state: float, max_memory: float, seed: int
-) -> tuple[list[Attractor], NDArray[np.int64]]:
-    """The attractors, and the number of the one that each start ends on, `DIVERGED` or `UNDECIDED`."""
-    assigned = np.full(len(found.states), UNDECIDED)
-    assigned[found.period == GONE] = DIVERGED
-    attractors: list[Attractor] = []
-    for period in np.unique(found.period[found.period > 0]):
-        (which,) = np.nonzero(found.period == period)
-        _periodic(held, int(period), found.states, which, attractors, assigned, seed)
-    (moving,) = np.nonzero(found.period == MOVING)
-    states = found.states.copy()
-    clouds: list[_Cloud] = []
-    _moving(held, states, moving, attractors, assigned, clouds, seed)
-    left = moving[assigned[moving] == UNDECIDED]
-    if clouds and len(left):  # what has not yet come near is given more time, once
-        states[left] = ends(held, states[left], FOLLOWED, largest_state, max_memory).states
-        _moving(held, states, left, attractors, assigned, clouds, seed)
-    return attractors, assigned
-
-
-def _periodic(
-    held: Held,
-    period: int,
-    states: Real,
-    which: NDArray[np.int64],
-    attractors: list[Attractor],
-    assigned: NDArray[np.int64],
-    seed: int,
-) -> None:
-    """Refine the ends of orbits of one period, each by Newton on F^p, and say which start belongs to which."""
-    ends = states[which]
-    _, first, group = np.unique(
-        np.round(ends / (GROUPED * (1 + np.linalg.norm(ends, axis=1).max()))),
-        axis=0,
-        return_index=True,
-        return_inverse=True,
-    )
-    order = np.argsort(-np.bincount(group.ravel()), kind="stable")[:MOST_GROUPS]
-    roots = fixed_points(Iterated(held, period), starts=ends[first[order]], seed=seed)
-    points = roots["fixed_point_state"].values
-    if not len(points):
-        return
-    cycles = np.stack([_cycle(held, point, period) for point in points])  # (root, p, state)
-    number = _same_cycles(cycles)
-    trees = cKDTree(cycles.reshape(-1, cycles.shape[-1]))
-    distance, nearest = trees.query(ends)
-    near = distance <= SAME * (1 + np.linalg.norm(ends, axis=1))
-    if (roots["status"].values == "continuum").any():
-        near |= True  # each start ends at a point of its own
-    offset, kept = len(attractors), np.unique(number)
-    for name in kept:
-        root = int(np.flatnonzero(number == name)[0])
-        attractors.append(_point(roots, root, cycles[root], period))
-    assigned[which[near]] = offset + np.searchsorted(kept, number[nearest[near] // period])
-
-
-def _cycle(held: Held, state: Real, period: int) -> Real:
-    return np.concatenate([state[None], tail(held, state, period - 1)]) if period > 1 else state[None]
-
-
-def _same_cycles(cycles: Real) -> NDArray[np.int64]:
-    """Roots of F^p on one cycle of F have one number."""
-    number = np.arange(len(cycles))
-    for later in range(len(cycles)):
-        for earlier in range(later):
-            apart = np.linalg.norm(cycles[earlier] - cycles[later, 0], axis=1).min()
-            if apart <= SAME * (1 + np.linalg.norm(cycles[later, 0])):
-                number[later] = number[earlier]
-                break
-    return number
-
-
-def _point(roots: xr.Dataset, root: int, cycle: Real, period: int) -> Attractor:
-    kind, stable = str(roots["kind"].values[root]), int(roots["stable"].values[root])
-    if roots["status"].values[root] == "continuum":
-        kind = f"continuum ({kind})"
-    elif period > 1:
-        kind = f"{WORDS[stable]} period-{period} orbit"
-    elif kind.startswith("undecided") and stable >= 0:
-        kind = f"{WORDS[stable]} fixed point"  # a node or a focus it may be
-    leading = float(np.abs(roots["eigenvalue"].values[root]).max())
-    error = float(roots["eigenvalue_error"].values[root].max())
-    with np.errstate(divide="ignore"):
-        exponent = float(np.log(leading)) / period
-    return Attractor(
-        kind,
-        period,
-        cycle[0],
-        cycle,
-        stable,
-        float(roots["residual"].values[root]),
-        exponent,
-        error / leading / period if leading else 0.0,
-    )
+    @property
+    def is_family(self) -> bool:
+        """Whether it is a continuum of points, or a family of orbits, of which each start has its own."""
+        return self.kind.startswith((CONTINUUM, FAMILY))
 
 
 @dataclass(frozen=True)
 class _Cloud:
-    """An orbit on an attractor that does not repeat: its states, how near an end must be, the attractor's number."""
+    """An orbit that was followed: its states, how near an end must be, and the number or the code that it has."""
 
     tree: cKDTree
     near: float
     number: int
+    reason: str = ""
+
+    def holds(self, states: Real) -> NDArray[np.bool_]:
+        return np.asarray(self.tree.query(states)[0] <= self.near)  # of no states too
 
 
-def _moving(
-    held: Held,
-    states: Real,
-    which: NDArray[np.int64],
-    attractors: list[Attractor],
-    assigned: NDArray[np.int64],
-    clouds: list[_Cloud],
-    seed: int,
-) -> None:
-    """Attractors that do not repeat: one orbit stands for each, and ends near it belong to it."""
-    for cloud in clouds:
-        left = which[assigned[which] == UNDECIDED]
-        assigned[left[cloud.tree.query(states[left])[0] <= cloud.near]] = cloud.number
+@dataclass
+class Recognised:
+    """What the starts have come to.
+
+    Attributes
+    ----------
+    attractors : list of Attractor
+    assigned : ndarray of int, shape (start,)
+        The number of the attractor, `DIVERGED` or `UNDECIDED`.
+    reasons : ndarray of str, shape (start,)
+        Why a start is undecided.
+    """
+
+    attractors: list[Attractor]
+    assigned: Index
+    reasons: NDArray[np.object_]
+    clouds: list[_Cloud] = field(default_factory=list)
+
+    def left(self) -> Index:
+        """The starts that nothing is said about yet."""
+        return np.flatnonzero((self.assigned == UNDECIDED) & (self.reasons == ""))
+
+    def number(self, attractor: Attractor) -> int:
+        """The number of an attractor, which is listed if it is not yet."""
+        for number, one in enumerate(self.attractors):
+            if one.period == attractor.period and (
+                one.kind == attractor.kind if attractor.is_family else _nearly(attractor.state, one.points)
+            ):
+                return number
+        self.attractors.append(attractor)
+        return len(self.attractors) - 1
+
+    def assign(self, states: Real, which: Index, listed: list[Attractor]) -> None:
+        """Each end (k, n) of the starts `which` belongs to the nearest of them, if near, or if they are a continuum."""
+        if not listed:
+            return
+        numbers = np.repeat([self.number(one) for one in listed], [len(one.points) for one in listed])
+        distance, nearest = cKDTree(np.concatenate([one.points for one in listed])).query(states)
+        near = distance <= SAME * (1 + np.linalg.norm(states, axis=1))
+        near |= any(one.is_family for one in listed)  # each start ends at a point of its own
+        self.assigned[which[near]] = numbers[nearest[near]]
+
+    def belongs(self, cloud: _Cloud, states: Real, which: Index) -> None:
+        """Say of those starts that are on an orbit that was followed what was found of it."""
+        near = which[cloud.holds(states[which])]
+        self.assigned[near], self.reasons[near] = cloud.number, cloud.reason
+
+
+def recognised(held: Held, found: Ends, largest_state: float, max_memory: float, seed: int) -> Recognised:
+    """The attractors, and which start ends on which."""
+    count = len(found.states)
+    known = Recognised([], np.full(count, UNDECIDED), np.full(count, "", dtype=object))
+    states, every = found.states.copy(), np.arange(count)
+    _settled(held, found, every, known, seed)
+    _as_a_family(held, states, known, seed)
+    _moving(held, states, known, largest_state, seed)
+    left = known.left()
+    if len(left):  # what has not yet come near is given more time, once
+        later = ends(held, states[left], FOLLOWED, largest_state, max_memory)
+        states[left] = later.states
+        _settled(held, later, left, known, seed)
+        _moving(held, states, known, largest_state, seed)
+    known.reasons[known.left()] = NOT_FOLLOWED
+    return known
+
+
+def _settled(held: Held, found: Ends, which: Index, known: Recognised, seed: int) -> None:
+    """Say of the starts `which` whose orbits left, rest or repeat where they ended."""
+    known.assigned[which[found.period == GONE]] = DIVERGED
+    for period in np.unique(found.period[found.period > 0]):
+        of_period = found.period == period
+        some = which[of_period]
+        (_at_rest if period == 1 else _on_cycles)(held, int(period), found.states[of_period], some, known, seed)
+
+
+def _at_rest(held: Held, period: int, states: Real, which: Index, known: Recognised, seed: int) -> None:
+    """Refine the ends of orbits at rest as fixed points, and say which start belongs to which."""
+    roots = fixed_points(Iterated(held, 1), starts=_representatives(states), seed=seed)
+    known.assign(states, which, [_point(roots, root) for root in range(roots.sizes[schema.FIXED_POINT])])
+
+
+def _on_cycles(held: Held, period: int, states: Real, which: Index, known: Recognised, seed: int) -> None:
+    """The same of orbits that repeat after `period` steps."""
+    found: list[Cycle] = []
+    for cycle in cycles(held, period, _representatives(states)):
+        if cycle is not None and not any(_nearly(cycle.points[0], one.points) for one in found):
+            found.append(cycle)
+    neutral = [cycle for cycle in found if cycle.neutral]
+    listed = [_of_cycle(cycle) for cycle in found if not cycle.neutral or len(neutral) == 1]
+    if len(neutral) > 1:  # of each start its own
+        points = np.concatenate([cycle.points for cycle in neutral])
+        listed.append(replace(_of_cycle(neutral[0]), kind=f"{CONTINUUM} of period-{period} orbits", points=points))
+    known.assign(states, which, listed)
+
+
+def _representatives(states: Real) -> Real:
+    """One of the ends that are nearly equal, of the largest such groups."""
+    size = GROUPED * (1 + np.linalg.norm(states, axis=1).max())
+    _, first, group = np.unique(np.round(states / size), axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(-np.bincount(group.ravel()), kind="stable")[:MOST_GROUPS]
+    return states[first[order]]
+
+
+def _nearly(state: Real, points: Real) -> bool:
+    return bool(np.linalg.norm(points - state, axis=1).min() <= SAME * (1 + np.linalg.norm(state)))
+
+
+def _point(roots: xr.Dataset, root: int) -> Attractor:
+    kind, stable = str(roots["kind"].values[root]), int(roots["stable"].values[root])
+    if roots["status"].values[root] == CONTINUUM:
+        kind = f"{CONTINUUM} ({kind})"
+    elif kind.startswith("undecided") and stable >= 0:
+        kind = f"{WORDS[stable]} fixed point"  # a node or a focus it may be
+    state = roots["fixed_point_state"].values[root]
+    modulus = float(np.abs(roots["eigenvalue"].values[root]).max())
+    rate = _rate(modulus, float(roots["eigenvalue_error"].values[root].max()), 1)
+    return Attractor(kind, 1, state, state[None], stable, float(roots["residual"].values[root]), *rate)
+
+
+def _of_cycle(cycle: Cycle) -> Attractor:
+    period = len(cycle.points)
+    kind = f"{WORDS[cycle.stable]} period-{period} orbit"
+    rate = _rate(cycle.modulus, cycle.error, period)
+    return Attractor(kind, period, cycle.points[0], cycle.points, cycle.stable, cycle.residual, *rate)
+
+
+def _rate(modulus: float, error: float, period: int) -> tuple[float, float]:
+    """The exponent of a leading multiplier, and its error."""
+    with np.errstate(divide="ignore"):
+        return float(np.log(modulus)) / period, error / modulus / period if modulus else 0.0
+
+
+def _as_a_family(held: Held, states: Real, known: Recognised, seed: int) -> None:
+    """Make one family of the starts that move on, and of those on points and cycles that nothing is attracted to."""
+    neutral = [number for number, one in enumerate(known.attractors) if one.stable < 0]
+    if not len(known.left()) and all(known.attractors[number].period == 1 for number in neutral):
+        return
+    members = np.sort(np.concatenate([known.left(), np.flatnonzero(np.isin(known.assigned, neutral))]))
+    found = family(held, states[members], seed)
+    if found is not None:
+        kind, *rate = found
+        orbits = states[members]
+        known.assigned[members] = len(known.attractors)
+        known.attractors.append(Attractor(kind, 0, orbits[0], orbits, -1, np.nan, *rate))
+
+
+def _moving(held: Held, states: Real, known: Recognised, largest_state: float, seed: int) -> None:
+    """Attractors that do not repeat soon: one orbit stands for each, and ends near it belong to it."""
+    for cloud in known.clouds:
+        known.belongs(cloud, states, known.left())
     for _ in range(MOST_MOVING):
-        left = which[assigned[which] == UNDECIDED]
+        left = known.left()
         if not len(left):
             return
         orbit = tail(held, states[left[0]], 2 * FOLLOWED)[FOLLOWED:]
-        if not np.isfinite(orbit).all():
-            assigned[left[0]] = DIVERGED
+        same = [one for one in known.clouds if one.holds(orbit[-FOLLOWED // 8 :]).all()]
+        if same:
+            known.belongs(replace(same[0], near=np.inf), states, left[:1])
             continue
-        known = [one for one in clouds if one.tree.query(orbit[-FOLLOWED // 8 :])[0].max() <= one.near]
-        if known:
-            assigned[left[0]] = known[0].number
-            continue
-        attractor = _on_orbit(held, orbit, seed)
-        if attractor.kind == SLOW:
-            return  # what has not settled stands for nothing
-        tree = cKDTree(orbit)
-        cloud = _Cloud(tree, _reach(tree, attractor), len(attractors))
-        near = tree.query(states[left])[0] <= cloud.near
-        near[0] = True  # the orbit is its own
-        assigned[left[near]] = cloud.number
-        clouds.append(cloud)
-        attractors.append(attractor)
+        cloud = _followed(held, orbit, known, largest_state, seed)
+        known.belongs(replace(cloud, near=np.inf), states, left[:1])  # the orbit is its own
+        known.belongs(cloud, states, left[1:])
+        known.clouds.append(cloud)
 
 
-def _reach(tree: cKDTree, attractor: Attractor) -> float:
-    """How far from the orbit on it an end on an attractor may be.
-
-    Points of a rotation by nearly a rational number lie in clumps (the three-gap theorem): the hole between two is
-    far wider than the distance of neighbours. The longest edge of the points' minimum spanning tree is that hole.
-    """
-    reach = NEAR * float(tree.query(tree.data, k=2)[0][:, 1].max())
-    if attractor.kind != CURVE:
-        return reach
-    pairs = tree.sparse_distance_matrix(tree, HOLE * float(np.std(tree.data, axis=0).max()), output_type="coo_matrix")
-    return max(reach, float(minimum_spanning_tree(pairs).data.max(initial=0.0)))
-
-
-def _on_orbit(held: Held, orbit: Real, seed: int) -> Attractor:
-    """A curve, a torus or chaos, by the exponents; or an orbit that still goes somewhere."""
-    half = len(orbit) // 2
-    width = float(orbit.std(axis=0).max())
-    drift = max(
-        float(np.abs(orbit[:half].mean(axis=0) - orbit[half:].mean(axis=0)).max()),
-        float(np.abs(orbit[:half].std(axis=0) - orbit[half:].std(axis=0)).max()),
-    )
-    exponents, errors, sign = _exponents(held, orbit[-1], FOLLOWED, seed)
-    if sign[0] == 0 and (sign == 0).sum() > 1:
-        exponents, errors, sign = _exponents(held, orbit[-1], LONGER * FOLLOWED, seed)
-    zeros = int((sign == 0).sum())
-    if sign[0] > 0:
-        kind = CHAOS
-    elif drift > DRIFT * width or sign[0] < 0 or zeros == orbit.shape[1]:  # nothing contracts: no attractor
-        kind = SLOW
-    else:
-        kind = {1: CURVE, 2: TORUS}.get(zeros, SLOW)
-    return Attractor(kind, 0, orbit[-1], orbit, 1, np.nan, float(exponents[0]), float(errors[0]))
+def _followed(held: Held, orbit: Real, known: Recognised, largest_state: float, seed: int) -> _Cloud:
+    """What an orbit is on, followed longer where that is not decided."""
+    longer = min(LONGER * FOLLOWED, MOST_VALUES // orbit.shape[1])
+    if sum(cloud.number == UNDECIDED for cloud in known.clouds) >= PATIENCE:
+        longer = 0
+    while True:
+        if not (np.linalg.norm(orbit, axis=1) <= largest_state).all():
+            return _Cloud(cKDTree(orbit[:1]), 0.0, DIVERGED)
+        attractor = _repeating(held, orbit)
+        if attractor is not None:
+            near = SAME * (1 + float(np.linalg.norm(attractor.state)))
+            return _Cloud(cKDTree(attractor.points), near, known.number(attractor))
+        found = motion(held, orbit, seed)
+        if found.kind:
+            rate = found.exponent, found.error
+            attractor = Attractor(found.kind, 0, orbit[-1], orbit, found.stable, np.nan, *rate)
+            return _Cloud(cKDTree(orbit), found.near, known.number(attractor))
+        if longer <= len(orbit):
+            return _Cloud(cKDTree(orbit), found.near, UNDECIDED, found.reason)
+        orbit = tail(held, orbit[-1], longer)
 
 
-def _exponents(held: Held, state: Real, steps: int, seed: int) -> tuple[Real, Real, NDArray[np.int64]]:
-    """The largest exponents, three at most, their errors, and their signs: 0 is undecided."""
-    measured = lyapunov(Iterated(held, 1), steps=steps, k=min(3, len(state)), initial_state=state, seed=seed)
-    exponents = measured["exponent"].values[0]
-    errors = SURE * measured["standard_error"].values[0] + FINITE / steps
-    return exponents, errors, np.where(exponents > errors, 1, np.where(exponents < -errors, -1, 0))
+def _repeating(held: Held, orbit: Real) -> Attractor | None:
+    """The fixed point or cycle that an orbit is on, or a stable one that it comes to."""
+    exact, coming = periods(orbit)
+    for period in [exact] if exact else coming:
+        if period == 1:
+            roots = fixed_points(Iterated(held, 1), starts=orbit[-1:])
+            found = _point(roots, 0) if roots.sizes[schema.FIXED_POINT] else None
+        else:
+            (cycle,) = cycles(held, period, orbit[-1:])
+            found = None if cycle is None else _of_cycle(cycle)
+        if found is not None and (exact or found.stable == 1) and _nearly(orbit[-1], found.points):
+            return found
+    return None

@@ -12,8 +12,8 @@ SURE = 3.0  # standard errors
 FRACTAL = float(np.log(2))  # nats: more than a smooth border of two basins can have
 
 
-def verdict(ds: xr.Dataset) -> str:
-    """The attractors and their shares, and how uncertain a start's fate is."""
+def verdict(ds: xr.Dataset, reasons: list[str]) -> str:
+    """The attractors and their shares, and how uncertain a start's fate is; `reasons` are those of undecided starts."""
     settings = schema.settings(ds)
     basin = ds["basin"].values
     kinds = ds["attractor_class"].values.tolist()
@@ -21,10 +21,11 @@ def verdict(ds: xr.Dataset) -> str:
     longer = f" (up to {longest:,} where still coming to rest)" if longest > steps else ""
     ends = _listed(ds, kinds) or "nothing"
     said = f"{counted(basin.size, 'start')} followed for {counted(steps, 'step')}{longer} end on {ends}"
-    for code, words in ((-1, "leave every bound"), (-2, "have not settled, undecided: more steps may tell")):
-        count = int((basin == code).sum())
-        if count:
-            said += f"; {share(count / basin.size)} {words}"
+    leaving = int((basin == -1).sum())
+    others = [(leaving, "leave every bound")] * bool(leaving)
+    others += [(count, f"are undecided, since {reason}") for reason, count in Counter(reasons).most_common()]
+    for count, words in others:
+        said += f"; {share(count / basin.size)} {words}"
     border = float(ds["boundary_basin_entropy"])
     if np.isnan(border):
         return f"{said}. No basin boundary crosses this window."

@@ -1,0 +1,132 @@
+"""Periodic orbits: how long they are, from an orbit that comes to them, refined by Newton's method on F^p(h) − h."""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dynlab.diagnostics.basins.ends import SETTLED, tail
+from dynlab.jacobians import held_matrices
+from dynlab.numerics.eigenvalues import eigenvalues
+from dynlab.numerics.kinds import kind_of_map
+from dynlab.numerics.roots import tolerance
+from dynlab.systems.held import Held
+
+Real = NDArray[np.float64]
+
+LONGEST = 1024  # steps: the longest period that an orbit is searched for
+NEARLY = 0.01  # of the orbit's width: an orbit that comes back so nearly may be on its way to a cycle
+APPROACHES = 0.5  # what it misses by has become this part of what it was half the orbit before, or less
+TRIED = 4  # such periods, the shortest ones, are tried
+ITERATIONS = 8  # of Newton's method, from an orbit that all but repeats
+SINGULAR = 1e-10  # of the largest singular value of the derivative: what is smaller leads along a continuum of cycles
+BLOCK = 2**21  # entries of Jacobians that are found at once
+ROUNDINGS = 4  # times n p ε |J_p| … |J_1|: what rounding leaves in the product of p Jacobians
+
+
+class Cycle(NamedTuple):
+    """A periodic orbit.
+
+    Attributes
+    ----------
+    points : ndarray, shape (p, state)
+    residual : float
+        ‖F^p(h) − h‖₂.
+    stable : int
+        1, 0, −1 undecided.
+    modulus, error : float
+        Of the largest multiplier of F^p, and the error of that multiplier.
+    neutral : bool
+        Whether some multiplier is not told from 1, so that other cycles may lie at any distance.
+    """
+
+    points: Real
+    residual: float
+    stable: int
+    modulus: float
+    error: float
+    neutral: bool
+
+
+def periods(orbit: Real) -> tuple[int, list[int]]:
+    """After how many steps an orbit repeats, 0 where it does not, and periods of cycles that it may be coming to.
+
+    Parameters
+    ----------
+    orbit : ndarray, shape (m, n)
+        Consecutive states.
+    """
+    last = orbit[-1]
+    longest = min(LONGEST, len(orbit) // 4 - 1)
+    missed = np.linalg.norm(orbit[-1 - longest : -1][::-1] - last, axis=1)  # by what it misses itself p steps before
+    size, width = 1 + float(np.linalg.norm(last)), float(np.ptp(orbit, axis=0).max())
+    for p in (np.flatnonzero(missed <= SETTLED * size) + 1).tolist():
+        if _misses(orbit[-2 * p - 1 :], p) <= SETTLED * size:
+            return p, []
+    coming: list[int] = []
+    half = len(orbit) // 2
+    for p in (np.flatnonzero(missed <= NEARLY * width) + 1).tolist():
+        late, early = _misses(orbit[-2 * p - 1 :], p), _misses(orbit[half - 2 * p - 1 : half], p)
+        if late <= APPROACHES * early and late <= NEARLY * width:
+            coming.append(p)
+    return 0, coming[:TRIED]
+
+
+def _misses(states: Real, p: int) -> float:
+    return float(np.linalg.norm(states[p:] - states[:-p], axis=1).max())
+
+
+def cycles(held: Held, p: int, starts: Real) -> list[Cycle | None]:
+    """The cycle of least period p that Newton's method leads to from each start (k, n), None where there is none."""
+    h = torch.as_tensor(starts).to(held.input)
+    with torch.no_grad():
+        for _ in range(ITERATIONS):
+            moved, product, _ = _carried(held, p, h)
+            step = torch.linalg.pinv(product - torch.eye(h.shape[-1], dtype=h.dtype), rtol=SINGULAR)
+            h = h - (step @ (moved - h).unsqueeze(-1)).squeeze(-1).nan_to_num(0.0, 0.0, 0.0)
+        moved, product, sizes = _carried(held, p, h)
+    is_root = (moved - h).norm(dim=-1) <= tolerance(h)
+    found = zip(h, is_root.tolist(), (moved - h).norm(dim=-1).tolist(), product, sizes, strict=True)
+    return [_cycle(held, p, state, *known) if root else None for state, root, *known in found]
+
+
+def _carried(held: Held, p: int, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """F^p(h) of states (k, n), the product of the Jacobians on the way, and that of their absolute values."""
+    k, n = h.shape
+    product = torch.eye(n, dtype=h.dtype).expand(k, n, n)
+    sizes = product
+    at_once = max(1, BLOCK // (k * n * n))  # steps whose Jacobians are found in one call
+    for begin in range(0, p, at_once):
+        visited = [h]
+        for _ in range(begin, min(begin + at_once, p)):
+            visited.append(held.moved(visited[-1]))
+        h = visited.pop()
+        for matrix in held_matrices(held, torch.cat(visited)).unflatten(0, (-1, k)):
+            product, sizes = matrix @ product, matrix.abs() @ sizes
+    return h, product, sizes
+
+
+def _cycle(held: Held, p: int, state: Tensor, residual: float, product: Tensor, sizes: Tensor) -> Cycle | None:
+    """The cycle through a root of F^p(h) − h; None where it repeats earlier, as a fixed point does."""
+    points = np.concatenate([state[None].numpy(), tail(held, state.numpy(), p - 1)])
+    n, eps = points.shape[1], float(np.finfo(np.float64).eps)
+    again = np.linalg.norm(points[1:] - points[0], axis=1).min(initial=np.inf)
+    if again <= SETTLED * (1 + np.linalg.norm(points[0])):
+        return None
+    matrix = product.numpy()
+    smallest = float(np.linalg.svd(matrix - np.eye(n), compute_uv=False)[-1])
+    uncertain = min((residual + eps * float(state.norm())) / max(smallest, eps), SETTLED)
+    with torch.no_grad():
+        beside = _carried(held, p, state[None] + uncertain / np.sqrt(n))[1][0].numpy()
+    error = ROUNDINGS * n * p * eps * sizes.numpy() + np.abs(beside - matrix)
+    values, errors, _ = eigenvalues(matrix, error)
+    return Cycle(
+        points,
+        residual,
+        kind_of_map(values, errors).stable,
+        float(abs(values[0])),
+        float(errors[0]),
+        bool((np.abs(values - 1) <= errors).any()),
+    )

@@ -1,0 +1,152 @@
+"""Whether the states of an orbit lie on one closed curve, or on several that the map permutes.
+
+On a closed curve a map of it to itself that has no periodic point turns the points around: it keeps their cyclic order.
+So an orbit's states are joined to their neighbours by the shortest tree; on a curve that tree is a path. Along the path
+the successors of neighbours must be neighbours, in the same cyclic order, and the orbit must go around more than once.
+The path's length must not grow as states are added: that of a fractal does.
+
+References
+----------
+Prim, "Shortest connection networks and some generalizations", Bell System Technical Journal 36 (1957); Katok and
+Hasselblatt, Introduction to the Modern Theory of Dynamical Systems (1995), section 11.1 (the order of a circle's
+orbits).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components, dijkstra
+
+Real = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+MOST_CURVES = 64  # that one orbit visits in turn
+FEWEST_STATES = 64  # on each
+APART = 1.5  # times the next shorter edge of the tree: an edge that is longer may lead from one curve to another
+BESIDE = 0.02  # of the states may hang beside the path, as where an orbit has not quite come to its curve
+DISORDER = 0.005  # of the states may have successors out of order, for the same reason
+TURNS = 2  # the orbit goes around at least so often
+LENGTHS = 0.01  # of the path's length: by less than that it grows where the number of states doubles, twice
+
+
+class Tree(NamedTuple):
+    """The shortest tree that joins points.
+
+    Attributes
+    ----------
+    ends : ndarray of int, shape (m − 1, 2)
+        Of each edge.
+    lengths : ndarray, shape (m − 1,)
+    """
+
+    ends: Index
+    lengths: Real
+
+
+def shortest_tree(points: Real) -> Tree:
+    """The minimum spanning tree of points (m, n), by Prim's method, one row of distances at a time."""
+    count = len(points)
+    nearest, distance = np.zeros(count, dtype=np.int64), np.full(count, np.inf)
+    ends, lengths = np.empty((count - 1, 2), dtype=np.int64), np.empty(count - 1)
+    columns, here = np.ascontiguousarray(points.T), 0
+    outside = np.ones(count, dtype=bool)
+    for edge in range(count - 1):
+        outside[here] = False
+        distance[here] = np.inf
+        square = ((columns - columns[:, here : here + 1]) ** 2).sum(axis=0)
+        closer = (square < distance) & outside
+        distance[closer], nearest[closer] = square[closer], here
+        here = int(distance.argmin())
+        ends[edge], lengths[edge] = (nearest[here], here), np.sqrt(distance[here])
+    return Tree(ends, lengths)
+
+
+class Curves(NamedTuple):
+    """Closed curves that an orbit visits in turn.
+
+    Attributes
+    ----------
+    pieces : int
+    widest : float
+        The longest distance between neighbours on one of them.
+    """
+
+    pieces: int
+    widest: float
+
+
+def closed_curves(orbit: Real, tree: Tree) -> Curves | None:
+    """The closed curves on which consecutive states (m, n) of an orbit lie, or None where none are seen.
+
+    Parameters
+    ----------
+    orbit : ndarray, shape (m, n)
+    tree : Tree
+        Of its states.
+
+    Examples
+    --------
+    >>> angle = np.sqrt(2) * np.arange(512)
+    >>> circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    >>> closed_curves(circle, shortest_tree(circle)).pieces
+    1
+    """
+    for count in _counts(tree, len(orbit)):
+        piece = orbit[::count]
+        path = _path(piece, tree if count == 1 else shortest_tree(piece))
+        if path is not None and _turns(path, len(piece)) and _has_length(piece, path):
+            steps = np.linalg.norm(np.diff(piece[path], axis=0), axis=1)
+            return Curves(count, float(steps.max()))
+    return None
+
+
+def _counts(tree: Tree, states: int) -> list[int]:
+    """How many curves there may be: one, or so many that the tree's longest edges part and the orbit visits in turn."""
+    found = [1]
+    order = np.argsort(-tree.lengths)
+    sizes = tree.lengths[order]
+    for count in range(2, min(MOST_CURVES, states // FEWEST_STATES) + 1):
+        if sizes[count - 2] <= APART * sizes[count - 1]:
+            continue
+        kept = tree.ends[order[count - 1 :]]
+        labels = connected_components(_graph(kept, np.ones(len(kept)), states), directed=False)[1]
+        if len(set(labels[:count].tolist())) == count and (labels[count:] == labels[:-count]).all():
+            found.append(count)
+    return found
+
+
+def _graph(ends: Index, lengths: Real, size: int) -> csr_array:
+    return csr_array((lengths, (ends[:, 0], ends[:, 1])), shape=(size, size))
+
+
+def _path(points: Real, tree: Tree) -> Index | None:
+    """The points along the tree's longest path, or None where more than a few are beside it."""
+    graph = _graph(tree.ends, np.maximum(tree.lengths, np.finfo(np.float64).tiny), len(points))
+    start = int(dijkstra(graph, directed=False, indices=0).argmax())
+    distance, before = dijkstra(graph, directed=False, indices=start, return_predecessors=True)
+    path = [int(distance.argmax())]
+    while path[-1] != start:
+        path.append(int(before[path[-1]]))
+    return np.array(path) if len(path) >= (1 - BESIDE) * len(points) else None
+
+
+def _turns(path: Index, states: int) -> bool:
+    """Whether the successors of the states along the path follow in the same cyclic order, and go around."""
+    place = np.full(states + 1, -1)
+    place[path] = np.arange(len(path))
+    after = place[path + 1]
+    here, after = place[path][after >= 0], after[after >= 0]
+    back = int((np.diff(after) < 0).sum())
+    rounds = min(int((after < here).sum()), int((after > here).sum()))
+    return back <= 1 + DISORDER * len(after) and rounds >= TURNS
+
+
+def _has_length(points: Real, path: Index) -> bool:
+    """Whether the closed path through the last quarter, half and all of the states is nearly equally long."""
+    lengths = []
+    for part in (4, 2, 1):
+        some = points[path[path >= len(points) - len(points) // part]]
+        lengths.append(float(np.linalg.norm(some - np.roll(some, 1, axis=0), axis=1).sum()))
+    return bool(np.abs(np.diff(lengths)).max() <= LENGTHS * lengths[-1])

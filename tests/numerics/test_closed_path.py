@@ -1,0 +1,89 @@
+"""Orbits on closed curves whose shape is known, and orbits on none."""
+
+import numpy as np
+import pytest
+
+from dynlab.numerics.closed_path import closed_curves, shortest_tree
+
+GOLDEN = (np.sqrt(5) - 1) / 2
+
+
+def turned(turn, steps=2048):
+    return 2 * np.pi * turn * np.arange(steps)
+
+
+def circle(angle):
+    return np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+
+
+def on_two_circles(steps=2048):
+    """One circle after the other, on each a rotation."""
+    return (
+        circle(turned(GOLDEN / 2, steps)) * 0.3 + np.array([1.0, 0.0]) * np.where(np.arange(steps) % 2, 1, -1)[:, None]
+    )
+
+
+def seen(orbit):
+    return closed_curves(orbit, shortest_tree(orbit))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_the_tree_is_the_shortest(n):
+    points = np.random.default_rng(n).normal(size=(7, n))
+    distances = np.linalg.norm(points[:, None] - points, axis=-1)
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
+    assert shortest_tree(points).lengths.sum() == pytest.approx(minimum_spanning_tree(distances).sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("turn", [GOLDEN, np.sqrt(2) - 1, 1 / 7 + 1e-4, 0.003 * GOLDEN])
+@pytest.mark.parametrize("flat", [1.0, 0.05])
+def test_a_rotation_of_a_circle_or_an_ellipse(turn, flat):
+    assert seen(circle(turned(turn)) * [1.0, flat]).pieces == 1
+
+
+def test_a_knotted_curve_in_space():
+    angle = turned(GOLDEN)
+    radius = 2 + np.cos(3 * angle)
+    knot = np.stack([radius * np.cos(2 * angle), radius * np.sin(2 * angle), np.sin(3 * angle)], axis=1)
+    assert seen(knot).pieces == 1
+
+
+def test_two_curves_in_turn():
+    assert seen(on_two_circles()).pieces == 2
+
+
+def spiral(rate):
+    steps = np.arange(2048)
+    return rate ** steps[:, None] * circle(turned(GOLDEN))
+
+
+def henon():
+    states = [np.array([0.1, 0.1])]
+    for _ in range(2048):
+        x, y = states[-1]
+        states.append(np.array([1 - 1.4 * x**2 + y, 0.3 * x]))
+    return np.array(states[100:])
+
+
+def graph_without_length():
+    """y(θ) = Σ 2^−k cos(2^k θ), whose length grows with every term, above a rotation of θ."""
+    angle = turned(GOLDEN, 4096)
+    return np.stack([np.cos(angle), np.sin(angle), sum(2.0**-k * np.cos(4**k * angle) for k in range(9))], axis=1)
+
+
+@pytest.mark.parametrize(
+    "orbit",
+    [
+        0.99 ** np.arange(2048)[:, None] * np.ones(2),
+        np.stack([np.arange(2048.0), np.zeros(2048)], axis=1),
+        spiral(0.9995),
+        henon(),
+        graph_without_length(),
+        np.stack([np.cos(turned(GOLDEN)), np.cos(turned(np.sqrt(2)))], axis=1),
+        np.random.default_rng(0).normal(size=(1024, 2)),
+    ],
+    ids=["to a point", "away", "spiral", "chaos", "fractal", "torus", "noise"],
+)
+def test_no_curve_is_seen_where_there_is_none(orbit):
+    assert seen(orbit) is None
