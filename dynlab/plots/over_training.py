@@ -1,7 +1,6 @@
 """A diagnostic over the steps of a training, as bands."""
 
 import json
-import re
 from typing import Any
 
 import numpy as np
@@ -62,7 +61,7 @@ def plot_over_training(
     if ax is None and len(panels) > 1:
         drawn = [(_draw, artist | {"panel": panel, "label": label}) for panel in panels]
         size = len(panels) * PANEL[0], PANEL[1] + 0.5
-        return style.panels(ds, drawn, size, text=_subscripts(f"{_title(ds)}. {ds.attrs.get('verdict', '')}"))
+        return style.panels(ds, drawn, size, text=f"{_title(ds)}. {ds.attrs.get('verdict', '')}")
     ax = style.axes(ax, PANEL)
     _draw(ds, ax, panels[0], label, **artist)
     ax.set_title(_title(ds))
@@ -85,16 +84,11 @@ def _draw(ds: xr.Dataset, ax: Axes, panel: dict[str, Any], label: str, **artist:
     first = panel["curves"][0]
     units = ds[first["variable"]].attrs["units"]
     named = xr.DataArray(attrs={"long_name": panel.get("label") or first["name"], "units": units})
-    ax.set(xlabel=style.label(ds[schema.TRAINING_STEP]), ylabel=_subscripts(style.label(named)))
+    ax.set(xlabel=style.label(ds[schema.TRAINING_STEP]), ylabel=style.subscripts(style.label(named)))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     names = ax.get_legend_handles_labels()[1]
     if names:
         style.legend_below(ax, 3 if max(map(len, names)) <= SHORT else 2, 0.13)
-
-
-def _subscripts(text: str) -> str:
-    """h_t, h_{t−1} and λ_1 set as mathematics."""
-    return re.sub(r"([hλ])_(\{[^}]*\}|\w)", lambda found: f"${found.group(1)}_{found.group(2)}$", text)
 
 
 def _draw_fixed_points(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: str, **artist: Any) -> None:

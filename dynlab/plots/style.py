@@ -1,5 +1,6 @@
 """The look that all of dynlab's pictures share: colours that colour-blind readers tell apart, few and thin lines."""
 
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -122,8 +123,13 @@ def verdict(ds: xr.Dataset) -> str:
 
 def headline(figure: Figure, text: str) -> None:
     """Set a text above all panels, in as many lines as the figure's width makes of it."""
-    wrapped = textwrap.fill(text, int(LETTERS * figure.get_figwidth()))
+    wrapped = textwrap.fill(subscripts(text), int(LETTERS * figure.get_figwidth()))
     figure.suptitle(wrapped, x=0.01, ha="left", fontsize=HEADLINE)
+
+
+def subscripts(text: str) -> str:
+    """h_t, h_{t−1} and λ_1 set as mathematics."""
+    return re.sub(r"([hλ])_(\{[^}]*\}|\w)", lambda found: f"${found.group(1)}_{found.group(2)}$", text)
 
 
 def legend_below(ax: Axes, columns: int, gap: float = 0.14, **options: Any) -> Legend:
