@@ -61,7 +61,7 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     for colour, words, here in (
         ("none", f"{count - MOST_NAMED} more", basin >= MOST_NAMED),
         (LEAVES, "leaves every bound", basin == -1),
-        (UNDECIDED, "not settled, undecided", basin == -2),
+        (UNDECIDED, "undecided", basin == -2),
     ):
         if here.any():
             handles.append(_patch(colour, f"{words} ({share(here.mean())})"))
@@ -96,7 +96,7 @@ def _attractor(ds: xr.Dataset, number: int, shade: tuple[float, float, float], a
     label = f"{kind} ({share((ds['basin'].values == number).mean())})"
     if ds.sizes[schema.ATTRACTOR] > 1:
         label = f"{number + 1}  {label}"
-    if kind.startswith("continuum"):  # no one of its points stands for it
+    if kind.startswith(("continuum", "family")):  # no one of its points stands for it
         return _patch(shade, label)
     colour = style.CYCLE[number % len(style.CYCLE)]
     look: dict[str, Any] = {"marker": ".", "ms": 3, "color": colour}

@@ -19,13 +19,18 @@ def verdict(ds: xr.Dataset, reasons: list[str]) -> str:
     kinds = ds["attractor_class"].values.tolist()
     steps, longest = settings["steps"], int(ds["steps"].max())
     longer = f" (up to {longest:,} where still coming to rest)" if longest > steps else ""
-    ends = _listed(ds, kinds) or "nothing"
-    said = f"{counted(basin.size, 'start')} followed for {counted(steps, 'step')}{longer} end on {ends}"
+    ends = _listed(ds, kinds)
     leaving = int((basin == -1).sum())
-    others = [(leaving, "leave every bound")] * bool(leaving)
-    others += [(count, f"are undecided, since {reason}") for reason, count in Counter(reasons).most_common()]
-    for count, words in others:
-        said += f"; {share(count / basin.size)} {words}"
+    parts = [f"end on {ends}"] if ends else []
+    parts += [f"{share(leaving / basin.size)} leave every bound"] if leaving else []
+    for reason, count in Counter(reasons).most_common():
+        parts.append(f"{share(count / basin.size)} are undecided, since {reason}")
+    said = f"{counted(basin.size, 'start')} followed for {counted(steps, 'step')}{longer}"
+    said += (" " if ends else ": ") + "; ".join(parts)
+    if any(kind.startswith("family") for kind in kinds):
+        said += ". Nothing attracts the orbits of a family: each start has its own"
+    if not ends:
+        return f"{said}."
     border = float(ds["boundary_basin_entropy"])
     if np.isnan(border):
         return f"{said}. No basin boundary crosses this window."
