@@ -180,3 +180,39 @@ def test_spheres_of_fixed_points_and_their_products(size, parts, dimensions):
     ds = fixed_points(from_function(f, state_size=size))
     assert counted(ds) == (1, len(dimensions), 0)
     assert sorted(ds["continuum_dimension"].values.tolist()) == [0, *dimensions]
+
+
+@pytest.mark.parametrize("slope, bias", [(1e3, 500.0), (800.0, 400.0), (1e6, 3e5), (3.0, 0.5)])
+def test_between_two_stable_points_of_one_steep_unit_lies_a_third(slope, bias):
+    ds = fixed_points(tanh_unit(slope, bias))
+    assert ds["stable"].values.tolist() == [1, 1, 0]
+    np.testing.assert_allclose(ds["fixed_point_state"].values[2, 0], -bias / (slope - 1), atol=0.1 * bias / slope)
+
+
+def test_points_that_must_exist_and_were_not_found_are_named():
+    ds = fixed_points(tanh_unit(1 + 4.4e-16, 0.0))
+    assert counted(ds) == (1, 0, 0)
+    assert "At least 2 points are missing" in ds.attrs["verdict"]
+
+
+def tanh_unit(slope, bias):
+    rnn = nn.RNN(1, 1).double()
+    with torch.no_grad():
+        for values in rnn.parameters():
+            values.zero_()
+        rnn.weight_hh_l0.fill_(slope)
+        rnn.bias_hh_l0.fill_(bias)
+    return from_module(rnn)
+
+
+@pytest.mark.parametrize("f", [lambda h, x: torch.sign(h) / 2, lambda h, x: h / 2 + torch.floor(h) / 2])
+def test_at_a_jump_nothing_is_decided_by_a_jacobian(f):
+    ds = fixed_points(from_function(f, state_size=1))
+    at_jump = np.round(2 * ds["fixed_point_state"].values[:, 0]) == 2 * np.round(ds["fixed_point_state"].values[:, 0])
+    assert at_jump.any()
+    assert (ds["stable"].values[at_jump] == -1).all()
+
+
+def test_a_function_of_the_users_own_is_affine_only_where_it_was_looked_at():
+    ds = fixed_points(from_function(lambda h, x: 0.5 * h + 3.2 * torch.exp(-(((h - 3) * 100) ** 2)), state_size=1))
+    assert "affine wherever it was looked at" in ds.attrs["verdict"]

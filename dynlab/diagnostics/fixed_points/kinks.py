@@ -12,6 +12,7 @@ from dynlab.systems.held import Held
 AT_KINK = Kind("undecided, at a kink", -1, 0, 0)  # of the activation
 PROBES = 16  # directions in which J is looked at next to a state
 REACH = 4 * float(np.finfo(np.float64).eps)  # times max(1, |h_i|): how far away, in each coordinate
+ASIDE = 1e-10  # the same where F itself may jump: a root beside a jump is found to the tolerance of the search only
 JUMP = 1e-6  # times max(1, ‖J‖): a smooth step's J changes by less over so short a way, rounding included
 NULL = 1e-8  # times 1 + ‖f'‖: singular values of directions along which a flat piece may begin
 WIDTH = 1e-3  # a piece is looked at so far beside the direction into it, along each null direction
@@ -23,7 +24,7 @@ Real = NDArray[np.float64]
 
 
 def at_kink(exact: Held, state: Real, matrix: Real) -> bool:
-    """Whether J jumps next to a state, as at the argument 0 of a ReLU: no one matrix says then what orbits do.
+    """Whether F or J jumps next to a state, as at the argument 0 of a ReLU: no one matrix says then what orbits do.
 
     Parameters
     ----------
@@ -33,8 +34,13 @@ def at_kink(exact: Held, state: Real, matrix: Real) -> bool:
     matrix : ndarray, shape (n, n)
         J there.
     """
-    beside = held_matrices(exact, torch.as_tensor(state + _probes(state))).numpy()
-    return bool(np.abs(beside - matrix).max() > JUMP * max(1.0, float(np.abs(matrix).max())))
+    points = torch.as_tensor(state + _probes(state))
+    size = max(1.0, float(np.abs(matrix).max()))
+    around = torch.as_tensor(state + ASIDE / REACH * _probes(state))
+    moved = exact.displacement(around) - exact.displacement(torch.as_tensor(state)[None])
+    if float(moved.abs().max()) > JUMP * size * float(np.maximum(1.0, np.abs(state)).max()):
+        return True
+    return bool(np.abs(held_matrices(exact, points).numpy() - matrix).max() > JUMP * size)
 
 
 def flat_piece(equations: Equations, state: Real) -> Real:

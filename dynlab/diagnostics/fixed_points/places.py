@@ -96,6 +96,21 @@ class Places:
         """What vanishes at a fixed point and is not made small by a closed gate."""
         return equations(self.held)
 
+    def index_sum(self) -> int | None:
+        """Σ sign det(I − J) over the points; None where the truth is not known, or not all of them have such a sign.
+
+        Of a map of a bounded convex set into itself it is 1 (Brouwer's fixed-point theorem, with Lefschetz's count).
+        An LSTM is one too: its memory comes nearer to 0 from far away, since its forget gates stay below 1.
+        """
+        alone = all(place.status == FIXED and place.error < np.inf and place.radius > 0 for place in self.found)
+        if self.held.system.state_bound() is None or not alone:
+            return None
+        states = np.array([place.state for place in self.found]).reshape(-1, self.held.system.state_size)
+        if len(states) == 0:
+            return 0
+        signs = torch.linalg.slogdet(self.equations.matrix(torch.as_tensor(states))).sign
+        return int(signs.sum()) * (1 if _is_gated(self.held) else (-1) ** states.shape[1])
+
     def numbers(self, ends: Real) -> Index:
         """The number of the place that each of these roots (k, n), as computed, belongs to; `NOWHERE` for no root."""
         labels = self._known(ends)
@@ -255,10 +270,15 @@ class Places:
 
 def equations(held: Held) -> Equations:
     """The ungated residual of a map that has one, with its derivative; else F(h) − h with J − I."""
+    if _is_gated(held):
+        return Equations(held.ungated, partial(ungated_matrices, held))
+    return Equations(held.displacement, partial(displacement_matrices, held))
+
+
+def _is_gated(held: Held) -> bool:
+    """Whether the map has an ungated residual, which is h − F(h) times what is positive, unlike F(h) − h."""
     zero = torch.zeros(1, held.system.state_size, dtype=held.input.dtype, device=held.input.device)
-    if held.system.ungated_residual(*held.given(zero)) is None:
-        return Equations(held.displacement, partial(displacement_matrices, held))
-    return Equations(held.ungated, partial(ungated_matrices, held))
+    return held.system.ungated_residual(*held.given(zero)) is not None
 
 
 def _place(state: Real, shown: Isolation, index: int, radius: float | None = None) -> Place:

@@ -28,6 +28,7 @@ from dynlab.numerics.deflation import deflated
 from dynlab.numerics.isolation import to_the_last_digit
 from dynlab.numerics.roots import solve, tolerance
 from dynlab.numerics.unseen import share_bound, unseen_share
+from dynlab.systems.function import Function
 from dynlab.systems.held import Held
 
 LOST, OUTSIDE, CLOSED_GATE = (
@@ -39,6 +40,7 @@ LOST, OUTSIDE, CLOSED_GATE = (
 GIVEN, VISITED, RANDOM, DRAWN_FROM = "given", "visited", "random", "points found"
 
 MOST_ROUNDS = 8
+ROUNDS_FOR_INDEX = 4  # as many at most where nothing new is found and the index sum says that points are missing
 DEFLATED = 64  # random starts of a round that are led away from what is known
 BOUND_SLACK = 1e-9  # a coordinate that rounding puts on its bound is within it
 OPEN = 1e-8  # times max(1, ‖h‖): an ungated residual above that means that a closed gate made the residual small
@@ -62,6 +64,8 @@ class Confidence:
         Good and Turing's estimate, from all random starts, of the share that would end at a point not seen by any.
     bound : float
         What the share that would end at a point not listed is below, with 95 % confidence.
+    index_sum : int or None
+        Of the points found, where it must be 1 (`Places.index_sum`).
     """
 
     rounds: int
@@ -70,6 +74,7 @@ class Confidence:
     new: int
     share: float
     bound: float
+    index_sum: int | None
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,8 @@ class Search:
     iterations : ndarray of int, shape (start,)
     confidence : Confidence or None
         None where the starts were given, and where the map is affine: then all is known.
-    affine : bool
+    affine : str
+        "affine", "affine wherever it was looked at" of a user's function, "" of other maps.
     """
 
     places: list[Place]
@@ -98,7 +104,7 @@ class Search:
     origin: Words
     iterations: NDArray[np.int64]
     confidence: Confidence | None
-    affine: bool = False
+    affine: str = ""
 
 
 @dataclass(frozen=True)
@@ -171,7 +177,7 @@ def _rounds(
 ) -> Confidence:
     """Round after round until one finds nothing new."""
     rounds, tried, new, before = 1, 0, 0, -1
-    while rounds < MOST_ROUNDS and len(places.found) != before:
+    while rounds < MOST_ROUNDS and (len(places.found) != before or (rounds < ROUNDS_FOR_INDEX and _lacking(places))):
         rounds += 1
         before, points = len(places.found), _isolated(places)
         suggested = _suggested(frozen, places, points, tried, reach, generator)
@@ -182,7 +188,13 @@ def _rounds(
         new = int((batches[-1].assignment >= known).sum())
     assigned = np.concatenate([b.assignment[b.origin == RANDOM] for b in batches])
     share = unseen_share(np.bincount(assigned[assigned >= 0]), len(assigned))
-    return Confidence(rounds, len(places.found) == before, count, new, share, share_bound(new, count, rounds - 1))
+    bound = share_bound(new, count, rounds - 1)
+    return Confidence(rounds, len(places.found) == before, count, new, share, bound, places.index_sum())
+
+
+def _lacking(places: Places) -> bool:
+    """Whether points are missing for sure."""
+    return places.index_sum() not in (None, 1)
 
 
 def _isolated(places: Places) -> Real:
@@ -196,6 +208,8 @@ def _suggested(
     """Halfway between every two points, beside saddles, and away from all that is known."""
     random = where.random_starts(frozen, DEFLATED, reach, generator)
     parts = [where.between(points, tried, generator), where.beside_saddles(frozen, points[tried:])]
+    if _lacking(places):
+        parts.append(where.turning_back(frozen, points, generator))
     if len(points):
         known = torch.as_tensor(points).to(random)
         parts.append(deflated(equations(frozen), random, known).double().cpu().numpy())
@@ -219,7 +233,7 @@ def _batch(frozen: Held, places: Places, starts: Tensor, origin: list[str]) -> _
     still = (exact.displacement(states).norm(dim=-1) <= tolerance(states)).numpy()
     scale = torch.as_tensor(merging.scale(states.numpy()))
     open_ = (exact.ungated(states).norm(dim=-1) <= OPEN * scale).numpy()
-    outcome = np.where(still & settled.numpy(), FIXED, np.where(still & ~open_, CLOSED_GATE, LOST)).astype(object)
+    outcome = np.where(settled.numpy(), FIXED, np.where(still & ~open_, CLOSED_GATE, LOST)).astype(object)
     outcome[outside(exact, states) & (outcome != LOST)] = OUTSIDE
     assignment = np.full(len(states), NOWHERE)
     roots = np.flatnonzero(outcome == FIXED)
@@ -262,7 +276,11 @@ def _of_affine(exact: Held, answer: AffineRoots, starts: Tensor, origin: Words) 
         along = answer.directions if status == CONTINUUM else answer.directions[:0]
         places.append(Place(answer.point, status, np.inf, error, v[-1], along))
     assignment = np.where(within & bool(answer.exists), 0, NOWHERE)
-    return Search(places, ends, assignment, outcome, origin, moved, None, affine=True)
+    return Search(places, ends, assignment, outcome, origin, moved, None, _affine(exact))
+
+
+def _affine(exact: Held) -> str:
+    return "affine wherever it was looked at" if isinstance(exact.system, Function) else "affine"
 
 
 def _add_slow_points(exact: Held, places: Places, batches: list[_Batch], starts: Tensor, largest_speed: float) -> None:

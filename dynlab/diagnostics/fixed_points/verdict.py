@@ -30,10 +30,8 @@ def verdict(rows: list[Record], found: Search) -> str:
     sentences = [_points(points, found.affine)] if points else []
     sentences += [_continua(lines, bool(points))] if lines else []
     if not sentences:
-        none = (
-            "The map is affine and has no fixed point" if found.affine and not doubtful else "No fixed point was found"
-        )
-        sentences = [f"{none}."]
+        none = f"The map is {found.affine} and has no fixed point"
+        sentences = [f"{none if found.affine and not doubtful else 'No fixed point was found'}."]
     sentences += [_undecided(doubtful)] if doubtful else []
     others = [(sum(row.status == status for row in rows), words) for status, words in OTHERS.items()]
     others = [(count, words) for count, words in others if count]
@@ -43,11 +41,11 @@ def verdict(rows: list[Record], found: Search) -> str:
     return " ".join([*sentences, *([] if found.affine else [_starts(found)]), *_confidence(found)])
 
 
-def _points(points: list[Record], affine: bool) -> str:
+def _points(points: list[Record], affine: str) -> str:
     apart = max(row.fsolve_distance / float(merging.scale(row.state)) for row in points)
     worst = number(max(apart, SMALLEST_DISTANCE), 1)
     if len(points) == 1:
-        only = ", the only one of an affine map" if affine else ""
+        only = f", the only one of a map that is {affine}" if affine else ""
         return f"1 fixed point ({points[0].kind.name}){only}, verified with fsolve to {worst}."
     stable, undecided = (sum(row.kind.stable == code for row in points) for code in (1, -1))
     doubtful = f" and {undecided} undecided" if undecided else ""
@@ -91,6 +89,12 @@ def _confidence(found: Search) -> list[str]:
         ended = f"The search stopped after {sure.rounds} rounds, in the last of which {new} still ended at new points."
     else:
         ended = f"The last of {sure.rounds} rounds found nothing new."
+    if sure.index_sum not in (None, 1):
+        fewest = abs(1 - sure.index_sum)
+        return [
+            f"{ended} At least {counted(fewest, 'point')} {agree(fewest)} missing: the indices of all fixed points of "
+            f"a bounded map sum to 1, those of the listed ones to {number(sure.index_sum)}."
+        ]
     share = at_most(100 * sure.bound, 2)
     return [
         f"{ended} With 95 % confidence at most {share} % of random starts would end at a fixed point that is not "
