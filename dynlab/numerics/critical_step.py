@@ -43,4 +43,6 @@ def critical_step(eigenvalues: ArrayLike, errors: ArrayLike = 0.0) -> tuple[floa
         return 0.0, aside
     if not (values.real < -bounds).all():
         return np.nan, "the error of an eigenvalue does not separate its real part from 0"
-    return float(np.min(-2 * values.real / np.abs(values) ** 2)), aside
+    sizes = np.abs(values)
+    with np.errstate(over="ignore"):  # of an eigenvalue that is all but 0 no step is too large
+        return float(np.min(-2 * (values.real / sizes) / sizes)), aside  # their squares may underflow

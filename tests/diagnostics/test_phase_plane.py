@@ -197,6 +197,73 @@ def test_critical_step(eigenvalues, step):
     assert step == 0 or (moduli[0] <= 1 < moduli[1])
 
 
+SCALES = [1e-99, 1e-30, 1e-5, 1e5, 1e30, 1e99]
+# Two rows of whole numbers: a focus, a node, a saddle, a center, one that is linear only, lines, and shears.
+WHOLE = ["-1,2;-2,-1", "-3,1;0,-1", "1,0;0,-2", "0,1;-1,0", "1,-2;1,-1", "1,1;1,1", "-1,1;1,-1", "0,1;0,0", "-1,1;0,-1"]
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("text", WHOLE)
+def test_what_a_flow_is_does_not_hang_on_the_unit_of_time_or_of_states(text, scale):
+    """h' = tanh(c A h) is g' = c tanh(A g) of g = c h: its time, and where it bends, are scaled."""
+    entries = [[Fraction(entry) for entry in row.split(",")] for row in text.split(";")]
+    unit = Fraction(scale)
+    starts = np.array([[0.5, 0.2], [-0.3, 0.4]])
+    found = []
+    for factor in (Fraction(1), unit):
+        matrix = [[factor * entry for entry in row] for row in entries]
+        system = planar_system(matrix, "flow", 0.1)
+        c = float(factor)
+        found.append(
+            phase_plane(system, matrix=matrix, starts=starts / c, extent=1 / c, step_size=0.1 / c, steps=5, grid=5)
+        )
+    one, other = found
+    assert other["flow_kind"].values.tolist() == one["flow_kind"].values.tolist()
+    assert other["flow_stable"].values.tolist() == one["flow_stable"].values.tolist()
+    np.testing.assert_allclose(other["flow_eigenvalue"].values / scale, one["flow_eigenvalue"].values, rtol=1e-12)
+    np.testing.assert_allclose(other["critical_step"].values * scale, one["critical_step"].values, rtol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-70, 1e-5])
+@pytest.mark.parametrize("text", WHOLE)
+def test_what_a_flow_is_does_not_hang_on_how_slow_it_is(text, scale):
+    """With the starts and the window left where they are."""
+    slow = [[Fraction(scale) * entry for entry in row] for row in planar_matrix(text)]
+    one, other = (
+        phase_plane(planar_system(matrix, "flow", 0.1), matrix=matrix, starts=[[0.5, 0.2]], extent=1.0, steps=3, grid=5)
+        for matrix in (planar_matrix(text), slow)
+    )
+    assert other["flow_kind"].values[0] == one["flow_kind"].values[0]
+    assert other.sizes["fixed_point"] == 1
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_fixed_points_are_found_whatever_the_unit(scale):
+    """h ← tanh(2 c h)/c of each coordinate has x = tanh 2x three times: nine fixed points, at 0 and ±x/c."""
+    system = from_function(lambda h, x: torch.tanh(2 * scale * h) / scale, state_size=2)
+    ds = phase_plane(system, starts=[[0.1 / scale, 0.2 / scale]], extent=1.5 / scale, steps=2, grid=5)
+    root = float(mpmath.findroot(lambda x: mpmath.tanh(2 * x) - x, 1))
+    states = np.sort(ds["equilibrium"].values * scale / root, axis=0)
+    np.testing.assert_allclose(states, np.repeat([[-1.0], [0.0], [1.0]], 3, axis=0) * [1, 1], atol=1e-9)
+
+
+@pytest.mark.parametrize("extent", [1e-150, 1e-30, 1e-5, 1.0, 1e5])
+@pytest.mark.parametrize("text, kind", [("1,0;0,1", "vanilla"), ("1,0;0,1", "flow"), ("0,1;-1,0", "vanilla")])
+def test_what_a_point_is_does_not_hang_on_how_closely_one_looks(text, kind, extent):
+    matrix, starts = planar_matrix(text), extent * np.array([[0.5, 0.2]])
+    ds = phase_plane(planar_system(matrix, kind, 0.1), matrix=matrix, starts=starts, extent=extent, steps=5, grid=5)
+    wide = portrait(text, kind, steps=5, grid=5, extent=2.0)
+    name = "flow_kind" if kind == "flow" else "map_kind"
+    place = (np.abs(ds["equilibrium"].values).max(axis=1) == 0).argmax()
+    origin = (np.abs(wide["equilibrium"].values).max(axis=1) == 0).argmax()
+    assert ds[name].values[place] == wide[name].values[origin]
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-200, 1e-162, 1e-20, 1e20, 1e150])
+def test_the_critical_step_of_eigenvalues_whose_squares_under_or_overflow(size):
+    assert critical_step([size * (-1 + 2j), size * (-1 - 2j)])[0] == pytest.approx(0.4 / size, rel=1e-14)
+
+
 def test_velocity_and_divergence_of_w_diff():
     ds = portrait("diff")
     W = np.array([[-0.15, -2], [2, -0.15]])

@@ -1,6 +1,5 @@
 """The equilibria of a planar system within a window: least squares from a grid of starts, one state for each."""
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -45,66 +44,85 @@ class Equilibria(NamedTuple):
     continuum: NDArray[np.bool_]
 
 
+class _Window(NamedTuple):
+    """The field in a window: states in parts of its half width, and rates in parts of the largest one."""
+
+    held: Held
+    half_width: float
+    rate: float
+
+    def value(self, states: Tensor, rows: Tensor | None = None) -> Tensor:
+        return self.held.displacement(self.half_width * states) / self.rate
+
+    def matrices(self, states: Tensor, rows: Tensor | None = None) -> Tensor:
+        return displacement_matrices(self.held, self.half_width * states) * (self.half_width / self.rate)
+
+
 def planar_equilibria(held: Held, half_width: float) -> Equilibria:
     """Where the field vanishes, with both coordinates within ±`half_width`."""
-    line = torch.linspace(-half_width, half_width, STARTS, dtype=torch.float64)
+    line = torch.linspace(-1, 1, STARTS, dtype=torch.float64)
     starts = torch.cat([torch.zeros(1, 2, dtype=torch.float64), torch.cartesian_prod(line, line)]).to(held.input)
-    found = solve(held.displacement, partial(displacement_matrices, held), starts)
-    inside = found.converged & (found.states.abs() <= half_width).all(-1)
+    window = _Window(held, half_width, 1.0)
+    rates = window.value(starts).abs()
+    fastest = float(torch.where(rates.isfinite(), rates, 0.0).max()) or half_width
+    window = window._replace(rate=fastest if held.is_flow else half_width)  # of a map states of that size are rounded
+    found = solve(window.value, window.matrices, starts)
+    inside = found.converged & (found.states.abs() <= 1).all(-1)
     roots, residuals = found.states[inside], found.residuals[inside]
     # Of a set of roots the one with the smallest residual stands for it: the origin, where that is exact.
     order = np.lexsort((roots.norm(dim=-1).cpu(), residuals.cpu()))
-    states, spreads = _merged(held, roots[order.tolist()], half_width)
+    roots, spreads = _merged(window, roots[order.tolist()])
+    continuum = spreads > CONTINUUM
+    moved = _displacement(window, roots) + torch.where(continuum, 0.0, spreads)
+    states = half_width * roots
     matrices = held_matrices(held, states)
-    continuum = spreads > CONTINUUM * half_width
-    moved = _displacement(held, states) + torch.where(continuum, 0.0, spreads)
-    errors = _variation(held, states, matrices, moved)
+    errors = _variation(held, states, matrices, half_width * moved)
     parts = (states, matrices, errors, held.displacement(states).norm(dim=-1))
     known, linear, wrong, left = (part.double().cpu().numpy() for part in parts)
     return Equilibria(known, linear, wrong, left, continuum.cpu().numpy())
 
 
-def _merged(held: Held, roots: Tensor, half_width: float) -> tuple[Tensor, Tensor]:
+def _merged(window: _Window, roots: Tensor) -> tuple[Tensor, Tensor]:
     """One root of each connected set, and how far the farthest of its set is from it."""
     states, spreads = [roots[:0]], [roots[:0].sum(-1)]
     while len(roots):
         offsets = roots - roots[0]
         between = torch.stack([roots[0] + part * offsets for part in BETWEEN])
-        connected = (held.displacement(between).norm(dim=-1) <= tolerance(between)).all(0)
-        same = connected | (offsets.norm(dim=-1) <= SAME * half_width)
-        same = same | (~same & _on_one_curve(held, roots, between))
+        connected = (window.value(between).norm(dim=-1) <= tolerance(between)).all(0)
+        same = connected | (offsets.norm(dim=-1) <= SAME)
+        same = same | (~same & _on_one_curve(window, roots, between))
         states.append(roots[:1])
         spreads.append(offsets[same].norm(dim=-1).max()[None])
         roots = roots[~same]
     return torch.cat(states), torch.cat(spreads)
 
 
-def _on_one_curve(held: Held, roots: Tensor, between: Tensor) -> Tensor:
+def _on_one_curve(window: _Window, roots: Tensor, between: Tensor) -> Tensor:
     """Whether a root is joined to the first by a bent curve of states whose residual is rounding, shape (root,).
 
     Only where the residuals that count as rounding leave both positions open by more than the distance: the roots of a
     degenerate fixed point, h ← tanh([[1, 1], [0, 1]] h) for one, lie along its centre manifold.
     """
     distance = (roots - roots[0]).norm(dim=-1)
-    weakest = torch.linalg.svdvals(displacement_matrices(held, roots))[:, -1]
+    weakest = torch.linalg.svdvals(window.matrices(roots))[:, -1]
     room = tolerance(roots)
     found = (room >= weakest * distance) & (room[0] >= weakest[0] * distance)
     if not found[1:].any():
         return torch.zeros_like(found)
     sought = between[:, found].reshape(-1, roots.shape[-1])
-    ended = solve(held.displacement, partial(displacement_matrices, held), sought)
+    ended = solve(window.value, window.matrices, sought)
     states = ended.states.reshape(len(BETWEEN), -1, roots.shape[-1])
     nearest = torch.minimum((states - roots[0]).norm(dim=-1), (states - roots[found]).norm(dim=-1))
     apart = ended.converged.reshape(len(BETWEEN), -1) & (nearest >= ENDS * distance[found])
     return found.masked_scatter(found, apart.all(0))
 
 
-def _displacement(held: Held, states: Tensor) -> Tensor:
+def _displacement(window: _Window, states: Tensor) -> Tensor:
     """How far the root may be from where it was found: residual and rounding over the weakest direction."""
     eps = torch.finfo(states.dtype).eps
-    singular = torch.linalg.svdvals(displacement_matrices(held, states))
+    singular = torch.linalg.svdvals(window.matrices(states))
     weakest = torch.maximum(singular[:, -1], np.sqrt(eps) * singular[:, 0]).clamp_min(torch.finfo(states.dtype).tiny)
-    wrong = held.displacement(states).norm(dim=-1) + 2 * eps * states.norm(dim=-1)
+    wrong = window.value(states).norm(dim=-1) + 2 * eps * states.norm(dim=-1)
     return torch.where(wrong > 0, wrong / weakest, 0.0)
 
 

@@ -1,7 +1,7 @@
 """What the matrix entered by hand says, exactly, of the origin of a planar system that it linearises there."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,11 @@ from dynlab.numerics.kinds import CENTER, Kind
 
 ArrayField = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
-# A quantity counts as conserved, and a line as one of equilibria, where what must vanish is rounding.
+# A quantity counts as conserved, and a line as one of equilibria, where what must vanish is rounding: this share of
+# the products that are summed.
 ROUNDING = 1e-13
+# Times 1/‖A‖: how far out a claim is checked. tanh(A h) is linear to rounding where A h is small, and nowhere else.
+REACHES = (1.0, 1e2, 1e4)
 
 
 def kind_of_flow_at_origin(matrix: Matrix, velocity: ArrayField, points: NDArray[np.float64]) -> Kind:
@@ -25,22 +28,22 @@ def kind_of_flow_at_origin(matrix: Matrix, velocity: ArrayField, points: NDArray
     velocity : callable
         From states (..., 2) to rates (..., 2).
     points : ndarray, shape (point, 2)
-        Where a conserved quantity or a line of equilibria is checked.
+        A set whose multiples are where a conserved quantity or a line of equilibria is checked.
 
     Notes
     -----
     Hyperbolic kinds carry over from the linear flow. A linear center is a center where a quantity with a minimum at
     the origin is conserved: for h' = tanh(A h) with c₁a₁₂ = −c₂a₂₁ and a zero diagonal, H = Σ cᵢ log cosh((A h)ᵢ).
-    A line or plane of equilibria is one where the velocity vanishes along it. Where the field is linear on all of
-    `points`, the linear kind is the kind.
+    A line or plane of equilibria is one where the velocity vanishes along it. Where the field is linear
+    the linear kind is the kind. Both are checked where A h is of order 1 and larger, whatever the units.
     """
     kind = exact_kind_of_flow(matrix)
-    if _is_linear(velocity, as_array(matrix), points):
+    if _is_linear(velocity, as_array(matrix), points, as_array(matrix)):
         return kind
     if kind.name == CENTER:
         return kind if conserved_weights(matrix, velocity, points) is not None else _only_linear(kind)
     if "equilibria" in kind.name:
-        return kind if _vanishes(velocity, null_points(matrix, points)) else _only_linear(kind)
+        return kind if _vanishes(velocity, null_points(matrix, points), as_array(matrix)) else _only_linear(kind)
     return kind
 
 
@@ -50,12 +53,13 @@ def kind_of_map_at_origin(matrix: Matrix, displacement: ArrayField, points: NDAr
     A multiplier of modulus 1 decides nothing by itself: only a line or plane of fixed points is checked.
     """
     kind = exact_kind_of_map(matrix)
-    if _is_linear(displacement, as_array(matrix) - np.eye(2), points):
+    if _is_linear(displacement, as_array(matrix) - np.eye(2), points, as_array(matrix)):
         return kind
     if "equilibria" in kind.name and not kind.name.startswith("flip"):
         (a, b), (c, d) = matrix
         less_one = ((a - 1, b), (c, d - 1))
-        return kind if _vanishes(displacement, null_points(less_one, points)) else _only_linear(kind)
+        null = null_points(less_one, points)
+        return kind if _vanishes(displacement, null, as_array(matrix)) else _only_linear(kind)
     border = kind.name == CENTER or "equilibria" in kind.name or "period-2" in kind.name
     return _only_linear(kind) if border else kind
 
@@ -69,10 +73,13 @@ def conserved_weights(matrix: Matrix, velocity: ArrayField, points: NDArray[np.f
     if a or d or b * c >= 0:
         return None
     weights = np.array([abs(float(c)), abs(float(b))]) / max(abs(float(b)), abs(float(c)))
-    rates = velocity(points) @ as_array(matrix).T
-    change = np.sum(weights * np.tanh(points @ as_array(matrix).T) * rates, axis=-1)
-    scale = np.abs(as_array(matrix)).max() * max(1.0, np.abs(rates).max())
-    return (weights[0], weights[1]) if np.abs(change).max() <= ROUNDING * scale else None
+    dense = as_array(matrix)
+    for states in _farther(dense, points):
+        rates = velocity(states) @ dense.T
+        change = np.sum(weights * np.tanh(states @ dense.T) * rates, axis=-1)
+        if not np.abs(change).max() <= ROUNDING * max(np.abs(rates).max(), np.abs(dense).max()):
+            return None
+    return weights[0], weights[1]
 
 
 def exact_eigenvalues(matrix: Matrix) -> tuple[complex, complex]:
@@ -119,13 +126,27 @@ def as_array(matrix: Matrix) -> NDArray[np.float64]:
     return np.array([[float(entry) for entry in row] for row in matrix])
 
 
-def _is_linear(field: ArrayField, matrix: NDArray[np.float64], points: NDArray[np.float64]) -> bool:
-    values = field(points)
-    return bool(np.abs(values - points @ matrix.T).max() <= ROUNDING * max(1.0, np.abs(values).max()))
+def _is_linear(
+    field: ArrayField, matrix: NDArray[np.float64], points: NDArray[np.float64], computed: NDArray[np.float64]
+) -> bool:
+    """Whether the field is `matrix` times the state; `computed` is what it was computed with."""
+    everywhere = _farther(matrix, points)
+    return all(_is_rounding(field(states) - states @ matrix.T, computed, states) for states in everywhere)
 
 
-def _vanishes(field: ArrayField, points: NDArray[np.float64]) -> bool:
-    return bool(np.abs(field(points)).max() <= ROUNDING * max(1.0, np.abs(points).max()))
+def _vanishes(field: ArrayField, points: NDArray[np.float64], computed: NDArray[np.float64]) -> bool:
+    return all(_is_rounding(field(states), computed, states) for states in _farther(computed, points))
+
+
+def _farther(matrix: NDArray[np.float64], points: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+    """Multiples of `points` where the products with the matrix are as large as each of `REACHES`."""
+    unit = points / np.abs(points).max() / (np.abs(matrix).max() or 1.0)
+    return (reach * unit for reach in REACHES)
+
+
+def _is_rounding(values: NDArray[np.float64], matrix: NDArray[np.float64], states: NDArray[np.float64]) -> bool:
+    """Whether values are no more than what rounding leaves of sums of products of the two."""
+    return bool(np.abs(values).max() <= ROUNDING * np.abs(matrix).max() * np.abs(states).max())
 
 
 def _only_linear(kind: Kind) -> Kind:

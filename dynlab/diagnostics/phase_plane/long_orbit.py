@@ -12,7 +12,7 @@ UNSETTLED = "neither at a point nor on a curve"
 GONE = "beyond floating-point numbers"
 MOVING = (OUTWARD, INWARD, UNSETTLED)  # what may settle yet
 
-SETTLED = 1e-9  # an orbit that moves no more than this in all the steps that are kept has ended at a fixed point
+SETTLED = 1e-9  # of the window: an orbit that moves no more in all the steps that are kept is at a fixed point
 ROUNDED = 1e-14  # of ‖h‖, and so is one that moves no more than that; more would be a drift
 SAME_CURVE = 2e-3  # of the radius: the two halves of an orbit on one closed curve agree to this as functions of angle
 WIDEST_GAP = 0.7  # rad: an orbit whose angles leave no gap wider than this winds around a curve
@@ -26,7 +26,7 @@ def outcome(states: NDArray[np.float64], kept: int, centre: NDArray[np.float64])
     Parameters
     ----------
     states : ndarray, shape (iteration, 2)
-        The whole orbit.
+        The whole orbit, in parts of the window's half width.
     kept : int
         How many of its last states tell a point, a cycle or a curve.
     centre : ndarray, shape (2,)

@@ -62,7 +62,8 @@ def _numeric(held: Held, jacobian: NDArray[np.float64], error: float, step_size:
     flow, step, flag = kind_of_flow(values, errors), *critical_step(values, errors)
     if step_size is None:
         return Point(flow, values, NONE, values, step, flag)
-    multipliers, bounds = 1 + step_size * values, step_size * errors + np.finfo(float).eps
+    multipliers = 1 + step_size * values
+    bounds = step_size * errors + np.finfo(float).eps * np.maximum(1.0, np.abs(multipliers))
     sorts = order(multipliers)
     return Point(flow, values[sorts], kind_of_map(multipliers, bounds), multipliers[sorts], step, flag)
 

@@ -91,7 +91,11 @@ def of_long_orbits(system: Map, initial: NDArray[np.float64], found: Equilibria,
         states = torch.cat([states[:, :-1], simulation.orbit(system, inputs, states[:, -1])], dim=1)
         orbits = states.double().cpu().numpy()
         orbits = np.where(np.isfinite(orbits).all(axis=2, keepdims=True), orbits, np.nan)
-        outcomes = [outcome(orbit, KEPT, _nearest(found.states, orbit[-KEPT:].mean(axis=0))) for orbit in orbits]
+        centres = [_nearest(found.states, orbit[-KEPT:].mean(axis=0)) for orbit in orbits]
+        outcomes = [
+            outcome(orbit / half_width, KEPT, centre / half_width)
+            for orbit, centre in zip(orbits, centres, strict=True)
+        ]
         moving = [
             name in MOVING and np.abs(orbit[-1]).max() <= half_width
             for name, orbit in zip(outcomes, orbits, strict=True)

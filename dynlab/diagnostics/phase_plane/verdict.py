@@ -119,7 +119,8 @@ def _ending(ds: xr.Dataset, name: str) -> str:
         ends = sorted({state(np.round(orbit[-1], 6)) for orbit in states})
         return f"at rest at {joined(ends)}" if len(ends) <= LISTED else "at rest"
     if name == long_orbit.PERIODIC:
-        periods = sorted({long_orbit.period(orbit) for orbit in states})
+        unit = schema.settings(ds)["extent"]
+        periods = sorted({long_orbit.period(orbit / unit) for orbit in states})
         return f"on a periodic orbit of {joined([str(period) for period in periods])} steps"
     if name == long_orbit.CLOSED_CURVE:
         return f"on an invariant closed curve, {_distances(ds, states)} from the equilibrium"
