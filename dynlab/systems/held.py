@@ -24,11 +24,14 @@ class Held:
         x, what one step is given.
     t : int
         The step's number, read only by systems whose parameters change with time.
+    unit : float
+        What states are measured in, a power of 2: F(unit · h)/unit and f(unit · h)/unit are what is held.
     """
 
     system: System
     input: Tensor
     t: int = 0
+    unit: float = 1.0
 
     @property
     def is_flow(self) -> bool:
@@ -36,15 +39,15 @@ class Held:
         return isinstance(self.system, Flow)
 
     def given(self, states: Tensor) -> tuple[Tensor, Tensor, int]:
-        """What a method of the system is called with at `states` (..., n): those, the input beside each, and t."""
-        return states, self.input.expand(*states.shape[:-1], -1), self.t
+        """What a method of the system is called with at `states` (..., n): those in its own unit, the input, and t."""
+        return self.unit * states, self.input.expand(*states.shape[:-1], -1), self.t
 
     def moved(self, states: Tensor) -> Tensor:
         """F(h) of a map, f(h) of a flow, shape (..., n)."""
         if isinstance(self.system, Flow):
-            return self.system.velocity(*self.given(states))
+            return self.system.velocity(*self.given(states)) / self.unit
         if isinstance(self.system, Map):
-            return self.system.step(*self.given(states))
+            return self.system.step(*self.given(states)) / self.unit
         raise TypeError(f"{type(self.system).__name__} is neither a Map nor a Flow")
 
     def displacement(self, states: Tensor, rows: Tensor | None = None) -> Tensor:
@@ -57,7 +60,7 @@ class Held:
     def ungated(self, states: Tensor, rows: Tensor | None = None) -> Tensor:
         """A residual that no closed gate makes small: `System.ungated_residual`, or the displacement."""
         found = self.system.ungated_residual(*self.given(states))
-        return self.displacement(states) if found is None else found
+        return self.displacement(states) if found is None else found / self.unit
 
 
 def held_input(system: System, at: str | ArrayLike, driven: Tensor, given: bool) -> Tensor:

@@ -216,3 +216,12 @@ def test_at_a_jump_nothing_is_decided_by_a_jacobian(f):
 def test_a_function_of_the_users_own_is_affine_only_where_it_was_looked_at():
     ds = fixed_points(from_function(lambda h, x: 0.5 * h + 3.2 * torch.exp(-(((h - 3) * 100) ** 2)), state_size=1))
     assert "affine wherever it was looked at" in ds.attrs["verdict"]
+
+
+@pytest.mark.parametrize("unit", [1e-7, 1e-14, 1e-150, 1e-300])
+def test_a_map_in_another_unit_has_the_same_points_in_that_unit(unit):
+    ds = fixed_points(from_function(lambda h, x: unit * torch.tanh(2 * h / unit), state_size=1))
+    same = fixed_points(from_function(lambda h, x: torch.tanh(2 * h), state_size=1))
+    np.testing.assert_allclose(ds["fixed_point_state"].values / unit, same["fixed_point_state"].values, rtol=1e-14)
+    assert ds["kind"].values.tolist() == same["kind"].values.tolist()
+    assert ds.attrs["verdict"] == same.attrs["verdict"]

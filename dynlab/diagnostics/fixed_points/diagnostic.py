@@ -1,5 +1,6 @@
 """Where the network would stay: fixed points of its step with the input held, verified and classified."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from torch import Tensor
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.proved import place_for, proved, with_proofs
-from dynlab.diagnostics.fixed_points.records import Record, order, records
+from dynlab.diagnostics.fixed_points.records import Record, in_unit, order, records
 from dynlab.diagnostics.fixed_points.search import FIXED, SLOW, Search, search
+from dynlab.diagnostics.fixed_points.starts import unit_of
 from dynlab.diagnostics.fixed_points.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.simulation import orbit, prepare
@@ -136,17 +138,21 @@ def fixed_points(
     driven = analysed.drive(driving)
     frozen = Held(analysed, held_input(analysed, at, driven, inputs is not None), step_number(system, at_step))
     exact = frozen if (dtype, device) == ("float64", "cpu") else _exact(system, driving, frozen)
+    unit = unit_of(exact)
+    scaled, exact = replace(frozen, unit=unit), replace(exact, unit=unit)
     direction = np.random.default_rng(seed).standard_normal(system.state_size)
     found = search(
-        frozen,
+        scaled,
         exact,
         count=starts if isinstance(starts, int) else 0,
-        given=None if isinstance(starts, int) else given_starts(frozen, starts),
-        visited=None if inputs is None else _visited(analysed, driven),
-        largest_speed=slow_points,
+        given=None if isinstance(starts, int) else given_starts(frozen, starts) / unit,
+        visited=None if inputs is None else _visited(analysed, driven) / unit,
+        largest_speed=None if slow_points is None else slow_points / unit**2,
         seed=seed,
     )
     rows = records(exact, found.places, direction / np.linalg.norm(direction))
+    said, of_starts = verdict(rows, found), _of_starts(exact, found)
+    rows, exact = in_unit(rows, unit), replace(exact, unit=1.0)
     certify = certify or certificates is not None
     rows = proved(exact, rows) if certify else rows
     settings = {
@@ -160,13 +166,13 @@ def fixed_points(
         "certify": certify,
         "seed": seed,
     }
-    variables = _of_points(rows, found) | _of_starts(exact, found)
+    variables = _of_points(rows, found) | of_starts
     ds = schema.dataset(
         variables,
         system=system.name,
         source=system.source,
         settings=settings | {"dtype": dtype, "device": device, "config": system.json_config},
-        verdict=verdict(rows, found),
+        verdict=said,
         method=METHOD,
         flags=_flags(rows, variables),
     )
@@ -224,7 +230,7 @@ def _of_continua(listed: list[Record]) -> dict[str, xr.Variable]:
 
 def _of_starts(exact: Held, found: Search) -> dict[str, xr.Variable]:
     start, of = (schema.SAMPLE,), schema.variable
-    residuals = exact.displacement(torch.as_tensor(found.ends)).norm(dim=-1).numpy()
+    residuals = exact.unit * exact.displacement(torch.as_tensor(found.ends)).norm(dim=-1).numpy()
     variables = {
         "converged": of(start, found.outcome == FIXED, "the start ended at a root"),
         "outcome": of(start, found.outcome, "what became of the start"),

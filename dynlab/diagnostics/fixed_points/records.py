@@ -57,6 +57,12 @@ def records(exact: Held, places: list[Place], direction: Vector) -> list[Record]
     return [_record(exact, place, direction) for place in places]
 
 
+def in_unit(rows: list[Record], unit: float) -> list[Record]:
+    """The same rows with states and distances in the system's own unit, where they are in another."""
+    lengths = ("state", "residual", "fsolve_residual", "fsolve_distance")
+    return [row._replace(**{name: unit * getattr(row, name) for name in lengths}) for row in rows]
+
+
 def order(rows: list[Record]) -> NDArray[np.int64]:
     """By status, then by the number of growing directions, then by coordinates."""
     if not rows:
@@ -134,4 +140,4 @@ def _in_proportion(state: Vector, direction: Vector) -> Vector:
 
 def _rounding(exact: Held, state: torch.Tensor) -> float:
     """What rounding has left in J, in the 2-norm."""
-    return float(torch.linalg.matrix_norm(jacobian_and_error(exact.system, state, exact.input, exact.t)[1]))
+    return float(torch.linalg.matrix_norm(jacobian_and_error(exact.system, *exact.given(state))[1]))

@@ -1,5 +1,7 @@
 """Where a search for fixed points starts: states the network visits, random ones, and what the points found suggest."""
 
+import math
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -10,6 +12,7 @@ from dynlab.numerics.lapack import geev
 from dynlab.systems.held import Held
 
 ORBITS, ORBIT_STEPS = 16, 1000  # of the map with its input held, where nothing drives the network
+TINY = 1e-6  # a map that leads every state of size 1 to below that has a unit of its own
 REACH = 1.5  # random starts reach this many times as far as the states that were visited
 SMALLEST_REACH, LARGEST_REACH = 1.0, 1e3  # whatever was visited: an orbit may stay at 0, or diverge
 FARTHEST = 1e8  # up to which the ungated formulas are believed: c* = i g/(1 − f) of an LSTM whose f is 1 − 1e-8
@@ -23,6 +26,17 @@ SAMPLED_WAYS, BISECTIONS = 32, 60  # states between two points at which the disp
 MOST_BETWEEN = 1024  # pairs of points in a round
 
 Real = NDArray[np.float64]
+
+
+def unit_of(held: Held) -> float:
+    """The power of 2 that states are measured in: 1, but of a map that leads every state of size 1 very near to 0.
+
+    All distances in a search are relative to that: a map of states of the size 1e-9 is the same map in another unit.
+    """
+    size = held.system.state_size
+    states = torch.as_tensor(np.random.default_rng(0).uniform(-1, 1, (UNGATED, size))).to(held.input)
+    largest = float(held.moved(states).abs().amax())
+    return 2.0 ** math.floor(math.log2(largest)) if 0 < largest < TINY else 1.0
 
 
 def visited_starts(held: Held, count: int, visited: Tensor, generator: np.random.Generator) -> Tensor:
@@ -39,7 +53,7 @@ def visited_starts(held: Held, count: int, visited: Tensor, generator: np.random
     first = [zero]
     known = held.system.known_equilibrium(held.input, held.t)
     if known is not None and torch.isfinite(known).all():
-        first.insert(0, known.reshape(1, -1))
+        first.insert(0, known.reshape(1, -1) / held.unit)
     states = torch.as_tensor(generator.uniform(-1, 1, (UNGATED, held.system.state_size))).to(zero)
     for _ in range(REPEATED if held.system.ungated_residual(*held.given(zero)) is not None else 0):
         states = states - held.ungated(states)
