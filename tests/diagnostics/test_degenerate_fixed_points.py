@@ -225,3 +225,12 @@ def test_a_map_in_another_unit_has_the_same_points_in_that_unit(unit):
     np.testing.assert_allclose(ds["fixed_point_state"].values / unit, same["fixed_point_state"].values, rtol=1e-14)
     assert ds["kind"].values.tolist() == same["kind"].values.tolist()
     assert ds.attrs["verdict"] == same.attrs["verdict"]
+
+
+def test_a_root_far_away_among_saturated_units_is_verified():
+    torch.manual_seed(1)
+    system = create("antisymmetric", input_size=1, state_size=3, gamma=1e-6, step_size=0.1)
+    with torch.no_grad():
+        for values in system.parameters():
+            values.copy_(torch.randn_like(values))
+    assert counted(fixed_points(system)) == (1, 0, 0)

@@ -151,7 +151,7 @@ def fixed_points(
         seed=seed,
     )
     rows = records(exact, found.places, direction / np.linalg.norm(direction))
-    said, of_starts = verdict(rows, found), _of_starts(exact, found)
+    of_starts = _of_starts(exact, found)
     rows, exact = in_unit(rows, unit), replace(exact, unit=1.0)
     certify = certify or certificates is not None
     rows = proved(exact, rows) if certify else rows
@@ -172,7 +172,7 @@ def fixed_points(
         system=system.name,
         source=system.source,
         settings=settings | {"dtype": dtype, "device": device, "config": system.json_config},
-        verdict=said,
+        verdict=verdict(rows, found),
         method=METHOD,
         flags=_flags(rows, variables),
     )

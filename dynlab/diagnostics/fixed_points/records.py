@@ -24,6 +24,7 @@ STATUSES = (FIXED, CONTINUUM, UNDECIDED, NEIGHBOURING, UNVERIFIED, SLOW)
 # Times max(1, ‖h‖): no uncertainty of a position is taken to be larger, and no end of fsolve farther away is the same
 # root where f' is singular.
 FARTHEST = 1e-3
+NEARER = (1.0, 1e-3, 1e-6)  # parts of its first distance at which fsolve starts, until it comes back to the root
 
 Vector = NDArray[np.float64]
 
@@ -95,7 +96,7 @@ def _record(exact: Held, place: Place, direction: Vector) -> Record:
 def _verified(exact: Held, place: Place, direction: Vector) -> tuple[fsolve_check.Check, str]:
     """Where fsolve ends that starts beside the root, and the status that follows.
 
-    It starts within the ball in which the root is alone, where one is known.
+    It starts within the ball in which the root is alone, where one is known, and nearer where it does not come back.
     """
     sought, scale = equations(exact), float(merging.scale(place.state))
 
@@ -107,7 +108,17 @@ def _verified(exact: Held, place: Place, direction: Vector) -> tuple[fsolve_chec
 
     direction = _in_proportion(place.state, direction)
     offset = min(fsolve_check.OFFSET * scale, place.radius / 4) if place.radius else fsolve_check.OFFSET * scale
-    end = fsolve_check.check(f, jacobian, place.state, direction, offset)
+    for nearer in NEARER:
+        end = fsolve_check.check(f, jacobian, place.state, direction, nearer * offset)
+        end, status = _judged(exact, place, end)
+        if status == place.status:
+            break
+    return end, status
+
+
+def _judged(exact: Held, place: Place, end: fsolve_check.Check) -> tuple[fsolve_check.Check, str]:
+    """What an end of fsolve says of a place."""
+    scale = float(merging.scale(place.state))
     at_root = end.residual <= float(tolerance(torch.as_tensor(end.state)))
     across = end.state - place.state
     across = across - place.directions.T @ (place.directions @ across)

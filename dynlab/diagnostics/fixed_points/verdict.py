@@ -28,10 +28,11 @@ def verdict(rows: list[Record], found: Search) -> str:
     lines = [row for row in rows if row.status == CONTINUUM]
     doubtful = [row for row in rows if row.status == UNDECIDED]
     sentences = [_points(points, found.affine)] if points else []
-    sentences += [_continua(lines, bool(points))] if lines else []
+    sentences += [_continua(lines, bool(points), found.affine)] if lines else []
     if not sentences:
         none = f"The map is {found.affine} and has no fixed point"
-        sentences = [f"{none if found.affine and not doubtful else 'No fixed point was found'}."]
+        only = "was verified" if any(row.status in (NEIGHBOURING, UNVERIFIED) for row in rows) else "was found"
+        sentences = [f"{none if found.affine and not doubtful else f'No fixed point {only}'}."]
     sentences += [_undecided(doubtful)] if doubtful else []
     others = [(sum(row.status == status for row in rows), words) for status, words in OTHERS.items()]
     others = [(count, words) for count, words in others if count]
@@ -52,12 +53,13 @@ def _points(points: list[Record], affine: str) -> str:
     return f"{len(points)} fixed points, {stable} of them stable{doubtful}, all verified with fsolve to {worst}."
 
 
-def _continua(lines: list[Record], beside: bool) -> str:
+def _continua(lines: list[Record], beside: bool, affine: str) -> str:
     dimensions = sorted({len(row.directions) for row in lines})
     also = " also" if beside else ""
     if len(lines) == 1:
         size = SETS.get(dimensions[0], f"a set of dimension {dimensions[0]}")
-        return f"There is{also} 1 continuum of fixed points, {size}."
+        entries = ", to the rounding of the map's entries" if affine else ""
+        return f"There is{also} 1 continuum of fixed points, {size}{entries}."
     return f"There are{also} {len(lines)} continua of fixed points, of dimension {joined(list(map(str, dimensions)))}."
 
 
