@@ -48,15 +48,26 @@ def with_error(value: float, error: float, unit: str = "") -> str:
     after = f" {unit}" if unit else ""
     if not math.isfinite(error) or not math.isfinite(value):
         return f"{number(value)}{after}" + (" (error not known)" if math.isfinite(value) else "")
+    written = to_error(value, error)
+    return f"{written}{after}" if error == 0 else f"{written} ± {number(error, 1)}{after}"
+
+
+def to_error(value: float, error: float, most: int = MOST_DIGITS) -> str:
+    """A number alone, to the digits that its error allows and to `most` at most.
+
+    Examples
+    --------
+    >>> to_error(-6.66666656e-13, 9e-16), to_error(2.2e-6, 1e-5), to_error(1.00000000123, 1e-16, 10)
+    ('−6.667e−13', '0.00000', '1.000000001')
+    """
     if error == 0:
-        return f"{number(value, MOST_DIGITS)}{after}"
+        return number(value, most)
     last = Decimal(f"{error:.0e}").adjusted()  # the place of the error's only digit
-    digits = Decimal(abs(value)).adjusted() - last + 1 if value else 1
-    if digits > MOST_DIGITS or last < SMALL:
-        written = number(round(value, -last), min(max(digits, 1), MOST_DIGITS))
-    else:
-        written = f"{round(value, -last) + 0.0:,.{max(0, -last)}f}".replace("-", "−")
-    return f"{written} ± {number(error, 1)}{after}"
+    rounded = round(value, -last) + 0.0
+    digits = Decimal(abs(rounded)).adjusted() - last + 1 if rounded else 1
+    if digits > most or last < SMALL:
+        return number(rounded, min(max(digits, 1), most))
+    return f"{rounded:,.{max(0, -last)}f}".replace("-", "−")
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:

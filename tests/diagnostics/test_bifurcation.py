@@ -1,5 +1,8 @@
 """Bifurcations against closed forms and many digits; branches and orbits against what is known of them."""
 
+import re
+from decimal import Decimal
+
 import numpy as np
 import pytest
 import torch
@@ -280,6 +283,39 @@ def test_a_kink_is_passed_and_the_border_collision_bracketed():
     assert "at kinks of the activation" in ds.attrs["verdict"]
 
 
+def test_a_smooth_map_has_no_border_collision():
+    """At ε = 0 the map h + ε tanh(W h) is the identity, where nothing can be solved for."""
+    system = planar_system([[-1.0, 0.0], [0.0, -2.0]], "feedback")
+    ds = bifurcation(system, parameter="step_size", lowest=-0.1, highest=0.1, values=0, searches=1)
+    assert ds["bifurcation_kind"].values.tolist() == ["degenerate"]
+    assert abs(ds["bifurcation_parameter"].item()) <= ds["bifurcation_parameter_error"].item() < 1e-4
+    assert "kinks" not in ds.attrs["verdict"]
+
+
+def test_no_digit_is_printed_below_the_error_of_a_fold():
+    u = 1 + 1e-8
+    ds = bifurcation(vanilla([[u]]), parameter="input[0]", lowest=-0.5, highest=0.5, values=0, searches=1)
+    check_written(ds, [-problems.tanh_fold(u), problems.tanh_fold(u)])
+
+
+def test_nor_below_the_bracket_of_a_border_collision():
+    ds = bifurcation(vanilla([[2.0]], "relu", [-1.0]), parameter="b[0]", lowest=-1.0, highest=1.0, values=0)
+    check_written(ds, [0.0])
+    assert "±" in ds.attrs["verdict"]
+
+
+def check_written(ds, expected):
+    """What the sentence on changes says is as near to the truth as its last digit, and its error if it has one."""
+    text = ds.attrs["verdict"].replace("−", "-")
+    found = re.findall(r"(?:stability|vanish|appear) at \S+ = ([\d.e-]+)(?: ± ([\d.e-]+))? in", text)
+    assert len(found) == len(expected)
+    for (value, error), known in zip(found, expected, strict=True):
+        last = 10.0 ** Decimal(value).as_tuple().exponent
+        assert abs(float(value) - known) <= last + float(error or 0)
+        assert 10 * last > ds["bifurcation_parameter_error"].min().item()  # the last digit is at the error's only one
+        assert abs(float(value)) >= 0.5 * abs(known)
+
+
 def test_two_fixed_points_meet_at_a_kink():
     # h = relu(2 h + b): 0 and −b for b < 0, nothing for b > 0
     ds = bifurcation(vanilla([[2.0]], "relu", [-0.5]), parameter="b[0]", lowest=-1.0, highest=1.0, values=0)
@@ -332,6 +368,16 @@ def test_what_nears_its_end_ever_more_slowly_is_marked(system, parameter, ends, 
     slow = (ds["settled"] == 0).any("sample").values
     np.testing.assert_array_equal(slow, np.abs(ds["parameter"].values - at) < 1e-9)
     assert f"At 1 value of {parameter} an orbit had not settled" in ds.attrs["verdict"]
+
+
+def test_what_fades_beside_an_onset_is_marked_until_it_is_gone():
+    """Just below ε = 0.07458 the origin attracts, and what is drawn as settled has come to it."""
+    ds = bifurcation(planar_system(planar_matrix("diff")), parameter="step_size", lowest=0.07, highest=0.0745, values=2)
+    reach = np.abs(ds["visited"].values).max(axis=2)
+    settled = ds["settled"].values == 1
+    assert settled[0].all()
+    assert not settled[1].any()
+    assert reach[settled].max() < 2e-6
 
 
 def test_extrema_of_a_solution_that_rests_and_of_one_that_does_not():

@@ -69,8 +69,3 @@ def between(left: tuple[Complex, Signs, float], right: tuple[Complex, Signs, flo
     if count == 2 and (both.imag != 0).all() and abs(before.sum().imag) < 1e-6 * np.abs(before).max():
         return Crossing(PAIR, False, 2)
     return Crossing(SEVERAL, turns, count)
-
-
-def change(old: Complex, new: Complex) -> float:
-    """By how much an eigenvalue differs from the one that it has come from, at most."""
-    return float(np.abs(old - new[matched(old, new)]).max())

@@ -40,6 +40,16 @@ class Bifurcation(NamedTuple):
     width: float
     coefficient: Coefficient | None = None
 
+    @property
+    def parameter_error(self) -> float:
+        """How well the parameter is known: the bound of what is refined, or the bracket."""
+        return self.refined.parameter_error if self.refined else self.width
+
+    @property
+    def located(self) -> bool:
+        """Whether it is a root that Newton's method has converged to."""
+        return self.refined is not None and self.refined.converged
+
 
 class Branch(NamedTuple):
     """A branch: its points in order, the bifurcations on it, and where both ends are.

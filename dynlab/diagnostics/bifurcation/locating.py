@@ -17,7 +17,9 @@ NEARLY = (
     0.2  # times how far an eigenvalue is from the border beside: where it may come nearer than that, one looks closer
 )
 SHORTEST = 1e-5  # of arclength: a shorter interval is halved no more; across a kink points are 5e-6 apart
-JUMPS = 1e-2  # times max(1, |λ|): an eigenvalue that changes by more than that over such an interval does so at a kink
+JUMPS = 1e-2  # times max(1, ‖J‖): a Jacobian that changes by more than that however short the interval has a kink
+HALVINGS = 40  # of an interval, in search of a kink: to 1e-12 of its length
+PARTS = (0.5, 0.375)  # of an interval: where its middle cannot be solved for, as at an identity, a point beside it can
 ASIDE = 0.6  # of the interval's length: a root farther off the chord belongs to something else
 BEYOND = 0.02  # of it: and so does one beyond its ends
 
@@ -110,7 +112,8 @@ def _between(curve: Curve, left: Point, right: Point) -> list[Found]:
     length = float(np.linalg.norm(right.z - left.z))
     steep = max(abs(left.tangent[-1]), abs(right.tangent[-1]))  # where p turns, it goes on beyond both
     width = abs(curve.parameter(right.z) - curve.parameter(left.z)) + curve.parameter_scale * float(steep) * length
-    middle = tracing.between(curve, left, right) if length > SHORTEST else None
+    middles = (tracing.between(curve, left, right, part) for part in PARTS if length > SHORTEST)
+    middle = next(filter(None, middles), None)
     guess = 0.5 * (left.z + right.z) if middle is None else middle.z
     if crossing.what != crossings.SEVERAL:
         for kind in _kinds(crossing):
@@ -121,7 +124,7 @@ def _between(curve: Curve, left: Point, right: Point) -> list[Found]:
                 return [Found(0, kind, crossing, refined, refined.z, left.tangent, width)]
     one = crossing.what == crossings.FOLD_OR_BRANCH
     if middle is None:
-        kind = BORDER_COLLISION if _jumps(left, right) else switching.UNDECIDED if one else DEGENERATE
+        kind = BORDER_COLLISION if jumps(curve, left.z, right.z) else switching.UNDECIDED if one else DEGENERATE
         return [Found(0, kind, crossing, None, guess, left.tangent, width)]
     parts = _between(curve, left, middle) + _between(curve, middle, right)
     # where the middle's own signs are not decided the halves may show nothing: then it lies there
@@ -129,9 +132,20 @@ def _between(curve: Curve, left: Point, right: Point) -> list[Found]:
     return parts or [Found(0, kind, crossing, None, middle.z, middle.tangent, width)]
 
 
-def _jumps(left: Point, right: Point) -> bool:
-    change = crossings.change(left.eigenvalues, right.eigenvalues)
-    return bool(change > JUMPS * max(1.0, float(np.abs(left.eigenvalues).max())))
+def jumps(curve: Curve, left: NDArray[np.float64], right: NDArray[np.float64]) -> bool:
+    """Whether the Jacobian jumps on the chord: a smooth one changes ever less over the half where it changes more."""
+    first, last = curve.linear(left)[1], curve.linear(right)[1]
+    least = JUMPS * max(1.0, float(np.linalg.norm(first)))
+    for _ in range(HALVINGS):
+        if not np.linalg.norm(last - first) > least:
+            return False
+        middle = 0.5 * (left + right)
+        matrix = curve.linear(middle)[1]
+        if np.linalg.norm(matrix - first) > np.linalg.norm(last - matrix):
+            right, last = middle, matrix
+        else:
+            left, first = middle, matrix
+    return True
 
 
 def _kinds(crossing: Crossing) -> tuple[str, ...]:

@@ -18,9 +18,9 @@ FLOW_WINDOW, FLOW_SECONDS = 10.0, 20.0  # over which a flow's envelope is taken,
 LOOKS, LOOKS_OF_NETWORKS, LOOKS_OF_FLOWS = 6, 5, 4  # at ages of 2, 4, 8, … windows: 16,384 and 8,192 steps, 160 s
 SMALL = 8  # dimensions of what is no network
 # An envelope that has changed by less in the latter half of an orbit's life has settled: times its own width, or times
-# max(1, |h|), which no picture shows; if it has changed by less than half of what it did in the half before, as what
-# comes ever more slowly has not, or not at all.
-SHARE, UNSEEN = 2e-3, 1e-4
+# max(1, |h|), which no picture shows and no transient beside an onset stays below; if it has changed by less than half
+# of what it did in the half before, as what comes ever more slowly has not, or not at all.
+SHARE, UNSEEN = 2e-3, 1e-6
 FADES, AT_ALL = 0.5, 1e-7  # the second times max(1, |h|)
 # Of chaos an envelope is never the same. It has settled where it changes by no more than NOISE times what it does
 # from one window to the next, looked at when half a life is four windows: steady growth would change it four times.

@@ -111,8 +111,8 @@ def _of_bifurcations(diagram: Diagram, name: str, observed: int, units: str) -> 
         return np.array(values, dtype=dtype).reshape(len(listed), *shape)
 
     states = each([diagram.curve.state(one.z) for one in listed], float, (n,))
-    errors = [one.refined.parameter_error if one.refined else one.width for one in listed]
     cubic = [one.coefficient for one in listed]
+    errors = [one.parameter_error for one in listed]
     return {
         "bifurcation_kind": of(along, each([one.kind for one in listed], str), "kind"),
         "bifurcation_parameter": of(along, each([diagram.curve.parameter(one.z) for one in listed], float), name),
@@ -139,9 +139,7 @@ def _of_bifurcations(diagram: Diagram, name: str, observed: int, units: str) -> 
         "bifurcation_criticality": of(
             along, each([one.criticality if one else "" for one in cubic], str), "supercritical or subcritical"
         ),
-        "bifurcation_converged": of(
-            along, each([one is not None and one.converged for one in refined], bool), "converged"
-        ),
+        "bifurcation_converged": of(along, each([one.located for one in listed], bool), "converged"),
     }
 
 

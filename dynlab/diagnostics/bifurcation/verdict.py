@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynlab.diagnostics.bifurcation.exploring import CONTINUUM, FLIP, Bifurcation, Diagram
+from dynlab.diagnostics.bifurcation.extended import TOLERANCE
 from dynlab.diagnostics.bifurcation.locating import BORDER_COLLISION
 from dynlab.diagnostics.bifurcation.normal_form import UNDECIDED as EITHER
 from dynlab.diagnostics.bifurcation.orbits import LEFT as LEFT_BOUND
@@ -13,10 +14,9 @@ from dynlab.diagnostics.bifurcation.orbits import UNSETTLED
 from dynlab.diagnostics.bifurcation.result import Row
 from dynlab.diagnostics.bifurcation.switching import UNDECIDED
 from dynlab.diagnostics.bifurcation.tracing import LEFT
-from dynlab.wording import joined, number
+from dynlab.wording import at_most, joined, number, to_error, with_error
 
 AT_ZERO = 1e-9  # times 1: a state so small is the origin
-PLACES = 12  # of a parameter: what differs by less is one value, and −1e-16 is 0
 MOST_CHANGES, MOST_VALUES = 3, 4  # sentences on changes of stability, and values that are listed of each kind
 FOLD = "fold"
 PLURALS = {
@@ -115,7 +115,7 @@ def _changes(diagram: Diagram, points: list[Row], name: str, noun: str) -> list[
 
 
 def _change(one: Bifurcation, row: Row, stable: Row, unstable: Row, name: str, noun: str) -> str:
-    at = f"at {name} = {_number(row.parameter)}"
+    at = f"at {name} = {_value(one, row.parameter)}"
     turns = (stable.parameter - row.parameter) * (unstable.parameter - row.parameter) > 0  # at a kink, too
     if one.kind == FOLD or turns:
         verb = "meet and vanish" if stable.parameter < row.parameter else "appear"
@@ -173,23 +173,28 @@ def _counts(diagram: Diagram, name: str) -> str:
     """How many branches, and which bifurcations at which values."""
     count = len(diagram.branches)
     begin = f"{count} branch{'es' if count > 1 else ''}"
-    kinds: dict[str, list[float]] = {}
-    for one in diagram.bifurcations:
-        kinds.setdefault(one.kind, []).append(diagram.curve.parameter(one.z))
+    kinds: dict[str, list[str]] = {}
+    for one in sorted(diagram.bifurcations, key=lambda one: float(one.z[-1])):
+        kinds.setdefault(one.kind, []).append(_value(one, diagram.curve.parameter(one.z)))
     if not kinds:
         return f"{begin} without a bifurcation"
     parts = []
     for kind, values in kinds.items():
-        shown = [_number(value) for value in sorted(set(np.round(values, PLACES)))]
+        shown = list(dict.fromkeys(values))
         listed = ", ".join(shown[:MOST_VALUES]) + (", …" if len(shown) > MOST_VALUES else "")
         parts.append(f"{len(values)} {PLURALS[kind] if len(values) > 1 else IN_A.get(kind, kind)} ({listed})")
     return f"{begin} with " + ", ".join(parts)
 
 
-def _number(value: float) -> str:
-    """With 7 digits, and with 10 where those make it look rounder than it is, as 1.0000000131 does."""
-    rounded = round(value, PLACES)
-    return number(rounded, 10 if number(rounded, 7) == number(rounded, 6) else 7)
+def _number(value: float, error: float = 0.0) -> str:
+    """With 7 digits, 10 where those make it look rounder than it is, as 1.0000000131 does, and none below its error."""
+    return to_error(value, error, 10 if number(value, 7) == number(value, 6) else 7)
+
+
+def _value(one: Bifurcation, p: float) -> str:
+    """The parameter at a bifurcation, with its error where that is worth a word."""
+    error = one.parameter_error
+    return with_error(p, error) if error > TOLERANCE * max(1.0, abs(p)) else _number(p, error)
 
 
 def _cascade(diagram: Diagram) -> str:
@@ -216,14 +221,14 @@ def _cascade(diagram: Diagram) -> str:
 
 
 def _accuracy(bifurcations: list[Bifurcation], name: str) -> str:
-    refined = [one.refined.parameter_error for one in bifurcations if one.refined and one.refined.converged]
-    other = [one for one in bifurcations if not (one.refined and one.refined.converged)]
-    said = (
-        f"{'All' if not other else len(refined)} located to {max(refined):.0e} in {name} or better" if refined else ""
-    )
+    located = [one.parameter_error for one in bifurcations if one.located]
+    other = [one for one in bifurcations if not one.located]
+    said = ""
+    if located:
+        said = f"{len(located) if other else 'All'} located to {at_most(max(located), 1)} in {name} or better"
     if other:
         at_kinks = all(one.kind == BORDER_COLLISION for one in other)
         why = ", at kinks of the activation" if at_kinks else ""
-        bracketed = f"{len(other)} bracketed to {max(one.width for one in other):.0e}{why}"
+        bracketed = f"{len(other)} bracketed to {at_most(max(one.parameter_error for one in other), 1)}{why}"
         said = f"{said}, {bracketed}" if said else bracketed
-    return said.replace("e-", "e−")
+    return said
