@@ -45,7 +45,7 @@ METHOD = (
     "states keeps the state and turns the null vector around, a pitchfork, or where a state is a fixed point to the "
     "last bit at 16 parameters; otherwise it is undecided. Supercritical and subcritical by the cubic normal form. "
     "Kinks are passed and a change there, a border collision, is bracketed. "
-    "Behind the branches, orbits that are followed until what they reach changes by at most 0.2 %, or 1e-6, in the "
+    "Behind the branches, orbits that are followed until what they reach changes by at most 0.2 %, or 1e-5, in the "
     "latter half of their life, or of chaos by no more than from one stretch of it to the next. "
     "Branches that no search reached and that nothing connects may exist."
 )

@@ -20,7 +20,7 @@ SMALL = 8  # dimensions of what is no network
 # An envelope that has changed by less in the latter half of an orbit's life has settled: times its own width, or times
 # max(1, |h|), which no picture shows and no transient beside an onset stays below; if it has changed by less than half
 # of what it did in the half before, as what comes ever more slowly has not, or not at all.
-SHARE, UNSEEN = 2e-3, 1e-6
+SHARE, UNSEEN = 2e-3, 1e-5
 FADES, AT_ALL = 0.5, 1e-7  # the second times max(1, |h|)
 # Of chaos an envelope is never the same. It has settled where it changes by no more than NOISE times what it does
 # from one window to the next, looked at when half a life is four windows: steady growth would change it four times.
