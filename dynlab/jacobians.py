@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from dynlab.errors import UserError
 from dynlab.numerics.running_error import RunningErrors, Untracked, bounded
 from dynlab.operators import Dense, Operator
 from dynlab.systems import Flow, Map, System
@@ -17,6 +18,7 @@ from dynlab.systems.stable_slopes import StableSlopes
 # rounding of the largest entry. Sums of n terms round n times.
 DOUBT = 4.0
 DRAWS = 2
+MOST_TIMES = 5000  # of a flow's own time scale 1/‖∂f/∂h‖₂ that it is solved for: about two minutes
 
 
 def jacobian(system: System, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
@@ -54,6 +56,16 @@ def held_matrices(held: Held, states: Tensor) -> Tensor:
     """The same as matrices of their own memory, shape (..., n, n)."""
     n = states.shape[-1]
     return held_jacobian(held, states).dense().expand(*states.shape[:-1], n, n).clone()
+
+
+def check_seconds(held: Held, states: Tensor, seconds: float) -> None:
+    """Raise where a flow that is as fast as at one of the `states` would take minutes to be solved for that long."""
+    speed = float(torch.linalg.matrix_norm(held_matrices(held, states), 2).max())
+    if speed * seconds > MOST_TIMES:
+        raise UserError(
+            f"{seconds:g} s are {speed * seconds:,.0f} times the flow's own time scale of {1 / speed:.2g} s, "
+            f"of which at most {MOST_TIMES:,} are solved: take fewer steps, or smaller ones."
+        )
 
 
 def displacement_matrices(held: Held, states: Tensor, rows: Tensor | None = None) -> Tensor:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from dynlab import schema
 from dynlab.errors import UserError, unknown
-from dynlab.jacobians import held_matrices
+from dynlab.jacobians import check_seconds, held_matrices
 from dynlab.simulation import orbit, prepare, simulate
 from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.base import positive_step
@@ -25,7 +25,6 @@ STEPS = 500
 STARTS = 3
 CONSERVED = 1e-9  # relative: a change below it is the solver's, whose tolerance is 1e-12, not the flow's
 ROUNDED = 1e-12  # times the largest: a rate so small has no sign
-MOST_TIMES = 5000  # of the flow's own time scale 1/‖∂f/∂h‖₂ that it is solved for: about two minutes
 METHOD = (
     "the flow by Dormand and Prince's pair of order 8(5,3) at a relative tolerance of 1e-12, with ∫ Ḣ dt beside it as "
     "a further unknown; each integrator by its own steps, the implicit midpoint rule by Newton's method to a residual "
@@ -217,12 +216,7 @@ def _solution(held: Held, initial_state: Any, seconds: Array) -> tuple[Array, Ar
             f"(sample, {held.system.state_size}), got {np.shape(initial_state)}."
         )
     at = torch.from_numpy(np.concatenate([0 * start[:1], start]))
-    speed = float(torch.linalg.matrix_norm(held_matrices(held, at), 2).max())
-    if speed * seconds[-1] > MOST_TIMES:
-        raise UserError(
-            f"{seconds[-1]:g} s are {speed * seconds[-1]:,.0f} times the flow's own time scale of {1 / speed:.2g} s, "
-            f"of which at most {MOST_TIMES:,} are solved: take fewer steps, or smaller ones."
-        )
+    check_seconds(held, at, float(seconds[-1]))
     begun = np.concatenate([start, np.zeros((len(start), 1))], axis=1)
     solved = simulate(_Balanced(held), initial_state=begun, times=seconds).trajectory.values
     return solved[..., :-1], solved[..., -1]

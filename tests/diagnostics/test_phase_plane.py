@@ -297,6 +297,17 @@ def test_misuse(settings, words):
         phase_plane(planar_system(planar_matrix("diff")), **settings)
 
 
+@pytest.mark.parametrize("scale", ["1e-5", "1", "1e5", "1e10"])
+def test_a_flow_of_any_speed_is_drawn_at_its_own_step_and_too_long_an_orbit_refused(scale):
+    """W₀ × scale: linear, a rotation by 2 × scale radians a second."""
+    speed = float(scale)
+    flow = create("linear", matrix=[[0.0, -2 * speed], [2 * speed, 0.0]])
+    states = phase_plane(flow, step_size=0.1 / speed)["trajectory"].values
+    assert np.allclose(np.linalg.norm(states, axis=-1), np.linalg.norm(STARTS, axis=-1)[:, None], rtol=1e-8)
+    with pytest.raises(UserError, match=r"10,000 times the flow's own time scale .* take fewer steps, or smaller ones"):
+        phase_plane(flow, step_size=100 / speed)
+
+
 def test_only_two_states_make_a_plane():
     with pytest.raises(UserError, match="two states"):
         phase_plane(from_function(torch.tanh, state_size=3))

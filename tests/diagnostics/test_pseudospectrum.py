@@ -168,6 +168,23 @@ def test_a_flow_that_grows_only_between_the_times_of_the_dataset_is_seen_to_grow
     assert "grows to at least 2.563 at t = 0.66" in ds.attrs["verdict"]
 
 
+@pytest.mark.parametrize("scale", [1e-5, 1.0, 1e5, 1e10])
+@pytest.mark.parametrize("skew", [1e3, 1e6, 1e9])
+def test_a_flow_is_followed_for_its_slowest_time_constants_however_skewed_it_is(skew, scale):
+    """[[−1, s], [0, −2]]: e^{tA} = [[e^−t, s (e^−t − e^−2t)], [0, e^−2t]], largest, s/4, at t = ln 2."""
+    ds = dl.pseudospectrum(dl.create("linear", matrix=[[-scale, skew * scale], [0, -2 * scale]]), grid=3)
+    assert scale * float(ds["time"][-1]) == pytest.approx(8)
+    assert float(ds["transient_growth"]) == pytest.approx(skew / 4, rel=1e-5)
+    assert scale * float(ds["transient_time"]) == pytest.approx(np.log(2), rel=1e-4)
+    assert "before it decays" in ds.attrs["verdict"]
+    t = scale * ds["time"].values[1:]
+    exact = norm_of_triangle(np.exp(-t), skew * (np.exp(-t) - np.exp(-2 * t)), np.exp(-2 * t))
+    error = np.abs(ds["log_power_norm"].values[1:] - np.log(exact))
+    known = np.isfinite(error)
+    assert known[0]
+    assert (error[known] <= ds["log_power_norm_error"].values[1:][known] + 1e-14).all()
+
+
 @pytest.mark.parametrize("scale", [1e-140, 1e-3, 1.0, 1e140])
 @pytest.mark.parametrize("skew", [1.5, 5.0, 40.0])
 @pytest.mark.parametrize("turns", [0.5, 1.0, 3.0])

@@ -14,7 +14,7 @@ from dynlab.diagnostics.phase_plane.points import described
 from dynlab.diagnostics.phase_plane.variables import KEPT, LONGEST
 from dynlab.diagnostics.phase_plane.verdict import verdict
 from dynlab.errors import UserError
-from dynlab.jacobians import held_matrices
+from dynlab.jacobians import check_seconds, held_matrices
 from dynlab.numerics.exact_kinds import Matrix
 from dynlab.systems import Euler, Flow, Map, System, frozen
 from dynlab.systems.base import positive_step
@@ -83,7 +83,8 @@ def phase_plane(
     Raises
     ------
     UserError
-        For a system that is not planar, a matrix that is not its Jacobian, and starts, steps or a window that are none.
+        For a system that is not planar, a matrix that is not its Jacobian, starts, steps or a window that are none, and
+        a flow that is too fast at the origin to be solved for so long.
 
     Notes
     -----
@@ -102,6 +103,8 @@ def phase_plane(
     ['flip saddle', 'saddle']
     """
     initial = _check(system, starts, steps, grid, extent)
+    if isinstance(system, Flow):
+        check_seconds(without_input(frozen(system)), torch.zeros(2).double(), steps * positive_step(step_size))
     orbits = _orbits(system, initial, steps, positive_step(step_size), dtype, device)
     half_width = float(extent) if extent is not None else _half_width(orbits["trajectory"].values)
     analysed = frozen(system, torch.float32 if dtype == "float32" else torch.float64, device)

@@ -25,7 +25,8 @@ GRID = 101
 MAX_MEMORY = 256 * 2**20  # bytes
 MARGIN = 0.15  # of the window beyond what must be in it
 DECAY = 8.0  # a flow is followed for so many of its slowest time constants
-SLOWEST = 1e-3  # of ‖A‖: a slower mode does not lengthen the time that is followed
+# Of the fastest |λ|, or of ‖A‖ where errors hide the slowest: a slower mode does not lengthen the time.
+SLOWEST = 1e-3
 LARGEST_GRID = 4096  # points in each direction
 LARGEST_ENTRY = 1e150  # of the matrix: squares of larger ones overflow
 METHOD = (
@@ -77,7 +78,8 @@ def pseudospectrum(
     steps : int
         Up to which power; of a flow, at how many times.
     seconds : float, optional
-        How long a flow is followed, in seconds: eight of its slowest time constants where not given.
+        How long a flow is followed, in seconds: eight of its slowest time constants 1/|Re λ| where not given, with
+        no rate below 0.001 of the largest |λ|, and of ‖A‖ where an eigenvalue's error hides the rate.
     max_memory : float
         Bytes: the grid is computed in blocks that stay below. What cannot is refused before anything is allocated.
     dtype, device : str
@@ -135,7 +137,7 @@ def pseudospectrum(
     shape = numerical_range(matrix)
     x, y = _window(spectrum.values, shape, grid, extent, flow)
     smallest = _on_grid(matrix, x, y, max_memory, seed)
-    followed = _seconds(spectrum.values, matrix, seconds) if flow else float(steps)
+    followed = _seconds(spectrum, matrix, seconds) if flow else float(steps)
     powers = exponential_norms(matrix, followed, steps) if flow else power_norms(matrix, steps)
     between = largest_exponential(matrix, spectrum.values, followed) if flow else (0.0, 0.0)
     kreiss = _kreiss(matrix, spectrum, flow, max_memory, seed, rounding)
@@ -213,11 +215,14 @@ def _on_grid(
     return Smallest(*(mirrored(part) for part in (found.value, found.iterations, found.residual, found.converged)))
 
 
-def _seconds(values: NDArray[np.complex128], matrix: NDArray[np.float64], given: float | None) -> float:
+def _seconds(spectrum: Eigenvalues, matrix: NDArray[np.float64], given: float | None) -> float:
+    """Long enough for the slowest mode; where errors hide its rate, for what is not far slower than the matrix."""
     if given is not None:
         return given
-    rate = float(np.abs(values.real).min())
-    return DECAY / (max(rate, SLOWEST * float(np.linalg.norm(matrix, 2))) or 1.0)
+    slowest, norm = float(np.abs(spectrum.values.real).min()), float(np.linalg.norm(matrix, 2))
+    known = slowest > spectrum.errors.max()
+    fastest = float(np.abs(spectrum.values).max()) if known else norm
+    return DECAY / (max(slowest, SLOWEST * fastest) or 1.0)
 
 
 def _kreiss(
