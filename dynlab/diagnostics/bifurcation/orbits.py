@@ -147,10 +147,10 @@ def _settle(
         drift, noise = ((last - other).abs().amax(dim=(0, -1)) for other in (before, earlier))
         width = (last[1] - last[0]).amax(dim=-1)
         size = last.abs().amax(dim=(0, -1)).clamp_min(1)
-        as_noise = drift <= NOISE * noise
+        as_noise = (drift <= NOISE * noise) & (look >= NOISY_LOOK)
         small = drift <= torch.maximum(SHARE * width, UNSEEN * size)
-        rests = small & ((drift <= FADES * drifted) | as_noise | (drift <= AT_ALL * size))
-        now = np.where(rests | (as_noise & (look >= NOISY_LOOK)), SETTLED, settled[live]).astype(np.int8)
+        rests = small & ((drift <= FADES * drifted) | (drift <= AT_ALL * size))
+        now = np.where(rests | as_noise, SETTLED, settled[live]).astype(np.int8)
         now[h.isnan().any(dim=-1).numpy()] = LEFT
         settled[live] = now
         still = (now == UNSETTLED).any(axis=1)
