@@ -1,5 +1,7 @@
 """Basins against systems whose basins, attractors and periods are known."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import torch
@@ -40,6 +42,19 @@ def test_smooth_borders_are_not_called_fractal_wherever_boxes_lie_on_them(grid):
     ds = dl.basins(dl.from_function(lambda h, x: torch.tanh(2 * h), state_size=2), grid=grid)
     assert ds["stable"].values.tolist() == [1] * 4 + [0] * 5
     assert "fractal" not in ds.attrs["verdict"]
+
+
+@pytest.mark.parametrize("grid, boxed", [(4, False), (10, False), (11, False), (13, True)])
+def test_borders_cross_a_window_that_holds_two_basins_wherever_boxes_end(grid, boxed):
+    """The axes run between the boxes of 10 × 10 starts, on the row that 11 × 11 leave over, and through a box of 13."""
+    ds = dl.basins(dl.from_function(lambda h, x: torch.tanh(2 * h), state_size=2), grid=grid)
+    assert (ds["boundary_boxes"].item() > 0) == boxed
+    assert ("Borders between 4 basins cross this window; no box" in ds.attrs["verdict"]) != boxed
+
+
+def test_one_basin_has_no_border():
+    ds = dl.basins(dl.from_function(lambda h, x: h / 2, state_size=2), grid=5, steps=100)
+    assert ds.attrs["verdict"].endswith("No border between two basins is seen in this window.")
 
 
 def test_newtons_method_for_the_cube_roots_of_one():
@@ -160,6 +175,22 @@ def test_long_periods_and_weak_chaos_of_the_logistic_map_are_told_apart(r, kind)
         assert float(ds["largest_exponent"][0]) == pytest.approx(np.mean(np.log(np.abs(slopes))), abs=1e-8)
 
 
+@pytest.mark.parametrize("turned", [0.0, 1.0])
+@pytest.mark.parametrize("beyond, kind", [(0.0, "undecided period-3 orbit"), (1e-3, "stable period-3 orbit")])
+def test_a_cycle_where_it_is_born_in_a_fold_is_undecided(beyond, kind, turned):
+    """x → 1 − a x² has its period 3 from a = 7/4 on: a double root of F³(x) = x, with the multiplier 1 there."""
+    turn = torch.tensor([[np.cos(turned), np.sin(turned)], [-np.sin(turned), np.cos(turned)]])
+
+    def step(h, x):
+        own = h @ turn.T
+        return torch.stack([1 - (1.75 + beyond) * own[..., 0] ** 2, 0.5 * own[..., 1]], dim=-1) @ turn
+
+    ds = dl.basins(dl.from_function(step, state_size=2), grid=2, extent=0.5)
+    assert ds["kind"].values.tolist() == [kind]
+    assert ds["stable"].values.tolist() == [int(beyond > 0) or -1]
+    assert ("None of these ends is known to have a basin" in ds.attrs["verdict"]) == (not beyond)
+
+
 def test_a_cantor_set_is_neither_a_curve_nor_chaos():
     """At the accumulation of period doublings the exponent is 0."""
     ds = dl.basins(logistic(3.569945671870945), states=INSIDE, extent=0.98, grid=3)
@@ -217,6 +248,22 @@ def test_circle_maps_that_turn_or_are_locked(turn, strength, waves, kind):
         assert ds["attractor_class"].values.tolist() == [kind]
     else:
         assert ds["kind"].values.tolist() == [kind]
+
+
+@pytest.mark.parametrize("part", [1 / 64, 1 / 65, 29 / 72, 3 / 128])
+def test_a_circle_of_neutral_cycles_is_one_continuum_however_long_they_are(part):
+    """r → r (1.3 − 0.3 r²) leads to the circle, whose points come back after as many steps as `part` says."""
+    turn = torch.exp(torch.tensor(2j * np.pi * part, dtype=torch.complex128))
+
+    def step(h, x):
+        z = torch.view_as_complex(h.contiguous())
+        return torch.view_as_real(turn * z * (1.3 - 0.3 * z.abs().square()))
+
+    ds = dl.basins(dl.from_function(step, state_size=2), grid=6, extent=0.9, steps=400)
+    period = Fraction(part).limit_denominator(1000).denominator
+    assert ds["kind"].values.tolist() == [f"continuum of period-{period} orbits"]
+    assert ds["share"].values.tolist() == [1]
+    assert "entropy" not in ds.attrs["verdict"]
 
 
 @pytest.mark.parametrize("a, kind", [(2.1, "invariant closed curve"), (2.27, "chaotic attractor")])

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.diagnostics.basins.ends import SETTLED, tail
+from dynlab.diagnostics.basins.ends import SETTLED, carried, tail
 from dynlab.jacobians import held_matrices
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.kinds import kind_of_map
@@ -23,6 +23,10 @@ TRIED = 4  # such periods, the shortest ones, are tried
 ITERATIONS = 8  # of Newton's method, from an orbit that all but repeats
 SINGULAR = 1e-10  # of the largest singular value of the derivative: what is smaller leads along a continuum of cycles
 BLOCK = 2**21  # entries of Jacobians that are found at once
+UNSURE = (
+    4  # times residual / smallest singular value of J − I: so far off the root may be; of a double root it is twice
+)
+FARTHEST = 1e-5  # relative to 1 + ‖h‖: rounding leaves a root of order three no farther off (its cube root)
 ROUNDINGS = 4  # times n p ε |J_p| … |J_1|: what rounding leaves in the product of p Jacobians
 
 
@@ -116,10 +120,11 @@ def _cycle(held: Held, p: int, state: Tensor, residual: float, product: Tensor, 
     if again <= SETTLED * (1 + np.linalg.norm(points[0])):
         return None
     matrix = product.numpy()
-    smallest = float(np.linalg.svd(matrix - np.eye(n), compute_uv=False)[-1])
-    uncertain = min((residual + eps * float(state.norm())) / max(smallest, eps), SETTLED)
+    _, singular, directions = np.linalg.svd(matrix - np.eye(n))
+    noise = float(np.linalg.norm(carried(held, points, p) - points, axis=1).max()) + eps * float(state.norm())
+    uncertain = min(UNSURE * noise / max(float(singular[-1]), eps), FARTHEST * (1 + float(state.norm())))
     with torch.no_grad():
-        beside = _carried(held, p, state[None] + uncertain / np.sqrt(n))[1][0].numpy()
+        beside = _carried(held, p, state[None] + uncertain * torch.from_numpy(directions[-1]))[1][0].numpy()
     error = ROUNDINGS * n * p * eps * sizes.numpy() + np.abs(beside - matrix)
     values, errors, _ = eigenvalues(matrix, error)
     return Cycle(

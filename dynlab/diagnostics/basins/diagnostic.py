@@ -107,8 +107,8 @@ def basins(
     Notes
     -----
     A start on the border of two basins may end on a saddle: then that is listed, as unstable, and belongs to no basin
-    when the basin entropy is taken. Nor does a continuum of fixed points or cycles, or a family of orbits of which each
-    start has its own.
+    when the basin entropy is taken. Nor does what is not told to be stable, a continuum of fixed points or cycles, or a
+    family of orbits of which each start has its own.
 
     References
     ----------
@@ -142,7 +142,8 @@ def basins(
     found = ends(held, starts, steps, largest_state, max_memory)
     known = recognised(exact, found, largest_state, max_memory, seed)
     attractors, basin = _by_share(known.attractors, known.assigned.reshape(grid, grid))
-    variables = _of_grid(basin, found.steps.reshape(grid, grid), plane, attractors)
+    belongs = np.isin(basin, [DIVERGED, *(number for number, one in enumerate(attractors) if one.has_basin)])
+    variables = _of_grid(basin, belongs, found.steps.reshape(grid, grid), plane)
     variables |= _of_attractors(attractors, basin, plane, system.state_size)
     ds = schema.dataset(
         variables,
@@ -169,7 +170,9 @@ def basins(
         coords=_coordinates(line, plane, system.state_size),
         flags=_flags(variables),
     )
-    ds.attrs["verdict"] = verdict(ds, known.reasons[known.assigned == UNDECIDED].tolist())
+    ds.attrs["verdict"] = verdict(
+        ds, known.reasons[known.assigned == UNDECIDED].tolist(), len(np.unique(basin[belongs]))
+    )
     return ds
 
 
@@ -217,11 +220,10 @@ def _by_share(attractors: list[Attractor], basin: NDArray[np.int64]) -> tuple[li
 
 
 def _of_grid(
-    basin: NDArray[np.int64], steps: NDArray[np.int64], plane: Plane, attractors: list[Attractor]
+    basin: NDArray[np.int64], belongs: NDArray[np.bool_], steps: NDArray[np.int64], plane: Plane
 ) -> dict[str, xr.Variable]:
     grid = (schema.Y, schema.X)
-    of_none = [number for number, one in enumerate(attractors) if one.stable == 0 or one.is_family]
-    mean, border, error, boxes = basin_entropy(basin, ~np.isin(basin, [*of_none, UNDECIDED]))
+    mean, border, error, boxes = basin_entropy(basin, belongs)
     return {
         "basin": schema.variable(grid, basin, "number of the attractor, −1 leaves, −2 undecided"),
         "steps": schema.variable(grid, steps, "steps until rest", schema.STEP),

@@ -59,6 +59,15 @@ def tail(held: Held, state: NDArray[np.float64], steps: int) -> NDArray[np.float
     return torch.cat(rows).double().cpu().numpy()
 
 
+def carried(held: Held, states: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
+    """Where `steps` steps lead from each of the states (k, n)."""
+    h = torch.as_tensor(states).to(held.input)
+    with torch.no_grad():
+        for _ in range(steps):
+            h = held.moved(h)
+    return h.double().cpu().numpy()
+
+
 def _orbit(held: Held, states: Tensor, steps: int) -> Iterator[Tensor]:
     for _ in range(steps):
         states = held.moved(states)

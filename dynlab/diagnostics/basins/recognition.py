@@ -9,7 +9,7 @@ from scipy.spatial import cKDTree
 
 from dynlab import schema
 from dynlab.diagnostics.basins.cycles import Cycle, cycles, periods
-from dynlab.diagnostics.basins.ends import GONE, Ends, ends, tail
+from dynlab.diagnostics.basins.ends import GONE, SETTLED, Ends, carried, ends, tail
 from dynlab.diagnostics.basins.families import FAMILY, family
 from dynlab.diagnostics.basins.motion import motion
 from dynlab.diagnostics.fixed_points import fixed_points
@@ -24,6 +24,7 @@ CONTINUUM = "continuum"
 WORDS = {1: "stable", 0: "unstable", -1: "undecided"}
 GROUPED = 1e-5  # relative to 1 + ‖h‖: ends this near are first taken for one, and decided by what they refine to
 MOST_GROUPS = 48  # of ends that are refined
+MOST_PRODUCTS, FEWEST_REFINED = 2**32, 2  # multiplications of a product of Jacobians; but so many cycles at least
 SAME = 1e-3  # relative to 1 + ‖h‖: an end belongs to a root at most this far from it
 FOLLOWED = 4096  # steps of the orbit that stands for a moving attractor
 LONGER, MOST_VALUES = 4, 2**23  # times as many where these do not decide, so far as that many numbers hold them
@@ -67,6 +68,11 @@ class Attractor:
     def is_family(self) -> bool:
         """Whether it is a continuum of points, or a family of orbits, of which each start has its own."""
         return self.kind.startswith((CONTINUUM, FAMILY))
+
+    @property
+    def has_basin(self) -> bool:
+        """Whether it is told to attract what is near: only then its starts count in the basin entropy."""
+        return self.stable == 1 and not self.is_family
 
 
 @dataclass(frozen=True)
@@ -166,7 +172,8 @@ def _at_rest(held: Held, period: int, states: Real, which: Index, known: Recogni
 def _on_cycles(held: Held, period: int, states: Real, which: Index, known: Recognised, seed: int) -> None:
     """The same of orbits that repeat after `period` steps."""
     found: list[Cycle] = []
-    for cycle in cycles(held, period, _representatives(states)):
+    most = max(FEWEST_REFINED, MOST_PRODUCTS // (period * states.shape[1] ** 3))
+    for cycle in cycles(held, period, _representatives(states)[:most]):
         if cycle is not None and not any(_nearly(cycle.points[0], one.points) for one in found):
             found.append(cycle)
     neutral = [cycle for cycle in found if cycle.neutral]
@@ -245,6 +252,17 @@ def _moving(held: Held, states: Real, known: Recognised, largest_state: float, s
         known.belongs(replace(cloud, near=np.inf), states, left[:1])  # the orbit is its own
         known.belongs(cloud, states, left[1:])
         known.clouds.append(cloud)
+        one = known.attractors[cloud.number] if cloud.number >= 0 else None
+        if one is not None and one.period > 1 and one.stable < 0:
+            _beside(held, one.period, states, left, known, seed)
+
+
+def _beside(held: Held, period: int, states: Real, left: Index, known: Recognised, seed: int) -> None:
+    """Where nothing attracts to a cycle, starts may each have one of their own: ask those that repeat like it."""
+    missed = np.linalg.norm(carried(held, states[left], period) - states[left], axis=1)
+    which = left[missed <= SETTLED * (1 + np.linalg.norm(states[left], axis=1))]
+    if len(which) > 1:
+        _on_cycles(held, period, states[which], which, known, seed)
 
 
 def _followed(held: Held, orbit: Real, known: Recognised, largest_state: float, seed: int) -> _Cloud:
@@ -270,7 +288,7 @@ def _followed(held: Held, orbit: Real, known: Recognised, largest_state: float, 
 
 
 def _repeating(held: Held, orbit: Real) -> Attractor | None:
-    """The fixed point or cycle that an orbit is on, or a stable one that it comes to."""
+    """The fixed point or cycle that an orbit is on, or one, not told to be unstable, that it comes to."""
     exact, coming = periods(orbit)
     for period in [exact] if exact else coming:
         if period == 1:
@@ -279,6 +297,6 @@ def _repeating(held: Held, orbit: Real) -> Attractor | None:
         else:
             (cycle,) = cycles(held, period, orbit[-1:])
             found = None if cycle is None else _of_cycle(cycle)
-        if found is not None and (exact or found.stable == 1) and _nearly(orbit[-1], found.points):
+        if found is not None and (exact or found.stable != 0) and _nearly(orbit[-1], found.points):
             return found
     return None

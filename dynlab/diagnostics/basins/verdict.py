@@ -12,8 +12,11 @@ SURE = 3.0  # standard errors
 FRACTAL = float(np.log(2))  # nats: more than a smooth border of two basins can have
 
 
-def verdict(ds: xr.Dataset, reasons: list[str]) -> str:
-    """The attractors and their shares, and how uncertain a start's fate is; `reasons` are those of undecided starts."""
+def verdict(ds: xr.Dataset, reasons: list[str], basins: int) -> str:
+    """The attractors and their shares, and how uncertain a start's fate is; `reasons` are those of undecided starts.
+
+    `basins` is how many basins are told to lie in the window, that of leaving every bound among them.
+    """
     settings = schema.settings(ds)
     basin = ds["basin"].values
     kinds = ds["attractor_class"].values.tolist()
@@ -31,9 +34,13 @@ def verdict(ds: xr.Dataset, reasons: list[str]) -> str:
         said += ". Nothing attracts the orbits of a family: each start has its own"
     if not ends:
         return f"{said}."
+    if not basins:
+        return f"{said}. None of these ends is known to have a basin of its own."
     border = float(ds["boundary_basin_entropy"])
-    if np.isnan(border):
-        return f"{said}. No basin boundary crosses this window."
+    if basins == 1:
+        return f"{said}. No border between two basins is seen in this window."
+    if np.isnan(border):  # two basins in one window have a border in it, wherever the boxes end
+        return f"{said}. Borders between {basins} basins cross this window; no box of 5 × 5 starts holds two of them."
     # boxes in which more than two basins meet at smooth borders are few: the more there are, the larger is the error
     surely = border - SURE * float(ds["boundary_basin_entropy_error"]) > FRACTAL
     more = " above ln 2 = 0.693, as only fractal borders have it" if surely else ""
