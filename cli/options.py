@@ -18,6 +18,7 @@ FOLDER = click.Path(path_type=Path)
 INPUTS = "task:NAME, a .npy, .npz or .nc file, noise:1.0, constant:0.1,0.2, zero.  [default: the checkpoint's task]"
 MATRIX = 'In place of CKPT: plus, minus, zero, diff, identity, orthogonal, random, or W\'s entries "a,b;c,d".'
 KIND = "Of --matrix: h + ε tanh(W h), tanh(W h), W h, or h' = tanh(W h); of a cell flow: what it is Euler's step of."
+STEP = "ε in seconds: of --matrix, or to take Euler's map of a flow that --system names.  [default: 0.1 of --matrix]"
 SYSTEM = "In place of CKPT a system that `dynlab systems` lists; with CKPT your own class."
 
 SHARED: Options = {
@@ -36,7 +37,7 @@ SHARED: Options = {
         ("--kind",),
         {"type": click.Choice(["feedback", "vanilla", "linear", "flow"]), "help": f"{KIND}  [default: feedback]"},
     ),
-    "step": (("--step",), {"type": float, "help": "Of --matrix: ε in seconds.  [default: 0.1]"}),
+    "step": (("--step",), {"type": float, "help": STEP}),
     "step_size": (
         ("--step",),
         {"type": float, "help": "ε in seconds.  [default: the network's own; 0.1 of --matrix]"},

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # The options that are of one kind of source only: whose they are, and what would make them fit.
 OWN = {
     **dict.fromkeys(("layer", "nonlinearity", "inputs", "samples", "data_dir"), ("a checkpoint's", "give CKPT")),
-    **dict.fromkeys(("step",), ("--matrix's", "name --matrix")),
+    **dict.fromkeys(("step",), ("--matrix's, or of a flow that --system names", "name either")),
     **dict.fromkeys(("config",), ("--system's", "name --system")),
 }
 
@@ -72,7 +72,7 @@ class Source:
         named = [self.matrix is not None, self.factory is not None and not self.checkpoints]
         if sum([*named, bool(self.checkpoints)]) > 1 or not (optional or any(named) or self.checkpoints):
             raise UserError("Name one thing to look at: a checkpoint, or --system lorenz, or --matrix diff.")
-        has = {"a checkpoint's": bool(self.checkpoints), "--matrix's": named[0], "--system's": named[1]}
+        has = {"a checkpoint's": bool(self.checkpoints), OWN["step"][0]: any(named), "--system's": named[1]}
         drivable = named[1] and self.takes_inputs
         for name, (owner, fix) in OWN.items():
             if name in self.given and not has[owner] and not (drivable and name in ("inputs", "samples", "data_dir")):
@@ -117,8 +117,16 @@ class Source:
             import torch
 
             torch.manual_seed(self.seed)
-            return create(self.factory, **pairs(self.config, "--set"))
+            found = create(self.factory, **pairs(self.config, "--set"))
+            return found if self.step is None else self._euler(found, self.step)
         return self.checkpoint.system
+
+    def _euler(self, flow: System, step: float) -> System:
+        from dynlab.systems import Euler, Flow
+
+        if not isinstance(flow, Flow):
+            raise UserError(f"--step makes Euler's map of a flow, and {self.name} is a map: leave it out.")
+        return Euler(flow, step)
 
     @property
     def system(self) -> System:
@@ -145,7 +153,12 @@ class Source:
         from dynlab.systems import Map
 
         if not isinstance(system, Map):
-            raise UserError(f"{self.name} is a flow ({system.name}): wrap it in Euler to analyse it as a map.")
+            fix = (
+                "give --step 0.01, the seconds of a step of Euler's map"
+                if self.kind is None
+                else "leave out --kind flow"
+            )
+            raise UserError(f"{self.name} is a flow, and this command analyses maps: {fix}.")
         return system
 
     @functools.cached_property

@@ -20,7 +20,9 @@ A number is a pair (m, r) of integers: the interval from (m − r) 2^−BITS to 
 
 import hashlib
 import json
+import os
 import re
+import stat
 import sys
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, Context, Decimal
@@ -654,6 +656,8 @@ def load(name: str) -> Any:
     def refused(text: str) -> Any:
         raise Malformed("a number is written with a point or an exponent of 10, or is none")
 
+    if not stat.S_ISREG(os.stat(name).st_mode):  # another program's pipe would be waited for without end
+        raise Malformed("it is no regular file")
     with open(name, "rb") as file:
         content = file.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:

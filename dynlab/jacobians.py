@@ -14,9 +14,11 @@ from dynlab.systems import Flow, Map, System
 from dynlab.systems.held import Held
 from dynlab.systems.stable_slopes import StableSlopes
 
-# Where a bound is only estimated: times n, of what a change of the last digit of every stored number does, and of a
-# rounding of the largest entry. Sums of n terms round n times.
+# Where a bound is only estimated, DOUBT (n + OF_FUNCTIONS) times what a change of the last digit of every stored number
+# does, and a rounding of the largest entry: sums of n terms round n times, an activation, its slope and products with
+# it some eight times more, however small n is.
 DOUBT = 4.0
+OF_FUNCTIONS = 8
 DRAWS = 2
 MOST_TIMES = 5000  # of a flow's own time scale 1/‖∂f/∂h‖₂ that it is solved for: about two minutes
 
@@ -118,7 +120,7 @@ def jacobian_and_error(system: System, state: Tensor, input: Tensor, t: int | Te
     jacobian, error : Tensor, shape (..., rows, columns)
         Where a closed form is made of functions that `dynlab.numerics.running_error` has rules for, the bound is
         rigorous. Elsewhere, as after automatic differentiation, it is an estimate: what changes in the last digits of
-        all stored numbers do, and roundings of the matrix's largest entry, each `DOUBT` n times.
+        all stored numbers do, and roundings of the matrix's largest entry, each `DOUBT` (n + `OF_FUNCTIONS`) times.
     """
     try:
         with RunningErrors():
@@ -132,7 +134,7 @@ def jacobian_and_error(system: System, state: Tensor, input: Tensor, t: int | Te
 def _with_estimate(system: System, state: Tensor, input: Tensor, t: int | Tensor) -> tuple[Tensor, Tensor]:
     found = jacobian(system, state, input, t).dense()
     unit = torch.finfo(found.dtype).eps / 2
-    reach, doubt = unit**0.5, DOUBT * max(found.shape[-2:])
+    reach, doubt = unit**0.5, DOUBT * (max(found.shape[-2:]) + OF_FUNCTIONS)
     generator = torch.Generator(state.device).manual_seed(0)
 
     def changed(values: Tensor) -> Tensor:

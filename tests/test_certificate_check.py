@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import random
 import subprocess
 import sys
@@ -322,6 +323,14 @@ def test_text_that_is_no_certificate_ends_with_2_in_one_line(text, tmp_path, cap
     told = capsys.readouterr()
     assert told.out == ""
     assert len(told.err.splitlines()) == 1
+
+
+def test_only_a_regular_file_is_opened(tmp_path, capsys):
+    """A named pipe would be waited for until somebody writes into it."""
+    os.mkfifo(tmp_path / "pipe")
+    for name in (tmp_path / "pipe", tmp_path, "/dev/zero"):
+        assert certificate_check.main([str(name)]) == 2
+        assert capsys.readouterr().err == f"{name}: no certificate: it is no regular file.\n"
 
 
 def test_neither_a_name_in_the_file_nor_that_of_the_file_can_pretend_a_verdict(folder, tmp_path, capsys):

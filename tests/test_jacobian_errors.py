@@ -71,11 +71,13 @@ def test_the_values_at_rest_are_those_of_the_operator(name):
     torch.testing.assert_close(jacobian_and_error(system, h, x)[0], jacobian(system, h, x).dense())
 
 
-def test_a_system_without_a_closed_form_has_an_estimate_that_is_larger():
+@pytest.mark.parametrize("size", [1, 2, 4, 16])
+@pytest.mark.parametrize("activation", ["tanh", "sigmoid"])
+def test_a_system_without_a_closed_form_has_an_estimate_that_is_larger(activation, size):
     torch.manual_seed(3)
-    cell = frozen(create("vanilla", input_size=2, state_size=4))
-    own = from_function(cell.step, 4, 2)
-    h, x = torch.randn(20, 4).double(), torch.randn(20, 2).double()
+    cell = frozen(create("vanilla", input_size=2, state_size=size, activation=activation))
+    own = from_function(cell.step, size, 2)
+    h, x = torch.randn(20, size).double(), torch.randn(20, 2).double()
     exact, bound = jacobian_and_error(cell, h, x)
     found, estimate = jacobian_and_error(own, h, x)
     assert ((found - exact).abs() <= estimate).all()

@@ -35,6 +35,21 @@ def test_a_network_that_explodes_fails_with_the_table():
     assert "violated (" in row
 
 
+@pytest.mark.parametrize(
+    "slope, bound, shown",
+    [
+        (0.5, 0.49999, ["max_modulus ≤ 0.49999", "0.5"]),
+        (0.5, 0.4999999999, ["max_modulus ≤ 0.4999999999", "0.5"]),
+        (0.500000000125, 0.5, ["max_modulus ≤ 0.5", "0.5000000001"]),
+        (2.0, 1500.25, ["max_modulus ≤ 1500.25", "2"]),
+    ],
+)
+def test_the_bound_is_shown_as_typed_and_the_number_told_from_it(slope, bound, shown):
+    network = dl.from_function(lambda h, x: slope * h, state_size=1)
+    found = testing.table(testing.measure_bounds(network, np.zeros((5, 0)), max_modulus=bound))
+    assert found.splitlines()[2].split("  ")[:2] == shown
+
+
 def test_a_larger_module_is_driven_by_the_real_inputs_of_its_layer_and_not_changed():
     class Model(nn.Module):
         def __init__(self):

@@ -2,7 +2,16 @@
 
 import pytest
 
+from dynlab import progress
 from dynlab.cli import output
+
+PATIENCE = 3600.0  # seconds
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """What standard error says where something takes long is not said here, however busy the machine is."""
+    monkeypatch.setattr(progress, "PATIENCE", PATIENCE)
 
 
 @pytest.fixture

@@ -62,6 +62,31 @@ def test_bad_options_end_with_2_and_write_nothing(folder, arguments, sentence, c
     assert [path.name for path in folder.iterdir()] == ["gru.pt"]
 
 
+def test_a_flow_is_analysed_by_eulers_map_of_the_step_that_is_typed(tmp_path, monkeypatch, capsys):
+    """Its fixed points are the flow's equilibria: of the Lorenz system 0 and (±√(β(ρ − 1)), ·, ρ − 1)."""
+    monkeypatch.chdir(tmp_path)
+    command = ["fixed-points", "--system", "lorenz", "--starts", "32", "--json", "--quiet"]
+    assert run([*command, "--step", "0.01"]) == 0
+    found = np.array(json.loads(capsys.readouterr().out)["variables"]["fixed_point_state"]["values"])
+    x = np.sqrt(8 / 3 * 27)
+    np.testing.assert_allclose(found[np.argsort(found[:, 0])], [[-x, -x, 27], [0, 0, 0], [x, x, 27]], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["--system", "lorenz"], "lorenz is a flow, and this command analyses maps: give --step 0.01"),
+        (["--matrix", "-1,0;0,-2", "--kind", "flow"], "is a flow, and this command analyses maps: leave out --kind"),
+        (["--system", "logistic", "--step", "0.1"], "--step makes Euler's map of a flow, and logistic is a map"),
+        (["--system", "lorenz", "--step", "0"], "The step size must be a positive number"),
+    ],
+)
+def test_the_error_of_a_flow_names_what_can_be_typed(arguments, sentence, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(["fixed-points", *arguments, "--quiet"]) == 2
+    assert sentence in capsys.readouterr().err
+
+
 def test_proofs_are_said_and_written_for_the_independent_checker(folder, capsys):
     arguments = ["--inputs", "zero", "--starts", "16", "--certificates", "proofs", "--json", "--quiet"]
     assert run(["fixed-points", "gru.pt", *arguments]) == 0

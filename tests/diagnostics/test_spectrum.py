@@ -11,7 +11,7 @@ from dynlab import schema
 from dynlab.diagnostics.end_to_end import end_to_end
 from dynlab.diagnostics.gradient import gradient
 from dynlab.diagnostics.spectrum import spectrum
-from dynlab.jacobians import DOUBT
+from dynlab.jacobians import DOUBT, OF_FUNCTIONS
 from dynlab.systems import Euler, create, from_function
 from dynlab.systems.torch_layers import torch_layer
 from problems import LINEAR, eigenvalue_distance
@@ -143,7 +143,8 @@ def test_the_verdict_has_the_numbers():
 def test_the_error_of_an_eigenvalue_bounds_what_rounding_does_to_it(condition, dtype):
     """Against 50 digits: the matrix as it is in float64, which float32 rounds.
 
-    Of a function, so by automatic differentiation, every entry may be wrong by 6 `DOUBT` roundings of the largest one.
+    Of a function, so by automatic differentiation, every entry may be wrong by `DOUBT` (6 + `OF_FUNCTIONS`)
+    roundings of the largest one.
     """
     generator = np.random.default_rng(5)
     first, second = (np.linalg.qr(part)[0] for part in generator.standard_normal((2, 6, 6)))
@@ -155,7 +156,9 @@ def test_the_error_of_an_eigenvalue_bounds_what_rounding_does_to_it(condition, d
     ds = spectrum(system, np.zeros((1, 0)), dtype=dtype)
     found, error = ds["eigenvalue"].values[0, 0], ds["eigenvalue_error"].values[0, 0]
     assert (np.abs(found[:, None] - exact).min(axis=1) <= error).all()
-    first_order = 6 * 6 * DOUBT * np.finfo(dtype).eps / 2 * np.abs(matrix).max() * ds["condition"].values[0, 0]
+    first_order = (
+        6 * (6 + OF_FUNCTIONS) * DOUBT * np.finfo(dtype).eps / 2 * np.abs(matrix).max() * ds["condition"].values[0, 0]
+    )
     gap = np.sort(np.abs(found[:, None] - found), axis=1)[:, 1]
     apart = first_order < gap / 100
     assert apart.all() or condition * np.finfo(dtype).eps > 1e-11

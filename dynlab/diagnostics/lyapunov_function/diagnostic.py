@@ -18,7 +18,7 @@ from dynlab.jacobians import held_matrices
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.held import Held
-from dynlab.wording import counted, interval, number
+from dynlab.wording import at_most, counted, interval, number
 
 if TYPE_CHECKING:
     pass
@@ -257,8 +257,10 @@ def _verdict(rows: list[Row], of_flow: bool) -> str:
         return f"At {where} {said}: {reasons}."
     widest = max(proved, key=lambda row: row.radius / np.linalg.norm(row.weights, 2))
     axes = widest.radius / np.linalg.svd(widest.weights, compute_uv=False)
-    how = f"at most at the rate {number(widest.rate, 3)} per second"
-    how = how if of_flow else f"by the factor {number(widest.rate, 6)} a step or less"
+    bound = at_most(widest.rate, 3 if of_flow else 6)
+    how = (
+        f"at the rate {bound.lstrip('−')} per second or faster" if of_flow else f"by the factor {bound} a step or less"
+    )
     return (
         f"At {len(proved)} of {points} V = (h − h*)ᵀ P (h − h*) is proved to decrease around it. The widest of these "
         f"sets has semi-axes of {interval(axes)}, and √V falls in it {how}; every start in it "

@@ -4,6 +4,7 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
+from dynlab.diagnostics.fixed_points.places import CONTINUUM
 from dynlab.diagnostics.modes.lasting import DECAYS, GROWS, UNDECIDED
 from dynlab.wording import counted, joined, number, share
 
@@ -14,7 +15,9 @@ def verdict(ds: xr.Dataset) -> str:
     if points == 0:
         return "No fixed point was found and verified, so that there are no modes to tell of."
     fate, separated = ds["fate"].values, ds["separated"].values == 1
-    text = f"At {counted(points, 'fixed point')}"
+    lines = int((ds["status"] == CONTINUUM).sum())
+    parts = [counted(points - lines, "fixed point")] if points > lines else []
+    text = f"At {joined([*parts, counted(lines, 'continuum of fixed points')] if lines else parts)}"
     slowest = _most(np.where((fate == DECAYS) & separated, ds["time_constant"].values, np.nan))
     fastest = _most(np.where((fate == GROWS) & separated, -ds["doubling_time"].values, np.nan))
     said = []
@@ -44,7 +47,10 @@ def _where(ds: xr.Dataset, at: tuple[int, int]) -> str:
     """At which point, turning how fast, driven by what."""
     text = f" (point {at[0]}, {ds['kind'].values[at[0]]}"
     turning = float(ds["frequency"].values[at])
-    text += f", turning {number(abs(turning), 3)} cycles a step" if turning else ""
+    if np.isnan(turning):
+        text += ", its frequency not known"
+    elif turning:
+        text += f", turning {number(abs(turning), 3)} cycles a step"
     shares = ds["input_share"].values[at]
     if len(shares) and np.isfinite(shares).all():
         text += f", driven to {share(shares.max())} by input {int(shares.argmax())}"
