@@ -26,7 +26,7 @@ def order(values: Complex) -> NDArray[np.intp]:
     Examples
     --------
     >>> values = np.array([-0.9 - 1e-16, 0.3 + 0.4j, 0.3 - 0.4j, 0.9, 0.5])
-    >>> values[order(values)].real.tolist()
+    >>> values[order(values)].real.round(12).tolist()
     [0.9, -0.9, 0.5, 0.3, 0.3]
     """
     sizes = np.abs(values)

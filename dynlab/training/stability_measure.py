@@ -129,7 +129,7 @@ def _spectral_radius(system: Map, states: Tensor, inputs: Tensor, times: int) ->
     n = system.state_size
     operator = jacobian(system, states[:, steps], inputs[:, steps], steps)
     if n <= DENSE:
-        matrices = operator.dense().expand(len(states), len(steps), n, n).cpu().numpy()
+        matrices = operator.dense().expand(len(states), len(steps), n, n).detach().cpu().numpy()
         radii = torch.from_numpy(np.abs(approximate_eigenvalues(matrices)).max(axis=-1))
     else:
         radii = torch.tensor([[_by_arnoldi(operator[s, t], n) for t in range(len(steps))] for s in range(len(states))])

@@ -99,7 +99,7 @@ def phase_plane(
     --------
     >>> from dynlab.systems import create
     >>> ds = phase_plane(create("henon"), starts=[[0.1, 0.1]], extent=1.5)
-    >>> ds["map_kind"].values.tolist()
+    >>> sorted(ds["map_kind"].values.tolist())
     ['flip saddle', 'saddle']
     """
     initial = _check(system, starts, steps, grid, extent)
