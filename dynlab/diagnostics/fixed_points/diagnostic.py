@@ -125,14 +125,7 @@ def fixed_points(
     >>> ds["fixed_point_state"].values[:, 0].round(4).tolist(), ds["stable"].values.tolist()
     ([-0.9575, 0.9575, 0.0], [1, 1, 0])
     """
-    if not isinstance(system, Map):
-        raise UserError(
-            f"Fixed points are those of a map, got the flow {system.name!r}; Euler(flow, step_size) has its equilibria."
-        )
-    if slow_points is not None and not slow_points > 0:
-        raise UserError(f"The largest speed q of a slow point must be positive, got {slow_points}.")
-    if isinstance(starts, int) and starts < 1:
-        raise UserError(f"The search needs at least one start, got {starts}.")
+    system = _map(system, slow_points, starts)
     place_for(certificates)  # before the search, which takes longer
     analysed, driving, _ = prepare(system, _some_input(system, inputs), None, dtype, device)
     driven = analysed.drive(driving)
@@ -177,6 +170,19 @@ def fixed_points(
         flags=_flags(rows, variables),
     )
     return with_proofs(ds, exact, [rows[index] for index in order(rows)], certificates) if certify else ds
+
+
+def _map(system: System, slow_points: float | None, starts: int | ArrayLike) -> Map:
+    """The system, which must be a map, once the other arguments are checked too."""
+    if not isinstance(system, Map):
+        raise UserError(
+            f"Fixed points are those of a map, got the flow {system.name!r}; Euler(flow, step_size) has its equilibria."
+        )
+    if slow_points is not None and not slow_points > 0:
+        raise UserError(f"The largest speed q of a slow point must be positive, got {slow_points}.")
+    if isinstance(starts, int) and starts < 1:
+        raise UserError(f"The search needs at least one start, got {starts}.")
+    return system
 
 
 def _of_points(rows: list[Record], found: Search) -> dict[str, xr.Variable]:

@@ -31,11 +31,7 @@ from dynlab.numerics.unseen import share_bound, unseen_share
 from dynlab.systems.function import Function
 from dynlab.systems.held import Held
 
-LOST, OUTSIDE, CLOSED_GATE = (
-    "not converged",
-    "outside the state's bounds",
-    "closed gate",
-)  # what else a start may come to
+LOST, OUTSIDE, CLOSED_GATE = "not converged", "outside the state's bounds", "closed gate"  # what else a start comes to
 # Where a start is from.
 GIVEN, VISITED, RANDOM, DRAWN_FROM = "given", "visited", "random", "points found"
 
