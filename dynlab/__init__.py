@@ -4,6 +4,7 @@ The public names below are imported when they are first used, so that ``import d
 """
 
 from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 __version__ = "0.1.0"
@@ -11,8 +12,12 @@ __version__ = "0.1.0"
 _NAMES = {
     "load": "dynlab.zoo",
     "from_module": "dynlab.checkpoints",
+    "save_checkpoint": "dynlab.checkpoints",
     "from_function": "dynlab.systems",
     "create": "dynlab.systems",
+    "Map": "dynlab.systems",
+    "Flow": "dynlab.systems",
+    "Euler": "dynlab.systems",
     "simulate": "dynlab.simulation",
     "driving_inputs": "dynlab.tasks",
     "StabilityMonitor": "dynlab.training.stability_monitor",
@@ -26,23 +31,21 @@ _NAMES = {
 _TABLES = {"dynlab.diagnostics": "DIAGNOSTICS", "dynlab.plots": "PLOTS"}
 
 
-def __getattr__(name: str) -> Any:
-    if name in _NAMES:
-        value = getattr(import_module(_NAMES[name]), name)
-        globals()[name] = value
-        return value
-    if name.startswith("_"):
-        raise AttributeError(f"module 'dynlab' has no attribute {name!r}")
+def _places() -> dict[str, str]:
+    """Every public name with its ``"module:attribute"``."""
+    places = {name: f"{module}:{name}" for name, module in _NAMES.items()}
     for module, table in _TABLES.items():
-        entries = getattr(import_module(module), table)
-        if name in entries:
-            target, _, attribute = entries[name].partition(":")
-            value = getattr(import_module(target), attribute)
-            globals()[name] = value
-            return value
-    raise AttributeError(f"module 'dynlab' has no attribute {name!r}")
+        places |= getattr(import_module(module), table)
+    return places
+
+
+def __getattr__(name: str) -> Any:
+    place = None if name.startswith("_") else _places().get(name)  # Python itself asks for names with underscores
+    if place is None:
+        raise AttributeError(f"module 'dynlab' has no attribute {name!r}")
+    value = globals()[name] = resolve_name(place)
+    return value
 
 
 def __dir__() -> list[str]:
-    listed = [name for module, table in _TABLES.items() for name in getattr(import_module(module), table)]
-    return sorted([*globals(), *_NAMES, *listed])
+    return sorted({*globals(), *_places()})

@@ -90,7 +90,9 @@ def drive(
 ) -> Driven:
     """Run a frozen copy of `system`; the arguments are those of the diagnostics."""
     if not isinstance(system, Map):
-        raise UserError(f"A driven trajectory needs a Map, got the {type(system).__name__}; wrap a flow in Euler.")
+        raise UserError(
+            f"A driven trajectory needs a Map, got the {type(system).__name__}: wrap a flow in dynlab.Euler."
+        )
     analysed, given, initial = simulation.prepare(system, inputs, initial_state, dtype, device)
     driven = analysed.drive(given)
     settings = {

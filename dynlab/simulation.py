@@ -63,7 +63,10 @@ def simulate(
     """
     if isinstance(system, Flow):
         if inputs is not None or steps is not None:
-            raise UserError("A flow is solved without input at times= in seconds; for inputs or steps= wrap it: Euler.")
+            raise UserError(
+                "A flow is solved without input at times= in seconds; for inputs or steps= give "
+                "dynlab.Euler(flow, step_size)."
+            )
         return _solution(system, initial_state, times)
     if not isinstance(system, Map):
         raise UserError(f"Only a Map or a Flow can be simulated, got {type(system).__name__}.")

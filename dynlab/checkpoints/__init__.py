@@ -2,7 +2,7 @@
 
 from dynlab.checkpoints.checkpoint import Checkpoint, read
 from dynlab.checkpoints.description import describe
-from dynlab.checkpoints.document import document, write
+from dynlab.checkpoints.document import document, save_checkpoint, write
 from dynlab.checkpoints.modules import from_module
 
-__all__ = ["Checkpoint", "describe", "document", "from_module", "read", "write"]
+__all__ = ["Checkpoint", "describe", "document", "from_module", "read", "save_checkpoint", "write"]

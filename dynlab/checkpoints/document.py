@@ -84,6 +84,46 @@ def document(
     return made
 
 
+def save_checkpoint(
+    system: System,
+    path: str | Path,
+    *,
+    readout: nn.Module | Mapping[str, Tensor] | None = None,
+    task: Mapping[str, Any] | str | None = None,
+    training: Mapping[str, Any] | None = None,
+) -> Path:
+    """Write a system to a file that `dynlab.load` reads: a torch file, or safetensors where the suffix says so.
+
+    Parameters
+    ----------
+    system : System
+        Made by `dynlab.create`.
+    path : str or Path
+        An existing file is replaced.
+    readout, task, training
+        As in `document`.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    UserError
+        As `document` and `write`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> path = save_checkpoint(create("vanilla", input_size=1, state_size=4), folder / "network.safetensors")
+    >>> path.name
+    'network.safetensors'
+    """
+    return write(path, document(system, readout, task, training))
+
+
 def write(path: str | Path, document: Mapping[str, Any]) -> Path:
     """Write a document whole or not at all: a torch file, or safetensors where the suffix says so.
 

@@ -55,7 +55,9 @@ class RealTimeRecurrentLearning:
 
     def __init__(self, system: Map, samples: int) -> None:
         if not isinstance(system, Map):
-            raise UserError(f"Learning forward in time is of a map, got the flow {system.name!r}: wrap it in Euler.")
+            raise UserError(
+                f"Learning forward in time is of a map, got the flow {system.name!r}: wrap it in dynlab.Euler."
+            )
         if samples < 1:
             raise UserError(f"At least one sequence must be followed, got {samples}.")
         self.system = system

@@ -54,7 +54,7 @@ def load(path_or_zoo_name: str | Path, layer: str | None = None, *, nonlinearity
     if not isinstance(system, Map):
         raise UserError(
             f"{path_or_zoo_name} holds a flow ({system.name}), not a map: read it with checkpoints.read and wrap its "
-            f"system in Euler."
+            f"system in dynlab.Euler."
         )
     return system
 

@@ -72,8 +72,31 @@ def test_a_name_goes_before_a_file_of_that_name_which_a_path_still_means(folder,
 def test_a_flow_is_not_loaded_as_a_map(tmp_path):
     path = checkpoints.write(tmp_path / "a.pt", checkpoints.document(dl.create("lorenz")))
     assert checkpoints.read(path).system.name == "lorenz"
-    with pytest.raises(UserError, match=r"holds a flow \(lorenz\)"):
+    with pytest.raises(UserError, match=r"holds a flow \(lorenz\).* in dynlab.Euler"):
         dl.load(path)
+
+
+@pytest.mark.parametrize("suffix", [".pt", ".safetensors"])
+def test_what_python_saves_is_loaded(suffix, tmp_path):
+    system = dl.create("gru", input_size=2, hidden_size=3)
+    path = dl.save_checkpoint(
+        system, tmp_path / f"a{suffix}", readout=torch.nn.Linear(3, 2), task="har2", training={"epochs": 5}
+    )
+    again = dl.load(path)
+    assert isinstance(again, dl.Map)
+    assert (again.name, again.config, again.task) == ("gru", system.config, "har2")
+    state, x = torch.rand(4, 3), torch.rand(4, 2)
+    assert torch.equal(again.step(state, x), system.step(state, x))
+    assert checkpoints.read(path).facts == {"epochs": 5}
+
+
+def test_a_flow_becomes_a_map_as_the_errors_say():
+    lorenz = dl.create("lorenz")
+    assert isinstance(lorenz, dl.Flow)
+    with pytest.raises(UserError, match=r"dynlab\.Euler"):
+        dl.simulate(lorenz, steps=3)
+    orbit = dl.simulate(dl.Euler(lorenz, 0.01), initial_state=[1.0, 1.0, 1.0], steps=1).trajectory.values[0]
+    assert orbit[1] == pytest.approx([1.0, 1 + 0.01 * (28 - 1 - 1), 1 + 0.01 * (1 - 8 / 3)], abs=1e-15)
 
 
 UNKNOWN = {
