@@ -34,6 +34,7 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/lint-imports
 
 bench: $(VENV)/dev.stamp
+	$(BIN)/python benchmarks/table.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/stability_monitor.py
 
 queue: $(VENV)/dev.stamp

@@ -1,0 +1,96 @@
+"""Lyapunov exponents beside a loop with an orthonormalisation at every step."""
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from table import Row, Way
+
+from dynlab import create, load, lyapunov
+from dynlab.systems import Map
+
+GAIN = 1.5  # of random weights: a network beyond it is chaotic
+INTERVAL = "exponents differ from QR at every step by {:.0e}"
+
+
+def tanh_network(n: int) -> Map:
+    """A chaotic RNN without bias that takes no notice of its input."""
+    system = create("rnn", input_size=1, hidden_size=n, bias=False).double()
+    weights = np.random.default_rng(0).standard_normal((n, n)) * GAIN / np.sqrt(n)
+    with torch.no_grad():
+        system.weight_hh.copy_(torch.from_numpy(weights))
+    return system
+
+
+def start_of(n: int) -> NDArray[np.float64]:
+    return np.random.default_rng(1).uniform(0, 0.1, n)
+
+
+def loop(system: Map, steps: int, k: int) -> NDArray[np.float64]:
+    """The naive way: every step's Jacobian, its product with the frame, LAPACK's QR."""
+    W, n = system.weight_hh.detach().numpy(), system.state_size
+    h, Q, total = start_of(n), np.linalg.qr(np.random.default_rng(0).standard_normal((k, n)).T)[0], np.zeros(k)
+    for t in range(steps):
+        h = np.tanh(W @ h)
+        Q, R = np.linalg.qr(((1 - h * h)[:, None] * W) @ Q)
+        if t >= steps // 10:
+            total += np.log(np.abs(np.diag(R)))
+    return total / (steps - steps // 10)
+
+
+def by_autograd(system: Map, steps: int, k: int) -> NDArray[np.float64]:
+    """The same with tangent vectors by forward-mode automatic differentiation."""
+    n = system.state_size
+    h = torch.from_numpy(np.zeros(n))
+    Q, total = torch.linalg.qr(torch.randn(n, k, dtype=torch.float64)).Q, torch.zeros(k, dtype=torch.float64)
+    x = h.new_zeros(system.input_size)
+
+    def carried(vector: torch.Tensor) -> torch.Tensor:
+        return torch.func.jvp(lambda state: system.step(state, x), (h,), (vector,))[1]
+
+    with torch.no_grad():
+        for _ in range(steps):
+            Q, R = torch.linalg.qr(torch.func.vmap(carried, in_dims=1, out_dims=1)(Q))
+            h = system.step(h, x)
+            total += R.diagonal().abs().log()
+    return (total / steps).numpy()
+
+
+def _difference(ds, numbers) -> str:
+    return INTERVAL.format(np.abs(ds["exponent"].values[0] - numbers["a NumPy loop"]).max())
+
+
+def rows(network: str | None) -> list[Row]:
+    found = []
+    for n, k, steps in ((64, 64, 10_000), (256, 16, 2000)):
+        system = tanh_network(n)
+        found.append(
+            Row(
+                f"lyapunov: {k} exponents of a tanh network of {n}, {steps:,} steps, with errors",
+                lambda s=system, k=k, steps=steps: lyapunov(s, k=k, steps=steps, initial_state=start_of(s.state_size)),
+                (Way("a NumPy loop", lambda s=system, k=k, steps=steps: loop(s, steps, k), reach=0.7),),
+                _difference,
+            )
+        )
+    lstm = create("lstm", input_size=1, hidden_size=256).double()
+    found.append(
+        Row(
+            "lyapunov: 16 exponents of an LSTM of 256, 2,000 steps, with errors",
+            lambda: lyapunov(lstm, k=16, steps=2000),
+            (Way("forward-mode derivatives, QR", lambda: by_autograd(lstm, 200, 16), share=0.1),),
+            lambda ds, _: f"rounding adds at most {float(ds['rounding_bound'].max()):.0e}",
+        )
+    )
+    if network:
+        production = load(network)
+        inputs = np.random.default_rng(0).standard_normal((16, 50, production.network_input_size))
+        found.append(
+            Row(
+                "lyapunov: the production network at the command's defaults",
+                lambda: lyapunov(production, inputs),
+                (),
+                lambda ds, _: f"rounding adds at most {float(ds['rounding_bound'].max()):.0e}",
+                seconds=30,
+                bytes=2**31,
+            )
+        )
+    return found
