@@ -34,7 +34,6 @@ Interval = tuple[int, int]
 Vector = list[Interval]
 Rows = list[list[int]]
 Matrix = tuple[Rows, Rows]
-Result = tuple[Vector, Matrix | None]
 Number = tuple[int, int]  # (mantissa, exponent): mantissa · 2^exponent
 
 FORMAT = "dynlab certificate 1"
@@ -183,28 +182,24 @@ class Reader:
         if (len(reads) != READS[name]) if READS[name] is not None else not reads:
             raise Malformed(f"{what} reads {len(reads)} results")
         self.characters += len(name) + len(reads)
-        sizes = [before[index].size for index in reads]
+        sizes = [before[index].size for index in reads] or [n]
+        if name != "join" and sizes[0] != sizes[-1]:
+            raise Malformed(f"{what} combines vectors of different lengths")
         numbers: list[list[Number]] = []
-        span, size = (0, 0), n
+        span, size = (0, 0), sum(sizes) if name == "join" else sizes[0]
         if name == "constant":
             numbers = [self.vector(held[0], what)]
             size = len(numbers[0])
         elif name == "linear":
-            numbers = self.matrix(held[0], what, sizes[0])
+            numbers = self.matrix(held[0], what, size)
             size = len(numbers)
         elif name == "modrelu":
-            numbers, size = [self.vector(held[0], what, sizes[0])], sizes[0]
+            numbers = [self.vector(held[0], what, size)]
         elif name == "part":
             start, stop = self.items(held[0], f"ends of {what}", 2)
-            start = self.whole(start, f"the start of {what}", 0, sizes[0])
-            span = start, self.whole(stop, f"the end of {what}", start, sizes[0])
+            start = self.whole(start, f"the start of {what}", 0, size)
+            span = start, self.whole(stop, f"the end of {what}", start, size)
             size = span[1] - start
-        elif name == "join":
-            size = sum(sizes)
-        elif sizes:
-            size = sizes[0]
-            if sizes[-1] != size:
-                raise Malformed(f"{what} combines vectors of different lengths")
         if size > MOST_NUMBERS:
             raise Rejected(f"the result of {what} has more than {MOST_NUMBERS} numbers")
         return Operation(name, reads, numbers, span, size)
@@ -373,17 +368,6 @@ class Arithmetic:
         (m, r), (sm, sr) = self.tanh(half)
         return ((self.one + m) >> 1, (r >> 1) + 1), (sm >> 2, (sr >> 2) + 2)
 
-    def smooth(self, name: str, x: Interval) -> tuple[Interval, Interval]:
-        """The function of that name, and its derivative."""
-        functions = {
-            "tanh": self.tanh,
-            "sigmoid": self.sigmoid,
-            "relu": self.relu,
-            "sqrt": self.sqrt,
-            "reciprocal": self.reciprocal,
-        }
-        return functions[name](x)
-
     def relu(self, x: Interval) -> tuple[Interval, Interval]:
         if x[0] - x[1] > 0:
             return x, (self.one, 0)
@@ -430,76 +414,71 @@ class Arithmetic:
         return max(least, 0), most + 1
 
 
-def evaluate(arithmetic: Arithmetic, program: list[Operation], box: Vector, slopes: bool = True) -> Result:
-    """Intervals of the step, and where `slopes` are asked for of its Jacobian, over a box of states."""
-    n = len(box)
-    state: Result = box, _diagonal(n, arithmetic.one) if slopes else None
-    results: list[Result] = []
+def evaluate(
+    arithmetic: Arithmetic, program: list[Operation], box: Vector, slopes: bool = True
+) -> tuple[Vector, Matrix]:
+    """Intervals of the step, and where `slopes` are asked for of its Jacobian, over a box of states.
+
+    Each result is a matrix: its first column is the value, the others are its derivative by the state.
+    """
+    columns = range(len(box) if slopes else 0)
+    mids = [[m, *(arithmetic.one * (i == j) for j in columns)] for i, (m, _) in enumerate(box)]
+    state: Matrix = mids, [[r, *(0 for _ in columns)] for _, r in box]
+    results: list[Matrix] = []
     for operation in program:
         found = _operation(arithmetic, operation, [results[index] for index in operation.reads], state)
-        _bounded(arithmetic, found)
+        largest = max((abs(entry) for rows in found for row in rows for entry in row), default=0)
+        if largest.bit_length() > 2 * arithmetic.bits:  # numbers that are squared again and again would fill any memory
+            raise Rejected(f"a result of the program is beyond 2^{arithmetic.bits}")
         results.append(found)
-    value, derivative = results[-1]
-    return value, _zeros(n, n) if derivative is None else derivative
+    mids, rads = results[-1]
+    return _values(results[-1]), ([row[1:] for row in mids], [row[1:] for row in rads])
 
 
-def _bounded(arithmetic: Arithmetic, result: Result) -> None:
-    """Numbers that are squared again and again would fill any memory."""
-    value, derivative = result
-    largest = max((abs(m) + r for m, r in value), default=0)
-    for rows in derivative or ():
-        largest = max(largest, max((abs(entry) for row in rows for entry in row), default=0))
-    if largest.bit_length() > 2 * arithmetic.bits:
-        raise Rejected(f"a result of the program is beyond 2^{arithmetic.bits}")
-
-
-def _operation(arithmetic: Arithmetic, operation: Operation, read: list[Result], state: Result) -> Result:
-    name, n = operation.name, len(state[0])
+def _operation(arithmetic: Arithmetic, operation: Operation, read: list[Matrix], state: Matrix) -> Matrix:
+    name, width = operation.name, len(state[0][0])
     if name == "state":
         return state
     if name == "constant":
-        return [arithmetic.read(number) for number in operation.numbers[0]], None
+        values = [arithmetic.read(number) for number in operation.numbers[0]]
+        return _with_values(values, _zeros(len(values), width))
     if name == "linear":
-        return _linear(arithmetic, operation, read[0])
+        if not read[0][0]:  # a network without input multiplies its input weights with nothing
+            return _zeros(operation.size, width)
+        return arithmetic.product(arithmetic.matrix(operation.numbers), read[0])
     if name in ("add", "subtract"):
-        sign = 1 if name == "add" else -1
-        (a, da), (b, db) = read
-        return [(p[0] + sign * q[0], p[1] + q[1]) for p, q in zip(a, b, strict=True)], _total(da, db, sign)
-    if name == "multiply":
-        (a, da), (b, db) = read
-        total = _total(_scaled(arithmetic, b, da), _scaled(arithmetic, a, db), 1)
-        return [arithmetic.times(p, q) for p, q in zip(a, b, strict=True)], total
+        return _sum(read[0], read[1], 1 if name == "add" else -1)
     if name == "part":
-        start, stop = operation.span
-        value, derivative = read[0]
-        kept = None if derivative is None else (derivative[0][start:stop], derivative[1][start:stop])
-        return value[start:stop], kept
+        mids, rads = (rows[slice(*operation.span)] for rows in read[0])
+        return mids, rads
     if name == "join":
-        blocks = [_zeros(len(value), n) if derivative is None else derivative for value, derivative in read]
-        mids, rads = ([row for block in blocks for row in block[k]] for k in (0, 1))
-        return [p for value, _ in read for p in value], (mids, rads)
-    value, derivative = read[0]
+        mids, rads = ([row for block in read for row in block[k]] for k in (0, 1))
+        return mids, rads
+    first, last = _values(read[0]), _values(read[-1])
+    if name == "multiply":
+        slopes = _sum(_scaled(arithmetic, last, read[0]), _scaled(arithmetic, first, read[1]), 1)
+        return _with_values([arithmetic.times(p, q) for p, q in zip(first, last, strict=True)], slopes)
     if name == "modrelu":
         thresholds = [arithmetic.read(number) for number in operation.numbers[0]]
-        pairs = [arithmetic.modrelu(p, b) for p, b in zip(value, thresholds, strict=True)]
+        pairs = [arithmetic.modrelu(p, b) for p, b in zip(first, thresholds, strict=True)]
     else:
-        pairs = [arithmetic.smooth(name, p) for p in value]
-    return [p for p, _ in pairs], _scaled(arithmetic, [slope for _, slope in pairs], derivative)
+        function = {"tanh": arithmetic.tanh, "sigmoid": arithmetic.sigmoid, "relu": arithmetic.relu}
+        function |= {"sqrt": arithmetic.sqrt, "reciprocal": arithmetic.reciprocal}
+        pairs = [function[name](p) for p in first]
+    return _with_values([p for p, _ in pairs], _scaled(arithmetic, [slope for _, slope in pairs], read[0]))
 
 
-def _linear(arithmetic: Arithmetic, operation: Operation, read: Result) -> Result:
-    value, derivative = read
-    if not value:  # a network without input multiplies its input weights with nothing
-        return [(0, 0)] * operation.size, None
-    matrix = arithmetic.matrix(operation.numbers)
-    found = arithmetic.product(matrix, ([[m] for m, _ in value], [[r] for _, r in value]))
-    image = [(m[0], r[0]) for m, r in zip(*found, strict=True)]
-    return image, None if derivative is None else arithmetic.product(matrix, derivative)
+def _values(result: Matrix) -> Vector:
+    return [(mids[0], rads[0]) for mids, rads in zip(*result, strict=True)]
 
 
-def _scaled(arithmetic: Arithmetic, factors: Vector, matrix: Matrix | None) -> Matrix | None:
-    if matrix is None:
-        return None
+def _with_values(values: Vector, result: Matrix) -> Matrix:
+    """The result with this first column."""
+    mids, rads = ([[pair[k], *row[1:]] for pair, row in zip(values, result[k], strict=True)] for k in (0, 1))
+    return mids, rads
+
+
+def _scaled(arithmetic: Arithmetic, factors: Vector, matrix: Matrix) -> Matrix:
     rows = []
     for factor, mids, rads in zip(factors, *matrix, strict=True):
         rows.append([arithmetic.times(factor, pair) for pair in zip(mids, rads, strict=True)])
@@ -509,15 +488,6 @@ def _scaled(arithmetic: Arithmetic, factors: Vector, matrix: Matrix | None) -> M
 def _sum(a: Matrix, b: Matrix, sign: int) -> Matrix:
     mids = [[p + sign * q for p, q in zip(*rows, strict=True)] for rows in zip(a[0], b[0], strict=True)]
     return mids, [[p + q for p, q in zip(*rows, strict=True)] for rows in zip(a[1], b[1], strict=True)]
-
-
-def _total(a: Matrix | None, b: Matrix | None, sign: int) -> Matrix | None:
-    """The sum or difference of derivatives, None being 0."""
-    if b is None:
-        return a
-    if a is None:
-        return [[sign * m for m in row] for row in b[0]], b[1]
-    return _sum(a, b, sign)
 
 
 def _diagonal(n: int, entry: int) -> Matrix:
@@ -542,7 +512,7 @@ def check_ball(arithmetic: Arithmetic, program: list[Operation], ball: Ball) -> 
     value, _ = evaluate(arithmetic, program, [(m, 0) for m in center], slopes=False)
     moved = [[v[0] - c] for v, c in zip(value, center, strict=True)], [[v[1]] for v in value]
     correction = max(arithmetic.row_sums(arithmetic.product(inverse, moved)))
-    jacobian = evaluate(arithmetic, program, [(m, radius) for m in center])[1] or _zeros(n, n)
+    _, jacobian = evaluate(arithmetic, program, [(m, radius) for m in center])
     identity = _diagonal(n, arithmetic.one)
     defect = _sum(identity, arithmetic.product(inverse, _sum(jacobian, identity, -1)), -1)
     contraction = max(arithmetic.row_sums(defect))

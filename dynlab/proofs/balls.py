@@ -27,10 +27,10 @@ class NonSmooth(Exception):
 
 
 class Enclosure(NamedTuple):
-    """Entries `value` of a vector, and its derivative by the state; None where it depends on no state."""
+    """Entries `value` of a vector, and its derivative by the state; without columns where that is not asked for."""
 
     value: list[arb]
-    derivative: arb_mat | None
+    derivative: arb_mat
 
 
 def enclose(program: Program, state: list[arb], kinks: bool = False, slopes: bool = True) -> Enclosure:
@@ -52,14 +52,12 @@ def enclose(program: Program, state: list[arb], kinks: bool = False, slopes: boo
         At such a place, unless `kinks`.
     """
     n = program.size
-    box = Enclosure(state, identity(n) if slopes else None)
+    box = Enclosure(state, identity(n) if slopes else arb_mat(n, 0))
     results: list[Enclosure] = []
     for operation in program.operations:
         results.append(enclosed(operation, [results[i] for i in operation.reads], box, kinks))
     value, derivative = results[-1]
-    if slopes:
-        derivative = widened(program, arb_mat(n, n) if derivative is None else derivative)
-    return Enclosure(value, derivative)
+    return Enclosure(value, widened(program, derivative) if slopes else derivative)
 
 
 def widened(program: Program, jacobian: arb_mat) -> arb_mat:
@@ -117,37 +115,30 @@ def enclosed(operation: Operation, read: list[Enclosure], box: Enclosure, kinks:
         case "state":
             return box
         case "constant":
-            return Enclosure(stored(operation).entries(), None)
+            entries = stored(operation).entries()
+            return Enclosure(entries, arb_mat(len(entries), box.derivative.ncols()))
         case "linear":
-            return _linear(stored(operation), read[0])
+            matrix, (value, derivative) = stored(operation), read[0]
+            return Enclosure((matrix * arb_mat(len(value), 1, value)).entries(), matrix * derivative)
         case "add" | "subtract":
-            return _sum(read[0], read[1], 1 if operation.name == "add" else -1)
+            sign, (a, by_a), (b, by_b) = 1 if operation.name == "add" else -1, *read
+            return Enclosure([p + sign * q for p, q in zip(a, b, strict=True)], by_a + sign * by_b)
         case "multiply":
-            return _product(read[0], read[1])
+            (a, by_a), (b, by_b) = read
+            return Enclosure([p * q for p, q in zip(a, b, strict=True)], _scaled(b, by_a) + _scaled(a, by_b))
         case "part":
             start, stop = operation.span
-            return Enclosure(read[0].value[start:stop], _rows(read[0].derivative, start, stop))
+            value, derivative = read[0]
+            columns = derivative.ncols()
+            rows = derivative.entries()[start * columns : stop * columns]
+            return Enclosure(value[start:stop], arb_mat(stop - start, columns, rows))
         case "join":
-            return _joined(read, len(box.value))
+            joint = [entry for part in read for entry in part.value]
+            rows = [entry for part in read for entry in part.derivative.entries()]
+            return Enclosure(joint, arb_mat(len(joint), box.derivative.ncols(), rows))
         case _:
             value, slope = activated(operation, read[0].value, kinks)
             return Enclosure(value, _scaled(slope, read[0].derivative))
-
-
-def _linear(matrix: arb_mat, a: Enclosure) -> Enclosure:
-    value = (matrix * arb_mat(len(a.value), 1, a.value)).entries() if a.value else [arb(0)] * matrix.nrows()
-    return Enclosure(value, None if a.derivative is None else matrix * a.derivative)
-
-
-def _sum(a: Enclosure, b: Enclosure, sign: int) -> Enclosure:
-    value = [first + sign * second for first, second in zip(a.value, b.value, strict=True)]
-    second = None if b.derivative is None else sign * b.derivative
-    return Enclosure(value, _total(a.derivative, second))
-
-
-def _product(a: Enclosure, b: Enclosure) -> Enclosure:
-    value = [first * second for first, second in zip(a.value, b.value, strict=True)]
-    return Enclosure(value, _total(_scaled(b.value, a.derivative), _scaled(a.value, b.derivative)))
 
 
 def activated(operation: Operation, values: list[arb], kinks: bool) -> tuple[list[arb], list[arb]]:
@@ -228,33 +219,8 @@ def _reciprocal(p: arb) -> tuple[arb, arb]:
     return found, -found * found
 
 
-def _scaled(diagonal: list[arb], matrix: arb_mat | None) -> arb_mat | None:
-    if matrix is None:
-        return None
+def _scaled(diagonal: list[arb], matrix: arb_mat) -> arb_mat:
     columns = matrix.ncols()
     entries = matrix.entries()
     scaled = [d * entries[i * columns + j] for i, d in enumerate(diagonal) for j in range(columns)]
     return arb_mat(matrix.nrows(), columns, scaled)
-
-
-def _total(a: arb_mat | None, b: arb_mat | None) -> arb_mat | None:
-    if a is None or b is None:
-        return b if a is None else a
-    return a + b
-
-
-def _rows(matrix: arb_mat | None, start: int, stop: int) -> arb_mat | None:
-    if matrix is None:
-        return None
-    columns = matrix.ncols()
-    return arb_mat(stop - start, columns, matrix.entries()[start * columns : stop * columns])
-
-
-def _joined(read: list[Enclosure], columns: int) -> Enclosure:
-    value = [entry for part in read for entry in part.value]
-    if all(part.derivative is None for part in read):
-        return Enclosure(value, None)
-    entries: list[Any] = []
-    for part in read:
-        entries += [0] * (len(part.value) * columns) if part.derivative is None else part.derivative.entries()
-    return Enclosure(value, arb_mat(len(value), columns, entries))

@@ -72,15 +72,15 @@ def proved_ball(program: Program, center: list[arb], inverse: arb_mat | None = N
         Where a ReLU's argument may be 0 in the ball.
     """
     at = enclose(program, center, slopes=inverse is None)
-    inverse = _inverse(_jacobian(at)) if inverse is None else inverse
+    inverse = _inverse(at.derivative) if inverse is None else inverse
     correction = _norm(_corrections(inverse, at, center))
     radius = _exact_above(max(2 * float(correction), _least_radius(center)))
     contraction = arb("inf")
     for _ in range(ATTEMPTS):
         over = enclose(program, [entry + arb(0, radius) for entry in center])
-        contraction = _contraction(inverse, _jacobian(over))
+        contraction = _contraction(inverse, over.derivative)
         if correction + contraction * radius < radius:
-            return Ball(center, radius, inverse, float(contraction.upper()), _jacobian(over))
+            return Ball(center, radius, inverse, float(contraction.upper()), over.derivative)
         if not contraction < 1:
             break
         radius = _exact_above(SLACK * float((correction / (1 - contraction)).upper()))
@@ -124,12 +124,6 @@ def _inverse(jacobian: arb_mat) -> arb_mat:
         return shifted.inv().mid()
     except ZeroDivisionError as error:
         raise NotProved("J − I is singular there, or not to be told from singular") from error
-
-
-def _jacobian(enclosure: Enclosure) -> arb_mat:
-    if enclosure.derivative is None:
-        raise ValueError("the enclosure was made without its slopes")
-    return enclosure.derivative
 
 
 def _corrections(inverse: arb_mat, at: Enclosure, center: list[arb]) -> list[arb]:

@@ -27,37 +27,34 @@ class Structured(NamedTuple):
 def jacobian_over_box(program: Program, box: list[arb]) -> tuple[list[arb], Structured]:
     """The step's values and its Jacobian over `box`; a ReLU's slope at its kink is anything from 0 to 1 (Clarke)."""
     values: list[Enclosure] = []
-    slopes: list[Structured | None] = []
+    slopes: list[Structured] = []
     for operation in program.operations:
         read = [values[i] for i in operation.reads]
         # without derivatives: those are propagated below, with their structure
-        values.append(enclosed(operation, read, Enclosure(box, None), True))
+        values.append(enclosed(operation, read, Enclosure(box, arb_mat(len(box), 0)), True))
         slopes.append(_derivative(operation, read, [slopes[i] for i in operation.reads], len(box)))
-    n = program.size
-    matrix, terms = slopes[-1] or Structured(arb_mat(n, n), [])
+    matrix, terms = slopes[-1]
     return values[-1].value, Structured(widened(program, matrix), terms)
 
 
-def _derivative(
-    operation: Operation, read: list[Enclosure], by: list[Structured | None], size: int
-) -> Structured | None:
+def _derivative(operation: Operation, read: list[Enclosure], by: list[Structured], size: int) -> Structured:
     match operation.name:
         case "state":
             return Structured(identity(size), [])
         case "constant":
-            return None
+            return Structured(arb_mat(stored(operation).nrows(), size), [])
         case "linear":
-            return None if by[0] is None else _times(stored(operation), by[0])
+            return _times(stored(operation), by[0])
         case "add":
             return _sum(by[0], by[1])
         case "subtract":
-            return _sum(by[0], None if by[1] is None else _times(-identity(by[1].matrix.nrows()), by[1]))
+            return _sum(by[0], _times(-identity(by[1].matrix.nrows()), by[1]))
         case "multiply":
             return _sum(_scaled(read[1].value, by[0]), _scaled(read[0].value, by[1]))
         case "part":
             start, stop = operation.span
             chosen = identity(len(read[0].value)).tolist()[start:stop]
-            return None if by[0] is None else _times(arb_mat(chosen), by[0])
+            return _times(arb_mat(chosen), by[0])
         case "join":
             return _joined(read, by)
         case _:
@@ -68,16 +65,12 @@ def _times(matrix: arb_mat, a: Structured) -> Structured:
     return Structured(matrix * a.matrix, [(matrix * left, right) for left, right in a.terms])
 
 
-def _sum(a: Structured | None, b: Structured | None) -> Structured | None:
-    if a is None or b is None:
-        return b if a is None else a
+def _sum(a: Structured, b: Structured) -> Structured:
     return Structured(a.matrix + b.matrix, a.terms + b.terms)
 
 
-def _scaled(slopes: list[arb], a: Structured | None) -> Structured | None:
+def _scaled(slopes: list[arb], a: Structured) -> Structured:
     """diag(slopes) a."""
-    if a is None:
-        return None
     middles, radii = [slope.mid() for slope in slopes], [slope.rad() for slope in slopes]
     centred = _times(_diagonal(middles), a)
     if not any(radius > 0 for radius in radii):
@@ -93,14 +86,13 @@ def _scaled(slopes: list[arb], a: Structured | None) -> Structured | None:
     return Structured(matrix, [*centred.terms, (_diagonal(radii), a.matrix.mid())])
 
 
-def _joined(read: list[Enclosure], by: list[Structured | None]) -> Structured | None:
-    total = None
+def _joined(read: list[Enclosure], by: list[Structured]) -> Structured:
     rows, start = sum(len(part.value) for part in read), 0
+    total = Structured(arb_mat(rows, by[0].matrix.ncols()), [])
     for part, derivative in zip(read, by, strict=True):
         count = len(part.value)
-        if derivative is not None:
-            places = [int(i == start + j) for i in range(rows) for j in range(count)]
-            total = _sum(total, _times(arb_mat(rows, count, places), derivative))
+        places = [int(i == start + j) for i in range(rows) for j in range(count)]
+        total = _sum(total, _times(arb_mat(rows, count, places), derivative))
         start += count
     return total
 

@@ -22,7 +22,7 @@ class Activated(System):
     activation : Activation
         φ.
     W, V, b : Tensor
-        Of another pre-activation, `preactivation` and `weights`.
+        Where W and V are made of something else, `weights` is another; where the sum is, `preactivation`.
     """
 
     activation: Activation
@@ -35,8 +35,9 @@ class Activated(System):
         return self.activation.function(self.preactivation(state, input))
 
     def value_formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        """φ(W h + V x + b), written out as `System.formula` says."""
-        return p.activation(operation_of(self.activation), p.add(p.linear(self.W, h), p.linear(self.V, x, self.b)))
+        """φ of the pre-activation, written out as `System.formula` says."""
+        by_state, by_input = self.weights()
+        return p.activation(operation_of(self.activation), p.add(p.linear(by_state, h), p.linear(by_input, x, self.b)))
 
     def value_bound(self) -> Tensor | None:
         """The activation's own bound, as `System.state_bound` has it."""
@@ -51,7 +52,8 @@ class Activated(System):
 
     def preactivation(self, state: Tensor, input: Tensor) -> Tensor:
         """W h + V x + b, shape (..., state)."""
-        return linear(state, self.W) + linear(input, self.V, self.b)
+        by_state, by_input = self.weights()
+        return linear(state, by_state) + linear(input, by_input, self.b)
 
     def weights(self) -> tuple[Tensor, Tensor]:
         """The derivatives of the pre-activation by the state and by the input."""

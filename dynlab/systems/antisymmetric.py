@@ -18,7 +18,8 @@ from torch.nn.utils.parametrize import register_parametrization
 from dynlab.errors import UserError
 from dynlab.operators import Diagonal, Operator, Shared
 from dynlab.program import Program
-from dynlab.systems.activations import log_cosh_energy, sigmoid_slope, tanh_slope
+from dynlab.systems.activated import Activated
+from dynlab.systems.activations import ACTIVATIONS, log_cosh_energy, sigmoid_slope, tanh_slope
 from dynlab.systems.base import Euler, Flow
 from dynlab.systems.orthogonal import SkewSymmetric
 
@@ -38,10 +39,10 @@ class Diffusing(nn.Module):
 
     def right_inverse(self, matrix: Tensor) -> Tensor:
         """The entries of W, those of `matrix` above the diagonal."""
-        return matrix[self.skew.rows, self.skew.columns]
+        return matrix[tuple(self.skew.places)]
 
 
-class AntisymmetricFlow(Flow):
+class AntisymmetricFlow(Activated, Flow):
     """h' = tanh(M h + V x + b), M = W − Wᵀ − γ I, with Jacobian diag(1 − tanh²) M.
 
     Its eigenvalues have −γ max(1 − tanh²) ≤ Re λ ≤ −γ min(1 − tanh²). Under a constant input and with γ > 0 it has
@@ -60,6 +61,9 @@ class AntisymmetricFlow(Flow):
     """
 
     M: Tensor
+    activation = ACTIVATIONS["tanh"]
+    velocity = Activated.value
+    formula = Activated.value_formula
 
     def __init__(self, input_size: int, state_size: int, gamma: float = 0.01, sigma_w: float = 1.0) -> None:
         super().__init__(state_size, input_size)
@@ -68,25 +72,14 @@ class AntisymmetricFlow(Flow):
         self.V = nn.Parameter(_input_weights(self))
         self.b = nn.Parameter(torch.zeros(state_size))
 
-    def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        return torch.tanh(linear(state, self.M) + linear(input, self.V, self.b))
-
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        return p.tanh(p.add(p.linear(self.M, h), p.linear(self.V, x, self.b)))
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        M = self.M
-        return Diagonal(tanh_slope(linear(state, M) + linear(input, self.V, self.b))) @ Shared(M)
-
-    def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        return Diagonal(tanh_slope(linear(state, self.M) + linear(input, self.V, self.b))) @ Shared(self.V)
+    def weights(self) -> tuple[Tensor, Tensor]:
+        return self.M, self.V
 
     def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
         return _zero_of(self.M, linear(input, self.V, self.b)) if self.gamma > 0 else None
 
     def energy(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Tensor, Tensor]:
-        M = self.M
-        return log_cosh_energy(linear(state, M) + linear(input, self.V, self.b), M)
+        return log_cosh_energy(self.preactivation(state, input), self.M)
 
 
 class GatedFlow(Flow):

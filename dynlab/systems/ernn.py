@@ -7,22 +7,18 @@ section 6 (P = U = I + V H, η, sizes). The text starts the inner iteration at h
 6 and 13); `start` chooses, and the default is h_{k−1}, as public ports have it.
 """
 
-import math
-
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from dynlab.errors import UserError, unknown
-from dynlab.operators import Diagonal, Identity, Operator, Shared
+from dynlab.errors import UserError
+from dynlab.operators import Diagonal, Operator, Shared
 from dynlab.program import Program
-from dynlab.systems.activations import activation_named, operation_of
-from dynlab.systems.base import Map
-
-STARTS = ("previous", "zero")
+from dynlab.systems.activations import operation_of
+from dynlab.systems.inner_iteration import InnerIteration
 
 
-class ERNN(Map):
+class ERNN(InnerIteration):
     """h_k = g_K after K inner Euler steps g ← g + η_{i,k} F(g).
 
     The inner flow is F(g) = φ(P (U (g + s h_{k−1}) + W x_k + b)) − (g + s h_{k−1}). At its equilibrium
@@ -61,6 +57,8 @@ class ERNN(Map):
     4000
     """
 
+    formula = InnerIteration.steps_formula
+
     def __init__(
         self,
         input_size: int,
@@ -75,125 +73,39 @@ class ERNN(Map):
         eta: float = 0.01,
         deviation: float | None = None,
     ) -> None:
-        super().__init__(state_size, input_size)
-        check_inner(start, sign)
+        super().__init__(input_size, state_size, start, sign, activation)
         if length < 1 or inner_steps < 1 or (rank is not None and rank < 1):
             raise UserError(
                 f"ERNN needs a length, inner steps and a rank of at least 1 (rank None for a full matrix), "
                 f"got {length}, {inner_steps} and {rank}."
             )
-        self.activation = activation_named(activation)
-        self.start, self.sign, self.projection = start, sign, projection
-        reach = 1 / math.sqrt(state_size)
-        self.W = nn.Parameter(torch.empty(state_size, input_size).uniform_(-reach, reach))
-        self.b = nn.Parameter(torch.empty(state_size).uniform_(-reach, reach))
-        self.U = Full(state_size, reach) if rank is None else IdentityPlusLowRank(state_size, rank, reach)
+        self.projection = projection
+        self.U = square(state_size, rank, self.reach)
         if deviation is not None:
             for parameter in self.parameters():
                 nn.init.normal_(parameter, std=deviation)
             nn.init.zeros_(self.b)
         self.eta = nn.Parameter(torch.full((inner_steps, length), float(eta)))
 
-    @property
-    def inner_steps(self) -> int:
-        """K."""
-        return self.eta.shape[0]
+    def transition(self, z: Tensor, drive: Tensor) -> Tensor:
+        return self.activation.function(self._preactivation(z, drive))
 
-    @property
-    def length(self) -> int:
-        """T: how many steps have an η."""
-        return self.eta.shape[1]
+    def transition_formula(self, p: Program, z: int, drive: int) -> int:
+        inner = p.add(self.U.formula(p, z), drive)
+        return p.activation(operation_of(self.activation), self.U.formula(p, inner) if self.projection else inner)
 
-    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        g = self.inner_start(state)
-        for eta in self.step_etas(t):
-            g = g + eta.unsqueeze(-1) * self.inner_velocity(g, state, input)
-        return g
-
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        driven = p.linear(self.W, x, self.b)
-        signed = h if self.sign == 1 else p.scaled(-1.0, h)
-        g = h if self.start == "previous" else p.constant(0.0, self.state_size)
-        for eta in self.step_etas(t):
-            inner = p.add(g, signed)
-            preactivation = p.add(self.U.formula(p, inner), driven)
-            preactivation = self.U.formula(p, preactivation) if self.projection else preactivation
-            rate = p.subtract(p.activation(operation_of(self.activation), preactivation), inner)
-            g = p.add(g, p.scaled(eta, rate))
-        return g
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        identity = Identity(self.state_size, state)
-        recurrent = Shared(self.recurrent_matrix())
-        g = self.inner_start(state)
-        jacobian: Operator = ((self.start == "previous") + self.sign) * identity
-        for eta in self.step_etas(t):
-            eta = eta.unsqueeze(-1)
-            slope = self.activation.slope(self._preactivation(g, state, input))
-            kept = Diagonal((1 - eta) * torch.ones_like(slope))
-            jacobian = (kept + Diagonal(eta * slope) @ recurrent) @ jacobian
-            g = g + eta * self.inner_velocity(g, state, input)
-        return jacobian + (-self.sign) * identity
-
-    def inner_start(self, state: Tensor) -> Tensor:
-        """Where the inner iteration starts, for h_{k−1} = `state`."""
-        return state if self.start == "previous" else torch.zeros_like(state)
-
-    def inner_velocity(self, g: Tensor, state: Tensor, input: Tensor) -> Tensor:
-        """F(g) of the inner flow g' = F(g), shape (..., state), for h_{k−1} = `state` and x_k = `input`."""
-        return self.activation.function(self._preactivation(g, state, input)) - (g + self.sign * state)
-
-    def inner_jacobian(self, g: Tensor, state: Tensor, input: Tensor) -> Operator:
-        """∇F = diag(φ') P U − I of the inner flow."""
-        slope = self.activation.slope(self._preactivation(g, state, input))
-        return Diagonal(slope) @ Shared(self.recurrent_matrix()) + (-1.0) * Identity(self.state_size, state)
+    def transition_jacobian(self, z: Tensor, drive: Tensor, eta: float | Tensor = 1.0) -> Operator:
+        slope = self.activation.slope(self._preactivation(z, drive))
+        return Diagonal(eta * slope) @ Shared(self.recurrent_matrix())
 
     def recurrent_matrix(self) -> Tensor:
         """P U, shape (state, state)."""
         U = self.U.matrix()
         return U @ U if self.projection else U
 
-    def step_etas(self, t: int | Tensor) -> Tensor:
-        """The K learned η of step `t`, shape (K,) for an int and (K, ...) for a tensor of step numbers.
-
-        Raises
-        ------
-        UserError
-            For a step beyond the T that were learned.
-        """
-        return etas_at(self.eta, t)
-
-    def _preactivation(self, g: Tensor, state: Tensor, input: Tensor) -> Tensor:
-        inner = self.U(g + self.sign * state) + linear(input, self.W, self.b)
+    def _preactivation(self, z: Tensor, drive: Tensor) -> Tensor:
+        inner = self.U(z) + drive
         return self.U(inner) if self.projection else inner
-
-
-def check_inner(start: str, sign: int) -> None:
-    """Raise where an inner iteration is to start somewhere else, or the sign of h_{k−1} is none."""
-    if start not in STARTS:
-        raise unknown("start of the inner iteration", start, STARTS)
-    if sign not in (1, -1):
-        raise UserError(f"The sign of h_{{k−1}} in ERNN must be 1 or -1, got {sign!r}.")
-
-
-def etas_at(eta: Tensor, t: int | Tensor) -> Tensor:
-    """The columns of the learned η (K, T) that are of step `t`: of shape (K,) for an int, (K, ...) for a tensor.
-
-    Raises
-    ------
-    UserError
-        For a step beyond the T that were learned.
-    """
-    numbers = torch.as_tensor(t, device=eta.device)
-    try:
-        return eta.index_select(1, numbers.reshape(-1)).reshape(-1, *numbers.shape)
-    except (IndexError, RuntimeError) as error:
-        # Looking at the numbers first is impossible inside vmap, so the look-up itself tells, by either error.
-        step = f"step number {t}" if isinstance(t, int) else "a step asked for"
-        raise UserError(
-            f"ERNN learned its η for T = {eta.shape[1]} steps, so {step} has none (the first is 0): "
-            f"give sequences of at most {eta.shape[1]} steps."
-        ) from error
 
 
 class IdentityPlusLowRank(nn.Module):
@@ -233,3 +145,8 @@ class Full(nn.Module):
     def matrix(self) -> Tensor:
         """U itself."""
         return self.weight
+
+
+def square(size: int, rank: int | None, reach: float) -> Full | IdentityPlusLowRank:
+    """U of an ERNN: full where `rank` is None, else I + V H of that rank."""
+    return Full(size, reach) if rank is None else IdentityPlusLowRank(size, rank, reach)

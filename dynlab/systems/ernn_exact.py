@@ -18,7 +18,7 @@ from dynlab.operators import Diagonal, Operator
 from dynlab.systems.activations import activation_named
 from dynlab.systems.base import Map
 from dynlab.systems.equilibrium import Equilibrium
-from dynlab.systems.ernn import Full, IdentityPlusLowRank
+from dynlab.systems.ernn import square
 
 
 class ExactERNN(Map):
@@ -72,7 +72,7 @@ class ExactERNN(Map):
         reach = 1 / math.sqrt(state_size)
         self.W = nn.Parameter(torch.empty(state_size, input_size).uniform_(-reach, reach))
         self.b = nn.Parameter(torch.empty(state_size).uniform_(-reach, reach))
-        self.U = Full(state_size, reach) if rank is None else IdentityPlusLowRank(state_size, rank, reach)
+        self.U = square(state_size, rank, reach)
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return self.equilibrium(input) - self.sign * state

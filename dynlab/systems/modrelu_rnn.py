@@ -39,14 +39,18 @@ class ModReLURNN(Map):
         self.b = nn.Parameter(b)
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        return modrelu(linear(state, self.B.mT) + linear(input, self.V), self.b)
+        return modrelu(linear(state, self.recurrent()) + linear(input, self.V), self.b)
 
     def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        return p.modrelu(p.add(p.linear(self.B.mT, h), p.linear(self.V, x)), self.b)
+        return p.modrelu(p.add(p.linear(self.recurrent(), h), p.linear(self.V, x)), self.b)
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        transposed = self.B.mT
-        return Diagonal(modrelu_slope(linear(state, transposed) + linear(input, self.V), self.b)) @ Shared(transposed)
+        recurrent = self.recurrent()
+        return Diagonal(modrelu_slope(linear(state, recurrent) + linear(input, self.V), self.b)) @ Shared(recurrent)
+
+    def recurrent(self) -> Tensor:
+        """Bᵀ, what the step multiplies a state with."""
+        return self.B.mT
 
 
 def modrelu_rnn(input_size: int, state_size: int, init: str = "cayley") -> ModReLURNN:
@@ -73,4 +77,9 @@ def modrelu_rnn(input_size: int, state_size: int, init: str = "cayley") -> ModRe
 def exprnn_weights(input_size: int, state_size: int) -> tuple[Tensor, Tensor]:
     """V of variance 2/input_size (Kaiming) and modReLU's b, as the authors start them."""
     V = torch.randn(state_size, input_size) * math.sqrt(2 / max(input_size, 1))
-    return V, torch.empty(state_size).uniform_(-MODRELU_REACH, MODRELU_REACH)
+    return V, modrelu_bias(state_size)
+
+
+def modrelu_bias(state_size: int) -> Tensor:
+    """The b that modReLU starts with."""
+    return torch.empty(state_size).uniform_(-MODRELU_REACH, MODRELU_REACH)

@@ -12,21 +12,15 @@ from typing import cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear
 from torch.nn.utils.parametrize import register_parametrization
 
 from dynlab.errors import UserError
-from dynlab.operators import Diagonal, Operator, Shared
-from dynlab.program import Program
-from dynlab.systems.base import Map
-from dynlab.systems.modrelu import modrelu, modrelu_slope
+from dynlab.systems.base import check_sizes
+from dynlab.systems.modrelu_rnn import ModReLURNN, modrelu_bias
 from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, constrain, entries_of, parametrizations_of, skew_start
 
-# modReLU's b starts uniform in this range on both sides of 0.
-MODRELU_REACH = 0.01
 
-
-class NNRNN(Map):
+class NNRNN(ModReLURNN):
     """h_t = modReLU(V x_t + Wᵀ h_{t−1}) with W = P (Θ + T) Pᵀ, and ∂h_t/∂h_{t−1} = diag(modReLU') Wᵀ.
 
     P = exp(A) is orthogonal; Θ is block diagonal, γ_i times the rotation by θ_i; T is strictly above those blocks. The
@@ -48,17 +42,18 @@ class NNRNN(Map):
     """
 
     W: Tensor
+    formula = ModReLURNN.formula
 
     def __init__(self, input_size: int, state_size: int, init: str = "henaff") -> None:
-        super().__init__(state_size, input_size)
+        check_sizes(state_size, input_size)
         if state_size % 2:
             raise UserError(
                 f"nnRNN's matrix has blocks of 2 × 2, so its state has an even size; got {state_size}: "
                 f"take {state_size + 1}."
             )
         # Xavier's deviation, as in the authors' code
-        self.V = nn.Parameter(math.sqrt(2 / (input_size + state_size)) * torch.randn(state_size, input_size))
-        self.b = nn.Parameter(torch.empty(state_size).uniform_(-MODRELU_REACH, MODRELU_REACH))
+        V = math.sqrt(2 / (input_size + state_size)) * torch.randn(state_size, input_size)
+        super().__init__(V, modrelu_bias(state_size))
         constrain(self, "W", skew_start(state_size, init), Orthogonal(SkewSymmetric(state_size)))
         register_parametrization(self, "W", Schur(state_size))
 
@@ -67,15 +62,8 @@ class NNRNN(Map):
         """What holds θ, γ and T."""
         return cast(Schur, parametrizations_of(self, "W")[1])
 
-    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        return modrelu(linear(state, self.W.mT) + linear(input, self.V), self.b)
-
-    def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
-        return p.modrelu(p.add(p.linear(self.W.mT, h), p.linear(self.V, x)), self.b)
-
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        transposed = self.W.mT
-        return Diagonal(modrelu_slope(linear(state, transposed) + linear(input, self.V), self.b)) @ Shared(transposed)
+    def recurrent(self) -> Tensor:
+        return self.W.mT
 
     def penalty(self) -> Tensor:
         """Σ (γ_i − 1)²."""
@@ -92,15 +80,13 @@ class NNRNN(Map):
 class Schur(nn.Module):
     """The parametrization P ↦ P (Θ + T) Pᵀ with its own θ, γ and T, the latter as entries row by row."""
 
-    rows: Tensor
-    columns: Tensor
+    places: Tensor
 
     def __init__(self, size: int) -> None:
         super().__init__()
-        rows, columns = torch.triu_indices(size, size, offset=1)
+        rows, columns = places = torch.triu_indices(size, size, offset=1)
         above = rows // 2 != columns // 2  # the pairs of one block are Θ's
-        self.register_buffer("rows", rows[above], persistent=False)
-        self.register_buffer("columns", columns[above], persistent=False)
+        self.register_buffer("places", places[:, above], persistent=False)
         self.theta = nn.Parameter(torch.empty(size // 2).uniform_(0, 2 * math.pi))
         self.gamma = nn.Parameter(torch.ones(size // 2))
         self.T = nn.Parameter(torch.zeros(int(above.sum())))
@@ -108,5 +94,5 @@ class Schur(nn.Module):
     def forward(self, P: Tensor) -> Tensor:
         cosine, sine = self.gamma * torch.cos(self.theta), self.gamma * torch.sin(self.theta)
         rotations = torch.stack([torch.stack([cosine, -sine], dim=-1), torch.stack([sine, cosine], dim=-1)], dim=-2)
-        triangle = torch.zeros_like(P).index_put((self.rows, self.columns), self.T)
+        triangle = torch.zeros_like(P).index_put(tuple(self.places), self.T)
         return P @ (torch.block_diag(*rotations) + triangle) @ P.mT

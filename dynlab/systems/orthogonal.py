@@ -49,18 +49,15 @@ def polar_factor(matrix: Tensor) -> Tensor:
 class SkewSymmetric(nn.Module):
     """A = U − Uᵀ of the n (n − 1) / 2 entries of U above the diagonal, row by row."""
 
-    rows: Tensor
-    columns: Tensor
+    places: Tensor
 
     def __init__(self, size: int) -> None:
         super().__init__()
         self.size = size
-        rows, columns = torch.triu_indices(size, size, offset=1)
-        self.register_buffer("rows", rows, persistent=False)
-        self.register_buffer("columns", columns, persistent=False)
+        self.register_buffer("places", torch.triu_indices(size, size, offset=1), persistent=False)
 
     def forward(self, entries: Tensor) -> Tensor:
-        upper = entries.new_zeros(self.size, self.size).index_put((self.rows, self.columns), entries)
+        upper = entries.new_zeros(self.size, self.size).index_put(tuple(self.places), entries)
         return upper - upper.mT
 
 
@@ -189,5 +186,4 @@ def skew_start(size: int, init: str) -> Tensor:
     A = torch.zeros(size, size)
     first = 2 * torch.arange(blocks)
     A[first, first + 1] = a
-    rows, columns = torch.triu_indices(size, size, offset=1)
-    return A[rows, columns]
+    return A[tuple(torch.triu_indices(size, size, offset=1))]

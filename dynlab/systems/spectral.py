@@ -78,15 +78,12 @@ class SpectralRNN(Activated, Map):
 class ReflectionSVD(nn.Module):
     """The parametrization U diag(s) Qᵀ of the vectors of U's and of Q's reflections, with its own p; in float64."""
 
-    rows: Tensor
-    columns: Tensor
+    places: Tensor
 
     def __init__(self, size: int, reflections: int, margin: float) -> None:
         super().__init__()
         self.size, self.reflections, self.margin = size, reflections, margin
-        rows, columns = torch.tril_indices(size, reflections)
-        self.register_buffer("rows", rows, persistent=False)
-        self.register_buffer("columns", columns, persistent=False)
+        self.register_buffer("places", torch.tril_indices(size, reflections), persistent=False)
         self.p = nn.Parameter(torch.zeros(size))
 
     def forward(self, vectors: Tensor) -> Tensor:
@@ -100,7 +97,7 @@ class ReflectionSVD(nn.Module):
 
     def orthogonal(self, entries: Tensor) -> Tensor:
         """H₁ ⋯ H_k = I − Y S⁻¹ Yᵀ of the unit vectors Y, with S the triangle of YᵀY above its diagonal, and I/2."""
-        Y = entries.new_zeros(self.size, self.reflections).index_put((self.rows, self.columns), entries)
+        Y = entries.new_zeros(self.size, self.reflections).index_put(tuple(self.places), entries)
         Y = Y / Y.norm(dim=0)
         S = torch.triu(Y.mT @ Y, 1) + 0.5 * torch.eye(self.reflections, dtype=Y.dtype, device=Y.device)
         identity = torch.eye(self.size, dtype=Y.dtype, device=Y.device)
