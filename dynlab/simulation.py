@@ -1,6 +1,6 @@
 """Orbits of maps, solutions of flows, driven trajectories."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -15,6 +15,8 @@ from dynlab.systems import Flow, Map, System, frozen
 # A flow's solution is meant to be exact beside what is compared with it: DOP853 at tolerances near rounding.
 RELATIVE_TOLERANCE = 1e-12
 ABSOLUTE_TOLERANCE = 1e-13
+
+MapType = TypeVar("MapType", bound=Map)
 
 
 def simulate(
@@ -92,8 +94,8 @@ def orbit(system: Map, inputs: Tensor, initial: Tensor) -> Tensor:
 
 
 def prepare(
-    system: Map, inputs: Any, initial_state: Any = None, dtype: str = "float64", device: str = "cpu"
-) -> tuple[Map, Tensor, Tensor]:
+    system: MapType, inputs: Any, initial_state: Any = None, dtype: str = "float64", device: str = "cpu"
+) -> tuple[MapType, Tensor, Tensor]:
     """A frozen copy of the system, and its inputs and initial states as tensors of one batch.
 
     Returns

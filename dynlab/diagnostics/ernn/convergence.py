@@ -15,7 +15,7 @@ from dynlab.diagnostics.ernn.rate import LINEAR, floor_of, measured_rate
 from dynlab.diagnostics.ernn.verdict import APPROACHES, CONVERGES, FAILS, NOT_YET, NOWHERE, verdict
 from dynlab.errors import UserError
 from dynlab.simulation import orbit, prepare
-from dynlab.systems import System
+from dynlab.systems import System, frozen
 from dynlab.systems.ernn import ERNN
 
 METHOD = (
@@ -146,9 +146,7 @@ def _points(
     system: ERNN, states: Tensor, driven: Tensor, steps: NDArray[np.int64], eta: float | None
 ) -> tuple[InnerFlow, Tensor, Tensor]:
     """The inner flows of every (sample, time) in one row, where they start, and the η (K, point)."""
-    exact = prepare(system, driven)[0]
-    if not isinstance(exact, ERNN):
-        raise TypeError(f"a frozen copy of {type(system).__name__} is one of {type(exact).__name__}")
+    exact = frozen(system)
     numbers = torch.as_tensor(steps) - 1  # h_{k−1} is at k − 1, and so is x_k among the inputs
     previous, current = (series[:, numbers].reshape(-1, series.shape[-1]) for series in (states, driven))
     start = exact.inner_start(previous)

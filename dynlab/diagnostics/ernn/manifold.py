@@ -9,15 +9,16 @@ import xarray as xr
 from torch import Tensor
 
 from dynlab import schema, simulation
-from dynlab.diagnostics.ernn import manifold_verdict
 from dynlab.diagnostics.ernn.equilibria import InnerFlow, inner_equilibria
 from dynlab.errors import UserError
 from dynlab.numerics.roots import solve
 from dynlab.systems import Map, frozen
 from dynlab.systems.ernn import ERNN
+from dynlab.wording import counted, number
 
 CURVE_POINTS = 401
 NOT_EVERYWHERE = ("pair_sum", "equilibrium", "equilibrium_residual", "equilibrium_iterations", "distance")
+ON_MANIFOLD = 1e-6  # of the states' size: a network counts as moving on its manifold where no distance is larger
 OFF = 1e-3  # of 1 + |z|: where the search for an equilibrium starts beside the network's own state
 METHOD = (
     "Equilibria z* = φ(P (U z* + W x + b)) by Levenberg–Marquardt steps from beside the network's own h_k + s h_{k−1}, "
@@ -87,12 +88,12 @@ def ernn_manifold(
     networks: dict[str, Map] = {"ernn": system, **(beside or {})}
     copies: dict[str, Map] = {}
     states: list[Tensor] = []
-    driven = torch.empty(0)
     for name, network in networks.items():
-        copies[name], driving, initial = simulation.prepare(network, inputs, initial_state, dtype, device)
-        driven = copies[name].drive(driving)
-        states.append(simulation.orbit(copies[name], driven, initial))
-    variables = _variables(copies, torch.stack(states), driven, np.random.default_rng(seed))
+        copies[name], given, initial = simulation.prepare(network, inputs, initial_state, dtype, device)
+        states.append(simulation.orbit(copies[name], copies[name].drive(given), initial))
+    exact, given, _ = simulation.prepare(system, inputs, initial_state, dtype, device)
+    driven = exact.drive(given)
+    variables = _variables(exact, copies, torch.stack(states), driven, np.random.default_rng(seed))
     settings = {
         "initial_state": states[0][:, 0].tolist(),
         "beside": list(beside or {}),
@@ -120,12 +121,12 @@ def ernn_manifold(
         },
         flags=_flags(variables),
     )
-    result.attrs["verdict"] = manifold_verdict.verdict(result)
+    result.attrs["verdict"] = _verdict(result)
     return result
 
 
 def _variables(
-    networks: dict[str, Map], states: Tensor, driven: Tensor, generator: np.random.Generator
+    system: ERNN, networks: dict[str, Map], states: Tensor, driven: Tensor, generator: np.random.Generator
 ) -> dict[str, xr.Variable]:
     """All variables, from the states (network, sample, time + 1, state) and what drove them."""
     dims = (schema.NETWORK, schema.SAMPLE, schema.TIME, schema.STATE)
@@ -137,9 +138,6 @@ def _variables(
             equilibria[i, :, 1:], iterations[i, :, 1:] = _equilibria(network, driven, sums[i, :, 1:], generator)
             nothing = states.new_zeros(network.state_size)
             residuals[i, :, 1:] = network.inner_velocity(equilibria[i, :, 1:], nothing, driven).norm(dim=-1)
-    system = next(iter(networks.values()))
-    if not isinstance(system, ERNN):
-        raise TypeError("the first network is the ERNN")
     reach = states.abs().amax(dim=(1, 2, 3))
     bounded = torch.tensor([network.state_bound() is not None for network in networks.values()])
     path = _inner_path(system, states[0, :, 0], driven[:, 0])
@@ -212,3 +210,37 @@ def _flags(variables: dict[str, xr.Variable]) -> dict[str, str]:
 
 def _array(values: Tensor) -> np.ndarray:
     return values.double().cpu().numpy()
+
+
+def _verdict(ds: xr.Dataset) -> str:
+    """Sentences on the distance of each ERNN from its manifold, from a Dataset of `dynlab.ernn_manifold`."""
+    settings = schema.settings(ds)
+    s = "h_{k−1}" if settings["sign"] == 1 else "(−h_{k−1})"
+    sentences = []
+    for name in ds["network"].values:
+        one = ds.sel(network=name)
+        distances = one["distance"].values[:, 1:]
+        if not np.isfinite(one["pair_sum"].values[:, 1:]).any():
+            continue
+        found = np.isfinite(distances)
+        who = _who(str(name), settings)
+        if not found.any():
+            sentences.append(f"{who}: no equilibrium was found at any of {found.size:,} steps.")
+            continue
+        share = "" if found.all() else f" at the {found.sum():,} of {found.size:,} steps where z* was found"
+        largest, middle = np.nanmax(distances), np.nanmedian(distances)
+        size = np.nanmax(np.abs(one["pair_sum"].values))
+        if largest <= ON_MANIFOLD * size:
+            steps = f"over {counted(distances.shape[-1], 'step')}" if found.all() else share.strip()
+            to = f"to {number(largest, 2)}" if largest else "exactly"
+            sentences.append(f"{who}: h_k = z*(x_k) − {s} holds {to} {steps}.")
+        else:
+            away = number(largest, 2)
+            away = f"{number(middle, 2)} (median) and up to {away}" if found.sum() > 1 else away
+            sentences.append(f"{who}: h_k is off the manifold, {away} from z*(x_k) − {s}{share}.")
+    return " ".join(sentences)
+
+
+def _who(name: str, settings: dict[str, Any]) -> str:
+    steps, eta = settings["inner"][name]
+    return f"ERNN with K = {steps}, η = {number(eta, 3)}"

@@ -12,7 +12,7 @@ from dynlab.driven import Driven, chosen_steps, drive, in_float64
 from dynlab.errors import UserError
 from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
 from dynlab.numerics.eigenvalues import eigenvalues
-from dynlab.numerics.threads import in_threads
+from dynlab.numerics.singular_values import rounding_of, singular_values
 from dynlab.systems import Map, frozen
 from dynlab.systems.ernn import ERNN
 from dynlab.wording import interval, number, over, share
@@ -103,17 +103,8 @@ def _along(system: ERNN, driven: Driven, steps: NDArray[np.int64]) -> tuple[NDAr
     old, new, inputs = states[:, before], states[:, before + 1], given[:, before]
     jacobians = frozen(system).inner_jacobian(new, old, inputs).dense().numpy()
     values, errors, _ = eigenvalues(jacobians, ROUNDING * EPS * np.linalg.norm(jacobians, axis=(2, 3)))
-    flat = jacobians.reshape(-1, *jacobians.shape[2:])
-    (ranks,) = in_threads(lambda some: (_ranks(flat[some]),), len(flat))
-    return values, errors, ranks.reshape(jacobians.shape[:2])
-
-
-def _ranks(matrices: NDArray[np.float64]) -> NDArray[np.int64]:
-    """How many singular values are above n ε σ_max, 0 where the matrix is not finite."""
-    singular = np.zeros(matrices.shape[:2])
-    finite = np.isfinite(matrices).all(axis=(1, 2))
-    singular[finite] = np.linalg.svd(matrices[finite], compute_uv=False)
-    return np.asarray((singular > matrices.shape[1] * EPS * singular[:, :1]).sum(axis=1))
+    singular = singular_values(jacobians)
+    return values, errors, (singular > rounding_of(singular)[..., None]).sum(axis=-1)
 
 
 def _verdict(values: NDArray[Any], errors: NDArray[Any], ranks: NDArray[Any], where: str) -> str:

@@ -147,7 +147,7 @@ def stability(
             variables |= more
             rows += theory.rows_of_norm(system, driven, times_of)
         else:
-            rows = rows_of_ernn(_frozen_ernn(driven), driven, rates)
+            rows = rows_of_ernn(stepped, driven, rates)
     variables |= theory.variables(rows)
     ds = schema.dataset(
         variables,
@@ -155,17 +155,11 @@ def stability(
         source=system.source,
         settings=driven.settings | {"times": times, "integrator": integrator, "step_size": step_size},
         method=METHOD,
-        coords=coords | {schema.BOUND: [one.name for one in rows]},
+        coords=coords | {schema.BOUND: [one["name"] for one in rows]},
         flags=flags | schema.not_finite(variables, REASONS),
     )
     ds.attrs["verdict"] = verdict(ds, driven.steps, inputs_description)
     return ds
-
-
-def _frozen_ernn(driven: Driven) -> ERNN:
-    if not isinstance(driven.system, ERNN):
-        raise TypeError(f"expected an ERNN, got {type(driven.system).__name__}")
-    return driven.system
 
 
 def _of_flow(

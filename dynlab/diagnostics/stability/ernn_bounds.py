@@ -18,7 +18,7 @@ from dynlab.diagnostics.stability.flow_of import factors
 from dynlab.diagnostics.stability.rates import Rates
 from dynlab.diagnostics.stability.theory import BoundRow, norms_of, row
 from dynlab.driven import NUMBERS_AT_ONCE, Driven, in_float64
-from dynlab.numerics.threads import in_threads
+from dynlab.numerics.singular_values import rounding_of, singular_values
 from dynlab.operators import Operator, Sum
 from dynlab.systems import frozen
 from dynlab.systems.activations import ACTIVATIONS
@@ -33,7 +33,6 @@ def rows_of_ernn(system: ERNN, driven: Driven, rates: Rates) -> list[BoundRow]:
     Parameters
     ----------
     system : ERNN
-        The frozen one of `driven`.
     driven : Driven
     rates : Rates
         Of ∇F at h_t.
@@ -43,7 +42,9 @@ def rows_of_ernn(system: ERNN, driven: Driven, rates: Rates) -> list[BoundRow]:
     states, given = in_float64(driven.states).cpu(), in_float64(driven.inputs).cpu()
     old, new, inputs = states[:, before], states[:, before + 1], given[:, before]
     jacobian = exact.inner_jacobian(new, old, inputs)
-    ranks, smallest, error = _ranks(jacobian, len(old), len(times))
+    singular = singular_values(jacobian.dense().numpy())
+    smallest, error = singular[..., -1], rounding_of(singular)
+    ranks = np.where(np.isnan(smallest), np.nan, (singular > error[..., None]).sum(axis=-1))
     most = _structural_rank(system, jacobian)
     if most is not None:  # a rank that its structure keeps below n is no matter of rounding
         smallest, error = np.where(most < n, 0.0, smallest), np.where(most < n, 0.0, error)
@@ -96,22 +97,6 @@ def _along_iteration(system: ERNN, old: Tensor, inputs: Tensor, rates: Rates) ->
             low = np.where(arrived, np.nan, -np.inf)
             found.append(row(name, words, each, RELATIVE_ERROR * np.abs(each), low, 1.0, rates.times, strict=True))
     return found
-
-
-def _ranks(jacobian: Operator, samples: int, times: int) -> tuple[NDArray[np.float64], ...]:
-    """How many singular values are above n ε σ_max, the smallest one, and the error of that; shape (sample, time)."""
-
-    def of(some: slice) -> tuple[NDArray[np.float64], ...]:
-        matrices = jacobian[:, some].dense().numpy().swapaxes(0, 1)
-        singular = np.full(matrices.shape[:3], np.nan)
-        finite = np.isfinite(matrices).all(axis=(2, 3))
-        singular[finite] = np.linalg.svd(matrices[finite], compute_uv=False)
-        allowed = matrices.shape[-1] * np.finfo(float).eps * singular[..., 0]
-        return (singular > allowed[..., None]).sum(axis=2).astype(float), singular[..., -1], allowed
-
-    each = 8 * samples * jacobian.rows * jacobian.columns
-    ranks, smallest, allowed = (part.T for part in in_threads(of, times, each))
-    return np.where(np.isnan(smallest), np.nan, ranks), smallest, allowed
 
 
 def _structural_rank(system: ERNN, jacobian: Operator) -> NDArray[np.float64] | None:

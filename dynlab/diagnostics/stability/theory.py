@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from dynlab.diagnostics.eigenvalue_bounds.judgement import (
 )
 from dynlab.diagnostics.stability.flow_of import JacobianFactors
 from dynlab.driven import Driven
-from dynlab.numerics.threads import in_threads
+from dynlab.numerics.singular_values import singular_values
 from dynlab.systems import Euler, Map
 from dynlab.systems.antisymmetric import GatedFlow
 from dynlab.systems.asrnn import ASRNN
@@ -34,37 +33,23 @@ SMALLEST_FACTOR = -0.25  # the infimum of σ'(p) tanh(q) + σ(p) (1 − tanh²(q
 ROUNDINGS = 4.0  # of a diagonal factor, each of half a unit
 
 
-@dataclass(frozen=True)
-class BoundRow:
-    """A bound, the numbers that it is about, and how they keep it.
-
-    Attributes
-    ----------
-    name, quantity, units : str
-    theory : tuple of float
-        The interval that theory allows at one state or other, −inf or inf where it has no end.
-    measured : tuple of float
-        The smallest and the largest number.
-    margin : float
-        Of the number that decides inside its own interval; negative outside, NaN where there is no bound.
-    outcome : str
-        ``holds``, ``at the bound``, ``violated``, ``undecided`` or ``no bound``.
-    where : tuple of int
-        Sample and t of the number that decides; −1 where there is no bound.
-    violations, compared : int
-        How many numbers lie outside, and how many there are.
-    """
-
-    name: str
-    quantity: str
-    units: str
-    theory: tuple[float, float]
-    measured: tuple[float, float]
-    margin: float
-    outcome: str
-    where: tuple[int, int]
-    violations: int
-    compared: int
+# What a row has beside its ``name``. An interval is infinite where it has no end; `margin` is that of the number that
+# decides inside its own interval, negative outside, and NaN where there is no bound.
+COLUMNS = {
+    "quantity": "what is bounded",
+    "unit": "its units",
+    "theory_low": "least value that theory allows",
+    "theory_high": "largest value that theory allows",
+    "measured_low": "least value measured",
+    "measured_high": "largest value measured",
+    "margin": "margin inside the bound",
+    "outcome": "outcome",
+    "where_sample": "sample of the number that decides, −1: none",
+    "where_step": "step t of the number that decides, −1: none",
+    "violations": "numbers outside the bound",
+    "compared": "numbers held against the bound",
+}
+BoundRow = dict[str, Any]
 
 
 def row(
@@ -88,7 +73,16 @@ def row(
     spread = np.broadcast_to(errors, values.shape)
     known = values[about & np.isfinite(values)]
     measured = (float(known.min()), float(known.max())) if known.size else (np.nan, np.nan)
-    theory = (float(ends[0][about].min()), float(ends[1][about].max()))
+    made: BoundRow = {
+        "name": name,
+        "quantity": quantity,
+        "unit": units,
+        "theory_low": float(ends[0][about].min()),
+        "theory_high": float(ends[1][about].max()),
+        "measured_low": measured[0],
+        "measured_high": measured[1],
+        "compared": int(about.sum()),
+    }
     indices = np.argwhere(about)
     found = []
     for end, is_upper in zip(ends, (False, True), strict=True):
@@ -97,18 +91,17 @@ def row(
             judgement = judged((values - np.where(bounded, end, 0))[about], spread[about], 0.0, is_upper)
             found.append(judgement)
     if not found:
-        return BoundRow(name, quantity, units, theory, measured, np.nan, NO_BOUND, (-1, -1), 0, len(indices))
+        nothing = {"margin": np.nan, "outcome": NO_BOUND, "where_sample": -1, "where_step": -1, "violations": 0}
+        return made | nothing
     if strict:
         found = [_strictly(one) for one in found]
     worst = min(found, key=lambda one: (WORST_FIRST.index(one.outcome), np.nan_to_num(one.margin, nan=np.inf)))
     at = indices[worst.index[0]]
-    where = (int(at[0]), int(times[at[1]]))
+    where = {"where_sample": int(at[0]), "where_step": int(times[at[1]])}
     violations = sum(one.violations for one in found)
     if strict:
         violations += sum(int(((values == end) & (spread == 0) & about).sum()) for end in ends)
-    return BoundRow(
-        name, quantity, units, theory, measured, worst.margin, worst.outcome, where, violations, len(indices)
-    )
+    return made | where | {"margin": worst.margin, "outcome": worst.outcome, "violations": violations}
 
 
 def _strictly(judgement: Judgement) -> Judgement:
@@ -176,7 +169,7 @@ def norms_of(driven: Driven, times: NDArray[np.int64], shift: float = 0.0) -> tu
     parts = []
     for block in driven.blocks(driven.system, times):
         stack = block.double().cpu().numpy() + shift * np.eye(block.shape[-1])
-        parts.append(_norms(stack.reshape(-1, *stack.shape[2:])).reshape(stack.shape[:2]))
+        parts.append(singular_values(stack)[..., 0])
     norms = np.concatenate(parts, axis=1)
     unit = torch.finfo(driven.states.dtype).eps
     return norms, driven.states.shape[-1] * unit * (norms + abs(shift))
@@ -195,30 +188,8 @@ def diffusion_of(matrix: Any) -> tuple[float, bool]:
 
 def variables(rows: Sequence[BoundRow]) -> dict[str, xr.Variable]:
     """The rows as variables over ``bound``."""
-    columns: dict[str, tuple[str, list[Any]]] = {
-        "quantity": ("what is bounded", [one.quantity for one in rows]),
-        "unit": ("its units", [one.units for one in rows]),
-        "theory_low": ("least value that theory allows", [one.theory[0] for one in rows]),
-        "theory_high": ("largest value that theory allows", [one.theory[1] for one in rows]),
-        "measured_low": ("least value measured", [one.measured[0] for one in rows]),
-        "measured_high": ("largest value measured", [one.measured[1] for one in rows]),
-        "margin": ("margin inside the bound", [one.margin for one in rows]),
-        "outcome": ("outcome", [one.outcome for one in rows]),
-        "where_sample": ("sample of the number that decides, −1: none", [one.where[0] for one in rows]),
-        "where_step": ("step t of the number that decides, −1: none", [one.where[1] for one in rows]),
-        "violations": ("numbers outside the bound", [one.violations for one in rows]),
-        "compared": ("numbers held against the bound", [one.compared for one in rows]),
-    }
-    return {name: schema.variable((schema.BOUND,), values, words) for name, (words, values) in columns.items()}
+    return {name: schema.variable((schema.BOUND,), [one[name] for one in rows], text) for name, text in COLUMNS.items()}
 
 
 def _unbounded(name: str, words: str, real: NDArray[np.float64], errors: Any, times: Any) -> BoundRow:
     return row(name, words, real, errors, -np.inf, np.inf, times, schema.PER_SECOND)
-
-
-def _norms(matrices: NDArray[np.float64]) -> NDArray[np.float64]:
-    found = np.full(len(matrices), np.nan)
-    finite = matrices[np.isfinite(matrices).all(axis=(1, 2))]
-    (norms,) = in_threads(lambda some: (np.linalg.norm(finite[some], 2, axis=(1, 2)),), len(finite))
-    found[np.isfinite(matrices).all(axis=(1, 2))] = norms
-    return found

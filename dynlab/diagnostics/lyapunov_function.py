@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points import fixed_points
-from dynlab.diagnostics.lyapunov_function.fall import directions, rates
 from dynlab.errors import UserError, require_extra
 from dynlab.jacobians import held_matrices
 from dynlab.numerics.eigenvalues import eigenvalues
@@ -23,6 +22,7 @@ from dynlab.wording import at_most, counted, interval, number
 if TYPE_CHECKING:
     pass
 
+DIRECTIONS = 512  # drawn on each level, beside the axes of the set
 LEVELS = 40  # sampled radii
 LARGEST_LEVEL = 1e3  # the largest, in radii that are proved
 GRID = 81  # points of the plane in each direction
@@ -36,7 +36,7 @@ FLAGS = {"ratio": "at h* itself there is none; −inf where one step ends at it"
 Array = NDArray[np.float64]
 
 
-class Row(NamedTuple):
+class AtPoint(NamedTuple):
     """What is known of one fixed point."""
 
     status: str
@@ -146,7 +146,7 @@ def _kind(system: System, kind: str | None) -> tuple[bool, Flow | None]:
     return of_flow, flow if of_flow else None
 
 
-def _row(at_rest: Held, flow: Flow | None, point: xr.Dataset, seed: int) -> Row:
+def _row(at_rest: Held, flow: Flow | None, point: xr.Dataset, seed: int) -> AtPoint:
     state = point["fixed_point_state"].values
     h = torch.from_numpy(state)
     J = held_matrices(at_rest, h).numpy()
@@ -171,17 +171,17 @@ def _row(at_rest: Held, flow: Flow | None, point: xr.Dataset, seed: int) -> Row:
     return _around(at_rest, flow, point, T, float(np.linalg.norm(residual) / np.linalg.norm(P)), seed)
 
 
-def _around(at_rest: Held, flow: Flow | None, point: xr.Dataset, T: Array, residual: float, seed: int) -> Row:
+def _around(at_rest: Held, flow: Flow | None, point: xr.Dataset, T: Array, residual: float, seed: int) -> AtPoint:
     from dynlab.proofs.level_set import proved_level_set
 
     state, radius = point["fixed_point_state"].values, float(point["certificate_radius"])
     first = float(np.linalg.norm(T, 2))  # the unit ball is not larger
     program = at_rest.system.program(at_rest.input, at_rest.t)
     proved = proved_level_set(program, state, radius, T, first, logarithmic=flow is not None)
-    along = directions(T, np.random.default_rng(seed))
+    along = _directions(T, np.random.default_rng(seed))
     base = proved.radius or first
     levels = base * np.geomspace(1 / LARGEST_LEVEL, LARGEST_LEVEL, 2 * LEVELS + 1)
-    fall = np.stack([rates(at_rest, state, T, level * along) for level in levels])
+    fall = np.stack([_rates(at_rest, state, T, level * along) for level in levels])
     falls = int(np.append(~(fall < 0).all(axis=1), True).argmax())  # so many levels, from the innermost
     sampled = float(levels[falls - 1]) if falls else 0.0
     inside = levels <= proved.radius
@@ -189,8 +189,8 @@ def _around(at_rest: Held, flow: Flow | None, point: xr.Dataset, T: Array, resid
     extent = 1.3 * max(proved.radius, min(sampled, 20 * base))
     plane = np.stack(np.meshgrid(np.linspace(-1, 1, GRID), np.linspace(-1, 1, GRID)), axis=-1)
     leading = along[:2] if len(state) > 1 else np.concatenate([along[:1], np.zeros((1, 1))])
-    ratio = rates(at_rest, state, T, (extent * plane @ leading).reshape(-1, len(state))).reshape(GRID, GRID)
-    return Row(
+    ratio = _rates(at_rest, state, T, (extent * plane @ leading).reshape(-1, len(state))).reshape(GRID, GRID)
+    return AtPoint(
         "proved" if proved.radius else "no set is proved: the Jacobian over every box that was tried may expand",
         T,
         residual,
@@ -206,14 +206,34 @@ def _around(at_rest: Held, flow: Flow | None, point: xr.Dataset, T: Array, resid
     )
 
 
-def _nothing(size: int, reason: str) -> Row:
+def _nothing(size: int, reason: str) -> AtPoint:
     """Of a fixed point without a Lyapunov function."""
     nan = np.nan
     plane, levels = np.full((GRID, GRID), nan), np.full(2 * LEVELS + 1, nan)
-    return Row(reason, np.full((size, size), nan), nan, nan, nan, 0, nan, nan, plane, nan, levels, levels)
+    return AtPoint(reason, np.full((size, size), nan), nan, nan, nan, 0, nan, nan, plane, nan, levels, levels)
 
 
-def _variables(rows: list[Row], size: int, of_flow: bool) -> dict[str, xr.Variable]:
+def _directions(T: Array, generator: np.random.Generator) -> Array:
+    """Unit vectors u = T x of the set's axes, the slowest first, then at random, shape (direction, state)."""
+    # V, and with it what is left to fall, is largest for its distance along T's leading singular vectors
+    axes = np.linalg.svd(T)[0].T
+    drawn = generator.standard_normal((DIRECTIONS, len(T)))
+    return np.concatenate([axes, drawn / np.linalg.norm(drawn, axis=1, keepdims=True)])
+
+
+def _rates(at_rest: Held, state: Array, T: Array, u: Array) -> Array:
+    """Of h = h* + T⁻¹ u, ln |T (F(h) − h*)|/|u|, or of a flow the rate of ln |T (h − h*)|; NaN at u = 0."""
+    h = torch.from_numpy(state + scipy.linalg.solve_triangular(T, u.T).T)
+    size = np.linalg.norm(u, axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if at_rest.is_flow:
+            velocity = at_rest.moved(h).numpy() @ T.T
+            return np.asarray((u * velocity).sum(axis=1) / size**2)
+        after = np.linalg.norm((at_rest.moved(h).numpy() - state) @ T.T, axis=1)
+        return np.asarray(np.log(after / size))
+
+
+def _variables(rows: list[AtPoint], size: int, of_flow: bool) -> dict[str, xr.Variable]:
     point = (schema.FIXED_POINT,)
     per = schema.PER_SECOND if of_flow else schema.ONE
     what = "rate of ln √V" if of_flow else "ln √(V(F(h))/V(h))"
@@ -245,7 +265,7 @@ def _variables(rows: list[Row], size: int, of_flow: bool) -> dict[str, xr.Variab
     }
 
 
-def _verdict(rows: list[Row], of_flow: bool) -> str:
+def _verdict(rows: list[AtPoint], of_flow: bool) -> str:
     proved = [row for row in rows if row.status == "proved"]
     if not rows:
         return "No fixed point was found."
@@ -268,7 +288,7 @@ def _verdict(rows: list[Row], of_flow: bool) -> str:
     )
 
 
-def _farther(row: Row) -> str:
+def _farther(row: AtPoint) -> str:
     """How far V falls as sampled, in proved radii."""
     times = row.sampled_radius / row.radius
     return f"{'at least ' * bool(row.sampled_radius == row.levels[-1])}{number(times, 3)} times"
