@@ -240,11 +240,11 @@ def _measured(training: xr.Dataset, starts: xr.Dataset, columns: xr.Dataset) -> 
     path = training.sel({schema.NETWORK: RULE})
     quotient = path["quotient"].values
     return (
-        f"For W the rule is off by {float(first['error']):.1%} at the tutorial's start, whose W is all but 0, and by "
-        f"{said}. The input weights of the last step are right to rounding "
+        f"For W the rule is off by {float(first['error']):.1%} at the tutorial's start, whose W is all but 0. It is "
+        f"off by {said}. The input weights of the last step are right to rounding "
         f"({float(columns['error'][:, -1].max()):.0e}), those of earlier steps off by "
         f"{float(earlier.min()):.0%} to {float(earlier.max()):.0%}. In {path.sizes[schema.TRAINING_STEP]:,} epochs "
         f"along the rule the angle for W grows from {float(path['angle'][0]):.1f}° to as much as "
         f"{float(path['angle'].max()):.0f}°, and the rule is {quotient.min():.2f} to {quotient.max():.2f} times as "
-        f"long as the gradient; the training error is {ends[RULE]:.4f} then, along the gradient {ends[GRADIENT]:.4f}."
+        f"long as the gradient. The training error is {ends[RULE]:.4f} then, along the gradient {ends[GRADIENT]:.4f}."
     )

@@ -101,12 +101,12 @@ def _measured(recorded: xr.Dataset, guess: float) -> str:
         below = np.flatnonzero(values < guess / 2)
         when = f"half the baseline after {steps[below[0]]:,} steps" if len(below) else "never half the baseline"
         said.append(f"{name}: best {values.min():.2g}, {when}")
-    text = f"With {DELAY} steps, where {guess:.4f} needs no memory: " + "; ".join(said) + "."
+    text = f"Over {DELAY} steps a loss of {guess:.4f} needs no memory. " + ". ".join(said) + "."
     diverged = [name for name, values in losses.items() if values[-1] > 10 * guess]
     if diverged:
         text += (
             f" Diverged: {' and '.join(diverged)}, from the source's start D_f = 1e-5, where an optimiser's step moves "
-            "each entry by many times its size; in the source's code D_f has the gradient 0 there and stays, so that "
+            "each entry by many times its size. In the source's code D_f has the gradient 0 there and stays, so that "
             "its asRNN, drawn too, is a linear orthogonal network."
         )
     seeds = json.loads(recorded.attrs["settings"])["seeds"]

@@ -37,7 +37,7 @@ def make(fast: bool = False) -> Made:
     at_paper = sweep.sel(step_size=PAPER_STEP, method="nearest")
     modulus = float(np.abs(above["map_eigenvalue"]).max())
     measured = (
-        f"The flow's {above['flow_kind'].values[0]} is stable for Euler's map only up to ε = {critical:.6f}; at the "
+        f"The flow's {above['flow_kind'].values[0]} is stable for Euler's map only up to ε = {critical:.6f}. At the "
         f"paper's ε = {PAPER_STEP:g} the multipliers have modulus {modulus:.6f}, and orbits end on a closed curve of "
         f"radius {float(at_paper.smallest):.3f} to {float(at_paper.largest):.3f} that tanh's saturation makes, not "
         f"diffusion."
@@ -45,7 +45,7 @@ def make(fast: bool = False) -> Made:
     return Made(
         "AntisymmetricRNN, Figure 1 (h): the critical step",
         "With diffusion γ = 0.15 the trajectories of W_diff neither vanish nor explode, since diffusion makes the "
-        "discretisation stable (section 4 and Figure 1 (h)); stability needs max |1 + ελ| ≤ 1 (Proposition 2).",
+        "discretisation stable (section 4 and Figure 1 (h)). Stability needs max |1 + ελ| ≤ 1 (Proposition 2).",
         measured,
         figure,
         {"below": below, "above": above, "radius": sweep},

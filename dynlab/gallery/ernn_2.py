@@ -104,7 +104,7 @@ def _measured(runs: dict[str, xr.Dataset]) -> str:
         )
     steps = runs["ERNN, K = 1"][schema.TRAINING_STEP].values
     return (
-        f"Medians of 16 of the embedded test sequences over {steps[-1]:,} training steps. {'; '.join(parts)}. The tanh "
+        f"Medians of 16 of the embedded test sequences over {steps[-1]:,} training steps. {'. '.join(parts)}. The tanh "
         f"RNN's gradient vanishes throughout. ERNN's comes near 1 as the network learns, from far above it; Theorem 1 "
         f"is not why, since with its learned η a step ends far from equilibrium (Figure 6). A ReLU RNN that starts at "
         f"the identity does not vanish either. Recorded from one training each, whose commands the data file holds."

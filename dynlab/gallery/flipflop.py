@@ -28,7 +28,7 @@ def make(fast: bool = False) -> Made:
     return Made(
         "The flip-flop (Sussillo and Barak)",
         "A network that holds three bits has eight stable fixed points, and between them saddles with few unstable "
-        "directions, along which a pulse leads from one memory to the next (Neural Computation 25, 2013, section 4).",
+        "directions. Along these a pulse leads from one memory to the next (Neural Computation 25, 2013, section 4).",
         _measured(found),
         figure,
         {"geometry": found},

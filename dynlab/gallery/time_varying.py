@@ -55,8 +55,8 @@ def make(fast: bool = False) -> Made:
     real = flow["eigenvalue"].values.real
     return Made(
         "Time-varying Jacobians: stable at every moment, and growing",
-        "An AntisymmetricRNN is said to be stable if Re λ(J(t)) ≤ 0 for all t (Proposition 1, section 3.1), and its "
-        "Euler step if |1 + ελ| ≤ 1 for all t (Proposition 2).",
+        "An AntisymmetricRNN is said to be stable if Re λ(J(t)) ≤ 0 for all t (Proposition 1, section 3.1). Its "
+        "Euler step is said to be if |1 + ελ| ≤ 1 for all t (Proposition 2).",
         f"Markus and Yamabe's 2 × 2 matrix has Re λ between {real.min():.4f} and {real.max():.4f} at all "
         f"{len(times)} times (exact: −0.25), and the solution grows to e^{size:.6f} by t = 20 (exact: e^10). Two "
         f"shears of spectral radius {SIDE:g} have a product of spectral radius {radius:.4f}: after {PRODUCTS} steps "

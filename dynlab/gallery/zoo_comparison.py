@@ -46,7 +46,7 @@ def make(fast: bool = False) -> Made:
     return Made(
         "The zoo on HAR-2: spectra and gradients side by side",
         "The vanilla RNN's and the LSTM's gradients vanish, the AntisymmetricRNN's keep μ close to 1 and σ close to 0 "
-        "(AntisymmetricRNN, Figure 2), and ERNN's are norm-preserving with ‖∂h_T/∂h_1‖ close to 1 (ERNN, Theorem 1 and "
+        "(AntisymmetricRNN, Figure 2). ERNN's are norm-preserving with ‖∂h_T/∂h_1‖ close to 1 (ERNN, Theorem 1 and "
         "Figure 2).",
         table.attrs["verdict"],
         _figure(analysed),
