@@ -4,6 +4,7 @@ import copy
 import math
 from collections.abc import Callable
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -91,9 +92,9 @@ def automatic_jacobian(
     The slopes of tanh and σ are those of `dynlab.systems.stable_slopes`. Parameters are those of `jacobian`; `by_input`
     for the derivative by the input.
     """
-    batch = torch.broadcast_shapes(state.shape[:-1], input.shape[:-1])
+    batch = np.broadcast_shapes(state.shape[:-1], input.shape[:-1])
     if isinstance(t, Tensor):
-        batch = torch.broadcast_shapes(batch, t.shape)
+        batch = np.broadcast_shapes(batch, t.shape)
     states = state.expand(*batch, state.shape[-1]).reshape(math.prod(batch), state.shape[-1])
     inputs = input.expand(*batch, input.shape[-1]).reshape(math.prod(batch), input.shape[-1])
     columns = input.shape[-1] if by_input else state.shape[-1]

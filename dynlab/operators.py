@@ -14,6 +14,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -273,5 +274,5 @@ def _total(terms: Sequence[Tensor]) -> Tensor:
 
 def _concatenate(parts: Sequence[Tensor], dim: int) -> Tensor:
     """Concatenate along one of the last two dimensions after broadcasting the leading ones."""
-    batch = torch.broadcast_shapes(*(part.shape[:-2] for part in parts))
+    batch = np.broadcast_shapes(*(part.shape[:-2] for part in parts))
     return torch.cat([part.expand(*batch, *part.shape[-2:]) for part in parts], dim=dim)

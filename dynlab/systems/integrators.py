@@ -12,6 +12,7 @@ Hochbruck and Ostermann, "Exponential integrators", Acta Numerica 19 (2010), sec
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -142,7 +143,7 @@ class ImplicitMidpoint(Integrator):
         -------
         Solved
         """
-        batch = torch.broadcast_shapes(state.shape[:-1], input.shape[:-1])
+        batch = np.broadcast_shapes(state.shape[:-1], input.shape[:-1])
         state = state.expand(*batch, state.shape[-1])
         half, precision = 0.5 * self.step_size, torch.finfo(state.dtype).eps
         identity = _identity(state)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import cast
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -163,5 +164,5 @@ def _outputs(cell: Cell, inputs: Tensor) -> Tensor:
 
 def _joined(parts: Sequence[Tensor]) -> Tensor:
     """Concatenate states after broadcasting their leading dimensions."""
-    batch = torch.broadcast_shapes(*(part.shape[:-1] for part in parts))
+    batch = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
     return torch.cat([part.expand(*batch, part.shape[-1]) for part in parts], dim=-1)

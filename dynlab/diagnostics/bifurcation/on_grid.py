@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.diagnostics.bifurcation.orbits import batched, cut
+from dynlab.diagnostics.bifurcation.orbits import batched, cut, recorded
 from dynlab.diagnostics.bifurcation.parameter import Varied
 from dynlab.numerics.eigenvalues import eigenvalues as eigenvalues_of
 from dynlab.numerics.grids import blocks
@@ -57,8 +57,8 @@ def periods(
     """The period, up to `longest`, of what the orbit from each of `starts` (value, n) settles to, or a code above."""
     found = np.empty(len(values), dtype=np.int64)
     for block in _blocks(varied, len(values), max_memory):
-        step = batched(varied, values[block], "step")
         states = torch.from_numpy(starts[block][:, None].copy())
+        step = recorded(batched(varied, values[block], "step"), states)
         for _ in range(TRANSIENT):
             states = cut(step(states), largest)
         reference, away = states, []

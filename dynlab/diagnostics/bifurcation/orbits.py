@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.fx.experimental.proxy_tensor import make_fx
 
 from dynlab.diagnostics.bifurcation.parameter import Changed, Varied
 from dynlab.numerics.grids import blocks
@@ -73,7 +74,7 @@ def visited_by_map(
 
     for block in blocks(number, _work(varied, each), max_memory, kept.nbytes):
         states, settled[block] = _settle(step_at, values[block], starts[block], WINDOW, looks)
-        step = step_at(values[block])
+        step = recorded(step_at(values[block]), states)
         for count in range(KEPT):
             states = step(states)
             kept[block, :, count] = states.numpy()
@@ -112,7 +113,7 @@ def visited_by_flow(
 
     for block in blocks(number, _work(varied, each) + 16 * each * steps, max_memory, found.nbytes):
         h, settled[block] = _settle(step_at, values[block], starts[block], window, LOOKS_OF_FLOWS)
-        step = step_at(values[block])
+        step = recorded(step_at(values[block]), h)
         seen = np.empty((*h.shape[:2], steps))
         for count in range(steps):
             h = step(h)
@@ -138,7 +139,8 @@ def _settle(
     live, before = np.arange(len(states)), torch.full((2, *states.shape), torch.nan, dtype=states.dtype)
     drifted = torch.full(states.shape[:2], torch.nan, dtype=states.dtype)
     for look in range(looks):
-        step, h = step_at(values[live]), states[live]
+        h = states[live]
+        step = recorded(step_at(values[live]), h)
         for _ in range(window * (2**look - 2) if look else 0):  # the age doubles; the last two windows are watched
             h = step(h)
         h, earlier = _envelope(step, h, window)
@@ -178,6 +180,14 @@ def batched(varied: Varied, values: NDArray[np.float64], method: str) -> Step:
     """`method` of states (value, start, n), at each value with parameters of its own, (value, parameter)."""
     changed = torch.func.vmap(varied.changed)(torch.from_numpy(values))
     return lambda states: torch.func.vmap(lambda one, h: varied.using(one, method, h))(changed, states)
+
+
+def recorded(step: Step, states: Tensor) -> Step:
+    """The same step of states of that shape, from a record of its operations.
+
+    It gives the same bits; what Python does around them, the most of a small step's time, is done once.
+    """
+    return make_fx(step)(states)
 
 
 def cut(states: Tensor, largest: float) -> Tensor:
