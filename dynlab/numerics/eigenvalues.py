@@ -205,7 +205,11 @@ def _of_blocks(matrix: Real, error: Real, group: NDArray[np.int32]) -> tuple[Com
     for number in range(int(group.max()) + 1):
         place = np.flatnonzero(group == number)
         block, wrong = matrix[np.ix_(place, place)], error[np.ix_(place, place)]
-        found = solved(block[None], wrong[None])[0]
-        values.append(found.values[0] if len(place) > 1 else block[0])
-        errors.append(found.errors[0] if len(place) > 1 else wrong[0])
+        if len(place) == 1:
+            values.append(block[0])
+            errors.append(wrong[0])
+        else:
+            found = solved(block[None], wrong[None])[0]
+            values.append(found.values[0])
+            errors.append(found.errors[0])
     return np.concatenate(values), np.concatenate(errors)

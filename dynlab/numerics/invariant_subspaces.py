@@ -102,21 +102,29 @@ def _grouped(matrix: Real, T: Complex, Q: Complex, groups: NDArray[np.int32], er
         return T.diagonal(), np.full(n, np.inf)
     norm, P = float(np.linalg.norm(matrix)), W @ R
     wrong = 2 * rounding * norm + error
-    ends = np.cumsum([0, *map(len, places)])
-    parts = [slice(*pair) for pair in itertools.pairwise(ends)]
-    whole, columns = np.linalg.norm(W, 2), [np.linalg.norm(P[:, part], 2) for part in parts]
+    sizes = np.array([len(place) for place in places])
+    starts = np.cumsum(sizes) - sizes
+    parts = [slice(start, start + size) for start, size in zip(starts, sizes, strict=True)]
+    whole = np.linalg.norm(W, 2)
+    left = np.array([_two_norm(W[row]) for row in parts])
+    lost = np.sqrt(np.add.reduceat(G**2, starts)) / room
+    residual = np.sqrt(np.add.reduceat((np.abs(R) ** 2).sum(axis=0), starts))
+    between = np.sqrt(np.add.reduceat(np.add.reduceat(np.abs(P) ** 2, starts, axis=0), starts, axis=1))
+    for i, j in itertools.product(np.flatnonzero(sizes > 1), repeat=2):
+        between[i, j] = np.linalg.norm(P[parts[i], parts[j]], 2)
+    uncertain = (wrong * (1 + rounding * n) + rounding * residual).sum() * (left + lost * whole)
+    totals = between.sum(axis=1) + uncertain + lost * sum(_two_norm(P[:, part]) for part in parts)
     centers, radii = T.diagonal().copy(), np.empty(n)
-    for row, block, place in zip(parts, blocks, places, strict=True):
-        left, lost = np.linalg.norm(W[row], 2), np.linalg.norm(G[row]) / room
-        total = 0.0
-        for column, size in zip(parts, columns, strict=True):
-            uncertain = wrong * (1 + rounding * n) + rounding * np.linalg.norm(R[:, column])
-            uncertain *= left + lost * whole
-            total += float(np.linalg.norm(P[row, column], 2)) + float(uncertain + lost * size)
+    for total, block, place in zip(totals, blocks, places, strict=True):
         centers[place] = block.diagonal()
         departure = float(np.linalg.norm(np.triu(block, 1)))
-        radii[place] = _distance(SAFE * total, departure, len(place)) + 4 * UNIT * np.abs(block.diagonal())
+        radii[place] = _distance(SAFE * float(total), departure, len(place)) + 4 * UNIT * np.abs(block.diagonal())
     return centers, reach(centers, SAFE * radii)
+
+
+def _two_norm(matrix: Complex) -> float:
+    """Of a row or a column its length, without the singular values."""
+    return float(np.linalg.norm(matrix, None if 1 in matrix.shape else 2))
 
 
 def _distance(rho: float, departure: float, size: int) -> float:
