@@ -9,6 +9,7 @@ from dynlab.operators import Diagonal, Operator, Shared
 from dynlab.program import Program
 from dynlab.systems.activations import Activation, operation_of
 from dynlab.systems.base import System
+from dynlab.systems.unitwise import Unitwise
 
 
 class Activated(System):
@@ -33,6 +34,13 @@ class Activated(System):
     def value(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         """φ of the pre-activation, shape (..., state)."""
         return self.activation.function(self.preactivation(state, input))
+
+    def unitwise(self, inputs: Tensor) -> Unitwise | None:
+        def function(state: Tensor, pre: Tensor) -> Tensor:
+            return self.activation.function(pre)
+
+        W, V = self.weights()
+        return Unitwise(W, linear(inputs, V, self.b), function)
 
     def value_formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
         """φ of the pre-activation, written out as `System.formula` says."""

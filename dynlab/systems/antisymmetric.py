@@ -22,6 +22,7 @@ from dynlab.systems.activated import Activated
 from dynlab.systems.activations import ACTIVATIONS, log_cosh_energy, sigmoid_slope, tanh_slope
 from dynlab.systems.base import Euler, Flow
 from dynlab.systems.orthogonal import SkewSymmetric
+from dynlab.systems.unitwise import Unitwise
 
 
 class Diffusing(nn.Module):
@@ -112,6 +113,13 @@ class GatedFlow(Flow):
     def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         p_z, p_h, _ = self._preactivations(state, input)
         return torch.sigmoid(p_z) * torch.tanh(p_h)
+
+    def unitwise(self, inputs: Tensor) -> Unitwise:
+        def function(state: Tensor, p_h: Tensor, apart: Tensor) -> Tensor:
+            return torch.sigmoid(p_h + apart) * torch.tanh(p_h)
+
+        apart = linear(inputs, self.V_z - self.V_h, self.b_z - self.b_h)
+        return Unitwise(self.M, linear(inputs, self.V_h, self.b_h), function, apart)
 
     def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
         turning = p.linear(self.M, h)

@@ -18,6 +18,7 @@ from dynlab.program import Program
 from dynlab.systems.activations import tanh_slope
 from dynlab.systems.base import Map
 from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, advance, constrain, entries_of, skew_start
+from dynlab.systems.unitwise import Unitwise
 
 
 class ASRNN(Map):
@@ -89,6 +90,12 @@ class ASRNN(Map):
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         U_f, D_f = self.U_f, self.saturation()
         return linear(torch.tanh(linear(D_f * self._linear(state, input), U_f)), U_f.mT) / D_f
+
+    def unitwise(self, inputs: Tensor) -> Unitwise:
+        """In u = W_f h they are those of a plain RNN: u' = tanh(W_f (V x + W W_f⁻¹ u + b))."""
+        W_f, inverse = self.U_f * self.saturation(), self.U_f.mT / self.saturation().unsqueeze(-1)
+        drive = linear(inputs, W_f @ self.V, W_f @ self.b)
+        return Unitwise(W_f @ self.W @ inverse, drive, lambda u, pre: torch.tanh(pre), into=W_f, out=inverse)
 
     def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
         D_f = p.add(p.constant(self.S.abs()), p.constant(self.eps, self.state_size))

@@ -5,6 +5,7 @@ A system knows one step and nothing else; every analysis is a function of a syst
 
 import abc
 import copy
+import dataclasses
 import math
 from typing import Any, TypeVar
 
@@ -17,6 +18,7 @@ from dynlab.errors import UserError
 from dynlab.operators import Identity, Operator
 from dynlab.program import NoProgram, Program
 from dynlab.systems.embedding import Embedding
+from dynlab.systems.unitwise import Unitwise
 
 
 class System(nn.Module, abc.ABC):
@@ -180,6 +182,13 @@ class System(nn.Module, abc.ABC):
 class Map(System):
     """A system in discrete time, h_t = step(h_{t−1}, x_t)."""
 
+    def unitwise(self, inputs: Tensor) -> Unitwise | None:
+        """All steps under inputs (..., input) as one product and a function of each unit; None where they are not.
+
+        Training runs such steps fast; an analysis never asks.
+        """
+        return None
+
     @abc.abstractmethod
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         """The next state.
@@ -203,6 +212,10 @@ class Flow(System):
     @abc.abstractmethod
     def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         """The rate of change of the state per second, shapes as in `Map.step`."""
+
+    def unitwise(self, inputs: Tensor) -> Unitwise | None:
+        """As `Map.unitwise`, of the velocity."""
+        return None
 
     def energy(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Tensor, Tensor] | None:
         """A quantity H that the flow conserves under a constant input where nothing dissipates, and its rate, or None.
@@ -238,6 +251,16 @@ class Euler(Integrator):
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return state + self.step_size * self.flow.velocity(state, input, t)
+
+    def unitwise(self, inputs: Tensor) -> Unitwise | None:
+        flow = self.flow.unitwise(inputs)
+        if flow is None:
+            return None
+
+        def function(state: Tensor, pre: Tensor, *others: Tensor) -> Tensor:
+            return torch.add(state, flow.function(state, pre, *others), alpha=self.step_size)
+
+        return dataclasses.replace(flow, function=function)
 
     def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
         return p.add(h, p.scaled(self.step_size, written_out(p, self.flow, h, x, t)))

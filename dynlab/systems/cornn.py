@@ -18,6 +18,7 @@ from dynlab.operators import Blocks, Diagonal, Identity, Operator, Product, Shar
 from dynlab.program import Program
 from dynlab.systems.activations import tanh_slope
 from dynlab.systems.base import Map, positive_step
+from dynlab.systems.unitwise import Unitwise
 
 
 class CoRNN(Map):
@@ -65,6 +66,14 @@ class CoRNN(Map):
         force = torch.tanh(self._preactivation(state, input)) - self.gamma * x - self.epsilon * z
         z = z + self.step_size * force
         return torch.cat([x + self.step_size * z, z], dim=-1)
+
+    def unitwise(self, inputs: Tensor) -> Unitwise:
+        def function(state: Tensor, pre: Tensor) -> Tensor:
+            x, z = state.chunk(2, dim=-1)
+            z = z + self.step_size * (torch.tanh(pre) - self.gamma * x - self.epsilon * z)
+            return torch.cat([x + self.step_size * z, z], dim=-1)
+
+        return Unitwise(torch.cat([self.W, self.W_velocity], dim=1), linear(inputs, self.V, self.b), function, groups=2)
 
     def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
         size = self.hidden_size

@@ -17,6 +17,7 @@ from dynlab.program import Program
 from dynlab.systems.base import Map, check_sizes
 from dynlab.systems.modrelu import modrelu, modrelu_slope
 from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, skew_start
+from dynlab.systems.unitwise import Unitwise
 
 MODRELU_REACH = 0.01  # the range of modReLU's b at the start, on both sides of 0
 
@@ -40,6 +41,11 @@ class ModReLURNN(Map):
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return modrelu(linear(state, self.recurrent()) + linear(input, self.V), self.b)
+
+    def unitwise(self, inputs: Tensor) -> Unitwise:
+        return Unitwise(
+            self.recurrent(), linear(inputs, self.V), lambda state, pre, b: modrelu(pre, b), shared=(self.b,)
+        )
 
     def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
         return p.modrelu(p.add(p.linear(self.recurrent(), h), p.linear(self.V, x)), self.b)

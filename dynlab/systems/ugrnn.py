@@ -15,6 +15,7 @@ from dynlab.operators import Diagonal, Operator, Shared
 from dynlab.program import Program
 from dynlab.systems.activations import sigmoid_slope, tanh_slope
 from dynlab.systems.base import Map
+from dynlab.systems.unitwise import Unitwise
 
 # EdgeML's initial deviation of every weight; its biases start at 1.
 WEIGHT_DEVIATION = 0.1
@@ -49,6 +50,14 @@ class UGRNN(Map):
         p_z, p_c = self._preactivations(state, input)
         candidate = torch.tanh(p_c)
         return candidate + torch.sigmoid(p_z) * (state - candidate)
+
+    def unitwise(self, inputs: Tensor) -> Unitwise:
+        def function(state: Tensor, pre: Tensor) -> Tensor:
+            p_z, p_c = pre.chunk(2, dim=-1)
+            return torch.lerp(torch.tanh(p_c), state, torch.sigmoid(p_z))
+
+        W, U, b = (torch.cat(pair) for pair in ((self.W_z, self.W_c), (self.U_z, self.U_c), (self.b_z, self.b_c)))
+        return Unitwise(U, linear(inputs, W, b), function)
 
     def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
         z = p.sigmoid(p.add(p.linear(self.W_z, x), p.linear(self.U_z, h, self.b_z)))

@@ -8,6 +8,7 @@ where M = P U and d_k = P (W x_k + b), so that M is computed once a sequence and
 numbers are those of the system's own steps up to rounding.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,8 @@ from torch.nn.functional import linear
 
 from dynlab.systems.activations import ACTIVATIONS
 from dynlab.systems.ernn import ERNN
+from dynlab.training.recorded import Recorded
+from dynlab.training.unitwise_sequence import STEPS_AT_ONCE
 
 # The gradient by φ's argument, from that by its value and the value itself.
 THROUGH: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
@@ -29,7 +32,7 @@ THROUGH: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 }
 
 
-def ernn_states(system: ERNN, inputs: Tensor, state: Tensor) -> Tensor:
+def ernn_states(system: ERNN, inputs: Tensor, state: Tensor, recorded: Recorded) -> Tensor:
     """h_1 … h_T from h_0, which no gradient goes to.
 
     Parameters
@@ -38,6 +41,7 @@ def ernn_states(system: ERNN, inputs: Tensor, state: Tensor) -> Tensor:
     inputs : Tensor, shape (time, sample, input)
     state : Tensor, shape (sample, state)
         h_0.
+    recorded : Recorded
 
     Returns
     -------
@@ -48,8 +52,11 @@ def ernn_states(system: ERNN, inputs: Tensor, state: Tensor) -> Tensor:
     etas = system.step_etas(torch.arange(inputs.shape[0], device=inputs.device)).T
     activation = next(name for name, known in ACTIVATIONS.items() if known.function is system.activation.function)
     how = (activation, float(system.start == "previous") + system.sign, system.sign)
-    states: Tensor = _Recurrence.apply(drive, system.recurrent_matrix(), etas, state, how)
-    return states
+
+    def run(*tensors: Tensor) -> tuple[Tensor, ...]:
+        return (_Recurrence.apply(how, *tensors),)
+
+    return recorded(run, drive, system.recurrent_matrix(), etas, state.to(drive))[0]
 
 
 class _Recurrence(Function):
@@ -57,16 +64,15 @@ class _Recurrence(Function):
 
     @staticmethod
     def forward(
-        ctx: Any, drive: Tensor, matrix: Tensor, etas: Tensor, state: Tensor, how: tuple[str, float, int]
+        ctx: Any, how: tuple[str, float, int], drive: Tensor, matrix: Tensor, etas: Tensor, state: Tensor
     ) -> Tensor:
         activation, start, sign = how
-        function = ACTIVATIONS[activation].function
-        state = state.to(drive)
+        function, transposed = ACTIVATIONS[activation].function, matrix.mT
         states, kept = [], []
-        for d, inner in zip(drive.unbind(0), etas.tolist(), strict=True):
+        for d, inner in zip(drive.unbind(0), _by_step(etas), strict=True):
             z = start * state
             for eta in inner:
-                value = function(torch.addmm(d, z, matrix.T))
+                value = function(torch.addmm(d, z, transposed))
                 kept.append((z, value))
                 z = torch.lerp(z, value, eta)
             state = torch.sub(z, state, alpha=sign)
@@ -83,16 +89,28 @@ class _Recurrence(Function):
         by_matrix, by_state = torch.zeros_like(matrix), torch.zeros_like(by_states[0])
         by_drive: list[Tensor] = []
         by_etas: list[Tensor] = []
-        for by_this, inner in zip(reversed(by_states.unbind(0)), reversed(etas.tolist()), strict=True):
+        rows: list[tuple[Tensor, ...]] = []  # of inner steps: z, φ, and the gradients by the new z and by M z + d
+        steps = zip(by_states.unbind(0), _by_step(etas), _by_step(1 - etas), strict=True)
+        for by_this, inner, rest in reversed(list(steps)):
             by_state = by_state + by_this
-            by_z, by_d = by_state, torch.zeros_like(by_state)
-            for eta in reversed(inner):
+            by_z, by_arguments = by_state, []
+            for eta, kept in zip(reversed(inner), reversed(rest), strict=True):
                 z, value = ctx.kept.pop()
-                by_etas.append(torch.dot(by_z.flatten(), (value - z).flatten()))
-                by_argument = THROUGH[activation](by_z, value).mul_(eta)  # by M z + d
-                by_d += by_argument
-                by_matrix.addmm_(by_argument.T, z)
-                by_z = torch.addmm(by_z, by_argument, matrix, beta=1 - eta)
+                by_argument = THROUGH[activation](by_z, value).mul_(eta)
+                rows.append((z, value, by_z, by_argument))
+                by_arguments.append(by_argument)
+                by_z = (kept * by_z).addmm_(by_argument, matrix)
             by_state = torch.sub(start * by_z, by_state, alpha=sign)
-            by_drive.append(by_d)
-        return torch.stack(by_drive[::-1]), by_matrix, torch.stack(by_etas[::-1]).view_as(etas), None, None
+            by_drive.append(functools.reduce(torch.add, by_arguments))
+            if len(rows) >= STEPS_AT_ONCE or not ctx.kept:
+                zs, values, by_zs, by_all = map(torch.stack, zip(*rows, strict=True))
+                by_etas.append(torch.linalg.vecdot(by_zs.flatten(1), (values - zs).flatten(1)))
+                by_matrix.addmm_(by_all.flatten(0, 1).T, zs.flatten(0, 1))
+                rows = []
+        by_etas_all = torch.cat(by_etas).flip(0).view_as(etas)
+        return None, torch.stack(by_drive[::-1]), by_matrix, by_etas_all, None
+
+
+def _by_step(etas: Tensor) -> list[Any]:
+    """The η of each step's inner steps: numbers, but on a device that one need not wait for."""
+    return etas.tolist() if etas.device.type == "cpu" else [row.unbind() for row in etas.unbind()]

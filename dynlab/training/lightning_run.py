@@ -53,7 +53,7 @@ def fit(prepared: Prepared, resume_from: Path | None) -> None:
     monitor = StabilityMonitor(prepared.writes.monitor_every) if prepared.writes.monitor_every is not None else None
     steps = StepLog(prepared.folder, prepared.writes.log_every, monitor, prepared.say)
     kept = [Kept(prepared.folder, prepared.writes.keep_every)] if prepared.writes.keep_every is not None else []
-    with _quiet(), torch.random.fork_rng(devices=[]):
+    with _quiet(), _all_digits(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         trainer = Trainer(
             accelerator=prepared.accelerator,
@@ -114,6 +114,17 @@ def _until_interrupted(
 
 
 @contextmanager
+def _all_digits() -> Iterator[None]:
+    """Keep cuDNN, which rounds the factors of float32 products to ten bits otherwise, to float32."""
+    before = torch.backends.cudnn.allow_tf32
+    torch.backends.cudnn.allow_tf32 = False
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.allow_tf32 = before
+
+
+@contextmanager
 def _quiet() -> Iterator[None]:
     """Silence what Lightning says to everybody: which devices there are, that a folder is not empty, its tips."""
     loggers = [logging.getLogger(name) for name in ("lightning.pytorch", "lightning.fabric")]
@@ -128,6 +139,8 @@ def _quiet() -> Iterator[None]:
             warnings.filterwarnings("ignore", ".*LeafSpec.* is deprecated", FutureWarning)
             # a run on the whole training split holds nothing out
             warnings.filterwarnings("ignore", "You defined a `validation_step` but have no `val_dataloader`")
+            # what is recorded for a GPU runs on a stream of its own
+            warnings.filterwarnings("ignore", "The AccumulateGrad node's stream does not match")
             # every process validates on everything
             warnings.filterwarnings("ignore", "It is recommended to use `self.log.*sync_dist=True")
             yield

@@ -16,7 +16,9 @@ from dynlab.tasks import Split, Task
 from dynlab.training.batches import Sweep
 from dynlab.training.ernn_sequence import ernn_states
 from dynlab.training.fused import fused_outputs
+from dynlab.training.recorded import Recorded
 from dynlab.training.settings import Settings
+from dynlab.training.unitwise_sequence import unitwise_states
 
 # Sequences at a time where no gradient is taken.
 EVALUATION_BATCH = 512
@@ -50,6 +52,7 @@ class Network(nn.Module):
             )
         self.system = system
         self.every_step = task.every_step
+        self.recorded = Recorded()
         self.dropout = nn.Dropout(dropout)
         shown = system.output(torch.zeros(system.state_size)).shape[-1]
         self.readout = nn.Linear(shown, task.output_size)
@@ -67,26 +70,32 @@ class Network(nn.Module):
         Without a state it starts at 0, or where the system has learned to start.
         """
         with parametrize.cached():  # a constrained matrix is made once a sequence, not once a step
-            shown, last = outputs(self.system, inputs, self.every_step, state)
+            shown, last = outputs(self.system, inputs, self.every_step, state, self.recorded)
         return self.readout(self.dropout(shown)), last
 
 
-def outputs(system: Map, inputs: Tensor, every_step: bool, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
+def outputs(
+    system: Map, inputs: Tensor, every_step: bool, state: Tensor | None = None, recorded: Recorded | None = None
+) -> tuple[Tensor, Tensor]:
     """What the system shows after the last of its inputs (sample, time, input), or after each, and its last state.
 
     It starts at `state`, shape (sample, state), without which at 0, or at the state that it has learned to start at.
     """
-    inputs = system.drive(inputs)
+    inputs, recorded = system.drive(inputs), recorded or Recorded()
     if state is None:
         learned = system.initial_state()
         state = inputs.new_zeros(system.state_size) if learned is None else learned
         state = state.expand(inputs.shape[0], -1)
     if isinstance(system, ERNN):
-        states = ernn_states(system, inputs.transpose(0, 1), state)
+        states = ernn_states(system, inputs.transpose(0, 1), state, recorded)
         return states.transpose(0, 1) if every_step else states[-1], states[-1]
     fused = fused_outputs(system, inputs, state)
     if fused is not None:
         return fused[0] if every_step else fused[0][:, -1], fused[1]
+    steps = None if torch.is_autocast_enabled(inputs.device.type) else system.unitwise(inputs.transpose(0, 1))
+    if steps is not None:  # which keep the state in one precision
+        states, last = unitwise_states(steps, state, every_step, recorded)
+        return (system.output(states).transpose(0, 1) if every_step else system.output(last)), last
     shown = []
     for t, input in enumerate(inputs.transpose(0, 1).contiguous().unbind(0)):
         state = system.step(state, input, t)

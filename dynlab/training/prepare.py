@@ -108,6 +108,7 @@ def prepare(
         _check_that_the_base_moves(run, task)
         network = Network(system, task, run.settings.dropout)
     facts = _facts(run, task, network, version)
+    facts["device"] = torch.cuda.get_device_name(device) if accelerator == "cuda" else device
     return Prepared(
         task,
         network,

@@ -8,6 +8,7 @@ from dynlab import simulation, tasks
 from dynlab.errors import UserError
 from dynlab.systems import create
 from dynlab.training.network import Network, evaluate, loss_of, metric_of, outputs
+from dynlab.training.unitwise_sequence import STEPS_AT_ONCE
 
 SIZES = {"input_size": 3}
 SYSTEMS = [
@@ -20,7 +21,22 @@ SYSTEMS = [
     ("vanilla", {"state_size": 5}),
     ("antisymmetric", {"state_size": 5, "step_size": 0.3}),
     ("antisymmetric-gated", {"state_size": 5, "step_size": 0.3}),
+    ("residual-gated", {"state_size": 5, "step_size": 0.3}),
+    ("feedback", {"state_size": 5, "activation": "sigmoid"}),
     ("fastrnn", {"state_size": 5}),
+    ("fastrnn", {"state_size": 5, "activation": "relu"}),
+    ("fastgrnn", {"state_size": 5}),
+    ("fastgrnn", {"state_size": 5, "state_rank": 2}),
+    ("ugrnn", {"state_size": 5}),
+    ("cornn", {"hidden_size": 5, "step_size": 0.3}),
+    ("modrelu", {"state_size": 6}),
+    ("exprnn", {"state_size": 6}),
+    ("dtriv", {"state_size": 6}),
+    ("scornn", {"state_size": 6}),
+    ("asrnn", {"state_size": 6}),
+    ("nnrnn", {"state_size": 6}),
+    ("spectral", {"state_size": 6, "reflections": 3}),
+    ("soft-orthogonal", {"state_size": 6, "activation": "tanh"}),
     ("ernn", {"state_size": 5, "length": 9, "rank": 2, "eta": 0.2}),
     ("ernn", {"state_size": 5, "length": 7, "rank": 2, "eta": 0.2, "inner_steps": 3, "activation": "tanh"}),
     ("ernn", {"state_size": 5, "length": 7, "rank": None, "eta": 0.4, "inner_steps": 2, "start": "zero", "sign": -1}),
@@ -29,6 +45,7 @@ SYSTEMS = [
 ]
 # float64 sums in another order, over seven steps
 ROUNDING = 1e-13
+STEPS = 2 * STEPS_AT_ONCE + 5
 
 
 def stepped(system, inputs):
@@ -52,6 +69,22 @@ def test_outputs_and_gradients_are_those_of_the_steps(name, config, every_step):
     assert (found - expected).abs().max() < ROUNDING
     for one, other in zip(by_found, by_expected, strict=True):
         assert (one - other).norm() <= ROUNDING * max(1, float(other.norm()))
+
+
+@pytest.mark.parametrize("name", ["antisymmetric-gated", "fastgrnn", "cornn", "exprnn", "asrnn", "ernn"])
+def test_gradients_of_long_sequences_are_those_of_the_steps(name):
+    """Longer than what is differentiated at once, and no multiple of it."""
+    torch.manual_seed(1)
+    sizes = {"cornn": {"hidden_size": 4}, "ernn": {"state_size": 4, "length": STEPS, "inner_steps": 3, "eta": 0.1}}
+    system = create(name, **SIZES, **sizes.get(name, {"state_size": 4})).double()
+    inputs = 0.3 * torch.randn(3, STEPS, 3, dtype=torch.float64)
+    weights = torch.randn(3, STEPS, system.state_size, dtype=torch.float64)
+    wanted = [one for one in system.parameters() if one.requires_grad]
+    shown = stepped(system, inputs)
+    expected = torch.autograd.grad((system.output(shown) * system.output(weights)).sum(), wanted)
+    found = torch.autograd.grad((outputs(system, inputs, True)[0] * system.output(weights)).sum(), wanted)
+    for one, other in zip(found, expected, strict=True):
+        assert (one - other).norm() <= 1e-11 * float(other.norm())
 
 
 @pytest.mark.parametrize("name, config", SYSTEMS, ids=lambda value: str(value))

@@ -10,8 +10,7 @@ from dynlab.systems import create
 from dynlab.tasks import TASKS
 from dynlab.tasks import create as create_task
 from dynlab.training import PRESETS
-from dynlab.training.ernn_sequence import ernn_states
-from dynlab.training.network import training_loss
+from dynlab.training.network import outputs, training_loss
 from dynlab.training.prepare import accepted
 from dynlab.training.presets.antisymmetric import ANTISYMMETRIC
 from dynlab.training.presets.asrnn import ASRNN
@@ -75,17 +74,10 @@ def test_its_network_learns(name):
     if parameters(name, with_readout=False) - TOKENS.get(preset.task, 0) * preset.settings.embedding > 50_000:
         pytest.skip("tens of seconds: its sizes are tested, and its system on smaller ones")
     system, _ = made(name)
-    inputs = 0.5 * torch.randn(2, 3, system.input_size)
-    learned = system.initial_state()
-    state = torch.zeros(system.state_size) if learned is None else learned
-    state = state.expand(2, -1)
-    if preset.system == "ernn":
-        state = ernn_states(system, inputs.transpose(0, 1), state)[-1]
-    else:
-        for t, input in enumerate(inputs.unbind(dim=1)):
-            state = system.step(state, input, t)
+    inputs = 0.5 * torch.randn(2, 3, system.input_size) if system.embedding is None else torch.ones(2, 3, 1)
+    shown, _ = outputs(system, inputs, every_step=False)
     optimizer = preset.settings.make_optimizer(system.parameters(), system.constrained_parameters())
-    system.output(state).square().sum().backward()
+    shown.square().sum().backward()
     gradients = [one.grad for one in system.parameters() if one.grad is not None]
     assert gradients
     assert all(torch.isfinite(one).all() for one in gradients)

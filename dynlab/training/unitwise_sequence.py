@@ -1,0 +1,139 @@
+"""Sequences of steps that are one product and a function of each unit (`dynlab.systems.unitwise`), with their gradient.
+
+Automatic differentiation records and replays every small operation of every step. Here the inputs go through their
+matrix once for all steps; a step forward is one product and the function; a step backward is two products by unit, with
+derivatives of the function that are taken for many steps at once, and one product; the gradient of the matrix is one
+product for many steps.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+from torch.nn.functional import linear
+
+from dynlab.systems.unitwise import Unitwise
+from dynlab.training.recorded import Recorded
+
+STEPS_AT_ONCE = 16  # whose derivatives are taken together: so many are still in the processor's cache
+
+
+def unitwise_states(steps: Unitwise, state: Tensor, every_step: bool, recorded: Recorded) -> tuple[Tensor, Tensor]:
+    """h_1 … h_T from h_0 where every step is asked for, else h_T alone, and h_T.
+
+    Parameters
+    ----------
+    steps : Unitwise
+        With inputs of shape (time, sample, input).
+    state : Tensor, shape (sample, state)
+        h_0.
+    every_step : bool
+    recorded : Recorded
+
+    Returns
+    -------
+    (Tensor, shape (time, sample, state) or (1, sample, state), Tensor, shape (sample, state))
+    """
+    aside = [] if steps.aside is None else [steps.aside]
+
+    def run(*tensors: Tensor) -> tuple[Tensor, ...]:
+        found: tuple[Tensor, ...] = _Sequence.apply((steps.function, steps.groups, len(aside), every_step), *tensors)
+        return found
+
+    state = state.to(steps.drive)
+    if steps.into is not None:
+        state = linear(state, steps.into)
+    found = recorded(run, steps.drive, state, steps.matrix, *aside, *steps.shared)
+    if steps.out is not None:
+        found = tuple(linear(one, steps.out) for one in found)
+    return found[0] if every_step else found[0].unsqueeze(0), found[-1]
+
+
+class _Sequence(Function):
+    """The states; what it keeps are they and the arguments of the function."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        how: tuple[Callable[..., Tensor], int, int, bool],
+        drive: Tensor,
+        state: Tensor,
+        matrix: Tensor,
+        *others: Tensor,
+    ) -> tuple[Tensor, ...]:
+        function, _, asides, every_step = how
+        states, transposed, shared = [state], matrix.mT, others[asides:]
+        for t, pre in enumerate(drive.unbind(0)):
+            pre.addmm_(state, transposed)
+            state = function(state, pre, *(aside[t] for aside in others[:asides]), *shared)
+            states.append(state)
+        ctx.save_for_backward(torch.stack(states), drive, matrix, *others)
+        ctx.how = how
+        return (torch.stack(states[1:]), state) if every_step else (state,)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *by_found: Tensor) -> tuple[Tensor | None, ...]:
+        states, pre, matrix, *others = ctx.saved_tensors
+        asides = ctx.how[2]
+        by_pre, by_matrix = torch.empty_like(pre), torch.zeros_like(matrix)
+        by_others = [torch.zeros_like(one) for one in others]
+        *by_states, by_state = by_found
+        for stop in range(len(pre), 0, -STEPS_AT_ONCE):
+            some = slice(max(0, stop - STEPS_AT_ONCE), stop)
+            here = [one[some] if number < asides else one for number, one in enumerate(others)]
+            local = _Local(ctx.how, states[some], pre[some], here)
+            arriving = []
+            for t in reversed(range(some.start, stop)):
+                if by_states:
+                    by_state = by_state + by_states[0][t]
+                arriving.append(by_state)
+                by_state = local.back(t - some.start, by_state, by_pre[t], matrix)
+            by_matrix.addmm_(by_pre[some].flatten(0, 1).T, states[some].flatten(0, 1))
+            for number, part in enumerate(local.by_others(torch.stack(arriving[::-1]) if others else None)):
+                total = by_others[number]
+                (total[some] if number < asides else total).add_(part)
+        return None, by_pre, by_state, by_matrix, *by_others
+
+
+class _Local:
+    """f at some steps, and its derivatives by the coordinates of the same unit."""
+
+    def __init__(
+        self, how: tuple[Callable[..., Tensor], int, int, bool], states: Tensor, pre: Tensor, others: Sequence[Tensor]
+    ) -> None:
+        function, self.groups, *_ = how
+        self.units = states.shape[-1] // self.groups
+        by = [states.detach().requires_grad_(), pre.detach().requires_grad_()]
+        self.others = [one.detach().requires_grad_() for one in others]
+        with torch.enable_grad():
+            self.value = function(*by, *self.others)
+            parts = self.value.unflatten(-1, (self.groups, self.units)).sum(dim=(0, 1, 3)).unbind()
+        rows = [torch.autograd.grad(part, by, retain_graph=True, allow_unused=True) for part in parts]
+        by_states, by_pre = zip(*rows, strict=True)
+        self.by_pre = self._table(by_pre)  # (time, sample, of what, by what, unit)
+        self.by_states = None if by_states[0] is None else self._table(by_states)
+
+    def by_others(self, by_value: Tensor | None) -> Sequence[Tensor]:
+        """The gradients by what else the function takes, from that by its value at all these steps."""
+        return [] if by_value is None else torch.autograd.grad(self.value, self.others, by_value)
+
+    def _table(self, rows: Sequence[Tensor]) -> Tensor:
+        return torch.stack([one.unflatten(-1, (-1, self.units)) for one in rows], dim=2)
+
+    def back(self, t: int, by_value: Tensor, by_pre: Tensor, matrix: Tensor) -> Tensor:
+        """The gradient by the state before step `t`; writes that by its pre-activations into `by_pre`."""
+        by_value = by_value.unflatten(-1, (self.groups, 1, self.units))  # (sample, of what, 1, unit)
+        into = by_pre.unflatten(-1, (-1, self.units))
+        if self.groups == 1:
+            torch.mul(by_value.squeeze(1), self.by_pre[t].squeeze(1), out=into)
+        else:
+            torch.sum(by_value * self.by_pre[t], dim=1, out=into)
+        if self.by_states is None:
+            return by_pre @ matrix
+        through = by_value * self.by_states[t]
+        through = through.squeeze(1) if self.groups == 1 else through.sum(dim=1)
+        return through.flatten(-2).addmm_(by_pre, matrix)
