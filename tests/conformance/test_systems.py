@@ -12,6 +12,7 @@ from dynlab.simulation import orbit
 from dynlab.systems import SYSTEMS, Flow, Map, create, frozen
 from dynlab.systems.examples import LENGTH as TIMES
 from dynlab.systems.examples import example_config
+from dynlab.training.network import outputs
 
 # Every system of the table as its required arguments make it, and what their settings can make of some.
 VARIANTS = [
@@ -58,6 +59,7 @@ CASES = [*((name, example_config(name)) for name in SYSTEMS), *VARIANTS]
 # Differences of a smooth function over ±1e-5: truncation 1e-10 times its third derivative, rounding 1e-11 times itself.
 DIFFERENCE = 1e-5
 DIFFERENCE_TOLERANCE = 1e-7
+STEPS_TOLERANCE = 1e-11  # a few steps in another order of sums, through quotients of matrices
 
 
 @pytest.fixture(params=CASES, ids=lambda case: f"{case[0]}-{len(case[1])}")
@@ -230,3 +232,20 @@ def test_output_is_the_leading_part_of_a_layer(case):
         top = state.reshape(layers, -1)[-1]
         expected = top[: config.get("proj_size") or config["hidden_size"]]
     np.testing.assert_array_equal(output.numpy(), expected.numpy())
+
+
+def test_a_trained_sequence_is_its_steps(system):
+    """However training runs it: by unit, by torch's kernels, step by step."""
+    if isinstance(system, Flow):
+        pytest.skip("what is trained is a map")
+    system.requires_grad_(True)
+    torch.manual_seed(2)
+    inputs = 0.5 * torch.randn(2, TIMES, system.input_size, dtype=torch.float64)
+    initial = 0.5 * torch.randn(2, system.state_size, dtype=torch.float64)
+    wanted = [one for one in system.parameters() if one.requires_grad]
+    expected, found = orbit(system, inputs, initial)[:, -1], outputs(system, inputs, True, initial)[1]
+    torch.testing.assert_close(found, expected, rtol=STEPS_TOLERANCE, atol=STEPS_TOLERANCE)
+    if wanted:
+        gradients = [torch.autograd.grad(last.sum(), wanted, allow_unused=True) for last in (found, expected)]
+        for one, other in zip(*gradients, strict=True):
+            torch.testing.assert_close(one, other, rtol=STEPS_TOLERANCE, atol=STEPS_TOLERANCE)
