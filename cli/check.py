@@ -22,10 +22,10 @@ CODES = {"holds": 0, "violated": 1, "undecided": 4}
 @click.option("--min-log-gradient", type=float, metavar="X", help="Of ln ‖∂h_T/∂h_1‖.")
 @click.option("--max-log-gradient", type=float, metavar="X", help="Of ln ‖∂h_T/∂h_1‖.")
 @click.option("--max-exponent", type=float, metavar="X", help="Of the largest Lyapunov exponent, in nat/step.")
-@click.option("--times", type=COUNT, default=64, show_default=True, help="At how many steps, evenly spaced.")
+@click.option("--times", type=COUNT, help="At how many steps, evenly spaced.  [default: 64, of large states fewer]")
 @click.option("--strict", is_flag=True, help="A value within its own error of its bound does not pass: exit code 4.")
 @click.option("--junit", type=FOLDER, metavar="FILE", help="Also write a JUnit report, .xml.")
-def check(source: Source, times: int, strict: bool, junit: Path | None, **bounds: Any) -> CommandResult:
+def check(source: Source, times: int | None, strict: bool, junit: Path | None, **bounds: Any) -> CommandResult:
     """Hold a network to bounds along what drives it, and end with an exit code that says whether it keeps them.
 
     0: every bound holds, or a value is within its own error of it. 1: one is violated by more than that error.

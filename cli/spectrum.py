@@ -11,11 +11,9 @@ from .source import Source
 @click.option(
     "--times",
     type=COUNT,
-    default=64,
-    show_default=True,
-    help="How many steps of each sequence are linearised, evenly spaced.",
+    help="How many steps of each sequence are linearised, evenly spaced.  [default: 64, of large states fewer]",
 )
-def spectrum(source: Source, times: int) -> CommandResult:
+def spectrum(source: Source, times: int | None) -> CommandResult:
     """Show the spectra of a network's one-step Jacobians along driven trajectories.
 
     \b

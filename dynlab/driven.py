@@ -62,15 +62,15 @@ class Driven:
             yield dense.masked_fill(lost[..., None, None], torch.nan) if bool(lost.any()) else dense
 
     def blocks_with_errors(
-        self, of: System, steps: Sequence[int] | NDArray[np.int64]
+        self, of: System, steps: Sequence[int] | NDArray[np.int64], *, diagonal: bool = False
     ) -> Iterator[tuple[Tensor, Tensor]]:
-        """What `blocks` yields, each with a bound on what rounding has left in its entries, of the same shape."""
+        """What `blocks` yields, each with the bound of `jacobian_and_error` on its entries' errors, of its shape."""
         samples, _, n = self.states.shape
         at_once = max(1, NUMBERS_AT_ONCE // (ARRAYS * samples * n * n))
         for start in range(0, len(steps), at_once):
             before = torch.as_tensor(np.asarray(steps[start : start + at_once]) - 1, device=self.states.device)
             states, shape = self.states[:, before], (samples, len(before), n, n)
-            dense, error = jacobian_and_error(of, states, self.inputs[:, before], before)
+            dense, error = jacobian_and_error(of, states, self.inputs[:, before], before, diagonal=diagonal)
             lost = states.isnan().any(dim=-1)[..., None, None]
             yield dense.expand(shape).masked_fill(lost, torch.nan), error.expand(shape).masked_fill(lost, torch.nan)
 

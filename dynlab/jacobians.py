@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dynlab.errors import UserError
 from dynlab.numerics.running_error import RunningErrors, Untracked, bounded
-from dynlab.operators import Dense, Operator
+from dynlab.operators import Blocks, Dense, Operator
 from dynlab.systems import Flow, Map, System
 from dynlab.systems.held import Held
 from dynlab.systems.stable_slopes import StableSlopes
@@ -110,11 +110,15 @@ def automatic_jacobian(
     return Dense(found.reshape(*batch, state.shape[-1], columns))
 
 
-def jacobian_and_error(system: System, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Tensor, Tensor]:
+def jacobian_and_error(
+    system: System, state: Tensor, input: Tensor, t: int | Tensor = 0, *, diagonal: bool = False
+) -> tuple[Tensor, Tensor]:
     """The Jacobian as matrices, and a bound on what rounding has left in each entry.
 
-    Parameters are those of `jacobian`. What is meant is the Jacobian in real arithmetic at the numbers stored: the
-    state, the input and the parameters; of an orthogonal or unitary matrix, the matrix as it was computed.
+    Parameters are those of `jacobian`; with `diagonal` nothing need be known outside the `System.blocks` along the
+    diagonal, where the bound is then inf: of a stack that saves most of the time. What is meant is the Jacobian in real
+    arithmetic at the numbers stored: the state, the input and the parameters; of an orthogonal or unitary matrix, the
+    matrix as it was computed.
 
     Returns
     -------
@@ -126,10 +130,25 @@ def jacobian_and_error(system: System, state: Tensor, input: Tensor, t: int | Te
     try:
         with RunningErrors():
             closed = system.closed_form_jacobian(state, input, t)
-            found = None if closed is None else closed.dense()
+            if diagonal and isinstance(closed, Blocks) and len(system.blocks) > 1:
+                found = [each.dense() for each in closed.diagonal]
+            else:
+                found = [] if closed is None else [closed.dense()]
     except (Untracked, TypeError, AttributeError):  # the last two: of code that asks for tensors and nothing else
-        found = None
-    return _with_estimate(system, state, input, t) if found is None else bounded(found)
+        found = []
+    if not found:
+        return _with_estimate(system, state, input, t)
+    shown = list(map(bounded, found))
+    return shown[0] if len(shown) == 1 else _with_diagonal(jacobian(system, state, input, t).dense(), shown)
+
+
+def _with_diagonal(matrix: Tensor, blocks: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+    """The matrix and its entries' errors where those of the blocks along its diagonal are known, and no others."""
+    error, start = torch.full_like(matrix, torch.inf), 0
+    for value, wrong in blocks:
+        part = slice(start, start := start + value.shape[-1])
+        matrix[..., part, part], error[..., part, part] = value, wrong
+    return matrix, error
 
 
 def _with_estimate(system: System, state: Tensor, input: Tensor, t: int | Tensor) -> tuple[Tensor, Tensor]:

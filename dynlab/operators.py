@@ -233,6 +233,11 @@ class Blocks(Operator):
         self.widths = [next(block.columns for block in column if block) for column in zip(*blocks, strict=True)]
         self.rows, self.columns = sum(self.heights), sum(self.widths)
 
+    @property
+    def diagonal(self) -> list[Operator]:
+        """The blocks on the diagonal, none of them zeros."""
+        return [block for number, row in enumerate(self.blocks) if (block := row[number])]
+
     def apply(self, x: Tensor) -> Tensor:
         parts = x.split(self.widths, dim=-2)
         rows = [[block.apply(part) for block, part in zip(row, parts, strict=True) if block] for row in self.blocks]

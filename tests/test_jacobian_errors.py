@@ -13,6 +13,7 @@ from dynlab.numerics.running_error import RunningErrors, Untracked
 from dynlab.simulation import orbit
 from dynlab.systems import create, from_function, frozen
 from dynlab.systems.examples import example
+from dynlab.systems.torch_layers import torch_layer
 
 BITS = 1500  # slopes of e^-700 keep their digits beside others of 1
 SEEDS = 6
@@ -126,3 +127,18 @@ def test_a_slope_whose_side_of_the_kink_rounding_decides_is_not_known():
 def test_what_has_no_rule_is_said():
     with RunningErrors(), pytest.raises(Untracked, match="cumsum"):
         torch.cumsum(torch.tanh(torch.ones(2)), dim=0)
+
+
+def test_along_the_diagonal_of_a_stack_nothing_is_lost():
+    """Its blocks and their bounds are those of the whole; outside of them the matrix is there, and no bound."""
+    torch.manual_seed(0)
+    system = frozen(torch_layer(torch.nn.LSTM(3, 4, num_layers=2)))
+    state, x = torch.randn(5, 16, dtype=torch.float64), torch.randn(5, 3, dtype=torch.float64)
+    whole, bound = jacobian_and_error(system, state, x)
+    found, errors = jacobian_and_error(system, state, x, diagonal=True)
+    inside = torch.block_diag(*(torch.ones(size, size) for size in system.blocks)).bool()
+    assert system.blocks == (8, 8)
+    assert torch.equal(found[:, inside], whole[:, inside])
+    assert torch.equal(errors[:, inside], bound[:, inside])
+    assert torch.allclose(found, whole, rtol=1e-13, atol=1e-15)
+    assert torch.isinf(errors[:, ~inside]).all()

@@ -19,6 +19,9 @@ METHOD = f"{EIGENVALUES}; the rounding of each entry of J is bounded"
 METHOD_FLOW = METHOD + "; all of the flow's Jacobian A, whose eigenvalues μ give the map's 1 + ε μ"
 NOT_COMPUTED = "NaN where the Jacobian is not finite (the trajectory has diverged) or the QR iteration did not converge"
 
+TIMES = 64
+WORK = 2.6e10  # the cubes of the sizes of all diagonal blocks: half a minute on two cores
+
 EPS = float(np.finfo(np.float64).eps)
 DEFECTIVE = "inf where left and right eigenvectors are orthogonal: a defective eigenvalue"
 
@@ -28,7 +31,7 @@ def spectrum(
     inputs: Any,
     *,
     initial_state: Any = None,
-    times: int = 64,
+    times: int | None = None,
     inputs_description: str = "",
     dtype: str = "float64",
     device: str = "cpu",
@@ -42,8 +45,9 @@ def spectrum(
     inputs : array_like, shape (time, input) or (sample, time, input)
     initial_state : array_like, shape (state,) or (sample, state), optional
         Zero where it is not given.
-    times : int
-        How many steps of a sequence are linearised: evenly spaced, the first and the last among them.
+    times : int, optional
+        How many steps of a sequence are linearised: evenly spaced, the first and the last among them. Where it is not
+        given `usual_times`, which the verdict says where they are fewer than 64.
     inputs_description : str
         What the inputs are, for the verdict: "16 test sequences of har2".
     dtype, device : str
@@ -86,29 +90,47 @@ def spectrum(
         seed=seed,
         inputs_description=inputs_description,
     )
-    steps = chosen_steps(driven.steps, times)
+    chosen = usual_times(system, len(driven.states)) if times is None else times
+    steps = chosen_steps(driven.steps, chosen)
     found = _along(driven, steps)
     ds = schema.dataset(
         _variables(found),
         system=system.name,
         source=system.source,
         settings=driven.settings
-        | {"times": times, "step_size": system.step_size if isinstance(system, Euler) else None},
+        | {"times": chosen, "step_size": system.step_size if isinstance(system, Euler) else None},
         method=METHOD_FLOW if "flow_eigenvalue" in found else METHOD,
         coords={schema.TIME: schema.time_coordinate(steps)},
         flags=_flags(found),
     )
     ds.attrs["verdict"] = _verdict(ds, driven.steps, inputs_description)
+    ds.attrs["verdict"] += fewer_times(ds, system, times, driven.steps)
     return ds
+
+
+def fewer_times(ds: xr.Dataset, system: Map, times: int | None, steps: int) -> str:
+    """What a verdict says where nobody has asked for as few of the `steps` as `ds` has linearised."""
+    if times is not None or ds.sizes[schema.TIME] == min(TIMES, steps):
+        return ""
+    return (
+        f" The state has {system.state_size:,} dimensions, and so {ds.sizes[schema.TIME]} of the {steps} steps are "
+        f"linearised: --times (times) takes more."
+    )
+
+
+def usual_times(system: Map, samples: int) -> int:
+    """How many steps of a sequence are linearised unless told otherwise: 64, or as many as `WORK` allows, but one."""
+    each = sum(size**3 for size in system.blocks)
+    return max(1, min(TIMES, int(WORK / (samples * each))))
 
 
 def _along(driven: Driven, steps: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
     """The variables' values, the first two dimensions being sample and time."""
     flow = driven.system.flow if isinstance(driven.system, Euler) else None
     parts = []
-    for block, wrong in driven.blocks_with_errors(flow or driven.system, steps):
+    for block, wrong in driven.blocks_with_errors(flow or driven.system, steps, diagonal=True):
         stack, error = (each.cpu().numpy().astype(np.float64) for each in (block, wrong))
-        found = eigenvalues(stack, np.nan_to_num(error, nan=np.inf))
+        found = eigenvalues(stack, np.nan_to_num(error, nan=np.inf), (flow or driven.system).blocks)
         if isinstance(driven.system, Euler):
             parts.append((*_of_map(found, driven.system.step_size), _departures(stack, driven.system.step_size)))
         else:

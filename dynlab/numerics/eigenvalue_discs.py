@@ -115,17 +115,21 @@ def _discs(A: Real, values: Complex, right: Real, left: Real, error: Real) -> Di
     room = 1 - np.sqrt((g * g).sum(axis=1, keepdims=True))
     room[room < 0.5] = np.nan
     beyond = g * np.sqrt((w * w).sum(axis=1, keepdims=True)) / room  # what the exact inverse has beside W
-    norm = np.abs(error) if error.ndim == 1 else np.sqrt(np.einsum("kij,kij->k", error, error))
-    of_norm = norm[:, None] * both(w + beyond if error.ndim == 1 else beyond)
-    of_entries = _of_entries(error, inverse, original, partner) if error.ndim == 3 else np.zeros(1)
-    moves = of_norm * both(x) + (of_entries[:, index, index] if error.ndim == 3 else 0.0)
+    of_norm, of_entries, turned = np.zeros_like(g), np.zeros(1), np.zeros(1)
+    if error.ndim == 1:
+        of_norm = np.abs(error)[:, None] * both(w + beyond)
+        moves = of_norm * both(x)
+    else:
+        of_entries = _of_entries(error, inverse, original, partner)
+        moves = of_entries[:, index, index]
+        turned = np.sqrt((of_entries * of_entries).sum(axis=1))  # columns of W E X, whose share of p is small
 
     R, wrong = _residual(B, X, values, partner, moves / both(_lengths(W)))
     P = W @ R.swapaxes(1, 2)
-    # the rows of G(I + G)⁻¹P are what is left out of M, at most g_i p_j
+    # the rows of G(I + G)⁻¹P, and of W E X in place of P, are what is left out of M, at most g_i p_j
     rho = 4 * n * UNIT * _lengths(R) + wrong[:, None]
     squares = P * P
-    p = (np.sqrt(squares.sum(axis=1)) + np.sqrt((W * W).sum(axis=(1, 2)))[:, None] * rho) / room
+    p = (np.sqrt(squares.sum(axis=1)) + np.sqrt((W * W).sum(axis=(1, 2)))[:, None] * rho + turned) / room
 
     # M's entries but for the corrections M_ii, √2 because a pair's column is a mixture of two
     M = squares

@@ -1,15 +1,17 @@
 """The eigenvalues of real matrices: their order, their conditions, and a bound on the error of each."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import connected_components
 
+from dynlab.numerics.block_triangular import parts_of, whole_conditions
 from dynlab.numerics.eigenvalue_discs import UNIT, Discs, discs
 from dynlab.numerics.eigenvalue_sets import matched, order
 from dynlab.numerics.graded_discs import graded_discs
-from dynlab.numerics.invariant_subspaces import eigenvalues_by_subspaces, reach
+from dynlab.numerics.invariant_subspaces import LARGEST, eigenvalues_by_subspaces, reach
 from dynlab.numerics.lapack import geev
 from dynlab.numerics.threads import in_threads
 
@@ -23,6 +25,8 @@ METHOD = (  # for the methods of diagnostics
 )
 # Times n u ‖A‖_F + error: discs that meet are looked at anew, by invariant subspaces, where they reach farther.
 FAR = 30.0
+# Times ‖A‖_F: where a matrix is too large for groups of neighbours, discs that reach less far are not looked at anew.
+ONE_BLOCK = 0.1
 # Times n u |λ|: a matrix with a disc that is wider may be graded, and is looked at anew as one where it is not large.
 WIDE = 1e3
 LARGEST_GRADED = 64
@@ -48,7 +52,7 @@ class Eigenvalues(NamedTuple):
     conditions: Real
 
 
-def eigenvalues(matrices: Real, error: ArrayLike = 0.0) -> Eigenvalues:
+def eigenvalues(matrices: Real, error: ArrayLike = 0.0, blocks: Sequence[int] = ()) -> Eigenvalues:
     """Eigenvalues with a true bound on the error of each, near defective matrices as well.
 
     Parameters
@@ -56,6 +60,9 @@ def eigenvalues(matrices: Real, error: ArrayLike = 0.0) -> Eigenvalues:
     matrices : ndarray, shape (..., n, n)
     error : array_like, shape (), (...) or (..., n, n)
         A bound on what the matrices are wrong by, in the 2-norm or entry by entry; 0 where they are meant as stored.
+    blocks : sequence of int, optional
+        The sizes of the diagonal blocks of matrices that are lower block triangular, and are so exactly: their zeros
+        are not wrong. The eigenvalues are then those of the blocks, the conditions those of the whole matrix.
 
     Notes
     -----
@@ -83,7 +90,11 @@ def eigenvalues(matrices: Real, error: ArrayLike = 0.0) -> Eigenvalues:
     wrong = np.asarray(error, dtype=np.float64)
     entries = (n, n) if wrong.ndim == len(before) + 2 else ()
     wrong = np.broadcast_to(wrong, (*before, *entries)).reshape(-1, *entries)
-    found = in_threads(lambda rows: solved(stack[rows], wrong[rows])[0], len(stack), 8 * ARRAYS * n * n)
+    sizes = blocks or (n,)
+    if sum(sizes) != n:
+        raise ValueError(f"blocks of sizes {tuple(sizes)} do not add up to a matrix of {n} rows")
+    each = 8 * (ARRAYS * max(sizes) ** 2 + (4 * n * n if len(sizes) > 1 else 0))
+    found = in_threads(lambda rows: _along_diagonal(stack[rows], wrong[rows], parts_of(sizes)), len(stack), each)
     return Eigenvalues(*(part.reshape(*before, n) for part in found))
 
 
@@ -115,23 +126,56 @@ def approximate_eigenvalues(matrices: Real) -> Complex:
     return np.asarray(values.reshape(stack.shape[:-1]))
 
 
+def _along_diagonal(stack: Real, error: Real, parts: Sequence[slice]) -> Eigenvalues:
+    """The eigenvalues of matrices (k, n, n) from those of their diagonal blocks."""
+    if len(parts) == 1:
+        return solved(stack, error)[0]
+    finite = np.asarray(np.isfinite(stack).all(axis=(1, 2)))
+    stack = np.where(finite[:, None, None], stack, 0.0)
+    found = [discs(stack[:, part, part], error[:, part, part] if error.ndim == 3 else error) for part in parts]
+    conditions = [
+        whole_conditions(matrix, parts, [Discs(*(each[number, None] for each in block)) for block in found])
+        for number, matrix in enumerate(stack)
+    ]
+    for part, block in zip(parts, found, strict=True):
+        _sharpen(stack[:, part, part], error[:, part, part] if error.ndim == 3 else error, block, finite)
+    centers, radii = (
+        np.concatenate([getattr(block, name) for block in found], axis=1) for name in ("centers", "radii")
+    )
+    return _in_order(centers, radii, np.stack(conditions), finite)[0]
+
+
 def solved(stack: Real, error: Real) -> tuple[Eigenvalues, Discs, NDArray[np.intp]]:
     """The eigenvalues of matrices (k, n, n), the discs they come from, and what sorts these into the same order."""
     finite = np.asarray(np.isfinite(stack).all(axis=(1, 2)))
-    found = discs(np.where(finite[:, None, None], stack, 0.0), error)
+    stack = np.where(finite[:, None, None], stack, 0.0)
+    found = discs(stack, error)
+    _sharpen(stack, error, found, finite)
+    known, sorts = _in_order(found.centers, found.radii, found.conditions, finite)
+    return known, found, sorts
+
+
+def _sharpen(stack: Real, error: Real, found: Discs, finite: NDArray[np.bool_]) -> None:
+    """Look anew at the matrices whose discs meet or are wide, and put what is found there in place of their discs."""
     centers, radii = found.centers, found.radii
     with np.errstate(invalid="ignore"):
         sharp = found.alone & (radii <= WIDE * stack.shape[-1] * UNIT * np.abs(centers))
     for number in np.flatnonzero(~sharp.all(axis=1) & finite):
         first, alone = (centers[number], radii[number]), bool(found.alone[number].all())
         centers[number], radii[number] = _anew(stack[number], error[number], *first, alone)
-    conditions = np.nan_to_num(found.conditions, nan=np.inf, posinf=np.inf)
+
+
+def _in_order(
+    centers: Complex, radii: Real, conditions: Real, finite: NDArray[np.bool_]
+) -> tuple[Eigenvalues, NDArray[np.intp]]:
+    """In the order of eigenvalues, with what sorts them; NaN of a matrix that is not finite."""
     sorts = order(centers)
     known = finite[:, None] & np.isfinite(np.take_along_axis(centers, sorts, axis=1))
+    conditions = np.nan_to_num(conditions, nan=np.inf, posinf=np.inf)
     values, errors, conditions = (
         np.where(known, np.take_along_axis(part, sorts, axis=1), np.nan) for part in (centers, radii, conditions)
     )
-    return Eigenvalues(values.astype(complex), errors.real, conditions.real), found, sorts
+    return Eigenvalues(values.astype(complex), errors.real, conditions.real), sorts
 
 
 def _norm(error: Real) -> float:
@@ -189,7 +233,9 @@ def _meeting(matrix: Real, error: float, centers: Complex, radii: Real) -> tuple
     exponent = int(np.frexp(np.abs(matrix).max())[1])
     matrix, size = np.ldexp(matrix, -exponent), float(np.ldexp(1.0, exponent))
     first = reach(centers, radii) / size
-    if first.max() <= FAR * (len(matrix) * UNIT * float(np.linalg.norm(matrix)) + error / size):
+    norm = float(np.linalg.norm(matrix))
+    enough = FAR * (len(matrix) * UNIT * norm + error / size)
+    if first.max() <= (enough if len(matrix) <= LARGEST else max(enough, ONE_BLOCK * norm)):
         return centers, first * size
     found, errors = eigenvalues_by_subspaces(matrix, error / size)
     if np.isfinite(errors).all():

@@ -79,6 +79,11 @@ class System(nn.Module, abc.ABC):
         """What of `config` a result's settings can hold: all but tensors."""
         return {name: value for name, value in self.config.items() if not torch.is_tensor(value)}
 
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """The sizes of the diagonal blocks of its Jacobian, zero above them: of a stack one for each layer."""
+        return (self.state_size,)
+
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
         """∂step/∂state of a map, ∂velocity/∂state of a flow, or None where the system has no closed form.
 

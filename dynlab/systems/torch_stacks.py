@@ -30,6 +30,10 @@ class Stack(Map):
         self.cells = nn.ModuleList(cells)
         self.name = cells[0].name
 
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        return tuple(cell.state_size for cell in self._layers())
+
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         found = []
         for cell, part in self._parts(state):

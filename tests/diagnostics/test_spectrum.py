@@ -181,3 +181,13 @@ def test_the_verdict_counts_no_radius_that_its_error_does_not_separate_from_1(sc
     rotation = scale * np.linalg.qr(np.random.default_rng(0).standard_normal((6, 6)))[0]
     system = from_function(lambda h, x: h @ h.new_tensor(rotation.T), state_size=6)
     assert said in spectrum(system, np.zeros((8, 0))).attrs["verdict"]
+
+
+def test_where_the_state_is_large_fewer_steps_are_linearised_and_it_is_said(monkeypatch):
+    monkeypatch.setattr("dynlab.diagnostics.spectrum.WORK", 100.0)
+    shrinking = from_function(lambda h, x: h / 2, state_size=2)  # 8 for each Jacobian of each of two samples
+    few = spectrum(shrinking, np.zeros((2, 20, 0)))
+    assert few["time"].values.tolist() == [1, 5, 9, 12, 16, 20]
+    assert "6 of the 20 steps are linearised: --times (times) takes more" in few.attrs["verdict"]
+    asked = spectrum(shrinking, np.zeros((2, 20, 0)), times=6)
+    assert "takes more" not in asked.attrs["verdict"]

@@ -9,6 +9,7 @@ import xarray as xr
 from dynlab import schema
 from dynlab.diagnostics.eigenvalue_bounds.judgement import AT_THE_BOUND, HOLDS, UNDECIDED, VIOLATED, Judgement, judged
 from dynlab.diagnostics.eigenvalue_bounds.measurements import BOUNDS, ERRORS, Measurement, measured, measurement
+from dynlab.diagnostics.spectrum import fewer_times
 from dynlab.driven import drive
 from dynlab.errors import UserError
 from dynlab.systems import Map
@@ -31,7 +32,7 @@ def eigenvalue_bounds(
     min_log_gradient: float | None = None,
     max_log_gradient: float | None = None,
     max_exponent: float | None = None,
-    times: int = 64,
+    times: int | None = None,
     initial_state: Any = None,
     inputs_description: str = "",
     dtype: str = "float64",
@@ -53,8 +54,9 @@ def eigenvalue_bounds(
     max_exponent : float, optional
         Of the largest Lyapunov exponent, the mean over samples, in nat/step; of the finite-time exponent on driven
         sequences of fewer than 1000 steps.
-    times : int
-        At how many steps of a sequence eigenvalues are computed: evenly spaced, the first and the last among them.
+    times : int, optional
+        At how many steps of a sequence eigenvalues are computed: evenly spaced, the first and the last among them. As
+        `dynlab.spectrum` chooses where it is not given.
     initial_state : array_like, shape (state,) or (sample, state), optional
         Where it is not given, what the system has learned to start at, zero for most.
     inputs_description : str
@@ -119,6 +121,8 @@ def eigenvalue_bounds(
         },
     )
     ds.attrs["verdict"] = _verdict(ds, over(driven.steps, inputs_description))
+    if "spectrum" in results:
+        ds.attrs["verdict"] += fewer_times(results["spectrum"], system, times, driven.steps)
     return ds
 
 

@@ -70,7 +70,7 @@ class Measurement:
 
 
 def measured(
-    system: Map, inputs: Any, asked: Mapping[str, float], times: int, **settings: Any
+    system: Map, inputs: Any, asked: Mapping[str, float], times: int | None, **settings: Any
 ) -> dict[str, xr.Dataset]:
     """The Datasets of the diagnostics that the bounds asked for need, by the diagnostics' names."""
     if "max_real" in asked and not isinstance(system, Euler):

@@ -1,0 +1,96 @@
+"""Block triangular matrices taken apart, against the whole matrix and against mpmath's eigenvectors."""
+
+import mpmath
+import numpy as np
+import pytest
+from spectra import distances, exact, rotations
+
+from dynlab.numerics.eigenvalue_sets import matched
+from dynlab.numerics.eigenvalues import eigenvalues
+
+SIZES = [(1, 1), (3, 2), (2, 1, 3)]
+FAMILIES = {
+    "random": lambda generator, n: generator.standard_normal((n, n)),
+    "pairs": rotations,
+    "dead units": lambda generator, n: 10.0 ** generator.uniform(-30, 0, (n, 1)) * generator.standard_normal((n, n)),
+}
+
+
+def triangular(generator, sizes, family):
+    """Random below blocks of a family along the diagonal."""
+    n = sum(sizes)
+    matrix, start = np.tril(generator.standard_normal((n, n))), 0
+    for size in sizes:
+        part = slice(start, start := start + size)
+        matrix[part, part] = FAMILIES[family](generator, size)
+    return matrix
+
+
+def true_conditions(matrix):
+    with mpmath.workdps(60):
+        values, left, right = mpmath.eig(mpmath.matrix(matrix.tolist()), left=True, right=True)
+        conditions = []
+        for number in range(len(values)):
+            row, column = left[number, :], right[:, number]
+            product = abs((row * column)[0])
+            conditions.append(float(mpmath.norm(row) * mpmath.norm(column) / product))
+    return np.array(values, dtype=complex), np.array(conditions)
+
+
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+@pytest.mark.parametrize("family, digits", [("random", 6), ("dead units", 2)])
+def test_conditions_are_those_of_the_whole_matrix(family, digits, sizes):
+    matrix = triangular(np.random.default_rng(1), sizes, family)
+    found = eigenvalues(matrix, blocks=sizes)
+    values, conditions = true_conditions(matrix)
+    conditions = conditions[matched(found.values, values)]
+    known = conditions < 1e8
+    assert found.conditions[known] == pytest.approx(conditions[known], rel=10.0**-digits)
+    assert (found.conditions[~known] > 1e6).all()
+
+
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_eigenvalues_are_within_their_errors_and_no_less_sharp_than_those_of_the_whole(family, sizes):
+    generator = np.random.default_rng(2)
+    for _ in range(2):
+        matrix = triangular(generator, sizes, family)
+        found, whole = eigenvalues(matrix, blocks=sizes), eigenvalues(matrix)
+        assert (distances(found.values, exact(matrix, 300)).min(axis=1) <= found.errors + 1e-40).all()
+        assert (found.errors <= 10 * whole.errors.max() + 1e-15 * np.abs(matrix).max()).all()
+
+
+def test_an_eigenvalue_that_two_blocks_share_is_as_sharp_as_in_each_and_has_no_condition():
+    """((½, 0), (1, ½)) is defective: its eigenvalue is known exactly all the same, since its zero is no rounding."""
+    found = eigenvalues(np.array([[0.5, 0.0], [1.0, 0.5]]), blocks=(1, 1))
+    assert found.values.tolist() == [0.5, 0.5]
+    assert (found.errors < 1e-15).all()
+    assert np.isinf(found.conditions).all()
+
+
+def test_a_matrix_with_an_entry_that_is_no_number_has_no_eigenvalues():
+    matrices = np.stack([np.eye(3), np.eye(3)])
+    matrices[1, 2, 0] = np.nan
+    found = eigenvalues(matrices, blocks=(1, 2))
+    assert found.values[0].tolist() == [1, 1, 1]
+    assert np.isnan(found.values[1]).all()
+    assert np.isnan(found.errors[1]).all()
+
+
+def test_blocks_that_do_not_add_up_are_refused():
+    with pytest.raises(ValueError, match="do not add up to a matrix of 3 rows"):
+        eigenvalues(np.eye(3), blocks=(1, 1))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_that_are_almost_zero_leave_the_other_eigenvalues_sharp(seed):
+    """Rows of 1e-39 and 1e-19, wrong by a rounding each: the other bounds are not scaled by 1e39."""
+    generator = np.random.default_rng(seed)
+    matrix = generator.standard_normal((12, 12)) / 3
+    matrix[:2] *= np.array([[1e-39], [1e-19]])
+    wrong = 2.0**-52 * np.abs(matrix)
+    found = eigenvalues(matrix, wrong)
+    true = exact(mpmath.matrix((matrix + wrong * generator.choice([-1, 1], wrong.shape)).tolist()))
+    apart = distances(found.values, true)
+    assert (apart.min(axis=1) <= found.errors).all()
+    assert np.quantile(found.errors, 0.8) < 1e-12
