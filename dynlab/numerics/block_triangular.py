@@ -11,6 +11,7 @@ Golub and Van Loan, Matrix Computations, sections 7.1.4 and 7.2.2.
 
 import itertools
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +22,20 @@ Complex = NDArray[np.complex128]
 Real = NDArray[np.float64]
 
 
+class Modes(NamedTuple):
+    """Eigenvalues of one diagonal block (m,), and right and left eigenvectors as rows (m, m), two for a pair."""
+
+    values: Complex
+    right: Real
+    left: Real
+
+
 def parts_of(sizes: Sequence[int]) -> list[slice]:
     """Where blocks of these sizes lie along the diagonal."""
     return [slice(*ends) for ends in itertools.pairwise(np.cumsum([0, *sizes]).tolist())]
 
 
-def whole_conditions(matrix: Real, parts: Sequence[slice], blocks: Sequence[Discs]) -> Real:
+def whole_conditions(matrix: Real, parts: Sequence[slice], blocks: Sequence[Discs], number: int) -> Real:
     """‖l_i‖‖v_i‖, with l_i v_i = 1, of all eigenvalues of a lower block triangular matrix, block after block.
 
     Parameters
@@ -35,41 +44,45 @@ def whole_conditions(matrix: Real, parts: Sequence[slice], blocks: Sequence[Disc
     parts : sequence of slice
         `parts_of` its diagonal blocks.
     blocks : sequence of Discs
-        Of each diagonal block, the first matrix's.
+        Of each diagonal block of several matrices.
+    number : int
+        Which of these `matrix` is.
 
     Returns
     -------
     ndarray, shape (n,)
         inf or NaN where an eigenvalue of one block is one of another too.
     """
+    modes = [Modes(block.centers[number], block.right[number], block.left[number]) for block in blocks]
     found = []
-    values = [block.centers[0] for block in blocks]
     with np.errstate(all="ignore"):
-        for k, block in enumerate(blocks):
-            own = np.flatnonzero(values[k].imag >= 0)  # the other one of a pair has the same conditions
-            other = own + (values[k][own].imag > 0)
-            turning = 1j * (other > own)
-            v, w = block.right[0, own] + turning[:, None] * block.right[0, other], block.left[0, own]
-            w = (w - turning[:, None] * block.left[0, other]) / np.where(other > own, 2.0, 1.0)[:, None]
-            right = _length(matrix, parts, v.T, values[k][own], blocks, range(k, len(blocks)))
-            left = _length(matrix.T, parts, w.T, values[k][own], blocks, range(k, -1, -1))
-            each = np.empty(len(values[k]))
-            each[own] = each[other] = right * left
+        for k, (values, right, left) in enumerate(modes):
+            own = np.flatnonzero(values.imag >= 0)  # the other one of a pair has the same conditions
+            other = own + (values[own].imag > 0)
+            turning = 1j * (other > own)[:, None]
+            v = right[own] + turning * right[other]
+            w = np.asarray(left[own] - turning * left[other], np.complex128)
+            w /= np.where(other > own, 2.0, 1.0)[:, None]
+            forward = _lengths(matrix, parts, v.T, values[own], modes, range(k, len(modes)))
+            backward = _lengths(matrix.T, parts, w.T, values[own], modes, range(k, -1, -1))
+            each = np.empty(len(values))
+            each[own] = each[other] = forward * backward
             found.append(each)
     return np.concatenate(found)
 
 
-def _length(
-    matrix: Real, parts: Sequence[slice], first: Complex, shifts: Complex, blocks: Sequence[Discs], order: range
+def _lengths(
+    matrix: Real, parts: Sequence[slice], first: Complex, shifts: Complex, modes: Sequence[Modes], order: range
 ) -> Real:
     """The lengths of eigenvectors to the eigenvalues `shifts` that are `first` (rows, vector) in the first block."""
-    known = [first]
+    known, forward = [first], order.step > 0
     for number, j in enumerate(order[1:], 1):
-        forward, block = order.step > 0, blocks[j]
-        basis, dual = (block.right[0], block.left[0]) if forward else (block.left[0], block.right[0])
-        fed = sum(_times(matrix[parts[j], parts[i]], v) for i, v in zip(order[:number], known, strict=True))
-        known.append(_times(basis.T, _divided(_times(dual, np.asarray(fed)), shifts, block.centers[0], forward)))
-    return np.asarray(np.sqrt(sum((each.real**2 + each.imag**2).sum(axis=0) for each in known)))
+        basis, dual = (modes[j].right, modes[j].left) if forward else (modes[j].left, modes[j].right)
+        fed = np.zeros((len(modes[j].values), len(shifts)), dtype=complex)
+        for i, vectors in zip(order[:number], known, strict=True):
+            fed += _times(matrix[parts[j], parts[i]], vectors)
+        known.append(_times(basis.T, _divided(_times(dual, fed), shifts, modes[j].values, forward)))
+    return np.sqrt(np.sum([(each.real**2 + each.imag**2).sum(axis=0) for each in known], axis=0))
 
 
 def _times(matrix: Real, vectors: Complex) -> Complex:

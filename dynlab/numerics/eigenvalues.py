@@ -133,10 +133,7 @@ def _along_diagonal(stack: Real, error: Real, parts: Sequence[slice]) -> Eigenva
     finite = np.asarray(np.isfinite(stack).all(axis=(1, 2)))
     stack = np.where(finite[:, None, None], stack, 0.0)
     found = [discs(stack[:, part, part], error[:, part, part] if error.ndim == 3 else error) for part in parts]
-    conditions = [
-        whole_conditions(matrix, parts, [Discs(*(each[number, None] for each in block)) for block in found])
-        for number, matrix in enumerate(stack)
-    ]
+    conditions = [whole_conditions(matrix, parts, found, number) for number, matrix in enumerate(stack)]
     for part, block in zip(parts, found, strict=True):
         _sharpen(stack[:, part, part], error[:, part, part] if error.ndim == 3 else error, block, finite)
     centers, radii = (
