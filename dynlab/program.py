@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-Vector = NDArray[np.float64]
+from dynlab.numerics.arrays import Real
 
 
 class NoProgram(Exception):
@@ -40,7 +39,7 @@ class Operation:
     name: str
     reads: tuple[int, ...]
     size: int
-    values: Vector | None = None
+    values: Real | None = None
     span: tuple[int, int] = (0, 0)
 
 
@@ -140,20 +139,20 @@ class Program:
             return parts[0]
         return self._append("join", *parts, size=sum(self.operations[part].size for part in parts))
 
-    def _append(self, name: str, *reads: int, size: int | None = None, values: Vector | None = None) -> int:
+    def _append(self, name: str, *reads: int, size: int | None = None, values: Real | None = None) -> int:
         size = self.operations[reads[0]].size if size is None else size
         self.operations.append(Operation(name, reads, size, values))
         return len(self.operations) - 1
 
-    def evaluate(self, state: Vector) -> Vector:
+    def evaluate(self, state: Real) -> Real:
         """The step in floating point, for comparison with the system's own."""
-        results: list[Vector] = []
+        results: list[Real] = []
         for operation in self.operations:
             results.append(_floating(operation, [results[i] for i in operation.reads], state))
         return results[-1]
 
 
-def _floating(operation: Operation, read: list[Vector], state: Vector) -> Vector:
+def _floating(operation: Operation, read: list[Real], state: Real) -> Real:
     values = np.asarray(operation.values)
     match operation.name:
         case "state":
@@ -186,6 +185,6 @@ def _floating(operation: Operation, read: list[Vector], state: Vector) -> Vector
             return np.concatenate(read)
 
 
-def _array(values: Tensor) -> Vector:
+def _array(values: Tensor) -> Real:
     """In float64, which holds every float32 and float16 exactly."""
     return values.detach().cpu().double().numpy().copy()

@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dynlab import schema
 from dynlab.errors import UserError, require_extra
+from dynlab.numerics.arrays import Real
 from dynlab.simulation import prepare
 from dynlab.systems import Euler, Map, System
 from dynlab.systems.held import held_input, step_number
@@ -24,8 +25,6 @@ METHOD = (
     "corners. About the step in real numbers with the weights as stored; a ReLU's slope at its kink is all of 0 to 1."
 )
 CORNERS = 4  # one sampled state in so many is a corner of the box: a norm is often largest there
-
-Matrix = NDArray[np.float64]
 
 
 def box_bounds(
@@ -128,7 +127,7 @@ def _flow_or_step(system: Map) -> System:
     return system.flow if isinstance(system, Euler) else system
 
 
-def _variables(norm: "Bound", rate: "Bound", ends: tuple[Matrix, Matrix], per: str) -> dict[str, xr.Variable]:
+def _variables(norm: "Bound", rate: "Bound", ends: tuple[Real, Real], per: str) -> dict[str, xr.Variable]:
     sample, state, matrix = (schema.SAMPLE,), (schema.STATE,), (schema.MODE, schema.STATE)
     of = schema.variable
     return {
@@ -167,7 +166,7 @@ def _verdict(norm: "Bound", rate: "Bound", of_flow: bool) -> str:
     return first + " Whether the step contracts is open: the bound does not tell." + second
 
 
-def _box(system: Map, box: float | ArrayLike | None) -> tuple[Matrix, Matrix]:
+def _box(system: Map, box: float | ArrayLike | None) -> tuple[Real, Real]:
     n = system.state_size
     if box is None:
         given = system.state_bound()
@@ -188,8 +187,8 @@ def _box(system: Map, box: float | ArrayLike | None) -> tuple[Matrix, Matrix]:
     return lower, upper
 
 
-def _sampled(lower: Matrix, upper: Matrix, samples: int, generator: np.random.Generator) -> Matrix:
+def _sampled(lower: Real, upper: Real, samples: int, generator: np.random.Generator) -> Real:
     shares = generator.uniform(size=(samples, len(lower)))
     shares[::CORNERS] = shares[::CORNERS] > 0.5
-    states: Matrix = lower + shares * (upper - lower)
+    states: Real = lower + shares * (upper - lower)
     return states

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import torch
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from dynlab import schema
 from dynlab.errors import UserError, unknown
 from dynlab.jacobians import check_seconds, held_matrices
+from dynlab.numerics.arrays import Real
 from dynlab.simulation import orbit, prepare, simulate
 from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.base import positive_step
@@ -38,7 +39,6 @@ NAMES = {
     "exponential-euler": "exponential Euler",
 }
 
-Array = NDArray[np.float64]
 
 CUT = "the orbit or a step's solution is not finite from here on"
 
@@ -173,11 +173,11 @@ def _check(steps: int, integrators: Sequence[str]) -> None:
 
 
 def _variables(
-    values: NDArray[np.float64],
-    rate: NDArray[np.float64],
-    balance: NDArray[np.float64],
-    divergence: NDArray[np.float64],
-    found: NDArray[np.float64],
+    values: Real,
+    rate: Real,
+    balance: Real,
+    divergence: Real,
+    found: Real,
 ) -> dict[str, xr.Variable]:
     """H of the flow, its rate, ∫ Ḣ dt and div f, each (sample, time), and H of each integrator before these."""
     over, each, of = (schema.SAMPLE, schema.TIME), (schema.INTEGRATOR, schema.SAMPLE, schema.TIME), schema.variable
@@ -207,7 +207,7 @@ def _flow_and_step(system: System, step_size: float | None) -> tuple[Flow, float
     return flow, positive_step(step_size)
 
 
-def _solution(held: Held, initial_state: Any, seconds: Array) -> tuple[Array, Array]:
+def _solution(held: Held, initial_state: Any, seconds: Real) -> tuple[Real, Real]:
     """The states (sample, time, state), and ∫ Ḣ dt (sample, time)."""
     start = np.atleast_2d(np.asarray(initial_state, dtype=float))
     if start.ndim != 2 or start.shape[1] != held.system.state_size or not np.isfinite(start).all():
@@ -230,7 +230,7 @@ def _energy_and_rate(held: Held, states: Tensor) -> tuple[Tensor, Tensor]:
     return found
 
 
-def _along(flow: Flow, input: Tensor, exact: Held, name: str, initial: Array, step: float, steps: int) -> Array:
+def _along(flow: Flow, input: Tensor, exact: Held, name: str, initial: Real, step: float, steps: int) -> Real:
     """H, in float64, along an integrator's orbits, shape (sample, time)."""
     begun = torch.from_numpy(initial).to(input)
     inputs = input.expand(len(initial), steps, -1)
@@ -238,14 +238,14 @@ def _along(flow: Flow, input: Tensor, exact: Held, name: str, initial: Array, st
     return _energy_and_rate(exact, states)[0].numpy()
 
 
-def _divergence(held: Held, states: Array) -> Array:
+def _divergence(held: Held, states: Real) -> Real:
     found = []
     for sample in torch.from_numpy(states):
         found.append(held_matrices(held, sample).diagonal(dim1=-2, dim2=-1).sum(dim=-1).numpy())
     return np.stack(found)
 
 
-def _verdict(values: Array, rate: Array, found: Array, integrators: Sequence[str], step: float, duration: float) -> str:
+def _verdict(values: Real, rate: Real, found: Real, integrators: Sequence[str], step: float, duration: float) -> str:
     change = values[:, -1] - values[:, 0]
     largest = np.abs(values - values[:, :1]).max()
     if largest <= CONSERVED * (1 + np.abs(values).max()):
@@ -261,7 +261,7 @@ def _verdict(values: Array, rate: Array, found: Array, integrators: Sequence[str
     return f"{first} At ε = {step:g} s the drift at the end is: {joined(said)}."
 
 
-def _volumes(divergence: Array) -> str:
+def _volumes(divergence: Real) -> str:
     """What the divergence of the field says: d ln(volume)/dt."""
     if not divergence.any():
         return "Its divergence is 0 at every state: volumes are kept."
@@ -271,7 +271,7 @@ def _volumes(divergence: Array) -> str:
     return f"Its divergence is {interval(divergence)} per second along the solutions: {what}."
 
 
-def _drifted(drift: Array) -> str:
+def _drifted(drift: Real) -> str:
     if not np.isfinite(drift).all():
         return "no longer finite"
     worst = drift[np.abs(drift).argmax()]

@@ -8,12 +8,13 @@ import numpy as np
 import scipy.linalg
 import torch
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.errors import UserError, require_extra
 from dynlab.jacobians import held_matrices
+from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.held import Held
@@ -33,24 +34,22 @@ METHOD = (
 )
 FLAGS = {"ratio": "at h* itself there is none; −inf where one step ends at it"}
 
-Array = NDArray[np.float64]
-
 
 class AtPoint(NamedTuple):
     """What is known of one fixed point."""
 
     status: str
-    weights: Array
+    weights: Real
     residual: float
     radius: float
     rate: float
     tried: int
     sampled_radius: float
     sampled_rate: float
-    ratio: Array
+    ratio: Real
     extent: float
-    levels: Array
-    largest: Array
+    levels: Real
+    largest: Real
 
 
 def lyapunov_function(
@@ -171,7 +170,7 @@ def _row(at_rest: Held, flow: Flow | None, point: xr.Dataset, seed: int) -> AtPo
     return _around(at_rest, flow, point, T, float(np.linalg.norm(residual) / np.linalg.norm(P)), seed)
 
 
-def _around(at_rest: Held, flow: Flow | None, point: xr.Dataset, T: Array, residual: float, seed: int) -> AtPoint:
+def _around(at_rest: Held, flow: Flow | None, point: xr.Dataset, T: Real, residual: float, seed: int) -> AtPoint:
     from dynlab.proofs.level_set import proved_level_set
 
     state, radius = point["fixed_point_state"].values, float(point["certificate_radius"])
@@ -213,7 +212,7 @@ def _nothing(size: int, reason: str) -> AtPoint:
     return AtPoint(reason, np.full((size, size), nan), nan, nan, nan, 0, nan, nan, plane, nan, levels, levels)
 
 
-def _directions(T: Array, generator: np.random.Generator) -> Array:
+def _directions(T: Real, generator: np.random.Generator) -> Real:
     """Unit vectors u = T x of the set's axes, the slowest first, then at random, shape (direction, state)."""
     # V, and with it what is left to fall, is largest for its distance along T's leading singular vectors
     axes = np.linalg.svd(T)[0].T
@@ -221,7 +220,7 @@ def _directions(T: Array, generator: np.random.Generator) -> Array:
     return np.concatenate([axes, drawn / np.linalg.norm(drawn, axis=1, keepdims=True)])
 
 
-def _rates(at_rest: Held, state: Array, T: Array, u: Array) -> Array:
+def _rates(at_rest: Held, state: Real, T: Real, u: Real) -> Real:
     """Of h = h* + T⁻¹ u, ln |T (F(h) − h*)|/|u|, or of a flow the rate of ln |T (h − h*)|; NaN at u = 0."""
     h = torch.from_numpy(state + scipy.linalg.solve_triangular(T, u.T).T)
     size = np.linalg.norm(u, axis=1)

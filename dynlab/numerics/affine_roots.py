@@ -14,11 +14,9 @@ Pacific J. Math. 21 (1967) (R and C).
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import approximate_eigenvalues
-
-Real = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
 # Times ε, entry by entry. Of 4,800 matrices S diag(1, …) S⁻¹ with 2 to 64 rows, as computed, every one lies within 1.6

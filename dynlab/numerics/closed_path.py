@@ -15,12 +15,10 @@ orbits).
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
-Real = NDArray[np.float64]
-Index = NDArray[np.int64]
+from dynlab.numerics.arrays import Index, Real
 
 MOST_CURVES = 64  # that one orbit visits in turn
 FEWEST_STATES = 64  # on each

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from torch import Tensor
 
+from dynlab.numerics.arrays import Real
 from dynlab.numerics.isolation import Equations
 from dynlab.numerics.merging import scale
 from dynlab.numerics.roots import tolerance
-
-Real = NDArray[np.float64]
 
 STEP, SHORTEST = 0.05, 1e-4  # times max(1, ‖h‖): of a walk; it is halved where the tangent turns or no root is near
 TURN = 0.95  # the cosine of the angle between two tangents is above

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-Complex = NDArray[np.complex128]
+from dynlab.numerics.arrays import Complex
 
 # Relative: moduli that differ by less are equal, so that rounding does not decide which of x and −x comes first.
 TIE = 1e-10

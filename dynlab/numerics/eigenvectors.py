@@ -11,10 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.eigenvalues import solved
-
-Complex = NDArray[np.complex128]
-Real = NDArray[np.float64]
 
 # An eigenvector that its matrix's own error may turn by more than this is not told from its neighbours'.
 UNRESOLVED = 1e-3

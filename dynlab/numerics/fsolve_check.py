@@ -6,12 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.optimize
-from numpy.typing import NDArray
 
 from dynlab.numerics import merging
+from dynlab.numerics.arrays import Real
 
-Vector = NDArray[np.float64]
-Function = Callable[[Vector], Vector]
+Function = Callable[[Real], Real]
 
 OFFSET = 1e-3  # times max(1, ‖h‖): how far off the root fsolve starts
 XTOL = 1e-13
@@ -31,12 +30,12 @@ class Check(NamedTuple):
         ‖state − root‖₂.
     """
 
-    state: Vector
+    state: Real
     residual: float
     distance: float
 
 
-def check(f: Function, jacobian: Function, root: Vector, direction: Vector, offset: float | None = None) -> Check:
+def check(f: Function, jacobian: Function, root: Real, direction: Real, offset: float | None = None) -> Check:
     """Start fsolve at root ± offset · direction; the better end of the two.
 
     The other side is tried only where the first one leads farther away than `SMALLEST_DISTANCE`.
@@ -61,14 +60,14 @@ def check(f: Function, jacobian: Function, root: Vector, direction: Vector, offs
     )
 
 
-def run(f: Function, jacobian: Function, start: Vector) -> Vector:
+def run(f: Function, jacobian: Function, start: Real) -> Real:
     """Where fsolve ends, whatever its flag says of it."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", RuntimeWarning)
         return scipy.optimize.fsolve(f, start, fprime=jacobian, xtol=XTOL, full_output=True)[0]
 
 
-def _ended(f: Function, jacobian: Function, root: Vector, shift: Vector) -> Check:
+def _ended(f: Function, jacobian: Function, root: Real, shift: Real) -> Check:
     state = run(f, jacobian, root + shift)
     return Check(state, float(np.linalg.norm(f(state))), float(np.linalg.norm(state - root)))
 

@@ -13,11 +13,9 @@ eigensystems of scaled diagonally dominant matrices", SIAM J. Numer. Anal. 27 (1
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import matrix_balance
 
-Complex = NDArray[np.complex128]
-Real = NDArray[np.float64]
+from dynlab.numerics.arrays import Complex, Real
 
 UNIT = float(np.finfo(np.float64).eps) / 2  # the relative error of one rounding
 SAFE = 1.001  # times a bound: covers the roundings of computing it from numbers that are not negative

@@ -9,13 +9,12 @@ import functools
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cython_lapack
 
-Real = NDArray[np.float64]
+from dynlab.numerics.arrays import Complex, Real
 
 
-def geev(matrix: Real, *, vectors: bool) -> tuple[NDArray[np.complex128], Real, Real]:
+def geev(matrix: Real, *, vectors: bool) -> tuple[Complex, Real, Real]:
     """Eigenvalues of a real matrix, with right and left eigenvectors as rows of two real matrices.
 
     Parameters
@@ -44,7 +43,7 @@ def geev(matrix: Real, *, vectors: bool) -> tuple[NDArray[np.complex128], Real, 
     return np.where(info == 0, real + 1j * imaginary, np.nan), right, left
 
 
-def gejsv(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], bool]:
+def gejsv(matrix: Real) -> tuple[Real, bool]:
     """Logarithms of the singular values, decreasing, accurate however small one is, and whether they converged.
 
     One-sided Jacobi, preconditioned by QR with column pivoting: accurate for B·D with D diagonal, however graded, and B

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Real = NDArray[np.float64]
+from dynlab.numerics.arrays import Real
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import schur
 from threadpoolctl import threadpool_limits
 
-Complex = NDArray[np.complex128]
-Real = NDArray[np.float64]
+from dynlab.numerics.arrays import Complex, Index, Real
 
 TOLERANCE = 1e-10  # relative residual of the Ritz value 1/σ², so that σ has half of it
 LONGEST = 80  # Lanczos steps; a value that has not converged by then says so
@@ -40,7 +39,7 @@ class Smallest:
     """
 
     value: Real
-    iterations: NDArray[np.int64]
+    iterations: Index
     residual: Real
     converged: NDArray[np.bool_]
 
@@ -66,9 +65,7 @@ def smallest_singular_values(matrix: Real, points: Complex, max_memory: float, s
     return Smallest(value * 2.0**exponent, *rest)
 
 
-def _lanczos(
-    T: Complex, points: Complex, first: Complex, least: float
-) -> tuple[Real, NDArray[np.int64], Real, NDArray[np.bool_]]:
+def _lanczos(T: Complex, points: Complex, first: Complex, least: float) -> tuple[Real, Index, Real, NDArray[np.bool_]]:
     """The kernel for one block; a point that has converged is not carried on."""
     count, n = len(points), len(T)
     value, residual = np.full(count, np.nan), np.full(count, np.inf)

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 from flint import arb, ctx
-from numpy.typing import NDArray
 
+from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.eigenvalue_sets import matched
 from dynlab.program import Program
 from dynlab.proofs.balls import NonSmooth
@@ -14,8 +14,6 @@ from dynlab.proofs.krawczyk import Ball, NotProved, proved_ball, refined, within
 
 PRECISIONS = (128, 256, 512)  # bits, tried in turn until every eigenvalue is decided
 LARGE = 64  # states beyond which the last precision is left out: it costs a minute for n = 128, and seldom decides
-
-Vector = NDArray[np.float64]
 
 
 class Certificate(NamedTuple):
@@ -49,7 +47,7 @@ class Certificate(NamedTuple):
     discs: Discs | None
 
 
-def certify(program: Program, point: Vector) -> Certificate:
+def certify(program: Program, point: Real) -> Certificate:
     """Prove what can be proved about the fixed point near `point`.
 
     Parameters
@@ -79,7 +77,7 @@ def certify(program: Program, point: Vector) -> Certificate:
     return best or refused(program.size, reason)
 
 
-def eigenvalue_radii(certificate: Certificate, eigenvalues: NDArray[np.complex128]) -> Vector:
+def eigenvalue_radii(certificate: Certificate, eigenvalues: Complex) -> Real:
     """For each approximate eigenvalue, the radius of a disc about it that surely holds its eigenvalue, shape (n,).
 
     Approximate eigenvalues are matched with the discs; one whose disc is connected with others gets a radius that
@@ -108,7 +106,7 @@ def above(value: arb) -> float:
     return float(np.nextafter(float(value.upper()), np.inf))
 
 
-def _attempt(program: Program, point: Vector, thorough: bool, precision: int) -> Certificate:
+def _attempt(program: Program, point: Real, thorough: bool, precision: int) -> Certificate:
     ball = proved_ball(program, [arb(float(entry)) for entry in point])
     tight = proved_ball(program, refined(program, ball), ball.inverse)
     if not within(tight, ball):

@@ -3,7 +3,7 @@
 References
 ----------
 Lohmiller and Slotine, "On contraction analysis for non-linear systems", Automatica 34 (1998); Söderlind, "The
-logarithmic norm", BIT Numerical Mathematics 46 (2006); Boyd, El Ghaoui, Feron and Balakrishnan, "Linear Matrix
+logarithmic norm", BIT Numerical Mathematics 46 (2006); Boyd, El Ghaoui, Feron and Balakrishnan, "Linear Real
 Inequalities in System and Control Theory", SIAM 1994, section 5.
 """
 
@@ -12,16 +12,14 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 from flint import arb, arb_mat
-from numpy.typing import NDArray
 
+from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import approximate_eigenvalues
 from dynlab.numerics.eigenvectors import eigenmodes
 from dynlab.proofs.balls import doubles, exact_matrix, radii_of, sizes_of
 from dynlab.proofs.certify import above
 from dynlab.proofs.krawczyk import max_row_sum
 from dynlab.proofs.structured import Structured
-
-Matrix = NDArray[np.float64]
 
 MARGINS = (0.02, 0.1, 0.3, 1.0)  # by which the Lyapunov equation's matrix is damped beyond its own decay
 LARGEST_CONDITION = 1e8  # of T: beyond, what the proof loses outweighs what the weights gain
@@ -30,12 +28,12 @@ LARGEST_CONDITION = 1e8  # of T: beyond, what the proof loses outweighs what the
 class Floating(NamedTuple):
     """A `Structured` in floating point: the middle, the radii and the pairs, for the search of T alone."""
 
-    middle: Matrix
-    radii: Matrix
-    terms: list[tuple[Matrix, Matrix]]
+    middle: Real
+    radii: Real
+    terms: list[tuple[Real, Real]]
 
 
-def best_weights(jacobian: Structured, logarithmic: bool) -> Matrix:
+def best_weights(jacobian: Structured, logarithmic: bool) -> Real:
     """T of the smallest bound among the identity, Perron's diagonal, and the factors of Lyapunov's equation."""
     parts = _floating(jacobian)
     tried = [
@@ -46,7 +44,7 @@ def best_weights(jacobian: Structured, logarithmic: bool) -> Matrix:
     return min(tried, key=lambda entry: entry[:2])[2]
 
 
-def proved_bound(jacobian: Structured, weights: Matrix, logarithmic: bool) -> float:
+def proved_bound(jacobian: Structured, weights: Real, logarithmic: bool) -> float:
     """An upper bound on ‖T J T⁻¹‖₂, or on the logarithmic norm max λ((T J T⁻¹ + its transpose)/2), for every J."""
     parts = _floating(jacobian)
     T = exact_matrix(weights)
@@ -64,13 +62,13 @@ def proved_bound(jacobian: Structured, weights: Matrix, logarithmic: bool) -> fl
     return above(total)
 
 
-def weighted(matrices: Matrix, weights: Matrix) -> Matrix:
+def weighted(matrices: Real, weights: Real) -> Real:
     """T J T⁻¹ of matrices (k, n, n), in floating point."""
-    found: Matrix = weights @ matrices @ np.linalg.inv(weights)
+    found: Real = weights @ matrices @ np.linalg.inv(weights)
     return found
 
 
-def _candidates(parts: Floating, logarithmic: bool) -> list[Matrix]:
+def _candidates(parts: Floating, logarithmic: bool) -> list[Real]:
     n = len(parts.middle)
     largest = np.abs(parts.middle) + parts.radii
     for left, right in parts.terms:
@@ -91,14 +89,14 @@ def _candidates(parts: Floating, logarithmic: bool) -> list[Matrix]:
     return found
 
 
-def _perron(nonnegative: Matrix) -> Matrix:
+def _perron(nonnegative: Real) -> Real:
     """D with ‖D N D⁻¹‖₂ = ρ(N) of a positive N: √(u/v) of its left and right Perron vectors."""
     modes = eigenmodes(nonnegative + 1e-9 * nonnegative.max())  # the first, of the largest modulus, is Perron's
     u, v = np.abs(modes.left[0]), np.abs(modes.right[0])
     return np.diag(np.sqrt(np.maximum(u, 1e-12) / np.maximum(v, 1e-12)))
 
 
-def _estimate(weights: Matrix, parts: Floating, logarithmic: bool) -> float:
+def _estimate(weights: Real, parts: Floating, logarithmic: bool) -> float:
     inverse = np.linalg.inv(weights)
     core = weights @ parts.middle @ inverse
     total = float(np.linalg.eigvalsh((core + core.T) / 2).max() if logarithmic else np.linalg.norm(core, 2))
@@ -109,7 +107,7 @@ def _estimate(weights: Matrix, parts: Floating, logarithmic: bool) -> float:
     return total
 
 
-def _scales(a: Matrix, b: Matrix) -> list[Matrix]:
+def _scales(a: Real, b: Real) -> list[Real]:
     """Diagonals D to try in ‖A D‖ ‖D⁻¹ B‖, which bounds ‖A S B‖ since S and D commute; powers of 2 are exact."""
     columns = np.maximum(np.linalg.norm(a, axis=0), 1e-12)
     rows = np.maximum(np.linalg.norm(b, axis=1), 1e-12)

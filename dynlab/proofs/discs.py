@@ -9,7 +9,7 @@ V = W T with T = [[1, 1], [i, −i]] for each pair, and Y = T⁻¹ Z.
 
 References
 ----------
-Golub and Van Loan, Matrix Computations, section 7.2.1; Miyajima, "Fast enclosure for all eigenvalues in generalized
+Golub and Van Loan, Real Computations, section 7.2.1; Miyajima, "Fast enclosure for all eigenvalues in generalized
 eigenvalue problems", J. Comput. Appl. Math. 233 (2010).
 """
 
@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 from flint import acb, acb_mat, arb, arb_mat, ctx
-from numpy.typing import NDArray
 
+from dynlab.numerics.arrays import Complex, Index, Real
 from dynlab.numerics.lapack import geev
 from dynlab.proofs.balls import doubles, exact_matrix, identity
 
@@ -28,15 +28,13 @@ SEPARATED = 0.05  # a pair is refined where its coupling is below this times its
 TINY = 1e-300  # above what many numbers below the smallest double sum to
 PERTURBATION_BITS = 8  # where eigenvectors are exactly parallel, those of a matrix this many bits off rounding serve
 
-Matrix = NDArray[np.float64]
-
 
 class Basis(NamedTuple):
     """W and Z, exact, and the first columns of W's pairs; the other columns belong to real eigenvalues."""
 
     columns: arb_mat
     inverse: arb_mat
-    pairs: NDArray[np.int64]
+    pairs: Index
 
 
 class Discs(NamedTuple):
@@ -56,7 +54,7 @@ class Discs(NamedTuple):
     centers: list[acb]
     radii: list[arb]
     basis: Basis
-    component: NDArray[np.int64]
+    component: Index
 
 
 class Counts(NamedTuple):
@@ -148,7 +146,7 @@ def _nearer(inverse: arb_mat, matrix: arb_mat) -> arb_mat:
     return (inverse + (identity(matrix.nrows()) - inverse * matrix) * inverse).mid()
 
 
-def _turning(n: int, pairs: NDArray[np.int64]) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+def _turning(n: int, pairs: Index) -> tuple[Complex, Complex]:
     """T and T⁻¹."""
     T, inverse = np.eye(n, dtype=complex), np.eye(n, dtype=complex)
     for i in pairs:
@@ -229,7 +227,7 @@ def _discs(jacobian: arb_mat, basis: Basis) -> Discs | None:
     return Discs(centers, radii, basis, _components(centers, radii))
 
 
-def _row_sums(matrix: arb_mat, pairs: NDArray[np.int64]) -> Matrix:
+def _row_sums(matrix: arb_mat, pairs: Index) -> Real:
     """Upper bounds on Σ_j |(T⁻¹ M T)_ij|.
 
     With M's entries m_ij, it is at most Σ_j t_j |m_ij| in the row of a real eigenvalue, t_j = 2 in the columns of pairs
@@ -243,11 +241,11 @@ def _row_sums(matrix: arb_mat, pairs: NDArray[np.int64]) -> Matrix:
     both = sizes[pairs].sum(axis=1) + sizes[pairs + 1].sum(axis=1)
     sums[pairs] = sums[pairs + 1] = both
     # each of n sums and roundings is off by 2⁻⁵² at most, relatively, or below the smallest double
-    found: Matrix = sums * (1 + (n + 4) * 2.0**-51) + TINY
+    found: Real = sums * (1 + (n + 4) * 2.0**-51) + TINY
     return found
 
 
-def _components(centers: list[acb], radii: list[arb]) -> NDArray[np.int64]:
+def _components(centers: list[acb], radii: list[arb]) -> Index:
     """Numbers of the connected sets; two discs that may touch are connected."""
     n = len(centers)
     number = np.arange(n)
@@ -261,6 +259,6 @@ def _components(centers: list[acb], radii: list[arb]) -> NDArray[np.int64]:
     return np.unique(number, return_inverse=True)[1].astype(np.int64)
 
 
-def _coarse(places: NDArray[np.complex128]) -> float:
+def _coarse(places: Complex) -> float:
     """What rounding may make of a distance between these numbers, generously."""
     return 1e-12 * float(max(1.0, np.abs(places).max()))

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 from flint import arb, ctx
-from numpy.typing import NDArray
 
+from dynlab.numerics.arrays import Real
 from dynlab.program import Program
 from dynlab.proofs.balls import NonSmooth, exact_matrix
 from dynlab.proofs.certify import above
@@ -19,8 +19,6 @@ from dynlab.proofs.structured import jacobian_over_box
 PRECISION = 64  # bits
 SMALLEST, LARGEST = 2.0**-30, 2.0**30  # in units of the first radius that is tried
 CLOSE = 1.03  # the ratio of a radius that fails to one that is proved, at which the search ends
-
-Matrix = NDArray[np.float64]
 
 
 class LevelSet(NamedTuple):
@@ -43,7 +41,7 @@ class LevelSet(NamedTuple):
 
 
 def proved_level_set(
-    program: Program, center: Matrix, uncertainty: float, weights: Matrix, first: float, logarithmic: bool
+    program: Program, center: Real, uncertainty: float, weights: Real, first: float, logarithmic: bool
 ) -> LevelSet:
     """Search the largest radius.
 
@@ -89,7 +87,7 @@ def proved_level_set(
     return LevelSet(good[0], good[1] if good[0] else np.nan, tried)
 
 
-def _reach(weights: Matrix) -> list[arb]:
+def _reach(weights: Real) -> list[arb]:
     """How far the set |T x| ≤ 1 reaches in each coordinate: the lengths of the rows of T⁻¹."""
     inverse = exact_matrix(weights).inv()
     return [sum((entry * entry for entry in row), arb(0)).sqrt().upper() for row in inverse.tolist()]

@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from flint import arb, ctx
-from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.errors import UserError
 from dynlab.jacobians import jacobian, jacobian_and_error
+from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import approximate_eigenvalues, eigenvalues
 from dynlab.program import NoProgram
 from dynlab.proofs.balls import NonSmooth
@@ -18,7 +18,6 @@ from dynlab.proofs.structured import jacobian_over_box
 from dynlab.systems import System
 
 PRECISION = 64  # bits: the box is wide, and rounding is nothing beside it
-Array = NDArray[np.float64]
 
 
 class Bound(NamedTuple):
@@ -41,15 +40,15 @@ class Bound(NamedTuple):
     """
 
     value: float
-    weights: Array
-    sampled: Array
-    eigenvalues: Array
+    weights: Real
+    sampled: Real
+    eigenvalues: Real
     surely: float
     inside: bool
 
 
 def bound(
-    exact: System, sampling: System, input: Tensor, t: int, ends: tuple[Array, Array], states: Array, logarithmic: bool
+    exact: System, sampling: System, input: Tensor, t: int, ends: tuple[Real, Real], states: Real, logarithmic: bool
 ) -> Bound:
     """The bound of a map's or a flow's Jacobian.
 
@@ -95,13 +94,13 @@ def bound(
     return Bound(value, weights, np.linalg.norm(turned, 2, axis=(1, 2)), radii, surely, inside)
 
 
-def _less_its_error(exact: System, state: Array, input: Tensor, t: int) -> float:
+def _less_its_error(exact: System, state: Real, input: Tensor, t: int) -> float:
     matrix, wrong = jacobian_and_error(exact, torch.as_tensor(state), input.double().cpu(), t)
     values, errors, _ = eigenvalues(matrix.numpy(), wrong.numpy())
     return float((np.abs(values) - errors).max())
 
 
-def _sampled_jacobians(system: System, states: Array, input: Tensor, t: int) -> Array:
+def _sampled_jacobians(system: System, states: Real, input: Tensor, t: int) -> Real:
     at = torch.as_tensor(states).to(input)
     found = jacobian(system, at, input.expand(len(at), -1), t).dense()
     return found.expand(len(at), *found.shape[-2:]).double().cpu().numpy()

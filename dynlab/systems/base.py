@@ -4,10 +4,9 @@ A system knows one step and nothing else; every analysis is a function of a syst
 """
 
 import abc
-import copy
 import dataclasses
 import math
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -310,30 +309,3 @@ def check_sizes(state_size: int, input_size: int) -> None:
             f"A system needs a state of at least one dimension and an input of none or more, "
             f"got sizes {state_size} and {input_size}."
         )
-
-
-def check_device(device: str) -> None:
-    """Raise the error for a device that is unknown or not there: ``cpu``, ``cuda``, ``cuda:1``, ``mps``."""
-    kind, colon, index = device.partition(":")
-    counts = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
-    if kind not in counts or (colon and not index.isdigit()):
-        raise UserError(f"The device must be cpu, cuda, cuda:1 or mps, got {device!r}.")
-    if int(index or 0) >= counts[kind]:
-        raise UserError(f"There is no device {device!r} on this machine; use --device cpu.")
-
-
-SystemType = TypeVar("SystemType", bound=System)
-
-
-def frozen(system: SystemType, dtype: torch.dtype = torch.float64, device: str = "cpu") -> SystemType:
-    """A copy for analysis: in eval mode, in `dtype`, on `device`, without gradients; the original is not changed.
-
-    Raises
-    ------
-    UserError
-        For a device that this machine lacks, and one that has no numbers of that dtype.
-    """
-    check_device(device)
-    if device.startswith("mps") and dtype == torch.float64:
-        raise UserError("mps has no float64: add --dtype float32 (dtype='float32'), or compute on cpu.")
-    return copy.deepcopy(system).eval().requires_grad_(False).to(device=device, dtype=dtype)

@@ -19,7 +19,7 @@ from dynlab.checkpoints.document import EMBEDDING
 from dynlab.errors import UserError, lookup, require_extra
 from dynlab.progress import working
 from dynlab.systems import SYSTEMS, Map, create
-from dynlab.systems.base import check_device
+from dynlab.systems.devices import check_device
 from dynlab.systems.fastgrnn import FastGRNN
 from dynlab.systems.orthogonal import Orthogonal
 from dynlab.tasks import Task

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.linalg import solve_triangular, vector_norm
 
@@ -22,8 +21,6 @@ from dynlab.diagnostics.covariant_vectors.tangent_steps import TangentSteps
 from dynlab.numerics.frame import SAFETY, UNRESOLVED, random_frame
 
 RUNS = 2  # from other random frames and coefficients: what they agree on does not depend on these
-
-Real = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

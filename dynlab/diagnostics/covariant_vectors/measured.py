@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dynlab.diagnostics.covariant_vectors.ginelli import RUNS, Passes, Stretch
 from dynlab.diagnostics.covariant_vectors.subspaces import smallest_angles
 from dynlab.diagnostics.covariant_vectors.tangent_steps import TangentSteps
+from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.statistics import BLOCKS, SHORTEST_BLOCK, standard_errors, sure
 
 AGREE = 1e-6  # radians between the vectors of both runs, above which they are not determined
@@ -19,8 +20,6 @@ AGREE = 1e-6  # radians between the vectors of both runs, above which they are n
 SEPARATED = float(-np.log(AGREE) / 2)
 ROUNDING = 1e-10  # nat a step: an exponent that near to 0 is 0 to rounding
 MOST_NUMBERS = 2**22  # of vectors that are kept
-
-Real = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class CovariantVectors:
     """
 
     steps: TangentSteps
-    times: NDArray[np.int64]
+    times: Index
     vectors: Real
     rates: Real
     mean_rates: Real
@@ -40,8 +39,8 @@ class CovariantVectors:
     determined: NDArray[np.bool_]
     differences: Real
     residuals: Real
-    unstable: NDArray[np.int64]
-    stable: NDArray[np.int64]
+    unstable: Index
+    stable: Index
     angles: Real
     smallest: Real
     smallest_at: Real
@@ -110,7 +109,7 @@ def measured(
     )
 
 
-def _signs(exponents: Real, margin: Real, sound: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _signs(exponents: Real, margin: Real, sound: NDArray[np.bool_]) -> tuple[Index, Index]:
     """How many leading modes certainly grow and how many of the last sound ones certainly decay, of each sample."""
     with np.errstate(invalid="ignore"):
         grows, decays = exponents > margin, exponents < -margin
@@ -127,7 +126,7 @@ def _separated(exponents: Real, transient: int) -> NDArray[np.bool_]:
     return both
 
 
-def _angles(stretch: Stretch, unstable: NDArray[np.int64], stable: NDArray[np.int64], sound: NDArray[np.bool_]) -> Real:
+def _angles(stretch: Stretch, unstable: Index, stable: Index, sound: NDArray[np.bool_]) -> Real:
     """Of both runs, shape (run, sample, step); NaN where there is no unstable or no stable subspace."""
     found = np.full(stretch.coefficients.shape[:3], np.nan)
     counts = np.stack([unstable, stable, sound.sum(axis=1)], axis=1)
