@@ -9,8 +9,8 @@ from torch import nn
 
 from dynlab.checkpoints.contents import Contents, read_contents, source_of
 from dynlab.checkpoints.document import restore
-from dynlab.checkpoints.factory import from_factory
 from dynlab.checkpoints.layers import RecurrentLayer, check_finite, find_layers
+from dynlab.checkpoints.modules import from_factory
 from dynlab.checkpoints.naming import Choice, choose
 from dynlab.errors import UserError
 from dynlab.systems import Map, System

@@ -1,7 +1,5 @@
 """The energy of a flow along its solutions, conserved or dissipated, and what an integrator's step makes of that."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -11,8 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from dynlab import schema
 from dynlab.plots import style
 from dynlab.plots.bifurcation import MARKERS, WORDS
-from dynlab.plots.over_training_bands import draw_bands
-from dynlab.plots.over_training_parts import draw_parts
+from dynlab.plots.over_training_panels import draw_bands, draw_parts
 
 PANEL = (6.4, 4.0)  # inches
 FAR = 30.0  # times: values so far apart need a logarithmic axis

@@ -1,9 +1,14 @@
 """The RNN with modReLU whose recurrent matrix is free; with an orthogonal one it is `dynlab.systems.orthogonal_rnn`.
 
+ModReLU is the activation that keeps directions: the sign of a real number, the phase of a complex one. The constants
+that public codes add to the modulus are left out: they shrink the state at every step.
+
 References
 ----------
-Lezcano-Casado and Martínez-Rubio, ICML 2019, arXiv 1901.08428, section 4, for the step; Nguyen-Duy, Pham and Nguyen,
-arXiv 2304.11790, whose code has this network, mode "rnn" with nonlinearity "modrelu", as the one without a constraint.
+Arjovsky, Shah and Bengio, "Unitary evolution recurrent neural networks", ICML 2016, arXiv 1511.06464, equation 8, for
+modReLU; Lezcano-Casado and Martínez-Rubio, ICML 2019, arXiv 1901.08428, section 4, for the step; Nguyen-Duy, Pham and
+Nguyen, arXiv 2304.11790, whose code has this network, mode "rnn" with nonlinearity "modrelu", as the one without a
+constraint.
 """
 
 import math
@@ -15,9 +20,19 @@ from torch.nn.functional import linear
 from dynlab.operators import Diagonal, Operator, Shared
 from dynlab.program import Program
 from dynlab.systems.base import Map, check_sizes
-from dynlab.systems.modrelu import modrelu, modrelu_slope
 from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, skew_start
 from dynlab.systems.unitwise import Unitwise
+
+
+def modrelu(z: Tensor, b: Tensor) -> Tensor:
+    """sign(z) max(abs(z) + b, 0), and 0 at z = 0."""
+    return torch.sign(z) * torch.relu(z.abs() + b)
+
+
+def modrelu_slope(z: Tensor, b: Tensor) -> Tensor:
+    """Its derivative: 1 where abs(z) + b > 0, else 0, and 0 at z = 0."""
+    return ((z.abs() + b > 0) & (z != 0)).to(z.dtype)
+
 
 MODRELU_REACH = 0.01  # the range of modReLU's b at the start, on both sides of 0
 

@@ -8,7 +8,7 @@ import torch
 from dynlab.jacobians import along
 from dynlab.simulation import orbit
 from dynlab.systems import create, frozen
-from dynlab.systems.modrelu import modrelu, modrelu_slope
+from dynlab.systems.modrelu_rnn import modrelu, modrelu_slope
 from dynlab.systems.orthogonal import entries_of
 
 NAMES = ["exprnn", "dtriv", "scornn"]

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from dynlab.errors import UserError
 from dynlab.tasks import Split, Task
-from dynlab.tasks.augmentation import INERTIAL, rotation, scale, shift
+from dynlab.tasks.har import INERTIAL, rotation, scale, shift
 from dynlab.tasks.task import Scaling
 
 

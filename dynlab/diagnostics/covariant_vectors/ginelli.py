@@ -6,8 +6,6 @@ Ginelli, Poggi, Turchi, Chaté, Livi and Politi, "Characterizing dynamics with c
 Lett. 99 (2007); Ginelli, Chaté, Livi and Politi, J. Phys. A 46 (2013), section 3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What two passes along orbits measure: covariant vectors, what determines them, and angles of subspaces."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The Dataset of covariant Lyapunov vectors, and what it says in a few sentences."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The linear maps that carry tangent vectors along orbits: a map's Jacobians, a flow's over intervals of time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

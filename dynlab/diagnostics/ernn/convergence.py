@@ -11,7 +11,7 @@ from torch import Tensor
 from dynlab import schema
 from dynlab.diagnostics.ernn import iteration as inner_iteration
 from dynlab.diagnostics.ernn.equilibria import NONE, InnerEquilibria, InnerFlow, inner_equilibria
-from dynlab.diagnostics.ernn.rate import LINEAR, floor_of, measured_rate
+from dynlab.diagnostics.ernn.iteration import LINEAR, floor_of, measured_rate
 from dynlab.diagnostics.ernn.verdict import APPROACHES, CONVERGES, FAILS, NOT_YET, NOWHERE, verdict
 from dynlab.errors import UserError
 from dynlab.simulation import orbit, prepare

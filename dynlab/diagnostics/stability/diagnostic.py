@@ -14,13 +14,13 @@ from dynlab.diagnostics.stability.ernn_bounds import rows_of_ernn
 from dynlab.diagnostics.stability.flow_of import JacobianFactors, euler_step, factors
 from dynlab.diagnostics.stability.methods import METHODS, Method, method_named
 from dynlab.diagnostics.stability.rates import Rates, Steps, rates_of, steps_of
-from dynlab.diagnostics.stability.region import region
 from dynlab.diagnostics.stability.result import (
     REASONS,
     flags_of_steps,
     of_integrators,
     of_plane,
     of_steps,
+    region,
 )
 from dynlab.diagnostics.stability.verdict import verdict
 from dynlab.driven import Driven, chosen_steps, drive

@@ -1,7 +1,5 @@
 """Bounds that theory gives, beside what is measured: one row a bound."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from typing import Any
