@@ -4,6 +4,8 @@ from typing import Any
 
 import click
 
+from .output import print_json
+
 
 @click.command()
 @click.argument("checkpoint", metavar="CKPT")
@@ -13,14 +15,12 @@ def inspect(checkpoint: str, as_json: bool) -> None:
 
     CKPT is a file or a name that `dynlab zoo` lists. The column "layer" is what --layer of the other commands takes.
     """
-    import json
-
     from dynlab import zoo
     from dynlab.checkpoints import describe
 
     found = describe(zoo.locate(checkpoint))
     if as_json:
-        click.echo(json.dumps(found, allow_nan=False))
+        print_json(found)
     else:
         _print(found)
 

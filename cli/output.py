@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,11 +112,9 @@ class Output:
         if self.figure is None:
             check_folder(FIGURE_FOLDER, "go elsewhere, or name a file with --output")
 
-    @contextmanager
-    def working(self, what: str) -> Iterator[None]:
+    def working(self, what: str) -> AbstractContextManager[None]:
         """Say on standard error what is being done, with a clock where somebody watches a terminal."""
-        with working(what, quiet=self.quiet, at_once=True):
-            yield
+        return working(what, quiet=self.quiet, at_once=True)
 
     def emit(self, result: CommandResult) -> int:
         """Draw the figure, save the data, print the verdict or the JSON document, and return the exit code."""

@@ -4,13 +4,14 @@ from typing import Any
 
 import click
 
+from .output import print_json
+
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="One JSON document: a list of name, what and settings.")
 def tasks(as_json: bool) -> None:
     """List the tasks, and the settings that each takes."""
     import inspect
-    import json
 
     from dynlab.errors import lookup
     from dynlab.tasks import TASKS
@@ -21,7 +22,7 @@ def tasks(as_json: bool) -> None:
         takes = {key: parameter.default for key, parameter in inspect.signature(make).parameters.items()}
         entries.append({"name": name, "what": (inspect.getdoc(make) or "").splitlines()[0], "settings": takes})
     if as_json:
-        click.echo(json.dumps(entries, allow_nan=False))
+        print_json(entries)
         return
     for entry in entries:
         click.echo(f"{entry['name']:12s} {entry['what']}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import click
 from dynlab.errors import UserError, unknown
 
 from .options import COUNT, FOLDER, Options, from_table
+from .output import print_json
 from .values import pairs
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def train(
         result = training.train(run, folder, overwrite=overwrite, **writes, **show)
     facts = result.facts
     if as_json:
-        click.echo(json.dumps({"checkpoint": str(result.checkpoint)} | facts, allow_nan=False))
+        print_json({"checkpoint": str(result.checkpoint)} | facts)
     else:
         scores = ", ".join(f"{key.replace('_', ' ')} {value:.4f}" for key, value in facts.items() if _score(key))
         click.echo(

@@ -2,6 +2,8 @@
 
 import click
 
+from .output import print_json
+
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list of objects instead of the table.")
@@ -10,15 +12,13 @@ def zoo(as_json: bool) -> None:
 
     Wherever a command takes CKPT, it takes one of these names.
     """
-    import json
-
     from dynlab import zoo as networks
 
     from .table import print_table
 
     entries = networks.entries()
     if as_json:
-        click.echo(json.dumps(entries, allow_nan=False))
+        print_json(entries)
         return
     if not entries:
         click.echo("No trained network ships with this installation: train one with `dynlab train`.")

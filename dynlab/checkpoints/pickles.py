@@ -2,7 +2,7 @@
 
 import _compat_pickle
 import pickletools
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 # What the pickle does with the object that a name makes: nothing, or fill it as a dictionary or as a list.
 OBJECT, MAPPING, LIST = "object", "mapping", "list"
@@ -13,11 +13,10 @@ _CALLS = ("REDUCE", "NEWOBJ", "NEWOBJ_EX", "OBJ")
 _PUTS, _GETS = ("PUT", "BINPUT", "LONG_BINPUT", "MEMOIZE"), ("GET", "BINGET", "LONG_BINGET")
 
 
-class _Made:
+class _Made(NamedTuple):
     """An object that calling `name` would make."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    name: str
 
 
 def collect_names(stream: IO[bytes], found: dict[str, str], pickles: int = 1) -> None:
@@ -84,11 +83,10 @@ def _apply(opcode: pickletools.OpcodeInfo, argument: Any, stack: list[Any], foun
         stack.extend([text] * len(opcode.stack_after))
 
 
-class _Global:
+class _Global(NamedTuple):
     """A name that the pickle wants imported."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    name: str
 
 
 def _named(module: str, name: str, found: dict[str, str]) -> _Global:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from dynlab import schema
 from dynlab.diagnostics.phase_plane import long_orbit, phase_plane
-from dynlab.systems.planar import PANELS, SEEDED, STARTS, STEP_SIZE, STEPS, Panel, planar_matrix, planar_system
+from dynlab.systems.planar import PANELS, SEEDED, STARTS, STEP_SIZE, STEPS, planar_matrix, planar_system
 
 # What differs from panel to panel and so is a variable here: the grid, and the steps at which the long orbits are seen.
 OWN = {schema.X: "grid_x", schema.Y: "grid_y", schema.ITERATION: "long_orbit_step"}
@@ -43,7 +43,8 @@ def phase_panels(
     ----------
     Chang, Chen, Haber and Chi, "AntisymmetricRNN", ICLR 2019, Figure 1.
     """
-    portraits = [_portrait(panel, starts, steps, step_size, dtype, device) for panel in PANELS]
+    asked: dict[str, Any] = {"starts": starts, "steps": steps, "dtype": dtype, "device": device}
+    portraits = [planar_portrait(each.matrix, each.kind, each.seed, step_size, **asked) for each in PANELS]
     most = max(portrait.sizes[schema.FIXED_POINT] for portrait in portraits)
     names = list(dict.fromkeys(name for portrait in portraits for name in portrait.data_vars))
     variables = {str(name): _stacked([_padded(one, str(name), portraits, most) for one in portraits]) for name in names}
@@ -90,12 +91,6 @@ def planar_portrait(name: str, kind: str, seed: int = 0, step_size: float = STEP
     matrix = planar_matrix(name, seed)
     by_hand = None if name in SEEDED else matrix
     return phase_plane(planar_system(matrix, kind, step_size), matrix=by_hand, step_size=step_size, **settings)
-
-
-def _portrait(panel: Panel, starts: ArrayLike, steps: int, step_size: float, dtype: str, device: str) -> xr.Dataset:
-    return planar_portrait(
-        panel.matrix, panel.kind, panel.seed, step_size, starts=starts, steps=steps, dtype=dtype, device=device
-    )
 
 
 def _padded(one: xr.Dataset, name: str, portraits: Sequence[xr.Dataset], most: int) -> xr.Variable:
