@@ -1,8 +1,7 @@
 """What a task that draws its sequences is trained on: a fixed number of them, or new ones in every epoch."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -61,9 +60,9 @@ def make(
     check_at_least(1, train_size=train_size, test_size=how["test_size"])
     of_task: Draw = partial(draw, **asked)
     if how["fresh"]:
-        renew = Renewed(of_task, train_size, seed, TRAIN)
+        renew = partial(renewed, of_task, train_size, seed, TRAIN)
         train, held_size = renew(0), round(VALIDATION_SHARE * train_size)
-        validation = None if how["retrain"] else Renewed(of_task, held_size, seed, VALIDATION)(0)
+        validation = None if how["retrain"] else renewed(of_task, held_size, seed, VALIDATION, 0)
         origin, first = "generated, new in every epoch", train.inputs[:FINGERPRINT]
         drawn = f"every epoch has {train_size} new ones"
     else:
@@ -86,31 +85,20 @@ def make(
     )
 
 
-@dataclass(frozen=True)
-class Renewed:
-    """From an epoch to its sequences, `size` in each, by numbers of a stream of the seed."""
+def renewed(draw: Draw, size: int, seed: int, stream: int, epoch: int) -> Split:
+    """The sequences of an epoch, `size` in each, by their numbers in a stream of the seed."""
+    numbers = epoch * size + np.arange(size)
 
-    draw: Draw
-    size: int
-    seed: int
-    stream: int
+    def numbered(number: int) -> Split:
+        return draw(1, generator=np.random.default_rng([seed, stream, number]))
 
-    def __call__(self, epoch: int) -> Split:
-        numbers = epoch * self.size + np.arange(self.size)
-        return Split(self._part("inputs", numbers), self._part("targets", numbers))
+    first = numbered(0)
 
-    @cached_property
-    def _first(self) -> Split:
-        return self.numbered(0)
-
-    def numbered(self, number: int) -> Split:
-        """One sequence."""
-        return self.draw(1, generator=np.random.default_rng([self.seed, self.stream, number]))
-
-    def _part(self, part: str, numbers: np.ndarray) -> OnDemand:
+    def part(name: str) -> OnDemand:
         def make(chosen: np.ndarray) -> np.ndarray:
-            return np.concatenate([getattr(self.numbered(int(number)), part) for number in chosen])
+            return np.concatenate([getattr(numbered(int(number)), name) for number in chosen])
 
-        like: np.ndarray = getattr(self._first, part)
-        width = like.shape[2] if like.ndim > 2 else None
-        return OnDemand(make, numbers, like.shape[1], width, like.dtype)
+        like: np.ndarray = getattr(first, name)
+        return OnDemand(make, numbers, like.shape[1], like.shape[2] if like.ndim > 2 else None, like.dtype)
+
+    return Split(part("inputs"), part("targets"))

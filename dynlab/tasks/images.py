@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -54,11 +55,18 @@ def by_rows(images: np.ndarray) -> np.ndarray:
     return images.transpose(0, 2, 1, 3).reshape(len(images), images.shape[2], -1)
 
 
-@dataclass(frozen=True)
-class Shown:
-    """How images become sequences; called with their numbers, makes them.
+def shown(
+    pixels: np.ndarray,
+    arrange: Callable[[np.ndarray], np.ndarray],
+    order: np.ndarray | None,
+    scaling: Scaling,
+    length: int | None,
+    stream: int,
+    numbers: np.ndarray,
+) -> np.ndarray:
+    """The images of these numbers as sequences.
 
-    Attributes
+    Parameters
     ----------
     pixels : ndarray, shape (image, channel, row, column), uint8
     arrange : callable
@@ -71,18 +79,10 @@ class Shown:
         Up to which standard normal noise follows, drawn for each image anew.
     stream : int
         Of the noise.
+    numbers : ndarray, shape (sample,)
     """
-
-    pixels: np.ndarray
-    arrange: Callable[[np.ndarray], np.ndarray]
-    order: np.ndarray | None
-    scaling: Scaling
-    length: int | None
-    stream: int
-
-    def __call__(self, numbers: np.ndarray) -> np.ndarray:
-        shown = self.scaling.apply(ordered(self.arrange(self.pixels[numbers]), self.order))
-        return shown if self.length is None else pad(shown, numbers, self.length, self.stream)
+    made = scaling.apply(ordered(arrange(pixels[numbers]), order))
+    return made if length is None else pad(made, numbers, length, stream)
 
 
 def make(
@@ -98,7 +98,7 @@ def make(
 ) -> Task:
     """A classification of images in ten classes, their sequences made when they are asked for.
 
-    `settings` has ``seed``, ``retrain``, ``standardise`` and what else the task was made with; see `Shown` for the
+    `settings` has ``seed``, ``retrain``, ``standardise`` and what else the task was made with; see `shown` for the
     other arguments.
     """
     train = Split(np.arange(len(images.x_train)), images.y_train)  # held out by number: no image is copied
@@ -113,8 +113,8 @@ def make(
         raise UserError(f"The length must be at least {steps}, the rows of an image; got {length}.")
 
     def split(part: Split, pixels: np.ndarray, stream: int) -> Split:
-        shown = Shown(pixels, arrange, order, scaling, length, stream)
-        return Split(OnDemand(shown, part.inputs, length or steps, width), part.targets)
+        made = partial(shown, pixels, arrange, order, scaling, length, stream)
+        return Split(OnDemand(made, part.inputs, length or steps, width), part.targets)
 
     return Task(
         name=name,

@@ -16,6 +16,7 @@ References
 
 import io
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -94,24 +95,9 @@ class Corpus:
     source: dict[str, str]
 
 
-@dataclass(frozen=True)
-class Windows:
-    """Windows of a stream of tokens; called with their numbers, makes them.
-
-    Attributes
-    ----------
-    tokens : ndarray, shape (time,)
-        By their numbers.
-    length : int
-        Steps of a window.
-    """
-
-    tokens: np.ndarray
-    length: int
-
-    def __call__(self, numbers: np.ndarray) -> np.ndarray:
-        shown = self.tokens[numbers[:, None] * self.length + np.arange(self.length)]
-        return shown[..., None].astype(np.float32)
+def shown(stream: np.ndarray, length: int, numbers: np.ndarray) -> np.ndarray:
+    """The windows of these numbers of a stream of tokens, (sample, time, 1)."""
+    return stream[numbers[:, None] * length + np.arange(length)][..., None].astype(np.float32)
 
 
 def ptb_char(
@@ -204,7 +190,7 @@ def windows(tokens: np.ndarray, length: int) -> Split:
     """The stream in windows, in their order, and for each step the token that follows."""
     count = (len(tokens) - 1) // length
     targets = tokens[1 : 1 + count * length].reshape(count, length).astype(np.int64)
-    return Split(OnDemand(Windows(tokens, length), np.arange(count), length, 1), targets)
+    return Split(OnDemand(partial(shown, tokens, length), np.arange(count), length, 1), targets)
 
 
 def load(level: Level, data_dir: str | Path | None = None, *, download: bool = True) -> Corpus:

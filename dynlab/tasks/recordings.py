@@ -1,7 +1,7 @@
 """What the tasks on recordings share: the raw sequences in memory, standardised only when they are asked for."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -16,15 +16,9 @@ STANDARDISE = {"feature": (0,), "channel": (0, 1), "global": (0, 1, 2)}
 CHUNK = 64  # sequences whose moments are summed at a time
 
 
-@dataclass(frozen=True)
-class Scaled:
-    """Raw sequences, shape (sample, time, input), that are scaled when it is called with their numbers."""
-
-    raw: np.ndarray
-    scaling: Scaling
-
-    def __call__(self, numbers: np.ndarray) -> np.ndarray:
-        return self.scaling.apply(self.raw[numbers])
+def scaled(raw: np.ndarray, scaling: Scaling, numbers: np.ndarray) -> np.ndarray:
+    """The sequences of these numbers of `raw`, (sample, time, input)."""
+    return scaling.apply(raw[numbers])
 
 
 def make(
@@ -55,7 +49,9 @@ def make(
     scaling = fit(raw[0], train.inputs, STANDARDISE[settings["standardise"]])
 
     def on_demand(rows: np.ndarray, part: Split) -> Split:
-        return Split(OnDemand(Scaled(rows, scaling), part.inputs, *rows.shape[1:]), part.targets, part.subjects)
+        return Split(
+            OnDemand(partial(scaled, rows, scaling), part.inputs, *rows.shape[1:]), part.targets, part.subjects
+        )
 
     return Task(
         name=name,

@@ -6,7 +6,7 @@ References
    NeurIPS 2018, Appendix B.
 """
 
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -30,25 +30,13 @@ DESCRIPTION = (
 )
 
 
-@dataclass(frozen=True)
-class Padded:
-    """Reviews of one length, by the numbers of their words; called with the reviews' numbers, makes them.
-
-    Attributes
-    ----------
-    reviews : Reviews
-    length : int
-    """
-
-    reviews: yelp.Reviews
-    length: int
-
-    def __call__(self, numbers: np.ndarray) -> np.ndarray:
-        made = np.full((len(numbers), self.length, 1), yelp.PADDING, np.float32)
-        for row, number in zip(made, numbers, strict=True):
-            words = self.reviews.tokens[self.reviews.ends[number - 1] if number else 0 : self.reviews.ends[number]]
-            row[self.length - len(words) :, 0] = words
-        return made
+def padded(reviews: yelp.Reviews, length: int, numbers: np.ndarray) -> np.ndarray:
+    """The reviews of these numbers by the numbers of their words, all of one length, (sample, time, 1)."""
+    made = np.full((len(numbers), length, 1), yelp.PADDING, np.float32)
+    for row, number in zip(made, numbers, strict=True):
+        words = reviews.tokens[reviews.ends[number - 1] if number else 0 : reviews.ends[number]]
+        row[length - len(words) :, 0] = words
+    return made
 
 
 def yelp5(*, length: int = LENGTH, seed: int = 0, retrain: bool = False, data_dir: str | Path | None = None) -> Task:
@@ -80,7 +68,7 @@ def yelp5(*, length: int = LENGTH, seed: int = 0, retrain: bool = False, data_di
     train, validation = hold_out(everything[everything.inputs[:TRAIN]], HELD_OUT_SHARE, seed, retrain)
 
     def on_demand(part: Split) -> Split:
-        return Split(OnDemand(Padded(reviews, length), part.inputs, length, 1), part.targets)
+        return Split(OnDemand(partial(padded, reviews, length), part.inputs, length, 1), part.targets)
 
     return Task(
         name="yelp5",
