@@ -7,7 +7,7 @@ dimension names and units; what computes and what draws import them from here.
 import datetime
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -122,7 +122,7 @@ def dataset(
     *,
     system: str,
     settings: Mapping[str, Any],
-    verdict: str = "",
+    verdict: str | Callable[[xr.Dataset], str] = "",
     method: str = "",
     source: Mapping[str, str] | None = None,
     coords: Mapping[str, Any] | None = None,
@@ -138,8 +138,8 @@ def dataset(
         The system's public name.
     settings : mapping
         Every argument of the computation, JSON-able, the seed included.
-    verdict : str
-        One or two plain sentences with numbers.
+    verdict : str or callable
+        One or two plain sentences with numbers, or what makes them of the result.
     method : str
         The method and its tolerances, in words.
     source : mapping, optional
@@ -161,13 +161,14 @@ def dataset(
         "created": _created(),
     }
     optional = {
-        "verdict": verdict,
+        "verdict": verdict if isinstance(verdict, str) else "",
         "method": method,
         "source": json.dumps(dict(source)) if source else "",
         "flags": json.dumps(dict(flags)) if flags else "",
     }
     attrs.update({name: text for name, text in optional.items() if text})
-    return xr.Dataset(dict(variables), dict(coords or {}), attrs)
+    ds = xr.Dataset(dict(variables), dict(coords or {}), attrs)
+    return ds if isinstance(verdict, str) else ds.assign_attrs(verdict=verdict(ds))
 
 
 def check(ds: xr.Dataset, needs: Iterable[str]) -> None:

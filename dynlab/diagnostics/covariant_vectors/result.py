@@ -42,11 +42,12 @@ def result(found: CovariantVectors, system: System, settings: dict[str, Any], av
     again = f"{found.stretches} stretches were carried forward once more. " if found.stretches else ""
     length = found.steps.length
     seconds = found.times * length if flow else found.times
-    ds = schema.dataset(
+    return schema.dataset(
         variables,
         system=system.name,
         source=system.source,
         settings=settings,
+        verdict=lambda ds: _verdict(ds, found, averaged, settings),
         method=METHOD.format(
             step=f"{length:.3g} s" if flow else "step",
             agree=AGREE,
@@ -57,8 +58,6 @@ def result(found: CovariantVectors, system: System, settings: dict[str, Any], av
         coords={schema.TIME: schema.time_coordinate(seconds, schema.SECOND if flow else schema.STEP)},
         flags=schema.not_finite(variables, REASONS),
     )
-    ds.attrs["verdict"] = _verdict(ds, found, averaged, settings)
-    return ds
 
 
 def _variables(found: CovariantVectors, flow: bool) -> dict[str, xr.Variable]:

@@ -129,17 +129,16 @@ def ernn_convergence(
         "config": system.json_config,
     }
     counted = schema.variable((schema.ITERATION,), np.arange(iterations + 1), "inner iteration i", schema.STEP)
-    result = schema.dataset(
+    return schema.dataset(
         variables,
         system=system.name,
         source=system.source,
         settings=settings,
+        verdict=verdict,
         method=METHOD,
         coords={schema.TIME: schema.time_coordinate(steps), schema.ITERATION: counted},
         flags=schema.not_finite(variables, REASONS),
     )
-    result.attrs["verdict"] = verdict(result)
-    return result
 
 
 def _points(

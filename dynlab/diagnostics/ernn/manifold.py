@@ -109,11 +109,12 @@ def ernn_manifold(
         "seed": seed,
         "config": system.json_config,
     }
-    result = schema.dataset(
+    return schema.dataset(
         variables,
         system=system.name,
         source=system.source,
         settings=settings,
+        verdict=_verdict,
         method=METHOD,
         coords={
             schema.NETWORK: schema.variable((schema.NETWORK,), np.array(list(networks), dtype=object), "network"),
@@ -121,8 +122,6 @@ def ernn_manifold(
         },
         flags=_flags(variables),
     )
-    result.attrs["verdict"] = _verdict(result)
-    return result
 
 
 def _variables(

@@ -149,19 +149,18 @@ def geometry(
     variables = _of_states(found, counted, axes, trajectory) | _of_points(
         points, found.origin, axes, growing, manifolds
     )
-    ds = schema.dataset(
+    return schema.dataset(
         variables,
         system=driven.system.name,
         source=driven.system.source,
         settings=driven.settings
         | {"components": len(axes), "transient": transient}
         | {name: schema.settings(points)[name] for name in ("at", "input", "at_step", "starts", "given_starts")},
+        verdict=lambda ds: verdict(ds, _averaged(driven, transient, inside, inputs_description)),
         method=METHOD,
         coords={schema.TIME: schema.time_coordinate(np.arange(transient, driven.steps + 1))},
         flags=_flags(variables, len(counted)),
     )
-    ds.attrs["verdict"] = verdict(ds, _averaged(driven, transient, inside, inputs_description))
-    return ds
 
 
 def _averaged(driven: Driven, transient: int, inside: NDArray[np.bool_], described: str) -> str:

@@ -118,16 +118,15 @@ def modes(
         variables |= _of_outputs(held, found, variables["right_eigenvector"].values, readout)
     asked = {"k": count, "readout": readout is not None, "seed": seed, "dtype": dtype, "device": device}
     copied = ("at", "input", "at_step", "starts", "given_starts", "config")
-    ds = schema.dataset(
+    return schema.dataset(
         variables,
         system=system.name,
         source=system.source,
         settings={name: schema.settings(points)[name] for name in copied} | asked,
+        verdict=verdict,
         method=METHOD,
         flags=_flags(variables),
     )
-    ds.attrs["verdict"] = verdict(ds)
-    return ds
 
 
 def _of_eigenvalues(found: xr.Dataset, count: int) -> dict[str, xr.Variable]:

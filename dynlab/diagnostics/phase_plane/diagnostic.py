@@ -136,17 +136,16 @@ def phase_plane(
         "device": device,
         "config": system.json_config,
     }
-    result = schema.dataset(
+    return schema.dataset(
         variables,
         system=system.name,
         source=system.source,
         settings=settings,
+        verdict=verdict,
         method=METHOD if matrix is None else METHOD_BY_HAND,
         coords=_coordinates(line, orbits),
         flags=schema.flags(orbits) | ({"critical_step": reasons} if reasons else {}),
     )
-    result.attrs["verdict"] = verdict(result)
-    return result
 
 
 def _coordinates(line: NDArray[np.float64], orbits: xr.Dataset) -> dict[str, xr.Variable]:

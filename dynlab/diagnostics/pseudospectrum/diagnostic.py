@@ -146,13 +146,14 @@ def pseudospectrum(
     variables |= _of_powers(powers, times, between, flow) | _of_kreiss(kreiss)
     plane = "Re z", "Im z"
     units = schema.PER_SECOND if flow else schema.ONE
-    ds = schema.dataset(
+    return schema.dataset(
         variables,
         system=system.name,
         source=system.source,
         settings=where
         | {"grid": grid, "extent": extent, "steps": steps, "seconds": followed if flow else None, "flow": flow}
         | {"max_memory": max_memory, "dtype": dtype, "device": device, "seed": seed, "config": system.json_config},
+        verdict=verdict,
         method=METHOD,
         coords={
             schema.X: schema.variable((schema.X,), x, plane[0], units),
@@ -161,8 +162,6 @@ def pseudospectrum(
         },
         flags=_flags(variables),
     )
-    ds.attrs["verdict"] = verdict(ds)
-    return ds
 
 
 def _matrix(

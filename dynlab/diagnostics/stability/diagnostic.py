@@ -149,17 +149,16 @@ def stability(
         else:
             rows = rows_of_ernn(stepped, driven, rates)
     variables |= theory.variables(rows)
-    ds = schema.dataset(
+    return schema.dataset(
         variables,
         system=system.name,
         source=system.source,
         settings=driven.settings | {"times": times, "integrator": integrator, "step_size": step_size},
+        verdict=lambda ds: verdict(ds, driven.steps, inputs_description),
         method=METHOD,
         coords=coords | {schema.BOUND: [one["name"] for one in rows]},
         flags=flags | schema.not_finite(variables, REASONS),
     )
-    ds.attrs["verdict"] = verdict(ds, driven.steps, inputs_description)
-    return ds
 
 
 def _of_flow(
