@@ -15,7 +15,7 @@ from dynlab.systems.held import held_input, step_number
 from dynlab.wording import at_most, number
 
 if TYPE_CHECKING:
-    from dynlab.proofs.over_box import Bound
+    from dynlab.proofs.over_box import BoxBound
 
 DEFAULT_SAMPLES = 256
 METHOD = (
@@ -127,7 +127,7 @@ def _flow_or_step(system: Map) -> System:
     return system.flow if isinstance(system, Euler) else system
 
 
-def _variables(norm: "Bound", rate: "Bound", ends: tuple[Real, Real], per: str) -> dict[str, xr.Variable]:
+def _variables(norm: "BoxBound", rate: "BoxBound", ends: tuple[Real, Real], per: str) -> dict[str, xr.Variable]:
     sample, state, matrix = (schema.SAMPLE,), (schema.STATE,), (schema.MODE, schema.STATE)
     of = schema.variable
     return {
@@ -145,7 +145,7 @@ def _variables(norm: "Bound", rate: "Bound", ends: tuple[Real, Real], per: str) 
     }
 
 
-def _verdict(norm: "Bound", rate: "Bound", of_flow: bool) -> str:
+def _verdict(norm: "BoxBound", rate: "BoxBound", of_flow: bool) -> str:
     first = (
         f"Over the whole box a common norm of the Jacobian is at most {at_most(norm.value)}, proved; at sampled states "
         f"it is up to {number(norm.sampled.max())}, the spectral radius up to {number(norm.eigenvalues.max())}."

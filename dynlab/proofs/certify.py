@@ -9,7 +9,7 @@ from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.eigenvalue_sets import matched
 from dynlab.program import Program
 from dynlab.proofs.balls import NonSmooth
-from dynlab.proofs.discs import Counts, Discs, count, eigenvalue_discs
+from dynlab.proofs.discs import Counts, ProvedDiscs, count, eigenvalue_discs
 from dynlab.proofs.krawczyk import Ball, NotProved, proved_ball, refined, within
 
 PRECISIONS = (128, 256, 512)  # bits, tried in turn until every eigenvalue is decided
@@ -34,7 +34,7 @@ class Certificate(NamedTuple):
         The bits that were needed; 0 where nothing is proved.
     ball, tight : Ball or None
         About the point as it was given, and about the refined one.
-    discs : Discs or None
+    discs : ProvedDiscs or None
     """
 
     certified: bool
@@ -44,7 +44,7 @@ class Certificate(NamedTuple):
     precision: int
     ball: Ball | None
     tight: Ball | None
-    discs: Discs | None
+    discs: ProvedDiscs | None
 
 
 def certify(program: Program, point: Real) -> Certificate:
@@ -122,7 +122,7 @@ def _better(found: Certificate, best: Certificate) -> bool:
     return (found.certified, -found.counts.undecided) >= (best.certified, -best.counts.undecided)
 
 
-def _undecided(discs: Discs | None, counts: Counts) -> str:
+def _undecided(discs: ProvedDiscs | None, counts: Counts) -> str:
     if discs is None:
         return "the fixed point is proved, its eigenvalues are not enclosed: no basis of approximate eigenvectors"
     if not counts.undecided:

@@ -37,7 +37,7 @@ class Basis(NamedTuple):
     pairs: Index
 
 
-class Discs(NamedTuple):
+class ProvedDiscs(NamedTuple):
     """Discs that hold all eigenvalues, and what shows it.
 
     Attributes
@@ -65,7 +65,7 @@ class Counts(NamedTuple):
     undecided: int
 
 
-def eigenvalue_discs(jacobian: arb_mat, thorough: bool) -> Discs | None:
+def eigenvalue_discs(jacobian: arb_mat, thorough: bool) -> ProvedDiscs | None:
     """Discs of the eigenvalues of every matrix in `jacobian`.
 
     Parameters
@@ -77,7 +77,7 @@ def eigenvalue_discs(jacobian: arb_mat, thorough: bool) -> Discs | None:
 
     Returns
     -------
-    Discs or None
+    ProvedDiscs or None
         None where no invertible matrix of approximate eigenvectors was found.
     """
     middle = jacobian.mid()
@@ -87,7 +87,7 @@ def eigenvalue_discs(jacobian: arb_mat, thorough: bool) -> Discs | None:
         return None
 
 
-def count(discs: Discs) -> Counts:
+def count(discs: ProvedDiscs) -> Counts:
     """The eigenvalues inside and outside the unit circle; connected discs are decided together or not at all."""
     sides = np.array([_side(c, r) for c, r in zip(discs.centers, discs.radii, strict=True)])
     outside = inside = 0
@@ -193,7 +193,7 @@ def _paired(values: list[acb], vectors: acb_mat) -> Basis:
     return Basis(basis, basis.inv().mid(), np.array(pairs, dtype=np.int64))
 
 
-def _discs(jacobian: arb_mat, basis: Basis) -> Discs | None:
+def _discs(jacobian: arb_mat, basis: Basis) -> ProvedDiscs | None:
     n = jacobian.nrows()
     rho = arb(_row_sums(identity(n) - basis.inverse * basis.columns, basis.pairs).max())
     if not rho < 1:
@@ -224,7 +224,7 @@ def _discs(jacobian: arb_mat, basis: Basis) -> Discs | None:
     ]
     if not all(radius.is_finite() for radius in radii):
         return None
-    return Discs(centers, radii, basis, _components(centers, radii))
+    return ProvedDiscs(centers, radii, basis, _components(centers, radii))
 
 
 def _row_sums(matrix: arb_mat, pairs: Index) -> Real:

@@ -20,7 +20,7 @@ from dynlab.systems import System
 PRECISION = 64  # bits: the box is wide, and rounding is nothing beside it
 
 
-class Bound(NamedTuple):
+class BoxBound(NamedTuple):
     """What is proved of the Jacobian over a box, and what is seen at states in it.
 
     Attributes
@@ -49,7 +49,7 @@ class Bound(NamedTuple):
 
 def bound(
     exact: System, sampling: System, input: Tensor, t: int, ends: tuple[Real, Real], states: Real, logarithmic: bool
-) -> Bound:
+) -> BoxBound:
     """The bound of a map's or a flow's Jacobian.
 
     Parameters
@@ -88,10 +88,10 @@ def bound(
     turned, values = weighted(matrices, weights), approximate_eigenvalues(matrices)
     if logarithmic:
         seen = np.linalg.eigvalsh((turned + turned.swapaxes(1, 2)) / 2).max(axis=1)
-        return Bound(value, weights, seen, values.real.max(axis=1), np.nan, inside)
+        return BoxBound(value, weights, seen, values.real.max(axis=1), np.nan, inside)
     radii = np.abs(values).max(axis=1)
     surely = _less_its_error(exact, states[np.argmax(radii)], input, t)
-    return Bound(value, weights, np.linalg.norm(turned, 2, axis=(1, 2)), radii, surely, inside)
+    return BoxBound(value, weights, np.linalg.norm(turned, 2, axis=(1, 2)), radii, surely, inside)
 
 
 def _less_its_error(exact: System, state: Real, input: Tensor, t: int) -> float:

@@ -42,7 +42,7 @@ Segments = Iterator[tuple[str, Callable[[], bytes]]]  # a file's path and what r
 
 
 @dataclass(frozen=True)
-class Signals:
+class SportsSignals:
     """All segments, by activity, then by subject, then in time.
 
     Attributes
@@ -61,7 +61,7 @@ class Signals:
     source: dict[str, str]
 
 
-def load(data_dir: str | Path | None = None, *, download: bool = True) -> Signals:
+def load(data_dir: str | Path | None = None, *, download: bool = True) -> SportsSignals:
     """The data set: the zip file of either address, or the folder ``data`` that it unpacks to.
 
     Looked for in the folder `data_dir` or DYNLAB_DATA, there in ``daily_sports`` first, in dynlab's cache, and at its
@@ -96,7 +96,7 @@ def _segments(path: Path) -> Iterator[Segments]:
         yield ((name, partial(archive.read, name)) for name in archive.namelist())
 
 
-def parse(segments: Segments, origin: str) -> Signals:
+def parse(segments: Segments, origin: str) -> SportsSignals:
     """The official text files ``aXX/pY/sZZ.txt``: a row a step, a column a channel, separated by commas.
 
     Raises
@@ -124,4 +124,4 @@ def parse(segments: Segments, origin: str) -> Signals:
         raise ValueError(f"it lacks {lacks}, one of {np.sum(~found)} of {found.size} segments")
     activities, subjects, _ = np.indices(shape).reshape(3, -1).astype(np.int64)
     rows = inputs.reshape(-1, STEPS, CHANNELS)
-    return Signals(rows, activities + 1, subjects + 1, {"origin": origin, "sha256": digest(rows)})
+    return SportsSignals(rows, activities + 1, subjects + 1, {"origin": origin, "sha256": digest(rows)})

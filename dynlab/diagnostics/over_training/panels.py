@@ -9,7 +9,7 @@ import xarray as xr
 from dynlab import schema
 
 
-class Curve(NamedTuple):
+class Course(NamedTuple):
     """A variable, and where in it.
 
     Attributes
@@ -38,12 +38,12 @@ class Curve(NamedTuple):
     said: str = "median"
 
 
-class Panel(NamedTuple):
+class Drawing(NamedTuple):
     """What stands on one pair of axes.
 
     Attributes
     ----------
-    curves : tuple of Curve
+    curves : tuple of Course
         Drawn where the first of them is there; the others where they are.
     drawn : str
         "bands", "points" (fixed points by their stability), "kinds" (bifurcations), "parts" (of a whole).
@@ -57,7 +57,7 @@ class Panel(NamedTuple):
         Whether the vertical axis is logarithmic where values are far apart; only what is positive is drawn.
     """
 
-    curves: tuple[Curve, ...]
+    curves: tuple[Course, ...]
     drawn: str = "bands"
     label: str = ""
     border: float | None = None
@@ -70,80 +70,84 @@ LAST = {schema.TIME: -1}
 SAME_SIZE: dict[str, Any] = {"border": 0.0, "border_name": "neither grows nor shrinks"}
 MEETING: dict[str, Any] = {"border": 0.0, "border_name": "orbits meet below 0"}
 # By the variable that tells the diagnostic, the first of these that there is.
-PANELS: dict[str, tuple[Panel, ...]] = {
+PANELS: dict[str, tuple[Drawing, ...]] = {
     "transient_growth": (
-        Panel(
-            (Curve("transient_growth"), Curve("kreiss_constant")),
+        Drawing(
+            (Course("transient_growth"), Course("kreiss_constant")),
             label="factor of growth",
             border=1.0,
             border_name="nothing grows",
             log=True,
         ),
-        Panel(
-            (Curve("spectral_radius"), Curve("numerical_radius")),
+        Drawing(
+            (Course("spectral_radius"), Course("numerical_radius")),
             label="modulus",
             border=1.0,
             border_name="border of stability",
         ),
-        Panel(
-            (Curve("spectral_abscissa"), Curve("numerical_abscissa")),
+        Drawing(
+            (Course("spectral_abscissa"), Course("numerical_abscissa")),
             label="real part",
             border=0.0,
             border_name="border of stability",
         ),
     ),
     "basin_entropy": (
-        Panel(
-            (Curve("share", each="attractor_class"), Curve("leaving_share"), Curve("undecided_share")),
+        Drawing(
+            (
+                Course("share", each="attractor_class"),
+                Course("leaving_share"),
+                Course("undecided_share"),
+            ),
             "parts",
             label="share of the starts",
         ),
-        Panel(
-            (Curve("basin_entropy"), Curve("boundary_basin_entropy", name="basin entropy on borders")),
+        Drawing(
+            (Course("basin_entropy"), Course("boundary_basin_entropy", name="basin entropy on borders")),
             label="entropy (nat)",
             border=float(np.log(2)),
             border_name="ln 2: above it borders are fractal",
         ),
     ),
     "time_constant": (
-        Panel(
+        Drawing(
             (
-                Curve("time_constant", name="time constant of what decays", said="largest"),
-                Curve("doubling_time", name="doubling time of what grows", said="smallest"),
+                Course("time_constant", name="time constant of what decays", said="largest"),
+                Course("doubling_time", name="doubling time of what grows", said="smallest"),
             ),
             label="time constant, or doubling time",
             log=True,
         ),
-        Panel((Curve("frequency", modulus=True, name="frequency |arg λ|/2π", said="largest"),)),
+        Drawing((Course("frequency", modulus=True, name="frequency |arg λ|/2π", said="largest"),)),
     ),
     "participation_ratio": (
-        Panel((Curve("participation_ratio", error="participation_ratio_error"),)),
-        Panel((Curve("explained_variance", each=schema.MODE),), "parts"),
+        Drawing((Course("participation_ratio", error="participation_ratio_error"),)),
+        Drawing((Course("explained_variance", each=schema.MODE),), "parts"),
     ),
     "drift": (
-        Panel((Curve("drift", LAST, each=schema.INTEGRATOR, modulus=True),), log=True),
-        Panel((Curve("dissipation"),), border=0.0, border_name="conserved"),
+        Drawing((Course("drift", LAST, each=schema.INTEGRATOR, modulus=True),), log=True),
+        Drawing((Course("dissipation"),), border=0.0, border_name="conserved"),
     ),
     "lyapunov_residual": (
-        Panel((Curve("semi_axis"),), log=True),
-        Panel((Curve("rate"), Curve("sampled_rate"))),
+        Drawing((Course("semi_axis"),), log=True),
+        Drawing((Course("rate"), Course("sampled_rate"))),
     ),
     "norm_bound": (
-        Panel(
+        Drawing(
             (
-                Curve("norm_bound", name="proved bound on a common norm"),
-                Curve("sampled_norm", name="sampled values of that norm", said="largest"),
-                Curve("sampled_spectral_radius", name="sampled spectral radii", said="largest"),
+                Course("norm_bound", name="proved bound on a common norm"),
+                Course("sampled_norm", name="sampled values of that norm", said="largest"),
+                Course("sampled_spectral_radius", name="sampled spectral radii", said="largest"),
             ),
             label="modulus or norm of the step's Jacobian",
             border=1.0,
             border_name="contracts below 1",
         ),
-        Panel(
+        Drawing(
             (
-                Curve("abscissa_bound", name="proved bound on Re λ"),
-                Curve("sampled_logarithmic_norm", name="sampled logarithmic norms", said="largest"),
-                Curve("sampled_abscissa", name="sampled spectral abscissas", said="largest"),
+                Course("abscissa_bound", name="proved bound on Re λ"),
+                Course("sampled_logarithmic_norm", name="sampled logarithmic norms", said="largest"),
+                Course("sampled_abscissa", name="sampled spectral abscissas", said="largest"),
             ),
             label="real part",
             border=0.0,
@@ -151,15 +155,15 @@ PANELS: dict[str, tuple[Panel, ...]] = {
             border_units=schema.PER_SECOND,
         ),
     ),
-    "bifurcation_parameter": (Panel((Curve("bifurcation_parameter", said="smallest"),), "kinds"),),
+    "bifurcation_parameter": (Drawing((Course("bifurcation_parameter", said="smallest"),), "kinds"),),
     "log_norm": (
-        Panel((Curve("log_norm", {schema.TIME: 1}),), **SAME_SIZE),  # ‖∂h_T/∂h_1‖: what h_0 does is the start's
-        Panel((Curve("log_loss_gradient", {schema.TIME: 1}),)),
+        Drawing((Course("log_norm", {schema.TIME: 1}),), **SAME_SIZE),  # ‖∂h_T/∂h_1‖: what h_0 does is the start's
+        Drawing((Course("log_loss_gradient", {schema.TIME: 1}),)),
     ),
     "log_singular_value": (
-        Panel(
+        Drawing(
             (
-                Curve(
+                Course(
                     "log_singular_value",
                     LAST | {schema.MODE: 0},
                     name="ln σ₁, the largest singular value of ∂h_T/∂h_0",
@@ -168,31 +172,31 @@ PANELS: dict[str, tuple[Panel, ...]] = {
             **SAME_SIZE,
         ),
     ),
-    "spectral_radius": (Panel((Curve("spectral_radius"),), border=1.0, border_name="modulus 1"),),
-    "finite_time_exponent": (Panel((Curve("finite_time_exponent", {schema.MODE: 0}),), **MEETING),),
-    "exponent": (Panel((Curve("exponent", {schema.MODE: 0}),), **MEETING),),
+    "spectral_radius": (Drawing((Course("spectral_radius"),), border=1.0, border_name="modulus 1"),),
+    "finite_time_exponent": (Drawing((Course("finite_time_exponent", {schema.MODE: 0}),), **MEETING),),
+    "exponent": (Drawing((Course("exponent", {schema.MODE: 0}),), **MEETING),),
     "predicted_rate": (
-        Panel(
-            (Curve("rate", name="measured rate"), Curve("predicted_rate", name="predicted rate")),
+        Drawing(
+            (Course("rate", name="measured rate"), Course("predicted_rate", name="predicted rate")),
             label="rate per iteration",
             border=1.0,
             border_name="approaches below 1",
         ),
     ),
-    "critical_step": (Panel((Curve("critical_step"), Curve("used_step")), label="step size ε", log=True),),
-    "fixed_point_state": (Panel((Curve("eigenvalue", {schema.MODE: 0}),), "points"),),
-    "eigenvalue": (Panel((Curve("eigenvalue", {schema.MODE: 0}),)),),
+    "critical_step": (Drawing((Course("critical_step"), Course("used_step")), label="step size ε", log=True),),
+    "fixed_point_state": (Drawing((Course("eigenvalue", {schema.MODE: 0}),), "points"),),
+    "eigenvalue": (Drawing((Course("eigenvalue", {schema.MODE: 0}),)),),
 }
 
 
-def panels_of(ds: xr.Dataset) -> list[Panel]:
+def panels_of(ds: xr.Dataset) -> list[Drawing]:
     """What is drawn of a result: the first panels of which something is there, else its first variable."""
     candidates = [_there(panels, ds) for key, panels in PANELS.items() if key in ds]
     first = next(iter(map(str, ds.data_vars)))
-    return next(filter(None, candidates), [Panel((Curve(first),))])
+    return next(filter(None, candidates), [Drawing((Course(first),))])
 
 
-def _there(panels: Sequence[Panel], ds: xr.Dataset) -> list[Panel]:
+def _there(panels: Sequence[Drawing], ds: xr.Dataset) -> list[Drawing]:
     return [
         panel._replace(curves=tuple(curve for curve in panel.curves if curve.variable in ds))
         for panel in panels
@@ -200,12 +204,12 @@ def _there(panels: Sequence[Panel], ds: xr.Dataset) -> list[Panel]:
     ]
 
 
-def chosen(ds: xr.Dataset, curve: Curve) -> xr.DataArray:
+def chosen(ds: xr.Dataset, curve: Course) -> xr.DataArray:
     """The part of the variable that the curve takes."""
     return ds[curve.variable].isel(dict(curve.where))
 
 
-def name_of(array: xr.DataArray, curve: Curve) -> str:
+def name_of(array: xr.DataArray, curve: Course) -> str:
     """What is drawn, with the time at which it is taken in the place of every t."""
     if curve.name:
         return curve.name
@@ -215,7 +219,7 @@ def name_of(array: xr.DataArray, curve: Curve) -> str:
     return ("modulus of the " if array.dtype.kind == "c" else "") + name
 
 
-def described(panel: Panel, ds: xr.Dataset) -> dict[str, Any]:
+def described(panel: Drawing, ds: xr.Dataset) -> dict[str, Any]:
     """The panel as a picture reads it, in what JSON has."""
     curves = [
         {

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from dynlab.diagnostics.over_training.panels import Curve, Panel, chosen, name_of
+from dynlab.diagnostics.over_training.panels import Course, Drawing, chosen, name_of
 from dynlab.diagnostics.over_training.stacking import COUNTED, PRESENT
 from dynlab.wording import number, plural_of
 
@@ -21,7 +21,7 @@ def _of_known(what: Callable[[NDArray[np.float64]], Any]) -> Callable[[NDArray[n
 FOLLOWED = {"median": _of_known(np.median), "largest": _of_known(np.max), "smallest": _of_known(np.min)}
 
 
-def verdict(ds: xr.Dataset, panels: Sequence[Panel], steps: Sequence[int]) -> str:
+def verdict(ds: xr.Dataset, panels: Sequence[Drawing], steps: Sequence[int]) -> str:
     """From where to where the first curve goes, and between what; of the others the ends."""
     start = f"Over {len(steps)} checkpoints, steps {steps[0]:,} to {steps[-1]:,}, "
     counts = [_count(ds, name) for name in COUNTED if name in ds.dims]
@@ -44,7 +44,7 @@ def _count(ds: xr.Dataset, name: str) -> str:
     return f"{found}{ends}" + (f", between {low} and {high} on the way" if {low, high} - {first, last} else "")
 
 
-def _told(ds: xr.Dataset, panels: Sequence[Panel]) -> Iterator[tuple[str, NDArray[np.float64]]]:
+def _told(ds: xr.Dataset, panels: Sequence[Drawing]) -> Iterator[tuple[str, NDArray[np.float64]]]:
     """The name of every curve of numbers, and what is followed of it at each step."""
     for panel in panels:
         for curve in panel.curves:
@@ -61,7 +61,7 @@ def _told(ds: xr.Dataset, panels: Sequence[Panel]) -> Iterator[tuple[str, NDArra
                 yield name + (f" ({words})" if words else ""), np.array([FOLLOWED[curve.said](row) for row in values])
 
 
-def _categories(ds: xr.Dataset, array: xr.DataArray, curve: Curve) -> Iterator[tuple[str, NDArray[np.float64]]]:
+def _categories(ds: xr.Dataset, array: xr.DataArray, curve: Course) -> Iterator[tuple[str, NDArray[np.float64]]]:
     """The values (step, value) of each category of the curve, or of all of it."""
     real: xr.DataArray = abs(array) if array.dtype.kind == "c" or curve.modulus else array
     if not curve.each:

@@ -20,7 +20,7 @@ from dynlab.systems.held import Held
 NONE = Kind("", -1, 0, 0)
 
 
-class Point(NamedTuple):
+class AtRest(NamedTuple):
     """One equilibrium; eigenvalues in decreasing modulus of the map's where there is one, else of the flow's."""
 
     flow: Kind
@@ -33,7 +33,7 @@ class Point(NamedTuple):
 
 def described(
     held: Held, found: Equilibria, step_size: float | None, matrix: Matrix | None, points: NDArray[np.float64]
-) -> list[Point]:
+) -> list[AtRest]:
     """Every equilibrium's kinds; the origin's exactly where the `matrix` of the field's system there is given.
 
     Parameters
@@ -55,31 +55,31 @@ def described(
     ]
 
 
-def _numeric(held: Held, jacobian: NDArray[np.float64], error: float, step_size: float | None) -> Point:
+def _numeric(held: Held, jacobian: NDArray[np.float64], error: float, step_size: float | None) -> AtRest:
     values, errors, _ = eigenvalues(jacobian, error)
     if not held.is_flow:
-        return Point(NONE, values, kind_of_map(values, errors), values, np.nan, "")
+        return AtRest(NONE, values, kind_of_map(values, errors), values, np.nan, "")
     flow, step, flag = kind_of_flow(values, errors), *critical_step(values, errors)
     if step_size is None:
-        return Point(flow, values, NONE, values, step, flag)
+        return AtRest(flow, values, NONE, values, step, flag)
     multipliers = 1 + step_size * values
     bounds = step_size * errors + np.finfo(float).eps * np.maximum(1.0, np.abs(multipliers))
     sorts = order(multipliers)
-    return Point(flow, values[sorts], kind_of_map(multipliers, bounds), multipliers[sorts], step, flag)
+    return AtRest(flow, values[sorts], kind_of_map(multipliers, bounds), multipliers[sorts], step, flag)
 
 
-def _exact(held: Held, matrix: Matrix, step_size: float | None, points: NDArray[np.float64]) -> Point:
+def _exact(held: Held, matrix: Matrix, step_size: float | None, points: NDArray[np.float64]) -> AtRest:
     values = np.array(exact_origin.exact_eigenvalues(matrix), dtype=np.complex128)
     values = values[order(values)]
     on_arrays = partial(field, held)
     if not held.is_flow:
-        return Point(NONE, values, exact_origin.kind_of_map_at_origin(matrix, on_arrays, points), values, np.nan, "")
+        return AtRest(NONE, values, exact_origin.kind_of_map_at_origin(matrix, on_arrays, points), values, np.nan, "")
     flow, step, flag = exact_origin.kind_of_flow_at_origin(matrix, on_arrays, points), *critical_step(values)
     if step_size is None:
-        return Point(flow, values, NONE, values, step, flag)
+        return AtRest(flow, values, NONE, values, step, flag)
     # The decimal that a person writes for a step, 0.1, is what the step is meant to be.
     euler = euler_matrix(matrix, Fraction(repr(step_size)))
     multipliers = (1 + step_size * values).astype(np.complex128)
     sorts = order(multipliers)
     kind = exact_origin.kind_of_map_at_origin(euler, on_arrays, points)
-    return Point(flow, values[sorts], kind, multipliers[sorts], step, flag)
+    return AtRest(flow, values[sorts], kind, multipliers[sorts], step, flag)

@@ -13,7 +13,7 @@ from dynlab.diagnostics.phase_plane import exact_origin
 from dynlab.diagnostics.phase_plane.equilibria import Equilibria
 from dynlab.diagnostics.phase_plane.field import divergence, field
 from dynlab.diagnostics.phase_plane.long_orbit import MOVING, outcome
-from dynlab.diagnostics.phase_plane.points import Point
+from dynlab.diagnostics.phase_plane.points import AtRest
 from dynlab.numerics.exact_kinds import Matrix
 from dynlab.numerics.kinds import Kind
 from dynlab.systems import Map
@@ -50,7 +50,7 @@ def of_field(held: Held, points: NDArray[np.float64], matrix: Matrix | None) -> 
 
 
 def of_equilibria(
-    found: Equilibria, each: Sequence[Point], *, flow: bool, map: bool, matrix: Matrix | None
+    found: Equilibria, each: Sequence[AtRest], *, flow: bool, map: bool, matrix: Matrix | None
 ) -> Variables:
     """What is known of each equilibrium: of the flow where there is one, of the map where there is one."""
     along = (schema.FIXED_POINT,)
