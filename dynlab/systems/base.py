@@ -124,6 +124,10 @@ class System(nn.Module, abc.ABC):
         written_out(program, self, program.state(), program.constant(input), t)
         return program
 
+    def unitwise(self, inputs: Tensor) -> Unitwise | None:
+        """Steps, or velocities, under inputs as one product and a function of each unit, for training; None without."""
+        return None
+
     def state_bound(self) -> Tensor | None:
         """A bound on abs(h_i) at every fixed point and along orbits from 0, inf where there is none; shape (state,)."""
         return None
@@ -186,13 +190,6 @@ class System(nn.Module, abc.ABC):
 class Map(System):
     """A system in discrete time, h_t = step(h_{t−1}, x_t)."""
 
-    def unitwise(self, inputs: Tensor) -> Unitwise | None:
-        """All steps under inputs (..., input) as one product and a function of each unit; None where they are not.
-
-        Training runs such steps fast; an analysis never asks.
-        """
-        return None
-
     @abc.abstractmethod
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         """The next state.
@@ -216,10 +213,6 @@ class Flow(System):
     @abc.abstractmethod
     def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         """The rate of change of the state per second, shapes as in `Map.step`."""
-
-    def unitwise(self, inputs: Tensor) -> Unitwise | None:
-        """As `Map.unitwise`, of the velocity."""
-        return None
 
     def energy(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Tensor, Tensor] | None:
         """A quantity H that the flow conserves under a constant input where nothing dissipates, and its rate, or None.
