@@ -21,6 +21,7 @@ from dynlab.systems.stable_slopes import StableSlopes
 DOUBT = 4.0
 OF_FUNCTIONS = 8
 DRAWS = 2
+MATRIX = 2  # dimensions
 MOST_TIMES = 5000  # of a flow's own time scale 1/‖∂f/∂h‖₂ that it is solved for: about two minutes
 
 
@@ -57,8 +58,7 @@ def held_jacobian(held: Held, states: Tensor) -> Operator:
 
 def held_matrices(held: Held, states: Tensor) -> Tensor:
     """The same as matrices of their own memory, shape (..., n, n)."""
-    n = states.shape[-1]
-    return held_jacobian(held, states).dense().expand(*states.shape[:-1], n, n).clone()
+    return _own(held_jacobian(held, states).dense(), states)
 
 
 def check_seconds(held: Held, states: Tensor, seconds: float) -> None:
@@ -80,8 +80,17 @@ def displacement_matrices(held: Held, states: Tensor, rows: Tensor | None = None
 
 
 def ungated_matrices(held: Held, states: Tensor, rows: Tensor | None = None) -> Tensor:
-    """The derivative of `Held.ungated`, by automatic differentiation, shape (k, n, n); `rows` as there."""
-    return torch.func.vmap(torch.func.jacrev(held.ungated))(states)
+    """The derivative of `Held.ungated`, shape (k, n, n); `rows` as there."""
+    closed = held.system.closed_form_ungated_jacobian(*held.given(states))
+    if closed is None:
+        return torch.func.vmap(torch.func.jacrev(held.ungated))(states)
+    return _own(closed.dense(), states)
+
+
+def _own(matrices: Tensor, states: Tensor) -> Tensor:
+    """One matrix for each of the states, in memory of its own: what is made for a batch is, what it shares is not."""
+    shape = (*states.shape[:-1], *matrices.shape[-2:])
+    return matrices if matrices.ndim > MATRIX and matrices.shape == shape else matrices.expand(shape).clone()
 
 
 def automatic_jacobian(

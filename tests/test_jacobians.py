@@ -5,10 +5,12 @@ import torch
 from conformance.test_systems import CASES, TIMES
 
 import problems
-from dynlab.jacobians import along, automatic_jacobian, input_jacobian, jacobian
+from dynlab.jacobians import along, automatic_jacobian, input_jacobian, jacobian, ungated_matrices
 from dynlab.simulation import orbit
 from dynlab.systems import create, from_function, frozen
+from dynlab.systems.held import Held
 from dynlab.systems.textbook import LinearMap
+from dynlab.systems.torch_layers import torch_layer
 
 
 def draw(*shape):
@@ -82,3 +84,27 @@ def test_the_derivative_by_the_input_of_every_system(name, config):
         off = step * torch.eye(system.input_size, dtype=torch.float64)[column]
         slope = (evolve(states, inputs + off, times) - evolve(states, inputs - off, times)) / (2 * step)
         torch.testing.assert_close(found[..., column], slope, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        torch.nn.GRU(3, 5),
+        torch.nn.LSTM(3, 5),
+        torch.nn.LSTM(3, 5, proj_size=2),
+        torch.nn.GRU(3, 4, num_layers=3),
+        torch.nn.LSTM(3, 4, num_layers=3),
+        torch.nn.LSTM(3, 4, num_layers=2, proj_size=3),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("size", [1.0, 30.0])
+def test_the_derivative_of_an_ungated_residual_is_that_of_automatic_differentiation(module, size):
+    """In a unit of its own too, and where gates are all but shut."""
+    system = frozen(torch_layer(module))
+    generator = torch.Generator().manual_seed(0)
+    held = Held(system, torch.randn(3, generator=generator, dtype=torch.float64), unit=0.5)
+    states = size * torch.randn(7, system.state_size, generator=generator, dtype=torch.float64)
+    truth = torch.func.vmap(torch.func.jacrev(held.ungated))(states)
+    found = ungated_matrices(held, states)
+    torch.testing.assert_close(found, truth, rtol=1e-12, atol=1e-14 * float(truth.abs().max()))

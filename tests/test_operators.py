@@ -5,7 +5,19 @@ import math
 import pytest
 import torch
 
-from dynlab.operators import Blocks, Dense, Diagonal, Identity, Leading, Operator, Product, Scaled, Shared, Sum
+from dynlab.operators import (
+    Blocks,
+    Dense,
+    Diagonal,
+    Identity,
+    Leading,
+    Operator,
+    Product,
+    RowScaled,
+    Scaled,
+    Shared,
+    Sum,
+)
 
 EXACT = {"rtol": 1e-14, "atol": 1e-14}
 
@@ -39,6 +51,7 @@ CASES = {
     "sum": (Diagonal(D) + Shared(S), D.unsqueeze(-1) * EYE + S),
     "product": (Diagonal(D) @ Shared(S), D.unsqueeze(-1) * S),
     "product of products": (Shared(S) @ Diagonal(D) @ Dense(M), S @ (D.unsqueeze(-1) * M)),
+    "rows scaled": (RowScaled((D, S), (D.square(), EYE)), D.unsqueeze(-1) * S + D.square().unsqueeze(-1) * EYE),
     "step of a flow": (Identity(4, D) + 0.1 * (Diagonal(D) @ Shared(S)), EYE + 0.1 * D.unsqueeze(-1) * S),
     "blocks": (
         Blocks([[Diagonal(D), None], [Shared(S) @ Diagonal(D), Dense(M)]]),

@@ -139,6 +139,13 @@ class System(nn.Module, abc.ABC):
         """
         return None
 
+    def closed_form_ungated_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
+        """The derivative of `ungated_residual` by the state, or None where there is no closed form.
+
+        `dynlab.jacobians.ungated_matrices` falls back on automatic differentiation.
+        """
+        return None
+
     def known_equilibrium(self, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
         """A state that stays where it is under `input`, shape (..., state), where a formula gives one, else None.
 
@@ -272,6 +279,9 @@ class Euler(Integrator):
 
     def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
         return self.flow.ungated_residual(state, input, t)
+
+    def closed_form_ungated_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
+        return self.flow.closed_form_ungated_jacobian(state, input, t)
 
 
 def written_out(p: Program, system: System, h: int, x: int, t: int = 0) -> int:

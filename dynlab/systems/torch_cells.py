@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from dynlab.operators import Blocks, Diagonal, Operator, Shared
+from dynlab.operators import Blocks, Diagonal, Identity, Operator, RowScaled, Shared
 from dynlab.program import Program
 from dynlab.systems.activated import Activated
 from dynlab.systems.activations import activation_named, operation_of, sigmoid_slope, tanh_slope
@@ -47,6 +47,10 @@ class Cell(Map):
     @abc.abstractmethod
     def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         """∂step/∂input."""
+
+    def closed_form_ungated_input_jacobian(self, state: Tensor, input: Tensor) -> Operator | None:
+        """The derivative of `ungated_residual` by the input, where that has a closed form by the state."""
+        return None
 
     def output(self, state: Tensor) -> Tensor:
         return state[..., : self.output_size]
@@ -111,6 +115,20 @@ class GRUCell(Cell):
 
     def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         return state - torch.tanh(self._parts(state, input)[2])
+
+    def closed_form_ungated_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        r = self._parts(state, input)[3]
+        return Identity(self.state_size, state) + self._ungated_by(self.weight_hh, r, state, input)
+
+    def closed_form_ungated_input_jacobian(self, state: Tensor, input: Tensor) -> Operator:
+        return self._ungated_by(self.weight_ih, torch.ones_like(state), state, input)
+
+    def _ungated_by(self, weight: Tensor, into_q: Tensor, state: Tensor, input: Tensor) -> Operator:
+        """−∂n through pre-activations with this `weight`, of which the candidate's counts `into_q` times."""
+        p_r, _, p_n, _, q = self._parts(state, input)
+        reset, _, candidate = weight.chunk(3)
+        slope = -tanh_slope(p_n)
+        return RowScaled((slope * into_q, candidate), (slope * q * sigmoid_slope(p_r), reset))
 
     def _parts(self, state: Tensor, input: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
         """The pre-activations of r, of z and of the candidate n, with r and q."""
@@ -177,6 +195,26 @@ class LSTMCell(Cell):
         # 1 − f from the pre-activation: the difference is rounding, or 0, where f is close to 1
         forgotten = torch.sigmoid(-self._preactivations(state, input)[1])
         return torch.cat([h - self._project(o * torch.tanh(c)), c - i * g / forgotten], dim=-1)
+
+    def closed_form_ungated_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        h_by, h_by_c, c_by = self._ungated_by(self.weight_hh, state, input)
+        hidden, memory = self._sizes
+        h_by = Identity(hidden, state) + self._projected(h_by)
+        return Blocks([[h_by, self._projected(h_by_c)], [c_by, Identity(memory, state)]])
+
+    def closed_form_ungated_input_jacobian(self, state: Tensor, input: Tensor) -> Operator:
+        h_by, _, c_by = self._ungated_by(self.weight_ih, state, input)
+        return Blocks([[self._projected(h_by)], [c_by]])
+
+    def _ungated_by(self, weight: Tensor, state: Tensor, input: Tensor) -> tuple[Operator, Operator, Operator]:
+        """−∂(o tanh c) and −∂(i g/(1 − f)) through the gates, whose pre-activations have `weight`; −∂(o tanh c)/∂c."""
+        p_i, p_f, p_g, p_o = self._preactivations(state, input)
+        i, _, g, o, c = self._parts(state, input)
+        kept = 1 / torch.sigmoid(-p_f)  # 1/(1 − f) = 1 + exp p_f
+        into_i, into_f, into_g, into_o = weight.chunk(4)
+        by_i, by_g = -kept * g * sigmoid_slope(p_i), -kept * i * tanh_slope(p_g)
+        c_by = RowScaled((by_i, into_i), (-i * g * torch.exp(p_f), into_f), (by_g, into_g))
+        return RowScaled((-torch.tanh(c) * sigmoid_slope(p_o), into_o)), Diagonal(-o * tanh_slope(c)), c_by
 
     def _preactivations(self, state: Tensor, input: Tensor) -> tuple[Tensor, ...]:
         """Of i, f, g and o, in torch's order."""

@@ -49,7 +49,7 @@ class Stack(Map):
             start += cell.state_size
         return p.join(found)
 
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Blocks:
         parts = self._parts(state)
         rows: list[list[Operator | None]] = []
         for layer, (cell, part) in enumerate(parts):
@@ -87,6 +87,24 @@ class Stack(Map):
             found.append(residual)
             input = cell.output(cell.step(part, input))
         return _joined(found)
+
+    def closed_form_ungated_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
+        parts = self._parts(state)
+        steps = self.closed_form_jacobian(state, input).blocks
+        rows: list[list[Operator | None]] = []
+        for layer, (cell, part) in enumerate(parts):
+            own = cell.closed_form_ungated_jacobian(part, input)
+            by_input = cell.closed_form_ungated_input_jacobian(part, input)
+            if own is None or by_input is None:
+                return None
+            row: list[Operator | None] = [None] * len(parts)
+            if layer:
+                feed = by_input @ Leading(cell.input_size, parts[layer - 1][0].state_size, part)
+                row[:layer] = [feed @ block for block in steps[layer - 1] if block]
+            row[layer] = own
+            rows.append(row)
+            input = cell.output(cell.step(part, input))
+        return Blocks(rows)
 
     def output(self, state: Tensor) -> Tensor:
         cell, part = self._parts(state)[-1]
@@ -138,6 +156,9 @@ class DrivenLayer(Map):
 
     def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
         return self.cell.ungated_residual(state, input, t)
+
+    def closed_form_ungated_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
+        return self.cell.closed_form_ungated_jacobian(state, input, t)
 
     def output(self, state: Tensor) -> Tensor:
         return self.cell.output(state)

@@ -79,7 +79,7 @@ def _record(exact: Held, place: Place, direction: Vector) -> Record:
     uncertain = min(place.error, FARTHEST * float(merging.scale(state))) * place.weakest
     matrix_error = 0.0 if place.status == SLOW else _matrix_error(exact, state, uncertain, direction)
     matrix = held_matrices(exact, point)[0].numpy()
-    eigenvalues, errors, _ = eigenvalues_of(matrix, matrix_error + _rounding(exact, point[0]))
+    eigenvalues, errors, _ = eigenvalues_of(matrix, matrix_error + _rounding(exact, point[0]), exact.system.blocks)
     kind = kind_of_map(eigenvalues, errors)
     if place.status == UNDECIDED:
         kind = DOUBTFUL._replace(undecided=len(state))
