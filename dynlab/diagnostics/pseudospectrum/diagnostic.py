@@ -24,6 +24,7 @@ from dynlab.systems import Flow, System, frozen
 GRID = 101
 MAX_MEMORY = 256 * 2**20  # bytes
 MARGIN = 0.15  # of the window beyond what must be in it
+LONGER = 4  # times that one is followed longer
 DECAY = 8.0  # a flow is followed for so many of its slowest time constants
 # Of the fastest |λ|, or of ‖A‖ where errors hide the slowest: a slower mode does not lengthen the time.
 SLOWEST = 1e-3
@@ -137,8 +138,9 @@ def pseudospectrum(
     shape = numerical_range(matrix)
     x, y = _window(spectrum.values, shape, grid, extent, flow)
     smallest = _on_grid(matrix, x, y, max_memory, seed)
-    followed = _seconds(spectrum, matrix, seconds) if flow else float(steps)
-    powers = exponential_norms(matrix, followed, steps) if flow else power_norms(matrix, steps)
+    followed, powers = (
+        _followed(spectrum, matrix, seconds, steps) if flow else (float(steps), power_norms(matrix, steps))
+    )
     between = largest_exponential(matrix, spectrum.values, followed) if flow else (0.0, 0.0)
     kreiss = _kreiss(matrix, spectrum, flow, max_memory, seed, rounding)
     times = np.linspace(0, followed, steps + 1) if flow else np.arange(steps + 1)
@@ -214,10 +216,22 @@ def _on_grid(
     return Smallest(*(mirrored(part) for part in (found.value, found.iterations, found.residual, found.converged)))
 
 
-def _seconds(spectrum: Eigenvalues, matrix: NDArray[np.float64], given: float | None) -> float:
+def _followed(
+    spectrum: Eigenvalues, matrix: NDArray[np.float64], given: float | None, steps: int
+) -> tuple[float, Powers]:
+    """How long a flow is followed, and its norms: unless it is `given`, until what decays is below 1."""
+    followed = _seconds(spectrum, matrix) if given is None else given
+    powers = exponential_norms(matrix, followed, steps)
+    for _ in range(LONGER if given is None and (spectrum.values.real < -spectrum.errors).all() else 0):
+        if not powers.log_norm[-1] > 0:
+            break
+        followed *= 1 + (powers.log_norm[-1] + 1) / DECAY
+        powers = exponential_norms(matrix, followed, steps)
+    return followed, powers
+
+
+def _seconds(spectrum: Eigenvalues, matrix: NDArray[np.float64]) -> float:
     """Long enough for the slowest mode; where errors hide its rate, for what is not far slower than the matrix."""
-    if given is not None:
-        return given
     slowest, norm = float(np.abs(spectrum.values.real).min()), float(np.linalg.norm(matrix, 2))
     known = slowest > spectrum.errors.max()
     fastest = float(np.abs(spectrum.values).max()) if known else norm

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.linalg import expm
 from scipy.optimize import minimize_scalar
 
+NOTHING_KNOWN = 1e100  # of an error whose power has norm 1: more is no less known, and would overflow
 HALF = 0.5  # a norm whose relative error may exceed this is not reported
 ADVANCE = 0.2  # radians or nats that the fastest mode alive advances by, at most, between two times that are looked at
 ALIVE = 40.0  # nats: a mode that has decayed by more is gone
@@ -36,24 +37,31 @@ class Powers:
 def power_norms(matrix: NDArray[np.float64], powers: int, wrong: float = 0.0) -> Powers:
     """The logarithms of ‖A^k‖₂ for k = 0 … `powers`, where A itself has a relative error of `wrong`.
 
-    With a relative error of n ε in each product, the k-th power is wrong by at most n ε Σ_j ‖A^{k−j}‖ ‖A‖ ‖A^{j−1}‖.
+    Notes
+    -----
+    With a relative error of n ε in each product, the k-th power is wrong by at most n ε Σ_j ‖A^{k−j}‖ ‖A‖ ‖A^{j−1}‖,
+    and entry by entry by at most E_k = E_{k−1} abs(A) + n ε abs(A^{k−1}) abs(A), which says more of matrices whose
+    entries differ in size. The smaller of both counts. Sizes are taken off as powers of 2, which rounds nothing.
     """
-    log_norm = np.full(powers + 1, -np.inf)
+    unit = len(matrix) * np.finfo(float).eps + wrong
+    log_norm, entrywise = np.full(powers + 1, -np.inf), np.zeros(powers + 1)
     log_norm[0] = 0.0
-    product, scale = np.eye(len(matrix)), 0.0
+    product, exponent, sizes = np.eye(len(matrix)), 0, np.abs(matrix)
+    errors = np.zeros_like(product)
     for k in range(1, powers + 1):
+        errors = np.minimum(errors, NOTHING_KNOWN) @ sizes + unit * (np.abs(product) @ sizes)
         product = product @ matrix
         size = float(np.linalg.norm(product, 2))
         if size == 0:
             break
-        scale += np.log(size)
-        log_norm[k] = scale
-        product /= size
-    unit = len(matrix) * np.finfo(float).eps + wrong
+        log_norm[k], entrywise[k] = exponent * np.log(2) + np.log(size), np.linalg.norm(errors) / size
+        taken = int(np.frexp(size)[1])
+        product, errors, exponent = np.ldexp(product, -taken), np.ldexp(errors, -taken), exponent + taken
     error = np.zeros(powers + 1)
     for k in np.nonzero(np.isfinite(log_norm))[0][1:]:
         parts = log_norm[1] + log_norm[:k] + log_norm[k - 1 :: -1] - log_norm[k]
-        error[k] = unit * np.exp(np.logaddexp.reduce(parts))
+        lost = min(unit * np.exp(np.logaddexp.reduce(parts)), entrywise[k])
+        error[k] = lost + unit + 2 * np.finfo(float).eps * abs(log_norm[k])
     return Powers(np.where(error > HALF, np.nan, log_norm), error)
 
 

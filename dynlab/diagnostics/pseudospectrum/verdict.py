@@ -40,14 +40,16 @@ def _transient(ds: xr.Dataset, flow: bool, side: str) -> str:
     at = f"t = {number(when, 3)} s" if flow else f"k = {number(when, 0)}"
     if growth <= NO_GROWTH:
         said = f"{norm} never exceeds 1: nothing grows first"
-    elif when == last and side != "stable":
-        said = f"{norm} has grown to {_growth(ds)} by {at}, the last one"
+    elif np.isnan(ds["log_power_norm"].values).any():
+        said = f"{norm} has grown to {_growth(ds)} by {at}, and rounding drowns it later"
     elif when == last:
-        said = f"{norm} has grown to {_growth(ds)} by {at}, the last one: follow it longer to see it decay"
+        said = f"{norm} has grown to {_growth(ds)} by {at}, the last one"
     else:
         # between the times that are looked at a flow's may be larger
-        least = "at least " if flow else ""
-        said = f"{norm} grows to {least}{_growth(ds)} at {at}" + (" before it decays" if side == "stable" else "")
+        said = f"{norm} grows to {'at least ' if flow else ''}{_growth(ds)} at {at}"
+        said += " before it decays" if _back_at_one(ds, when) else f" and is {_size(_last(ds))} at the last one"
+    if side == "stable" and growth > NO_GROWTH and not _back_at_one(ds, when):
+        said += f": {'follow it longer' if np.isfinite(_last(ds)) else 'take fewer steps'} to see it decay"
     kreiss = float(ds["kreiss_constant"])
     if np.isinf(kreiss):
         return f"{said}; the Kreiss constant is infinite."
@@ -56,7 +58,20 @@ def _transient(ds: xr.Dataset, flow: bool, side: str) -> str:
     return f"{said}; the Kreiss constant is at least {number(kreiss)}, and the largest norm no smaller."
 
 
+def _back_at_one(ds: xr.Dataset, when: float) -> bool:
+    """Whether the norm is below 1 after that time, so that none is larger later: ‖A^(j+k)‖ ≤ ‖A^j‖ ‖A^k‖."""
+    above = ds["log_power_norm"] + ds["log_power_norm_error"]
+    return bool((above.values[ds[schema.TIME].values > when] < 0).any())
+
+
+def _last(ds: xr.Dataset) -> float:
+    return float(ds["log_power_norm"].values[-1])
+
+
 def _growth(ds: xr.Dataset) -> str:
     growth = float(ds["transient_growth"])
-    log_growth = np.log(growth) if growth < np.inf else float(np.nanmax(ds["log_power_norm"].values))
-    return number(growth) if log_growth <= READABLE else power(log_growth)
+    return _size(np.log(growth) if growth < np.inf else float(np.nanmax(ds["log_power_norm"].values)))
+
+
+def _size(log_norm: float) -> str:
+    return number(float(np.exp(log_norm))) if log_norm <= READABLE else power(log_norm)
