@@ -13,7 +13,9 @@ from .source import Source
 
 @analysis(ANYTHING | {"starts"})
 @click.option("--end-to-end", is_flag=True, help="All singular values of the growing product ∂h_t/∂h_0 instead.")
-@click.option("--times", type=COUNT, help="With --end-to-end: at how many steps.  [default: 32]")
+@click.option(
+    "--times", type=COUNT, help="At how many steps.  [default: 32 with --end-to-end; else all, some of large states]"
+)
 @click.option("--loss", is_flag=True, help="Also ‖∂L/∂h_t‖ through the checkpoint's read-out and its task's targets.")
 def gradient(source: Source, end_to_end: bool, times: int | None, loss: bool) -> CommandResult:
     """Show how much of a small change is left at the end of a sequence: ‖∂h_T/∂h_t‖, in log scale.
@@ -26,11 +28,9 @@ def gradient(source: Source, end_to_end: bool, times: int | None, loss: bool) ->
     """
     if end_to_end and loss:
         raise UserError("--end-to-end analyses ∂h_t/∂h_0, which no loss enters: leave --loss or --end-to-end out.")
-    if times is not None and not end_to_end:
-        raise UserError("--times belongs to --end-to-end; the gradient itself is given at every step.")
     doing, system, asked = "Multiplying Jacobians", source.map, source.driven | source.computing
+    asked |= {} if times is None else {"times": times}
     if end_to_end:
-        asked |= {} if times is None else {"times": times}
         return measured(source, "end_to_end", doing, [system], asked, "-end-to-end")
     return measured(source, "gradient", doing, [system], asked | (_loss(source) if loss else {}))
 

@@ -13,7 +13,7 @@ from .source import Source
 
 @analysis(ANYTHING | {"starts"})
 @click.option("--seconds", type=float, help="Of a flow: how long.  [default: 100]")
-@click.option("-k", type=int, metavar="N", help="Only the N largest exponents.  [default: all]")
+@click.option("-k", type=int, metavar="N", help="Only the N largest exponents.  [default: all; 10 of more than 128]")
 @click.option(
     "--transient",
     type=float,

@@ -14,6 +14,7 @@ from torch import Tensor
 from dynlab import simulation
 from dynlab.errors import UserError
 from dynlab.jacobians import jacobian, jacobian_and_error
+from dynlab.operators import Operator
 from dynlab.systems import Map, System
 
 NUMBERS_AT_ONCE = 2**24  # entries of Jacobians held at a time: 128 MiB in float64
@@ -44,6 +45,11 @@ class Driven:
     def steps(self) -> int:
         return self.inputs.shape[1]
 
+    @property
+    def has_closed_form(self) -> bool:
+        """Whether Jacobians come as structured factors, and not as matrices."""
+        return self.system.closed_form_jacobian(self.states[:, 0], self.inputs[:, 0]) is not None
+
     def blocks(self, of: System, steps: Sequence[int] | NDArray[np.int64]) -> Iterator[Tensor]:
         """∂step/∂state (of a map; ∂velocity/∂state of a flow) at h_{t−1}, x_t for each t of `steps`, in that order.
 
@@ -60,6 +66,19 @@ class Driven:
             dense = jacobian(of, states, self.inputs[:, before], before).dense().expand(samples, len(before), n, n)
             lost = states.isnan().any(dim=-1)
             yield dense.masked_fill(lost[..., None, None], torch.nan) if bool(lost.any()) else dense
+
+    def operators(self, steps: Sequence[int] | NDArray[np.int64], at_once: int) -> Iterator[Operator]:
+        """∂step/∂state at h_{t−1}, x_t for each t of `steps`, in that order, `at_once` of them at a time, in float64.
+
+        Yields
+        ------
+        Operator
+            With leading dimensions (sample, some of the steps). Where h_{t−1} is NaN it may be anything.
+        """
+        for start in range(0, len(steps), at_once):
+            before = torch.as_tensor(np.asarray(steps[start : start + at_once]) - 1, device=self.states.device)
+            found = jacobian(self.system, self.states[:, before], self.inputs[:, before], before)
+            yield found.mapped(_number_in_float64, _number_in_float64)
 
     def blocks_with_errors(
         self, of: System, steps: Sequence[int] | NDArray[np.int64], *, diagonal: bool = False
@@ -83,6 +102,10 @@ class Driven:
 def in_float64(values: Tensor) -> Tensor:
     """The same numbers in float64, on the CPU where their device has none: long products need its digits."""
     return (values.cpu() if values.device.type == "mps" else values).double()
+
+
+def _number_in_float64(number: Tensor | float) -> Tensor | float:
+    return in_float64(number) if isinstance(number, Tensor) else number
 
 
 def drive(

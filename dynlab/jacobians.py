@@ -3,6 +3,7 @@
 import copy
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -10,7 +11,7 @@ from torch import Tensor
 
 from dynlab.errors import UserError
 from dynlab.numerics.running_error import RunningErrors, Untracked, bounded
-from dynlab.operators import Blocks, Dense, Operator
+from dynlab.operators import Cascade, Dense, Operator
 from dynlab.systems import Flow, Map, System
 from dynlab.systems.held import Held
 from dynlab.systems.stable_slopes import StableSlopes
@@ -139,8 +140,8 @@ def jacobian_and_error(
     try:
         with RunningErrors():
             closed = system.closed_form_jacobian(state, input, t)
-            if diagonal and isinstance(closed, Blocks) and len(system.blocks) > 1:
-                found = [each.dense() for each in closed.diagonal]
+            if diagonal and isinstance(closed, Cascade) and len(system.blocks) > 1:
+                found = [each.dense() for each in closed.layers]
             else:
                 found = [] if closed is None else [closed.dense()]
     except (Untracked, TypeError, AttributeError):  # the last two: of code that asks for tensors and nothing else
@@ -158,6 +159,41 @@ def _with_diagonal(matrix: Tensor, blocks: list[tuple[Tensor, Tensor]]) -> tuple
         part = slice(start, start := start + value.shape[-1])
         matrix[..., part, part], error[..., part, part] = value, wrong
     return matrix, error
+
+
+def rounding_norm(system: System, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+    """A bound of ‖E‖₂, of what rounding does to the Jacobian and to its product with a vector, shape (...).
+
+    Parameters are those of `jacobian`. The errors of the factors' numbers are those of `jacobian_and_error`, rigorous
+    and estimated as there; a product rounds n + `OF_FUNCTIONS` times, a share of the moduli.
+    """
+    roundings = (system.state_size + OF_FUNCTIONS) * torch.finfo(state.dtype).eps / 2
+    try:
+        with RunningErrors():
+            closed = system.closed_form_jacobian(state, input, t)
+    except (Untracked, TypeError, AttributeError):
+        closed = None
+    if closed is None:
+        return DOUBT * roundings * _norm(state, jacobian(system, state, input, t).absolute())
+    moduli, larger = (closed.mapped(reach, reach) for reach in (_modulus, _largest_modulus))
+    return _norm(state, moduli, larger) + roundings * _norm(state, moduli)
+
+
+def _norm(like: Tensor, smaller: Operator, larger: Operator | None = None) -> Tensor:
+    """√(‖A‖₁ ‖A‖_∞) ≥ ‖A‖₂ of a matrix of no negative entries, or of the difference of two, shape (...)."""
+    ones = like.new_ones(smaller.columns, 1)
+    rows, columns = smaller.apply(ones), smaller.apply_transpose(ones)
+    if larger is not None:
+        rows, columns = larger.apply(ones) - rows, larger.apply_transpose(ones) - columns
+    return (rows.amax(dim=(-2, -1)).clamp(min=0) * columns.amax(dim=(-2, -1)).clamp(min=0)).sqrt()
+
+
+def _modulus(number: Any) -> Any:
+    return abs(number) if isinstance(number, float | int) else bounded(number)[0].abs()
+
+
+def _largest_modulus(number: Any) -> Any:
+    return abs(number) if isinstance(number, float | int) else bounded(number)[0].abs() + bounded(number)[1]
 
 
 def _with_estimate(system: System, state: Tensor, input: Tensor, t: int | Tensor) -> tuple[Tensor, Tensor]:

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import abc
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+
+Function = Callable[[Any], Any]  # of the numbers of an operator: tensors, or a number that scales one
 
 
 class Operator(abc.ABC):
@@ -42,8 +44,20 @@ class Operator(abc.ABC):
         """The matrices, shape (..., rows, columns); where nothing depends on the batch, without leading dimensions."""
 
     @abc.abstractmethod
+    def mapped(self, batched: Function, shared: Function) -> Operator:
+        """The same operator of other numbers: those that carry the batch, and those that all of it shares."""
+
+    def log_abs_det(self) -> Tensor:
+        """The logarithm of abs(det J), shape (...), with the leading dimensions of `dense`; −inf of a singular one."""
+        return torch.linalg.slogdet(self.dense()).logabsdet
+
+    def absolute(self) -> Operator:
+        """The same sums and products of the moduli: entry by entry no smaller than abs(J)."""
+        return self.mapped(abs, abs)
+
     def __getitem__(self, index: Any) -> Operator:
         """The operators at `index` of the leading dimensions."""
+        return self.mapped(lambda numbers: numbers[index], lambda numbers: numbers)
 
     def __add__(self, other: Operator) -> Operator:
         return Sum(self, other)
@@ -71,8 +85,11 @@ class Identity(Operator):
     def dense(self) -> Tensor:
         return torch.eye(self.rows, dtype=self._like.dtype, device=self._like.device)
 
-    def __getitem__(self, index: Any) -> Operator:
-        return self
+    def mapped(self, batched: Function, shared: Function) -> Operator:
+        return Identity(self.rows, shared(self._like))
+
+    def log_abs_det(self) -> Tensor:
+        return self._like.new_zeros(())
 
 
 class Diagonal(Operator):
@@ -91,8 +108,11 @@ class Diagonal(Operator):
     def dense(self) -> Tensor:
         return torch.diag_embed(self.diagonal)
 
-    def __getitem__(self, index: Any) -> Operator:
-        return Diagonal(self.diagonal[index])
+    def mapped(self, batched: Function, shared: Function) -> Operator:
+        return Diagonal(batched(self.diagonal))
+
+    def log_abs_det(self) -> Tensor:
+        return self.diagonal.abs().log().sum(dim=-1)
 
 
 class Leading(Operator):
@@ -111,8 +131,8 @@ class Leading(Operator):
     def dense(self) -> Tensor:
         return torch.eye(self.rows, self.columns, dtype=self._like.dtype, device=self._like.device)
 
-    def __getitem__(self, index: Any) -> Operator:
-        return self
+    def mapped(self, batched: Function, shared: Function) -> Operator:
+        return Leading(self.rows, self.columns, shared(self._like))
 
 
 class Shared(Operator):
@@ -131,8 +151,8 @@ class Shared(Operator):
     def dense(self) -> Tensor:
         return self.matrix
 
-    def __getitem__(self, index: Any) -> Operator:
-        return self
+    def mapped(self, batched: Function, shared: Function) -> Operator:
+        return Shared(shared(self.matrix))
 
 
 class Dense(Operator):
@@ -151,8 +171,8 @@ class Dense(Operator):
     def dense(self) -> Tensor:
         return self.matrix
 
-    def __getitem__(self, index: Any) -> Operator:
-        return Dense(self.matrix[index])
+    def mapped(self, batched: Function, shared: Function) -> Operator:
+        return Dense(batched(self.matrix))
 
 
 class Scaled(Operator):
@@ -172,8 +192,8 @@ class Scaled(Operator):
     def dense(self) -> Tensor:
         return self.factor * self.operator.dense()
 
-    def __getitem__(self, index: Any) -> Operator:
-        return Scaled(self.factor, self.operator[index])
+    def mapped(self, batched: Function, shared: Function) -> Operator:
+        return Scaled(shared(self.factor), self.operator.mapped(batched, shared))
 
 
 class Sum(Operator):
@@ -192,8 +212,8 @@ class Sum(Operator):
     def dense(self) -> Tensor:
         return self.first.dense() + self.second.dense()
 
-    def __getitem__(self, index: Any) -> Operator:
-        return Sum(self.first[index], self.second[index])
+    def mapped(self, batched: Function, shared: Function) -> Operator:
+        return Sum(self.first.mapped(batched, shared), self.second.mapped(batched, shared))
 
 
 class RowScaled(Operator):
@@ -219,8 +239,8 @@ class RowScaled(Operator):
             total.addcmul_(scale.unsqueeze(-1), matrix)
         return total
 
-    def __getitem__(self, index: Any) -> Operator:
-        return RowScaled(*((scale[index], matrix) for scale, matrix in self.terms))
+    def mapped(self, batched: Function, shared: Function) -> Operator:
+        return RowScaled(*((batched(scale), shared(matrix)) for scale, matrix in self.terms))
 
 
 class Product(Operator):
@@ -247,8 +267,13 @@ class Product(Operator):
             product = factor.apply(product)
         return product
 
-    def __getitem__(self, index: Any) -> Operator:
-        return Product(*(factor[index] for factor in self.factors))
+    def mapped(self, batched: Function, shared: Function) -> Operator:
+        return Product(*(factor.mapped(batched, shared) for factor in self.factors))
+
+    def log_abs_det(self) -> Tensor:
+        if any(factor.rows != factor.columns for factor in self.factors):
+            return super().log_abs_det()
+        return _total([factor.log_abs_det() for factor in self.factors])
 
 
 class Blocks(Operator):
@@ -259,11 +284,6 @@ class Blocks(Operator):
         self.heights = [next(block.rows for block in row if block) for row in blocks]
         self.widths = [next(block.columns for block in column if block) for column in zip(*blocks, strict=True)]
         self.rows, self.columns = sum(self.heights), sum(self.widths)
-
-    @property
-    def diagonal(self) -> list[Operator]:
-        """The blocks on the diagonal, none of them zeros."""
-        return [block for number, row in enumerate(self.blocks) if (block := row[number])]
 
     def apply(self, x: Tensor) -> Tensor:
         parts = x.split(self.widths, dim=-2)
@@ -293,8 +313,86 @@ class Blocks(Operator):
         ]
         return _concatenate(rows, dim=-2)
 
-    def __getitem__(self, index: Any) -> Operator:
-        return Blocks([[block[index] if block else None for block in row] for row in self.blocks])
+    def mapped(self, batched: Function, shared: Function) -> Operator:
+        return Blocks([[block.mapped(batched, shared) if block else None for block in row] for row in self.blocks])
+
+
+class Fed(Operator):
+    """Two parts of which the first is also fed with the second: x ↦ (A x + B y, y) with y = C x.
+
+    Parameters
+    ----------
+    own, feed, second : Operator
+        A, B and C.
+    """
+
+    def __init__(self, own: Operator, feed: Operator, second: Operator) -> None:
+        self.own, self.feed, self.second = own, feed, second
+        self.rows, self.columns = own.rows + second.rows, second.columns
+
+    def apply(self, x: Tensor) -> Tensor:
+        y = self.second.apply(x)
+        return _concatenate([self.own.apply(x) + self.feed.apply(y), y], dim=-2)
+
+    def apply_transpose(self, x: Tensor) -> Tensor:
+        first, y = x.split([self.own.rows, self.second.rows], dim=-2)
+        return self.own.apply_transpose(first) + self.second.apply_transpose(y + self.feed.apply_transpose(first))
+
+    def dense(self) -> Tensor:
+        y = self.second.dense()
+        return _concatenate([self.own.dense() + self.feed.apply(y), y], dim=-2)
+
+    def mapped(self, batched: Function, shared: Function) -> Operator:
+        return Fed(*(each.mapped(batched, shared) for each in (self.own, self.feed, self.second)))
+
+
+class Cascade(Operator):
+    """Layers above one another, each fed with what the one below becomes: x_l' = J_l x_l + B_l x_{l−1}'.
+
+    Parameters
+    ----------
+    layers : sequence of Operator
+        J₁, J₂, … from the lowest to the top, square.
+    feeds : sequence of Operator
+        B₂, B₃, …
+    """
+
+    def __init__(self, layers: Sequence[Operator], feeds: Sequence[Operator]) -> None:
+        self.layers, self.feeds = layers, feeds
+        self._sizes = [layer.rows for layer in layers]
+        self.rows = self.columns = sum(self._sizes)
+
+    def apply(self, x: Tensor) -> Tensor:
+        found: list[Tensor] = []
+        for level, (layer, part) in enumerate(zip(self.layers, x.split(self._sizes, dim=-2), strict=True)):
+            own = layer.apply(part)
+            found.append(own + self.feeds[level - 1].apply(found[-1]) if level else own)
+        return _concatenate(found, dim=-2)
+
+    def apply_transpose(self, x: Tensor) -> Tensor:
+        parts = list(x.split(self._sizes, dim=-2))
+        for level in range(len(parts) - 1, 0, -1):
+            parts[level - 1] = parts[level - 1] + self.feeds[level - 1].apply_transpose(parts[level])
+        found = [layer.apply_transpose(part) for layer, part in zip(self.layers, parts, strict=True)]
+        return _concatenate(found, dim=-2)
+
+    def dense(self) -> Tensor:
+        return Blocks(self.rows_of_blocks()).dense()
+
+    def rows_of_blocks(self) -> list[list[Operator | None]]:
+        """The same as blocks, None above the diagonal, which has the layers."""
+        rows: list[list[Operator | None]] = []
+        for level, layer in enumerate(self.layers):
+            below = [self.feeds[level - 1] @ block for block in rows[-1] if block] if level else []
+            rows.append([*below, layer, *[None] * (len(self.layers) - level - 1)])
+        return rows
+
+    def mapped(self, batched: Function, shared: Function) -> Operator:
+        layers, feeds = ([each.mapped(batched, shared) for each in part] for part in (self.layers, self.feeds))
+        return Cascade(layers, feeds)
+
+    def log_abs_det(self) -> Tensor:
+        return _total([layer.log_abs_det() for layer in self.layers])
 
 
 def _total(terms: Sequence[Tensor]) -> Tensor:

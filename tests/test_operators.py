@@ -7,8 +7,10 @@ import torch
 
 from dynlab.operators import (
     Blocks,
+    Cascade,
     Dense,
     Diagonal,
+    Fed,
     Identity,
     Leading,
     Operator,
@@ -58,6 +60,15 @@ CASES = {
         joined([D.unsqueeze(-1) * EYE, ZERO], [S * D.unsqueeze(-2), M]),
     ),
     "blocks without a batch": (Blocks([[Shared(S), Identity(4, D)], [None, Shared(S)]]), joined([S, EYE], [ZERO, S])),
+    "cascade": (
+        Cascade([Dense(M), Diagonal(D) @ Shared(S), Diagonal(D)], [Shared(S), Dense(M)]),
+        joined(
+            [M, ZERO, ZERO],
+            [S @ M, D.unsqueeze(-1) * S, ZERO],
+            [M @ S @ M, M @ (D.unsqueeze(-1) * S), D.unsqueeze(-1) * EYE],
+        ),
+    ),
+    "fed": (Fed(Dense(M), Diagonal(D), Shared(S)), joined([M + D.unsqueeze(-1) * S], [S])),
     "column of unequal blocks": (Blocks([[Leading(2, 4, D)], [Shared(S)]]), joined([EYE[:2]], [S])),
 }
 
@@ -87,6 +98,19 @@ def test_apply_transpose(case):
     operator, matrix = case
     y = draw(2, 3, operator.rows, 5)
     torch.testing.assert_close(operator.apply_transpose(y), matrix.mT @ y, **EXACT)
+
+
+def test_the_moduli_bound_each_entry(case):
+    operator, matrix = case
+    bound = operator.absolute().dense().expand(matrix.shape)
+    assert (bound >= matrix.abs() - 1e-14).all()
+
+
+@pytest.mark.parametrize("name", [name for name, (operator, _) in CASES.items() if operator.rows == operator.columns])
+def test_the_logarithm_of_the_determinant(name):
+    operator, matrix = CASES[name]
+    found = operator.log_abs_det().expand(matrix.shape[:-2])
+    torch.testing.assert_close(found, torch.linalg.slogdet(matrix).logabsdet, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("index", [1, (0, 2), (slice(None), 1), (slice(None), slice(0, 2)), torch.tensor([1, 0])])

@@ -16,6 +16,7 @@ from torch.linalg import solve_triangular, vector_norm
 # saturated products was at most 2.4 times as large (see dynlab.numerics.graded_product).
 SAFETY = 4.0
 UNRESOLVED = 0.1  # a relative error of a growth factor from which on its logarithm is not known
+ALIKE = 1e-3  # rows that are no smaller than this share of the largest lose three digits at most in a QR as they are
 SLACK = 0.9  # an interval is aimed a little shorter than allowed, so that few have to be taken back
 SMALLEST_CHANGE, LARGEST_CHANGE = 0.2, 2.0  # of the interval's length from one to the next
 
@@ -115,20 +116,32 @@ def stretched(frame: Frame, image: Tensor, log_size: Tensor, roundings: float) -
     With Q R = `image`, a change δ of it moves ln R_ii by (Qᵀ δ R⁻¹)_ii to first order: by at most
     ‖δ‖₂ ‖R⁻¹ e_i‖₂.
     """
-    rows = image.abs().amax(dim=-1)  # rows sorted by size: QR then keeps the digits of small ones, and zeros exact
-    down = torch.argsort(rows, dim=-1, descending=True, stable=True).unsqueeze(-1).expand_as(image)
-    sorted_q, R = torch.linalg.qr(image.gather(-2, down))
+    sorted_q, R, down = _sorted_qr(image)
     diagonal = R.diagonal(dim1=-2, dim2=-1)
     gone = (diagonal == 0) | torch.isneginf(frame.log_growth)
-    columns = torch.empty_like(sorted_q).scatter(-2, down, sorted_q).masked_fill(gone.unsqueeze(-2), 0)
+    columns = sorted_q if down is None else torch.empty_like(sorted_q).scatter(-2, down, sorted_q)
     eye = torch.eye(R.shape[-1], dtype=R.dtype, device=R.device)
-    inverse = solve_triangular(torch.where(gone.unsqueeze(-2), eye, R), eye.expand_as(R), upper=True)
+    if gone.any():
+        columns, R = columns.masked_fill(gone.unsqueeze(-2), 0), torch.where(gone.unsqueeze(-2), eye, R)
+    inverse = solve_triangular(R, eye.expand_as(R), upper=True)
     error = SAFETY * roundings * log_size.exp().unsqueeze(-1) * vector_norm(inverse, dim=-2)
     error = torch.nan_to_num(error, nan=torch.inf).masked_fill(gone, 0)
     known = torch.where(error < UNRESOLVED, error, torch.inf)
     grown = torch.where(gone, -torch.inf, frame.log_growth + diagonal.abs().log())
     counted = error.masked_fill(torch.isinf(frame.bound), 0)  # a mode that is lost already need not be spared
     return Frame(columns, grown, frame.bound + known), float(counted.max())
+
+
+def _sorted_qr(image: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Q R of the rows sorted by size, which keeps the digits of small ones and exact zeros, and where they came from.
+
+    None where all rows are about as large.
+    """
+    rows = image.abs().amax(dim=-1)
+    if bool((rows.amin(dim=-1) > ALIKE * rows.amax(dim=-1)).all()):
+        return (*torch.linalg.qr(image), None)
+    down = torch.argsort(rows, dim=-1, descending=True, stable=True).unsqueeze(-1).expand_as(image)
+    return (*torch.linalg.qr(image.gather(-2, down)), down)
 
 
 def change_of_length(worst: float, tolerance: float, base: float) -> float:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from dynlab.operators import Blocks, Diagonal, Identity, Operator, RowScaled, Shared
+from dynlab.operators import Blocks, Diagonal, Fed, Identity, Leading, Operator, RowScaled, Shared
 from dynlab.program import Program
 from dynlab.systems.activated import Activated
 from dynlab.systems.activations import activation_named, operation_of, sigmoid_slope, tanh_slope
@@ -43,6 +43,10 @@ class Cell(Map):
         for name in PARAMETERS:
             given = weights.get(name)
             self.register_parameter(name, None if given is None else nn.Parameter(given.detach().clone()))
+
+    @abc.abstractmethod
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        """∂step/∂state."""
 
     @abc.abstractmethod
     def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
@@ -178,11 +182,12 @@ class LSTMCell(Cell):
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         f = self._parts(state, input)[1]
         h_by_c, h_by_h, c_by_h = self._by(self.weight_hh, state, input)
-        return Blocks([[self._projected(h_by_h), self._projected(h_by_c @ Diagonal(f))], [c_by_h, Diagonal(f)]])
+        h_by_h = h_by_h @ Leading(self._sizes[0], self.state_size, state)
+        return Fed(self._projected(h_by_h), self._projected(h_by_c), Blocks([[c_by_h, Diagonal(f)]]))
 
     def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        _, h_by_x, c_by_x = self._by(self.weight_ih, state, input)
-        return Blocks([[self._projected(h_by_x)], [c_by_x]])
+        h_by_c, h_by_x, c_by_x = self._by(self.weight_ih, state, input)
+        return Fed(self._projected(h_by_x), self._projected(h_by_c), c_by_x)
 
     def state_bound(self) -> Tensor:
         hidden, memory = self._sizes
@@ -229,7 +234,7 @@ class LSTMCell(Cell):
         return torch.sigmoid(i), torch.sigmoid(f), torch.tanh(g), torch.sigmoid(o), c
 
     def _by(self, weight: Tensor, state: Tensor, input: Tensor) -> tuple[Operator, Operator, Operator]:
-        """∂h'/∂c', and the derivatives of h' and of c' through the gates, whose pre-activations have `weight`."""
+        """∂h'/∂c', and the derivatives through the gates of h' at this c' and of c', their weights being `weight`."""
         p_i, p_f, p_g, p_o = self._preactivations(state, input)
         i, f, g, o, c = self._parts(state, input)
         into_i, into_f, into_g, into_o = weight.chunk(4)
@@ -237,7 +242,7 @@ class LSTMCell(Cell):
         c_by = Diagonal(c * sigmoid_slope(p_f)) @ Shared(into_f) + Diagonal(g * sigmoid_slope(p_i)) @ Shared(into_i)
         c_by = c_by + Diagonal(i * tanh_slope(p_g)) @ Shared(into_g)
         h_by_c = Diagonal(o * tanh_slope(following))
-        h_by = Diagonal(torch.tanh(following) * sigmoid_slope(p_o)) @ Shared(into_o) + h_by_c @ c_by
+        h_by = Diagonal(torch.tanh(following) * sigmoid_slope(p_o)) @ Shared(into_o)
         return h_by_c, h_by, c_by
 
     def _project(self, h: Tensor) -> Tensor:

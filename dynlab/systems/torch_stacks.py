@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dynlab.operators import Blocks, Leading, Operator
+from dynlab.operators import Blocks, Cascade, Leading, Operator
 from dynlab.program import Program
 from dynlab.systems.base import Map, written_out
 from dynlab.systems.torch_cells import Cell
@@ -49,19 +49,16 @@ class Stack(Map):
             start += cell.state_size
         return p.join(found)
 
-    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Blocks:
-        parts = self._parts(state)
-        rows: list[list[Operator | None]] = []
-        for layer, (cell, part) in enumerate(parts):
-            row: list[Operator | None] = [None] * len(parts)
-            if layer:
-                lower = parts[layer - 1][0]
-                feed = _feed(lower, cell, part, input)
-                row[:layer] = [feed @ block for block in rows[-1] if block]
-            row[layer] = cell.closed_form_jacobian(part, input)
-            rows.append(row)
-            input = cell.output(cell.step(part, input))
-        return Blocks(rows)
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Cascade:
+        layers: list[Operator] = []
+        feeds: list[Operator] = []
+        lower = None
+        for cell, part in self._parts(state):
+            if lower is not None:
+                feeds.append(_feed(lower, cell, part, input))
+            layers.append(cell.closed_form_jacobian(part, input))
+            input, lower = cell.output(cell.step(part, input)), cell
+        return Cascade(layers, feeds)
 
     def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
         parts = self._parts(state)
@@ -90,7 +87,7 @@ class Stack(Map):
 
     def closed_form_ungated_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
         parts = self._parts(state)
-        steps = self.closed_form_jacobian(state, input).blocks
+        steps = self.closed_form_jacobian(state, input).rows_of_blocks()
         rows: list[list[Operator | None]] = []
         for layer, (cell, part) in enumerate(parts):
             own = cell.closed_form_ungated_jacobian(part, input)

@@ -90,7 +90,6 @@ def test_the_loss_of_the_checkpoints_read_out(own, capsys):
         (["gradient", "gru.pt", "--loss"], "holds no read-out"),
         (["gradient", "own.pt", "--loss", "--inputs", "noise:1.0"], "--loss needs targets"),
         (["gradient", "gru.pt", "--loss", "--end-to-end"], "leave --loss or --end-to-end out"),
-        (["gradient", "gru.pt", "--times", "3"], "--times belongs to --end-to-end"),
         (["spectrum", "gru.pt", "--times", "0"], "--times"),
         (["spectrum", "own.pt", "--inputs", "inputs.npy"], "shape (sample, time, 9)"),
         (["spectrum", "nothing.pt"], "nothing.pt"),

@@ -214,3 +214,52 @@ def test_single_precision_jacobians_are_multiplied_in_double():
     for name in ("log_norm", "log_norm_frobenius", "log_loss_gradient"):
         error = np.abs(single[name].values - double[name].values)
         assert 0 < error.max() < 40 * 1e-5
+
+
+@pytest.mark.parametrize("gain", [0.3, 1.0, 10.0], ids=["contracting", "as made", "saturated"])
+@pytest.mark.parametrize(
+    "kind, settings",
+    [
+        ("rnn", {"hidden_size": 20}),
+        ("gru", {"hidden_size": 9, "num_layers": 2}),
+        ("lstm", {"hidden_size": 6, "num_layers": 3}),
+        ("antisymmetric", {"state_size": 24, "step_size": 0.1}),
+    ],
+)
+def test_norms_of_large_states_lie_within_their_errors(kind, settings, gain, monkeypatch):
+    """The same network by all its singular values, and by products with a few vectors."""
+    torch.manual_seed(4)
+    system = create(kind, input_size=2, **settings).double()
+    with torch.no_grad():
+        for parameter in system.parameters():
+            parameter.mul_(gain)
+    inputs = np.random.default_rng(2).standard_normal((3, 20, 2))
+
+    def loss(states, _):
+        return states[:, -1].square().sum(dim=-1)
+
+    plain = gradient(system, inputs, loss=loss)
+    monkeypatch.setattr("dynlab.diagnostics.gradient.diagnostic.EVERY", 4)
+    ds = gradient(system, inputs, loss=loss)
+    assert ds["time"].values.tolist() == [0, 4, 12, 16, 18, 19, 20]
+    truth = plain.sel(time=ds["time"])
+    for name in ("log_norm", "log_norm_frobenius"):
+        assert (np.abs(ds[name] - truth[name]) <= ds[f"{name}_error"] + 1e-12 * (1 + np.abs(truth[name]))).all()
+    assert (ds["log_norm_error"] < 0.05).all()
+    assert close(ds["log_loss_gradient"], truth["log_loss_gradient"])
+    assert "The norm is given at 7 of 21 t; times=21 (--times 21) gives all." in ds.attrs["verdict"]
+    assert "left out: end_to_end (--end-to-end) tells" in ds.attrs["verdict"] or (ds["surviving"] == 0).all()
+
+
+@pytest.mark.parametrize("times, chosen", [(1, [0]), (3, [0, 6, 12]), (99, range(13)), ([12, 1], [1, 12])])
+def test_some_times(times, chosen):
+    system = from_function(lambda h, x: 0.5 * h, state_size=2)
+    ds = gradient(system, np.zeros((12, 0)), times=times)
+    assert ds["time"].values.tolist() == list(chosen)
+    assert close(ds["log_norm"].values[0], np.log(0.5) * (12 - np.array(chosen)))
+
+
+@pytest.mark.parametrize("times", [0, [13], []])
+def test_times_that_are_none(times):
+    with pytest.raises(UserError, match="times"):
+        gradient(from_function(lambda h, x: h, state_size=1), np.zeros((12, 0)), times=times)

@@ -14,9 +14,12 @@ from dynlab import schema
 from dynlab.diagnostics.eigenvalue_bounds import eigenvalue_bounds
 from dynlab.diagnostics.lyapunov import lyapunov
 from dynlab.errors import UserError
+from dynlab.jacobians import automatic_jacobian
+from dynlab.numerics.frame import random_frame
 from dynlab.numerics.statistics import BLOCKS, sure
 from dynlab.operators import Diagonal
-from dynlab.systems import Euler, Flow, create, from_function
+from dynlab.simulation import simulate
+from dynlab.systems import Euler, Flow, create, from_function, frozen
 from dynlab.systems.planar import planar_matrix, planar_system
 from dynlab.systems.textbook import LinearMap
 
@@ -368,6 +371,63 @@ def test_a_frame_that_has_not_aligned_is_part_of_the_error():
     assert found[0] == pytest.approx(found[3], abs=1e-12)
     aligned = lyapunov(network(0.5), inputs[..., :1], transient=40, k=1)
     assert aligned["alignment_error"].max() < 0.05 * abs(aligned["finite_time_exponent"].mean())
+
+
+# --- Fast ways against QR at every step ---
+def qr_at_every_step(system, inputs, k, transient):
+    """The same finite-time exponents along the same orbit, by dense Jacobians and LAPACK's QR at every step."""
+    states = torch.from_numpy(simulate(system, inputs)["trajectory"].values)
+    system, inputs = frozen(system), torch.from_numpy(inputs)
+    frame = random_frame(1, system.state_size, k, 0, states).columns[0].numpy()
+    found = np.zeros((len(inputs), k))
+    for sample in range(len(inputs)):
+        Q = frame
+        for t in range(inputs.shape[1]):
+            J = automatic_jacobian(system, states[sample, t], inputs[sample, t], t).dense().numpy()
+            Q, R = np.linalg.qr(J @ Q)
+            found[sample] += np.log(np.abs(np.diag(R))) * (t >= transient)
+    return found / (inputs.shape[1] - transient)
+
+
+@pytest.mark.parametrize("gain", [0.5, 1.0, 8.0], ids=["contracting", "as made", "saturated"])
+@pytest.mark.parametrize(
+    "kind, settings, k",
+    [
+        ("rnn", {"hidden_size": 12}, 12),
+        ("rnn", {"hidden_size": 140}, 5),
+        ("gru", {"hidden_size": 70, "num_layers": 2}, 6),
+        ("lstm", {"hidden_size": 24, "num_layers": 3}, 7),
+        ("antisymmetric", {"state_size": 150, "step_size": 0.1}, 4),
+    ],
+)
+def test_exponents_are_those_of_qr_at_every_step(kind, settings, k, gain):
+    torch.manual_seed(11)
+    system = create(kind, input_size=2, **settings).double()
+    with torch.no_grad():
+        for parameter in system.parameters():
+            parameter.mul_(gain)
+    inputs = generator(3).standard_normal((2, 40, 2))
+    ds = lyapunov(system, inputs, k=k, transient=4)
+    truth = qr_at_every_step(system, inputs, k, 4)
+    known = np.isfinite(ds["finite_time_exponent"].values)
+    off = np.where(known, np.abs(ds["finite_time_exponent"].values - truth), 0)
+    assert known[:, 0].all()
+    assert (off <= 1e-6).all()
+    assert (off <= ds["rounding_bound"].fillna(0) + ROUNDING).all()
+
+
+def test_of_many_exponents_the_first_ten():
+    system = create("rnn", input_size=1, hidden_size=130)
+    inputs = generator(3).standard_normal((2, 12, 1))
+    ds = lyapunov(system, inputs)
+    assert ds.sizes["mode"] == 10
+    assert ds.attrs["verdict"].endswith("Of 130 exponents these are the first 10; k=130 (-k 130) gives all.")
+    assert np.isnan(ds["mean_log_det"].values).all()
+    assert "determinant" in schema.flags(ds)["mean_log_det"]
+    assert "gives all" not in lyapunov(system, inputs, k=3).attrs["verdict"]
+    every = lyapunov(system, inputs, k=130)
+    assert every["finite_time_exponent"].values.sum(axis=1) == pytest.approx(every["mean_log_det"].values, rel=1e-9)
+    assert every["finite_time_exponent"].values[:, :10] == pytest.approx(ds["finite_time_exponent"].values, abs=1e-7)
 
 
 def test_k_too_small_for_the_dimension_and_the_entropy():

@@ -82,7 +82,7 @@ def measured(
     if "spectrum" in needed:
         results["spectrum"] = spectrum(system, inputs, times=times, **settings)
     if "gradient" in needed:
-        results["gradient"] = gradient(system, inputs, **settings)
+        results["gradient"] = gradient(system, inputs, times=[1], **settings)
     if "lyapunov" in needed:
         results["lyapunov"] = lyapunov(system, inputs, k=1, **settings)
     return results

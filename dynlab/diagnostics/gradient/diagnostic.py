@@ -1,6 +1,6 @@
 """The gradient's way back through time: ‖∂h_T/∂h_t‖, and ‖∂L/∂h_t‖ where there is a loss."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,15 +10,21 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab import schema
+from dynlab.arguments import check_at_least
 from dynlab.diagnostics.end_to_end import SURVIVES
+from dynlab.diagnostics.gradient.large import METHOD as METHOD_LARGE
+from dynlab.diagnostics.gradient.large import Chain, large_norms
 from dynlab.diagnostics.gradient.loss_gradient import log_loss_gradient
 from dynlab.driven import Driven, drive, in_float64
+from dynlab.errors import UserError
 from dynlab.numerics.graded_product import LARGEST_BOUND, GradedProduct, identity, largest_bound, multiply, resolved
 from dynlab.numerics.log_singular_values import log_singular_values
 from dynlab.numerics.threads import one_torch_thread
+from dynlab.operators import Dense, Operator
 from dynlab.systems import Map
 from dynlab.wording import over, ranged, resized
 
+EVERY = 256  # states up to which the norm at every t costs less than it is worth
 Loss = Callable[[Tensor, Any], Tensor]
 
 NEGLIGIBLE = 40.0  # rows of e^d T so far below the largest, e^-40, change the largest singular value by e^-80
@@ -27,11 +33,12 @@ METHOD = (
     f"nothing under- or overflows; a norm is known where the error bound of its logarithm is at most "
     f"{LARGEST_BOUND:g}, or this share of it; the bound holds the rounding of the Jacobians' entries and of the product"
 )
-METHOD_LOSS = METHOD + "; ∂L/∂h_t by backward recursion in log scale from automatic derivatives of the loss"
+OF_LOSS = "; ∂L/∂h_t by backward recursion in log scale from automatic derivatives of the loss"
 NOT_RESOLVED = (
     "NaN where a Jacobian at or after t is not finite (the trajectory has diverged), or the norm is not resolved"
 )
 NO_BOUND = "inf where there is none"
+NOT_COUNTED = "NaN where it is not known: it takes all singular values, which end_to_end (--end-to-end) computes"
 ZERO = "-inf where the gradient is exactly zero"
 
 
@@ -42,6 +49,7 @@ def gradient(
     loss: Loss | None = None,
     targets: Any = None,
     initial_state: Any = None,
+    times: int | Sequence[int] | None = None,
     inputs_description: str = "",
     dtype: str = "float64",
     device: str = "cpu",
@@ -60,19 +68,23 @@ def gradient(
         Handed to `loss` as they are.
     initial_state : array_like, shape (state,) or (sample, state), optional
         Zero where it is not given.
+    times : int or sequence of int, optional
+        At how many t of 0 … T, evenly spaced, 0 and T among them, or at which. Where it is not given, at every t of a
+        state of at most 256 dimensions, and of a larger one where T − t is 0, 1, 2, 4, … and T.
     inputs_description : str
         What the inputs are, for the verdict: "16 test sequences of har2".
     dtype, device : str
         Of the trajectory and its Jacobians; they are multiplied in float64.
     seed : int
-        The one that drew `inputs`, recorded in the settings; nothing here is random.
+        Of the random vectors that find the norms of more than 256 dimensions, and recorded as what drew `inputs`.
 
     Returns
     -------
     xarray.Dataset
         ``log_norm(sample, time)`` = ln ‖∂h_T/∂h_t‖₂ and ``log_norm_frobenius`` for t = 0 … T, 0 and ln(n)/2 at t = T;
-        ``log_norm_error`` and ``log_norm_frobenius_error``, bounds of their errors; ``surviving(sample)``, how many
-        singular values of ∂h_T/∂h_0 are at least 0.1; with a loss also ``log_loss_gradient(sample, time)`` =
+        ``log_norm_error`` and ``log_norm_frobenius_error``, bounds of their errors, of more than 256 dimensions but for
+        a probability of 1e-9; ``surviving(sample)``, how many singular values of ∂h_T/∂h_0 are at least 0.1, of more
+        than 256 dimensions NaN unless it is none; with a loss also ``log_loss_gradient(sample, time)`` =
         ln ‖∂L/∂h_t‖₂, the total derivative: h_t acts through all later states.
 
     Raises
@@ -101,23 +113,52 @@ def gradient(
         seed=seed,
         inputs_description=inputs_description,
     )
+    n = driven.states.shape[-1]
+    large = n > EVERY
+    chosen = _chosen(driven.steps, times, large)
     backwards = range(driven.steps, 0, -1)
-    with one_torch_thread():
-        found = _norms(driven, ((J.mT, error.mT) for J, error in driven.jacobians_with_errors(backwards)))
+    jacobians: Iterable[tuple[Operator, Operator]]
+    if large:
+        found = large_norms(driven, chosen, seed)
         if loss is not None:
-            jacobians = driven.jacobians_with_errors(backwards)
-            found["log_loss_gradient"] = log_loss_gradient(loss, targets, driven.states, jacobians)
+            jacobians = ((each, each.absolute()) for each in Chain(driven).operators(backwards))
+            found["log_loss_gradient"] = log_loss_gradient(loss, targets, driven.states, jacobians)[:, chosen]
+    else:
+        with one_torch_thread():
+            found = _norms(driven, ((J.mT, error.mT) for J, error in driven.jacobians_with_errors(backwards)))
+            if loss is not None:
+                jacobians = (
+                    (Dense(J), Dense(((J != 0) | (error > 0)).to(J)))
+                    for J, error in driven.jacobians_with_errors(backwards)
+                )
+                found["log_loss_gradient"] = log_loss_gradient(loss, targets, driven.states, jacobians)
+        found = {name: values[:, chosen] if values.ndim == 2 else values for name, values in found.items()}
     ds = schema.dataset(
         _variables(found),
         system=system.name,
         source=system.source,
-        settings=driven.settings | {"loss": getattr(loss, "__name__", type(loss).__name__) if loss else None},
-        method=METHOD_LOSS if loss is not None else METHOD,
-        coords={schema.TIME: schema.time_coordinate(np.arange(driven.steps + 1))},
-        flags=_flags(found),
+        settings=driven.settings
+        | {"loss": getattr(loss, "__name__", type(loss).__name__) if loss else None, "times": chosen.tolist()},
+        method=(METHOD_LARGE if large else METHOD) + (OF_LOSS if loss is not None else ""),
+        coords={schema.TIME: schema.time_coordinate(chosen)},
+        flags=_flags(found, large),
     )
     ds.attrs["verdict"] = _verdict(ds, driven, inputs_description)
     return ds
+
+
+def _chosen(steps: int, times: int | Sequence[int] | None, large: bool) -> NDArray[np.int64]:
+    """The t of 0 … `steps` that are looked at, increasing."""
+    if times is None:
+        back = [0, *(2**power for power in range(steps.bit_length())), steps]
+        return np.unique([steps - each for each in back if each <= steps]) if large else np.arange(steps + 1)
+    if isinstance(times, int):
+        check_at_least(1, times=times)
+        return np.unique(np.round(np.linspace(0, steps, min(times, steps + 1))).astype(np.int64))
+    found = np.unique(np.asarray(times, dtype=np.int64))
+    if not found.size or found[0] < 0 or found[-1] > steps:
+        raise UserError(f"times= are steps from 0 to {steps}, at least one; got {list(times)}.")
+    return found
 
 
 def _norms(driven: Driven, transposed: Iterator[tuple[Tensor, Tensor]]) -> dict[str, NDArray[Any]]:
@@ -184,13 +225,13 @@ def _variables(found: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
     return {name: schema.variable(dims[: values.ndim], values, names[name]) for name, values in found.items()}
 
 
-def _flags(found: dict[str, NDArray[Any]]) -> dict[str, str]:
+def _flags(found: dict[str, NDArray[Any]], large: bool) -> dict[str, str]:
     flags = {}
     for name, values in found.items():
         reasons = (
             (ZERO, np.isneginf(values).any()),
             (NO_BOUND, np.isposinf(values).any()),
-            (NOT_RESOLVED, np.isnan(values).any()),
+            (NOT_COUNTED if large and name == "surviving" else NOT_RESOLVED, np.isnan(values).any()),
         )
         if any(holds for _, holds in reasons):
             flags[name] = "; ".join(reason for reason, holds in reasons if holds)
@@ -201,7 +242,7 @@ def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
     start = ds["log_norm"].values[:, 0]
     samples, _, n = driven.states.shape
     text = f"Over {over(driven.steps, described)} the gradient ‖∂h_T/∂h_0‖ {resized(start)}"
-    if np.isfinite(start).any():
+    if np.isfinite(start).any() and np.isfinite(ds["surviving"].values).all():
         text += f"; {ranged(ds['surviving'].values, 0)} of {n} directions survive (σ ≥ {SURVIVES})"
     lost = int((~driven.states[:, -1].isfinite().all(dim=-1)).sum())
     if lost:
@@ -211,4 +252,10 @@ def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
         known = np.isfinite(loss[:, -1])  # where the loss sees h_T at all
         change = loss[known, 0] - loss[known, -1]
         text += f". From t = T back to t = 0 the gradient of the loss {resized(change)}"
-    return text + "."
+    text += "."
+    if ds.sizes[schema.TIME] <= driven.steps:
+        count, every = ds.sizes[schema.TIME], driven.steps + 1
+        text += f" The norm is given at {count} of {every} t; times={every} (--times {every}) gives all."
+    if np.isnan(ds["surviving"].values).any() and np.isfinite(start).any():
+        text += f" How many of {n} directions survive is left out: end_to_end (--end-to-end) tells."
+    return text

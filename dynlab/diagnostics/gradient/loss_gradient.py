@@ -1,7 +1,7 @@
 """The gradient of a loss by every state of a trajectory, in log scale."""
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,12 @@ from torch.nn.functional import cross_entropy, mse_loss
 
 from dynlab.driven import in_float64
 from dynlab.errors import UserError
+from dynlab.operators import Operator
 from dynlab.systems import System
 
 
 def log_loss_gradient(
-    loss: Callable[[Tensor, Any], Tensor], targets: Any, states: Tensor, jacobians: Iterator[tuple[Tensor, Tensor]]
+    loss: Callable[[Tensor, Any], Tensor], targets: Any, states: Tensor, jacobians: Iterable[tuple[Operator, Operator]]
 ) -> NDArray[np.float64]:
     """The logarithm of ‖∂L/∂h_t‖₂ for t = 0 … T, shape (sample, time + 1); NaN where it underflows.
 
@@ -29,22 +30,22 @@ def log_loss_gradient(
     loss, targets
         As `dynlab.diagnostics.gradient.gradient` takes them.
     states : Tensor, shape (sample, time + 1, state)
-    jacobians : iterator of pairs of Tensor
-        ∂h_T/∂h_{T−1}, ∂h_{T−1}/∂h_{T−2}, …, each of shape (sample, state, state), with bounds on their entries' errors.
+    jacobians : iterable of pairs of Operator
+        ∂h_T/∂h_{T−1}, ∂h_{T−1}/∂h_{T−2}, …, each with one of no negative entries, that is zero where it is for certain.
     """
     partial = in_float64(_partial(loss, targets, states))
     direction, size = _normalised(partial[:, -1], partial.new_zeros(len(partial)))
     sizes = [size]
     reached = partial[:, -1] != 0  # the entries that need not be zero
-    for t, (jacobian, error) in zip(range(states.shape[1] - 2, -1, -1), jacobians, strict=True):
-        carried, carried_size = _normalised((jacobian.mT @ direction.unsqueeze(-1)).squeeze(-1), size)
+    for t, (jacobian, passes) in zip(range(states.shape[1] - 2, -1, -1), jacobians, strict=True):
+        carried, carried_size = _normalised(jacobian.apply_transpose(direction.unsqueeze(-1)).squeeze(-1), size)
         added, added_size = _normalised(partial[:, t], torch.zeros_like(size))
         top = torch.maximum(carried_size, added_size)
         top = torch.where(torch.isneginf(top), 0, top)
         shares = [(part_size - top).exp().unsqueeze(-1) for part_size in (carried_size, added_size)]
         direction, size = _normalised(carried * shares[0] + added * shares[1], top)
-        passes = (jacobian != 0) | (error > 0)
-        reached = (passes & reached.unsqueeze(-1)).any(dim=-2) | (partial[:, t] != 0)
+        through = passes.apply_transpose(reached.to(direction).unsqueeze(-1)).squeeze(-1)
+        reached = (through > 0) | (partial[:, t] != 0)
         sizes.append(torch.where(torch.isneginf(size) & reached.any(dim=-1), torch.nan, size))
     return torch.stack(sizes[::-1], dim=1).cpu().numpy()
 

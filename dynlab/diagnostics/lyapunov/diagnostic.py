@@ -25,6 +25,8 @@ SECONDS = 100.0
 TRANSIENT = 0.1  # of the whole
 SHORT = 1000  # driven sequences of fewer steps tell finite-time exponents, whose error is taken between samples
 STOPS, FEWEST_STOPS = 256, 64  # running estimates, of as many steps at least where there are so many
+ALL_OF = 128  # states, of which all exponents are computed unless k says otherwise; of more, the first `LOOKED_AT`
+LOOKED_AT = 10
 FRAMES = 4  # so few steps may not align a frame: what others give says whether they do
 
 
@@ -52,7 +54,7 @@ def lyapunov(
         What drives a map; without it the input is zero for `steps` steps, or what was recorded with the system. The
         exponents of a driven map are conditional: of differences between orbits under the same input.
     k : int, optional
-        How many exponents; all of them where it is not given.
+        How many exponents. Where it is not given, all of a state of at most 128 dimensions, and 10 of a larger one.
     steps : int, optional
         Length of an orbit of a map that nothing drives, the transient included; 10,000 where it is not given.
     seconds : float, optional
@@ -84,9 +86,10 @@ def lyapunov(
         exponents ``alignment_error``, by how much other first frames change them. ``mean_exponent(mode)`` with
         ``mean_exponent_error`` is the mean over samples. ``running_exponent(sample, time, mode)``;
         ``mean_log_det(sample)``, the mean of ln abs(det J), of a flow the mean divergence, which the sum of all
-        exponents must equal; ``kaplan_yorke_dimension(sample)``; ``positive_exponent_sum(sample)``; both with
-        ``…_error(sample)``. For driven maps also the echo-state test: ``echo_state(sample)``, whether
-        two starts under the same input meet, by the ``shrinkage(sample)`` of their distance; and
+        exponents must equal, NaN for some exponents of a map of more than 128 dimensions;
+        ``kaplan_yorke_dimension(sample)``; ``positive_exponent_sum(sample)``; both with ``…_error(sample)``. For driven
+        maps also the echo-state test: ``echo_state(sample)``, whether two starts under the same input meet, by the
+        ``shrinkage(sample)`` of their distance; and
         ``separation_rate(sample)``, how fast near ones separate, to be held against the largest exponent.
 
     Raises
@@ -115,8 +118,9 @@ def lyapunov(
     >>> bool(abs(ds["exponent"].values.sum() - np.log(0.3)) < 1e-9)
     True
     """
+    n, asked_for = system.state_size, k
     if k is None:
-        k = system.state_size
+        k = n if n <= ALL_OF else LOOKED_AT
     if not 1 <= k <= system.state_size or k != int(k):
         raise UserError(f"k counts exponents: from 1 to the state's {system.state_size} dimensions, got {k}.")
     if steps is not None and not (0 < steps < np.inf and steps == int(steps)):
@@ -124,6 +128,9 @@ def lyapunov(
     if not largest_state > 0:
         raise UserError(f"largest_state= bounds abs(h_i) and must be positive, got {largest_state}.")
     asked = {"k": int(k), "largest_state": float(largest_state)}
+    left_out = (
+        f" Of {n:,} exponents these are the first {k}; k={n} (-k {n}) gives all." if k < n and asked_for is None else ""
+    )
     with one_torch_thread():
         if isinstance(system, Flow):
             if inputs is not None or steps is not None or device != "cpu" or dtype != "float64":
@@ -131,7 +138,8 @@ def lyapunov(
                     "A flow is solved without input for seconds=, in float64 on cpu; for inputs or steps= wrap it: "
                     "Euler."
                 )
-            return _of_flow(system, seconds, transient, initial_state, asked, inputs_description, seed)
+            ds = _of_flow(system, seconds, transient, initial_state, asked, inputs_description, seed)
+            return ds.assign_attrs(verdict=ds.attrs["verdict"] + left_out)
         if seconds is not None or not isinstance(system, Map):
             raise UserError("seconds= is for a Flow; for a Map give inputs, or steps= for an orbit without input.")
         if inputs is None and (steps is not None or system.recorded_inputs is None):
@@ -148,7 +156,8 @@ def lyapunov(
             seed=seed,
             inputs_description=inputs_description,
         )
-        return _of_map(driven, is_driven, origin, transient, asked, inputs_description, seed)
+        ds = _of_map(driven, is_driven, origin, transient, asked, inputs_description, seed)
+    return ds.assign_attrs(verdict=ds.attrs["verdict"] + left_out)
 
 
 def _of_map(

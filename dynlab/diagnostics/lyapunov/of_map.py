@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.linalg import matrix_norm
 
-from dynlab.driven import Driven, in_float64
+from dynlab.driven import NUMBERS_AT_ONCE, Driven, in_float64
 from dynlab.numerics.frame import (
     SAFETY,
     Frame,
@@ -23,24 +21,32 @@ from dynlab.numerics.frame import (
     stacked,
     stretched,
 )
+from dynlab.operators import Dense, Operator
 
-TOLERANCE = 1e-8  # largest error of a growth factor between two orthonormalisations
+AIM = 1e-8  # of the largest error of a growth factor between two orthonormalisations
+TOLERANCE = 1e-7  # of the same: an interval beyond it is taken back, which costs as much again
 FAR = 20.0  # |ln ‖J‖₂| beyond which a Jacobian is scaled before it is multiplied
 LONGEST = 64  # steps between two orthonormalisations, however little the frame changes
+# Above so many states tangent vectors go through a Jacobian's factors, and its matrix is never made: of n² numbers a
+# step that costs more than the product with a few vectors.
+DENSE = 128
+NUMBERS = 64  # for each unit, that the factors of a cell's Jacobian and their moduli take at most
 
 
 @dataclass(frozen=True)
 class Factors:
-    """Consecutive Jacobians (sample, state, state), and what is known of each.
+    """Consecutive Jacobians, and what is known of each.
 
-    Very large and very small ones are multiplied by the power of 2 that `log_shrunk` (sample, step) is the logarithm
-    of, so that no product of several over- or underflows. `log_norms` (sample, step) bound ln ‖J‖₂ of what is kept;
-    `log_dets` are ln abs(det J); `singular` marks the steps where a sample's Jacobian has a row or column of zeros,
-    `seen` (sample, step, state) the columns that are not zero.
+    `block` has leading dimensions (sample, step), and counts as the identity where `valid` (sample, step) is false.
+    Very large and very small ones are multiplied by 2 to the power of `doublings` (sample, step), so that no product of
+    several over- or underflows. `log_norms` (sample, step) bound ln ‖J‖₂ of what is multiplied; `log_dets` are
+    ln abs(det J), NaN where they would need the matrix; `singular` marks the steps where a sample's Jacobian has a row
+    or column of zeros, `blind` those with a column, `seen` (sample, step, state) the columns that are not zero.
     """
 
-    jacobians: Sequence[Tensor]
-    log_shrunk: Tensor
+    block: Operator
+    valid: Tensor
+    doublings: Tensor
     log_norms: Tensor
     log_dets: Tensor
     singular: NDArray[np.bool_]
@@ -48,23 +54,47 @@ class Factors:
     seen: Tensor
 
     @classmethod
-    def of(cls, block: Tensor, valid: Tensor) -> Factors:
-        """The factors of a block (sample, step, state, state); where `valid` (sample, step) is false, the identity."""
-        eye = torch.eye(block.shape[-1], dtype=block.dtype, device=block.device)
-        block = torch.where(valid[..., None, None], block, eye)
+    def of(cls, block: Operator, inside: Tensor, dense: bool) -> Factors:
+        """The factors of a block whose orbits are `inside` (sample, step): valid up to the first that is not finite."""
+        shape = (*inside.shape, block.columns)
+        moduli, ones = block.absolute(), inside.new_ones(block.columns, 1, dtype=torch.float64)
+        columns, rows = (
+            found.squeeze(-1).expand(shape) for found in (moduli.apply_transpose(ones), moduli.apply(ones))
+        )
         # ‖J‖₂ ≤ √(‖J‖₁ ‖J‖_∞)
-        norms = (matrix_norm(block, 1).log() + matrix_norm(block, torch.inf).log()) / 2
-        zeros = block == 0
-        seen = ~zeros.all(dim=-2)
+        norms = (columns.amax(dim=-1).log() + rows.amax(dim=-1).log()) / 2
+        valid = _until_first_false(inside & ~norms.isnan() & ~norms.isposinf())
+        norms = torch.where(valid, norms, 0)
+        dets = block.log_abs_det() if dense else torch.full_like(norms, torch.nan)
+        seen = (columns != 0) | ~valid.unsqueeze(-1)
         blind = ~seen.all(dim=-1).all(dim=0)
-        singular = zeros.all(dim=-1).any(dim=-1).any(dim=0) | blind
-        dets = torch.linalg.slogdet(block).logabsdet
+        singular = ((rows == 0) & valid.unsqueeze(-1)).any(dim=-1).any(dim=0) | blind
         far = torch.isfinite(norms) & (norms.abs() > FAR)
         doublings = torch.where(far, (-norms / math.log(2)).round(), 0.0)
-        shrunk = doublings * math.log(2)
-        if far.any():
-            block = torch.ldexp(block, doublings[..., None, None])
-        return cls(block.unbind(dim=1), shrunk, norms + shrunk, dets, singular.cpu().numpy(), blind.cpu().numpy(), seen)
+        if dense:
+            matrices = block.dense().expand(*shape, block.columns)
+            eye = torch.eye(block.columns, dtype=matrices.dtype, device=matrices.device)
+            block = Dense(matrices if valid.all() else torch.where(valid[..., None, None], matrices, eye))
+        return cls(
+            block,
+            valid,
+            doublings,
+            norms + doublings * math.log(2),
+            torch.where(valid, dets, 0),
+            singular.cpu().numpy(),
+            blind.cpu().numpy(),
+            seen,
+        )
+
+    def image(self, index: int, vectors: Tensor) -> Tensor:
+        """What the Jacobian number `index` makes of vectors (sample, state, k)."""
+        doublings, valid = self.doublings[:, index], self.valid[:, index]
+        if doublings.any():
+            vectors = torch.ldexp(vectors, doublings[:, None, None])
+        found = self.block[:, index].apply(vectors)
+        return (
+            found if isinstance(self.block, Dense) or valid.all() else torch.where(valid[:, None, None], found, vectors)
+        )
 
 
 def growth_of_map(
@@ -94,29 +124,28 @@ def growth_of_map(
     log_det = torch.zeros(samples, dtype=torch.float64, device=frame.columns.device)
     noted: list[Tensor] = []
     t, length, count = 0, 1, 0
-    for block in driven.blocks(driven.system, np.arange(1, driven.steps + 1)):
-        block = in_float64(block)
-        finite = torch.isfinite(block).all(dim=(-2, -1))
-        within = slice(t + 1, t + 1 + block.shape[1])
-        # An orbit is cut at its first Jacobian that is not finite, too.
-        inside[:, within] &= finite.to(inside.device)
+    dense = n <= DENSE or k == n or not driven.has_closed_form
+    at_once = max(1, NUMBERS_AT_ONCE // (samples * n * (n if dense else NUMBERS)))
+    for block in driven.operators(np.arange(1, driven.steps + 1), at_once):
+        within = slice(t + 1, min(t + at_once, driven.steps) + 1)
+        factors = Factors.of(block, inside[:, within].to(frame.columns.device), dense)
+        inside[:, within] = factors.valid.to(inside.device)  # an orbit is cut at its first Jacobian that is not finite
         inside = _until_first_false(inside)
-        factors = Factors.of(block, inside[:, within].to(block.device))
         log_det = log_det + factors.log_dets[:, max(0, transient - t) :].sum(dim=1)
-        done = 0
-        while done < block.shape[1]:
+        done, steps_here = 0, within.stop - within.start
+        while done < steps_here:
             if t == transient and not noted:
                 frame = renewed(frame, seed)
             boundary = transient if t < transient else int(stops[len(noted)])
-            steps = _steps(factors, done, min(length, boundary - t))
+            steps = _steps(factors, done, min(length, boundary - t, steps_here - done))
             found, worst = _advanced(frame, factors, done, steps)
-            change = change_of_length(worst, TOLERANCE, SAFETY * n * np.finfo(float).eps)
+            change = change_of_length(worst, AIM, SAFETY * n * np.finfo(float).eps)
             if worst > TOLERANCE and steps > 1:
                 length = max(1, min(steps - 1, int(steps * change)))
                 continue
             frame, done, t, count = found, done + steps, t + steps, count + 1
-            if steps == length:  # an interval that a boundary ended early says less
-                length = min(LONGEST, max(1, int(steps * change), steps + int(change > 1)))
+            if steps == length or worst > AIM:  # an interval that a boundary ended early says less
+                length = min(LONGEST, max(1, int(steps * change)))
             if t > transient and t == stops[len(noted)]:
                 cut = ~inside[:, t].to(frame.bound.device).repeat(frames)
                 noted.append(torch.where(torch.isinf(frame.bound) | cut[:, None], torch.nan, frame.log_growth))
@@ -140,7 +169,7 @@ def _until_first_false(true: Tensor) -> Tensor:
 def _steps(factors: Factors, done: int, wanted: int) -> int:
     """How many factors come next: an exactly singular one is the last of its interval."""
     (ends,) = np.nonzero(factors.singular[done : done + wanted])
-    return min(wanted, len(factors.jacobians) - done, int(ends[0]) + 1 if len(ends) else wanted)
+    return min(wanted, int(ends[0]) + 1 if len(ends) else wanted)
 
 
 def _advanced(frame: Frame, factors: Factors, start: int, steps: int) -> tuple[Frame, float]:
@@ -148,24 +177,37 @@ def _advanced(frame: Frame, factors: Factors, start: int, steps: int) -> tuple[F
     total, n, _ = frame.columns.shape
     eps = n * np.finfo(float).eps
     begun, stop, worst = start, start + steps, 0.0
-    image, repeats = frame.columns, total // len(factors.jacobians[start])
+    repeats = total // len(factors.valid)
+    image = _beside(frame.columns, repeats)
     for index in range(start, stop):
         if factors.blind[index]:
             # A column of zeros takes a dimension away, exactly so where the projection is a factor of its own.
-            before = factors.log_norms[:, start:index].sum(dim=1).repeat(repeats)
-            projected = torch.where(factors.seen[:, index].unsqueeze(-1).repeat(repeats, 1, 1), image, 0)
-            frame, worst = stretched(frame, projected, before, eps * (index - start))
-            image, start = frame.columns, index
-        image = _image(factors.jacobians[index], image)
-    size = factors.log_norms[:, start:stop].sum(dim=1).repeat(repeats)
-    found, last = stretched(frame, image, size, eps * (stop - start))
-    shrunk = factors.log_shrunk[:, begun:stop].sum(dim=1).repeat(repeats)
-    return replace(found, log_growth=found.log_growth - shrunk[:, None]), max(worst, last)
+            before = _repeated(factors.log_norms[:, start:index].sum(dim=1), repeats)
+            seen = factors.seen[:, index].unsqueeze(-1)
+            frame, worst = stretched(frame, _apart(torch.where(seen, image, 0), repeats), before, eps * (index - start))
+            image, start = _beside(frame.columns, repeats), index
+        image = factors.image(index, image)
+    size = _repeated(factors.log_norms[:, start:stop].sum(dim=1), repeats)
+    found, last = stretched(frame, _apart(image, repeats), size, eps * (stop - start))
+    doubled = factors.doublings[:, begun:stop].sum(dim=1)
+    if doubled.any():
+        shrunk = _repeated(doubled * math.log(2), repeats).unsqueeze(-1)
+        found = replace(found, log_growth=found.log_growth - shrunk)
+    return found, max(worst, last)
 
 
-def _image(jacobian: Tensor, columns: Tensor) -> Tensor:
-    """J times the columns of every frame: of several frames in one product, since J is the same for all."""
-    samples, n, _ = jacobian.shape
-    frames, k = len(columns) // samples, columns.shape[-1]
-    beside = columns.unflatten(0, (frames, samples)).permute(1, 2, 0, 3).reshape(samples, n, frames * k)
-    return (jacobian @ beside).reshape(samples, n, frames, k).permute(2, 0, 1, 3).flatten(0, 1)
+def _repeated(values: Tensor, frames: int) -> Tensor:
+    return values.repeat(frames) if frames > 1 else values
+
+
+def _beside(columns: Tensor, frames: int) -> Tensor:
+    """The columns of all frames of a sample as one matrix: a Jacobian is the same for all."""
+    if frames == 1:
+        return columns
+    samples, n, k = len(columns) // frames, *columns.shape[1:]
+    return columns.unflatten(0, (frames, samples)).permute(1, 2, 0, 3).reshape(samples, n, frames * k)
+
+
+def _apart(image: Tensor, frames: int) -> Tensor:
+    """The other way round."""
+    return image if frames == 1 else image.unflatten(-1, (frames, -1)).permute(2, 0, 1, 3).flatten(0, 1)

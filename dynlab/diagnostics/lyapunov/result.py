@@ -48,6 +48,7 @@ BETWEEN = (
 CUT = "NaN where the orbit left abs(h_i) ≤ {largest:g} and was cut, first at {first}"
 SINGULAR = "-inf where a Jacobian is exactly singular: a unit's slope is 0, or rounds to it"
 UNRESOLVED = "NaN where rounding drowns the mode: it shrinks too much beside the others in a single step"
+NEEDS_ALL = "NaN where some of many exponents were asked for, which need no matrix whose determinant this is"
 DIMENSION = (
     "NaN where fewer exponents are known than it needs, or the largest is zero within its error, or that is not known"
 )
@@ -240,7 +241,7 @@ def _flags(
         "exponent_error": f"NaN or inf where the exponent is not finite, or {one}",
         "mean_exponent_error": f"NaN or inf where the mean is not finite, or {one}",
         "alignment_error": "NaN where the exponent is not finite",
-        "mean_log_det": f"{SINGULAR}; {shared}" if SINGULAR not in shared else shared,
+        "mean_log_det": "; ".join([SINGULAR, NEEDS_ALL, *(each for each in reasons if each != SINGULAR)]),
         "kaplan_yorke_dimension": DIMENSION,
         "kaplan_yorke_dimension_error": f"NaN where the dimension is, or {one}",
         "positive_exponent_sum_error": f"NaN where the sum is, or {one}",

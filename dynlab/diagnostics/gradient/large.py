@@ -1,0 +1,166 @@
+"""The norms of ∂h_T/∂h_t of large states, from products of the chain of Jacobians with a few vectors."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.linalg import vector_norm
+
+from dynlab.diagnostics.end_to_end import SURVIVES
+from dynlab.driven import NUMBERS_AT_ONCE, Driven
+from dynlab.jacobians import rounding_norm
+from dynlab.numerics.golub_kahan import NormBounds, norm_bounds
+from dynlab.numerics.threads import slices
+from dynlab.operators import Operator
+
+VECTORS = 4  # that each bound starts from: fewer need longer Krylov spaces, more are multiplied in vain
+MOST = 24  # products with the chain and its transpose; a norm without a gap below it takes some 12
+WIDTH = 0.09  # of ln ‖∂h_T/∂h_t‖₂ between its bounds
+FAILING = 1e-9  # the probability that one of the bounds that a call states does not hold
+PROBES = 64  # random vectors for the Frobenius norms
+NUMBERS = 16  # for each unit, that the factors of a cell's Jacobian take
+KEPT = 2**26  # numbers of all Jacobians' factors that are kept: 512 MiB; of more they are made anew for each product
+SAFETY = 2.0  # of the first-order bound of rounding
+
+Real = NDArray[np.float64]
+METHOD = (
+    f"Golub and Kahan's bidiagonalisation of ∂h_T/∂h_t from {VECTORS} random vectors, by products with the factors of "
+    "the Jacobians; the norm lies between its bounds, of which the error is half the distance, but for a probability "
+    f"of {FAILING:g}; the Frobenius norm is estimated from {PROBES} random vectors, and its error holds as surely; "
+    "both hold the rounding of the Jacobians' entries and of the products"
+)
+
+
+class Chain:
+    """The Jacobians along a driven trajectory, as products with vectors (sample, state, vector)."""
+
+    def __init__(self, driven: Driven) -> None:
+        self._driven = driven
+        samples, _, n = driven.states.shape
+        each = samples * n * (NUMBERS if driven.has_closed_form else n)
+        self.at_once = max(1, NUMBERS_AT_ONCE // each)
+        steps = range(1, driven.steps + 1)
+        self._kept = list(self._made(steps)) if each * driven.steps <= KEPT else None
+
+    def operators(self, steps: Sequence[int]) -> Iterable[Operator]:
+        """∂h_t/∂h_{t−1} for each t of `steps`."""
+        return self._made(steps) if self._kept is None else [self._kept[t - 1] for t in steps]
+
+    def back(self, vectors: Tensor, t: int) -> tuple[Tensor, Tensor]:
+        """(∂h_T/∂h_t)ᵀ times vectors, as vectors and the logarithms of what multiplies each."""
+        *_, last = self.passed(vectors, range(self._driven.steps, t, -1), transposed=True)
+        return last
+
+    def forth(self, vectors: Tensor, t: int) -> tuple[Tensor, Tensor]:
+        """∂h_T/∂h_t times vectors, likewise."""
+        *_, last = self.passed(vectors, range(t + 1, self._driven.steps + 1), transposed=False)
+        return last
+
+    def passed(self, vectors: Tensor, steps: Sequence[int], transposed: bool) -> Iterator[tuple[Tensor, Tensor]]:
+        """The vectors, and what each step makes of them, the largest entry of each being 1."""
+        log_scale = torch.zeros_like(vectors[:, 0])
+        yield vectors, log_scale
+        for operator in self.operators(steps):
+            vectors = operator.apply_transpose(vectors) if transposed else operator.apply(vectors)
+            size = vectors.abs().amax(dim=1)
+            log_scale = log_scale + torch.where(size > 0, size, 1).log()
+            vectors = vectors / torch.where(size > 0, size, 1).unsqueeze(1)
+            yield vectors, log_scale
+
+    def _made(self, steps: Sequence[int]) -> Iterator[Operator]:
+        for start in range(0, len(steps), self.at_once):
+            some = steps[start : start + self.at_once]
+            (block,) = self._driven.operators(some, len(some))
+            yield from (block[:, index] for index in range(len(some)))
+
+
+def large_norms(driven: Driven, times: NDArray[np.int64], seed: int) -> dict[str, NDArray[Any]]:
+    """The variables' values at the times chosen, the first two dimensions being sample and time."""
+    samples, _, n = driven.states.shape
+    chain = Chain(driven)
+    generator = np.random.default_rng(seed)
+
+    def drawn(count: int) -> Tensor:
+        return torch.from_numpy(generator.standard_normal((samples, n, count)))
+
+    known = driven.states.isfinite().all(dim=-1)[:, -1].cpu().numpy()
+    failing = FAILING / (2 * samples * len(times))
+    rounding = _roundings(driven, chain)
+    columns: list[tuple[Real, Real]] = []
+    for t in map(int, times):
+        if t == driven.steps:
+            columns.append((np.zeros(samples), np.zeros(samples)))
+            continue
+        bounds = norm_bounds(partial(chain.back, t=t), partial(chain.forth, t=t), drawn(VECTORS), failing, WIDTH, MOST)
+        columns.append(_middle(bounds, _of_rounding(chain, bounds, t, driven.steps, rounding)))
+    value, error = (np.stack(part, axis=1) for part in zip(*columns, strict=True))
+    frobenius, wrong = _frobenius(chain, drawn(PROBES), times, driven.steps, failing)
+    names = ("log_norm", "log_norm_error", "log_norm_frobenius", "log_norm_frobenius_error")
+    found: dict[str, NDArray[Any]] = {
+        name: np.where(known[:, None], values, np.nan)
+        for name, values in zip(names, (value, error, frobenius, wrong), strict=True)
+    }
+    none_survives = value[:, 0] + error[:, 0] < np.log(SURVIVES)
+    return found | {"surviving": np.where(none_survives & known & (times[0] == 0), 0.0, np.nan)}
+
+
+def _middle(found: NormBounds, rounding: Real) -> tuple[Real, Real]:
+    """The middle of the bounds, and half their distance with what rounding adds."""
+    zero = np.isneginf(found.log_upper)
+    with np.errstate(invalid="ignore"):
+        middle, half = (found.log_lower + found.log_upper) / 2, (found.log_upper - found.log_lower) / 2
+    middle = np.where(np.isposinf(found.log_upper), found.log_lower, middle)  # a lower bound is known, and no other
+    return np.where(zero, -np.inf, middle), np.where(zero, 0, half + rounding)
+
+
+def _roundings(driven: Driven, chain: Chain) -> Tensor:
+    """A bound of the norm of what rounding does to each Jacobian, and to its product with vectors: (sample, step)."""
+    found = []
+    for some in slices(driven.steps, chain.at_once):
+        steps = torch.arange(some.start, some.stop, device=driven.states.device)
+        found.append(rounding_norm(driven.system, driven.states[:, steps], driven.inputs[:, steps], steps))
+    return torch.cat(found, dim=1)
+
+
+def _of_rounding(chain: Chain, found: NormBounds, t: int, steps: int, rounding: Tensor) -> Real:
+    """Of ln σ at first order: Σ_s ‖J_{s+1}ᵀ … J_Tᵀ u‖ ‖E_s‖ ‖J_{s−1} … J_{t+1} v‖ / σ."""
+    u = found.vector.unsqueeze(-1)
+    ends = list(chain.passed(u, range(steps, t, -1), transposed=True))
+    before = [vector_norm(vectors, dim=1).log() + scale for vectors, scale in ends]
+    v = ends[-1][0] / vector_norm(ends[-1][0], dim=1, keepdim=True).clamp_min(torch.finfo(u.dtype).tiny)
+    passed = chain.passed(v, range(t + 1, steps + 1), transposed=False)
+    after = [vector_norm(vectors, dim=1).log() + scale for vectors, scale in passed]
+    # ‖x_s‖ of the vector that step s multiplies from the left is the one before it in the pass back
+    left = torch.stack(before[:-1][::-1], dim=1).squeeze(-1)
+    right = torch.stack(after[:-1], dim=1).squeeze(-1)
+    sigma = before[-1]
+    return (SAFETY * (left + right - sigma).exp() * rounding[:, t:steps]).sum(dim=1).nan_to_num(0).cpu().numpy()
+
+
+def _frobenius(chain: Chain, probes: Tensor, times: NDArray[np.int64], steps: int, failing: float) -> tuple[Real, Real]:
+    """The logarithm of the mean of ‖(∂h_T/∂h_t)ᵀ g‖², halved, and its error.
+
+    The mean of squares is a sum of χ² variables times squares of singular values, whose tails are widest where there is
+    one singular value alone.
+    """
+    from scipy.stats import chi2
+
+    count = probes.shape[-1]
+    wanted = set(times.tolist())
+    found: dict[int, Real] = {}
+    for t, (vectors, scale) in zip(
+        range(steps, -1, -1), chain.passed(probes, range(steps, int(times[0]), -1), transposed=True), strict=False
+    ):
+        if t in wanted:
+            sizes = 2 * (vector_norm(vectors, dim=1).log() + scale)
+            found[t] = ((torch.logsumexp(sizes, dim=-1) - np.log(count)) / 2).cpu().numpy()
+    ends = chi2.ppf([failing / 2, 1 - failing / 2], count) / count
+    wrong = float(np.abs(np.log(ends)).max()) / 2
+    value = np.stack([found[int(t)] for t in times], axis=1)
+    exact = times[None] == steps
+    value = np.where(exact, np.log(probes.shape[1]) / 2, value)
+    return value, np.where(exact | np.isneginf(value), 0.0, wrong)

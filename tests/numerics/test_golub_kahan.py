@@ -1,0 +1,67 @@
+"""Bounds of the largest singular value from products with random vectors, against singular values that are known."""
+
+import numpy as np
+import pytest
+import torch
+
+from dynlab.numerics.golub_kahan import least_share, norm_bounds
+
+N = 60
+SPECTRA = {
+    "equal": np.ones(N),
+    "one of them larger": np.array([1.5] + [1.0] * (N - 1)),
+    "two nearly equal": np.array([1.0, 1 - 1e-9] + [0.5] * (N - 2)),
+    "evenly spread": np.linspace(1, 0, N),
+    "graded": 10.0 ** -np.arange(0, 3 * N, 3.0),
+    "rank one": np.array([1.0] + [0.0] * (N - 1)),
+    "crowded at the top": 1 - np.linspace(0, 1, N) ** 4,
+}
+
+
+def products(matrix):
+    """Of many matrices with vectors, with a scale that their logarithms carry."""
+    return (
+        lambda u: (matrix @ u, torch.full_like(u[:, 0], -2000.0)),
+        lambda v: (matrix.mT @ v, torch.full_like(v[:, 0], -2000.0)),
+    )
+
+
+def bounds_of(values, samples, vectors=4, failing=1e-9, most=24, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    bases = torch.randn(2, samples, N, N, generator=generator, dtype=torch.float64)
+    left, right = torch.linalg.qr(bases).Q
+    matrix = (left * torch.from_numpy(values)) @ right.mT
+    start = torch.randn(samples, N, vectors, generator=generator, dtype=torch.float64)
+    return matrix, norm_bounds(*products(matrix), start, failing, 0.05, most)
+
+
+@pytest.mark.parametrize("spectrum", SPECTRA)
+def test_the_norm_lies_between_its_bounds_and_they_are_close(spectrum):
+    values = SPECTRA[spectrum]
+    matrix, found = bounds_of(values, 40)
+    truth = np.log(values[0]) - 2000
+    assert (found.log_lower <= truth + 1e-11).all()
+    assert (found.log_upper >= truth - 1e-11).all()
+    assert (found.log_upper - found.log_lower <= 0.05).all()
+    image = torch.linalg.vector_norm(matrix @ found.vector.unsqueeze(-1), dim=(1, 2)).log().numpy() - 2000
+    assert image == pytest.approx(found.log_lower, abs=1e-9)
+
+
+def test_an_upper_bound_fails_as_rarely_as_stated():
+    """At a probability that can be counted, of single vectors and few products."""
+    failing, count = 0.05, 2000
+    _, found = bounds_of(SPECTRA["one of them larger"], count, vectors=1, failing=failing, most=3)
+    failed = (found.log_upper < np.log(1.5) - 2000 - 1e-11).sum()
+    assert failed <= failing * count + 4 * np.sqrt(failing * count)
+
+
+def test_the_share_of_a_random_direction():
+    drawn = np.random.default_rng(0).standard_normal((4000, 3, 10))
+    shares = (drawn[..., 0] ** 2 / (drawn**2).sum(axis=-1)).max(axis=1)
+    assert (shares < least_share(10, 3, 0.1)).mean() == pytest.approx(0.1, abs=4 * np.sqrt(0.09 / 4000))
+
+
+def test_a_matrix_of_zeros_has_no_norm():
+    _, found = bounds_of(np.zeros(N), 2)
+    assert np.isneginf(found.log_lower).all()
+    assert np.isneginf(found.log_upper).all()
