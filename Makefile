@@ -7,14 +7,16 @@ WORKERS ?= 2
 # how far the long trainings stand back behind all else: 19 for all that can be, 0 for not at all
 NICE ?= 10
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install -c constraints.txt
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 MANIFEST := setup.cfg pyproject.toml constraints.txt
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench queue queue-pause queue-status queue-time queue-results clean
+.PHONY: help demo test coverage lint bench queue queue-pause queue-status queue-time queue-results clean
 
 help:
 	@echo "make demo    install dynlab into $(VENV) and run it on what it ships; pictures go to figures/demo/"
 	@echo "make test    install everything, then lint, types, import contract and the whole test suite"
+	@echo "make coverage   the test suite once more, with the lines and branches it does not reach"
 	@echo "make lint    lint, types and import contract alone"
 	@echo "make bench   timed comparisons, each a ratio measured in one run"
 	@echo "make queue   go on with the long trainings, on one core; queue-pause stops them, queue-status says how far they are"
@@ -25,7 +27,11 @@ demo: $(VENV)/core.stamp
 
 # One thread each: two workers whose linear algebra takes two threads apiece get into each other's way.
 test: lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov --cov-report=term
+	$(PYTEST)
+
+# Tracing every call makes the suite a third to a half slower.
+coverage: $(VENV)/dev.stamp
+	$(PYTEST) --cov --cov-report=term
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
