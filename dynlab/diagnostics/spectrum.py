@@ -1,5 +1,6 @@
 """The spectra of the Jacobians ∂h_t/∂h_{t−1} along driven trajectories."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from dynlab.driven import Driven, chosen_steps, drive
 from dynlab.numerics.eigenvalue_sets import order
 from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
 from dynlab.numerics.eigenvalues import Eigenvalues, eigenvalues
-from dynlab.numerics.threads import in_threads
+from dynlab.numerics.threads import in_threads, slices
 from dynlab.systems import Euler, Map
 from dynlab.wording import interval, over, ranged, share
 
@@ -19,6 +20,7 @@ METHOD = f"{EIGENVALUES}; the rounding of each entry of J is bounded"
 METHOD_FLOW = METHOD + "; all of the flow's Jacobian A, whose eigenvalues μ give the map's 1 + ε μ"
 NOT_COMPUTED = "NaN where the Jacobian is not finite (the trajectory has diverged) or the QR iteration did not converge"
 
+NUMBERS_AT_ONCE = 2**23  # entries of Jacobians of several samples at one step: some 7 arrays of 64 MiB beside
 TIMES = 64
 WORK = 2.6e10  # the cubes of the sizes of all diagonal blocks: half a minute on two cores
 
@@ -126,19 +128,29 @@ def usual_times(system: Map, samples: int) -> int:
 
 def _along(driven: Driven, steps: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
     """The variables' values, the first two dimensions being sample and time."""
+    samples, _, n = driven.states.shape
+    groups = [
+        _of_samples(replace(driven, inputs=driven.inputs[some], states=driven.states[some]), steps)
+        for some in slices(samples, NUMBERS_AT_ONCE / n**2)
+    ]
+    joined = [np.concatenate(part) for part in zip(*groups, strict=True)]
+    names = ["eigenvalue", "eigenvalue_error", "condition"]
+    names += ["flow_eigenvalue", "flow_eigenvalue_error"] if isinstance(driven.system, Euler) else []
+    return dict(zip([*names, "departure_from_normality"], joined, strict=True))
+
+
+def _of_samples(driven: Driven, steps: NDArray[np.int64]) -> list[NDArray[Any]]:
+    """The values of some samples, whose Jacobians at one step are held at once."""
     flow = driven.system.flow if isinstance(driven.system, Euler) else None
     parts = []
     for block, wrong in driven.blocks_with_errors(flow or driven.system, steps, diagonal=True):
-        stack, error = (each.cpu().numpy().astype(np.float64) for each in (block, wrong))
+        stack, error = (each.cpu().numpy().astype(np.float64, copy=False) for each in (block, wrong))
         found = eigenvalues(stack, np.nan_to_num(error, nan=np.inf), (flow or driven.system).blocks)
         if isinstance(driven.system, Euler):
             parts.append((*_of_map(found, driven.system.step_size), _departures(stack, driven.system.step_size)))
         else:
             parts.append((*found, _departures(stack, None)))
-    joined = [np.concatenate(part, axis=1) for part in zip(*parts, strict=True)]
-    names = ["eigenvalue", "eigenvalue_error", "condition"]
-    names += ["flow_eigenvalue", "flow_eigenvalue_error"] if flow is not None else []
-    return dict(zip([*names, "departure_from_normality"], joined, strict=True))
+    return [np.concatenate(part, axis=1) for part in zip(*parts, strict=True)]
 
 
 def _of_map(found: Eigenvalues, step_size: float) -> tuple[NDArray[Any], ...]:
