@@ -52,14 +52,9 @@ def input_jacobian(system: System, state: Tensor, input: Tensor, t: int | Tensor
     return automatic_jacobian(system, state, input, t, by_input=True) if closed is None else closed
 
 
-def held_jacobian(held: Held, states: Tensor) -> Operator:
-    """∂F/∂h of a map whose input is held, ∂f/∂h of a flow, at `states` (..., n)."""
-    return jacobian(held.system, *held.given(states))
-
-
 def held_matrices(held: Held, states: Tensor) -> Tensor:
-    """The same as matrices of their own memory, shape (..., n, n)."""
-    return _own(held_jacobian(held, states).dense(), states)
+    """∂F/∂h of a map whose input is held, ∂f/∂h of a flow, at `states` (..., n), of its own memory: (..., n, n)."""
+    return held.in_unit(_own(jacobian(held.system, *held.given(states)).dense(), states))
 
 
 def check_seconds(held: Held, states: Tensor, seconds: float) -> None:
@@ -73,19 +68,27 @@ def check_seconds(held: Held, states: Tensor, seconds: float) -> None:
 
 
 def displacement_matrices(held: Held, states: Tensor, rows: Tensor | None = None) -> Tensor:
-    """The derivative of `Held.displacement`, J − I of a map and J of a flow, shape (..., n, n); `rows` as there."""
+    """The derivative of `Held.displacement`, J − I of a map and J of a flow, shape (..., n, n); `rows` as there.
+
+    It is 0 at states where it is no number: as good as singular.
+    """
     matrices = held_matrices(held, states)
     if not held.is_flow:
         matrices.diagonal(dim1=-2, dim2=-1).sub_(1)
-    return matrices
+    return finite_or_zero(matrices)
 
 
 def ungated_matrices(held: Held, states: Tensor, rows: Tensor | None = None) -> Tensor:
-    """The derivative of `Held.ungated`, shape (k, n, n); `rows` as there."""
+    """The derivative of `Held.ungated`, shape (k, n, n), as `displacement_matrices`."""
     closed = held.system.closed_form_ungated_jacobian(*held.given(states))
     if closed is None:
-        return torch.func.vmap(torch.func.jacrev(held.ungated))(states)
-    return _own(closed.dense(), states)
+        return finite_or_zero(torch.func.vmap(torch.func.jacrev(held.ungated))(states))
+    return finite_or_zero(held.in_unit(_own(closed.dense(), states)))
+
+
+def finite_or_zero(matrices: Tensor) -> Tensor:
+    """Those of the matrices (..., n, n) that are finite, 0 in place of others, which have no singular values."""
+    return torch.where(torch.isfinite(matrices).all(-1, keepdim=True).all(-2, keepdim=True), matrices, 0.0)
 
 
 def _own(matrices: Tensor, states: Tensor) -> Tensor:
@@ -121,14 +124,20 @@ def automatic_jacobian(
 
 
 def jacobian_and_error(
-    system: System, state: Tensor, input: Tensor, t: int | Tensor = 0, *, diagonal: bool = False
+    system: System,
+    state: Tensor,
+    input: Tensor,
+    t: int | Tensor = 0,
+    *,
+    diagonal: bool = False,
+    unit: float | Tensor = 1.0,
 ) -> tuple[Tensor, Tensor]:
     """The Jacobian as matrices, and a bound on what rounding has left in each entry.
 
     Parameters are those of `jacobian`; with `diagonal` nothing need be known outside the `System.blocks` along the
-    diagonal, where the bound is then inf: of a stack that saves most of the time. What is meant is the Jacobian in real
-    arithmetic at the numbers stored: the state, the input and the parameters; of an orthogonal or unitary matrix, the
-    matrix as it was computed.
+    diagonal, where the bound is then inf: of a stack that saves most of the time. `unit` is what each state is measured
+    in where entries are compared with the largest one. What is meant is the Jacobian in real arithmetic at the numbers
+    stored: the state, the input and the parameters; of an orthogonal or unitary matrix, the matrix as it was computed.
 
     Returns
     -------
@@ -147,7 +156,7 @@ def jacobian_and_error(
     except (Untracked, TypeError, AttributeError):  # the last two: of code that asks for tensors and nothing else
         found = []
     if not found:
-        return _with_estimate(system, state, input, t)
+        return _with_estimate(system, state, input, t, unit)
     shown = list(map(bounded, found))
     return shown[0] if len(shown) == 1 else _with_diagonal(jacobian(system, state, input, t).dense(), shown)
 
@@ -196,7 +205,9 @@ def _largest_modulus(number: Any) -> Any:
     return abs(number) if isinstance(number, float | int) else bounded(number)[0].abs() + bounded(number)[1]
 
 
-def _with_estimate(system: System, state: Tensor, input: Tensor, t: int | Tensor) -> tuple[Tensor, Tensor]:
+def _with_estimate(
+    system: System, state: Tensor, input: Tensor, t: int | Tensor, unit_of_states: float | Tensor
+) -> tuple[Tensor, Tensor]:
     found = jacobian(system, state, input, t).dense()
     unit = torch.finfo(found.dtype).eps / 2
     reach, doubt = unit**0.5, DOUBT * (max(found.shape[-2:]) + OF_FUNCTIONS)
@@ -206,7 +217,9 @@ def _with_estimate(system: System, state: Tensor, input: Tensor, t: int | Tensor
         signs = torch.rand(values.shape, generator=generator, device=values.device, dtype=values.dtype) - 0.5
         return values * (1 + reach * signs.sign())
 
-    error = doubt * unit * found.abs().amax(dim=(-2, -1), keepdim=True).expand_as(found)
+    measured = torch.as_tensor(unit_of_states).to(found).expand(found.shape[-1])
+    ratio = measured / measured.unsqueeze(-1)
+    error = doubt * unit * (found * ratio).abs().amax(dim=(-2, -1), keepdim=True) / ratio
     for _ in range(DRAWS):
         near = copy.deepcopy(system)
         with torch.no_grad():

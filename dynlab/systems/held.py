@@ -15,7 +15,7 @@ from dynlab.systems.base import Flow, Map, System
 class Held:
     """F(h) = step(h, x, t) of a map, f(h) = velocity(h, x, t) of a flow, with x and t held.
 
-    Its Jacobians are `dynlab.jacobians.held_jacobian` and the functions beside it.
+    Its Jacobians are `dynlab.jacobians.held_matrices` and the functions beside it.
 
     Attributes
     ----------
@@ -24,14 +24,14 @@ class Held:
         x, what one step is given.
     t : int
         The step's number, read only by systems whose parameters change with time.
-    unit : float
-        What states are measured in, a power of 2: F(unit · h)/unit and f(unit · h)/unit are what is held.
+    unit : float or Tensor, shape (n,)
+        What states are measured in, powers of 2: F(unit · h)/unit and f(unit · h)/unit are what is held.
     """
 
     system: System
     input: Tensor
     t: int = 0
-    unit: float = 1.0
+    unit: float | Tensor = 1.0
 
     @property
     def is_flow(self) -> bool:
@@ -49,6 +49,10 @@ class Held:
         if isinstance(self.system, Map):
             return self.system.step(*self.given(states)) / self.unit
         raise TypeError(f"{type(self.system).__name__} is neither a Map nor a Flow")
+
+    def in_unit(self, matrices: Tensor) -> Tensor:
+        """The derivative of what is held, shape (..., n, n), where that of F or f is `matrices`."""
+        return matrices * (self.unit / self.unit.unsqueeze(-1)) if isinstance(self.unit, Tensor) else matrices
 
     def displacement(self, states: Tensor, rows: Tensor | None = None) -> Tensor:
         """F(h) − h of a map, f(h) of a flow, shape (..., n): 0 where the state stays.

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.diagnostics.basins.ends import SETTLED, carried, tail
-from dynlab.jacobians import held_matrices
+from dynlab.jacobians import finite_or_zero, held_matrices
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.kinds import kind_of_map
 from dynlab.numerics.roots import tolerance
@@ -88,10 +88,10 @@ def cycles(held: Held, p: int, starts: Real) -> list[Cycle | None]:
     with torch.no_grad():
         for _ in range(ITERATIONS):
             moved, product, _ = _carried(held, p, h)
-            step = torch.linalg.pinv(product - torch.eye(h.shape[-1], dtype=h.dtype), rtol=SINGULAR)
+            step = torch.linalg.pinv(finite_or_zero(product - torch.eye(h.shape[-1], dtype=h.dtype)), rtol=SINGULAR)
             h = h - (step @ (moved - h).unsqueeze(-1)).squeeze(-1).nan_to_num(0.0, 0.0, 0.0)
         moved, product, sizes = _carried(held, p, h)
-    is_root = (moved - h).norm(dim=-1) <= tolerance(h)
+    is_root = ((moved - h).norm(dim=-1) <= tolerance(h)) & torch.isfinite(product).all(-1).all(-1)
     found = zip(h, is_root.tolist(), (moved - h).norm(dim=-1).tolist(), product, sizes, strict=True)
     return [_cycle(held, p, state, *known) if root else None for state, root, *known in found]
 

@@ -9,10 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynlab import schema
 from dynlab.arguments import check_at_least, check_positive
+from dynlab.diagnostics.basins import result
+from dynlab.diagnostics.basins.attractor import Attractor
 from dynlab.diagnostics.basins.ends import ends
-from dynlab.diagnostics.basins.entropy import basin_entropy
 from dynlab.diagnostics.basins.plane import Plane, plane_of
-from dynlab.diagnostics.basins.recognition import DIVERGED, UNDECIDED, Attractor, recognised
+from dynlab.diagnostics.basins.recognition import DIVERGED, UNDECIDED, recognised
 from dynlab.diagnostics.basins.verdict import verdict
 from dynlab.driven import Driven, drive
 from dynlab.errors import UserError
@@ -27,7 +28,6 @@ LARGEST_STATE = 1e6
 MAX_MEMORY = 256 * 2**20  # bytes
 LARGEST_GRID = 4096  # starts in each direction
 HELD = 6  # numbers of each start beside the states where it starts and ends
-DRAWN = 512  # states of each attractor that are kept
 METHOD = (
     "every start is followed for the steps that the settings name, and up to ten times as many while what it moves by "
     "still halves in half of them; or until it moves by at most 1e-9 (1 + ‖h‖) in a step, or leaves the bound. Ends at "
@@ -122,29 +122,22 @@ def basins(
     >>> ds["stable"].values.tolist(), ds["share"].values.tolist()
     ([1, 1, 1, 1], [0.25, 0.25, 0.25, 0.25])
     """
-    if not isinstance(system, Map):
-        raise UserError(f"Basins are those of a map, got the flow {system.name!r}: wrap it in Euler or RungeKutta4.")
-    if system.state_size < 2:
-        raise UserError("A plane of starts needs at least two states, and the system has one: see its fixed points.")
-    each = 8 * (HELD + 2 * system.state_size)
-    check_grid(grid, LARGEST_GRID, each, max_memory, f"starts of {system.state_size} units")
-    check_at_least(1, steps=steps)
-    check_positive(extent=extent, largest_state=largest_state)
+    _check(system, grid, steps, extent, largest_state, max_memory)
     driven = _driven(system, inputs, dtype, device)
     x, t = held_input(system, at, driven.inputs, inputs is not None), step_number(system, at_step)
     held, exact = (_held(system, x, t, *where) for where in ((dtype, device), ("float64", "cpu")))
     if inputs is not None and states is None:
         states = driven.states.cpu().numpy()
-    plane, half = _plane(exact, states, seed)
-    half = half if extent is None else extent
+    plane, wide_enough = _plane(exact, states, seed)
+    half = wide_enough if extent is None else extent
     line = np.linspace(-half, half, grid)
     starts = plane.states(line, line).reshape(-1, system.state_size)
     found = ends(held, starts, steps, largest_state, max_memory)
     known = recognised(exact, found, largest_state, max_memory, seed)
     attractors, basin = _by_share(known.attractors, known.assigned.reshape(grid, grid))
     belongs = np.isin(basin, [DIVERGED, *(number for number, one in enumerate(attractors) if one.has_basin)])
-    variables = _of_grid(basin, belongs, found.steps.reshape(grid, grid), plane)
-    variables |= _of_attractors(attractors, basin, plane, system.state_size)
+    variables = result.of_grid(basin, belongs, found.steps.reshape(grid, grid), plane)
+    variables |= result.of_attractors(attractors, basin, plane, system.state_size)
     ds = schema.dataset(
         variables,
         system=system.name,
@@ -167,13 +160,25 @@ def basins(
             "config": system.json_config,
         },
         method=METHOD,
-        coords=_coordinates(line, plane, system.state_size),
-        flags=_flags(variables),
+        coords=result.coordinates(line, plane, system.state_size),
+        flags=result.flags(variables),
     )
     ds.attrs["verdict"] = verdict(
         ds, known.reasons[known.assigned == UNDECIDED].tolist(), len(np.unique(basin[belongs]))
     )
     return ds
+
+
+def _check(system: Map, grid: int, steps: int, extent: float | None, largest_state: float, max_memory: float) -> None:
+    """Raise for a flow, one state alone, sizes below what they must be, and a grid that does not fit."""
+    if not isinstance(system, Map):
+        raise UserError(f"Basins are those of a map, got the flow {system.name!r}: wrap it in Euler or RungeKutta4.")
+    if system.state_size < 2:
+        raise UserError("A plane of starts needs at least two states, and the system has one: see its fixed points.")
+    each = 8 * (HELD + 2 * system.state_size)
+    check_grid(grid, LARGEST_GRID, each, max_memory, f"starts of {system.state_size} units")
+    check_at_least(1, steps=steps)
+    check_positive(extent=extent, largest_state=largest_state)
 
 
 def _driven(system: Map, inputs: Any, dtype: str, device: str) -> Driven:
@@ -217,88 +222,3 @@ def _by_share(attractors: list[Attractor], basin: NDArray[np.int64]) -> tuple[li
     number[order] = np.arange(len(order))
     number[-1] = DIVERGED
     return [attractors[i] for i in order], number[basin]
-
-
-def _of_grid(
-    basin: NDArray[np.int64], belongs: NDArray[np.bool_], steps: NDArray[np.int64], plane: Plane
-) -> dict[str, xr.Variable]:
-    grid = (schema.Y, schema.X)
-    mean, border, error, boxes = basin_entropy(basin, belongs)
-    return {
-        "basin": schema.variable(grid, basin, "number of the attractor, −1 leaves, −2 undecided"),
-        "steps": schema.variable(grid, steps, "steps until rest", schema.STEP),
-        "basin_entropy": schema.variable((), mean, "basin entropy"),
-        "boundary_basin_entropy": schema.variable((), border, "basin entropy of the boxes on a border"),
-        "boundary_basin_entropy_error": schema.variable((), error, "standard error of that mean over boxes"),
-        "boundary_boxes": schema.variable((), boxes, "boxes on a border"),
-        "leaving_share": schema.variable((), (basin == DIVERGED).mean(), "share of the starts that leave every bound"),
-        "undecided_share": schema.variable((), (basin == UNDECIDED).mean(), "share of the starts that are undecided"),
-        "origin": schema.variable((schema.STATE,), plane.origin, "origin of the plane"),
-        "direction": schema.variable((schema.AXIS, schema.STATE), plane.directions, "directions of the plane"),
-    }
-
-
-def _of_attractors(
-    attractors: list[Attractor], basin: NDArray[np.int64], plane: Plane, n: int
-) -> dict[str, xr.Variable]:
-    each, many = (schema.ATTRACTOR,), (schema.ATTRACTOR, schema.ITERATION)
-    drawn = np.full((len(attractors), DRAWN, 2), np.nan)
-    for place, one in zip(drawn, attractors, strict=True):
-        points = plane.coordinates(one.points[-DRAWN:])
-        place[: len(points)] = points
-
-    def listed(name: str, dtype: Any) -> NDArray[Any]:
-        return np.array([getattr(one, name) for one in attractors], dtype=dtype)
-
-    shares = np.array([(basin == number).mean() for number in range(len(attractors))])
-    return {
-        "kind": schema.variable(each, listed("kind", str), "kind"),
-        "attractor_class": schema.variable(each, np.array([_class(one) for one in attractors], dtype=str), "attractor"),
-        "period": schema.variable(each, listed("period", np.int64), "period, 0 where nothing repeats", schema.STEP),
-        "stable": schema.variable(each, listed("stable", np.int8), "1 stable, 0 unstable, −1 undecided"),
-        "share": schema.variable(each, shares, "share of the starts"),
-        "residual": schema.variable(each, listed("residual", float), "residual ‖F^p(h) − h‖₂"),
-        "largest_exponent": schema.variable(
-            each, listed("exponent", float), "largest Lyapunov exponent", schema.NAT_PER_STEP
-        ),
-        "largest_exponent_error": schema.variable(
-            each, listed("exponent_error", float), "bound on its error", schema.NAT_PER_STEP
-        ),
-        "attractor_state": schema.variable(
-            (schema.ATTRACTOR, schema.STATE), listed("state", float).reshape(-1, n), "a state on the attractor"
-        ),
-        "attractor_x": schema.variable(many, drawn[:, :, 0], "attractor's first coordinate"),
-        "attractor_y": schema.variable(many, drawn[:, :, 1], "attractor's second coordinate"),
-    }
-
-
-def _class(attractor: Attractor) -> str:
-    """A fixed point's stability; what is no fixed point by its kind."""
-    if attractor.period != 1 or attractor.kind.startswith("continuum"):
-        return attractor.kind
-    words = {1: "stable fixed point", 0: "unstable fixed point", -1: "fixed point of undecided stability"}
-    return words[attractor.stable]
-
-
-def _coordinates(line: NDArray[np.float64], plane: Plane, n: int) -> dict[str, xr.Variable]:
-    names = ("state h₁", "state h₂")
-    if n != 2:
-        names = ("first principal component", "second principal component")
-    return {
-        schema.X: schema.variable((schema.X,), line, names[0]),
-        schema.Y: schema.variable((schema.Y,), line, names[1]),
-    }
-
-
-def _flags(variables: dict[str, xr.Variable]) -> dict[str, str]:
-    reasons = {
-        "residual": "NaN: what does not repeat is no root",
-        "largest_exponent": "−inf: the Jacobian is exactly zero",
-        "largest_exponent_error": "inf: at a kink of the activation",
-        "boundary_basin_entropy": "NaN: no box of 5 × 5 starts has two basins",
-        "boundary_basin_entropy_error": "NaN: no box of 5 × 5 starts has two basins",
-        "basin_entropy": "NaN: the grid has fewer than 5 × 5 starts",
-        "attractor_x": "NaN beyond an attractor's last state",
-        "attractor_y": "NaN beyond an attractor's last state",
-    }
-    return {name: reason for name, reason in reasons.items() if not np.isfinite(variables[name].values).all()}

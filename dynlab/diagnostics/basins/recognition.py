@@ -3,14 +3,14 @@
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from dynlab import schema
+from dynlab.diagnostics.basins.attractor import CONTINUUM, Attractor, of_cycle, of_point
 from dynlab.diagnostics.basins.cycles import Cycle, cycles, periods
 from dynlab.diagnostics.basins.ends import GONE, SETTLED, Ends, carried, ends, tail
-from dynlab.diagnostics.basins.families import FAMILY, family
+from dynlab.diagnostics.basins.families import family
 from dynlab.diagnostics.basins.motion import motion
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.systems.held import Held
@@ -20,8 +20,6 @@ Real = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 DIVERGED, UNDECIDED = -1, -2  # in place of an attractor's number
-CONTINUUM = "continuum"
-WORDS = {1: "stable", 0: "unstable", -1: "undecided"}
 GROUPED = 1e-5  # relative to 1 + ‖h‖: ends this near are first taken for one, and decided by what they refine to
 MOST_GROUPS = 48  # of ends that are refined
 MOST_PRODUCTS, FEWEST_REFINED = 2**32, 2  # multiplications of a product of Jacobians; but so many cycles at least
@@ -31,48 +29,6 @@ LONGER, MOST_VALUES = 4, 2**23  # times as many where these do not decide, so fa
 PATIENCE = 2  # orbits that stay undecided are followed for so long, and no further ones
 MOST_MOVING = 6  # such orbits are followed, twice: each takes seconds where the state is large
 NOT_FOLLOWED = f"more than {MOST_MOVING} orbits would have to be followed"
-
-
-@dataclass(frozen=True)
-class Attractor:
-    """Where orbits end.
-
-    Attributes
-    ----------
-    kind : str
-        A fixed point's, "stable period-4 orbit", or what `motion` or `family` says.
-    period : int
-        1 for a fixed point, 0 for what does not repeat.
-    state : ndarray, shape (state,)
-        The point, or one of many.
-    points : ndarray, shape (point, state)
-        The cycle, or an orbit on it.
-    stable : int
-        1, 0, −1 undecided.
-    residual : float
-        ‖F^p(h) − h‖₂, NaN for what does not repeat.
-    exponent, exponent_error : float
-        The largest Lyapunov exponent in nat/step.
-    """
-
-    kind: str
-    period: int
-    state: Real
-    points: Real
-    stable: int
-    residual: float
-    exponent: float
-    exponent_error: float
-
-    @property
-    def is_family(self) -> bool:
-        """Whether it is a continuum of points, or a family of orbits, of which each start has its own."""
-        return self.kind.startswith((CONTINUUM, FAMILY))
-
-    @property
-    def has_basin(self) -> bool:
-        """Whether it is told to attract what is near: only then its starts count in the basin entropy."""
-        return self.stable == 1 and not self.is_family
 
 
 @dataclass(frozen=True)
@@ -166,7 +122,7 @@ def _settled(held: Held, found: Ends, which: Index, known: Recognised, seed: int
 def _at_rest(held: Held, period: int, states: Real, which: Index, known: Recognised, seed: int) -> None:
     """Refine the ends of orbits at rest as fixed points, and say which start belongs to which."""
     roots = fixed_points(Iterated(held, 1), starts=_representatives(states), seed=seed)
-    known.assign(states, which, [_point(roots, root) for root in range(roots.sizes[schema.FIXED_POINT])])
+    known.assign(states, which, [of_point(roots, root) for root in range(roots.sizes[schema.FIXED_POINT])])
 
 
 def _on_cycles(held: Held, period: int, states: Real, which: Index, known: Recognised, seed: int) -> None:
@@ -177,10 +133,10 @@ def _on_cycles(held: Held, period: int, states: Real, which: Index, known: Recog
         if cycle is not None and not any(_nearly(cycle.points[0], one.points) for one in found):
             found.append(cycle)
     neutral = [cycle for cycle in found if cycle.neutral]
-    listed = [_of_cycle(cycle) for cycle in found if not cycle.neutral or len(neutral) == 1]
+    listed = [of_cycle(cycle) for cycle in found if not cycle.neutral or len(neutral) == 1]
     if len(neutral) > 1:  # of each start its own
         points = np.concatenate([cycle.points for cycle in neutral])
-        listed.append(replace(_of_cycle(neutral[0]), kind=f"{CONTINUUM} of period-{period} orbits", points=points))
+        listed.append(replace(of_cycle(neutral[0]), kind=f"{CONTINUUM} of period-{period} orbits", points=points))
     known.assign(states, which, listed)
 
 
@@ -194,31 +150,6 @@ def _representatives(states: Real) -> Real:
 
 def _nearly(state: Real, points: Real) -> bool:
     return bool(np.linalg.norm(points - state, axis=1).min() <= SAME * (1 + np.linalg.norm(state)))
-
-
-def _point(roots: xr.Dataset, root: int) -> Attractor:
-    kind, stable = str(roots["kind"].values[root]), int(roots["stable"].values[root])
-    if roots["status"].values[root] == CONTINUUM:
-        kind = f"{CONTINUUM} ({kind})"
-    elif kind.startswith("undecided") and stable >= 0:
-        kind = f"{WORDS[stable]} fixed point"  # a node or a focus it may be
-    state = roots["fixed_point_state"].values[root]
-    modulus = float(np.abs(roots["eigenvalue"].values[root]).max())
-    rate = _rate(modulus, float(roots["eigenvalue_error"].values[root].max()), 1)
-    return Attractor(kind, 1, state, state[None], stable, float(roots["residual"].values[root]), *rate)
-
-
-def _of_cycle(cycle: Cycle) -> Attractor:
-    period = len(cycle.points)
-    kind = f"{WORDS[cycle.stable]} period-{period} orbit"
-    rate = _rate(cycle.modulus, cycle.error, period)
-    return Attractor(kind, period, cycle.points[0], cycle.points, cycle.stable, cycle.residual, *rate)
-
-
-def _rate(modulus: float, error: float, period: int) -> tuple[float, float]:
-    """The exponent of a leading multiplier, and its error."""
-    with np.errstate(divide="ignore"):
-        return float(np.log(modulus)) / period, error / modulus / period if modulus else 0.0
 
 
 def _as_a_family(held: Held, states: Real, known: Recognised, seed: int) -> None:
@@ -293,10 +224,10 @@ def _repeating(held: Held, orbit: Real) -> Attractor | None:
     for period in [exact] if exact else coming:
         if period == 1:
             roots = fixed_points(Iterated(held, 1), starts=orbit[-1:])
-            found = _point(roots, 0) if roots.sizes[schema.FIXED_POINT] else None
+            found = of_point(roots, 0) if roots.sizes[schema.FIXED_POINT] else None
         else:
             (cycle,) = cycles(held, period, orbit[-1:])
-            found = None if cycle is None else _of_cycle(cycle)
+            found = None if cycle is None else of_cycle(cycle)
         if found is not None and (exact or found.stable != 0) and _nearly(orbit[-1], found.points):
             return found
     return None

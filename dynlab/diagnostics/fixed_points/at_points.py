@@ -20,8 +20,9 @@ def held_map(system: Map, found: xr.Dataset) -> Held:
 
 
 def verified(found: xr.Dataset) -> xr.Dataset:
-    """Those of the fixed points that are roots and verified, in the same order."""
-    return found.isel({schema.FIXED_POINT: np.isin(found["status"].values, VERIFIED)})
+    """Those of the fixed points that are roots, verified, and have a derivative, in the same order."""
+    known = np.isfinite(found["eigenvalue"].values).all(axis=1)
+    return found.isel({schema.FIXED_POINT: np.isin(found["status"].values, VERIFIED) & known})
 
 
 def jacobians_at(held: Held, found: xr.Dataset) -> NDArray[np.float64]:

@@ -35,7 +35,10 @@ METHOD = (
     "where the Jacobian jumps next to the root. Other fixed points may exist that no start reached."
 )
 
-KINK_FLAGS = {"eigenvalue_error": "inf: at a kink of the activation, where the Jacobian is that of one side alone"}
+KINK_FLAGS = {
+    "eigenvalue_error": "inf: at a kink of the activation, where the Jacobian is that of one side alone or no number",
+    "eigenvalue": "NaN: the map has no derivative there",
+}
 SLOW_FLAGS = dict.fromkeys(("fsolve_residual", "fsolve_distance"), "a slow point is no root")
 
 
@@ -86,7 +89,9 @@ def fixed_points(
         ``stable`` (1 stable, 0 unstable, −1 undecided), ``unstable_directions``, ``undecided_directions``, ``starts``
         and ``status`` of each; ``eigenvalue(fixed_point, mode)`` of the step's Jacobian with ``eigenvalue_error``; and
         of each start ``converged(sample)``, ``assignment(sample)``, ``outcome(sample)``, ``iterations(sample)`` and
-        ``end_residual(sample)``.
+        ``end_residual(sample)``. ``index_sum``, Σ sign det(I − J) over the points, is there where it is known
+        what that is when none is missing, 1: where the map leads a bounded convex set into itself and every point found
+        is simple. Any other number proves that points are missing.
 
         With `certify` also, of each, ``certified`` (1: there is exactly one fixed point within ``certificate_radius``
         of ``fixed_point_state`` in the maximum norm; 0: not proved), ``eigenvalue_radius(fixed_point, mode)`` of a disc
@@ -132,7 +137,8 @@ def fixed_points(
     frozen = Held(analysed, held_input(analysed, at, driven, inputs is not None), step_number(system, at_step))
     exact = frozen if (dtype, device) == ("float64", "cpu") else _exact(system, driving, frozen)
     unit = unit_of(exact)
-    scaled, exact = replace(frozen, unit=unit), replace(exact, unit=unit)
+    scaled = frozen if isinstance(unit, float) else replace(frozen, unit=unit.to(frozen.input))
+    exact = replace(exact, unit=unit)
     direction = np.random.default_rng(seed).standard_normal(system.state_size)
     found = search(
         scaled,
@@ -140,12 +146,12 @@ def fixed_points(
         count=starts if isinstance(starts, int) else 0,
         given=None if isinstance(starts, int) else given_starts(frozen, starts) / unit,
         visited=None if inputs is None else _visited(analysed, driven) / unit,
-        largest_speed=None if slow_points is None else slow_points / unit**2,
+        largest_speed=slow_points,
         seed=seed,
     )
     rows = records(exact, found.places, direction / np.linalg.norm(direction))
     of_starts = _of_starts(exact, found)
-    rows, exact = in_unit(rows, unit), replace(exact, unit=1.0)
+    rows, exact = in_unit(rows, np.asarray(unit)), replace(exact, unit=1.0)
     certify = certify or certificates is not None
     rows = proved(exact, rows) if certify else rows
     settings = {
@@ -236,7 +242,7 @@ def _of_continua(listed: list[Record]) -> dict[str, xr.Variable]:
 
 def _of_starts(exact: Held, found: Search) -> dict[str, xr.Variable]:
     start, of = (schema.SAMPLE,), schema.variable
-    residuals = exact.unit * exact.displacement(torch.as_tensor(found.ends)).norm(dim=-1).numpy()
+    residuals = (exact.unit * exact.displacement(torch.as_tensor(found.ends))).norm(dim=-1).numpy()
     variables = {
         "converged": of(start, found.outcome == FIXED, "the start ended at a root"),
         "outcome": of(start, found.outcome, "what became of the start"),
@@ -247,6 +253,9 @@ def _of_starts(exact: Held, found: Search) -> dict[str, xr.Variable]:
     if found.confidence is not None:
         share, bound = found.confidence.share, found.confidence.bound
         variables["unseen_share"] = of((), share, "estimated share of random starts that would end at an unseen point")
+        if found.confidence.index_sum is not None:
+            indices = "sum of the points' indices sign det(1 − J); of a bounded map 1 where none is missing"
+            variables["index_sum"] = of((), found.confidence.index_sum, indices)
         variables["unseen_share_bound"] = of((), bound, "bound on that share for points not listed, 95 % confidence")
     return variables
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dynlab.proofs.certify import Certificate
 
 DOUBTFUL = Kind("undecided, perhaps no fixed point", -1, 0, 0)
+NO_DERIVATIVE = Kind("undecided, without a derivative", -1, 0, 0)
 NEIGHBOURING, UNVERIFIED = "neighbouring root", "unverified"
 STATUSES = (FIXED, CONTINUUM, UNDECIDED, NEIGHBOURING, UNVERIFIED, SLOW)
 # Times max(1, ‖h‖): no uncertainty of a position is taken to be larger, and no end of fsolve farther away is the same
@@ -30,7 +31,10 @@ Vector = NDArray[np.float64]
 
 
 class Record(NamedTuple):
-    """One row of the Dataset; its fields are the Dataset's variables, the certificate's where there is one."""
+    """One row of the Dataset; its fields are the Dataset's variables, the certificate's where there is one.
+
+    Residuals and distances are in the system's own unit, the state and the directions in that of the search.
+    """
 
     state: Vector
     residual: float
@@ -58,10 +62,11 @@ def records(exact: Held, places: list[Place], direction: Vector) -> list[Record]
     return [_record(exact, place, direction) for place in places]
 
 
-def in_unit(rows: list[Record], unit: float) -> list[Record]:
-    """The same rows with states and distances in the system's own unit, where they are in another."""
-    lengths = ("state", "residual", "fsolve_residual", "fsolve_distance")
-    return [row._replace(**{name: unit * getattr(row, name) for name in lengths}) for row in rows]
+def in_unit(rows: list[Record], unit: Vector) -> list[Record]:
+    """The same rows with states and directions in the system's own unit, where they are in another."""
+    return [
+        row._replace(state=unit * row.state, directions=np.linalg.qr((unit * row.directions).T)[0].T) for row in rows
+    ]
 
 
 def order(rows: list[Record]) -> NDArray[np.int64]:
@@ -79,13 +84,17 @@ def _record(exact: Held, place: Place, direction: Vector) -> Record:
     uncertain = min(place.error, FARTHEST * float(merging.scale(state))) * place.weakest
     matrix_error = 0.0 if place.status == SLOW else _matrix_error(exact, state, uncertain, direction)
     matrix = held_matrices(exact, point)[0].numpy()
-    eigenvalues, errors, _ = eigenvalues_of(matrix, matrix_error + _rounding(exact, point[0]), exact.system.blocks)
+    told = np.isfinite(matrix_error) and np.isfinite(matrix).all()
+    error = matrix_error + _rounding(exact, point[0]) if told else 0.0
+    eigenvalues, errors, _ = eigenvalues_of(matrix, error, exact.system.blocks)
     kind = kind_of_map(eigenvalues, errors)
     if place.status == UNDECIDED:
         kind = DOUBTFUL._replace(undecided=len(state))
     if at_kink(exact, state, matrix):
         errors, kind = np.full_like(errors, np.inf), AT_KINK._replace(undecided=len(state))
-    residual = float(exact.displacement(point).norm())
+    if not told:
+        errors, kind = np.full_like(errors, np.inf), NO_DERIVATIVE._replace(undecided=len(state))
+    residual = _length(exact, exact.displacement(point)[0])
     if place.status == SLOW:
         end, status = fsolve_check.Check(state, np.nan, np.nan), SLOW
     else:
@@ -123,24 +132,35 @@ def _judged(exact: Held, place: Place, end: fsolve_check.Check) -> tuple[fsolve_
     across = end.state - place.state
     across = across - place.directions.T @ (place.directions @ across)
     end = end._replace(
-        residual=float(exact.displacement(torch.as_tensor(end.state)[None]).norm()),
-        distance=float(np.linalg.norm(across)),
+        residual=_length(exact, exact.displacement(torch.as_tensor(end.state)[None])[0]),
+        distance=_length(exact, torch.as_tensor(across)),
     )
+    distance = float(np.linalg.norm(across))
     if place.status != FIXED:
         return end, place.status
     allowed = max(fsolve_check.SMALLEST_DISTANCE * scale, fsolve_check.RESIDUALS * min(place.error, FARTHEST * scale))
-    if end.distance <= (max(allowed, min(place.radius, FARTHEST * scale)) if at_root else allowed):
+    if distance <= (max(allowed, min(place.radius, FARTHEST * scale)) if at_root else allowed):
         return end, FIXED
     return end, NEIGHBOURING if at_root else UNVERIFIED
 
 
 def _matrix_error(exact: Held, state: Vector, uncertain: Vector, direction: Vector) -> float:
-    """By how much J changes where the root may really be: ± that far, the least certain way and an arbitrary one."""
+    """By how much J changes where the root may really be: ± that far, the least certain way and an arbitrary one.
+
+    It is inf where J is no number at one of these states.
+    """
     reach = max(float(np.linalg.norm(uncertain)), np.finfo(np.float64).eps * float(merging.scale(state)))
     arbitrary = reach * _in_proportion(state, direction)
     shifts = np.stack([uncertain, -uncertain, arbitrary, -arbitrary])
     matrices = held_matrices(exact, torch.as_tensor(np.concatenate([state[None], state + shifts])))
+    if not torch.isfinite(matrices).all():
+        return np.inf
     return float(torch.linalg.matrix_norm(matrices[1:] - matrices[0], 2).max())
+
+
+def _length(exact: Held, vector: torch.Tensor) -> float:
+    """‖v‖₂ in the system's own unit."""
+    return float((exact.unit * vector).norm())
 
 
 def _in_proportion(state: Vector, direction: Vector) -> Vector:
@@ -151,4 +171,5 @@ def _in_proportion(state: Vector, direction: Vector) -> Vector:
 
 def _rounding(exact: Held, state: torch.Tensor) -> float:
     """What rounding has left in J, in the 2-norm."""
-    return float(torch.linalg.matrix_norm(jacobian_and_error(exact.system, *exact.given(state))[1]))
+    error = jacobian_and_error(exact.system, *exact.given(state), unit=exact.unit)[1]
+    return float(torch.linalg.matrix_norm(exact.in_unit(error)))

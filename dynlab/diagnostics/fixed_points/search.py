@@ -1,6 +1,6 @@
 """The one search for fixed points: rounds of starts until a whole round finds nothing new, and how sure that is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -135,7 +135,7 @@ def search(
     visited : Tensor, shape (state number, n), optional
         States along driven trajectories; without them along orbits of the map from random states.
     largest_speed : float, optional
-        Also keep slow points with ½ ‖F(h) − h‖² up to this.
+        Also keep slow points with ½ ‖F(h) − h‖², in the system's own unit, up to this.
     seed : int or numpy.random.Generator
     """
     generator = np.random.default_rng(seed)
@@ -248,7 +248,7 @@ def outside(exact: Held, states: Tensor) -> NDArray[np.bool_]:
     bound = exact.system.state_bound()
     if bound is None:
         return np.zeros(len(states), dtype=bool)
-    beyond: NDArray[np.bool_] = (states.abs() > bound * (1 + BOUND_SLACK)).any(-1).numpy()
+    beyond: NDArray[np.bool_] = ((exact.unit * states).abs() > bound * (1 + BOUND_SLACK)).any(-1).numpy()
     return beyond
 
 
@@ -281,7 +281,9 @@ def _affine(exact: Held) -> str:
 
 def _add_slow_points(exact: Held, places: Places, batches: list[_Batch], starts: Tensor, largest_speed: float) -> None:
     """Add the slow points, and assign to them the first round's starts that led nowhere else."""
-    states, reached_from = slow_points_from(exact, starts.to(exact.input), largest_speed)
+    begin = exact.unit * starts.to(exact.input)
+    states, reached_from = slow_points_from(replace(exact, unit=1.0), begin, largest_speed)
+    states = (torch.as_tensor(states) / exact.unit).numpy()
     inside = ~outside(exact, torch.as_tensor(states))
     states, reached_from = states[inside], reached_from[inside]
     labels = merging.merged(states)

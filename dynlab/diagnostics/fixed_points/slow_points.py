@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.jacobians import displacement_matrices, held_jacobian
+from dynlab.jacobians import displacement_matrices, jacobian
 from dynlab.numerics import merging
 from dynlab.numerics.roots import solve, tolerance
 from dynlab.systems.held import Held
@@ -135,7 +135,8 @@ def _descended(frozen: Held, start: Tensor) -> Tensor:
     def q(h: NDArray[np.float64], unit: float) -> tuple[float, NDArray[np.float64]]:
         state = torch.from_numpy(h).unsqueeze(0)
         displacement = frozen.displacement(state)
-        gradient = held_jacobian(frozen, state).apply_transpose(displacement.unsqueeze(-1))[0, :, 0] - displacement[0]
+        J = jacobian(frozen.system, *frozen.given(state))
+        gradient = J.apply_transpose(displacement.unsqueeze(-1))[0, :, 0] - displacement[0]
         return float(displacement.square().sum() / 2) / unit, gradient.numpy() / unit
 
     options = {"maxiter": MAX_ITERATIONS, "maxfun": 2 * MAX_ITERATIONS, "ftol": RELATIVE_DECREASE, "gtol": 0.0}

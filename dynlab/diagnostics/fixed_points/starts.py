@@ -1,7 +1,5 @@
 """Where a search for fixed points starts: states the network visits, random ones, and what the points found suggest."""
 
-import math
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -12,7 +10,10 @@ from dynlab.numerics.lapack import geev
 from dynlab.systems.held import Held
 
 ORBITS, ORBIT_STEPS = 16, 1000  # of the map with its input held, where nothing drives the network
-TINY = 1e-6  # a map that leads every state of size 1 to below that has a unit of its own
+# Orbits begin at these sizes. Where two of them lead a coordinate to one size, within a factor of 2, that is its own;
+# it is measured in units of that size where it is not within 1/1000 … 1000.
+SIZES = tuple(2.0**k for k in (-1000, -600, -300, -96, -64, -48, -32, -16, 0, 16, 32, 48))
+EACH, SAME_SIZE, ORDINARY = 2, 2.0, 1e3
 REACH = 1.5  # random starts reach this many times as far as the states that were visited
 SMALLEST_REACH, LARGEST_REACH = 1.0, 1e3  # whatever was visited: an orbit may stay at 0, or diverge
 FARTHEST = 1e8  # up to which the ungated formulas are believed: c* = i g/(1 − f) of an LSTM whose f is 1 − 1e-8
@@ -28,15 +29,32 @@ MOST_BETWEEN = 1024  # pairs of points in a round
 Real = NDArray[np.float64]
 
 
-def unit_of(held: Held) -> float:
-    """The power of 2 that states are measured in: 1, but of a map that leads every state of size 1 very near to 0.
+def unit_of(held: Held) -> float | Tensor:
+    """The powers of 2 that states are measured in, shape (n,), or 1: of the size that orbits lead a coordinate to.
 
-    All distances in a search are relative to that: a map of states of the size 1e-9 is the same map in another unit.
+    All distances in a search are relative to that: a map with a coordinate of the size 1e-9 is the same map in another
+    unit. A coordinate that orbits of every size lead to 0 has the size that the first step leads large ones to.
     """
     size = held.system.state_size
-    states = torch.as_tensor(np.random.default_rng(0).uniform(-1, 1, (UNGATED, size))).to(held.input)
-    largest = float(held.moved(states).abs().amax())
-    return 2.0 ** math.floor(math.log2(largest)) if 0 < largest < TINY else 1.0
+    if held.system.state_bound() is not None:
+        return 1.0
+    draw = np.random.default_rng(0).uniform(-1, 1, (EACH, size))
+    states = torch.as_tensor(np.array(SIZES)[:, None, None] * draw).to(held.input)
+    first = held.moved(states).abs()
+    for _ in range(ORBIT_STEPS // 2):
+        states = held.moved(states)
+    last = torch.zeros_like(states)
+    for _ in range(ORBIT_STEPS // 2):
+        states = held.moved(states)
+        last = torch.maximum(last, states.abs())  # NaN stays
+    units = torch.ones_like(states[0, 0])
+    for sizes in (first.amax(dim=1), last.amax(dim=1)):
+        ratio = sizes[1:] / sizes[:-1]
+        same = (ratio <= SAME_SIZE) & (ratio >= 1 / SAME_SIZE) & torch.isfinite(sizes[1:])
+        own = torch.where(same, sizes[1:], 0.0).amax(dim=0)
+        units = torch.where(own > 0, own, units)
+    units = torch.where((units > ORDINARY) | (units < 1 / ORDINARY), 2.0 ** units.log2().floor(), 1.0)
+    return units if (units != 1).any() else 1.0
 
 
 def visited_starts(held: Held, count: int, visited: Tensor, generator: np.random.Generator) -> Tensor:
@@ -91,7 +109,7 @@ def reach_of(held: Held, visited: Tensor, generator: np.random.Generator) -> Ten
         far = torch.maximum(seen, (REACH * kept.amax(dim=0)).clamp_max(FARTHEST))
     both = torch.stack([seen, far])
     bound = held.system.state_bound()
-    return both if bound is None else torch.where(torch.isfinite(bound), bound.to(both), both)
+    return both if bound is None else torch.where(torch.isfinite(bound), (bound / held.unit).to(both), both)
 
 
 def orbits(held: Held, generator: np.random.Generator) -> Tensor:
@@ -157,6 +175,8 @@ def beside_saddles(held: Held, points: Real) -> Real:
     states = torch.as_tensor(points).to(held.input)
     starts = []
     for point, matrix in zip(points, held_matrices(held, states).double().cpu().numpy(), strict=True):
+        if not np.isfinite(matrix).all():
+            continue
         values, vectors, _ = geev(matrix, vectors=True)  # rows, of a pair the real and the imaginary part
         modulus, unit = np.abs(values), max(1.0, float(np.linalg.norm(point)))
         for mode in np.argsort(-modulus, kind="stable")[:MOST_DIRECTIONS]:

@@ -7,6 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dynlab.errors import UserError
 from dynlab.jacobians import displacement_matrices, held_matrices
 from dynlab.numerics.roots import solve, tolerance
 from dynlab.systems.held import Held
@@ -76,6 +77,12 @@ def planar_equilibria(held: Held, half_width: float) -> Equilibria:
     moved = _displacement(window, roots) + torch.where(continuum, 0.0, spreads)
     states = half_width * roots
     matrices = held_matrices(held, states)
+    unknown = states[~torch.isfinite(matrices).all(-1).all(-1)]
+    if len(unknown):
+        raise UserError(
+            f"The derivative at {unknown[0].tolist()}, a point at rest, is no number, so that its kind is unknown: "
+            f"write the step with functions that have a derivative there."
+        )
     errors = _variation(held, states, matrices, half_width * moved)
     parts = (states, matrices, errors, held.displacement(states).norm(dim=-1))
     known, linear, wrong, left = (part.double().cpu().numpy() for part in parts)

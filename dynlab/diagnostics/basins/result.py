@@ -1,0 +1,113 @@
+"""The variables of basins: of the grid of starts, and of each attractor."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from dynlab import schema
+from dynlab.diagnostics.basins.attractor import Attractor
+from dynlab.diagnostics.basins.entropy import basin_entropy
+from dynlab.diagnostics.basins.plane import Plane
+from dynlab.diagnostics.basins.recognition import DIVERGED, UNDECIDED
+
+DRAWN = 512  # states of each attractor that are kept
+
+
+def of_grid(
+    basin: NDArray[np.int64], belongs: NDArray[np.bool_], steps: NDArray[np.int64], plane: Plane
+) -> dict[str, xr.Variable]:
+    """Variables along the grid of starts, and of all of it.
+
+    Parameters
+    ----------
+    basin, steps : ndarray of int, shape (y, x)
+        The number of each start's attractor, and after how many steps it was at rest or gone.
+    belongs : ndarray of bool, shape (y, x)
+        Whether the start belongs to a basin.
+    plane : Plane
+    """
+    grid = (schema.Y, schema.X)
+    mean, border, error, boxes = basin_entropy(basin, belongs)
+    return {
+        "basin": schema.variable(grid, basin, "number of the attractor, −1 leaves, −2 undecided"),
+        "steps": schema.variable(grid, steps, "steps until rest", schema.STEP),
+        "basin_entropy": schema.variable((), mean, "basin entropy"),
+        "boundary_basin_entropy": schema.variable((), border, "basin entropy of the boxes on a border"),
+        "boundary_basin_entropy_error": schema.variable((), error, "standard error of that mean over boxes"),
+        "boundary_boxes": schema.variable((), boxes, "boxes on a border"),
+        "leaving_share": schema.variable((), (basin == DIVERGED).mean(), "share of the starts that leave every bound"),
+        "undecided_share": schema.variable((), (basin == UNDECIDED).mean(), "share of the starts that are undecided"),
+        "origin": schema.variable((schema.STATE,), plane.origin, "origin of the plane"),
+        "direction": schema.variable((schema.AXIS, schema.STATE), plane.directions, "directions of the plane"),
+    }
+
+
+def of_attractors(
+    attractors: list[Attractor], basin: NDArray[np.int64], plane: Plane, n: int
+) -> dict[str, xr.Variable]:
+    """Variables of each attractor, whose numbers the grid `basin` (y, x) holds; `n` is the size of the state."""
+    each, many = (schema.ATTRACTOR,), (schema.ATTRACTOR, schema.ITERATION)
+    drawn = np.full((len(attractors), DRAWN, 2), np.nan)
+    for place, one in zip(drawn, attractors, strict=True):
+        points = plane.coordinates(one.points[-DRAWN:])
+        place[: len(points)] = points
+
+    def listed(name: str, dtype: Any) -> NDArray[Any]:
+        return np.array([getattr(one, name) for one in attractors], dtype=dtype)
+
+    shares = np.array([(basin == number).mean() for number in range(len(attractors))])
+    return {
+        "kind": schema.variable(each, listed("kind", str), "kind"),
+        "attractor_class": schema.variable(each, np.array([_class(one) for one in attractors], dtype=str), "attractor"),
+        "period": schema.variable(each, listed("period", np.int64), "period, 0 where nothing repeats", schema.STEP),
+        "stable": schema.variable(each, listed("stable", np.int8), "1 stable, 0 unstable, −1 undecided"),
+        "share": schema.variable(each, shares, "share of the starts"),
+        "residual": schema.variable(each, listed("residual", float), "residual ‖F^p(h) − h‖₂"),
+        "largest_exponent": schema.variable(
+            each, listed("exponent", float), "largest Lyapunov exponent", schema.NAT_PER_STEP
+        ),
+        "largest_exponent_error": schema.variable(
+            each, listed("exponent_error", float), "bound on its error", schema.NAT_PER_STEP
+        ),
+        "attractor_state": schema.variable(
+            (schema.ATTRACTOR, schema.STATE), listed("state", float).reshape(-1, n), "a state on the attractor"
+        ),
+        "attractor_x": schema.variable(many, drawn[:, :, 0], "attractor's first coordinate"),
+        "attractor_y": schema.variable(many, drawn[:, :, 1], "attractor's second coordinate"),
+    }
+
+
+def _class(attractor: Attractor) -> str:
+    """A fixed point's stability; what is no fixed point by its kind."""
+    if attractor.period != 1 or attractor.kind.startswith("continuum"):
+        return attractor.kind
+    words = {1: "stable fixed point", 0: "unstable fixed point", -1: "fixed point of undecided stability"}
+    return words[attractor.stable]
+
+
+def coordinates(line: NDArray[np.float64], plane: Plane, n: int) -> dict[str, xr.Variable]:
+    """The plane's coordinates of the starts, of a system of n states."""
+    names = ("state h₁", "state h₂")
+    if n != 2:
+        names = ("first principal component", "second principal component")
+    return {
+        schema.X: schema.variable((schema.X,), line, names[0]),
+        schema.Y: schema.variable((schema.Y,), line, names[1]),
+    }
+
+
+def flags(variables: dict[str, xr.Variable]) -> dict[str, str]:
+    """What stands in place of a number, of the variables in which something does."""
+    reasons = {
+        "residual": "NaN: what does not repeat is no root",
+        "largest_exponent": "−inf: the Jacobian is exactly zero; NaN: it is no number",
+        "largest_exponent_error": "inf: at a kink of the activation",
+        "boundary_basin_entropy": "NaN: no box of 5 × 5 starts has two basins",
+        "boundary_basin_entropy_error": "NaN: no box of 5 × 5 starts has two basins",
+        "basin_entropy": "NaN: the grid has fewer than 5 × 5 starts",
+        "attractor_x": "NaN beyond an attractor's last state",
+        "attractor_y": "NaN beyond an attractor's last state",
+    }
+    return {name: reason for name, reason in reasons.items() if not np.isfinite(variables[name].values).all()}

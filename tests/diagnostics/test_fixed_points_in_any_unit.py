@@ -1,0 +1,101 @@
+"""Fixed points of a map whose coordinates are measured in other units, and of one without a derivative somewhere."""
+
+import functools
+
+import numpy as np
+import pytest
+import torch
+
+import dynlab as dl
+from dynlab.errors import UserError
+from dynlab.systems import from_function
+
+
+def product(h):
+    return torch.tanh(2 * h)
+
+
+def henon(h):
+    return torch.stack([1 - 1.4 * h[..., 0].square() + h[..., 1], 0.3 * h[..., 0]], dim=-1)
+
+
+def sines(h):
+    return torch.stack([1.2 * torch.sin(3 * h[..., 0]), torch.tanh(h[..., 0] - 1.5 * h[..., 1])], dim=-1)
+
+
+def contraction(h):
+    return torch.tanh(0.5 * h)
+
+
+UNITS = [(1e-8, 1e8), (3e6, 7e-4)]
+
+
+def listed(ds, units):
+    """States in the first unit, kinds and multipliers, in the order of the states."""
+    states = ds["fixed_point_state"].values * units
+    order = np.lexsort(np.round(states, 6).T)
+    return states[order], ds["kind"].values[order].tolist(), ds["eigenvalue"].values[order]
+
+
+@functools.cache
+def plain(step, size):
+    return listed(dl.fixed_points(from_function(lambda h, x: step(h), state_size=size), starts=16), np.ones(size))
+
+
+@pytest.mark.parametrize("units", UNITS)
+@pytest.mark.parametrize("step, size", [(product, 2), (henon, 2), (sines, 2), (contraction, 1)])
+def test_a_change_of_units_of_single_coordinates_gives_the_same_points(step, size, units):
+    d = torch.tensor(units[:size], dtype=torch.float64)
+    other = dl.fixed_points(from_function(lambda h, x: step(h * d) / d, state_size=size), starts=16)
+    states, kinds, eigenvalues = plain(step, size)
+    found = listed(other, d.numpy())
+    np.testing.assert_allclose(found[0], states, atol=1e-9)
+    assert found[1] == kinds
+    np.testing.assert_allclose(found[2], eigenvalues, atol=1e-7)
+    assert set(other["status"].values) == {"fixed point"}
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-12, 1e30])
+def test_the_roots_of_a_quadratic_map_are_found_at_every_scale(scale):
+    ds = dl.fixed_points(from_function(lambda h, x: h + 0.1 * (h * h / scale - scale), state_size=1), starts=16)
+    np.testing.assert_allclose(np.sort(ds["fixed_point_state"].values[:, 0]) / scale, [-1, 1], rtol=1e-12)
+    assert sorted(ds["stable"].values.tolist()) == [0, 1]
+
+
+def without_derivative(h, x):
+    """|h|^(3/2) sign h, for which autograd has 0 · ∞ at 0: the fixed points are −1, 0 and 1."""
+    return 1.0 * h * h.abs() ** 0.5
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_a_point_without_a_derivative_is_listed_and_left_undecided(size):
+    ds = dl.fixed_points(from_function(without_derivative, state_size=size), starts=16)
+    at_zero = (ds["fixed_point_state"].values == 0).any(axis=1)
+    assert np.isnan(ds["eigenvalue"].values[at_zero]).all()
+    assert (ds["stable"].values[at_zero] == -1).all()
+    ends = ds["fixed_point_state"].values[~at_zero]
+    np.testing.assert_allclose(np.abs(ends), 1, atol=1e-12)
+    assert len(ends) == 2**size
+
+
+def test_diagnostics_of_a_map_without_a_derivative_say_so_or_leave_the_point_out():
+    system = from_function(without_derivative, state_size=2)
+    assert dl.modes(system).attrs["verdict"]
+    assert dl.basins(system, grid=5, extent=0.9).attrs["verdict"]
+    with pytest.raises(UserError, match="is no number"):
+        dl.phase_plane(system)
+
+
+@pytest.mark.parametrize("weights, total", [([[2.0, 0.5], [-0.3, 1.5]], 1), ([[0.3, 0.0], [0.1, -0.4]], 1)])
+def test_the_sum_of_indices_of_a_bounded_map_is_one(weights, total):
+    rnn = torch.nn.RNN(1, 2).double()
+    with torch.no_grad():
+        [p.zero_() for p in rnn.parameters()]
+        rnn.weight_hh_l0.copy_(torch.tensor(weights))
+    ds = dl.fixed_points(dl.from_module(rnn), starts=16)
+    indices = np.sign(np.prod(1 - ds["eigenvalue"].values, axis=1).real)
+    assert int(ds["index_sum"]) == indices.sum() == total
+
+
+def test_no_sum_of_indices_is_said_of_a_map_that_is_not_known_to_be_bounded():
+    assert "index_sum" not in dl.fixed_points(from_function(lambda h, x: torch.cos(h), state_size=1), starts=16)
