@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-FILES = ("exponents", "gradients")
+FILES = ("exponents", "gradients", "spectra")
 RESULTS = Path(__file__).with_name("results") / "table.md"
 ROUNDS = 5
 LONG = 10.0  # seconds: a row whose first round takes longer is run once
