@@ -1,5 +1,6 @@
 """Lyapunov exponents of maps along what drives them, and of flows."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -131,7 +132,7 @@ def lyapunov(
     left_out = (
         f" Of {n:,} exponents these are the first {k}; k={n} (-k {n}) gives all." if k < n and asked_for is None else ""
     )
-    with one_torch_thread():
+    with one_torch_thread() if n <= ALL_OF else nullcontext():
         if isinstance(system, Flow):
             if inputs is not None or steps is not None or device != "cpu" or dtype != "float64":
                 raise UserError(

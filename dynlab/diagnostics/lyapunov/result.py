@@ -241,7 +241,13 @@ def _flags(
         "exponent_error": f"NaN or inf where the exponent is not finite, or {one}",
         "mean_exponent_error": f"NaN or inf where the mean is not finite, or {one}",
         "alignment_error": "NaN where the exponent is not finite",
-        "mean_log_det": "; ".join([SINGULAR, NEEDS_ALL, *(each for each in reasons if each != SINGULAR)]),
+        "mean_log_det": "; ".join(
+            [
+                *([SINGULAR] if np.isneginf(values["mean_log_det"]).any() else []),
+                *([NEEDS_ALL] if np.isnan(values["mean_log_det"][np.isinf(cut)]).any() else []),
+                *(each for each in reasons if each != SINGULAR),
+            ]
+        ),
         "kaplan_yorke_dimension": DIMENSION,
         "kaplan_yorke_dimension_error": f"NaN where the dimension is, or {one}",
         "positive_exponent_sum_error": f"NaN where the sum is, or {one}",
