@@ -280,6 +280,35 @@ def test_what_neither_grows_nor_decays_is_said_to():
     assert "neither grows nor decays but for rounding: its largest modulus is 1" in ds.attrs["verdict"]
 
 
+@pytest.mark.parametrize(
+    "matrix, integrator, step, grows",
+    [
+        ("-1,100;0,-1", "euler", 2.0, True),  # I + 2W is a Jordan block at −1
+        ("-1,1e-6;0,-1", "euler", 2.0, True),
+        ("-1,0;0,-1", "euler", 2.0, False),
+        ("0,1;0,0", "implicit-midpoint", 0.1, True),  # a shear
+        ("0,0;0,0", "rk4", 0.1, False),
+        ("0,1,1,0;-1,0,0,1;0,0,0,1;0,0,-1,0", "implicit-midpoint", 0.1, True),  # a Jordan block of a pair ±i
+        ("0,1,0,0;-1,0,0,0;0,0,0,1;0,0,-1,0", "implicit-midpoint", 0.1, False),
+        ("0,1,0;-1,0,0;0,0,0", "implicit-midpoint", 0.1, False),
+    ],
+)
+def test_a_jordan_block_on_the_circle_is_not_taken_for_what_keeps_its_size(matrix, integrator, step, grows):
+    flow = planar_system(parse_matrix(matrix), "flow")
+    own = jacobian(
+        frozen(INTEGRATORS[integrator](flow, step)),
+        torch.zeros(len(matrix.split(";"))).double(),
+        torch.zeros(0).double(),
+    )
+    powers = [torch.linalg.matrix_power(own.dense().squeeze(0), k).norm() for k in (1, 10**8)]
+    assert (powers[1] > 1.0001 * powers[0]) == grows
+    ds = dl.stability(planar_system(parse_matrix(matrix), step_size=step), integrator=integrator)
+    assert (ds["stable"].item(), ds["dependent"].item()) == (-1, grows)
+    assert ("neither grows nor decays" in ds.attrs["verdict"]) != grows
+    assert ("its eigenvectors at modulus 1 may be dependent and its powers grow" in ds.attrs["verdict"]) == grows
+    assert ("powers may grow" in ds.attrs.get("flags", "")) == grows
+
+
 def test_what_an_error_does_not_separate_from_the_border_is_undecided():
     # Re λ is −1e-17 exactly, its error about 1e-15
     ds = dl.stability(planar_system(parse_matrix("-1e-17,1;-1,-1e-17")))
@@ -354,7 +383,7 @@ def test_a_linear_flow_and_a_diverged_orbit():
         (diff, {"integrator": "rk5"}, "did you mean 'rk4'"),
         (diff, {"step_size": -0.1}, "positive number"),
         (diff, {"times": 0}, "At least one step"),
-        (lambda: create("lorenz"), {}, "wrap it in Euler"),
+        (lambda: create("lorenz"), {}, "take the step dynlab.Euler"),
         (lambda: create("antisymmetric", input_size=2, state_size=3), {}, "Give inputs"),
     ],
 )

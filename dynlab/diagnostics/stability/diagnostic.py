@@ -85,9 +85,11 @@ def stability(
     xarray.Dataset
         ``eigenvalue(sample, time, mode)`` of the flow in 1/s with ``eigenvalue_error``; of the integrator's step
         ``step_modulus(sample, time, mode)`` = |R(ελ)| with ``step_modulus_error``, ``used_step(sample, time)``,
-        ``stable(sample, time)`` (1 stable, 0 unstable, −1 undecided) and ``critical_step(sample, time)``, the largest ε
-        for which no modulus exceeds 1 (inf: every one); the same of all over ``integrator``; ``region(window, y, x)`` =
-        |R(z)|. Of flows with Jacobian diag(c) M also ``mean_slope_step``, what the formula 2γ/(γ² + ω²) says with the
+        ``stable(sample, time)`` (1 stable, 0 unstable, −1 undecided), ``dependent(sample, time)`` (1 where eigenvectors
+        of modulus 1 may be dependent, so that powers may grow as a Jordan block's do) and
+        ``critical_step(sample, time)``, the largest ε for which no modulus exceeds 1 (inf: every one); the same of all
+        over ``integrator``; ``region(window, y, x)`` = |R(z)|. Of flows with Jacobian diag(c) M also
+        ``mean_slope_step``, what the formula 2γ/(γ² + ω²) says with the
         mean of c, ``negative_factors``, the share of c below 0, and over γ and ε (``plane_diffusion``,
         ``plane_step_size``) ``plane_modulus(diffusion, step_size)``, ``plane_critical_step(diffusion)``,
         ``formula_step_low`` and ``formula_step_high``; ``own_diffusion``, ``fastest_rotation`` and
@@ -119,7 +121,9 @@ def stability(
     if step_size is not None:
         positive_step(step_size)
     if not isinstance(system, Map):
-        raise UserError(f"Stability is that of a step, got the flow {system.name!r}: wrap it in Euler.")
+        raise UserError(
+            f"Stability is that of a step, got the flow {system.name!r}: take the step dynlab.Euler(flow, step_size)."
+        )
     stepped = system if isinstance(system, ERNN) else euler_step(system)
     if stepped is None and not isinstance(system, ASRNN):
         raise UserError(

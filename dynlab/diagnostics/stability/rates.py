@@ -25,6 +25,8 @@ class Rates:
         λ of the flow's Jacobian, in 1/s.
     error : ndarray, shape (sample, time, mode)
         A bound on the error of each.
+    condition : ndarray, shape (sample, time, mode)
+        ‖l‖‖r‖ of its left and right eigenvectors, inf where they are parallel to rounding or not known.
     step : ndarray, shape (choice, time)
         The steps ε that are taken there: one, or ERNN's K learned ones.
     times : ndarray of int, shape (time,)
@@ -33,6 +35,7 @@ class Rates:
 
     value: NDArray[np.complex128]
     error: NDArray[np.float64]
+    condition: NDArray[np.float64]
     step: NDArray[np.float64]
     times: NDArray[np.int64]
 
@@ -63,7 +66,13 @@ def rates_of(system: Euler | ERNN, inputs: Any, step_size: float | None, **setti
 def _read(ds: xr.Dataset, name: str, step: NDArray[np.float64]) -> Rates:
     along = (schema.SAMPLE, schema.TIME, schema.MODE)
     values, errors = (ds[each].transpose(*along).values for each in (name, f"{name}_error"))
-    return Rates(values, errors, step, ds[schema.TIME].values)
+    condition = ds["condition"].transpose(*along).values if "condition" in ds else np.full(values.shape, np.inf)
+    return Rates(values, errors, condition, step, ds[schema.TIME].values)
+
+
+ROUNDING = 1e-12  # a modulus this near to 1 that is undecided is 1 but for rounding
+# of an eigenvalue on the circle: rounding makes a step of a larger one grow, by this times ε, like a Jordan block's
+INDEPENDENT = ROUNDING / float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -79,6 +88,8 @@ class Steps:
     error : ndarray, shape (sample, time, mode)
     stable : ndarray of int8, shape (sample, time)
         1: no modulus exceeds 1; 0: one does, by more than its error; −1: undecided.
+    dependent : ndarray of bool, shape (sample, time)
+        Whether an eigenvalue of modulus 1 has an eigenvector that is not known to be independent of the others'.
     critical : ndarray, shape (sample, time)
         The largest step for which none does.
     reasons : tuple of str
@@ -89,6 +100,7 @@ class Steps:
     modulus: NDArray[np.float64]
     error: NDArray[np.float64]
     stable: NDArray[np.int8]
+    dependent: NDArray[np.bool_]
     critical: NDArray[np.float64]
     reasons: tuple[str, ...]
 
@@ -101,6 +113,8 @@ def steps_of(rates: Rates, method: Method) -> Steps:
     modulus, error = (_chosen(np.array([each[part] for each in choices]), worst) for part in (0, 1))
     used = _chosen(np.broadcast_to(rates.step[:, None], (len(rates.step), *worst.shape)), worst)
     outside, inside = (modulus - 1 > error).any(axis=-1), (modulus - 1 <= -error).all(axis=-1)
+    on_circle = np.abs(modulus - 1) <= np.maximum(error, ROUNDING)
+    dependent = (on_circle & ~(rates.condition <= INDEPENDENT)).any(axis=-1)
     stable = np.where(outside, 0, np.where(inside, 1, -1)).astype(np.int8)
     critical, reasons = np.full(worst.shape, np.nan), set()
     for index in np.ndindex(*worst.shape):
@@ -109,7 +123,7 @@ def steps_of(rates: Rates, method: Method) -> Steps:
             reasons.add(reason)
         else:
             reasons.add("NaN where the trajectory has diverged or the QR iteration did not converge")
-    return Steps(used, modulus, error, stable, critical, tuple(sorted(reasons - {""})))
+    return Steps(used, modulus, error, stable, dependent, critical, tuple(sorted(reasons - {""})))
 
 
 def _chosen(stack: NDArray[Any], index: NDArray[np.int64]) -> NDArray[Any]:

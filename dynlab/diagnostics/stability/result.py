@@ -35,6 +35,9 @@ def of_steps(rates: Rates, steps: Steps) -> dict[str, xr.Variable]:
         "step_modulus_error": schema.variable(mode, steps.error, "bound on the error of |R(ελ)|"),
         "used_step": schema.variable(each, steps.used, "step size ε that is used", schema.SECOND),
         "stable": schema.variable(each, steps.stable, "1: the step is stable, 0: it is not, −1: undecided"),
+        "dependent": schema.variable(
+            each, steps.dependent.astype(np.int8), "1: eigenvectors at modulus 1 may be dependent, and powers grow"
+        ),
         "critical_step": schema.variable(each, steps.critical, "critical step size", schema.SECOND),
     }
 
@@ -51,6 +54,11 @@ def of_integrators(rates: Rates) -> dict[str, xr.Variable]:
         "integrator_modulus": schema.variable(along, moduli, "largest modulus |R(ελ)| over all states"),
         "integrator_unstable": schema.variable(along, shares[0], "share of the states at which the step is unstable"),
         "integrator_undecided": schema.variable(along, shares[1], "share of the states at which that is undecided"),
+        "integrator_dependent": schema.variable(
+            along,
+            [one.dependent.mean() for one in found],
+            "share of the states with dependent eigenvectors at modulus 1",
+        ),
     }
 
 
@@ -79,6 +87,8 @@ def flags_of_steps(variables: dict[str, xr.Variable], steps: Steps) -> dict[str,
     names = ("eigenvalue", "eigenvalue_error", "step_modulus", "step_modulus_error")
     flags = {name: NO_FLOW for name in names if not np.isfinite(variables[name].values).all()}
     reasons = [*steps.reasons, *([UNLIMITED] if np.isinf(steps.critical).any() else [])]
+    if (steps.dependent & (steps.stable == -1)).any():
+        flags["stable"] = "−1 also where a modulus is 1 and its eigenvectors may be dependent: powers may grow"
     if reasons:
         flags["critical_step"] = "; ".join(reasons)
     return flags

@@ -6,6 +6,7 @@ import xarray as xr
 from dynlab import schema
 from dynlab.diagnostics.eigenvalue_bounds.judgement import HOLDS, UNDECIDED, VIOLATED
 from dynlab.diagnostics.stability.methods import METHODS
+from dynlab.diagnostics.stability.rates import ROUNDING
 from dynlab.diagnostics.stability.theory import NO_BOUND
 from dynlab.wording import agree, capital, interval, joined, near_one, number, over, ranged, share
 
@@ -16,7 +17,6 @@ POSSESSIVE = {
     "implicit-midpoint": "the implicit midpoint step",
     "exponential-euler": "the exponential Euler step",
 }
-ROUNDING = 1e-12  # a modulus this near to 1 that is undecided at every state is 1 but for rounding
 
 
 def verdict(ds: xr.Dataset, steps: int, described: str) -> str:
@@ -51,6 +51,8 @@ def _of_one(ds: xr.Dataset) -> str:
     said = {1: "is stable", 0: "is not stable", -1: "is undecided"}[stable]
     if stable == -1 and abs(modulus - 1) < ROUNDING:
         said = "neither grows nor decays but for rounding"
+        if ds["dependent"].values[0, 0]:
+            said = "is undecided, as its eigenvectors at modulus 1 may be dependent and its powers grow"
     joint = " too" if stable == 1 and inside else ""
     text = (
         f"The flow {flow} (largest Re λ {number(leading)} per second{near}), {name} at ε = {number(used)} {said}"
@@ -100,6 +102,7 @@ def _remedy(ds: xr.Dataset) -> str:
     titles = [method.title for method in METHODS.values()]
     calm = (unstable == 0) & (open_ == 0)
     border = (unstable == 0) & (open_ == 1) & (np.abs(ds["integrator_modulus"].values - 1) < ROUNDING)
+    border &= ds["integrator_dependent"].values == 0
     for which, words in (
         (calm & ~np.isinf(steps), "would be stable"),
         (calm & np.isinf(steps), "would be stable at any step"),
