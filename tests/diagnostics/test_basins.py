@@ -459,3 +459,14 @@ def test_systems_without_a_plane_of_starts(name, sentence):
 def test_one_unit_has_no_plane_whatever_states_are_given():
     with pytest.raises(UserError, match="at least two states"):
         dl.basins(dl.create("logistic"), states=np.zeros((4, 1)))
+
+
+@pytest.mark.parametrize("size", [1e-2, 1e-3, 1e-4])
+def test_attractors_near_each_other_are_told_apart(size):
+    """1 + s tanh(2 (h − 1)/s) in each unit: four stable points, 1 ± 0.9575 s, whose basins meet at 1."""
+    step = dl.from_function(lambda h, x: 1 + size * torch.tanh(2 * (h - 1) / size), state_size=2)
+    ds = dl.basins(step, grid=10, extent=2.0)
+    points = ds["attractor_state"].values[ds["stable"].values == 1]
+    assert sorted(np.round((points - 1) / size, 6).tolist()) == sorted(
+        [[x, y] for x in (-0.957504, 0.957504) for y in (-0.957504, 0.957504)]
+    )

@@ -601,3 +601,19 @@ def test_every_start_says_after_how_many_iterations_it_ended_and_how_near_a_root
     lost = fixed_points(from_function(lambda h, x: h + 1 + h.square(), 1), starts=4)
     assert (lost["end_residual"] >= 1 - 1e-12).all()
     assert (lost["iterations"] > 1).all()
+
+
+@pytest.mark.parametrize("size", [1e-2, 1e-3, 1e-5, 1e-6, 1e-8, 1e3])
+def test_a_bend_between_the_samples_of_a_ball_hides_no_fixed_point(size):
+    """s tanh(2 h/s) has the points 0 and ±0.9575 s, whatever s: from afar its Jacobian looks like 0 on both sides."""
+    ds = fixed_points(scalar(lambda h, x: size * torch.tanh(2 * h / size)), starts=64)
+    root = float(mpmath.findroot(lambda h: mpmath.tanh(2 * h) - h, 0.95))
+    assert sorted((ds["fixed_point_state"].values.ravel() / size).round(9)) == [-round(root, 9), 0, round(root, 9)]
+    np.testing.assert_array_equal(ds["stable"].values, [1, 1, 0])
+
+
+@pytest.mark.parametrize("size", [1e-2, 1e-4])
+def test_points_near_each_other_and_far_from_0_are_told_apart(size):
+    """1 + s tanh(2 (h − 1)/s) in two units: nine points in a square of 2 s."""
+    step = from_function(lambda h, x: 1 + size * torch.tanh(2 * (h - 1) / size), state_size=2)
+    assert fixed_points(step, starts=128).sizes["fixed_point"] == 9

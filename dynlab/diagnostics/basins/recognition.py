@@ -24,6 +24,7 @@ GROUPED = 1e-5  # relative to 1 + ‖h‖: ends this near are first taken for on
 MOST_GROUPS = 48  # of ends that are refined
 MOST_PRODUCTS, FEWEST_REFINED = 2**32, 2  # multiplications of a product of Jacobians; but so many cycles at least
 SAME = 1e-3  # relative to 1 + ‖h‖: an end belongs to a root at most this far from it
+REFINED_SAME = 1e-7  # the same of two refined roots or cycles: nearer ones are one
 FOLLOWED = 4096  # steps of the orbit that stands for a moving attractor
 LONGER, MOST_VALUES = 4, 2**23  # times as many where these do not decide, so far as that many numbers hold them
 PATIENCE = 2  # orbits that stay undecided are followed for so long, and no further ones
@@ -70,7 +71,9 @@ class Recognised:
         """The number of an attractor, which is listed if it is not yet."""
         for number, one in enumerate(self.attractors):
             if one.period == attractor.period and (
-                one.kind == attractor.kind if attractor.is_family else _nearly(attractor.state, one.points)
+                one.kind == attractor.kind
+                if attractor.is_family
+                else _nearly(attractor.state, one.points, REFINED_SAME if one.period else SAME)
             ):
                 return number
         self.attractors.append(attractor)
@@ -130,7 +133,7 @@ def _on_cycles(held: Held, period: int, states: Real, which: Index, known: Recog
     found: list[Cycle] = []
     most = max(FEWEST_REFINED, MOST_PRODUCTS // (period * states.shape[1] ** 3))
     for cycle in cycles(held, period, _representatives(states)[:most]):
-        if cycle is not None and not any(_nearly(cycle.points[0], one.points) for one in found):
+        if cycle is not None and not any(_nearly(cycle.points[0], one.points, REFINED_SAME) for one in found):
             found.append(cycle)
     neutral = [cycle for cycle in found if cycle.neutral]
     listed = [of_cycle(cycle) for cycle in found if not cycle.neutral or len(neutral) == 1]
@@ -148,8 +151,8 @@ def _representatives(states: Real) -> Real:
     return states[first[order]]
 
 
-def _nearly(state: Real, points: Real) -> bool:
-    return bool(np.linalg.norm(points - state, axis=1).min() <= SAME * (1 + np.linalg.norm(state)))
+def _nearly(state: Real, points: Real, same: float = SAME) -> bool:
+    return bool(np.linalg.norm(points - state, axis=1).min() <= same * (1 + np.linalg.norm(state)))
 
 
 def _as_a_family(held: Held, states: Real, known: Recognised, seed: int) -> None:

@@ -1,6 +1,6 @@
 """Which ends of a search are fixed points, each once: isolated ones, continua, and what rounding does not tell."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -22,6 +22,7 @@ FIXED, CONTINUUM, UNDECIDED, SLOW = "fixed point", "continuum", "undecided", "sl
 NOWHERE = -1  # in place of a place's number
 
 COPIES = 1e-10  # times max(1, ‖h‖): ends of a search this near are one before they are looked at
+APART = 10.0  # times the errors of two roots: farther from each other they are two
 MOST_MEMBERS = 256  # roots of a continuum that are remembered, to walk to the nearest from others
 MOST_DEGENERATE = 48  # ends with a singular f' that are looked at, each with a search about it
 
@@ -156,8 +157,10 @@ class Places:
         if len(ends) and (radii > 0).any():
             distance = cdist(ends, np.array([place.state for place in newer]))
             nearest = np.where(distance <= radii, distance, np.inf)
-            inside = np.isfinite(nearest).any(axis=1)
-            labels[inside] = places + nearest[inside].argmin(axis=1)
+            inside = np.flatnonzero(np.isfinite(nearest).any(axis=1))
+            owner = nearest[inside].argmin(axis=1)
+            copies = self._copies(ends[inside], places + owner, nearest[inside, owner])
+            labels[inside[copies]] = places + owner[copies]
         for number, place in enumerate(newer, places):
             left = np.flatnonzero(labels == NOWHERE)
             if (place.status == CONTINUUM or number in self._stretches) and len(left):
@@ -169,6 +172,27 @@ class Places:
                 states = np.array([self.found[number].state for number in region.places])
                 labels[there] = np.array(region.places)[cdist(ends[there], states).argmin(axis=1)]
         return labels
+
+    def _copies(self, ends: Real, numbers: Index, distances: Real) -> NDArray[np.bool_]:
+        """Whether each end is the place in whose ball it lies; the ball of a place shrinks where it holds another root.
+
+        A ball is sampled, and what f' does between the samples is not seen. An end that is a root of its own, farther
+        off than the errors of both, shows that the ball is too large.
+        """
+        errors = np.array([self.found[number].error for number in numbers])
+        known: NDArray[np.bool_] = ~(distances > np.maximum(merging.SAME * merging.scale(ends), APART * errors))
+        asked = np.flatnonzero(~known)
+        if len(asked) == 0:
+            return known
+        groups = merging.merged(ends[asked], same=COPIES)
+        _, first = np.unique(groups, return_index=True)
+        shown = isolation(self.equations, torch.as_tensor(ends[asked[first]]))
+        own = APART * (shown.errors.numpy()[groups] + errors[asked]) < distances[asked]
+        known[asked] = ~(own & (shown.radii.numpy()[groups] > 0))
+        for end in np.flatnonzero(~known):
+            place = self.found[numbers[end]]
+            self.found[numbers[end]] = replace(place, radius=min(place.radius, float(distances[end]) / 2))
+        return known
 
     def _lie_on(self, number: int, ends: Real) -> NDArray[np.bool_]:
         place = self.found[number]
