@@ -13,6 +13,7 @@ from dynlab.numerics.graded_moduli import log_moduli
 from dynlab.numerics.graded_product import LARGEST_BOUND, GradedProduct, accumulate, largest_bound, resolved
 from dynlab.numerics.log_determinant import log_determinant
 from dynlab.numerics.log_singular_values import log_singular_values
+from dynlab.numerics.product_errors import rounding_of_logarithms
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Map
 from dynlab.wording import among, factor, over, ranged
@@ -120,6 +121,7 @@ def _along(driven: Driven, steps: set[int], generator: np.random.Generator) -> d
         nonlocal total
         for jacobian, error in driven.jacobians_with_errors(range(1, driven.steps + 1)):
             total = total + torch.stack(log_determinant(jacobian, error)).cpu()
+            total[1] += rounding_of_logarithms(total[0])
             yield jacobian, error
 
     for t, product in enumerate(accumulate(factors()), start=1):

@@ -15,6 +15,7 @@ Cox and Higham, "Stability of Householder QR factorization for weighted least sq
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -25,12 +26,21 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.linalg import vector_norm
 
-from dynlab.numerics.product_errors import grown, local_error, of_modes, rounding_of_logarithms, rounding_of_sums
+from dynlab.numerics.product_errors import (
+    local_error,
+    lose,
+    mixed_errors,
+    of_modes,
+    rounding_of_logarithms,
+    rounding_of_sums,
+    with_factor_errors,
+)
 
 # Of ln σ, as a share of it where it is beyond ±1: a mode whose bound is larger is not resolved; of float64 Jacobians.
 LARGEST_BOUND = 1e-6
 # A column stays where it is while none behind it is larger by more than this factor e; otherwise QR is done once more.
 DISORDER = 1.0
+LARGEST_PART = 1e100  # of one row in another, in lengths of the other: beyond it nothing is known of the other
 REORDERINGS = 16  # at most; of 100 factors of saturated networks two needed one
 
 
@@ -43,11 +53,14 @@ class GradedProduct:
     orthogonal : Tensor, shape (sample, state, state)
         Q.
     log_scale : Tensor, shape (sample, state)
-        d, nearly decreasing; −inf for each dimension that an exact zero took away.
+        d, nearly decreasing; −inf for each dimension that an exact zero took away, of lost rows a bound.
     rows : Tensor, shape (sample, state, state)
         T, whose rows have length 1.
     log_error : Tensor, shape (sample, state, state)
-        ln Y: row k of T is wrong by at most Y_ki times row i; see `dynlab.numerics.product_errors`.
+        ln Y: row k of T is wrong by at most Y_ki times row i, or ln F for a row that is zero; see
+        `dynlab.numerics.product_errors`.
+    lost : Tensor of bool, shape (sample, state)
+        The rows that drowned in errors: e^d bounds their length, and nothing else is known of them.
     nullity : Tensor of int, shape (sample,)
         How many singular values are exactly zero for certain: a factor has so many rows or columns of zeros.
     valid : Tensor of bool, shape (sample,)
@@ -58,12 +71,13 @@ class GradedProduct:
     log_scale: Tensor
     rows: Tensor
     log_error: Tensor
+    lost: Tensor
     nullity: Tensor
     valid: Tensor
 
     def error(self) -> Tensor:
         """A bound for the error of ln σ of each mode, decreasing σ: no mode is better than those above it."""
-        return torch.where(self.certain_zeros(), 0, of_modes(self.log_error, self.log_scale))
+        return torch.where(self.certain_zeros(), 0, of_modes(self.log_error, self.log_scale, self.lost))
 
     def certain_zeros(self) -> Tensor:
         """Which modes are exactly zero for certain, shape (sample, state)."""
@@ -86,7 +100,7 @@ def identity(samples: int, size: int, like: Tensor) -> GradedProduct:
     eye = torch.eye(size, dtype=like.dtype, device=like.device).expand(samples, size, size)
     zero = like.new_zeros(samples, size)
     nullity = torch.zeros(samples, dtype=torch.int64, device=like.device)
-    return GradedProduct(eye, zero, eye, torch.full_like(eye, -torch.inf), nullity, nullity == 0)
+    return GradedProduct(eye, zero, eye, torch.full_like(eye, -torch.inf), zero > 0, nullity, nullity == 0)
 
 
 def accumulate(factors: Iterable[tuple[Tensor, Tensor]]) -> Iterator[GradedProduct]:
@@ -116,25 +130,47 @@ def _multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedPr
     image = factor @ product.orthogonal
     wrong = (error + rounding_of_sums(factor) * factor.abs()) @ product.orthogonal.abs()
     length = vector_norm(image, dim=-2)
+    length = torch.where(length > 0, length, vector_norm(wrong, dim=-2))  # of what vanished all is wrong
     divisor = torch.where(length > 0, length, 1).unsqueeze(-2)
     Q, R, order = _ordered_qr(image / divisor, length.log() + product.log_scale)
-    wrong = _columns(wrong / divisor, order)
-    scale = (length.log() + product.log_scale).gather(-1, order)
-    rows, before = _rows(product.rows, order), _rows(_columns(product.log_error, order), order)
+    image, wrong = _columns(image / divisor, order), _columns(wrong / divisor, order)
+    scale, lost = (length.log() + product.log_scale).gather(-1, order), product.lost.gather(-1, order)
+    nullity = _nullity(factor, error, product)
+    R = _with_doubtful_zeros(R, wrong, scale, nullity)
     diagonal = R.diagonal(dim1=-2, dim2=-1)
     alive = (diagonal > 0) & ~torch.isneginf(scale)
     mixing = _unit_triangular(R, scale, alive)
+    rows, before = _rows(product.rows, order), _rows(_columns(product.log_error, order), order)
     mixed = mixing @ rows
     norm = vector_norm(mixed, dim=-1)
-    log_scale = torch.where(alive, scale + diagonal.log() + norm.log(), -torch.inf)
+    size = torch.where(lost, mixing.abs().sum(dim=-1), norm)
+    log_scale = torch.where(alive, scale + diagonal.log() + size.log(), -torch.inf)
     own = rounding_of_sums(R) * vector_norm(mixing.abs() @ rows.abs(), dim=-1) / norm
     own = own + rounding_of_logarithms(scale) + rounding_of_logarithms(log_scale)
-    added = local_error(_columns(image / divisor, order), wrong, Q, R)
-    nullity = _nullity(factor, error, product)
-    dead = (~alive).cumsum(-1)  # beyond the certain ones a zero of R may be rounding: no bound
-    uncertain = ~alive & (dead <= dead[..., -1:] - nullity.unsqueeze(-1))
-    log_error = grown(before, added, own, mixing, log_scale, uncertain)
-    return GradedProduct(Q, log_scale, mixed / norm.unsqueeze(-1), log_error, nullity, product.valid)
+    own = torch.where(mixing.abs().amax(dim=-1) < LARGEST_PART, own, torch.inf)
+    kept = lose(mixed_errors(before, own, mixing, log_scale, lost), log_scale, lost)
+    leaning = _towards_vanished(before, scale, length.log().gather(-1, order))
+    log_error = with_factor_errors(kept[0], local_error(image, wrong, leaning, Q, R), kept[1], scale)
+    log_error, log_scale, lost = lose(log_error, *kept[1:])
+    return GradedProduct(Q, log_scale, mixed / norm.unsqueeze(-1), log_error, lost, nullity, product.valid)
+
+
+def _towards_vanished(log_error: Tensor, scale: Tensor, log_length: Tensor) -> Tensor:
+    """[j, i]: how much of column j, whose row is zero, column i may have, both divided by their lengths."""
+    zero = torch.isneginf(scale)
+    share = log_error + log_length.unsqueeze(-1) - log_length.unsqueeze(-2)
+    return torch.where(zero.unsqueeze(-1) & ~zero.unsqueeze(-2), share, -torch.inf).exp()
+
+
+def _with_doubtful_zeros(R: Tensor, wrong: Tensor, scale: Tensor, nullity: Tensor) -> Tensor:
+    """R with zeros of its diagonal made as large as their columns are wrong, but for those that are zero for certain.
+
+    Which they are the columns' errors and not their values decide: `local_error` sees that nothing is known of them.
+    """
+    dead = (R.diagonal(dim1=-2, dim2=-1) == 0) | torch.isneginf(scale)
+    place = dead.cumsum(-1)
+    doubtful = dead & (place <= place[..., -1:] - nullity.unsqueeze(-1))
+    return R + torch.diag_embed(torch.where(doubtful, vector_norm(wrong, dim=-2), 0))
 
 
 def _ordered_qr(image: Tensor, log_scale: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -191,8 +227,9 @@ def _unit_triangular(R: Tensor, scale: Tensor, alive: Tensor) -> Tensor:
     """D⁻¹ R e^scale with D = diag(R) e^scale: 1 on the diagonal, where a column is smaller than the row's own, less."""
     difference = (scale.unsqueeze(-2) - scale.unsqueeze(-1)).triu(1)
     both = alive.unsqueeze(-1) & ~torch.isneginf(scale).unsqueeze(-2)  # a column whose own mode dies here still counts
-    quotient = R / torch.where(alive, R.diagonal(dim1=-2, dim2=-1), 1).unsqueeze(-1)
-    off = torch.where(both, quotient * torch.where(both, difference, 0).exp(), 0).triu(1)
+    quotient = (R / torch.where(alive, R.diagonal(dim1=-2, dim2=-1), 1).unsqueeze(-1)).nan_to_num()
+    grown = torch.where(both, difference.clamp(max=math.log(LARGEST_PART)), -torch.inf).exp()
+    off = (quotient * grown).clamp(-LARGEST_PART, LARGEST_PART).triu(1)
     return off + _eye(R)
 
 

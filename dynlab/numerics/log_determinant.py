@@ -26,8 +26,10 @@ def log_determinant(matrix: Tensor, error: Tensor) -> tuple[Tensor, Tensor]:
     inverse, info = torch.linalg.inv_ex(scaled)
     unit = torch.finfo(matrix.dtype).eps
     moved = inverse.abs().mT * (wrong + matrix.shape[-1] * unit * scaled.abs())
-    bound = SAFETY * moved.sum(dim=(-2, -1)).nan_to_num(torch.inf, torch.inf)
-    found = torch.linalg.slogdet(scaled).logabsdet + size.log().sum(dim=(-2, -1))
+    sizes, of_scaled = size.log(), torch.linalg.slogdet(scaled).logabsdet
+    found = of_scaled + sizes.sum(dim=(-2, -1))
+    summed = sizes.abs().sum(dim=(-2, -1)) + of_scaled.abs()
+    bound = SAFETY * (moved.sum(dim=(-2, -1)) + unit * summed).nan_to_num(torch.inf, torch.inf)
     nothing = (matrix == 0) & (error == 0)
     zero = nothing.all(dim=-1).any(dim=-1) | nothing.all(dim=-2).any(dim=-1)
     known = (info == 0) & torch.isfinite(found)

@@ -140,8 +140,9 @@ def _sqrt(value: Tensor, a: Argument) -> Error:
 
 
 def _exp(value: Tensor, a: Argument) -> Error:
-    dp = a[1]
-    return _total(FUNCTION * _rounding(value), _underflow(value, True), None if dp is None else value * dp.expm1())
+    p, dp = a
+    moved = None if dp is None else torch.exp(p + dp) * -torch.expm1(-dp)
+    return _total(FUNCTION * _rounding(value), _underflow(value, True), moved)
 
 
 def _turning(value: Tensor, a: Argument) -> Error:
@@ -150,17 +151,20 @@ def _turning(value: Tensor, a: Argument) -> Error:
 
 
 def _tanh(value: Tensor, a: Argument) -> Error:
-    """Over δ the slope grows by e^{2δ} at most."""
-    p, dp = a
-    moved = None if dp is None else 2 * torch.sigmoid(2 * p) * torch.sigmoid(-2 * p) * torch.expm1(2 * dp)
-    return _total(FUNCTION * _rounding(value), moved)
+    p, dp = a  # tanh(p) = 2 σ(2p) − 1
+    return _total(FUNCTION * _rounding(value), None if dp is None else 2 * _sigmoid_moved(2 * p, 2 * dp))
 
 
 def _sigmoid(value: Tensor, a: Argument) -> Error:
-    """Over δ the slope grows by e^δ at most."""
     p, dp = a
-    moved = None if dp is None else value * torch.sigmoid(-p) * torch.expm1(dp)
-    return _total(FUNCTION * _rounding(value), _underflow(value, True), moved)
+    return _total(FUNCTION * _rounding(value), _underflow(value, True), None if dp is None else _sigmoid_moved(p, dp))
+
+
+def _sigmoid_moved(p: Tensor, dp: Tensor) -> Tensor:
+    """How far σ moves within dp of p, most towards 0: sinh(dp/2) / (2 cosh(p/2) cosh((|p| − dp)/2)), at most 1."""
+    size, near = p.abs(), p.abs() - dp
+    both = torch.sigmoid(size) * torch.sigmoid(near.abs())
+    return -torch.expm1(-dp) * torch.exp(-near.clamp(min=0)) * both
 
 
 def _comparison(value: Tensor, a: Argument, b: Argument) -> Error:

@@ -58,14 +58,15 @@ def test_the_first_is_the_top_of_the_end_to_end_jacobian(kind):
     assert ds["log_norm_frobenius"].values[:, -1] == pytest.approx(np.full(4, np.log(12) / 2))
 
 
-@pytest.mark.parametrize("factor", [np.exp(-2.0), np.exp(2.0)], ids=["contraction", "expansion"])
-def test_10_000_steps(factor):
+@pytest.mark.parametrize("factor", [np.exp(-12.0), np.exp(12.0)], ids=["contraction", "expansion"])
+def test_thousands_of_nats(factor):
     # Aᵀ of a non-normal A: ‖A^k‖ in 60 digits by repeated squaring
     A = factor * np.array([[0.9, 5.0, 0.0], [-0.1, 1.0, 2.0], [0.0, 0.3, 0.8]])
     system = from_function(lambda h, x: h @ h.new_tensor(A.T), state_size=3)
-    ds = gradient(system, np.zeros((10_000, 0)), initial_state=np.zeros(3))
+    steps = 1_200
+    ds = gradient(system, np.zeros((steps, 0)), initial_state=np.zeros(3))
     with mpmath.workdps(60):
-        power = mpmath.matrix(A.tolist()) ** 10_000
+        power = mpmath.matrix(A.tolist()) ** steps
         truth = float(mpmath.log(mpmath.svd_r(power, compute_uv=False)[0]))
     assert abs(truth) > 13_000
     assert close(ds["log_norm"].values[0, 0], truth)
