@@ -287,7 +287,7 @@ def _nnrnn(s, h, x, t):
         cosine, sine = arb(gamma) * arb(theta).cos(), arb(gamma) * arb(theta).sin()
         core[2 * k, 2 * k], core[2 * k, 2 * k + 1] = cosine, -sine
         core[2 * k + 1, 2 * k], core[2 * k + 1, 2 * k + 1] = sine, cosine
-    for i, j, entry in zip(schur.rows.tolist(), schur.columns.tolist(), schur.T.tolist(), strict=True):
+    for i, j, entry in zip(*schur.places.tolist(), schur.T.tolist(), strict=True):
         core[i, j] = arb(entry)
     W = P * core * P.transpose()
     return modrelu(linear(W.transpose(), h) + linear(s.V, x), numbers(s.b))
