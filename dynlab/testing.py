@@ -158,7 +158,10 @@ def _system(network: Map | nn.Module | str | Path, layer: str | None, batch: Any
 
     found = from_module(network, layer, batch)
     if not isinstance(found, Map):
-        raise UserError(f"Bounds are held along a map's inputs, and {found.name!r} is a flow: wrap it in Euler.")
+        raise UserError(
+            f"Bounds are held along a map's inputs, and {found.name!r} is a flow: "
+            f"take the step dynlab.Euler(flow, step_size)."
+        )
     return found
 
 

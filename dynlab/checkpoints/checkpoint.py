@@ -123,7 +123,7 @@ def layers_of(path: Path, contents: Contents) -> list[RecurrentLayer]:
         return layers
     if misfits:
         raise UserError(f"{path}: {next(iter(misfits.values()))}")
-    names = list(contents.tensors)
+    names = [name or "one tensor without a name" for name in contents.tensors]
     shown = ", ".join(names[:NAMES_SHOWN]) + (", …" if len(names) > NAMES_SHOWN else "") or "no tensors"
     raise UserError(
         f"{path} has no RNN, GRU or LSTM layer (it holds {shown}); give your own class with "

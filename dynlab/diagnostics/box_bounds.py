@@ -91,7 +91,10 @@ def box_bounds(
     from dynlab.proofs.over_box import bound
 
     if not isinstance(system, Map):
-        raise UserError(f"Bounds over a box are of a map's Jacobian, and {system.name!r} is none: wrap it in Euler.")
+        raise UserError(
+            f"Bounds over a box are of a map's Jacobian, and {system.name!r} is none: "
+            f"take the step dynlab.Euler(flow, step_size)."
+        )
     if samples < 1:
         raise UserError(f"The lower bounds need at least one sampled state, got {samples}.")
     empty = np.zeros((1, system.network_input_size))

@@ -209,8 +209,11 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     if np.isnan(last["error_bound"].values).all():
         return f"Over {over(steps, described)} every trajectory diverges: ∂h_T/∂h_0 is not known at T = {steps}."
     top = last["log_singular_value"].values[:, 0]
-    finite = top[np.isfinite(top)]
-    size = f"{factor(np.median(finite))}{among(finite, samples)}" if finite.size else "0 or not known"
+    finite, zeros = top[np.isfinite(top)], int(np.isneginf(top).sum())
+    size = f"{factor(np.median(finite))}{among(finite, samples - zeros)}" if finite.size else "not known"
+    if zeros:  # a median over the others alone would hide them
+        some = f"exactly 0 in {zeros} of {samples} samples, in the others {size}"
+        size = "exactly 0" if zeros == samples else some
     return (
         f"Over {over(steps, described)} the largest singular value of ∂h_T/∂h_0 is {size}; "
         f"{ranged(last['surviving'].values, 0)} of {n} directions survive (σ ≥ {SURVIVES}), "

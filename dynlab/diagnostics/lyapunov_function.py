@@ -140,7 +140,7 @@ def _kind(system: System, kind: str | None) -> tuple[bool, Flow | None]:
     if kind == "flow" and flow is None:
         raise UserError(f"{system.name!r} is no Euler step of a flow: leave out kind='flow' (--kind flow).")
     if kind == "map" and isinstance(system, Flow):
-        raise UserError(f"{system.name!r} is a flow: wrap it in Euler for a map.")
+        raise UserError(f"{system.name!r} is a flow: for a map, take the step dynlab.Euler(flow, step_size).")
     of_flow = kind == "flow" or (kind is None and isinstance(system, Flow))
     return of_flow, flow if of_flow else None
 

@@ -93,7 +93,7 @@ def driving_inputs(
     elif spec.startswith("constant:"):
         driving = _constant(spec.removeprefix("constant:"), steps, system)
     elif spec == "noise" or spec.startswith("noise:"):
-        driving = _noise(spec.partition(":")[2] or "1.0", samples, steps, system, generator)
+        driving = _noise(spec.partition(":")[2] if ":" in spec else "1.0", samples, steps, system, generator)
     else:
         raise UserError(f"Unknown inputs {spec!r}: choose {WAYS}.")
     _check(driving, width)

@@ -56,7 +56,8 @@ class RealTimeRecurrentLearning:
     def __init__(self, system: Map, samples: int) -> None:
         if not isinstance(system, Map):
             raise UserError(
-                f"Learning forward in time is of a map, got the flow {system.name!r}: wrap it in dynlab.Euler."
+                f"Learning forward in time is of a map, got the flow {system.name!r}: "
+                "take the step dynlab.Euler(flow, step_size)."
             )
         if samples < 1:
             raise UserError(f"At least one sequence must be followed, got {samples}.")

@@ -60,6 +60,7 @@ FILES = {
         "whole module in the format before torch 1.6",
     ),
     "no recurrent layer": (lambda path: torch.save(nn.Linear(2, 3).state_dict(), path), r"no RNN.*weight, bias.*--sys"),
+    "one tensor": (lambda path: torch.save(torch.eye(2), path), "no RNN.*it holds one tensor without a name"),
     "no tensors": (lambda path: torch.save({"epoch": 1}, path), "no RNN.*no tensors"),
 }
 

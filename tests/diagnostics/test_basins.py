@@ -450,7 +450,9 @@ def test_bad_input(change, sentence):
         dl.basins(dl.create("henon"), **change)
 
 
-@pytest.mark.parametrize("name, sentence", [("lorenz", "wrap it in Euler"), ("logistic", "at least two states")])
+@pytest.mark.parametrize(
+    "name, sentence", [("lorenz", "take the step dynlab.Euler"), ("logistic", "at least two states")]
+)
 def test_systems_without_a_plane_of_starts(name, sentence):
     with pytest.raises(UserError, match=sentence):
         dl.basins(dl.create(name))

@@ -124,9 +124,25 @@ def test_exactly_singular_jacobians(where):
 def test_a_nilpotent_product_is_zero():
     ds = driven_by(end_to_end, np.broadcast_to([[0.0, 1.0], [0.0, 0.0]], (1, 3, 2, 2)))
     assert ds["log_singular_value"].values[0].tolist() == [[0, -np.inf], [-np.inf, -np.inf], [-np.inf, -np.inf]]
+    assert "the largest singular value of ∂h_T/∂h_0 is exactly 0; 0 of 2 directions survive" in ds.attrs["verdict"]
     assert np.isnan(ds["log_mean_modulus"].values[0]).all()
     assert np.isnan(ds["effective_rank"].values[0, 1:]).all()
     assert "log_mean_modulus" in schema.flags(ds)
+
+
+@pytest.mark.parametrize(
+    "factors, words",
+    [
+        ((0.0, 0.0), "is exactly 0; 0 of 2"),
+        ((0.0, 0.5), "is exactly 0 in 1 of 2 samples, in the others e^−2.1 ≈ 0.13; "),
+        ((0.5, 0.5), "is e^−2.1 ≈ 0.13 (median of 2 samples"),
+    ],
+)
+def test_a_largest_singular_value_that_is_0_is_said_to_be(factors, words):
+    matrices = np.array([[factor * np.eye(2)] * 3 for factor in factors])
+    verdict = driven_by(end_to_end, matrices).attrs["verdict"]
+    assert words in verdict
+    assert "not known" not in verdict
 
 
 def test_a_rank_that_rounding_hides_is_not_claimed():

@@ -101,7 +101,11 @@ def test_a_system_without_ball_arithmetic_is_said(tmp_path):
     "system, settings, sentence",
     [
         (create("lstm", input_size=1, hidden_size=2), {"kind": "flow"}, "no Euler step of a flow"),
-        (planar_system(planar_matrix("diff"), "flow"), {"kind": "map"}, "is a flow: wrap it in Euler"),
+        (
+            planar_system(planar_matrix("diff"), "flow"),
+            {"kind": "map"},
+            "is a flow: for a map, take the step dynlab.Euler",
+        ),
         (planar_system(planar_matrix("diff")), {"kind": "maps"}, "The kind is map or flow, got 'maps'"),
     ],
 )

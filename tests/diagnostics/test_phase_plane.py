@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from dynlab import schema
-from dynlab.diagnostics.phase_plane import phase_plane
+from dynlab.diagnostics.phase_plane import long_orbit, phase_plane
 from dynlab.diagnostics.phase_plane.panels import planar_portrait
 from dynlab.errors import UserError
 from dynlab.numerics.critical_step import critical_step
@@ -172,6 +172,49 @@ def test_an_orbit_that_drifts_far_out_is_not_at_rest():
     ds = planar_portrait("diff", "feedback", 0, starts=[(1e9, 1e9)], steps=5)
     assert ds["outcome"].values.tolist() != ["fixed point"]
     assert "at rest" not in ds.attrs["verdict"]
+
+
+def spiral(size, growth, turn, count=2400):
+    """An orbit around (0.3, 0.2)."""
+    t = np.arange(count)
+    return np.array([0.3, 0.2]) + (size * growth**t * np.exp(1j * turn * t)).view(float).reshape(-1, 2)
+
+
+@pytest.mark.parametrize(
+    "orbit, expected",
+    [
+        (spiral(1.0, 0.98, 0.0), "fixed point"),
+        (spiral(0.5, 0.98, 1.0), "fixed point"),
+        (spiral(1e-10, 0.999, 0.0), "fixed point"),
+        (spiral(0.0, 1.0, 0.0), "fixed point"),
+        (spiral(10.0, 0.99, 0.0), "still moving inward"),  # it moves by less than 1e-9 a step
+        (spiral(10.0, 0.99, 2 * np.pi / 5), "still moving inward"),
+        (spiral(1e-9, 0.9999, np.pi / 2), "still moving inward"),
+        (spiral(1e-10, 1.001, 0.0), "still moving outward"),
+        (spiral(1e-10, 1.001, np.pi), "still moving outward"),
+        (np.array([0.5, 0.3]) + 1e-12 * np.arange(2400)[:, None], "still moving outward"),
+        (spiral(0.5, 1.0, np.pi), "periodic orbit"),
+        (spiral(1e-6, 1.0, 2 * np.pi / 7), "periodic orbit"),
+        (spiral(0.5, 1.0, 1.0), "invariant closed curve"),
+    ],
+)
+def test_what_has_not_settled_is_still_on_its_way(orbit, expected):
+    found = long_orbit.outcome(orbit, 400, np.array([0.3, 0.2]))
+    assert (found in long_orbit.MOVING) if expected == "still moving outward" else (found == expected)
+    if expected == "periodic orbit":
+        assert long_orbit.period(orbit[-400:]) == len(np.unique(orbit.round(8), axis=0))
+
+
+def test_slow_decay_is_no_periodic_orbit_of_one_step():
+    ds = planar_portrait("-0.1,1e-9;-1e-9,-0.1", "feedback", 0, steps=5)
+    assert set(ds["outcome"].values.tolist()) == {"fixed point"}
+    assert "all 3 starts are at rest at (0, 0)" in ds.attrs["verdict"]
+
+
+@pytest.mark.parametrize("text", ["0,1e5;-1e-5,0", "0,1e60;-1e60,0"])
+def test_what_a_fast_center_conserves_is_a_number(text):
+    ds = planar_portrait(text, "feedback", 0, steps=5)
+    assert np.isfinite(ds["conserved"].values).all()
 
 
 def test_fixed_points_of_the_henon_map():

@@ -123,6 +123,8 @@ def test_one_sequence_needs_no_sample_dimension(tmp_path):
     [
         ("nois:1", "Unknown inputs 'nois:1': choose task:har2"),
         ("noise:much", "'much' is no number"),
+        ("noise:", "'' is no number"),
+        ("constant:", "'' is no number"),
         ("noise:-1", "must not be negative"),
         ("noise:inf", "must be finite"),
         ("constant:1,x", "'x' is no number"),

@@ -122,7 +122,7 @@ def test_one_step_is_all_that_the_collapsed_rule_has_right():
 @pytest.mark.parametrize(
     "call, sentence",
     [
-        (lambda: RealTimeRecurrentLearning(dl.create("lorenz"), 1), "wrap it in dynlab.Euler"),
+        (lambda: RealTimeRecurrentLearning(dl.create("lorenz"), 1), "take the step dynlab.Euler"),
         (lambda: RealTimeRecurrentLearning(dl.create("henon"), 1), "no trainable parameters"),
         (lambda: RealTimeRecurrentLearning(dl.create("vanilla", input_size=1, state_size=2), 0), "At least one"),
         (

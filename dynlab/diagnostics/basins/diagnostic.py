@@ -172,7 +172,9 @@ def basins(
 def _check(system: Map, grid: int, steps: int, extent: float | None, largest_state: float, max_memory: float) -> None:
     """Raise for a flow, one state alone, sizes below what they must be, and a grid that does not fit."""
     if not isinstance(system, Map):
-        raise UserError(f"Basins are those of a map, got the flow {system.name!r}: wrap it in Euler or RungeKutta4.")
+        raise UserError(
+            f"Basins are those of a map, got the flow {system.name!r}: take the step dynlab.Euler(flow, step_size)."
+        )
     if system.state_size < 2:
         raise UserError("A plane of starts needs at least two states, and the system has one: see its fixed points.")
     each = 8 * (HELD + 2 * system.state_size)

@@ -81,10 +81,12 @@ def tangent_map(
     >>> ds = tangent_map(create("linear", matrix=[[0.5, -2.0], [2.0, 0.5]]), [0.0, 0.0])
     Traceback (most recent call last):
     ...
-    dynlab.errors.UserError: A tangent map is that of a step, got the flow 'linear': wrap it in Euler.
+    dynlab.errors.UserError: A tangent map is that of a step, got the flow 'linear': take dynlab.Euler(flow, step_size).
     """
     if not isinstance(system, Map):
-        raise UserError(f"A tangent map is that of a step, got the flow {system.name!r}: wrap it in Euler.")
+        raise UserError(
+            f"A tangent map is that of a step, got the flow {system.name!r}: take dynlab.Euler(flow, step_size)."
+        )
     if system.state_size < 2:
         raise UserError(f"A plane of states needs two dimensions, and {system.name} has one: see its fixed points.")
     if grid < 2 or not 0 < reach < np.inf:

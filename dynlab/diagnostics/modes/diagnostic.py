@@ -102,7 +102,10 @@ def modes(
     ([[1.4427, 0.7213]], [[4.1231, 4.1231]])
     """
     if not isinstance(system, Map):
-        raise UserError(f"Modes are those of a map's fixed points, got the flow {system.name!r}: wrap it in Euler.")
+        raise UserError(
+            f"Modes are those of a map's fixed points, got the flow {system.name!r}: "
+            f"take the step dynlab.Euler(flow, step_size)."
+        )
     count = system.state_size if k is None else k
     if not 1 <= count <= system.state_size:
         raise UserError(f"k counts modes: from 1 to the state's {system.state_size} dimensions, got {count}.")

@@ -12,8 +12,11 @@ UNSETTLED = "neither at a point nor on a curve"
 GONE = "beyond floating-point numbers"
 MOVING = (OUTWARD, INWARD, UNSETTLED)  # what may settle yet
 
-SETTLED = 1e-9  # of the window: an orbit that moves no more in all the steps that are kept is at a fixed point
-ROUNDED = 1e-14  # of ‖h‖, and so is one that moves no more than that; more would be a drift
+SETTLED = 1e-9  # of the window: an orbit that stays so near to its equilibrium, and comes nearer, is at it
+NEARER = 0.9  # times: how much farther from it than in the second half of the kept steps the first half reaches
+STILL = 1e-12  # of the window: an orbit that moves no more in all the steps that are kept stands still
+ROUNDED = 1e-14  # of ‖h‖, and so does one that moves no more than that; more would be a drift
+REPEATS = 1e-9  # of its size: an orbit that is so near to its last period in all the steps that are kept repeats
 SAME_CURVE = 2e-3  # of the radius: the two halves of an orbit on one closed curve agree to this as functions of angle
 WIDEST_GAP = 0.7  # rad: an orbit whose angles leave no gap wider than this winds around a curve
 TREND = 1e-4  # of the distance from the centre: by more than this the last quarter reaches farther, or less far
@@ -40,11 +43,13 @@ def outcome(states: NDArray[np.float64], kept: int, centre: NDArray[np.float64])
     if not np.isfinite(states).all():
         return GONE
     last = states[-kept:]
-    if np.linalg.norm(last - last[-1], axis=1).max() <= SETTLED + ROUNDED * np.linalg.norm(last[-1]):
+    radius, angle = polar(last, centre)
+    early, late = radius[: kept // 2].max(), radius[kept // 2 :].max()
+    still = _spread(last) <= STILL + ROUNDED * np.linalg.norm(last[-1])
+    if still or (early <= SETTLED and late <= NEARER * early):
         return FIXED_POINT
     if period(last):
         return PERIODIC
-    radius, angle = polar(last, centre)
     if _on_one_curve(radius, angle):
         return CLOSED_CURVE
     quarter = len(states) // 4
@@ -56,11 +61,18 @@ def outcome(states: NDArray[np.float64], kept: int, centre: NDArray[np.float64])
 
 
 def period(states: NDArray[np.float64]) -> int:
-    """After how many steps, at most `LONGEST_PERIOD`, the orbit repeats; 0 where it does not."""
-    for steps in range(1, LONGEST_PERIOD + 1):
-        if np.linalg.norm(states[steps:] - states[:-steps], axis=1).max() <= SETTLED:
+    """After how many steps, 2 to `LONGEST_PERIOD`, the orbit repeats, the drift of all its steps summed; else 0."""
+    allowed = REPEATS * _spread(states) + ROUNDED * np.linalg.norm(states[-1])
+    backwards, count = states[::-1], np.arange(len(states))
+    for steps in range(2, LONGEST_PERIOD + 1):
+        if np.linalg.norm(backwards - backwards[count % steps], axis=1).max() <= allowed:
             return steps
     return 0
+
+
+def _spread(states: NDArray[np.float64]) -> float:
+    """How far from its last state an orbit has been."""
+    return float(np.linalg.norm(states - states[-1], axis=1).max())
 
 
 def polar(states: NDArray[np.float64], centre: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -17,6 +17,7 @@ from dynlab.diagnostics.phase_plane.points import AtRest
 from dynlab.numerics.exact_kinds import Matrix
 from dynlab.numerics.kinds import Kind
 from dynlab.systems import Map
+from dynlab.systems.activations import log_cosh
 from dynlab.systems.held import Held
 
 # How many steps an orbit is followed: twice as long again and again, from the first number to the second, while it
@@ -44,7 +45,7 @@ def of_field(held: Held, points: NDArray[np.float64], matrix: Matrix | None) -> 
         else None
     )
     if matrix and weights:
-        potential = np.log(np.cosh(points @ exact_origin.as_array(matrix).T)) @ np.array(weights)
+        potential = log_cosh(torch.from_numpy(points @ exact_origin.as_array(matrix).T)).numpy() @ np.array(weights)
         found["conserved"] = schema.variable(plane, potential, "conserved H = Σ c_i log cosh (W h)_i")
     return found
 
