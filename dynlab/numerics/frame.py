@@ -51,7 +51,7 @@ class Growth:
     log_det : ndarray, shape (sample,)
         ln abs(det) of all that was multiplied since the transient, of a flow the integral of its divergence.
     bound : ndarray, shape (sample, mode)
-        Of the error of the last `log_growth` by rounding.
+        Of the error of the last `log_growth` by rounding; inf beside a finite growth that is an upper bound only.
     cut : ndarray, shape (sample,)
         When the orbit left the bound on states; inf where it did not.
     visited : ndarray, shape (sample, stop, state)
@@ -98,7 +98,7 @@ def renewed(frame: Frame, seed: int) -> Frame:
     return Frame(Q, zero, zero)
 
 
-def stretched(frame: Frame, image: Tensor, log_size: Tensor, roundings: float) -> tuple[Frame, float]:
+def stretched(frame: Frame, image: Tensor, log_size: Tensor, roundings: Tensor | float) -> tuple[Frame, float]:
     """The frame made orthonormal again, and the largest error of a growth factor that is not gone.
 
     Parameters
@@ -108,8 +108,8 @@ def stretched(frame: Frame, image: Tensor, log_size: Tensor, roundings: float) -
         What the Jacobians J_1 … J_m have made of its columns.
     log_size : Tensor, shape (sample,)
         ln of a bound on ‖J_m‖ … ‖J_1‖.
-    roundings : float
-        Error of `image` relative to that bound: n ε for each factor.
+    roundings : Tensor, shape (sample,), or float
+        Error of `image` relative to that bound: n ε for each factor, and what its own entries are wrong by.
 
     Notes
     -----
@@ -124,7 +124,7 @@ def stretched(frame: Frame, image: Tensor, log_size: Tensor, roundings: float) -
     if gone.any():
         columns, R = columns.masked_fill(gone.unsqueeze(-2), 0), torch.where(gone.unsqueeze(-2), eye, R)
     inverse = solve_triangular(R, eye.expand_as(R), upper=True)
-    error = SAFETY * roundings * log_size.exp().unsqueeze(-1) * vector_norm(inverse, dim=-2)
+    error = SAFETY * (roundings * log_size.exp()).unsqueeze(-1) * vector_norm(inverse, dim=-2)
     error = torch.nan_to_num(error, nan=torch.inf).masked_fill(gone, 0)
     known = torch.where(error < UNRESOLVED, error, torch.inf)
     grown = torch.where(gone, -torch.inf, frame.log_growth + diagonal.abs().log())

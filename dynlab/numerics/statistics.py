@@ -101,6 +101,11 @@ def beyond_errors(
     return np.where(np.isfinite(apart) & (apart > errors), apart, 0.0).max(axis=0)
 
 
+def with_signs(exponents: NDArray[np.float64], bounds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The exponents, −inf for one that is known from above only, its bound by rounding being inf, and is negative."""
+    return np.where(np.isposinf(bounds) & (exponents < 0), -np.inf, exponents)
+
+
 def kaplan_yorke_dimension(
     exponents: NDArray[np.float64], errors: NDArray[np.float64], bounds: NDArray[np.float64], size: int
 ) -> float:

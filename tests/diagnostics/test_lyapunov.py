@@ -603,4 +603,4 @@ def test_samples_on_two_attractors_have_no_exponent_in_common():
     np.testing.assert_allclose(ds["exponent"].values[:, 0], np.log([1.9, 0.1]), atol=1e-12)
     reach = ds["mean_exponent_error"].values[0]
     assert (np.abs(ds["exponent"].values[:, 0] - ds["mean_exponent"].values[0]) <= reach * (1 + 1e-12)).all()
-    assert "undecided" in ds.attrs["verdict"]
+    assert "nearby orbits separate in 1 and meet in 1 of 2 samples" in ds.attrs["verdict"]

@@ -9,6 +9,7 @@ from scipy.spatial import cKDTree
 from dynlab.diagnostics.basins.cycles import LONGEST
 from dynlab.diagnostics.lyapunov import lyapunov
 from dynlab.numerics.closed_path import Curves, closed_curves, shortest_tree
+from dynlab.numerics.statistics import with_signs
 from dynlab.systems.held import Held
 from dynlab.systems.iterated import Iterated
 
@@ -92,8 +93,8 @@ def _exponents(held: Held, orbit: Real, seed: int) -> tuple[Real, Real, NDArray[
     """The largest exponents along the orbit, three at most, their errors, and their signs: 0 is undecided."""
     k = min(3, orbit.shape[1])
     measured = lyapunov(Iterated(held, 1), steps=len(orbit), k=k, initial_state=orbit[0], seed=seed)
-    exponents, errors = (measured[name].values[0] for name in ("exponent", "exponent_error"))
-    return exponents, errors, signs(exponents, errors)
+    exponents, errors, bounds = (measured[name].values[0] for name in ("exponent", "exponent_error", "rounding_bound"))
+    return exponents, errors, signs(with_signs(exponents, bounds), errors)
 
 
 def signs(exponents: Real, errors: Real) -> NDArray[np.int64]:

@@ -104,7 +104,8 @@ def eigenvalue_bounds(
     results = measured(system, inputs, asked, times, inputs_description=inputs_description, **options)
     found = {name: measurement(name, results) for name in asked}
     verdicts = {
-        name: judged(each.values, each.errors, asked[name], BOUNDS[name].is_upper) for name, each in found.items()
+        name: judged(each.values, each.errors, asked[name], BOUNDS[name].is_upper, each.only_above)
+        for name, each in found.items()
     }
     variables = _variables(asked, found, verdicts)
     ds = schema.dataset(

@@ -50,7 +50,9 @@ class Judgement:
     compared: int
 
 
-def judged(values: NDArray[np.float64], errors: NDArray[np.float64], limit: float, is_upper: bool) -> Judgement:
+def judged(
+    values: NDArray[np.float64], errors: NDArray[np.float64], limit: float, is_upper: bool, only_above: bool = False
+) -> Judgement:
     """Judge numbers by an upper bound, or by a lower one.
 
     Parameters
@@ -62,14 +64,16 @@ def judged(values: NDArray[np.float64], errors: NDArray[np.float64], limit: floa
     limit : float
     is_upper : bool
         Whether values must not be above `limit`; else they must not be below it.
+    only_above : bool
+        Whether `values` are themselves bounds from above, and nothing is known from below.
 
     Returns
     -------
     Judgement
     """
     margins = limit - values if is_upper else values - limit
-    known = ~np.isnan(values) & (np.isfinite(errors) | np.isinf(values))
-    reach = np.where(np.isinf(values), 0.0, errors)
+    known = ~np.isnan(values) & (is_upper & (margins > 0) if only_above else np.isfinite(errors) | np.isinf(values))
+    reach = np.where(np.isinf(values) | only_above, 0.0, errors)
     with np.errstate(invalid="ignore"):
         classes = {
             VIOLATED: known & (margins < -reach),

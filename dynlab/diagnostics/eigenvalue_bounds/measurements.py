@@ -60,13 +60,15 @@ ERRORS = {
 class Measurement:
     """Numbers to be judged, each with its error; `reason` says why some are not known.
 
-    `where` gives for the index of a number its sample, step and mode, −1 where it belongs to none.
+    `where` gives for the index of a number its sample, step and mode, −1 where it belongs to none. `only_above` says
+    that the values are bounds from above, and nothing is known from below.
     """
 
     values: NDArray[np.float64]
     errors: NDArray[np.float64]
     where: Callable[[tuple[int, ...]], tuple[int, int, int]]
     reason: str
+    only_above: bool = False
 
 
 def measured(
@@ -120,9 +122,12 @@ def _of_gradient(ds: xr.Dataset) -> Measurement:
 def _of_exponents(ds: xr.Dataset) -> Measurement:
     """The mean over samples with its error, as the diagnostic states them: an exponent is an average itself."""
     name = "finite_time_exponent" if "finite_time_exponent" in ds else "exponent"
-    every_sample = bool(ds[name][:, 0].notnull().all())
-    value, error = (float(ds[each][0]) for each in ("mean_exponent", "mean_exponent_error"))
+    each, bound = (ds[variable].values[:, 0] for variable in (name, "rounding_bound"))
+    value, error = (float(ds[variable][0]) for variable in ("mean_exponent", "mean_exponent_error"))
     reasons = schema.flags(ds)
-    reason = reasons.get(name, reasons.get("standard_error", ""))
-    values = np.array([value if every_sample else np.nan])
-    return Measurement(values, np.array([error]), lambda index: (-1, -1, 0), reason)
+    only_above = bool(np.isposinf(bound).any())
+    if np.isneginf(value) and np.isfinite(each).any():  # of some samples: the mean says nothing of the others
+        value, only_above = float(np.nanmax(each + ds["exponent_error"].values[:, 0])), True
+    reason = reasons.get("rounding_bound" if only_above else name, reasons.get("standard_error", ""))
+    values = np.array([np.nan if np.isnan(each).any() else value])
+    return Measurement(values, np.array([error]), lambda index: (-1, -1, 0), reason, only_above)

@@ -83,7 +83,8 @@ def lyapunov(
         exponents that the orbit is too short to tell apart; called ``finite_time_exponent`` on driven sequences of
         fewer than 1000 steps. ``exponent_error`` is what the sign is held against: 2 of 1,000 exponents may be off by
         more. It counts ``standard_error``, from the means over blocks of the orbit, of finite-time exponents the
-        standard deviation between samples, as often as so few of them need; ``rounding_bound``; and of finite-time
+        standard deviation between samples, as often as so few of them need; ``rounding_bound``, inf where an exponent
+        is an upper bound because the Jacobian is as small as its own error and might be 0; and of finite-time
         exponents ``alignment_error``, by how much other first frames change them. ``mean_exponent(mode)`` with
         ``mean_exponent_error`` is the mean over samples. ``running_exponent(sample, time, mode)``;
         ``mean_log_det(sample)``, the mean of ln abs(det J), of a flow the mean divergence, which the sum of all

@@ -10,9 +10,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dynlab.diagnostics.lyapunov.entry_errors import relative_errors
 from dynlab.driven import NUMBERS_AT_ONCE, Driven, in_float64
 from dynlab.numerics.frame import (
     SAFETY,
+    UNRESOLVED,
     Frame,
     Growth,
     change_of_length,
@@ -42,6 +44,8 @@ class Factors:
     several over- or underflows. `log_norms` (sample, step) bound ln ‖J‖₂ of what is multiplied; `log_dets` are
     ln abs(det J), NaN where they would need the matrix; `singular` marks the steps where a sample's Jacobian has a row
     or column of zeros, `blind` those with a column, `seen` (sample, step, state) the columns that are not zero.
+    `wrong` (sample, step) are the `relative_errors` of what is multiplied. Where they reach its size it is `drowned`
+    (sample, step): of its growth no more is known than that it is below ‖J‖₂ and that error together.
     """
 
     block: Operator
@@ -52,10 +56,15 @@ class Factors:
     singular: NDArray[np.bool_]
     blind: NDArray[np.bool_]
     seen: Tensor
+    wrong: Tensor
+    drowned: Tensor
 
     @classmethod
-    def of(cls, block: Operator, inside: Tensor, dense: bool) -> Factors:
-        """The factors of a block whose orbits are `inside` (sample, step): valid up to the first that is not finite."""
+    def of(cls, block: Operator, inside: Tensor, dense: bool, driven: Driven, start: int) -> Factors:
+        """The factors of a block from step `start` on, whose orbits are `inside` (sample, step).
+
+        They are valid up to the first that is not finite.
+        """
         shape = (*inside.shape, block.columns)
         moduli, ones = block.absolute(), inside.new_ones(block.columns, 1, dtype=torch.float64)
         columns, rows = (
@@ -67,7 +76,9 @@ class Factors:
         norms = torch.where(valid, norms, 0)
         dets = block.log_abs_det() if dense else torch.full_like(norms, torch.nan)
         seen = (columns != 0) | ~valid.unsqueeze(-1)
-        blind = ~seen.all(dim=-1).all(dim=0)
+        wrong = relative_errors(driven, start, norms) if dense else torch.zeros_like(norms)
+        drowned = SAFETY * wrong >= UNRESOLVED
+        blind = ~seen.all(dim=-1).all(dim=0) | drowned.any(dim=0)
         singular = ((rows == 0) & valid.unsqueeze(-1)).any(dim=-1).any(dim=0) | blind
         far = torch.isfinite(norms) & (norms.abs() > FAR)
         doublings = torch.where(far, (-norms / math.log(2)).round(), 0.0)
@@ -84,6 +95,8 @@ class Factors:
             singular.cpu().numpy(),
             blind.cpu().numpy(),
             seen,
+            wrong,
+            drowned,
         )
 
     def image(self, index: int, vectors: Tensor) -> Tensor:
@@ -122,16 +135,18 @@ def growth_of_map(
     like = in_float64(driven.states[:, :1])
     frame = stacked([random_frame(samples, n, k, seed + number, like) for number in range(frames)])
     log_det = torch.zeros(samples, dtype=torch.float64, device=frame.columns.device)
+    below = torch.zeros_like(log_det)  # inf where no growth is known from below
     noted: list[Tensor] = []
     t, length, count = 0, 1, 0
     dense = n <= DENSE or k == n or not driven.has_closed_form
     at_once = max(1, NUMBERS_AT_ONCE // (samples * n * (n if dense else NUMBERS)))
     for block in driven.operators(np.arange(1, driven.steps + 1), at_once):
         within = slice(t + 1, min(t + at_once, driven.steps) + 1)
-        factors = Factors.of(block, inside[:, within].to(frame.columns.device), dense)
+        factors = Factors.of(block, inside[:, within].to(frame.columns.device), dense, driven, t)
         inside[:, within] = factors.valid.to(inside.device)  # an orbit is cut at its first Jacobian that is not finite
         inside = _until_first_false(inside)
         log_det = log_det + factors.log_dets[:, max(0, transient - t) :].sum(dim=1)
+        below = below.masked_fill(factors.drowned[:, max(0, transient - t) :].any(dim=1), torch.inf)
         done, steps_here = 0, within.stop - within.start
         while done < steps_here:
             if t == transient and not noted:
@@ -153,8 +168,8 @@ def growth_of_map(
     grown = torch.stack(noted, dim=1).unflatten(0, (frames, samples)).cpu().numpy()
     return Growth(
         grown[0],
-        torch.where(inside[:, -1].to(log_det.device), log_det, torch.nan).cpu().numpy(),
-        frame.bound[:samples].cpu().numpy(),
+        torch.where(inside[:, -1].to(log_det.device) & (below == 0), log_det, torch.nan).cpu().numpy(),
+        (frame.bound[:samples] + below[:, None]).cpu().numpy(),
         np.where(outside.any(axis=1), outside.argmax(axis=1), np.inf),
         driven.states[:, stops].double().cpu().numpy(),
         driven.steps / count,
@@ -182,13 +197,23 @@ def _advanced(frame: Frame, factors: Factors, start: int, steps: int) -> tuple[F
     for index in range(start, stop):
         if factors.blind[index]:
             # A column of zeros takes a dimension away, exactly so where the projection is a factor of its own.
-            before = _repeated(factors.log_norms[:, start:index].sum(dim=1), repeats)
             seen = factors.seen[:, index].unsqueeze(-1)
-            frame, worst = stretched(frame, _apart(torch.where(seen, image, 0), repeats), before, eps * (index - start))
+            size = factors.log_norms[:, start:index].sum(dim=1)
+            rounded = eps * (index - start) + factors.wrong[:, start:index].sum(dim=1)
+            projected = _apart(torch.where(seen, image, 0), repeats)
+            frame, worst = stretched(frame, projected, _repeated(size, repeats), _repeated(rounded, repeats))
             image, start = _beside(frame.columns, repeats), index
         image = factors.image(index, image)
+    drowned, wrong = factors.drowned[:, stop - 1], factors.wrong[:, start:stop].sum(dim=1)
     size = _repeated(factors.log_norms[:, start:stop].sum(dim=1), repeats)
-    found, last = stretched(frame, _apart(image, repeats), size, eps * (stop - start))
+    rounded = _repeated(eps * (stop - start) + torch.where(drowned, 0, wrong), repeats)
+    found, last = stretched(frame, _apart(image, repeats), size, rounded)
+    if drowned.any():  # it is the only factor since the frame was orthonormal
+        most = frame.log_growth + (size + _repeated(wrong.log1p(), repeats)).unsqueeze(-1)
+        most = torch.where(torch.isneginf(found.log_growth), found.log_growth, most)
+        found = replace(
+            found, log_growth=torch.where(_repeated(drowned, repeats).unsqueeze(-1), most, found.log_growth)
+        )
     doubled = factors.doublings[:, begun:stop].sum(dim=1)
     if doubled.any():
         shrunk = _repeated(doubled * math.log(2), repeats).unsqueeze(-1)

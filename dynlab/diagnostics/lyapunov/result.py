@@ -26,6 +26,7 @@ from dynlab.numerics.statistics import (
     positive_exponent_sum,
     standard_errors,
     sure,
+    with_signs,
 )
 from dynlab.systems import System
 
@@ -47,6 +48,7 @@ BETWEEN = (
 )
 CUT = "NaN where the orbit left abs(h_i) ≤ {largest:g} and was cut, first at {first}"
 SINGULAR = "-inf where a Jacobian is exactly singular: a unit's slope is 0, or rounds to it"
+FROM_ABOVE = "an upper bound where rounding_bound is inf: the Jacobian is as small as its own error, and might be 0"
 UNRESOLVED = "NaN where rounding drowns the mode: it shrinks too much beside the others in a single step"
 NEEDS_ALL = "NaN where some of many exponents were asked for, which need no matrix whose determinant this is"
 DIMENSION = (
@@ -146,7 +148,7 @@ def _values(measured: Measured, size: int) -> dict[str, NDArray[Any]]:
     mean_margin = times * mean_error + _mean(fixed)
     if not measured.finite_time:
         mean_margin = np.maximum(mean_margin, beyond_errors(exponent, margin, mean))
-    rows = list(zip(exponent, margin, bound, strict=True))
+    rows = list(zip(with_signs(exponent, bound), margin, bound, strict=True))
     dimension = np.array([kaplan_yorke_dimension(*row, size) for row in rows])
     entropy = np.array([positive_exponent_sum(*row, size) for row in rows])
     if measured.finite_time:
@@ -232,6 +234,8 @@ def _flags(
         reasons.append(CUT.format(largest=largest, first=_when(measured)))
     if np.isneginf(values["running_exponent"]).any():
         reasons.append(SINGULAR)
+    if np.isposinf(values["rounding_bound"]).any():
+        reasons.append(FROM_ABOVE)
     if np.isnan(last[np.isinf(cut)]).any():
         reasons.append(UNRESOLVED)
     one = "there is no spread between samples, since there is one" if measured.finite_time else "too few blocks"

@@ -6,7 +6,7 @@ import xarray as xr
 from dynlab import schema
 from dynlab.diagnostics.lyapunov.ends import ALL_BUT_ZERO, Ends
 from dynlab.diagnostics.lyapunov.separation import DRAW_NEARER, MEET, NEITHER, STAY_APART
-from dynlab.numerics.statistics import FEW_NATS
+from dynlab.numerics.statistics import FEW_NATS, with_signs
 from dynlab.wording import agree, counted, joined, number, plural_of, power, ranged, with_error
 
 FEW_UNITS = 3  # a state of so many dimensions at most is written out
@@ -38,7 +38,7 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, bound: str, ends: Ends | N
     some = ds.isel({schema.SAMPLE: np.flatnonzero(known)})
     words = "finite-time exponent" if name != "exponent" else "Lyapunov exponent"
     before, after = ("", "") if ends is None else _whereabouts(some, name, ends, known)
-    text = f"{before}Over {averaged} the largest {words} is {_largest(some)}: {_meaning(some, name)}."
+    text = f"{before}Over {averaged} the largest {words} is {_largest(some, name)}: {_meaning(some, name)}."
     text += _aligned(some) + _differing(some, name) + after
     if ends is None or not ends.periods[known].all():
         text += _dimension(some)
@@ -49,21 +49,32 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, bound: str, ends: Ends | N
     return text
 
 
-def _largest(ds: xr.Dataset) -> str:
+def _largest(ds: xr.Dataset, name: str) -> str:
     mean, error = float(ds["mean_exponent"][0]), float(ds["mean_exponent_error"][0])
     count, units = ds.sizes[schema.SAMPLE], ds["mean_exponent"].attrs["units"]
     if np.isneginf(mean):
+        if (values := ds[name].values[:, 0]).max() > -np.inf:
+            return f"−inf in some of {count} samples, since a Jacobian is singular, and up to {number(values.max())} {units}"
         return "−inf, since a Jacobian is singular"
     spread = f", the mean of {count} samples" if count > 1 else ""
+    if np.isposinf(ds["rounding_bound"].values[:, 0]).any():
+        return f"at most {number(mean)} {units}{spread}"
     return f"{with_error(mean, error, units) if np.isfinite(error) else f'{number(mean)} {units}'}{spread}"
 
 
 def _meaning(ds: xr.Dataset, name: str) -> str:
     means, errors = ds["mean_exponent"].values, ds["mean_exponent_error"].values
     mean, error = means[0], errors[0]
-    if abs(mean) <= ds["rounding_bound"].values.max(axis=0)[0]:
-        return "it is zero to rounding, and nearby orbits keep their distance"
+    values, bounds = ds[name].values[:, 0], ds["rounding_bound"].values[:, 0]
     steps = " over these steps" if name != "exponent" else ""
+    if _differ(ds, name):
+        return _by_sample(ds, name) + steps
+    if np.isposinf(bounds).any():
+        below = "might be 0, and the exponent −∞"
+        meet = f"nearby orbits meet{steps}" if mean < 0 else "its sign is undecided"
+        return f"{meet}, and no lower bound is known, since a Jacobian is as small as its own error: it {below}"
+    if (np.abs(values) <= bounds).all():
+        return "it is zero to rounding, and nearby orbits keep their distance"
     if np.isneginf(mean) or mean < -error:
         return f"nearby orbits meet{steps}"
     if mean > error:
@@ -96,18 +107,39 @@ def _aligned(ds: xr.Dataset) -> str:
 
 def _differing(ds: xr.Dataset, name: str) -> str:
     """Where samples have exponents of their own, as on different attractors."""
-    values, errors = ds[name].values[:, 0], ds["exponent_error"].values[:, 0]
-    mean, error = float(ds["mean_exponent"][0]), float(ds["mean_exponent_error"][0])
-    if name != "exponent" or not np.isfinite(mean + error) or not (np.abs(values - mean) > errors).any():
+    if not _differ(ds, name):
         return ""
-    units = ds[name].attrs["units"]
+    units, values = ds[name].attrs["units"], ds[name].values[:, 0]
     low, high = number(float(values.min())), number(float(values.max()))
     return f" The samples differ beyond their errors, from {low} to {high} {units}: they have no exponent in common."
 
 
+def _differ(ds: xr.Dataset, name: str) -> bool:
+    errors, bounds = ds["exponent_error"].values[:, 0], ds["rounding_bound"].values[:, 0]
+    values = with_signs(ds[name].values[:, 0], bounds)
+    if np.isneginf(values).any():
+        return not np.isneginf(values).all()
+    mean, error = float(ds["mean_exponent"][0]), float(ds["mean_exponent_error"][0])
+    known = name == "exponent" and np.isfinite(mean + error)
+    return bool(known and (np.abs(values - mean) > errors).any())
+
+
+def _by_sample(ds: xr.Dataset, name: str) -> str:
+    """What nearby orbits do in how many samples: "nearby orbits separate in 1 and meet in 1 of 2 samples"."""
+    errors, bounds = ds["exponent_error"].values[:, 0], ds["rounding_bound"].values[:, 0]
+    values = with_signs(ds[name].values[:, 0], bounds)
+    separate, meet = values > errors, (values < -errors) | np.isneginf(values)
+    counts = [(separate.sum(), "separate in"), (meet.sum(), "meet in")]
+    said = joined([f"{words} {count}" for count, words in counts if count]) or "separate in none"
+    unsure = int((~separate & ~meet).sum())
+    undecided = f", {unsure} {agree(unsure)} undecided" if unsure else ""
+    return f"nearby orbits {said} of {counted(len(values), 'sample')}{undecided}"
+
+
 def _whereabouts(ds: xr.Dataset, name: str, ends: Ends, known: np.ndarray) -> tuple[str, str]:
     """A sentence before all others where orbits stayed on what their neighbours leave, and one for where others end."""
-    values, errors = ds[name].values[:, 0], ds["exponent_error"].values[:, 0]
+    errors, bounds = ds["exponent_error"].values[:, 0], ds["rounding_bound"].values[:, 0]
+    values = with_signs(ds[name].values[:, 0], bounds)
     periods, points, dimensions = (each[known] for each in (ends.periods, ends.points, ends.dimensions))
     count, several = len(periods), len(periods) > 1
     orbits = "orbits" if several else "orbit"
@@ -126,7 +158,8 @@ def _whereabouts(ds: xr.Dataset, name: str, ends: Ends, known: np.ndarray) -> tu
             before += f"{int(unstable.sum())} of {count} orbits stayed at {what}, and have its exponents. "
     if (periods > 0).all() and not unstable.any():
         where = _named(periods, points, noun, "stable" if stable.all() else "")
-        after = f" The {orbits} {'end' if several else 'ends'} at {where}, whose exponents these are."
+        said = "of whose exponents these are upper bounds" if np.isposinf(bounds).any() else "whose exponents these are"
+        after = f" The {orbits} {'end' if several else 'ends'} at {where}, {said}."
     return before, after
 
 

@@ -1,0 +1,63 @@
+"""How wrong the Jacobians along an orbit are: rounding moves their entries, and the states that they are taken at."""
+
+import torch
+from torch import Tensor
+
+from dynlab.driven import ARRAYS, NUMBERS_AT_ONCE, Driven
+from dynlab.jacobians import DOUBT, DRAWS, OF_FUNCTIONS, jacobian, jacobian_and_error
+
+SMALL = (
+    1e-3  # ‖J‖₂ below which its error is looked at: a larger one would have to change by 10¹⁰ times its state's change
+)
+
+
+def relative_errors(driven: Driven, start: int, log_norms: Tensor) -> Tensor:
+    """‖E‖₂/‖J‖₂ of the Jacobians after h_start, h_{start+1}, …, shape (sample, step).
+
+    Near a fixed point whose multipliers are all 0 the slope is as small as its own error, and its logarithm is not
+    known from below.
+
+    Parameters
+    ----------
+    driven : Driven
+    start : int
+        The number of the first of these states.
+    log_norms : Tensor, shape (sample, step)
+        ln ‖J‖₂.
+
+    Returns
+    -------
+    Tensor
+        0 where ‖J‖₂ is at least `SMALL`, or 0, or not finite.
+
+    Notes
+    -----
+    E counts the bound of `dynlab.jacobians.jacobian_and_error`, and the change of J by a change of h_i by
+    (1 + max abs(h)) ε/2, estimated as there: by a larger change in random directions.
+    """
+    found = torch.zeros_like(log_norms)
+    small = torch.isfinite(log_norms) & (log_norms.exp() < SMALL)
+    n = driven.states.shape[-1]
+    for some in small.nonzero().split(max(1, NUMBERS_AT_ONCE // (ARRAYS * n * n))):
+        sample, step = some.to(driven.states.device).unbind(dim=1)
+        error = _errors(driven, sample, start + step).to(found)
+        size = (error.sum(dim=-1).amax(dim=-1) * error.sum(dim=-2).amax(dim=-1)).sqrt()
+        place = tuple(some.unbind(dim=1))
+        found[place] = size / log_norms[place].exp()
+    return found
+
+
+def _errors(driven: Driven, sample: Tensor, step: Tensor) -> Tensor:
+    """The errors of the Jacobians' entries after the states of these numbers, shape (some, state, state)."""
+    states, inputs = driven.states[sample, step], driven.inputs[sample, step]
+    matrices, error = jacobian_and_error(driven.system, states, inputs, step)
+    unit = torch.finfo(states.dtype).eps / 2
+    doubt, size = DOUBT * (states.shape[-1] + OF_FUNCTIONS), 1 + states.abs().amax(dim=-1, keepdim=True)
+    generator = torch.Generator(states.device).manual_seed(0)
+    moved = torch.zeros_like(matrices)
+    for _ in range(DRAWS):
+        drawn = torch.rand(states.shape, generator=generator, device=states.device, dtype=states.dtype) - 0.5
+        near = states + unit**0.5 * size * drawn.sign()
+        changed = jacobian(driven.system, near, inputs, step).dense() - matrices
+        moved = torch.maximum(moved, changed.abs())
+    return error + doubt * unit**0.5 * moved

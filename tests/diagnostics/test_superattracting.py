@@ -1,0 +1,62 @@
+"""Orbits whose Jacobians are as small as their own errors: their exponents are known from above only."""
+
+import numpy as np
+import pytest
+import torch
+
+from dynlab.diagnostics.eigenvalue_bounds import eigenvalue_bounds
+from dynlab.diagnostics.lyapunov import lyapunov
+from dynlab.systems import from_function
+
+STEPS = 200
+# Every multiplier of where these end is 0, so that their exponents are −∞: steps, state's dimensions, start.
+SUPERATTRACTING = {
+    "the logistic map's fixed point": (lambda h, x: 2 * h * (1 - h), 1, 0.3),
+    "its cycle of period 2": (lambda h, x: (1 + 5**0.5) * h * (1 - h), 1, 0.3),
+    "Newton's map of √2": (lambda h, x: (h + 2 / h) / 2, 1, 1.0),
+    "Newton's map of a cube root": (lambda h, x: (2 * h + 3 / h**2) / 3, 1, 1.0),
+    "of third order": (lambda h, x: 0.7 + (h - 0.7) ** 3, 1, 0.3),
+    "in two dimensions": (lambda h, x: 2 * h * (1 - h), 2, 0.3),
+}
+# What is small but known: its exponent.
+SMALL = {
+    "linear": (lambda h, x: 1e-12 * h, np.log(1e-12)),
+    "beside a fixed point": (lambda h, x: 1 + 1e-9 * (h - 1), np.log(1e-9)),
+    "saturated": (lambda h, x: torch.tanh(40 * h), np.log(160) - 80),
+}
+
+
+@pytest.mark.parametrize("name", SUPERATTRACTING)
+def test_exponents_at_a_superattracting_end_are_bounded_from_above_only(name):
+    step, size, start = SUPERATTRACTING[name]
+    system = from_function(step, state_size=size)
+    ds = lyapunov(system, steps=STEPS, initial_state=[start] * size)
+    value = ds["exponent"].values[0, 0]
+    assert value == -np.inf or (value < -10 and ds["exponent_error"].values[0, 0] == np.inf)
+    assert "nearby orbits meet" in ds.attrs["verdict"]
+    assert value == -np.inf or f"at most −{-value:.4g} nat/step" in ds.attrs["verdict"]
+    for limit in (-100.0, -40.0, -1.0):
+        judged = eigenvalue_bounds(system, np.zeros((1, STEPS, 0)), initial_state=[start] * size, max_exponent=limit)[
+            "outcome"
+        ]
+        assert judged.item() in ("holds", "undecided" if limit < -10 else "holds")
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_small_jacobians_that_are_known_have_exponents_with_errors(name):
+    step, exponent = SMALL[name]
+    ds = lyapunov(from_function(step, state_size=1), steps=STEPS, initial_state=[0.3])
+    assert abs(ds["exponent"].item() - exponent) <= ds["exponent_error"].item() < 1e-4
+
+
+@pytest.mark.parametrize("left, low", [(0.5, "−0.6931"), (0.0, "−inf")])
+def test_samples_of_both_signs_have_no_common_one(left, low):
+    def step(h, x):
+        return torch.where(h < 0, -1 + left * (h + 1), torch.remainder(2 * h + 0.3, 1))
+
+    system = from_function(step, state_size=1)
+    ds = lyapunov(system, steps=STEPS, initial_state=[[-0.5], [0.3]])
+    assert "nearby orbits separate in 1 and meet in 1 of 2 samples" in ds.attrs["verdict"]
+    assert f"from {low} to 0.6931 nat/step" in ds.attrs["verdict"]
+    judged = eigenvalue_bounds(system, np.zeros((2, STEPS, 0)), initial_state=[[-0.5], [0.3]], max_exponent=0.0)
+    assert judged["outcome"].item() in ("undecided", "at the bound")
