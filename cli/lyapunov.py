@@ -38,9 +38,9 @@ def lyapunov(
     dynlab lyapunov --system lorenz
     """
     name, suffix = ("covariant_vectors", "-covariant") if covariant else ("lyapunov", "")
-    if covariant and transient is not None and transient != int(transient):
+    if covariant and transient is not None and not transient.is_integer():
         raise UserError(f"--transient counts steps with --covariant, got {transient:g}.")
-    cut = None if transient is None else int(transient) if transient == int(transient) else transient
+    cut = None if transient is None else int(transient) if transient.is_integer() else transient
     ends: dict[str, Any] = {"transient": cut} | ({"backward_transient": cut} if covariant else {})
     along = source.driven if source.takes_inputs or source.found is not None else _alone(source, seconds)
     if seconds is not None and "seconds" not in along:

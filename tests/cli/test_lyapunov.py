@@ -120,3 +120,12 @@ def test_covariant_vectors(folder, capsys, pictures):
     np.testing.assert_array_equal(io.open("b.nc")["exponent"], direct["exponent"])
     assert run(["lyapunov", "gru.pt", "--inputs", "inputs.npy", "--covariant", "--transient", "40", "--quiet"]) == 2
     assert "got 40 at the start and 40 at the end" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e400"])
+@pytest.mark.parametrize("options", [["--transient"], ["--covariant", "--transient"]])
+def test_a_transient_that_is_no_number_of_steps_is_one_sentence(options, value, capsys):
+    assert run(["lyapunov", "--system", "henon", "--steps", "10", "--quiet", *options, value]) == 2
+    said = capsys.readouterr().err
+    assert "ransient" in said
+    assert "Traceback" not in said

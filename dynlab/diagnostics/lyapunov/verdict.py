@@ -54,7 +54,8 @@ def _largest(ds: xr.Dataset, name: str) -> str:
     count, units = ds.sizes[schema.SAMPLE], ds["mean_exponent"].attrs["units"]
     if np.isneginf(mean):
         if (values := ds[name].values[:, 0]).max() > -np.inf:
-            return f"−inf in some of {count} samples, since a Jacobian is singular, and up to {number(values.max())} {units}"
+            some = f"−inf in some of {count} samples, since a Jacobian is singular"
+            return f"{some}, and up to {number(values.max())} {units}"
         return "−inf, since a Jacobian is singular"
     spread = f", the mean of {count} samples" if count > 1 else ""
     if np.isposinf(ds["rounding_bound"].values[:, 0]).any():
