@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 from dynlab.numerics.block_triangular import parts_of, whole_conditions
 from dynlab.numerics.eigenvalue_discs import UNIT, Discs, discs
 from dynlab.numerics.eigenvalue_sets import matched, order
-from dynlab.numerics.graded_discs import graded_discs
+from dynlab.numerics.graded_discs import SMALLEST, graded_discs
 from dynlab.numerics.invariant_subspaces import LARGEST, eigenvalues_by_subspaces, reach
 from dynlab.numerics.lapack import geev
 from dynlab.numerics.threads import in_threads
@@ -30,6 +30,8 @@ ONE_BLOCK = 0.1
 # Times n u |λ|: a matrix with a disc that is wider may be graded, and is looked at anew as one where it is not large.
 WIDE = 1e3
 LARGEST_GRADED = 64
+# Matrices whose largest entry is smaller are multiplied by 2 to the power of LIFT, which changes no digit.
+NEARLY_SUBNORMAL, LIFT = 2.0**-960, 512
 TINY = 1e-300  # errors below are alike
 ARRAYS = 24  # of the size of a matrix that its discs need
 
@@ -90,12 +92,20 @@ def eigenvalues(matrices: Real, error: ArrayLike = 0.0, blocks: Sequence[int] = 
     wrong = np.asarray(error, dtype=np.float64)
     entries = (n, n) if wrong.ndim == len(before) + 2 else ()
     wrong = np.broadcast_to(wrong, (*before, *entries)).reshape(-1, *entries)
+    # below, products of a matrix with numbers below 1 would lose digits
+    largest = np.abs(stack).max(axis=(1, 2), initial=0.0)
+    lift = np.where((largest > 0) & (largest < NEARLY_SUBNORMAL), LIFT, 0)
+    with np.errstate(over="ignore"):  # an error of inf is what there is to say beside so small a matrix
+        stack, wrong = np.ldexp(stack, lift[:, None, None]), np.ldexp(wrong.T, lift).T
     sizes = blocks or (n,)
     if sum(sizes) != n:
         raise ValueError(f"blocks of sizes {tuple(sizes)} do not add up to a matrix of {n} rows")
     each = 8 * (ARRAYS * max(sizes) ** 2 + (4 * n * n if len(sizes) > 1 else 0))
     found = in_threads(lambda rows: _along_diagonal(stack[rows], wrong[rows], parts_of(sizes)), len(stack), each)
-    return Eigenvalues(*(part.reshape(*before, n) for part in found))
+    values, errors, conditions = found
+    values, errors = _lowered(values, errors, np.ldexp(1.0, -lift)[:, None])
+    shape = (*before, n)
+    return Eigenvalues(values.reshape(shape), errors.reshape(shape), conditions.reshape(shape))
 
 
 def approximate_eigenvalues(matrices: Real) -> Complex:
@@ -124,6 +134,13 @@ def approximate_eigenvalues(matrices: Real) -> Complex:
 
     (values,) = in_threads(work, len(flat))
     return np.asarray(values.reshape(stack.shape[:-1]))
+
+
+def _lowered(values: Complex, errors: Real, size: Real) -> tuple[Complex, Real]:
+    """Both times a power of 2, and the errors of what that makes subnormal larger by what is lost."""
+    centers, radii = values * size, errors * size
+    lost = (centers / size != values) | (radii / size != errors)
+    return centers, np.where(lost, radii + 2 * SMALLEST, radii)
 
 
 def _along_diagonal(stack: Real, error: Real, parts: Sequence[slice]) -> Eigenvalues:

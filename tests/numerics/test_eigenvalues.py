@@ -186,6 +186,17 @@ def test_no_size_is_too_small_or_too_large(family, scale):
         np.testing.assert_allclose(other.errors, power * one.errors, rtol=1e-6)
 
 
+@pytest.mark.parametrize("exponent", [-1020, -1050, -1065, -1072])
+@pytest.mark.parametrize("family", ["random", "complex", "nearly defective"])
+def test_errors_cover_what_underflows(family, exponent):
+    for n in (2, 3, 5):
+        matrix = np.ldexp(FAMILIES[family](np.random.default_rng(n), n), exponent)
+        found = eigenvalues(matrix)
+        values, errors = (np.ldexp(part, -exponent) for part in (found.values.view(float), found.errors))
+        true = exact(np.ldexp(matrix, -exponent), MORE_DIGITS)
+        assert paired(found._replace(values=values.view(complex), errors=errors), true, 1.0)[0]
+
+
 def test_matrices_that_are_not_finite_are_nan_and_others_beside_them_are_not():
     stack = np.stack([np.eye(3), np.full((3, 3), np.nan), np.diag([1.0, np.inf, 2.0]), 2 * np.eye(3)])
     found = eigenvalues(stack.reshape(2, 2, 3, 3))
