@@ -10,6 +10,8 @@ import torch
 import problems
 from dynlab import schema
 from dynlab.diagnostics.bifurcation import bifurcation
+from dynlab.diagnostics.bifurcation.held_system import varied_system
+from dynlab.diagnostics.bifurcation.parameter import Varied
 from dynlab.errors import UserError
 from dynlab.systems import create, from_function
 from dynlab.systems.planar import planar_matrix, planar_system
@@ -425,6 +427,29 @@ def test_blocks_give_the_same_numbers_and_too_little_memory_is_refused():
 def test_bad_input_is_one_sentence(change, sentence):
     with pytest.raises(UserError, match=sentence):
         bifurcation(create("logistic"), **({"parameter": "r", "lowest": 2.0, "highest": 4.0, "values": 0} | change))
+
+
+@pytest.mark.parametrize(
+    "step, lowest, highest",
+    [
+        (lambda p, h: h + p**2 * h - h**3, -0.8, 0.8),
+        (lambda p, h: h + 0.3 * (p**2 + h**2 - 1), -2.0, 2.0),
+        (lambda p, h: h * torch.cos(p), 0.0, 2 * np.pi),
+        (lambda p, h: 1e-3 * torch.tanh(p * h / 1e-3), 0.5, 2.0),
+        (lambda p, h: torch.where(h.abs() > 10, p, 1) * h, 0.5, 2.0),
+    ],
+)
+def test_an_effect_that_the_ends_or_states_of_one_size_do_not_show_is_seen(step, lowest, highest):
+    class Step(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.p = torch.nn.Parameter(torch.tensor(lowest, dtype=torch.float64))
+
+        def forward(self, h, x):
+            return step(self.p, h)
+
+    system = from_function(Step(), state_size=1)
+    assert isinstance(varied_system(system, None, ("p",), "zero", -1, (lowest,), (highest,), 0), Varied)
 
 
 def test_a_parameter_that_changes_nothing_is_refused():

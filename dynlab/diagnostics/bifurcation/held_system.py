@@ -12,7 +12,8 @@ from dynlab.errors import UserError
 from dynlab.systems import Euler, Flow, Map, System, frozen
 from dynlab.systems.held import Held, held_input, step_number
 
-TRIALS = 8  # states at which a parameter must change something
+TRIALS = 8  # states of each size, and values of its range, at which a parameter must change something
+SIZES = (1e-6, 1e-3, 1.0, 1e3)
 
 
 LARGEST = 1e100  # of a parameter: squares are still numbers
@@ -70,13 +71,16 @@ def _check_effect(
 ) -> None:
     """Raise where the parameter changes nothing, as a number does that was used when the system was made."""
     generator = np.random.default_rng(seed)
-    states = torch.from_numpy(generator.uniform(-1, 1, (TRIALS, varied.system.state_size)))
+    states = torch.from_numpy(
+        np.concatenate([size * generator.uniform(-1, 1, (TRIALS, varied.system.state_size)) for size in SIZES])
+    )
     method = "velocity" if isinstance(varied.system, Flow) else "step"
     middle = [(low + high) / 2 for low, high in zip(lowest, highest, strict=True)]
-    ends = []
-    for value in (lowest[index], highest[index]):
+    found = []
+    for value in (lowest[index], highest[index], *generator.uniform(lowest[index], highest[index], TRIALS)):
         at = torch.tensor([*middle[:index], value, *middle[index + 1 :]], dtype=torch.float64)
-        ends.append(varied.at(at, method, states))
-    if torch.equal(*ends):
+        found.append(varied.at(at, method, states).nan_to_num())
+    if all(torch.equal(found[0], other) for other in found[1:]):
         hint = "; the held input is zero: give another with --at (at=)." if name == "input*" else "."
-        raise UserError(f"{name} changes nothing between {lowest[index]:g} and {highest[index]:g}{hint}")
+        between = f"between {lowest[index]:g} and {highest[index]:g}, at the states and values that were looked at"
+        raise UserError(f"{name} changes nothing {between}{hint}")
