@@ -43,10 +43,15 @@ def unit_of(held: Held) -> float | Tensor:
     first = held.moved(states).abs()
     for _ in range(ORBIT_STEPS // 2):
         states = held.moved(states)
-    last = torch.zeros_like(states)
-    for _ in range(ORBIT_STEPS // 2):
+    earlier, last = torch.zeros_like(states), torch.zeros_like(states)
+    for _ in range(ORBIT_STEPS // 4):
         states = held.moved(states)
-        last = torch.maximum(last, states.abs())  # NaN stays
+        earlier = torch.maximum(earlier, states.abs())  # NaN stays
+    for _ in range(ORBIT_STEPS // 4):
+        states = held.moved(states)
+        last = torch.maximum(last, states.abs())
+    # what is on its way to 0 has no size there, nor what underflow has stopped
+    last = torch.where((last >= earlier / SAME_SIZE) & (last >= torch.finfo(last.dtype).tiny), last, 0.0)
     units = torch.ones_like(states[0, 0])
     for sizes in (first.amax(dim=1), last.amax(dim=1)):
         ratio = sizes[1:] / sizes[:-1]
