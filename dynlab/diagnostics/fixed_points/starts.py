@@ -53,7 +53,8 @@ def unit_of(held: Held) -> float | Tensor:
     # what is on its way to 0 has no size there, nor what underflow has stopped
     last = torch.where((last >= earlier / SAME_SIZE) & (last >= torch.finfo(last.dtype).tiny), last, 0.0)
     units = torch.ones_like(states[0, 0])
-    for sizes in (first.amax(dim=1), last.amax(dim=1)):
+    # small states say of a first step how far it goes, and not what size states have
+    for sizes in (first.amax(dim=1)[SIZES.index(1.0) :], last.amax(dim=1)):
         ratio = sizes[1:] / sizes[:-1]
         same = (ratio <= SAME_SIZE) & (ratio >= 1 / SAME_SIZE) & torch.isfinite(sizes[1:])
         own = torch.where(same, sizes[1:], 0.0).amax(dim=0)
