@@ -60,3 +60,9 @@ def test_samples_of_both_signs_have_no_common_one(left, low):
     assert f"from {low} to 0.6931 nat/step" in ds.attrs["verdict"]
     judged = eigenvalue_bounds(system, np.zeros((2, STEPS, 0)), initial_state=[[-0.5], [0.3]], max_exponent=0.0)
     assert judged["outcome"].item() in ("undecided", "at the bound")
+
+
+def test_an_orbit_without_a_small_jacobian_has_no_step_to_look_at():
+    """The logistic map as a user's function, which automatic differentiation cannot ask about no states at all."""
+    ds = lyapunov(from_function(lambda h, x: 4 * h * (1 - h), state_size=1), steps=200, initial_state=[0.3])
+    assert (np.abs(ds["exponent"].values - np.log(2)) < 0.2).all()

@@ -37,6 +37,8 @@ def relative_errors(driven: Driven, start: int, log_norms: Tensor) -> Tensor:
     """
     found = torch.zeros_like(log_norms)
     small = torch.isfinite(log_norms) & (log_norms.exp() < SMALL)
+    if not small.any():
+        return found
     n = driven.states.shape[-1]
     for some in small.nonzero().split(max(1, NUMBERS_AT_ONCE // (ARRAYS * n * n))):
         sample, step = some.to(driven.states.device).unbind(dim=1)
