@@ -100,7 +100,8 @@ def _draw_powers(ds: xr.Dataset, ax: Axes) -> None:
     few: dict[str, Any] = {"marker": "o", "ms": 4} if known.sum() <= FEW else {}
     ax.plot(time[known], norms[known], color=style.BLUE, lw=1.8, label=name, zorder=3, **few)
     ax.plot(time, promise, color=style.BLACK, ls=":", label=f"{law}, what the eigenvalues promise")
-    growth, kreiss = float(np.max(norms[known])), np.log10(float(ds["kreiss_constant"]))
+    met, kreiss = float(ds["transient_growth"]), np.log10(float(ds["kreiss_constant"]))
+    growth = np.log10(met) if np.isfinite(met) else float(np.max(norms[known]))  # a flow's also between those times
     if 0 < when < time[-1]:
         ax.plot(when, growth, "o", color=style.VERMILION, ms=6, zorder=4, label=f"largest: {_number(growth)}")
     if np.isfinite(kreiss) and kreiss > 0:
