@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -13,37 +13,8 @@ from click.core import ParameterSource
 from dynlab.errors import UserError
 
 from .options import output_options, shared
-from .output import Output
+from .output import Analysis, CommandResult, Output
 from .source import Source
-
-if TYPE_CHECKING:
-    import xarray as xr
-
-
-class CommandResult(NamedTuple):
-    """What a command returns.
-
-    Attributes
-    ----------
-    dataset : xarray.Dataset
-    plot : callable
-        Draws the Dataset and returns its axes or figure.
-    name : str
-        What was analysed, for the default file name ``figures/<command>-<name>.png``.
-    table : str
-        Printed above the verdict.
-    code : int
-        The exit code.
-    """
-
-    dataset: xr.Dataset
-    plot: Callable[[xr.Dataset], Any]
-    name: str
-    table: str = ""
-    code: int = 0
-
-
-Analysis = Callable[..., CommandResult]
 
 
 def measured(

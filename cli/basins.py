@@ -2,8 +2,9 @@
 
 import click
 
-from .analysis import CommandResult, analysis, measured
+from .analysis import analysis, measured
 from .options import ANYTHING, COUNT, HELD
+from .output import CommandResult
 from .source import Source
 
 

@@ -4,8 +4,9 @@ import click
 
 from dynlab.errors import require_extra
 
-from .analysis import CommandResult, analysis, measured
+from .analysis import analysis, measured
 from .options import ANYTHING, COUNT, HELD
+from .output import CommandResult
 from .source import Source
 from .values import numbers
 

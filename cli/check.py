@@ -8,9 +8,9 @@ import click
 
 from dynlab.errors import UserError
 
-from .analysis import CommandResult, analysis, measured
+from .analysis import analysis, measured
 from .options import ANYTHING, COUNT, FOLDER
-from .output import check_file
+from .output import CommandResult, check_file
 from .source import Source
 
 CODES = {"holds": 0, "violated": 1, "undecided": 4}

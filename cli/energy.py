@@ -2,8 +2,9 @@
 
 import click
 
-from .analysis import CommandResult, analysis, measured
+from .analysis import analysis, measured
 from .options import ANYTHING, COUNT
+from .output import CommandResult
 from .source import Source
 
 INTEGRATORS = ("euler", "midpoint", "rk4", "implicit-midpoint", "exponential-euler")

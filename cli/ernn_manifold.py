@@ -1,7 +1,8 @@
 """`dynlab ernn-manifold`: an ERNN's motion on its equilibrium manifold."""
 
-from .analysis import CommandResult, analysis, measured
+from .analysis import analysis, measured
 from .options import CHECKPOINT, COMPUTING, DRIVING
+from .output import CommandResult
 from .source import Source
 
 

@@ -6,8 +6,9 @@ import click
 
 from dynlab.errors import UserError
 
-from .analysis import CommandResult, analysis, measured
+from .analysis import analysis, measured
 from .options import ANYTHING, COUNT
+from .output import CommandResult
 from .source import Source
 
 

@@ -6,8 +6,9 @@ import click
 
 from dynlab.errors import UserError
 
-from .analysis import CommandResult, analysis, measured
+from .analysis import analysis, measured
 from .options import ANYTHING, COUNT, HELD
+from .output import CommandResult
 from .source import Source
 
 SHOWN = 12  # modes: all eigenvectors of a network at all its fixed points are megabytes

@@ -6,11 +6,11 @@ import functools
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -18,14 +18,39 @@ from dynlab import progress
 from dynlab.errors import UserError
 
 if TYPE_CHECKING:
+    import xarray as xr
     from matplotlib.figure import Figure
-
-    from .analysis import CommandResult
 
 FIGURE_FOLDER = Path("figures")
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
 DATA_SUFFIXES = (".nc", ".zarr")
 FULL_DPI, SMALL_DPI = 150, 110
+
+
+class CommandResult(NamedTuple):
+    """What a command returns.
+
+    Attributes
+    ----------
+    dataset : xarray.Dataset
+    plot : callable
+        Draws the Dataset and returns its axes or figure.
+    name : str
+        What was analysed, for the default file name ``figures/<command>-<name>.png``.
+    table : str
+        Printed above the verdict.
+    code : int
+        The exit code.
+    """
+
+    dataset: xr.Dataset
+    plot: Callable[[xr.Dataset], Any]
+    name: str
+    table: str = ""
+    code: int = 0
+
+
+Analysis = Callable[..., CommandResult]
 
 
 def check_folder(folder: Path, otherwise: str) -> None:

@@ -10,10 +10,9 @@ import click
 
 from dynlab.errors import UserError
 
-from .output import working
+from .output import Analysis, CommandResult, working
 
 if TYPE_CHECKING:
-    from .analysis import Analysis, CommandResult
     from .source import Source
 
 
@@ -34,8 +33,6 @@ def over_step(function: Analysis, source: Source, own: dict[str, Any], alone: It
     from dynlab.checkpoints.of_run import read_run
     from dynlab.diagnostics.over_training.diagnostic import joined
     from dynlab.plots.over_training import plot_over_training
-
-    from .analysis import CommandResult
 
     if not source.checkpoints:
         raise UserError("--over step follows a run: name its folder, or its checkpoints.")

@@ -7,8 +7,9 @@ import click
 
 from dynlab.errors import UserError
 
-from .analysis import CommandResult, analysis
+from .analysis import analysis
 from .options import COMPUTING, PLANAR
+from .output import CommandResult
 from .source import Source
 
 MANY = 5000  # steps: more may take longer than two seconds

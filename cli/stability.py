@@ -2,9 +2,10 @@
 
 import click
 
-from .analysis import CommandResult, analysis, measured
+from .analysis import analysis, measured
 from .energy import INTEGRATORS
 from .options import ANYTHING, COUNT
+from .output import CommandResult
 from .source import Source
 
 
