@@ -5,8 +5,8 @@ from typing import Any
 from dynlab.arguments import bound
 from dynlab.errors import lookup
 from dynlab.systems.base import Euler, Flow, Map, System
-from dynlab.systems.devices import frozen
 from dynlab.systems.function import from_function
+from dynlab.systems.held import frozen
 from dynlab.systems.integrators import ExplicitMidpoint, ExponentialEuler, ImplicitMidpoint, RungeKutta4
 
 __all__ = [

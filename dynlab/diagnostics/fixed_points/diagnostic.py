@@ -131,7 +131,9 @@ def fixed_points(
     ([-0.9575, 0.9575, 0.0], [1, 1, 0])
     """
     system = _map(system, slow_points, starts)
-    place_for(certificates)  # before the search, which takes longer
+    certify = certify or certificates is not None
+    if certify:
+        place_for(certificates)  # before the search, which takes longer
     analysed, driving, _ = prepare(system, _some_input(system, inputs), None, dtype, device)
     driven = analysed.drive(driving)
     frozen = Held(analysed, held_input(analysed, at, driven, inputs is not None), step_number(system, at_step))
@@ -152,7 +154,6 @@ def fixed_points(
     rows = records(exact, found.places, direction / np.linalg.norm(direction))
     of_starts = _of_starts(exact, found)
     rows, exact = in_unit(rows, np.asarray(unit)), replace(exact, unit=1.0)
-    certify = certify or certificates is not None
     rows = proved(exact, rows) if certify else rows
     settings = {
         "at": at if isinstance(at, str) else "values",

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -24,7 +25,6 @@ from dynlab.diagnostics.fixed_points.slow_points import slow_points_from
 from dynlab.jacobians import displacement_matrices
 from dynlab.numerics import merging
 from dynlab.numerics.affine_roots import AffineRoots
-from dynlab.numerics.deflation import deflated
 from dynlab.numerics.isolation import to_the_last_digit
 from dynlab.numerics.roots import solve, tolerance
 from dynlab.numerics.unseen import share_bound, unseen_share
@@ -103,8 +103,7 @@ class Search:
     affine: str = ""
 
 
-@dataclass(frozen=True)
-class _Batch:
+class _Batch(NamedTuple):
     ends: Real
     assignment: NDArray[np.int64]
     outcome: Words
@@ -157,15 +156,8 @@ def search(
         confidence = _rounds(frozen, places, batches, count, reach, generator)
     if largest_speed is not None:
         _add_slow_points(exact, places, batches, first, largest_speed)
-    return Search(
-        places.found,
-        np.concatenate([batch.ends for batch in batches]),
-        np.concatenate([batch.assignment for batch in batches]),
-        np.concatenate([batch.outcome for batch in batches]),
-        np.concatenate([batch.origin for batch in batches]),
-        np.concatenate([batch.iterations for batch in batches]),
-        confidence,
-    )
+    ends, assignment, outcome, origins, iterations = (np.concatenate(parts) for parts in zip(*batches, strict=True))
+    return Search(places.found, ends, assignment, outcome, origins, iterations, confidence)
 
 
 def _rounds(
@@ -208,7 +200,7 @@ def _suggested(
         parts.append(where.turning_back(frozen, points, generator))
     if len(points):
         known = torch.as_tensor(points).to(random)
-        parts.append(deflated(equations(frozen), random, known).double().cpu().numpy())
+        parts.append(where.deflated(equations(frozen), random, known).double().cpu().numpy())
     return torch.as_tensor(np.concatenate(parts)).to(random)
 
 

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.jacobians import held_matrices
+from dynlab.numerics.isolation import Equations
 from dynlab.numerics.lapack import geev
 from dynlab.systems.held import Held
 
@@ -25,6 +26,9 @@ LED = (10, 30)  # steps of the map from beside a saddle
 MOST_DIRECTIONS = 4  # that grow, of each saddle
 SAMPLED_WAYS, BISECTIONS = 32, 60  # states between two points at which the displacement is looked at; halvings
 MOST_BETWEEN = 1024  # pairs of points in a round
+DEFLATIONS = 30  # steps of Newton's method that lead a start away from the points that are known
+LONGEST = 1.0  # times max(1, max |h_i|): no coordinate moves farther in such a step
+CLOSE = 1e-12  # a squared distance to a known point counts as this at least
 
 Real = NDArray[np.float64]
 
@@ -195,6 +199,36 @@ def beside_saddles(held: Held, points: Real) -> Real:
     first = torch.as_tensor(np.array(starts)).to(held.input)
     led = [_led_on(held, first, np.full(len(first), steps)) for steps in LED]
     return torch.cat([first, *led]).double().cpu().numpy()
+
+
+def deflated(equations: Equations, starts: Tensor, known: Tensor) -> Tensor:
+    """Where Newton's method leads from each start that does not end at a known root, (start, n); for `roots.solve`.
+
+    It is Newton's method on f times what is infinite at the known roots. With m(h) = Π_k (1/‖h − h_k‖² + 1) the roots
+    of m f are those of f but the h_k, and Newton's step of m f is Newton's step δ of f times 1/(1 − δ · ∇ln m).
+
+    Parameters
+    ----------
+    equations : Equations
+    starts : Tensor, shape (start, n)
+    known : Tensor, shape (k, n)
+
+    References
+    ----------
+    Farrell, Birkisson and Funke, "Deflation techniques for finding distinct solutions of nonlinear partial differential
+    equations", SIAM J. Sci. Comput. 37 (2015), section 2.
+    """
+    h = starts
+    for _ in range(DEFLATIONS):
+        step, _ = torch.linalg.solve_ex(equations.matrix(h), -equations.value(h).unsqueeze(-1))
+        offset = h.unsqueeze(1) - known
+        squared = offset.square().sum(-1, keepdim=True).clamp_min(CLOSE)
+        slope = -2 * (offset / (squared * (1 + squared))).sum(1)  # ∇ln m
+        moved = (step / (1 - (slope.unsqueeze(1) @ step))).squeeze(-1)
+        longest = LONGEST * h.abs().amax(dim=-1, keepdim=True).clamp_min(1)
+        moved = moved * (longest / moved.abs().amax(dim=-1, keepdim=True)).clamp_max(1)
+        h = torch.where(torch.isfinite(moved).all(-1, keepdim=True), h + moved, h)
+    return h
 
 
 def _in_box(count: int, reach: Tensor, generator: np.random.Generator) -> Tensor:
