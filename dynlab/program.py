@@ -4,7 +4,7 @@ What a proof is about: ball arithmetic, and whoever checks a certificate, evalua
 its own beside its step (`dynlab.systems.base.System.formula`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -152,6 +152,20 @@ class Program:
         return results[-1]
 
 
+# What the operations do that need no stored numbers, by name.
+PLAIN: dict[str, Callable[..., Real]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "reciprocal": np.reciprocal,
+    "sqrt": np.sqrt,
+    "tanh": np.tanh,
+    "sigmoid": lambda p: 0.5 * (1 + np.tanh(0.5 * p)),
+    "relu": lambda p: np.maximum(p, 0),
+    "join": lambda *parts: np.concatenate(parts),
+}
+
+
 def _floating(operation: Operation, read: list[Real], state: Real) -> Real:
     values = np.asarray(operation.values)
     match operation.name:
@@ -161,28 +175,12 @@ def _floating(operation: Operation, read: list[Real], state: Real) -> Real:
             return values
         case "linear":
             return np.asarray(values @ read[0])
-        case "add":
-            return read[0] + read[1]
-        case "subtract":
-            return read[0] - read[1]
-        case "multiply":
-            return read[0] * read[1]
-        case "reciprocal":
-            return 1 / read[0]
-        case "sqrt":
-            return np.sqrt(read[0])
-        case "tanh":
-            return np.tanh(read[0])
-        case "sigmoid":
-            return 0.5 * (1 + np.tanh(0.5 * read[0]))
-        case "relu":
-            return np.maximum(read[0], 0)
         case "modrelu":
             return np.asarray(np.sign(read[0]) * np.maximum(np.abs(read[0]) + values, 0))
         case "part":
             return read[0][slice(*operation.span)]
-        case _:
-            return np.concatenate(read)
+        case name:
+            return PLAIN[name](*read)
 
 
 def _array(values: Tensor) -> Real:

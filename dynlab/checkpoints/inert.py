@@ -1,24 +1,132 @@
 """Loading what `torch.save` wrote without running any code: every foreign name becomes an inert stand-in.
 
 `torch.load` with ``weights_only=True`` makes tensors and plain containers, and refuses all else; an ordinary Lightning
-checkpoint with one `Path` among its hyper-parameters is refused whole. Here the names are read from the pickle's
-opcodes first, and each that torch does not know is allowed as a stand-in of that name: an object that keeps its
-arguments and state and does nothing. What would only be there to run code is refused by name.
+checkpoint with one `Path` among its hyper-parameters is refused whole. Here the names that a pickle wants imported are
+read from its opcodes first, none of which is run. Each that torch does not know is allowed as a stand-in of that name:
+an object that keeps its arguments and state and does nothing. What would only be there to run code is refused by name.
 """
 
+import _compat_pickle
 import io
+import pickletools
 import warnings
 import zipfile
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NamedTuple
 
 import torch
 
-from dynlab.checkpoints.pickles import LIST, MAPPING, collect_names
 from dynlab.errors import UserError
+
+# What the pickle does with the object that a name makes: nothing, or fill it as a dictionary or as a list.
+OBJECT, MAPPING, LIST = "object", "mapping", "list"
+
+_MARK = object()
+_FILLS = {"SETITEM": MAPPING, "SETITEMS": MAPPING, "APPEND": LIST, "APPENDS": LIST, "ADDITEMS": LIST}
+_CALLS = ("REDUCE", "NEWOBJ", "NEWOBJ_EX", "OBJ")
+_PUTS, _GETS = ("PUT", "BINPUT", "LONG_BINPUT", "MEMOIZE"), ("GET", "BINGET", "LONG_BINGET")
+
+
+class _Made(NamedTuple):
+    """An object that calling `name` would make."""
+
+    name: str
+
+
+def collect_names(stream: IO[bytes], found: dict[str, str], pickles: int = 1) -> None:
+    """Collect every global name in a stream of pickles, and what is done with the objects it makes.
+
+    The stack machine is followed with place-holders: strings (a name of protocol 4 is made of two), marks, and the
+    objects that calling a name would make. Nothing is imported, called or built.
+
+    Parameters
+    ----------
+    stream : binary file
+        At the start of the first pickle.
+    found : dict of str to str
+        Receives ``"module.name"`` with `OBJECT`, `MAPPING` or `LIST`, so that it holds what stands before an error.
+    pickles : int
+        How many follow each other: one in a torch zip file, four before the storages of an older file.
+
+    Raises
+    ------
+    ValueError, IndexError, KeyError
+        Where the stream is no pickle, or ends too early.
+    """
+    for _ in range(pickles):
+        _follow(stream, found)
+
+
+def _follow(stream: IO[bytes], found: dict[str, str]) -> None:
+    stack: list[Any] = []
+    memo: dict[int, Any] = {}
+    for opcode, argument, _ in pickletools.genops(stream):
+        name = opcode.name
+        if name in _PUTS:
+            memo[len(memo) if argument is None else int(argument)] = stack[-1]
+        elif name in _GETS:
+            stack.append(memo[int(argument or 0)])
+        elif name in _FILLS:
+            _pop(stack, opcode.stack_before[1:])
+            if isinstance(stack[-1], _Made):
+                found[stack[-1].name] = _FILLS[name]
+        elif name == "BUILD":
+            stack.pop()
+        elif name == "DUP":
+            stack.append(stack[-1])
+        else:
+            _apply(opcode, argument, stack, found)
+
+
+def _apply(opcode: pickletools.OpcodeInfo, argument: Any, stack: list[Any], found: dict[str, str]) -> None:
+    """Every opcode that takes its operands off the stack and puts one result there."""
+    name = opcode.name
+    taken = _pop(stack, opcode.stack_before)
+    if name in ("GLOBAL", "INST"):
+        module, _, attribute = argument.partition(" ")
+        stack.append(_named(module, attribute, found))
+    elif name == "STACK_GLOBAL":
+        module, attribute = map(str, taken)
+        stack.append(_named(module, attribute, found))
+    elif name in _CALLS:
+        stack.append(_Made(taken[0].name) if taken and isinstance(taken[0], _Global) else None)
+    elif name == "MARK":
+        stack.append(_MARK)
+    else:
+        text = argument if isinstance(argument, str) else None
+        stack.extend([text] * len(opcode.stack_after))
+
+
+class _Global(NamedTuple):
+    """A name that the pickle wants imported."""
+
+    name: str
+
+
+def _named(module: str, name: str, found: dict[str, str]) -> _Global:
+    """The name as Python 3 calls it, as torch's own unpickler translates it."""
+    if (module, name) in _compat_pickle.NAME_MAPPING:
+        module, name = _compat_pickle.NAME_MAPPING[module, name]
+    else:
+        module = _compat_pickle.IMPORT_MAPPING.get(module, module)
+    found.setdefault(f"{module}.{name}", OBJECT)
+    return _Global(f"{module}.{name}")
+
+
+def _pop(stack: list[Any], operands: list[pickletools.StackObject]) -> list[Any]:
+    """Take `operands` off the stack, in their order; down to the last mark where they hold one."""
+    taken: list[Any] = []
+    if pickletools.markobject in operands:
+        while stack[-1] is not _MARK:
+            taken.append(stack.pop())
+        stack.pop()
+        operands = operands[: operands.index(pickletools.markobject)]
+    taken.extend(stack.pop() for _ in operands)
+    return taken[::-1]
+
 
 ZIP_START = b"PK\x03\x04"
 PICKLE_START = b"\x80"

@@ -1,8 +1,12 @@
-"""Singular values of many small matrices, some of which may not be finite."""
+"""Singular values of many small matrices, some of which may not be finite, and their logarithms of a graded product.
+
+Those of a graded product e^d T have logarithms however many orders of magnitude they span.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dynlab.numerics.lapack import gejsv
 from dynlab.numerics.threads import in_threads
 
 
@@ -19,3 +23,61 @@ def singular_values(matrices: NDArray[np.float64]) -> NDArray[np.float64]:
 def rounding_of(singular: NDArray[np.float64]) -> NDArray[np.float64]:
     """What rounding leaves of n × n matrices with these singular values (..., n): n ε σ_max."""
     return singular.shape[-1] * np.finfo(np.float64).eps * singular[..., 0]
+
+
+# LAPACK works in windows of modes that floating-point numbers hold with their squares; modes beyond the margin change
+# those in the core of the window by the square of e^-40, nothing. A product of 10,000 factors spans thousands.
+CORE = 200.0
+MARGIN = 40.0
+# Where σ spans no more than this factor e^5, any backward-stable SVD is as accurate (n ε e^5), and seven times faster.
+PLAIN = 5.0
+
+
+def log_singular_values(log_scale: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Logarithms of the singular values of e^d T.
+
+    Parameters
+    ----------
+    log_scale : ndarray, shape (product, state)
+        d; −inf for rows that are exactly zero.
+    rows : ndarray, shape (product, state, state)
+        T, whose rows have length 1.
+
+    Returns
+    -------
+    ndarray, shape (product, state)
+        Decreasing; −inf for singular values that are exactly zero; NaN where LAPACK did not converge.
+    """
+
+    def several(some: slice) -> tuple[NDArray[np.float64]]:
+        return (np.stack([_one(d, T) for d, T in zip(log_scale[some], rows[some], strict=True)]),)
+
+    (found,) = in_threads(several, len(rows))
+    return np.asarray(found)
+
+
+def _one(log_scale: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    found = np.full(len(log_scale), -np.inf)
+    order = np.argsort(-log_scale, kind="stable")
+    order = order[np.isfinite(log_scale[order])]
+    d, T = log_scale[order], rows[order]
+    if len(d) == 0:
+        return found
+    if d[0] - d[-1] <= PLAIN:
+        with np.errstate(divide="ignore"):
+            found[: len(d)] = np.log(np.linalg.svd(np.exp(d - d[0])[:, None] * T, compute_uv=False)) + d[0]
+        return found
+    # (e^d T)ᵀ = Tᵀ e^d = Q R e^d, so e^d Rᵀ has the same singular values; it is triangular, and its columns fall off
+    # below the diagonal as the modes separate, which takes the windows apart.
+    lower = np.asarray(np.linalg.qr(T.T, mode="r")).T
+    start = 0
+    while start < len(d):
+        stop = int(np.searchsorted(-d, -(d[start] - CORE), side="right"))
+        first = int(np.searchsorted(-d, -(d[start] + MARGIN), side="left"))
+        last = int(np.searchsorted(-d, -(d[stop - 1] - MARGIN), side="right"))
+        window = slice(first, last)
+        values, converged = gejsv(np.exp(d[window] - d[first])[:, None] * lower[window, window])
+        found[start:stop] = values[start - first : stop - first] + d[first] if converged else np.nan
+        start = stop
+    found[: len(d)] = np.sort(found[: len(d)])[::-1]
+    return found

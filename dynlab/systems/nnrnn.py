@@ -16,8 +16,8 @@ from torch.nn.utils.parametrize import register_parametrization
 
 from dynlab.errors import UserError
 from dynlab.systems.base import check_sizes
-from dynlab.systems.modrelu_rnn import ModReLURNN, modrelu_bias
 from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, constrain, entries_of, parametrizations_of, skew_start
+from dynlab.systems.orthogonal_rnn import ModReLURNN, modrelu_bias
 
 
 class NNRNN(ModReLURNN):

@@ -14,8 +14,7 @@ from torch.nn.functional import linear
 
 from dynlab.errors import UserError
 from dynlab.program import Program
-from dynlab.systems.activated import Activated
-from dynlab.systems.activations import activation_named, operation_of
+from dynlab.systems.activations import Activated, activation_named, operation_of
 from dynlab.systems.base import Map
 from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, advance, constrain, entries_of, skew_start
 

@@ -15,8 +15,7 @@ from torch.nn.utils.parametrize import register_parametrization
 
 from dynlab.errors import UserError
 from dynlab.numerics.running_error import as_meant
-from dynlab.systems.activated import Activated
-from dynlab.systems.activations import activation_named
+from dynlab.systems.activations import Activated, activation_named
 from dynlab.systems.base import Map
 
 

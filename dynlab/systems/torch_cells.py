@@ -13,8 +13,7 @@ from torch.nn.functional import linear
 
 from dynlab.operators import Blocks, Diagonal, Fed, Identity, Leading, Operator, RowScaled, Shared
 from dynlab.program import Program
-from dynlab.systems.activated import Activated
-from dynlab.systems.activations import activation_named, operation_of, sigmoid_slope, tanh_slope
+from dynlab.systems.activations import Activated, activation_named, operation_of, sigmoid_slope, tanh_slope
 from dynlab.systems.base import Map
 
 PARAMETERS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")

@@ -14,8 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dynlab.errors import unknown
-from dynlab.systems.activated import Activated
-from dynlab.systems.activations import ACTIVATIONS, activation_named, log_cosh_energy
+from dynlab.systems.activations import ACTIVATIONS, Activated, activation_named, log_cosh_energy
 from dynlab.systems.base import Euler, Flow, Map
 from dynlab.systems.orthogonal import polar_factor
 

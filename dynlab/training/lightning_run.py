@@ -6,39 +6,21 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import torch
-from lightning.pytorch import Callback, LightningModule, Trainer
-from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch import Trainer
 from lightning.pytorch.plugins.environments import LightningEnvironment
 from lightning.pytorch.strategies import DDPStrategy, Strategy
 
-from dynlab.training.bar import Bar
 from dynlab.training.batches import Batches, Sweep
-from dynlab.training.history import History
-from dynlab.training.kept import Kept
-from dynlab.training.module import VALIDATION_METRIC, Training
+from dynlab.training.history import Bar, History
+from dynlab.training.module import Training
 from dynlab.training.network import sweep
 from dynlab.training.prepare import Prepared
+from dynlab.training.saving import Kept, WholeCheckpoints, savers
 from dynlab.training.settings import PRECISIONS
 from dynlab.training.stability_monitor import StabilityMonitor
 from dynlab.training.step_log import StepLog
-from dynlab.training.whole_checkpoints import WholeCheckpoints
-
-
-class ModelCheckpointWithinEpochs(ModelCheckpoint):
-    """Saves after so many batches, but not after an epoch's last.
-
-    A run that went on from there would begin the next epoch and leave out the end of this one: its validation, what the
-    schedule and the best checkpoint make of it, and its row of metrics.
-    """
-
-    def on_train_batch_end(
-        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
-    ) -> None:
-        if batch_idx + 1 < trainer.num_training_batches:
-            super().on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
 
 
 def fit(prepared: Prepared, resume_from: Path | None) -> None:
@@ -62,7 +44,7 @@ def fit(prepared: Prepared, resume_from: Path | None) -> None:
             precision=PRECISIONS[settings.precision],
             max_epochs=settings.epochs,
             gradient_clip_val=settings.clip or None,
-            callbacks=[history, *bar, *([monitor] if monitor else []), steps, *kept, *_savers(prepared)],
+            callbacks=[history, *bar, *([monitor] if monitor else []), steps, *kept, *savers(prepared)],
             plugins=[WholeCheckpoints()],
             logger=False,
             default_root_dir=prepared.folder,
@@ -82,21 +64,6 @@ def _strategy(processes: int) -> Strategy | str:
     return DDPStrategy(
         cluster_environment=LightningEnvironment(), find_unused_parameters=True, forward_sync_buffers=False
     )
-
-
-def _savers(prepared: Prepared) -> list[Callback]:
-    """Lightning's savers: the best first, so that the last one's copy of their state is complete."""
-    where: dict[str, Any] = {"dirpath": prepared.folder, "enable_version_counter": False}
-    after_epochs = where | {"save_on_train_epoch_end": True}
-    savers: list[Callback] = []
-    if prepared.task.validation is not None:
-        mode = "max" if prepared.task.metric == "accuracy" else "min"
-        savers.append(ModelCheckpoint(filename="best", monitor=VALIDATION_METRIC, mode=mode, **after_epochs))
-    savers.append(ModelCheckpoint(filename="last", **after_epochs))
-    if prepared.writes.checkpoint_every is not None:
-        within = where | {"save_on_train_epoch_end": False, "every_n_train_steps": prepared.writes.checkpoint_every}
-        savers.append(ModelCheckpointWithinEpochs(filename="last", **within))
-    return savers
 
 
 def _until_interrupted(

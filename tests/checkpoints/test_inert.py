@@ -20,8 +20,7 @@ import torch
 from torch import nn
 
 from dynlab.checkpoints import describe, read
-from dynlab.checkpoints.inert import Foreign, load
-from dynlab.checkpoints.pickles import collect_names
+from dynlab.checkpoints.inert import Foreign, collect_names, load
 from dynlab.errors import UserError
 
 SAVERS = {

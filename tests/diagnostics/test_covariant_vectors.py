@@ -10,8 +10,7 @@ from products import driven_by
 
 from dynlab import schema
 from dynlab.diagnostics.covariant_vectors import covariant_vectors
-from dynlab.diagnostics.covariant_vectors.ginelli import Passes
-from dynlab.diagnostics.covariant_vectors.subspaces import smallest_angles
+from dynlab.diagnostics.covariant_vectors.ginelli import Passes, smallest_angles
 from dynlab.diagnostics.covariant_vectors.tangent_steps import steps_of_map
 from dynlab.driven import drive
 from dynlab.errors import UserError

@@ -8,8 +8,8 @@ import torch
 from dynlab.jacobians import along
 from dynlab.simulation import orbit
 from dynlab.systems import create, frozen
-from dynlab.systems.modrelu_rnn import modrelu, modrelu_slope
 from dynlab.systems.orthogonal import entries_of
+from dynlab.systems.orthogonal_rnn import modrelu, modrelu_slope
 
 NAMES = ["exprnn", "dtriv", "scornn"]
 

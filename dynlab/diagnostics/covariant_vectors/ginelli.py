@@ -1,5 +1,7 @@
 """Covariant Lyapunov vectors: a frame carried forward, and upper triangular coefficients carried back.
 
+Beside them the angles between subspaces that the vectors span.
+
 References
 ----------
 Ginelli, Poggi, Turchi, Chaté, Livi and Politi, "Characterizing dynamics with covariant Lyapunov vectors", Phys. Rev.
@@ -14,7 +16,6 @@ import torch
 from torch import Tensor
 from torch.linalg import solve_triangular, vector_norm
 
-from dynlab.diagnostics.covariant_vectors.subspaces import angles_between
 from dynlab.diagnostics.covariant_vectors.tangent_steps import TangentSteps
 from dynlab.numerics.frame import SAFETY, UNRESOLVED, random_frame
 
@@ -175,3 +176,36 @@ def _without(factor: Tensor, sound: Tensor) -> Tensor:
     """R with the rows and columns of the modes that are lost replaced by the identity's: no others see them."""
     both = sound.unsqueeze(-1) & sound.unsqueeze(-2)
     return torch.where(both, factor, torch.eye(factor.shape[-1], dtype=factor.dtype))
+
+
+def smallest_angles(coefficients: Tensor, unstable: int, stable: int) -> Tensor:
+    """The smallest principal angle between the first `unstable` vectors' span and the last `stable` ones', in radians.
+
+    Parameters
+    ----------
+    coefficients : Tensor, shape (..., k, k)
+        Upper triangular: the vectors' components in an orthonormal frame.
+    unstable, stable : int
+        At least one each, k together at most.
+
+    Notes
+    -----
+    The first vectors span the frame's first directions. With an orthonormal basis of the others, cos θ is the largest
+    singular value of its rows there, sin θ the smallest of its rows elsewhere: the arc tangent of both is accurate for
+    small angles and for right ones.
+
+    References
+    ----------
+    Björck and Golub, "Numerical methods for computing angles between linear subspaces", Math. Comp. 27 (1973).
+    """
+    basis = torch.linalg.qr(coefficients[..., -stable:]).Q
+    cosine = torch.linalg.svdvals(basis[..., :unstable, :])[..., 0]
+    sine = torch.linalg.svdvals(basis[..., unstable:, :])[..., -1]
+    return torch.atan2(sine, cosine)
+
+
+def angles_between(first: Tensor, second: Tensor) -> Tensor:
+    """The angle between the lines along unit vectors (..., state, k), column by column; accurate near 0."""
+    along = (first * second).sum(dim=-2, keepdim=True)
+    beside = torch.linalg.vector_norm(second - along * first, dim=-2)
+    return torch.atan2(beside, along.squeeze(-2).abs())

@@ -6,8 +6,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dynlab.diagnostics.covariant_vectors.ginelli import RUNS, Passes, Stretch
-from dynlab.diagnostics.covariant_vectors.subspaces import smallest_angles
+from dynlab.diagnostics.covariant_vectors.ginelli import RUNS, Passes, Stretch, smallest_angles
 from dynlab.diagnostics.covariant_vectors.tangent_steps import TangentSteps
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.statistics import BLOCKS, SHORTEST_BLOCK, standard_errors, sure

@@ -18,7 +18,7 @@ from dynlab.diagnostics.gradient.loss_gradient import log_loss_gradient
 from dynlab.driven import Driven, drive, in_float64
 from dynlab.errors import UserError
 from dynlab.numerics.graded_product import LARGEST_BOUND, GradedProduct, identity, largest_bound, multiply, resolved
-from dynlab.numerics.log_singular_values import log_singular_values
+from dynlab.numerics.singular_values import log_singular_values
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.operators import Dense, Operator
 from dynlab.systems import Map

@@ -1,4 +1,8 @@
-"""The equilibria of a planar system within a window: least squares from a grid of starts, one state for each."""
+"""The field of a planar system, and its equilibria within a window.
+
+The field is a flow's velocity, or a map's displacement in one step, on arrays of states. Equilibria are found by least
+squares from a grid of starts, one state for each.
+"""
 
 from typing import NamedTuple
 
@@ -10,7 +14,26 @@ from torch import Tensor
 from dynlab.errors import UserError
 from dynlab.jacobians import displacement_matrices, held_matrices
 from dynlab.numerics.roots import solve, tolerance
+from dynlab.systems import System
 from dynlab.systems.held import Held
+
+
+def without_input(system: System) -> Held:
+    """The system with its input held at zero, in the dtype and on the device of its weights."""
+    like = next(system.parameters(), torch.zeros(0, dtype=torch.float64))
+    return Held(system, like.new_zeros(system.input_size))
+
+
+def field(held: Held, states: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The displacement at `states` (..., 2), which vanishes at an equilibrium or fixed point."""
+    return held.displacement(torch.as_tensor(states).to(held.input)).double().cpu().numpy()
+
+
+def divergence(held: Held, states: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The trace of the field's Jacobian, shape (...)."""
+    matrices = displacement_matrices(held, torch.as_tensor(states).to(held.input))
+    return matrices.diagonal(dim1=-2, dim2=-1).sum(-1).double().cpu().numpy()
+
 
 STARTS = 9  # in each direction of the window, besides the origin
 # Roots nearer to each other than this part of the window are one root as it comes out of different starts, and so

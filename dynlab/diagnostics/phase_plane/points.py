@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynlab.diagnostics.phase_plane import exact_origin
-from dynlab.diagnostics.phase_plane.equilibria import Equilibria
-from dynlab.diagnostics.phase_plane.field import field
+from dynlab.diagnostics.phase_plane.equilibria import Equilibria, field
 from dynlab.numerics.critical_step import critical_step
 from dynlab.numerics.eigenvalue_sets import order
 from dynlab.numerics.eigenvalues import eigenvalues

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from dynlab import schema, simulation
 from dynlab.diagnostics.phase_plane import exact_origin
-from dynlab.diagnostics.phase_plane.equilibria import Equilibria
-from dynlab.diagnostics.phase_plane.field import divergence, field
+from dynlab.diagnostics.phase_plane.equilibria import Equilibria, divergence, field
 from dynlab.diagnostics.phase_plane.long_orbit import MOVING, outcome
 from dynlab.diagnostics.phase_plane.points import AtRest
 from dynlab.numerics.exact_kinds import Matrix

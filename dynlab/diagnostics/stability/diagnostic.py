@@ -11,7 +11,6 @@ from dynlab import schema
 from dynlab.diagnostics.stability import theory
 from dynlab.diagnostics.stability.diffusion_plane import STATES, diffusion_plane, mean_slope_step
 from dynlab.diagnostics.stability.ernn_bounds import rows_of_ernn
-from dynlab.diagnostics.stability.flow_of import JacobianFactors, euler_step, factors
 from dynlab.diagnostics.stability.methods import METHODS, Method, method_named
 from dynlab.diagnostics.stability.rates import Rates, Steps, rates_of, steps_of
 from dynlab.diagnostics.stability.result import (
@@ -22,6 +21,7 @@ from dynlab.diagnostics.stability.result import (
     of_steps,
     region,
 )
+from dynlab.diagnostics.stability.theory import JacobianFactors, euler_step, factors
 from dynlab.diagnostics.stability.verdict import verdict
 from dynlab.driven import Driven, chosen_steps, drive
 from dynlab.errors import UserError

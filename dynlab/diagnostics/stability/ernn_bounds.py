@@ -14,9 +14,8 @@ from torch import Tensor
 from dynlab import schema
 from dynlab.diagnostics.ernn import iteration
 from dynlab.diagnostics.ernn.equilibria import InnerFlow
-from dynlab.diagnostics.stability.flow_of import factors
 from dynlab.diagnostics.stability.rates import Rates
-from dynlab.diagnostics.stability.theory import BoundRow, norms_of, row
+from dynlab.diagnostics.stability.theory import BoundRow, factors, norms_of, row
 from dynlab.driven import NUMBERS_AT_ONCE, Driven, in_float64
 from dynlab.numerics.singular_values import rounding_of, singular_values
 from dynlab.operators import Operator, Sum

@@ -6,9 +6,8 @@ from dynlab import io
 from dynlab.errors import UserError
 from dynlab.training.queue.folder import home, pause, running
 from dynlab.training.queue.results import results
-from dynlab.training.queue.status import overview
+from dynlab.training.queue.status import overview, time_all
 from dynlab.training.queue.table import QUEUE
-from dynlab.training.queue.timing import time_all
 from dynlab.training.queue.work import work
 
 

@@ -21,8 +21,7 @@ from dynlab.training.queue.folder import (
     write_record,
 )
 from dynlab.training.queue.queued import Queued, Record, described, kind
-from dynlab.training.queue.status import done, overview, steps_done, total
-from dynlab.training.queue.timing import time_all
+from dynlab.training.queue.status import done, overview, steps_done, time_all, total
 from dynlab.training.run import METRICS_FILE, Run
 from dynlab.training.train import resume, train
 
