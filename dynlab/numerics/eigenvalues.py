@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import connected_components
 
+from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.block_triangular import parts_of, whole_conditions
 from dynlab.numerics.eigenvalue_discs import UNIT, Discs, discs
 from dynlab.numerics.eigenvalue_sets import matched, order
@@ -14,9 +15,6 @@ from dynlab.numerics.graded_discs import SMALLEST, graded_discs
 from dynlab.numerics.invariant_subspaces import LARGEST, eigenvalues_by_subspaces, reach
 from dynlab.numerics.lapack import geev
 from dynlab.numerics.threads import in_threads
-
-Complex = NDArray[np.complex128]
-Real = NDArray[np.float64]
 
 METHOD = (  # for the methods of diagnostics
     "eigenvalues by LAPACK's geev in float64, corrected by the residual of its eigenvectors; the error of each is a "

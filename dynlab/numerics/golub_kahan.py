@@ -18,14 +18,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.linalg import vector_norm
+
+from dynlab.numerics.arrays import Real
 
 HALVINGS = 60  # of the interval that holds the upper bound, in the logarithm of λ
 REACH = 60.0  # the length of that interval: σ² is no larger than e^60 times the lower bound, or nothing is known
 
-Real = NDArray[np.float64]
 # A product with vectors (sample, n, vector), as vectors and the logarithms (sample, vector) of what multiplies them.
 Product = Callable[[Tensor], tuple[Tensor, Tensor]]
 

@@ -20,10 +20,8 @@ from scipy.linalg import LinAlgError, schur
 from scipy.linalg.lapack import ztrsen
 from scipy.sparse.csgraph import connected_components
 
+from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.eigenvalue_discs import SAFE, UNIT, left_inverses
-
-Complex = NDArray[np.complex128]
-Real = NDArray[np.float64]
 
 # Times ‖A‖: eigenvalues in a chain of shorter gaps are taken together; each is tried, and the best bounds are kept.
 NEIGHBOURS = (0.0, 1e-12, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, np.inf)

@@ -4,12 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from dynlab.diagnostics.basins.cycles import Cycle
 from dynlab.diagnostics.basins.families import FAMILY
-
-Real = NDArray[np.float64]
+from dynlab.numerics.arrays import Real
 
 CONTINUUM = "continuum"
 WORDS = {1: "stable", 0: "unstable", -1: "undecided"}

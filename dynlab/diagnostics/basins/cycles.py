@@ -4,17 +4,15 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.diagnostics.basins.ends import SETTLED, carried, tail
 from dynlab.jacobians import finite_or_zero, held_matrices
+from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.kinds import kind_of_map
 from dynlab.numerics.roots import tolerance
 from dynlab.systems.held import Held
-
-Real = NDArray[np.float64]
 
 LONGEST = 1024  # steps: the longest period that an orbit is searched for
 NEARLY = 0.01  # of the orbit's width: an orbit that comes back so nearly may be on its way to a cycle

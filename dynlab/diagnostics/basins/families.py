@@ -2,17 +2,15 @@
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from dynlab.diagnostics.basins.motion import signs
 from dynlab.diagnostics.fixed_points.affine import affine_answer
 from dynlab.diagnostics.lyapunov import lyapunov
 from dynlab.jacobians import held_matrices
+from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.systems.held import Held
 from dynlab.systems.iterated import Iterated
-
-Real = NDArray[np.float64]
 
 FAMILY = "family of"
 LOOKED_AT = 1024  # states at which a map is asked whether it preserves volume

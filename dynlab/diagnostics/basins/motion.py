@@ -3,17 +3,15 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from dynlab.diagnostics.basins.cycles import LONGEST
 from dynlab.diagnostics.lyapunov import lyapunov
+from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.closed_path import Curves, closed_curves, shortest_tree
 from dynlab.numerics.statistics import with_signs
 from dynlab.systems.held import Held
 from dynlab.systems.iterated import Iterated
-
-Real = NDArray[np.float64]
 
 CURVE, CHAOS, TORUS = "invariant closed curve", "chaotic attractor", "invariant torus"
 MOST_JOINED = 8192  # of an orbit's last states are joined by a tree: its work grows with their square
@@ -74,7 +72,7 @@ def motion(held: Held, orbit: Real, seed: int) -> Motion:
     return Motion(kind, stable, float(exponents[0]), float(errors[0]), near, reason)
 
 
-def _told(orbit: Real, sign: NDArray[np.int64], curves: Curves | None) -> tuple[str, int, str]:
+def _told(orbit: Real, sign: Index, curves: Curves | None) -> tuple[str, int, str]:
     """The kind of an orbit that stays where it is, whether it is stable, and the reason where it is undecided."""
     if curves is not None:
         kind = CURVE if curves.pieces == 1 else f"cycle of {curves.pieces} {CURVE}s"
@@ -89,7 +87,7 @@ def _told(orbit: Real, sign: NDArray[np.int64], curves: Curves | None) -> tuple[
     return (TORUS, 1, "") if on_torus else ("", 1, SHAPELESS)
 
 
-def _exponents(held: Held, orbit: Real, seed: int) -> tuple[Real, Real, NDArray[np.int64]]:
+def _exponents(held: Held, orbit: Real, seed: int) -> tuple[Real, Real, Index]:
     """The largest exponents along the orbit, three at most, their errors, and their signs: 0 is undecided."""
     k = min(3, orbit.shape[1])
     measured = lyapunov(Iterated(held, 1), steps=len(orbit), k=k, initial_state=orbit[0], seed=seed)
@@ -97,7 +95,7 @@ def _exponents(held: Held, orbit: Real, seed: int) -> tuple[Real, Real, NDArray[
     return exponents, errors, signs(with_signs(exponents, bounds), errors)
 
 
-def signs(exponents: Real, errors: Real) -> NDArray[np.int64]:
+def signs(exponents: Real, errors: Real) -> Index:
     """1 and −1 beyond the error, 0 where it is not told; −inf, of a Jacobian that is singular, is negative."""
     with np.errstate(invalid="ignore"):
         return np.where(exponents > errors, 1, np.where((exponents < -errors) | np.isneginf(exponents), -1, 0))

@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dynlab.numerics.arrays import Real
 from dynlab.numerics.principal import principal_components
-
-Real = NDArray[np.float64]
 
 MARGIN = 1.3  # of the window beyond the states that span the plane
 

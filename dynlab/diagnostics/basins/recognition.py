@@ -13,11 +13,9 @@ from dynlab.diagnostics.basins.ends import GONE, SETTLED, Ends, carried, ends, t
 from dynlab.diagnostics.basins.families import family
 from dynlab.diagnostics.basins.motion import motion
 from dynlab.diagnostics.fixed_points import fixed_points
+from dynlab.numerics.arrays import Index, Real
 from dynlab.systems.held import Held
 from dynlab.systems.iterated import Iterated
-
-Real = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 DIVERGED, UNDECIDED = -1, -2  # in place of an attractor's number
 GROUPED = 1e-5  # relative to 1 + ‖h‖: ends this near are first taken for one, and decided by what they refine to

@@ -2,13 +2,11 @@
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from dynlab.diagnostics.fixed_points.at_points import jacobians_at
+from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvectors import eigenmodes, real_axes
 from dynlab.systems.held import Held
-
-Real = NDArray[np.float64]
 
 
 def growing_directions(held: Held, found: xr.Dataset, directions: Real) -> Real:

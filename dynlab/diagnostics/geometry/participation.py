@@ -9,9 +9,8 @@ Statistics 9 (1981), on the jackknife.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Real = NDArray[np.float64]
+from dynlab.numerics.arrays import Real
 
 GROUPS = 64  # of sequences, of which the jackknife leaves out one at a time: an eigendecomposition each
 

@@ -3,12 +3,13 @@
 import numpy as np
 import torch
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.kinks import AT_KINK, at_kink
 from dynlab.errors import UserError
 from dynlab.jacobians import held_matrices
+from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.eigenvectors import eigenmodes, real_axes
 from dynlab.numerics.kinds import kind_of_map
@@ -29,8 +30,6 @@ METHOD = (
     "‖F(h) − F(p) − J (h − p)‖₂/‖h − p‖₂, with what leaves the plane; the distance up to which it stays small is the "
     f"least at which it crosses {HOLDS:g} on {RAYS} rays in the plane, each sampled at {RADII} distances"
 )
-
-Real = NDArray[np.float64]
 
 
 def tangent_map(

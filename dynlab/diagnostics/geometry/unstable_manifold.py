@@ -5,13 +5,11 @@ from typing import NamedTuple
 import numpy as np
 import torch
 import xarray as xr
-from numpy.typing import NDArray
 
 from dynlab.diagnostics.fixed_points.at_points import jacobians_at
+from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.eigenvectors import eigenmodes
 from dynlab.systems.held import Held
-
-Real = NDArray[np.float64]
 
 OFF = 1e-4  # times 1 + ‖h‖: where a curve starts; it is off the manifold by its square
 APART = 1.1  # the largest ratio of the distances at which neighbours on a curve start
@@ -33,7 +31,7 @@ class Manifolds(NamedTuple):
     """
 
     curves: Real
-    leads_to: NDArray[np.int64]
+    leads_to: Index
 
 
 def unstable_manifolds(held: Held, found: xr.Dataset, largest_state: float) -> Manifolds:

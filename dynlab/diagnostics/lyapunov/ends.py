@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from dynlab import simulation
 from dynlab.driven import Driven
+from dynlab.numerics.arrays import Index, Real
 from dynlab.systems import Flow, frozen
 
 ALL_BUT_ZERO = 1e-12  # of the state's size: an orbit that returns this near to where it was has closed
@@ -20,8 +20,6 @@ MOST = 512  # states that say in which directions an orbit extends
 # A neighbour that starts at one of these distances and ends beyond the other has left. A distance that grows like a
 # power of time does not get so far in 100,000 steps.
 BESIDE, AWAY = 1e-8, 1e-3
-
-Real = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -38,9 +36,9 @@ class Ends:
         Of the smallest affine space that holds an orbit which its neighbours leave, −1 where there is none such.
     """
 
-    periods: NDArray[np.int64]
+    periods: Index
     points: Real
-    dimensions: NDArray[np.int64]
+    dimensions: Index
 
 
 def ends_of_map(driven: Driven, is_given: bool, seed: int) -> Ends:
@@ -70,7 +68,7 @@ def ends_of_flow(system: Flow, visited: Real, seconds: float, is_given: bool, se
 
 
 def _ends(
-    periods: NDArray[np.int64],
+    periods: Index,
     points: Real,
     later: Real,
     follow: Callable[[Real], Real],
@@ -83,7 +81,7 @@ def _ends(
     return Ends(periods, points, np.where(periods > 0, -1, found))
 
 
-def periods_of_map(states: Real) -> NDArray[np.int64]:
+def periods_of_map(states: Real) -> Index:
     """After how many steps the orbits (sample, time, state) are back at their last states; 0 where they are not."""
     last = states[:, -1:]
     before = states[:, -1 - LONGEST_PERIOD : -1][:, ::-1]
@@ -92,13 +90,13 @@ def periods_of_map(states: Real) -> NDArray[np.int64]:
     return np.asarray(np.where(back.any(axis=1), back.argmax(axis=1) + 1, 0))
 
 
-def periods_of_flow(velocities: Real, states: Real) -> NDArray[np.int64]:
+def periods_of_flow(velocities: Real, states: Real) -> Index:
     """1 where a flow's velocity (sample, state) is zero beside its state, 0 elsewhere."""
     with np.errstate(invalid="ignore"):
         return np.all(np.abs(velocities) <= ALL_BUT_ZERO * (1 + np.abs(states)), axis=-1).astype(np.int64)
 
 
-def dimensions_left(visited: Real, follow: Callable[[Real], Real], seed: int) -> NDArray[np.int64]:
+def dimensions_left(visited: Real, follow: Callable[[Real], Real], seed: int) -> Index:
     """The dimensions of spaces that hold the orbits and that their neighbours leave; −1 where there is no such space.
 
     Parameters
