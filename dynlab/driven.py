@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +14,13 @@ from torch import Tensor
 
 from dynlab import simulation
 from dynlab.errors import UserError
-from dynlab.jacobians import jacobian, jacobian_and_error
+from dynlab.jacobians import jacobian, jacobian_and_error, jacobian_and_rounding
+from dynlab.numerics.threads import slices
 from dynlab.operators import Operator
 from dynlab.systems import Map, System
 
 NUMBERS_AT_ONCE = 2**24  # entries of Jacobians held at a time: 128 MiB in float64
+NUMBERS_IN_CACHE = 2**19  # entries of Jacobians that are multiplied soon after they are made
 ARRAYS = 4  # of that size beside the Jacobians while their errors are computed
 
 
@@ -92,6 +95,26 @@ class Driven:
             dense, error = jacobian_and_error(of, states, self.inputs[:, before], before, diagonal=diagonal)
             lost = states.isnan().any(dim=-1)[..., None, None]
             yield dense.expand(shape).masked_fill(lost, torch.nan), error.expand(shape).masked_fill(lost, torch.nan)
+
+    def factors(self, steps: Sequence[int]) -> Iterator[tuple[Tensor, Tensor]]:
+        """What `blocks` yields in float64, with bounds of `jacobian_and_rounding`, (sample, some of the steps).
+
+        The bounds are NaN where h_{t−1} is.
+        """
+        samples, _, n = self.states.shape
+        for some in slices(len(steps), NUMBERS_AT_ONCE / (ARRAYS * samples * n * n)):
+            before = torch.as_tensor(steps[some], device=self.states.device) - 1
+            states = self.states[:, before]
+            found, rounding = jacobian_and_rounding(self.system, states, self.inputs[:, before], before)
+            lost = states.isnan().any(dim=-1)
+            rounding = rounding.expand(lost.shape).masked_fill(lost, torch.nan)
+            for part in slices(len(before), NUMBERS_IN_CACHE / (samples * n * n)):
+                block = found[:, part].mapped(_number_in_float64, _number_in_float64).dense()
+                yield block.expand(samples, -1, n, n), in_float64(rounding[:, part])
+
+    def of(self, samples: slice | NDArray[np.int64]) -> Driven:
+        """Some of the trajectories."""
+        return dataclasses.replace(self, inputs=self.inputs[samples], states=self.states[samples])
 
     def jacobians_with_errors(self, steps: Sequence[int] | NDArray[np.int64]) -> Iterator[tuple[Tensor, Tensor]]:
         """What `blocks_with_errors` yields, step by step, each of shape (sample, state, state), in float64."""

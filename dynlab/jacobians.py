@@ -170,8 +170,8 @@ def _with_diagonal(matrix: Tensor, blocks: list[tuple[Tensor, Tensor]]) -> tuple
     return matrix, error
 
 
-def rounding_norm(system: System, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-    """A bound of ‖E‖₂, of what rounding does to the Jacobian and to its product with a vector, shape (...).
+def jacobian_and_rounding(system: System, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Operator, Tensor]:
+    """The Jacobian, and a bound of ‖E‖₂, of what rounding does to it and to its product with a vector, shape (...).
 
     Parameters are those of `jacobian`. The errors of the factors' numbers are those of `jacobian_and_error`, rigorous
     and estimated as there; a product rounds n + `OF_FUNCTIONS` times, a share of the moduli.
@@ -183,9 +183,10 @@ def rounding_norm(system: System, state: Tensor, input: Tensor, t: int | Tensor 
     except (Untracked, TypeError, AttributeError):
         closed = None
     if closed is None:
-        return DOUBT * roundings * _norm(state, jacobian(system, state, input, t).absolute())
+        matrix, error = _with_estimate(system, state, input, t, 1.0)
+        return Dense(matrix), _norm(state, Dense(error)) + roundings * _norm(state, Dense(matrix.abs()))
     moduli, larger = (closed.mapped(reach, reach) for reach in (_modulus, _largest_modulus))
-    return _norm(state, moduli, larger) + roundings * _norm(state, moduli)
+    return closed.mapped(_value, _value), _norm(state, moduli, larger) + roundings * _norm(state, moduli)
 
 
 def _norm(like: Tensor, smaller: Operator, larger: Operator | None = None) -> Tensor:
@@ -195,6 +196,10 @@ def _norm(like: Tensor, smaller: Operator, larger: Operator | None = None) -> Te
     if larger is not None:
         rows, columns = larger.apply(ones) - rows, larger.apply_transpose(ones) - columns
     return (rows.amax(dim=(-2, -1)).clamp(min=0) * columns.amax(dim=(-2, -1)).clamp(min=0)).sqrt()
+
+
+def _value(number: Any) -> Any:
+    return number if isinstance(number, float | int) else bounded(number)[0]
 
 
 def _modulus(number: Any) -> Any:

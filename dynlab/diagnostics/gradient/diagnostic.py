@@ -1,10 +1,9 @@
 """The gradient's way back through time: ‖∂h_T/∂h_t‖, and ‖∂L/∂h_t‖ where there is a loss."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 import xarray as xr
 from numpy.typing import NDArray
 from torch import Tensor
@@ -15,10 +14,9 @@ from dynlab.diagnostics.end_to_end import SURVIVES
 from dynlab.diagnostics.gradient.large import METHOD as METHOD_LARGE
 from dynlab.diagnostics.gradient.large import Chain, large_norms
 from dynlab.diagnostics.gradient.loss_gradient import log_loss_gradient
-from dynlab.driven import Driven, drive, in_float64
+from dynlab.diagnostics.gradient.small import METHOD, small_norms
+from dynlab.driven import Driven, drive
 from dynlab.errors import UserError
-from dynlab.numerics.graded_product import LARGEST_BOUND, GradedProduct, identity, largest_bound, multiply, resolved
-from dynlab.numerics.singular_values import log_singular_values
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.operators import Dense, Operator
 from dynlab.systems import Map
@@ -27,12 +25,6 @@ from dynlab.wording import over, ranged, resized
 EVERY = 256  # states up to which the norm at every t costs less than it is worth
 Loss = Callable[[Tensor, Any], Tensor]
 
-NEGLIGIBLE = 40.0  # rows of e^d T so far below the largest, e^-40, change the largest singular value by e^-80
-METHOD = (
-    "∂h_T/∂h_t is accumulated from t = T backwards as Q e^d T (QR with the columns sorted at every step), so that "
-    f"nothing under- or overflows; a norm is known where the error bound of its logarithm is at most "
-    f"{LARGEST_BOUND:g}, or this share of it; the bound holds the rounding of the Jacobians' entries and of the product"
-)
 OF_LOSS = "; ∂L/∂h_t by backward recursion in log scale from automatic derivatives of the loss"
 NOT_RESOLVED = (
     "NaN where a Jacobian at or after t is not finite (the trajectory has diverged), or the norm is not resolved"
@@ -76,15 +68,15 @@ def gradient(
     dtype, device : str
         Of the trajectory and its Jacobians; they are multiplied in float64.
     seed : int
-        Of the random vectors that find the norms of more than 256 dimensions, and recorded as what drew `inputs`.
+        Of the random vectors that find norms or bounds, and recorded as what drew `inputs`.
 
     Returns
     -------
     xarray.Dataset
         ``log_norm(sample, time)`` = ln ‖∂h_T/∂h_t‖₂ and ``log_norm_frobenius`` for t = 0 … T, 0 and ln(n)/2 at t = T;
-        ``log_norm_error`` and ``log_norm_frobenius_error``, bounds of their errors, of more than 256 dimensions but for
-        a probability of 1e-9; ``surviving(sample)``, how many singular values of ∂h_T/∂h_0 are at least 0.1, of more
-        than 256 dimensions NaN unless it is none; with a loss also ``log_loss_gradient(sample, time)`` =
+        ``log_norm_error`` and ``log_norm_frobenius_error``, bounds of their errors, but for a probability of 1e-9;
+        ``surviving(sample)``, how many singular values of ∂h_T/∂h_0 are at least 0.1, of more than 256 dimensions NaN
+        unless it is none; with a loss also ``log_loss_gradient(sample, time)`` =
         ln ‖∂L/∂h_t‖₂, the total derivative: h_t acts through all later states.
 
     Raises
@@ -124,15 +116,14 @@ def gradient(
             jacobians = ((each, each.absolute()) for each in Chain(driven).operators(backwards))
             found["log_loss_gradient"] = log_loss_gradient(loss, targets, driven.states, jacobians)[:, chosen]
     else:
-        with one_torch_thread():
-            found = _norms(driven, ((J.mT, error.mT) for J, error in driven.jacobians_with_errors(backwards)))
-            if loss is not None:
-                jacobians = (
-                    (Dense(J), Dense(((J != 0) | (error > 0)).to(J)))
-                    for J, error in driven.jacobians_with_errors(backwards)
-                )
-                found["log_loss_gradient"] = log_loss_gradient(loss, targets, driven.states, jacobians)
-        found = {name: values[:, chosen] if values.ndim == 2 else values for name, values in found.items()}
+        found = small_norms(driven, chosen, seed)
+        if loss is not None:
+            jacobians = (
+                (Dense(J), Dense(((J != 0) | (error > 0)).to(J)))
+                for J, error in driven.jacobians_with_errors(backwards)
+            )
+            with one_torch_thread():
+                found["log_loss_gradient"] = log_loss_gradient(loss, targets, driven.states, jacobians)[:, chosen]
     ds = schema.dataset(
         _variables(found),
         system=system.name,
@@ -159,57 +150,6 @@ def _chosen(steps: int, times: int | Sequence[int] | None, large: bool) -> NDArr
     if not found.size or found[0] < 0 or found[-1] > steps:
         raise UserError(f"times= are steps from 0 to {steps}, at least one; got {list(times)}.")
     return found
-
-
-def _norms(driven: Driven, transposed: Iterator[tuple[Tensor, Tensor]]) -> dict[str, NDArray[Any]]:
-    """From J_Tᵀ, J_{T−1}ᵀ, … with their entries' errors; the products are the transposes of ∂h_T/∂h_t."""
-    samples, _, n = driven.states.shape
-    product = identity(samples, n, in_float64(driven.states))
-    exact = torch.zeros_like(product.log_scale[:, 0])
-    rows = [(_log_norm(product), exact, _log_frobenius(product), exact)]
-    for factor, error in transposed:
-        product = multiply(factor, product, error)
-        rows.append(_with_errors(product))
-    limit = largest_bound(driven.states.dtype)
-    d, T, errors = (part.cpu().numpy() for part in (product.log_scale, product.rows, _errors(product)))
-    values = log_singular_values(d, T)
-    found = {"surviving": (resolved(values, errors, limit) & (values >= np.log(SURVIVES))).sum(axis=-1)}
-    columns = [torch.stack(column[::-1], dim=1).cpu().numpy() for column in zip(*rows, strict=True)]
-    for name, value, wrong in zip(("log_norm", "log_norm_frobenius"), columns[::2], columns[1::2], strict=True):
-        found |= {name: np.where(resolved(value, wrong, limit), value, np.nan), f"{name}_error": wrong}
-    return found
-
-
-def _with_errors(product: GradedProduct) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Both norms, each with its error: −inf has an error of 0 only where the product is zero for certain."""
-    errors = _errors(product)
-    d = product.log_scale.sort(dim=-1, descending=True).values
-    shares = torch.softmax(2 * d, dim=-1).nan_to_num(0)
-    frobenius = errors[:, 0] + (shares * errors.clamp(max=1)).sum(dim=-1)  # of a mode that is lost all of it counts
-    return _log_norm(product), errors[:, 0], _log_frobenius(product), frobenius
-
-
-def _errors(product: GradedProduct) -> Tensor:
-    """Of each ln σ, NaN where the trajectory has diverged."""
-    return torch.where(product.valid.unsqueeze(-1), product.error(), torch.nan)
-
-
-def _log_norm(product: GradedProduct) -> Tensor:
-    """The logarithm of the largest singular value of e^d T, shape (sample,), of its rows that matter."""
-    top = product.log_scale.max(dim=-1, keepdim=True).values
-    vanished = torch.isneginf(top)
-    below = torch.where(vanished, 0, product.log_scale - torch.where(vanished, 0, top))
-    kept = int((below > -NEGLIGIBLE).sum(dim=-1).max())
-    first = torch.argsort(below, dim=-1, descending=True)[:, :kept]
-    rows = product.rows.gather(-2, first.unsqueeze(-1).expand(-1, -1, product.rows.shape[-1]))
-    rows = rows * below.gather(-1, first).exp().unsqueeze(-1)
-    squares = torch.linalg.eigvalsh(rows @ rows.mT)  # the largest is right to rounding, which is all that is used
-    return top.squeeze(-1) + squares[:, -1].log() / 2
-
-
-def _log_frobenius(product: GradedProduct) -> Tensor:
-    """The same in the Frobenius norm: the rows of T have length 1."""
-    return torch.logsumexp(2 * product.log_scale, dim=-1) / 2
 
 
 def _variables(found: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:

@@ -12,21 +12,21 @@ from torch.linalg import vector_norm
 
 from dynlab.diagnostics.end_to_end import SURVIVES
 from dynlab.driven import NUMBERS_AT_ONCE, Driven
-from dynlab.jacobians import rounding_norm
+from dynlab.jacobians import jacobian_and_rounding
+from dynlab.numerics.arrays import Real
 from dynlab.numerics.golub_kahan import NormBounds, norm_bounds
+from dynlab.numerics.plain_product import FAILING
 from dynlab.numerics.threads import slices
 from dynlab.operators import Operator
 
 VECTORS = 4  # that each bound starts from: fewer need longer Krylov spaces, more are multiplied in vain
 MOST = 24  # products with the chain and its transpose; a norm without a gap below it takes some 12
 WIDTH = 0.09  # of ln ‖∂h_T/∂h_t‖₂ between its bounds
-FAILING = 1e-9  # the probability that one of the bounds that a call states does not hold
 PROBES = 64  # random vectors for the Frobenius norms
 NUMBERS = 16  # for each unit, that the factors of a cell's Jacobian take
 KEPT = 2**26  # numbers of all Jacobians' factors that are kept: 512 MiB; of more they are made anew for each product
 SAFETY = 2.0  # of the first-order bound of rounding
 
-Real = NDArray[np.float64]
 METHOD = (
     f"Golub and Kahan's bidiagonalisation of ∂h_T/∂h_t from {VECTORS} random vectors, by products with the factors of "
     "the Jacobians; the norm lies between its bounds, of which the error is half the distance, but for a probability "
@@ -122,7 +122,8 @@ def _roundings(driven: Driven, chain: Chain) -> Tensor:
     found = []
     for some in slices(driven.steps, chain.at_once):
         steps = torch.arange(some.start, some.stop, device=driven.states.device)
-        found.append(rounding_norm(driven.system, driven.states[:, steps], driven.inputs[:, steps], steps))
+        along = (driven.states[:, steps], driven.inputs[:, steps], steps)
+        found.append(jacobian_and_rounding(driven.system, *along)[1])
     return torch.cat(found, dim=1)
 
 

@@ -1,0 +1,120 @@
+"""The norms of ∂h_T/∂h_t of states of a few hundred dimensions, at every t, from products of their Jacobians."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dynlab.diagnostics.end_to_end import SURVIVES
+from dynlab.driven import Driven, in_float64
+from dynlab.numerics.graded_product import LARGEST_BOUND, GradedProduct, identity, largest_bound, multiply, resolved
+from dynlab.numerics.plain_product import FAILING, log_norms, plain_products, plain_singular_values
+from dynlab.numerics.singular_values import log_singular_values
+from dynlab.numerics.threads import in_threads, one_torch_thread
+
+NEGLIGIBLE = 40.0  # rows of e^d T so far below the largest, e^-40, change the largest singular value by e^-80
+NAMES = ("log_norm", "log_norm_error", "log_norm_frobenius", "log_norm_frobenius_error")
+METHOD = (
+    "∂h_T/∂h_t is multiplied from t = T backwards, with a bound of its error from random vectors that are carried "
+    f"along, which holds but for a probability of {FAILING:g}; of a sample where it says too little the product is "
+    "accumulated as Q e^d T (QR with the columns sorted at every step), so that nothing under- or overflows; a norm is "
+    f"known where the error bound of its logarithm is at most {LARGEST_BOUND:g}, or this share of it; the bound holds "
+    "the rounding of the Jacobians' entries and of the product"
+)
+
+
+def small_norms(driven: Driven, chosen: NDArray[np.int64], seed: int) -> dict[str, NDArray[Any]]:
+    """The variables' values at the t chosen: by plain products, and by graded ones of samples where these fail."""
+    failing = FAILING / driven.states[..., 0].numel()
+
+    def several(samples: slice) -> tuple[NDArray[Any], ...]:
+        return _by_plain_products(driven.of(samples), chosen, failing, seed)
+
+    *values, surviving, known = in_threads(several, len(driven.states))
+    found = dict(zip(NAMES, values, strict=True)) | {"surviving": surviving}
+    rest = np.flatnonzero(~known)
+    if rest.size:
+        with one_torch_thread():
+            graded = _by_graded_products(driven.of(rest))
+        for name, each in graded.items():
+            found[name][rest] = each[:, chosen] if each.ndim > 1 else each
+    return found
+
+
+def _by_plain_products(
+    driven: Driven, chosen: NDArray[np.int64], failing: float, seed: int
+) -> tuple[NDArray[Any], ...]:
+    """The values of `NAMES`, (sample, time), how many directions survive, and whether they are all known, (sample,)."""
+    samples, _, n = driven.states.shape
+    limit = largest_bound(driven.states.dtype)
+    columns = np.zeros((len(NAMES), samples, len(chosen)))
+    columns[2] = np.log(n) / 2  # at t = T
+    surviving, known = np.full(samples, n), np.ones(samples, dtype=bool)
+    t = driven.steps
+    for products in plain_products(driven.factors(range(t, 0, -1)), samples, n, failing, seed):
+        times = np.arange(t - 1, t - 1 - len(products.matrix), -1)
+        t = int(times[-1])
+        at = np.isin(times, chosen)
+        found = log_norms(products[at])
+        for value, wrong in (found[:2], found[2:]):
+            known &= (np.isfinite(wrong) & resolved(value, wrong, limit)).all(axis=0)
+        if not known.any():
+            break
+        columns[:, :, np.searchsorted(chosen, times[at])] = np.moveaxis(found, 2, 1)
+        if t == 0:
+            value, wrong = plain_singular_values(products[-1:])
+            surviving = (resolved(value, wrong, limit) & (value >= np.log(SURVIVES))).sum(axis=-1)[0]
+    return (*columns, surviving, known)
+
+
+def _by_graded_products(driven: Driven) -> dict[str, NDArray[Any]]:
+    """The same at every t; the products of J_Tᵀ, J_{T−1}ᵀ, … are the transposes of ∂h_T/∂h_t."""
+    samples, _, n = driven.states.shape
+    product = identity(samples, n, in_float64(driven.states))
+    exact = torch.zeros_like(product.log_scale[:, 0])
+    rows = [(_log_norm(product), exact, _log_frobenius(product), exact)]
+    for jacobian, error in driven.jacobians_with_errors(range(driven.steps, 0, -1)):
+        product = multiply(jacobian.mT, product, error.mT)
+        rows.append(_with_errors(product))
+    limit = largest_bound(driven.states.dtype)
+    d, T, errors = (part.cpu().numpy() for part in (product.log_scale, product.rows, _errors(product)))
+    values = log_singular_values(d, T)
+    found = {"surviving": (resolved(values, errors, limit) & (values >= np.log(SURVIVES))).sum(axis=-1)}
+    columns = [torch.stack(column[::-1], dim=1).cpu().numpy() for column in zip(*rows, strict=True)]
+    for name, value, wrong in zip(NAMES[::2], columns[::2], columns[1::2], strict=True):
+        found |= {name: np.where(resolved(value, wrong, limit), value, np.nan), f"{name}_error": wrong}
+    return found
+
+
+def _with_errors(product: GradedProduct) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Both norms, each with its error: −inf has an error of 0 only where the product is zero for certain."""
+    errors = _errors(product)
+    d = product.log_scale.sort(dim=-1, descending=True).values
+    shares = torch.softmax(2 * d, dim=-1).nan_to_num(0)
+    frobenius = errors[:, 0] + (shares * errors.clamp(max=1)).sum(dim=-1)  # of a mode that is lost all of it counts
+    return _log_norm(product), errors[:, 0], _log_frobenius(product), frobenius
+
+
+def _errors(product: GradedProduct) -> Tensor:
+    """Of each ln σ, NaN where the trajectory has diverged."""
+    return torch.where(product.valid.unsqueeze(-1), product.error(), torch.nan)
+
+
+def _log_norm(product: GradedProduct) -> Tensor:
+    """The logarithm of the largest singular value of e^d T, shape (sample,), of its rows that matter."""
+    top = product.log_scale.max(dim=-1, keepdim=True).values
+    vanished = torch.isneginf(top)
+    below = torch.where(vanished, 0, product.log_scale - torch.where(vanished, 0, top))
+    kept = int((below > -NEGLIGIBLE).sum(dim=-1).max())
+    first = torch.argsort(below, dim=-1, descending=True)[:, :kept]
+    rows = product.rows.gather(-2, first.unsqueeze(-1).expand(-1, -1, product.rows.shape[-1]))
+    rows = rows * below.gather(-1, first).exp().unsqueeze(-1)
+    squares = torch.linalg.eigvalsh(rows @ rows.mT)  # the largest is right to rounding, which is all that is used
+    return top.squeeze(-1) + squares[:, -1].log() / 2
+
+
+def _log_frobenius(product: GradedProduct) -> Tensor:
+    """The same in the Frobenius norm: the rows of T have length 1."""
+    return torch.logsumexp(2 * product.log_scale, dim=-1) / 2

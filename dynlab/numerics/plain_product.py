@@ -1,0 +1,135 @@
+"""Products of many matrices as one matrix each, with bounds on their errors from random vectors that are carried along.
+
+Of P_t = M_1 M_2 … M_t the computed product is wrong by Δ_t = Σ_s R_s X_st, where R_s is what step s adds, of a size
+‖R_s‖_F ≤ ρ_s, and X_st = M_{s+1} … M_t. Random vectors that go through the same factors as rows, w ← w M_s + ρ_s g with
+new normal g at every step, have squares with the mean S_t = Σ_s ρ_s² ‖X_st‖_F², and Cauchy's inequality says that
+‖Δ_t‖_F ≤ √(t S_t). So the bound knows how the factors turn what is wrong, which a product of their norms does not. The
+mean of m such squares is below a share x of S_t with a probability of at most (x e^{1−x})^{m/2} (Chernoff's bound),
+whatever the singular values are.
+
+References
+----------
+Higham, "Accuracy and Stability of Numerical Algorithms", SIAM 2002, section 3.5 (products of matrices).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.linalg import vector_norm
+
+from dynlab.numerics.arrays import Real
+
+PROBES = 16  # random vectors: a bound is some ten times the error's mean size with them
+SAFETY = 2.0  # factors may round twice, when they are made and when they are multiplied; and for terms of second order
+LARGE = 2.0**100  # norms are kept between 1/LARGE and LARGE by powers of two
+UNSEEN = 2.0**400  # a step that goes beyond it may underflow to what has few digits: of that nothing is said
+FAILING = 1e-9  # the probability that one of the bounds that a call states does not hold
+ROUNDINGS = 8.0  # of n ε tr G: what a Gram matrix and its reduction to tridiagonal form round, with a margin
+
+
+@dataclass(frozen=True)
+class PlainProducts:
+    """Products after several steps: e^scale times a matrix.
+
+    Attributes
+    ----------
+    matrix : Tensor, shape (step, sample, n, n)
+    log_scale : Tensor, shape (step, sample)
+    error : Tensor, shape (step, sample)
+        Of the matrix, a bound in the Frobenius norm; inf or NaN where nothing is known.
+    """
+
+    matrix: Tensor
+    log_scale: Tensor
+    error: Tensor
+
+    def __getitem__(self, steps: slice | NDArray[np.bool_]) -> PlainProducts:
+        """Some of the steps."""
+        return PlainProducts(self.matrix[steps], self.log_scale[steps], self.error[steps])
+
+
+def plain_products(
+    factors: Iterable[tuple[Tensor, Tensor]], samples: int, n: int, failing: float, seed: int
+) -> Iterator[PlainProducts]:
+    """The products M_1, M_1 M_2, M_1 M_2 M_3 and so on, of several steps at a time.
+
+    Parameters
+    ----------
+    factors : iterable of pairs of Tensor
+        Several factors each, (sample, step, n, n), with a bound of ‖E‖₂ of what rounding does to each of them and to
+        its product with a vector, (sample, step).
+    failing : float
+        The probability that one bound is too small.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    share = failing ** (2 / PROBES) / math.e
+    both = torch.zeros(samples, n + PROBES, n, dtype=torch.float64)
+    both[:, :n] = torch.eye(n, dtype=torch.float64)
+    exponent = torch.zeros(samples, dtype=torch.float64)
+    count = 0
+    for matrices, rounding in factors:
+        steps = matrices.shape[1]
+        found = both.new_empty(steps, *both.shape)
+        scales = both.new_empty(steps, samples)
+        noise = torch.randn(steps, samples, PROBES, n, generator=generator, dtype=torch.float64)
+        rounding = SAFETY * rounding.to(both)
+        for step in range(steps):
+            wrong = vector_norm(both[:, :n], dim=(-2, -1)) * rounding[:, step]
+            both = torch.matmul(both, matrices[:, step], out=found[step])
+            both[:, n:] += noise[step].mul_(wrong[:, None, None])
+            largest = both[:, :n].abs().amax(dim=(-2, -1))
+            if not bool(((largest < LARGE) & (largest > 1 / LARGE)).all()):
+                exponent += _rescaled(both, largest)
+            scales[step] = exponent
+        terms = torch.arange(count + 1, count + steps + 1).unsqueeze(-1)
+        count += steps
+        error = (terms / (PROBES * share)).sqrt() * vector_norm(found[..., n:, :], dim=(-2, -1))
+        yield PlainProducts(found[..., :n, :], scales * math.log(2), error)
+
+
+def _rescaled(both: Tensor, largest: Tensor) -> Tensor:
+    """Divide products in place by powers of two, whose exponents are returned; NaN where digits may be lost."""
+    known = (largest < UNSEEN) & (largest > 1 / UNSEEN)
+    exponent = torch.where(known, torch.frexp(torch.where(known, largest, 1)).exponent, 0).to(both)
+    both.mul_(torch.where(known, (-exponent).exp2(), torch.nan)[:, None, None])
+    return exponent
+
+
+def log_norms(products: PlainProducts) -> Real:
+    """Ln ‖P‖₂, a bound of its error, ln ‖P‖_F, and one of its; (4, step, sample), NaN or inf where nothing is known."""
+    matrix = products.matrix
+    known = products.error.isfinite()
+    gram = torch.where(known[..., None, None], matrix @ matrix.mT, torch.eye(matrix.shape[-1]).to(matrix))
+    squares = gram.diagonal(dim1=-2, dim2=-1).sum(dim=-1)
+    largest = torch.linalg.eigvalsh(gram)[..., -1].clamp(min=0)
+    rounding = ROUNDINGS * matrix.shape[-1] * torch.finfo(matrix.dtype).eps * squares / largest
+    columns = []
+    for square, share in ((largest, rounding), (squares, rounding * largest / squares)):
+        value = square.log() / 2 + products.log_scale
+        columns += [value, share + _of_logarithm(products.error, square.sqrt(), value)]
+    return np.asarray(torch.where(known, torch.stack(columns), torch.nan))
+
+
+def plain_singular_values(products: PlainProducts) -> tuple[Real, Real]:
+    """Ln σ, decreasing, and bounds of their errors (Weyl), (step, sample, n)."""
+    known = products.error.isfinite()
+    matrix = torch.where(known[..., None, None], products.matrix, 0)
+    singular = torch.linalg.svdvals(matrix)
+    rounding = ROUNDINGS * matrix.shape[-1] * torch.finfo(matrix.dtype).eps * singular[..., :1]
+    value = singular.log() + products.log_scale.unsqueeze(-1)
+    wrong = _of_logarithm(products.error.unsqueeze(-1) + rounding, singular, value)
+    return np.asarray(value), np.asarray(wrong.nan_to_num(torch.inf, torch.inf))
+
+
+def _of_logarithm(error: Tensor, size: Tensor, value: Tensor) -> Tensor:
+    """What an error of a size does to its logarithm, which is rounded itself; inf where it may be all of it."""
+    share = error / size
+    known = torch.where(share < 1, -torch.log1p(-share), torch.inf)
+    return known + torch.finfo(value.dtype).eps * (1 + value.abs())
