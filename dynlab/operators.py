@@ -135,28 +135,8 @@ class Leading(Operator):
         return Leading(self.rows, self.columns, shared(self._like))
 
 
-class Shared(Operator):
-    """One matrix (rows, columns) for the whole batch."""
-
-    def __init__(self, matrix: Tensor) -> None:
-        self.matrix = matrix
-        self.rows, self.columns = matrix.shape
-
-    def apply(self, x: Tensor) -> Tensor:
-        return self.matrix @ x
-
-    def apply_transpose(self, x: Tensor) -> Tensor:
-        return self.matrix.mT @ x
-
-    def dense(self) -> Tensor:
-        return self.matrix
-
-    def mapped(self, batched: Function, shared: Function) -> Operator:
-        return Shared(shared(self.matrix))
-
-
-class Dense(Operator):
-    """A full matrix for each element of the batch, shape (..., rows, columns)."""
+class Matrix(Operator):
+    """A matrix as it is, `Shared` or `Dense`."""
 
     def __init__(self, matrix: Tensor) -> None:
         self.matrix = matrix
@@ -170,6 +150,17 @@ class Dense(Operator):
 
     def dense(self) -> Tensor:
         return self.matrix
+
+
+class Shared(Matrix):
+    """One matrix (rows, columns) for the whole batch."""
+
+    def mapped(self, batched: Function, shared: Function) -> Operator:
+        return Shared(shared(self.matrix))
+
+
+class Dense(Matrix):
+    """A full matrix for each element of the batch, shape (..., rows, columns)."""
 
     def mapped(self, batched: Function, shared: Function) -> Operator:
         return Dense(batched(self.matrix))

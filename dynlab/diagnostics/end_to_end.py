@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.driven import Driven, chosen_steps, drive
-from dynlab.numerics.graded_moduli import log_moduli
+from dynlab.numerics.graded_moduli import log_determinant, log_moduli
 from dynlab.numerics.graded_product import LARGEST_BOUND, GradedProduct, accumulate, largest_bound, resolved
-from dynlab.numerics.log_determinant import log_determinant
 from dynlab.numerics.product_errors import rounding_of_logarithms
 from dynlab.numerics.singular_values import log_singular_values
 from dynlab.numerics.threads import one_torch_thread

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 import dynlab as dl
-from dynlab.diagnostics.basins.entropy import basin_entropy
 from dynlab.diagnostics.basins.plane import plane_of
+from dynlab.diagnostics.basins.result import basin_entropy
 from dynlab.errors import UserError
 from dynlab.jacobians import jacobian
 from dynlab.systems.held import Held

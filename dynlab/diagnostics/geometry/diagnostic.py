@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.at_points import held_map
 from dynlab.diagnostics.fixed_points.diagnostic import DEFAULT_STARTS, fixed_points
-from dynlab.diagnostics.geometry.growing import growing_directions
 from dynlab.diagnostics.geometry.participation import GROUPS, jackknife, participation_ratio
-from dynlab.diagnostics.geometry.unstable_manifold import Manifolds, unstable_manifolds
+from dynlab.diagnostics.geometry.unstable_manifold import Manifolds, growing_directions, unstable_manifolds
 from dynlab.diagnostics.geometry.verdict import verdict
 from dynlab.driven import Driven, drive
 from dynlab.errors import UserError

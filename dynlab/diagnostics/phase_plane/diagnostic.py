@@ -9,8 +9,7 @@ from dynlab import schema, simulation
 from dynlab.diagnostics.phase_plane import exact_origin
 from dynlab.diagnostics.phase_plane import variables as phase_variables
 from dynlab.diagnostics.phase_plane.equilibria import planar_equilibria, without_input
-from dynlab.diagnostics.phase_plane.points import described
-from dynlab.diagnostics.phase_plane.variables import KEPT, LONGEST
+from dynlab.diagnostics.phase_plane.variables import KEPT, LONGEST, described
 from dynlab.diagnostics.phase_plane.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.jacobians import check_seconds, held_matrices
