@@ -1,9 +1,10 @@
-"""The figures that commands write, so that tests read what is drawn in them."""
+"""A folder of its own for every test of a command, what it refuses, and the figures that it writes."""
 
 import pytest
 
 from dynlab import progress
 from dynlab.cli import output
+from dynlab.cli.main import run
 
 PATIENCE = 3600.0  # seconds
 
@@ -12,6 +13,30 @@ PATIENCE = 3600.0  # seconds
 def patience(monkeypatch):
     """What standard error says where something takes long is not said here, however busy the machine is."""
     monkeypatch.setattr(progress, "PATIENCE", PATIENCE)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """The folder in which the command runs."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def refused(folder, capsys):
+    """Run what ends with the exit code 2: one sentence says why, and nothing is printed or written."""
+
+    def check(arguments, sentence):
+        before = sorted(folder.rglob("*"))
+        assert run(arguments) == 2
+        said = capsys.readouterr()
+        assert sentence in said.err
+        assert len(said.err.strip().splitlines()) == 1
+        assert "Traceback" not in said.err
+        assert said.out == ""
+        assert sorted(folder.rglob("*")) == before
+
+    return check
 
 
 @pytest.fixture

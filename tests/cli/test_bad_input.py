@@ -41,24 +41,12 @@ FILES = {
 }
 
 
-def refused(capsys, tmp_path, arguments, word):
-    before = sorted(tmp_path.rglob("*"))
-    assert run(arguments) == 2
-    captured = capsys.readouterr()
-    assert len(captured.err.strip().splitlines()) == 1
-    assert "Traceback" not in captured.err
-    assert word.lower() in captured.err.lower()
-    assert captured.out == ""
-    assert sorted(tmp_path.rglob("*")) == before
-
-
 @pytest.mark.parametrize("command", ["inspect", *ANALYSES])
 @pytest.mark.parametrize("what", FILES)
-def test_a_bad_file(command, what, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_a_bad_file(command, what, tmp_path, refused):
     make, word = FILES[what]
     make(tmp_path / "model.pt")
-    refused(capsys, tmp_path, [command, "model.pt"], word)
+    refused([command, "model.pt"], word)
 
 
 @pytest.mark.parametrize("command", ["spectrum", "gradient", "fixed-points"])
@@ -73,11 +61,10 @@ def test_a_bad_file(command, what, tmp_path, monkeypatch, capsys):
     ],
     ids=["width", "no steps", "no samples", "NaN", "one-dimensional"],
 )
-def test_bad_inputs(command, array, word, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_bad_inputs(command, array, word, tmp_path, refused):
     save_lstm(tmp_path / "model.pt")
     np.save(tmp_path / "inputs.npy", array)
-    refused(capsys, tmp_path, [command, "model.pt", "--quiet", "--inputs", "inputs.npy"], word)
+    refused([command, "model.pt", "--quiet", "--inputs", "inputs.npy"], word)
 
 
 @pytest.mark.parametrize(
@@ -98,24 +85,21 @@ def test_bad_inputs(command, array, word, tmp_path, monkeypatch, capsys):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_bad_options(options, word, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_bad_options(options, word, tmp_path, refused):
     save_lstm(tmp_path / "model.pt")
-    refused(capsys, tmp_path, ["spectrum", "model.pt", "--quiet", *options], word)
+    refused(["spectrum", "model.pt", "--quiet", *options], word)
 
 
-def test_a_file_where_the_figures_should_go(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_a_file_where_the_figures_should_go(tmp_path, refused):
     save_lstm(tmp_path / "model.pt")
     (tmp_path / "figures").write_text("notes")
-    refused(capsys, tmp_path, ["spectrum", "model.pt", "--quiet"], "figures is a file")
+    refused(["spectrum", "model.pt", "--quiet"], "figures is a file")
 
 
-def test_what_exists_is_replaced_only_when_told(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_what_exists_is_replaced_only_when_told(tmp_path, refused):
     save_lstm(tmp_path / "model.pt")
     (tmp_path / "mine.png").write_text("precious")
-    refused(capsys, tmp_path, ["spectrum", "model.pt", "--quiet", "-o", "mine.png"], "overwrite")
+    refused(["spectrum", "model.pt", "--quiet", "-o", "mine.png"], "overwrite")
     assert (tmp_path / "mine.png").read_text() == "precious"
     call = ["spectrum", "model.pt", "--quiet", "--steps", "4", "--samples", "1", "-o", "mine.png"]
     assert run([*call, "--overwrite"]) == 0
@@ -133,19 +117,16 @@ def test_what_exists_is_replaced_only_when_told(tmp_path, monkeypatch, capsys):
         ("", ""),
     ],
 )
-def test_a_bad_matrix(matrix, word, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    refused(capsys, tmp_path, ["phase", "--matrix", matrix], word)
+def test_a_bad_matrix(matrix, word, refused):
+    refused(["phase", "--matrix", matrix], word)
 
 
 @pytest.mark.parametrize("step", ["0", "-0.1", "nan", "inf"])
-def test_a_bad_step(step, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    refused(capsys, tmp_path, ["phase", "--matrix", "diff", "--step", step], "positive")
+def test_a_bad_step(step, refused):
+    refused(["phase", "--matrix", "diff", "--step", step], "positive")
 
 
-def test_a_singular_matrix_is_welcome(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_a_singular_matrix_is_welcome(capsys):
     assert run(["phase", "--matrix", "0,1;0,0", "--quiet"]) == 0
     assert "line of equilibria" in capsys.readouterr().out
 
@@ -154,17 +135,15 @@ RESULTS = [["phase"], ["spectrum", "model.pt", "--quiet"], ["figure", "critical-
 
 
 @pytest.mark.parametrize("call", RESULTS, ids=lambda call: call[0])
-def test_a_file_where_the_folder_for_figures_should_be(call, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_a_file_where_the_folder_for_figures_should_be(call, tmp_path, refused):
     save_lstm(tmp_path / "model.pt")
     (tmp_path / "figures").write_text("precious")
-    refused(capsys, tmp_path, call, "figures is a file")
+    refused(call, "figures is a file")
 
 
 @pytest.mark.parametrize("more", [[], ["-o", "a.png"], ["-o", "sub/a.png", "--data", "a.nc"]], ids=len)
-def test_a_folder_that_cannot_be_written_to(more, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_a_folder_that_cannot_be_written_to(more, tmp_path, monkeypatch, refused):
     (tmp_path / "sub").mkdir()
     # a superuser may write anywhere, so that a folder without the permission would prove nothing
     monkeypatch.setattr("os.access", lambda path, mode: str(path) == "sub")
-    refused(capsys, tmp_path, ["phase", *more], "cannot be written to")
+    refused(["phase", *more], "cannot be written to")

@@ -142,13 +142,9 @@ def test_an_undecided_bound_is_an_error_of_the_report(folder):
         (["--max-modulus", "x"], "not a valid float"),
     ],
 )
-def test_bad_input_ends_with_2_and_writes_nothing(folder, options, sentence, capsys):
+def test_bad_input_ends_with_2_and_writes_nothing(folder, options, sentence, refused):
     (folder / "there.xml").write_text("kept")
-    assert run(["check", "rnn.pt", *ZERO, "--quiet", *options]) == 2
-    error = capsys.readouterr().err.strip()
-    assert sentence in error
-    assert len(error.splitlines()) == 1
-    assert not (folder / "figures").exists()
+    refused(["check", "rnn.pt", *ZERO, "--quiet", *options], sentence)
     assert (folder / "there.xml").read_text() == "kept"
 
 

@@ -8,12 +8,6 @@ from dynlab.cli.main import run
 from dynlab.systems import create
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def test_the_random_walk(folder, capsys, pictures):
     assert run(["ernn-manifold", "--steps", "50", "--data", "manifold.nc"]) == 0
     said = capsys.readouterr().out
@@ -35,11 +29,8 @@ def test_the_random_walk(folder, capsys, pictures):
         (["missing.pt"], "missing.pt"),
     ],
 )
-def test_bad_input_ends_with_2_and_writes_nothing(folder, capsys, arguments, words):
-    assert run(["ernn-manifold", "--quiet", *arguments]) == 2
-    said = capsys.readouterr()
-    assert words in said.err
-    assert list(folder.iterdir()) == []
+def test_bad_input_ends_with_2_and_writes_nothing(arguments, words, refused):
+    refused(["ernn-manifold", "--quiet", *arguments], words)
 
 
 @pytest.mark.parametrize("name, code, words", [("ernn", 0, "ERNN with K = 3"), ("fastrnn", 2, "Only an ERNN")])

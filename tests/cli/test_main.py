@@ -52,13 +52,8 @@ def test_help_imports_neither_torch_nor_xarray_nor_matplotlib():
         (["phase", "--no-such-option"], "No such option"),
     ],
 )
-def test_bad_usage_is_one_sentence_and_exit_code_2(arguments, sentence, capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert run(arguments) == 2
-    error = capsys.readouterr().err.strip()
-    assert sentence in error
-    assert len(error.splitlines()) == 1
-    assert list(tmp_path.iterdir()) == []
+def test_bad_usage_is_one_sentence_and_exit_code_2(arguments, sentence, refused):
+    refused(arguments, sentence)
 
 
 def test_an_error_of_dynlabs_own_is_3_and_an_interruption_130(monkeypatch, capsys):
