@@ -22,10 +22,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.lapack import geev
-
-Complex = NDArray[np.complex128]
-Real = NDArray[np.float64]
 
 UNIT = float(np.finfo(np.float64).eps) / 2  # the relative error of one rounding
 SAFE = 1.001  # times a bound: covers the roundings of computing it from numbers that are not negative
@@ -115,21 +113,21 @@ def _discs(A: Real, values: Complex, right: Real, left: Real, error: Real) -> Di
     room = 1 - np.sqrt((g * g).sum(axis=1, keepdims=True))
     room[room < 0.5] = np.nan
     beyond = g * np.sqrt((w * w).sum(axis=1, keepdims=True)) / room  # what the exact inverse has beside W
-    of_norm, of_entries, turned = np.zeros_like(g), np.zeros(1), np.zeros(1)
+    of_norm, of_entries, moved = np.zeros_like(g), np.zeros(1), np.zeros(1)
     if error.ndim == 1:
         of_norm = np.abs(error)[:, None] * both(w + beyond)
         moves = of_norm * both(x)
     else:
         of_entries = _of_entries(error, inverse, original, partner)
         moves = of_entries[:, index, index]
-        turned = np.sqrt((of_entries * of_entries).sum(axis=1))  # columns of W E X, whose share of p is small
+        moved = np.sqrt((of_entries * of_entries).sum(axis=1))  # columns of W E X, whose share of p is small
 
     R, wrong = _residual(B, X, values, partner, moves / both(_lengths(W)))
     P = W @ R.swapaxes(1, 2)
     # the rows of G(I + G)⁻¹P, and of W E X in place of P, are what is left out of M, at most g_i p_j
     rho = 4 * n * UNIT * _lengths(R) + wrong[:, None]
     squares = P * P
-    p = (np.sqrt(squares.sum(axis=1)) + np.sqrt((W * W).sum(axis=(1, 2)))[:, None] * rho + turned) / room
+    p = (np.sqrt(squares.sum(axis=1)) + np.sqrt((W * W).sum(axis=(1, 2)))[:, None] * rho + moved) / room
 
     # M's entries but for the corrections M_ii, √2 because a pair's column is a mixture of two
     M = squares
@@ -142,6 +140,41 @@ def _discs(A: Real, values: Complex, right: Real, left: Real, error: Real) -> Di
     centers, left_out = _corrected(values, P, partner)
     own = both(_lengths(W)) * both(rho) + both(g) * both(p) + moves
     own += left_out + 6 * UNIT * np.abs(centers)
+    radii, alone, turned = shrunk(centers, own, M, partner)
+    return Discs(
+        centers * size[:, None],
+        radii * size[:, None],
+        alone,
+        both(w) * both(x),
+        original,
+        inverse,
+        turned,
+    )
+
+
+def shrunk(centers: Complex, own: Real, M: Real, partner: NDArray[np.intp]) -> tuple[Real, NDArray[np.bool_], Real]:
+    """The radii of Gershgorin's discs, those that meet no other shrunk by scaling, and which these are.
+
+    With row i scaled by α and column i by 1/α the other discs grow by M_ji/α, which must stay below the gap.
+
+    Parameters
+    ----------
+    centers : ndarray of complex, shape (k, n)
+    own : ndarray, shape (k, n)
+        What each centre is wrong by itself.
+    M : ndarray, shape (k, n, n)
+        Bounds on the other entries of each row; overwritten.
+    partner : ndarray of int, shape (k, n)
+        Of a pair the other one, which is scaled alike; of a real eigenvalue itself.
+
+    Returns
+    -------
+    radii : ndarray, shape (k, n)
+    alone : ndarray of bool, shape (k, n)
+    turned : ndarray, shape (k, n, n)
+        M_ji over the gap between the discs j and i.
+    """
+    at, index = np.arange(len(M))[:, None], np.arange(M.shape[1])
     rest = M.sum(axis=2)
     radii = SAFE * (own + rest)
     gap = np.abs(centers[:, :, None] - centers[:, None, :])
@@ -150,20 +183,10 @@ def _discs(A: Real, values: Complex, right: Real, left: Real, error: Real) -> Di
     gap -= radii[:, None, :]
     gap[:, index, index] = np.inf
     alone = np.asarray((gap > 0).all(axis=2))
-    # with row i scaled by α and column i by 1/α the other discs grow by M_ji/α, which must stay below the gap
     M /= gap
     alpha = M.max(axis=1)
     alpha = np.minimum(np.maximum(alpha, alpha[at, partner]), 1.0)
-    radii = np.where(alone, SAFE * (own + alpha * rest), radii)
-    return Discs(
-        centers * size[:, None],
-        radii * size[:, None],
-        alone,
-        both(w) * both(x),
-        original,
-        inverse,
-        M,
-    )
+    return np.where(alone, SAFE * (own + alpha * rest), radii), alone, M
 
 
 def _of_entries(error: Real, W: Real, X: Real, partner: NDArray[np.intp]) -> Real:

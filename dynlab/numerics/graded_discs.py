@@ -13,12 +13,12 @@ eigensystems of scaled diagonally dominant matrices", SIAM J. Numer. Anal. 27 (1
 """
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import matrix_balance
 
 from dynlab.numerics.arrays import Complex, Real
+from dynlab.numerics.eigenvalue_discs import UNIT, shrunk
 
-UNIT = float(np.finfo(np.float64).eps) / 2  # the relative error of one rounding
-SAFE = 1.001  # times a bound: covers the roundings of computing it from numbers that are not negative
 SMALLEST = float(np.finfo(np.float64).smallest_subnormal)  # the error of a product that underflows
 # Beside a largest entry of 1: covers all that underflows in products of eigenvectors and errors.
 UNDERFLOW = 1e-285
@@ -53,7 +53,9 @@ def graded_discs(matrix: Real, error: Real) -> tuple[Complex, Real] | None:
         found = _rest(B, F, values.astype(complex), right.astype(complex), left.astype(complex))
         if found is None:
             return None
-        centers, radii = _gershgorin(*found)
+        centers, own, M, partner = found
+        weight = np.sqrt(np.maximum(np.abs(centers), own))
+        radii = shrunk(centers[None], own[None], (M * (weight[:, None] / weight))[None], partner[None])[0][0]
         size = np.ldexp(1.0, exponent)
         return (centers * size, radii * size) if np.isfinite(centers).all() and np.isfinite(radii).all() else None
 
@@ -67,8 +69,10 @@ def _balanced(matrix: Real, error: Real) -> tuple[Real, Real]:
     return B[np.ix_(falling, falling)], F[np.ix_(falling, falling)]
 
 
-def _rest(B: Real, F: Real, values: Complex, X: Complex, W: Complex) -> tuple[Complex, Real, Real] | None:
-    """Corrected eigenvalues λ_i + M_ii, what is left of the M_ii, and bounds on the other entries of M."""
+def _rest(
+    B: Real, F: Real, values: Complex, X: Complex, W: Complex
+) -> tuple[Complex, Real, Real, NDArray[np.intp]] | None:
+    """Corrected eigenvalues λ_i + M_ii, what is left of the M_ii, bounds on M's other entries, and pairs' partners."""
     n = len(B)
     rounding = 2 * (n + 6) * UNIT  # of a sum of n complex products, as a share of the sum of their moduli
     x, w = np.abs(X), np.abs(W)
@@ -91,17 +95,4 @@ def _rest(B: Real, F: Real, values: Complex, X: Complex, W: Complex) -> tuple[Co
     own = (left_out + beyond).diagonal() + np.abs(mirrored - centers) + 4 * UNIT * np.abs(mirrored) + UNDERFLOW
     M = P + beyond
     M[index, index] = 0.0
-    return mirrored, np.maximum(own, own[partner]), M
-
-
-def _gershgorin(centers: Complex, own: Real, M: Real) -> tuple[Complex, Real]:
-    """Discs, those that meet no other shrunk: a row scaled by α, and its column by 1/α, as far as no disc meets it."""
-    weight = np.sqrt(np.maximum(np.abs(centers), own))
-    M = M * (weight[:, None] / weight)
-    rest = M.sum(axis=1)
-    radii = SAFE * (own + rest)
-    gap = np.abs(centers[:, None] - centers) * (1 - 8 * UNIT) - radii[:, None] - radii
-    np.fill_diagonal(gap, np.inf)
-    alone = (gap > 0).all(axis=1)
-    alpha = np.minimum((M.T / np.where(gap > 0, gap, np.inf)).max(axis=1), 1.0)
-    return centers, np.where(alone, SAFE * (own + alpha * rest), radii)
+    return mirrored, np.maximum(own, own[partner]), M, partner
