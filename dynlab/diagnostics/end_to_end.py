@@ -10,20 +10,36 @@ from numpy.typing import NDArray
 from dynlab import schema
 from dynlab.driven import Driven, chosen_steps, drive
 from dynlab.numerics.graded_moduli import log_determinant, log_moduli
-from dynlab.numerics.graded_product import LARGEST_BOUND, GradedProduct, accumulate, largest_bound, resolved
+from dynlab.numerics.graded_product import LARGEST_BOUND, GradedProduct, accumulate, largest_bound, of_matrix, resolved
+from dynlab.numerics.plain_product import FAILING, plain_products, plain_singular_values
 from dynlab.numerics.product_errors import rounding_of_logarithms
 from dynlab.numerics.singular_values import log_singular_values
-from dynlab.numerics.threads import one_torch_thread
+from dynlab.numerics.threads import in_threads, one_torch_thread
 from dynlab.systems import Map
 from dynlab.wording import among, factor, over, ranged
 
 SURVIVES = 0.1  # a direction survives where its singular value is at least this
 NEGLIGIBLE = 1e-6  # of ln(effective rank): what modes that are not resolved may contribute to it
+LONG_NAMES = {  # of the variables, in the order in which they are computed
+    "log_singular_value": "ln σ, singular values of ∂h_t/∂h_0",
+    "error_bound": "bound of the error of ln σ",
+    "resolved": "resolved modes of ∂h_t/∂h_0",
+    "surviving": f"directions that survive, σ ≥ {SURVIVES}",
+    "effective_rank": "effective rank of ∂h_t/∂h_0",
+    "log_mean_modulus": "ln mean |λ| of ∂h_t/∂h_0",
+    "log_std_modulus": "ln of the standard deviation of |λ| of ∂h_t/∂h_0",
+    "mean_log_modulus": "mean of ln |λ| of ∂h_t/∂h_0",
+    "mean_log_modulus_error": "bound of the error of the mean of ln |λ|",
+}
+COUNTS = ("resolved", "surviving")
+OF_MODES = 2  # of the variables, the first, which have a value for each mode
 METHOD = (
-    "The product is kept as Q e^d T (QR with the columns sorted at every step), its singular values come from "
-    f"one-sided Jacobi in log scale; a mode is resolved where the bound of its error is at most {LARGEST_BOUND:g}, or "
-    "this share of ln σ: the bound sums what the rounding of the Jacobians' entries and of each QR does to the mode, "
-    "|Q'ᵀ| E |Q| |R⁻¹| at first order, its running maximum over the sorted modes; eigenvalues from e^(d/2) T Q e^(d/2)"
+    "The product is one matrix, with a bound of its error from random vectors that are carried along, which holds but "
+    f"for a probability of {FAILING:g}, in samples where this resolves all modes; in others it is kept as Q e^d T (QR "
+    "with the columns sorted at every step), its singular values come from one-sided Jacobi in log scale; a mode is "
+    f"resolved where the bound of its error is at most {LARGEST_BOUND:g}, or this share of ln σ: of Q e^d T the bound "
+    "sums what the rounding of the Jacobians' entries and of each QR does to the mode, |Q'ᵀ| E |Q| |R⁻¹| at first "
+    "order, its running maximum over the sorted modes; eigenvalues from e^(d/2) T Q e^(d/2)"
 )
 NOT_RESOLVED = "NaN where the mode is not resolved: the bound of its error is too large"
 EXACTLY_ZERO = "-inf where the Jacobian is exactly singular: the singular value is 0"
@@ -96,8 +112,7 @@ def end_to_end(
         inputs_description=inputs_description,
     )
     steps = chosen_steps(driven.steps, times)
-    with one_torch_thread():
-        found = _along(driven, set(steps.tolist()), np.random.default_rng(seed))
+    found = _along(driven, steps, seed)
     ds = schema.dataset(
         _variables(found),
         system=system.name,
@@ -111,8 +126,54 @@ def end_to_end(
     return ds
 
 
-def _along(driven: Driven, steps: set[int], generator: np.random.Generator) -> dict[str, NDArray[Any]]:
+def _along(driven: Driven, steps: NDArray[np.int64], seed: int) -> dict[str, NDArray[Any]]:
+    """The variables' values, (sample, time, ...): by plain products where these resolve all modes, else by graded."""
+    samples = len(driven.states)
+    failing = FAILING / (samples * len(steps))
+
+    def several(some: slice) -> tuple[NDArray[Any], ...]:
+        return _by_plain_products(driven.of(some), steps, failing, seed)
+
+    known, *values = in_threads(several, samples)
+    found = {
+        name: each.astype(np.int64) if name in COUNTS else each for name, each in zip(LONG_NAMES, values, strict=True)
+    }
+    rest = np.flatnonzero(~known)
+    if rest.size:
+        with one_torch_thread():
+            graded = _by_graded_products(driven.of(rest), steps, seed)
+        for name, each in zip(LONG_NAMES, graded, strict=True):
+            found[name][rest] = each
+    return found
+
+
+def _by_plain_products(driven: Driven, steps: NDArray[np.int64], failing: float, seed: int) -> tuple[NDArray[Any], ...]:
+    """Whether all modes of a sample are resolved, (sample,), and the variables' values, which are only then right."""
+    samples, _, n = driven.states.shape
+    limit, generator = largest_bound(driven.states.dtype), np.random.default_rng(seed)
+    known, t = np.ones(samples, dtype=bool), 0
+    columns = [np.zeros((samples, len(steps), *([n] if i < OF_MODES else []))) for i in range(len(LONG_NAMES))]
+    factors = ((block.mT, rounding) for block, rounding in driven.factors(range(1, driven.steps + 1)))
+    for products in plain_products(factors, samples, n, failing, seed):
+        times = np.arange(t + 1, t + 1 + len(products.matrix))
+        t = int(times[-1])
+        for index in np.flatnonzero(np.isin(times, steps)):
+            value, error = (part[0] for part in plain_singular_values(products[index : index + 1]))
+            known &= (np.isfinite(error) & resolved(value, error, limit)).all(axis=-1)
+            matrix = torch.where(torch.from_numpy(known)[:, None, None], products.matrix[index].mT, torch.eye(n))
+            determinants = np.stack([value.sum(axis=-1), error.sum(axis=-1)])
+            product = of_matrix(matrix, products.log_scale[index])
+            found = _analysed(product, np.where(known[:, None], error, 1), determinants, generator, limit)
+            for column, each in zip(columns, found, strict=True):
+                column[:, np.searchsorted(steps, times[index])] = each
+        if not known.any():
+            break
+    return known, *columns
+
+
+def _by_graded_products(driven: Driven, steps: NDArray[np.int64], seed: int) -> tuple[NDArray[Any], ...]:
     """The variables' values, the first two dimensions being sample and time."""
+    generator = np.random.default_rng(seed)
     total = torch.zeros(2, len(driven.states), dtype=torch.float64)  # Σ ln abs(det J_s), and the bound of its error
     found = []
 
@@ -123,40 +184,43 @@ def _along(driven: Driven, steps: set[int], generator: np.random.Generator) -> d
             total[1] += rounding_of_logarithms(total[0])
             yield jacobian, error
 
+    limit = largest_bound(driven.states.dtype)
     for t, product in enumerate(accumulate(factors()), start=1):
         if t in steps:
-            found.append(_analysed(product, total, generator, largest_bound(driven.states.dtype)))
-    return {name: np.stack([each[name] for each in found], axis=1) for name in found[0]}
+            error = product.error().cpu().numpy()
+            found.append(_analysed(product, error, total.numpy(), generator, limit))
+    return tuple(np.stack(column, axis=1) for column in zip(*found, strict=True))
 
 
 def _analysed(
-    product: GradedProduct, log_determinants: torch.Tensor, generator: np.random.Generator, limit: float
-) -> dict[str, NDArray[Any]]:
+    product: GradedProduct,
+    error: NDArray[np.float64],
+    log_determinants: NDArray[np.float64],
+    generator: np.random.Generator,
+    limit: float,
+) -> tuple[NDArray[Any], ...]:
     """The variables' values at one time, the first dimension being sample."""
-    d, T, Q, error, valid, zero = (
+    d, T, Q, valid, zero = (
         part.cpu().numpy()
-        for part in (
-            *(product.log_scale, product.rows, product.orthogonal, product.error()),
-            *(product.valid, product.certain_zeros()),
-        )
+        for part in (product.log_scale, product.rows, product.orthogonal, product.valid, product.certain_zeros())
     )
     raw = log_singular_values(d, T)
     known = resolved(raw, error, limit) & ~np.isnan(raw) & (zero | ~np.isneginf(raw)) & valid[:, None]
     values = np.where(known, np.where(zero, -np.inf, raw), np.nan)
     log_mean, log_deviation = log_moduli(d, T, Q, error, generator)
-    mean_log, mean_error = log_determinants.numpy() / d.shape[1]
+    mean_log, mean_error = log_determinants / d.shape[1]
     mean_log = np.where(resolved(mean_log, mean_error, limit), mean_log, np.nan)
-    return {
-        "log_singular_value": values,
-        "error_bound": np.where(valid[:, None], error, np.nan),
-        "resolved": known.sum(axis=-1),
-        "surviving": (values >= np.log(SURVIVES)).sum(axis=-1),
-        "effective_rank": np.where(valid, _effective_rank(raw, error, limit), np.nan),
-        "log_mean_modulus": np.where(valid, log_mean, np.nan),
-        "log_std_modulus": np.where(valid, log_deviation, np.nan),
-        "mean_log_modulus": np.where(valid, mean_log, np.nan),
-        "mean_log_modulus_error": np.where(valid, np.where(np.isneginf(mean_log), 0, mean_error), np.nan),
-    }
+    of_valid = (
+        _effective_rank(raw, error, limit),
+        *(log_mean, log_deviation, mean_log, np.where(np.isneginf(mean_log), 0, mean_error)),
+    )
+    return (
+        values,
+        np.where(valid[:, None], error, np.nan),
+        known.sum(axis=-1),
+        (values >= np.log(SURVIVES)).sum(axis=-1),
+        *(np.where(valid, each, np.nan) for each in of_valid),
+    )
 
 
 def _effective_rank(log_values: NDArray[np.float64], error: NDArray[np.float64], limit: float) -> NDArray[np.float64]:
@@ -170,19 +234,8 @@ def _effective_rank(log_values: NDArray[np.float64], error: NDArray[np.float64],
 
 
 def _variables(found: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
-    names = {
-        "log_singular_value": "ln σ, singular values of ∂h_t/∂h_0",
-        "error_bound": "bound of the error of ln σ",
-        "resolved": "resolved modes of ∂h_t/∂h_0",
-        "surviving": f"directions that survive, σ ≥ {SURVIVES}",
-        "effective_rank": "effective rank of ∂h_t/∂h_0",
-        "log_mean_modulus": "ln mean |λ| of ∂h_t/∂h_0",
-        "log_std_modulus": "ln of the standard deviation of |λ| of ∂h_t/∂h_0",
-        "mean_log_modulus": "mean of ln |λ| of ∂h_t/∂h_0",
-        "mean_log_modulus_error": "bound of the error of the mean of ln |λ|",
-    }
     dims = (schema.SAMPLE, schema.TIME, schema.MODE)
-    return {name: schema.variable(dims[: found[name].ndim], found[name], words) for name, words in names.items()}
+    return {name: schema.variable(dims[: found[name].ndim], found[name], words) for name, words in LONG_NAMES.items()}
 
 
 def _flags(found: dict[str, NDArray[Any]]) -> dict[str, str]:

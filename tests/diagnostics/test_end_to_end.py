@@ -7,7 +7,8 @@ from products import KINDS, MatrixDriven, driven_by, exact_log_singular_values, 
 from sentences import numbers_in
 
 from dynlab import schema
-from dynlab.diagnostics.end_to_end import end_to_end
+from dynlab.diagnostics.end_to_end import LONG_NAMES, _by_graded_products, _by_plain_products, end_to_end
+from dynlab.driven import drive
 from dynlab.errors import UserError
 from dynlab.systems import from_function
 
@@ -173,3 +174,23 @@ def test_the_verdict_has_the_numbers():
     system = from_function(lambda h, x: h * h.new_tensor([0.5, 1.0]), state_size=2)
     ds = end_to_end(system, np.zeros((4, 0)), inputs_description="nothing")
     assert numbers_in(ds.attrs["verdict"]) == [4, 0, 1, 2, 0.1, 2, 2]
+
+
+@pytest.mark.parametrize("kind", ["euler", "orthogonal"])
+def test_plain_and_graded_products_agree(kind):
+    turns = scipy.stats.ortho_group(8, seed=2).rvs(4 * 50).reshape(4, 50, 8, 8)
+    matrices = turns if kind == "orthogonal" else random_products(kind, 4)
+    ds = driven_by(end_to_end, matrices, times=5)
+    driven = drive(
+        MatrixDriven(8), matrices.reshape(4, 50, 64), None, dtype="float64", device="cpu", seed=0, inputs_description=""
+    )
+    graded = dict(zip(LONG_NAMES, _by_graded_products(driven, ds["time"].values, 0), strict=True))
+    known, *_ = _by_plain_products(driven, ds["time"].values, 1e-12, 0)
+    assert known.all()
+    for name in ("log_singular_value", "mean_log_modulus"):
+        wrong = "error_bound" if name == "log_singular_value" else f"{name}_error"
+        assert (np.abs(ds[name].values - graded[name]) <= ds[wrong].values + graded[wrong]).all()
+    for name in ("resolved", "surviving"):
+        assert (ds[name].values == graded[name]).all()
+    for name in ("effective_rank", "log_mean_modulus"):
+        assert ds[name].values == pytest.approx(graded[name], rel=1e-10, abs=1e-10)
