@@ -15,7 +15,9 @@ from .source import Source
 @analysis(ANYTHING - {"steps"})
 @click.option("--at-step", type=int, help="∂h_t/∂h_{t−1} at this step t of a sequence.  [default: the last]")
 @click.option("--sample", type=click.IntRange(min=0), help="Which of the sequences.  [default: 0]")
-@click.option("--grid", type=int, default=101, show_default=True, help="Points of the window in each direction.")
+@click.option(
+    "--grid", type=int, help="Points of the window in each direction.  [default: 101, of more than 256 states 51]"
+)
 @click.option("--extent", type=float, help="Half the width of the window.  [default: the numerical range's]")
 @click.option("--steps", type=int, default=100, show_default=True, help="Up to which power; of a flow, how many times.")
 @click.option("--seconds", type=float, help="How long a flow is followed.  [default: till it decays]")

@@ -80,13 +80,13 @@ def _lengths(
         basis, dual = (modes[j].right, modes[j].left) if forward else (modes[j].left, modes[j].right)
         fed = np.zeros((len(modes[j].values), len(shifts)), dtype=complex)
         for i, vectors in zip(order[:number], known, strict=True):
-            fed += _times(matrix[parts[j], parts[i]], vectors)
-        known.append(_times(basis.T, _divided(_times(dual, fed), shifts, modes[j].values, forward)))
+            fed += real_times(matrix[parts[j], parts[i]], vectors)
+        known.append(real_times(basis.T, _divided(real_times(dual, fed), shifts, modes[j].values, forward)))
     return np.sqrt(np.sum([(each.real**2 + each.imag**2).sum(axis=0) for each in known], axis=0))
 
 
-def _times(matrix: Real, vectors: Complex) -> Complex:
-    """A real matrix times complex vectors, in real arithmetic."""
+def real_times(matrix: Real, vectors: Complex) -> Complex:
+    """A real matrix times complex vectors, its columns: in real arithmetic, one pass through the matrix."""
     both = matrix @ np.concatenate([vectors.real, vectors.imag], axis=1)
     return np.asarray(both[:, : vectors.shape[1]] + 1j * both[:, vectors.shape[1] :])
 

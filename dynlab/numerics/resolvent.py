@@ -5,14 +5,17 @@ References
 Trefethen, "Computation of pseudospectra", Acta Numerica 8 (1999), section 8: Schur decomposition and inverse Lanczos.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import schur
-from threadpoolctl import threadpool_limits
 
 from dynlab.numerics.arrays import Complex, Index, Real
+from dynlab.numerics.block_triangular import parts_of
+from dynlab.numerics.threads import cores, in_threads, one_thread_each, slices
 
 TOLERANCE = 1e-10  # relative residual of the Ritz value 1/σ², so that σ has half of it
 LONGEST = 80  # Lanczos steps; a value that has not converged by then says so
@@ -44,25 +47,61 @@ class Smallest:
     converged: NDArray[np.bool_]
 
 
-def smallest_singular_values(matrix: Real, points: Complex, max_memory: float, seed: int) -> Smallest:
-    """σ_min(zI − A) for each z of `points`, in blocks that stay below `max_memory` bytes.
+class Resolvent:
+    """σ_min(zI − A) for many z.
 
     Inverse Lanczos: 1/σ_min² is the largest eigenvalue of (zI − T)⁻¹ (zI − T)⁻ᴴ, where T is A's Schur form. Each
     column is kept at about 1, its power of 2 beside it: of a nilpotent A, 1/σ_min² is beyond the largest number.
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (n, n)
+    blocks : sequence of int, optional
+        The sizes of its diagonal blocks, where it is lower block triangular: each has a Schur form of its own.
+    max_memory : float
+        Bytes: points are taken in blocks that stay below.
+    seed : int
+        Of the vector that Lanczos starts with.
     """
-    n, largest = len(matrix), float(np.abs(matrix).max())
-    exponent = int(np.clip(np.frexp(largest)[1], -LARGEST_EXPONENT, LARGEST_EXPONENT))
-    matrix, points = np.ldexp(matrix, -exponent), points * 2.0**-exponent
-    T = schur(matrix, output="complex")[0]
-    start = np.random.default_rng(seed).standard_normal((2, n))
-    first = (start[0] + 1j * start[1]) / np.linalg.norm(start)
-    # a diagonal entry smaller than its own rounding would only divide by zero
-    least = np.finfo(float).eps * float(np.linalg.norm(matrix)) or np.finfo(float).tiny
-    at_once = max(1, int(max_memory // (16 * COPIES * n)))
-    with threadpool_limits(1, user_api="blas"):
-        parts = [_lanczos(T, points[some : some + at_once], first, least) for some in range(0, len(points), at_once)]
-    value, *rest = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return Smallest(value * 2.0**exponent, *rest)
+
+    def __init__(self, matrix: Real, blocks: Sequence[int] = (), *, max_memory: float, seed: int) -> None:
+        n, largest = len(matrix), float(np.abs(matrix).max())
+        exponent = int(np.clip(np.frexp(largest)[1], -LARGEST_EXPONENT, LARGEST_EXPONENT))
+        self._scale = 2.0**exponent
+        matrix = np.ldexp(matrix, -exponent)
+        with one_thread_each():  # LAPACK's iteration is slower in several
+            self._triangle = _schur_form(matrix, parts_of(blocks or (n,)))
+        start = np.random.default_rng(seed).standard_normal((2, n))
+        self._first = (start[0] + 1j * start[1]) / np.linalg.norm(start)
+        # a diagonal entry smaller than its own rounding would only divide by zero
+        self._least = np.finfo(float).eps * float(np.linalg.norm(matrix)) or np.finfo(float).tiny
+        self._at_once = max(1, int(max_memory // (16 * COPIES * n * cores())))
+
+    def smallest(self, points: Complex) -> Smallest:
+        """At each z of `points`, shape (point,)."""
+        # each block passes through the triangle once for all its points: few large ones
+        scaled = points / self._scale
+        some = slices(len(points), min(self._at_once, -(-len(points) // cores())))
+
+        def work(rows: slice) -> tuple[Any, ...]:
+            parts = [_lanczos(self._triangle, scaled[part], self._first, self._least) for part in some[rows]]
+            return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+
+        value, *rest = in_threads(work, len(some))
+        return Smallest(value * self._scale, *rest)
+
+
+def _schur_form(matrix: Real, parts: Sequence[slice]) -> Complex:
+    """An upper triangular matrix that is unitarily similar; blocks come from the last to the first."""
+    n = len(matrix)
+    forms = [schur(matrix[part, part], output="complex") for part in parts]
+    turned = [slice(n - part.stop, n - part.start) for part in parts]
+    found = np.zeros((n, n), dtype=complex)
+    for i, (triangle, basis) in enumerate(forms):
+        found[turned[i], turned[i]] = triangle
+        for j in range(i):
+            found[turned[i], turned[j]] = basis.conj().T @ matrix[parts[i], parts[j]] @ forms[j][1]
+    return found
 
 
 def _lanczos(T: Complex, points: Complex, first: Complex, least: float) -> tuple[Real, Index, Real, NDArray[np.bool_]]:

@@ -1,13 +1,29 @@
-"""Singular values of many small matrices, some of which may not be finite, and their logarithms of a graded product.
+"""Singular values of many matrices, some of which may not be finite; the norm of a large one; and graded products'.
 
-Those of a graded product e^d T have logarithms however many orders of magnitude they span.
+The singular values of a graded product e^d T have logarithms however many orders of magnitude they span.
 """
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 from dynlab.numerics.lapack import gejsv
 from dynlab.numerics.threads import in_threads
+
+ALL_UP_TO = 256  # rows: of a larger matrix the norm is found by products with vectors
+RESIDUAL = 1e-10  # relative, of the square of the norm of a large matrix
+
+
+def norm(matrix: NDArray[np.float64]) -> float:
+    """‖A‖₂ of a square matrix: the largest of all singular values, of a large one by Lanczos's iteration on AᵀA."""
+    n, largest = len(matrix), float(np.abs(matrix).max(initial=0.0))
+    if n <= ALL_UP_TO or not 0 < largest < np.inf:
+        return float(np.linalg.norm(matrix, 2))
+    scaled = matrix / largest
+    gram = LinearOperator((n, n), matvec=lambda x: scaled.T @ (scaled @ x), dtype=np.float64)
+    start = np.random.default_rng(0).standard_normal(n)
+    (square,) = eigsh(gram, k=1, which="LA", tol=RESIDUAL, v0=start, return_eigenvectors=False)
+    return largest * float(np.sqrt(square))
 
 
 def singular_values(matrices: NDArray[np.float64]) -> NDArray[np.float64]:

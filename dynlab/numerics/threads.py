@@ -44,16 +44,16 @@ def in_threads(work: Callable[[slice], tuple[Any, ...]], count: int, each: float
     `one_torch_thread`: what ``OMP_NUM_THREADS`` says, and fewer in a process that shares its machine with others.
     """
     inside = getattr(_here, "inside", False)
-    threads = 1 if inside else _threads()
+    threads = 1 if inside else cores()
     at_once = CHUNK_BYTES / each if each else count
     chunks = slices(count, min(at_once, math.ceil(count / (threads * CHUNKS_PER_THREAD)) if threads > 1 else count))
     if inside:
         found = [work(rows) for rows in chunks]
     elif threads == 1 or len(chunks) <= 1:
-        with _one_thread_each():
+        with one_thread_each():
             found = [work(rows) for rows in chunks or [slice(0, 0)]]
     else:
-        with _one_thread_each(), ThreadPoolExecutor(threads, initializer=_enter) as pool:
+        with one_thread_each(), ThreadPoolExecutor(threads, initializer=_enter) as pool:
             found = list(pool.map(work, chunks))
     return tuple(_joined(parts) for parts in zip(*found, strict=True))
 
@@ -73,7 +73,8 @@ def one_torch_thread() -> Iterator[None]:
 
 
 @contextmanager
-def _one_thread_each() -> Iterator[None]:
+def one_thread_each() -> Iterator[None]:
+    """Torch and BLAS compute in one thread inside the block."""
     with one_torch_thread(), _controller().limit(limits=1, user_api="blas"):
         yield
 
@@ -88,9 +89,10 @@ def _joined(parts: tuple[Any, ...]) -> Any:
     return torch.cat(parts) if isinstance(parts[0], torch.Tensor) else np.concatenate(parts)
 
 
-def _threads() -> int:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores, _given or torch.get_num_threads()))
+def cores() -> int:
+    """How many threads work at once: the processor's cores, or as many as torch has been given where that is fewer."""
+    there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(there, _given or torch.get_num_threads()))
 
 
 @functools.cache

@@ -18,10 +18,11 @@ from dynlab.jacobians import jacobian_and_error
 from dynlab.numerics.eigenvalues import ARRAYS, Eigenvalues, eigenvalues
 from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
 from dynlab.numerics.grids import MEBIBYTE, check_grid
-from dynlab.numerics.resolvent import Smallest, smallest_singular_values
+from dynlab.numerics.resolvent import Resolvent, Smallest
+from dynlab.numerics.singular_values import ALL_UP_TO, norm
 from dynlab.systems import Flow, System, frozen
 
-GRID = 101
+GRID, COARSE_GRID = 101, 51  # points of the window in each direction, of a large state the second
 MAX_MEMORY = 256 * 2**20  # bytes
 MARGIN = 0.15  # of the window beyond what must be in it
 LONGER = 4  # times that one is followed longer
@@ -29,14 +30,16 @@ DECAY = 8.0  # a flow is followed for so many of its slowest time constants
 # Of the fastest |λ|, or of ‖A‖ where errors hide the slowest: a slower mode does not lengthen the time.
 SLOWEST = 1e-3
 LARGEST_GRID = 4096  # points in each direction
+COPIES = 8  # arrays of the size of the whole matrix, beside those of its largest block's discs
 LARGEST_ENTRY = 1e150  # of the matrix: squares of larger ones overflow
 METHOD = (
     f"{EIGENVALUES}. Resolvent: complex Schur form, then inverse Lanczos with triangular solves for all points of the "
     "grid, to a relative residual of 1e-10; σ_min has an absolute error of about n ε ‖A‖_F besides. Numerical range "
     "by its supporting lines at 180 angles. Kreiss constant: the largest value over samples outside the stable "
-    "region, the best of them climbed by Nelder–Mead, each less what rounding can add: a lower bound, and inf where "
-    "an eigenvalue is unstable beyond its error. Norms of powers by repeated multiplication in log scale; of a flow "
-    "the largest one also between, at times that resolve every mode that is still there, and refined"
+    "region, the best of them climbed by windows that shrink, each less what rounding can add: a lower bound, and inf "
+    "where an eigenvalue is unstable beyond its error. Norms of powers by repeated multiplication in log scale; of a "
+    "flow the largest one also between, at times that resolve every mode that is still there, and refined. Of more "
+    f"than {ALL_UP_TO} states norms and supporting lines by Lanczos's iteration, to residuals of 1e-10 and 1e-8"
 )
 UNSTABLE, DROWNED = (
     "inf: an eigenvalue lies outside the stable region beyond its error",
@@ -50,7 +53,7 @@ def pseudospectrum(
     *,
     at: str | ArrayLike = "zero",
     at_step: int = 0,
-    grid: int = GRID,
+    grid: int | None = None,
     extent: float | None = None,
     steps: int = 100,
     seconds: float | None = None,
@@ -72,8 +75,8 @@ def pseudospectrum(
         What the step is given.
     at_step : int
         The step's number, where parameters change with time.
-    grid : int
-        Points of the window in each direction.
+    grid : int, optional
+        Points of the window in each direction; where it is not given 101, of more than 256 states 51.
     extent : float, optional
         Half the width of the window around the spectrum's centre; as wide as the numerical range where not given.
     steps : int
@@ -119,10 +122,12 @@ def pseudospectrum(
     >>> round(float(ds["numerical_abscissa"]), 4), round(float(ds["transient_growth"]), 2)
     (3.5249, 2.56)
     """
+    usual = GRID if system.state_size <= ALL_UP_TO else COARSE_GRID
+    coarser, grid = grid is None and usual < GRID, usual if grid is None else grid
     check_grid(grid, LARGEST_GRID, 8 * 3, max_memory, "points")
     check_at_least(1, steps=steps)
     check_positive(extent=extent, seconds=seconds)
-    needed = 8 * (ARRAYS * system.state_size**2 + 3 * grid**2)
+    needed = 8 * (ARRAYS * max(system.blocks) ** 2 + COPIES * system.state_size**2 + 3 * grid**2)
     if needed > max_memory:
         raise UserError(
             f"The Jacobian of {system.state_size} units needs about {needed / MEBIBYTE:,.0f} MiB, more than the "
@@ -131,24 +136,27 @@ def pseudospectrum(
     flow = isinstance(system, Flow)
     if seconds is not None and not flow:
         raise UserError("seconds is a flow's; how long a map is followed is said by its steps.")
-    matrix, rounding, where = _matrix(system, state, None if isinstance(at, str) else at, at_step, dtype, device)
-    spectrum = eigenvalues(matrix, rounding)
+    matrix, wrong, where = _matrix(system, state, None if isinstance(at, str) else at, at_step, dtype, device)
+    spectrum = eigenvalues(matrix, wrong, system.blocks)
     if not np.isfinite(spectrum.values).all():
         raise UserError("The eigenvalues of that Jacobian did not converge: its entries differ too much in size.")
     shape = numerical_range(matrix)
     x, y = _window(spectrum.values, shape, grid, extent, flow)
-    smallest = _on_grid(matrix, x, y, max_memory, seed)
+    resolvent = Resolvent(matrix, system.blocks, max_memory=max_memory, seed=seed)
+    smallest = _on_grid(resolvent, x, y)
     followed, powers = (
-        _followed(spectrum, matrix, seconds, steps) if flow else (float(steps), power_norms(matrix, steps))
+        _followed(spectrum, matrix, seconds, steps)
+        if flow
+        else (float(steps), power_norms(matrix, steps, blocks=system.blocks))
     )
     between = largest_exponential(matrix, spectrum.values, followed) if flow else (0.0, 0.0)
-    kreiss = _kreiss(matrix, spectrum, flow, max_memory, seed, rounding)
+    kreiss = _kreiss(matrix, spectrum, flow, resolvent, float(np.linalg.norm(wrong)))
     times = np.linspace(0, followed, steps + 1) if flow else np.arange(steps + 1)
     variables = _of_grid(smallest, grid) | _of_spectrum(spectrum, shape, flow)
     variables |= _of_powers(powers, times, between, flow) | _of_kreiss(kreiss)
     plane = "Re z", "Im z"
     units = schema.PER_SECOND if flow else schema.ONE
-    return schema.dataset(
+    ds = schema.dataset(
         variables,
         system=system.name,
         source=system.source,
@@ -164,12 +172,18 @@ def pseudospectrum(
         },
         flags=_flags(variables),
     )
+    if coarser:
+        ds.attrs["verdict"] += (
+            f" The state has {system.state_size:,} dimensions, and so the window has {grid} points in each direction: "
+            f"--grid (grid) takes more."
+        )
+    return ds
 
 
 def _matrix(
     system: System, state: ArrayLike | None, input: ArrayLike | None, t: int, dtype: str, device: str
-) -> tuple[NDArray[np.float64], float, dict[str, Any]]:
-    """The Jacobian, a bound on what rounding has left in it, and where it was taken, for the settings."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
+    """The Jacobian, a bound on what rounding has left in each entry, and where it was taken, for the settings."""
     analysed = frozen(system, torch.float32 if dtype == "float32" else torch.float64, device)
     given: list[torch.Tensor] = []
     for name, values, size in (("state", state, system.state_size), ("input", input, system.input_size)):
@@ -186,7 +200,7 @@ def _matrix(
             f"is possible; take it at another state, or scale the matrix."
         )
     where = {"state": given[0].tolist(), "input": given[1].tolist(), "at_step": t}
-    return dense, float(np.linalg.norm(wrong)), where
+    return dense, np.nan_to_num(wrong, nan=np.inf), where
 
 
 def _window(
@@ -201,13 +215,10 @@ def _window(
     return centre + line, line
 
 
-def _on_grid(
-    matrix: NDArray[np.float64], x: NDArray[np.float64], y: NDArray[np.float64], max_memory: float, seed: int
-) -> Smallest:
+def _on_grid(resolvent: Resolvent, x: NDArray[np.float64], y: NDArray[np.float64]) -> Smallest:
     """On the upper half of the grid, and mirrored: the matrix is real."""
     upper = y[: (len(y) + 1) // 2]
-    points = (x[None, :] + 1j * upper[:, None]).ravel()
-    found = smallest_singular_values(matrix, points, max_memory, seed)
+    found = resolvent.smallest((x[None, :] + 1j * upper[:, None]).ravel())
 
     def mirrored(values: NDArray[Any]) -> NDArray[Any]:
         half = values.reshape(len(upper), len(x))
@@ -232,19 +243,19 @@ def _followed(
 
 def _seconds(spectrum: Eigenvalues, matrix: NDArray[np.float64]) -> float:
     """Long enough for the slowest mode; where errors hide its rate, for what is not far slower than the matrix."""
-    slowest, norm = float(np.abs(spectrum.values.real).min()), float(np.linalg.norm(matrix, 2))
+    slowest = float(np.abs(spectrum.values.real).min())
     known = slowest > spectrum.errors.max()
-    fastest = float(np.abs(spectrum.values).max()) if known else norm
+    fastest = float(np.abs(spectrum.values).max()) if known else norm(matrix)
     return DECAY / (max(slowest, SLOWEST * fastest) or 1.0)
 
 
 def _kreiss(
-    matrix: NDArray[np.float64], spectrum: Eigenvalues, flow: bool, max_memory: float, seed: int, rounding: float
+    matrix: NDArray[np.float64], spectrum: Eigenvalues, flow: bool, resolvent: Resolvent, rounding: float
 ) -> tuple[float, complex]:
     beyond = spectrum.values.real if flow else np.abs(spectrum.values) - 1
     if (beyond > spectrum.errors).any():
         return np.inf, complex(spectrum.values[np.argmax(beyond)])
-    return kreiss_lower_bound(matrix, spectrum.values, flow=flow, max_memory=max_memory, seed=seed, rounding=rounding)
+    return kreiss_lower_bound(matrix, spectrum.values, resolvent, flow=flow, rounding=rounding)
 
 
 def _of_grid(smallest: Smallest, grid: int) -> dict[str, xr.Variable]:

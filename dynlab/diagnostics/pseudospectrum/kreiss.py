@@ -7,60 +7,67 @@ K = sup_{|z|>1} (|z| − 1) ‖(zI − A)⁻¹‖ it is K ≤ sup_k ‖A^k‖ �
 """
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import svdvals
-from scipy.optimize import minimize
 
-from dynlab.numerics.resolvent import smallest_singular_values
+from dynlab.numerics.arrays import Complex, Real
+from dynlab.numerics.resolvent import Resolvent
+from dynlab.numerics.singular_values import ALL_UP_TO
 
-NEAREST, FARTHEST, DISTANCES = 1e-6, 10.0, 25  # of the samples from the boundary, in parts of the scale
-DIRECTIONS = 41  # of the samples along the boundary: a half of it, since the matrix is real
+NEAREST, FARTHEST = 1e-6, 10.0  # of the samples from the boundary, in parts of the scale
+# How many samples: from the boundary, along half of it (the matrix is real), beside the eigenvalues nearest to it; and
+# how many rounds a climb has.
+USUAL, OF_LARGE = (25, 41, 64, 22), (13, 21, 16, 8)
 REFINED = 4  # of the best samples, each climbed to a local maximum
-CLIMB = {"xatol": 1e-10, "fatol": 1e-14, "maxiter": 400}
+ACROSS, SMALLER = 3, 0.5  # of a climb: the best of 3 × 3 points is the centre of the next, smaller, window
+ROUNDING = 4.0  # times n^{3/2} ε ‖zI − A‖: what a Schur form and its solves leave in σ_min
 
 
 def kreiss_lower_bound(
-    matrix: NDArray[np.float64],
-    eigenvalues: NDArray[np.complex128],
-    *,
-    flow: bool,
-    max_memory: float,
-    seed: int,
-    rounding: float = 0.0,
+    matrix: Real, eigenvalues: Complex, resolvent: Resolvent, *, flow: bool, rounding: float = 0.0
 ) -> tuple[float, complex]:
     """The largest (|z| − 1)/σ_min(zI − A), or Re z/σ_min(zI − A), found, and its z. At least 1, the limit at ∞.
 
     Every value is one of those that the constant is the supremum of, and each is taken at its least: (|z| − 1) less,
-    σ_min more by what rounding may have moved it, n^{3/2} ε ‖zI − A‖₂ of σ_min and `rounding` of A itself.
+    σ_min more by what rounding may have moved it, a few n^{3/2} ε ‖zI − A‖ and `rounding` of A itself.
     """
-    scale = float(np.linalg.norm(matrix, 2)) or 1.0
-    distances = np.geomspace(NEAREST, FARTHEST, DISTANCES) * (scale if flow else 1.0)
-    # the boundary is sampled evenly, and beside each eigenvalue, where narrow peaks lie
+    size, unit, norm = len(matrix), float(np.finfo(float).eps), float(np.linalg.norm(matrix))
+    scale = norm or 1.0
+
+    def value(log_distance: Real, place: Real) -> Real:
+        z = _point(log_distance, place, flow)
+        smallest = resolvent.smallest(z).value + ROUNDING * size**1.5 * unit * (np.abs(z) + norm) + rounding
+        outside = z.real if flow else np.abs(z) - 1 - 2 * unit
+        return np.asarray(outside / smallest)
+
+    distances, directions, most_beside, rounds = USUAL if size <= ALL_UP_TO else OF_LARGE
+    log_distances = np.log(np.geomspace(NEAREST, FARTHEST, distances) * (scale if flow else 1.0))
+    # the boundary is sampled evenly, and beside eigenvalues, where narrow peaks lie
     along = eigenvalues.imag if flow else np.angle(eigenvalues)
+    nearest = np.argsort(np.abs(eigenvalues.real if flow else np.abs(eigenvalues) - 1))
+    beside = [along[i] for i in nearest if along[i] >= 0][:most_beside]
     reach = 1.5 * scale if flow else np.pi
-    places = np.unique(np.concatenate([np.linspace(0, reach, DIRECTIONS), along[along >= 0]]))
-    log_distance, place = (part.ravel() for part in np.meshgrid(np.log(distances), places))
-    points = _point(log_distance, place, flow)
-    values = np.exp(log_distance) / smallest_singular_values(matrix, points, max_memory, seed).value
-    best, at = 1.0, complex(np.inf)
-    size, unit = len(matrix), float(np.finfo(float).eps)
+    places = np.unique([*np.linspace(0, reach, directions), *beside])
+    centre = np.stack([part.ravel() for part in np.meshgrid(log_distances, places)])
+    values = value(*centre)
+    best = np.argsort(-values)[:REFINED]
+    centre, values = centre[:, best], values[best]
+    # a peak beside an eigenvalue is about as wide as it is far from the boundary
+    half = np.stack([np.full(len(best), np.diff(log_distances)[0]), np.minimum(np.exp(centre[0]), reach / directions)])
+    offsets = np.stack([part.ravel() for part in np.meshgrid(*[np.linspace(-1, 1, ACROSS)] * 2)])
+    for _ in range(rounds):
+        window = centre[:, :, None] + half[:, :, None] * offsets[:, None]
+        found = value(*window.reshape(2, -1)).reshape(len(best), -1)
+        highest = found.argmax(axis=1)
+        rows = np.arange(len(best))
+        better = found[rows, highest] > values
+        values = np.where(better, found[rows, highest], values)
+        centre = np.where(better, window[:, rows, highest], centre)
+        half = half * SMALLER
+    top = int(values.argmax())
+    where = complex(_point(centre[0], centre[1], flow)[top])
+    return (float(values[top]), where) if values[top] > 1 else (1.0, complex(np.inf))
 
-    def negative(position: NDArray[np.float64]) -> float:
-        z = _point(position[0], position[1], flow)
-        shifted = z * np.eye(size) - matrix
-        singular = svdvals(shifted)
-        smallest = float(singular[-1] + size**1.5 * unit * singular[0]) + rounding
-        outside = float(z.real) if flow else float(np.abs(z)) - 1 - 2 * unit
-        return -outside / smallest if smallest else 0.0
 
-    for index in np.argsort(-values)[:REFINED]:
-        found = minimize(negative, [log_distance[index], place[index]], method="Nelder-Mead", options=CLIMB)
-        if -found.fun > best:
-            best, at = float(-found.fun), complex(_point(found.x[0], found.x[1], flow))
-    return best, at
-
-
-def _point(log_distance: NDArray[np.float64], place: NDArray[np.float64], flow: bool) -> NDArray[np.complex128]:
+def _point(log_distance: Real, place: Real, flow: bool) -> Complex:
     if flow:
-        return np.exp(log_distance) + 1j * place
-    return (1 + np.exp(log_distance)) * np.exp(1j * place)
+        return np.asarray(np.exp(log_distance) + 1j * place)
+    return np.asarray((1 + np.exp(log_distance)) * np.exp(1j * place))

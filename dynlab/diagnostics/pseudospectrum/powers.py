@@ -1,11 +1,15 @@
 """How ‖A^k‖ and ‖e^{tA}‖ go, in log scale, with the error that repeated multiplication leaves."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import expm
 from scipy.optimize import minimize_scalar
+
+from dynlab.numerics.block_triangular import parts_of
+from dynlab.numerics.singular_values import ALL_UP_TO, RESIDUAL, norm
 
 NOTHING_KNOWN = 1e100  # of an error whose power has norm 1: more is no less known, and would overflow
 HALF = 0.5  # a norm whose relative error may exceed this is not reported
@@ -34,24 +38,29 @@ class Powers:
     error: NDArray[np.float64]
 
 
-def power_norms(matrix: NDArray[np.float64], powers: int, wrong: float = 0.0) -> Powers:
+def power_norms(matrix: NDArray[np.float64], powers: int, wrong: float = 0.0, *, blocks: Sequence[int] = ()) -> Powers:
     """The logarithms of ‖A^k‖₂ for k = 0 … `powers`, where A itself has a relative error of `wrong`.
+
+    Of a lower block triangular matrix `blocks` are the sizes of its diagonal blocks.
 
     Notes
     -----
     With a relative error of n ε in each product, the k-th power is wrong by at most n ε Σ_j ‖A^{k−j}‖ ‖A‖ ‖A^{j−1}‖,
     and entry by entry by at most E_k = E_{k−1} abs(A) + n ε abs(A^{k−1}) abs(A), which says more of matrices whose
-    entries differ in size. The smaller of both counts. Sizes are taken off as powers of 2, which rounds nothing.
+    entries differ in size. The smaller of both counts, and of a large matrix the first alone. Sizes are taken off as
+    powers of 2, which rounds nothing.
     """
     unit = len(matrix) * np.finfo(float).eps + wrong
     log_norm, entrywise = np.full(powers + 1, -np.inf), np.zeros(powers + 1)
     log_norm[0] = 0.0
     product, exponent, sizes = np.eye(len(matrix)), 0, np.abs(matrix)
-    errors = np.zeros_like(product)
+    small = len(matrix) <= ALL_UP_TO
+    errors = np.zeros_like(product) if small else np.full((1, 1), np.inf)
     for k in range(1, powers + 1):
-        errors = np.minimum(errors, NOTHING_KNOWN) @ sizes + unit * (np.abs(product) @ sizes)
-        product = product @ matrix
-        size = float(np.linalg.norm(product, 2))
+        if small:
+            errors = np.minimum(errors, NOTHING_KNOWN) @ sizes + unit * (np.abs(product) @ sizes)
+        product = _times(product, matrix, parts_of(blocks or (len(matrix),)))
+        size = norm(product)
         if size == 0:
             break
         log_norm[k], entrywise[k] = exponent * np.log(2) + np.log(size), np.linalg.norm(errors) / size
@@ -61,8 +70,17 @@ def power_norms(matrix: NDArray[np.float64], powers: int, wrong: float = 0.0) ->
     for k in np.nonzero(np.isfinite(log_norm))[0][1:]:
         parts = log_norm[1] + log_norm[:k] + log_norm[k - 1 :: -1] - log_norm[k]
         lost = min(unit * np.exp(np.logaddexp.reduce(parts)), entrywise[k])
-        error[k] = lost + unit + 2 * np.finfo(float).eps * abs(log_norm[k])
+        error[k] = lost + unit + (0 if small else RESIDUAL) + 2 * np.finfo(float).eps * abs(log_norm[k])
     return Powers(np.where(error > HALF, np.nan, log_norm), error)
+
+
+def _times(product: NDArray[np.float64], matrix: NDArray[np.float64], parts: Sequence[slice]) -> NDArray[np.float64]:
+    """The product of two lower block triangular matrices."""
+    found = np.zeros_like(product)
+    for part in parts:
+        below = slice(part.start, None)
+        found[below, part] = product[below, below] @ matrix[below, part]
+    return found
 
 
 def largest_exponential(
@@ -96,7 +114,7 @@ def largest_exponential(
             break
         product, scale = product / size, scale + np.log(size)
         # the Frobenius norm, which is no smaller, tells most times that they are not the largest
-        log_norm = scale + np.log(np.linalg.norm(product, 2)) if scale > best else min(scale, best)
+        log_norm = scale + np.log(norm(product)) if scale > best else min(scale, best)
         if log_norm > best:
             best, start = log_norm, before
             reach = 0.0
@@ -115,7 +133,7 @@ def _refined(
     product, time, scale = start
 
     def negative(later: float) -> float:
-        size = float(np.linalg.norm(product @ expm(later * matrix), 2))
+        size = norm(product @ expm(later * matrix))
         return -scale - np.log(size) if 0 < size < np.inf else np.inf
 
     found = minimize_scalar(negative, bounds=(0.0, end - time), method="bounded", options={"xatol": REFINED * end})
