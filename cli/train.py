@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dynlab.errors import UserError, unknown
+from dynlab.errors import UserError, entry
 
 from .options import COUNT, FOLDER, Options, from_table
 from .output import print_json
@@ -239,9 +239,9 @@ def _run(
 
     from dynlab.training import PRESETS, Preset, Run, Settings
 
-    if preset is not None and preset not in PRESETS:
-        raise unknown("preset", preset, PRESETS, listed_by="dynlab train --presets")
-    base = PRESETS[preset] if preset else Preset(system or "", task or "", Settings())
+    base = Preset(system or "", task or "", Settings())
+    if preset is not None:
+        base = entry(PRESETS, preset, "preset", listed_by="dynlab train --presets")
     if not (system or base.system) or not (task or base.task):
         raise UserError("Name what is trained and what on: --system ernn --task har2, or a --preset.")
     changes = {name: value for name, value in settings.items() if value is not None}

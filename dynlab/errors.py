@@ -4,7 +4,9 @@ import difflib
 import importlib
 import pkgutil
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
+
+Entry = TypeVar("Entry")
 
 
 class UserError(ValueError):
@@ -35,6 +37,19 @@ def unknown(kind: str, got: str, allowed: Iterable[str], listed_by: str = "") ->
     return UserError(f"Unknown {kind} {got!r}: {choice}{hint}")
 
 
+def entry(table: Mapping[str, Entry], name: str, kind: str, listed_by: str = "") -> Entry:
+    """What stands under `name` in a table; `kind` and `listed_by` as of `unknown`.
+
+    Raises
+    ------
+    UserError
+        If the table has no such name.
+    """
+    if name not in table:
+        raise unknown(kind, name, table, listed_by)
+    return table[name]
+
+
 def lookup(table: Mapping[str, str], name: str, kind: str) -> Any:
     """The object that `table` names ``"module:attribute"`` under `name`.
 
@@ -43,9 +58,7 @@ def lookup(table: Mapping[str, str], name: str, kind: str) -> Any:
     UserError
         If the table has no such name.
     """
-    if name not in table:
-        raise unknown(kind, name, table)
-    return pkgutil.resolve_name(table[name])
+    return pkgutil.resolve_name(entry(table, name, kind))
 
 
 def require_extra(module: str, extra: str) -> Any:

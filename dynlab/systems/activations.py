@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from dynlab.errors import unknown
+from dynlab.errors import entry
 from dynlab.operators import Diagonal, Operator, Shared
 from dynlab.program import NoProgram, Program
 from dynlab.systems.base import System
@@ -76,9 +76,7 @@ def activation_named(name: str) -> Activation:
     UserError
         If `ACTIVATIONS` has no such name.
     """
-    if name not in ACTIVATIONS:
-        raise unknown("activation", name, ACTIVATIONS)
-    return ACTIVATIONS[name]
+    return entry(ACTIVATIONS, name, "activation")
 
 
 def operation_of(activation: Activation) -> str:

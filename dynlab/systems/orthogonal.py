@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.parametrize import ParametrizationList, register_parametrization
 
-from dynlab.errors import UserError, unknown
+from dynlab.errors import UserError, entry, unknown
 from dynlab.numerics.running_error import as_meant
 
 
@@ -99,14 +99,13 @@ class Orthogonal(nn.Module):
         project_every: int = 100,
     ) -> None:
         super().__init__()
-        if chart not in CHARTS:
-            raise unknown("chart of the orthogonal matrices", chart, CHARTS)
+        made = entry(CHARTS, chart, "chart of the orthogonal matrices")
         if (rebase_every is not None and rebase_every < 1) or project_every < 1:
             raise UserError(
                 f"The base moves after rebase_every >= 1 steps (None: never) and is projected after project_every >= 1 "
                 f"moves, got {rebase_every} and {project_every}."
             )
-        self.tangent, self.chart = tangent, CHARTS[chart]
+        self.tangent, self.chart = tangent, made
         self.rebase_every, self.project_every = rebase_every, project_every
         self.register_buffer("base", None if base is None else base.double())
         if rebase_every is not None:

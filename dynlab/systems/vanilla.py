@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from dynlab.errors import unknown
+from dynlab.errors import entry
 from dynlab.systems.activations import ACTIVATIONS, Activated, activation_named, log_cosh_energy
 from dynlab.systems.base import Euler, Flow, Map
 from dynlab.systems.orthogonal import polar_factor
@@ -62,13 +62,12 @@ class Vanilla(Activated, Map):
     ) -> None:
         super().__init__(state_size, input_size)
         self.activation = activation_named(activation)
-        if start not in STARTS:
-            raise unknown("start of the weights", start, STARTS)
+        started = entry(STARTS, start, "start of the weights")
         _add_weights(self, bias)
         if start != "uniform":
             with torch.no_grad():
                 for weight in (self.W, self.V):
-                    weight.copy_(STARTS[start](torch.randn_like(weight)))
+                    weight.copy_(started(torch.randn_like(weight)))
 
     step = Activated.value
     formula = Activated.value_formula

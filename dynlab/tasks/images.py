@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dynlab.errors import UserError, unknown
+from dynlab.errors import UserError, entry
 from dynlab.tasks import recordings
 from dynlab.tasks.on_demand import OnDemand
 from dynlab.tasks.task import Scaling, Split, Task, hold_out
@@ -152,9 +152,7 @@ def fit(images: np.ndarray, numbers: np.ndarray, standardise: str) -> Scaling:
 
     A pixel that never changes has deviation 1; without standardising, pixels are brought to [0, 1].
     """
-    if standardise not in STANDARDISE:
-        raise unknown("way to standardise", standardise, STANDARDISE)
-    axes = STANDARDISE[standardise]
+    axes = entry(STANDARDISE, standardise, "way to standardise")
     if axes is None:
         return Scaling(np.zeros(1, np.float32), np.full(1, LEVELS, np.float32))
     found = recordings.fit(images, numbers, axes)

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dynlab.errors import UserError, unknown
+from dynlab.errors import UserError, entry
 
 # (raw inputs of shape (sample, time, input), strength, generator) -> raw inputs of that shape
 Augmentation = Callable[[np.ndarray, float, np.random.Generator], np.ndarray]
@@ -140,9 +140,7 @@ class Task:
             name, _, strength = text.partition(":")
             if not self.augmentations:
                 raise UserError(f"Task {self.name!r} has no augmentation, got {text!r}; leave it out.")
-            if name not in self.augmentations:
-                raise unknown("augmentation", name, self.augmentations)
-            function, default = self.augmentations[name]
+            function, default = entry(self.augmentations, name, "augmentation")
             try:
                 value = float(strength) if strength else default
             except ValueError as error:

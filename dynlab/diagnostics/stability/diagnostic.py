@@ -11,7 +11,7 @@ from dynlab import schema
 from dynlab.diagnostics.stability import theory
 from dynlab.diagnostics.stability.diffusion_plane import STATES, diffusion_plane, mean_slope_step
 from dynlab.diagnostics.stability.ernn_bounds import rows_of_ernn
-from dynlab.diagnostics.stability.methods import METHODS, Method, method_named
+from dynlab.diagnostics.stability.methods import METHODS, Method
 from dynlab.diagnostics.stability.rates import Rates, Steps, rates_of, steps_of
 from dynlab.diagnostics.stability.result import (
     REASONS,
@@ -24,7 +24,7 @@ from dynlab.diagnostics.stability.result import (
 from dynlab.diagnostics.stability.theory import JacobianFactors, euler_step, factors
 from dynlab.diagnostics.stability.verdict import verdict
 from dynlab.driven import Driven, chosen_steps, drive
-from dynlab.errors import UserError
+from dynlab.errors import UserError, entry
 from dynlab.jacobians import jacobian
 from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
 from dynlab.numerics.threads import one_torch_thread
@@ -117,7 +117,7 @@ def stability(
     >>> round(float(ds["critical_step"][0, 0]), 6), round(float(ds["step_modulus"].max()), 6)
     (0.07458, 1.005099)
     """
-    method = method_named(integrator)
+    method = entry(METHODS, integrator, "integrator")
     if step_size is not None:
         positive_step(step_size)
     if not isinstance(system, Map):

@@ -8,9 +8,9 @@ Hairer and Wanner, "Solving Ordinary Differential Equations II", Springer 1996, 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.polynomial.polynomial import polyder, polyval
 from numpy.typing import ArrayLike, NDArray
 
-from dynlab.errors import unknown
 from dynlab.numerics.critical_step import critical_step
 from dynlab.numerics.eigenvalues import approximate_eigenvalues
 
@@ -41,7 +41,7 @@ class Method:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             if not self.numerator:
                 return np.asarray(np.exp(at))
-            return np.asarray(_polynomial(self.numerator, at) / _polynomial(self.denominator, at))
+            return np.asarray(polyval(at, self.numerator) / polyval(at, self.denominator))
 
     def modulus(self, z: NDArray[np.complex128], errors: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
         """|R(z)| and a bound on its error, for z each known up to `errors`."""
@@ -50,8 +50,8 @@ class Method:
             if not self.numerator:
                 slope = np.abs(value)
             else:
-                p, q = _polynomial(self.numerator, z), _polynomial(self.denominator, z)
-                by_p, by_q = (_polynomial(_derivative(part), z) for part in (self.numerator, self.denominator))
+                p, q = polyval(z, self.numerator), polyval(z, self.denominator)
+                by_p, by_q = (polyval(z, polyder(part)) for part in (self.numerator, self.denominator))
                 slope = np.abs((by_p * q - p * by_q) / q**2)
             rounding = ROUNDINGS * np.finfo(float).eps * (1 + np.abs(z) ** max(1, len(self.numerator) - 1))
             return np.abs(value), BEYOND_FIRST_ORDER * slope * errors + rounding
@@ -111,31 +111,6 @@ METHODS = {
         Method("exponential-euler", "exponential Euler", (), ()),
     )
 }
-
-
-def method_named(name: str) -> Method:
-    """The integrator of that name.
-
-    Raises
-    ------
-    UserError
-        If `METHODS` has no such name.
-    """
-    if name not in METHODS:
-        raise unknown("integrator", name, METHODS)
-    return METHODS[name]
-
-
-def _polynomial(coefficients: tuple[float, ...], z: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """By Horner's rule."""
-    value = np.zeros_like(z, dtype=complex)
-    for coefficient in reversed(coefficients):
-        value = value * z + coefficient
-    return value
-
-
-def _derivative(coefficients: tuple[float, ...]) -> tuple[float, ...]:
-    return tuple(power * each for power, each in enumerate(coefficients))[1:] or (0.0,)
 
 
 def _squared(coefficients: tuple[float, ...], angles: NDArray[np.float64]) -> NDArray[np.float64]:
