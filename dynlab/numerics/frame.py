@@ -116,32 +116,63 @@ def stretched(frame: Frame, image: Tensor, log_size: Tensor, roundings: Tensor |
     With Q R = `image`, a change δ of it moves ln R_ii by (Qᵀ δ R⁻¹)_ii to first order: by at most
     ‖δ‖₂ ‖R⁻¹ e_i‖₂.
     """
-    sorted_q, R, down = _sorted_qr(image)
+    columns, R = orthonormal(image)
     diagonal = R.diagonal(dim1=-2, dim2=-1)
     gone = (diagonal == 0) | torch.isneginf(frame.log_growth)
-    columns = sorted_q if down is None else torch.empty_like(sorted_q).scatter(-2, down, sorted_q)
     eye = torch.eye(R.shape[-1], dtype=R.dtype, device=R.device)
     if gone.any():
         columns, R = columns.masked_fill(gone.unsqueeze(-2), 0), torch.where(gone.unsqueeze(-2), eye, R)
     inverse = solve_triangular(R, eye.expand_as(R), upper=True)
-    error = SAFETY * (roundings * log_size.exp()).unsqueeze(-1) * vector_norm(inverse, dim=-2)
-    error = torch.nan_to_num(error, nan=torch.inf).masked_fill(gone, 0)
+    error = _errors(inverse, log_size, roundings).masked_fill(gone, 0)
     known = torch.where(error < UNRESOLVED, error, torch.inf)
     grown = torch.where(gone, -torch.inf, frame.log_growth + diagonal.abs().log())
     counted = error.masked_fill(torch.isinf(frame.bound), 0)  # a mode that is lost already need not be spared
     return Frame(columns, grown, frame.bound + known), float(counted.max())
 
 
-def _sorted_qr(image: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Q R of the rows sorted by size, which keeps the digits of small ones and exact zeros, and where they came from.
+def passed(frame: Frame, triangles: Tensor, log_sizes: Tensor, roundings: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The growth after each of several orthonormalisations, its bound, and the errors of the growth factors.
 
-    None where all rows are about as large.
+    Parameters
+    ----------
+    frame : Frame
+        Before the first; no dimension of it is gone.
+    triangles : Tensor, shape (time, sample, k, k)
+        R of each, with a diagonal without zeros.
+    log_sizes, roundings : Tensor, shape (time, sample)
+        As `stretched` takes them.
+
+    Returns
+    -------
+    Tensor, shape (time, sample, k)
+        Each of the three; the errors are 0 of modes that were lost before.
     """
+    eye = torch.eye(triangles.shape[-1], dtype=triangles.dtype, device=triangles.device)
+    grown = frame.log_growth + triangles.diagonal(dim1=-2, dim2=-1).abs().log().cumsum(dim=0)
+    error = _errors(solve_triangular(triangles, eye.expand_as(triangles), upper=True), log_sizes, roundings)
+    bound = frame.bound + torch.where(error < UNRESOLVED, error, torch.inf).cumsum(dim=0)
+    return grown, bound, error.masked_fill(torch.isinf(frame.bound), 0)
+
+
+def _errors(inverse: Tensor, log_size: Tensor, roundings: Tensor | float) -> Tensor:
+    """Of ln R_ii, by the inverse of R."""
+    error = SAFETY * (roundings * log_size.exp()).unsqueeze(-1) * vector_norm(inverse, dim=-2)
+    return torch.nan_to_num(error, nan=torch.inf)
+
+
+def alike(sizes: Tensor) -> Tensor:
+    """Whether rows of these sizes (..., row) are so alike that a QR needs no order of them, shape (...)."""
+    return sizes.amin(dim=-1) > ALIKE * sizes.amax(dim=-1)
+
+
+def orthonormal(image: Tensor) -> tuple[Tensor, Tensor]:
+    """Q R of the rows sorted by size where they differ, which keeps the digits of small ones and exact zeros."""
     rows = image.abs().amax(dim=-1)
-    if bool((rows.amin(dim=-1) > ALIKE * rows.amax(dim=-1)).all()):
-        return (*torch.linalg.qr(image), None)
+    if bool(alike(rows).all()):
+        return torch.linalg.qr(image)
     down = torch.argsort(rows, dim=-1, descending=True, stable=True).unsqueeze(-1).expand_as(image)
-    return (*torch.linalg.qr(image.gather(-2, down)), down)
+    Q, R = torch.linalg.qr(image.gather(-2, down))
+    return torch.empty_like(Q).scatter(-2, down, Q), R
 
 
 def change_of_length(worst: float, tolerance: float, base: float) -> float:

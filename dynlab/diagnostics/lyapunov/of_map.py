@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +18,10 @@ from dynlab.numerics.frame import (
     UNRESOLVED,
     Frame,
     Growth,
+    alike,
     change_of_length,
+    orthonormal,
+    passed,
     random_frame,
     renewed,
     stacked,
@@ -28,6 +32,7 @@ from dynlab.operators import Dense, Operator
 AIM = 1e-8  # of the largest error of a growth factor between two orthonormalisations
 TOLERANCE = 1e-7  # of the same: an interval beyond it is taken back, which costs as much again
 FAR = 20.0  # |ln ‖J‖₂| beyond which a Jacobian is scaled before it is multiplied
+TOGETHER = 64  # intervals at most whose errors are computed at once; fewer where their length is still found
 LONGEST = 64  # steps between two orthonormalisations, however little the frame changes
 # Above so many states tangent vectors go through a Jacobian's factors, and its matrix is never made: of n² numbers a
 # step that costs more than the product with a few vectors.
@@ -45,7 +50,8 @@ class Factors:
     ln abs(det J), NaN where they would need the matrix; `singular` marks the steps where a sample's Jacobian has a row
     or column of zeros, `blind` those with a column, `seen` (sample, step, state) the columns that are not zero.
     `wrong` (sample, step) are the `relative_errors` of what is multiplied. Where they reach its size it is `drowned`
-    (sample, step): of its growth no more is known than that it is below ‖J‖₂ and that error together.
+    (sample, step): of its growth no more is known than that it is below ‖J‖₂ and that error together. `regular` marks
+    the steps where nothing of this is to be minded, `sorted_rows` those where a QR needs its rows in order.
     """
 
     block: Operator
@@ -58,6 +64,8 @@ class Factors:
     seen: Tensor
     wrong: Tensor
     drowned: Tensor
+    regular: NDArray[np.bool_]
+    sorted_rows: NDArray[np.bool_]
 
     @classmethod
     def of(cls, block: Operator, inside: Tensor, dense: bool, driven: Driven, start: int) -> Factors:
@@ -79,7 +87,7 @@ class Factors:
         wrong = relative_errors(driven, start, norms) if dense else torch.zeros_like(norms)
         drowned = SAFETY * wrong >= UNRESOLVED
         blind = ~seen.all(dim=-1).all(dim=0) | drowned.any(dim=0)
-        singular = ((rows == 0) & valid.unsqueeze(-1)).any(dim=-1).any(dim=0) | blind
+        singular = (((rows == 0) & valid.unsqueeze(-1)).any(dim=-1).any(dim=0) | blind).cpu().numpy()
         far = torch.isfinite(norms) & (norms.abs() > FAR)
         doublings = torch.where(far, (-norms / math.log(2)).round(), 0.0)
         if dense:
@@ -92,11 +100,13 @@ class Factors:
             doublings,
             norms + doublings * math.log(2),
             torch.where(valid, dets, 0),
-            singular.cpu().numpy(),
+            singular,
             blind.cpu().numpy(),
             seen,
             wrong,
             drowned,
+            ~singular & (valid & ~drowned & (doublings == 0)).all(dim=0).cpu().numpy(),
+            (~alike(rows)).any(dim=0).cpu().numpy(),
         )
 
     def image(self, index: int, vectors: Tensor) -> Tensor:
@@ -137,7 +147,7 @@ def growth_of_map(
     log_det = torch.zeros(samples, dtype=torch.float64, device=frame.columns.device)
     below = torch.zeros_like(log_det)  # inf where no growth is known from below
     noted: list[Tensor] = []
-    t, length, count = 0, 1, 0
+    t, length, count, together = 0, 1, 0, 2
     dense = n <= DENSE or k == n or not driven.has_closed_form
     at_once = max(1, NUMBERS_AT_ONCE // (samples * n * (n if dense else NUMBERS)))
     for block in driven.operators(np.arange(1, driven.steps + 1), at_once):
@@ -151,19 +161,25 @@ def growth_of_map(
         while done < steps_here:
             if t == transient and not noted:
                 frame = renewed(frame, seed)
-            boundary = transient if t < transient else int(stops[len(noted)])
-            steps = _steps(factors, done, min(length, boundary - t, steps_here - done))
-            found, worst = _advanced(frame, factors, done, steps)
+            ahead = [transient] if t < transient else stops[len(noted) :][:TOGETHER].tolist()
+            ends = _ends(factors, done, length, [stop - t for stop in ahead], together)
+            several = _several(frame, factors, done, ends) if len(ends) > 1 else None
+            found, worst, growths, bounds = several or _advanced(frame, factors, done, ends[0])
+            before = length
+            steps = int(np.diff(ends[: len(growths)], prepend=0).max())
             change = change_of_length(worst, AIM, SAFETY * n * np.finfo(float).eps)
             if worst > TOLERANCE and steps > 1:
                 length = max(1, min(steps - 1, int(steps * change)))
                 continue
-            frame, done, t, count = found, done + steps, t + steps, count + 1
+            frame, count = found, count + len(growths)
             if steps == length or worst > AIM:  # an interval that a boundary ended early says less
                 length = min(LONGEST, max(1, int(steps * change)))
-            if t > transient and t == stops[len(noted)]:
-                cut = ~inside[:, t].to(frame.bound.device).repeat(frames)
-                noted.append(torch.where(torch.isinf(frame.bound) | cut[:, None], torch.nan, frame.log_growth))
+            together = 2 if length != before or len(growths) < len(ends) else min(TOGETHER, 2 * len(ends))
+            for end, growth, bound in zip(ends, growths, bounds, strict=False):
+                if t >= transient and t + end == stops[len(noted)]:
+                    cut = ~inside[:, t + end].to(bound.device).repeat(frames)
+                    noted.append(torch.where(torch.isinf(bound) | cut[:, None], torch.nan, growth))
+            done, t = done + ends[len(growths) - 1], t + ends[len(growths) - 1]
     outside = (~inside).cpu().numpy()
     grown = torch.stack(noted, dim=1).unflatten(0, (frames, samples)).cpu().numpy()
     return Growth(
@@ -181,14 +197,66 @@ def _until_first_false(true: Tensor) -> Tensor:
     return true.to(torch.uint8).cummin(dim=1).values.bool()
 
 
-def _steps(factors: Factors, done: int, wanted: int) -> int:
-    """How many factors come next: an exactly singular one is the last of its interval."""
-    (ends,) = np.nonzero(factors.singular[done : done + wanted])
-    return min(wanted, int(ends[0]) + 1 if len(ends) else wanted)
+def _ends(factors: Factors, done: int, length: int, stops: list[int], most: int) -> list[int]:
+    """After how many of the next factors the frame is made orthonormal: at every stop, and after `length` at most.
+
+    Several only as far as factors are regular; an exactly singular factor is the last of its interval.
+    """
+    left = min(len(factors.regular) - done, stops[-1])
+    (irregular,) = np.nonzero(~factors.regular[done : done + left])
+    ahead = int(irregular[0]) if len(irregular) else left
+    if ahead < length or most == 1:
+        ahead = min(length, left, stops[0])
+        (last,) = np.nonzero(factors.singular[done : done + ahead])
+        return [int(last[0]) + 1 if len(last) else ahead]
+    found: list[int] = []
+    at = 0
+    for stop in stops:
+        while at < min(stop, ahead) and len(found) < most:
+            at = min(at + length, stop, ahead)
+            found.append(at)
+    return found
 
 
-def _advanced(frame: Frame, factors: Factors, start: int, steps: int) -> tuple[Frame, float]:
-    """The frame after the next factors, and the largest error of a growth factor."""
+Several = tuple[Frame, float, Sequence[Tensor] | Tensor, Sequence[Tensor] | Tensor]
+
+
+def _several(frame: Frame, factors: Factors, start: int, ends: list[int]) -> Several | None:
+    """What `_advanced` returns, of several intervals that end after so many of the next factors, all of them regular.
+
+    None where the growth of a mode vanishes in one of them. Errors are computed after all, since many small operations
+    take as long as the products.
+    """
+    if torch.isneginf(frame.log_growth).any():
+        return None
+    repeats = len(frame.columns) // len(factors.valid)
+    columns, triangles, at = frame.columns, [], start
+    for end in ends:
+        image = _beside(columns, repeats)
+        for index in range(at, start + end):
+            image = factors.block[:, index].apply(image)
+        at = start + end
+        image = _apart(image, repeats)
+        columns, R = orthonormal(image) if factors.sorted_rows[at - 1] else torch.linalg.qr(image)
+        triangles.append(R)
+    whole = torch.stack(triangles)
+    if not bool((whole.diagonal(dim1=-2, dim2=-1).abs() > 0).all()):  # a NaN is no number either
+        return None
+    last = torch.tensor(ends) - 1
+    sizes, wrong = (
+        torch.diff(each[:, start:at].cumsum(dim=1)[:, last].T, dim=0, prepend=each.new_zeros(1, len(each))).repeat(
+            1, repeats
+        )
+        for each in (factors.log_norms, factors.wrong)
+    )
+    steps = torch.diff(last, prepend=last.new_full((1,), -1)).unsqueeze(-1)
+    eps = frame.columns.shape[1] * np.finfo(float).eps
+    grown, bound, errors = passed(frame, whole, sizes, wrong + eps * steps.to(wrong))
+    return Frame(columns, grown[-1], bound[-1]), float(errors.max()), grown, bound
+
+
+def _advanced(frame: Frame, factors: Factors, start: int, steps: int) -> Several:
+    """The frame after the next factors, the largest error of a growth factor, and the growth and bound of each end."""
     total, n, _ = frame.columns.shape
     eps = n * np.finfo(float).eps
     begun, stop, worst = start, start + steps, 0.0
@@ -218,7 +286,7 @@ def _advanced(frame: Frame, factors: Factors, start: int, steps: int) -> tuple[F
     if doubled.any():
         shrunk = _repeated(doubled * math.log(2), repeats).unsqueeze(-1)
         found = replace(found, log_growth=found.log_growth - shrunk)
-    return found, max(worst, last)
+    return found, max(worst, last), [found.log_growth], [found.bound]
 
 
 def _repeated(values: Tensor, frames: int) -> Tensor:
