@@ -180,7 +180,7 @@ class Diagram:
         if refined is not None and found.kind == extended.BRANCH_POINT:
             met = switching.meeting(curve, refined, found.tangent, self.symmetries)
             kind = met.kind
-            if kind == switching.UNDECIDED:
+            if kind in (switching.UNDECIDED, switching.DEGENERATE):
                 refined = refined._replace(converged=False, parameter_error=refined.parameter_error + met.reach)
             if met.other is not None:
                 self.waiting.append((number, met.other, period))

@@ -31,6 +31,7 @@ MAX_NEWTON = 15
 TOLERANCE = 1e-8  # relative: what the parameter's error must be below for the point to count as converged
 SETTLED = 1e-14  # times max(1, ‖unknowns‖)
 ROUNDED = 1e-7  # times that: steps below it that shrink by less than half are rounding
+RANK = 1e-6  # times max(1, ‖J‖): a second singular value of J − μ up to that is as good as 0
 ROUNDINGS = 4  # times m n ε ‖·‖: what rounding leaves of each equation, for the bound on the parameter's error
 
 
@@ -50,6 +51,10 @@ class Refined(NamedTuple):
     parameter_error : float
         Σ_j |(E'⁻¹)_{p j}| (|E_j| + its rounding): a bound on the error of p to first order.
     converged : bool
+    second : float
+        The second smallest singular value of J − μ: how far the matrix is from a rank deficiency of 2.
+    degenerate : bool
+        Whether that is as good as 0: what is solved then has a singular derivative, and more meets than is solved for.
     unfolding, unfolding_error : float
         Of a branch point: β, and a bound on its error; 0 of others.
     turns : bool
@@ -65,6 +70,8 @@ class Refined(NamedTuple):
     iterations: int
     parameter_error: float
     converged: bool
+    second: float
+    degenerate: bool
     turns: bool
     unfolding: float = 0.0
     unfolding_error: float = 0.0
@@ -87,7 +94,7 @@ def refine(curve: Curve, kind: str, guess: Vector) -> Refined | None:
     matrix = curve.linear(guess)[1]
     n, is_map = len(matrix), curve.equation.is_map
     mu = _nearest(approximate_eigenvalues(matrix), kind, is_map)
-    if mu is None:
+    if mu is None or not np.isfinite(matrix).all():
         return None
     left, _, right = np.linalg.svd(matrix - mu * np.eye(n))
     b, c = torch.from_numpy(left[:, -1].copy()), torch.from_numpy(right[-1].conj().copy())
@@ -108,7 +115,11 @@ def refine(curve: Curve, kind: str, guess: Vector) -> Refined | None:
     error, last = float(errors[n]), float(unknowns[-1])  # an angle, or β
     at = _critical(kind, last, is_map)
     final = curve.equation.jacobian(torch.from_numpy(unknowns[:n]), torch.tensor(p, dtype=torch.float64)).numpy()
-    u, _, vh = np.linalg.svd(final - at * np.eye(n))
+    u, sigma, vh = np.linalg.svd(final - at * np.eye(n))
+    second = float(sigma[-2]) if n > 1 else np.inf
+    is_known = error <= TOLERANCE * max(1.0, abs(p))
+    if kind == BRANCH_POINT:
+        is_known = is_known and float(errors[-1]) <= TOLERANCE * size
     return Refined(
         z=curve.z(unknowns[:n], p),
         null=vh[-1].conj().astype(complex),
@@ -117,7 +128,9 @@ def refine(curve: Curve, kind: str, guess: Vector) -> Refined | None:
         residual=float(np.linalg.norm(value)),
         iterations=iterations,
         parameter_error=error,
-        converged=error <= TOLERANCE * max(1.0, abs(p)),
+        converged=is_known,
+        second=second,
+        degenerate=second <= RANK * max(1.0, float(sigma[0])),
         turns=kind == PAIR and abs(np.sin(last) if is_map else last) > errors[-1],
         unfolding=last if kind == BRANCH_POINT else 0.0,
         unfolding_error=float(errors[-1]) if kind == BRANCH_POINT else 0.0,

@@ -11,12 +11,13 @@ from dynlab.diagnostics.bifurcation.crossings import Crossing
 from dynlab.diagnostics.bifurcation.curve import Curve, Point
 from dynlab.diagnostics.bifurcation.extended import Refined
 
-BORDER_COLLISION, DEGENERATE = "border collision", "degenerate"
+BORDER_COLLISION = "border collision"
 TOUCHING = 1e-7  # of arclength: between points so near no eigenvalue is looked for that crosses and comes back
 NEARLY = (
     0.2  # times how far an eigenvalue is from the border beside: where it may come nearer than that, one looks closer
 )
 SHORTEST = 1e-5  # of arclength: a shorter interval is halved no more; across a kink points are 5e-6 apart
+FINER = 1e-9  # the same where several eigenvalues cross: they may do so one after another
 JUMPS = 1e-2  # times max(1, ‖J‖): a Jacobian that changes by more than that however short the interval has a kink
 HALVINGS = 40  # of an interval, in search of a kink: to 1e-12 of its length
 PARTS = (0.5, 0.375)  # of an interval: where its middle cannot be solved for, as at an identity, a point beside it can
@@ -33,7 +34,8 @@ class Found(NamedTuple):
         The number of the point that it comes after.
     kind : str
         Of `extended`; "border collision" where eigenvalues jump at a kink of the activation; where nothing is solved
-        for, "degenerate", and of a single real eigenvalue at 1 "undecided: a branch point or a fold nearby".
+        for, or the Jacobian's rank deficiency is 2, "degenerate", and of a single real eigenvalue at 1 "undecided: a
+        branch point or a fold nearby".
     crossing : Crossing
     refined : Refined or None
         None where no extended system has a root here.
@@ -112,24 +114,33 @@ def _between(curve: Curve, left: Point, right: Point) -> list[Found]:
     length = float(np.linalg.norm(right.z - left.z))
     steep = max(abs(left.tangent[-1]), abs(right.tangent[-1]))  # where p turns, it goes on beyond both
     width = abs(curve.parameter(right.z) - curve.parameter(left.z)) + curve.parameter_scale * float(steep) * length
-    middles = (tracing.between(curve, left, right, part) for part in PARTS if length > SHORTEST)
+    shortest = FINER if crossing.what == crossings.SEVERAL else SHORTEST
+    middles = (tracing.between(curve, left, right, part) for part in PARTS if length > shortest)
     middle = next(filter(None, middles), None)
     guess = 0.5 * (left.z + right.z) if middle is None else middle.z
     if crossing.what != crossings.SEVERAL:
         for kind in _kinds(crossing):
             refined = extended.refine(curve, kind, guess)
             if refined is not None and refined.converged and not refined.splits and _inside(refined, left, right):
-                if kind == extended.PAIR and not refined.turns:
-                    return [Found(0, DEGENERATE, crossing, None, refined.z, left.tangent, refined.parameter_error)]
+                if refined.degenerate or (kind == extended.PAIR and not refined.turns):
+                    beside = curve.parameter_scale * refined.second if refined.degenerate else 0.0
+                    error = refined.parameter_error + beside
+                    return [Found(0, switching.DEGENERATE, crossing, None, refined.z, left.tangent, error)]
                 return [Found(0, kind, crossing, refined, refined.z, left.tangent, width)]
-    one = crossing.what == crossings.FOLD_OR_BRANCH
+    if crossing.what == crossings.SEVERAL:  # an eigenvalue within its error of the border may cross there
+        width += max(_doubt(curve, point) for point in (left, right))
+    unsolved = switching.UNDECIDED if crossing.what == crossings.FOLD_OR_BRANCH else switching.DEGENERATE
     if middle is None:
-        kind = BORDER_COLLISION if jumps(curve, left.z, right.z) else switching.UNDECIDED if one else DEGENERATE
+        kind = BORDER_COLLISION if jumps(curve, left.z, right.z) else unsolved
         return [Found(0, kind, crossing, None, guess, left.tangent, width)]
     parts = _between(curve, left, middle) + _between(curve, middle, right)
     # where the middle's own signs are not decided the halves may show nothing: then it lies there
-    kind = switching.UNDECIDED if one else DEGENERATE
-    return parts or [Found(0, kind, crossing, None, middle.z, middle.tangent, width)]
+    return parts or [Found(0, unsolved, crossing, None, middle.z, middle.tangent, width)]
+
+
+def _doubt(curve: Curve, point: Point) -> float:
+    """The error of the eigenvalue that is nearest to the border of stability."""
+    return float(point.errors[np.abs(crossings.beyond(point.eigenvalues, curve.equation.is_map)).argmin()])
 
 
 def jumps(curve: Curve, left: NDArray[np.float64], right: NDArray[np.float64]) -> bool:

@@ -22,6 +22,8 @@ Vector = NDArray[np.float64]
 
 PITCHFORK, TRANSCRITICAL, BRANCH_POINT = "pitchfork", "transcritical", "branch point"
 UNDECIDED = "undecided: a branch point or a fold nearby"
+DEGENERATE = "degenerate"
+FLAT = 1e-6  # times max(1, ‖a‖): a branching equation with a smaller eigenvalue does not say where branches leave
 MOVES = 1e-5  # of a unit tangent: a branch whose parameter component is larger passes through, rounding being 1e-8
 SAME = 0.9  # the cosine between the tangent of the branch that is known and the root that must be it
 STEPS_OF_STATE, NEAR = 2.0**20, 1e-8  # a state that stays is tried as a multiple of 2⁻²⁰, where one is so near
@@ -39,7 +41,7 @@ class Meeting(NamedTuple):
     Attributes
     ----------
     kind : str
-        One of the four above.
+        One of the five above.
     other : ndarray, shape (n + 1,), or None
         The unit tangent of the other branch; None where the algebraic branching equation has no second real root.
     reach : float
@@ -70,14 +72,18 @@ def meeting(curve: Curve, refined: Refined, tangent: Vector, symmetries: list[Ve
     S G(h) = G(S h), keeps the state and turns the null vector around: the other branch then breaks S and comes in
     mirrored pairs. Without a symmetry branches meet where one of them is a state that is a fixed point to the last
     bit at every parameter. Otherwise numbers cannot tell β = 0 from one below its error, with which the branches pass
-    each other within √(2 |β| / |a|) of the point, and some turn back there: it is undecided.
+    each other within √(2 |β| / |a|) of the point, and some turn back there: it is undecided. Where a has an eigenvalue
+    that is as good as 0, branches touch or more than two of them meet: it is degenerate.
     """
     basis = np.linalg.svd(curve.linear(refined.z)[0])[2][-2:]
     a = _second_derivatives(curve, refined, basis)
     discriminant = a[0, 1] ** 2 - a[0, 0] * a[1, 1]
     is_pitchfork = any(_breaks(curve, refined, signs) for signs in symmetries)
     is_sure = is_pitchfork or _stays(curve, refined)
-    least = max(float(np.abs(np.linalg.eigvalsh(a)).min()), float(np.finfo(np.float64).tiny))
+    curved = np.abs(np.linalg.eigvalsh(a))
+    if curved.min() <= FLAT * max(1.0, float(curved.max())):
+        return Meeting(DEGENERATE, None)
+    least = float(curved.min())
     reach = 0.0 if is_sure else curve.parameter_scale * float(np.sqrt(2 * refined.unfolding_error / least))
     if discriminant <= 0:
         return Meeting(PITCHFORK if is_pitchfork else BRANCH_POINT if is_sure else UNDECIDED, None, reach)

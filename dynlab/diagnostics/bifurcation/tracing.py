@@ -184,7 +184,10 @@ def _around_corner(curve: Curve, here: Point) -> Point | None:
     the kink, where it solves nothing.
     """
     beyond = here.z + JUMP * CORNER_STEP * here.tangent
-    tangent = np.linalg.svd(curve.linear(beyond)[0])[2][-1]
+    derivative = curve.linear(beyond)[0]
+    if not np.isfinite(derivative).all():
+        return None
+    tangent = np.linalg.svd(derivative)[2][-1]
     for side in sorted((-1.0, 1.0), key=lambda side: -side * float(tangent @ here.tangent)):
         row = side * tangent
         guess = here.z + JUMP * CORNER_STEP * row

@@ -1,10 +1,12 @@
 """What a bifurcation diagram shows, in a few sentences."""
 
+import re
 from collections import Counter
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dynlab.diagnostics.bifurcation import together
 from dynlab.diagnostics.bifurcation.exploring import CONTINUUM, FLIP, Bifurcation, Diagram
 from dynlab.diagnostics.bifurcation.extended import TOLERANCE
 from dynlab.diagnostics.bifurcation.locating import BORDER_COLLISION
@@ -13,12 +15,15 @@ from dynlab.diagnostics.bifurcation.orbits import LEFT as LEFT_BOUND
 from dynlab.diagnostics.bifurcation.orbits import UNSETTLED
 from dynlab.diagnostics.bifurcation.result import Row
 from dynlab.diagnostics.bifurcation.switching import UNDECIDED
+from dynlab.diagnostics.bifurcation.together import Place
 from dynlab.diagnostics.bifurcation.tracing import LEFT
-from dynlab.wording import at_most, joined, number, to_error, with_error
+from dynlab.wording import article, at_most, capital, counted, joined, number, to_error, with_error
 
 AT_ZERO = 1e-9  # times 1: a state so small is the origin
 MOST_CHANGES, MOST_VALUES = 3, 4  # sentences on changes of stability, and values that are listed of each kind
 FOLD = "fold"
+EACH = re.compile(" in (an?) ")
+TOGETHER = "together"
 PLURALS = {
     "fold": "folds",
     "flip": "flips",
@@ -31,6 +36,7 @@ PLURALS = {
     "degenerate": "degenerate points",
     "continuum": "continua of fixed points",
     UNDECIDED: "undecided points, each a branch point or a fold nearby",
+    TOGETHER: "places where branches could not be told apart",
 }
 IN_A = {
     "Hopf": "Hopf bifurcation",
@@ -40,6 +46,7 @@ IN_A = {
     "degenerate": "degenerate point where several eigenvalues cross at once",
     "continuum": "continuum of fixed points",
     UNDECIDED: "undecided point, a branch point or a fold nearby",
+    TOGETHER: "place where branches could not be told apart",
 }
 
 
@@ -59,11 +66,12 @@ def verdict(diagram: Diagram, points: list[Row], name: str, settled: NDArray[np.
     noun = "fixed point" if diagram.curve.equation.is_map else "equilibrium"
     if not diagram.branches:
         return f"No isolated {noun} was found for {name} between {_number(low)} and {_number(high)}."
-    changes = _changes(diagram, points, name, noun)
+    places = together.places(diagram)
+    changes = _changes(diagram, points, places, name, noun)
     sentences = changes or [
         f"No {noun} that was found changes stability for {name} from {_number(low)} to {_number(high)}"
     ]
-    sentences.append(_counts(diagram, name))
+    sentences.append(_counts(diagram, places))
     cascade = _cascade(diagram)
     if cascade:
         sentences.append(cascade)
@@ -96,11 +104,12 @@ def _of_orbits(settled: NDArray[np.int8], name: str, largest: float) -> list[str
     return sentences
 
 
-def _changes(diagram: Diagram, points: list[Row], name: str, noun: str) -> list[str]:
+def _changes(diagram: Diagram, points: list[Row], places: list[Place], name: str, noun: str) -> list[str]:
     """Where a stable fixed point becomes unstable or the reverse, in the order of the parameter."""
-    found: list[tuple[float, str]] = []
+    found = [(place.lowest, together.said(diagram, points, place, name, noun)) for place in places]
+    apart = frozenset().union(*(place.bifurcations for place in places))
     for index, row in enumerate(points):
-        if row.bifurcation < 0 or diagram.branches[row.branch].period > 1:
+        if row.bifurcation < 0 or row.bifurcation in apart or diagram.branches[row.branch].period > 1:
             continue
         before, after = _side(points, index, -1), _side(points, index, 1)
         if before is None or after is None or {before.kind.stable, after.kind.stable} != {0, 1}:
@@ -119,15 +128,15 @@ def _change(one: Bifurcation, row: Row, stable: Row, unstable: Row, name: str, n
     turns = (stable.parameter - row.parameter) * (unstable.parameter - row.parameter) > 0  # at a kink, too
     if one.kind == FOLD or turns:
         verb = "meet and vanish" if stable.parameter < row.parameter else "appear"
-        return f"A stable and an unstable {noun} {verb} {at} in a {IN_A.get(one.kind, one.kind)}"
+        return f"A stable and an unstable {noun} {verb} {at} in {article(IN_A.get(one.kind, one.kind))}"
     states = np.abs([stable.orbit[0], unstable.orbit[0]]).max()
-    subject = "The origin" if states <= AT_ZERO else f"{'An' if noun[0] in 'aeiou' else 'A'} {noun}"
+    subject = "The origin" if states <= AT_ZERO else capital(article(noun))
     verb = "loses" if stable.parameter < unstable.parameter else "gains"
     criticality, undecided = _criticality(one)
     how = f" ({'; '.join(filter(None, (_angle(one), undecided)))})" if _angle(one) or undecided else ""
     if one.kind == CONTINUUM:
         return f"{subject} {verb} stability {at}, where a continuum of fixed points stands upright"
-    return f"{subject} {verb} stability {at} in a {criticality}{IN_A.get(one.kind, one.kind)}{how}"
+    return f"{subject} {verb} stability {at} in {article(criticality + IN_A.get(one.kind, one.kind))}{how}"
 
 
 def _many(text: str, count: int) -> str:
@@ -136,8 +145,9 @@ def _many(text: str, count: int) -> str:
         return text
     first, _, rest = text.partition(" ")
     rest = rest.replace("fixed point ", "fixed points ", 1).replace("equilibrium ", "equilibria ", 1)
-    rest = rest.replace("loses", "lose", 1).replace("gains", "gain", 1)
-    return f"{count} {rest}".replace(" in a ", ", each in a ", 1) if first in ("A", "An") else text
+    rest = rest.replace("loses", "lose", 1).replace("gains", "gain", 1).replace("an unstable", f"{count} unstable", 1)
+    rest = EACH.sub(r", each in \1 ", rest, count=1)
+    return f"{count} {rest}" if first in ("A", "An") else text
 
 
 def _side(points: list[Row], index: int, step: int) -> Row | None:
@@ -169,12 +179,16 @@ def _angle(one: Bifurcation) -> str:
     return f"multipliers e^(±{abs(np.angle(value)):.4g}i)"
 
 
-def _counts(diagram: Diagram, name: str) -> str:
+def _counts(diagram: Diagram, places: list[Place]) -> str:
     """How many branches, and which bifurcations at which values."""
-    count = len(diagram.branches)
-    begin = f"{count} branch{'es' if count > 1 else ''}"
+    begin = counted(len(diagram.branches), "branch", "branches")
+    apart = frozenset().union(*(place.bifurcations for place in places))
     kinds: dict[str, list[str]] = {}
-    for one in sorted(diagram.bifurcations, key=lambda one: float(one.z[-1])):
+    told = [one for index, one in enumerate(diagram.bifurcations) if index not in apart]
+    if places:
+        begin = f"{begin}, of which some may be one,"
+        kinds[TOGETHER] = [place.where for place in places]
+    for one in sorted(told, key=lambda one: float(one.z[-1])):
         kinds.setdefault(one.kind, []).append(_value(one, diagram.curve.parameter(one.z)))
     if not kinds:
         return f"{begin} without a bifurcation"

@@ -1,0 +1,83 @@
+"""Places where several branches come too near to each other for tracing to tell them apart, and what is beside."""
+
+import itertools
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+
+from dynlab.diagnostics.bifurcation.curve import Point
+from dynlab.diagnostics.bifurcation.exploring import SAME_POINT, Diagram
+from dynlab.diagnostics.bifurcation.result import Row
+from dynlab.diagnostics.bifurcation.switching import DEGENERATE
+from dynlab.diagnostics.bifurcation.tracing import pinned
+from dynlab.wording import joined, number, plural_of, with_error
+
+TOGETHER = 0.03  # of arclength: branches that meet may part so slowly that a step changes from one to another
+DIGITS = 7  # of the parameter
+BESIDE, WIDER = 5e-3, 3.0  # of the range, or times the place's own extent: so far from it fixed points are counted
+
+
+class Place(NamedTuple):
+    """Bifurcations of fixed points that are not told apart, by number, and the parameters that they lie between."""
+
+    bifurcations: frozenset[int]
+    lowest: float
+    highest: float
+
+    @property
+    def where(self) -> str:
+        """The parameter, with how far the bifurcations may be apart."""
+        return with_error((self.lowest + self.highest) / 2, (self.highest - self.lowest) / 2)
+
+
+def places(diagram: Diagram) -> list[Place]:
+    """Each degenerate point with all that is near it, where more than one branch passes."""
+    listed = diagram.bifurcations
+    found: list[set[int]] = []
+    for seed in (i for i, one in enumerate(listed) if one.kind == DEGENERATE and one.period == 1):
+        center = listed[seed].z
+        members = {i for i, one in enumerate(listed) if one.period == 1 and np.linalg.norm(one.z - center) <= TOGETHER}
+        met = [other for other in found if other & members]
+        found = [other for other in found if not other & members] + [members.union(*met)]
+    return [_place(diagram, members) for members in found if _is_met(diagram, members)]
+
+
+def _is_met(diagram: Diagram, members: set[int]) -> bool:
+    through = [branch for branch in diagram.branches if any(number in members for _, number in branch.bifurcations)]
+    return len(through) > 1
+
+
+def _place(diagram: Diagram, members: set[int]) -> Place:
+    some = [diagram.bifurcations[number] for number in members]
+    at = np.array([diagram.curve.parameter(one.z) for one in some])
+    errors = np.array([one.parameter_error for one in some])
+    return Place(frozenset(members), float((at - errors).min()), float((at + errors).max()))
+
+
+def said(diagram: Diagram, points: list[Row], place: Place, name: str, noun: str) -> str:
+    """What stands on both sides of a place: which branch goes on as which is not said."""
+    beside = max(BESIDE * diagram.curve.parameter_scale, WIDER * (place.highest - place.lowest))
+    sides = []
+    for p in (place.lowest - beside, place.highest + beside):
+        if diagram.limits.lowest <= p <= diagram.limits.highest:
+            kinds = Counter(one.kind.stable for one in _standing_at(diagram, points, p))
+            words = [f"{kinds[code]} {word}" for code, word in ((1, "stable"), (0, "unstable"), (-1, "undecided"))]
+            sides.append(f"{joined(words if kinds[-1] else words[:2])} at {number(p, DIGITS)}")
+    return (
+        f"Near {name} = {place.where} branches meet that could not be told apart; of the {plural_of(noun)} that were "
+        f"found there are {', and '.join(sides)}"
+    )
+
+
+def _standing_at(diagram: Diagram, points: list[Row], p: float) -> list[Point]:
+    """The fixed points at `p` that Newton's method reaches from all branches, each once."""
+    found: list[Point] = []
+    for before, after in itertools.pairwise(points):
+        low, high = sorted((before.parameter, after.parameter))
+        if before.branch == after.branch and low <= p < high and len(before.orbit) == 1:
+            part = (p - before.parameter) / (after.parameter - before.parameter)
+            one = pinned(diagram.curve, before.orbit[0] + part * (after.orbit[0] - before.orbit[0]), p)
+            if one and all(np.linalg.norm(one.z - other.z) > SAME_POINT for other in found):
+                found.append(one)
+    return found
