@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from dynlab.errors import UserError
+from dynlab.arguments import check_positive
 from dynlab.operators import Blocks, Diagonal, Identity, Operator, Product, Shared
 from dynlab.program import Program
 from dynlab.systems.activations import tanh_slope
@@ -51,8 +51,7 @@ class CoRNN(Map):
         self, input_size: int, hidden_size: int, step_size: float = 0.1, gamma: float = 0.2, epsilon: float = 6.4
     ) -> None:
         super().__init__(2 * hidden_size, input_size)
-        if not (0 < gamma < math.inf and 0 < epsilon < math.inf):
-            raise UserError(f"gamma and epsilon of a coRNN must be positive numbers, got {gamma} and {epsilon}.")
+        check_positive(gamma=gamma, epsilon=epsilon)
         self.hidden_size = hidden_size
         self.step_size, self.gamma, self.epsilon = positive_step(step_size), gamma, epsilon
         reach = 1 / math.sqrt(input_size + 2 * hidden_size)  # of torch's layer of (u, z, x), which theirs is

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from dynlab.arguments import check_at_least
 from dynlab.errors import UserError
 
 UNIFORM = 0.1  # weights start in U(−0.1, 0.1), as in the code of nnRNN's and asRNN's language models
@@ -28,8 +29,7 @@ class Embedding(nn.Module):
 
     def __init__(self, tokens: int, size: int) -> None:
         super().__init__()
-        if tokens < 1 or size < 1:
-            raise UserError(f"An embedding needs at least one token and one dimension, got {tokens} and {size}.")
+        check_at_least(1, tokens=tokens, size=size)
         self.weight = nn.Parameter(torch.empty(tokens, size).uniform_(-UNIFORM, UNIFORM))
 
     @property

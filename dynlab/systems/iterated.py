@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from dynlab.errors import UserError
+from dynlab.arguments import check_at_least
 from dynlab.operators import Operator
 from dynlab.program import Program
 from dynlab.systems.base import Map, written_out
@@ -32,8 +32,7 @@ class Iterated(Map):
 
     def __init__(self, held: Held, times: int) -> None:
         super().__init__(held.system.state_size, 0)
-        if times < 1:
-            raise UserError(f"A map is iterated at least once, got {times}.")
+        check_at_least(1, times=times)
         self.map = held.system
         self.register_buffer("input", held.input)
         self.t = held.t

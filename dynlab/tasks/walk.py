@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dynlab.arguments import check_at_least
+from dynlab.arguments import check_at_least, check_positive
 from dynlab.errors import UserError
 from dynlab.tasks import generated
 from dynlab.tasks.task import Split, Task
@@ -61,8 +61,7 @@ def walk(
         For sizes that are not positive, a variance that is none, and a delay that is no step of the walk.
     """
     check_at_least(1, length=length)
-    if not 0 < variance < math.inf:
-        raise UserError(f"The variance must be a positive number, got {variance}.")
+    check_positive(variance=variance)
     if not 0 <= delay < length:
         raise UserError(f"The delay must be at least 0 and below the length, {length}; got {delay}.")
     return generated.make(

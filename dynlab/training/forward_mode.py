@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from dynlab.arguments import check_at_least
 from dynlab.errors import UserError
 from dynlab.jacobians import jacobian
 from dynlab.systems import Map
@@ -59,8 +60,7 @@ class RealTimeRecurrentLearning:
                 f"Learning forward in time is of a map, got the flow {system.name!r}: "
                 "take the step dynlab.Euler(flow, step_size)."
             )
-        if samples < 1:
-            raise UserError(f"At least one sequence must be followed, got {samples}.")
+        check_at_least(1, samples=samples)
         self.system = system
         self.steps = 0
         self._call = _Call(system)

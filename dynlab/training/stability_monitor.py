@@ -13,6 +13,7 @@ import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import Tensor
 
+from dynlab.arguments import check_at_least
 from dynlab.checkpoints.modules import extents, part_system, unwrapped
 from dynlab.checkpoints.naming import choose
 from dynlab.checkpoints.recording import listen
@@ -61,9 +62,7 @@ class StabilityMonitor(Callback):
     """
 
     def __init__(self, every_n_steps: int = 200, *, layer: str | None = None, samples: int = 2, times: int = 4) -> None:
-        for name, value in (("every_n_steps", every_n_steps), ("samples", samples), ("times", times)):
-            if value < 1:
-                raise UserError(f"{name} of StabilityMonitor must be at least 1, got {value}.")
+        check_at_least(1, every_n_steps=every_n_steps, samples=samples, times=times)
         self.every_n_steps = every_n_steps
         self.layer = layer
         self.samples = samples

@@ -200,8 +200,8 @@ def test_the_dataset_is_read_as_it_was_saved(suffix, tmp_path):
     [
         ({"eta": 0.0}, "positive number"),
         ({"eta": math.nan}, "positive number"),
-        ({"iterations": 0}, "at least one iteration"),
-        ({"times": 0}, "at least one iteration and one time"),
+        ({"iterations": 0}, "iterations must be at least 1, got 0"),
+        ({"times": 0}, "times must be at least 1, got 0"),
         ({"inputs": np.zeros((21, 3))}, "T = 20"),
         ({"inputs": np.zeros((5, 2))}, "inputs of shape"),
     ],

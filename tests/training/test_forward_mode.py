@@ -124,7 +124,7 @@ def test_one_step_is_all_that_the_collapsed_rule_has_right():
     [
         (lambda: RealTimeRecurrentLearning(dl.create("lorenz"), 1), "take the step dynlab.Euler"),
         (lambda: RealTimeRecurrentLearning(dl.create("henon"), 1), "no trainable parameters"),
-        (lambda: RealTimeRecurrentLearning(dl.create("vanilla", input_size=1, state_size=2), 0), "At least one"),
+        (lambda: RealTimeRecurrentLearning(dl.create("vanilla", input_size=1, state_size=2), 0), "at least 1, got 0"),
         (
             lambda: real_time_recurrent_learning(
                 dl.create("vanilla", input_size=1, state_size=2), torch.zeros(3, 1), weighted_squares

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab import schema
+from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.ernn import iteration as inner_iteration
 from dynlab.diagnostics.ernn.equilibria import (
     CONTINUUM,
@@ -112,10 +113,8 @@ def ernn_convergence(
     """
     if not isinstance(system, ERNN):
         raise UserError(f"Convergence is that of ERNN's inner iteration; {system.name!r} has none: give an ERNN.")
-    if eta is not None and not 0 < eta < np.inf:
-        raise UserError(f"The inner step η must be a positive number, got {eta}.")
-    if iterations < 1 or times < 1:
-        raise UserError(f"There must be at least one iteration and one time, got {iterations} and {times}.")
+    check_positive(eta=eta)
+    check_at_least(1, iterations=iterations, times=times)
     analysed, driving, initial = prepare(system, inputs, None, dtype, device)
     driven = analysed.drive(driving)
     states = orbit(analysed, driven, initial).double().cpu()
