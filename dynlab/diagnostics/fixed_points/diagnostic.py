@@ -137,10 +137,11 @@ def fixed_points(
     analysed, driving, _ = prepare(system, _some_input(system, inputs), None, dtype, device)
     driven = analysed.drive(driving)
     frozen = Held(analysed, held_input(analysed, at, driven, inputs is not None), step_number(system, at_step))
-    exact = frozen if (dtype, device) == ("float64", "cpu") else _exact(system, driving, frozen)
+    own = (dtype, device) == ("float64", "cpu")
+    exact = frozen if own else _exact(system, driving, frozen)
     unit = unit_of(exact)
-    scaled = frozen if isinstance(unit, float) else replace(frozen, unit=unit.to(frozen.input))
     exact = replace(exact, unit=unit)
+    scaled = exact if own else replace(frozen, unit=unit if isinstance(unit, float) else unit.to(frozen.input))
     direction = np.random.default_rng(seed).standard_normal(system.state_size)
     found = search(
         scaled,
