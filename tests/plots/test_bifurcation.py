@@ -12,12 +12,6 @@ from dynlab.plots.parameter_plane import plot_parameter_plane
 from dynlab.systems import create
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def logistic():
     return bifurcation(create("logistic"), parameter="r", lowest=2.5, highest=3.5, max_period=2, values=20)

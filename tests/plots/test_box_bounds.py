@@ -1,6 +1,5 @@
 """The picture of bounds over a box: dots are the sampled values, lines the proved bounds and the borders."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import torch
 
@@ -20,4 +19,3 @@ def test_dots_and_lines_are_the_datasets():
     assert [line.get_xdata()[0] for line in norm.lines] == [float(ds["norm_bound"]), 1.0]
     assert [line.get_xdata()[0] for line in rate.lines] == [float(ds["abscissa_bound"]), 0.0]
     assert "flow's Jacobian (1/s)" in rate.get_xlabel()
-    plt.close("all")

@@ -2,19 +2,12 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pytest
 
 from dynlab.diagnostics.covariant_vectors import covariant_vectors
 from dynlab.plots import style
 from dynlab.plots.covariant_vectors import plot_covariant_vectors
 from dynlab.systems import create
 from dynlab.systems.textbook import LinearMap
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
 
 
 def test_dots_are_the_angles_and_the_star_the_smallest():

@@ -11,12 +11,6 @@ from dynlab.plots.ernn_convergence import plot_ernn_convergence
 from dynlab.systems import create
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 def measured(activation, **settings):
     torch.manual_seed(0)
     system = create("ernn", input_size=1, state_size=6, length=8, activation=activation, **settings)

@@ -17,12 +17,6 @@ def ds():
     return ernn_manifold(example.system, example.inputs, beside=example.beside, initial_state=example.initial_state)
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 def drawn(ax, part):
     return next(line for line in ax.get_lines() if part in str(line.get_label())).get_xydata()
 

@@ -11,12 +11,6 @@ from dynlab.plots.fixed_points import plot_fixed_points
 from dynlab.systems import create, from_function
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 def test_every_eigenvalue_is_a_marker_and_every_kind_an_entry():
     ds = fixed_points(from_function(lambda h, x: torch.tanh(h @ torch.tensor([[3.0, 1.0], [0.0, 2.0]]).to(h)), 2))
     ax = plot_fixed_points(ds)

@@ -14,12 +14,6 @@ from dynlab.plots.tangent_map import plot_tangent_map
 from dynlab.systems import create, from_function
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def memories():
     """Two units that each hold a bit: four stable points, four saddles, one source."""

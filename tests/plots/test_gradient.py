@@ -1,4 +1,3 @@
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -6,12 +5,6 @@ from dynlab.diagnostics.end_to_end import end_to_end
 from dynlab.diagnostics.gradient import gradient
 from dynlab.plots.gradient import LOSS, STATE, plot_end_to_end, plot_gradient
 from dynlab.systems import from_function
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture

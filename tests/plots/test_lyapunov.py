@@ -11,12 +11,6 @@ from dynlab.plots.lyapunov import plot_lyapunov
 from dynlab.systems import create
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def henon():
     return lyapunov(create("henon"), steps=500, initial_state=[0.1, 0.1])

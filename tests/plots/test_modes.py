@@ -2,7 +2,6 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pytest
 
 from dynlab.diagnostics.modes import modes
 from dynlab.plots.modes import plot_modes
@@ -10,12 +9,6 @@ from dynlab.systems import from_function
 from dynlab.systems.textbook import LinearMap
 
 MATRIX = np.array([[1.2, 0.3, 0.0, 0.0], [0.0, 0.8, 0.0, 0.0], [0.0, 0.0, 0.5, -0.5], [0.0, 0.0, 0.5, 0.5]])
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
 
 
 def test_markers_stand_at_frequency_and_time_constant():

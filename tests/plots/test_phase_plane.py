@@ -16,12 +16,6 @@ def diff():
     return planar_portrait("diff", "feedback")
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 def labels(ax):
     return ax.get_legend_handles_labels()[1]
 

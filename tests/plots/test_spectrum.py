@@ -9,12 +9,6 @@ from dynlab.plots.spectrum import plot_flow_spectrum, plot_spectral_radius, plot
 from dynlab.systems import Euler, create, from_function
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def rotating():
     # λ = −0.15 ± 2i per second, 1 + 0.1 λ per step

@@ -1,6 +1,5 @@
 """The pictures of stability show the numbers of the Dataset."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
@@ -18,12 +17,6 @@ def ds():
     torch.manual_seed(0)
     system = create("antisymmetric", input_size=2, state_size=4, step_size=0.3, gamma=0.1, sigma_w=2.0).double()
     return dl.stability(system, np.random.default_rng(0).normal(size=(3, 20, 2)))
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
 
 
 @pytest.mark.parametrize("close_up", [False, True])
