@@ -68,7 +68,7 @@ def plain_products(
     failing : float
         The probability that one bound is too small.
     """
-    generator = torch.Generator().manual_seed(seed)
+    generator = np.random.default_rng(seed)
     share = failing ** (2 / PROBES) / math.e
     both = torch.zeros(samples, n + PROBES, n, dtype=torch.float64)
     both[:, :n] = torch.eye(n, dtype=torch.float64)
@@ -78,7 +78,7 @@ def plain_products(
         steps = matrices.shape[1]
         found = both.new_empty(steps, *both.shape)
         scales = both.new_empty(steps, samples)
-        noise = torch.randn(steps, samples, PROBES, n, generator=generator, dtype=torch.float64)
+        noise = torch.from_numpy(generator.standard_normal((steps, samples, PROBES, n)))
         rounding = SAFETY * rounding.to(both)
         for step in range(steps):
             wrong = vector_norm(both[:, :n], dim=(-2, -1)) * rounding[:, step]
@@ -106,7 +106,8 @@ def log_norms(products: PlainProducts) -> Real:
     """Ln ‖P‖₂, a bound of its error, ln ‖P‖_F, and one of its; (4, step, sample), NaN or inf where nothing is known."""
     matrix = products.matrix
     known = products.error.isfinite()
-    gram = torch.where(known[..., None, None], matrix @ matrix.mT, torch.eye(matrix.shape[-1]).to(matrix))
+    gram = matrix @ matrix.mT
+    gram[~known] = torch.eye(matrix.shape[-1], dtype=matrix.dtype)
     squares = gram.diagonal(dim1=-2, dim2=-1).sum(dim=-1)
     largest = torch.linalg.eigvalsh(gram)[..., -1].clamp(min=0)
     rounding = ROUNDINGS * matrix.shape[-1] * torch.finfo(matrix.dtype).eps * squares / largest

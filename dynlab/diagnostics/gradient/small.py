@@ -57,7 +57,7 @@ def _by_plain_products(
         times = np.arange(t - 1, t - 1 - len(products.matrix), -1)
         t = int(times[-1])
         at = np.isin(times, chosen)
-        found = log_norms(products[at])
+        found = log_norms(products if at.all() else products[at])
         for value, wrong in (found[:2], found[2:]):
             known &= (np.isfinite(wrong) & resolved(value, wrong, limit)).all(axis=0)
         if not known.any():
