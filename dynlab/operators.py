@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+FEW = 4  # vectors are few where so many times their number is at most that of the columns that they are multiplied by
 Function = Callable[[Any], Any]  # of the numbers of an operator: tensors, or a number that scales one
 
 
@@ -155,6 +156,12 @@ class Matrix(Operator):
 class Shared(Matrix):
     """One matrix (rows, columns) for the whole batch."""
 
+    def apply(self, x: Tensor) -> Tensor:
+        return _shared_product(self.matrix, x)
+
+    def apply_transpose(self, x: Tensor) -> Tensor:
+        return _shared_product(self.matrix.mT, x)
+
     def mapped(self, batched: Function, shared: Function) -> Operator:
         return Shared(shared(self.matrix))
 
@@ -218,10 +225,10 @@ class RowScaled(Operator):
         self.rows, self.columns = terms[0][1].shape
 
     def apply(self, x: Tensor) -> Tensor:
-        return _total([scale.unsqueeze(-1) * (matrix @ x) for scale, matrix in self.terms])
+        return _total([scale.unsqueeze(-1) * _shared_product(matrix, x) for scale, matrix in self.terms])
 
     def apply_transpose(self, x: Tensor) -> Tensor:
-        return _total([matrix.mT @ (scale.unsqueeze(-1) * x) for scale, matrix in self.terms])
+        return _total([_shared_product(matrix.mT, scale.unsqueeze(-1) * x) for scale, matrix in self.terms])
 
     def dense(self) -> Tensor:
         (scale, matrix), *others = self.terms
@@ -384,6 +391,18 @@ class Cascade(Operator):
 
     def log_abs_det(self) -> Tensor:
         return _total([layer.log_abs_det() for layer in self.layers])
+
+
+def _shared_product(matrix: Tensor, x: Tensor) -> Tensor:
+    """One matrix (rows, columns) times a few vectors (..., columns, k) of each element of a batch.
+
+    They are columns of one product: torch would read the matrix once for each element.
+    """
+    batch, k = x.shape[:-2], x.shape[-1]
+    if batch.numel() == 1 or FEW * k > matrix.shape[-1]:
+        return matrix @ x
+    rows = x.mT.reshape(-1, matrix.shape[-1]) @ matrix.mT
+    return rows.reshape(*batch, k, matrix.shape[0]).mT
 
 
 def _total(terms: Sequence[Tensor]) -> Tensor:
