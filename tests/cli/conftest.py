@@ -1,5 +1,7 @@
 """A folder of its own for every test of a command, what it refuses, and the figures that it writes."""
 
+import json
+
 import pytest
 
 from dynlab import progress
@@ -37,6 +39,19 @@ def refused(folder, capsys):
         assert sorted(folder.rglob("*")) == before
 
     return check
+
+
+@pytest.fixture
+def printed_json(capsys):
+    """Run what prints one strict JSON document, and give that; where it is to be quiet, nothing else is said."""
+
+    def read(arguments):
+        assert run(arguments) == 0
+        said = capsys.readouterr()
+        assert said.err == "" or "--quiet" not in arguments
+        return json.loads(said.out, parse_constant=pytest.fail)
+
+    return read
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """`dynlab basins`: of a matrix and of a network, and one sentence for what is wrong."""
 
-import json
-
 import pytest
 
 from dynlab.cli.main import run
@@ -14,9 +12,10 @@ def test_a_matrix(folder, capsys, pictures):
     assert ax.images[0].get_array().shape == (11, 11)
 
 
-def test_a_network(capsys):
-    assert run(["basins", "lstm-har2", "--at", "mean", "--grid", "5", "--samples", "2", "--json", "--quiet"]) == 0
-    document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+def test_a_network(printed_json):
+    document = printed_json(
+        ["basins", "lstm-har2", "--at", "mean", "--grid", "5", "--samples", "2", "--json", "--quiet"]
+    )
     assert document["variables"]["stable"]["values"] == [1]
     assert len(document["settings"]["input"]) == 9
     assert any(document["settings"]["input"])

@@ -1,7 +1,5 @@
 """`dynlab bifurcation`: its verdict, files and JSON, and one sentence for what is wrong."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -27,9 +25,8 @@ def test_a_matrix_the_figure_and_the_data(folder, capsys, pictures):
     assert io.open("a.nc")["bifurcation_kind"].values.tolist() == ["Neimark–Sacker"]
 
 
-def test_json_is_one_strict_document(capsys):
-    assert run(["bifurcation", *LOGISTIC, "--set", "r=3", *QUICK, "--json"]) == 0
-    document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+def test_json_is_one_strict_document(printed_json):
+    document = printed_json(["bifurcation", *LOGISTIC, "--set", "r=3", *QUICK, "--json"])
     assert document["variables"]["bifurcation_parameter"]["values"] == pytest.approx([3.0], abs=1e-10)
     assert document["settings"]["lowest"] == 2.8
 

@@ -1,12 +1,8 @@
 """`dynlab box-bounds`: its verdict, its JSON, and one sentence for what is wrong."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
-
-from dynlab.cli.main import run
 
 
 @pytest.fixture
@@ -16,9 +12,8 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_verdict_figure_and_json(folder, capsys, pictures):
-    assert run(["box-bounds", "rnn.pt", "--box", "-0.5,0.5", "--at", "0.1,0.2", "--json", "--quiet"]) == 0
-    document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+def test_verdict_figure_and_json(pictures, printed_json):
+    document = printed_json(["box-bounds", "rnn.pt", "--box", "-0.5,0.5", "--at", "0.1,0.2", "--json", "--quiet"])
     assert document["settings"]["box"] == [-0.5, 0.5]
     assert document["settings"]["input"] == [0.1, 0.2]
     bound, sampled = (document["variables"][name]["values"] for name in ("norm_bound", "sampled_norm"))

@@ -1,16 +1,12 @@
 """`dynlab energy`: the verdict, the picture, and mistakes in one sentence."""
 
-import json
-
 import pytest
 
-from dynlab.cli.main import run
 
-
-def test_a_matrix_on_the_blackboard(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert run(["energy", "--matrix", "zero", "--steps", "50", "--integrator", "euler", "--json", "--quiet"]) == 0
-    document = json.loads(capsys.readouterr().out)
+def test_a_matrix_on_the_blackboard(tmp_path, printed_json):
+    document = printed_json(
+        ["energy", "--matrix", "zero", "--steps", "50", "--integrator", "euler", "--json", "--quiet"]
+    )
     assert document["verdict"].startswith("The flow conserves H")
     assert (tmp_path / "figures" / "energy-zero.png").is_file()
 

@@ -1,7 +1,5 @@
 """`dynlab ernn-convergence`: its verdict, files and JSON, and one sentence for what is wrong."""
 
-import json
-
 import pytest
 import torch
 
@@ -30,12 +28,9 @@ def test_verdict_and_figure(folder, capsys, pictures):
     assert len(ax.lines) == 8 + 1  # and the predicted slope
 
 
-def test_json_is_one_strict_document(folder, capsys):
+def test_json_is_one_strict_document(printed_json):
     options = ["--inputs", "zero", "--steps", "5", "--iterations", "20", "--times", "1", "--json", "--quiet"]
-    assert run(["ernn-convergence", "ernn.pt", *options]) == 0
-    said = capsys.readouterr()
-    assert said.err == ""
-    document = json.loads(said.out, parse_constant=pytest.fail)
+    document = printed_json(["ernn-convergence", "ernn.pt", *options])
     assert len(document["variables"]["distance"]["values"][0][0]) == 21
     assert document["settings"]["eta"] is None
 

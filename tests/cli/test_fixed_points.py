@@ -35,11 +35,8 @@ def test_verdict_figure_and_data(folder, capsys, pictures):
     np.testing.assert_allclose(ds["fixed_point_state"].values[0], last, atol=1e-12)
 
 
-def test_json_is_one_strict_document(folder, capsys):
-    assert run(["fixed-points", "gru.pt", "--inputs", "zero", "--starts", "8", "--json", "--quiet"]) == 0
-    said = capsys.readouterr()
-    assert said.err == ""
-    document = json.loads(said.out, parse_constant=pytest.fail)
+def test_json_is_one_strict_document(printed_json):
+    document = printed_json(["fixed-points", "gru.pt", "--inputs", "zero", "--starts", "8", "--json", "--quiet"])
     assert document["command"] == "fixed-points"
     assert document["settings"]["starts"] == 8
     assert document["variables"]["status"]["values"] == ["fixed point"]
@@ -58,9 +55,8 @@ def test_bad_options_end_with_2_and_write_nothing(arguments, sentence, refused):
     refused(["fixed-points", "gru.pt", "--inputs", "zero", "--quiet", *arguments], sentence)
 
 
-def test_a_flow_is_analysed_by_eulers_map_of_the_step_that_is_typed(tmp_path, monkeypatch, capsys):
+def test_a_flow_is_analysed_by_eulers_map_of_the_step_that_is_typed(capsys):
     """Its fixed points are the flow's equilibria: of the Lorenz system 0 and (±√(β(ρ − 1)), ·, ρ − 1)."""
-    monkeypatch.chdir(tmp_path)
     command = ["fixed-points", "--system", "lorenz", "--starts", "32", "--json", "--quiet"]
     assert run([*command, "--step", "0.01"]) == 0
     found = np.array(json.loads(capsys.readouterr().out)["variables"]["fixed_point_state"]["values"])
@@ -81,10 +77,9 @@ def test_the_error_of_a_flow_names_what_can_be_typed(arguments, sentence, refuse
     refused(["fixed-points", *arguments, "--quiet"], sentence)
 
 
-def test_proofs_are_said_and_written_for_the_independent_checker(folder, capsys):
+def test_proofs_are_said_and_written_for_the_independent_checker(capsys, printed_json):
     arguments = ["--inputs", "zero", "--starts", "16", "--certificates", "proofs", "--json", "--quiet"]
-    assert run(["fixed-points", "gru.pt", *arguments]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = printed_json(["fixed-points", "gru.pt", *arguments])
     assert "Proved in ball arithmetic: 1 of 1 exist" in document["verdict"]
     assert document["variables"]["certified"]["values"] == [1]
     assert document["variables"]["proved_stable"]["values"] == [1]

@@ -1,7 +1,5 @@
 """`dynlab geometry`: its verdict, files and JSON, the tangent map, and one sentence for what is wrong."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -31,10 +29,9 @@ def test_the_verdict_the_figure_and_the_data(folder, capsys, pictures):
     np.testing.assert_array_equal(io.open("a.nc")["trajectory"], direct["trajectory"])
 
 
-def test_the_tangent_map_of_a_fixed_point(folder, capsys):
+def test_the_tangent_map_of_a_fixed_point(folder, printed_json):
     options = ["--inputs", "inputs.npy", "--starts", "8", "--tangent", "0", "--json", "--quiet"]
-    assert run(["geometry", "gru.pt", *options]) == 0
-    document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    document = printed_json(["geometry", "gru.pt", *options])
     assert document["verdict"].startswith("The state is a fixed point to")
     assert "linear_error" in document["variables"]
     assert (folder / "figures" / "geometry-gru-tangent-0.png").exists()

@@ -30,9 +30,8 @@ def test_inspect_lists_the_names_that_layer_takes(path, capsys):
     assert all(checkpoints.read(path, layer=row[0]).system.state_size == int(row[2]) for row in listed)
 
 
-def test_inspect_json_is_one_strict_document(path, capsys):
-    assert run(["inspect", str(path), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+def test_inspect_json_is_one_strict_document(path, printed_json):
+    found = printed_json(["inspect", str(path), "--json"])
     assert found["format"] == "state_dict"
     assert [entry["layer"] for entry in found["systems"]][-1] == "cell"
     assert found["training"] == {"epoch": 12, "best": "nan"}

@@ -1,7 +1,5 @@
 """`dynlab lyapunov`: its verdict, files and JSON, and one sentence for what is wrong."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -31,12 +29,9 @@ def test_the_verdict_the_figure_and_the_data(folder, capsys, pictures):
     np.testing.assert_array_equal(io.open("a.nc")["finite_time_exponent"], direct["finite_time_exponent"])
 
 
-def test_json_is_one_strict_document(capsys):
+def test_json_is_one_strict_document(printed_json):
     options = ["--inputs", "zero", "--steps", "300", "--json", "--quiet"]
-    assert run(["lyapunov", "gru.pt", *options]) == 0
-    said = capsys.readouterr()
-    assert said.err == ""
-    document = json.loads(said.out, parse_constant=pytest.fail)
+    document = printed_json(["lyapunov", "gru.pt", *options])
     found = document["variables"]["exponent"]
     assert found["units"] == "nat/step"
     assert len(found["values"][0]) == 6

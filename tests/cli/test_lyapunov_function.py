@@ -8,8 +8,7 @@ pytest.importorskip("flint")
 
 
 @pytest.mark.parametrize("kind, verdict", [([], "not stable"), (["--kind", "flow"], "is proved to decrease around it")])
-def test_a_matrix_on_the_blackboard(kind, verdict, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_a_matrix_on_the_blackboard(kind, verdict, tmp_path, capsys):
     assert run(["lyapunov-function", "--matrix", "diff", *kind, "--starts", "8", "--quiet"]) == 0
     assert verdict in capsys.readouterr().out
     assert (tmp_path / "figures" / f"lyapunov-function-diff{'-flow' if kind else ''}.png").is_file()

@@ -1,7 +1,5 @@
 """`dynlab modes`: its verdict, files and JSON, and one sentence for what is wrong."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -30,9 +28,8 @@ def test_the_verdict_the_figure_and_the_data(folder, capsys, pictures):
     np.testing.assert_array_equal(io.open("a.nc")["time_constant"], direct["time_constant"])
 
 
-def test_json_of_a_checkpoint_with_its_read_out(capsys):
-    assert run(["modes", "rnn-har2", "--samples", "2", "--starts", "16", "-k", "3", "--json", "--quiet"]) == 0
-    document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+def test_json_of_a_checkpoint_with_its_read_out(printed_json):
+    document = printed_json(["modes", "rnn-har2", "--samples", "2", "--starts", "16", "-k", "3", "--json", "--quiet"])
     assert document["variables"]["frequency"]["units"] == "cycle/step"
     assert len(document["variables"]["output_read"]["values"][0][0]) == 2
     assert document["settings"]["readout"] is True

@@ -1,7 +1,5 @@
 """`dynlab phase`: what it says, what it writes, and how it ends on bad input."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -23,11 +21,8 @@ def test_the_papers_system_with_diffusion(folder, capsys, pictures):
     assert ds["map_kind"].values.tolist() == ["unstable focus"]
 
 
-def test_json_is_one_strict_document(folder, capsys):
-    assert run(["phase", "--matrix", "0,1;0,0", "--json", "--quiet", "--start", "1,1", "--steps", "7"]) == 0
-    said = capsys.readouterr()
-    assert said.err == ""
-    document = json.loads(said.out, parse_constant=pytest.fail)
+def test_json_is_one_strict_document(printed_json):
+    document = printed_json(["phase", "--matrix", "0,1;0,0", "--json", "--quiet", "--start", "1,1", "--steps", "7"])
     assert document["variables"]["flow_kind"]["values"] == ["line of equilibria"]
     assert np.shape(document["variables"]["trajectory"]["values"]) == (1, 8, 2)
     assert document["variables"]["critical_step"]["values"] == [None]

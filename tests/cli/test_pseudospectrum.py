@@ -1,7 +1,5 @@
 """`dynlab pseudospectrum`: of a matrix and of a network, and one sentence for what is wrong."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -18,10 +16,9 @@ def test_a_matrix(folder, capsys, pictures):
 
 
 @pytest.mark.parametrize("kind", [[], ["--kind", "flow"]], ids=["map", "flow"])
-def test_a_network_at_a_step(kind, capsys):
+def test_a_network_at_a_step(kind, printed_json):
     options = ["--at-step", "5", *kind, "--grid", "5", "--steps", "5", "--json", "--quiet"]
-    assert run(["pseudospectrum", "antisymmetric-har2", *options]) == 0
-    document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    document = printed_json(["pseudospectrum", "antisymmetric-har2", *options])
     part = document["variables"]["eigenvalue"]["values"]
     found = np.array(
         [complex(*pair) if isinstance(pair, list) else complex(pair["real"], pair["imag"]) for pair in part]

@@ -54,10 +54,9 @@ def test_the_verdict_the_figure_and_the_data(name, foreign, folder, capsys):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_json_is_one_strict_document(name, foreign, capsys):
+def test_json_is_one_strict_document(name, foreign, printed_json):
     command, variable, _ = COMMANDS[name]
-    assert run([*command, foreign, "--steps", "5", "--samples", "2", "--json", "-o", "a.svg"]) == 0
-    found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    found = printed_json([*command, foreign, "--steps", "5", "--samples", "2", "--json", "-o", "a.svg"])
     assert found["verdict"].startswith("Over 5 steps of 2 sequences of white noise")
     assert variable in found["variables"]
 
@@ -69,9 +68,8 @@ def test_times_choose_the_steps(foreign, capsys):
     assert json.loads(capsys.readouterr().out)["coords"]["time"]["values"] == [1, 20]
 
 
-def test_the_loss_of_the_checkpoints_read_out(own, capsys):
-    assert run(["gradient", own, "--loss", "--samples", "2", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_the_loss_of_the_checkpoints_read_out(own, printed_json):
+    found = printed_json(["gradient", own, "--loss", "--samples", "2", "--json"])
     values = np.array(found["variables"]["log_loss_gradient"]["values"])
     assert values.shape == (2, 129)
     assert np.isfinite(values).all()

@@ -155,10 +155,9 @@ def test_every_preset_names_what_exists(name):
     assert set(preset.config) <= set(accepted(preset.system))
 
 
-def test_options_change_a_preset(own_folder, capsys):
+def test_options_change_a_preset(own_folder, printed_json):
     options = ["--task", "digits", "--epochs", "1", "--batch-size", "600", "--set", "state_size=6", "--set", "rank=2"]
-    assert run(["train", "--preset", "har2-ernn-k3", *options, "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = printed_json(["train", "--preset", "har2-ernn-k3", *options, "--json"])
     assert facts["settings"]["epochs"] == 1
     assert facts["settings"]["schedule"] == PRESETS["har2-ernn-k3"].settings.schedule
     assert facts["cell_parameters"] == 6 * 1 + 6 + 2 * 6 * 2 + 3 * 64  # W, b, V and H, K = 3 steps for 64 pixels
@@ -181,11 +180,10 @@ def test_the_rate_that_constrained_parameters_had_is_among_the_facts(own_folder,
     assert json.loads(capsys.readouterr().out)["settings"]["constrained_lr"] == 0.02 / 10
 
 
-def test_tasks_lists_every_task(capsys):
+def test_tasks_lists_every_task(capsys, printed_json):
     assert run(["tasks"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[::2]] == list(TASKS)
-    assert run(["tasks", "--json"]) == 0
-    listed = json.loads(capsys.readouterr().out)
+    listed = printed_json(["tasks", "--json"])
     assert [entry["name"] for entry in listed] == list(TASKS)
     assert {entry["name"]: entry["settings"] for entry in listed}["copying"]["delay"] == 100
 
