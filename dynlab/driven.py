@@ -96,21 +96,26 @@ class Driven:
             lost = states.isnan().any(dim=-1)[..., None, None]
             yield dense.expand(shape).masked_fill(lost, torch.nan), error.expand(shape).masked_fill(lost, torch.nan)
 
-    def factors(self, steps: Sequence[int]) -> Iterator[tuple[Tensor, Tensor]]:
-        """What `blocks` yields in float64, with bounds of `jacobian_and_rounding`, (sample, some of the steps).
+    def operators_with_rounding(self, steps: Sequence[int], at_once: float) -> Iterator[tuple[Operator, Tensor]]:
+        """What `operators` yields, with bounds of `jacobian_and_rounding`, (sample, some of the steps).
 
         The bounds are NaN where h_{t−1} is.
         """
-        samples, _, n = self.states.shape
-        for some in slices(len(steps), NUMBERS_AT_ONCE / (ARRAYS * samples * n * n)):
+        for some in slices(len(steps), at_once):
             before = torch.as_tensor(steps[some], device=self.states.device) - 1
             states = self.states[:, before]
             found, rounding = jacobian_and_rounding(self.system, states, self.inputs[:, before], before)
             lost = states.isnan().any(dim=-1)
-            rounding = rounding.expand(lost.shape).masked_fill(lost, torch.nan)
-            for part in slices(len(before), NUMBERS_IN_CACHE / (samples * n * n)):
-                block = found[:, part].mapped(_number_in_float64, _number_in_float64).dense()
-                yield block.expand(samples, -1, n, n), in_float64(rounding[:, part])
+            rounding = in_float64(rounding).expand(lost.shape).masked_fill(lost.to(rounding.device), torch.nan)
+            yield found.mapped(_number_in_float64, _number_in_float64), rounding
+
+    def factors(self, steps: Sequence[int]) -> Iterator[tuple[Tensor, Tensor]]:
+        """The same as matrices (sample, some of the steps, state, state)."""
+        samples, _, n = self.states.shape
+        each = samples * n * n
+        for found, rounding in self.operators_with_rounding(steps, NUMBERS_AT_ONCE / (ARRAYS * each)):
+            for part in slices(rounding.shape[1], NUMBERS_IN_CACHE / each):
+                yield found[:, part].dense().expand(samples, -1, n, n), rounding[:, part]
 
     def of(self, samples: slice | NDArray[np.int64]) -> Driven:
         """Some of the trajectories."""

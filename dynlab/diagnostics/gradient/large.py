@@ -12,11 +12,9 @@ from torch.linalg import vector_norm
 
 from dynlab.diagnostics.end_to_end import SURVIVES
 from dynlab.driven import NUMBERS_AT_ONCE, Driven
-from dynlab.jacobians import jacobian_and_rounding
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.golub_kahan import NormBounds, norm_bounds
 from dynlab.numerics.plain_product import FAILING
-from dynlab.numerics.threads import slices
 from dynlab.operators import Operator
 
 VECTORS = 4  # that each bound starts from: fewer need longer Krylov spaces, more are multiplied in vain
@@ -42,13 +40,19 @@ class Chain:
         self._driven = driven
         samples, _, n = driven.states.shape
         each = samples * n * (NUMBERS if driven.has_closed_form else n)
-        self.at_once = max(1, NUMBERS_AT_ONCE // each)
-        steps = range(1, driven.steps + 1)
-        self._kept = list(self._made(steps)) if each * driven.steps <= KEPT else None
+        self._at_once = max(1, NUMBERS_AT_ONCE // each)
+        self._kept: list[Operator] = []  # as many as there is room for
+        found, held = [], 0
+        for block, rounding in driven.operators_with_rounding(range(1, driven.steps + 1), self._at_once):
+            found.append(rounding)
+            held += _numbers(block)
+            if held <= KEPT:
+                self._kept += [block[:, index] for index in range(rounding.shape[1])]
+        self.rounding = torch.cat(found, dim=1)  # (sample, step), of each Jacobian and its products with vectors
 
     def operators(self, steps: Sequence[int]) -> Iterable[Operator]:
         """∂h_t/∂h_{t−1} for each t of `steps`."""
-        return self._made(steps) if self._kept is None else [self._kept[t - 1] for t in steps]
+        return self._made(steps) if max(steps, default=0) > len(self._kept) else [self._kept[t - 1] for t in steps]
 
     def back(self, vectors: Tensor, t: int) -> tuple[Tensor, Tensor]:
         """(∂h_T/∂h_t)ᵀ times vectors, as vectors and the logarithms of what multiplies each."""
@@ -72,10 +76,22 @@ class Chain:
             yield vectors, log_scale
 
     def _made(self, steps: Sequence[int]) -> Iterator[Operator]:
-        for start in range(0, len(steps), self.at_once):
-            some = steps[start : start + self.at_once]
+        for start in range(0, len(steps), self._at_once):
+            some = steps[start : start + self._at_once]
             (block,) = self._driven.operators(some, len(some))
             yield from (block[:, index] for index in range(len(some)))
+
+
+def _numbers(block: Operator) -> int:
+    """How many numbers the operators hold, but for those that all share."""
+    counts: list[int] = []
+
+    def counted(numbers: Tensor) -> Tensor:
+        counts.append(numbers.numel())
+        return numbers
+
+    block.mapped(counted, lambda shared: shared)
+    return sum(counts)
 
 
 def large_norms(driven: Driven, times: NDArray[np.int64], seed: int) -> dict[str, NDArray[Any]]:
@@ -89,14 +105,13 @@ def large_norms(driven: Driven, times: NDArray[np.int64], seed: int) -> dict[str
 
     known = driven.states.isfinite().all(dim=-1)[:, -1].cpu().numpy()
     failing = FAILING / (2 * samples * len(times))
-    rounding = _roundings(driven, chain)
     columns: list[tuple[Real, Real]] = []
     for t in map(int, times):
         if t == driven.steps:
             columns.append((np.zeros(samples), np.zeros(samples)))
             continue
         bounds = norm_bounds(partial(chain.back, t=t), partial(chain.forth, t=t), drawn(VECTORS), failing, WIDTH, MOST)
-        columns.append(_middle(bounds, _of_rounding(chain, bounds, t, driven.steps, rounding)))
+        columns.append(_middle(bounds, _of_rounding(chain, bounds, t, driven.steps)))
     value, error = (np.stack(part, axis=1) for part in zip(*columns, strict=True))
     frobenius, wrong = _frobenius(chain, drawn(PROBES), times, driven.steps, failing)
     names = ("log_norm", "log_norm_error", "log_norm_frobenius", "log_norm_frobenius_error")
@@ -117,17 +132,7 @@ def _middle(found: NormBounds, rounding: Real) -> tuple[Real, Real]:
     return np.where(zero, -np.inf, middle), np.where(zero, 0, half + rounding)
 
 
-def _roundings(driven: Driven, chain: Chain) -> Tensor:
-    """A bound of the norm of what rounding does to each Jacobian, and to its product with vectors: (sample, step)."""
-    found = []
-    for some in slices(driven.steps, chain.at_once):
-        steps = torch.arange(some.start, some.stop, device=driven.states.device)
-        along = (driven.states[:, steps], driven.inputs[:, steps], steps)
-        found.append(jacobian_and_rounding(driven.system, *along)[1])
-    return torch.cat(found, dim=1)
-
-
-def _of_rounding(chain: Chain, found: NormBounds, t: int, steps: int, rounding: Tensor) -> Real:
+def _of_rounding(chain: Chain, found: NormBounds, t: int, steps: int) -> Real:
     """Of ln σ at first order: Σ_s ‖J_{s+1}ᵀ … J_Tᵀ u‖ ‖E_s‖ ‖J_{s−1} … J_{t+1} v‖ / σ."""
     u = found.vector.unsqueeze(-1)
     ends = list(chain.passed(u, range(steps, t, -1), transposed=True))
@@ -139,7 +144,7 @@ def _of_rounding(chain: Chain, found: NormBounds, t: int, steps: int, rounding: 
     left = torch.stack(before[:-1][::-1], dim=1).squeeze(-1)
     right = torch.stack(after[:-1], dim=1).squeeze(-1)
     sigma = before[-1]
-    return (SAFETY * (left + right - sigma).exp() * rounding[:, t:steps]).sum(dim=1).nan_to_num(0).cpu().numpy()
+    return (SAFETY * (left + right - sigma).exp() * chain.rounding[:, t:steps]).sum(dim=1).nan_to_num(0).cpu().numpy()
 
 
 def _frobenius(chain: Chain, probes: Tensor, times: NDArray[np.int64], steps: int, failing: float) -> tuple[Real, Real]:
