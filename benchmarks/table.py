@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-FILES = ("exponents", "gradients", "spectra")
+FILES = ("exponents", "gradients", "spectra", "basins", "commands")
 RESULTS = Path(__file__).with_name("results") / "table.md"
 ROUNDS = 5
 LONG = 10.0  # seconds: a row whose first round takes longer is run once
@@ -162,10 +162,7 @@ def main() -> None:
         kept = {name: value for name, value in os.environ.items() if name != CORETYPE}
         os.execve(sys.executable, [sys.executable, *sys.argv], kept)
     words = sys.argv[1:]
-    lines = [
-        "| job | way | seconds | dynlab's as a multiple: min–median–max | error | memory |",
-        "|---|---|---|---|---|---|",
-    ]
+    lines = list(HEAD)
     for name in FILES:
         for row in importlib.import_module(name).rows(os.environ.get("DYNLAB_NETWORK")):
             if not words or any(word in row.job for word in words):

@@ -120,6 +120,9 @@ def _periods(held: Held, states: Tensor) -> Tensor:
     allowed = SETTLED * (1 + rows.norm(dim=-1).amax(dim=0))
     found = torch.full((states.shape[0],), MOVING)
     for p in range(LONGEST_PERIOD, 1, -1):
-        moved = (rows[p:] - rows[:-p]).norm(dim=-1)[: LONGEST_PERIOD + 1].amax(dim=0)
-        found[(moved <= allowed).cpu()] = p
+        # most do not come back at all, and only what does is followed through its cycle
+        back = ((rows[p] - rows[0]).norm(dim=-1) <= allowed).nonzero()[:, 0]
+        later, earlier = rows[p : p + LONGEST_PERIOD + 1, back], rows[: LONGEST_PERIOD + 1, back]
+        moved = (later - earlier).norm(dim=-1).amax(dim=0)
+        found[back[moved <= allowed[back]].cpu()] = p
     return found

@@ -1,0 +1,84 @@
+"""Whole commands, each in a process of its own as a user starts it: start-up, and a production network at its defaults.
+
+Their memory is the largest that the process held; that of the table's column is of the process that started it.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from table import Row, Way
+
+IMPORTS = "import torch, xarray, matplotlib.pyplot, scipy.linalg"
+MARK, MARK_OF_OTHERS = 30.0, 60.0  # seconds
+COMMANDS = {  # at their defaults; `check` needs a bound, and `box-bounds` a box
+    "gradient": (),
+    "lyapunov": (),
+    "fixed-points": (),
+    "modes": (),
+    "geometry": (),
+    "pseudospectrum": (),
+    "check": ("--max-log-gradient", "20"),
+}
+OTHERS = {"inspect": (), "lyapunov-function": (), "basins": (), "box-bounds": ("--box", "1")}
+
+
+class Ran(NamedTuple):
+    """What a process came to."""
+
+    code: int
+    bytes: int
+    said: str
+
+
+def _run(*words: str) -> Ran:
+    """Its exit code, the most memory that it held, and the last line that it printed."""
+    with tempfile.TemporaryFile() as printed:
+        process = subprocess.Popen([sys.executable, *words], stdout=printed, stderr=subprocess.STDOUT)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        printed.seek(0)
+        lines = printed.read().decode().strip().splitlines()
+    return Ran(process.returncode, usage.ru_maxrss * 1024, lines[-1] if lines else "")
+
+
+def _dynlab(*words: str) -> Ran:
+    return _run(str(Path(sys.executable).with_name("dynlab")), *words)
+
+
+def _ended(ran: Ran, _: object) -> str:
+    failed = "" if ran.code in (0, 1, 4) else f", exit code {ran.code}: {ran.said}"
+    return f"{ran.bytes / 2**20:,.0f} MiB{failed}"
+
+
+def rows(network: str | None) -> list[Row]:
+    folder = Path(tempfile.mkdtemp(prefix="dynlab-bench-"))
+
+    def drawn(command: str, *options: str) -> Ran:
+        picture = ["-o", str(folder / f"{command}.png"), "--overwrite"]
+        return _dynlab(command, *options, *([] if command == "inspect" else picture))
+
+    found = [
+        Row("start-up: dynlab --help", lambda: _dynlab("--help"), (), _ended, seconds=0.3),
+        Row(
+            "start-up: dynlab phase --matrix diff",
+            lambda: drawn("phase", "--matrix", "diff"),
+            (Way("the imports of torch, xarray, matplotlib and scipy", lambda: _run("-c", IMPORTS), reach=1.3),),
+            _ended,
+        ),
+    ]
+    for commands, mark in ((COMMANDS, MARK), (OTHERS, MARK_OF_OTHERS)):
+        for command, options in commands.items() if network else ():
+            found.append(
+                Row(
+                    f"the production network: dynlab {' '.join((command, *options))}",
+                    lambda c=command, o=options: drawn(c, str(network), *o),
+                    (),
+                    _ended,
+                    seconds=mark,
+                )
+            )
+    return found
