@@ -13,7 +13,7 @@ from dynlab import schema
 from dynlab.errors import UserError, unknown
 from dynlab.jacobians import check_seconds, held_matrices
 from dynlab.numerics.arrays import Real
-from dynlab.simulation import orbit, prepare, simulate
+from dynlab.simulation import orbit, prepare, prepare_flow, simulate
 from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.base import positive_step
 from dynlab.systems.held import Held, held_input
@@ -116,7 +116,7 @@ def energy(
         initial_state = np.random.default_rng(seed).standard_normal((STARTS, flow.state_size))
     exact = Held(frozen(flow), held.double().cpu())
     seconds = step * np.arange(steps + 1, dtype=float)
-    states, balance = _solution(exact, initial_state, seconds)
+    states, balance = _solution(exact, prepare_flow(flow, initial_state)[1].numpy(), seconds)
     values, rate = (one.numpy() for one in _energy_and_rate(exact, torch.from_numpy(states)))
     found = np.stack(
         [_along(frozen(flow, held.dtype, device), held, exact, name, states[:, 0], step, steps) for name in integrators]
@@ -205,14 +205,8 @@ def _flow_and_step(system: System, step_size: float | None) -> tuple[Flow, float
     return flow, positive_step(step_size)
 
 
-def _solution(held: Held, initial_state: Any, seconds: Real) -> tuple[Real, Real]:
-    """The states (sample, time, state), and ∫ Ḣ dt (sample, time)."""
-    start = np.atleast_2d(np.asarray(initial_state, dtype=float))
-    if start.ndim != 2 or start.shape[1] != held.system.state_size or not np.isfinite(start).all():
-        raise UserError(
-            f"The initial state must be finite numbers of shape ({held.system.state_size},) or "
-            f"(sample, {held.system.state_size}), got {np.shape(initial_state)}."
-        )
+def _solution(held: Held, start: Real, seconds: Real) -> tuple[Real, Real]:
+    """The states (sample, time, state) from those at the start, and ∫ Ḣ dt (sample, time)."""
     at = torch.from_numpy(np.concatenate([0 * start[:1], start]))
     check_seconds(held, at, float(seconds[-1]))
     begun = np.concatenate([start, np.zeros((len(start), 1))], axis=1)

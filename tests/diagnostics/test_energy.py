@@ -134,7 +134,7 @@ def test_an_orbit_that_cannot_go_on_is_cut_and_flagged():
         (planar("zero"), {"step_size": -0.1}, "must be a positive number, got -0.1"),
         (planar("zero"), {"integrators": ["eulr"]}, "Unknown integrator 'eulr'.*euler"),
         (planar("zero"), {"integrators": []}, "Name at least one integrator"),
-        (planar("zero"), {"initial_state": [1.0]}, "finite numbers of shape \\(2,\\)"),
+        (planar("zero"), {"initial_state": [1.0]}, "initial state must have shape \\(2,\\)"),
     ],
 )
 def test_bad_input_is_one_sentence(system, settings, sentence):
