@@ -6,7 +6,7 @@ import torch
 from table import Row, Way
 from torch import nn
 
-from dynlab import fixed_points, load, spectrum
+from dynlab import fixed_points, load, modes, spectrum
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.systems.torch_layers import torch_layer
 
@@ -67,6 +67,26 @@ def rows(network: str | None) -> list[Row]:
     ]
     if network:
         production = load(network)
+        found.append(
+            Row(
+                "fixed points: the production network at the command's defaults",
+                lambda: fixed_points(production),
+                (),
+                lambda ds, _: f"{ds.sizes['fixed_point']} found, residual up to {float(ds['residual'].max()):.0e}",
+                seconds=30,
+                bytes=2**31,
+            )
+        )
+        found.append(
+            Row(
+                "modes: the production network at the command's defaults",
+                lambda: modes(production, k=12),
+                (),
+                lambda ds, _: f"{int(ds['separated'].sum())} of {ds['separated'].size} modes separated",
+                seconds=30,
+                bytes=2**31,
+            )
+        )
         noise = np.random.default_rng(0).standard_normal((16, 50, production.network_input_size))
         found.append(
             Row(

@@ -18,7 +18,7 @@ from scipy.optimize import brentq
 from torch import Tensor, nn
 
 from dynlab import from_module
-from dynlab.diagnostics.fixed_points.search import search
+from dynlab.diagnostics.fixed_points.by_layers import search
 from dynlab.diagnostics.fixed_points.starts import bounded, orbits, random_starts, reach_of
 from dynlab.systems import Map, from_function
 from dynlab.systems.held import Held

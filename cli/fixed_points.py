@@ -13,7 +13,7 @@ from .source import Source
 
 
 @analysis(ANYTHING | HELD)
-@click.option("--starts", type=COUNT, default=256, show_default=True, help="How many starts.")
+@click.option("--starts", type=COUNT, help="Random starts of a round.  [default: 256, of large layers fewer]")
 @click.option("--slow-points", type=float, metavar="Q", help="Also keep slow points, with ½‖F(h) − h‖² up to Q.")
 @click.option("--certify", is_flag=True, help="Also prove what is found (pip install dynlab-rnn[certify]).")
 @click.option(
@@ -23,7 +23,7 @@ from .source import Source
     help="Write the proofs there, for python -m dynlab.certificate_check FILE; implies --certify.",
 )
 def fixed_points(
-    source: Source, starts: int, slow_points: float | None, certify: bool, certificates: Path | None
+    source: Source, starts: int | None, slow_points: float | None, certify: bool, certificates: Path | None
 ) -> CommandResult:
     """Find, verify and classify the fixed points of a network whose input is held constant.
 

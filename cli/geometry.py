@@ -9,12 +9,12 @@ from .source import Source
 
 
 @analysis(ANYTHING | HELD, alone=["tangent"])
-@click.option("--starts", type=COUNT, default=256, show_default=True, help="Of the search for fixed points.")
+@click.option("--starts", type=COUNT, help="Of the search for fixed points.  [default: 256, of large layers fewer]")
 @click.option("--transient", type=int, default=0, show_default=True, metavar="STEPS", help="Steps that do not count.")
 @click.option(
     "--tangent", type=int, metavar="N", help="Instead: the step around fixed point N, from 0, beside its linear map."
 )
-def geometry(source: Source, starts: int, transient: int, tangent: int | None) -> CommandResult:
+def geometry(source: Source, starts: int | None, transient: int, tangent: int | None) -> CommandResult:
     """Show where a network's states lie: principal components, their dimension, and the fixed points among them.
 
     Fixed points are filled where they are stable and open where not; lines show the directions in which orbits leave

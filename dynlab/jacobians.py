@@ -3,6 +3,7 @@
 import copy
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,18 @@ def input_jacobian(system: System, state: Tensor, input: Tensor, t: int | Tensor
 def held_matrices(held: Held, states: Tensor) -> Tensor:
     """∂F/∂h of a map whose input is held, ∂f/∂h of a flow, at `states` (..., n), of its own memory: (..., n, n)."""
     return held.in_unit(_own(jacobian(held.system, *held.given(states)).dense(), states))
+
+
+def held_blocks(held: Held, states: Tensor) -> list[Tensor]:
+    """The blocks along the diagonal of `held_matrices` that have all eigenvalues: of a stack one for each layer."""
+    found = jacobian(held.system, *held.given(states))
+    if not isinstance(found, Cascade):
+        return [held.in_unit(_own(found.dense(), states))]
+    units = held.unit.split(held.system.blocks) if isinstance(held.unit, Tensor) else [held.unit] * len(found.layers)
+    return [
+        replace(held, unit=unit).in_unit(_own(layer.dense(), states))
+        for layer, unit in zip(found.layers, units, strict=True)
+    ]
 
 
 def check_seconds(held: Held, states: Tensor, seconds: float) -> None:

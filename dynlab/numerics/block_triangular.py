@@ -10,13 +10,14 @@ Golub and Van Loan, Matrix Computations, sections 7.1.4 and 7.2.2.
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynlab.numerics.eigenvalue_discs import Discs
+from dynlab.numerics.lapack import geev
 
 Complex = NDArray[np.complex128]
 Real = NDArray[np.float64]
@@ -54,35 +55,61 @@ def whole_conditions(matrix: Real, parts: Sequence[slice], blocks: Sequence[Disc
         inf or NaN where an eigenvalue of one block is one of another too.
     """
     modes = [Modes(block.centers[number], block.right[number], block.left[number]) for block in blocks]
-    found = []
+    conditions = np.empty(len(matrix))
+    for own, other, forward, backward in _vectors(matrix, parts, modes):
+        conditions[own] = conditions[other] = _lengths(forward) * _lengths(backward)
+    return conditions
+
+
+def whole_eigenvectors(matrix: Real, parts: Sequence[slice]) -> tuple[Complex, Real, Real]:
+    """What `dynlab.numerics.lapack.geev` finds, of a lower block triangular matrix from its diagonal blocks.
+
+    Not finite where an eigenvalue of one block is one of another too.
+    """
+    found = [geev(matrix[part, part], vectors=True)[:2] for part in parts]
+    modes = [Modes(values, right, np.asarray(np.linalg.inv(right.T), np.float64)) for values, right in found]
+    right, left = np.zeros_like(matrix), np.zeros_like(matrix)
+    for own, other, forward, backward in _vectors(matrix, parts, modes):
+        for rows, vectors, sign in ((right, forward, 1), (left, backward, -1)):
+            unit = (vectors / _lengths(vectors)).T
+            rows[other], rows[own] = sign * unit.imag, unit.real  # a real one's own row is its other
+    return np.concatenate([values for values, _ in found]), right, left
+
+
+def _vectors(
+    matrix: Real, parts: Sequence[slice], modes: Sequence[Modes]
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], Complex, Complex]]:
+    """For each block, rows of its eigenvalues, of a pair's both, and their right and left eigenvectors as columns."""
     with np.errstate(all="ignore"):
         for k, (values, right, left) in enumerate(modes):
-            own = np.flatnonzero(values.imag >= 0)  # the other one of a pair has the same conditions
+            own = np.flatnonzero(values.imag >= 0)  # the other one of a pair is conjugate
             other = own + (values[own].imag > 0)
             turning = 1j * (other > own)[:, None]
             v = right[own] + turning * right[other]
             w = np.asarray(left[own] - turning * left[other], np.complex128)
             w /= np.where(other > own, 2.0, 1.0)[:, None]
-            forward = _lengths(matrix, parts, v.T, values[own], modes, range(k, len(modes)))
-            backward = _lengths(matrix.T, parts, w.T, values[own], modes, range(k, -1, -1))
-            each = np.empty(len(values))
-            each[own] = each[other] = forward * backward
-            found.append(each)
-    return np.concatenate(found)
+            forward = _extended(matrix, parts, v.T, values[own], modes, range(k, len(modes)))
+            backward = _extended(matrix.T, parts, w.T, values[own], modes, range(k, -1, -1))
+            yield own + parts[k].start, other + parts[k].start, forward, backward
 
 
-def _lengths(
+def _extended(
     matrix: Real, parts: Sequence[slice], first: Complex, shifts: Complex, modes: Sequence[Modes], order: range
-) -> Real:
-    """The lengths of eigenvectors to the eigenvalues `shifts` that are `first` (rows, vector) in the first block."""
-    known, forward = [first], order.step > 0
+) -> Complex:
+    """The eigenvectors (n, vector) to the eigenvalues `shifts` that are `first` in the first block of the order."""
+    whole, forward = np.zeros((len(matrix), len(shifts)), dtype=complex), order.step > 0
+    whole[parts[order[0]]] = first
     for number, j in enumerate(order[1:], 1):
         basis, dual = (modes[j].right, modes[j].left) if forward else (modes[j].left, modes[j].right)
         fed = np.zeros((len(modes[j].values), len(shifts)), dtype=complex)
-        for i, vectors in zip(order[:number], known, strict=True):
-            fed += real_times(matrix[parts[j], parts[i]], vectors)
-        known.append(real_times(basis.T, _divided(real_times(dual, fed), shifts, modes[j].values, forward)))
-    return np.sqrt(np.sum([(each.real**2 + each.imag**2).sum(axis=0) for each in known], axis=0))
+        for i in order[:number]:
+            fed += real_times(matrix[parts[j], parts[i]], whole[parts[i]])
+        whole[parts[j]] = real_times(basis.T, _divided(real_times(dual, fed), shifts, modes[j].values, forward))
+    return whole
+
+
+def _lengths(vectors: Complex) -> Real:
+    return np.asarray(np.sqrt((vectors.real**2 + vectors.imag**2).sum(axis=0)))
 
 
 def real_times(matrix: Real, vectors: Complex) -> Complex:

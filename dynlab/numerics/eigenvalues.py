@@ -106,6 +106,14 @@ def eigenvalues(matrices: Real, error: ArrayLike = 0.0, blocks: Sequence[int] = 
     return Eigenvalues(values.reshape(shape), errors.reshape(shape), conditions.reshape(shape))
 
 
+def eigenvalues_along_diagonal(blocks: Sequence[Real], wrong: Sequence[Real]) -> tuple[Complex, Real]:
+    """Eigenvalues (n,) of a block triangular matrix and their errors, from its diagonal blocks (m, m) and theirs."""
+    found = [eigenvalues(block, error) for block, error in zip(blocks, wrong, strict=True)]
+    values, errors = (np.concatenate(part) for part in list(zip(*found, strict=True))[:2])
+    sorts = order(values)
+    return values[sorts], errors[sorts]
+
+
 def approximate_eigenvalues(matrices: Real) -> Complex:
     """Eigenvalues in the same order without errors, in half the time: for estimates, and where a residual will tell.
 
@@ -157,14 +165,20 @@ def _along_diagonal(stack: Real, error: Real, parts: Sequence[slice]) -> Eigenva
     return _in_order(centers, radii, np.stack(conditions), finite)[0]
 
 
-def solved(stack: Real, error: Real) -> tuple[Eigenvalues, Discs, NDArray[np.intp]]:
-    """The eigenvalues of matrices (k, n, n), the discs they come from, and what sorts these into the same order."""
+def solved(
+    stack: Real, error: Real, known: tuple[Complex, Real, Real] | None = None
+) -> tuple[Eigenvalues, Discs, NDArray[np.intp]]:
+    """The eigenvalues of matrices (k, n, n), the discs they come from, and what sorts these into the same order.
+
+    Where eigenvectors are `known`, as `discs` takes them, its discs are not looked at anew.
+    """
     finite = np.asarray(np.isfinite(stack).all(axis=(1, 2)))
     stack = np.where(finite[:, None, None], stack, 0.0)
-    found = discs(stack, error)
-    _sharpen(stack, error, found, finite)
-    known, sorts = _in_order(found.centers, found.radii, found.conditions, finite)
-    return known, found, sorts
+    found = discs(stack, error, known)
+    if known is None:
+        _sharpen(stack, error, found, finite)
+    ordered, sorts = _in_order(found.centers, found.radii, found.conditions, finite)
+    return ordered, found, sorts
 
 
 def _sharpen(stack: Real, error: Real, found: Discs, finite: NDArray[np.bool_]) -> None:

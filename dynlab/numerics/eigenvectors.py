@@ -6,12 +6,14 @@ Golub and Van Loan, Matrix Computations, sections 7.2.2 to 7.2.4; Stewart and Su
 V.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynlab.numerics.arrays import Complex, Real
+from dynlab.numerics.block_triangular import parts_of, whole_eigenvectors
 from dynlab.numerics.eigenvalues import solved
 
 # An eigenvector that its matrix's own error may turn by more than this is not told from its neighbours'.
@@ -50,8 +52,10 @@ class Eigenmodes(NamedTuple):
         return self.errors < UNRESOLVED
 
 
-def eigenmodes(jacobian: Real, value_errors: ArrayLike = 0.0) -> Eigenmodes:
+def eigenmodes(jacobian: Real, value_errors: ArrayLike = 0.0, blocks: Sequence[int] = ()) -> Eigenmodes:
     """Of a real matrix (n, n), finite, with the errors (n,) of its eigenvalues, as `eigenvalues` gives them.
+
+    `blocks` are the sizes of its diagonal blocks where those above them are zero.
 
     Notes
     -----
@@ -61,10 +65,13 @@ def eigenmodes(jacobian: Real, value_errors: ArrayLike = 0.0) -> Eigenmodes:
     """
     if not np.isfinite(jacobian).all():
         raise ValueError("eigenmodes takes a matrix whose entries are finite")
-    known, discs, sorts = solved(jacobian[None], np.zeros(1))
+    vectors = whole_eigenvectors(jacobian, parts_of(blocks)) if len(blocks) > 1 else None
+    if vectors is not None and not all(np.isfinite(part).all() for part in vectors):
+        vectors = None
+    known, discs, sorts = solved(jacobian[None], np.zeros(1), vectors)
     single = discs.alone[0, sorts[0]]
     changes = np.broadcast_to(value_errors, single.shape)[single] / known.conditions[0, single]
-    found, discs, sorts = solved(jacobian[None], np.array([changes.min(initial=np.inf)]))
+    found, discs, sorts = solved(jacobian[None], np.array([changes.min(initial=np.inf)]), vectors)
     pick = sorts[0]
     values, alone = discs.centers[0], discs.alone[0]
     right, left = _complex(discs.right[0], values, 1.0), _complex(discs.left[0], values, -0.5)

@@ -70,7 +70,9 @@ def tolerance(states: Tensor) -> Tensor:
     return (ROUNDINGS * states.shape[-1] * eps * states.norm(dim=-1)).clamp_min(smallest)
 
 
-def solve(f: Function, jacobian: Function, starts: Tensor) -> Roots:
+def solve(
+    f: Function, jacobian: Function, starts: Tensor, again: Tensor | None = None, most: int | None = None
+) -> Roots:
     """Where the three methods, one after the other, end from each start.
 
     Parameters
@@ -78,6 +80,10 @@ def solve(f: Function, jacobian: Function, starts: Tensor) -> Roots:
     f, jacobian : callable
         Of points (k, n) and their starts' numbers (k,): values (k, n) and matrices (k, n, n).
     starts : Tensor, shape (start, n)
+    again : Tensor of bool, shape (start,), optional
+        The starts for which Newton's method is not the last.
+    most : int, optional
+        How many of them the others take up: those at which it left the smallest ‖f‖₂.
 
     Returns
     -------
@@ -86,7 +92,9 @@ def solve(f: Function, jacobian: Function, starts: Tensor) -> Roots:
     """
     found = _in_chunks(lambda rows: _newton(f, jacobian, starts[rows], rows), starts)
     for ahead in (_stayed, _followed):
-        lost = (~found.converged & torch.isfinite(starts).all(-1)).nonzero()[:, 0]
+        lost = ~found.converged & torch.isfinite(starts).all(-1)
+        lost = (lost if again is None else lost & again).nonzero()[:, 0]
+        lost = lost[found.residuals[lost].argsort()[:most]]
         if len(lost) == 0:
             break
 
@@ -96,11 +104,11 @@ def solve(f: Function, jacobian: Function, starts: Tensor) -> Roots:
             ended = _levenberg_marquardt(f, jacobian, begun.states, rows)
             return ended._replace(iterations=begun.iterations + ended.iterations)
 
-        again = _in_chunks(further, starts[lost])
-        better = again.residuals < found.residuals[lost]
-        for old, new in zip(found[:3], again[:3], strict=True):
+        led = _in_chunks(further, starts[lost])
+        better = led.residuals < found.residuals[lost]
+        for old, new in zip(found[:3], led[:3], strict=True):
             old[lost[better]] = new[better]
-        found.iterations[lost] += again.iterations
+        found.iterations[lost] += led.iterations
     return found
 
 

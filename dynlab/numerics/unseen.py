@@ -31,7 +31,7 @@ def unseen_share(counts: NDArray[np.integer], starts: int) -> float:
     return float((counts == 1).sum() / starts) if starts else np.nan
 
 
-def share_bound(new: int, starts: int, test: int) -> float:
+def share_bound(new: int, starts: int, test: int, searches: int = 1) -> float:
     """An upper bound on the share of starts that end outside a list, from starts drawn after it was made.
 
     Parameters
@@ -41,6 +41,8 @@ def share_bound(new: int, starts: int, test: int) -> float:
     starts : int
     test : int
         The number of this test, from 1: all tests of a search together fail with probability `WRONG` at most.
+    searches : int
+        How many searches share that probability.
 
     Examples
     --------
@@ -49,4 +51,4 @@ def share_bound(new: int, starts: int, test: int) -> float:
     """
     if new >= starts:
         return 1.0
-    return float(beta.ppf(1 - WRONG / 2**test, new + 1, starts - new))
+    return float(beta.ppf(1 - WRONG / (2**test * searches), new + 1, starts - new))

@@ -55,6 +55,14 @@ class Cell(Map):
         """The derivative of `ungated_residual` by the input, where that has a closed form by the state."""
         return None
 
+    def resting(self) -> Map:
+        """The map whose fixed points are those of the cell but for what `at_rest` gives: the cell itself."""
+        return self
+
+    def at_rest(self, resting: Tensor, input: Tensor) -> Tensor:
+        """The cell's state, shape (..., state), at a fixed point of `resting`."""
+        return resting
+
     def output(self, state: Tensor) -> Tensor:
         return state[..., : self.output_size]
 
@@ -193,6 +201,14 @@ class LSTMCell(Cell):
         h = self.weight_hh.new_ones(hidden) if self.weight_hr is None else self.weight_hr.abs().sum(dim=1)
         return torch.cat([h, self.weight_hh.new_full((memory,), math.inf)])
 
+    def resting(self) -> Map:
+        return RestingLSTM(self)
+
+    def at_rest(self, resting: Tensor, input: Tensor) -> Tensor:
+        i, f, g, _ = self._preactivations(resting, input)
+        memory = torch.sigmoid(i) * torch.tanh(g) / torch.sigmoid(-f)
+        return torch.cat([resting.expand(*memory.shape[:-1], self._sizes[0]), memory], dim=-1)
+
     def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         i, _, g, o, c = self._parts(state, input)
         h = state[..., : self._sizes[0]]
@@ -201,16 +217,16 @@ class LSTMCell(Cell):
         return torch.cat([h - self._project(o * torch.tanh(c)), c - i * g / forgotten], dim=-1)
 
     def closed_form_ungated_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        h_by, h_by_c, c_by = self._ungated_by(self.weight_hh, state, input)
+        h_by_gates, h_by_c, c_by = self._ungated_by(self.weight_hh, state, input)
         hidden, memory = self._sizes
-        h_by = Identity(hidden, state) + self._projected(h_by)
+        h_by = Identity(hidden, state) + self._projected(h_by_gates)
         return Blocks([[h_by, self._projected(h_by_c)], [c_by, Identity(memory, state)]])
 
     def closed_form_ungated_input_jacobian(self, state: Tensor, input: Tensor) -> Operator:
         h_by, _, c_by = self._ungated_by(self.weight_ih, state, input)
         return Blocks([[self._projected(h_by)], [c_by]])
 
-    def _ungated_by(self, weight: Tensor, state: Tensor, input: Tensor) -> tuple[Operator, Operator, Operator]:
+    def _ungated_by(self, weight: Tensor, state: Tensor, input: Tensor) -> tuple[RowScaled, Diagonal, RowScaled]:
         """−∂(o tanh c) and −∂(i g/(1 − f)) through the gates, whose pre-activations have `weight`; −∂(o tanh c)/∂c."""
         p_i, p_f, p_g, p_o = self._preactivations(state, input)
         i, _, g, o, c = self._parts(state, input)
@@ -249,3 +265,29 @@ class LSTMCell(Cell):
 
     def _projected(self, h_by: Operator) -> Operator:
         return h_by if self.weight_hr is None else Shared(self.weight_hr) @ h_by
+
+
+class RestingLSTM(Map):
+    """h ↦ o tanh(c*) with the memory c* = i g/(1 − f) that stays: an LSTM's fixed points are (h, c*) of this map's h.
+
+    Parameters
+    ----------
+    cell : LSTMCell
+    """
+
+    def __init__(self, cell: LSTMCell) -> None:
+        super().__init__(cell.output_size, cell.input_size)
+        self.cell = cell
+        self.name = cell.name
+
+    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        _, _, _, o, c = self.cell._parts(self.cell.at_rest(state, input), input)
+        return self.cell._project(o * torch.tanh(c))
+
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
+        h_by, h_by_c, c_by = self.cell._ungated_by(self.cell.weight_hh, self.cell.at_rest(state, input), input)
+        through = [(h_by_c.diagonal * scale, weight) for scale, weight in c_by.terms]
+        return self.cell._projected(RowScaled(*through, *((-scale, weight) for scale, weight in h_by.terms)))
+
+    def state_bound(self) -> Tensor:
+        return self.cell.state_bound()[: self.state_size]

@@ -32,7 +32,7 @@ class Stack(Map):
 
     @property
     def blocks(self) -> tuple[int, ...]:
-        return tuple(cell.state_size for cell in self._layers())
+        return tuple(cell.state_size for cell in self.layers())
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         found = []
@@ -43,7 +43,7 @@ class Stack(Map):
 
     def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
         found, start = [], 0
-        for cell in self._layers():
+        for cell in self.layers():
             found.append(written_out(p, cell, p.part(h, start, start + cell.state_size), x, t))
             x = p.part(found[-1], 0, cell.output_size)
             start += cell.state_size
@@ -72,7 +72,7 @@ class Stack(Map):
         return Blocks(rows)
 
     def state_bound(self) -> Tensor | None:
-        bounds = [bound for cell in self._layers() if (bound := cell.state_bound()) is not None]
+        bounds = [bound for cell in self.layers() if (bound := cell.state_bound()) is not None]
         return torch.cat(bounds) if bounds else None
 
     def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor | None:
@@ -107,11 +107,12 @@ class Stack(Map):
         cell, part = self._parts(state)[-1]
         return cell.output(part)
 
-    def _layers(self) -> list[Cell]:
+    def layers(self) -> list[Cell]:
+        """The cells from the lowest to the top."""
         return cast(list[Cell], list(self.cells))
 
     def _parts(self, state: Tensor) -> list[tuple[Cell, Tensor]]:
-        cells = self._layers()
+        cells = self.layers()
         return list(zip(cells, state.split([cell.state_size for cell in cells], dim=-1), strict=True))
 
 

@@ -7,6 +7,7 @@ from spectra import distances, exact, rotations
 
 from dynlab.numerics.eigenvalue_sets import matched
 from dynlab.numerics.eigenvalues import eigenvalues
+from dynlab.numerics.eigenvectors import eigenmodes
 
 SIZES = [(1, 1), (3, 2), (2, 1, 3)]
 FAMILIES = {
@@ -94,3 +95,24 @@ def test_rows_that_are_almost_zero_leave_the_other_eigenvalues_sharp(seed):
     apart = distances(found.values, true)
     assert (apart.min(axis=1) <= found.errors).all()
     assert np.quantile(found.errors, 0.8) < 1e-12
+
+
+@pytest.mark.parametrize("sizes", [(3, 2), (2, 1, 3), (6, 5, 4)], ids=str)
+@pytest.mark.parametrize("family", ["random", "pairs"])
+def test_eigenvectors_from_the_blocks_are_those_of_the_whole(family, sizes):
+    matrix = triangular(np.random.default_rng(4), sizes, family)
+    found = eigenmodes(matrix, 1e-13, sizes)
+    n, size = len(matrix), np.abs(matrix).max()
+    left, right = found.left, found.right
+    lengths = np.linalg.norm(left, axis=1)
+    np.testing.assert_allclose(right @ matrix.T, found.values[:, None] * right, atol=1e-12 * size)
+    assert (np.abs(left @ matrix - found.values[:, None] * left).max(axis=1) <= 1e-12 * size * lengths).all()
+    assert (np.abs(left @ right.T - np.eye(n)) <= 1e-11 * lengths[:, None]).all()
+    whole = eigenmodes(matrix, 1e-13)
+    np.testing.assert_array_equal(found.resolved, whole.resolved)
+    np.testing.assert_allclose(found.conditions, whole.conditions, rtol=1e-6)
+
+
+def test_an_eigenvalue_of_two_blocks_has_no_eigenvectors_of_its_own():
+    matrix = np.array([[0.5, 0.0, 0.0], [1.0, 0.5, 0.0], [1.0, 2.0, -0.25]])
+    assert not eigenmodes(matrix, 1e-13, (1, 1, 1)).resolved[:2].any()

@@ -9,7 +9,8 @@ from dynlab.diagnostics.bifurcation.exploring import Diagram
 from dynlab.diagnostics.bifurcation.normal_form import SUPERCRITICAL
 from dynlab.diagnostics.bifurcation.parameter import Varied
 from dynlab.diagnostics.bifurcation.result import Row
-from dynlab.diagnostics.fixed_points.search import FIXED, search
+from dynlab.diagnostics.fixed_points.by_layers import search
+from dynlab.diagnostics.fixed_points.places import FIXED
 from dynlab.systems import Euler, Flow
 
 OFF, OFF_STABLE = 1e-2, 1e-4  # times the states' typical size: so far orbits start from a branch, and from a stable one

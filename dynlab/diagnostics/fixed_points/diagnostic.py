@@ -11,17 +11,18 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from dynlab import schema
+from dynlab.diagnostics.fixed_points.by_layers import search
 from dynlab.diagnostics.fixed_points.proved import place_for, proved, with_proofs
 from dynlab.diagnostics.fixed_points.records import Record, in_unit, order, records
-from dynlab.diagnostics.fixed_points.search import FIXED, SLOW, Search, search
-from dynlab.diagnostics.fixed_points.starts import unit_of
+from dynlab.diagnostics.fixed_points.search import FIXED, SLOW, Search
+from dynlab.diagnostics.fixed_points.starts import USUAL, unit_of, usual_count
 from dynlab.diagnostics.fixed_points.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.simulation import orbit, prepare
 from dynlab.systems import Map, System
 from dynlab.systems.held import Held, held_input, step_number
+from dynlab.systems.torch_stacks import Stack
 
-DEFAULT_STARTS = 256
 METHOD = (
     "An affine map, known by a Jacobian that is the same to the last bit at states up to 1e6 away, by linear algebra "
     "with the rounding of its entries; any other by Newton's method on exact Jacobians from every start, where that "
@@ -30,7 +31,10 @@ METHOD = (
     "and away from what is known by deflation, until a whole round finds nothing new; a root is one where Newton's map "
     "contracts a ball about it into itself, with rounding, as sampled; where the Jacobian is nearly singular the one "
     "equation that is left says by its sign how many roots there are, or that they form a continuum, which is walked "
-    "along; each root verified by scipy.optimize.fsolve started beside it with the exact Jacobian and xtol 1e-13; "
+    "along; a stack is searched layer by layer, each under the output of every point of those below, an LSTM without "
+    "its memory, which is a function of the rest at a fixed point; where no start of a bounded map ends at a root, a "
+    "path of roots of a homotopy, which begins at a known state and surely leads to one, is followed; each root "
+    "verified by scipy.optimize.fsolve started beside it with the exact Jacobian and xtol 1e-13; "
     "eigenvalues with a true bound on the error that rounding and the root's position leave, and not believed at all "
     "where the Jacobian jumps next to the root. Other fixed points may exist that no start reached."
 )
@@ -48,7 +52,7 @@ def fixed_points(
     *,
     at: str | ArrayLike = "zero",
     at_step: int = -1,
-    starts: int | ArrayLike = DEFAULT_STARTS,
+    starts: int | ArrayLike | None = None,
     slow_points: float | None = None,
     certify: bool = False,
     certificates: str | Path | None = None,
@@ -68,8 +72,9 @@ def fixed_points(
         The input x that is held: zero, the mean of `inputs` over samples and time, or these values.
     at_step : int
         The step t whose parameters are held where parameters change with time; −1 is the last.
-    starts : int or array_like, shape (sample, state)
-        How many starts, or the starts themselves.
+    starts : int or array_like, shape (sample, state), optional
+        How many starts a round of a search has, or the starts themselves. Where it is not given 256, and fewer where a
+        layer of a stack, or another map, has more than 128 dimensions: the verdict says how many.
     slow_points : float, optional
         Also keep slow points: local minima of q = ½ ‖step(h, x) − h‖₂² with q up to this. A start near one that is led
         on to a fixed point is counted there.
@@ -142,26 +147,28 @@ def fixed_points(
     unit = unit_of(exact)
     exact = replace(exact, unit=unit)
     scaled = exact if own else replace(frozen, unit=unit if isinstance(unit, float) else unit.to(frozen.input))
+    count = usual_starts(system) if starts is None else starts if isinstance(starts, int) else 0
+    given = None if count or starts is None else given_starts(frozen, starts)
     direction = np.random.default_rng(seed).standard_normal(system.state_size)
     found = search(
         scaled,
         exact,
-        count=starts if isinstance(starts, int) else 0,
-        given=None if isinstance(starts, int) else given_starts(frozen, starts) / unit,
+        count=count,
+        given=None if given is None else given / unit,
         visited=None if inputs is None else _visited(analysed, driven) / unit,
         largest_speed=slow_points,
         seed=seed,
     )
     rows = records(exact, found.places, direction / np.linalg.norm(direction))
-    of_starts = _of_starts(exact, found)
+    of_starts = _of_starts(found)
     rows, exact = in_unit(rows, np.asarray(unit)), replace(exact, unit=1.0)
     rows = proved(exact, rows) if certify else rows
     settings = {
         "at": at if isinstance(at, str) else "values",
         "input": frozen.input.tolist(),
         "at_step": frozen.t,
-        "starts": starts if isinstance(starts, int) else len(np.asarray(starts)),
-        "given_starts": not isinstance(starts, int),
+        "starts": count if given is None else len(given),
+        "given_starts": given is not None,
         "inputs": None if inputs is None else list(driving.shape),
         "slow_points": slow_points,
         "certify": certify,
@@ -173,14 +180,30 @@ def fixed_points(
         system=system.name,
         source=system.source,
         settings=settings | {"dtype": dtype, "device": device, "config": system.json_config},
-        verdict=verdict(rows, found),
+        verdict=verdict(rows, found) + (_fewer(count) if starts is None else ""),
         method=METHOD,
         flags=_flags(rows, variables),
     )
     return with_proofs(ds, exact, [rows[index] for index in order(rows)], certificates) if certify else ds
 
 
-def _map(system: System, slow_points: float | None, starts: int | ArrayLike) -> Map:
+def usual_starts(system: System) -> int:
+    """How many random starts a round of a search has unless told otherwise: those of the largest layer."""
+    layers = system.layers() if isinstance(system, Stack) else []
+    return usual_count(max((cell.resting().state_size for cell in layers), default=system.state_size))
+
+
+def _fewer(count: int) -> str:
+    """What a verdict says where nobody asked for so few starts."""
+    if count == USUAL:
+        return ""
+    return (
+        f" At this size a round of a search has at most {count} random starts, where one of a small network has "
+        f"{USUAL}: --starts {USUAL} (starts={USUAL}) takes as many, and {round(USUAL / count)} times as long."
+    )
+
+
+def _map(system: System, slow_points: float | None, starts: int | ArrayLike | None) -> Map:
     """The system, which must be a map, once the other arguments are checked too."""
     if not isinstance(system, Map):
         raise UserError(
@@ -242,16 +265,17 @@ def _of_continua(listed: list[Record]) -> dict[str, xr.Variable]:
     return variables
 
 
-def _of_starts(exact: Held, found: Search) -> dict[str, xr.Variable]:
+def _of_starts(found: Search) -> dict[str, xr.Variable]:
     start, of = (schema.SAMPLE,), schema.variable
-    residuals = (exact.unit * exact.displacement(torch.as_tensor(found.ends))).norm(dim=-1).numpy()
     variables = {
         "converged": of(start, found.outcome == FIXED, "the start ended at a root"),
         "outcome": of(start, found.outcome, "what became of the start"),
         "origin": of(start, found.origin, "where the start is from"),
         "iterations": of(start, found.iterations, "iterations of the search from the start"),
-        "end_residual": of(start, residuals, "residual ‖F(h) − h‖₂ where the start ended"),
+        "end_residual": of(start, found.residuals, "residual ‖F(h) − h‖₂ where the start ended"),
     }
+    if len(found.layers):
+        variables["layer"] = of(start, found.layers, "layer whose search had the start, from 1")
     if found.confidence is not None:
         share, bound = found.confidence.share, found.confidence.bound
         variables["unseen_share"] = of((), share, "estimated share of random starts that would end at an unseen point")

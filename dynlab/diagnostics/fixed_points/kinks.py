@@ -23,7 +23,7 @@ BETWEEN = (0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875)  # of the way between tw
 Real = NDArray[np.float64]
 
 
-def at_kink(exact: Held, state: Real, matrix: Real) -> bool:
+def at_kink(exact: Held, state: Real) -> bool:
     """Whether F or J jumps next to a state, as at the argument 0 of a ReLU: no one matrix says then what orbits do.
 
     Parameters
@@ -31,9 +31,8 @@ def at_kink(exact: Held, state: Real, matrix: Real) -> bool:
     exact : Held
         In float64 on the CPU.
     state : ndarray, shape (n,)
-    matrix : ndarray, shape (n, n)
-        J there.
     """
+    matrix = held_matrices(exact, torch.as_tensor(state)[None])[0].numpy()
     points = torch.as_tensor(state + _probes(state))
     size = max(1.0, float(np.abs(matrix).max()))
     around = torch.as_tensor(state + ASIDE / REACH * _probes(state))

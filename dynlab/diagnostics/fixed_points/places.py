@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from dynlab.diagnostics.fixed_points.kinks import at_kink, flat_piece, straight_between
-from dynlab.jacobians import displacement_matrices, held_matrices, ungated_matrices
+from dynlab.jacobians import displacement_matrices, ungated_matrices
 from dynlab.numerics import local_roots as local
 from dynlab.numerics import merging
 from dynlab.numerics.continua import box_of, curve_of, joined, on_curve
@@ -47,6 +47,8 @@ class Place:
         The direction in which it may be off most.
     directions : ndarray, shape (d, n)
         Orthonormal, along a continuum; (0, n) otherwise.
+    layers : tuple of (Held, Place)
+        Of a stack that was searched layer by layer: what each layer's search held, and the layer's own place.
     """
 
     state: Real
@@ -55,6 +57,7 @@ class Place:
     error: float
     weakest: Real
     directions: Real
+    layers: "tuple[tuple[Held, Place], ...]" = ()
 
 
 @dataclass(frozen=True)
@@ -97,8 +100,8 @@ class Places:
         """What vanishes at a fixed point and is not made small by a closed gate."""
         return equations(self.held)
 
-    def index_sum(self) -> int | None:
-        """Σ sign det(I − J) over the points; None where the truth is not known, or not all of them have such a sign.
+    def indices(self) -> Index | None:
+        """Sign det(I − J) of each point; None where its sum is not known, or not all of them have such a sign.
 
         Of a map of a bounded convex set into itself it is 1 (Brouwer's fixed-point theorem, with Lefschetz's count).
         An LSTM is one too: its memory comes nearer to 0 from far away, since its forget gates stay below 1.
@@ -106,11 +109,10 @@ class Places:
         alone = all(place.status == FIXED and place.error < np.inf and place.radius > 0 for place in self.found)
         if self.held.system.state_bound() is None or not alone:
             return None
-        states = np.array([place.state for place in self.found]).reshape(-1, self.held.system.state_size)
-        if len(states) == 0:
-            return 0
-        signs = torch.linalg.slogdet(self.equations.matrix(torch.as_tensor(states))).sign
-        return int(signs.sum()) * (1 if _is_gated(self.held) else (-1) ** states.shape[1])
+        n = self.held.system.state_size
+        states = torch.as_tensor(np.array([place.state for place in self.found]).reshape(-1, n))
+        signs = torch.linalg.slogdet(self.equations.matrix(states)).sign.numpy() if len(states) else np.zeros(0)
+        return np.asarray(signs.astype(np.int64) * (1 if is_gated(self.held) else (-1) ** n))
 
     def numbers(self, ends: Real) -> Index:
         """The number of the place that each of these roots (k, n), as computed, belongs to; `NOWHERE` for no root."""
@@ -125,7 +127,7 @@ class Places:
         named = np.full(len(reps), NOWHERE)
         singular = shown.radii.numpy() == 0
         kinked = singular.copy()
-        kinked[singular] = [self._at_kink(rep) for rep in reps[singular]]
+        kinked[singular] = [at_kink(self.held, rep) for rep in reps[singular]]
         looked = 0
         # what is alone first, then what has a singular f', and at last kinks, where either may end
         residuals = np.linalg.norm(self.equations.value(torch.as_tensor(reps)).numpy(), axis=1)
@@ -227,9 +229,6 @@ class Places:
         """Whether the end lies where nothing was found though it was looked for."""
         return any(not region.places and region.holds(end[None])[0] for region in self._regions)
 
-    def _at_kink(self, end: Real) -> bool:
-        return at_kink(self.held, end, held_matrices(self.held, torch.as_tensor(end)[None])[0].numpy())
-
     def _at_a_kink(self, end: Real, shown: Isolation, index: int) -> int:
         """The number of the place of an end at a kink: where a continuum ends or bends, or a point of its own."""
         for number, place in enumerate(self.found):
@@ -294,12 +293,12 @@ class Places:
 
 def equations(held: Held) -> Equations:
     """The ungated residual of a map that has one, with its derivative; else F(h) − h with J − I."""
-    if _is_gated(held):
+    if is_gated(held):
         return Equations(held.ungated, partial(ungated_matrices, held))
     return Equations(held.displacement, partial(displacement_matrices, held))
 
 
-def _is_gated(held: Held) -> bool:
+def is_gated(held: Held) -> bool:
     """Whether the map has an ungated residual, which is h − F(h) times what is positive, unlike F(h) − h."""
     zero = torch.zeros(1, held.system.state_size, dtype=held.input.dtype, device=held.input.device)
     return held.system.ungated_residual(*held.given(zero)) is not None

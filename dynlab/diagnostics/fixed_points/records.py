@@ -8,11 +8,13 @@ from numpy.typing import NDArray
 
 from dynlab.diagnostics.fixed_points.kinks import AT_KINK, at_kink
 from dynlab.diagnostics.fixed_points.places import CONTINUUM, FIXED, SLOW, UNDECIDED, Place, equations
-from dynlab.jacobians import held_matrices, jacobian_and_error
+from dynlab.jacobians import held_blocks, jacobian_and_error
 from dynlab.numerics import fsolve_check, merging
-from dynlab.numerics.eigenvalues import eigenvalues as eigenvalues_of
+from dynlab.numerics.block_triangular import parts_of
+from dynlab.numerics.eigenvalues import eigenvalues_along_diagonal
 from dynlab.numerics.kinds import Kind, kind_of_map
 from dynlab.numerics.roots import tolerance
+from dynlab.numerics.threads import in_threads
 from dynlab.systems.held import Held
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ class Record(NamedTuple):
 
 
 def records(exact: Held, places: list[Place], direction: Vector) -> list[Record]:
-    """Verify and classify each place.
+    """Verify and classify each place; of a stack each layer on its own, under the output of those below.
 
     Parameters
     ----------
@@ -59,7 +61,14 @@ def records(exact: Held, places: list[Place], direction: Vector) -> list[Record]
     direction : ndarray, shape (n,)
         The unit vector along which fsolve starts off the root.
     """
-    return [_record(exact, place, direction) for place in places]
+
+    def work(some: slice) -> tuple[NDArray[np.object_]]:
+        found = np.empty(len(places[some]), dtype=object)
+        found[:] = [_record(exact, place, direction) for place in places[some]]
+        return (found,)
+
+    each = in_threads(work, len(places))[0] if len(exact.system.blocks) > 1 else work(slice(None))[0]
+    return list(each)
 
 
 def in_unit(rows: list[Record], unit: Vector) -> list[Record]:
@@ -81,25 +90,28 @@ def order(rows: list[Record]) -> NDArray[np.int64]:
 
 def _record(exact: Held, place: Place, direction: Vector) -> Record:
     state, point = place.state, torch.as_tensor(place.state)[None]
+    layers = place.layers or ((exact, place),)
     uncertain = min(place.error, FARTHEST * float(merging.scale(state))) * place.weakest
-    matrix_error = 0.0 if place.status == SLOW else _matrix_error(exact, state, uncertain, direction)
-    matrix = held_matrices(exact, point)[0].numpy()
-    told = np.isfinite(matrix_error) and np.isfinite(matrix).all()
-    error = matrix_error + _rounding(exact, point[0]) if told else 0.0
-    eigenvalues, errors, _ = eigenvalues_of(matrix, error, exact.system.blocks)
+    blocks = [block[0].numpy() for block in held_blocks(exact, point)]
+    moved = [np.zeros(())] * len(blocks) if place.status == SLOW else _moved(exact, state, uncertain, direction)
+    told = all(np.isfinite(each).all() for each in (*moved, *blocks))
+    wrong = _wrong(exact, point[0], moved, bool(place.layers)) if told else [np.zeros(())] * len(blocks)
+    eigenvalues, errors = eigenvalues_along_diagonal(blocks, wrong)
     kind = kind_of_map(eigenvalues, errors)
     if place.status == UNDECIDED:
         kind = DOUBTFUL._replace(undecided=len(state))
-    if at_kink(exact, state, matrix):
+    if any(at_kink(held, own.state) for held, own in layers):
         errors, kind = np.full_like(errors, np.inf), AT_KINK._replace(undecided=len(state))
     if not told:
         errors, kind = np.full_like(errors, np.inf), NO_DERIVATIVE._replace(undecided=len(state))
     residual = _length(exact, exact.displacement(point)[0])
     if place.status == SLOW:
-        end, status = fsolve_check.Check(state, np.nan, np.nan), SLOW
+        ended, distance, status = np.nan, np.nan, SLOW
     else:
-        end, status = _verified(exact, place, direction)
-    return Record(state, residual, end.residual, end.distance, eigenvalues, errors, kind, status, place.directions)
+        ends = [_verified(held, own, direction[: len(own.state)]) for held, own in layers]
+        ended, distance = (float(np.linalg.norm([getattr(e, n) for e, _ in ends])) for n in ("residual", "distance"))
+        status = max((status for _, status in ends), key=STATUSES.index)
+    return Record(state, residual, ended, distance, eigenvalues, errors, kind, status, place.directions)
 
 
 def _verified(exact: Held, place: Place, direction: Vector) -> tuple[fsolve_check.Check, str]:
@@ -144,18 +156,16 @@ def _judged(exact: Held, place: Place, end: fsolve_check.Check) -> tuple[fsolve_
     return end, NEIGHBOURING if at_root else UNVERIFIED
 
 
-def _matrix_error(exact: Held, state: Vector, uncertain: Vector, direction: Vector) -> float:
-    """By how much J changes where the root may really be: ± that far, the least certain way and an arbitrary one.
+def _moved(exact: Held, state: Vector, uncertain: Vector, direction: Vector) -> list[Vector]:
+    """By how much each block of J changes where the root may really be, as differences (4, m, m).
 
-    It is inf where J is no number at one of these states.
+    That is ± that far, in the least certain way and in an arbitrary one.
     """
     reach = max(float(np.linalg.norm(uncertain)), np.finfo(np.float64).eps * float(merging.scale(state)))
     arbitrary = reach * _in_proportion(state, direction)
     shifts = np.stack([uncertain, -uncertain, arbitrary, -arbitrary])
-    matrices = held_matrices(exact, torch.as_tensor(np.concatenate([state[None], state + shifts])))
-    if not torch.isfinite(matrices).all():
-        return np.inf
-    return float(torch.linalg.matrix_norm(matrices[1:] - matrices[0], 2).max())
+    blocks = held_blocks(exact, torch.as_tensor(np.concatenate([state[None], state + shifts])))
+    return [(block[1:] - block[0]).numpy() for block in blocks]
 
 
 def _length(exact: Held, vector: torch.Tensor) -> float:
@@ -169,7 +179,19 @@ def _in_proportion(state: Vector, direction: Vector) -> Vector:
     return larger / float(np.linalg.norm(larger))
 
 
-def _rounding(exact: Held, state: torch.Tensor) -> float:
-    """What rounding has left in J, in the 2-norm."""
-    error = jacobian_and_error(exact.system, *exact.given(state), unit=exact.unit)[1]
-    return float(torch.linalg.matrix_norm(exact.in_unit(error)))
+def _wrong(exact: Held, state: torch.Tensor, moved: list[Vector], entries: bool) -> list[Vector]:
+    """What each block of J is wrong by, with what rounding has left in it: in the 2-norm, or entry by entry.
+
+    Rows of large layers differ by tens of orders of magnitude, which a norm would not keep.
+    """
+    error = jacobian_and_error(exact.system, *exact.given(state), diagonal=True, unit=exact.unit)[1]
+    rounding = exact.in_unit(error).numpy()
+    found = []
+    for change, part in zip(moved, parts_of(exact.system.blocks), strict=True):
+        left = rounding[part, part]
+        if entries:
+            found.append(np.abs(change).max(axis=0) + left if change.ndim else left)
+        else:
+            largest = np.linalg.norm(change, 2, axis=(1, 2)).max() if change.ndim else 0.0
+            found.append(np.asarray(largest + np.linalg.norm(left)))
+    return found

@@ -1,6 +1,6 @@
 """The one search for fixed points: rounds of starts until a whole round finds nothing new, and how sure that is."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -20,13 +20,16 @@ from dynlab.diagnostics.fixed_points.places import (
     Place,
     Places,
     equations,
+    is_gated,
 )
 from dynlab.diagnostics.fixed_points.slow_points import slow_points_from
 from dynlab.jacobians import displacement_matrices
 from dynlab.numerics import merging
 from dynlab.numerics.affine_roots import AffineRoots
+from dynlab.numerics.homotopy import end_of_path
 from dynlab.numerics.isolation import to_the_last_digit
 from dynlab.numerics.roots import solve, tolerance
+from dynlab.numerics.threads import in_threads
 from dynlab.numerics.unseen import share_bound, unseen_share
 from dynlab.systems.function import Function
 from dynlab.systems.held import Held
@@ -36,8 +39,11 @@ LOST, OUTSIDE, CLOSED_GATE = "not converged", "outside the state's bounds", "clo
 GIVEN, VISITED, RANDOM, DRAWN_FROM = "given", "visited", "random", "points found"
 
 MOST_ROUNDS = 8
+# Of large maps; and there random starts are led by Newton's method alone, and of others that it leaves so many further.
+MOST_OF_LARGE, PURSUED = 2, 4
 ROUNDS_FOR_INDEX = 4  # as many at most where nothing new is found and the index sum says that points are missing
 DEFLATED = 64  # random starts of a round that are led away from what is known
+PATHS, ASIDE = 3, 0.1  # where no point is known; they begin at 0 and at random states up to a tenth of the bounds
 BOUND_SLACK = 1e-9  # a coordinate that rounding puts on its bound is within it
 OPEN = 1e-8  # times max(1, ‖h‖): an ungated residual above that means that a closed gate made the residual small
 
@@ -61,7 +67,9 @@ class Confidence:
     bound : float
         What the share that would end at a point not listed is below, with 95 % confidence.
     index_sum : int or None
-        Of the points found, where it must be 1 (`Places.index_sum`).
+        Of the points found, where it must be 1 (`Places.indices`).
+    missing : int
+        How many points are missing for sure.
     """
 
     rounds: int
@@ -71,6 +79,7 @@ class Confidence:
     share: float
     bound: float
     index_sum: int | None
+    missing: int
 
 
 @dataclass(frozen=True)
@@ -91,6 +100,14 @@ class Search:
         None where the starts were given, and where the map is affine: then all is known.
     affine : str
         "affine", "affine wherever it was looked at" of a user's function, "" of other maps.
+    residuals : ndarray, shape (start,)
+        ‖F(h) − h‖₂ there, in the system's own unit; where only some layers were searched, of these.
+    indices : ndarray of int, shape (place,), or None
+        Of the places, as `Places.indices`.
+    layers : ndarray of int, shape (start,)
+        Of which layer's search each start is, from 1; empty where all coordinates were searched at once.
+    searches : tuple of int
+        How many searches each layer had; empty likewise.
     """
 
     places: list[Place]
@@ -100,7 +117,11 @@ class Search:
     origin: Words
     iterations: NDArray[np.int64]
     confidence: Confidence | None
-    affine: str = ""
+    affine: str
+    residuals: Real
+    indices: NDArray[np.int64] | None = None
+    layers: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    searches: tuple[int, ...] = ()
 
 
 class _Batch(NamedTuple):
@@ -111,7 +132,7 @@ class _Batch(NamedTuple):
     iterations: NDArray[np.int64]
 
 
-def search(
+def search_at_once(
     frozen: Held,
     exact: Held,
     *,
@@ -143,6 +164,8 @@ def search(
     if given is None:
         reach = where.reach_of(frozen, states, generator)
         seen = where.visited_starts(frozen, count // 2, states, generator)
+        if _is_large(frozen):
+            seen = torch.cat([_path_ends(exact, 1, generator).to(seen), seen])
         random = where.random_starts(frozen, max(count - count // 2, count - len(seen)), reach, generator)
         first, origin = torch.cat([seen, random]), [VISITED] * len(seen) + [RANDOM] * len(random)
     else:
@@ -157,7 +180,8 @@ def search(
     if largest_speed is not None:
         _add_slow_points(exact, places, batches, first, largest_speed)
     ends, assignment, outcome, origins, iterations = (np.concatenate(parts) for parts in zip(*batches, strict=True))
-    return Search(places.found, ends, assignment, outcome, origins, iterations, confidence)
+    found = (places.found, ends, assignment, outcome, origins, iterations, confidence)
+    return Search(*found, "", _residuals(exact, ends), places.indices())
 
 
 def _rounds(
@@ -165,7 +189,8 @@ def _rounds(
 ) -> Confidence:
     """Round after round until one finds nothing new."""
     rounds, tried, new, before = 1, 0, 0, -1
-    while rounds < MOST_ROUNDS and (len(places.found) != before or (rounds < ROUNDS_FOR_INDEX and _lacking(places))):
+    most = MOST_OF_LARGE if _is_large(frozen) else MOST_ROUNDS
+    while rounds < most and (len(places.found) != before or (rounds < ROUNDS_FOR_INDEX and _lacking(places))):
         rounds += 1
         before, points = len(places.found), _isolated(places)
         suggested = _suggested(frozen, places, points, tried, reach, generator)
@@ -177,12 +202,46 @@ def _rounds(
     assigned = np.concatenate([b.assignment[b.origin == RANDOM] for b in batches])
     share = unseen_share(np.bincount(assigned[assigned >= 0]), len(assigned))
     bound = share_bound(new, count, rounds - 1)
-    return Confidence(rounds, len(places.found) == before, count, new, share, bound, places.index_sum())
+    total = _index_sum(places)
+    return Confidence(rounds, len(places.found) == before, count, new, share, bound, total, _missing(total))
+
+
+def _index_sum(places: Places) -> int | None:
+    indices = places.indices()
+    return None if indices is None else int(indices.sum())
+
+
+def _missing(index_sum: int | None) -> int:
+    return 0 if index_sum is None else abs(1 - index_sum)
 
 
 def _lacking(places: Places) -> bool:
     """Whether points are missing for sure."""
-    return places.index_sum() not in (None, 1)
+    return _missing(_index_sum(places)) > 0
+
+
+def _is_large(held: Held) -> bool:
+    """Whether a Newton step takes so long that there are fewer starts than of small maps."""
+    return where.usual_count(held.system.state_size) < where.USUAL
+
+
+def _path_ends(exact: Held, count: int, generator: np.random.Generator) -> Tensor:
+    """Where paths that surely lead to a root end, from the state 0 and from random ones; none of an unbounded map."""
+    bound = exact.system.state_bound()
+    n = exact.system.state_size
+    if bound is None or not torch.isfinite(bound).all():
+        return torch.zeros(0, n, dtype=torch.float64)
+    centers = torch.as_tensor(generator.uniform(-ASIDE, ASIDE, (count, n))) * bound
+    centers[0] = 0.0
+    sign = -1.0 if is_gated(exact) else 1.0
+    sought = equations(exact)
+    return in_threads(lambda rows: (torch.stack([end_of_path(sought, sign, each) for each in centers[rows]]),), count)[
+        0
+    ]
+
+
+def _residuals(exact: Held, ends: Real) -> Real:
+    return np.asarray((exact.unit * exact.displacement(torch.as_tensor(ends))).norm(dim=-1).numpy())
 
 
 def _isolated(places: Places) -> Real:
@@ -194,10 +253,15 @@ def _suggested(
     frozen: Held, places: Places, points: Real, tried: int, reach: Tensor, generator: np.random.Generator
 ) -> Tensor:
     """Halfway between every two points, beside saddles, and away from all that is known."""
-    random = where.random_starts(frozen, DEFLATED, reach, generator)
+    usual = where.usual_count(frozen.system.state_size)
+    random = where.random_starts(frozen, min(DEFLATED, usual // 4), reach, generator)
     parts = [where.between(points, tried, generator), where.beside_saddles(frozen, points[tried:])]
     if _lacking(places):
         parts.append(where.turning_back(frozen, points, generator))
+    if _is_large(frozen):
+        parts = [generator.permutation(part)[: usual // 2] for part in parts]
+    if not len(points):
+        parts.append(_path_ends(places.held, PATHS, generator).numpy())
     if len(points):
         known = torch.as_tensor(points).to(random)
         parts.append(where.deflated(equations(frozen), random, known).double().cpu().numpy())
@@ -208,7 +272,10 @@ def _batch(frozen: Held, places: Places, starts: Tensor, origin: list[str]) -> _
     """Where each start ends, and the number of the place that is."""
     exact = places.held
     sought = equations(frozen)
-    ended = solve(sought.value, sought.matrix, starts)
+    again, most = None, None
+    if _is_large(frozen) and GIVEN not in origin:
+        again, most = torch.tensor([each != RANDOM for each in origin], device=starts.device), PURSUED
+    ended = solve(sought.value, sought.matrix, starts, again, most)
     iterations = ended.iterations.cpu()
     if frozen is not exact:
         sought = equations(exact)
@@ -264,7 +331,12 @@ def _of_affine(exact: Held, answer: AffineRoots, starts: Tensor, origin: Words) 
         along = answer.directions if status == CONTINUUM else answer.directions[:0]
         places.append(Place(answer.point, status, np.inf, error, v[-1], along))
     assignment = np.where(within & bool(answer.exists), 0, NOWHERE)
-    return Search(places, ends, assignment, outcome, origin, moved, None, _affine(exact))
+    # an affine map that is bounded is constant
+    alone = exact.system.state_bound() is not None and [place.status for place in places] == [FIXED]
+    known = np.ones(1, dtype=np.int64) if alone else None
+    return Search(
+        places, ends, assignment, outcome, origin, moved, None, _affine(exact), _residuals(exact, ends), known
+    )
 
 
 def _affine(exact: Held) -> str:

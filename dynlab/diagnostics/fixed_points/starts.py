@@ -10,7 +10,11 @@ from dynlab.numerics.isolation import Equations
 from dynlab.numerics.lapack import geev
 from dynlab.systems.held import Held
 
+# Random starts of a round unless told otherwise; above LARGE dimensions (LARGE/n)⁵ times as many, but FEWEST: n³ for a
+# factorisation, the rest for the more steps that roots take, and so that a layer of 256 is searched in seconds.
+USUAL, LARGE, FEWEST = 256, 128, 8
 ORBITS, ORBIT_STEPS = 16, 1000  # of the map with its input held, where nothing drives the network
+STEPS_TIMES_SIZE = 256_000
 # Orbits begin at these sizes. Where two of them lead a coordinate to one size, within a factor of 2, that is its own;
 # it is measured in units of that size where it is not within 1/1000 … 1000.
 SIZES = tuple(2.0**k for k in (-1000, -600, -300, -96, -64, -48, -32, -16, 0, 16, 32, 48))
@@ -31,6 +35,11 @@ LONGEST = 1.0  # times max(1, max |h_i|): no coordinate moves farther in such a 
 CLOSE = 1e-12  # a squared distance to a known point counts as this at least
 
 Real = NDArray[np.float64]
+
+
+def usual_count(size: int) -> int:
+    """How many random starts a round has of a map of so many dimensions, where nobody says: 256 up to 128."""
+    return max(FEWEST, min(USUAL, round(USUAL * (LARGE / size) ** 5)))
 
 
 def unit_of(held: Held) -> float | Tensor:
@@ -79,6 +88,8 @@ def visited_starts(held: Held, count: int, visited: Tensor, generator: np.random
     """
     zero = visited.new_zeros(1, held.system.state_size)
     first = [zero]
+    if usual_count(held.system.state_size) < USUAL:
+        first.append(visited[-ORBITS:])  # where orbits are at last: few starts find what attracts
     known = held.system.known_equilibrium(held.input, held.t)
     if known is not None and torch.isfinite(known).all():
         first.insert(0, known.reshape(1, -1) / held.unit)
@@ -123,10 +134,10 @@ def reach_of(held: Held, visited: Tensor, generator: np.random.Generator) -> Ten
 
 
 def orbits(held: Held, generator: np.random.Generator) -> Tensor:
-    """States along orbits of the map from random states."""
+    """States along orbits of the map from random states; of large maps along shorter ones."""
     size = held.system.state_size
     states = [torch.as_tensor(generator.uniform(-1, 1, (ORBITS, size))).to(held.input)]
-    for _ in range(ORBIT_STEPS):
+    for _ in range(min(ORBIT_STEPS, STEPS_TIMES_SIZE // size)):
         states.append(held.moved(states[-1]))
     return torch.cat(states)
 

@@ -91,14 +91,30 @@ def _confidence(found: Search) -> list[str]:
         ended = f"The search stopped after {sure.rounds} rounds, in the last of which {new} still ended at new points."
     else:
         ended = f"The last of {sure.rounds} rounds found nothing new."
-    if sure.index_sum not in (None, 1):
-        fewest = abs(1 - sure.index_sum)
+    if found.searches:
+        ended = _of_layers(found)
+    if sure.missing:
+        sum_of = f", those of the listed ones to {number(sure.index_sum or 0)}" if not found.searches else ""
         return [
-            f"{ended} At least {counted(fewest, 'point')} {agree(fewest)} missing: the indices of all fixed points of "
-            f"a bounded map sum to 1, those of the listed ones to {number(sure.index_sum)}."
+            f"{ended} At least {counted(sure.missing, 'point')} {agree(sure.missing)} missing: the indices of all "
+            f"fixed points of a bounded map sum to 1{sum_of}."
         ]
     share = at_most(100 * sure.bound, 2)
+    of_which = "of the random starts of any of these searches" if found.searches else "of random starts"
     return [
-        f"{ended} With 95 % confidence at most {share} % of random starts would end at a fixed point that is not "
+        f"{ended} With 95 % confidence at most {share} % {of_which} would end at a fixed point that is not "
         f"listed: a share of starts, not of points."
     ]
+
+
+def _of_layers(found: Search) -> str:
+    """What was searched of a stack."""
+    each = [f"{counted(count, 'search', 'searches')} of layer {layer}" for layer, count in enumerate(found.searches, 1)]
+    text = f"Each layer was searched under the output of every point found of the layers below: {joined(each)}."
+    empty = [layer for layer, count in enumerate(found.searches, 1) if not count]
+    if empty:
+        return f"{text} No fixed point of layer {empty[0] - 1} was found, and so none above."
+    sure = found.confidence
+    if sure is None or sure.complete:
+        return f"{text} The last round of each found nothing new."
+    return f"{text} At least one of them stopped early: its last round still found new points."

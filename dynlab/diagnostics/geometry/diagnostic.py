@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.at_points import held_map
-from dynlab.diagnostics.fixed_points.diagnostic import DEFAULT_STARTS, fixed_points
+from dynlab.diagnostics.fixed_points.diagnostic import fixed_points
 from dynlab.diagnostics.geometry.participation import GROUPS, jackknife, participation_ratio
 from dynlab.diagnostics.geometry.unstable_manifold import Manifolds, growing_directions, unstable_manifolds
 from dynlab.diagnostics.geometry.verdict import verdict
@@ -50,7 +50,7 @@ def geometry(
     transient: int = 0,
     at: str | ArrayLike = "zero",
     at_step: int = -1,
-    starts: int | ArrayLike = DEFAULT_STARTS,
+    starts: int | ArrayLike | None = None,
     initial_state: Any = None,
     inputs_description: str = "",
     dtype: str = "float64",
@@ -72,7 +72,7 @@ def geometry(
         The input that is held for the fixed points, as in `dynlab.fixed_points`.
     at_step : int
         The step whose parameters are held where parameters change with time; −1 is the last.
-    starts : int or array_like, shape (sample, state)
+    starts : int or array_like, shape (sample, state), optional
         How many starts the search for fixed points has, or the starts themselves: then no others are added.
     initial_state : array_like, shape (state,) or (sample, state), optional
         Where it is not given, what the system has learned to start at, zero for most.

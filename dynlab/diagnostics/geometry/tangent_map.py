@@ -95,7 +95,7 @@ def tangent_map(
     held = Held(frozen(system), torch.as_tensor(x), at_step)
     J = held_matrices(held, torch.as_tensor(p)[None])[0].numpy()
     values, errors, _ = eigenvalues(J)
-    kink = at_kink(held, p, J)
+    kink = at_kink(held, p)
     errors = np.full_like(errors, np.inf) if kink else errors
     axes, modes = _plane(J, errors)
     line = np.linspace(-reach, reach, grid)

@@ -12,12 +12,13 @@ from torch import Tensor
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.at_points import held_map, jacobians_at, verified
-from dynlab.diagnostics.fixed_points.diagnostic import DEFAULT_STARTS, fixed_points
+from dynlab.diagnostics.fixed_points.diagnostic import fixed_points
 from dynlab.diagnostics.modes.lasting import lasting
 from dynlab.diagnostics.modes.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.jacobians import input_jacobian
 from dynlab.numerics.eigenvectors import UNRESOLVED, Eigenmodes, eigenmodes
+from dynlab.numerics.threads import in_threads
 from dynlab.systems import Map
 from dynlab.systems.held import Held
 
@@ -39,7 +40,7 @@ def modes(
     k: int | None = None,
     at: str | ArrayLike = "zero",
     at_step: int = -1,
-    starts: int | ArrayLike = DEFAULT_STARTS,
+    starts: int | ArrayLike | None = None,
     readout: Callable[[Tensor], Tensor] | None = None,
     dtype: str = "float64",
     device: str = "cpu",
@@ -58,7 +59,7 @@ def modes(
         The input that is held.
     at_step : int
         The step whose parameters are held where parameters change with time; −1 is the last.
-    starts : int or array_like, shape (sample, state)
+    starts : int or array_like, shape (sample, state), optional
         Of the search for fixed points.
     readout : callable, optional
         From `System.output` of a state to what is read, such as a checkpoint's read-out.
@@ -112,8 +113,7 @@ def modes(
     search: dict[str, Any] = {"at": at, "at_step": at_step, "dtype": dtype, "device": device, "seed": seed}
     points = fixed_points(system, inputs, starts=starts, **search)
     found, held = verified(points), held_map(system, points)
-    matrices = zip(jacobians_at(held, found), found["eigenvalue_error"].values, strict=True)
-    each = [eigenmodes(matrix, errors) for matrix, errors in matrices]
+    each = _leading_modes(held, found, count)
     variables = {name: found[name].variable for name in COPIED}
     variables |= _of_eigenvalues(found, count) | _of_vectors(each, system.state_size, count)
     variables |= _of_inputs(held, found, variables["left_eigenvector"].values)
@@ -130,6 +130,21 @@ def modes(
         method=METHOD,
         flags=_flags(variables),
     )
+
+
+def _leading_modes(held: Held, found: xr.Dataset, count: int) -> list[Eigenmodes]:
+    """The first modes at each point: of a large network all of them are more than the memory should hold."""
+
+    def work(some: slice) -> tuple[NDArray[np.object_]]:
+        points = found.isel({schema.FIXED_POINT: some})
+        modes = np.empty(points.sizes[schema.FIXED_POINT], dtype=object)
+        for number, errors in enumerate(points["eigenvalue_error"].values):
+            matrix = jacobians_at(held, points.isel({schema.FIXED_POINT: [number]}))[0]
+            every = eigenmodes(matrix, errors, held.system.blocks)
+            modes[number] = Eigenmodes._make(part[:count].copy() for part in every)
+        return (modes,)
+
+    return list(in_threads(work, found.sizes[schema.FIXED_POINT])[0])
 
 
 def _of_eigenvalues(found: xr.Dataset, count: int) -> dict[str, xr.Variable]:

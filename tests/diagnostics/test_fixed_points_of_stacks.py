@@ -1,0 +1,123 @@
+"""The fixed points of stacks, searched layer by layer: all that there are, on networks where they can be counted."""
+
+import numpy as np
+import pytest
+import torch
+
+import dynlab as dl
+from dynlab.diagnostics.fixed_points import fixed_points
+from dynlab.diagnostics.fixed_points import starts as where
+from dynlab.diagnostics.fixed_points.search import search_at_once
+from dynlab.numerics.homotopy import end_of_path
+from dynlab.numerics.isolation import Equations
+from dynlab.numerics.merging import merged
+from dynlab.numerics.roots import solve
+from dynlab.systems import create, frozen
+from dynlab.systems.held import Held
+
+GAINS = {"rnn": 2.5, "gru": 4.0, "lstm": 4.0}
+
+
+def stack_of(name, seed, layers=2, size=4):
+    """With weights so large that most have several fixed points."""
+    torch.manual_seed(seed)
+    system = create(name, input_size=2, hidden_size=size, num_layers=layers).double()
+    with torch.no_grad():
+        for parameter in system.parameters():
+            parameter.normal_(std=GAINS[name] / size**0.5 if parameter.ndim > 1 else 0.3)
+    return system
+
+
+def at_once(system, count):
+    """All coordinates as one problem, from many more starts."""
+    held = Held(frozen(system), torch.zeros(2, dtype=torch.float64))
+    found = search_at_once(held, held, count=count, seed=3)
+    return np.array([place.state for place in found.places]).reshape(-1, system.state_size)
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+@pytest.mark.parametrize("name", ["rnn", "gru", "lstm"])
+def test_layer_by_layer_finds_what_one_search_of_all_coordinates_does(name, seed):
+    system = stack_of(name, seed)
+    ds = fixed_points(system, starts=64)
+    states = ds["fixed_point_state"].values
+    assert (ds["status"].values == "fixed point").all()
+    assert int(ds["index_sum"]) == 1
+    other = at_once(system, 128)
+    labels = merged(np.concatenate([states, other]))
+    assert len(set(labels[: len(states)])) == len(states)  # none twice
+    assert set(labels[len(states) :]) <= set(labels[: len(states)])  # none missed
+    zero = torch.zeros(len(states), 2, dtype=torch.float64)
+    moved = system.step(torch.as_tensor(states), zero).detach().numpy()
+    np.testing.assert_allclose(moved, states, atol=1e-11 * max(1, np.abs(states).max()))
+    for state, values in zip(states, ds["eigenvalue"].values, strict=True):
+        J = torch.func.jacrev(lambda h: system.step(h, zero[0]))(torch.as_tensor(state)).detach().numpy()
+        exact = np.linalg.eigvals(J)
+        assert max(np.abs(exact - value).min() for value in values) < 1e-6
+
+
+def test_each_start_is_one_of_a_layer_and_only_those_of_the_top_one_end_at_points():
+    ds = fixed_points(stack_of("lstm", 0), starts=32)
+    layer, ended = ds["layer"].values, ds["assignment"].values
+    assert set(layer) == {1, 2}
+    assert (ended[layer == 1] == -1).all()
+    assert ds["starts"].values.sum() == (ended >= 0).sum() > 0
+    assert (ds["end_residual"].values[ended >= 0] < 1e-10).all()
+    assert "searches of layer 2" in ds.attrs["verdict"] or "1 search of layer 2" in ds.attrs["verdict"]
+
+
+def test_given_starts_go_through_all_layers():
+    system = stack_of("gru", 1)
+    starts = np.random.default_rng(0).uniform(-1, 1, (40, 8))
+    ds = fixed_points(system, starts=starts)
+    assert ds.sizes["sample"] == 40
+    ended = ds["assignment"].values
+    np.testing.assert_array_equal(ds["converged"].values, ended >= 0)
+    assert ds["converged"].values.sum() > 20
+    order = np.random.default_rng(1).permutation(40)
+    again = fixed_points(system, starts=starts[order])
+    np.testing.assert_array_equal(again["assignment"].values, ended[order])
+
+
+def test_a_layer_with_a_line_of_fixed_points_is_searched_with_the_others():
+    system = create("rnn", input_size=1, hidden_size=2, num_layers=2, nonlinearity="relu").double()
+    with torch.no_grad():
+        for parameter in system.parameters():
+            parameter.zero_()
+        lower, upper = system.layers()
+        lower.weight_hh[:] = torch.diag(torch.tensor([1.0, 0.5]))
+        upper.weight_hh[:] = 0.5 * torch.eye(2)
+        upper.weight_ih[:] = torch.eye(2)
+    ds = fixed_points(system, starts=64)
+    assert "continuum" in ds["status"].values
+    assert "layer" not in ds
+
+
+@pytest.mark.parametrize("size, count", [(2, 256), (128, 256), (160, 84), (256, 8), (4096, 8)])
+def test_the_usual_number_of_starts_falls_as_a_factorisation_grows(size, count):
+    assert where.usual_count(size) == count
+
+
+def test_the_verdict_says_where_a_search_has_fewer_starts_than_usual():
+    system = dl.systems.create("rnn", input_size=1, hidden_size=160).double()
+    assert "--starts 256" in fixed_points(system).attrs["verdict"]
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_path_ends_at_a_fixed_point_of_a_map_that_newton_does_not_solve(sign):
+    """tanh(40 W h + b) of eight units: nearly a step function, with few and unstable fixed points."""
+    generator = torch.Generator().manual_seed(1)
+    W = 40 * torch.randn(8, 8, generator=generator, dtype=torch.float64)
+    b = torch.randn(8, generator=generator, dtype=torch.float64)
+    identity = torch.eye(8, dtype=torch.float64)
+
+    def value(h, rows=None):
+        return sign * (torch.tanh(h @ W.T + b) - h)
+
+    def matrix(h, rows=None):
+        return sign * ((1 - torch.tanh(h @ W.T + b).square()).unsqueeze(-1) * W - identity)
+
+    end = end_of_path(Equations(value, matrix), sign, torch.zeros(8, dtype=torch.float64))
+    found = solve(value, matrix, end[None])
+    assert found.converged.all()
+    assert float((end - found.states[0]).norm()) < 1e-2
