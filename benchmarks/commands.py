@@ -21,6 +21,7 @@ COMMANDS = {  # at their defaults; `check` needs a bound, and `box-bounds` a box
     "modes": (),
     "geometry": (),
     "pseudospectrum": (),
+    "spectrum": (),
     "check": ("--max-log-gradient", "20"),
 }
 OTHERS = {"inspect": (), "lyapunov-function": (), "basins": (), "box-bounds": ("--box", "1")}

@@ -1,11 +1,13 @@
 """Lyapunov exponents beside a loop with an orthonormalisation at every step."""
 
+from importlib.util import find_spec
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from table import Row, Way
 
-from dynlab import create, load, lyapunov, simulate
+from dynlab import create, lyapunov, simulate
 from dynlab.systems import Map
 
 GAIN = 1.5  # of random weights: a network beyond it is chaotic
@@ -37,6 +39,15 @@ def loop(system: Map, steps: int, k: int, states: NDArray[np.float64] | None = N
     return total / (steps - steps // 10)
 
 
+def bare_products(n: int, k: int, steps: int) -> torch.Tensor:
+    """The floor of one orthonormalisation a step: a product and LAPACK's QR."""
+    J = torch.randn(n, n, dtype=torch.float64) / n**0.5
+    Q = torch.linalg.qr(torch.randn(n, k, dtype=torch.float64)).Q
+    for _ in range(steps):
+        Q = torch.linalg.qr(J @ Q).Q
+    return Q
+
+
 def by_autograd(system: Map, steps: int, k: int) -> NDArray[np.float64]:
     """The same with tangent vectors by forward-mode automatic differentiation."""
     n = system.state_size
@@ -55,6 +66,47 @@ def by_autograd(system: Map, steps: int, k: int) -> NDArray[np.float64]:
     return (total / steps).numpy()
 
 
+class Peer:
+    """The public package pynamicalsys, which compiles a map and its Jacobian."""
+
+    def __init__(self, system: Map) -> None:
+        self.n, self.weights = system.state_size, system.weight_hh.detach().numpy().ravel()
+
+    def compiled(self) -> None:
+        from numba import njit
+        from pynamicalsys import DiscreteDynamicalSystem
+
+        n = self.n
+
+        @njit
+        def step(h, weights):
+            return np.tanh(np.dot(weights.reshape(n, n), h))
+
+        @njit
+        def jacobian(h, weights, *_):
+            after = np.tanh(np.dot(weights.reshape(n, n), h))
+            return (1 - after * after).reshape(n, 1) * weights.reshape(n, n)
+
+        self.system = DiscreteDynamicalSystem(
+            mapping=step, jacobian=jacobian, system_dimension=n, number_of_parameters=n * n
+        )
+        self.exponents(20, n)
+
+    def exponents(self, steps: int, k: int) -> NDArray[np.float64]:
+        return self.system.lyapunov(
+            start_of(self.n), steps, parameters=self.weights, transient_time=steps // 10, num_exponents=k
+        )
+
+
+def peers(system: Map, steps: int, k: int) -> tuple[Way, ...]:
+    """The peer's row, none where it is not installed (pip install "dynlab-rnn[bench]")."""
+    if find_spec("pynamicalsys") is None:
+        return ()
+    peer = Peer(system)
+    reach = 0.5 if k == system.state_size else float("inf")
+    return (Way("pynamicalsys, compiled before", lambda: peer.exponents(steps, k), 1.0, reach, peer.compiled),)
+
+
 def _difference(system: Map, steps: int, k: int, ds) -> str:
     """From QR at every step along the same stored orbit: of a chaotic one each rounding makes another."""
     states = simulate(system, steps=steps, initial_state=start_of(system.state_size))["trajectory"].values[0]
@@ -69,7 +121,11 @@ def rows(network: str | None) -> list[Row]:
             Row(
                 f"lyapunov: {k} exponents of a tanh network of {n}, {steps:,} steps, with errors",
                 lambda s=system, k=k, steps=steps: lyapunov(s, k=k, steps=steps, initial_state=start_of(s.state_size)),
-                (Way("a NumPy loop", lambda s=system, k=k, steps=steps: loop(s, steps, k), reach=0.7),),
+                (
+                    Way("a NumPy loop", lambda s=system, k=k, steps=steps: loop(s, steps, k), reach=0.7),
+                    Way("floor: products and QR", lambda n=n, k=k, steps=steps: bare_products(n, k, steps)),
+                    *peers(system, steps, k),
+                ),
                 lambda ds, _, s=system, k=k, steps=steps: _difference(s, steps, k, ds),
             )
         )
@@ -82,17 +138,4 @@ def rows(network: str | None) -> list[Row]:
             lambda ds, _: f"rounding adds at most {float(ds['rounding_bound'].max()):.0e}",
         )
     )
-    if network:
-        production = load(network)
-        inputs = np.random.default_rng(0).standard_normal((16, 50, production.network_input_size))
-        found.append(
-            Row(
-                "lyapunov: the production network at the command's defaults",
-                lambda: lyapunov(production, inputs),
-                (),
-                lambda ds, _: f"rounding adds at most {float(ds['rounding_bound'].max()):.0e}",
-                seconds=30,
-                bytes=2**31,
-            )
-        )
     return found

@@ -5,7 +5,7 @@ import torch
 from table import Row, Way
 from torch import Tensor
 
-from dynlab import create, gradient, load
+from dynlab import create, gradient
 from dynlab.jacobians import along
 from dynlab.simulation import orbit, prepare
 
@@ -51,7 +51,7 @@ def rows(network: str | None) -> list[Row]:
         off = np.abs(ds["log_norm"].values[:few, 0] - numbers["vmap(jacrev), products"].numpy()).max()
         return f"off by {off:.0e}, stated {float(ds['log_norm_error'].max()):.0e}"
 
-    found = [
+    return [
         Row(
             f"gradient: every t, antisymmetric network of {UNITS}, {STEPS} steps, {SAMPLES} sequences",
             lambda: gradient(system, inputs),
@@ -62,17 +62,3 @@ def rows(network: str | None) -> list[Row]:
             error,
         )
     ]
-    if network:
-        production = load(network)
-        noise = np.random.default_rng(0).standard_normal((16, 50, production.network_input_size))
-        found.append(
-            Row(
-                "gradient: the production network at the command's defaults",
-                lambda: gradient(production, noise),
-                (),
-                lambda ds, _: f"ln ‖∂h_T/∂h_0‖ stated to {float(ds['log_norm_error'][:, 0].max()):.2g}",
-                seconds=30,
-                bytes=2**31,
-            )
-        )
-    return found

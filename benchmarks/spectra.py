@@ -6,7 +6,7 @@ import torch
 from table import Row, Way
 from torch import nn
 
-from dynlab import fixed_points, load, modes, spectrum
+from dynlab import fixed_points
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.systems.torch_layers import torch_layer
 
@@ -44,7 +44,7 @@ def rows(network: str | None) -> list[Row]:
     torch.manual_seed(0)
     matrices, module = _stacks(), _of_gru()
     wrong, sizes = np.finfo(float).eps * np.abs(matrices), [2 * UNITS] * LAYERS
-    found = [
+    return [
         Row(
             f"eigenvalues with bounds and conditions: {JACOBIANS} Jacobians of {LAYERS} × LSTM-{UNITS}",
             lambda: eigenvalues(matrices, wrong, sizes),
@@ -65,37 +65,3 @@ def rows(network: str | None) -> list[Row]:
             seconds=0.7,
         ),
     ]
-    if network:
-        production = load(network)
-        found.append(
-            Row(
-                "fixed points: the production network at the command's defaults",
-                lambda: fixed_points(production),
-                (),
-                lambda ds, _: f"{ds.sizes['fixed_point']} found, residual up to {float(ds['residual'].max()):.0e}",
-                seconds=30,
-                bytes=2**31,
-            )
-        )
-        found.append(
-            Row(
-                "modes: the production network at the command's defaults",
-                lambda: modes(production, k=12),
-                (),
-                lambda ds, _: f"{int(ds['separated'].sum())} of {ds['separated'].size} modes separated",
-                seconds=30,
-                bytes=2**31,
-            )
-        )
-        noise = np.random.default_rng(0).standard_normal((16, 50, production.network_input_size))
-        found.append(
-            Row(
-                "spectrum: the production network at the command's defaults",
-                lambda: spectrum(production, noise),
-                (),
-                lambda ds, _: f"median bound {float(ds['eigenvalue_error'].median()):.0e}",
-                seconds=40,
-                bytes=2**31,
-            )
-        )
-    return found

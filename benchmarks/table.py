@@ -47,12 +47,15 @@ class Way:
         Of the job, where a slow rival does a part of it; its time counts divided by the share.
     reach : float
         What dynlab's time is meant to be at most, as a multiple of this way's; inf where nothing is meant.
+    prepare : callable
+        What is done once and not timed, as compiling.
     """
 
     name: str
     run: Callable[[], Any]
     share: float = 1.0
     reach: float = float("inf")
+    prepare: Callable[[], Any] = object
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,8 @@ def timed(row: Row) -> Timed:
     """Run all ways in turns."""
     found = Timed(rivals={way.name: [] for way in row.rivals})
     numbers: dict[str, Any] = {}
+    for way in row.rivals:
+        way.prepare()
     for number in range(ROUNDS):
         seconds, result, peak = _once(row.dynlab)
         found.dynlab.append(seconds)
