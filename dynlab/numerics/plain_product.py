@@ -73,6 +73,7 @@ def plain_products(
     both = torch.zeros(samples, n + PROBES, n, dtype=torch.float64)
     both[:, :n] = torch.eye(n, dtype=torch.float64)
     exponent = torch.zeros(samples, dtype=torch.float64)
+    size = vector_norm(both, dim=(-2, -1))
     count = 0
     for matrices, rounding in factors:
         steps = matrices.shape[1]
@@ -81,12 +82,13 @@ def plain_products(
         noise = torch.from_numpy(generator.standard_normal((steps, samples, PROBES, n)))
         rounding = SAFETY * rounding.to(both)
         for step in range(steps):
-            wrong = vector_norm(both[:, :n], dim=(-2, -1)) * rounding[:, step]
+            wrong = size * rounding[:, step]
             both = torch.matmul(both, matrices[:, step], out=found[step])
             both[:, n:] += noise[step].mul_(wrong[:, None, None])
-            largest = both[:, :n].abs().amax(dim=(-2, -1))
-            if not bool(((largest < LARGE) & (largest > 1 / LARGE)).all()):
-                exponent += _rescaled(both, largest)
+            size = vector_norm(both[:, :n], dim=(-2, -1))
+            if not bool(((size < LARGE) & (size > 1 / LARGE)).all()):
+                exponent += _rescaled(both, size)
+                size = vector_norm(both[:, :n], dim=(-2, -1))
             scales[step] = exponent
         terms = torch.arange(count + 1, count + steps + 1).unsqueeze(-1)
         count += steps
@@ -94,10 +96,10 @@ def plain_products(
         yield PlainProducts(found[..., :n, :], scales * math.log(2), error)
 
 
-def _rescaled(both: Tensor, largest: Tensor) -> Tensor:
+def _rescaled(both: Tensor, size: Tensor) -> Tensor:
     """Divide products in place by powers of two, whose exponents are returned; NaN where digits may be lost."""
-    known = (largest < UNSEEN) & (largest > 1 / UNSEEN)
-    exponent = torch.where(known, torch.frexp(torch.where(known, largest, 1)).exponent, 0).to(both)
+    known = (size < UNSEEN) & (size > 1 / UNSEEN)
+    exponent = torch.where(known, torch.frexp(torch.where(known, size, 1)).exponent, 0).to(both)
     both.mul_(torch.where(known, (-exponent).exp2(), torch.nan)[:, None, None])
     return exponent
 
