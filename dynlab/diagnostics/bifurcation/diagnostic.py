@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynlab import schema
 from dynlab.arguments import check_at_least
-from dynlab.diagnostics.bifurcation import orbits, result, switching
+from dynlab.diagnostics.bifurcation import orbits, result, switching, together
 from dynlab.diagnostics.bifurcation.curve import Curve
 from dynlab.diagnostics.bifurcation.equation import Equation
 from dynlab.diagnostics.bifurcation.exploring import Diagram
@@ -155,6 +155,7 @@ def bifurcation(
     generator = np.random.default_rng(seed)
     with one_torch_thread():
         diagram = _diagram(varied, asked, starts, searches, max_period, generator)
+        places = together.gathered(diagram)
         points = result.rows(diagram)
         visited, coordinate = _orbits(diagram, points, asked, values, observed, generator)
         variables = result.of_branches(diagram, points, parameter, coordinate)
@@ -180,7 +181,7 @@ def bifurcation(
         system=system.name,
         source=system.source,
         settings=settings,
-        verdict=verdict(diagram, points, parameter, None if visited is None else visited[1].settled),
+        verdict=verdict(diagram, points, places, parameter, None if visited is None else visited[1].settled),
         method=METHOD,
         coords=coords,
         flags=_flags(diagram, variables, largest_state),

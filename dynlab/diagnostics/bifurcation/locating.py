@@ -114,11 +114,12 @@ def _between(curve: Curve, left: Point, right: Point) -> list[Found]:
     length = float(np.linalg.norm(right.z - left.z))
     steep = max(abs(left.tangent[-1]), abs(right.tangent[-1]))  # where p turns, it goes on beyond both
     width = abs(curve.parameter(right.z) - curve.parameter(left.z)) + curve.parameter_scale * float(steep) * length
-    shortest = FINER if crossing.what == crossings.SEVERAL else SHORTEST
-    middles = (tracing.between(curve, left, right, part) for part in PARTS if length > shortest)
-    middle = next(filter(None, middles), None)
+    several = crossing.what == crossings.SEVERAL
+    middles = (tracing.between(curve, left, right, part) for part in PARTS if length > (FINER if several else SHORTEST))
+    most = _untold(curve, right) if several else len(right.signs)  # beyond where rounding hides several they are told
+    middle = next((point for point in middles if point and _untold(curve, point) <= most), None)
     guess = 0.5 * (left.z + right.z) if middle is None else middle.z
-    if crossing.what != crossings.SEVERAL:
+    if not several:
         for kind in _kinds(crossing):
             refined = extended.refine(curve, kind, guess)
             if refined is not None and refined.converged and not refined.splits and _inside(refined, left, right):
@@ -127,8 +128,6 @@ def _between(curve: Curve, left: Point, right: Point) -> list[Found]:
                     error = refined.parameter_error + beside
                     return [Found(0, switching.DEGENERATE, crossing, None, refined.z, left.tangent, error)]
                 return [Found(0, kind, crossing, refined, refined.z, left.tangent, width)]
-    if crossing.what == crossings.SEVERAL:  # an eigenvalue within its error of the border may cross there
-        width += max(_doubt(curve, point) for point in (left, right))
     unsolved = switching.UNDECIDED if crossing.what == crossings.FOLD_OR_BRANCH else switching.DEGENERATE
     if middle is None:
         kind = BORDER_COLLISION if jumps(curve, left.z, right.z) else unsolved
@@ -138,9 +137,9 @@ def _between(curve: Curve, left: Point, right: Point) -> list[Found]:
     return parts or [Found(0, unsolved, crossing, None, middle.z, middle.tangent, width)]
 
 
-def _doubt(curve: Curve, point: Point) -> float:
-    """The error of the eigenvalue that is nearest to the border of stability."""
-    return float(point.errors[np.abs(crossings.beyond(point.eigenvalues, curve.equation.is_map)).argmin()])
+def _untold(curve: Curve, point: Point) -> int:
+    """How many eigenvalues are within their own errors of the border of stability."""
+    return int((crossings.decided(point.eigenvalues, point.errors, curve.equation.is_map) == 0).sum())
 
 
 def jumps(curve: Curve, left: NDArray[np.float64], right: NDArray[np.float64]) -> bool:

@@ -31,8 +31,11 @@ class Place(NamedTuple):
         return with_error((self.lowest + self.highest) / 2, (self.highest - self.lowest) / 2)
 
 
-def places(diagram: Diagram) -> list[Place]:
-    """Each degenerate point with all that is near it, where more than one branch passes."""
+def gathered(diagram: Diagram) -> list[Place]:
+    """Each degenerate point with all that is near it, where more than one branch passes.
+
+    A bifurcation there may be at any parameter of its place: its error becomes what covers that.
+    """
     listed = diagram.bifurcations
     found: list[set[int]] = []
     for seed in (i for i, one in enumerate(listed) if one.kind == DEGENERATE and one.period == 1):
@@ -40,7 +43,15 @@ def places(diagram: Diagram) -> list[Place]:
         members = {i for i, one in enumerate(listed) if one.period == 1 and np.linalg.norm(one.z - center) <= TOGETHER}
         met = [other for other in found if other & members]
         found = [other for other in found if not other & members] + [members.union(*met)]
-    return [_place(diagram, members) for members in found if _is_met(diagram, members)]
+    places = [_place(diagram, members) for members in found if _is_met(diagram, members)]
+    for place in places:
+        for index in place.bifurcations:
+            one = listed[index]
+            at = diagram.curve.parameter(one.z)
+            error = max(at - place.lowest, place.highest - at)
+            refined = one.refined and one.refined._replace(converged=False, parameter_error=error)
+            listed[index] = one._replace(width=error, refined=refined)
+    return places
 
 
 def _is_met(diagram: Diagram, members: set[int]) -> bool:
@@ -59,15 +70,14 @@ def said(diagram: Diagram, points: list[Row], place: Place, name: str, noun: str
     """What stands on both sides of a place: which branch goes on as which is not said."""
     beside = max(BESIDE * diagram.curve.parameter_scale, WIDER * (place.highest - place.lowest))
     sides = []
-    for p in (place.lowest - beside, place.highest + beside):
-        if diagram.limits.lowest <= p <= diagram.limits.highest:
+    for edge, room in ((place.lowest, diagram.limits.lowest), (place.highest, diagram.limits.highest)):
+        p = edge + np.clip((room - edge) / 2, -beside, beside)
+        if diagram.limits.lowest < p < diagram.limits.highest:
             kinds = Counter(one.kind.stable for one in _standing_at(diagram, points, p))
             words = [f"{kinds[code]} {word}" for code, word in ((1, "stable"), (0, "unstable"), (-1, "undecided"))]
             sides.append(f"{joined(words if kinds[-1] else words[:2])} at {number(p, DIGITS)}")
-    return (
-        f"Near {name} = {place.where} branches meet that could not be told apart; of the {plural_of(noun)} that were "
-        f"found there are {', and '.join(sides)}"
-    )
+    counts = f"; of the {plural_of(noun)} that were found there are {', and '.join(sides)}" if sides else ""
+    return f"Near {name} = {place.where} branches meet that could not be told apart{counts}"
 
 
 def _standing_at(diagram: Diagram, points: list[Row], p: float) -> list[Point]:

@@ -50,13 +50,17 @@ IN_A = {
 }
 
 
-def verdict(diagram: Diagram, points: list[Row], name: str, settled: NDArray[np.int8] | None) -> str:
+def verdict(
+    diagram: Diagram, points: list[Row], places: list[Place], name: str, settled: NDArray[np.int8] | None
+) -> str:
     """The sentences.
 
     Parameters
     ----------
     diagram : Diagram
     points : list of Row
+    places : list of Place
+        Where branches could not be told apart.
     name : str
         The parameter's.
     settled : ndarray of int, shape (value, start), or None
@@ -66,7 +70,6 @@ def verdict(diagram: Diagram, points: list[Row], name: str, settled: NDArray[np.
     noun = "fixed point" if diagram.curve.equation.is_map else "equilibrium"
     if not diagram.branches:
         return f"No isolated {noun} was found for {name} between {_number(low)} and {_number(high)}."
-    places = together.places(diagram)
     changes = _changes(diagram, points, places, name, noun)
     sentences = changes or [
         f"No {noun} that was found changes stability for {name} from {_number(low)} to {_number(high)}"
