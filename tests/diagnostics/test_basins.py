@@ -1,10 +1,12 @@
 """Basins against systems whose basins, attractors and periods are known."""
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
 import pytest
 import torch
+from scipy.optimize import brentq
 
 import dynlab as dl
 from dynlab.diagnostics.basins.plane import plane_of
@@ -472,3 +474,37 @@ def test_attractors_near_each_other_are_told_apart(size):
     assert sorted(np.round((points - 1) / size, 6).tolist()) == sorted(
         [[x, y] for x in (-0.957504, 0.957504) for y in (-0.957504, 0.957504)]
     )
+
+
+def pitchforks(*sizes):
+    """s tanh(2 h/s) for each coordinate: stable points at ±0.9575 s."""
+    s = torch.tensor(sizes, dtype=torch.float64)
+    return dl.from_function(lambda h, x: s * torch.tanh(2 * h / s), state_size=len(sizes))
+
+
+@pytest.mark.parametrize(
+    "sizes, extent", [((1e-6, 1e-6), 1.5e-6), ((1e8, 1e8), 1.5e8), ((1e8, 1e-6), 1.5e-6), ((1e-6, 1.0), 2.0)]
+)
+def test_attractors_are_told_apart_whatever_the_size_of_each_coordinate(sizes, extent):
+    ds = dl.basins(pitchforks(*sizes), grid=12, extent=extent, largest_state=1e10)
+    root = brentq(lambda h: np.tanh(2 * h) - h, 0.5, 1)
+    expected = np.array(list(itertools.product((-root, root), repeat=2))) * sizes
+    np.testing.assert_allclose(ds["attractor_state"].values, expected, rtol=1e-12)
+    assert ds["stable"].values.tolist() == [1] * 4
+    np.testing.assert_allclose(ds["share"].values, 0.25)
+
+
+def test_near_attractors_and_far_ones_in_a_wide_window():
+    """h ← h + 0.4 h (1 − (h/a)²), bounded, where abs(h) < 1/2, and half way to ±1 beyond: ±a and ±1 attract."""
+    a = 1e-6
+
+    def step(h, x):
+        near = h + 0.4 * h * (1 - (h / a) ** 2).clamp_min(-1.5)
+        return torch.where(h.abs() < 0.5, near, 0.5 * (h + h.sign()))
+
+    for extent, values in ((1.5e-6, (-a, a)), (2.0, (-1, -a, a, 1))):
+        ds = dl.basins(dl.from_function(step, state_size=2), grid=12, extent=extent)
+        found = ds["attractor_state"].values
+        expected = np.array(list(itertools.product(values, repeat=2)))
+        order = np.lexsort(found.T[::-1])
+        np.testing.assert_allclose(found[order], expected, rtol=1e-9)

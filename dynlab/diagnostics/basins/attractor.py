@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
+from numpy.typing import ArrayLike
 
 from dynlab.diagnostics.basins.cycles import Cycle
 from dynlab.diagnostics.basins.families import FAMILY
@@ -55,14 +56,14 @@ class Attractor:
         return self.stable == 1 and not self.is_family
 
 
-def of_point(roots: xr.Dataset, root: int) -> Attractor:
-    """The attractor that is a fixed point, by its number in the Dataset of `dynlab.fixed_points`."""
+def of_point(roots: xr.Dataset, root: int, unit: ArrayLike) -> Attractor:
+    """The attractor that is a fixed point, by its number in the Dataset of `dynlab.fixed_points`, in that unit."""
     kind, stable = str(roots["kind"].values[root]), int(roots["stable"].values[root])
     if roots["status"].values[root] == CONTINUUM:
         kind = f"{CONTINUUM} ({kind})"
     elif kind.startswith("undecided") and stable >= 0:
         kind = f"{WORDS[stable]} fixed point"  # a node or a focus it may be
-    state = roots["fixed_point_state"].values[root]
+    state = roots["fixed_point_state"].values[root] / np.asarray(unit)
     modulus = float(np.abs(roots["eigenvalue"].values[root]).max())
     rate = _rate(modulus, float(roots["eigenvalue_error"].values[root].max()), 1)
     return Attractor(kind, 1, state, state[None], stable, float(roots["residual"].values[root]), *rate)

@@ -35,7 +35,7 @@ class Cycle(NamedTuple):
     ----------
     points : ndarray, shape (p, state)
     residual : float
-        ‖F^p(h) − h‖₂.
+        ‖F^p(h) − h‖₂, in the system's own unit.
     stable : int
         1, 0, −1 undecided.
     modulus, error : float
@@ -89,8 +89,9 @@ def cycles(held: Held, p: int, starts: Real) -> list[Cycle | None]:
             step = torch.linalg.pinv(finite_or_zero(product - torch.eye(h.shape[-1], dtype=h.dtype)), rtol=SINGULAR)
             h = h - (step @ (moved - h).unsqueeze(-1)).squeeze(-1).nan_to_num(0.0, 0.0, 0.0)
         moved, product, sizes = _carried(held, p, h)
-    is_root = ((moved - h).norm(dim=-1) <= tolerance(h)) & torch.isfinite(product).all(-1).all(-1)
-    found = zip(h, is_root.tolist(), (moved - h).norm(dim=-1).tolist(), product, sizes, strict=True)
+    missed = moved - h
+    is_root = (missed.norm(dim=-1) <= tolerance(h)) & torch.isfinite(product).all(-1).all(-1)
+    found = zip(h, is_root.tolist(), (held.unit * missed).norm(dim=-1).tolist(), product, sizes, strict=True)
     return [_cycle(held, p, state, *known) if root else None for state, root, *known in found]
 
 

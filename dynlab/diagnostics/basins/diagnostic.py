@@ -1,5 +1,6 @@
 """Which start ends where: the attractors that a plane of starts leads to, and their basins."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,10 @@ from dynlab.diagnostics.basins.ends import ends
 from dynlab.diagnostics.basins.plane import Plane, plane_of
 from dynlab.diagnostics.basins.recognition import DIVERGED, UNDECIDED, recognised
 from dynlab.diagnostics.basins.verdict import verdict
+from dynlab.diagnostics.fixed_points.starts import ORDINARY, unit_of
 from dynlab.driven import Driven, drive
 from dynlab.errors import UserError
+from dynlab.numerics.arrays import Real
 from dynlab.numerics.grids import check_grid
 from dynlab.systems import Map, frozen
 from dynlab.systems.held import Held, held_input, step_number
@@ -30,8 +33,10 @@ LARGEST_GRID = 4096  # starts in each direction
 HELD = 6  # numbers of each start beside the states where it starts and ends
 METHOD = (
     "every start is followed for the steps that the settings name, and up to ten times as many while what it moves by "
-    "still halves in half of them; or until it moves by at most 1e-9 (1 + ‖h‖) in a step, or leaves the bound. Ends at "
-    "rest are refined and verified as fixed points are; cycles of up to 1,024 steps by Newton's method on F^p(h) − h, "
+    "still halves in half of them; or until it moves by at most 1e-9 (1 + ‖h‖) in a step, or leaves the bound; h is in "
+    "the unit of each coordinate: a power of 2 of the size that orbits lead it to, where that is above 1000, or of a "
+    "window below 1/1000. Ends at rest are refined and verified as fixed points are; cycles of up to "
+    "1,024 steps by Newton's method on F^p(h) − h, "
     "the error of their multipliers by the rounding of the product of their Jacobians; a start belongs to one within "
     "1e-3 (1 + ‖h‖). For what does not repeat one orbit is followed for 4,096 steps, or 16,384 where these do not "
     "decide. It is on an invariant closed curve where the shortest tree that joins its states is a path, the map keeps "
@@ -132,9 +137,13 @@ def basins(
     half = wide_enough if extent is None else extent
     line = np.linspace(-half, half, grid)
     starts = plane.states(line, line).reshape(-1, system.state_size)
-    found = ends(held, starts, steps, largest_state, max_memory)
+    unit = _unit(exact, half)
+    if not isinstance(unit, float):
+        held, exact = (replace(one, unit=torch.as_tensor(unit).to(one.input)) for one in (held, exact))
+    found = ends(held, starts / unit, steps, largest_state, max_memory)
     known = recognised(exact, found, largest_state, max_memory, seed)
     attractors, basin = _by_share(known.attractors, known.assigned.reshape(grid, grid))
+    attractors = [replace(one, state=unit * one.state, points=unit * one.points) for one in attractors]
     belongs = np.isin(basin, [DIVERGED, *(number for number, one in enumerate(attractors) if one.has_basin)])
     variables = result.of_grid(basin, belongs, found.steps.reshape(grid, grid), plane)
     variables |= result.of_attractors(attractors, basin, plane, system.state_size)
@@ -214,6 +223,14 @@ def _plane(held: Held, states: ArrayLike | None, seed: int) -> tuple[Plane, floa
             h = held.moved(h)
             visited.append(h)
     return plane_of(torch.cat(visited).numpy())
+
+
+def _unit(held: Held, half: float) -> float | Real:
+    """What each coordinate is measured in: a large one in its own unit, others in a window's of less than 1/1000."""
+    own = np.maximum(np.broadcast_to(unit_of(held), held.system.state_size), 1.0)  # a small one may be rounding
+    window = 2.0 ** np.floor(np.log2(half))
+    units = np.where(own == 1, window if ORDINARY * window < 1 else 1.0, own)
+    return units if (units != 1).any() else 1.0
 
 
 def _by_share(attractors: list[Attractor], basin: NDArray[np.int64]) -> tuple[list[Attractor], NDArray[np.int64]]:

@@ -86,7 +86,7 @@ def _block(
     earlier, lately = torch.full_like(h[:, 0], torch.inf), torch.zeros_like(h[:, 0])
     for step in range(1, LONGER * steps + 1):
         before, h = h, held.moved(h)
-        gone = ~(h.norm(dim=-1) <= bound)  # true of NaN too
+        gone = ~((held.unit * h).norm(dim=-1) <= bound)  # true of NaN too
         rest, over = torch.zeros_like(gone), torch.zeros_like(gone)
         looked, counted = step % LOOK == 0 or step >= steps, -step % half < LOOK
         if looked or counted:

@@ -90,7 +90,8 @@ def _told(orbit: Real, sign: Index, curves: Curves | None) -> tuple[str, int, st
 def _exponents(held: Held, orbit: Real, seed: int) -> tuple[Real, Real, Index]:
     """The largest exponents along the orbit, three at most, their errors, and their signs: 0 is undecided."""
     k = min(3, orbit.shape[1])
-    measured = lyapunov(Iterated(held, 1), steps=len(orbit), k=k, initial_state=orbit[0], seed=seed)
+    begin = np.asarray(held.unit) * orbit[0]
+    measured = lyapunov(Iterated(held, 1), steps=len(orbit), k=k, initial_state=begin, seed=seed)
     exponents, errors, bounds = (measured[name].values[0] for name in ("exponent", "exponent_error", "rounding_bound"))
     return exponents, errors, signs(with_signs(exponents, bounds), errors)
 

@@ -18,7 +18,9 @@ from dynlab.systems.held import Held
 from dynlab.systems.iterated import Iterated
 
 DIVERGED, UNDECIDED = -1, -2  # in place of an attractor's number
-GROUPED = 1e-5  # relative to 1 + ‖h‖: ends this near are first taken for one, and decided by what they refine to
+# Relative to 1 + ‖h‖: ends this near are first taken for one, and decided by what they refine to. The last of these is
+# used that makes at most `MOST_GROUPS` groups: roots may be as near to each other as their ends are not.
+GROUPED = 1e-5, 1e-6, 1e-7, 1e-8
 MOST_GROUPS = 48  # of ends that are refined
 MOST_PRODUCTS, FEWEST_REFINED = 2**32, 2  # multiplications of a product of Jacobians; but so many cycles at least
 SAME = 1e-3  # relative to 1 + ‖h‖: an end belongs to a root at most this far from it
@@ -122,8 +124,8 @@ def _settled(held: Held, found: Ends, which: Index, known: Recognised, seed: int
 
 def _at_rest(held: Held, period: int, states: Real, which: Index, known: Recognised, seed: int) -> None:
     """Refine the ends of orbits at rest as fixed points, and say which start belongs to which."""
-    roots = fixed_points(Iterated(held, 1), starts=_representatives(states), seed=seed)
-    known.assign(states, which, [of_point(roots, root) for root in range(roots.sizes[schema.FIXED_POINT])])
+    roots = fixed_points(Iterated(held, 1), starts=np.asarray(held.unit) * _representatives(states), seed=seed)
+    known.assign(states, which, [of_point(roots, root, held.unit) for root in range(roots.sizes[schema.FIXED_POINT])])
 
 
 def _on_cycles(held: Held, period: int, states: Real, which: Index, known: Recognised, seed: int) -> None:
@@ -143,10 +145,13 @@ def _on_cycles(held: Held, period: int, states: Real, which: Index, known: Recog
 
 def _representatives(states: Real) -> Real:
     """One of the ends that are nearly equal, of the largest such groups."""
-    size = GROUPED * (1 + np.linalg.norm(states, axis=1).max())
-    _, first, group = np.unique(np.round(states / size), axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(-np.bincount(group.ravel()), kind="stable")[:MOST_GROUPS]
-    return states[first[order]]
+    order, size = np.arange(0), 1 + np.linalg.norm(states, axis=1).max()
+    for grouped in GROUPED:
+        _, first, counts = np.unique(np.round(states / (grouped * size)), axis=0, return_index=True, return_counts=True)
+        if len(order) and len(first) > MOST_GROUPS:
+            break
+        order = first[np.argsort(-counts, kind="stable")[:MOST_GROUPS]]
+    return states[order]
 
 
 def _nearly(state: Real, points: Real, same: float = SAME) -> bool:
@@ -203,7 +208,7 @@ def _followed(held: Held, orbit: Real, known: Recognised, largest_state: float, 
     if sum(cloud.number == UNDECIDED for cloud in known.clouds) >= PATIENCE:
         longer = 0
     while True:
-        if not (np.linalg.norm(orbit, axis=1) <= largest_state).all():
+        if not (np.linalg.norm(np.asarray(held.unit) * orbit, axis=1) <= largest_state).all():
             return _Cloud(cKDTree(orbit[:1]), 0.0, DIVERGED)
         attractor = _repeating(held, orbit)
         if attractor is not None:
@@ -224,8 +229,8 @@ def _repeating(held: Held, orbit: Real) -> Attractor | None:
     exact, coming = periods(orbit)
     for period in [exact] if exact else coming:
         if period == 1:
-            roots = fixed_points(Iterated(held, 1), starts=orbit[-1:])
-            found = of_point(roots, 0) if roots.sizes[schema.FIXED_POINT] else None
+            roots = fixed_points(Iterated(held, 1), starts=np.asarray(held.unit) * orbit[-1:])
+            found = of_point(roots, 0, held.unit) if roots.sizes[schema.FIXED_POINT] else None
         else:
             (cycle,) = cycles(held, period, orbit[-1:])
             found = None if cycle is None else of_cycle(cycle)
