@@ -100,11 +100,23 @@ def lstm_roots(weights, biases):
     return [brentq(f, grid[k], grid[k + 1], xtol=1e-15) for k in changes]
 
 
-@pytest.mark.parametrize("forget", [2.0, 15.0, 20.0, 25.0, 34.0])
+@pytest.mark.parametrize("forget", [2.0, 15.0, 20.0, 25.0, 34.0, 40.0, 60.0])
 @pytest.mark.parametrize("candidate", [4.0, -4.0])
 def test_an_lstm_with_its_forget_gate_open_has_the_points_of_one_equation(forget, candidate):
     weights, biases = [2.0, -3.0, candidate, 1.0], [0.1, forget, 0.2, -0.3]
     ds = fixed_points(lstm_unit(weights, biases))
+    truth = lstm_roots(weights, biases)
+    assert counted(ds) == (len(truth), 0, 0)
+    np.testing.assert_allclose(sorted(ds["fixed_point_state"].values[:, 0]), truth, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("forget", [5.0, 40.0, 60.0])
+@pytest.mark.parametrize("seed", range(2))
+def test_of_random_lstms_every_point_is_decided_however_far_its_memory(forget, seed):
+    generator = np.random.default_rng(seed)
+    weights, biases = 3 * generator.standard_normal(4), 0.3 * generator.standard_normal(4)
+    biases[1] = forget
+    ds = fixed_points(lstm_unit(weights, biases), starts=64)
     truth = lstm_roots(weights, biases)
     assert counted(ds) == (len(truth), 0, 0)
     np.testing.assert_allclose(sorted(ds["fixed_point_state"].values[:, 0]), truth, rtol=1e-9, atol=1e-9)

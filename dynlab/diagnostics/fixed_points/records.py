@@ -127,7 +127,7 @@ def _verified(exact: Held, place: Place, direction: Vector) -> tuple[fsolve_chec
     def jacobian(h: Vector) -> Vector:
         return sought.matrix(torch.as_tensor(h)[None])[0].numpy()
 
-    direction = _in_proportion(place.state, direction)
+    direction = _in_proportion(exact, place.state, direction)
     offset = min(fsolve_check.OFFSET * scale, place.radius / 4) if place.radius else fsolve_check.OFFSET * scale
     for nearer in NEARER:
         end = fsolve_check.check(f, jacobian, place.state, direction, nearer * offset)
@@ -162,7 +162,7 @@ def _moved(exact: Held, state: Vector, uncertain: Vector, direction: Vector) -> 
     That is ± that far, in the least certain way and in an arbitrary one.
     """
     reach = max(float(np.linalg.norm(uncertain)), np.finfo(np.float64).eps * float(merging.scale(state)))
-    arbitrary = reach * _in_proportion(state, direction)
+    arbitrary = reach * _in_proportion(exact, state, direction)
     shifts = np.stack([uncertain, -uncertain, arbitrary, -arbitrary])
     blocks = held_blocks(exact, torch.as_tensor(np.concatenate([state[None], state + shifts])))
     return [(block[1:] - block[0]).numpy() for block in blocks]
@@ -173,9 +173,12 @@ def _length(exact: Held, vector: torch.Tensor) -> float:
     return float((exact.unit * vector).norm())
 
 
-def _in_proportion(state: Vector, direction: Vector) -> Vector:
-    """The unit vector with coordinates in proportion to max(1, |h_i|): an LSTM's memory may be 1e8 times the rest."""
-    larger = direction * np.maximum(1.0, np.abs(state))
+def _in_proportion(exact: Held, state: Vector, direction: Vector) -> Vector:
+    """The unit vector with coordinates in proportion to max(1, |h_i|), h in the system's own unit.
+
+    An LSTM's memory may be 1e8 times the rest, or at a saddle 1e-17 times what it is at stable points.
+    """
+    larger = direction * np.maximum(np.minimum(1.0, 1 / np.asarray(exact.unit)), np.abs(state))
     return larger / float(np.linalg.norm(larger))
 
 

@@ -46,11 +46,23 @@ def unit_of(held: Held) -> float | Tensor:
     """The powers of 2 that states are measured in, shape (n,), or 1: of the size that orbits lead a coordinate to.
 
     All distances in a search are relative to that: a map with a coordinate of the size 1e-9 is the same map in another
-    unit. A coordinate that orbits of every size lead to 0 has the size that the first step leads large ones to.
+    unit. A coordinate that orbits of every size lead to 0 has the size that the first step leads large ones to. The
+    memory of an LSTM, which takes 1/(1 − f) steps to settle, has the size of i g/(1 − f) where that is very large.
     """
+    bound = held.system.state_bound()
+    if bound is None:
+        units = _led_to(held)
+        units = torch.where((units > ORDINARY) | (units < 1 / ORDINARY), units, 1.0)
+    else:
+        states = torch.as_tensor(np.random.default_rng(0).uniform(-1, 1, (UNGATED, len(bound)))).to(held.input)
+        kept = (states - held.ungated(states)).abs().nan_to_num(0.0, posinf=0.0).amax(dim=0)
+        units = torch.where(torch.isinf(bound).to(kept.device) & (kept > FARTHEST), kept, 1.0)
+    return 2.0 ** units.log2().floor() if (units != 1).any() else 1.0
+
+
+def _led_to(held: Held) -> Tensor:
+    """The size that orbits lead each coordinate to, 1 where they lead to none."""
     size = held.system.state_size
-    if held.system.state_bound() is not None:
-        return 1.0
     draw = np.random.default_rng(0).uniform(-1, 1, (EACH, size))
     states = torch.as_tensor(np.array(SIZES)[:, None, None] * draw).to(held.input)
     first = held.moved(states).abs()
@@ -72,8 +84,7 @@ def unit_of(held: Held) -> float | Tensor:
         same = (ratio <= SAME_SIZE) & (ratio >= 1 / SAME_SIZE) & torch.isfinite(sizes[1:])
         own = torch.where(same, sizes[1:], 0.0).amax(dim=0)
         units = torch.where(own > 0, own, units)
-    units = torch.where((units > ORDINARY) | (units < 1 / ORDINARY), 2.0 ** units.log2().floor(), 1.0)
-    return units if (units != 1).any() else 1.0
+    return units
 
 
 def visited_starts(held: Held, count: int, visited: Tensor, generator: np.random.Generator) -> Tensor:
