@@ -142,7 +142,8 @@ def drive(
     """Run a frozen copy of `system`; the arguments are those of the diagnostics."""
     if not isinstance(system, Map):
         raise UserError(
-            f"A driven trajectory needs a Map, got the {type(system).__name__}: wrap a flow in dynlab.Euler."
+            f"A driven trajectory needs a Map, got the {type(system).__name__}: "
+            f"of a flow take its step, dl.Euler(flow, step_size)."
         )
     analysed, given, initial = simulation.prepare(system, inputs, initial_state, dtype, device)
     driven = analysed.drive(given)

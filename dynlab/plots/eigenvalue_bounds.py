@@ -19,13 +19,15 @@ LOOK = {  # colour, marker and word, so that grey print tells them apart
     "violated": (style.VERMILION, "X"),
     "undecided": (style.GREY, "s"),
 }
+ARROW = 0.12  # how long the arrow of an upper bound is
 HALF = 1.0  # each row's own scale: what lies farthest from its bound is so far away
 
 
 def plot_eigenvalue_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
     """The range of all that was measured for each bound, and the number that decides, with its error.
 
-    Every row has its own scale, on which the bound is at 0 and the inside is to the left.
+    Every row has its own scale, on which the bound is at 0 and the inside is to the left. Where what was measured is
+    itself only an upper bound, an arrow points to where the number may lie.
 
     Parameters
     ----------
@@ -35,7 +37,9 @@ def plot_eigenvalue_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     **artist
         For the points.
     """
-    schema.check(ds, needs=["limit", "measured", "error", "margin", "outcome", "lowest", "median", "highest"])
+    schema.check(
+        ds, needs=["limit", "measured", "error", "margin", "outcome", "lowest", "median", "highest", "only_above"]
+    )
     rows = [ds.isel({schema.BOUND: row}) for row in range(ds.sizes[schema.BOUND])]
     height = ROW * len(rows)
     ax = style.axes(ax, (WIDTH, 1.5 + height))
@@ -63,14 +67,19 @@ def _draw_row(ax: Axes, row: int, one: xr.Dataset, **artist: Any) -> None:
     error = float(one["error"]) if np.isfinite(one["error"]) else 0.0
     sizes = np.abs([*ends, abs(beyond) + error])
     scale = float(sizes[np.isfinite(sizes)].max(initial=0.0)) or 1.0
-    if np.isfinite(ends).all():
+    only_above = bool(one["only_above"])
+    if np.isfinite(ends).all() and not only_above:
         ax.plot(ends[[0, 2]] / scale, [row, row], color=style.SKY, lw=6, alpha=0.6, label="all that was measured")
         ax.plot(ends[1] / scale, row, "|", color=style.BLUE, ms=14, mew=2, label="median", zorder=3)
     outcome = str(one["outcome"].values)
     colour, marker = LOOK[outcome]
     at = float(np.clip(beyond / scale, -HALF, HALF)) if not np.isnan(beyond) else 0.0
     look: dict[str, Any] = {"fmt": marker, "color": colour, "ms": 7, "capsize": 3, "mec": style.BLACK, "mew": 0.6}
-    ax.errorbar(at, row, xerr=error / scale, label=outcome, zorder=4, **(look | artist))
+    if only_above:  # an arrow to where the number itself may lie: below
+        to = {"xerr": ARROW, ("xuplims" if sign > 0 else "xlolims"): True, "fmt": "<" if sign > 0 else ">"}
+        ax.errorbar(at, row, label=f"{outcome}, known only from above", zorder=4, **(look | to | artist))
+    else:
+        ax.errorbar(at, row, xerr=error / scale, label=outcome, zorder=4, **(look | artist))
 
 
 def _bound(one: xr.Dataset) -> str:
@@ -83,4 +92,4 @@ def _bound(one: xr.Dataset) -> str:
 def _words(one: xr.Dataset) -> str:
     outcome = str(one["outcome"].values)
     measured = number(float(one["measured"]), 5)
-    return f"{measured}\n{outcome}"
+    return f"{'≤ ' if one['only_above'] else ''}{measured}\n{outcome}"

@@ -30,6 +30,8 @@ SHADED = "#E3EEF6"  # a region that is stable
 STABLE, UNSTABLE, UNDECIDED = GREEN, VERMILION, GREY
 SEQUENTIAL = "cividis"  # perceptually uniform, and the same to a reader with red-green blindness
 DIVERGING = "PuOr"
+# What headlines say in place of a system's name that says too little.
+MEANT = {"feedback": "Feedback system, in which h moves at the rate φ(W h + b)"}
 HEADLINE, LETTERS = 8.5, 14.5  # the size of a figure's headline in points, and how many of its letters fill an inch
 
 Panel = tuple[Callable[..., object], Mapping[str, Any]]  # what draws it, and its options
@@ -118,7 +120,8 @@ def panels(
 
 def verdict(ds: xr.Dataset) -> str:
     """Of which system it is, and what the result says."""
-    return f"{ds.attrs['system']}: {ds.attrs.get('verdict', '')}"
+    name = ds.attrs["system"]
+    return f"{MEANT.get(name, name)}: {ds.attrs.get('verdict', '')}"
 
 
 def headline(figure: Figure, text: str) -> None:

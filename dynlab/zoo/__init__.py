@@ -53,8 +53,8 @@ def load(path_or_zoo_name: str | Path, layer: str | None = None, *, nonlinearity
         warnings.warn(checkpoint.assumed, stacklevel=2)
     if not isinstance(system, Map):
         raise UserError(
-            f"{path_or_zoo_name} holds a flow ({system.name}), not a map: read it with checkpoints.read and wrap its "
-            f"system in dynlab.Euler."
+            f"{path_or_zoo_name} holds a flow ({system.name}), not a map: take the step "
+            f"dl.Euler(dynlab.checkpoints.read(path).system, step_size)."
         )
     return system
 

@@ -28,3 +28,14 @@ def test_the_inside_of_a_lower_bound_is_to_the_left_too():
 
 def test_every_outcome_has_its_own_mark():
     assert len({mark for _, mark in LOOK.values()}) == len(LOOK) == 4
+
+
+def test_what_is_known_only_from_above_is_drawn_as_an_arrow():
+    ds = dl.eigenvalue_bounds(dl.from_function(lambda h, x: h / 2, state_size=1), np.zeros((5, 0)), max_modulus=0.9)
+    assert ds["only_above"].values.tolist() == [0]
+    shapes = [
+        {line.get_marker() for line in dl.plot_eigenvalue_bounds(ds.assign(only_above=("bound", [only]))).lines}
+        for only in (0, 1)
+    ]
+    assert "<" not in shapes[0]
+    assert "<" in shapes[1]

@@ -123,7 +123,8 @@ def covariant_vectors(
         if isinstance(system, Flow):
             if inputs is not None or steps is not None or device != "cpu" or dtype != "float64":
                 raise UserError(
-                    "A flow is solved without input for seconds=, in float64 on cpu; for inputs or steps= wrap it."
+                    "A flow is solved without input for seconds=, in float64 on cpu; for inputs or steps= take its "
+                    "step, dl.Euler(flow, step_size)."
                 )
 
             def follow(state: Any) -> tuple[TangentSteps, dict[str, Any]]:

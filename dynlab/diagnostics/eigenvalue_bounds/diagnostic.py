@@ -70,7 +70,8 @@ def eigenvalue_bounds(
     -------
     xarray.Dataset
         Over the dimension ``bound``, the names of those set: ``quantity``, ``unit``, ``limit`` and ``is_upper``; the
-        ``measured`` number that decides, its ``error`` and its ``margin`` (negative outside the bound); where that is:
+        ``measured`` number that decides (where ``only_above`` is 1 the true one is no larger), its ``error`` and its
+        ``margin`` (negative outside the bound); where that is:
         ``where_sample``, ``where_step``, ``where_mode`` (−1: it belongs to none); the ``outcome``, one of ``holds``,
         ``at the bound``, ``violated`` and ``undecided``, with the ``reason`` of the last; how many numbers were
         ``compared``, how many are ``violations`` and how many ``unknown``; and ``lowest``, ``median`` and ``highest``
@@ -154,6 +155,10 @@ def _variables(
         "quantity": ("what is bounded", [BOUNDS[name].quantity for name in asked]),
         "unit": ("its units", [BOUNDS[name].units for name in asked]),
         "is_upper": ("1: an upper bound, 0: a lower one", [np.int8(BOUNDS[name].is_upper) for name in asked]),
+        "only_above": (
+            "1: what was measured is only an upper bound",
+            [np.int8(one.only_above) for one in found.values()],
+        ),
         "limit": ("bound", list(asked.values())),
         "measured": ("measured", [verdict.measured for verdict in verdicts.values()]),
         "error": ("error of what was measured", [verdict.error for verdict in verdicts.values()]),

@@ -137,8 +137,8 @@ def lyapunov(
         if isinstance(system, Flow):
             if inputs is not None or steps is not None or device != "cpu" or dtype != "float64":
                 raise UserError(
-                    "A flow is solved without input for seconds=, in float64 on cpu; for inputs or steps= wrap it: "
-                    "Euler."
+                    "A flow is solved without input for seconds=, in float64 on cpu; for inputs or steps= take its "
+                    "step, dl.Euler(flow, step_size)."
                 )
             ds = _of_flow(system, seconds, transient, initial_state, asked, inputs_description, seed)
             return ds.assign_attrs(verdict=ds.attrs["verdict"] + left_out)
