@@ -128,8 +128,8 @@ class Driven:
 
 
 def in_float64(values: Tensor) -> Tensor:
-    """The same numbers in float64, on the CPU where their device has none: long products need its digits."""
-    return (values.cpu() if values.device.type == "mps" else values).double()
+    """The same numbers alone in float64, on the CPU where their device has none: long products need its digits."""
+    return (values.cpu() if values.device.type == "mps" else values).detach().double()
 
 
 def _number_in_float64(number: Tensor | float) -> Tensor | float:

@@ -264,3 +264,13 @@ def test_some_times(times, chosen):
 def test_times_that_are_none(times):
     with pytest.raises(UserError, match="times"):
         gradient(from_function(lambda h, x: h, state_size=1), np.zeros((12, 0)), times=times)
+
+
+@pytest.mark.parametrize("diagnostic", [gradient, end_to_end])
+def test_weights_that_are_still_trained_are_numbers(diagnostic):
+    torch.manual_seed(6)
+    layer = nn.Linear(4, 4).double()
+    system = from_function(lambda h, x: torch.tanh(layer(h)), state_size=4)
+    ds = diagnostic(system, np.zeros((3, 9, 0)), initial_state=np.random.default_rng(3).standard_normal((3, 4)))
+    assert np.isfinite(ds["surviving"].values).all()
+    assert all(parameter.requires_grad for parameter in layer.parameters())
