@@ -61,19 +61,20 @@ def whole_conditions(matrix: Real, parts: Sequence[slice], blocks: Sequence[Disc
     return conditions
 
 
-def whole_eigenvectors(matrix: Real, parts: Sequence[slice]) -> tuple[Complex, Real, Real]:
-    """What `dynlab.numerics.lapack.geev` finds, of a lower block triangular matrix from its diagonal blocks.
+def whole_eigenvectors(matrix: Real, parts: Sequence[slice]) -> tuple[Complex, Complex, Complex]:
+    """Eigenvalues (n,) of a lower block triangular matrix, with right and left eigenvectors as rows, l_i v_j = δ_ij.
 
     Not finite where an eigenvalue of one block is one of another too.
     """
     found = [geev(matrix[part, part], vectors=True)[:2] for part in parts]
     modes = [Modes(values, right, np.asarray(np.linalg.inv(right.T), np.float64)) for values, right in found]
-    right, left = np.zeros_like(matrix), np.zeros_like(matrix)
-    for own, other, forward, backward in _vectors(matrix, parts, modes):
-        for rows, vectors, sign in ((right, forward, 1), (left, backward, -1)):
-            unit = (vectors / _lengths(vectors)).T
-            rows[other], rows[own] = sign * unit.imag, unit.real  # a real one's own row is its other
-    return np.concatenate([values for values, _ in found]), right, left
+    vectors = np.zeros((2, *matrix.shape), dtype=complex)
+    for own, other, *both in _vectors(matrix, parts, modes):
+        for rows, columns in zip(vectors, both, strict=True):
+            rows[own] = columns.T
+            pairs = other > own
+            rows[other[pairs]] = columns.T[pairs].conj()
+    return np.concatenate([values for values, _ in found]), vectors[0], vectors[1]
 
 
 def _vectors(

@@ -62,7 +62,7 @@ class Discs(NamedTuple):
     turned: Real
 
 
-def discs(matrices: Real, error: Real, known: tuple[Complex, Real, Real] | None = None) -> Discs:
+def discs(matrices: Real, error: Real) -> Discs:
     """Enclose the eigenvalues of several matrices.
 
     Parameters
@@ -71,14 +71,11 @@ def discs(matrices: Real, error: Real, known: tuple[Complex, Real, Real] | None 
         Finite.
     error : ndarray, shape (k,) or (k, n, n)
         A bound on what each is wrong by: on ‖E‖₂, or on the modulus of each of E's entries.
-    known : tuple of ndarray, optional
-        What `geev` finds of the one matrix, from elsewhere.
     """
     exponent = np.frexp(np.abs(matrices).max(axis=(1, 2)))[1]  # a power of 2 changes no digit
     scaled = np.ldexp(matrices, -exponent[:, None, None])
-    found = [known or geev(matrix, vectors=True) for matrix in scaled]
+    found = [geev(matrix, vectors=True) for matrix in scaled]
     values, right, left = (np.stack(parts) for parts in zip(*found, strict=True))
-    values = values if known is None else values / np.ldexp(1.0, exponent)[:, None]
     with np.errstate(all="ignore"):  # what overflows or is not a number proves nothing
         size = np.ldexp(1.0, exponent)[:, None]
         result = _discs(scaled, values, right, left, (error.T / size[:, 0]).T)

@@ -165,20 +165,14 @@ def _along_diagonal(stack: Real, error: Real, parts: Sequence[slice]) -> Eigenva
     return _in_order(centers, radii, np.stack(conditions), finite)[0]
 
 
-def solved(
-    stack: Real, error: Real, known: tuple[Complex, Real, Real] | None = None
-) -> tuple[Eigenvalues, Discs, NDArray[np.intp]]:
-    """The eigenvalues of matrices (k, n, n), the discs they come from, and what sorts these into the same order.
-
-    Where eigenvectors are `known`, as `discs` takes them, its discs are not looked at anew.
-    """
+def solved(stack: Real, error: Real) -> tuple[Eigenvalues, Discs, NDArray[np.intp]]:
+    """The eigenvalues of matrices (k, n, n), the discs they come from, and what sorts these into the same order."""
     finite = np.asarray(np.isfinite(stack).all(axis=(1, 2)))
     stack = np.where(finite[:, None, None], stack, 0.0)
-    found = discs(stack, error, known)
-    if known is None:
-        _sharpen(stack, error, found, finite)
-    ordered, sorts = _in_order(found.centers, found.radii, found.conditions, finite)
-    return ordered, found, sorts
+    found = discs(stack, error)
+    _sharpen(stack, error, found, finite)
+    known, sorts = _in_order(found.centers, found.radii, found.conditions, finite)
+    return known, found, sorts
 
 
 def _sharpen(stack: Real, error: Real, found: Discs, finite: NDArray[np.bool_]) -> None:

@@ -66,6 +66,20 @@ def test_each_start_is_one_of_a_layer_and_only_those_of_the_top_one_end_at_point
     assert "searches of layer 2" in ds.attrs["verdict"] or "1 search of layer 2" in ds.attrs["verdict"]
 
 
+def test_modes_of_a_stack_are_those_of_its_joint_jacobian():
+    torch.manual_seed(5)
+    system = create("lstm", input_size=3, hidden_size=5, num_layers=2).double()
+    ds = dl.modes(system, starts=16, k=6)
+    assert ds["separated"].values.all()
+    state = torch.as_tensor(ds["fixed_point_state"].values[0])
+    zero = torch.zeros(3, dtype=torch.float64)
+    J = torch.func.jacrev(lambda h: system.step(h, zero))(state).detach().numpy()
+    values, left, right = (ds[name].values[0] for name in ("eigenvalue", "left_eigenvector", "right_eigenvector"))
+    np.testing.assert_allclose(right @ J.T, values[:, None] * right, atol=1e-12)
+    np.testing.assert_allclose(left @ J, values[:, None] * left, atol=1e-11 * np.abs(left).max())
+    np.testing.assert_allclose(left @ right.T, np.eye(6), atol=1e-11)
+
+
 def test_given_starts_go_through_all_layers():
     system = stack_of("gru", 1)
     starts = np.random.default_rng(0).uniform(-1, 1, (40, 8))

@@ -17,14 +17,14 @@ from dynlab.diagnostics.modes.lasting import lasting
 from dynlab.diagnostics.modes.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.jacobians import input_jacobian
-from dynlab.numerics.eigenvectors import UNRESOLVED, Eigenmodes, eigenmodes
+from dynlab.numerics.eigenvectors import UNRESOLVED, Eigenmodes, eigenmodes, leading_modes
 from dynlab.numerics.threads import in_threads
 from dynlab.systems import Map
 from dynlab.systems.held import Held
 
 METHOD = (
     "fixed points as dynlab.fixed_points finds and verifies them; right eigenvectors of length 1 by "
-    "LAPACK, left ones by inversion and one step of Newton; a mode has "
+    "LAPACK, left ones by inversion and one step of Newton, of a stack from those of its layers; a mode has "
     f"vectors of its own where a first-order bound on the angle they may be turned by is below {UNRESOLVED:g}; "
     "derivatives by the input and of the read-out in closed form or by automatic differentiation"
 )
@@ -132,19 +132,20 @@ def modes(
     )
 
 
-def _leading_modes(held: Held, found: xr.Dataset, count: int) -> list[Eigenmodes]:
+def _leading_modes(held: Held, points: xr.Dataset, count: int) -> list[Eigenmodes]:
     """The first modes at each point: of a large network all of them are more than the memory should hold."""
 
     def work(some: slice) -> tuple[NDArray[np.object_]]:
-        points = found.isel({schema.FIXED_POINT: some})
-        modes = np.empty(points.sizes[schema.FIXED_POINT], dtype=object)
-        for number, errors in enumerate(points["eigenvalue_error"].values):
-            matrix = jacobians_at(held, points.isel({schema.FIXED_POINT: [number]}))[0]
-            every = eigenmodes(matrix, errors, held.system.blocks)
-            modes[number] = Eigenmodes._make(part[:count].copy() for part in every)
+        listed = points.isel({schema.FIXED_POINT: some})
+        modes = np.empty(listed.sizes[schema.FIXED_POINT], dtype=object)
+        for number, errors in enumerate(listed["eigenvalue_error"].values):
+            matrix = jacobians_at(held, listed.isel({schema.FIXED_POINT: [number]}))[0]
+            blocks = held.system.blocks
+            found = eigenmodes(matrix, errors) if len(blocks) == 1 else leading_modes(matrix, errors, blocks, count)
+            modes[number] = Eigenmodes._make(part[:count].copy() for part in found)
         return (modes,)
 
-    return list(in_threads(work, found.sizes[schema.FIXED_POINT])[0])
+    return list(in_threads(work, points.sizes[schema.FIXED_POINT])[0])
 
 
 def _of_eigenvalues(found: xr.Dataset, count: int) -> dict[str, xr.Variable]:
