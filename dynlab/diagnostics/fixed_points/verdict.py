@@ -79,7 +79,8 @@ def _starts(found: Search) -> str:
     failed = [
         f"{int((found.outcome == name).sum()):,} {words}" for name, words in FAILED.items() if name in found.outcome
     ]
-    return f"{converged:,} of {total:,} starts converged{''.join(', ' + each for each in failed)}."
+    of = " of the layers' searches" if found.searches else ""
+    return f"{converged:,} of {total:,} starts{of} converged{''.join(', ' + each for each in failed)}."
 
 
 def _confidence(found: Search) -> list[str]:
