@@ -62,14 +62,25 @@ def in_threads(work: Callable[[slice], tuple[Any, ...]], count: int, each: float
 def one_torch_thread() -> Iterator[None]:
     """Torch computes in one thread inside the block: on small matrices its threads cost ten times what they save."""
     global _given
-    before, outside = torch.get_num_threads(), _given
-    _given = outside or before
-    torch.set_num_threads(1)
+    outside = _given
+    _given = outside or torch.get_num_threads()
     try:
-        yield
+        with torch_threads(1):
+            yield
     finally:
-        torch.set_num_threads(before)
         _given = outside
+
+
+@contextmanager
+def torch_threads(count: int) -> Iterator[None]:
+    """Torch computes in so many threads inside the block, as far as this thread calls it.
+
+    `torch.set_num_threads` would also tell MKL, for good, to take as many threads inside of each of torch's own:
+    then factorisations of several matrices of 256 rows take a hundred times as long, or never end.
+    """
+    torch.get_num_threads()  # a thread's first call of torch sets what is set here
+    with _controller().limit(limits=count, user_api="openmp"):
+        yield
 
 
 @contextmanager
@@ -81,6 +92,8 @@ def one_thread_each() -> Iterator[None]:
 
 def _enter() -> None:
     _here.inside = True
+    torch.get_num_threads()  # as in `torch_threads`, but to the thread's end
+    _controller().limit(limits=1, user_api="openmp")
 
 
 def _joined(parts: tuple[Any, ...]) -> Any:

@@ -15,6 +15,7 @@ from rich.console import Console
 from torch import multiprocessing
 
 from dynlab.errors import UserError
+from dynlab.numerics.threads import torch_threads
 from dynlab.training.lightning_run import fit
 from dynlab.training.prepare import Prepared
 
@@ -63,8 +64,8 @@ def _one(
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process of all hears it and ends these
     try:
         prepared = making()
-        torch.set_num_threads(prepared.settings.threads)
-        fit(prepared, resume_from)
+        with torch_threads(prepared.settings.threads):
+            fit(prepared, resume_from)
     except UserError as error:
         said.put(str(error))
         raise

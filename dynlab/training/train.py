@@ -10,8 +10,7 @@ import dataclasses
 import functools
 import json
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ import torch
 
 from dynlab import checkpoints, io
 from dynlab.errors import UserError
+from dynlab.numerics.threads import torch_threads
 from dynlab.training.network import evaluate
 from dynlab.training.prepare import Prepared, prepare
 from dynlab.training.run import Run, Writes
@@ -182,23 +182,12 @@ def _carry_out(prepared: Prepared, making: Callable[[], Prepared], resume_from: 
     from dynlab.training.lightning_run import fit
     from dynlab.training.processes import fit_in_processes
 
-    with _threads(prepared.settings.threads):
+    with torch_threads(prepared.settings.threads):  # part of the result: sums depend on their number
         if prepared.processes == 1:
             fit(prepared, resume_from)
         else:
             fit_in_processes(making, prepared.processes, resume_from)
         return _finish(prepared)
-
-
-@contextmanager
-def _threads(count: int) -> Iterator[None]:
-    """The number of threads is part of the result: sums depend on it."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _finish(prepared: Prepared) -> Result:

@@ -18,7 +18,6 @@ from dynlab.diagnostics.fixed_points import starts as where
 from dynlab.diagnostics.fixed_points.places import FIXED, NOWHERE, Place, equations
 from dynlab.diagnostics.fixed_points.search import Confidence, Search, search_at_once
 from dynlab.numerics.block_triangular import parts_of
-from dynlab.numerics.threads import one_torch_thread
 from dynlab.numerics.unseen import share_bound
 from dynlab.systems.held import Held
 from dynlab.systems.torch_cells import Cell
@@ -73,7 +72,6 @@ class _Searched:
     first: int
 
 
-@one_torch_thread()  # on matrices of 257 some builds of torch's LAPACK hang with several
 def search(
     frozen: Held,
     exact: Held,
