@@ -11,7 +11,7 @@ from dynlab import schema
 from dynlab.driven import Driven, chosen_steps, drive
 from dynlab.numerics.graded_moduli import log_determinant, log_moduli
 from dynlab.numerics.graded_product import LARGEST_BOUND, GradedProduct, accumulate, largest_bound, of_matrix, resolved
-from dynlab.numerics.plain_product import FAILING, plain_products, plain_singular_values
+from dynlab.numerics.plain_product import ENOUGH, FAILING, plain_products, plain_singular_values
 from dynlab.numerics.product_errors import rounding_of_logarithms
 from dynlab.numerics.singular_values import log_singular_values
 from dynlab.numerics.threads import in_threads, one_torch_thread
@@ -159,7 +159,7 @@ def _by_plain_products(driven: Driven, steps: NDArray[np.int64], failing: float,
         t = int(times[-1])
         for index in np.flatnonzero(np.isin(times, steps)):
             value, error = (part[0] for part in plain_singular_values(products[index : index + 1]))
-            known &= (np.isfinite(error) & resolved(value, error, limit)).all(axis=-1)
+            known &= (np.isfinite(error) & resolved(value, error, ENOUGH * limit)).all(axis=-1)
             matrix = torch.where(torch.from_numpy(known)[:, None, None], products.matrix[index].mT, torch.eye(n))
             determinants = np.stack([value.sum(axis=-1), error.sum(axis=-1)])
             product = of_matrix(matrix, products.log_scale[index])

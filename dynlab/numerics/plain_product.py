@@ -26,11 +26,13 @@ from torch.linalg import vector_norm
 
 from dynlab.numerics.arrays import Real
 
-PROBES = 16  # random vectors: a bound is some ten times the error's mean size with them
+PROBES = 16  # random vectors: a bound is some ten times as wide as with any number of them
+SMALL, MORE_PROBES = 32, 128  # states, and the vectors of so few, which cost little: the bound is wider by 2
 SAFETY = 2.0  # factors may round twice, when they are made and when they are multiplied; and for terms of second order
 LARGE = 2.0**100  # norms are kept between 1/LARGE and LARGE by powers of two
 UNSEEN = 2.0**400  # a step that goes beyond it may underflow to what has few digits: of that nothing is said
 FAILING = 1e-9  # the probability that one of the bounds that a call states does not hold
+ENOUGH = 0.1  # of the error up to which a logarithm is stated: beyond it a graded product is made instead
 ROUNDINGS = 8.0  # of n ε tr G: what a Gram matrix and its reduction to tridiagonal form round, with a margin
 
 
@@ -69,8 +71,9 @@ def plain_products(
         The probability that one bound is too small.
     """
     generator = np.random.default_rng(seed)
-    share = failing ** (2 / PROBES) / math.e
-    both = torch.zeros(samples, n + PROBES, n, dtype=torch.float64)
+    probes = MORE_PROBES if n <= SMALL else PROBES
+    share = failing ** (2 / probes) / math.e
+    both = torch.zeros(samples, n + probes, n, dtype=torch.float64)
     both[:, :n] = torch.eye(n, dtype=torch.float64)
     exponent = torch.zeros(samples, dtype=torch.float64)
     size = vector_norm(both, dim=(-2, -1))
@@ -79,7 +82,7 @@ def plain_products(
         steps = matrices.shape[1]
         found = both.new_empty(steps, *both.shape)
         scales = both.new_empty(steps, samples)
-        noise = torch.from_numpy(generator.standard_normal((steps, samples, PROBES, n)))
+        noise = torch.from_numpy(generator.standard_normal((steps, samples, probes, n)))
         rounding = SAFETY * rounding.to(both)
         for step in range(steps):
             wrong = size * rounding[:, step]
@@ -92,7 +95,7 @@ def plain_products(
             scales[step] = exponent
         terms = torch.arange(count + 1, count + steps + 1).unsqueeze(-1)
         count += steps
-        error = (terms / (PROBES * share)).sqrt() * vector_norm(found[..., n:, :], dim=(-2, -1))
+        error = (terms / (probes * share)).sqrt() * vector_norm(found[..., n:, :], dim=(-2, -1))
         yield PlainProducts(found[..., :n, :], scales * math.log(2), error)
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from dynlab.diagnostics.end_to_end import SURVIVES
 from dynlab.driven import Driven, in_float64
 from dynlab.numerics.graded_product import LARGEST_BOUND, GradedProduct, identity, largest_bound, multiply, resolved
-from dynlab.numerics.plain_product import FAILING, log_norms, plain_products, plain_singular_values
+from dynlab.numerics.plain_product import ENOUGH, FAILING, log_norms, plain_products, plain_singular_values
 from dynlab.numerics.singular_values import log_singular_values
 from dynlab.numerics.threads import in_threads, one_torch_thread
 
@@ -59,7 +59,7 @@ def _by_plain_products(
         at = np.isin(times, chosen)
         found = log_norms(products if at.all() else products[at])
         for value, wrong in (found[:2], found[2:]):
-            known &= (np.isfinite(wrong) & resolved(value, wrong, limit)).all(axis=0)
+            known &= (np.isfinite(wrong) & resolved(value, wrong, ENOUGH * limit)).all(axis=0)
         if not known.any():
             break
         columns[:, :, np.searchsorted(chosen, times[at])] = np.moveaxis(found, 2, 1)
