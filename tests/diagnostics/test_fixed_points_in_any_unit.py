@@ -7,8 +7,10 @@ import pytest
 import torch
 
 import dynlab as dl
+from dynlab.diagnostics.fixed_points.starts import unit_of
 from dynlab.errors import UserError
 from dynlab.systems import from_function
+from dynlab.systems.held import Held
 
 
 def product(h):
@@ -99,3 +101,10 @@ def test_the_sum_of_indices_of_a_bounded_map_is_one(weights, total):
 
 def test_no_sum_of_indices_is_said_of_a_map_that_is_not_known_to_be_bounded():
     assert "index_sum" not in dl.fixed_points(from_function(lambda h, x: torch.cos(h), state_size=1), starts=16)
+
+
+def test_a_map_whose_orbits_grow_without_end_gives_no_coordinate_a_size():
+    """h ← 1 − 1.5 h: from every small state an orbit is as far out after as many steps."""
+    growing = from_function(lambda h, x: 1 - 1.5 * h, state_size=3)
+    assert unit_of(Held(growing, torch.zeros(0, dtype=torch.float64))) == 1
+    assert dl.fixed_points(growing)["fixed_point_state"].values == pytest.approx(np.full((1, 3), 0.4))

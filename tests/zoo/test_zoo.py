@@ -72,7 +72,7 @@ def test_a_name_goes_before_a_file_of_that_name_which_a_path_still_means(folder,
 def test_a_flow_is_not_loaded_as_a_map(tmp_path):
     path = checkpoints.write(tmp_path / "a.pt", checkpoints.document(dl.create("lorenz")))
     assert checkpoints.read(path).system.name == "lorenz"
-    with pytest.raises(UserError, match=r"holds a flow \(lorenz\).* in dynlab.Euler"):
+    with pytest.raises(UserError, match=r"holds a flow \(lorenz\).* dl.Euler\("):
         dl.load(path)
 
 

@@ -75,8 +75,9 @@ def _led_to(held: Held) -> Tensor:
     for _ in range(ORBIT_STEPS // 4):
         states = held.moved(states)
         last = torch.maximum(last, states.abs())
-    # what is on its way to 0 has no size there, nor what underflow has stopped
-    last = torch.where((last >= earlier / SAME_SIZE) & (last >= torch.finfo(last.dtype).tiny), last, 0.0)
+    # what is on its way to 0 or to infinity has no size there, nor what underflow has stopped
+    settled = (last >= earlier / SAME_SIZE) & (last <= earlier * SAME_SIZE)
+    last = torch.where(settled & (last >= torch.finfo(last.dtype).tiny), last, 0.0)
     units = torch.ones_like(states[0, 0])
     # small states say of a first step how far it goes, and not what size states have
     for sizes in (first.amax(dim=1)[SIZES.index(1.0) :], last.amax(dim=1)):
