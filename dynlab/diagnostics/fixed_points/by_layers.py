@@ -11,12 +11,12 @@ from typing import cast
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.diagnostics.fixed_points import starts as where
 from dynlab.diagnostics.fixed_points.places import FIXED, NOWHERE, Place, equations
 from dynlab.diagnostics.fixed_points.search import Confidence, Search, search_at_once
+from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.block_triangular import parts_of
 from dynlab.numerics.unseen import share_bound
 from dynlab.systems.held import Held
@@ -27,9 +27,6 @@ OF_A_LAYER = 4  # times `count`: random starts of a round of all searches of one
 FEWEST = 8  # random starts of a round of one search
 MOST_SEARCHES = 256  # of one layer, each under another fixed point of the layers below
 NONLINEAR = 2.0  # times what a root moves with its input to first order: in its ball f' changes by half at most
-
-Real = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
