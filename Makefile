@@ -59,7 +59,7 @@ queue-results: $(VENV)/dev.stamp
 	@$(BIN)/python -m dynlab.training.queue results dynlab/gallery/trainings.nc
 
 clean:
-	rm -rf $(VENV) build dist dynlab.egg-info .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist dynlab_rnn.egg-info .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(VENV)/python.stamp:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dynlab needs Python 3.11 or newer, got " + sys.version.split()[0] + "; name another one: make PYTHON=python3.12")'
@@ -72,5 +72,5 @@ $(VENV)/core.stamp: $(VENV)/python.stamp $(MANIFEST)
 
 # the whole includes the core: after `make test`, `make demo` installs nothing more
 $(VENV)/dev.stamp: $(VENV)/python.stamp $(MANIFEST)
-	$(PIP_INSTALL) -e '.[train,certify,speech,dev]'
+	$(PIP_INSTALL) -e '.[train,zarr,certify,speech,dev]'
 	touch $(VENV)/core.stamp $@

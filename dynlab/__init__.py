@@ -1,13 +1,23 @@
 """dynlab: what recurrent networks do over time, and whether their gradients survive.
 
 The public names below are imported when they are first used, so that ``import dynlab`` costs nothing.
+Their types stand in ``__init__.pyi``.
 """
 
+import warnings
 from importlib import import_module
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
 __version__ = "0.1.0"
+
+if Path(__file__).with_name("flows.py").exists():  # a file of an unrelated package that is called dynlab, and not ours
+    warnings.warn(
+        "Files of another package, dynlab, lie among those of dynlab-rnn, and removing it would remove some of these: "
+        "pip uninstall dynlab, then pip install --force-reinstall --no-deps dynlab-rnn.",
+        stacklevel=2,
+    )
 
 _NAMES = {
     "load": "dynlab.zoo",
@@ -40,6 +50,8 @@ def _places() -> dict[str, str]:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__all__":
+        return sorted(_places())
     place = None if name.startswith("_") else _places().get(name)  # Python itself asks for names with underscores
     if place is None:
         raise AttributeError(f"module 'dynlab' has no attribute {name!r}")

@@ -16,7 +16,7 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.errors import UserError
+from dynlab.errors import UserError, require_extra
 
 PART = "part"
 NOT_FINITE = "not a finite number"
@@ -144,6 +144,8 @@ def write_bytes(path: Path, content: bytes | memoryview) -> None:
 def _suffix(path: Path) -> str:
     if path.suffix not in (".nc", ".zarr"):
         raise UserError(f"A dataset file ends in .nc or .zarr, got {path.name!r}.")
+    if path.suffix == ".zarr":
+        require_extra("zarr", "zarr")
     return path.suffix
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+import dynlab
+
 ROOT = Path(__file__).resolve().parent.parent
 SETUP = ConfigParser(interpolation=None)
 SETUP.read(ROOT / "setup.cfg")
@@ -97,6 +99,27 @@ def test_requirements_are_pinned_within_their_bounds():
         if not Requirement(text).specifier.contains(pins.get(canonical(Requirement(text).name), "0"))
     ]
     assert unmet == []
+
+
+def test_the_stub_has_every_public_name():
+    """What an editor completes after `dl.` is what there is: one line a name, in the tables' words."""
+    places = {name: place.split(":") for name, place in dynlab._places().items()}
+    lines = {f"from {module} import {attribute} as {name}" for name, (module, attribute) in places.items()}
+    stub = (ROOT / "dynlab" / "__init__.pyi").read_text().splitlines()
+    assert set(stub) ^ lines == {line for line in stub if not line.startswith("from ")}
+    assert dynlab.__all__ == sorted(places)
+
+
+def test_files_of_the_other_package_of_that_name_are_said(tmp_path):
+    """An unrelated package has the import name dynlab too; its files, among ours, would take ours with them."""
+    (tmp_path / "dynlab").mkdir()
+    shutil.copy(ROOT / "dynlab" / "__init__.py", tmp_path / "dynlab")
+    command = [sys.executable, "-W", "always", "-c", "import dynlab"]
+    silent = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    (tmp_path / "dynlab" / "flows.py").touch()
+    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (silent.returncode, silent.stderr, said.returncode) == (0, "", 0)
+    assert "pip uninstall dynlab, then pip install --force-reinstall --no-deps dynlab-rnn" in said.stderr
 
 
 def test_import_contract_knows_every_module():

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dynlab.errors import require_extra
 from dynlab.tasks.task import Split, Task, hold_out
 from dynlab.tasks.uci_har import digest
 
@@ -33,9 +34,7 @@ def digits(*, seed: int = 0, retrain: bool = False, data_dir: str | Path | None 
     -------
     Task
     """
-    from sklearn.datasets import load_digits
-
-    images, labels = load_digits(return_X_y=True)
+    images, labels = require_extra("sklearn.datasets", "train").load_digits(return_X_y=True)
     inputs = (images / LEVELS).astype(np.float32)[:, :, None]
     order = np.random.default_rng(SPLIT_SEED).permutation(len(inputs))
     everything = Split(inputs, labels.astype(np.int64))

@@ -90,4 +90,4 @@ def test_proofs_are_said_and_written_for_the_independent_checker(capsys, printed
 
 def test_a_missing_extra_is_one_sentence(monkeypatch, refused):
     monkeypatch.setitem(sys.modules, "flint", None)
-    refused(["fixed-points", "gru.pt", "--inputs", "zero", "--certify"], "pip install 'dynlab[certify]'")
+    refused(["fixed-points", "gru.pt", "--inputs", "zero", "--certify"], "pip install 'dynlab-rnn[certify]'")

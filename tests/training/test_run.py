@@ -288,10 +288,10 @@ def test_a_run_that_has_not_got_to_a_checkpoint_is_started_anew(stop_at, tmp_pat
 
 def test_without_lightning_one_sentence_says_how_to_get_it(monkeypatch, tmp_path):
     def missing(module, extra):
-        raise UserError(f"This needs {module}, which is not installed: pip install 'dynlab[{extra}]'")
+        raise UserError(f"This needs {module}, which is not installed: pip install 'dynlab-rnn[{extra}]'")
 
     monkeypatch.setattr(prepare_module, "require_extra", missing)
-    with pytest.raises(UserError, match=r"needs lightning, which is not installed: pip install 'dynlab\[train\]'"):
+    with pytest.raises(UserError, match=r"needs lightning, which is not installed: pip install 'dynlab-rnn\[train\]'"):
         train(RUN, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
