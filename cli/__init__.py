@@ -25,5 +25,6 @@ COMMANDS: dict[str, str] = {
     "tasks": "dynlab.cli.tasks:tasks",
     "zoo": "dynlab.cli.zoo:zoo",
     "figure": "dynlab.cli.figure:figure",
+    "table": "dynlab.cli.table:table",
     "demo": "dynlab.cli.demo:demo",
 }

@@ -7,8 +7,8 @@ import click
 
 from dynlab.errors import lookup
 
+from .columns import print_table
 from .output import Output, check_folder, save_figure
-from .table import print_table
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -33,6 +33,7 @@ def figure(name: str, output: Path | None, fast: bool, overwrite: bool, quiet: b
     ernn-5            ERNN, Figure 5: the eigenvalues that Lemma 2 wants negative
     ernn-6            ERNN, Figure 6: linear convergence to the equilibrium
     flipflop          eight memories and the saddles between them, in a trained GRU
+    har2              HAR-2: test accuracy after every epoch, and the published numbers
     integrators       what five integrators make of W₀'s rotation, and of its energy
     time-varying      eigenvalues stable at every moment, and growth all the same
     zoo               spectra and gradients of the trained networks side by side

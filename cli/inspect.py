@@ -26,7 +26,7 @@ def inspect(checkpoint: str, as_json: bool) -> None:
 
 
 def _print(found: dict[str, Any]) -> None:
-    from .table import print_table
+    from .columns import print_table
 
     click.echo(f"{found['file']}: {found['format']}, {found['bytes']:,} bytes, {found['parameters']:,} parameters")
     click.echo(f"sha256 {found['sha256']}\n")

@@ -27,7 +27,7 @@ def systems(units: int, inputs: int, page: bool, as_json: bool) -> None:
     from dynlab.systems import SYSTEMS
     from dynlab.systems.examples import facts
 
-    from .table import print_table
+    from .columns import print_table
 
     found = [facts(name, inputs, units) for name in SYSTEMS]
     if as_json:

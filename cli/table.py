@@ -1,21 +1,36 @@
-"""A table on standard output, as wide as its words."""
+"""`dynlab table`: a table of the sources, with what was claimed and what was measured."""
 
-from collections.abc import Sequence
+from pathlib import Path
 
-# Wider than any table: a pipe gets whole lines, and a narrow terminal wraps them, but nothing is ever cut off.
-NO_LIMIT = 10_000
+import click
+
+from dynlab.errors import lookup
+
+from .columns import print_table
+from .output import DATA_SUFFIXES, check_file, print_json
 
 
-def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[str] = ()) -> None:
-    """Print rows below headings, the columns named in `numeric` flush right."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+@click.command()
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of the table.")
+@click.option("--data", type=click.Path(path_type=Path), metavar="FILE", help="Save the numbers: .nc or .zarr.")
+@click.option("--overwrite", is_flag=True, help="Replace the file that --data names.")
+def table(name: str, as_json: bool, data: Path | None, overwrite: bool) -> None:
+    """Print the table NAME of the sources: published numbers beside what was measured.
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for heading in headings:
-        table.add_column(heading, justify="right" if heading in numeric else "left", no_wrap=True)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    Console(width=NO_LIMIT).print(table)
+    \b
+    har2   HAR-2 (ERNN, Table 3): is each accuracy reached without choosing the epoch on the test split?
+    """
+    from dynlab import io
+    from dynlab.gallery import TABLES
+
+    check_file(data, "--data", DATA_SUFFIXES, overwrite=overwrite)
+    made = lookup(TABLES, name, "table")()
+    if data:
+        io.save(made.dataset, data, overwrite=overwrite)
+    if as_json:
+        print_json(io.as_document(made.dataset))
+        return
+    click.echo(f"{made.title}. Claimed: {made.claim}")
+    print_table(made.headings, made.rows, made.numeric)
+    click.echo(made.measured)

@@ -82,7 +82,7 @@ def _list_presets(context: click.Context, option: click.Parameter, asked: bool) 
         return
     from dynlab.training import PRESETS
 
-    from .table import print_table
+    from .columns import print_table
 
     rows = [[name, one.system, one.task, one.source or "the zoo's own", one.reported] for name, one in PRESETS.items()]
     print_table(["preset", "system", "task", "row of", "reported"], rows, [])

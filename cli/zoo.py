@@ -14,7 +14,7 @@ def zoo(as_json: bool) -> None:
     """
     from dynlab import zoo as networks
 
-    from .table import print_table
+    from .columns import print_table
 
     entries = networks.entries()
     if as_json:

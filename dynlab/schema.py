@@ -45,6 +45,8 @@ NETWORK = "network"  # several networks beside each other, by name
 PANEL = "panel"  # the panels of a source's figure, by letter
 TRAINING = "training"  # several trainings, by name
 EPOCH = "epoch"  # of a training, from 1
+RECIPE = "recipe"  # how networks were trained, by name
+SELECTION = "selection"  # which epoch of a training is reported, by name
 DIMENSIONS = (
     SAMPLE,
     TIME,
@@ -76,6 +78,8 @@ DIMENSIONS = (
     PANEL,
     TRAINING,
     EPOCH,
+    RECIPE,
+    SELECTION,
 )
 
 ONE = "1"

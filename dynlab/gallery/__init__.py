@@ -1,8 +1,11 @@
-"""The sources' figures, redrawn: one script a figure, which composes diagnostics and plots. The table is `FIGURES`."""
+"""The sources' figures and tables, made again: one script each, which composes diagnostics and plots.
 
-from dynlab.gallery.made import Made, page
+The tables of them are `FIGURES` and `TABLES`.
+"""
 
-__all__ = ["FIGURES", "Made", "page"]
+from dynlab.gallery.made import Made, Table, page
+
+__all__ = ["FIGURES", "TABLES", "Made", "Table", "page"]
 
 # Public name to "module:make"; `make(fast=False) -> Made`, where fast is the same figure from less data.
 FIGURES = {
@@ -16,7 +19,11 @@ FIGURES = {
     "ernn-5": "dynlab.gallery.ernn_5:make",
     "ernn-6": "dynlab.gallery.ernn_6:make",
     "flipflop": "dynlab.gallery.flipflop:make",
+    "har2": "dynlab.gallery.har2:make",
     "integrators": "dynlab.gallery.integrators:make",
     "time-varying": "dynlab.gallery.time_varying:make",
     "zoo": "dynlab.gallery.zoo_comparison:make",
 }
+
+# Public name to "module:table"; `table() -> Table`.
+TABLES = {"har2": "dynlab.gallery.har2:table"}

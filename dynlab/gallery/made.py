@@ -35,6 +35,31 @@ class Made:
     results: Mapping[str, xr.Dataset]
 
 
+@dataclass(frozen=True)
+class Table:
+    """A table with what its source claims and what was measured.
+
+    Attributes
+    ----------
+    title, claim, measured : str
+        As of `Made`.
+    headings : list of str
+    rows : list of list of str
+    numeric : list of str
+        The headings whose columns are flush right.
+    dataset : Dataset
+        The numbers.
+    """
+
+    title: str
+    claim: str
+    measured: str
+    headings: list[str]
+    rows: list[list[str]]
+    numeric: list[str]
+    dataset: xr.Dataset
+
+
 HEAD = """# Gallery
 
 The sources' figures, redrawn by `dynlab figure all`. Under each: what the source claims, and what was measured here.

@@ -18,6 +18,7 @@ KNOWN = {
     "ernn-5": "have a real part above 0",
     "ernn-6": "predicted",
     "flipflop": "8 stable, saddles: 12 with 1, 6 with 2, 1 with 3",
+    "har2": "Of 12 published accuracies under the published recipes",
     "integrators": "rule's energy swings by 0.002 and does not drift",
     "time-varying": "the solution grows to e^10.000000 by t = 20",
     "zoo": "Directions that survive",

@@ -1,0 +1,208 @@
+"""HAR-2: how much of the published accuracies is reached, and how much of them a choice of the epoch on test explains.
+
+Each seed of a network was trained twice, on 17 of the 21 training subjects and on all of them, and scored on the test
+split after every epoch. Four numbers come of the two: the test accuracy at the epoch that the 4 other subjects chose,
+at the last epoch of the training on all, its median over the last tenth of the epochs, and the best of all epochs,
+which only someone who looks at the test split can choose.
+"""
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+
+from dynlab import io, schema
+from dynlab.gallery.made import Made, Table
+from dynlab.numerics.arrays import Real
+from dynlab.plots import style
+
+RECORDED = Path(__file__).parent / "trainings.nc"
+RECIPES = ("published", "own")
+SEEDS = 5
+TAIL = 10  # the last tenth of the epochs
+LEAST_TAIL = 3
+# What the ERNN paper's Table 3 and others report in percent, and who measured it.
+FASTGRNN, ERNN = "FastGRNN's authors", "ERNN's authors"
+PUBLISHED = {
+    "rnn": (91.31, FASTGRNN),
+    "lstm": (93.65, FASTGRNN),
+    "gru": (93.62, FASTGRNN),
+    "fastrnn": (94.50, FASTGRNN),
+    "fastgrnn": (95.38, FASTGRNN),
+    "ugrnn": (94.53, FASTGRNN),
+    "spectral": (95.48, FASTGRNN),
+    "antisymmetric": (93.15, ERNN),
+    "ernn-k1": (95.32, ERNN),
+    "ernn-k3": (95.52, ERNN),
+    "ernn-k5": (96.30, ERNN),
+    "cornn": (97.2, "coRNN's authors"),
+}
+SELECTIONS = {
+    "chosen": "at the epoch that held-out subjects chose",
+    "last": "at the last epoch, trained on all subjects",
+    "median": "median of the last tenth of the epochs",
+    "best": "at the epoch that is best on test",
+}
+REACHED, LAST, EXPLAINED, MORE, NEITHER = (
+    "reached without choosing on test",
+    "reached at the last epoch, without choosing",
+    "explained by choosing on test",
+    "below what choosing on test gives",
+    "not reached either way",
+)
+UNKNOWN, ONE_SEED, DIVERGED = "not run", "one seed: too few to say", "diverged"
+STANDARD_ERRORS = 2
+LEAST_SEEDS = 2  # for a standard error
+LOWEST, HIGHEST = 85, 98  # percent, of what is drawn
+
+
+def table() -> Table:
+    """The table, from the trainings that are finished."""
+    ds = compared(io.open(RECORDED))
+    rows = [_row(ds.sel({schema.RECIPE: recipe, schema.NETWORK: name})) for recipe in RECIPES for name in PUBLISHED]
+    numeric = [*SELECTIONS, "published", "seeds"]
+    return Table(
+        "HAR-2 (ERNN, Table 3)",
+        "ERNN with K = 5 reaches 96.30 % with half the parameters of FastRNN (94.50 %) and a fifth of the LSTM's.",
+        str(ds.attrs["verdict"]),
+        ["recipe", "network", *numeric, "measured by", "what the published number is"],
+        rows,
+        numeric,
+        ds,
+    )
+
+
+def compared(trainings: xr.Dataset) -> xr.Dataset:
+    """The four accuracies of each network under each recipe, over the seeds of which both trainings are finished.
+
+    Parameters
+    ----------
+    trainings : Dataset
+        As ``make queue-results`` writes it: names are ``har2-RECIPE-NETWORK-seedN-held-out`` and ``…-whole``.
+
+    Returns
+    -------
+    Dataset
+        ``accuracy`` and ``accuracy_std`` (recipe, network, selection) in percent, ``published`` (network) and
+        ``measured_by``, ``seeds`` and ``diverged`` (recipe, network), and ``meaning`` of the published number.
+    """
+    shape = len(RECIPES), len(PUBLISHED), len(SELECTIONS)
+    mean, spread = np.full(shape, np.nan), np.full(shape, np.nan)
+    seeds, diverged = np.zeros(shape[:2], int), np.zeros(shape[:2], int)
+    meaning = np.full(shape[:2], UNKNOWN, object)
+    for i, recipe in enumerate(RECIPES):
+        for j, (name, (published, _)) in enumerate(PUBLISHED.items()):
+            found = [_of_seed(trainings, f"har2-{recipe}-{name}-seed{seed}") for seed in range(SEEDS)]
+            finished = np.array([four for four in found if four is not None]).reshape(-1, len(SELECTIONS))
+            ended = finished[np.isfinite(finished).all(axis=1)]
+            seeds[i, j], diverged[i, j] = len(ended), len(finished) - len(ended)
+            if len(ended):
+                mean[i, j] = ended.mean(axis=0)
+                meaning[i, j] = ONE_SEED
+            if len(ended) >= LEAST_SEEDS:
+                spread[i, j] = ended.std(axis=0, ddof=1)
+                meaning[i, j] = _meaning(published, mean[i, j], spread[i, j] / len(ended) ** 0.5)
+            elif diverged[i, j] and not len(ended):
+                meaning[i, j] = DIVERGED
+    of_both = (schema.RECIPE, schema.NETWORK)
+    return schema.dataset(
+        {
+            "accuracy": schema.variable((*of_both, schema.SELECTION), mean, "test accuracy in percent"),
+            "accuracy_std": schema.variable((*of_both, schema.SELECTION), spread, "its deviation between seeds"),
+            "published": schema.variable((schema.NETWORK,), [value for value, _ in PUBLISHED.values()], "published"),
+            "measured_by": schema.variable((schema.NETWORK,), [who for _, who in PUBLISHED.values()], "measured by"),
+            "seeds": schema.variable(of_both, seeds, "seeds that finished both trainings"),
+            "diverged": schema.variable(of_both, diverged, "seeds of which a training diverged"),
+            "meaning": schema.variable(of_both, meaning.astype(str), "what the published number is"),
+        },
+        system="several",
+        settings={"standard_errors": STANDARD_ERRORS},
+        verdict=_verdict,
+        method="mean and deviation (n − 1) over seeds; the test split is scored after every epoch for the record",
+        coords={schema.RECIPE: list(RECIPES), schema.NETWORK: list(PUBLISHED), schema.SELECTION: list(SELECTIONS)},
+        flags={"accuracy": "no seed has finished", "accuracy_std": "fewer than two seeds have finished"},
+    )
+
+
+def _of_seed(trainings: xr.Dataset, name: str) -> Real | None:
+    """The four accuracies of a seed in percent, NaN where one of its trainings diverged; None if they are not done."""
+    names = trainings[schema.TRAINING].values.tolist()
+    if not {f"{name}-held-out", f"{name}-whole"} <= set(names):
+        return None
+    held_out, whole = (trainings.sel({schema.TRAINING: f"{name}-{split}"}) for split in ("held-out", "whole"))
+    if str(held_out["diverged"].values) or str(whole["diverged"].values):
+        return np.full(len(SELECTIONS), np.nan)
+    chosen = held_out["test_accuracy"].sel({schema.EPOCH: int(held_out["chosen_epoch"])})
+    test = whole["test_accuracy"].values
+    test = test[np.isfinite(test)]
+    tail = test[-max(LEAST_TAIL, len(test) // TAIL) :]
+    return 100 * np.array([float(chosen), test[-1], np.median(tail), test.max()])
+
+
+def _meaning(published: float, mean: Real, error: Real) -> str:
+    """What a published accuracy is, from the four means and their standard errors."""
+    if mean[0] >= published:
+        return REACHED
+    if mean[1] >= published:
+        return LAST
+    if published < mean[-1] - STANDARD_ERRORS * error[-1]:
+        return MORE
+    return EXPLAINED if published <= mean[-1] + STANDARD_ERRORS * error[-1] else NEITHER
+
+
+def _row(one: xr.Dataset) -> list[str]:
+    numbers = [
+        "" if np.isnan(value) else f"{value:.2f}" + ("" if np.isnan(std) else f" ± {std:.2f}")
+        for value, std in zip(one["accuracy"].values, one["accuracy_std"].values, strict=True)
+    ]
+    seeds = f"{int(one['seeds'])}" + (f", {int(one['diverged'])} diverged" if one["diverged"] else "")
+    published = f"{float(one['published']):.2f}"
+    facts = [str(one[name].values) for name in (schema.RECIPE, schema.NETWORK)]
+    return [*facts, *numbers, published, seeds, str(one["measured_by"].values), str(one["meaning"].values)]
+
+
+def _verdict(ds: xr.Dataset) -> str:
+    under = ds["meaning"].sel({schema.RECIPE: "published"})
+    words = (REACHED, LAST, EXPLAINED, MORE, NEITHER, DIVERGED, ONE_SEED, UNKNOWN)
+    counts = {each: int((under == each).sum()) for each in words}
+    said = [f"{each} ({count})" for each, count in counts.items() if count]
+    return f"Of {len(PUBLISHED)} published accuracies under the published recipes: {'; '.join(said)}."
+
+
+def make(fast: bool = False) -> Made:
+    """The test accuracy after every epoch under the published recipes; fast is every fifth epoch."""
+    trainings = io.open(RECORDED)
+    ds = compared(trainings)
+    with style.style():
+        figure, panels = plt.subplots(3, 4, figsize=(10, 7), sharex=True, sharey=True)
+        for ax, (name, (published, _)) in zip(panels.flat, PUBLISHED.items(), strict=True):
+            for training in trainings[schema.TRAINING].values:
+                if str(training).startswith(f"har2-published-{name}-seed"):
+                    _curve(ax, trainings.sel({schema.TRAINING: training}), str(training), 5 if fast else 1)
+            ax.axhline(published, color=style.BLACK, ls=":", lw=1.2)
+            ax.set_title(name, fontsize=10)
+        panels[0, 0].set(xlim=(0, None), ylim=(LOWEST, HIGHEST))
+        figure.supxlabel("epoch")
+        figure.supylabel("test accuracy in percent")
+        for color, words in ((style.SKY, "trained on 17 subjects"), (style.BLUE, "on all 21")):
+            panels[0, 0].plot([], [], color=color, label=words)
+        panels[0, 0].plot([], [], color=style.BLACK, ls=":", label="published")
+        panels[0, 0].plot([], [], "x", color=style.BLUE, ms=5, label="diverged")
+        figure.legend(loc="outside upper center", ncols=4)
+    return Made(
+        "HAR-2 (ERNN, Table 3)",
+        "Each network reaches the accuracy of the dotted line.",
+        f"{ds.attrs['verdict']} `dynlab table har2` has the numbers.",
+        figure,
+        {"har2": ds},
+    )
+
+
+def _curve(ax: plt.Axes, one: xr.Dataset, name: str, every: int) -> None:
+    curve = 100 * one["test_accuracy"].dropna(schema.EPOCH)[::every]
+    whole = name.endswith("whole")
+    color = style.BLUE if whole else style.SKY
+    ax.plot(curve[schema.EPOCH], curve, color=color, lw=0.8, zorder=2 + whole)
+    if str(one["diverged"].values):
+        ax.plot(curve[schema.EPOCH][-1:], [LOWEST + 0.3], "x", color=color, ms=5, zorder=2 + whole)

@@ -1,0 +1,65 @@
+"""What a published accuracy is called, on made-up trainings of which the answer is known."""
+
+import numpy as np
+import pytest
+
+from dynlab import schema
+from dynlab.cli.main import run
+from dynlab.gallery.har2 import DIVERGED, EXPLAINED, LAST, MORE, NEITHER, ONE_SEED, REACHED, UNKNOWN, compared
+
+EPOCHS = 20
+
+
+def trainings(network, seeds):
+    """Two trainings a seed: constant accuracies `chosen` and `last`, with one epoch of `best` in the second."""
+    names, test, diverged = [], [], []
+    for seed, (chosen, last, best, broken) in enumerate(seeds):
+        for split, value in (("held-out", chosen), ("whole", last)):
+            names.append(f"har2-published-{network}-seed{seed}-{split}")
+            curve = np.full(EPOCHS, value / 100)
+            curve[3] = best / 100 if split == "whole" else 0.5
+            test.append(curve)
+            diverged.append("in epoch 4" if broken and split == "whole" else "")
+    given = {
+        "test_accuracy": schema.variable((schema.TRAINING, schema.EPOCH), test, "test accuracy"),
+        "chosen_epoch": schema.variable((schema.TRAINING,), [7] * len(names), "epoch"),
+        "diverged": schema.variable((schema.TRAINING,), diverged, "where it diverged"),
+    }
+    coords = {schema.TRAINING: names, schema.EPOCH: np.arange(1, EPOCHS + 1)}
+    return schema.dataset(given, system="several", settings={}, coords=coords)
+
+
+@pytest.mark.parametrize(
+    "seeds, meaning",
+    [
+        ([(95, 94, 96, False), (95, 94, 96.2, False)], REACHED),  # published: 94.50
+        ([(92, 94.6, 96, False), (92, 94.8, 96.2, False)], LAST),
+        ([(92, 92, 94.4, False), (92, 93, 94.8, False)], EXPLAINED),
+        ([(92, 92, 96.0, False), (92, 93, 96.1, False)], MORE),
+        ([(92, 92, 93.0, False), (92, 93, 93.2, False)], NEITHER),
+        ([(92, 92, 93.0, False)], ONE_SEED),
+        ([(92, 92, 93.0, True)], DIVERGED),
+    ],
+)
+def test_a_published_accuracy_is_called_what_it_is(seeds, meaning):
+    ds = compared(trainings("fastrnn", seeds)).sel({schema.RECIPE: "published"})
+    assert str(ds["meaning"].sel({schema.NETWORK: "fastrnn"}).values) == meaning
+    assert str(ds["meaning"].sel({schema.NETWORK: "gru"}).values) == UNKNOWN
+    assert meaning in ds.attrs["verdict"]
+
+
+def test_the_four_numbers_are_those_of_the_curves():
+    ds = compared(trainings("fastrnn", [(91, 92, 97, False), (93, 94, 98, False), (50, 50, 50, True)]))
+    one = ds.sel({schema.RECIPE: "published", schema.NETWORK: "fastrnn"})
+    np.testing.assert_allclose(one["accuracy"], [92, 93, 93, 97.5])
+    np.testing.assert_allclose(one["accuracy_std"], np.array([2, 2, 2, 1]) / 2**0.5)
+    assert (int(one["seeds"]), int(one["diverged"])) == (2, 1)
+
+
+def test_the_command_prints_every_network_and_saves_the_numbers(tmp_path, capsys):
+    assert run(["table", "har2", "--data", str(tmp_path / "har2.nc")]) == 0
+    said = capsys.readouterr().out
+    assert said.count("ernn-k5") == 2
+    assert "Of 12 published accuracies" in said
+    assert (tmp_path / "har2.nc").exists()
+    assert run(["table", "nonsense"]) == 2
