@@ -26,10 +26,10 @@ LONG_NAMES = {  # of the variables, in the order in which they are computed
     "resolved": "resolved modes of ∂h_t/∂h_0",
     "surviving": f"directions that survive, σ ≥ {SURVIVES}",
     "effective_rank": "effective rank of ∂h_t/∂h_0",
-    "log_mean_modulus": "ln mean |λ| of ∂h_t/∂h_0",
-    "log_std_modulus": "ln of the standard deviation of |λ| of ∂h_t/∂h_0",
-    "mean_log_modulus": "mean of ln |λ| of ∂h_t/∂h_0",
-    "mean_log_modulus_error": "bound of the error of the mean of ln |λ|",
+    "log_mean_modulus": "ln of the mean modulus of the eigenvalues of ∂h_t/∂h_0",
+    "log_std_modulus": "ln of the standard deviation of these moduli",
+    "mean_log_modulus": "mean logarithm of the modulus of the eigenvalues of ∂h_t/∂h_0",
+    "mean_log_modulus_error": "bound on the error of that mean logarithm",
 }
 COUNTS = ("resolved", "surviving")
 OF_MODES = 2  # of the variables, the first, which have a value for each mode

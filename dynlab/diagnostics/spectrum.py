@@ -17,7 +17,7 @@ from dynlab.systems import Euler, Map
 from dynlab.wording import interval, over, ranged, share
 
 METHOD = f"{EIGENVALUES}; the rounding of each entry of J is bounded"
-METHOD_FLOW = METHOD + "; all of the flow's Jacobian A, whose eigenvalues μ give the map's 1 + ε μ"
+METHOD_FLOW = METHOD + "; all of the flow's Jacobian A, whose eigenvalues λ give the map's μ = 1 + ελ"
 NOT_COMPUTED = "NaN where the Jacobian is not finite (the trajectory has diverged) or the QR iteration did not converge"
 
 NUMBERS_AT_ONCE = 2**23  # entries of Jacobians of several samples at one step: some 7 arrays of 64 MiB beside
@@ -154,7 +154,7 @@ def _of_samples(driven: Driven, steps: NDArray[np.int64]) -> list[NDArray[Any]]:
 
 
 def _of_map(found: Eigenvalues, step_size: float) -> tuple[NDArray[Any], ...]:
-    """Eigenvalues 1 + ε μ in their order, their errors and conditions, and the flow's μ and their errors."""
+    """Eigenvalues μ = 1 + ελ in their order, their errors and conditions, and the flow's λ and their errors."""
     values: NDArray[Any] = 1 + step_size * found.values
     sorts = order(values)
     values, rates, errors, conditions = (
@@ -190,8 +190,8 @@ def _variables(found: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
     each, mode = (schema.SAMPLE, schema.TIME), (schema.SAMPLE, schema.TIME, schema.MODE)
     radius = np.abs(found["eigenvalue"]).max(axis=-1)
     variables = {
-        "eigenvalue": schema.variable(mode, found["eigenvalue"], "eigenvalue λ of ∂h_t/∂h_{t−1}"),
-        "eigenvalue_error": schema.variable(mode, found["eigenvalue_error"], "bound on the error of λ"),
+        "eigenvalue": schema.variable(mode, found["eigenvalue"], "eigenvalue μ of ∂h_t/∂h_{t−1}"),
+        "eigenvalue_error": schema.variable(mode, found["eigenvalue_error"], "bound on the error of μ"),
         "condition": schema.variable(mode, found["condition"], "condition of the eigenvalue"),
         "spectral_radius": schema.variable(each, radius, "spectral radius of ∂h_t/∂h_{t−1}"),
         "departure_from_normality": schema.variable(

@@ -26,7 +26,7 @@ WHY = (
     "But A(t) turns, and the solution turns with it, along the one direction in which A(t), which is not normal, "
     "stretches: seen from a frame that turns as well, the matrix is constant, with the eigenvalues +1/2 and −1. In the "
     "same way each of the two shears has the spectral radius 1/2 and stretches what the other has laid before it: "
-    "their product has the spectral radius 4.49. So “Re λ(t) ≤ 0 for all t” makes no trajectory stable, and |λ| < 1 at "
+    "their product has the spectral radius 4.49. So “Re λ(t) ≤ 0 for all t” makes no trajectory stable, and |μ| < 1 at "
     "every step keeps no gradient bounded: products of Jacobians decide (dynlab gradient, dynlab lyapunov)."
 )
 
@@ -123,7 +123,7 @@ def _draw_growth(flow: xr.Dataset, ax: Axes) -> None:
 def _draw_products(shears: xr.Dataset, ax: Axes) -> None:
     step, norm = shears[schema.TIME].values, np.exp(shears["log_norm"].values)
     ax.plot(step, norm, "o-", ms=3.5, color=style.BLUE, label="‖$A_k$ ⋯ $A_2$ $A_1$‖, by turns")
-    ax.plot(step, SIDE**step, color=style.BLACK, ls="--", label="$(1/2)^k$, what |λ| promises")
+    ax.plot(step, SIDE**step, color=style.BLACK, ls="--", label="$(1/2)^k$, what |μ| promises")
     ax.set(yscale="log", xlabel="step k", ylabel="norm of the product")
     ax.set_title("Steps: [[½, 2], [0, ½]], [[½, 0], [2, ½]]")
     ax.legend(loc="upper left")

@@ -45,9 +45,9 @@ def make(fast: bool = False) -> Made:
     }
     return Made(
         "The zoo on HAR-2: spectra and gradients side by side",
-        "The vanilla RNN's and the LSTM's gradients vanish, the AntisymmetricRNN's keep μ close to 1 and σ close to 0 "
-        "(AntisymmetricRNN, Figure 2). ERNN's are norm-preserving with ‖∂h_T/∂h_1‖ close to 1 (ERNN, Theorem 1 and "
-        "Figure 2).",
+        "The vanilla RNN's and the LSTM's gradients vanish, the AntisymmetricRNN's keep the mean modulus of "
+        "eigenvalues close to 1 and its spread close to 0 (AntisymmetricRNN, Figure 2). ERNN's are "
+        "norm-preserving with ‖∂h_T/∂h_1‖ close to 1 (ERNN, Theorem 1 and Figure 2).",
         table.attrs["verdict"],
         _figure(analysed),
         results | {"table": table},
@@ -142,7 +142,7 @@ def _column(title: str, found: Mapping[str, xr.Dataset], axes: list[Axes]) -> No
     for drawn in spectra.collections:
         if drawn.colorbar is not None:
             drawn.colorbar.remove()  # the same steps in every column: the title says what the colours are
-    spectra.set_title("λ of $\\partial h_t/\\partial h_{t-1}$, dark: early t, light: late", fontsize=8)
+    spectra.set_title("μ of $\\partial h_t/\\partial h_{t-1}$, dark: early t, light: late", fontsize=8)
     spectra.text(0, 1.18, title, transform=spectra.transAxes, fontsize=12, fontweight="bold")
     plot_gradient(found["gradient"], ax=gradients)
     gradients.set_title("Gradient from T back to t", fontsize=8)

@@ -21,13 +21,13 @@ LOOKS = {
     -1: (style.UNDECIDED, "sd*"),
 }
 MARGIN = 1.08  # times the largest coordinate
-NEAR = 0.15  # of |λ| = 1: what is as near is looked at from close up
+NEAR = 0.15  # of |μ| = 1: what is as near is looked at from close up
 CROWD = 60  # eigenvalues of a kind, beyond which their markers are small
 CLOSE_UP = 0.4  # half the width of the widest close-up; the smallest is a tenth of it
 
 
 def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """Eigenvalues λ of the step's Jacobian at each fixed point; outside the unit circle a direction grows.
+    """Eigenvalues μ of the step's Jacobian at each fixed point; outside the unit circle a direction grows.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
 
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    """All eigenvalues, those near |λ| = 1 from close up where they lie together, and the legend beside."""
+    """All eigenvalues, those near |μ| = 1 from close up where they lie together, and the legend beside."""
     drawn, window = [(_draw, artist)], _close_up(ds)
     if window is not None:
         drawn = [(_draw, artist | {"title": "All of them"}), (_draw, artist | window)]
@@ -73,7 +73,7 @@ def _close_up(ds: xr.Dataset) -> dict[str, Any] | None:
     ends = np.array([[part.min(), part.max()] for part in (seen.real, seen.imag)])
     half = max(0.6 * float(np.ptp(ends, axis=1).max()), CLOSE_UP / 10)
     x, y = ends.mean(axis=1)
-    limits = {"xlim": (x - half, x + half), "ylim": (y - half, y + half), "title": "Those next to |λ| = 1"}
+    limits = {"xlim": (x - half, x + half), "ylim": (y - half, y + half), "title": "Those next to |μ| = 1"}
     return limits if half <= CLOSE_UP else None
 
 
@@ -88,7 +88,7 @@ def _draw(
     """All but the legend; the window is that of all eigenvalues where no limits are given."""
     circle = np.exp(2j * np.pi * np.linspace(0, 1, 361))
     ax.fill(circle.real, circle.imag, color=style.FAINT, alpha=0.35, lw=0, zorder=0)
-    ax.plot(circle.real, circle.imag, color=style.GREY, lw=0.9, zorder=1, label="|λ| = 1, outside it grows")
+    ax.plot(circle.real, circle.imag, color=style.GREY, lw=0.9, zorder=1, label="|μ| = 1, outside it grows")
     style.cross(ax)
     markers = {stable: itertools.cycle(shapes) for stable, (_, shapes) in LOOKS.items()}
     for (status, kind, stable), members in _groups(ds).items():
@@ -100,7 +100,7 @@ def _draw(
         ax.scatter(found.real, found.imag, label=_entry(ds, status, kind, members), **(look | artist))
     reach = MARGIN * float(np.abs(ds["eigenvalue"].values).max(initial=1.0))
     whole = (-reach, reach)
-    ax.set(xlim=xlim or whole, ylim=ylim or whole, aspect="equal", xlabel="Re λ", ylabel="Im λ", title=title)
+    ax.set(xlim=xlim or whole, ylim=ylim or whole, aspect="equal", xlabel="Re μ", ylabel="Im μ", title=title)
     if ds.sizes[schema.FIXED_POINT] == 0:
         ax.text(0, 0.1, "no fixed point found", ha="center", va="bottom", color=style.GREY)
 

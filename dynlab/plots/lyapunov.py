@@ -94,5 +94,5 @@ def _draw_running(ds: xr.Dataset, ax: Axes) -> None:
 
 
 def _label(array: xr.DataArray) -> str:
-    """The axis's label, λ_i set as mathematics."""
-    return style.label(array).replace("λ_i", "$\\lambda_i$")
+    """The axis's label, Λ_i set as mathematics."""
+    return style.label(array).replace("Λ_i", "$\\Lambda_i$")

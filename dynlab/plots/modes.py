@@ -24,7 +24,7 @@ MOST_CELLS = 150  # with their numbers written in
 FATES = {
     "decays": ("o", style.STABLE, "decays"),
     "grows": ("^", style.UNSTABLE, "grows"),
-    "undecided": ("X", style.UNDECIDED, "undecided: |λ| = 1 within the error"),
+    "undecided": ("X", style.UNDECIDED, "undecided: |μ| = 1 within the error"),
 }
 SHORTEST = 0.05  # steps, below which a mode is drawn at the lower edge
 
@@ -70,7 +70,7 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int = 0, 
         ax.plot([], [], ls="none", marker=".", ms=4, color=style.GREY, alpha=0.6, label=label)
     ax.set_xlim(-0.02 * max(0.02, 1.1 * float(np.nanmax(turns, initial=0.0))), None)
     ax.xaxis.set_major_locator(MaxNLocator(5))
-    ax.set(yscale="log", xlabel="frequency |arg λ|/2π (cycle/step)", ylabel="time constant, or doubling time (step)")
+    ax.set(yscale="log", xlabel="frequency |arg μ|/2π (cycle/step)", ylabel="time constant, or doubling time (step)")
     if not (np.isfinite(turns) & np.isfinite(height)).any():
         ax.set_ylim(1, 10)  # no data of which it could be taken
     _set_ticks(ax)

@@ -47,8 +47,8 @@ def plot_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
         return style.panels(ds, drawn, (PANEL[0] * len(drawn), PANEL[1]))
     middle, half = _window(_draw_points(ds, "eigenvalue", ax, **artist))
     ax.add_patch(Circle((0, 0), 1, fill=False, edgecolor=style.BLACK, linewidth=1, zorder=3))
-    ax.set(xlim=(middle - half, middle + half), ylim=(-half, half), aspect="equal", xlabel="Re λ", ylabel="Im λ")
-    ax.set_title(r"Eigenvalues λ of $\partial h_t/\partial h_{t-1}$, unit circle" + (" near 1" if middle else ""))
+    ax.set(xlim=(middle - half, middle + half), ylim=(-half, half), aspect="equal", xlabel="Re μ", ylabel="Im μ")
+    ax.set_title(r"Eigenvalues μ of $\partial h_t/\partial h_{t-1}$, unit circle" + (" near 1" if middle else ""))
     return ax
 
 

@@ -131,8 +131,8 @@ def headline(figure: Figure, text: str) -> None:
 
 
 def subscripts(text: str) -> str:
-    """h_t, h_{t−1} and λ_1 set as mathematics."""
-    return re.sub(r"([hλ])_(\{[^}]*\}|\w)", lambda found: f"${found.group(1)}_{found.group(2)}$", text)
+    """h_t, h_{t−1} and Λ_1 set as mathematics."""
+    return re.sub(r"([hλμΛ])_(\{[^}]*\}|\w)", lambda found: f"${found.group(1)}_{found.group(2)}$", text)
 
 
 def legend_below(ax: Axes, columns: int, gap: float = 0.14, **options: Any) -> Legend:

@@ -78,9 +78,9 @@ def _draw_modes(ds: xr.Dataset, ax: Axes, x: Any) -> None:
             fate, colour, line = ("grows", style.VERMILION, "-") if excess > 0 else ("decays", style.GREEN, "--")
         if value.imag:
             pair = f"{number(value.real, 3)} ± {number(abs(value.imag), 3)}i"
-            ax.plot([], [], ls="none", label=f"λ = {pair}, |λ| = {number(abs(value))}, {fate}")
+            ax.plot([], [], ls="none", label=f"μ = {pair}, |μ| = {number(abs(value))}, {fate}")
             break
-        label = f"λ = {number(value.real)}, {fate}"
+        label = f"μ = {number(value.real)}, {fate}"
         if np.isnan(way).any():
             ax.plot([], [], ls="none", label=f"{label}: no vector of its own")
         else:

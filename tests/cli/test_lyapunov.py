@@ -59,9 +59,9 @@ def test_a_system_by_name_and_a_matrix(folder, capsys, pictures):
     (points, *_) = pictures["lyapunov-henon.png"].axes[0].containers[0]
     np.testing.assert_array_equal(points.get_ydata(), direct["exponent"][0])
     assert run(["lyapunov", "--system", "lorenz", "--seconds", "2", "--set", "rho=0.5", "--quiet"]) == 0
-    said = capsys.readouterr().out  # the origin attracts: Σλ = −(σ + 1 + β)
+    said = capsys.readouterr().out  # the origin attracts: ΣΛ = −(σ + 1 + β)
     assert "Over 1.8 s from a random start near 0 (the first 0.2 of 2 s discarded)" in said
-    assert "Σλ = −13.6667" in said
+    assert "ΣΛ = −13.6667" in said
     assert run(["lyapunov", "--matrix", "minus", "--steps", "200", "--quiet"]) == 0
     assert "nearby orbits meet" in capsys.readouterr().out
 

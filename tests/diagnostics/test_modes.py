@@ -78,14 +78,14 @@ def test_a_line_attractor_integrates_along_its_selection_vector(integrator):
     assert ds["status"].values.tolist() == ["continuum"]
     assert ds["fate"].values[0, 0] == "undecided"
     assert np.isposinf(ds["time_constant"].values[0, 0])
-    assert "inf where |λ| is 1" in schema.flags(ds)["time_constant"]
+    assert "inf where |μ| is 1" in schema.flags(ds)["time_constant"]
     assert np.isfinite(ds["time_constant"].values[0, 1:]).all()
     selection, line = np.linalg.inv(S)[0], S[:, 0]
     found = ds["left_eigenvector"].values[0, 0].real
     expected = selection * np.linalg.norm(line)
     np.testing.assert_allclose(found * np.sign(found @ expected), expected, rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(ds["input_drive"][0, 0], np.abs(expected @ B), rtol=1e-11)
-    assert "1 with |λ| = 1 within the error" in ds.attrs["verdict"]
+    assert "1 with |μ| = 1 within the error" in ds.attrs["verdict"]
     assert ds.attrs["verdict"].startswith("At 1 continuum of fixed points the slowest mode that decays")
 
 

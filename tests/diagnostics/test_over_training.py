@@ -178,4 +178,4 @@ def test_the_sentence_names_the_exponent_and_keeps_its_hyphen():
         k: dl.from_function(lambda h, x, g=g: g * h + x, state_size=1, input_size=1) for k, g in ((0, 0.5), (9, 0.25))
     }
     ds = dl.over_training("lyapunov", networks, inputs)
-    assert "finite-time exponent λ_1 (median) goes from −0.6931 at step 0 to −1.386 at step 9" in ds.attrs["verdict"]
+    assert "finite-time exponent Λ_1 (median) goes from −0.6931 at step 0 to −1.386 at step 9" in ds.attrs["verdict"]

@@ -20,7 +20,7 @@ def test_every_eigenvalue_is_a_marker_and_every_kind_an_entry():
     kinds, counts = np.unique(ds["kind"].values, return_counts=True)
     texts = {text.get_text() for text in ax.get_legend().get_texts()}
     assert {f"{count} × {kind}" for kind, count in zip(kinds, counts, strict=True)} <= texts
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Re λ", "Im λ")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Re μ", "Im μ")
 
 
 def test_what_is_no_fixed_point_is_hollow_and_named():

@@ -70,10 +70,10 @@ def test_arrows_are_the_displacements():
     linear, step = (each for each in ax.collections if hasattr(each, "U"))
     for arrows, name in ((linear, "linear_displacement"), (step, "displacement")):
         np.testing.assert_allclose(np.stack([arrows.U, arrows.V], -1), ds[name].values.reshape(-1, 2))
-    assert {"λ = 1.5, grows", "λ = 0.8, decays", "linear map J", "the step itself"} <= labels(ax)
+    assert {"μ = 1.5, grows", "μ = 0.8, decays", "linear map J", "the step itself"} <= labels(ax)
 
 
 def test_a_multiple_eigenvalue_has_no_line():
     ax = plot_tangent_map(tangent_map(from_function(lambda h, x: torch.tanh(1.5 * h), 2), [0.0, 0.0]))
-    assert "λ = 1.5, grows: no vector of its own" in labels(ax)
+    assert "μ = 1.5, grows: no vector of its own" in labels(ax)
     assert [len(line.get_xdata()) for line in ax.lines if line.get_linestyle() != "None"] == [0]  # of the error alone

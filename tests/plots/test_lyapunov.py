@@ -23,7 +23,7 @@ def test_one_sample_is_drawn_with_its_errors(henon):
     np.testing.assert_allclose(points.get_ydata(), henon["exponent"][0])
     heights = [np.ptp(segment[:, 1]) for segment in segments.get_segments()]
     np.testing.assert_allclose(heights, 2 * henon["exponent_error"][0])
-    assert ax.get_ylabel() == "Lyapunov exponent $\\lambda_i$ (nat/step)"
+    assert ax.get_ylabel() == "Lyapunov exponent $\\Lambda_i$ (nat/step)"
 
 
 def test_of_several_samples_the_mean_with_its_error_and_each():

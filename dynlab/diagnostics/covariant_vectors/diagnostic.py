@@ -98,7 +98,7 @@ def covariant_vectors(
     -----
     With J_t Q_{t−1} = Q_t R_t, v_i(t) = Q_t c_i(t), where c_i has i entries and c_i(t − 1) ∝ R_t⁻¹ c_i(t): carried
     back, all upper triangular C come to the same where the gaps between exponents tell the vectors apart. A frame's own
-    columns are not covariant but for the first. Neighbours along v_i grow at λ_i forward, and shrink at it backward.
+    columns are not covariant but for the first. Neighbours along v_i grow at Λ_i forward, and shrink at it backward.
 
     References
     ----------

@@ -65,7 +65,7 @@ def corollary_1(flow: InnerFlow, states: Tensor, etas: Tensor, equilibria: NDArr
 
 
 def predicted_rates(flow: InnerFlow, equilibria: NDArray[np.float64], etas: Tensor) -> NDArray[np.float64]:
-    """ρ(∏(I + η_i ∇F))^{1/K} at the equilibria, shape (point,): the eigenvalues are ∏(1 + η_i μ) of ∇F's μ."""
+    """ρ(∏(I + η_i ∇F))^{1/K} at the equilibria, shape (point,): the eigenvalues are ∏(1 + η_i λ) of ∇F's λ."""
     rates = np.full(len(equilibria), np.nan)
     points = torch.as_tensor(np.isfinite(equilibria).all(axis=1)).nonzero()[:, 0]
     if len(points):

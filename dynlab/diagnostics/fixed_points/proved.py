@@ -120,7 +120,7 @@ def _variables(certificates: list["Certificate"], rows: list[Record], size: int)
         "certificate_radius": each(
             [c.radius for c in certificates], float, "radius of the ball about h*, maximum norm"
         ),
-        "eigenvalue_radius": schema.variable(modes, radii, "radius of a disc about λ that surely holds it"),
+        "eigenvalue_radius": schema.variable(modes, radii, "radius of a disc about μ that surely holds it"),
         "proved_stable": each(
             [_stable(c) for c in certificates], np.int8, "proved: 1 stable, 0 unstable, −1 undecided"
         ),

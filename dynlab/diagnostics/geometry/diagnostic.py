@@ -23,7 +23,7 @@ FAR = 3.0  # times the largest abs(h_i) among states and fixed points: unstable 
 LARGEST_STATE = 1e8  # a sequence whose states exceed it says nothing about where the others lie
 METHOD = (
     f"principal components by QR and SVD of the states of all sequences and steps together, less their mean; "
-    f"participation ratio (Σλ)²/Σλ² of the eigenvalues λ of their covariance; standard errors by the jackknife over "
+    f"participation ratio (Σv)²/Σv² of the eigenvalues v of their covariance; standard errors by the jackknife over "
     f"sequences, in at most {GROUPS} groups. Fixed points as dynlab.fixed_points finds and verifies them. A growing "
     f"direction is the eigenvector of an eigenvalue whose "
     f"modulus exceeds 1 by more than its error, of a complex pair the semi-axes of its ellipse; where it is one alone, "
@@ -177,7 +177,7 @@ def _of_states(
     errors = jackknife(counted)
     of = schema.variable
     return {
-        "participation_ratio": of((), participation_ratio(found.variances), "participation ratio (Σλ)²/Σλ²"),
+        "participation_ratio": of((), participation_ratio(found.variances), "participation ratio (Σv)²/Σv²"),
         "participation_ratio_error": of((), errors.ratio, "standard error of the participation ratio"),
         "explained_variance": of((schema.MODE,), shares, "share of the variance"),
         "explained_variance_error": of((schema.MODE,), errors.shares, "standard error of the share"),

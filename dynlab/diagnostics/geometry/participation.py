@@ -26,7 +26,7 @@ class Errors(NamedTuple):
 
 
 def participation_ratio(variances: Real) -> float:
-    """(Σλ)²/Σλ² of the covariance's eigenvalues: how many components share the variance; NaN where there is none."""
+    """(Σv)²/Σv² of the covariance's eigenvalues v: how many components share the variance; NaN where there is none."""
     largest = variances.max(initial=0.0)
     if not largest > 0:
         return float("nan")

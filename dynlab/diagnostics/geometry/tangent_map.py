@@ -106,8 +106,8 @@ def tangent_map(
     kind = AT_KINK if kink else kind_of_map(values, errors)
     variables = _variables(moved - offset, linear - offset, error, valid, axes)
     variables |= {
-        "eigenvalue": schema.variable((schema.MODE,), values, "eigenvalue λ of ∂F/∂h"),
-        "eigenvalue_error": schema.variable((schema.MODE,), errors, "bound on the error of λ"),
+        "eigenvalue": schema.variable((schema.MODE,), values, "eigenvalue μ of ∂F/∂h"),
+        "eigenvalue_error": schema.variable((schema.MODE,), errors, "bound on the error of μ"),
         "mode_direction": schema.variable((schema.MODE, schema.AXIS), modes, "eigenvector in the plane"),
         "origin": schema.variable((schema.STATE,), p, "the state p"),
     }

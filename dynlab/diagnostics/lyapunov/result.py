@@ -192,21 +192,21 @@ def _mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def _variables(measured: Measured, values: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
     flow = measured.units == schema.SECOND
     rate = schema.NAT_PER_SECOND if flow else schema.NAT_PER_STEP
-    error = "standard deviation of λ_i between samples" if measured.finite_time else "standard error of λ_i"
+    error = "standard deviation of Λ_i between samples" if measured.finite_time else "standard error of Λ_i"
     word = "finite-time exponent" if measured.finite_time else "Lyapunov exponent"
     described = {
-        "exponent": (f"{word} λ_i", rate),
+        "exponent": (f"{word} Λ_i", rate),
         "standard_error": (error, rate),
-        "exponent_error": ("error of λ_i", rate),
-        "mean_exponent": (f"mean of the {word} λ_i", rate),
-        "mean_exponent_error": ("error of the mean of λ_i", rate),
-        "rounding_bound": ("bound of what rounding adds to λ_i", rate),
-        "alignment_error": ("what other first frames change λ_i by", rate),
-        "running_exponent": ("running estimate of λ_i", rate),
+        "exponent_error": ("error of Λ_i", rate),
+        "mean_exponent": (f"mean of the {word} Λ_i", rate),
+        "mean_exponent_error": ("error of the mean of Λ_i", rate),
+        "rounding_bound": ("bound of what rounding adds to Λ_i", rate),
+        "alignment_error": ("what other first frames change Λ_i by", rate),
+        "running_exponent": ("running estimate of Λ_i", rate),
         "mean_log_det": ("mean divergence" if flow else "mean of ln |det J|", rate),
         "kaplan_yorke_dimension": ("Kaplan–Yorke dimension", schema.ONE),
         "kaplan_yorke_dimension_error": ("error of the Kaplan–Yorke dimension", schema.ONE),
-        "positive_exponent_sum": ("sum of the positive λ_i, upper bound of the entropy rate", rate),
+        "positive_exponent_sum": ("sum of the positive Λ_i, upper bound of the entropy rate", rate),
         "positive_exponent_sum_error": ("error of that sum", rate),
     }
     each, mode = (schema.SAMPLE,), (schema.SAMPLE, schema.MODE)

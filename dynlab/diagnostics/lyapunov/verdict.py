@@ -200,16 +200,16 @@ def _known(ds: xr.Dataset, name: str, digits: int = 3) -> str:
 
 
 def _self_check(ds: xr.Dataset, name: str, size: int) -> str:
-    """Σλ against the mean of ln abs(det J), which is computed without the frame."""
+    """ΣΛ against the mean of ln abs(det J), which is computed without the frame."""
     sums, dets = ds[name].values.sum(axis=1), ds["mean_log_det"].values
     if ds.sizes[schema.MODE] < size:
         return ""
     both = np.isfinite(sums) & np.isfinite(dets)
     if not both.any():
-        return " Σλ has no finite value to check: a Jacobian is singular, or a mode is not resolved."
+        return " ΣΛ has no finite value to check: a Jacobian is singular, or a mode is not resolved."
     other = "the mean divergence" if ds[name].attrs["units"] == schema.NAT_PER_SECOND else "the mean of ln |det J|"
     difference = number(np.abs(sums[both] - dets[both]).max(), 1)
-    return f" Check: Σλ = {number(sums[both].mean(), 6)}, {other} differs by {difference}."
+    return f" Check: ΣΛ = {number(sums[both].mean(), 6)}, {other} differs by {difference}."
 
 
 def _echo_state(ds: xr.Dataset) -> str:

@@ -86,8 +86,8 @@ def modes(
 
     Notes
     -----
-    Near h*, h_t − h* = Σ_i r_i λ_i^t l_i (h_0 − h*) + Σ_s Σ_i r_i λ_i^{t−s} l_i B (x_s − x*): r_i is the pattern that a
-    mode keeps, l_i what it selects of state and input, λ_i how long. Without its own l_i, r_i a mode is not
+    Near h*, h_t − h* = Σ_i r_i μ_i^t l_i (h_0 − h*) + Σ_s Σ_i r_i μ_i^{t−s} l_i B (x_s − x*): r_i is the pattern that a
+    mode keeps, l_i what it selects of state and input, μ_i how long. Without its own l_i, r_i a mode is not
     interpreted: NaN. What fsolve does not verify is left out.
 
     References
@@ -153,13 +153,13 @@ def _of_eigenvalues(found: xr.Dataset, count: int) -> dict[str, xr.Variable]:
     values, errors = (found[name].values[:, :count] for name in ("eigenvalue", "eigenvalue_error"))
     lasts = lasting(values, errors)
     return {
-        "eigenvalue": of(mode, values, "eigenvalue λ of ∂F/∂h at h*"),
-        "eigenvalue_error": of(mode, errors, "bound on the error of λ"),
+        "eigenvalue": of(mode, values, "eigenvalue μ of ∂F/∂h at h*"),
+        "eigenvalue_error": of(mode, errors, "bound on the error of μ"),
         "fate": of(mode, lasts.fate, "whether the mode decays or grows"),
-        "time_constant": of(mode, lasts.time_constant, "time constant −1/ln |λ|, negative where it grows", schema.STEP),
+        "time_constant": of(mode, lasts.time_constant, "time constant −1/ln |μ|, negative where it grows", schema.STEP),
         "time_constant_error": of(mode, lasts.error, "bound on the error of the time constant", schema.STEP),
-        "doubling_time": of(mode, lasts.doubling_time, "doubling time ln 2/ln |λ|", schema.STEP),
-        "frequency": of(mode, lasts.frequency, "frequency arg λ/2π", schema.CYCLE_PER_STEP),
+        "doubling_time": of(mode, lasts.doubling_time, "doubling time ln 2/ln |μ|", schema.STEP),
+        "frequency": of(mode, lasts.frequency, "frequency arg μ/2π", schema.CYCLE_PER_STEP),
     }
 
 
@@ -179,7 +179,7 @@ def _of_vectors(each: list[Eigenmodes], n: int, count: int) -> dict[str, xr.Vari
     return {
         "separated": of(mode, separated, "1: the mode has eigenvectors of its own"),
         "vector_error": of(mode, rows("errors", float), "bound on the angle by which an eigenvector is off"),
-        "condition": of(mode, rows("conditions", float), "condition ‖l_i‖‖r_i‖ of λ"),
+        "condition": of(mode, rows("conditions", float), "condition ‖l_i‖‖r_i‖ of μ"),
         "right_eigenvector": of(vector, right, "right eigenvector r_i, what the mode keeps"),
         "left_eigenvector": of(vector, left, "left eigenvector l_i, what the mode selects"),
     }
@@ -224,10 +224,10 @@ def _flags(variables: dict[str, xr.Variable]) -> dict[str, str]:
     alone = "NaN for a mode without eigenvectors of its own: its eigenvalue is not told from another"
     reasons = {
         "eigenvalue_error": "inf at a kink of the activation, where the Jacobian is that of one side alone",
-        "time_constant": "inf where |λ| is 1 within its error: the mode is undecided",
-        "time_constant_error": "NaN where |λ| is 1 within its error",
+        "time_constant": "inf where |μ| is 1 within its error: the mode is undecided",
+        "time_constant_error": "NaN where |μ| is 1 within its error",
         "doubling_time": "NaN for modes that do not certainly grow",
-        "frequency": "NaN where λ is zero within its error",
+        "frequency": "NaN where μ is zero within its error",
         "vector_error": "inf where eigenvalues are not separated by their errors",
         "condition": "inf for a defective Jacobian",
         "right_eigenvector": alone,

@@ -12,20 +12,20 @@ DECAYS, GROWS, UNDECIDED = "decays", "grows", "undecided"
 
 
 class Lasting(NamedTuple):
-    """Of eigenvalues λ of a map, arrays of their shape.
+    """Of eigenvalues μ of a map, arrays of their shape.
 
     Attributes
     ----------
     fate : ndarray of str
-        "decays", "grows", or "undecided" where abs(λ) is 1 within its error.
+        "decays", "grows", or "undecided" where abs(μ) is 1 within its error.
     time_constant : ndarray
-        −1/ln abs(λ) in steps: 0 for λ = 0, negative where the mode grows, inf where that is undecided.
+        −1/ln abs(μ) in steps: 0 for μ = 0, negative where the mode grows, inf where that is undecided.
     error : ndarray
         How far that may be off; NaN where it is undecided.
     doubling_time : ndarray
-        ln 2/ln abs(λ) in steps where the mode grows, else NaN.
+        ln 2/ln abs(μ) in steps where the mode grows, else NaN.
     frequency : ndarray
-        arg λ/2π in cycles a step, from −½ to ½; NaN where λ is zero within its error.
+        arg μ/2π in cycles a step, from −½ to ½; NaN where μ is zero within its error.
     """
 
     fate: NDArray[np.str_]
@@ -51,4 +51,4 @@ def lasting(values: Complex, errors: Real) -> Lasting:
 
 def _time_constant(modulus: Real) -> Real:
     with np.errstate(divide="ignore"):
-        return np.asarray(-1 / np.log(modulus)) + 0.0  # not −0 for λ = 0
+        return np.asarray(-1 / np.log(modulus)) + 0.0  # not −0 for μ = 0

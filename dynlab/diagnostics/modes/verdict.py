@@ -27,12 +27,12 @@ def verdict(ds: xr.Dataset) -> str:
     if fastest:
         doubling = number(float(ds["doubling_time"].values[fastest]))
         said.append(f"the fastest that grows doubles in {doubling} steps{_where(ds, fastest)}")
-    text += f" {'; '.join(said)}." if said else " no mode is told from the others and from abs(λ) = 1."
+    text += f" {'; '.join(said)}." if said else " no mode is told from the others and from abs(μ) = 1."
     lost, open_ = int((~separated).sum()), int((separated & (fate == UNDECIDED)).sum())
     zero = int((~separated & (fate == DECAYS) & np.isnan(ds["frequency"].values)).sum())
-    forgotten = f" ({zero} with λ = 0, forgotten in a step)" if zero else ""
+    forgotten = f" ({zero} with μ = 0, forgotten in a step)" if zero else ""
     parts = [f"{lost} without eigenvectors of their own{forgotten}"] if lost else []
-    parts += [f"{open_} with |λ| = 1 within the error, so that growth or decay is not known"] if open_ else []
+    parts += [f"{open_} with |μ| = 1 within the error, so that growth or decay is not known"] if open_ else []
     return text + (f" Of {counted(fate.size, 'mode')} these are not interpreted: {joined(parts)}." if parts else "")
 
 

@@ -118,7 +118,7 @@ PANELS: dict[str, tuple[Drawing, ...]] = {
             label="time constant, or doubling time",
             log=True,
         ),
-        Drawing((Course("frequency", modulus=True, name="frequency |arg λ|/2π", said="largest"),)),
+        Drawing((Course("frequency", modulus=True, name="frequency |arg μ|/2π", said="largest"),)),
     ),
     "participation_ratio": (
         Drawing((Course("participation_ratio", error="participation_ratio_error"),)),

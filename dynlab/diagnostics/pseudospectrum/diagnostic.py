@@ -274,8 +274,8 @@ def _of_spectrum(spectrum: Eigenvalues, shape: NumericalRange, flow: bool) -> di
     name = "abscissa" if flow else "radius"
     return {
         f"spectral_{name}": schema.variable((), values.max(), f"spectral {name}", units),
-        "eigenvalue": schema.variable(mode, spectrum.values, "eigenvalue λ", units),
-        "eigenvalue_error": schema.variable(mode, spectrum.errors, "bound on the error of λ", units),
+        "eigenvalue": schema.variable(mode, spectrum.values, "eigenvalue", units),
+        "eigenvalue_error": schema.variable(mode, spectrum.errors, "bound on the error of the eigenvalue", units),
         "condition": schema.variable(mode, spectrum.conditions, "condition of the eigenvalue"),
         "numerical_range": schema.variable((schema.ANGLE,), shape.border, "border of the numerical range", units),
         "numerical_abscissa": schema.variable((), shape.abscissa, "numerical abscissa ω(A)", units),
