@@ -41,6 +41,7 @@ LARGEST_BOUND = 1e-6
 # A column stays where it is while none behind it is larger by more than this factor e; otherwise QR is done once more.
 DISORDER = 1.0
 LARGEST_PART = 1e100  # of one row in another, in lengths of the other: beyond it nothing is known of the other
+LEAST = 2.0**-1074  # the smallest number: what a term of a sum may lose where it underflows
 REORDERINGS = 16  # at most; of 100 factors of saturated networks two needed one
 
 
@@ -105,10 +106,10 @@ def identity(samples: int, size: int, like: Tensor) -> GradedProduct:
 
 def of_matrix(matrix: Tensor, log_scale: Tensor) -> GradedProduct:
     """e^log_scale times matrices (sample, state, state) that are not singular, as they are: its errors are 0."""
-    length = vector_norm(matrix, dim=-2)
+    length = _lengths(matrix, -2)
     Q, R, order = _ordered_qr(matrix / length.unsqueeze(-2), length.log())
     rows = torch.empty_like(R).scatter(-1, order.unsqueeze(-2).expand_as(R), R * length.gather(-1, order).unsqueeze(-2))
-    size = vector_norm(rows, dim=-1)
+    size = _lengths(rows, -1)
     like = identity(len(length), length.shape[-1], matrix)
     d = size.log() + log_scale.unsqueeze(-1)
     return dataclasses.replace(like, orthogonal=Q, log_scale=d, rows=rows / size.unsqueeze(-1))
@@ -139,15 +140,16 @@ def multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedPro
 
 def _multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedProduct:
     image = factor @ product.orthogonal
-    wrong = (error + rounding_of_sums(factor) * factor.abs()) @ product.orthogonal.abs()
-    length = vector_norm(image, dim=-2)
-    length = torch.where(length > 0, length, vector_norm(wrong, dim=-2))  # of what vanished all is wrong
+    reached = LEAST * _terms(factor, error, product)
+    wrong = (error + rounding_of_sums(factor) * factor.abs()) @ product.orthogonal.abs() + reached
+    length = _lengths(image, -2)
+    length = torch.where(length > 0, length, _lengths(wrong, -2))  # of what vanished all is wrong
     divisor = torch.where(length > 0, length, 1).unsqueeze(-2)
     Q, R, order = _ordered_qr(image / divisor, length.log() + product.log_scale)
-    image, wrong = _columns(image / divisor, order), _columns(wrong / divisor, order)
+    image, wrong = _columns(image / divisor, order), _columns(wrong / divisor + reached, order)
     scale, lost = (length.log() + product.log_scale).gather(-1, order), product.lost.gather(-1, order)
     nullity = _nullity(factor, error, product)
-    R = _with_doubtful_zeros(R, wrong, scale, nullity)
+    R = _with_doubtful_zeros(Q, R, wrong, scale, nullity)
     diagonal = R.diagonal(dim1=-2, dim2=-1)
     alive = (diagonal > 0) & ~torch.isneginf(scale)
     mixing = _unit_triangular(R, scale, alive)
@@ -173,15 +175,16 @@ def _towards_vanished(log_error: Tensor, scale: Tensor, log_length: Tensor) -> T
     return torch.where(zero.unsqueeze(-1) & ~zero.unsqueeze(-2), share, -torch.inf).exp()
 
 
-def _with_doubtful_zeros(R: Tensor, wrong: Tensor, scale: Tensor, nullity: Tensor) -> Tensor:
-    """R with zeros of its diagonal made as large as their columns are wrong, but for those that are zero for certain.
+def _with_doubtful_zeros(Q: Tensor, R: Tensor, wrong: Tensor, scale: Tensor, nullity: Tensor) -> Tensor:
+    """R with zeros of its diagonal made as large as they may be wrong, but for those that are zero for certain.
 
     Which they are the columns' errors and not their values decide: `local_error` sees that nothing is known of them.
     """
     dead = (R.diagonal(dim1=-2, dim2=-1) == 0) | torch.isneginf(scale)
     place = dead.cumsum(-1)
     doubtful = dead & (place <= place[..., -1:] - nullity.unsqueeze(-1))
-    return R + torch.diag_embed(torch.where(doubtful, vector_norm(wrong, dim=-2), 0))
+    possible = (Q.abs() * wrong).sum(dim=-2).clamp(min=torch.finfo(R.dtype).tiny)
+    return R + torch.diag_embed(torch.where(doubtful, possible, 0))
 
 
 def _ordered_qr(image: Tensor, log_scale: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -194,7 +197,7 @@ def _ordered_qr(image: Tensor, log_scale: Tensor) -> tuple[Tensor, Tensor, Tenso
     places = torch.arange(n, device=image.device)
     upper = places.unsqueeze(-1) <= places
     for _ in range(REORDERINGS):
-        Q, R = _qr(_columns(image, order))
+        Q, R = _qr(_columns(image, order), log_scale.gather(-1, order))
         left = R.abs().flip(-2).cummax(-2).values.flip(-2).log() + log_scale.gather(-1, order).unsqueeze(-2)
         left = torch.where(upper, left, -torch.inf)  # [k, j]: what column j has left of itself at stage k
         poor = left.amax(dim=-1) > left.diagonal(dim1=-2, dim2=-1) + DISORDER
@@ -204,7 +207,7 @@ def _ordered_qr(image: Tensor, log_scale: Tensor) -> tuple[Tensor, Tensor, Tenso
         at_stage = left.gather(-2, stage.clamp(max=n - 1).unsqueeze(-1).expand(-1, 1, n)).squeeze(-2)
         key = torch.where(places < stage, torch.inf, at_stage)
         order = order.gather(-1, torch.argsort(key, dim=-1, descending=True, stable=True))
-    return (*_qr(_columns(image, order)), order) if poor.any() else (Q, R, order)
+    return (*_qr(_columns(image, order), log_scale.gather(-1, order)), order) if poor.any() else (Q, R, order)
 
 
 def _columns(matrix: Tensor, order: Tensor) -> Tensor:
@@ -215,19 +218,31 @@ def _rows(matrix: Tensor, order: Tensor) -> Tensor:
     return matrix.gather(-2, order.unsqueeze(-1).expand_as(matrix))
 
 
+def _terms(factor: Tensor, error: Tensor, product: GradedProduct) -> Tensor:
+    """How many terms each entry of ``factor @ product.orthogonal`` has that are not zero for certain."""
+    return ((factor != 0) | (error != 0)).to(factor.dtype) @ (product.orthogonal != 0).to(factor.dtype)
+
+
+def _lengths(vectors: Tensor, dim: int) -> Tensor:
+    """2-norms; a sum of squares would take entries below 1e-162 for zeros."""
+    largest = vectors.abs().amax(dim=dim, keepdim=True)
+    return vector_norm(vectors / torch.where(largest > 0, largest, 1), dim=dim) * largest.squeeze(dim)
+
+
 def _nullity(factor: Tensor, error: Tensor, product: GradedProduct) -> Tensor:
     """How many dimensions of ``factor @ product`` are gone for certain: rows of zeros, or columns that were or are."""
     lost = torch.isneginf(product.log_scale)
     dead = ((factor == 0) & (error == 0)).all(dim=-1)
     if not (lost.any() or dead.any()):
         return product.nullity
-    gone = (((factor.abs() + error) @ product.orthogonal.abs()) == 0).all(dim=-2) & ~lost
+    gone = (_terms(factor, error, product) == 0).all(dim=-2) & ~lost
     return torch.maximum(product.nullity + gone.sum(-1), dead.sum(-1))
 
 
-def _qr(image: Tensor) -> tuple[Tensor, Tensor]:
-    """Q R with a diagonal ≥ 0 of R, the rows of `image` in decreasing size: each keeps its own digits."""
-    down = torch.argsort(image.abs().amax(dim=-1), dim=-1, descending=True, stable=True)
+def _qr(image: Tensor, log_scale: Tensor) -> tuple[Tensor, Tensor]:
+    """Q R with a diagonal ≥ 0 of R, the rows of image · e^log_scale in decreasing size: each keeps its own digits."""
+    size = (image.abs().log() + log_scale.unsqueeze(-2)).amax(dim=-1)
+    down = torch.argsort(size, dim=-1, descending=True, stable=True)
     sorted_q, R = torch.linalg.qr(_rows(image, down))
     sign = torch.where(R.diagonal(dim1=-2, dim2=-1) < 0, -1, 1)
     index = down.unsqueeze(-1).expand_as(image)

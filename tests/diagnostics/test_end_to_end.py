@@ -30,6 +30,26 @@ def test_every_resolved_mode_is_right_in_multi_precision(kind):
     assert np.isneginf(found[resolved & zero]).all()
 
 
+@pytest.mark.parametrize("rank", [1, 2])
+@pytest.mark.parametrize("seed", range(3))
+def test_modes_whose_squares_underflow(seed, rank):
+    """Pairs of units apart from each other, of slopes down to e^-700; where `rank` is 1 a pair's rows are parallel."""
+    generator = np.random.default_rng(seed)
+    pairs, steps = 4, 3
+    matrices = np.zeros((1, steps, 2 * pairs, 2 * pairs))
+    for first in range(0, 2 * pairs, 2):
+        weights, slopes = generator.standard_normal((2, 2)), np.exp(-generator.uniform(0, 600, (steps, 2, 1)))
+        if rank == 1:
+            weights[1], slopes[:, 1] = weights[0], slopes[:, 0] * 2.0 ** generator.integers(-150, 2, (steps, 1))
+        matrices[0, :, first : first + 2, first : first + 2] = slopes * weights
+    ds = driven_by(end_to_end, matrices, times=steps)
+    for t in range(steps):
+        found, bound = (ds[name].values[0, t] for name in ("log_singular_value", "error_bound"))
+        known = ~np.isnan(found)
+        assert (np.abs(found - exact_log_singular_values(matrices[0, : t + 1]))[known] <= bound[known]).all()
+    assert ds["resolved"].values[0, 0] >= (1 if rank == 1 else 2 * pairs)
+
+
 @pytest.mark.parametrize("kind", ["random", "recurrent", "euler", "gated"])
 def test_moduli_in_multi_precision(kind):
     matrices = random_products(kind, 2)
