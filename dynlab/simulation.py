@@ -1,5 +1,8 @@
 """Orbits of maps, solutions of flows, driven trajectories."""
 
+from collections import deque
+from collections.abc import Iterator
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,6 +18,7 @@ from dynlab.systems import Flow, Map, System, frozen
 # A flow's solution is meant to be exact beside what is compared with it: DOP853 at tolerances near rounding.
 RELATIVE_TOLERANCE = 1e-12
 ABSOLUTE_TOLERANCE = 1e-13
+PIECE = 4096  # states of an orbit that are held one by one before they are written behind each other
 
 MapType = TypeVar("MapType", bound=Map)
 
@@ -86,11 +90,30 @@ def simulate(
 
 def orbit(system: Map, inputs: Tensor, initial: Tensor) -> Tensor:
     """h_0 … h_T, shape (..., T + 1, state), of `inputs` (..., T, input) from `initial` (..., state)."""
-    states = [initial]
+    states = _states(system, inputs, initial)
+    pieces = (torch.stack(piece, dim=-2) for piece in iter(lambda: list(islice(states, PIECE)), []))
     with parametrize.cached():  # a constrained matrix is made once an orbit, not once a step
-        for t in range(inputs.shape[-2]):
-            states.append(system.step(states[-1], inputs[..., t, :], t))
-    return torch.stack(states, dim=-2)
+        first, steps = next(pieces), inputs.shape[-2]
+        if first.requires_grad or steps < PIECE:
+            return torch.cat([first, *pieces], dim=-2)
+        found = first.new_empty(*first.shape[:-2], steps + 1, first.shape[-1])
+        for number, piece in enumerate(chain([first], pieces)):
+            found[..., number * PIECE : (number + 1) * PIECE, :] = piece
+    return found
+
+
+def end_of_orbit(system: Map, inputs: Tensor, initial: Tensor) -> Tensor:
+    """h_T alone."""
+    with parametrize.cached():
+        (last,) = deque(_states(system, inputs, initial), maxlen=1)
+    return last
+
+
+def _states(system: Map, inputs: Tensor, state: Tensor) -> Iterator[Tensor]:
+    yield state
+    for t in range(inputs.shape[-2]):
+        state = system.step(state, inputs[..., t, :], t)
+        yield state
 
 
 def prepare(

@@ -8,7 +8,7 @@ import torch
 
 import dynlab
 import problems
-from dynlab import schema
+from dynlab import schema, simulation
 from dynlab.errors import UserError
 from dynlab.simulation import prepare, simulate
 from dynlab.systems import Euler, RungeKutta4, create, from_function
@@ -177,3 +177,20 @@ def test_prepare_copies_and_leaves_the_system_alone():
 def test_public_names_reach_it():
     found = dynlab.simulate(dynlab.create("henon"), steps=1, initial_state=[1.0, 1.0])
     np.testing.assert_allclose(found.trajectory[0, 1], [0.6, 0.3], rtol=1e-15)
+
+
+@pytest.mark.parametrize("steps", [1, simulation.PIECE - 1, simulation.PIECE, 2 * simulation.PIECE + 3])
+@pytest.mark.parametrize("differentiable", [False, True])
+def test_an_orbit_in_pieces_is_that_of_the_steps(steps, differentiable):
+    factor = torch.tensor([0.5, 0.9], dtype=torch.float64, requires_grad=differentiable)
+    system = from_function(lambda h, x: factor * h + x, state_size=2, input_size=1)
+    inputs = torch.linspace(-1, 1, 3 * steps).double().reshape(3, steps, 1)
+    state = start = torch.ones(3, 2, dtype=torch.float64)
+    states = simulation.orbit(system, inputs, start)
+    assert states.shape == (3, steps + 1, 2)
+    assert states.requires_grad == differentiable
+    for t in range(steps):
+        assert torch.equal(states[:, t], state)
+        state = factor * state + inputs[:, t]
+    assert torch.equal(states[:, -1], state)
+    assert torch.equal(simulation.end_of_orbit(system, inputs, start), state)

@@ -12,7 +12,7 @@ from torch import Tensor
 from dynlab import schema
 from dynlab.gallery.made import Made
 from dynlab.plots import style
-from dynlab.simulation import orbit
+from dynlab.simulation import end_of_orbit
 from dynlab.systems import create
 from dynlab.systems.vanilla import Vanilla
 from dynlab.tasks import create as create_task
@@ -80,7 +80,7 @@ def directions(system: Vanilla, read: Tensor, windows: Windows) -> dict[str, dic
     """
     inputs, targets = windows
     state, collapsed = collapsed_sensitivities(system, inputs)
-    last = orbit(system, inputs, torch.zeros(len(inputs), UNITS, dtype=torch.float64))[:, -1]
+    last = end_of_orbit(system, inputs, torch.zeros(len(inputs), UNITS, dtype=torch.float64))
     clipped = (state @ read.mT - targets).clamp(-1, 1)
     by_state = clipped @ read
     true = dict(zip(("W", "V"), torch.autograd.grad(last, (system.W, system.V), by_state), strict=True))
@@ -136,7 +136,7 @@ def _training(windows: Windows, epochs: int, along: str) -> list[tuple[float, ..
     for _ in range(epochs):
         found = directions(system, read, windows)
         with torch.no_grad():
-            last = orbit(system, inputs, torch.zeros(len(inputs), UNITS, dtype=torch.float64))[:, -1]
+            last = end_of_orbit(system, inputs, torch.zeros(len(inputs), UNITS, dtype=torch.float64))
             rmse = float((last @ read.mT - targets).square().mean().sqrt())
             rows.append((*compared(found[RULE]["W"], found[GRADIENT]["W"]), rmse))
             system.W -= RATE * found[along]["W"]

@@ -48,7 +48,7 @@ def ends_of_map(driven: Driven, is_given: bool, seed: int) -> Ends:
 
     def follow(beside: Real) -> Real:
         begin = torch.as_tensor(beside).to(driven.states)
-        return simulation.orbit(driven.system, driven.inputs[:, half:], begin)[:, -1].double().cpu().numpy()
+        return simulation.end_of_orbit(driven.system, driven.inputs[:, half:], begin).double().cpu().numpy()
 
     later = states[:, half :: max(1, (driven.steps - half) // MOST)]
     return _ends(periods_of_map(states), states[:, -1], later, follow, is_given, seed)

@@ -46,7 +46,7 @@ def separation(driven: Driven, transient: int, inside: NDArray[np.bool_], seed: 
     drawn = np.random.default_rng(seed).standard_normal(driven.states.shape[-1])
     direction = torch.as_tensor(drawn / np.linalg.norm(drawn)).to(driven.states)
     start = driven.states[:, 0]
-    last = simulation.orbit(driven.system, driven.inputs, start + FAR * direction)[:, -1]
+    last = simulation.end_of_orbit(driven.system, driven.inputs, start + FAR * direction)
     shrinkage = ((last - driven.states[:, -1]).norm(dim=-1) / FAR).log().double().cpu().numpy()
     rate = _rate(driven, transient, direction)
     shrinkage, rate = (np.where(inside, values, np.nan) for values in (shrinkage, rate))

@@ -36,7 +36,10 @@ def settled(
     if initial_state is not None or is_driven or (learned is not None and bool((learned != 0).any())):
         return follow(initial_state), ""
     found = follow(np.random.default_rng(seed).uniform(0, NEAR, system.state_size))
-    return (found, DRAWN) if stays(found) else (follow(None), AT_ZERO.format(largest=largest_state))
+    if stays(found):
+        return found, DRAWN
+    del found  # a long orbit, and another follows
+    return follow(None), AT_ZERO.format(largest=largest_state)
 
 
 def driven_orbit(
