@@ -16,7 +16,7 @@ from click.core import ParameterSource
 from dynlab.errors import UserError
 
 from .options import output_options, shared
-from .output import Analysis, CommandResult, Output, working
+from .output import Analysis, CommandResult, Output, check_not_read, working
 from .source import Source
 
 
@@ -89,6 +89,8 @@ def analysis(
             )
             chosen = {each: given.pop(each) for each in (*names, "quiet") if each in given}
             source = Source(given=typed, **chosen)
+            for written in (output.figure, output.data):
+                check_not_read(written, source.files)
             over_steps = follows and given.pop("over") is not None
             source.check(optional=optional or over_steps)
             if over_steps:

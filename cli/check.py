@@ -16,7 +16,7 @@ from dynlab.errors import UserError
 
 from .analysis import analysis, measured
 from .options import ANYTHING, COUNT, FOLDER
-from .output import CommandResult, check_file
+from .output import CommandResult, check_file, check_not_read
 from .source import Source
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def check(source: Source, times: int | None, strict: bool, junit: Path | None, *
         options = ", ".join(f"--{name.replace('_', '-')}" for name in bounds)
         raise UserError(f"No bound is set, so there is nothing to check: give at least one of {options}.")
     check_file(junit, "--junit", (".xml",), overwrite=click.get_current_context().params["overwrite"])
+    check_not_read(junit, source.files)
     from dynlab import testing
     from dynlab.diagnostics.eigenvalue_bounds.judgement import overall
 
@@ -81,7 +82,7 @@ def write_junit(ds: xr.Dataset, path: Path, name: str, *, strict: bool, seconds:
     seconds : float
         How long it took.
     """
-    from dynlab.io import write_text
+    from dynlab.files import write_text
 
     elements = ELEMENTS | ({"at the bound": "error"} if strict else {})
     cases = [

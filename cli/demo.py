@@ -26,10 +26,11 @@ def demo(quiet: bool) -> None:
     figures/demo/, saves the numbers beside them, and prints the comparison as a table.
     """
     from dynlab import io
+    from dynlab.files import make_folder
     from dynlab.gallery import FIGURES as SCRIPTS
 
     check_folder(FOLDER, "go elsewhere")
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    make_folder(FOLDER)
     files = Output("demo", None, None, False, True, quiet)
     for name in FIGURES:
         with files.working(f"Drawing {name}"):

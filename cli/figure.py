@@ -39,8 +39,8 @@ def figure(name: str, output: Path | None, fast: bool, overwrite: bool, quiet: b
     zoo               spectra and gradients of the trained networks side by side
     all               all of them, and a README that shows them
     """
+    from dynlab.files import make_folder, write_text
     from dynlab.gallery import FIGURES, page
-    from dynlab.io import write_text
 
     if name == "all" and output is not None:
         raise click.UsageError("--output names one file, and `all` draws several: leave it out.")
@@ -54,8 +54,8 @@ def figure(name: str, output: Path | None, fast: bool, overwrite: bool, quiet: b
         with files.working(f"Drawing {each}"):
             made[each] = make(fast=fast)
         path = output or FOLDER / f"{each}.png"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        save_figure(made[each].figure, path, small=output is None)
+        make_folder(path.parent)
+        save_figure(made[each].figure, path, small=output is None, overwrite=overwrite or output is None)
         click.echo(f"{made[each].title}. {made[each].measured}")
         files.log(f"Figure: {path}")
     if name == "all":

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +18,7 @@ import click
 
 from dynlab import progress
 from dynlab.errors import UserError
+from dynlab.files import exists, make_folder, write_bytes
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -25,6 +28,7 @@ FIGURE_FOLDER = Path("figures")
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
 DATA_SUFFIXES = (".nc", ".zarr")
 FULL_DPI, SMALL_DPI = 150, 110
+LONGEST_NAME = 200  # bytes of a made-up file name: file systems take 255
 
 
 class CommandResult(NamedTuple):
@@ -55,7 +59,7 @@ Analysis = Callable[..., CommandResult]
 
 def check_folder(folder: Path, otherwise: str) -> None:
     """Refuse a folder that cannot be written to, or cannot be made."""
-    there = next(place for place in (folder, *folder.parents) if place.exists())
+    there = next(place for place in (folder, *folder.parents) if exists(place))
     if not there.is_dir():
         raise UserError(f"{there} is a file, where a folder for results should be: move it away, or {otherwise}.")
     if not os.access(there, os.W_OK | os.X_OK):
@@ -71,11 +75,29 @@ def check_file(path: Path | None, option: str, suffixes: tuple[str, ...], *, ove
     if not path.parent.is_dir():
         raise UserError(f"The folder {path.parent} of {option} does not exist; create it first.")
     check_folder(path.parent, f"choose another place for {option}")
-    if path.exists() and not overwrite:
+    if exists(path) and not overwrite:
         raise UserError(f"{path} exists; add --overwrite to replace it, or choose another name.")
 
 
-def save_figure(figure: Figure, path: Path, *, small: bool = False) -> None:
+def check_not_read(path: Path | None, read: Iterable[str | Path]) -> None:
+    """Refuse to write over a file that the command reads."""
+    if path is None or not os.path.exists(path):
+        return
+    for other in read:
+        if os.path.exists(other) and os.path.samefile(path, other):
+            raise UserError(f"{path} is read by this command, so it is not written to: choose another name.")
+
+
+def file_name(name: str, suffix: str) -> str:
+    """A file's name that says `name`, which may come from a file: never a path, and no longer than names may be."""
+    plain = "".join(letter if letter.isprintable() and letter not in '/\\:*?"<>|' else "_" for letter in name)
+    if len(plain.encode("utf-8", "replace")) > LONGEST_NAME:
+        digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+        plain = f"{plain.encode('utf-8', 'replace')[:LONGEST_NAME].decode('utf-8', 'ignore')}-{digest}"
+    return plain + suffix
+
+
+def save_figure(figure: Figure, path: Path, *, small: bool = False, overwrite: bool = True) -> None:
     """Write a figure whole or not at all; the suffix of `path` decides the format.
 
     Parameters
@@ -84,23 +106,25 @@ def save_figure(figure: Figure, path: Path, *, small: bool = False) -> None:
     path : Path
     small : bool
         For a PNG in a repository: fewer points per inch, and 256 colours.
+    overwrite : bool
+        Replace what exists.
     """
     import matplotlib.pyplot as plt
 
-    partial = path.with_name(f".{path.name}.partial{path.suffix}")
+    drawn = BytesIO()
     try:
-        figure.savefig(partial, dpi=SMALL_DPI if small else FULL_DPI)
-        if small and path.suffix == ".png":
-            from PIL import Image  # matplotlib's own way to write PNG
-
-            with Image.open(partial) as image:
-                # maximum coverage keeps the rare colours of small markers, which the median cut loses
-                reduced = image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, 3, dither=Image.Dither.NONE)
-            reduced.save(partial, optimize=True)
-        partial.replace(path)
+        figure.savefig(drawn, format=path.suffix[1:], dpi=SMALL_DPI if small else FULL_DPI)
     finally:
-        partial.unlink(missing_ok=True)
         plt.close(figure)
+    if small and path.suffix == ".png":
+        from PIL import Image  # matplotlib's own way to write PNG
+
+        with Image.open(drawn) as image:
+            # maximum coverage keeps the rare colours of small markers, which the median cut loses
+            reduced = image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, 3, dither=Image.Dither.NONE)
+        drawn = BytesIO()
+        reduced.save(drawn, format="png", optimize=True)
+    write_bytes(path, drawn.getbuffer(), overwrite=overwrite)
 
 
 @contextmanager
@@ -170,9 +194,9 @@ class Output:
     def _draw(self, result: CommandResult) -> Path:
         from dynlab.plots.style import style
 
-        path = self.figure or FIGURE_FOLDER / f"{self.command}-{result.name}.png"
+        path = self.figure or FIGURE_FOLDER / file_name(f"{self.command}-{result.name}", ".png")
         if self.figure is None:
-            path.parent.mkdir(exist_ok=True)
+            make_folder(path.parent)
         with style():
-            save_figure(result.plot(result.dataset).figure, path)
+            save_figure(result.plot(result.dataset).figure, path, overwrite=self.overwrite or self.figure is None)
         return path

@@ -88,6 +88,11 @@ class Source:
         return {"layer": self.layer, "system_factory": self.factory, "nonlinearity": self.nonlinearity}
 
     @property
+    def files(self) -> tuple[str, ...]:
+        """What may be the names of files that are read."""
+        return (*self.checkpoints, *filter(None, [self.inputs]))
+
+    @property
     def checkpoint(self) -> Checkpoint:
         if self.found is None:
             raise UserError("Name a checkpoint: a file, or a network of the zoo.")

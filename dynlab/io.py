@@ -4,19 +4,17 @@ Files cannot hold complex numbers portably: on disk a complex variable has a las
 coordinate ``["real", "imag"]``, and `open` makes it complex again.
 """
 
-import builtins
 import json
 import math
-import os
-import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from dynlab import schema
+from dynlab import files, schema
 from dynlab.errors import UserError, require_extra
+from dynlab.stores import LIST, missing_files, recover, write_store
 
 PART = "part"
 NOT_FINITE = "not a finite number"
@@ -45,22 +43,15 @@ def save(ds: xr.Dataset, path: str | Path, *, overwrite: bool = False) -> Path:
     """
     path = Path(path)
     suffix = _suffix(path)
-    if path.exists() and not overwrite:
+    if files.exists(path) and not overwrite:
         raise UserError(f"{path} exists: choose another name or allow overwriting it.")
     if not path.parent.is_dir():
         raise UserError(f"The folder {path.parent} does not exist; create it first.")
     plain = _split_complex(ds)
-    partial = path.with_name(path.name + ".partial")  # a reader never sees half a file
-    try:
-        if suffix == ".nc":
-            plain.to_netcdf(partial, engine="h5netcdf")
-        else:
-            plain.to_zarr(partial, mode="w", consolidated=False)
-        if path.is_dir():
-            shutil.rmtree(path)
-        partial.replace(path)
-    finally:
-        _remove(partial)
+    if suffix == ".nc":  # made in memory: HDF5 ends the process where a disk is full
+        files.write_bytes(path, plain.to_netcdf(None, engine="h5netcdf"), overwrite=overwrite)
+    else:
+        write_store(path, lambda place: plain.to_zarr(place, mode="w-", consolidated=False), overwrite=overwrite)
     return path
 
 
@@ -74,16 +65,23 @@ def open(path: str | Path) -> xr.Dataset:
     """
     path = Path(path)
     suffix = _suffix(path)
-    if not path.exists():
+    if suffix == ".zarr":
+        recover(path)
+    if not files.exists(path):
         raise UserError(f"There is no file {path}.")
     try:
         if suffix == ".nc":
             with xr.open_dataset(path, engine="h5netcdf") as stored:
                 ds = stored.load()
         else:
+            if lacking := missing_files(path):
+                raise UserError(f"{path} lacks {lacking[0]}, or has it in another size: copy the whole store again.")
             with xr.open_zarr(path, consolidated=False) as stored:
                 ds = stored.load()
+            ds.attrs.pop(LIST, None)
     except (OSError, ValueError, KeyError) as error:
+        if isinstance(error, UserError):
+            raise
         raise UserError(f"{path} cannot be read as {suffix[1:]}: {error}") from error
     return _join_complex(ds)
 
@@ -110,35 +108,6 @@ def as_document(ds: xr.Dataset) -> dict[str, Any]:
         "variables": variables,
         "flags": flags,
     }
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file as `write_bytes` does."""
-    write_bytes(path, text.encode("utf-8"))
-
-
-def write_bytes(path: Path, content: bytes | memoryview) -> None:
-    """Write a file whole or not at all: what was there stays until the new one is complete and on the disk.
-
-    Raises
-    ------
-    UserError
-        Where it cannot be written: a full disk, a file system that is read-only.
-    """
-    partial = path.with_name(path.name + ".partial")
-    try:
-        with builtins.open(partial, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except OSError as error:
-        raise UserError(
-            f"{path} could not be written ({error.strerror}); what was there before is untouched: make room, then try "
-            "again."
-        ) from error
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _suffix(path: Path) -> str:
@@ -184,10 +153,3 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list):
         return [_finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)

@@ -17,7 +17,7 @@ import safetensors.torch
 import torch
 from torch import Tensor, nn
 
-from dynlab import io
+from dynlab import files
 from dynlab.checkpoints.layers import check_finite
 from dynlab.errors import UserError, unknown
 from dynlab.systems import SYSTEMS, System, create
@@ -148,7 +148,7 @@ def write(path: str | Path, document: Mapping[str, Any]) -> Path:
     _check(document, f"What is to be written to {path}")
     if not path.parent.is_dir():
         raise UserError(f"The folder {path.parent} does not exist; create it first.")
-    io.write_bytes(path, (_as_safetensors if path.suffix == SAFETENSORS else as_torch)(dict(document)))
+    files.write_bytes(path, (_as_safetensors if path.suffix == SAFETENSORS else as_torch)(dict(document)))
     return path
 
 

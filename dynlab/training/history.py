@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from dynlab.errors import UserError
-from dynlab.io import write_text
+from dynlab.files import write_text
 from dynlab.systems.ernn_exact import ExactERNN
 from dynlab.tasks import Task
 from dynlab.training.module import VALIDATION_LOSS, VALIDATION_METRIC, Training

@@ -32,7 +32,9 @@ def fit(prepared: Prepared, resume_from: Path | None) -> None:
     validation = None if held is None else sweep(task, held, settings.carry)
     history = History(prepared.folder, task, settings.epochs, prepared.say, prepared.writes.test_every_epoch)
     bar = [Bar(history, len(batches))] if prepared.progress else []
-    monitor = StabilityMonitor(prepared.writes.monitor_every) if prepared.writes.monitor_every is not None else None
+    every = prepared.writes.monitor_every
+    # the network that learns, beside which an average of its weights may stand
+    monitor = None if every is None else StabilityMonitor(every, layer="network.system")
     steps = StepLog(prepared.folder, prepared.writes.log_every, monitor, prepared.say)
     kept = [Kept(prepared.folder, prepared.writes.keep_every)] if prepared.writes.keep_every is not None else []
     with _quiet(), _all_digits(), torch.random.fork_rng(devices=[]):

@@ -10,7 +10,7 @@ from typing import Any
 from dynlab.arguments import check_at_least
 from dynlab.training.settings import Settings, option
 
-METRICS_FILE = "metrics.csv"
+METRICS_FILE, STEPS_FILE, TENSORBOARD = "metrics.csv", "steps.csv", "tensorboard"
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.plugins.io import TorchCheckpointIO
 
 from dynlab.checkpoints.document import as_torch
-from dynlab.io import write_bytes
+from dynlab.files import make_folder, write_bytes
 from dynlab.training.module import VALIDATION_METRIC
 from dynlab.training.prepare import Prepared
 
@@ -21,7 +21,7 @@ class WholeCheckpoints(TorchCheckpointIO):
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
         path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         write_bytes(path, as_torch(checkpoint))
 
 

@@ -9,11 +9,11 @@ from typing import Any
 from lightning.pytorch import Callback, LightningModule, Trainer
 
 from dynlab.errors import require_extra
-from dynlab.io import write_text
+from dynlab.files import told_of_failure, write_text
 from dynlab.training.module import VALIDATION_LOSS, VALIDATION_METRIC, Training
+from dynlab.training.run import STEPS_FILE, TENSORBOARD
 from dynlab.training.stability_monitor import LARGEST_EXPONENT, LOG_GRADIENT, SPECTRAL_RADIUS, StabilityMonitor
 
-STEPS_FILE, TENSORBOARD = "steps.csv", "tensorboard"
 STABILITY = (LOG_GRADIENT, SPECTRAL_RADIUS, LARGEST_EXPONENT)
 FIRST = ("step", "loss", "learning_rate")
 
@@ -82,7 +82,7 @@ class StepLog(Callback):
             raise TypeError(f"StepLog goes with Training, got {type(pl_module).__name__}")
         values = {"loss": pl_module.latest_loss, "learning_rate": self._rate} | measured
         row = {"step": trainer.global_step} | {name: _text(value) for name, value in values.items()}
-        with self.path.open("a", newline="", encoding="utf-8") as file:
+        with told_of_failure(self.path), self.path.open("a", newline="", encoding="utf-8") as file:
             csv.DictWriter(file, self.columns, restval="", lineterminator="\n").writerow(row)
         for name, value in values.items():
             self._writer.add_scalar(name, value, trainer.global_step)

@@ -9,7 +9,6 @@ so many steps), ``tensorboard`` (both, for that viewer), ``last.ckpt`` and ``bes
 import dataclasses
 import functools
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,16 +16,21 @@ from typing import Any
 
 import torch
 
-from dynlab import checkpoints, io
+from dynlab import checkpoints, files
 from dynlab.errors import UserError
 from dynlab.numerics.threads import torch_threads
 from dynlab.training.network import evaluate
 from dynlab.training.prepare import Prepared, prepare
-from dynlab.training.run import Run, Writes
+from dynlab.training.run import METRICS_FILE, STEPS_FILE, TENSORBOARD, Run, Writes
 from dynlab.training.settings import Settings
 
 RUN_FILE, NETWORK_FILE = "run.json", "network.pt"
 BEST, LAST = "best", "last"
+# What a run writes into its folder; of these names alone is anything removed.
+OWN_FILES = (
+    *(RUN_FILE, NETWORK_FILE, METRICS_FILE, STEPS_FILE, f"{BEST}.ckpt", f"{LAST}.ckpt"),
+    *("step-" + "[0-9]" * 6 + "*.ckpt", f"{TENSORBOARD}/events.out.tfevents.*"),
+)
 
 
 @dataclass(frozen=True)
@@ -111,9 +115,9 @@ def train(
     prepared = making()
     if folder.is_dir():
         _remove(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    files.make_folder(folder)
     stored = dataclasses.asdict(run) | {"writes": dataclasses.asdict(writes), "devices": devices}
-    io.write_text(folder / RUN_FILE, json.dumps(stored, indent=1) + "\n")
+    files.write_text(folder / RUN_FILE, json.dumps(stored, indent=1) + "\n")
     return _carry_out(prepared, making, None)
 
 
@@ -172,10 +176,22 @@ def _stored(folder: Path) -> tuple[Run, Writes, int]:
 
 
 def _remove(folder: Path) -> None:
-    """Remove an earlier run, and nothing that is none."""
-    if any(folder.iterdir()) and not (folder / RUN_FILE).is_file():
-        raise UserError(f"{folder} holds no training run, so it is not overwritten; choose another folder.")
-    shutil.rmtree(folder)
+    """Remove the files of an earlier run, and nothing that stands beside them.
+
+    Raises
+    ------
+    UserError
+        Where there is something, and no run.
+    """
+    if not any(folder.iterdir()):
+        return
+    try:
+        _stored(folder)
+    except UserError as error:
+        raise UserError(f"{folder} holds no training run, so it is not overwritten; choose another folder.") from error
+    for file in [file for pattern in OWN_FILES for file in folder.glob(pattern)]:
+        if not file.is_dir():
+            file.unlink()
 
 
 def _carry_out(prepared: Prepared, making: Callable[[], Prepared], resume_from: Path | None) -> Result:

@@ -5,7 +5,6 @@ whole training split, whose network is shipped. No test score chooses anything.
 """
 
 import json
-import shutil
 import statistics
 import sys
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from typing import Any
 from dynlab import checkpoints
 from dynlab.checkpoints import Checkpoint
 from dynlab.errors import UserError
+from dynlab.files import write_bytes, write_text
 from dynlab.systems import System
 from dynlab.systems.ernn import ERNN
 from dynlab.training.train import NETWORK_FILE
@@ -80,8 +80,8 @@ def zoo_entry(name: str, folder: str | Path, runs: Sequence[str | Path]) -> dict
         "file": f"{name}.pt",
     }
     folder = Path(folder)
-    shutil.copyfile(path, folder / f"{name}.pt")
-    (folder / f"{name}.json").write_text(json.dumps(entry, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_bytes(folder / f"{name}.pt", path.read_bytes())
+    write_text(folder / f"{name}.json", json.dumps(entry, indent=1, ensure_ascii=False) + "\n")
     return entry
 
 

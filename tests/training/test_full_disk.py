@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from dynlab import checkpoints, io
+from dynlab import checkpoints, files
 from dynlab.errors import UserError
 from dynlab.training import Run, Settings, resume, train
 
@@ -77,9 +77,9 @@ def refuse(*_):
 
 def test_a_text_file_is_replaced_only_by_a_whole_one(tmp_path, monkeypatch):
     path = tmp_path / "a.txt"
-    io.write_text(path, "before")
+    files.write_text(path, "before")
     monkeypatch.setattr("os.fsync", refuse)
     with pytest.raises(UserError, match=r"No space left on device.*make room"):
-        io.write_text(path, "after")
+        files.write_text(path, "after")
     assert path.read_text() == "before"
     assert not list(tmp_path.glob("*.partial"))

@@ -244,7 +244,15 @@ def test_a_run_is_replaced_only_when_asked_and_only_a_run(tmp_path):
     train(small, tmp_path / "run")
     with pytest.raises(UserError, match=r"exists: resume the run in it with --resume, or replace it with --overwrite"):
         train(small, tmp_path / "run")
+    for mine in ("notes.txt", "best.ckpt.txt", "tensorboard/notes.txt", "sub/last.ckpt"):
+        (tmp_path / "run" / mine).parent.mkdir(exist_ok=True)
+        (tmp_path / "run" / mine).write_text("mine")
+    stale = tmp_path / "run" / "step-000100.ckpt"
+    stale.write_bytes(b"")
     train(small, tmp_path / "run", overwrite=True)
+    assert len(list((tmp_path / "run").rglob("*.txt"))) == 3
+    assert (tmp_path / "run" / "sub" / "last.ckpt").read_text() == "mine"
+    assert not stale.exists()
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("x")
     with pytest.raises(UserError, match="holds no training run, so it is not overwritten"):

@@ -242,3 +242,11 @@ def test_rows_of_later_steps_and_a_row_that_was_cut_are_dropped_when_a_run_goes_
     log.on_train_start(SimpleNamespace(is_global_zero=True, global_step=2), None)
     log.teardown(None, None, "fit")
     assert (tmp_path / "steps.csv").read_text() == "\n".join(rows[:3]) + "\n"
+
+
+def test_an_average_of_the_weights_is_no_second_network(tmp_path):
+    from dynlab.training import Run, Settings, train
+
+    run = Run("vanilla", "digits", Settings(epochs=1, batch_size=600, ema=0.9), {"state_size": 2})
+    train(run, tmp_path / "run", monitor_every=1)
+    assert (tmp_path / "run" / "steps.csv").read_text().splitlines()[1].count(",") == 5

@@ -12,6 +12,7 @@ from dynlab import schema
 from dynlab.diagnostics.fixed_points.places import FIXED, SLOW
 from dynlab.diagnostics.fixed_points.records import Record
 from dynlab.errors import UserError, require_extra
+from dynlab.files import make_folder, write_text
 from dynlab.program import NoProgram
 from dynlab.systems.held import Held
 from dynlab.wording import at_most, joined
@@ -99,7 +100,7 @@ def _write(certificates: list["Certificate"], exact: Held, place: Path | None) -
         # of a rounded matrix as it is, a file would show what is not proved of the matrix that it stands for
         if certificate.certified and not (program.rounded and certificate.counts.undecided):
             text = json.dumps(document(program, certificate, exact))
-            (place / f"fixed-point-{number}.json").write_text(text, encoding="utf-8")
+            write_text(place / f"fixed-point-{number}.json", text)
 
 
 def _variables(certificates: list["Certificate"], rows: list[Record], size: int) -> dict[str, xr.Variable]:
@@ -170,10 +171,7 @@ def place_for(folder: str | Path | None) -> Path | None:
     place = Path(folder)
     if place.exists() and (not place.is_dir() or any(place.glob("fixed-point-*.json"))):
         raise UserError(f"The folder for certificates {str(place)!r} is a file, or has some: name another one.")
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"The folder for certificates {str(place)!r} cannot be made: name another one.") from error
+    make_folder(place)
     if not os.access(place, os.W_OK | os.X_OK):
         raise UserError(f"The folder for certificates {str(place)!r} cannot be written to: name another one.")
     return place

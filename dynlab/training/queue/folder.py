@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dynlab import io
+from dynlab import files
 from dynlab.errors import UserError
 from dynlab.training.queue.queued import Queued, Record, chosen, described
 from dynlab.training.run import Run
@@ -49,8 +49,8 @@ def record(queued: Queued, folder: Path) -> Record | None:
 def write_record(folder: Path, found: Record) -> None:
     """Keep the record of a finished training."""
     path = folder / "results" / f"{found['name']}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    io.write_text(path, json.dumps(found, allow_nan=False) + "\n")
+    files.make_folder(path.parent)
+    files.write_text(path, json.dumps(found, allow_nan=False) + "\n")
 
 
 def begun(queued: Queued, folder: Path) -> bool:
@@ -67,7 +67,7 @@ def noted(folder: Path, file: str) -> dict[str, Any]:
 
 def note(folder: Path, file: str, **entries: Any) -> None:
     """Write entries into `SPENT` or `TIMES`, beside those that stand there."""
-    io.write_text(folder / file, json.dumps(_read(folder / file) | entries) + "\n")
+    files.write_text(folder / file, json.dumps(_read(folder / file) | entries) + "\n")
 
 
 @contextmanager
@@ -79,7 +79,7 @@ def alone(folder: Path) -> Iterator[None]:
     UserError
         Where another process runs the queue.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    files.make_folder(folder)
     with (folder / LOCK).open("a+", encoding="utf-8") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import torch
 
+from dynlab.files import make_folder
 from dynlab.training.batches import Batches
 from dynlab.training.network import training_loss
 from dynlab.training.prepare import prepare
@@ -86,7 +87,7 @@ def time_all(
     say: Callable[[str], None] = print,
 ) -> None:
     """Time some iterations of every kind of run that has not been timed yet, and keep that in the folder."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     for queued in queue:
         if kind(queued.run) not in noted(folder, TIMES):
             timed = time_iterations(queued.run, data_dir)

@@ -1,7 +1,6 @@
 """The next unfinished training, and the next, until all are finished or somebody stops it."""
 
 import csv
-import shutil
 import signal
 import time
 from collections.abc import Callable, Sequence
@@ -85,9 +84,9 @@ def _carry_out(queued: Queued, folder: Path, data_dir: str | Path | None, say: C
         if goes_on:
             facts = resume(where, data_dir=data_dir, log=log).facts
         else:
-            shutil.rmtree(where, ignore_errors=True)  # a run that was killed before its first checkpoint, or another
             writes = {"checkpoint_every": _between_checkpoints(run, folder)} | dict(queued.writes)
-            facts = train(run, where, data_dir=data_dir, log=log, **writes).facts
+            # over a run that was killed before its first checkpoint, or another
+            facts = train(run, where, overwrite=True, data_dir=data_dir, log=log, **writes).facts
     except Diverged as error:
         facts = {"diverged": str(error), "command": run.command}
     finally:
