@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 FEW = 4  # vectors are few where so many times their number is at most that of the columns that they are multiplied by
 Function = Callable[[Any], Any]  # of the numbers of an operator: tensors, or a number that scales one
@@ -127,7 +128,8 @@ class Leading(Operator):
         return x[..., : self.rows, :]
 
     def apply_transpose(self, x: Tensor) -> Tensor:
-        return torch.nn.functional.pad(x, (0, 0, 0, self.columns - self.rows))
+        more = self.columns - self.rows
+        return pad(x.mT, (0, more)).mT if _column_by_column(x) else pad(x, (0, 0, 0, more))
 
     def dense(self) -> Tensor:
         return torch.eye(self.rows, self.columns, dtype=self._like.dtype, device=self._like.device)
@@ -413,6 +415,17 @@ def _total(terms: Sequence[Tensor]) -> Tensor:
 
 
 def _concatenate(parts: Sequence[Tensor], dim: int) -> Tensor:
-    """Concatenate along one of the last two dimensions after broadcasting the leading ones."""
+    """Concatenate along one of the last two dimensions after broadcasting the leading ones.
+
+    A few vectors stay column by column in memory, as `_shared_product` makes them and needs them again.
+    """
     batch = np.broadcast_shapes(*(part.shape[:-2] for part in parts))
-    return torch.cat([part.expand(*batch, *part.shape[-2:]) for part in parts], dim=dim)
+    whole = [part.expand(*batch, *part.shape[-2:]) for part in parts]
+    if all(map(_column_by_column, parts)):
+        return torch.cat([part.mT for part in whole], dim=-3 - dim).mT
+    return torch.cat(whole, dim=dim)
+
+
+def _column_by_column(x: Tensor) -> bool:
+    """Whether the numbers of a column lie behind each other in memory."""
+    return x.stride(-2) == 1 < x.stride(-1)

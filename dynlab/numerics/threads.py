@@ -26,7 +26,9 @@ def slices(count: int, at_once: float) -> list[slice]:
     return [slice(start, min(start + size, count)) for start in range(0, count, size)]
 
 
-def in_threads(work: Callable[[slice], tuple[Any, ...]], count: int, each: float = 0.0) -> tuple[Any, ...]:
+def in_threads(
+    work: Callable[[slice], tuple[Any, ...]], count: int, each: float = 0.0, chunks_per_thread: int = CHUNKS_PER_THREAD
+) -> tuple[Any, ...]:
     """What ``work(rows)`` returns for slices of 0 … count − 1, each part joined along its first dimension.
 
     Parameters
@@ -36,6 +38,8 @@ def in_threads(work: Callable[[slice], tuple[Any, ...]], count: int, each: float
     count : int
     each : float
         Bytes that `work` holds of each row.
+    chunks_per_thread : int
+        1 where rows together are worth more than threads that end together.
 
     Notes
     -----
@@ -46,7 +50,7 @@ def in_threads(work: Callable[[slice], tuple[Any, ...]], count: int, each: float
     inside = getattr(_here, "inside", False)
     threads = 1 if inside else cores()
     at_once = CHUNK_BYTES / each if each else count
-    chunks = slices(count, min(at_once, math.ceil(count / (threads * CHUNKS_PER_THREAD)) if threads > 1 else count))
+    chunks = slices(count, min(at_once, math.ceil(count / (threads * chunks_per_thread)) if threads > 1 else count))
     if inside:
         found = [work(rows) for rows in chunks]
     elif threads == 1 or len(chunks) <= 1:

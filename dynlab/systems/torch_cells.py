@@ -5,7 +5,7 @@ The equations are those of the documentation of `torch.nn.RNN`, `torch.nn.GRU` a
 
 import abc
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -173,7 +173,7 @@ class LSTMCell(Cell):
         self.name = "lstm"
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        i, f, g, o, c = self._parts(state, input)
+        i, f, g, o, c = self._parts(state, self._preactivations(state, input))
         c = f * c + i * g
         return torch.cat([self._project(o * torch.tanh(c)), c], dim=-1)
 
@@ -187,13 +187,17 @@ class LSTMCell(Cell):
         return p.join([hidden if self.weight_hr is None else p.linear(self.weight_hr, hidden), c])
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        f = self._parts(state, input)[1]
-        h_by_c, h_by_h, c_by_h = self._by(self.weight_hh, state, input)
+        preactivations = self._preactivations(state, input)
+        h_by_c, h_by_h, c_by_h = self._by(self.weight_hh, state, preactivations)
         h_by_h = h_by_h @ Leading(self._sizes[0], self.state_size, state)
-        return Fed(self._projected(h_by_h), self._projected(h_by_c), Blocks([[c_by_h, Diagonal(f)]]))
+        return Fed(
+            self._projected(h_by_h),
+            self._projected(h_by_c),
+            Blocks([[c_by_h, Diagonal(torch.sigmoid(preactivations[1]))]]),
+        )
 
     def closed_form_input_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        h_by_c, h_by_x, c_by_x = self._by(self.weight_ih, state, input)
+        h_by_c, h_by_x, c_by_x = self._by(self.weight_ih, state, self._preactivations(state, input))
         return Fed(self._projected(h_by_x), self._projected(h_by_c), c_by_x)
 
     def state_bound(self) -> Tensor:
@@ -210,10 +214,11 @@ class LSTMCell(Cell):
         return torch.cat([resting.expand(*memory.shape[:-1], self._sizes[0]), memory], dim=-1)
 
     def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        i, _, g, o, c = self._parts(state, input)
+        preactivations = self._preactivations(state, input)
+        i, _, g, o, c = self._parts(state, preactivations)
         h = state[..., : self._sizes[0]]
         # 1 − f from the pre-activation: the difference is rounding, or 0, where f is close to 1
-        forgotten = torch.sigmoid(-self._preactivations(state, input)[1])
+        forgotten = torch.sigmoid(-preactivations[1])
         return torch.cat([h - self._project(o * torch.tanh(c)), c - i * g / forgotten], dim=-1)
 
     def closed_form_ungated_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
@@ -228,8 +233,8 @@ class LSTMCell(Cell):
 
     def _ungated_by(self, weight: Tensor, state: Tensor, input: Tensor) -> tuple[RowScaled, Diagonal, RowScaled]:
         """−∂(o tanh c) and −∂(i g/(1 − f)) through the gates, whose pre-activations have `weight`; −∂(o tanh c)/∂c."""
-        p_i, p_f, p_g, p_o = self._preactivations(state, input)
-        i, _, g, o, c = self._parts(state, input)
+        p_i, p_f, p_g, p_o = preactivations = self._preactivations(state, input)
+        i, _, g, o, c = self._parts(state, preactivations)
         kept = 1 / torch.sigmoid(-p_f)  # 1/(1 − f) = 1 + exp p_f
         into_i, into_f, into_g, into_o = weight.chunk(4)
         by_i, by_g = -kept * g * sigmoid_slope(p_i), -kept * i * tanh_slope(p_g)
@@ -242,16 +247,18 @@ class LSTMCell(Cell):
         joint = linear(input, self.weight_ih, self.bias_ih) + linear(h, self.weight_hh, self.bias_hh)
         return joint.chunk(4, dim=-1)
 
-    def _parts(self, state: Tensor, input: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    def _parts(self, state: Tensor, preactivations: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
         """The gates i, f, o with g, in torch's order, and c."""
-        i, f, g, o = self._preactivations(state, input)
+        i, f, g, o = preactivations
         c = state[..., self._sizes[0] :]
         return torch.sigmoid(i), torch.sigmoid(f), torch.tanh(g), torch.sigmoid(o), c
 
-    def _by(self, weight: Tensor, state: Tensor, input: Tensor) -> tuple[Operator, Operator, Operator]:
+    def _by(
+        self, weight: Tensor, state: Tensor, preactivations: Sequence[Tensor]
+    ) -> tuple[Operator, Operator, Operator]:
         """∂h'/∂c', and the derivatives through the gates of h' at this c' and of c', their weights being `weight`."""
-        p_i, p_f, p_g, p_o = self._preactivations(state, input)
-        i, f, g, o, c = self._parts(state, input)
+        p_i, p_f, p_g, p_o = preactivations
+        i, f, g, o, c = self._parts(state, preactivations)
         into_i, into_f, into_g, into_o = weight.chunk(4)
         following = f * c + i * g
         c_by = Diagonal(c * sigmoid_slope(p_f)) @ Shared(into_f) + Diagonal(g * sigmoid_slope(p_i)) @ Shared(into_i)
@@ -281,7 +288,8 @@ class RestingLSTM(Map):
         self.name = cell.name
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        _, _, _, o, c = self.cell._parts(self.cell.at_rest(state, input), input)
+        at_rest = self.cell.at_rest(state, input)
+        _, _, _, o, c = self.cell._parts(at_rest, self.cell._preactivations(at_rest, input))
         return self.cell._project(o * torch.tanh(c))
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:

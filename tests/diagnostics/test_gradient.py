@@ -252,6 +252,15 @@ def test_norms_of_large_states_lie_within_their_errors(kind, settings, gain, mon
     assert "left out: end_to_end (--end-to-end) tells" in ds.attrs["verdict"] or (ds["surviving"] == 0).all()
 
 
+def test_norms_of_large_states_do_not_depend_on_the_samples_beside_them(monkeypatch):
+    monkeypatch.setattr("dynlab.diagnostics.gradient.diagnostic.EVERY", 4)
+    torch.manual_seed(5)
+    system, inputs = create("lstm", input_size=2, hidden_size=6), np.random.default_rng(2).standard_normal((3, 9, 2))
+    alone, together = gradient(system, inputs[:1]), gradient(system, inputs)
+    for name in ("log_norm", "log_norm_error", "log_norm_frobenius"):
+        assert (np.abs(alone[name] - together[name][:1]) <= together["log_norm_error"][:1]).all()
+
+
 @pytest.mark.parametrize("times, chosen", [(1, [0]), (3, [0, 6, 12]), (99, range(13)), ([12, 1], [1, 12])])
 def test_some_times(times, chosen):
     system = from_function(lambda h, x: 0.5 * h, state_size=2)

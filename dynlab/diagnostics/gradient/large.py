@@ -15,6 +15,7 @@ from dynlab.driven import NUMBERS_AT_ONCE, Driven
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.golub_kahan import NormBounds, norm_bounds
 from dynlab.numerics.plain_product import FAILING
+from dynlab.numerics.threads import in_threads
 from dynlab.operators import Operator
 
 VECTORS = 4  # that each bound starts from: fewer need longer Krylov spaces, more are multiplied in vain
@@ -25,6 +26,7 @@ NUMBERS = 16  # for each unit, that the factors of a cell's Jacobian take
 KEPT = 2**26  # numbers of all Jacobians' factors that are kept: 512 MiB; of more they are made anew for each product
 SAFETY = 2.0  # of the first-order bound of rounding
 
+NAMES = ("log_norm", "log_norm_error", "log_norm_frobenius", "log_norm_frobenius_error")
 METHOD = (
     f"Golub and Kahan's bidiagonalisation of ∂h_T/∂h_t from {VECTORS} random vectors, by products with the factors of "
     "the Jacobians; the norm lies between its bounds, of which the error is half the distance, but for a probability "
@@ -36,7 +38,7 @@ METHOD = (
 class Chain:
     """The Jacobians along a driven trajectory, as products with vectors (sample, state, vector)."""
 
-    def __init__(self, driven: Driven) -> None:
+    def __init__(self, driven: Driven, kept: float = KEPT) -> None:
         self._driven = driven
         samples, _, n = driven.states.shape
         each = samples * n * (NUMBERS if driven.has_closed_form else n)
@@ -46,7 +48,7 @@ class Chain:
         for block, rounding in driven.operators_with_rounding(range(1, driven.steps + 1), self._at_once):
             found.append(rounding)
             held += _numbers(block)
-            if held <= KEPT:
+            if held <= kept:
                 self._kept += [block[:, index] for index in range(rounding.shape[1])]
         self.rounding = torch.cat(found, dim=1)  # (sample, step), of each Jacobian and its products with vectors
 
@@ -96,15 +98,30 @@ def _numbers(block: Operator) -> int:
 
 def large_norms(driven: Driven, times: NDArray[np.int64], seed: int) -> dict[str, NDArray[Any]]:
     """The variables' values at the times chosen, the first two dimensions being sample and time."""
+    samples = len(driven.states)
+    failing = FAILING / (2 * samples * len(times))
+
+    def several(some: slice) -> tuple[NDArray[Any], ...]:
+        generators = [np.random.default_rng([seed, number]) for number in range(samples)[some]]
+        return _norms(driven.of(some), times, generators, failing, KEPT / samples)
+
+    # The vectors of many samples at once make fast products: each thread has all of its samples together.
+    found = dict(zip(NAMES, in_threads(several, samples, chunks_per_thread=1), strict=True))
+    none_survives = found["log_norm"][:, 0] + found["log_norm_error"][:, 0] < np.log(SURVIVES)
+    return found | {"surviving": np.where(none_survives & (times[0] == 0), 0.0, np.nan)}
+
+
+def _norms(
+    driven: Driven, times: NDArray[np.int64], generators: list[np.random.Generator], failing: float, kept: float
+) -> tuple[NDArray[Any], ...]:
+    """The values of `NAMES`, (sample, time), NaN where a trajectory diverges; every sample has its own generator."""
     samples, _, n = driven.states.shape
-    chain = Chain(driven)
-    generator = np.random.default_rng(seed)
+    chain = Chain(driven, kept * samples)
 
     def drawn(count: int) -> Tensor:
-        return torch.from_numpy(generator.standard_normal((samples, n, count)))
+        return torch.from_numpy(np.stack([each.standard_normal((count, n)) for each in generators])).mT
 
     known = driven.states.isfinite().all(dim=-1)[:, -1].cpu().numpy()
-    failing = FAILING / (2 * samples * len(times))
     columns: list[tuple[Real, Real]] = []
     for t in map(int, times):
         if t == driven.steps:
@@ -112,15 +129,9 @@ def large_norms(driven: Driven, times: NDArray[np.int64], seed: int) -> dict[str
             continue
         bounds = norm_bounds(partial(chain.back, t=t), partial(chain.forth, t=t), drawn(VECTORS), failing, WIDTH, MOST)
         columns.append(_middle(bounds, _of_rounding(chain, bounds, t, driven.steps)))
-    value, error = (np.stack(part, axis=1) for part in zip(*columns, strict=True))
-    frobenius, wrong = _frobenius(chain, drawn(PROBES), times, driven.steps, failing)
-    names = ("log_norm", "log_norm_error", "log_norm_frobenius", "log_norm_frobenius_error")
-    found: dict[str, NDArray[Any]] = {
-        name: np.where(known[:, None], values, np.nan)
-        for name, values in zip(names, (value, error, frobenius, wrong), strict=True)
-    }
-    none_survives = value[:, 0] + error[:, 0] < np.log(SURVIVES)
-    return found | {"surviving": np.where(none_survives & known & (times[0] == 0), 0.0, np.nan)}
+    of_norm = (np.stack(part, axis=1) for part in zip(*columns, strict=True))
+    of_frobenius = _frobenius(chain, drawn(PROBES), times, driven.steps, failing)
+    return tuple(np.where(known[:, None], values, np.nan) for values in (*of_norm, *of_frobenius))
 
 
 def _middle(found: NormBounds, rounding: Real) -> tuple[Real, Real]:

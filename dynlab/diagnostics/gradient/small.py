@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.diagnostics.end_to_end import SURVIVES
+from dynlab.diagnostics.gradient.large import NAMES
 from dynlab.driven import Driven, in_float64
 from dynlab.numerics.graded_product import LARGEST_BOUND, GradedProduct, identity, largest_bound, multiply, resolved
 from dynlab.numerics.plain_product import ENOUGH, FAILING, log_norms, plain_products, plain_singular_values
@@ -15,7 +16,6 @@ from dynlab.numerics.singular_values import log_singular_values
 from dynlab.numerics.threads import in_threads, one_torch_thread
 
 NEGLIGIBLE = 40.0  # rows of e^d T so far below the largest, e^-40, change the largest singular value by e^-80
-NAMES = ("log_norm", "log_norm_error", "log_norm_frobenius", "log_norm_frobenius_error")
 METHOD = (
     "∂h_T/∂h_t is multiplied from t = T backwards, with a bound of its error from random vectors that are carried "
     f"along, which holds but for a probability of {FAILING:g}; of a sample where it says too little the product is "
