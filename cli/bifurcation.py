@@ -22,7 +22,7 @@ PLANE, BRANCHES = ("second_from", "second_to", "grid"), ("starts", "values", "ob
 @click.option("--second-from", type=float, help="Where its range begins.")
 @click.option("--second-to", type=float, help="Where it ends.")
 @click.option("--grid", type=int, help="With --second: points in each direction.  [default: 101]")
-@click.option("--starts", type=int, help="Of each search for fixed points.  [default: 32]")
+@click.option("--starts", type=int, help="Of each search for fixed points.  [default: 256, of large layers fewer]")
 @click.option("--max-period", type=int, help="Of doubled orbits, or of --second's.  [default: 8, 16]")
 @click.option("--observed", type=COUNT, help="The coordinate drawn, from 1.  [default: what varies most]")
 @click.option("--values", type=int, help="Of the brute-force diagram; 0 leaves it out.  [default: 400, 100]")
@@ -51,7 +51,7 @@ def bifurcation(source: Source, **own: Any) -> CommandResult:
     asked: dict[str, Any] = source.held | {"seed": source.seed, "max_memory": own["max_memory"] * 2**20}
     optional = ("grid", "max_period", "starts", "values")
     asked |= {"largest_state": own["largest_state"]} | {name: own[name] for name in optional if own[name] is not None}
-    arguments = source.system, source.mean_of
+    arguments = source.system, source.visiting
     if second:
         asked |= {"parameters": (own["parameter"], second), "lowest": (own["lowest"], own["second_from"])}
         asked |= {"highest": (own["highest"], own["second_to"])}

@@ -11,8 +11,8 @@ from .source import Source
 
 
 @analysis(ANYTHING - {"device", "dtype"} | HELD, name="lyapunov-function")
-@click.option("--starts", type=COUNT, default=256, show_default=True, help="Of the search for fixed points.")
-def lyapunov_function(source: Source, starts: int) -> CommandResult:
+@click.option("--starts", type=COUNT, help="Of the search for fixed points.  [default: 256, of large layers fewer]")
+def lyapunov_function(source: Source, starts: int | None) -> CommandResult:
     """Prove around each stable fixed point how far V = (h − h*)ᵀ P (h − h*) decreases: all starts there end at it.
 
     Needs python-flint (pip install dynlab-rnn[certify]).
@@ -24,5 +24,5 @@ def lyapunov_function(source: Source, starts: int) -> CommandResult:
     dynlab lyapunov-function runs/x/*.ckpt --over step
     """
     require_extra("flint", "certify")
-    arguments, asked = (source.system, source.mean_of), source.held | {"starts": starts, "seed": source.seed}
+    arguments, asked = (source.system, source.visiting), source.held | {"starts": starts, "seed": source.seed}
     return measured(source, "lyapunov_function", "Proving where the function decreases", arguments, asked)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from dynlab import schema
 from dynlab.diagnostics.fixed_points import fixed_points
+from dynlab.diagnostics.fixed_points.at_points import also_incomplete
 from dynlab.errors import UserError, require_extra
 from dynlab.jacobians import held_matrices
 from dynlab.numerics.arrays import Real
@@ -59,7 +60,7 @@ def lyapunov_function(
     at: str | ArrayLike = "zero",
     at_step: int = -1,
     kind: str | None = None,
-    starts: int | ArrayLike = 256,
+    starts: int | ArrayLike | None = None,
     seed: int = 0,
 ) -> xr.Dataset:
     """V(h) = (h − h*)ᵀ P (h − h*) at each fixed point h*, and how far around it V is proved to decrease.
@@ -110,6 +111,7 @@ def lyapunov_function(
     # equilibria of a flow are fixed points of an Euler step of any size, and the proof that they exist is the same
     stepped: Any = Euler(flow, 1.0) if flow is not None else system
     found = fixed_points(stepped, inputs, at=at, at_step=at_step, starts=starts, certify=True, seed=seed)
+    said = also_incomplete(found)
     found = found.isel({schema.FIXED_POINT: (found["status"] == "fixed point").values})
     chosen = schema.settings(found)
     held = torch.tensor(chosen["input"], dtype=torch.float64)
@@ -122,7 +124,7 @@ def lyapunov_function(
         system=system.name,
         source=system.source,
         settings=settings | {"kind": "flow" if of_flow else "map", "dtype": "float64", "device": "cpu"},
-        verdict=_verdict(rows, of_flow),
+        verdict=_verdict(rows, of_flow) + said,
         method=METHOD,
         coords={
             name: schema.variable((name,), np.linspace(-1, 1, GRID), f"along the {which} direction, in extents")

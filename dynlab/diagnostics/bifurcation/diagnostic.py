@@ -22,10 +22,11 @@ from dynlab.diagnostics.bifurcation.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Map, System
+from dynlab.wording import number
 
 Real = NDArray[np.float64]
 
-STARTS, SEARCHES = 32, 3  # of each search for fixed points, and at how many values of the parameter
+SEARCHES = 3  # for fixed points, each at one value of the parameter
 MAX_PERIOD = 8
 MOST_POINTS = 2000  # of one branch and direction
 LONGEST_STEP, LONGER_STEP = 0.01, 0.02  # of arclength, the second for networks
@@ -71,7 +72,7 @@ def bifurcation(
     highest: float,
     at: str | ArrayLike = "zero",
     at_step: int = -1,
-    starts: int = STARTS,
+    starts: int | None = None,
     searches: int = SEARCHES,
     max_period: int = MAX_PERIOD,
     observed: int | None = None,
@@ -87,7 +88,7 @@ def bifurcation(
     system : System
         It is analysed in float64 on cpu.
     inputs : array_like, shape (time, input) or (sample, time, input), optional
-        Only for ``at="mean"``.
+        What drives the network, for starts of the searches and ``at="mean"``, as in `dynlab.fixed_points`.
     parameter : str
         A number of the system (``"r"``, ``"step_size"``, ``"gamma"``), an entry of a weight ``"W[0,1]"``, a factor on
         one ``"W*"``, or of the held input ``"input[0]"``, ``"input*"``.
@@ -97,8 +98,10 @@ def bifurcation(
         The input that is held.
     at_step : int
         The step whose parameters are held where they change with time; −1 is the last.
-    starts, searches : int
-        Branches begin at fixed points that a search from so many starts finds, at so many values of the parameter.
+    starts : int, optional
+        Of each search for fixed points, as in `dynlab.fixed_points`.
+    searches : int
+        At how many values of the parameter there is one: branches begin at what these find.
     max_period : int
         Orbits are doubled at flips up to this period.
     observed : int, optional
@@ -154,7 +157,9 @@ def bifurcation(
     varied = varied_system(system, inputs, (parameter,), at, at_step, (asked.lowest,), (asked.highest,), seed)
     generator = np.random.default_rng(seed)
     with one_torch_thread():
-        diagram = _diagram(varied, asked, starts, searches, max_period, generator)
+        at_values = np.linspace(asked.lowest, asked.highest, searches) if searches > 1 else np.array([asked.lowest])
+        begun = [(p, *fixed_points_at(varied, p, inputs, starts, seed)) for p in at_values.tolist()]
+        diagram = _diagram(varied, asked, [(p, states) for p, states, _ in begun], max_period)
         places = together.gathered(diagram)
         points = result.rows(diagram)
         visited, coordinate = _orbits(diagram, points, asked, values, observed, generator)
@@ -181,7 +186,8 @@ def bifurcation(
         system=system.name,
         source=system.source,
         settings=settings,
-        verdict=verdict(diagram, points, places, parameter, None if visited is None else visited[1].settled),
+        verdict=verdict(diagram, points, places, parameter, None if visited is None else visited[1].settled)
+        + "".join(f" At {parameter} = {number(p)}: {said}" for p, _, said in begun if said),
         method=METHOD,
         coords=coords,
         flags=_flags(diagram, variables, largest_state),
@@ -211,10 +217,10 @@ def _flags(diagram: Diagram, variables: dict[str, xr.Variable], largest_state: f
 
 
 def _check(
-    asked: Asked, starts: int, searches: int, max_period: int, values: int, observed: int | None, size: int
+    asked: Asked, starts: int | None, searches: int, max_period: int, values: int, observed: int | None, size: int
 ) -> None:
     check_range(asked.parameter, asked.lowest, asked.highest)
-    check_at_least(1, starts=starts, searches=searches, max_period=max_period)
+    check_at_least(1, starts=1 if starts is None else starts, searches=searches, max_period=max_period)
     check_at_least(0, values=values)
     if not asked.largest_state > 0:
         raise UserError(f"largest_state= bounds abs(h_i) and must be positive, got {asked.largest_state}.")
@@ -222,11 +228,7 @@ def _check(
         raise UserError(f"observed= is one of the state's {size} coordinates, counted from 0, got {observed}.")
 
 
-def _diagram(
-    varied: Varied, asked: Asked, starts: int, searches: int, max_period: int, generator: np.random.Generator
-) -> Diagram:
-    at = np.linspace(asked.lowest, asked.highest, searches) if searches > 1 else [asked.lowest]
-    found = [(float(p), fixed_points_at(varied, float(p), starts, generator)) for p in at]
+def _diagram(varied: Varied, asked: Asked, found: list[tuple[float, list[Real]]], max_period: int) -> Diagram:
     equation = Equation(varied, isinstance(varied.system, Map))
     size = typical_size([state for _, states in found for state in states])
     longest = LONGEST_STEP if varied.system.state_size <= SMALL else LONGER_STEP

@@ -1,6 +1,7 @@
 """Where branches begin, at fixed points and equilibria, and where orbits begin, beside the branches."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,10 @@ from dynlab.diagnostics.bifurcation.parameter import Varied
 from dynlab.diagnostics.bifurcation.result import Row
 from dynlab.diagnostics.fixed_points.by_layers import search
 from dynlab.diagnostics.fixed_points.places import FIXED
-from dynlab.systems import Euler, Flow
+from dynlab.diagnostics.fixed_points.starts import driven_states, unit_of, usual_starts
+from dynlab.diagnostics.fixed_points.verdict import incomplete
+from dynlab.simulation import prepare
+from dynlab.systems import Euler, Flow, Map
 
 OFF, OFF_STABLE = 1e-2, 1e-4  # times the states' typical size: so far orbits start from a branch, and from a stable one
 SLOW = 0.02  # per step, or second: growth so slow that the normal form is nearly right and an orbit long on its way
@@ -19,24 +23,31 @@ EULER_STEP = 0.01  # of a flow, whose equilibria Euler's map has; its orbits sho
 
 
 def fixed_points_at(
-    varied: Varied, value: float, count: int, generator: np.random.Generator
-) -> list[NDArray[np.float64]]:
-    """Every isolated fixed point or equilibrium that the search with `count` random starts a round finds.
+    varied: Varied, value: float, inputs: Any, count: int | None, seed: int
+) -> tuple[list[NDArray[np.float64]], str]:
+    """Every isolated fixed point or equilibrium that `dynlab.fixed_points` finds, and what says that some are missing.
 
     Parameters
     ----------
     varied : Varied
     value : float
         Of the parameter.
-    count : int
-    generator : numpy.random.Generator
+    inputs : array_like or None
+        What drives the network, for starts.
+    count : int or None
+        Random starts of a round; as many as usual where it is None.
+    seed : int
     """
     held = varied.fixed(value)
-    if isinstance(held.system, Flow):
-        held = replace(held, system=Euler(held.system, EULER_STEP))
-    found = search(held, held, count=count, seed=generator)
-    states = [place.state for place in found.places if place.status == FIXED]
-    return sorted(states, key=lambda state: float(np.linalg.norm(state)))
+    system = Euler(held.system, EULER_STEP) if isinstance(held.system, Flow) else held.system
+    held = replace(held, system=system)
+    held = replace(held, unit=unit_of(held))
+    visited = None
+    if isinstance(system, Map) and system.network_input_size and inputs is not None:
+        visited = driven_states(system, system.drive(prepare(system, inputs)[1])) / held.unit
+    found = search(held, held, count=count or usual_starts(system), visited=visited, seed=seed)
+    states = [np.asarray(held.unit) * place.state for place in found.places if place.status == FIXED]
+    return sorted(states, key=lambda state: float(np.linalg.norm(state))), incomplete(found)
 
 
 def typical_size(states: list[NDArray[np.float64]]) -> float:

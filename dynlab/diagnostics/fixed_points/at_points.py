@@ -10,6 +10,7 @@ from dynlab.jacobians import held_matrices
 from dynlab.systems import Map, frozen
 from dynlab.systems.held import Held
 
+INCOMPLETE = "incomplete"  # the attribute that says so of a search that missed points, or may have
 VERIFIED = ("fixed point", "continuum")  # what is no root, or not the one fsolve found, is not interpreted
 
 
@@ -23,6 +24,11 @@ def verified(found: xr.Dataset) -> xr.Dataset:
     """Those of the fixed points that are roots, verified, and have a derivative, in the same order."""
     known = np.isfinite(found["eigenvalue"].values).all(axis=1)
     return found.isel({schema.FIXED_POINT: np.isin(found["status"].values, VERIFIED) & known})
+
+
+def also_incomplete(found: xr.Dataset) -> str:
+    """What a verdict on the points of the Dataset ends with where their search is incomplete."""
+    return f" {found.attrs[INCOMPLETE]}" if INCOMPLETE in found.attrs else ""
 
 
 def jacobians_at(held: Held, found: xr.Dataset) -> NDArray[np.float64]:

@@ -11,17 +11,17 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from dynlab import schema
+from dynlab.diagnostics.fixed_points.at_points import INCOMPLETE
 from dynlab.diagnostics.fixed_points.by_layers import search
 from dynlab.diagnostics.fixed_points.proved import place_for, proved, with_proofs
 from dynlab.diagnostics.fixed_points.records import Record, in_unit, order, records
 from dynlab.diagnostics.fixed_points.search import FIXED, SLOW, Search
-from dynlab.diagnostics.fixed_points.starts import USUAL, unit_of, usual_count
-from dynlab.diagnostics.fixed_points.verdict import verdict
+from dynlab.diagnostics.fixed_points.starts import USUAL, driven_states, unit_of, usual_starts
+from dynlab.diagnostics.fixed_points.verdict import incomplete, verdict
 from dynlab.errors import UserError
-from dynlab.simulation import orbit, prepare
+from dynlab.simulation import prepare
 from dynlab.systems import Map, System
 from dynlab.systems.held import Held, held_input, step_number
-from dynlab.systems.torch_stacks import Stack
 
 METHOD = (
     "An affine map, known by a Jacobian that is the same to the last bit at states up to 1e6 away, by linear algebra "
@@ -139,6 +139,7 @@ def fixed_points(
     certify = certify or certificates is not None
     if certify:
         place_for(certificates)  # before the search, which takes longer
+    inputs = inputs if system.network_input_size else None
     analysed, driving, _ = prepare(system, _some_input(system, inputs), None, dtype, device)
     driven = analysed.drive(driving)
     frozen = Held(analysed, held_input(analysed, at, driven, inputs is not None), step_number(system, at_step))
@@ -155,7 +156,7 @@ def fixed_points(
         exact,
         count=count,
         given=None if given is None else given / unit,
-        visited=None if inputs is None else _visited(analysed, driven) / unit,
+        visited=None if inputs is None else driven_states(analysed, driven) / unit,
         largest_speed=slow_points,
         seed=seed,
     )
@@ -184,13 +185,8 @@ def fixed_points(
         method=METHOD,
         flags=_flags(rows, variables),
     )
+    ds.attrs |= {INCOMPLETE: said} if (said := incomplete(found)) else {}
     return with_proofs(ds, exact, [rows[index] for index in order(rows)], certificates) if certify else ds
-
-
-def usual_starts(system: System) -> int:
-    """How many random starts a round of a search has unless told otherwise: those of the largest layer."""
-    layers = system.layers() if isinstance(system, Stack) else []
-    return usual_count(max((cell.resting().state_size for cell in layers), default=system.state_size))
 
 
 def _fewer(count: int) -> str:
@@ -303,11 +299,6 @@ def _exact(system: Map, driving: Tensor, frozen: Held) -> Held:
 def _some_input(system: Map, inputs: Any) -> Any:
     """The inputs, or one step of nothing where there are none: the search needs a frozen copy all the same."""
     return np.zeros((1, system.network_input_size)) if inputs is None else inputs
-
-
-def _visited(system: Map, driven: Tensor) -> Tensor:
-    initial = torch.zeros(driven.shape[0], system.state_size).to(driven)
-    return orbit(system, driven, initial).reshape(-1, system.state_size)
 
 
 def given_starts(held: Held, starts: ArrayLike) -> Tensor:

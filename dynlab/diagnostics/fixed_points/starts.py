@@ -8,7 +8,10 @@ from torch import Tensor
 from dynlab.jacobians import held_matrices
 from dynlab.numerics.isolation import Equations
 from dynlab.numerics.lapack import geev
+from dynlab.simulation import orbit
+from dynlab.systems import Map, System
 from dynlab.systems.held import Held
+from dynlab.systems.torch_stacks import Stack
 
 # Random starts of a round unless told otherwise; above LARGE dimensions (LARGE/n)⁵ times as many, but FEWEST: n³ for a
 # factorisation, the rest for the more steps that roots take, and so that a layer of 256 is searched in seconds.
@@ -40,6 +43,18 @@ Real = NDArray[np.float64]
 def usual_count(size: int) -> int:
     """How many random starts a round has of a map of so many dimensions, where nobody says: 256 up to 128."""
     return max(FEWEST, min(USUAL, round(USUAL * (LARGE / size) ** 5)))
+
+
+def usual_starts(system: System) -> int:
+    """How many random starts a round of a search has unless told otherwise: those of the largest layer."""
+    layers = system.layers() if isinstance(system, Stack) else []
+    return usual_count(max((cell.resting().state_size for cell in layers), default=system.state_size))
+
+
+def driven_states(system: Map, driven: Tensor) -> Tensor:
+    """The states (k, n) along the trajectories from zero that `driven` (sample, time, input) leads to."""
+    initial = torch.zeros(driven.shape[0], system.state_size).to(driven)
+    return orbit(system, driven, initial).reshape(-1, system.state_size)
 
 
 def unit_of(held: Held) -> float | Tensor:

@@ -83,6 +83,12 @@ def _starts(found: Search) -> str:
     return f"{converged:,} of {total:,} starts{of} converged{''.join(', ' + each for each in failed)}."
 
 
+def incomplete(found: Search) -> str:
+    """The sentences that say so where points are missing, or a search of a layer still found new ones; else none."""
+    sure = found.confidence
+    return " ".join(_confidence(found)) if sure is not None and (sure.missing or not sure.complete) else ""
+
+
 def _confidence(found: Search) -> list[str]:
     sure = found.confidence
     if sure is None:

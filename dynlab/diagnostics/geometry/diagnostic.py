@@ -7,7 +7,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.fixed_points.at_points import held_map
+from dynlab.diagnostics.fixed_points.at_points import also_incomplete, held_map
 from dynlab.diagnostics.fixed_points.diagnostic import fixed_points
 from dynlab.diagnostics.geometry.participation import GROUPS, jackknife, participation_ratio
 from dynlab.diagnostics.geometry.unstable_manifold import Manifolds, growing_directions, unstable_manifolds
@@ -155,7 +155,9 @@ def geometry(
         settings=driven.settings
         | {"components": len(axes), "transient": transient}
         | {name: schema.settings(points)[name] for name in ("at", "input", "at_step", "starts", "given_starts")},
-        verdict=lambda ds: verdict(ds, _averaged(driven, transient, inside, inputs_description)),
+        verdict=lambda ds: (
+            verdict(ds, _averaged(driven, transient, inside, inputs_description)) + also_incomplete(points)
+        ),
         method=METHOD,
         coords={schema.TIME: schema.time_coordinate(np.arange(transient, driven.steps + 1))},
         flags=_flags(variables, len(counted)),

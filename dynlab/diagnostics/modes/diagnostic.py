@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from dynlab import schema
-from dynlab.diagnostics.fixed_points.at_points import held_map, jacobians_at, verified
+from dynlab.diagnostics.fixed_points.at_points import also_incomplete, held_map, jacobians_at, verified
 from dynlab.diagnostics.fixed_points.diagnostic import fixed_points
 from dynlab.diagnostics.modes.lasting import lasting
 from dynlab.diagnostics.modes.verdict import verdict
@@ -126,7 +126,7 @@ def modes(
         system=system.name,
         source=system.source,
         settings={name: schema.settings(points)[name] for name in copied} | asked,
-        verdict=verdict,
+        verdict=lambda ds: verdict(ds) + also_incomplete(points),
         method=METHOD,
         flags=_flags(variables),
     )

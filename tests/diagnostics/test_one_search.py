@@ -1,0 +1,96 @@
+"""Every diagnostic that lists fixed points lists the same ones, and says in the same words when some are missing."""
+
+import numpy as np
+import pytest
+import torch
+
+import dynlab as dl
+from dynlab import schema
+from dynlab.diagnostics.bifurcation.held_system import varied_system
+from dynlab.diagnostics.bifurcation.starts import fixed_points_at
+from dynlab.systems import create
+
+
+def stack(kind, size, layers, gain):
+    torch.manual_seed(layers)
+    system = create(kind, input_size=2, hidden_size=size, num_layers=layers).double()
+    with torch.no_grad():
+        for cell in system.layers():
+            cell.weight_hh.mul_(gain)
+    return system
+
+
+SYSTEMS = {
+    "2 LSTM-8": lambda: stack("lstm", 8, 2, 4.0),
+    "3 GRU-6": lambda: stack("gru", 6, 3, 4.0),
+    "gru-flipflop": lambda: dl.load("gru-flipflop"),
+}
+
+
+@pytest.fixture(scope="module", params=SYSTEMS)
+def searched(request):
+    """A system, what drives it, and its fixed points."""
+    system = SYSTEMS[request.param]()
+    inputs = np.random.default_rng(1).standard_normal((4, 50, system.network_input_size))
+    return system, inputs, dl.fixed_points(system, inputs)
+
+
+def placed(ds):
+    states = ds["fixed_point_state"].values
+    return states[np.lexsort(np.round(states, 6).T)]
+
+
+@pytest.mark.parametrize("name", ["modes", "geometry"])
+def test_the_points_are_those_of_fixed_points(searched, name):
+    system, inputs, points = searched
+    ds = getattr(dl, name)(system, inputs)
+    assert points.sizes["fixed_point"] > 1
+    np.testing.assert_allclose(placed(ds), placed(points), atol=1e-9)
+
+
+def test_branches_begin_at_these_points(searched):
+    system, inputs, points = searched
+    varied = varied_system(system, inputs, ("input[0]",), "zero", -1, (0.0,), (1.0,), 0)
+    states, said = fixed_points_at(varied, 0.0, inputs, None, 0)
+    states = np.array(states)
+    np.testing.assert_allclose(states[np.lexsort(np.round(states, 6).T)], placed(points), atol=1e-9)
+    assert said == points.attrs.get("incomplete", "")
+
+
+def test_lyapunov_functions_are_at_these_points():
+    pytest.importorskip("flint")
+    system = stack("gru", 3, 2, 6.0)
+    inputs = np.random.default_rng(1).standard_normal((4, 50, 2))
+    ds = dl.lyapunov_function(system, inputs)
+    np.testing.assert_allclose(placed(ds), placed(dl.fixed_points(system, inputs)), atol=1e-9)
+
+
+def test_a_system_without_inputs_is_searched_alike_whatever_drives_it():
+    system = create("henon")
+    driven = dl.fixed_points(system, np.zeros((2, 50, 0)))
+    assert schema.settings(driven)["inputs"] is None
+    np.testing.assert_array_equal(driven["starts"].values, dl.fixed_points(system)["starts"].values)
+
+
+@pytest.fixture
+def hurried(monkeypatch):
+    """A search that ends after its first round, in which all that it found was new."""
+    monkeypatch.setattr("dynlab.diagnostics.fixed_points.search.MOST_ROUNDS", 1)
+
+
+def test_every_verdict_says_in_the_same_words_that_a_search_is_incomplete(hurried):
+    pytest.importorskip("flint")
+    system = stack("gru", 3, 2, 6.0)
+    inputs = np.random.default_rng(1).standard_normal((4, 50, 2))
+    points = dl.fixed_points(system, inputs)
+    said = points.attrs["incomplete"]
+    assert "stopped early" in said
+    asked = {"parameter": "input[0]", "lowest": 0.0, "highest": 1e-3, "searches": 1, "values": 0}
+    results = [points, dl.modes(system, inputs), dl.geometry(system, inputs), dl.lyapunov_function(system, inputs)]
+    results.append(dl.bifurcation(system, inputs, **asked))
+    assert all(said in ds.attrs["verdict"] for ds in results)
+
+
+def test_a_complete_search_has_nothing_to_say_of_that(searched):
+    _, _, points = searched
+    assert "incomplete" not in points.attrs or points.attrs["incomplete"] in points.attrs["verdict"]
