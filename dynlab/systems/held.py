@@ -4,7 +4,7 @@ Fixed points and equilibria are points of a `Held` system.
 """
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -73,6 +73,11 @@ class Held:
     def given(self, states: Tensor) -> tuple[Tensor, Tensor, int]:
         """What a method of the system is called with at `states` (..., n): those in its own unit, the input, and t."""
         return self.unit * states, self.input.expand(*states.shape[:-1], -1), self.t
+
+    def part(self, system: System, input: Tensor, some: slice) -> "Held":
+        """What is held of some of the coordinates: their own system, with the input that it sees."""
+        unit = self.unit[some] if isinstance(self.unit, Tensor) else self.unit
+        return replace(self, system=system, input=input, unit=unit)
 
     def moved(self, states: Tensor) -> Tensor:
         """F(h) of a map, f(h) of a flow, shape (..., n)."""

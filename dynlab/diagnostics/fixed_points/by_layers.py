@@ -150,7 +150,7 @@ def _unit(held: Held, part: slice) -> float | Tensor:
 
 def _held(held: Held, branch: _Branch, layer: int, hidden: slice) -> Held:
     """The layer's map, without memory, under the output of the branch."""
-    return Held(_layers(held)[layer].resting(), branch.input.to(held.input), held.t, _unit(held, hidden))
+    return held.part(_layers(held)[layer].resting(), branch.input.to(held.input), hidden)
 
 
 def _at_rest(exact: Held, layer: int, hidden: slice, states: Tensor, input: Tensor) -> Tensor:

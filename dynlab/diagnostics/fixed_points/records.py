@@ -1,5 +1,6 @@
 """What is known of one fixed point: its residual, fsolve's second opinion, its eigenvalues and kind."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -9,13 +10,14 @@ from numpy.typing import NDArray
 from dynlab.diagnostics.fixed_points.kinks import AT_KINK, at_kink
 from dynlab.diagnostics.fixed_points.places import CONTINUUM, FIXED, SLOW, UNDECIDED, Place, equations
 from dynlab.jacobians import held_blocks, jacobian_and_error
-from dynlab.numerics import fsolve_check, merging
+from dynlab.numerics import eigenvalue_sets, fsolve_check, merging
 from dynlab.numerics.block_triangular import parts_of
 from dynlab.numerics.eigenvalues import eigenvalues_along_diagonal
 from dynlab.numerics.kinds import Kind, kind_of_map
 from dynlab.numerics.roots import tolerance
 from dynlab.numerics.threads import in_threads
 from dynlab.systems.held import Held
+from dynlab.systems.torch_stacks import Stack
 
 if TYPE_CHECKING:
     from dynlab.proofs.certify import Certificate
@@ -30,6 +32,17 @@ FARTHEST = 1e-3
 NEARER = (1.0, 1e-3, 1e-6)  # parts of its first distance at which fsolve starts, until it comes back to the root
 
 Vector = NDArray[np.float64]
+
+
+class _Part(NamedTuple):
+    """Of one layer: its eigenvalues and their errors, whether these are told, and where fsolve ended."""
+
+    eigenvalues: NDArray[np.complex128]
+    errors: Vector
+    told: bool
+    kinked: bool
+    end: fsolve_check.Check
+    status: str
 
 
 class Record(NamedTuple):
@@ -51,7 +64,7 @@ class Record(NamedTuple):
 
 
 def records(exact: Held, places: list[Place], direction: Vector) -> list[Record]:
-    """Verify and classify each place; of a stack each layer on its own, under the output of those below.
+    """Verify and classify each place; of a stack each layer on its own, under the output of those below, and once.
 
     Parameters
     ----------
@@ -61,14 +74,18 @@ def records(exact: Held, places: list[Place], direction: Vector) -> list[Record]
     direction : ndarray, shape (n,)
         The unit vector along which fsolve starts off the root.
     """
+    # points of a stack share what they have in common in the layers below
+    levels = {id(own): (place, level) for place in places for level, (_, own) in enumerate(_levels(exact, place))}
+    listed = list(levels.values())
 
     def work(some: slice) -> tuple[NDArray[np.object_]]:
-        found = np.empty(len(places[some]), dtype=object)
-        found[:] = [_record(exact, place, direction) for place in places[some]]
+        found = np.empty(len(listed[some]), dtype=object)
+        found[:] = [_part(exact, *each, direction) for each in listed[some]]
         return (found,)
 
-    each = in_threads(work, len(places))[0] if len(exact.system.blocks) > 1 else work(slice(None))[0]
-    return list(each)
+    each = in_threads(work, len(listed))[0] if len(exact.system.blocks) > 1 else work(slice(None))[0]
+    known = dict(zip(levels, each, strict=True))
+    return [_record(exact, place, [known[id(own)] for _, own in _levels(exact, place)]) for place in places]
 
 
 def in_unit(rows: list[Record], unit: Vector) -> list[Record]:
@@ -88,29 +105,56 @@ def order(rows: list[Record]) -> NDArray[np.int64]:
     return np.array(sorted(range(len(rows)), key=keys.__getitem__))
 
 
-def _record(exact: Held, place: Place, direction: Vector) -> Record:
-    state, point = place.state, torch.as_tensor(place.state)[None]
-    layers = place.layers or ((exact, place),)
-    uncertain = min(place.error, FARTHEST * float(merging.scale(state))) * place.weakest
-    blocks = [block[0].numpy() for block in held_blocks(exact, point)]
-    moved = [np.zeros(())] * len(blocks) if place.status == SLOW else _moved(exact, state, uncertain, direction)
+def _levels(exact: Held, place: Place) -> tuple[tuple[Held, Place], ...]:
+    """What each layer's search held, with its own place; of a map that was searched at once, that and the place."""
+    return place.layers or ((exact, place),)
+
+
+def _part(exact: Held, place: Place, level: int, direction: Vector) -> _Part:
+    """What is known of a place in one of its layers, or in the whole of a map that was searched at once."""
+    held, own = _levels(exact, place)[level]
+    uncertain = min(place.error, FARTHEST * float(merging.scale(place.state))) * place.weakest
+    whole, some, by_input = exact, slice(None), np.zeros(len(held.input))
+    if isinstance(exact.system, Stack) and place.layers:
+        cells, parts = exact.system.layers(), parts_of(exact.system.blocks)
+        some = parts[level]
+        whole = exact.part(cells[level], held.input, some)
+        if level:  # the layer sees the output of the one below
+            by_input = (np.asarray(exact.unit) * uncertain)[parts[level - 1]][: len(by_input)]
+    state, uncertain, direction = place.state[some], uncertain[some], direction[some]
+    point = torch.as_tensor(state)[None]
+    blocks = [block[0].numpy() for block in held_blocks(whole, point)]
+    moved = [np.zeros(())] * len(blocks)
+    if place.status != SLOW:
+        moved = _moved(whole, state, uncertain, direction, by_input)
     told = all(np.isfinite(each).all() for each in (*moved, *blocks))
-    wrong = _wrong(exact, point[0], moved, bool(place.layers)) if told else [np.zeros(())] * len(blocks)
+    wrong = _wrong(whole, point[0], moved, bool(place.layers)) if told else [np.zeros(())] * len(blocks)
     eigenvalues, errors = eigenvalues_along_diagonal(blocks, wrong)
+    end, status = fsolve_check.Check(own.state, np.nan, np.nan), SLOW
+    if place.status != SLOW:
+        end, status = _verified(held, own, direction[: len(own.state)])
+    return _Part(eigenvalues, errors, told, at_kink(held, own.state), end, status)
+
+
+def _record(exact: Held, place: Place, parts: list[_Part]) -> Record:
+    state = place.state
+    eigenvalues, errors = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("eigenvalues", "errors")
+    )
+    sorts = eigenvalue_sets.order(eigenvalues)
+    eigenvalues, errors = eigenvalues[sorts], errors[sorts]
     kind = kind_of_map(eigenvalues, errors)
     if place.status == UNDECIDED:
         kind = DOUBTFUL._replace(undecided=len(state))
-    if any(at_kink(held, own.state) for held, own in layers):
+    if any(part.kinked for part in parts):
         errors, kind = np.full_like(errors, np.inf), AT_KINK._replace(undecided=len(state))
-    if not told:
+    if not all(part.told for part in parts):
         errors, kind = np.full_like(errors, np.inf), NO_DERIVATIVE._replace(undecided=len(state))
-    residual = _length(exact, exact.displacement(point)[0])
-    if place.status == SLOW:
-        ended, distance, status = np.nan, np.nan, SLOW
-    else:
-        ends = [_verified(held, own, direction[: len(own.state)]) for held, own in layers]
-        ended, distance = (float(np.linalg.norm([getattr(e, n) for e, _ in ends])) for n in ("residual", "distance"))
-        status = max((status for _, status in ends), key=STATUSES.index)
+    residual = _length(exact, exact.displacement(torch.as_tensor(state)[None])[0])
+    ended, distance = (
+        float(np.linalg.norm([getattr(part.end, name) for part in parts])) for name in ("residual", "distance")
+    )
+    status = max((part.status for part in parts), key=STATUSES.index)
     return Record(state, residual, ended, distance, eigenvalues, errors, kind, status, place.directions)
 
 
@@ -156,15 +200,16 @@ def _judged(exact: Held, place: Place, end: fsolve_check.Check) -> tuple[fsolve_
     return end, NEIGHBOURING if at_root else UNVERIFIED
 
 
-def _moved(exact: Held, state: Vector, uncertain: Vector, direction: Vector) -> list[Vector]:
-    """By how much each block of J changes where the root may really be, as differences (4, m, m).
+def _moved(exact: Held, state: Vector, uncertain: Vector, direction: Vector, by_input: Vector) -> list[Vector]:
+    """By how much each block of J changes where the root and its input may really be, as differences (4, m, m).
 
-    That is ± that far, in the least certain way and in an arbitrary one.
+    That is ± that far, in the least certain way and in an arbitrary one; the input in the former with either.
     """
     reach = max(float(np.linalg.norm(uncertain)), np.finfo(np.float64).eps * float(merging.scale(state)))
     arbitrary = reach * _in_proportion(exact, state, direction)
-    shifts = np.stack([uncertain, -uncertain, arbitrary, -arbitrary])
-    blocks = held_blocks(exact, torch.as_tensor(np.concatenate([state[None], state + shifts])))
+    shifts = np.stack([np.zeros_like(state), uncertain, -uncertain, arbitrary, -arbitrary])
+    of_input = torch.as_tensor(np.multiply.outer([0, 1, -1, 1, -1], by_input))
+    blocks = held_blocks(replace(exact, input=exact.input + of_input), torch.as_tensor(state + shifts))
     return [(block[1:] - block[0]).numpy() for block in blocks]
 
 
