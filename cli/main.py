@@ -54,6 +54,9 @@ def group() -> None:
 
     Start with `dynlab phase --matrix diff`, or with a checkpoint: `dynlab spectrum CKPT`, where CKPT is a file
     or a name that `dynlab zoo` lists.
+
+    Reading one file takes at most 60 seconds and 2 GiB of memory; DYNLAB_READ_SECONDS and DYNLAB_READ_GIB in the
+    environment allow more.
     """
 
 

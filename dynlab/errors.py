@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 Entry = TypeVar("Entry")
+LONGEST = 100  # letters of a name that a typo is compared with
 
 
 class UserError(ValueError):
@@ -31,7 +32,7 @@ def unknown(kind: str, got: str, allowed: Iterable[str], listed_by: str = "") ->
         The command that lists them, for a table too long for a sentence.
     """
     names = list(allowed)
-    close = difflib.get_close_matches(got, names, n=1)
+    close = difflib.get_close_matches(got[:LONGEST], [name for name in names if len(name) <= LONGEST], n=1)
     hint = f"; did you mean {close[0]!r}?" if close else "."
     choice = f"{listed_by} lists the {len(names)} there are" if listed_by else f"choose from {', '.join(names)}"
     return UserError(f"Unknown {kind} {got!r}: {choice}{hint}")

@@ -6,18 +6,21 @@ coordinate ``["real", "imag"]``, and `open` makes it complex again.
 
 import json
 import math
+import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from dynlab import files, schema
+from dynlab import files, reading_child, schema
 from dynlab.errors import UserError, require_extra
-from dynlab.stores import LIST, missing_files, recover, write_store
+from dynlab.reading import check_readable
+from dynlab.stores import LIST, found_files, missing_files, recover, write_store
 
 PART = "part"
 NOT_FINITE = "not a finite number"
+TRIES = 20  # to read a store that other processes replace meanwhile
 
 
 def save(ds: xr.Dataset, path: str | Path, *, overwrite: bool = False) -> Path:
@@ -64,26 +67,47 @@ def open(path: str | Path) -> xr.Dataset:
         Where there is no such file, or it is no Dataset of dynlab's.
     """
     path = Path(path)
-    suffix = _suffix(path)
-    if suffix == ".zarr":
-        recover(path)
-    if not files.exists(path):
-        raise UserError(f"There is no file {path}.")
+    if _suffix(path) == ".nc":
+        check_readable(path)
+        return _join_complex(_read(path))
+    recover(path)
+    for _ in range(TRIES):
+        before = _identity(path)
+        try:
+            ds = _read_store(path)
+        except (UserError, OSError) as error:
+            if _identity(path) != before:
+                continue
+            if isinstance(error, UserError):
+                raise
+            raise UserError(f"{path} cannot be read: {error.strerror}.") from error
+        if _identity(path) == before:
+            return _join_complex(ds)
+    raise UserError(f"{path} is replaced by other programs all the time: open it when they are done.")
+
+
+def _read_store(path: Path) -> xr.Dataset:
+    if found_files(path) is None:
+        raise UserError(f"{path} is no Zarr store, which is a folder of ordinary files.")
+    if lacking := missing_files(path):
+        raise UserError(f"{path} lacks {lacking[0]}, or has it in another size: copy the whole store again.")
+    ds = _read(path)
+    ds.attrs.pop(LIST, None)
+    return ds
+
+
+def _identity(path: Path) -> tuple[int, int]:
     try:
-        if suffix == ".nc":
-            with xr.open_dataset(path, engine="h5netcdf") as stored:
-                ds = stored.load()
-        else:
-            if lacking := missing_files(path):
-                raise UserError(f"{path} lacks {lacking[0]}, or has it in another size: copy the whole store again.")
-            with xr.open_zarr(path, consolidated=False) as stored:
-                ds = stored.load()
-            ds.attrs.pop(LIST, None)
-    except (OSError, ValueError, KeyError) as error:
-        if isinstance(error, UserError):
-            raise
-        raise UserError(f"{path} cannot be read as {suffix[1:]}: {error}") from error
-    return _join_complex(ds)
+        found = os.stat(path)
+    except (OSError, ValueError) as error:
+        raise UserError(f"There is no file {path}.") from error
+    return found.st_ino, found.st_ctime_ns
+
+
+def _read(path: Path) -> xr.Dataset:
+    variables, attributes = reading_child.read(path)
+    coordinates = {name: value for name, (value, is_coordinate) in variables.items() if is_coordinate}
+    return xr.Dataset({n: v for n, (v, _) in variables.items() if n not in coordinates}, coordinates, attributes)
 
 
 def as_document(ds: xr.Dataset) -> dict[str, Any]:

@@ -9,7 +9,6 @@ import glob
 import json
 import os
 import shutil
-import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,7 +19,8 @@ from dynlab.errors import UserError
 
 LIST = "dynlab_files"  # the attribute: sizes in bytes by the file's name below the store
 ROOT = "zarr.json"
-LARGEST_ROOT = 2**24  # bytes of `ROOT`: a list of a hundred thousand files
+MOST_FILES = 100_000
+LARGEST_ROOT = 2**24  # bytes of `ROOT`, with a list of so many
 
 
 def write_store(path: Path, write: Callable[[Path], object], *, overwrite: bool) -> None:
@@ -69,13 +69,13 @@ def missing_files(folder: Path) -> list[str]:
 def _is_own(folder: Path) -> bool:
     """Whether a folder is a store that dynlab wrote, and holds no file beside those of then."""
     found = found_files(folder) or {}
-    return bool(found) and found.keys() <= (listed_files(folder, found) or {}).keys()
+    return bool(found) and not folder.is_symlink() and found.keys() <= (listed_files(folder, found) or {}).keys()
 
 
 def found_files(folder: Path) -> dict[str, int] | None:
-    """The sizes of all files below a folder, by name; None where it is none, or holds links, pipes or the like."""
+    """The sizes of all files below a folder, by name; None where it is none, or has links, pipes or too many."""
     sizes: dict[str, int] = {}
-    if not stat.S_ISDIR(os.lstat(folder).st_mode):
+    if not folder.is_dir():
         return None
     waiting = [folder]
     while waiting:
@@ -86,6 +86,8 @@ def found_files(folder: Path) -> dict[str, int] | None:
                 elif entry.is_file(follow_symlinks=False):
                     sizes[Path(entry.path).relative_to(folder).as_posix()] = entry.stat(follow_symlinks=False).st_size
                 else:
+                    return None
+                if len(sizes) > MOST_FILES:
                     return None
     return sizes
 

@@ -13,6 +13,8 @@ from dynlab.checkpoints.layers import RecurrentLayer, check_finite, find_layers
 from dynlab.checkpoints.modules import from_factory
 from dynlab.checkpoints.naming import Choice, choose
 from dynlab.errors import UserError
+from dynlab.numerics.threads import torch_threads
+from dynlab.reading import bounded
 from dynlab.systems import Map, System
 from dynlab.systems.torch_layers import torch_layer
 
@@ -99,14 +101,16 @@ def read(
     elif contents.document is not None:
         if layer is not None:
             raise UserError(f"{path} holds one system of dynlab's: leave --layer {layer!r} out.")
-        system, readout = restore(contents.document, str(path))
+        with bounded(path), torch_threads(1):
+            system, readout = restore(contents.document, str(path))
         task, task_settings = _task(contents.document)
     else:
         layers = {each.prefix: each for each in layers_of(path, contents)}
         chosen = choose({prefix: each.extent for prefix, each in layers.items()}, layer)
         layer = chosen.name
         found = layers[chosen.prefix]
-        system = system_of(path, contents, found, chosen, nonlinearity or DEFAULT_NONLINEARITY)
+        with bounded(path), torch_threads(1):
+            system = system_of(path, contents, found, chosen, nonlinearity or DEFAULT_NONLINEARITY)
         if found.kind == "rnn" and nonlinearity is None and chosen.prefix not in contents.nonlinearities:
             assumed = (
                 f"{path.name} does not tell the nonlinearity of its RNN: {DEFAULT_NONLINEARITY} is assumed "
@@ -160,6 +164,6 @@ def config_of(found: RecurrentLayer, nonlinearity: str) -> dict[str, Any]:
 def _task(document: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
     """The name of the task and its settings."""
     task = document.get("task")
-    if not isinstance(task, Mapping) or "name" not in task:
+    if not isinstance(task, Mapping) or not isinstance(task.get("name"), str):
         return None, {}
-    return str(task["name"]), {str(key): value for key, value in task.items() if key != "name"}
+    return task["name"], {str(key): value for key, value in task.items() if key != "name"}

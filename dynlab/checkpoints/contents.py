@@ -1,7 +1,9 @@
 """What a file of any known format holds: tensors by name, dynlab's own document where there is one, and facts."""
 
 import hashlib
+import itertools
 import math
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +15,10 @@ from torch import Tensor
 
 from dynlab.checkpoints.document import FORMAT, from_safetensors
 from dynlab.checkpoints.inert import PICKLE_START, SAFE_ALTERNATIVE, ZIP_START, Foreign, load
+from dynlab.checkpoints.layers import is_plain
 from dynlab.errors import UserError
+from dynlab.numerics.threads import torch_threads
+from dynlab.reading import bounded, check_readable, out_of_memory
 
 Value = TypeVar("Value")
 
@@ -25,6 +30,8 @@ DATA_PARALLEL, COMPILED = "module.", "_orig_mod."
 CHECKPOINT_SUFFIXES = (".pt", ".pth", ".ckpt", ".safetensors", ".bin")
 # Facts lie near the top of a file; whatever is deeper (or refers to itself) is not one.
 DEEPEST_FACT = 6
+MOST_FACTS, LONGEST_FACT, LARGEST_INTEGER = 10_000, 10_000, 10**300
+DEEPEST, LONGEST_NAME = 100, 10_000  # of what is looked through for tensors, and letters of where one is
 # Of a safetensors file, by that format's own limit; a text's first eight bytes make a larger number.
 LONGEST_HEADER = 100_000_000
 
@@ -63,11 +70,12 @@ def read_contents(path: Path) -> Contents:
         Where there is no such file, or it is empty, a folder, a text, truncated or unsafe.
     """
     head = _head(path)
-    # first, as the length of a safetensors header may begin with the byte that a pickle begins with
-    if head[8:9] == b"{" and int.from_bytes(head[:8], "little") < LONGEST_HEADER:
-        return _of_safetensors(path)
-    if head.startswith((ZIP_START, PICKLE_START)):
-        return _of_torch(load(path))
+    with bounded(path), torch_threads(1):  # a first thread of torch's would take memory of the file's share
+        # first, as the length of a safetensors header may begin with the byte that a pickle begins with
+        if head[8:9] == b"{" and int.from_bytes(head[:8], "little") < LONGEST_HEADER:
+            return _of_safetensors(path)
+        if head.startswith((ZIP_START, PICKLE_START)):
+            return _of_torch(path, load(path))
     raise UserError(f"{path} is no checkpoint (it starts with {head[:8]!r}); {SAFE_ALTERNATIVE}.")
 
 
@@ -78,17 +86,13 @@ def source_of(path: Path) -> dict[str, str]:
 
 
 def _head(path: Path) -> bytes:
-    if path.is_dir():
+    if os.path.isdir(path):
         inside = sorted(entry.name for entry in path.iterdir() if entry.suffix in CHECKPOINT_SUFFIXES)
         example = f", such as {path / inside[0]}" if inside else ""
         raise UserError(f"{path} is a folder: name a checkpoint file in it{example}.")
-    if not path.exists():
-        raise UserError(f"There is no file {path}; check the path.")
-    try:
-        with path.open("rb") as file:
-            head = file.read(9)
-    except OSError as error:
-        raise UserError(f"{path} cannot be opened: {error.strerror}.") from error
+    check_readable(path)
+    with path.open("rb") as file:
+        head = file.read(9)
     if not head:
         raise UserError(f"{path} is empty; copy or save the checkpoint again.")
     return head
@@ -100,14 +104,20 @@ def _of_safetensors(path: Path) -> Contents:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dictionary
         document = from_safetensors(tensors, metadata)
-    except (safetensors.SafetensorError, ValueError, KeyError, TypeError) as error:
+    # a damaged file may make its readers raise anything
+    except Exception as error:
+        if out_of_memory(error):
+            raise
         raise UserError(f"{path} is damaged, or no safetensors file ({error}); copy it again.") from error
     if document is not None:
         return _of_document("safetensors", document, {})
-    return Contents("safetensors", _renamed(tensors), facts=dict(metadata))
+    return Contents("safetensors", _renamed(tensors), facts=plain(metadata))
 
 
-def _of_torch(tree: Any) -> Contents:
+def _of_torch(path: Path, tree: Any) -> Contents:
+    for name, value in _flatten(tree, "", {}, set()):
+        if value.layout == torch.strided and not (value.is_meta or value.is_nested) and claims_more(value):
+            raise UserError(f"{path} says that {name} has {value.numel():,} numbers, and holds fewer: copy it again.")
     if isinstance(tree, Mapping):
         if tree.get("format") == FORMAT:
             return _of_document("dynlab", dict(tree), {})
@@ -128,14 +138,16 @@ def _of_torch(tree: Any) -> Contents:
 
 def _of_document(kind: str, document: dict[str, Any], facts: dict[str, Any]) -> Contents:
     training = document.get("training")
-    told = {str(k): _plain(v) for k, v in training.items()} if isinstance(training, Mapping) else {}
+    told = plain(training) if isinstance(training, Mapping) else {}
     state = document.get("state_dict")
     return Contents(kind, dict(state) if isinstance(state, Mapping) else {}, document, facts | told)
 
 
 def _unwrapped(tree: Any) -> Any:
     """The model's own part of a training script's checkpoint."""
-    while isinstance(tree, Mapping):
+    for _ in range(DEEPEST):
+        if not isinstance(tree, Mapping):
+            break
         inside = [tree[name] for name in WRAPPERS if isinstance(tree.get(name), Mapping | Foreign)]
         if not inside:
             break
@@ -143,7 +155,14 @@ def _unwrapped(tree: Any) -> Any:
     return tree
 
 
-def _flatten(tree: Any, prefix: str, nonlinearities: dict[str, str], seen: set[int]) -> Iterator[tuple[str, Tensor]]:
+def claims_more(value: Tensor) -> bool:
+    """Whether a tensor has more numbers than lie in its memory, as one that repeats itself without end."""
+    return value.numel() * value.element_size() > value.untyped_storage().nbytes()
+
+
+def _flatten(
+    tree: Any, prefix: str, nonlinearities: dict[str, str], seen: set[int], depth: int = 0
+) -> Iterator[tuple[str, Tensor]]:
     """Every tensor below nested dictionaries, lists and whole modules, by its dotted name; each container once."""
     if isinstance(tree, Tensor):
         yield prefix.removesuffix("."), tree
@@ -151,6 +170,8 @@ def _flatten(tree: Any, prefix: str, nonlinearities: dict[str, str], seen: set[i
     if id(tree) in seen:
         return
     seen.add(id(tree))
+    if depth > DEEPEST or len(prefix) > LONGEST_NAME:
+        raise UserError(f"The file nests its contents more than {DEEPEST} levels deep; {SAFE_ALTERNATIVE}.")
     if isinstance(tree, Foreign) and isinstance(tree.state, Mapping):
         state = tree.state
         if isinstance(state.get("nonlinearity"), str):
@@ -164,7 +185,7 @@ def _flatten(tree: Any, prefix: str, nonlinearities: dict[str, str], seen: set[i
     else:
         return
     for name, value in entries:
-        yield from _flatten(value, f"{prefix}{name}.", nonlinearities, seen)
+        yield from _flatten(value, f"{prefix}{_name(name)}.", nonlinearities, seen, depth + 1)
 
 
 def _renamed(named: Mapping[str, Value]) -> dict[str, Value]:
@@ -180,23 +201,43 @@ def _facts(tree: Mapping[Any, Any]) -> dict[str, Any]:
     told = {name: value for name, value in tree.items() if isinstance(value, bool | int | float | str)}
     if isinstance(tree.get("hyper_parameters"), Mapping | Foreign):
         told["hyper_parameters"] = tree["hyper_parameters"]
-    return {str(name): _plain(value) for name, value in told.items()}
+    facts: dict[str, Any] = plain(told)
+    return facts
 
 
-def _plain(value: Any, depth: int = 0) -> Any:
-    """The value in JSON's types; what has none is described in words."""
-    if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
+def plain(value: Any) -> Any:
+    """The value in JSON's types; what has none is described in words, and what is too deep or too much left out."""
+    return _plain(value, itertools.count(), 0)
+
+
+def _plain(value: Any, count: Iterator[int], depth: int) -> Any:
+    seen = next(count)
+    if isinstance(value, str):
+        return value if len(value) <= LONGEST_FACT else f"{value[:LONGEST_FACT]}…"
+    if isinstance(value, int) and abs(value) >= LARGEST_INTEGER:
+        return "a whole number of more than 300 digits"
+    if value is None or isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return value
-    if depth == DEEPEST_FACT:
+    if depth > DEEPEST_FACT or seen > MOST_FACTS:
         return "…"
     if isinstance(value, Foreign) and isinstance(value.state, Mapping):
         value = value.state
     if isinstance(value, Mapping):
-        return {str(name): _plain(entry, depth + 1) for name, entry in value.items()}
+        items = itertools.islice(value.items(), max(0, MOST_FACTS - seen))
+        return {_name(name): _plain(entry, count, depth + 1) for name, entry in items}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(entry, depth + 1) for entry in value]
+        return [_plain(entry, count, depth + 1) for entry in itertools.islice(value, max(0, MOST_FACTS - seen))]
     if isinstance(value, Tensor):
-        return _plain(value.item(), depth + 1) if value.numel() == 1 else f"tensor of shape {tuple(value.shape)}"
+        if value.numel() == 1 and is_plain(value) and not value.is_complex():
+            return _plain(value.item(), count, depth + 1)
+        return f"tensor of shape {tuple(value.shape)}" if value.layout == torch.strided else "tensor"
     if isinstance(value, float | torch.dtype | torch.device):
         return str(value)
     return repr(value) if isinstance(value, Foreign) else type(value).__name__
+
+
+def _name(key: Any) -> str:
+    """A key of a mapping as a name; one that is long, or no text and no number, in a word."""
+    if isinstance(key, str):
+        return key
+    return str(key) if isinstance(key, int) and abs(key) < LARGEST_INTEGER else type(key).__name__

@@ -1,15 +1,18 @@
 """What is in a checkpoint: systems with their names and sizes, and facts of the training; no analysis."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from dynlab.checkpoints.checkpoint import DEFAULT_NONLINEARITY, config_of, layers_of, system_of
-from dynlab.checkpoints.contents import Contents, read_contents, source_of
+from dynlab.checkpoints.contents import Contents, plain, read_contents, source_of
 from dynlab.checkpoints.document import restore
-from dynlab.checkpoints.layers import RecurrentLayer, find_layers
+from dynlab.checkpoints.layers import RecurrentLayer, find_layers, is_plain
 from dynlab.checkpoints.naming import Choice, choose, system_names
+from dynlab.numerics.threads import torch_threads
+from dynlab.reading import bounded
 from dynlab.systems import System
 
 
@@ -35,6 +38,11 @@ def describe(path: str | Path) -> dict[str, Any]:
     """
     path = Path(path)
     contents = read_contents(path)
+    with bounded(path), torch_threads(1):
+        return _described(path, contents)
+
+
+def _described(path: Path, contents: Contents) -> dict[str, Any]:
     document = contents.document
     misfits: dict[str, str] = {}
     shape = None
@@ -49,11 +57,11 @@ def describe(path: str | Path) -> dict[str, Any]:
         **source_of(path),
         "format": contents.format,
         "bytes": path.stat().st_size,
-        "parameters": sum(value.numel() for value in contents.tensors.values()) + _size(document),
+        "parameters": _size(contents.tensors) + _size((document or {}).get("readout")),
         "systems": systems,
         "misfits": misfits,
         "readout": shape,
-        "task": document.get("task") if document else None,
+        "task": plain(document.get("task")) if document else None,
         "training": contents.facts,
     }
 
@@ -91,7 +99,7 @@ def _own_parameters(found: RecurrentLayer, chosen: Choice) -> int:
     return sum(value.numel() for name, value in found.weights.items() if name.endswith(suffix))
 
 
-def _size(document: dict[str, Any] | None) -> int:
-    """The parameters of a document's read-out, which stand apart from its state_dict."""
-    readout = (document or {}).get("readout") or {}
-    return sum(value.numel() for value in readout.values() if value is not None)
+def _size(tensors: Any) -> int:
+    """How many numbers the ordinary ones among tensors hold."""
+    values = tensors.values() if isinstance(tensors, Mapping) else ()
+    return sum(value.numel() for value in values if isinstance(value, Tensor) and is_plain(value))

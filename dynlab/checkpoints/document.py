@@ -26,6 +26,7 @@ FORMAT = "dynlab"
 VERSION = 1
 SAFETENSORS = ".safetensors"
 EMBEDDING = "embedding.weight"  # the place in a state_dict that says that the network reads tokens
+LARGEST_UNPROVED = 1000  # a whole number in a config, such as a length, that no weight stands for
 FACTS = ("format", "version", "system", "task", "training")  # of a document, beside its tensors and its config
 
 
@@ -184,15 +185,24 @@ def restore(document: Mapping[str, Any], where: str) -> tuple[System, nn.Module 
     if name not in SYSTEMS:
         raise unknown("system", name, SYSTEMS)
     _check(document, where)
+    _check_sizes(config, state, where)
     with torch.random.fork_rng(devices=[]):  # its random start is replaced: no number is drawn from the generator
         system = _created(name, config, where)
         vectors = state.get(EMBEDDING)
-        if isinstance(vectors, Tensor):
+        if isinstance(vectors, Tensor) and vectors.ndim == 2:
             system.embed(len(vectors))
     load_weights(system, state, f"{where}: the weights do not fit the system {name!r}")
     system.eval()
     readout = document.get("readout")
     return system, None if readout is None else _linear(readout, where)
+
+
+def _check_sizes(config: Mapping[str, Any], state: Mapping[str, Any], where: str) -> None:
+    """Refuse a size that the weights do not bear out, before a network of that size is made."""
+    held = sum(value.numel() for value in state.values() if isinstance(value, Tensor))
+    for key, value in config.items():
+        if isinstance(value, int) and abs(value) > max(held, LARGEST_UNPROVED):
+            raise UserError(f"{where} has a {key} that is larger than its {held:,} weights allow: copy it again.")
 
 
 def _created(name: str, config: Mapping[str, Any], where: str) -> System:
@@ -215,7 +225,9 @@ def from_safetensors(tensors: Mapping[str, Tensor], metadata: Mapping[str, str])
     """
     if FORMAT not in metadata:
         return None
-    made: dict[str, Any] = json.loads(metadata[FORMAT])
+    made: Any = json.loads(metadata[FORMAT])
+    if not isinstance(made, dict) or not isinstance(made.get("config"), dict):
+        raise TypeError("its facts are not those of a checkpoint")
     made["state_dict"], made["readout"] = {}, {"bias": None} if made.pop("has_readout") else None
     for name, value in tensors.items():
         part, _, key = name.partition(".")
@@ -245,9 +257,13 @@ def load_weights(module: nn.Module, state: Mapping[str, Tensor], otherwise: str)
         raise UserError(f"{otherwise}: {reason}") from error
 
 
-def _linear(weights: Mapping[str, Tensor | None], where: str) -> nn.Module:
+def _linear(weights: Mapping[str, Any], where: str) -> nn.Module:
     matrix, bias = weights.get("weight"), weights.get("bias")
-    if not isinstance(matrix, Tensor) or matrix.ndim != 2 or (bias is not None and bias.shape != matrix.shape[:1]):
+    if (
+        not isinstance(matrix, Tensor)
+        or matrix.ndim != 2
+        or (bias is not None and not (isinstance(bias, Tensor) and bias.shape == matrix.shape[:1]))
+    ):
         raise UserError(f"{where}: the read-out needs a weight (classes, output) and a bias (classes,) or None.")
     linear = nn.Linear(matrix.shape[1], matrix.shape[0], bias=bias is not None, device="meta")
     load_weights(
@@ -258,6 +274,8 @@ def _linear(weights: Mapping[str, Tensor | None], where: str) -> nn.Module:
 
 def _check(document: Mapping[str, Any], where: str) -> None:
     parts = [("", document.get("state_dict") or {}), ("readout.", document.get("readout") or {})]
+    if not all(isinstance(part, Mapping) and all(isinstance(name, str) for name in part) for _, part in parts):
+        raise UserError(f"{where} is no whole checkpoint of dynlab's: its state_dict and readout must name tensors.")
     named = {prefix + name: value for prefix, part in parts for name, value in part.items()}
     check_finite({name: value for name, value in named.items() if isinstance(value, Tensor)}, where)
 

@@ -6,132 +6,28 @@ read from its opcodes first, none of which is run. Each that torch does not know
 an object that keeps its arguments and state and does nothing. What would only be there to run code is refused by name.
 """
 
-import _compat_pickle
 import io
-import pickletools
 import warnings
 import zipfile
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any
 
 import torch
 
+from dynlab.checkpoints.opcodes import LIST, MAPPING, TooLarge, collect_names
 from dynlab.errors import UserError
-
-# What the pickle does with the object that a name makes: nothing, or fill it as a dictionary or as a list.
-OBJECT, MAPPING, LIST = "object", "mapping", "list"
-
-_MARK = object()
-_FILLS = {"SETITEM": MAPPING, "SETITEMS": MAPPING, "APPEND": LIST, "APPENDS": LIST, "ADDITEMS": LIST}
-_CALLS = ("REDUCE", "NEWOBJ", "NEWOBJ_EX", "OBJ")
-_PUTS, _GETS = ("PUT", "BINPUT", "LONG_BINPUT", "MEMOIZE"), ("GET", "BINGET", "LONG_BINGET")
-
-
-class _Made(NamedTuple):
-    """An object that calling `name` would make."""
-
-    name: str
-
-
-def collect_names(stream: IO[bytes], found: dict[str, str], pickles: int = 1) -> None:
-    """Collect every global name in a stream of pickles, and what is done with the objects it makes.
-
-    The stack machine is followed with place-holders: strings (a name of protocol 4 is made of two), marks, and the
-    objects that calling a name would make. Nothing is imported, called or built.
-
-    Parameters
-    ----------
-    stream : binary file
-        At the start of the first pickle.
-    found : dict of str to str
-        Receives ``"module.name"`` with `OBJECT`, `MAPPING` or `LIST`, so that it holds what stands before an error.
-    pickles : int
-        How many follow each other: one in a torch zip file, four before the storages of an older file.
-
-    Raises
-    ------
-    ValueError, IndexError, KeyError
-        Where the stream is no pickle, or ends too early.
-    """
-    for _ in range(pickles):
-        _follow(stream, found)
-
-
-def _follow(stream: IO[bytes], found: dict[str, str]) -> None:
-    stack: list[Any] = []
-    memo: dict[int, Any] = {}
-    for opcode, argument, _ in pickletools.genops(stream):
-        name = opcode.name
-        if name in _PUTS:
-            memo[len(memo) if argument is None else int(argument)] = stack[-1]
-        elif name in _GETS:
-            stack.append(memo[int(argument or 0)])
-        elif name in _FILLS:
-            _pop(stack, opcode.stack_before[1:])
-            if isinstance(stack[-1], _Made):
-                found[stack[-1].name] = _FILLS[name]
-        elif name == "BUILD":
-            stack.pop()
-        elif name == "DUP":
-            stack.append(stack[-1])
-        else:
-            _apply(opcode, argument, stack, found)
-
-
-def _apply(opcode: pickletools.OpcodeInfo, argument: Any, stack: list[Any], found: dict[str, str]) -> None:
-    """Every opcode that takes its operands off the stack and puts one result there."""
-    name = opcode.name
-    taken = _pop(stack, opcode.stack_before)
-    if name in ("GLOBAL", "INST"):
-        module, _, attribute = argument.partition(" ")
-        stack.append(_named(module, attribute, found))
-    elif name == "STACK_GLOBAL":
-        module, attribute = map(str, taken)
-        stack.append(_named(module, attribute, found))
-    elif name in _CALLS:
-        stack.append(_Made(taken[0].name) if taken and isinstance(taken[0], _Global) else None)
-    elif name == "MARK":
-        stack.append(_MARK)
-    else:
-        text = argument if isinstance(argument, str) else None
-        stack.extend([text] * len(opcode.stack_after))
-
-
-class _Global(NamedTuple):
-    """A name that the pickle wants imported."""
-
-    name: str
-
-
-def _named(module: str, name: str, found: dict[str, str]) -> _Global:
-    """The name as Python 3 calls it, as torch's own unpickler translates it."""
-    if (module, name) in _compat_pickle.NAME_MAPPING:
-        module, name = _compat_pickle.NAME_MAPPING[module, name]
-    else:
-        module = _compat_pickle.IMPORT_MAPPING.get(module, module)
-    found.setdefault(f"{module}.{name}", OBJECT)
-    return _Global(f"{module}.{name}")
-
-
-def _pop(stack: list[Any], operands: list[pickletools.StackObject]) -> list[Any]:
-    """Take `operands` off the stack, in their order; down to the last mark where they hold one."""
-    taken: list[Any] = []
-    if pickletools.markobject in operands:
-        while stack[-1] is not _MARK:
-            taken.append(stack.pop())
-        stack.pop()
-        operands = operands[: operands.index(pickletools.markobject)]
-    taken.extend(stack.pop() for _ in operands)
-    return taken[::-1]
-
+from dynlab.reading import check_size, out_of_memory
 
 ZIP_START = b"PK\x03\x04"
 PICKLE_START = b"\x80"
-# A torch file from before 1.6: a magic number, a protocol number, facts on the machine, and the object.
-PICKLES_OF_AN_OLD_FILE = 4
+# A torch file from before 1.6: a magic number, a protocol number, facts on the machine, the object, and its storages.
+PICKLES_OF_AN_OLD_FILE = 5
+LARGEST_PICKLE = 2**26  # bytes of the one in a zip file, beside which its numbers lie
+# torch packs nothing; who packs a file again does not make what it says so much smaller.
+MOST_TIMES, LEAST = 50, 1000
 
 REFUSED_MODULES = ("os", "posix", "nt", "sys", "subprocess", "shutil", "importlib", "builtins")
 GETATTR = "builtins.getattr"
@@ -140,6 +36,9 @@ PLAIN_BUILTINS = (
     *("list", "object", "range", "set", "slice", "str", "tuple"),
 )
 SAFE_ALTERNATIVE = "save the weights alone with torch.save(model.state_dict(), path), or as safetensors"
+
+
+SHOWN = 100  # letters of an argument
 
 
 class Foreign:
@@ -165,7 +64,9 @@ class Foreign:
         self.state = state
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(map(repr, self.arguments))})"
+        """Its plain arguments; others may hold themselves."""
+        shown = (repr(each)[:SHOWN] if isinstance(each, str | float | bool | None) else "…" for each in self.arguments)
+        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 def load(path: Path) -> Any:
@@ -189,6 +90,8 @@ def load(path: Path) -> Any:
         raise
     # a damaged file may make torch's reader raise anything
     except Exception as error:
+        if out_of_memory(error):
+            raise
         _refuse_code(path, names)
         raise UserError(f"{path} cannot be read as a checkpoint: {_reason(error)}.") from error
 
@@ -197,7 +100,8 @@ def _collect(path: Path, names: dict[str, str]) -> None:
     with path.open("rb") as file:
         if file.read(len(ZIP_START)) != ZIP_START:
             file.seek(0)
-            return collect_names(file, names, PICKLES_OF_AN_OLD_FILE)
+            collect_names(file, names, PICKLES_OF_AN_OLD_FILE)
+            return
     with zipfile.ZipFile(path) as archive:
         entries = archive.namelist()
         if any(entry.endswith("/constants.pkl") for entry in entries):
@@ -205,7 +109,14 @@ def _collect(path: Path, names: dict[str, str]) -> None:
         pickled = [entry for entry in entries if entry.endswith("/data.pkl")]
         if not pickled:
             raise UserError(f"{path} is a zip archive but not one that torch.save wrote; {SAFE_ALTERNATIVE}.")
-        return collect_names(io.BytesIO(archive.read(pickled[0])), names)
+        check_size(path, sum(entry.file_size for entry in archive.infolist()))
+        found = archive.getinfo(pickled[0])
+        if found.file_size > min(LARGEST_PICKLE, MOST_TIMES * (found.compress_size + LEAST)):
+            raise TooLarge
+        content = archive.read(found)
+    collect_names(io.BytesIO(content), names)
+    if torch._C.PyTorchFileReader(str(path)).get_record("data.pkl") != content:
+        raise ValueError("two readers find two contents in it")
 
 
 def _refuse_code(path: Path, names: dict[str, str]) -> None:
@@ -252,6 +163,8 @@ def _reason(error: Exception) -> str:
     """What went wrong, without torch's advice to load the file unsafely."""
     if isinstance(error, zipfile.BadZipFile | EOFError):
         return "it is cut short or damaged; copy the file again"
+    if isinstance(error, TooLarge):
+        return f"it nests or repeats so much that reading it would take too long; {SAFE_ALTERNATIVE}"
     text = str(error) or type(error).__name__
     if "Unsupported operand" in text:
         return f"its pickle protocol is not the one that torch reads safely; {SAFE_ALTERNATIVE}"

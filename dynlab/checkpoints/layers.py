@@ -11,7 +11,12 @@ from dynlab.checkpoints.naming import Extent
 from dynlab.errors import UserError
 
 _PARAMETER = re.compile(
-    r"(?:(?P<prefix>.+)\.)?(?P<name>(?:weight|bias)_(?:ih|hh|hr)(?:_l(?P<layer>\d+)(?P<reverse>_reverse)?)?)"
+    r"(?:(?P<prefix>.+)\.)?(?P<name>(?:weight|bias)_(?:ih|hh|hr)(?:_l(?P<layer>\d{1,18})(?P<reverse>_reverse)?)?)"
+)
+
+PLAIN = (
+    *(torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128),
+    *(torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
 )
 
 # Rows of weight_hh in units of the hidden size, with the names of `dynlab.systems.SYSTEMS`.
@@ -107,14 +112,19 @@ def _recognise(prefix: str, weights: dict[str, Tensor]) -> RecurrentLayer:
     where = prefix or "the model"
     is_cell = "weight_hh" in weights
     first = "" if is_cell else "_l0"
-    integers = sorted(name for name, value in weights.items() if not value.is_floating_point())
-    if integers:
-        raise UserError(f"{where}: {', '.join(integers)} hold no floating-point numbers; save the weights unquantised.")
+    odd = sorted(name for name, value in weights.items() if not (is_plain(value) and value.is_floating_point()))
+    if odd:
+        raise UserError(
+            f"{where}: {', '.join(odd)} hold no floating-point numbers as ordinary tensors do; save the weights "
+            f"unquantised and dense."
+        )
     for name in (f"weight_hh{first}", f"weight_ih{first}"):
         if name not in weights:
             raise UserError(f"{where} has {', '.join(sorted(weights))} but lacks {name}; save the whole layer.")
         if weights[name].ndim != 2:
             raise UserError(f"{where}: {name} must be a matrix, got shape {tuple(weights[name].shape)}.")
+    if not weights[f"weight_ih{first}"].shape[1]:
+        raise UserError(f"{where}: weight_ih{first} takes inputs of width 0; save a layer that takes some.")
     rows, columns = weights[f"weight_hh{first}"].shape
     projection = weights.get(f"weight_hr{first}")
     hidden = columns if projection is None else projection.shape[-1]
@@ -161,13 +171,17 @@ def _check_shapes(layer: RecurrentLayer, where: str) -> None:
         )
 
 
+def is_plain(value: Tensor) -> bool:
+    """Whether a tensor is an ordinary one: dense, with its numbers in memory, of a type that torch computes with."""
+    return value.layout == torch.strided and value.dtype in PLAIN and not (value.is_meta or value.is_nested)
+
+
 def check_finite(tensors: Mapping[str, Tensor], where: str) -> None:
     """Raise where a weight is NaN or infinite: nothing that is computed from it would mean anything."""
-    broken = [
-        name
-        for name, value in tensors.items()
-        if value.is_floating_point() and not torch.isfinite(value.double()).all()
-    ]
+    odd = [str(name) for name, value in tensors.items() if not is_plain(value)]
+    if odd:
+        raise UserError(f"{where} holds {', '.join(odd)}, no ordinary tensors of numbers: save them as such.")
+    broken = [name for name, value in tensors.items() if bool(value.isnan().any()) or bool(value.isinf().any())]
     if broken:
         raise UserError(
             f"{where} holds NaN or infinite weights in {', '.join(broken)}: the training diverged; "

@@ -11,7 +11,10 @@ from typing import NamedTuple
 
 from dynlab.errors import UserError, unknown
 
-_PATTERN = re.compile(r"(?P<prefix>[^:]*)(?::(?P<index>\d+)(?P<reverse>r?))?")
+_PATTERN = re.compile(r"(?P<prefix>.*?)(?::(?P<index>\d{1,18})(?P<reverse>r?))?", re.DOTALL)
+
+
+SHOWN = 12  # names in a sentence
 
 
 class Extent(NamedTuple):
@@ -62,9 +65,12 @@ def choose(extents: Mapping[str, Extent], layer: str | None) -> Choice:
                 f"There are {len(names)} recurrent systems: choose one with --layer (layer=): {_list(names)}."
             )
         layer = names[0]
+    if layer in extents and layer in names:  # a name of its own, though it ends as in ``:1``
+        return Choice(layer, None, False)
     found = _PATTERN.fullmatch(layer)
     if found is None or found["prefix"] not in extents:
-        raise unknown("layer", layer, [name or "'' (the root)" for name in names])
+        listed = "dynlab inspect" if len(names) > SHOWN else ""
+        raise unknown("layer", layer, [name or "'' (the root)" for name in names], listed)
     extent = extents[found["prefix"]]
     reverse = found["reverse"] == "r"
     if found["index"] is None:
@@ -81,4 +87,5 @@ def choose(extents: Mapping[str, Extent], layer: str | None) -> Choice:
 
 
 def _list(names: list[str]) -> str:
-    return ", ".join(name or "'' (the root)" for name in names)
+    shown = ", ".join(name or "'' (the root)" for name in names[:SHOWN])
+    return shown if len(names) <= SHOWN else f"{shown} … (`dynlab inspect` lists all {len(names):,})"

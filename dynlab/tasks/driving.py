@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-import zipfile
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dynlab.errors import UserError, lookup
+from dynlab.reading import bounded
+from dynlab.tasks.array_files import read_array
 from dynlab.wording import NO_INPUT, counted
 
 if TYPE_CHECKING:
@@ -97,6 +99,7 @@ def driving_inputs(
     else:
         raise UserError(f"Unknown inputs {spec!r}: choose {WAYS}.")
     _check(driving, width)
+    _shape(len(driving.inputs), driving.inputs.shape[1], system)
     return driving
 
 
@@ -146,10 +149,13 @@ def _from_task(
     settings = system.task_settings if name == system.task else {}
     if name in har.CLASSES:
         settings = {"retrain": True} | settings
+    # what is generated is as large as the settings say, which may come from a file
+    within: AbstractContextManager[None] = bounded(f"the sequences of {name}")
     if "download" in inspect.signature(lookup(TASKS, name, "task")).parameters:
-        settings = settings | {"download": False}
+        settings, within = settings | {"download": False}, nullcontext()
     try:
-        task = create(name, **{"data_dir": data_dir} | settings)
+        with within:
+            task = create(name, **{"data_dir": data_dir} | settings)
         split, origin, real = task.test, f"test sequences of {name}", task.source["origin"] != "generated"
     except NotAtHand:
         if name not in har.CLASSES:
@@ -161,49 +167,18 @@ def _from_task(
 
 
 def _from_file(path: Path, samples: int, generator: np.random.Generator) -> Driving:
-    if not path.is_file():
-        raise UserError(f"There is no file {path}; inputs are {WAYS}.")
-    try:
-        inputs = _read(path)
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        if isinstance(error, UserError):
-            raise
-        raise UserError(f"{path} cannot be read as an array of inputs: {error}") from error
+    inputs = read_array(path)
     if inputs.ndim == 2:
         inputs = inputs[None]
-    if inputs.ndim != 3 or not np.issubdtype(inputs.dtype, np.number) or np.iscomplexobj(inputs):
-        raise UserError(
-            f"{path} must hold real numbers of shape (sample, time, input), got {inputs.dtype} {inputs.shape}."
-        )
-    inputs = inputs[_choice(len(inputs), samples, generator)]
+    if inputs.ndim != 3:
+        raise UserError(f"{path} must hold numbers of shape (sample, time, input), got {inputs.shape}.")
+    with bounded(path), np.errstate(over="ignore"):  # what is too large for a double is infinite, and refused as such
+        inputs = inputs[_choice(len(inputs), samples, generator)].astype(np.float64)
     return Driving(inputs, None, f"{_sequences(inputs)} of {path.name}", True)
 
 
-def _read(path: Path) -> np.ndarray:
-    if path.suffix == ".npy":
-        with path.open("rb") as file:
-            return np.lib.format.read_array(file, allow_pickle=False)
-    if path.suffix == ".npz":
-        # numpy leaves a file open that it cannot read, so it is given an open one
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            name = "inputs" if "inputs" in arrays else arrays.files[0] if len(arrays.files) == 1 else None
-            if name is None:
-                raise UserError(
-                    f"{path} holds {', '.join(arrays.files) or 'nothing'}; name the array of inputs 'inputs'."
-                )
-            return np.asarray(arrays[name])
-    from dynlab import io, schema
-
-    ds = io.open(path)
-    dims = (schema.SAMPLE, schema.TIME, schema.INPUT)
-    fitting = [name for name, array in ds.data_vars.items() if set(array.dims) == set(dims)]
-    if len(fitting) != 1:
-        raise UserError(f"{path} must hold one variable with the dimensions {', '.join(dims)}, got {len(fitting)}.")
-    return np.asarray(ds[fitting[0]].transpose(*dims).values)
-
-
 def _shape(samples: int, steps: int, system: System) -> tuple[int, int, int]:
-    """Of inputs that are made up, where the states that they lead to can be held."""
+    """Of inputs, where the states that they lead to can be held."""
     needed = 8 * samples * steps * max(system.network_input_size, system.state_size)
     if needed > LARGEST:
         raise UserError(

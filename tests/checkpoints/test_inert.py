@@ -20,7 +20,8 @@ import torch
 from torch import nn
 
 from dynlab.checkpoints import describe, read
-from dynlab.checkpoints.inert import Foreign, collect_names, load
+from dynlab.checkpoints.inert import Foreign, load
+from dynlab.checkpoints.opcodes import collect_names
 from dynlab.errors import UserError
 
 SAVERS = {

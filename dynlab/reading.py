@@ -1,0 +1,175 @@
+"""How much time and memory a file may take to be read, whatever it claims; a file of anybody's is read within these.
+
+Each reader refuses first what it can see to be too much. This is what holds where it cannot.
+"""
+
+import contextlib
+import math
+import os
+import signal
+import stat
+import threading
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dynlab.errors import UserError
+
+SECONDS, GIBIBYTES = "DYNLAB_READ_SECONDS", "DYNLAB_READ_GIB"
+DEFAULTS = {SECONDS: 60.0, GIBIBYTES: 2.0}
+MORE = f"{SECONDS} and {GIBIBYTES} in the environment allow more"
+OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")  # as torch says it
+
+
+class Limits(NamedTuple):
+    """What reading one file may take."""
+
+    seconds: float
+    bytes: int
+
+
+class TooLong(BaseException):
+    """A file takes too long. No handler of `Exception` on the way keeps it."""
+
+
+def limits() -> Limits:
+    """Those that the environment sets, else 60 seconds and 2 GiB.
+
+    Raises
+    ------
+    UserError
+        Where what it sets is no positive number.
+    """
+    found = {}
+    for name, default in DEFAULTS.items():
+        try:
+            found[name] = float(os.environ.get(name) or default)
+        except ValueError:
+            found[name] = math.nan
+        if not 0 < found[name] < math.inf:
+            raise UserError(f"{name} must be a positive number, got {os.environ[name]!r}.")
+    return Limits(found[SECONDS], int(found[GIBIBYTES] * 2**30))
+
+
+def check_readable(path: Path) -> int:
+    """The size in bytes of an ordinary file that can be read, and is not too large for that.
+
+    Raises
+    ------
+    UserError
+        Where there is none, or it is a folder, a pipe or a device, or too large.
+    """
+    try:
+        found = os.stat(path)
+        if stat.S_ISREG(found.st_mode):
+            with path.open("rb"):
+                pass
+    except FileNotFoundError as error:
+        raise UserError(f"There is no file {path}; check the path.") from error
+    except (OSError, ValueError) as error:  # ValueError: of a name that no file can have
+        raise UserError(f"{path} cannot be opened: {getattr(error, 'strerror', None) or error}.") from error
+    if not stat.S_ISREG(found.st_mode):
+        kind = "a folder" if stat.S_ISDIR(found.st_mode) else "a pipe or a device"
+        raise UserError(f"{path} is {kind}: name a file.")
+    check_size(path, found.st_size)
+    return found.st_size
+
+
+def check_size(path: Path, needed: float) -> None:
+    """Refuse what needs more bytes than reading may take."""
+    if needed > limits().bytes:
+        raise too_much(path)
+
+
+def too_much(path: object) -> UserError:
+    """The error for a file that needs too much memory."""
+    return UserError(f"To read {path} takes more memory than {limits().bytes / 2**30:.3g} GiB: {MORE}.")
+
+
+def too_long(path: object) -> UserError:
+    """The error for a file that takes too long."""
+    return UserError(f"To read {path} takes longer than {limits().seconds:g} s: it may be damaged; {MORE}.")
+
+
+@contextmanager
+def bounded(path: object) -> Iterator[None]:
+    """Read inside of this block: what takes too much time or memory ends with a sentence.
+
+    Parameters
+    ----------
+    path : object
+        What is read, as the sentence names it.
+
+    Notes
+    -----
+    Time ends what Python does in the main thread, by a signal; elsewhere it is not looked at. Memory is what the system
+    gives the process beyond what it has, where the system tells how much that is.
+    """
+    try:
+        with _memory(limits().bytes), _time(limits().seconds):
+            yield
+    except TooLong as error:
+        raise too_long(path) from error
+    except Exception as error:
+        if out_of_memory(error):
+            raise too_much(path) from error
+        raise
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that there is no memory left."""
+    return isinstance(error, MemoryError) or any(words in str(error)[:10_000] for words in OUT_OF_MEMORY)
+
+
+_alone = threading.RLock()  # the limits are the whole process's
+
+
+@contextmanager
+def _memory(most: int) -> Iterator[None]:
+    used = data_bytes()
+    if used is None:
+        yield
+        return
+    import resource
+
+    with _alone:
+        before, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        allowed = used + most if hard == resource.RLIM_INFINITY else min(hard, used + most)
+        inner = allowed if before == resource.RLIM_INFINITY else min(before, allowed)
+        resource.setrlimit(resource.RLIMIT_DATA, (inner, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_DATA, (before, hard))
+
+
+def data_bytes() -> int | None:
+    """How many bytes of its own this process has; None where the system does not tell."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[5]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+@contextmanager
+def _time(most: float) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(number: int, frame: types.FrameType | None) -> Any:
+        raise TooLong
+
+    if signal.getitimer(signal.ITIMER_REAL)[0]:  # somebody's clock is running, such as that of an outer block
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, most)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        with contextlib.suppress(TypeError):  # of a handler that Python did not set
+            signal.signal(signal.SIGALRM, before)

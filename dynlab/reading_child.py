@@ -1,0 +1,150 @@
+"""NetCDF and Zarr read by a process of their own, since the libraries for them can hang, crash and fill the memory.
+
+The process is stopped when it takes too long, and its memory is limited. It gives back no objects, but JSON and bytes.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+from dynlab import reading
+from dynlab.errors import UserError
+
+MOST_VARIABLES = 10_000
+# Kinds of numbers whose bytes are told as they are; of others the values.
+PLAIN = "biufcmM"
+STARTED = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); import dynlab.reading_child as child; child.main()"
+
+
+def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a .nc or .zarr holds, read by another process.
+
+    Returns
+    -------
+    variables : dict
+        From a name to ``(dims, array or nested lists of text, attributes)`` and whether it is a coordinate.
+    attributes : dict
+
+    Raises
+    ------
+    UserError
+        Where it cannot be read, or takes too much time or memory.
+    """
+    allowed = reading.limits()
+    command = [sys.executable, "-I", "-c", STARTED, json.dumps(sys.path), os.fspath(path), str(allowed.bytes)]
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=os.environ | threads
+    ) as child:
+        try:
+            told, _ = child.communicate(timeout=allowed.seconds)
+        except subprocess.TimeoutExpired as error:
+            raise reading.too_long(path) from error
+        finally:
+            child.kill()
+    head, _, rest = told.partition(b"\n")
+    try:
+        found: dict[str, Any] = json.loads(head)
+    except ValueError as error:
+        raise UserError(f"{path} cannot be read: it is damaged, and ends the program that reads it.") from error
+    if "too much" in found:
+        raise reading.too_much(path)
+    if "error" in found:
+        raise UserError(f"{path} cannot be read as {path.suffix[1:]}: {found['error']}")
+    return _unpacked(found, memoryview(rest)), _plain(found["attributes"])
+
+
+def _unpacked(found: dict[str, Any], rest: memoryview) -> dict[str, Any]:
+    import numpy as np
+
+    variables = {}
+    for name, dims, dtype, shape, attributes, values, coordinate in found["variables"]:
+        if values is None:
+            count = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+            array = np.frombuffer(bytearray(rest[:count]), dtype).reshape(shape)
+            rest = rest[count:]
+        else:
+            array = np.empty(shape, dtype=object)
+            array[...] = np.array(values, dtype=object).reshape(shape)
+            array = array if dtype == "object" else array.astype(dtype)
+        variables[name] = (tuple(dims), array, _plain(attributes)), coordinate
+    return variables
+
+
+def _plain(attributes: dict[str, Any]) -> dict[str, Any]:
+    import numpy as np
+
+    return {name: value if dtype is None else np.array(value, dtype)[()] for name, (dtype, value) in attributes.items()}
+
+
+def main() -> None:
+    """Read the file that the command line names, and write what it holds to standard output."""
+    _, _, name, most = sys.argv
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is not what the file holds
+    path = Path(name)
+    import xarray as xr
+
+    if path.suffix == ".zarr":
+        import zarr  # noqa: F401 - before memory is limited
+    else:
+        import h5netcdf  # noqa: F401
+    try:
+        with reading.bounded(path):
+            if path.suffix == ".nc":
+                opened = xr.open_dataset(path, engine="h5netcdf")
+            else:
+                opened = xr.open_zarr(path, consolidated=False)
+            with opened as stored:
+                if len(stored.variables) > MOST_VARIABLES:
+                    raise UserError(f"it has more than {MOST_VARIABLES} variables")
+                if sum(array.nbytes for array in stored.variables.values()) > int(most):
+                    raise MemoryError
+                _tell(stored.load(), out)
+    except MemoryError:
+        out.write(b'{"too much": 1}\n')
+    # a damaged file drives the libraries into any error at all
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        report = {"too much": 1} if isinstance(error.__cause__, MemoryError) else {"error": lines[0][:1000]}
+        out.write(json.dumps(report).encode() + b"\n")
+    out.flush()
+    os._exit(0)  # the libraries' own ends may crash, too
+
+
+def _tell(ds: Any, out: IO[bytes]) -> None:
+    import numpy as np
+
+    variables, parts = [], []
+    for name, array in ds.variables.items():
+        values = np.asarray(array.values)
+        plain = values.dtype.kind in PLAIN
+        if plain:
+            parts.append(np.ascontiguousarray(values))
+        dtype = values.dtype.str if plain or values.dtype.kind in "SU" else "object"
+        told = None if plain else [_text(item) for item in values.ravel().tolist()]
+        coordinate = name in ds.coords
+        variables.append((str(name), array.dims, dtype, values.shape, _told(array.attrs), told, coordinate))
+    out.write(json.dumps({"variables": variables, "attributes": _told(ds.attrs)}).encode() + b"\n")
+    for part in parts:
+        out.write(part.data.cast("B") if part.size else b"")
+
+
+def _told(attributes: Any) -> dict[str, Any]:
+    """Attributes with the type of each that is numpy's."""
+    import numpy as np
+
+    told = {}
+    for name, value in attributes.items():
+        if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufSU":
+            told[str(name)] = value.dtype.str, _text(value.tolist())
+        elif isinstance(value, str | int | float | list | dict | None):
+            told[str(name)] = None, value
+    return told
+
+
+def _text(value: Any) -> Any:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value

@@ -1,0 +1,289 @@
+"""Arrays and Datasets from files that are made to hang, crash or swell their reader: refused in a sentence, in time."""
+
+import contextlib
+import json
+import os
+import random
+import signal
+import struct
+import threading
+import time
+import zipfile
+
+import h5py
+import numpy as np
+import pytest
+import xarray as xr
+
+import dynlab as dl
+from dynlab import reading, reading_child
+from dynlab.errors import UserError
+from dynlab.tasks.array_files import read_array
+
+QUICK = 10.0  # seconds of the processor
+
+
+@pytest.fixture(autouse=True)
+def small_limits(monkeypatch):
+    monkeypatch.setenv("DYNLAB_READ_SECONDS", "20")
+    monkeypatch.setenv("DYNLAB_READ_GIB", "0.25")
+
+
+def refused(read, path):
+    """The sentence that refuses a file; None where it is read."""
+    try:
+        read(path)
+    except UserError as error:
+        return str(error)
+    return None
+
+
+def head(text, version=1):
+    """The start of a .npy file with any head."""
+    line = text.encode() + b"\n"
+    return b"\x93NUMPY" + bytes([version, 0]) + struct.pack("<H" if version == 1 else "<I", len(line)) + line
+
+
+def described(shape, kind="<f8"):
+    return head(f"{{'descr': {kind!r}, 'fortran_order': False, 'shape': {shape}, }}")
+
+
+ARRAYS = {
+    "far too large": described("(1000000, 1000000, 9)"),
+    "larger than itself": described("(4, 5, 9)") + b"\0" * 100,
+    "negative": described("(-4, -5, 9)") + b"\0" * 2000,
+    "of wide items": described("(1,)", "|V2000000000"),
+    "of arrays of arrays": described("(1,)", "(1000,1000,1000)<f8"),
+    "of objects": described("(1,)", "|O") + b"cos\nsystem\n(S'touch mark'\ntR.",
+    "no head": head("not a dictionary"),
+    "a call": head("__import__('os').system('touch mark')"),
+    "unfinished": head("{'descr': '<f8', 'shape': (((("),
+    "a deep head": head("(" * 9000),
+    "a long number": head("{'descr': '<f8', 'fortran_order': False, 'shape': (" + "9" * 9000 + ",)}"),
+    "another version": b"\x93NUMPY\x07\x00" + b"\0" * 50,
+    "only a start": b"\x93NUMPY",
+    "empty": b"",
+    "text": b"hello",
+}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("content", ARRAYS.values(), ids=ARRAYS)
+def test_an_array_that_claims_what_it_has_not_is_refused_in_a_sentence(content, packed, tmp_path):
+    path = tmp_path / ("x.npz" if packed else "x.npy")
+    path.write_bytes(content)
+    if packed:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("inputs.npy", content)
+    with pytest.raises(UserError, match=r"x\.np"):
+        read_array(path)
+    assert not (tmp_path / "mark").exists()
+
+
+def unknown_method(path):
+    np.savez_compressed(path, inputs=np.zeros((2, 3, 9)))
+    data = path.read_bytes()
+    path.write_bytes(data.replace(struct.pack("<H", 8), struct.pack("<H", 99)))
+
+
+def encrypted(path):
+    np.savez(path, inputs=np.zeros((2, 3, 9)))
+    data = bytearray(path.read_bytes())
+    data[6] |= 1
+    data[data.index(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(data)
+
+
+def bomb(path):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("inputs.npy", "w") as file:
+        file.write(described("(1, 35000000, 1)"))
+        for _ in range(35):
+            file.write(bytes(8_000_000))
+
+
+MADE = {
+    "another method": unknown_method,
+    "encrypted": encrypted,
+    "a bomb": bomb,
+    "a pipe": os.mkfifo,
+    "a folder": os.mkdir,
+    "several arrays": lambda path: np.savez(path, a=np.ones(2), b=np.ones(2)),
+    "no zip": lambda path: path.write_bytes(b"PK\x03\x04"),
+}
+
+
+@pytest.mark.parametrize("make", MADE.values(), ids=MADE)
+def test_an_archive_that_cannot_be_unpacked_is_refused_in_a_sentence(make, tmp_path):
+    before = time.process_time()
+    make(tmp_path / "x.npz")
+    with pytest.raises(UserError, match=r"x\.npz"):
+        read_array(tmp_path / "x.npz")
+    assert time.process_time() - before < QUICK
+
+
+@pytest.mark.parametrize("kind", ["<f4", ">f8", "<f2", "<i2", ">u4", "|b1", "<f8"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_arrays_of_every_kind_and_order_are_read(kind, order, tmp_path):
+    values = np.asarray(np.arange(24).reshape(2, 3, 4), kind, order=order)
+    np.save(tmp_path / "x.npy", values)
+    np.savez_compressed(tmp_path / "x.npz", inputs=values)
+    for name in ("x.npy", "x.npz"):
+        assert read_array(tmp_path / name).tolist() == values.tolist()
+
+
+def large_claim(path):
+    with h5py.File(path, "w") as file:
+        file.create_dataset("u", shape=(10**6, 10**6), chunks=(1000, 1000), dtype="f8", compression="gzip")
+
+
+def a_loop(path):
+    with h5py.File(path, "w") as file:
+        file["a"] = h5py.SoftLink("/a")
+        file.create_group("g")["up"] = file["/"]
+
+
+def outside(path):
+    path.with_name("other.h5").write_bytes(b"")
+    with h5py.File(path, "w") as file:
+        file["a"] = h5py.ExternalLink(str(path.with_name("other.h5")), "/x")
+
+
+def unknown_types(path):
+    with h5py.File(path, "w") as file:
+        file["c"] = np.ones(3, complex)
+        file["r"] = np.array([file["c"].ref], dtype=h5py.ref_dtype)
+
+
+FILES = {
+    "a large claim": large_claim,
+    "a link to itself": a_loop,
+    "a link to another file": outside,
+    "unknown types": unknown_types,
+    "text": lambda path: path.write_bytes(b"hello"),
+    "a pipe": os.mkfifo,
+    "a folder": os.mkdir,
+    "only a start": lambda path: path.write_bytes(b"\x89HDF\r\n\x1a\n"),
+    "a cut": lambda path: (dl.save(xr.Dataset({"a": ("x", np.arange(999.0))}), path), os.truncate(path, 5000)),
+}
+
+
+@pytest.mark.parametrize("make", FILES.values(), ids=FILES)
+def test_a_netcdf_file_that_cannot_be_read_is_refused_in_a_sentence(make, tmp_path):
+    make(tmp_path / "x.nc")
+    with pytest.raises(UserError, match=r"x\.nc"):
+        read_array(tmp_path / "x.nc")
+
+
+def test_a_reader_that_hangs_is_stopped(tmp_path, monkeypatch):
+    """What a damaged file does to HDF5, which hears no signal meanwhile."""
+    monkeypatch.setenv("DYNLAB_READ_SECONDS", "1")
+    monkeypatch.setattr(
+        reading_child, "STARTED", "import signal; signal.pthread_sigmask(0, range(1, 30)); signal.pause()"
+    )
+    dl.save(xr.Dataset(), tmp_path / "x.nc")
+    before = time.monotonic()
+    with pytest.raises(UserError, match="takes longer than 1 s"):
+        dl.open(tmp_path / "x.nc")
+    assert time.monotonic() - before < 5
+
+
+@pytest.mark.parametrize("end", ["os.kill(os.getpid(), 11)", "os._exit(3)", "os.write(1, b'junk\\n')"])
+def test_a_reader_that_crashes_is_told_of(end, tmp_path, monkeypatch):
+    monkeypatch.setattr(reading_child, "STARTED", f"import os; {end}")
+    dl.save(xr.Dataset(), tmp_path / "x.nc")
+    with pytest.raises(UserError, match="it is damaged"):
+        dl.open(tmp_path / "x.nc")
+
+
+def damaged(path, change):
+    root = json.loads((path / "zarr.json").read_text())
+    inner = json.loads((path / "a" / "zarr.json").read_text())
+    change(root, inner)
+    (path / "zarr.json").write_text(json.dumps(root))
+    (path / "a" / "zarr.json").write_text(json.dumps(inner))
+
+
+STORES = {
+    "a large claim": lambda root, inner: inner.update(shape=[10**7, 10**6]),
+    "small chunks": lambda root, inner: inner["chunk_grid"]["configuration"].update(chunk_shape=[1]),
+    "an unknown codec": lambda root, inner: inner.update(codecs=[{"name": "mine"}]),
+    "no shape": lambda root, inner: inner.pop("shape"),
+    "an unknown format": lambda root, inner: root.update(zarr_format=9),
+    "a negative size": lambda root, inner: inner.update(shape=[-3]),
+}
+
+
+@pytest.mark.parametrize("change", STORES.values(), ids=STORES)
+def test_a_store_that_cannot_be_read_is_refused_in_a_sentence(change, tmp_path):
+    xr.Dataset({"a": ("x", np.arange(3.0))}).to_zarr(tmp_path / "x.zarr", consolidated=False)
+    damaged(tmp_path / "x.zarr", change)
+    said = refused(dl.open, tmp_path / "x.zarr")
+    assert said is None or "x.zarr" in said
+
+
+@pytest.mark.parametrize("make", [lambda p: os.mkfifo(p / "a" / "pipe"), lambda p: (p / "a" / "l").symlink_to("/")])
+def test_a_store_with_pipes_or_links_is_not_opened(make, tmp_path):
+    xr.Dataset({"a": ("x", np.arange(3.0))}).to_zarr(tmp_path / "x.zarr", consolidated=False)
+    make(tmp_path / "x.zarr")
+    with pytest.raises(UserError, match="a folder of ordinary files"):
+        dl.open(tmp_path / "x.zarr")
+
+
+def mutated(draw, data):
+    data = bytearray(data)
+    for _ in range(draw.choice([1, 2, 5])):
+        start = draw.randrange(len(data))
+        end = start + draw.choice([1, 1, 4, 30])
+        data[start:end] = draw.choice([draw.randbytes(end - start), data[start:end] * 2, b"", b"\xff" * (end - start)])
+    return bytes(data[: draw.choice([len(data), len(data), draw.randrange(1, len(data))])])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::UserWarning")
+@pytest.mark.parametrize("suffix, count", [(".npy", 300), (".npz", 300), (".nc", 4)])
+def test_mutated_arrays_are_read_or_refused(suffix, count, tmp_path):
+    made, draw = tmp_path / f"made{suffix}", random.Random(suffix)
+    values = np.zeros((2, 3, 9))
+    if suffix == ".nc":
+        dl.save(xr.Dataset({"u": (("sample", "time", "input"), values)}), made)
+    else:
+        {".npy": np.save, ".npz": np.savez_compressed}[suffix](made, values)
+    whole, path = made.read_bytes(), tmp_path / f"x{suffix}"
+    for _ in range(count):
+        path.write_bytes(mutated(draw, whole))
+        said = refused(read_array, path)
+        assert said is None or path.name in said
+
+
+def test_time_is_bounded_and_the_clock_is_the_callers_again(monkeypatch):
+    monkeypatch.setenv("DYNLAB_READ_SECONDS", "0.2")
+    before = signal.getsignal(signal.SIGALRM)
+
+    def for_ever(_):
+        with reading.bounded("x"):
+            while True:
+                with contextlib.suppress(Exception):
+                    time.sleep(0.01)
+
+    assert "To read x takes longer than 0.2 s" in refused(for_ever, None)
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_memory_is_bounded_in_every_thread():
+    said = []
+
+    def work():
+        try:
+            with reading.bounded("x"):
+                np.ones(2**28)
+        except UserError as error:
+            said.append(str(error))
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert said == [said[0]] * 3
+    assert said[0].startswith("To read x takes more memory than 0.25 GiB")
+    assert np.ones(2**27).size == 2**27
