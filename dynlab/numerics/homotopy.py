@@ -2,7 +2,9 @@
 
 Of φ, which maps a bounded convex set into itself, (1 − λ)(h − a) = λ (φ(h) − h) has the root a for λ = 0 and the fixed
 points of φ for λ = 1. From almost every a in the set a path of roots leads from the one to one of the others without
-turning back to λ = 0, since no root leaves the set. It is followed by its length, with λ as one more coordinate.
+turning back to λ = 0, since no root leaves the set. From any other fixed point it leads, while λ falls and grows again,
+to one more, whose index det(I − φ') has the other sign: so that all indices sum to 1. It is followed by its length,
+with λ as one more coordinate.
 
 References
 ----------
@@ -24,8 +26,10 @@ CONTRACTS = 0.5  # times the one before, and first times the step, a correction 
 EASY, LONGER = 0.15, 2.0  # times the step: after first corrections below that, the next step is longer
 
 
-def end_of_path(equations: Equations, sign: float, center: Tensor) -> Tensor:
+def end_of_path(equations: Equations, sign: float, center: Tensor, root: Tensor | None = None) -> Tensor:
     """Where the path from `center` (n,) ends, to be finished by `roots.solve`; where it was given up it may be no root.
+
+    From a `root` (n,) it is followed the other way: to another one, or to the center, whose path ends at that root.
 
     Parameters
     ----------
@@ -34,11 +38,12 @@ def end_of_path(equations: Equations, sign: float, center: Tensor) -> Tensor:
     sign : float
         1 for the first, −1 for the second.
     center : Tensor, shape (n,)
+    root : Tensor, shape (n,), optional
     """
     n = len(center)
-    point = torch.cat([center, center.new_zeros(1)])
+    point = torch.cat([center, center.new_zeros(1)]) if root is None else torch.cat([root, center.new_ones(1)])
     row = torch.zeros_like(point)
-    row[n] = 1.0  # λ grows
+    row[n] = 1.0 if root is None else -1.0  # λ grows, or falls
     length = FIRST_STEP
     for _ in range(MOST_STEPS):
         bordered = point.new_zeros(n + 1, n + 1)
@@ -73,6 +78,8 @@ def end_of_path(equations: Equations, sign: float, center: Tensor) -> Tensor:
             length /= 2
         else:
             return point[:n]
+        if trial[n] <= 0:
+            return center
         if trial[n] >= 1:
             return point[:n] + (1 - point[n]) / (trial[n] - point[n]) * (trial[:n] - point[:n])
         length = min(LONGEST_STEP, LONGER * length) if first is not None and first <= EASY * length else length

@@ -1,6 +1,7 @@
 """Work on many rows: in chunks that fit the memory, in a pool of threads, one BLAS and one torch thread each."""
 
 import functools
+import itertools
 import math
 import os
 import threading
@@ -34,7 +35,7 @@ def in_threads(
     Parameters
     ----------
     work : callable
-        From a slice to a tuple of arrays or tensors with as many rows.
+        From a slice to a tuple of arrays, tensors or lists with as many rows.
     count : int
     each : float
         Bytes that `work` holds of each row.
@@ -103,6 +104,8 @@ def _enter() -> None:
 def _joined(parts: tuple[Any, ...]) -> Any:
     if len(parts) == 1:
         return parts[0]
+    if isinstance(parts[0], list):
+        return list(itertools.chain.from_iterable(parts))
     return torch.cat(parts) if isinstance(parts[0], torch.Tensor) else np.concatenate(parts)
 
 

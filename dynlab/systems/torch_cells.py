@@ -209,8 +209,7 @@ class LSTMCell(Cell):
         return RestingLSTM(self)
 
     def at_rest(self, resting: Tensor, input: Tensor) -> Tensor:
-        i, f, g, _ = self._preactivations(resting, input)
-        memory = torch.sigmoid(i) * torch.tanh(g) / torch.sigmoid(-f)
+        memory = self._memory(self._preactivations(resting, input))
         return torch.cat([resting.expand(*memory.shape[:-1], self._sizes[0]), memory], dim=-1)
 
     def ungated_residual(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
@@ -222,19 +221,24 @@ class LSTMCell(Cell):
         return torch.cat([h - self._project(o * torch.tanh(c)), c - i * g / forgotten], dim=-1)
 
     def closed_form_ungated_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        h_by_gates, h_by_c, c_by = self._ungated_by(self.weight_hh, state, input)
+        preactivations = self._preactivations(state, input)
+        h_by_gates, h_by_c, c_by = self._ungated_by(self.weight_hh, preactivations, state[..., self._sizes[0] :])
         hidden, memory = self._sizes
         h_by = Identity(hidden, state) + self._projected(h_by_gates)
         return Blocks([[h_by, self._projected(h_by_c)], [c_by, Identity(memory, state)]])
 
     def closed_form_ungated_input_jacobian(self, state: Tensor, input: Tensor) -> Operator:
-        h_by, _, c_by = self._ungated_by(self.weight_ih, state, input)
+        preactivations = self._preactivations(state, input)
+        h_by, _, c_by = self._ungated_by(self.weight_ih, preactivations, state[..., self._sizes[0] :])
         return Blocks([[self._projected(h_by)], [c_by]])
 
-    def _ungated_by(self, weight: Tensor, state: Tensor, input: Tensor) -> tuple[RowScaled, Diagonal, RowScaled]:
+    @staticmethod
+    def _ungated_by(
+        weight: Tensor, preactivations: Sequence[Tensor], c: Tensor
+    ) -> tuple[RowScaled, Diagonal, RowScaled]:
         """−∂(o tanh c) and −∂(i g/(1 − f)) through the gates, whose pre-activations have `weight`; −∂(o tanh c)/∂c."""
-        p_i, p_f, p_g, p_o = preactivations = self._preactivations(state, input)
-        i, _, g, o, c = self._parts(state, preactivations)
+        p_i, p_f, p_g, p_o = preactivations
+        i, g, o = torch.sigmoid(p_i), torch.tanh(p_g), torch.sigmoid(p_o)
         kept = 1 / torch.sigmoid(-p_f)  # 1/(1 − f) = 1 + exp p_f
         into_i, into_f, into_g, into_o = weight.chunk(4)
         by_i, by_g = -kept * g * sigmoid_slope(p_i), -kept * i * tanh_slope(p_g)
@@ -246,6 +250,12 @@ class LSTMCell(Cell):
         h = state[..., : self._sizes[0]]
         joint = linear(input, self.weight_ih, self.bias_ih) + linear(h, self.weight_hh, self.bias_hh)
         return joint.chunk(4, dim=-1)
+
+    @staticmethod
+    def _memory(preactivations: Sequence[Tensor]) -> Tensor:
+        """c* = i g/(1 − f), which stays."""
+        i, f, g, _ = preactivations
+        return torch.sigmoid(i) * torch.tanh(g) / torch.sigmoid(-f)
 
     def _parts(self, state: Tensor, preactivations: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
         """The gates i, f, o with g, in torch's order, and c."""
@@ -288,14 +298,22 @@ class RestingLSTM(Map):
         self.name = cell.name
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        at_rest = self.cell.at_rest(state, input)
-        _, _, _, o, c = self.cell._parts(at_rest, self.cell._preactivations(at_rest, input))
-        return self.cell._project(o * torch.tanh(c))
+        preactivations = self._preactivations(state, input)
+        return self.cell._project(torch.sigmoid(preactivations[3]) * torch.tanh(self.cell._memory(preactivations)))
 
     def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator:
-        h_by, h_by_c, c_by = self.cell._ungated_by(self.cell.weight_hh, self.cell.at_rest(state, input), input)
+        preactivations = self._preactivations(state, input)
+        memory = self.cell._memory(preactivations)
+        h_by, h_by_c, c_by = self.cell._ungated_by(self.cell.weight_hh, preactivations, memory)
         through = [(h_by_c.diagonal * scale, weight) for scale, weight in c_by.terms]
         return self.cell._projected(RowScaled(*through, *((-scale, weight) for scale, weight in h_by.terms)))
 
     def state_bound(self) -> Tensor:
         return self.cell.state_bound()[: self.state_size]
+
+    def _preactivations(self, state: Tensor, input: Tensor) -> tuple[Tensor, ...]:
+        """The cell's; an input that a whole batch shares, expanded, is multiplied once."""
+        batch = input.shape[:-1]
+        if batch == state.shape[:-1] and input.numel() and not any(input.stride()[:-1]):
+            input = input[(0,) * len(batch)]
+        return self.cell._preactivations(state, input)

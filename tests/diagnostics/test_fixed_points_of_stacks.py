@@ -135,3 +135,35 @@ def test_the_path_ends_at_a_fixed_point_of_a_map_that_newton_does_not_solve(sign
     found = solve(value, matrix, end[None])
     assert found.converged.all()
     assert float((end - found.states[0]).norm()) < 1e-2
+
+
+def test_paths_backwards_pair_all_fixed_points_but_one_with_others_of_the_other_index():
+    """tanh(3 h + small coupling) of two units has nine fixed points; the indices of all of them sum to 1."""
+    W = torch.tensor([[3.0, 0.1], [-0.2, 3.0]], dtype=torch.float64)
+    identity = torch.eye(2, dtype=torch.float64)
+
+    def value(h, rows=None):
+        return torch.tanh(h @ W.T) - h
+
+    def matrix(h, rows=None):
+        return (1 - torch.tanh(h @ W.T).square()).unsqueeze(-1) * W - identity
+
+    line = torch.linspace(-1, 1, 9, dtype=torch.float64)
+    roots = solve(value, matrix, torch.cartesian_prod(line, line)).states
+    _, first = np.unique(np.round(roots.numpy(), 6), axis=0, return_index=True)
+    roots = roots[first]
+    assert len(roots) == 9
+    index = torch.linalg.det(-matrix(roots)).sign()
+    assert index.sum() == 1
+    center = torch.tensor([0.11, -0.07], dtype=torch.float64)
+    partners = []
+    for root in roots:
+        end = end_of_path(Equations(value, matrix), 1.0, center, root)
+        at_center = torch.equal(end, center)
+        end = solve(value, matrix, end[None]).states[0]
+        partners.append(-1 if at_center else int((roots - end).norm(dim=1).argmin()))
+    assert partners.count(-1) == 1
+    for number, partner in enumerate(partners):
+        if partner >= 0:
+            assert partners[partner] == number
+            assert index[partner] == -index[number]

@@ -18,6 +18,7 @@ from dynlab.diagnostics.fixed_points.places import FIXED, NOWHERE, Place, equati
 from dynlab.diagnostics.fixed_points.search import Confidence, Search, search_at_once
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.block_triangular import parts_of
+from dynlab.numerics.threads import in_threads
 from dynlab.numerics.unseen import share_bound
 from dynlab.systems.held import Held
 from dynlab.systems.torch_cells import Cell
@@ -114,19 +115,9 @@ def _by_layers(
         skipped += max(0, len(branches) - MOST_SEARCHES)
         branches = branches[:MOST_SEARCHES]
         each = min(count, max(FEWEST, OF_A_LAYER * count // max(1, len(branches))))
+        hidden = slice(part.start, part.start + _layers(exact)[layer].resting().state_size)
         following: list[_Branch] = []
-        for branch in branches:
-            hidden = slice(part.start, part.start + _layers(exact)[layer].resting().state_size)
-            held = _held(exact, branch, layer, hidden)
-            found = search_at_once(
-                held if frozen is exact else _held(frozen, branch, layer, hidden),
-                held,
-                count=each,
-                given=None if given is None else given[torch.as_tensor(branch.given)][:, hidden],
-                visited=None if visited is None else visited[:, hidden],
-                seed=generator,
-            )
-            above = [_above(exact, branch, layer, hidden, found, number) for number in range(len(found.places))]
+        for branch, found, above in _searches(frozen, exact, branches, layer, hidden, each, given, visited, generator):
             if None in above:
                 return None
             ends = _ends(exact, branch, layer, hidden, found, given)
@@ -134,6 +125,36 @@ def _by_layers(
             following += cast(list[_Branch], above)
         branches = following
     return _joined(exact, done, [_place(branch) for branch in branches], branches, given, skipped)
+
+
+def _searches(
+    frozen: Held,
+    exact: Held,
+    branches: list[_Branch],
+    layer: int,
+    hidden: slice,
+    count: int,
+    given: Tensor | None,
+    visited: Tensor | None,
+    generator: np.random.Generator,
+) -> list[tuple[_Branch, Search, list[_Branch | None]]]:
+    """The searches of one layer under each of the branches, and what they add to it."""
+    seeds = generator.spawn(len(branches))
+
+    def searched(number: int) -> tuple[_Branch, Search, list[_Branch | None]]:
+        branch = branches[number]
+        held = _held(exact, branch, layer, hidden)
+        found = search_at_once(
+            held if frozen is exact else _held(frozen, branch, layer, hidden),
+            held,
+            count=count,
+            given=None if given is None else given[torch.as_tensor(branch.given)][:, hidden],
+            visited=None if visited is None else visited[:, hidden],
+            seed=seeds[number],
+        )
+        return branch, found, [_above(exact, branch, layer, hidden, found, each) for each in range(len(found.places))]
+
+    return in_threads(lambda some: (list(map(searched, range(len(branches))[some])),), len(branches))[0]
 
 
 def _layers(held: Held) -> list[Cell]:

@@ -78,10 +78,8 @@ def records(exact: Held, places: list[Place], direction: Vector) -> list[Record]
     levels = {id(own): (place, level) for place in places for level, (_, own) in enumerate(_levels(exact, place))}
     listed = list(levels.values())
 
-    def work(some: slice) -> tuple[NDArray[np.object_]]:
-        found = np.empty(len(listed[some]), dtype=object)
-        found[:] = [_part(exact, *each, direction) for each in listed[some]]
-        return (found,)
+    def work(some: slice) -> tuple[list[_Part]]:
+        return ([_part(exact, *each, direction) for each in listed[some]],)
 
     each = in_threads(work, len(listed))[0] if len(exact.system.blocks) > 1 else work(slice(None))[0]
     known = dict(zip(levels, each, strict=True))

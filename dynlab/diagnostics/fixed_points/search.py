@@ -39,11 +39,12 @@ LOST, OUTSIDE, CLOSED_GATE = "not converged", "outside the state's bounds", "clo
 GIVEN, VISITED, RANDOM, DRAWN_FROM = "given", "visited", "random", "points found"
 
 MOST_ROUNDS = 8
-# Of large maps; and there random starts are led by Newton's method alone, and of others that it leaves so many further.
-MOST_OF_LARGE, PURSUED = 2, 4
+# Of large maps. There starts are led by Newton's method alone, and paths that surely lead to a root take the place of
+# what goes on where it stops; of unbounded maps, which have no such paths, so many starts that are not random go on.
+MOST_OF_LARGE, PURSUED = 3, 4
 ROUNDS_FOR_INDEX = 4  # as many at most where nothing new is found and the index sum says that points are missing
 DEFLATED = 64  # random starts of a round that are led away from what is known
-PATHS, ASIDE = 3, 0.1  # where no point is known; they begin at 0 and at random states up to a tenth of the bounds
+PATHS, ASIDE = 3, 0.1  # where no point is known; they begin at random states up to a tenth of the bounds
 BOUND_SLACK = 1e-9  # a coordinate that rounding puts on its bound is within it
 OPEN = 1e-8  # times max(1, ‖h‖): an ungated residual above that means that a closed gate made the residual small
 
@@ -165,7 +166,7 @@ def search_at_once(
         reach = where.reach_of(frozen, states, generator)
         seen = where.visited_starts(frozen, count // 2, states, generator)
         if _is_large(frozen):
-            seen = torch.cat([_path_ends(exact, 1, generator).to(seen), seen])
+            seen = torch.cat([_path_ends(exact, torch.zeros_like(seen[:1], dtype=torch.float64)).to(seen), seen])
         random = where.random_starts(frozen, max(count - count // 2, count - len(seen)), reach, generator)
         first, origin = torch.cat([seen, random]), [VISITED] * len(seen) + [RANDOM] * len(random)
     else:
@@ -225,19 +226,24 @@ def _is_large(held: Held) -> bool:
     return where.usual_count(held.system.state_size) < where.USUAL
 
 
-def _path_ends(exact: Held, count: int, generator: np.random.Generator) -> Tensor:
-    """Where paths that surely lead to a root end, from the state 0 and from random ones; none of an unbounded map."""
-    bound = exact.system.state_bound()
-    n = exact.system.state_size
-    if bound is None or not torch.isfinite(bound).all():
-        return torch.zeros(0, n, dtype=torch.float64)
-    centers = torch.as_tensor(generator.uniform(-ASIDE, ASIDE, (count, n))) * bound
-    centers[0] = 0.0
+def _is_bounded(held: Held) -> bool:
+    bound = held.system.state_bound()
+    return bound is not None and bool(torch.isfinite(bound).all())
+
+
+def _path_ends(exact: Held, centers: Tensor, roots: Tensor | None = None) -> Tensor:
+    """Where paths that surely lead to a root end, from states (k, n) or from `roots`; none of an unbounded map."""
+    if not _is_bounded(exact):
+        return centers[:0]
     sign = -1.0 if is_gated(exact) else 1.0
     sought = equations(exact)
-    return in_threads(lambda rows: (torch.stack([end_of_path(sought, sign, each) for each in centers[rows]]),), count)[
-        0
-    ]
+
+    def ends(rows: slice) -> tuple[Tensor]:
+        begun = [None] * len(centers) if roots is None else list(roots)
+        found = [end_of_path(sought, sign, *each) for each in list(zip(centers, begun, strict=True))[rows]]
+        return (torch.stack(found),)
+
+    return in_threads(ends, len(centers))[0] if len(centers) else centers
 
 
 def _residuals(exact: Held, ends: Real) -> Real:
@@ -253,7 +259,7 @@ def _suggested(
     frozen: Held, places: Places, points: Real, tried: int, reach: Tensor, generator: np.random.Generator
 ) -> Tensor:
     """Halfway between every two points, beside saddles, and away from all that is known."""
-    usual = where.usual_count(frozen.system.state_size)
+    usual, fresh = where.usual_count(frozen.system.state_size), torch.as_tensor(points[tried:])
     random = where.random_starts(frozen, min(DEFLATED, usual // 4), reach, generator)
     parts = [where.between(points, tried, generator), where.beside_saddles(frozen, points[tried:])]
     if _lacking(places):
@@ -261,7 +267,10 @@ def _suggested(
     if _is_large(frozen):
         parts = [generator.permutation(part)[: usual // 2] for part in parts]
     if not len(points):
-        parts.append(_path_ends(places.held, PATHS, generator).numpy())
+        aside = torch.as_tensor(generator.uniform(-ASIDE, ASIDE, (PATHS, frozen.system.state_size)))
+        parts.append(_path_ends(places.held, aside).numpy())
+    elif _is_large(frozen):
+        parts.append(_path_ends(places.held, torch.zeros_like(fresh), fresh).numpy())
     if len(points):
         known = torch.as_tensor(points).to(random)
         parts.append(where.deflated(equations(frozen), random, known).double().cpu().numpy())
@@ -274,7 +283,8 @@ def _batch(frozen: Held, places: Places, starts: Tensor, origin: list[str]) -> _
     sought = equations(frozen)
     again, most = None, None
     if _is_large(frozen) and GIVEN not in origin:
-        again, most = torch.tensor([each != RANDOM for each in origin], device=starts.device), PURSUED
+        further = [each != RANDOM and not _is_bounded(exact) for each in origin]
+        again, most = torch.tensor(further, device=starts.device), PURSUED
     ended = solve(sought.value, sought.matrix, starts, again, most)
     iterations = ended.iterations.cpu()
     if frozen is not exact:
