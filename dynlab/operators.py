@@ -113,6 +113,9 @@ class Diagonal(Operator):
     def mapped(self, batched: Function, shared: Function) -> Operator:
         return Diagonal(batched(self.diagonal))
 
+    def __rmul__(self, factor: float) -> Operator:
+        return Diagonal(factor * self.diagonal)
+
     def log_abs_det(self) -> Tensor:
         return self.diagonal.abs().log().sum(dim=-1)
 
@@ -269,6 +272,10 @@ class Product(Operator):
 
     def mapped(self, batched: Function, shared: Function) -> Operator:
         return Product(*(factor.mapped(batched, shared) for factor in self.factors))
+
+    def __rmul__(self, factor: float) -> Operator:
+        first, *others = self.factors
+        return Product(factor * first, *others)  # of a diagonal no matrix is scaled
 
     def log_abs_det(self) -> Tensor:
         if any(factor.rows != factor.columns for factor in self.factors):

@@ -134,6 +134,9 @@ def test_arithmetic_builds_the_named_operators():
     assert isinstance(first + second, Sum)
     assert isinstance(first @ second, Product)
     assert isinstance(2.0 * first, Scaled)
+    assert isinstance(2.0 * second, Diagonal)
+    torch.testing.assert_close((2.0 * (second @ first)).dense(), 2.0 * (second @ first).dense())
+    assert not any(isinstance(factor, Scaled) for factor in (2.0 * (second @ first)).factors)
 
 
 def test_a_product_of_many_factors_needs_no_deep_recursion():

@@ -34,7 +34,7 @@ STRUCTURAL = frozenset(
 )
 # What a value says of itself, with which constants are made; and views that are attributes.
 OF_THE_VALUE = frozenset(
-    {"shape", "dtype", "device", "ndim", "dim", "size", "numel", "is_floating_point", "is_complex"}
+    {"shape", "dtype", "device", "ndim", "dim", "size", "stride", "numel", "is_floating_point", "is_complex"}
     | {"new_zeros", "new_ones", "new_empty", "new_full"}
 )
 TRANSPOSES = ("mT", "T")
