@@ -11,14 +11,15 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist workste
 MANIFEST := setup.cfg pyproject.toml constraints.txt
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test coverage lint bench queue queue-pause queue-status queue-time queue-results clean
+.PHONY: help demo test coverage lint bench bench-full queue queue-pause queue-status queue-time queue-results clean
 
 help:
 	@echo "make demo    install dynlab into $(VENV) and run it on what it ships; pictures go to figures/demo/"
 	@echo "make test    install everything, then lint, types, import contract and the whole test suite"
 	@echo "make coverage   the test suite once more, with the lines and branches it does not reach"
 	@echo "make lint    lint, types and import contract alone"
-	@echo "make bench   timed comparisons, each a ratio measured in one run"
+	@echo "make bench   timed comparisons, each a ratio measured in one run, into benchmarks/results/ and the README"
+	@echo "make bench-full   the same, and how the main jobs' times grow with their sizes"
 	@echo "make queue   go on with the long trainings, on one core; queue-pause stops them, queue-status says how far they are"
 	@echo "make clean   remove $(VENV), build leftovers and caches (figures stay)"
 
@@ -41,7 +42,11 @@ lint: $(VENV)/dev.stamp
 
 bench: $(VENV)/bench.stamp
 	$(BIN)/python benchmarks/table.py
+	$(BIN)/python benchmarks/table.py --readme
+
+bench-full: bench
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/stability_monitor.py
+	$(BIN)/python benchmarks/scaling.py
 
 # what the benchmarks compare dynlab with
 $(VENV)/bench.stamp: $(VENV)/dev.stamp

@@ -11,7 +11,7 @@ from dynlab import basins, create
 from dynlab.systems import System
 from dynlab.systems.planar import planar_matrix, planar_system
 
-GRID, STEPS, EXTENT = 300, 500, 3.0
+GRID, STEPS, EXTENT = 1000, 500, 3.0
 GONE, SETTLED = 1e6, 1e-12  # a start that is farther away, or has moved less in one step, is not followed on
 MATRIX = np.array([[-0.15, -2.0], [2.0, -0.15]])  # W_diff
 EPSILON = 0.1

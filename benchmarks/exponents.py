@@ -10,6 +10,8 @@ from table import Row, Way
 from dynlab import create, lyapunov, simulate
 from dynlab.systems import Map
 
+LONG = 100_000  # steps
+LARGE, LARGE_STEPS, LARGE_SAMPLES, PART = 1024, 512, 16, 1 / 16  # the part of its steps that is run
 GAIN = 1.5  # of random weights: a network beyond it is chaotic
 INTERVAL = "exponents differ from QR at every step by {:.0e}"
 
@@ -136,6 +138,30 @@ def rows(network: str | None) -> list[Row]:
             lambda: lyapunov(lstm, k=16, steps=2000),
             (Way("forward-mode derivatives, QR", lambda: by_autograd(lstm, 200, 16), share=0.1),),
             lambda ds, _: f"rounding adds at most {float(ds['rounding_bound'].max()):.0e}",
+        )
+    )
+    long, large = tanh_network(64), create("lstm", input_size=1, hidden_size=LARGE).double()
+    steps = round(LARGE_STEPS * PART)
+    inputs = np.random.default_rng(0).standard_normal((LARGE_SAMPLES, steps, 1))
+    found.append(
+        Row(
+            "lyapunov: 10 exponents of a tanh network of 64, 1,000,000 steps",
+            lambda: lyapunov(long, k=10, steps=LONG, initial_state=start_of(64)),
+            (),
+            lambda ds, _: f"rounding adds at most {float(ds['rounding_bound'].max()):.0e}",
+            bytes=2.0**30,
+            share=LONG / 1_000_000,
+        )
+    )
+    found.append(
+        Row(
+            f"lyapunov: 10 exponents of an LSTM of {LARGE:,}, {LARGE_STEPS} steps, {LARGE_SAMPLES} sequences",
+            lambda: lyapunov(large, inputs, k=10),
+            (Way("forward-mode derivatives, QR", lambda: by_autograd(large, steps, 10), PART / LARGE_SAMPLES, 1 / 3),),
+            lambda ds, _: f"rounding adds at most {float(ds['rounding_bound'].max()):.0e}",
+            seconds=120,
+            bytes=2 * 2.0**30,
+            share=PART,
         )
     )
     return found

@@ -1,9 +1,12 @@
 """How long the main jobs take beside other ways to the same numbers, in one process and in turns, as ratios.
 
     python benchmarks/table.py [WORD ...]
+    python benchmarks/table.py --readme
 
 Rows whose job has one of the words, or all of them. A file beside this one that `FILES` names has a function `rows`,
-which makes its rows. The table is printed, and written to benchmarks/results/table.md where all rows were run.
+which makes its rows. The table is printed, and written to benchmarks/results/table.md where all rows were run; row by
+row, so that one that is stopped leaves what it has. A number that misses its mark is in bold, with the mark beside it.
+With --readme nothing is timed: README.md's table is made from the written one.
 
 The jobs of the production network need a checkpoint of three LSTM layers of 256 units, which DYNLAB_NETWORK names, such
 as pretrained.pt of the public package Resemblyzer 0.1.4.
@@ -22,14 +25,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-FILES = ("exponents", "gradients", "spectra", "basins", "commands")
+FILES = ("spectra", "certificates", "exponents", "gradients", "basins", "cells", "commands")
 RESULTS = Path(__file__).with_name("results") / "table.md"
+README = Path(__file__).parents[1] / "README.md"
+MARKS = "<!-- table of benchmarks -->", "<!-- end of the table of benchmarks -->"  # around README's table
 ROUNDS = 5
-LONG = 10.0  # seconds: a row whose first round takes longer is run once
+LONG = 10.0  # seconds: a row of which one round takes longer is run once
 HEAD = (
     "| job | way | seconds | dynlab's as a multiple: min–median–max | error | memory |",
     "|---|---|---|---|---|---|",
 )
+NOTE = "Bold: not at its mark, which stands in brackets. Reasons are in benchmarks/NOTES.md."
 CORETYPE = "OPENBLAS_CORETYPE"  # a kernel of another processor would be timed
 
 
@@ -72,6 +78,10 @@ class Row:
         From what dynlab and the rivals by their names returned to the largest error, in words and digits.
     seconds, bytes : float
         What dynlab is meant to take at most.
+    share : float
+        Of the job that dynlab does here, where all of it takes minutes; its time counts divided by the share.
+    measured : callable
+        From what dynlab returned to its bytes, where it ran in another process.
     """
 
     job: str
@@ -80,6 +90,8 @@ class Row:
     error: Callable[[Any, Mapping[str, Any]], str]
     seconds: float = float("inf")
     bytes: float = float("inf")
+    share: float = 1.0
+    measured: Callable[[Any], float] | None = None
 
 
 @dataclass
@@ -99,15 +111,17 @@ def timed(row: Row) -> Timed:
     for way in row.rivals:
         way.prepare()
     for number in range(ROUNDS):
+        began = time.perf_counter()
         seconds, result, peak = _once(row.dynlab)
-        found.dynlab.append(seconds)
-        found.peak = max(found.peak, peak)
+        found.dynlab.append(seconds / row.share)
+        found.peak = max(found.peak, row.measured(result) if row.measured else peak)
         for way in row.rivals:
             spent, numbers[way.name], _ = _once(way.run)
             found.rivals[way.name].append(spent / way.share)
+        is_long = time.perf_counter() - began > LONG
         if number == 0:
             found.error = row.error(result, numbers)
-        if max(seconds, *(each[-1] for each in found.rivals.values()), 0.0) > LONG:
+        if is_long:
             break
     return found
 
@@ -131,21 +145,61 @@ def _memory(reset: bool = False) -> float:
     return 1024.0 * int(status.split("VmHWM:")[1].split()[0])
 
 
+def _marked(value: float, shown: str, most: float) -> str:
+    """What is shown, with its mark where there is one, and bold where it is missed."""
+    if most == float("inf"):
+        return shown
+    mark = f"(at most {most:,.0f})" if most >= 100 else f"(at most {most:.2g})"
+    return f"{shown} {mark}" if value <= most else f"**{shown}** {mark}"
+
+
 def written(row: Row, found: Timed) -> list[str]:
     """The lines of the table for one job."""
-    own = statistics.median(found.dynlab)
-    mark = f" (at most {row.seconds:g})" if row.seconds < float("inf") else ""
-    memory = f" (at most {row.bytes / 2**20:g})" if row.bytes < float("inf") else ""
-    lines = [f"| {row.job} | dynlab | {own:.3g} s{mark} | | {found.error} | {found.peak / 2**20:.0f} MiB{memory} |"]
-    for way in row.rivals:
-        spent = found.rivals[way.name]
+    own, memory = statistics.median(found.dynlab), found.peak / 2**20
+    seconds = _marked(own, f"{own:.3g} s", row.seconds)
+    taken = _marked(memory, f"{memory:.0f} MiB", row.bytes / 2**20)
+    way = "dynlab" if row.share == 1 else f"dynlab, {row.share:.3g} of the job"
+    lines = [f"| {row.job} | {way} | {seconds} | | {found.error} | {taken} |"]
+    for rival in row.rivals:
+        spent = found.rivals[rival.name]
         ratios = [mine / theirs for mine, theirs in zip(found.dynlab, spent, strict=True)]
         low, middle, high = min(ratios), statistics.median(ratios), max(ratios)
-        reach = f" (at most {way.reach:g})" if way.reach < float("inf") else ""
-        ratio = f"{low:.2f}–{middle:.2f}–{high:.2f}{reach}"
-        name = way.name if way.share == 1 else f"{way.name}, {way.share:.3g} of the job"
+        ratio = _marked(middle, f"{low:.2f}–{middle:.2f}–{high:.2f}", rival.reach)
+        name = rival.name if rival.share == 1 else f"{rival.name}, {rival.share:.3g} of the job"
         lines.append(f"| | {name} | {statistics.median(spent):.3g} s | {ratio} | | |")
     return lines
+
+
+def readme() -> None:
+    """Put the written table between the marks in README.md: dynlab's rows, and of every rival's the median ratio."""
+    machine_line, *lines = [
+        line for line in RESULTS.read_text().splitlines() if line.startswith("|") or "cores" in line
+    ]
+    rows: list[list[str]] = []
+    for line in lines[len(HEAD) :]:
+        job, way, seconds, ratio, error, memory = (cell.strip() for cell in line.strip("|").split("|"))
+        if job:
+            part = f" ({way.removeprefix('dynlab, ')} run)" if way != "dynlab" else ""
+            rows.append([job + part, seconds, "", error, memory])
+        elif ratio:
+            bold, middle = "**" * ratio.startswith("**"), ratio.split("–")[1]
+            mark = ratio[ratio.index(" (") :] if " (" in ratio else ""
+            rows[-1][2] += f"{'; ' if rows[-1][2] else ''}{way}: {bold}{middle}{bold}{mark}"
+    table = ["| job | dynlab | as a multiple of | error | memory |", "|---|---|---|---|---|"]
+    table += [f"| {' | '.join(row)} |" for row in rows]
+    text = README.read_text()
+    before, after = text.split(MARKS[0])[0], text.split(MARKS[1])[1]
+    README.write_text("\n".join([before + MARKS[0], machine_line, "", *table, "", NOTE, MARKS[1]]) + after)
+
+
+def _processor() -> str:
+    """Its name, where the system says it."""
+    try:
+        said = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return platform.machine()
+    names = [line.partition(":")[2].strip() for line in said.splitlines() if line.startswith("model name")]
+    return names[0] if names else platform.machine()
 
 
 def machine() -> str:
@@ -157,7 +211,7 @@ def machine() -> str:
     kernels = sorted({f"{each['internal_api']} {each.get('architecture') or ''}".strip() for each in threadpool_info()})
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return (
-        f"{platform.machine()}, {cores} cores, load {os.getloadavg()[0]:.1f}; Python {platform.python_version()}, "
+        f"{_processor()}, {cores} cores, load {os.getloadavg()[0]:.1f}; Python {platform.python_version()}, "
         f"NumPy {numpy.__version__}, torch {torch.__version__}, {torch.get_num_threads()} threads; {', '.join(kernels)}"
     )
 
@@ -167,17 +221,21 @@ def main() -> None:
         kept = {name: value for name, value in os.environ.items() if name != CORETYPE}
         os.execve(sys.executable, [sys.executable, *sys.argv], kept)
     words = sys.argv[1:]
-    lines = list(HEAD)
+    if words == ["--readme"]:
+        readme()
+        return
+    began, lines = time.perf_counter(), list(HEAD)
+    print(machine(), "\n", *HEAD, sep="\n", flush=True)
+    RESULTS.parent.mkdir(exist_ok=True)
     for name in FILES:
         for row in importlib.import_module(name).rows(os.environ.get("DYNLAB_NETWORK")):
-            if not words or any(word in row.job for word in words):
-                lines += written(row, timed(row))
-                print("\n".join(lines[-1 - len(row.rivals) :]), flush=True)
-    lines = [machine(), "", *lines]
-    print(lines[0])
-    if not words:
-        RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_text("\n".join(lines) + "\n")
+            if words and not any(word in row.job for word in words):
+                continue
+            lines += written(row, timed(row))
+            print("\n".join(lines[-1 - len(row.rivals) :]), flush=True)
+            if not words:
+                RESULTS.write_text("\n".join([machine(), "", *lines, "", NOTE]) + "\n")
+    print(f"\n{NOTE} All of it took {time.perf_counter() - began:.0f} s.")
 
 
 if __name__ == "__main__":
