@@ -9,11 +9,16 @@ from .source import Source
 
 
 @analysis(ANYTHING - {"steps"} | HELD)
-@click.option("--grid", type=int, default=151, show_default=True, help="Starts in each direction.")
+@click.option("--grid", type=int, help="Starts in each direction.  [default: 151; fewer of a large network]")
 @click.option("--extent", type=float, help="Half the width of the window.  [default: 3; with CKPT the states' own]")
 @click.option("--steps", type=int, default=2000, show_default=True, help="How long each start is followed.")
+@click.option(
+    "--follow/--no-follow", default=None, help="What neither rests nor repeats.  [default: but of a large network]"
+)
 @click.option("--max-memory", type=COUNT, default=256, show_default=True, metavar="MIB", help="At once.")
-def basins(source: Source, grid: int, extent: float | None, steps: int, max_memory: int) -> CommandResult:
+def basins(
+    source: Source, grid: int | None, extent: float | None, steps: int, follow: bool | None, max_memory: int
+) -> CommandResult:
     """Draw which start ends where: fixed points, periodic orbits, invariant curves, chaos, and their basins.
 
     The starts of a network lie on the plane of the two leading principal components of the states that --inputs
@@ -24,6 +29,6 @@ def basins(source: Source, grid: int, extent: float | None, steps: int, max_memo
     dynlab basins model.pt --at mean --grid 101
     dynlab basins runs/x/*.ckpt --over step --grid 51
     """
-    sizes = {"grid": grid, "extent": extent, "steps": steps, "max_memory": max_memory * 2**20}
+    sizes = {"grid": grid, "extent": extent, "steps": steps, "follow": follow, "max_memory": max_memory * 2**20}
     arguments, asked = (source.map, source.visiting), sizes | source.held | source.computing
-    return measured(source, "basins", f"Following {grid**2:,} starts", arguments, asked)
+    return measured(source, "basins", "Following every start", arguments, asked)

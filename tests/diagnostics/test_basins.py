@@ -9,6 +9,7 @@ import torch
 from scipy.optimize import brentq
 
 import dynlab as dl
+from dynlab.diagnostics.basins.diagnostic import usual_grid
 from dynlab.diagnostics.basins.plane import plane_of
 from dynlab.diagnostics.basins.result import basin_entropy
 from dynlab.errors import UserError
@@ -268,6 +269,31 @@ def test_a_circle_of_neutral_cycles_is_one_continuum_however_long_they_are(part)
     assert "entropy" not in ds.attrs["verdict"]
 
 
+@pytest.mark.parametrize("period", [1, 2, 5, 64])
+def test_circles_of_neutral_cycles_that_no_cycle_joins_are_as_many_continua(period):
+    """Orbits come to the circles of radius 1 and 2, on which all of them repeat, and leave that of radius 1.5."""
+    turn = torch.exp(torch.tensor(2j * np.pi / period, dtype=torch.complex128))
+
+    def step(h, x):
+        z = torch.view_as_complex(h.contiguous())
+        r = z.abs()
+        return torch.view_as_real(turn * z * (1 - 0.4 * (r - 1) * (r - 1.5) * (r - 2)))
+
+    ds = dl.basins(dl.from_function(step, state_size=2), grid=9, extent=1.7, steps=800)
+    rings = np.arange(2) + 1.0
+    said = "continuum" if period == 1 else f"continuum of period-{period} orbits"
+    assert [kind.startswith(said) for kind in ds["kind"].values if kind.startswith("continuum")] == [True] * 2
+    x, y = np.meshgrid(ds["x"], ds["y"])
+    start = np.hypot(x, y)
+    ends = np.where(start < 1.5, rings[0], rings[1])
+    for number, (kind, state) in enumerate(zip(ds["kind"].values, ds["attractor_state"].values, strict=True)):
+        there = ds["basin"].values == number
+        if kind.startswith("continuum"):
+            np.testing.assert_allclose(ends[there], np.linalg.norm(state), atol=1e-6)
+        else:
+            assert start[there].max() < 1e-9
+
+
 @pytest.mark.parametrize("a, kind", [(2.1, "invariant closed curve"), (2.27, "chaotic attractor")])
 def test_the_delayed_logistic_map_beyond_its_neimark_sacker_point(a, kind):
     system = dl.from_function(lambda h, x: torch.stack([h[..., 1], a * h[..., 1] * (1 - h[..., 0])], -1), state_size=2)
@@ -508,3 +534,15 @@ def test_near_attractors_and_far_ones_in_a_wide_window():
         expected = np.array(list(itertools.product(values, repeat=2)))
         order = np.lexsort(found.T[::-1])
         np.testing.assert_allclose(found[order], expected, rtol=1e-9)
+
+
+def test_what_is_not_followed_is_said_with_the_option_that_brings_it_back():
+    system = planar_system(planar_matrix("diff"), step_size=0.1)
+    ds = dl.basins(system, grid=3, steps=50, follow=False)
+    assert (ds["basin"].values == -2).sum() == 8  # all but the origin, which stays
+    assert "(--follow, follow=True, brings it back)" in ds.attrs["verdict"]
+
+
+@pytest.mark.parametrize("each, expected", [(4, 151), (1_357_824, 7), (10**9, 4)])
+def test_the_grid_follows_the_networks_size(each, expected):
+    assert usual_grid(each * 2000) == expected

@@ -85,17 +85,17 @@ def cycles(held: Held, p: int, starts: Real) -> list[Cycle | None]:
     h = torch.as_tensor(starts).to(held.input)
     with torch.no_grad():
         for _ in range(ITERATIONS):
-            moved, product, _ = _carried(held, p, h)
+            moved, product, _ = carried_with_jacobian(held, p, h)
             step = torch.linalg.pinv(finite_or_zero(product - torch.eye(h.shape[-1], dtype=h.dtype)), rtol=SINGULAR)
             h = h - (step @ (moved - h).unsqueeze(-1)).squeeze(-1).nan_to_num(0.0, 0.0, 0.0)
-        moved, product, sizes = _carried(held, p, h)
+        moved, product, sizes = carried_with_jacobian(held, p, h)
     missed = moved - h
     is_root = (missed.norm(dim=-1) <= tolerance(h)) & torch.isfinite(product).all(-1).all(-1)
     found = zip(h, is_root.tolist(), (held.unit * missed).norm(dim=-1).tolist(), product, sizes, strict=True)
     return [_cycle(held, p, state, *known) if root else None for state, root, *known in found]
 
 
-def _carried(held: Held, p: int, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def carried_with_jacobian(held: Held, p: int, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """F^p(h) of states (k, n), the product of the Jacobians on the way, and that of their absolute values."""
     k, n = h.shape
     product = torch.eye(n, dtype=h.dtype).expand(k, n, n)
@@ -123,7 +123,9 @@ def _cycle(held: Held, p: int, state: Tensor, residual: float, product: Tensor, 
     noise = float(np.linalg.norm(carried(held, points, p) - points, axis=1).max()) + eps * float(state.norm())
     uncertain = min(UNSURE * noise / max(float(singular[-1]), eps), FARTHEST * (1 + float(state.norm())))
     with torch.no_grad():
-        beside = _carried(held, p, state[None] + uncertain * torch.from_numpy(directions[-1]))[1][0].numpy()
+        beside = carried_with_jacobian(held, p, state[None] + uncertain * torch.from_numpy(directions[-1]))[1][
+            0
+        ].numpy()
     error = ROUNDINGS * n * p * eps * sizes.numpy() + np.abs(beside - matrix)
     values, errors, _ = eigenvalues(matrix, error)
     return Cycle(

@@ -14,7 +14,7 @@ from dynlab.diagnostics.basins import result
 from dynlab.diagnostics.basins.attractor import Attractor
 from dynlab.diagnostics.basins.ends import ends
 from dynlab.diagnostics.basins.plane import Plane, plane_of
-from dynlab.diagnostics.basins.recognition import DIVERGED, UNDECIDED, recognised
+from dynlab.diagnostics.basins.recognition import DIVERGED, FOLLOWED, UNDECIDED, recognised
 from dynlab.diagnostics.basins.verdict import verdict
 from dynlab.diagnostics.fixed_points.starts import ORDINARY, unit_of
 from dynlab.driven import Driven, drive
@@ -25,7 +25,9 @@ from dynlab.systems import Map, frozen
 from dynlab.systems.held import Held, held_input, step_number
 
 STEPS = 2000
-GRID = 151
+GRID, SMALLEST_GRID = 151, 4  # starts in each direction where none is asked for
+WORK = 2.0**37  # multiplications of all starts' steps where no grid is asked for: some ten seconds of two cores
+FOLLOWED_WORK = 2.0**31  # of so many steps as one orbit is followed for where nobody says whether to
 EXTENT = 3.0  # half the width of a planar system's window
 LARGEST_STATE = 1e6
 MAX_MEMORY = 256 * 2**20  # bytes
@@ -56,9 +58,10 @@ def basins(
     states: ArrayLike | None = None,
     at: str | ArrayLike = "zero",
     at_step: int = -1,
-    grid: int = GRID,
+    grid: int | None = None,
     extent: float | None = None,
     steps: int = STEPS,
+    follow: bool | None = None,
     largest_state: float = LARGEST_STATE,
     max_memory: float = MAX_MEMORY,
     dtype: str = "float64",
@@ -77,12 +80,15 @@ def basins(
         and a larger one the plane of the states on orbits from random starts.
     at, at_step : as in `dynlab.fixed_points`
         The input that is held, and the step whose parameters are.
-    grid : int
-        Starts in each direction.
+    grid : int, optional
+        Starts in each direction: 151, and fewer of a large network, whose steps would take minutes.
     extent : float, optional
         Half the width of the window; wide enough for `states` where it is not given.
     steps : int
         How long each start is followed; one that is still coming to rest then, up to ten times as long.
+    follow : bool, optional
+        Whether orbits that neither rest nor repeat are followed for thousands of steps, to say what they are on; where
+        it is not given they are unless the network is so large that this takes minutes.
     largest_state : float
         An orbit is cut where its norm exceeds it, and counted as one that leaves.
     max_memory : float
@@ -127,6 +133,9 @@ def basins(
     >>> ds["stable"].values.tolist(), ds["share"].values.tolist()
     ([1, 1, 1, 1], [0.25, 0.25, 0.25, 0.25])
     """
+    each = sum(one.numel() for one in system.parameters()) or system.state_size  # multiplications of a step
+    asked, grid = grid, usual_grid(each * max(steps, 1)) if grid is None else grid
+    is_followed = each * FOLLOWED <= FOLLOWED_WORK if follow is None else follow
     _check(system, grid, steps, extent, largest_state, max_memory)
     driven = _driven(system, inputs, dtype, device)
     x, t = held_input(system, at, driven.inputs, inputs is not None), step_number(system, at_step)
@@ -141,7 +150,7 @@ def basins(
     if not isinstance(unit, float):
         held, exact = (replace(one, unit=torch.as_tensor(unit).to(one.input)) for one in (held, exact))
     found = ends(held, starts / unit, steps, largest_state, max_memory)
-    known = recognised(exact, found, largest_state, max_memory, seed)
+    known = recognised(exact, found, largest_state, max_memory, seed, is_followed)
     attractors, basin = _by_share(known.attractors, known.assigned.reshape(grid, grid))
     attractors = [replace(one, state=unit * one.state, points=unit * one.points) for one in attractors]
     belongs = np.isin(basin, [DIVERGED, *(number for number, one in enumerate(attractors) if one.has_basin)])
@@ -160,6 +169,7 @@ def basins(
             "grid": grid,
             "extent": half,
             "steps": steps,
+            "follow": is_followed,
             "largest_state": largest_state,
             "max_memory": max_memory,
             "plane_share": plane.share,
@@ -175,7 +185,17 @@ def basins(
     ds.attrs["verdict"] = verdict(
         ds, known.reasons[known.assigned == UNDECIDED].tolist(), len(np.unique(basin[belongs]))
     )
+    if asked is None and grid < GRID:
+        ds.attrs["verdict"] += (
+            f" A step of this network takes {each:,} multiplications, and so {grid} × {grid} starts are followed: "
+            f"--grid (grid) takes more."
+        )
     return ds
+
+
+def usual_grid(each: float) -> int:
+    """Starts in each direction of a network that takes so many multiplications for one start."""
+    return int(np.clip(np.sqrt(WORK / each), SMALLEST_GRID, GRID))
 
 
 def _check(system: Map, grid: int, steps: int, extent: float | None, largest_state: float, max_memory: float) -> None:

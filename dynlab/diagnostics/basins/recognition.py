@@ -8,6 +8,7 @@ from scipy.spatial import cKDTree
 
 from dynlab import schema
 from dynlab.diagnostics.basins.attractor import CONTINUUM, Attractor, of_cycle, of_point
+from dynlab.diagnostics.basins.continua import extended, on_continuum, parted
 from dynlab.diagnostics.basins.cycles import Cycle, cycles, periods
 from dynlab.diagnostics.basins.ends import GONE, SETTLED, Ends, carried, ends, tail
 from dynlab.diagnostics.basins.families import family
@@ -29,6 +30,7 @@ FOLLOWED = 4096  # steps of the orbit that stands for a moving attractor
 LONGER, MOST_VALUES = 4, 2**23  # times as many where these do not decide, so far as that many numbers hold them
 PATIENCE = 2  # orbits that stay undecided are followed for so long, and no further ones
 MOST_MOVING = 6  # such orbits are followed, twice: each takes seconds where the state is large
+LEFT_OUT = "following orbits of a network this large is left out (--follow, follow=True, brings it back)"
 NOT_FOLLOWED = f"more than {MOST_MOVING} orbits would have to be followed"
 
 
@@ -51,6 +53,7 @@ class Recognised:
 
     Attributes
     ----------
+    held : Held
     attractors : list of Attractor
     assigned : ndarray of int, shape (start,)
         The number of the attractor, `DIVERGED` or `UNDECIDED`.
@@ -58,6 +61,7 @@ class Recognised:
         Why a start is undecided.
     """
 
+    held: Held
     attractors: list[Attractor]
     assigned: Index
     reasons: NDArray[np.object_]
@@ -70,23 +74,31 @@ class Recognised:
     def number(self, attractor: Attractor) -> int:
         """The number of an attractor, which is listed if it is not yet."""
         for number, one in enumerate(self.attractors):
-            if one.period == attractor.period and (
-                one.kind == attractor.kind
-                if attractor.is_family
-                else _nearly(attractor.state, one.points, REFINED_SAME if one.period else SAME)
-            ):
+            if one.period == attractor.period and self._is_same(one, attractor):
+                if one.kind.startswith(CONTINUUM):
+                    points = np.concatenate([one.points, attractor.points])
+                    self.attractors[number] = replace(one, points=points)
                 return number
         self.attractors.append(attractor)
         return len(self.attractors) - 1
+
+    def _is_same(self, one: Attractor, other: Attractor) -> bool:
+        if (one.is_family or other.is_family) and one.kind != other.kind:
+            return False
+        if one.kind.startswith(CONTINUUM):
+            return bool(on_continuum(self.held, one.period, other.state[None], one.points)[0])
+        return one.is_family or _nearly(other.state, one.points, REFINED_SAME if one.period else SAME)
 
     def assign(self, states: Real, which: Index, listed: list[Attractor]) -> None:
         """Each end (k, n) of the starts `which` belongs to the nearest of them, if near, or if they are a continuum."""
         if not listed:
             return
+        listed = extended(self.held, listed, states)
         numbers = np.repeat([self.number(one) for one in listed], [len(one.points) for one in listed])
         distance, nearest = cKDTree(np.concatenate([one.points for one in listed])).query(states)
         near = distance <= SAME * (1 + np.linalg.norm(states, axis=1))
-        near |= any(one.is_family for one in listed)  # each start ends at a point of its own
+        of_family = np.repeat([one.is_family for one in listed], [len(one.points) for one in listed])
+        near |= of_family[nearest]  # each start ends at a point of its own
         self.assigned[which[near]] = numbers[nearest[near]]
 
     def belongs(self, cloud: _Cloud, states: Real, which: Index) -> None:
@@ -95,21 +107,24 @@ class Recognised:
         self.assigned[near], self.reasons[near] = cloud.number, cloud.reason
 
 
-def recognised(held: Held, found: Ends, largest_state: float, max_memory: float, seed: int) -> Recognised:
-    """The attractors, and which start ends on which."""
+def recognised(
+    held: Held, found: Ends, largest_state: float, max_memory: float, seed: int, follow: bool = True
+) -> Recognised:
+    """The attractors, and which start ends on which; what neither rests nor repeats by following it, if so asked."""
     count = len(found.states)
-    known = Recognised([], np.full(count, UNDECIDED), np.full(count, "", dtype=object))
+    known = Recognised(held, [], np.full(count, UNDECIDED), np.full(count, "", dtype=object))
     states, every = found.states.copy(), np.arange(count)
     _settled(held, found, every, known, seed)
     _as_a_family(held, states, known, seed)
-    _moving(held, states, known, largest_state, seed)
-    left = known.left()
-    if len(left):  # what has not yet come near is given more time, once
-        later = ends(held, states[left], FOLLOWED, largest_state, max_memory)
-        states[left] = later.states
-        _settled(held, later, left, known, seed)
+    if follow:
         _moving(held, states, known, largest_state, seed)
-    known.reasons[known.left()] = NOT_FOLLOWED
+        left = known.left()
+        if len(left):  # what has not yet come near is given more time, once
+            later = ends(held, states[left], FOLLOWED, largest_state, max_memory)
+            states[left] = later.states
+            _settled(held, later, left, known, seed)
+            _moving(held, states, known, largest_state, seed)
+    known.reasons[known.left()] = NOT_FOLLOWED if follow else LEFT_OUT
     return known
 
 
@@ -124,8 +139,14 @@ def _settled(held: Held, found: Ends, which: Index, known: Recognised, seed: int
 
 def _at_rest(held: Held, period: int, states: Real, which: Index, known: Recognised, seed: int) -> None:
     """Refine the ends of orbits at rest as fixed points, and say which start belongs to which."""
-    roots = fixed_points(Iterated(held, 1), starts=np.asarray(held.unit) * _representatives(states), seed=seed)
-    known.assign(states, which, [of_point(roots, root, held.unit) for root in range(roots.sizes[schema.FIXED_POINT])])
+    some = _representatives(states)
+    roots = fixed_points(Iterated(held, 1), starts=np.asarray(held.unit) * some, seed=seed)
+    listed = [of_point(roots, root, held.unit) for root in range(roots.sizes[schema.FIXED_POINT])]
+    assignment = roots["assignment"].values[: len(some)]
+    for root, one in enumerate(listed):
+        if one.is_family:  # its other points are where starts ended
+            listed[root] = replace(one, points=np.concatenate([one.points, some[assignment == root]]))
+    known.assign(states, which, listed)
 
 
 def _on_cycles(held: Held, period: int, states: Real, which: Index, known: Recognised, seed: int) -> None:
@@ -135,11 +156,13 @@ def _on_cycles(held: Held, period: int, states: Real, which: Index, known: Recog
     for cycle in cycles(held, period, _representatives(states)[:most]):
         if cycle is not None and not any(_nearly(cycle.points[0], one.points, REFINED_SAME) for one in found):
             found.append(cycle)
-    neutral = [cycle for cycle in found if cycle.neutral]
-    listed = [of_cycle(cycle) for cycle in found if not cycle.neutral or len(neutral) == 1]
-    if len(neutral) > 1:  # of each start its own
-        points = np.concatenate([cycle.points for cycle in neutral])
-        listed.append(replace(of_cycle(neutral[0]), kind=f"{CONTINUUM} of period-{period} orbits", points=points))
+    listed = [of_cycle(cycle) for cycle in found if not cycle.neutral]
+    for group in parted(held, period, [cycle for cycle in found if cycle.neutral]):
+        one = of_cycle(group[0])
+        if len(group) > 1:  # of each start its own
+            points = np.concatenate([cycle.points for cycle in group])
+            one = replace(one, kind=f"{CONTINUUM} of period-{period} orbits", points=points)
+        listed.append(one)
     known.assign(states, which, listed)
 
 
