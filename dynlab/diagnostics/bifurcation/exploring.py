@@ -156,7 +156,8 @@ class Diagram:
             self.beside += [(z, curve) for z in passed]
             points = points if end == tracing.UPRIGHT else locating.closer(curve, points)
             marks: list[tuple[int, int]] = []
-            for found in [] if end == tracing.UPRIGHT else locating.along(curve, points):
+            points, listed = (points, []) if end == tracing.UPRIGHT else locating.along(curve, points)
+            for found in listed:
                 if curve.equation.period > 1 and self._shorter(curve, found.z):
                     points, end = points[: found.after + 1], AT_BIFURCATION
                     break

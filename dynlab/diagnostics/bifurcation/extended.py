@@ -21,8 +21,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dynlab.diagnostics.bifurcation import crossings
 from dynlab.diagnostics.bifurcation.curve import Curve
-from dynlab.numerics.eigenvalues import approximate_eigenvalues
+from dynlab.numerics.eigenvalues import approximate_eigenvalues, eigenvalues
 
 Vector = NDArray[np.float64]
 
@@ -31,8 +32,10 @@ MAX_NEWTON = 15
 TOLERANCE = 1e-8  # relative: what the parameter's error must be below for the point to count as converged
 SETTLED = 1e-14  # times max(1, ‖unknowns‖)
 ROUNDED = 1e-7  # times that: steps below it that shrink by less than half are rounding
+SLOW, SLOW_STEPS = 0.25, 4  # so many steps in a row that shrink by less lead to no regular root
 RANK = 1e-6  # times max(1, ‖J‖): a second singular value of J − μ up to that is as good as 0
 ROUNDINGS = 4  # times m n ε ‖·‖: what rounding leaves of each equation, for the bound on the parameter's error
+AT_BORDER = 1e-12  # of an eigenvalue that touches the border of stability: crossings 1e-6 apart are not looked for
 
 
 class Refined(NamedTuple):
@@ -51,15 +54,18 @@ class Refined(NamedTuple):
     parameter_error : float
         Σ_j |(E'⁻¹)_{p j}| (|E_j| + its rounding): a bound on the error of p to first order.
     converged : bool
-    second : float
-        The second smallest singular value of J − μ: how far the matrix is from a rank deficiency of 2.
+    border : ndarray of complex
+        All eigenvalues that are not told from the border of stability.
     degenerate : bool
-        Whether that is as good as 0: what is solved then has a singular derivative, and more meets than is solved for.
-    unfolding, unfolding_error : float
-        Of a branch point: β, and a bound on its error; 0 of others.
+        Whether these are more than are solved for, or J − μ has a rank deficiency of 2: then what is solved has a
+        singular derivative.
+    beside : float
+        How far off the border those eigenvalues may be.
     turns : bool
         Of a pair: whether its angle (of a flow: its frequency) is told from 0, and from π, by the like bound; where it
         is not, two real eigenvalues cross at once.
+    unfolding, unfolding_error : float
+        Of a branch point: β, and a bound on its error; 0 of others.
     """
 
     z: Vector
@@ -70,8 +76,9 @@ class Refined(NamedTuple):
     iterations: int
     parameter_error: float
     converged: bool
-    second: float
+    border: NDArray[np.complex128]
     degenerate: bool
+    beside: float
     turns: bool
     unfolding: float = 0.0
     unfolding_error: float = 0.0
@@ -117,6 +124,8 @@ def refine(curve: Curve, kind: str, guess: Vector) -> Refined | None:
     final = curve.equation.jacobian(torch.from_numpy(unknowns[:n]), torch.tensor(p, dtype=torch.float64)).numpy()
     u, sigma, vh = np.linalg.svd(final - at * np.eye(n))
     second = float(sigma[-2]) if n > 1 else np.inf
+    is_singular = second <= RANK * max(1.0, float(sigma[0]))
+    border = _on_border(curve, unknowns[: n + 1], errors[: n + 1], final)
     is_known = error <= TOLERANCE * max(1.0, abs(p))
     if kind == BRANCH_POINT:
         is_known = is_known and float(errors[-1]) <= TOLERANCE * size
@@ -129,18 +138,30 @@ def refine(curve: Curve, kind: str, guess: Vector) -> Refined | None:
         iterations=iterations,
         parameter_error=error,
         converged=is_known,
-        second=second,
-        degenerate=second <= RANK * max(1.0, float(sigma[0])),
+        border=border,
+        degenerate=is_singular or len(border) > 1 + (kind == PAIR),
+        beside=second if is_singular else float(np.abs(crossings.beyond(border, is_map)).max(initial=0.0)),
         turns=kind == PAIR and abs(np.sin(last) if is_map else last) > errors[-1],
         unfolding=last if kind == BRANCH_POINT else 0.0,
         unfolding_error=float(errors[-1]) if kind == BRANCH_POINT else 0.0,
     )
 
 
+def _on_border(curve: Curve, at: Vector, errors: Vector, matrix: Vector) -> NDArray[np.complex128]:
+    """The eigenvalues of the Jacobian at `at` (n + 1,), known to `errors`, that are not told from the border."""
+    beside = curve.equation.jacobian(torch.from_numpy(at[:-1] + errors[:-1]), torch.tensor(at[-1] + errors[-1])).numpy()
+    wrong = np.abs(beside - matrix) + len(matrix) * curve.equation.period * np.finfo(np.float64).eps * np.abs(matrix)
+    if not np.isfinite(wrong).all():
+        return np.empty(0, dtype=complex)
+    values, bounds, _ = eigenvalues(matrix, wrong)
+    excess = crossings.beyond(values, curve.equation.is_map)
+    return np.asarray(values[np.abs(excess) <= np.maximum(bounds, AT_BORDER * max(1.0, float(np.abs(values).max())))])
+
+
 def _newton(equations: Callable[[Tensor], Tensor], start: Vector) -> tuple[Vector, Vector, Vector, int] | None:
     """A root, the equations there, their last derivative, and the iterations; None where there are none."""
     derivative = torch.func.jacrev(equations)
-    unknowns, slope, iterations, before = start, np.eye(len(start)), 0, np.inf
+    unknowns, slope, iterations, before, slow = start, np.eye(len(start)), 0, np.inf, 0
     try:
         while iterations < MAX_NEWTON:
             value = equations(torch.from_numpy(unknowns)).numpy()
@@ -151,6 +172,9 @@ def _newton(equations: Callable[[Tensor], Tensor], start: Vector) -> tuple[Vecto
             unknowns, iterations = unknowns - step, iterations + 1
             size, moved = max(1.0, float(np.linalg.norm(unknowns))), float(np.linalg.norm(step))
             if moved <= SETTLED * size or 0.5 * before < moved <= ROUNDED * size:
+                break
+            slow = slow + 1 if moved > SLOW * before else 0
+            if slow == SLOW_STEPS:
                 break
             before = moved
         value = equations(torch.from_numpy(unknowns)).numpy()

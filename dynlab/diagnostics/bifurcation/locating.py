@@ -18,6 +18,7 @@ NEARLY = (
 )
 SHORTEST = 1e-5  # of arclength: a shorter interval is halved no more; across a kink points are 5e-6 apart
 FINER = 1e-9  # the same where several eigenvalues cross: they may do so one after another
+AGAIN = 0.125  # of an interval in which nothing was solved for: in longer parts of it that is not tried anew
 JUMPS = 1e-2  # times max(1, ‖J‖): a Jacobian that changes by more than that however short the interval has a kink
 HALVINGS = 40  # of an interval, in search of a kink: to 1e-12 of its length
 PARTS = (0.5, 0.375)  # of an interval: where its middle cannot be solved for, as at an identity, a point beside it can
@@ -98,15 +99,34 @@ def _nearest(curve: Curve, point: Point) -> float:
     return float(excess[nearest]) if abs(excess[nearest]) > point.errors[nearest] else np.nan
 
 
-def along(curve: Curve, points: list[Point]) -> list[Found]:
-    """Every bifurcation on these points, in their order."""
-    found = []
-    for number, (left, right) in enumerate(itertools.pairwise(points)):
-        found += [one._replace(after=number) for one in _between(curve, left, right)]
-    return found
+def along(curve: Curve, points: list[Point]) -> tuple[list[Point], list[Found]]:
+    """The points, and every bifurcation on them, in their order; one more point between two where none is decided."""
+    passed: list[Point] = points[:1]
+    found: list[Found] = []
+    decided = True  # whether there is a decided point after the last bifurcation
+    for left, right in itertools.pairwise(points):
+        for one in _between(curve, left, right):
+            beside = None if decided else _halfway(curve, found[-1].z, one.z, left)
+            passed += [beside] if beside else []
+            found.append(one._replace(after=len(passed) - 1))
+            decided = False
+        passed.append(right)
+        decided = decided or right.kind.stable >= 0
+    return passed, found
 
 
-def _between(curve: Curve, left: Point, right: Point) -> list[Found]:
+def _halfway(curve: Curve, first: NDArray[np.float64], second: NDArray[np.float64], before: Point) -> Point | None:
+    """A decided point of the branch between two bifurcations, none where they are too near to each other."""
+    length = float(np.linalg.norm(second - first))
+    if length == 0:
+        return None
+    corrected = curve.correct(0.5 * (first + second), (second - first) / length)
+    found = None if corrected is None else curve.point(*corrected, before)
+    return found if found is not None and found.kind.stable >= 0 else None
+
+
+def _between(curve: Curve, left: Point, right: Point, tried: float = np.inf) -> list[Found]:
+    """`tried` is the length of the last interval around this one in which nothing was solved for."""
     sides = [(point.eigenvalues, point.signs, float(point.tangent[-1])) for point in (left, right)]
     crossing = crossings.between(sides[0], sides[1], curve.equation.is_map)
     if crossing is None:
@@ -119,20 +139,20 @@ def _between(curve: Curve, left: Point, right: Point) -> list[Found]:
     most = _untold(curve, right) if several else len(right.signs)  # beyond where rounding hides several they are told
     middle = next((point for point in middles if point and _untold(curve, point) <= most), None)
     guess = 0.5 * (left.z + right.z) if middle is None else middle.z
-    if not several:
+    if not several and length <= AGAIN * tried:
+        tried = length
         for kind in _kinds(crossing):
             refined = extended.refine(curve, kind, guess)
             if refined is not None and refined.converged and not refined.splits and _inside(refined, left, right):
                 if refined.degenerate or (kind == extended.PAIR and not refined.turns):
-                    beside = curve.parameter_scale * refined.second if refined.degenerate else 0.0
-                    error = refined.parameter_error + beside
+                    error = refined.parameter_error + curve.parameter_scale * refined.beside
                     return [Found(0, switching.DEGENERATE, crossing, None, refined.z, left.tangent, error)]
                 return [Found(0, kind, crossing, refined, refined.z, left.tangent, width)]
     unsolved = switching.UNDECIDED if crossing.what == crossings.FOLD_OR_BRANCH else switching.DEGENERATE
     if middle is None:
         kind = BORDER_COLLISION if jumps(curve, left.z, right.z) else unsolved
         return [Found(0, kind, crossing, None, guess, left.tangent, width)]
-    parts = _between(curve, left, middle) + _between(curve, middle, right)
+    parts = _between(curve, left, middle, tried) + _between(curve, middle, right, tried)
     # where the middle's own signs are not decided the halves may show nothing: then it lies there
     return parts or [Found(0, unsolved, crossing, None, middle.z, middle.tangent, width)]
 

@@ -14,7 +14,7 @@ from dynlab.diagnostics.bifurcation.normal_form import UNDECIDED as EITHER
 from dynlab.diagnostics.bifurcation.orbits import LEFT as LEFT_BOUND
 from dynlab.diagnostics.bifurcation.orbits import UNSETTLED
 from dynlab.diagnostics.bifurcation.result import Row
-from dynlab.diagnostics.bifurcation.switching import UNDECIDED
+from dynlab.diagnostics.bifurcation.switching import DEGENERATE, UNDECIDED
 from dynlab.diagnostics.bifurcation.together import Place
 from dynlab.diagnostics.bifurcation.tracing import LEFT
 from dynlab.wording import article, at_most, capital, counted, joined, number, to_error, with_error
@@ -33,7 +33,7 @@ PLURALS = {
     "Hopf": "Hopf bifurcations",
     "Neimark–Sacker": "Neimark–Sacker bifurcations",
     "border collision": "border collisions",
-    "degenerate": "degenerate points",
+    DEGENERATE: "degenerate points, where several eigenvalues are on the border of stability at once",
     "continuum": "continua of fixed points",
     UNDECIDED: "undecided points, each a branch point or a fold nearby",
     TOGETHER: "places where branches could not be told apart",
@@ -43,7 +43,7 @@ IN_A = {
     "Neimark–Sacker": "Neimark–Sacker bifurcation",
     "transcritical": "transcritical bifurcation",
     "flip": "flip (period doubling)",
-    "degenerate": "degenerate point where several eigenvalues cross at once",
+    DEGENERATE: "degenerate point where several eigenvalues are on the border of stability at once",
     "continuum": "continuum of fixed points",
     UNDECIDED: "undecided point, a branch point or a fold nearby",
     TOGETHER: "place where branches could not be told apart",
@@ -75,6 +75,8 @@ def verdict(
         f"No {noun} that was found changes stability for {name} from {_number(low)} to {_number(high)}"
     ]
     sentences.append(_counts(diagram, places))
+    if any(one.kind == DEGENERATE for one in diagram.bifurcations):
+        sentences.append("What leaves a degenerate point is followed only where a search has found it")
     cascade = _cascade(diagram)
     if cascade:
         sentences.append(cascade)
