@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynlab.numerics.eigenvalue_discs import Discs
+from dynlab.numerics.eigenvalue_discs import Discs, left_inverses
 from dynlab.numerics.lapack import geev
 
 Complex = NDArray[np.complex128]
@@ -67,7 +67,7 @@ def whole_eigenvectors(matrix: Real, parts: Sequence[slice]) -> tuple[Complex, C
     Not finite where an eigenvalue of one block is one of another too.
     """
     found = [geev(matrix[part, part], vectors=True)[:2] for part in parts]
-    modes = [Modes(values, right, np.asarray(np.linalg.inv(right.T), np.float64)) for values, right in found]
+    modes = [Modes(values, right, np.asarray(left_inverses(right.T[None])[0], np.float64)) for values, right in found]
     vectors = np.zeros((2, *matrix.shape), dtype=complex)
     for own, other, *both in _vectors(matrix, parts, modes):
         for rows, columns in zip(vectors, both, strict=True):

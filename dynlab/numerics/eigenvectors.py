@@ -16,7 +16,6 @@ from dynlab.numerics.arrays import Complex, Index, Real
 from dynlab.numerics.block_triangular import parts_of, real_times, whole_eigenvectors
 from dynlab.numerics.eigenvalue_discs import UNIT
 from dynlab.numerics.eigenvalue_sets import order
-from dynlab.numerics.eigenvalues import solved
 
 # An eigenvector that its matrix's own error may turn by more than this is not told from its neighbours'.
 UNRESOLVED = 1e-3
@@ -55,68 +54,66 @@ class Eigenmodes(NamedTuple):
         return self.errors < UNRESOLVED
 
 
-def eigenmodes(jacobian: Real, value_errors: ArrayLike = 0.0) -> Eigenmodes:
-    """Of a real matrix (n, n), finite, with the errors (n,) of its eigenvalues, as `eigenvalues` gives them.
+def eigenmodes(
+    jacobian: Real, value_errors: ArrayLike = 0.0, blocks: Sequence[int] = (), count: int | None = None
+) -> Eigenmodes:
+    """The first `count` modes, or all, of a real matrix (n, n), finite, with the errors (n,) of its eigenvalues.
+
+    Parameters
+    ----------
+    jacobian : ndarray, shape (n, n)
+    value_errors : array_like, shape (n,)
+        As `dynlab.numerics.eigenvalues` gives them, in its order.
+    blocks : sequence of int, optional
+        The sizes of the diagonal blocks of a matrix that is lower block triangular: eigenvectors are then those of the
+        blocks, carried into the blocks below.
+    count : int, optional
 
     Notes
     -----
-    The entries are wrong by no more than an eigenvalue's error over its condition, in the 2-norm, whichever it is of.
-    The exact eigenvector holds at most M_ji/gap_ij of each other computed one, M being what `eigenvalue_discs` bounds
-    and the gap that between the two discs, and the exact left one M_ij/gap_ij of each other left one.
+    The exact eigenvector holds at most M_ji/gap_ij of each other computed one, the gap being that between the two
+    eigenvalues less their errors, and the exact left one M_ij/gap_ij of each other left one. M_ji is
+    |l_j (J r_i − λ_i r_i)| and M_ij is |(l_i J − λ_i l_i) r_j|, both with what errors of the entries do to them. These
+    are as large as the errors of the eigenvalues say: of one block in the 2-norm, no more than an eigenvalue's error
+    over its condition, whichever it is of; of several in proportion to the entries, as rows of large layers differ by
+    many orders of magnitude.
     """
     if not np.isfinite(jacobian).all():
         raise ValueError("eigenmodes takes a matrix whose entries are finite")
-    known, discs, sorts = solved(jacobian[None], np.zeros(1))
-    single = discs.alone[0, sorts[0]]
-    changes = np.broadcast_to(value_errors, single.shape)[single] / known.conditions[0, single]
-    found, discs, sorts = solved(jacobian[None], np.array([changes.min(initial=np.inf)]))
-    pick = sorts[0]
-    values, alone = discs.centers[0], discs.alone[0]
-    right, left = _complex(discs.right[0], values, 1.0), _complex(discs.left[0], values, -0.5)
-    largest = right[np.arange(len(right)), np.abs(right).argmax(axis=1)]
-    with np.errstate(invalid="ignore", over="ignore"):
-        scale = np.linalg.norm(right, axis=1) * largest / np.abs(largest)
-        right, left = right / scale[:, None], left * scale[:, None]
-        x, w, share = (np.linalg.norm(discs.right[0], axis=1), np.linalg.norm(discs.left[0], axis=1), discs.turned[0])
-        turn = np.maximum(x @ share / x, share @ w / w)
-    pairs = np.arange(len(values)) + np.sign(values.imag).astype(int)
-    turn = np.where(alone & np.isfinite(turn), BEYOND_FIRST_ORDER * np.maximum(turn, turn[pairs]), np.inf)
-    return Eigenmodes(found.values[0], found.errors[0], right[pick], left[pick], found.conditions[0], turn[pick])
-
-
-def leading_modes(jacobian: Real, value_errors: Real, blocks: Sequence[int], count: int) -> Eigenmodes:
-    """The first `count` of `eigenmodes`, of a lower block triangular matrix with diagonal blocks of these sizes.
-
-    Eigenvectors are those of the blocks, carried into the blocks below; the errors (n,) of the eigenvalues are those of
-    `dynlab.numerics.eigenvalues.eigenvalues_along_diagonal`. M_ji is |l_j (J r_i − λ_i r_i)| and M_ij is
-    |(l_i J − λ_i l_i) r_j|, both with what errors of the entries do to them. These are in proportion to the entries, as
-    rows of large layers differ by many orders of magnitude, and as large as the errors of the eigenvalues say.
-    """
-    parts = parts_of(blocks)
+    n = len(jacobian)
+    count, parts = count or n, parts_of(blocks or (n,))
     values, right, left = whole_eigenvectors(jacobian, parts)
     first = order(values)
     values, right, left = values[first], right[first], left[first]
+    value_errors = np.broadcast_to(np.asarray(value_errors, dtype=np.float64), n)
     with np.errstate(all="ignore"):
         x, w = (np.linalg.norm(rows, axis=1) for rows in (right, left))
         shown, conditions = slice(count), x * w
         gap = np.abs(values[shown, None] - values) - value_errors[shown, None] - value_errors
         gap[np.arange(count), np.arange(count)] = np.inf
-        alone = (gap > 0).all(axis=1)
         size = np.abs(jacobian)
-        wrong = max(
-            _relative(size[part, part], right[:, part], left[:, part], value_errors, first, part) for part in parts
-        )
-        wrong += ROUNDED * len(values) * UNIT
+        norm = 0.0
+        if len(parts) == 1:
+            relative = 0.0
+            norm = float((value_errors / conditions)[conditions < np.inf].min(initial=np.inf))
+        else:
+            relative = max(
+                _relative(size[part, part], right[:, part], left[:, part], value_errors, first, part) for part in parts
+            )
+        relative += ROUNDED * n * UNIT
         r, selects = right[shown], left[shown]
         beside = real_times(jacobian, r.T).T - values[shown, None] * r
         below = real_times(jacobian.T, selects.T).T - values[shown, None] * selects
-        into = (np.abs(beside @ left.T) + wrong * (np.abs(r) @ size.T) @ np.abs(left).T) / gap
-        out_of = (np.abs(below @ right.T) + wrong * (np.abs(selects) @ size) @ np.abs(right).T) / gap
-        turn = np.maximum(into @ x / x[shown], out_of @ w / w[shown])
+        into = np.abs(beside @ left.T) + relative * (np.abs(r) @ size.T) @ np.abs(left).T + norm * np.outer(x[shown], w)
+        out_of = np.abs(below @ right.T) + relative * (np.abs(selects) @ size) @ np.abs(right).T
+        out_of += norm * np.outer(w[shown], x)
+        turn = np.maximum((into / gap) @ x / x[shown], (out_of / gap) @ w / w[shown])
         largest = r[np.arange(count), np.abs(r).argmax(axis=1)]
         scale = (x[shown] * largest / np.abs(largest))[:, None]
-        errors = np.where(alone & np.isfinite(turn), BEYOND_FIRST_ORDER * turn, np.inf)
-        return Eigenmodes(values[shown], value_errors[shown], r / scale, selects * scale, conditions[shown], errors)
+        told = (gap > 0).all(axis=1) & np.isfinite(turn)
+        errors = np.where(told, BEYOND_FIRST_ORDER * turn, np.inf)
+        conditions = np.nan_to_num(conditions[shown], nan=np.inf)
+        return Eigenmodes(values[shown], value_errors[shown], r / scale, selects * scale, conditions, errors)
 
 
 def _relative(size: Real, right: Complex, left: Complex, value_errors: Real, first: Index, part: slice) -> float:
@@ -137,13 +134,3 @@ def real_axes(vector: Complex) -> Real:
     turned = vector * np.exp(-0.5j * np.angle((vector**2).sum()))
     axes = np.stack([turned.real, turned.imag])
     return np.asarray(axes / np.linalg.norm(axes[0]))
-
-
-def _complex(rows: Real, values: Complex, sign: float) -> Complex:
-    """Complex rows r ± i s, times `sign`, of pairs of real ones r, s; of inverse rows (r ∓ i s)/2 for `sign` −1/2."""
-    found = rows.astype(complex)
-    (first,) = np.nonzero(values.imag > 0)
-    scale = min(1.0, abs(sign))
-    found[first] = scale * (rows[first] + 1j * np.sign(sign) * rows[first + 1])
-    found[first + 1] = found[first].conj()
-    return found

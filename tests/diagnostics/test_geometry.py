@@ -11,7 +11,7 @@ from dynlab import schema
 from dynlab.diagnostics.fixed_points.at_points import held_map
 from dynlab.diagnostics.geometry import geometry
 from dynlab.diagnostics.geometry.participation import jackknife, participation_ratio
-from dynlab.diagnostics.geometry.unstable_manifold import _followed, unstable_manifolds
+from dynlab.diagnostics.geometry.unstable_manifold import _followed, growing_modes, unstable_manifolds
 from dynlab.errors import UserError
 from dynlab.numerics.eigenvectors import real_axes
 from dynlab.systems import create, from_function
@@ -221,7 +221,7 @@ def test_a_manifold_is_the_curve_that_is_known(multiplier):
     starts = np.array([[[1e-4, 0.0], [1.0001e-4, 0.0]], [[-1e-4, 0.0], [-1.0001e-4, 0.0]]])
     traced, _ = _followed(held, starts, 10.0)
     np.testing.assert_allclose(traced[..., 1], traced[..., 0] ** 2, atol=1.1e-8)  # it starts 1e-8 below
-    curves = unstable_manifolds(held, found, 10.0).curves[0]
+    curves = unstable_manifolds(held, found, growing_modes(held, found), 10.0).curves[0]
     ends = np.abs(curves[:, -1, 0])
     # up to the roots of abs(u) = tanh(abs(λ) abs(u)), on either side
     root = scipy.optimize.brentq(lambda r: np.tanh(abs(multiplier) * r) - r, 1e-3, 1.0)
@@ -301,3 +301,18 @@ def test_bad_arguments_are_one_sentence(arguments, words):
 def test_a_flow_is_wrapped_first():
     with pytest.raises(UserError, match="Euler"):
         geometry(create("lorenz"), np.zeros((1, 3, 0)))
+
+
+@pytest.mark.parametrize("samples, steps", [(3, 2), (4, 5)])
+def test_the_jackknife_is_the_same_from_covariances_and_from_products_of_states(samples, steps):
+    states = np.random.default_rng(0).standard_normal((samples, steps, 21))
+    found = jackknife(states)
+    alone = []
+    for sample in range(samples):
+        left = np.delete(states, sample, axis=0).reshape(-1, 21)
+        alone.append(np.linalg.eigvalsh(np.cov(left.T, bias=True))[::-1].clip(min=0))
+    shares = np.array([each / each.sum() for each in alone])
+    ratios = 1 / (shares**2).sum(axis=1)
+    for error, values in ((found.ratio, ratios), (found.shares, shares)):
+        expected = np.sqrt((samples - 1) / samples * ((values - values.mean(axis=0)) ** 2).sum(axis=0))
+        np.testing.assert_allclose(error, expected, atol=1e-12)

@@ -7,7 +7,7 @@ from spectra import distances, exact, rotations
 
 from dynlab.numerics.eigenvalue_sets import matched
 from dynlab.numerics.eigenvalues import eigenvalues
-from dynlab.numerics.eigenvectors import eigenmodes, leading_modes
+from dynlab.numerics.eigenvectors import eigenmodes
 
 SIZES = [(1, 1), (3, 2), (2, 1, 3)]
 FAMILIES = {
@@ -102,7 +102,7 @@ def test_eigenvectors_from_the_blocks_are_those_of_the_whole(sizes):
     matrix = triangular(np.random.default_rng(4), sizes, "random")
     n, size = len(matrix), np.abs(matrix).max()
     known = eigenvalues(matrix, 1e-13 * np.abs(matrix), sizes)
-    found = leading_modes(matrix, known.errors, sizes, n)
+    found = eigenmodes(matrix, known.errors, sizes, n)
     told = found.resolved
     assert told.any()
     left, right, values = found.left[told], found.right[told], found.values[told, None]
@@ -113,7 +113,7 @@ def test_eigenvectors_from_the_blocks_are_those_of_the_whole(sizes):
     whole = eigenmodes(matrix, eigenvalues(matrix, 1e-13).errors)
     np.testing.assert_allclose(found.conditions[told], whole.conditions[told], rtol=1e-6)
     np.testing.assert_allclose(np.abs((right.conj() * whole.right[told]).sum(axis=1)), 1, rtol=1e-10)
-    some = leading_modes(matrix, known.errors, sizes, 2)
+    some = eigenmodes(matrix, known.errors, sizes, 2)
     np.testing.assert_array_equal(some.right, found.right[:2])
 
 
@@ -121,7 +121,7 @@ def test_eigenvectors_of_a_changed_matrix_are_turned_by_no_more_than_the_error()
     generator = np.random.default_rng(5)
     matrix, change = triangular(generator, (6, 5, 4), "random"), 1e-6
     wrong = eigenvalues(matrix, change * np.abs(matrix), (6, 5, 4)).errors
-    found = leading_modes(matrix, wrong, (6, 5, 4), 15)
+    found = eigenmodes(matrix, wrong, (6, 5, 4), 15)
     assert found.resolved.any()
     for _ in range(20):
         moved = matrix * (1 + change * generator.uniform(-1, 1, matrix.shape))
@@ -134,4 +134,4 @@ def test_eigenvectors_of_a_changed_matrix_are_turned_by_no_more_than_the_error()
 
 def test_an_eigenvalue_of_two_blocks_has_no_eigenvectors_of_its_own():
     matrix = np.array([[0.5, 0.0, 0.0], [1.0, 0.5, 0.0], [1.0, 2.0, -0.25]])
-    assert not leading_modes(matrix, np.full(3, 1e-6), (1, 1, 1), 3).resolved[:2].any()
+    assert not eigenmodes(matrix, np.full(3, 1e-6), (1, 1, 1), 3).resolved[:2].any()

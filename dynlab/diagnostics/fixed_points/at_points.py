@@ -1,12 +1,15 @@
 """The map that fixed points are points of, once more, and its Jacobians there."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 import xarray as xr
-from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.jacobians import held_matrices
+from dynlab.numerics.eigenvectors import Eigenmodes, eigenmodes
+from dynlab.numerics.threads import in_threads
 from dynlab.systems import Map, frozen
 from dynlab.systems.held import Held
 
@@ -31,9 +34,18 @@ def also_incomplete(found: xr.Dataset) -> str:
     return f" {found.attrs[INCOMPLETE]}" if INCOMPLETE in found.attrs else ""
 
 
-def jacobians_at(held: Held, found: xr.Dataset) -> NDArray[np.float64]:
-    """∂F/∂h at each, shape (fixed_point, n, n): the matrices whose eigenvalues the Dataset holds."""
-    states = torch.as_tensor(found["fixed_point_state"].values)
-    # one by one, as the search took them: another batch may round otherwise
-    matrices = [held_matrices(held, state[None])[0].numpy() for state in states]
-    return np.array(matrices).reshape(len(states), states.shape[1], states.shape[1])
+def leading_modes(held: Held, found: xr.Dataset, counts: Sequence[int]) -> list[Eigenmodes]:
+    """The first so many modes at each: of a large network all of them are more than the memory should hold."""
+    states, errors = torch.as_tensor(found["fixed_point_state"].values), found["eigenvalue_error"].values
+    blocks = held.system.blocks
+
+    def work(some: slice) -> tuple[list[Eigenmodes]]:
+        modes = []
+        for number in range(len(states))[some]:
+            matrix, count = held_matrices(held, states[number][None])[0].numpy(), counts[number]
+            modes.append(
+                Eigenmodes._make(part[:count].copy() for part in eigenmodes(matrix, errors[number], blocks, count))
+            )
+        return (modes,)
+
+    return in_threads(work, len(states))[0]

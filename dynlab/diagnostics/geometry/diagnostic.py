@@ -10,7 +10,12 @@ from dynlab import schema
 from dynlab.diagnostics.fixed_points.at_points import also_incomplete, held_map
 from dynlab.diagnostics.fixed_points.diagnostic import fixed_points
 from dynlab.diagnostics.geometry.participation import GROUPS, jackknife, participation_ratio
-from dynlab.diagnostics.geometry.unstable_manifold import Manifolds, growing_directions, unstable_manifolds
+from dynlab.diagnostics.geometry.unstable_manifold import (
+    Manifolds,
+    growing_directions,
+    growing_modes,
+    unstable_manifolds,
+)
 from dynlab.diagnostics.geometry.verdict import verdict
 from dynlab.driven import Driven, drive
 from dynlab.errors import UserError
@@ -141,8 +146,9 @@ def geometry(
     points = fixed_points(system, inputs, starts=starts, **search)
     axes = found.directions[:components]
     held = held_map(system, points)
-    growing = growing_directions(held, points, axes)
-    manifolds = unstable_manifolds(held, points, _reach(counted, points))
+    modes = growing_modes(held, points)
+    growing = growing_directions(modes, points, axes)
+    manifolds = unstable_manifolds(held, points, modes, _reach(counted, points))
     states[~inside] = np.nan
     trajectory = (states[:, transient:] - found.origin) @ axes.T
     variables = _of_states(found, counted, axes, trajectory) | _of_points(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynlab.numerics.arrays import Real
+from dynlab.numerics.arrays import Index, Real
 
 GROUPS = 64  # of sequences, of which the jackknife leaves out one at a time: an eigendecomposition each
 
@@ -47,17 +47,41 @@ def jackknife(states: Real) -> Errors:
         return Errors(float("nan"), np.full(n, np.nan))
     groups = np.array_split(np.arange(samples), min(samples, GROUPS))
     centred = states - states.mean(axis=(0, 1))
-    parts = [centred[group].reshape(-1, n) for group in groups]
+    left_out = _from_products if samples * states.shape[1] < n else _from_covariances
+    variances = left_out(centred, groups)
+    ratios = np.array([participation_ratio(each) for each in variances])
+    shares = np.array([each / each.sum() if each.any() else np.full(n, np.nan) for each in variances])
+    return Errors(float(_error(ratios)), _error(shares))
+
+
+def _from_covariances(centred: Real, groups: list[Index]) -> list[Real]:
+    """The covariance's eigenvalues (n,) without each of the groups, decreasing."""
+    parts = [centred[group].reshape(-1, centred.shape[-1]) for group in groups]
     seconds, sums, counts = (np.array(each) for each in zip(*((p.T @ p, p.sum(0), len(p)) for p in parts), strict=True))
     total, sum_, count = seconds.sum(axis=0), sums.sum(axis=0), counts.sum()
-    ratios, shares = [], []
+    found = []
     for second, part, number in zip(seconds, sums, counts, strict=True):
         left = count - number
         mean = (sum_ - part) / left
-        variances = np.linalg.eigvalsh((total - second) / left - np.outer(mean, mean))[::-1].clip(min=0.0)
-        ratios.append(participation_ratio(variances))
-        shares.append(variances / variances.sum() if variances.any() else np.full(n, np.nan))
-    return Errors(float(_error(np.array(ratios))), _error(np.array(shares)))
+        found.append(_decreasing((total - second) / left - np.outer(mean, mean)))
+    return found
+
+
+def _from_products(centred: Real, groups: list[Index]) -> list[Real]:
+    """The same from the states' products with each other, a smaller matrix where there are fewer than dimensions."""
+    samples, steps, n = centred.shape
+    flat = centred.reshape(-1, n)
+    products, of_sample, found = flat @ flat.T, np.repeat(np.arange(samples), steps), []
+    for group in groups:
+        left = np.flatnonzero(~np.isin(of_sample, group))
+        part = products[np.ix_(left, left)]
+        part = part - part.mean(axis=0) - part.mean(axis=1, keepdims=True) + part.mean()
+        found.append(np.pad(_decreasing(part / len(left)), (0, n - len(left))))
+    return found
+
+
+def _decreasing(symmetric: Real) -> Real:
+    return np.asarray(np.linalg.eigvalsh(symmetric)[::-1].clip(min=0.0))
 
 
 def _error(without: Real) -> Real:

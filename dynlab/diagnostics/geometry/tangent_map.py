@@ -1,5 +1,7 @@
 """How far the linear map holds around a state: the step on a plane through it, beside its linearisation."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 import xarray as xr
@@ -94,10 +96,10 @@ def tangent_map(
     x = np.zeros(system.input_size) if isinstance(at, str) else _numbers("input", at, system.input_size)
     held = Held(frozen(system), torch.as_tensor(x), at_step)
     J = held_matrices(held, torch.as_tensor(p)[None])[0].numpy()
-    values, errors, _ = eigenvalues(J)
+    values, errors, _ = eigenvalues(J, blocks=system.blocks)
     kink = at_kink(held, p)
     errors = np.full_like(errors, np.inf) if kink else errors
-    axes, modes = _plane(J, errors)
+    axes, modes = _plane(J, errors, system.blocks)
     line = np.linspace(-reach, reach, grid)
     offset = line[None, :, None] * axes[0] + line[:, None, None] * axes[1]
     moved, linear, error = _step_and_linear(held, p, J, offset)
@@ -183,9 +185,9 @@ def _numbers(what: str, given: ArrayLike, size: int) -> Real:
     return values
 
 
-def _plane(jacobian: Real, errors: Real) -> tuple[Real, Real]:
+def _plane(jacobian: Real, errors: Real, blocks: Sequence[int]) -> tuple[Real, Real]:
     """Orthonormal directions (2, n), and of every mode its eigenvector's place in the plane, (n, 2), NaN for others."""
-    modes = eigenmodes(jacobian, errors)
+    modes = eigenmodes(jacobian, errors, blocks, 2)
     turning = modes.values.imag != 0
     first = real_axes(modes.right[0])
     second = first[1] if turning[0] else real_axes(modes.right[1])[0]

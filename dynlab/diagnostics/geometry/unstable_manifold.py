@@ -9,13 +9,27 @@ import numpy as np
 import torch
 import xarray as xr
 
-from dynlab.diagnostics.fixed_points.at_points import jacobians_at
+from dynlab import schema
+from dynlab.diagnostics.fixed_points.at_points import leading_modes
 from dynlab.numerics.arrays import Index, Real
-from dynlab.numerics.eigenvectors import eigenmodes, real_axes
+from dynlab.numerics.eigenvectors import Eigenmodes, real_axes
 from dynlab.systems.held import Held
 
 
-def growing_directions(held: Held, found: xr.Dataset, directions: Real) -> Real:
+def growing_modes(held: Held, found: xr.Dataset) -> list[Eigenmodes | None]:
+    """The modes at each point up to the last one that certainly grows; None where none does."""
+    values, errors = found["eigenvalue"].values, found["eigenvalue_error"].values
+    growing = np.abs(values) - 1 > errors  # nor NaN
+    some = np.flatnonzero(growing.any(axis=1))
+    counts = [int(np.flatnonzero(row)[-1]) + 1 for row in growing[some]]
+    found_there = leading_modes(held, found.isel({schema.FIXED_POINT: some}), counts)
+    each: list[Eigenmodes | None] = [None] * len(values)
+    for point, modes in zip(some, found_there, strict=True):
+        each[point] = modes
+    return each
+
+
+def growing_directions(each: list[Eigenmodes | None], found: xr.Dataset, directions: Real) -> Real:
     """Of every mode that certainly grows, projected: shape (fixed_point, mode, axis); NaN for all others.
 
     A real eigenvalue has its unit eigenvector; a complex pair has the semi-axes of the ellipse that its plane's linear
@@ -23,19 +37,20 @@ def growing_directions(held: Held, found: xr.Dataset, directions: Real) -> Real:
 
     Parameters
     ----------
-    held : Held
+    each : list of Eigenmodes
+        `growing_modes` of the points.
     found : Dataset
         Of `dynlab.fixed_points`.
     directions : ndarray, shape (axis, state)
     """
     values, errors = found["eigenvalue"].values, found["eigenvalue_error"].values
     projected = np.full((*values.shape, len(directions)), np.nan)
-    for point, matrix in enumerate(jacobians_at(held, found)):
-        growing = np.abs(values[point]) - 1 > errors[point]
-        if not growing.any():
+    for point, modes in enumerate(each):
+        if modes is None:
             continue
-        modes = eigenmodes(matrix, errors[point])
-        for index in np.flatnonzero(growing & modes.resolved & (values[point].imag >= 0)):
+        first = slice(len(modes.values))
+        growing = np.abs(values[point, first]) - 1 > errors[point, first]
+        for index in np.flatnonzero(growing & modes.resolved & (values[point, first].imag >= 0)):
             pair = values[point, index].imag > 0
             axes = real_axes(modes.right[index]) @ directions.T
             projected[point, index : index + 1 + int(pair)] = axes[: 1 + int(pair)]
@@ -65,7 +80,7 @@ class Manifolds(NamedTuple):
     leads_to: Index
 
 
-def unstable_manifolds(held: Held, found: xr.Dataset, largest_state: float) -> Manifolds:
+def unstable_manifolds(held: Held, found: xr.Dataset, each: list[Eigenmodes | None], largest_state: float) -> Manifolds:
     """Follow both sides of every unstable manifold of one dimension.
 
     Parameters
@@ -73,6 +88,8 @@ def unstable_manifolds(held: Held, found: xr.Dataset, largest_state: float) -> M
     held : Held
     found : Dataset
         Of `dynlab.fixed_points`.
+    each : list of Eigenmodes
+        `growing_modes` of the points.
     largest_state : float
         Where abs(h_i) exceeds it, a curve is cut.
 
@@ -91,10 +108,8 @@ def unstable_manifolds(held: Held, found: xr.Dataset, largest_state: float) -> M
     growing = (np.abs(values) - 1 > errors).sum(axis=1) if count else np.zeros(0)
     unsure = (np.abs(np.abs(values) - 1) <= errors).any(axis=1) if count else np.zeros(0, dtype=bool)
     chosen = np.flatnonzero((growing == 1) & ~unsure & (found["status"].values == "fixed point"))
-    directions = []
-    for point, matrix in zip(chosen, jacobians_at(held, found.isel(fixed_point=chosen)), strict=True):
-        modes = eigenmodes(matrix, errors[point])
-        directions.append(modes.right[0].real if modes.resolved[0] else np.full(n, np.nan))
+    leading = [modes for point in chosen if (modes := each[point]) is not None]
+    directions = [modes.right[0].real if modes.resolved[0] else np.full(n, np.nan) for modes in leading]
     alone = np.isfinite(np.array(directions).reshape(-1, n)).all(axis=1)
     chosen = chosen[alone]
     if len(chosen) == 0:

@@ -11,14 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from dynlab import schema
-from dynlab.diagnostics.fixed_points.at_points import also_incomplete, held_map, jacobians_at, verified
+from dynlab.diagnostics.fixed_points.at_points import also_incomplete, held_map, leading_modes, verified
 from dynlab.diagnostics.fixed_points.diagnostic import fixed_points
 from dynlab.diagnostics.modes.lasting import lasting
 from dynlab.diagnostics.modes.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.jacobians import input_jacobian
-from dynlab.numerics.eigenvectors import UNRESOLVED, Eigenmodes, eigenmodes, leading_modes
-from dynlab.numerics.threads import in_threads
+from dynlab.numerics.eigenvectors import UNRESOLVED, Eigenmodes
 from dynlab.systems import Map
 from dynlab.systems.held import Held
 
@@ -113,7 +112,7 @@ def modes(
     search: dict[str, Any] = {"at": at, "at_step": at_step, "dtype": dtype, "device": device, "seed": seed}
     points = fixed_points(system, inputs, starts=starts, **search)
     found, held = verified(points), held_map(system, points)
-    each = _leading_modes(held, found, count)
+    each = leading_modes(held, found, [count] * found.sizes[schema.FIXED_POINT])
     variables = {name: found[name].variable for name in COPIED}
     variables |= _of_eigenvalues(found, count) | _of_vectors(each, system.state_size, count)
     variables |= _of_inputs(held, found, variables["left_eigenvector"].values)
@@ -130,22 +129,6 @@ def modes(
         method=METHOD,
         flags=_flags(variables),
     )
-
-
-def _leading_modes(held: Held, points: xr.Dataset, count: int) -> list[Eigenmodes]:
-    """The first modes at each point: of a large network all of them are more than the memory should hold."""
-
-    def work(some: slice) -> tuple[NDArray[np.object_]]:
-        listed = points.isel({schema.FIXED_POINT: some})
-        modes = np.empty(listed.sizes[schema.FIXED_POINT], dtype=object)
-        for number, errors in enumerate(listed["eigenvalue_error"].values):
-            matrix = jacobians_at(held, listed.isel({schema.FIXED_POINT: [number]}))[0]
-            blocks = held.system.blocks
-            found = eigenmodes(matrix, errors) if len(blocks) == 1 else leading_modes(matrix, errors, blocks, count)
-            modes[number] = Eigenmodes._make(part[:count].copy() for part in found)
-        return (modes,)
-
-    return list(in_threads(work, points.sizes[schema.FIXED_POINT])[0])
 
 
 def _of_eigenvalues(found: xr.Dataset, count: int) -> dict[str, xr.Variable]:
