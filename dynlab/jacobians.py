@@ -14,6 +14,7 @@ from dynlab.errors import UserError
 from dynlab.numerics.running_error import RunningErrors, Untracked, bounded
 from dynlab.operators import Cascade, Dense, Operator
 from dynlab.systems import Flow, Map, System
+from dynlab.systems.function import Function
 from dynlab.systems.held import Held
 from dynlab.systems.stable_slopes import StableSlopes
 
@@ -97,6 +98,23 @@ def ungated_matrices(held: Held, states: Tensor, rows: Tensor | None = None) -> 
     if closed is None:
         return finite_or_zero(torch.func.vmap(torch.func.jacrev(held.ungated))(states))
     return finite_or_zero(held.in_unit(_own(closed.dense(), states)))
+
+
+def cancelled(held: Held, states: Tensor) -> Tensor:
+    """A bound on what rounding does to `Held.displacement` of a user's function, shape (..., n); 0 of other systems.
+
+    A function may subtract large numbers, exp(h) − 1 near 0: its error has nothing to do with the size of h then. It is
+    0 too where the function does what `dynlab.numerics.running_error` has no rule for.
+    """
+    if not isinstance(held.system, Function):
+        return torch.zeros_like(states)
+    try:
+        with RunningErrors():
+            found = held.displacement(states)
+    except (Untracked, TypeError, AttributeError, ValueError):
+        return torch.zeros_like(states)
+    error = bounded(found)[1]
+    return torch.where(torch.isfinite(error), error, 0.0)
 
 
 def finite_or_zero(matrices: Tensor) -> Tensor:

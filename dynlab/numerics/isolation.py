@@ -40,10 +40,13 @@ class Equations(NamedTuple):
         Shape (k, n).
     matrix : callable
         Shape (k, n, n).
+    cancelled : callable, optional
+        What rounding leaves of f beyond its share of |h| and |f|, shape (k, n): of code that subtracts large numbers.
     """
 
     value: Callable[..., Tensor]
     matrix: Callable[..., Tensor]
+    cancelled: Callable[[Tensor], Tensor] | None = None
 
 
 class Isolation(NamedTuple):
@@ -67,10 +70,11 @@ class Isolation(NamedTuple):
     weakest: Tensor
 
 
-def rounding(points: Tensor, values: Tensor, matrices: Tensor) -> Tensor:
-    """What rounding leaves of f at points (k, n), coordinate by coordinate."""
+def rounding(equations: Equations, points: Tensor, values: Tensor, matrices: Tensor) -> Tensor:
+    """What rounding leaves of f at points (k, n), coordinate by coordinate, where `values` and `matrices` are known."""
     sizes = points.abs() + values.abs() + (matrices.abs() @ points.abs().unsqueeze(-1)).squeeze(-1)
-    return NOISE * torch.finfo(points.dtype).eps * sizes
+    left = NOISE * torch.finfo(points.dtype).eps * sizes
+    return left if equations.cancelled is None else left + equations.cancelled(points)
 
 
 def to_the_last_digit(equations: Equations, ended: Roots) -> tuple[Tensor, Tensor]:
@@ -90,7 +94,7 @@ def to_the_last_digit(equations: Equations, ended: Roots) -> tuple[Tensor, Tenso
         told = began.clone()
         for _ in range(WHOLE_STEPS):
             values, matrices = equations.value(points), equations.matrix(points)
-            noise = ROUNDINGS * points.shape[1] * rounding(points, values, matrices)
+            noise = ROUNDINGS * points.shape[1] * rounding(equations, points, values, matrices)
             told = (values.abs() <= torch.maximum(noise, least)).all(-1)
             step = torch.linalg.solve_ex(matrices, -values.unsqueeze(-1))[0].squeeze(-1)
             going = began & ~told & torch.isfinite(step).all(-1)
@@ -112,7 +116,7 @@ def isolation(equations: Equations, points: Tensor) -> Isolation:
     eps = torch.finfo(points.dtype).eps
     regular = smallest > ENTRIES * eps * (1 + sigma[:, 0])
     inverse = (v.mT / torch.where(regular[:, None], sigma, torch.inf).unsqueeze(1)) @ u.mT
-    slack = (values.abs() + rounding(points, values, matrices)).unsqueeze(-1)
+    slack = (values.abs() + rounding(equations, points, values, matrices)).unsqueeze(-1)
     errors = torch.where(regular, (inverse.abs() @ slack).squeeze(-1).norm(dim=-1), torch.inf)
     scale = points.norm(dim=-1).clamp_min(1)
     directions = _directions(weakest)
@@ -127,11 +131,22 @@ def isolation(equations: Equations, points: Tensor) -> Isolation:
         flat = equations.matrix(probes.reshape(-1, points.shape[1]))
         change = flat.reshape(*probes.shape, -1) - matrices[waiting, None]
         q = torch.linalg.matrix_norm(inverse[waiting, None] @ change).amax(dim=1)
+        # where f jumps its derivative may be the same on both sides
+        q = torch.maximum(
+            q, _bent(equations, probes, points[waiting], values[waiting], inverse[waiting]) / radius[waiting]
+        )
         shown = (q <= CONTRACTION) & (errors[waiting] <= (1 - q) * radius[waiting])
         radii[waiting[shown]] = radius[waiting[shown]]
         waiting = waiting[~shown]
         radius = radius * SMALLER
     return Isolation(radii, errors, smallest, weakest)
+
+
+def _bent(equations: Equations, probes: Tensor, points: Tensor, values: Tensor, inverse: Tensor) -> Tensor:
+    """The largest ‖A⁻¹ (f(y) − f(h)) − (y − h)‖ over the probes y (k, direction, n) of each point h (k, n)."""
+    moved = equations.value(probes.reshape(-1, points.shape[1])).reshape(probes.shape) - values.unsqueeze(1)
+    linear = (inverse.unsqueeze(1) @ moved.unsqueeze(-1)).squeeze(-1)
+    return (linear - probes + points.unsqueeze(1)).norm(dim=-1).amax(dim=1).nan_to_num(torch.inf)
 
 
 def _directions(weakest: Tensor) -> Tensor:

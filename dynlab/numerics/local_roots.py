@@ -26,6 +26,7 @@ from dynlab.numerics.isolation import ENTRIES, Equations, rounding
 from dynlab.numerics.roots import solve
 
 ROOT, CONTINUUM, UNDECIDED = "root", "continuum", "undecided"
+CROSSING = "crossing"  # several curves of roots meet here: what is given are roots on them
 STRETCH = "undecided stretch"  # g is rounding as far as is looked, and there may be no root
 NULL, TOGETHER = 1e-8, 10.0  # singular values up to 1e-8 (1 + ‖f'‖), or ten times the smallest, are reduced to
 REACH = 0.05  # times max(1, ‖h₀‖): how far along the null directions g is looked at
@@ -40,6 +41,8 @@ NEWTON = 25  # iterations of the bordered system
 BENT = 2.0  # times |s|: h(s) farther than that from h₀ + V s is another branch
 SPHERE = 32  # directions for d ≥ 2, and as many opposite ones
 SPREAD = 0.05  # of the reach: how far roots lie apart in the directions of a continuum
+TURNED = 12  # steps in which a direction is turned to where g vanishes
+SAME_RAY = 0.9  # the cosine of the angle between two directions in which g vanishes is above
 ALIGNED = 0.05  # of ‖g‖ ‖M s‖: ⟨g, M s⟩ above it on the whole sphere means that g turns as M does
 
 
@@ -51,7 +54,7 @@ class LocalRoots(NamedTuple):
     states : Tensor, shape (k, n)
         Roots, one of a continuum, or the state that is not told from a root; none where there is no root.
     kinds : list of str
-        "root", "continuum", "undecided" or "undecided stretch", of each.
+        "root", "continuum", "undecided", "undecided stretch" or "crossing", of each.
     errors : Tensor, shape (k,)
         How far along the null directions the root may be off.
     directions : Tensor, shape (d, n)
@@ -91,22 +94,32 @@ class _Reduction(NamedTuple):
             if (step[:, :n].norm(dim=-1) <= torch.finfo(h.dtype).eps * h.norm(dim=-1).clamp_min(1)).all():
                 break
         values, matrices = self.equations.value(h), self.equations.matrix(h)
-        noise = rounding(h, values, matrices)
+        noise = rounding(self.equations, h, values, matrices)
         straight = self.center + s @ self.right
         near = (h - straight).norm(dim=-1) <= BENT * s.norm(dim=-1) + torch.finfo(h.dtype).eps ** 0.5
         solved = ((values + g @ self.left).abs() <= 2 * noise + 2 * torch.finfo(h.dtype).eps).all(-1) & near
         return h, g, noise @ self.left.abs().T, solved
 
+    def slope(self, h: Tensor) -> Tensor:
+        """∂g/∂s, shape (k, d, d), at states h(s) (k, n)."""
+        n, d = self.center.shape[0], len(self.right)
+        bordered = torch.zeros(len(h), n + d, n + d, dtype=h.dtype)
+        bordered[:, :n, n:], bordered[:, n:, :n] = self.left.T, self.right
+        bordered[:, :n, :n] = self.equations.matrix(h)
+        along = torch.zeros(n + d, d, dtype=h.dtype)
+        along[n:] = torch.eye(d, dtype=h.dtype)
+        return torch.linalg.solve_ex(bordered, along.expand(len(h), -1, -1))[0][:, n:].nan_to_num(0.0, 0.0, 0.0)
 
-def local_roots(equations: Equations, point: Tensor) -> LocalRoots:
-    """What roots f has near `point` (n,), a state with a small f(h) and a nearly singular f'."""
+
+def local_roots(equations: Equations, point: Tensor, reach: float = REACH) -> LocalRoots:
+    """What roots f has up to `reach` max(1, ‖h‖) from `point` (n,), where f is small and f' nearly singular."""
     u, sigma, v = torch.linalg.svd(equations.matrix(point[None])[0])
     scale = float(point.norm().clamp_min(1))
     null = int((sigma <= max(TOGETHER * float(sigma[-1]), NULL * (1 + float(sigma[0])))).sum())
     reduction = _Reduction(equations, point, u.T[-null:], v[-null:])
     if null == 1:
-        return _on_curve(reduction, REACH * scale)
-    return _on_sphere(reduction, REACH * scale)
+        return _on_curve(reduction, reach * scale)
+    return _on_sphere(reduction, reach * scale)
 
 
 def _on_curve(reduction: _Reduction, reach: float) -> LocalRoots:
@@ -207,6 +220,9 @@ def _on_sphere(reduction: _Reduction, reach: float) -> LocalRoots:
     directions /= directions.norm(dim=1, keepdim=True)
     center, error = reduction.center[None], torch.zeros(1, dtype=torch.float64)
     spanned = _spanned(reduction, reach * directions, reach)
+    crossing = center[:0] if spanned is not None and len(spanned) else _rays(reduction, directions, reach)
+    if len(crossing):
+        return LocalRoots(crossing, [CROSSING] * len(crossing), error.expand(len(crossing)), reduction.right, reach)
     if spanned is None or len(spanned):
         kind, along = (UNDECIDED, reduction.right) if spanned is None else (CONTINUUM, spanned)
         return LocalRoots(center, [kind], error + reach, along, reach)
@@ -241,6 +257,35 @@ def _spanned(reduction: _Reduction, s: Tensor, reach: float) -> Tensor | None:
     order = (places @ axes[0]).argsort().tolist()
     ends = roots[[order[i] for i in (0, len(order) // 2, -1)]].numpy()
     return axes[:dimension] @ right if joined(equations, ends[:-1], ends[1:], dimension).all() else None
+
+
+def _rays(reduction: _Reduction, directions: Tensor, reach: float) -> Tensor:
+    """Roots at the distance `reach`, one on each curve of roots that runs into the center, shape (k, n)."""
+    along, told = directions, torch.ones(len(directions), dtype=torch.bool)
+    found = reduction.center[None][:0]
+    for distance in (reach, reach / 2):
+        before = along
+        _, g, noise, _ = reduction(distance * along)
+        if distance == reach and (g.abs() <= noise).all(-1).sum() > len(g) // 2:
+            return found  # g is rounding nearly everywhere
+        for _ in range(TURNED):
+            h, g, _, _ = reduction(distance * along)
+            slope = distance * reduction.slope(h)
+            size = torch.linalg.matrix_norm(slope, keepdim=True)
+            system = torch.cat([slope, size * along.unsqueeze(1)], dim=1)
+            off = torch.cat([g, torch.zeros_like(g[:, :1])], dim=1).unsqueeze(-1)
+            along = along - (torch.linalg.pinv(system) @ off).squeeze(-1)
+            along = torch.nn.functional.normalize(along, dim=-1)
+        h, g, noise, solved = reduction(distance * along)
+        rounded = torch.finfo(g.dtype).eps * torch.linalg.matrix_norm(distance * reduction.slope(h))  # of the direction
+        told &= solved & (g.abs() <= (STORED + len(reduction.center)) * (noise + rounded.unsqueeze(-1))).all(-1)
+        found = h if distance == reach else found
+    told &= (before * along).sum(-1) > SAME_RAY
+    kept: list[int] = []
+    for row in told.nonzero()[:, 0].tolist():
+        if all(float(along[row] @ along[other]) < SAME_RAY for other in kept):
+            kept.append(row)
+    return found[kept]
 
 
 def _turns(s: Tensor, g: Tensor) -> bool:

@@ -75,7 +75,7 @@ def _underflow(value: Tensor, nonzero: Any) -> Error:
 def _divide(value: Tensor, a: Argument, b: Argument) -> Error:
     (x, dx), (y, dy) = a, b
     moved = _total(dx, None if dy is None else value.abs() * dy)
-    least = torch.as_tensor(abs(y) if dy is None else abs(y) - dy)
+    least = torch.as_tensor(abs(y) if dy is None else abs(y) - dy, dtype=value.dtype)
     share = None if moved is None else torch.where(least > 0, moved / least, torch.inf)
     return _total(_rounding(value), share, _underflow(value, x != 0))
 

@@ -8,7 +8,9 @@ from torch import nn
 
 from dynlab.checkpoints import from_module
 from dynlab.diagnostics.fixed_points import fixed_points
+from dynlab.diagnostics.fixed_points import search as search_module
 from dynlab.systems import Euler, create, from_function
+from dynlab.zoo import load
 
 
 def scalar(g):
@@ -201,10 +203,17 @@ def test_between_two_stable_points_of_one_steep_unit_lies_a_third(slope, bias):
     np.testing.assert_allclose(ds["fixed_point_state"].values[2, 0], -bias / (slope - 1), atol=0.1 * bias / slope)
 
 
-def test_points_that_must_exist_and_were_not_found_are_named():
-    ds = fixed_points(tanh_unit(1 + 4.4e-16, 0.0))
-    assert counted(ds) == (1, 0, 0)
-    assert "At least 2 points are missing" in ds.attrs["verdict"]
+def test_points_that_must_exist_and_were_not_found_are_named(monkeypatch):
+    """A search that is stopped after its first round knows from the indices of a bounded map's points what it lacks."""
+    monkeypatch.setattr(search_module, "MOST_ROUNDS", 1)
+    said = []
+    for seed in range(4):
+        ds = fixed_points(load("gru-flipflop"), starts=2, seed=seed)
+        index_sum = int(np.sign(np.prod(1 - ds["eigenvalue"].values, axis=1).real).sum())
+        said.append(index_sum != 1)
+        assert ("At least" in ds.attrs["verdict"]) == said[-1]
+        assert not said[-1] or f"At least {abs(1 - index_sum)} point" in ds.attrs["verdict"]
+    assert any(said)
 
 
 def tanh_unit(slope, bias):
@@ -246,3 +255,71 @@ def test_a_root_far_away_among_saturated_units_is_verified():
         for values in system.parameters():
             values.copy_(torch.randn_like(values))
     assert counted(fixed_points(system)) == (1, 0, 0)
+
+
+def planar(f, factor=0.1):
+    """The map h − factor (f₁, f₂)(h₁, h₂), whose fixed points are the roots of f."""
+    return from_function(lambda h, x: h - factor * torch.stack(f(h[..., 0], h[..., 1]), -1), state_size=2)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, y: (x * y**2, y * x**2),  # both axes
+        lambda x, y: (x * y, 0 * x),
+        lambda x, y: (x * y * (x - y), 0 * x),  # three lines
+        lambda x, y: (x * ((x**2 + y**2) ** 2 - x**2 + y**2) / 2, y * ((x**2 + y**2) ** 2 - x**2 + y**2) / 2),
+    ],
+    ids=["axes", "axes, another f", "three lines", "lemniscate"],
+)
+def test_curves_of_fixed_points_that_cross_are_one_continuum(f):
+    """What they share is no isolated point, though f' vanishes there in every direction."""
+    assert counted(fixed_points(planar(f))) == (0, 1, 0)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [lambda x, y: (x**3, y**3), lambda x, y: (x**3 - 3 * x * y**2, y**3 - 3 * x**2 * y)],
+    ids=["cubes", "z³ and its conjugate"],
+)
+def test_a_root_of_third_order_is_one_point(f):
+    assert counted(fixed_points(planar(f))) == (1, 0, 0)
+
+
+@pytest.mark.parametrize("matrix", [[[1.0]], np.eye(2), [[1.0, 0.0], [0.0, 0.5]], [[0.0, 1.0], [1.0, 0.0]], np.eye(20)])
+def test_at_the_edge_of_stability_no_point_is_said_to_be_missing(matrix):
+    """‖tanh(W h)‖ < ‖h‖ but at 0, whose index is +1 though det(I − W) is 0."""
+    W = torch.as_tensor(np.array(matrix))
+    system = from_module(nn.RNN(1, len(W)).double())
+    with torch.no_grad():
+        for name, values in system.named_parameters():
+            values.copy_(W) if name == "weight_hh" else values.zero_()
+    ds = fixed_points(system)
+    assert counted(ds) == (1, 0, 0)
+    assert "missing" not in ds.attrs["verdict"]
+    assert "index_sum" not in ds
+
+
+@pytest.mark.parametrize("f", [lambda h: torch.exp(h) - 1, lambda h: torch.expm1(h)], ids=["exp(h) − 1", "expm1"])
+def test_cancellation_in_a_users_function_makes_no_fixed_points(f):
+    """e^h − 1 > h but at 0: where h²/2 drowns in the rounding of exp(h), there is no root beside 0."""
+    ds = fixed_points(from_function(lambda h, x: f(h), state_size=1))
+    assert counted(ds)[0] <= 1
+    assert (ds["stable"].values == -1).all()
+    assert (np.abs(ds["fixed_point_state"].values) < 1e-7).all()
+
+
+@pytest.mark.parametrize("apart", [1e-6, 1e-4, 1e-2])
+def test_a_root_between_two_near_ones_is_found(apart):
+    ds = fixed_points(scalar(lambda h: -h * (h - apart) * (h - 2 * apart)))
+    found = np.sort(ds["fixed_point_state"].values.ravel())
+    np.testing.assert_allclose(found, [0, apart, 2 * apart], atol=1e-4 * apart)
+    assert int((ds["stable"] == 1).sum()) == 2
+
+
+@pytest.mark.parametrize("factor, inside", [(2, []), (3, [0.5]), (5, [0.25, 0.5, 0.75])])
+def test_a_limit_at_a_jump_is_no_fixed_point(factor, inside):
+    """Of factor · h mod 1 on [0, 1): k/(factor − 1) stays, and 1, which it tends to from below, goes to 0."""
+    ds = fixed_points(from_function(lambda h, x: (factor * h) % 1, state_size=1))
+    told = ds["fixed_point_state"].values.ravel()[ds["status"].values == "fixed point"]
+    np.testing.assert_allclose(np.sort(told), [0, *inside], atol=1e-12)

@@ -217,7 +217,7 @@ def _place(branch: _Branch) -> Place:
     error = float(branch.weakest.norm())
     weakest = (branch.weakest / max(error, np.finfo(float).tiny)).numpy()
     radius = min(place.radius for _, place in branch.layers)
-    return Place(branch.state.numpy(), FIXED, radius, error, weakest, np.zeros((0, len(weakest))), branch.layers)
+    return Place(branch.state.numpy(), FIXED, radius, error, weakest, np.zeros((0, len(weakest))), layers=branch.layers)
 
 
 def _ends(exact: Held, branch: _Branch, layer: int, hidden: slice, found: Search, given: Tensor | None) -> Real:

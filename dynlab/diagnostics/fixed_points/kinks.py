@@ -34,12 +34,17 @@ def at_kink(exact: Held, state: Real) -> bool:
     """
     matrix = held_matrices(exact, torch.as_tensor(state)[None])[0].numpy()
     points = torch.as_tensor(state + _probes(state))
-    size = max(1.0, float(np.abs(matrix).max()))
+    changed = np.abs(held_matrices(exact, points).numpy() - matrix).max()
+    return jumps(exact, state) or bool(changed > JUMP * max(1.0, float(np.abs(matrix).max())))
+
+
+def jumps(exact: Held, state: Real) -> bool:
+    """Whether F itself jumps next to a state (n,), as h mod 1 does: a limit of F there need not be its value."""
+    matrix = held_matrices(exact, torch.as_tensor(state)[None])[0].numpy()
     around = torch.as_tensor(state + ASIDE / REACH * _probes(state))
     moved = exact.displacement(around) - exact.displacement(torch.as_tensor(state)[None])
-    if float(moved.abs().max()) > JUMP * size * float(np.maximum(1.0, np.abs(state)).max()):
-        return True
-    return bool(np.abs(held_matrices(exact, points).numpy() - matrix).max() > JUMP * size)
+    least = JUMP * max(1.0, float(np.abs(matrix).max())) * float(np.maximum(1.0, np.abs(state)).max())
+    return bool(moved.abs().max() > least)
 
 
 def flat_piece(equations: Equations, state: Real) -> Real:
@@ -102,7 +107,7 @@ def _vanishes(equations: Equations, root: Real, states: Real, beside: Real) -> N
     """
     points = torch.as_tensor(states.reshape(-1, states.shape[-1]))
     values = equations.value(points)
-    noise = rounding(points, values, torch.as_tensor(np.abs(beside).max(axis=0))[None])
+    noise = rounding(equations, points, values, torch.as_tensor(np.abs(beside).max(axis=0))[None])
     left = 2 * equations.value(torch.as_tensor(root)[None]).abs()
     vanishes: NDArray[np.bool_] = (values.abs() <= noise + left).all(-1).reshape(states.shape[:-1]).all(-1).numpy()
     return vanishes

@@ -8,8 +8,8 @@ import torch
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from dynlab.diagnostics.fixed_points.kinks import at_kink, flat_piece, straight_between
-from dynlab.jacobians import displacement_matrices, ungated_matrices
+from dynlab.diagnostics.fixed_points.kinks import at_kink, flat_piece, jumps, straight_between
+from dynlab.jacobians import cancelled, displacement_matrices, ungated_matrices
 from dynlab.numerics import local_roots as local
 from dynlab.numerics import merging
 from dynlab.numerics.continua import box_of, curve_of, joined, on_curve
@@ -24,6 +24,7 @@ NOWHERE = -1  # in place of a place's number
 COPIES = 1e-10  # times max(1, ‖h‖): ends of a search this near are one before they are looked at
 APART = 10.0  # times the errors of two roots: farther from each other they are two
 MOST_MEMBERS = 256  # roots of a continuum that are remembered, to walk to the nearest from others
+BESIDE = 0.2  # of the distance from where continua cross: how far one of them is looked at
 MOST_DEGENERATE = 48  # ends with a singular f' that are looked at, each with a search about it
 
 Real = NDArray[np.float64]
@@ -47,6 +48,8 @@ class Place:
         The direction in which it may be off most.
     directions : ndarray, shape (d, n)
         Orthonormal, along a continuum; (0, n) otherwise.
+    simple : bool
+        Whether f' is shown to be regular at it, so that the sign of its determinant is the point's index.
     layers : tuple of (Held, Place)
         Of a stack that was searched layer by layer: what each layer's search held, and the layer's own place.
     """
@@ -57,6 +60,7 @@ class Place:
     error: float
     weakest: Real
     directions: Real
+    simple: bool = False
     layers: "tuple[tuple[Held, Place], ...]" = ()
 
 
@@ -89,7 +93,7 @@ class Places:
 
     held: Held
     found: list[Place] = field(default_factory=list)
-    _curves: dict[int, Real] = field(default_factory=dict)
+    _curves: dict[int, list[Real]] = field(default_factory=dict)
     _flat: set[int] = field(default_factory=set)
     _stretches: set[int] = field(default_factory=set)
     _members: dict[int, Real] = field(default_factory=dict)
@@ -106,7 +110,7 @@ class Places:
         Of a map of a bounded convex set into itself it is 1 (Brouwer's fixed-point theorem, with Lefschetz's count).
         An LSTM is one too: its memory comes nearer to 0 from far away, since its forget gates stay below 1.
         """
-        alone = all(place.status == FIXED and place.error < np.inf and place.radius > 0 for place in self.found)
+        alone = all(place.status == FIXED and place.simple for place in self.found)
         if self.held.system.state_bound() is None or not alone:
             return None
         n = self.held.system.state_size
@@ -172,7 +176,10 @@ class Places:
             there = left[region.holds(ends[left])]
             if len(there) and region.places:
                 states = np.array([self.found[number].state for number in region.places])
-                labels[there] = np.array(region.places)[cdist(ends[there], states).argmin(axis=1)]
+                distance = cdist(ends[there], states)
+                numbers, nearest = np.array(region.places)[distance.argmin(axis=1)], distance.min(axis=1)
+                copies = self._copies(ends[there], numbers, nearest)
+                labels[there[copies]] = numbers[copies]
         return labels
 
     def _copies(self, ends: Real, numbers: Index, distances: Real) -> NDArray[np.bool_]:
@@ -199,7 +206,7 @@ class Places:
     def _lie_on(self, number: int, ends: Real) -> NDArray[np.bool_]:
         place = self.found[number]
         if number in self._curves:
-            return self._on_curve(self._curves[number], ends)
+            return np.any([self._on_curve(curve, ends) for curve in self._curves[number]], axis=0)
         dimension = max(1, len(place.directions))
         lies = np.zeros(len(ends), dtype=bool)
         members = self._members.setdefault(number, place.state[None])
@@ -235,16 +242,20 @@ class Places:
             if place.status == CONTINUUM and straight_between(self.equations, end[None], place.state[None])[0]:
                 return number
         along = flat_piece(self.equations, end)
+        if len(along) == 0 and jumps(self.held, end) and self.held.displacement(torch.as_tensor(end)).any():
+            return self._add(replace(_place(end, shown, index, radius=0.0), status=UNDECIDED))
         if len(along) == 0:
             return self._add(_place(end, shown, index, radius=merging.SAME * float(merging.scale(end))))
         self._flat.add(len(self.found))
         return self._add(Place(end, CONTINUUM, 0.0, 0.0, along[0], along))
 
-    def _look_about(self, end: Real, ends: Real) -> int:
+    def _look_about(self, end: Real, ends: Real, reach: float = local.REACH) -> int:
         """The number of the place of an end at which f' is singular, once its surroundings have been looked at."""
-        near = local.local_roots(self.equations, torch.as_tensor(end))
+        near = local.local_roots(self.equations, torch.as_tensor(end), reach)
         found: list[int] = []
         axes = near.directions.numpy()
+        if local.CROSSING in near.kinds:
+            return self._of_crossing(end, near, ends) if reach == local.REACH else NOWHERE
         apart = cdist(near.states, near.states)
         np.fill_diagonal(apart, 2 * near.reach)
         for state, kind, error, others in zip(near.states, near.kinds, near.errors.tolist(), apart, strict=True):
@@ -254,6 +265,20 @@ class Places:
         if not found:
             return NOWHERE
         return found[int(np.linalg.norm(np.array([self.found[n].state for n in found]) - end, axis=1).argmin())]
+
+    def _of_crossing(self, end: Real, near: local.LocalRoots, ends: Real) -> int:
+        """The number of the continuum whose branches cross at an end; one branch is looked at beside the crossing."""
+        beside = near.states.numpy()
+        number = int(self._known(beside).max())
+        if number == NOWHERE:
+            number = self._look_about(beside[0], ends, BESIDE * local.REACH)
+        for state in beside if number in self._curves else ():
+            if all(cdist(state[None], curve).min() > near.reach / 2 for curve in self._curves[number]):
+                tangent = np.linalg.svd(self.equations.matrix(torch.as_tensor(state)[None])[0].numpy())[2][-1]
+                self._curves[number].append(curve_of(self.equations, state, tangent, box_of(ends)))
+        if number != NOWHERE:
+            self._regions.append(_Region(end, near.directions.numpy(), near.reach, [number]))
+        return number
 
     def _of_local(self, state: torch.Tensor, kind: str, error: float, radius: float, axes: Real, ends: Real) -> int:
         """The number of what was found about a state with a singular f'."""
@@ -278,7 +303,7 @@ class Places:
         if kind == local.STRETCH:
             self._stretches.add(number)
         if status == CONTINUUM and len(axes) == 1 and len(state) > 1:
-            self._curves[number] = curve_of(self.equations, state.numpy(), axes[0], box_of(ends))
+            self._curves[number] = [curve_of(self.equations, state.numpy(), axes[0], box_of(ends))]
         return number
 
     def _add(self, place: Place) -> int:
@@ -295,7 +320,7 @@ def equations(held: Held) -> Equations:
     """The ungated residual of a map that has one, with its derivative; else F(h) − h with J − I."""
     if is_gated(held):
         return Equations(held.ungated, partial(ungated_matrices, held))
-    return Equations(held.displacement, partial(displacement_matrices, held))
+    return Equations(held.displacement, partial(displacement_matrices, held), partial(cancelled, held))
 
 
 def is_gated(held: Held) -> bool:
@@ -307,4 +332,5 @@ def is_gated(held: Held) -> bool:
 def _place(state: Real, shown: Isolation, index: int, radius: float | None = None) -> Place:
     radius = float(shown.radii[index]) if radius is None else radius
     weakest = shown.weakest[index].numpy()
-    return Place(state, FIXED, radius, float(shown.errors[index]), weakest, np.zeros((0, len(state))))
+    simple = float(shown.radii[index]) > 0
+    return Place(state, FIXED, radius, float(shown.errors[index]), weakest, np.zeros((0, len(state))), simple)
