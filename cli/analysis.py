@@ -18,6 +18,7 @@ from dynlab.errors import UserError
 from .options import output_options, shared
 from .output import Analysis, CommandResult, Output, check_not_read, working
 from .source import Source
+from .streams import echo
 
 
 def measured(
@@ -120,7 +121,7 @@ def _read(source: Source) -> Source:
 
     found = read(zoo.locate(source.checkpoints[0]), **source.reading)
     if found.assumed and not source.quiet:
-        click.echo(found.assumed, err=True)
+        echo(found.assumed, err=True)
     return replace(source, found=found)
 
 
@@ -151,7 +152,7 @@ def over_step(function: Analysis, source: Source, own: dict[str, Any], alone: It
     first = replace(source, found=snapshots[0].checkpoint)
     if not source.quiet:
         told = filter(None, (snapshots[0].checkpoint.assumed, f"{len(snapshots)} checkpoints."))
-        click.echo("\n".join(told), err=True)
+        echo("\n".join(told), err=True)
     results = {}
     for number, snapshot in enumerate(snapshots, start=1):
         with working(f"{number} of {len(snapshots)}, step {snapshot.step:,}", quiet=source.quiet, at_once=True):

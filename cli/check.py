@@ -18,6 +18,7 @@ from .analysis import analysis, measured
 from .options import ANYTHING, COUNT, FOLDER
 from .output import CommandResult, check_file, check_not_read
 from .source import Source
+from .streams import echo
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -59,7 +60,7 @@ def check(source: Source, times: int | None, strict: bool, junit: Path | None, *
     if junit is not None:
         write_junit(ds, junit, source.name, strict=strict, seconds=time.perf_counter() - started)
         if not source.quiet:
-            click.echo(f"JUnit: {junit}", err=True)
+            echo(f"JUnit: {junit}", err=True)
     code = CODES[overall(ds["outcome"].values.tolist(), strict=strict)]
     return found._replace(table=testing.table(ds), code=code)
 
@@ -84,6 +85,7 @@ def write_junit(ds: xr.Dataset, path: Path, name: str, *, strict: bool, seconds:
     """
     from dynlab.files import write_text
 
+    name = _printable(name)
     elements = ELEMENTS | ({"at the bound": "error"} if strict else {})
     cases = [
         _case(ds.isel(bound=index), name, elements, seconds / ds.sizes["bound"]) for index in range(ds.sizes["bound"])

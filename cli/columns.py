@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from .streams import one_line
+
 # Wider than any table: a pipe gets whole lines, and a narrow terminal wraps them, but nothing is ever cut off.
 NO_LIMIT = 10_000
 
@@ -17,5 +19,5 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], numeric:
     for heading in headings:
         table.add_column(heading, justify="right" if heading in numeric else "left", no_wrap=True)
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(one_line(cell)) for cell in row))
     Console(width=NO_LIMIT).print(table)

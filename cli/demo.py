@@ -9,6 +9,7 @@ from dynlab.errors import lookup
 
 from .columns import print_table
 from .output import Output, check_folder, save_figure
+from .streams import echo
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -38,7 +39,7 @@ def demo(quiet: bool) -> None:
         save_figure(made.figure, FOLDER / f"{name}.png")
         for result, ds in made.results.items():
             io.save(ds, FOLDER / f"{name}-{result}.nc", overwrite=True)
-        click.echo(f"{made.title}. {made.measured}\n")
+        echo(f"{made.title}. {made.measured}\n")
         files.log(f"Figure: {FOLDER / f'{name}.png'}")
     _print_table(made.results["table"])
 

@@ -7,6 +7,7 @@ import click
 from dynlab.errors import lookup
 
 from .output import Output, check_folder, save_figure
+from .streams import echo
 
 FOLDER = Path("figures/gallery")
 
@@ -56,7 +57,7 @@ def figure(name: str, output: Path | None, fast: bool, overwrite: bool, quiet: b
         path = output or FOLDER / f"{each}.png"
         make_folder(path.parent)
         save_figure(made[each].figure, path, small=output is None, overwrite=overwrite or output is None)
-        click.echo(f"{made[each].title}. {made[each].measured}")
+        echo(f"{made[each].title}. {made[each].measured}")
         files.log(f"Figure: {path}")
     if name == "all":
         write_text(FOLDER / "README.md", page(made))

@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from .output import print_json
+from .streams import echo, one_line
 
 
 @click.command()
@@ -28,8 +29,8 @@ def inspect(checkpoint: str, as_json: bool) -> None:
 def _print(found: dict[str, Any]) -> None:
     from .columns import print_table
 
-    click.echo(f"{found['file']}: {found['format']}, {found['bytes']:,} bytes, {found['parameters']:,} parameters")
-    click.echo(f"sha256 {found['sha256']}\n")
+    echo(f"{one_line(found['file'])}: {found['format']}, {found['bytes']:,} bytes, {found['parameters']:,} parameters")
+    echo(f"sha256 {found['sha256']}\n")
     rows = [
         [
             _layer(entry["layer"]),
@@ -45,17 +46,17 @@ def _print(found: dict[str, Any]) -> None:
     numeric = ["state", "input", "parameters"]
     print_table(["layer", "system", *numeric, "dtype", "settings"], rows, numeric)
     for prefix, reason in found["misfits"].items():
-        click.echo(f"\nNot readable as a torch layer: {prefix or 'the root'}: {reason}")
-    click.echo()
+        echo(f"\nNot readable as a torch layer: {one_line(prefix or 'the root')}: {one_line(reason)}")
+    echo()
     if found["readout"]:
         outputs, width = found["readout"]
-        click.echo(f"read-out: {width} to {outputs}")
+        echo(f"read-out: {width} to {outputs}")
     if found["task"]:
-        click.echo(f"task: {_settings(found['task'])}")
+        echo(f"task: {_settings(found['task'])}")
     if found["training"]:
-        click.echo("training:")
+        echo("training:")
         for name, value in found["training"].items():
-            click.echo(f"  {name}: {_settings(value) if isinstance(value, dict) else value}")
+            echo(f"  {one_line(name)}: {_settings(value) if isinstance(value, dict) else one_line(value)}")
 
 
 def _layer(name: str | None) -> str:
@@ -71,4 +72,4 @@ def _config(config: dict[str, Any]) -> str:
 
 
 def _settings(facts: dict[str, Any]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in facts.items())
+    return one_line(", ".join(f"{name}={value}" for name, value in facts.items()))

@@ -1,22 +1,31 @@
 """The entry point: finds the command, and turns every end into an exit code.
 
-0 done; 1 a check failed; 2 bad usage or bad input; 3 an error of dynlab's own; 4 a check undecided; 130 interrupted.
+0 done; 1 a check failed; 2 bad usage or bad input, or a place that cannot be written to; 3 an error of dynlab's own;
+4 a check undecided; 130 interrupted; 143 terminated. Whether somebody reads what is printed changes none of them.
 """
 
 import os
+import signal
 import sys
+import threading
+import time
 import traceback
+import types
 from collections.abc import Sequence
 
 import click
 
 import dynlab
+from dynlab.docstrings import docstring
 from dynlab.errors import UserError, lookup, unknown
+from dynlab.reading import out_of_memory
 
 from . import COMMANDS
+from .streams import echo, lasting, one_line
 
-BAD_INPUT, OWN_ERROR, INTERRUPTED = 2, 3, 130
-OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")  # as torch says it
+BAD_INPUT, OWN_ERROR, INTERRUPTED, TERMINATED = 2, 3, 130, 143
+GRACE = 5.0  # seconds in which a terminated command puts away what is not whole, unless a library does not let it
+LONGEST = 2000  # letters of a sentence, which may name what stands in a file
 SENTENCE = 200  # letters, more than the first sentence of any command has
 
 
@@ -30,6 +39,7 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = lookup(COMMANDS, cmd_name, "command")
+        command.help = command.help or docstring(command.callback)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -60,9 +70,46 @@ def group() -> None:
     """
 
 
+group.help = group.help or docstring(group.callback)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
-    sys.exit(run(arguments))
+    sys.stdout, sys.stderr = lasting(sys.stdout), lasting(sys.stderr)
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        _hear_terminate()
+    code = run(arguments)
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        _say(f"Standard output cannot be written to: {error.strerror}.")
+        code = code or BAD_INPUT
+    sys.exit(code)
+
+
+class Terminated(BaseException):
+    """The process was told to end."""
+
+
+def _hear_terminate() -> None:
+    """Make the signal to terminate an exception, so that nothing half done is left; and an end where none is heard."""
+
+    def stop(number: int, frame: types.FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        raise Terminated
+
+    def watch() -> None:
+        while os.read(heard, 1)[0] != signal.SIGTERM:
+            pass
+        time.sleep(GRACE)
+        os._exit(TERMINATED)
+
+    heard, told = os.pipe()
+    os.set_blocking(told, False)
+    signal.set_wakeup_fd(told, warn_on_full_buffer=False)
+    signal.signal(signal.SIGTERM, stop)
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -72,26 +119,37 @@ def run(arguments: Sequence[str] | None = None) -> int:
         code = group.main(args=arguments, prog_name="dynlab", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except click.exceptions.Abort:
-        click.echo("Interrupted.", err=True)
+        _say("Interrupted.")
         return INTERRUPTED
+    except Terminated:
+        _say("Terminated.")
+        return TERMINATED
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return BAD_INPUT
     except click.ClickException as error:
-        click.echo(f"{_where(error)}: {error.format_message()}", err=True)
+        _say(f"{_where(error)}: {error.format_message()}")
         return BAD_INPUT
     except UserError as error:
-        click.echo(f"dynlab: {error}", err=True)
+        _say(f"dynlab: {error}")
+        return BAD_INPUT
+    except OSError as error:  # of a disk, a folder or a pipe; dynlab's own files are checked when it is made
+        named = f"{error.filename} " if error.filename else ""
+        _say(f"dynlab: {named}could not be read or written: {error.strerror or error}.")
         return BAD_INPUT
     except Exception as error:  # the last resort: whatever else went wrong is dynlab's own fault, and says so
-        if isinstance(error, MemoryError) or any(words in str(error) for words in OUT_OF_MEMORY):
-            click.echo(
-                "dynlab: This needs more memory than there is: ask for fewer steps, samples or points.", err=True
-            )
+        if out_of_memory(error):
+            _say("dynlab: This needs more memory than there is: ask for fewer steps, samples or points.")
             return BAD_INPUT
-        traceback.print_exc()
-        click.echo("dynlab: this is an error of dynlab's own; please report it with the lines above.", err=True)
+        echo(traceback.format_exc(), err=True)
+        _say("dynlab: this is an error of dynlab's own; please report it with the lines above.")
         return OWN_ERROR
+
+
+def _say(sentence: str) -> None:
+    """One line on standard error, of a length that can be read."""
+    line = one_line(sentence)
+    echo(line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} … {line[-LONGEST // 2 :]}", err=True)
 
 
 def _where(error: click.ClickException) -> str:

@@ -14,11 +14,11 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import click
-
 from dynlab import progress
 from dynlab.errors import UserError
 from dynlab.files import exists, make_folder, write_bytes
+
+from .streams import echo
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -133,14 +133,14 @@ def working(what: str, *, quiet: bool, at_once: bool = False) -> Iterator[None]:
     if quiet:
         yield
         return
-    say = None if sys.stderr.isatty() else functools.partial(click.echo, err=True)
+    say = None if sys.stderr.isatty() else functools.partial(echo, err=True)
     with progress.working(what if say is None else f"{what} …", say, at_once):
         yield
 
 
 def print_json(document: Any) -> None:
     """One strict JSON document on standard output."""
-    click.echo(json.dumps(document, allow_nan=False))
+    echo(json.dumps(document, allow_nan=False).replace("\x7f", "\\u007f"))
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class Output:
             document = {"command": self.command, "verdict": ds.attrs.get("verdict", ""), "files": files}
             print_json(document | as_document(ds))
         else:
-            click.echo((f"{result.table}\n\n" if result.table else "") + ds.attrs.get("verdict", ""))
+            echo((f"{result.table}\n\n" if result.table else "") + ds.attrs.get("verdict", ""))
         self.log(f"Figure: {figure}")
         if self.data:
             self.log(f"Data: {self.data}")
@@ -189,7 +189,7 @@ class Output:
     def log(self, text: str) -> None:
         """A line on standard error, unless --quiet."""
         if not self.quiet:
-            click.echo(text, err=True)
+            echo(text, err=True)
 
     def _draw(self, result: CommandResult) -> Path:
         from dynlab.plots.style import style

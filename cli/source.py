@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from dynlab.errors import UserError
 
 from .output import working
+from .streams import echo
 from .values import held_input, numbers, pairs
 
 if TYPE_CHECKING:
@@ -179,7 +178,7 @@ class Source:
         with working(f"Reading {named}", quiet=self.quiet):  # a minute or two of the largest tasks
             found = driving_inputs(self.inputs, system, **how, data_dir=self.data_dir)
         if not self.quiet and self.takes_inputs:
-            click.echo(f"Driven by {found.description}.", err=True)
+            echo(f"Driven by {found.description}.", err=True)
         return found
 
     @property

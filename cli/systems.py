@@ -3,6 +3,7 @@
 import click
 
 from .output import print_json
+from .streams import echo
 
 PAGE = """# Systems
 
@@ -46,9 +47,9 @@ def systems(units: int, inputs: int, page: bool, as_json: bool) -> None:
         for one in found
     ]
     if page:
-        click.echo(PAGE.format(inputs=inputs, units=units))
+        echo(PAGE.format(inputs=inputs, units=units))
         for row in (headings, ["---"] * len(headings), *([f"`{name}`", *rest] for name, *rest in rows)):
-            click.echo(f"| {' | '.join(row)} |")
+            echo(f"| {' | '.join(row)} |")
         return
     print_table(headings, rows, numeric)
-    click.echo("Try `dynlab lyapunov --system lorenz`, or `dynlab train --system ernn --task har2`.")
+    echo("Try `dynlab lyapunov --system lorenz`, or `dynlab train --system ernn --task har2`.")

@@ -8,6 +8,7 @@ from dynlab.errors import lookup
 
 from .columns import print_table
 from .output import DATA_SUFFIXES, check_file, print_json
+from .streams import echo
 
 
 @click.command()
@@ -31,6 +32,6 @@ def table(name: str, as_json: bool, data: Path | None, overwrite: bool) -> None:
     if as_json:
         print_json(io.as_document(made.dataset))
         return
-    click.echo(f"{made.title}. Claimed: {made.claim}")
+    echo(f"{made.title}. Claimed: {made.claim}")
     print_table(made.headings, made.rows, made.numeric)
-    click.echo(made.measured)
+    echo(made.measured)

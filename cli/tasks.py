@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from .output import print_json
+from .streams import echo
 
 
 @click.command()
@@ -13,6 +14,7 @@ def tasks(as_json: bool) -> None:
     """List the tasks, and the settings that each takes."""
     import inspect
 
+    from dynlab.docstrings import docstring
     from dynlab.errors import lookup
     from dynlab.tasks import TASKS
 
@@ -20,10 +22,10 @@ def tasks(as_json: bool) -> None:
     for name in TASKS:
         make = lookup(TASKS, name, "task")
         takes = {key: parameter.default for key, parameter in inspect.signature(make).parameters.items()}
-        entries.append({"name": name, "what": (inspect.getdoc(make) or "").splitlines()[0], "settings": takes})
+        entries.append({"name": name, "what": docstring(make).partition("\n")[0], "settings": takes})
     if as_json:
         print_json(entries)
         return
     for entry in entries:
-        click.echo(f"{entry['name']:12s} {entry['what']}")
-        click.echo(f"{'':12s} {' '.join(f'{key}={value}' for key, value in entry['settings'].items())}")
+        echo(f"{entry['name']:12s} {entry['what']}")
+        echo(f"{'':12s} {' '.join(f'{key}={value}' for key, value in entry['settings'].items())}")

@@ -11,6 +11,7 @@ from dynlab.errors import UserError, entry
 
 from .options import COUNT, FOLDER, Options, from_table
 from .output import print_json
+from .streams import echo
 from .values import pairs
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _list_presets(context: click.Context, option: click.Parameter, asked: bool) 
 
     rows = [[name, one.system, one.task, one.source or "the zoo's own", one.reported] for name, one in PRESETS.items()]
     print_table(["preset", "system", "task", "row of", "reported"], rows, [])
-    click.echo("Try `dynlab train --preset NAME`; docs/presets.md says what each source leaves open.")
+    echo("Try `dynlab train --preset NAME`; docs/presets.md says what each source leaves open.")
     context.exit()
 
 
@@ -197,7 +198,7 @@ def train(
 
     show: dict[str, Any] = {"data_dir": data_dir, "device": device}
     show |= {"progress": not quiet and sys.stderr.isatty()}
-    show |= {"log": None if quiet or sys.stderr.isatty() else functools.partial(click.echo, err=True)}
+    show |= {"log": None if quiet or sys.stderr.isatty() else functools.partial(echo, err=True)}
     writes: dict[str, Any] = {"checkpoint_every": checkpoint_every, "keep_every": keep_every}
     writes |= {"monitor_every": monitor_every} | ({} if log_every is None else {"log_every": log_every})
     writes |= {} if devices is None else {"devices": devices}
@@ -216,9 +217,7 @@ def train(
         print_json({"checkpoint": str(result.checkpoint)} | facts)
     else:
         scores = ", ".join(f"{key.replace('_', ' ')} {value:.4f}" for key, value in facts.items() if _score(key))
-        click.echo(
-            f"{result.checkpoint}: epoch {facts['epoch']}, {scores}, {facts['cell_parameters']} cell parameters."
-        )
+        echo(f"{result.checkpoint}: epoch {facts['epoch']}, {scores}, {facts['cell_parameters']} cell parameters.")
 
 
 def _score(key: str) -> bool:

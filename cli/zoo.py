@@ -3,6 +3,7 @@
 import click
 
 from .output import print_json
+from .streams import echo
 
 
 @click.command()
@@ -21,7 +22,7 @@ def zoo(as_json: bool) -> None:
         print_json(entries)
         return
     if not entries:
-        click.echo("No trained network ships with this installation: train one with `dynlab train`.")
+        echo("No trained network ships with this installation: train one with `dynlab train`.")
         return
     rows = [
         [
@@ -36,4 +37,4 @@ def zoo(as_json: bool) -> None:
     ]
     numeric = ["test accuracy", "cell parameters", "seed"]
     print_table(["name", "system", "task", *numeric], rows, numeric)
-    click.echo("Try `dynlab spectrum NAME`; `dynlab zoo --json` tells how each was made.")
+    echo("Try `dynlab spectrum NAME`; `dynlab zoo --json` tells how each was made.")

@@ -24,8 +24,8 @@ _WORKING_FOLDER = -100  # AT_FDCWD: a relative path is one of the working folder
 
 
 def write_text(path: Path, text: str, *, overwrite: bool = True) -> None:
-    """Write a text file as `write_bytes` does."""
-    write_bytes(path, text.encode("utf-8"), overwrite=overwrite)
+    """Write a text file as `write_bytes` does; what is no text in a file's name is written as an escape."""
+    write_bytes(path, text.encode("utf-8", "backslashreplace"), overwrite=overwrite)
 
 
 def write_bytes(path: Path, content: bytes | memoryview, *, overwrite: bool = True) -> None:

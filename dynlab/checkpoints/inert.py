@@ -85,7 +85,8 @@ def load(path: Path) -> Any:
         standing_in = [(_stand_in(name, use), name) for name, use in names.items()]
         with _only_these_globals(standing_in), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on pickle protocols: what cannot be read raises
-            return torch.load(path, map_location="cpu", weights_only=True)
+            with path.open("rb") as file:  # torch takes no names of other encodings
+                return torch.load(file, map_location="cpu", weights_only=True)
     except UserError:
         raise
     # a damaged file may make torch's reader raise anything
@@ -115,8 +116,9 @@ def _collect(path: Path, names: dict[str, str]) -> None:
             raise TooLarge
         content = archive.read(found)
     collect_names(io.BytesIO(content), names)
-    if torch._C.PyTorchFileReader(str(path)).get_record("data.pkl") != content:
-        raise ValueError("two readers find two contents in it")
+    with path.open("rb") as file:
+        if torch._C.PyTorchFileReader(file).get_record("data.pkl") != content:
+            raise ValueError("two readers find two contents in it")
 
 
 def _refuse_code(path: Path, names: dict[str, str]) -> None:

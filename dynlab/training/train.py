@@ -19,6 +19,7 @@ import torch
 from dynlab import checkpoints, files
 from dynlab.errors import UserError
 from dynlab.numerics.threads import torch_threads
+from dynlab.reading import check_readable
 from dynlab.training.network import evaluate
 from dynlab.training.prepare import Prepared, prepare
 from dynlab.training.run import METRICS_FILE, STEPS_FILE, TENSORBOARD, Run, Writes
@@ -164,12 +165,13 @@ def _stored(folder: Path) -> tuple[Run, Writes, int]:
     if not path.is_file():
         raise UserError(f"{folder} holds no training run (no {RUN_FILE}); name the folder that --output named.")
     try:
+        check_readable(path)
         stored = json.loads(path.read_text(encoding="utf-8"))
         writes = Writes(**stored.pop("writes"))
         devices = int(stored.pop("devices"))
         settings = stored.pop("settings")
         return Run(settings=Settings(**settings | {"augment": tuple(settings["augment"])}), **stored), writes, devices
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         if isinstance(error, UserError):
             raise
         raise UserError(f"{path} is damaged ({error}); start the run anew with --overwrite.") from error

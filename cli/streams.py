@@ -1,0 +1,97 @@
+"""What is printed, and where it goes: a pipe that closes, an encoding without ε, and text of a file's own making.
+
+A program that reads what dynlab prints may stop at any time: what is printed then is nobody's, and the exit code stays.
+"""
+
+import codecs
+import io
+import os
+import sys
+import unicodedata
+from typing import Any, TextIO
+
+FALLBACK = "dynlab-plain"  # the name of `plain_letters` for encodings
+PLAIN = {"−": "-", "–": "-", "—": "-", "‖": "||", "∂": "d", "≤": "<=", "≥": ">=", "→": "->", "·": "*", "×": "x"} | {
+    "∞": "inf",
+    "√": "sqrt",
+    "≈": "~",
+    "±": "+-",
+    "∏": "prod",
+    "Σ": "sum",
+    "∑": "sum",
+    "⁻": "-",
+    "’": "'",
+    "↦": "->",
+}
+# Of Unicode's categories: control and format characters, halves of pairs, separators of lines and paragraphs.
+UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+def echo(text: str = "", *, err: bool = False) -> None:
+    """Print a line, in which a terminal finds nothing to obey: the escapes that a file's names may hold are shown."""
+    stream = sys.stderr if err else sys.stdout
+    if stream is not None:  # it was closed before the program began
+        stream.write(f"{shown(text)}\n")
+        stream.flush()
+
+
+def shown(text: str, kept: str = "\n\t") -> str:
+    """Text with every character that is not seen written as an escape, but for those of `kept`."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escaped(letter) if letter not in kept else letter for letter in text)
+
+
+def _escaped(letter: str) -> str:
+    return letter.encode("unicode_escape").decode() if unicodedata.category(letter) in UNSEEN else letter
+
+
+def one_line(value: Any) -> str:
+    """A value of a file's in a line of its own or a cell of a table."""
+    return shown(str(value), kept="")
+
+
+def plain_letters(error: UnicodeError) -> tuple[str, int]:
+    """In place of characters that an encoding lacks: epsilon, <=, d, or an escape."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(map(_plain, error.object[error.start : error.end])), error.end
+
+
+def _plain(letter: str) -> str:
+    if letter in PLAIN:
+        return PLAIN[letter]
+    like = unicodedata.normalize("NFKD", letter).encode("ascii", "ignore").decode()
+    name = unicodedata.name(letter, "")
+    if not like and name.startswith("GREEK"):
+        like = name.split()[-1].replace("LAMDA", "LAMBDA")  # Unicode's spelling
+        return like.lower() if "SMALL" in name else like.capitalize()
+    return like or letter.encode("ascii", "backslashreplace").decode()
+
+
+class _Lasting(io.FileIO):
+    """Writes to a file or pipe, and to nowhere once that takes no more."""
+
+    def write(self, content: Any, /) -> int:
+        try:
+            return super().write(content)
+        except OSError as error:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
+            if isinstance(error, BrokenPipeError):
+                return super().write(content)
+            raise
+
+
+def lasting(stream: TextIO | None) -> Any:
+    """Standard output or error that outlasts its reader and can print every character."""
+    codecs.register_error(FALLBACK, plain_letters)
+    try:
+        number = stream.fileno() if stream is not None and os.name == "posix" else None
+    except (OSError, ValueError):
+        number = None
+    if stream is None or number is None:
+        return stream
+    raw = io.BufferedWriter(_Lasting(number, "w", closefd=False))
+    return io.TextIOWrapper(raw, stream.encoding, FALLBACK, line_buffering=stream.isatty() or stream is sys.stderr)
