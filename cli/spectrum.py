@@ -14,7 +14,10 @@ from .source import Source
     type=COUNT,
     help="How many steps of each sequence are linearised, evenly spaced.  [default: 64, of large states fewer]",
 )
-def spectrum(source: Source, times: int | None) -> CommandResult:
+@click.option(
+    "--no-conditions", is_flag=True, help="Leave out the eigenvalues' conditions and the departure from normality."
+)
+def spectrum(source: Source, times: int | None, no_conditions: bool) -> CommandResult:
     """Show the spectra of a network's one-step Jacobians along driven trajectories.
 
     \b
@@ -22,5 +25,5 @@ def spectrum(source: Source, times: int | None) -> CommandResult:
     dynlab spectrum model.pt --inputs noise:1.0 --steps 200 --data spectrum.nc
     dynlab spectrum runs/x/*.ckpt --over step
     """
-    system, asked = source.map, source.driven | {"times": times} | source.computing
+    system, asked = source.map, source.driven | {"times": times, "conditions": not no_conditions} | source.computing
     return measured(source, "spectrum", "Linearising", [system], asked)

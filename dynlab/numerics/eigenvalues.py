@@ -52,7 +52,9 @@ class Eigenvalues(NamedTuple):
     conditions: Real
 
 
-def eigenvalues(matrices: Real, error: ArrayLike = 0.0, blocks: Sequence[int] = ()) -> Eigenvalues:
+def eigenvalues(
+    matrices: Real, error: ArrayLike = 0.0, blocks: Sequence[int] = (), *, conditions: bool = True
+) -> Eigenvalues:
     """Eigenvalues with a true bound on the error of each, near defective matrices as well.
 
     Parameters
@@ -63,6 +65,8 @@ def eigenvalues(matrices: Real, error: ArrayLike = 0.0, blocks: Sequence[int] = 
     blocks : sequence of int, optional
         The sizes of the diagonal blocks of matrices that are lower block triangular, and are so exactly: their zeros
         are not wrong. The eigenvalues are then those of the blocks, the conditions those of the whole matrix.
+    conditions : bool
+        Whether these are wanted; inf of several blocks where they are not.
 
     Notes
     -----
@@ -99,11 +103,13 @@ def eigenvalues(matrices: Real, error: ArrayLike = 0.0, blocks: Sequence[int] = 
     if sum(sizes) != n:
         raise ValueError(f"blocks of sizes {tuple(sizes)} do not add up to a matrix of {n} rows")
     each = 8 * (ARRAYS * max(sizes) ** 2 + (4 * n * n if len(sizes) > 1 else 0))
-    found = in_threads(lambda rows: _along_diagonal(stack[rows], wrong[rows], parts_of(sizes)), len(stack), each)
-    values, errors, conditions = found
+    parts = parts_of(sizes)
+    values, errors, known = in_threads(
+        lambda rows: _along_diagonal(stack[rows], wrong[rows], parts, conditions), len(stack), each
+    )
     values, errors = _lowered(values, errors, np.ldexp(1.0, -lift)[:, None])
     shape = (*before, n)
-    return Eigenvalues(values.reshape(shape), errors.reshape(shape), conditions.reshape(shape))
+    return Eigenvalues(values.reshape(shape), errors.reshape(shape), known.reshape(shape))
 
 
 def eigenvalues_along_diagonal(blocks: Sequence[Real], wrong: Sequence[Real]) -> tuple[Complex, Real]:
@@ -149,20 +155,22 @@ def _lowered(values: Complex, errors: Real, size: Real) -> tuple[Complex, Real]:
     return centers, np.where(lost, radii + 2 * SMALLEST, radii)
 
 
-def _along_diagonal(stack: Real, error: Real, parts: Sequence[slice]) -> Eigenvalues:
+def _along_diagonal(stack: Real, error: Real, parts: Sequence[slice], wanted: bool) -> Eigenvalues:
     """The eigenvalues of matrices (k, n, n) from those of their diagonal blocks."""
     if len(parts) == 1:
         return solved(stack, error)[0]
     finite = np.asarray(np.isfinite(stack).all(axis=(1, 2)))
     stack = np.where(finite[:, None, None], stack, 0.0)
     found = [discs(stack[:, part, part], error[:, part, part] if error.ndim == 3 else error) for part in parts]
-    conditions = [whole_conditions(matrix, parts, found, number) for number, matrix in enumerate(stack)]
+    conditions = np.full(stack.shape[:2], np.inf)
+    for number in range(len(stack) if wanted else 0):
+        conditions[number] = whole_conditions(stack[number], parts, found, number)
     for part, block in zip(parts, found, strict=True):
         _sharpen(stack[:, part, part], error[:, part, part] if error.ndim == 3 else error, block, finite)
     centers, radii = (
         np.concatenate([getattr(block, name) for block in found], axis=1) for name in ("centers", "radii")
     )
-    return _in_order(centers, radii, np.stack(conditions), finite)[0]
+    return _in_order(centers, radii, conditions, finite)[0]
 
 
 def solved(stack: Real, error: Real) -> tuple[Eigenvalues, Discs, NDArray[np.intp]]:

@@ -12,6 +12,7 @@ from dynlab.diagnostics.end_to_end import end_to_end
 from dynlab.diagnostics.gradient import gradient
 from dynlab.diagnostics.spectrum import spectrum
 from dynlab.jacobians import DOUBT, OF_FUNCTIONS
+from dynlab.simulation import simulate
 from dynlab.systems import Euler, create, from_function
 from dynlab.systems.torch_layers import torch_layer
 from problems import LINEAR, eigenvalue_distance
@@ -191,3 +192,29 @@ def test_where_the_state_is_large_fewer_steps_are_linearised_and_it_is_said(monk
     assert "6 of the 20 steps are linearised: --times (times) takes more" in few.attrs["verdict"]
     asked = spectrum(shrinking, np.zeros((2, 20, 0)), times=6)
     assert "takes more" not in asked.attrs["verdict"]
+
+
+@pytest.mark.parametrize("layers", [1, 3])
+def test_the_departure_from_normality_is_that_of_the_commutator(layers):
+    torch.manual_seed(layers)
+    system = create("lstm", input_size=2, hidden_size=5, num_layers=layers).double()
+    inputs = np.random.default_rng(0).standard_normal((2, 6, 2))
+    ds = spectrum(system, inputs, times=2)
+    states = simulate(system, inputs)["trajectory"]
+    for sample in range(2):
+        for number, step in enumerate(ds["time"].values):
+            before = torch.as_tensor(states.sel(sample=sample, time=step - 1).values)
+            J = system.closed_form_jacobian(before, torch.as_tensor(inputs[sample, step - 1])).dense().detach().numpy()
+            expected = np.linalg.norm(J @ J.T - J.T @ J) / np.linalg.norm(J) ** 2
+            np.testing.assert_allclose(ds["departure_from_normality"][sample, number], expected, rtol=1e-12)
+
+
+def test_without_conditions_the_eigenvalues_and_their_errors_are_the_same():
+    torch.manual_seed(0)
+    system = create("gru", input_size=2, hidden_size=4, num_layers=2).double()
+    inputs = np.random.default_rng(0).standard_normal((2, 6, 2))
+    whole, fewer = (spectrum(system, inputs, times=2, conditions=conditions) for conditions in (True, False))
+    for name in ("eigenvalue", "eigenvalue_error", "spectral_radius"):
+        np.testing.assert_array_equal(fewer[name], whole[name])
+    assert "condition" not in fewer
+    assert "normality" not in fewer.attrs["verdict"]

@@ -82,7 +82,7 @@ def measured(
     needed = {BOUNDS[name].diagnostic for name in asked}
     results = {}
     if "spectrum" in needed:
-        results["spectrum"] = spectrum(system, inputs, times=times, **settings)
+        results["spectrum"] = spectrum(system, inputs, times=times, conditions=False, **settings)
     if "gradient" in needed:
         results["gradient"] = gradient(system, inputs, times=[1], **settings)
     if "lyapunov" in needed:
