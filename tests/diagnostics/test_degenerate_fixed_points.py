@@ -124,6 +124,18 @@ def test_of_random_lstms_every_point_is_decided_however_far_its_memory(forget, s
     np.testing.assert_allclose(sorted(ds["fixed_point_state"].values[:, 0]), truth, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("forget", [20.0, 40.0])
+def test_no_point_of_an_lstm_is_at_a_kink_however_far_other_memories_are(forget):
+    """At some of its saddles one memory is of order 1, where another is of the order e^forget."""
+    torch.manual_seed(2)
+    system = create("lstm", input_size=1, hidden_size=4).double()
+    with torch.no_grad():
+        system.bias_ih[4:8] = forget
+    ds = fixed_points(system, starts=64)
+    assert ds.sizes["fixed_point"] > 1
+    assert not any("kink" in kind for kind in ds["kind"].values)
+
+
 TAILS = {
     "exp(-h)": lambda h: torch.exp(-h),
     "exp(-h²)": lambda h: torch.exp(-h * h),

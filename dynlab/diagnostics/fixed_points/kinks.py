@@ -2,7 +2,7 @@
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dynlab.jacobians import held_matrices
 from dynlab.numerics.isolation import Equations, rounding
@@ -33,7 +33,7 @@ def at_kink(exact: Held, state: Real) -> bool:
     state : ndarray, shape (n,)
     """
     matrix = held_matrices(exact, torch.as_tensor(state)[None])[0].numpy()
-    points = torch.as_tensor(state + _probes(state))
+    points = torch.as_tensor(state + _probes(state, _ordinary(exact)))
     changed = np.abs(held_matrices(exact, points).numpy() - matrix).max()
     return jumps(exact, state) or bool(changed > JUMP * max(1.0, float(np.abs(matrix).max())))
 
@@ -41,7 +41,7 @@ def at_kink(exact: Held, state: Real) -> bool:
 def jumps(exact: Held, state: Real) -> bool:
     """Whether F itself jumps next to a state (n,), as h mod 1 does: a limit of F there need not be its value."""
     matrix = held_matrices(exact, torch.as_tensor(state)[None])[0].numpy()
-    around = torch.as_tensor(state + ASIDE / REACH * _probes(state))
+    around = torch.as_tensor(state + ASIDE / REACH * _probes(state, _ordinary(exact)))
     moved = exact.displacement(around) - exact.displacement(torch.as_tensor(state)[None])
     least = JUMP * max(1.0, float(np.abs(matrix).max())) * float(np.maximum(1.0, np.abs(state)).max())
     return bool(moved.abs().max() > least)
@@ -113,8 +113,16 @@ def _vanishes(equations: Equations, root: Real, states: Real, beside: Real) -> N
     return vanishes
 
 
-def _probes(state: Real) -> Real:
-    """States relative to this one, so near that a smooth step's J changes by rounding alone; shape (PROBES, n)."""
+def _ordinary(exact: Held) -> Real:
+    """What 1 is in the unit of each coordinate, or 1: of the memory of an LSTM whose unit is 1e16 it is not 1."""
+    return np.minimum(1.0, 1 / np.asarray(exact.unit))
+
+
+def _probes(state: Real, least: ArrayLike = 1.0) -> Real:
+    """States relative to this one, so near that a smooth step's J changes by rounding alone; shape (PROBES, n).
+
+    They are so small a part of abs(h_i), or of `least` where that is larger.
+    """
     probes = np.random.default_rng(0).standard_normal((PROBES, len(state)))
-    scaled: Real = probes * (REACH * np.maximum(1.0, np.abs(state)) / np.abs(probes).max(axis=1, keepdims=True))
+    scaled: Real = probes * (REACH * np.maximum(least, np.abs(state)) / np.abs(probes).max(axis=1, keepdims=True))
     return scaled
