@@ -1,13 +1,16 @@
 """Where many orbits of an autonomous map end: at rest, on a cycle, still moving, or beyond a bound."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dynlab.numerics.threads import cores, in_threads, slices
+from dynlab.systems import Map
 from dynlab.systems.held import Held
 
 SETTLED = 1e-9  # relative to 1 + ‖h‖: an orbit that moves no more than this in a step is at rest
@@ -15,6 +18,10 @@ LOOK = 25  # steps between two looks at which orbits rest or have left
 LONGEST_PERIOD = 64  # steps
 LONGER = 10  # times the steps asked for: so long an orbit is followed that is still coming to rest
 COMING = 0.5  # it moves by this part of what it moved half as many steps before, the most of `LOOK` steps each
+ROWS, NUMBERS = (
+    256,
+    2**16,
+)  # of a block, the least rows; more numbers are followed in blocks beside each other, in caches
 COPIES = 6  # arrays of the size (start, state) that a block holds beside the states of its last cycle
 GONE, MOVING = -1, 0  # in place of a period
 
@@ -45,11 +52,7 @@ def ends(held: Held, starts: NDArray[np.float64], steps: int, bound: float, max_
     """
     n = starts.shape[1]
     at_once = max(1, int(max_memory // (8 * n * (COPIES + 2 * LONGEST_PERIOD))))
-    parts = []
-    with torch.no_grad():
-        for some in range(0, len(starts), at_once):
-            parts.append(_block(held, starts[some : some + at_once], steps, bound))
-    return Ends(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+    return Ends(*_in_blocks(held, starts, lambda some: _block(held, some, steps, bound), at_once))
 
 
 def tail(held: Held, state: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
@@ -61,16 +64,48 @@ def tail(held: Held, state: NDArray[np.float64], steps: int) -> NDArray[np.float
 
 def carried(held: Held, states: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
     """Where `steps` steps lead from each of the states (k, n)."""
-    h = torch.as_tensor(states).to(held.input)
-    with torch.no_grad():
+
+    def work(some: NDArray[np.float64]) -> tuple[NDArray[np.float64]]:
+        h, step = torch.as_tensor(some).to(held.input), stepper(held)
         for _ in range(steps):
-            h = held.moved(h)
-    return h.double().cpu().numpy()
+            h = step(h)
+        return (h.double().cpu().numpy(),)
+
+    found: NDArray[np.float64] = _in_blocks(held, states, work, len(states))[0]
+    return found
+
+
+def stepper(held: Held) -> Callable[[Tensor], Tensor]:
+    """F, with what the held input adds to the pre-activation found once where the cell says its step as such a sum."""
+    system = held.system
+    steps = None
+    if isinstance(system, Map) and isinstance(held.unit, float) and getattr(system, "length", None) is None:
+        steps = system.unitwise(held.input)
+    if steps is None or steps.into is not None or steps.aside is not None or steps.shared:
+        return held.moved
+    drive, matrix, function = steps.drive, steps.matrix.mT, steps.function
+    return lambda h: function(h, torch.addmm(drive, h, matrix))
+
+
+def _in_blocks(
+    held: Held, starts: NDArray[np.float64], work: Callable[[NDArray[np.float64]], tuple[Any, ...]], at_once: int
+) -> tuple[Any, ...]:
+    """What `work` finds of blocks of at most so many starts, joined; small states are shared among the cores."""
+    blocks = slices(len(starts), min(at_once, max(ROWS, NUMBERS // starts.shape[1])))
+
+    def several(some: slice) -> tuple[Any, ...]:
+        with torch.no_grad():  # each thread has its own
+            parts = [work(starts[rows]) for rows in blocks[some]]
+        return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+
+    is_shared = len(blocks) > 1 and held.input.device.type == "cpu" and at_once >= cores() * ROWS
+    return in_threads(several, len(blocks)) if is_shared else several(slice(None))
 
 
 def _orbit(held: Held, states: Tensor, steps: int) -> Iterator[Tensor]:
+    step = stepper(held)
     for _ in range(steps):
-        states = held.moved(states)
+        states = step(states)
         yield states
 
 
@@ -84,11 +119,18 @@ def _block(
     live = torch.arange(len(h))
     half = max(1, steps // 2)
     earlier, lately = torch.full_like(h[:, 0], torch.inf), torch.zeros_like(h[:, 0])
+    follow = stepper(held)
+    farthest = bound / (float(torch.as_tensor(held.unit).max()) * h.shape[1] ** 0.5)
     for step in range(1, LONGER * steps + 1):
-        before, h = h, held.moved(h)
-        gone = ~((held.unit * h).norm(dim=-1) <= bound)  # true of NaN too
-        rest, over = torch.zeros_like(gone), torch.zeros_like(gone)
+        before, h = h, follow(h)
         looked, counted = step % LOOK == 0 or step >= steps, -step % half < LOOK
+        inside = bool(h.abs().amax() <= farthest)  # not true of NaN; the norms of all are seldom needed
+        if inside and not (looked or counted):
+            continue
+        gone = torch.zeros_like(earlier, dtype=torch.bool)
+        if not inside:
+            gone = ~((held.unit * h).norm(dim=-1) <= bound)  # true of NaN too
+        rest, over = torch.zeros_like(gone), torch.zeros_like(gone)
         if looked or counted:
             moved = (h - before).norm(dim=-1)
             rest = (moved <= SETTLED * (1 + h.norm(dim=-1))) & looked

@@ -27,6 +27,7 @@ MOST_PRODUCTS, FEWEST_REFINED = 2**32, 2  # multiplications of a product of Jaco
 SAME = 1e-3  # relative to 1 + ‖h‖: an end belongs to a root at most this far from it
 REFINED_SAME = 1e-7  # the same of two refined roots or cycles: nearer ones are one
 FOLLOWED = 4096  # steps of the orbit that stands for a moving attractor
+SOON, NEARER = 64, 0.9  # steps that ends are carried on by at a time, while half of them come nearer to an orbit so
 LONGER, MOST_VALUES = 4, 2**23  # times as many where these do not decide, so far as that many numbers hold them
 PATIENCE = 2  # orbits that stay undecided are followed for so long, and no further ones
 MOST_MOVING = 6  # such orbits are followed, twice: each takes seconds where the state is large
@@ -103,8 +104,11 @@ class Recognised:
 
     def belongs(self, cloud: _Cloud, states: Real, which: Index) -> None:
         """Say of those starts that are on an orbit that was followed what was found of it."""
-        near = which[cloud.holds(states[which])]
-        self.assigned[near], self.reasons[near] = cloud.number, cloud.reason
+        self.take(cloud, which[cloud.holds(states[which])])
+
+    def take(self, cloud: _Cloud, which: Index) -> None:
+        """Say of those starts that they are on it."""
+        self.assigned[which], self.reasons[which] = cloud.number, cloud.reason
 
 
 def recognised(
@@ -212,9 +216,29 @@ def _moving(held: Held, states: Real, known: Recognised, largest_state: float, s
         known.belongs(replace(cloud, near=np.inf), states, left[:1])  # the orbit is its own
         known.belongs(cloud, states, left[1:])
         known.clouds.append(cloud)
+        _coming(held, states, known, cloud, largest_state)
         one = known.attractors[cloud.number] if cloud.number >= 0 else None
         if one is not None and one.period > 1 and one.stable < 0:
             _beside(held, one.period, states, left, known, seed)
+
+
+def _coming(held: Held, states: Real, known: Recognised, cloud: _Cloud, largest_state: float) -> None:
+    """Carry the ends on that nothing is said about yet, for at most `FOLLOWED` steps, while they near an orbit."""
+    before = np.inf
+    for _ in range(FOLLOWED // SOON if cloud.number >= 0 else 0):
+        left = known.left()
+        if not len(left):
+            return
+        moved = carried(held, states[left], SOON)
+        with np.errstate(over="ignore", invalid="ignore"):
+            stays = np.linalg.norm(np.asarray(held.unit) * moved, axis=1) <= largest_state  # not true of NaN
+        states[left[stays]] = moved[stays]
+        distance = cloud.tree.query(states[left])[0]
+        known.take(cloud, left[distance <= cloud.near])
+        median = float(np.median(distance))
+        if not median <= NEARER * before:
+            return
+        before = median
 
 
 def _beside(held: Held, period: int, states: Real, left: Index, known: Recognised, seed: int) -> None:
