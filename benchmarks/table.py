@@ -30,7 +30,7 @@ RESULTS = Path(__file__).with_name("results") / "table.md"
 README = Path(__file__).parents[1] / "README.md"
 MARKS = "<!-- table of benchmarks -->", "<!-- end of the table of benchmarks -->"  # around README's table
 ROUNDS = 5
-LONG = 10.0  # seconds: a row of which one round takes longer is run once
+LONG, ENOUGH = 10.0, 20.0  # seconds: a row of which one round takes longer is run once, and none anew after so many
 HEAD = (
     "| job | way | seconds | dynlab's as a multiple: min–median–max | error | memory |",
     "|---|---|---|---|---|---|",
@@ -110,6 +110,7 @@ def timed(row: Row) -> Timed:
     numbers: dict[str, Any] = {}
     for way in row.rivals:
         way.prepare()
+    first = time.perf_counter()
     for number in range(ROUNDS):
         began = time.perf_counter()
         seconds, result, peak = _once(row.dynlab)
@@ -121,7 +122,7 @@ def timed(row: Row) -> Timed:
         is_long = time.perf_counter() - began > LONG
         if number == 0:
             found.error = row.error(result, numbers)
-        if is_long:
+        if is_long or time.perf_counter() - first > ENOUGH:
             break
     return found
 
