@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.diagnostics.lyapunov.entry_errors import relative_errors
-from dynlab.driven import Driven, in_float64
+from dynlab.driven import NUMBERS_AT_ONCE, Driven, in_float64
 from dynlab.numerics.frame import (
     SAFETY,
     UNRESOLVED,
@@ -33,7 +33,7 @@ AIM = 1e-8  # of the largest error of a growth factor between two orthonormalisa
 TOLERANCE = 1e-7  # of the same: an interval beyond it is taken back, which costs as much again
 FAR = 20.0  # |ln ‖J‖₂| beyond which a Jacobian is scaled before it is multiplied
 TOGETHER = 64  # intervals at most whose errors are computed at once; fewer where their length is still found
-AT_ONCE = 2**21  # entries of Jacobians: 16 MiB, which the arrays beside them are ten times of
+AT_ONCE = 2**21  # entries of dense Jacobians: 16 MiB, and the arrays beside them are ten times as much
 LONGEST = 64  # steps between two orthonormalisations, however little the frame changes
 # Above so many states tangent vectors go through a Jacobian's factors, and its matrix is never made: of n² numbers a
 # step that costs more than the product with a few vectors.
@@ -151,7 +151,7 @@ def growth_of_map(
     noted: list[Tensor] = []
     t, length, count, together = 0, 1, 0, 2
     dense = n <= DENSE or k == n or not driven.has_closed_form
-    at_once = max(1, AT_ONCE // (samples * n * (n if dense else NUMBERS)))
+    at_once = max(1, (AT_ONCE // n if dense else NUMBERS_AT_ONCE // NUMBERS) // (samples * n))
     for block in driven.operators(np.arange(1, driven.steps + 1), at_once):
         within = slice(t + 1, min(t + at_once, driven.steps) + 1)
         factors = Factors.of(block, inside[:, within].to(frame.columns.device), dense, driven, t)
