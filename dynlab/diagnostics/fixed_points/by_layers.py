@@ -14,8 +14,9 @@ import torch
 from torch import Tensor
 
 from dynlab.diagnostics.fixed_points import starts as where
+from dynlab.diagnostics.fixed_points.found import Confidence, Search
 from dynlab.diagnostics.fixed_points.places import FIXED, NOWHERE, Place, equations
-from dynlab.diagnostics.fixed_points.search import Confidence, Search, search_at_once
+from dynlab.diagnostics.fixed_points.search import search_at_once
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.block_triangular import parts_of
 from dynlab.numerics.threads import in_threads

@@ -13,9 +13,10 @@ from torch import Tensor
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.at_points import INCOMPLETE
 from dynlab.diagnostics.fixed_points.by_layers import search
+from dynlab.diagnostics.fixed_points.found import Search
+from dynlab.diagnostics.fixed_points.places import FIXED, SLOW
 from dynlab.diagnostics.fixed_points.proved import place_for, proved, with_proofs
 from dynlab.diagnostics.fixed_points.records import Record, in_unit, order, records
-from dynlab.diagnostics.fixed_points.search import FIXED, SLOW, Search
 from dynlab.diagnostics.fixed_points.starts import USUAL, driven_states, unit_of, usual_starts
 from dynlab.diagnostics.fixed_points.verdict import incomplete, verdict
 from dynlab.errors import UserError

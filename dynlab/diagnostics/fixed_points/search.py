@@ -1,6 +1,6 @@
 """The one search for fixed points: rounds of starts until a whole round finds nothing new, and how sure that is."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -11,6 +11,18 @@ from torch import Tensor
 
 from dynlab.diagnostics.fixed_points import starts as where
 from dynlab.diagnostics.fixed_points.affine import affine_answer
+from dynlab.diagnostics.fixed_points.found import (
+    CLOSED_GATE,
+    DRAWN_FROM,
+    GIVEN,
+    LOST,
+    OUTSIDE,
+    RANDOM,
+    VISITED,
+    Confidence,
+    Search,
+    Words,
+)
 from dynlab.diagnostics.fixed_points.places import (
     CONTINUUM,
     FIXED,
@@ -20,109 +32,26 @@ from dynlab.diagnostics.fixed_points.places import (
     Place,
     Places,
     equations,
-    is_gated,
 )
 from dynlab.diagnostics.fixed_points.slow_points import slow_points_from
+from dynlab.diagnostics.fixed_points.suggested import is_bounded, is_large, path_ends, suggested
 from dynlab.jacobians import displacement_matrices
 from dynlab.numerics import merging
 from dynlab.numerics.affine_roots import AffineRoots
-from dynlab.numerics.homotopy import end_of_path
+from dynlab.numerics.arrays import Real
 from dynlab.numerics.isolation import to_the_last_digit
 from dynlab.numerics.roots import solve, tolerance
-from dynlab.numerics.threads import in_threads
 from dynlab.numerics.unseen import share_bound, unseen_share
 from dynlab.systems.function import Function
 from dynlab.systems.held import Held
-
-LOST, OUTSIDE, CLOSED_GATE = "not converged", "outside the state's bounds", "closed gate"  # what else a start comes to
-# Where a start is from.
-GIVEN, VISITED, RANDOM, DRAWN_FROM = "given", "visited", "random", "points found"
 
 MOST_ROUNDS = 8
 # Of large maps. There starts are led by Newton's method alone, and paths that surely lead to a root take the place of
 # what goes on where it stops; of unbounded maps, which have no such paths, so many starts that are not random go on.
 MOST_OF_LARGE, PURSUED = 3, 4
 ROUNDS_FOR_INDEX = 4  # as many at most where nothing new is found and the index sum says that points are missing
-DEFLATED = 64  # random starts of a round that are led away from what is known
-PATHS, ASIDE = 3, 0.1  # where no point is known; they begin at random states up to a tenth of the bounds
 BOUND_SLACK = 1e-9  # a coordinate that rounding puts on its bound is within it
 OPEN = 1e-8  # times max(1, ‖h‖): an ungated residual above that means that a closed gate made the residual small
-
-Real = NDArray[np.float64]
-Words = NDArray[np.str_]
-
-
-@dataclass(frozen=True)
-class Confidence:
-    """How sure a search is to have found every point.
-
-    Attributes
-    ----------
-    rounds : int
-    complete : bool
-        Whether the last round found nothing new.
-    starts, new : int
-        The random starts of the last round, and how many of them ended at a point that was not known before.
-    share : float
-        Good and Turing's estimate, from all random starts, of the share that would end at a point not seen by any.
-    bound : float
-        What the share that would end at a point not listed is below, with 95 % confidence.
-    index_sum : int or None
-        Of the points found, where it must be 1 (`Places.indices`).
-    missing : int
-        How many points are missing for sure.
-    """
-
-    rounds: int
-    complete: bool
-    starts: int
-    new: int
-    share: float
-    bound: float
-    index_sum: int | None
-    missing: int
-
-
-@dataclass(frozen=True)
-class Search:
-    """What a search found.
-
-    Attributes
-    ----------
-    places : list of Place
-    ends : ndarray, shape (start, n)
-        Where each start ended.
-    assignment : ndarray of int, shape (start,)
-        The number of the place that is, −1 for none.
-    outcome, origin : ndarray of str, shape (start,)
-        What became of each start, and where it is from.
-    iterations : ndarray of int, shape (start,)
-    confidence : Confidence or None
-        None where the starts were given, and where the map is affine: then all is known.
-    affine : str
-        "affine", "affine wherever it was looked at" of a user's function, "" of other maps.
-    residuals : ndarray, shape (start,)
-        ‖F(h) − h‖₂ there, in the system's own unit; where only some layers were searched, of these.
-    indices : ndarray of int, shape (place,), or None
-        Of the places, as `Places.indices`.
-    layers : ndarray of int, shape (start,)
-        Of which layer's search each start is, from 1; empty where all coordinates were searched at once.
-    searches : tuple of int
-        How many searches each layer had; empty likewise.
-    """
-
-    places: list[Place]
-    ends: Real
-    assignment: NDArray[np.int64]
-    outcome: Words
-    origin: Words
-    iterations: NDArray[np.int64]
-    confidence: Confidence | None
-    affine: str
-    residuals: Real
-    indices: NDArray[np.int64] | None = None
-    layers: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    searches: tuple[int, ...] = ()
 
 
 class _Batch(NamedTuple):
@@ -165,8 +94,8 @@ def search_at_once(
     if given is None:
         reach = where.reach_of(frozen, states, generator)
         seen = where.visited_starts(frozen, count // 2, states, generator)
-        if _is_large(frozen):
-            seen = torch.cat([_path_ends(exact, torch.zeros_like(seen[:1], dtype=torch.float64)).to(seen), seen])
+        if is_large(frozen):
+            seen = torch.cat([path_ends(exact, torch.zeros_like(seen[:1], dtype=torch.float64)).to(seen), seen])
         random = where.random_starts(frozen, max(count - count // 2, count - len(seen)), reach, generator)
         first, origin = torch.cat([seen, random]), [VISITED] * len(seen) + [RANDOM] * len(random)
     else:
@@ -190,12 +119,12 @@ def _rounds(
 ) -> Confidence:
     """Round after round until one finds nothing new."""
     rounds, tried, new, before = 1, 0, 0, -1
-    most = MOST_OF_LARGE if _is_large(frozen) else MOST_ROUNDS
+    most = MOST_OF_LARGE if is_large(frozen) else MOST_ROUNDS
     while rounds < most and (len(places.found) != before or (rounds < ROUNDS_FOR_INDEX and _lacking(places))):
         rounds += 1
         before, points = len(places.found), _isolated(places)
-        suggested = _suggested(frozen, places, points, tried, reach, generator)
-        batches.append(_batch(frozen, places, suggested, [DRAWN_FROM] * len(suggested)))
+        drawn = suggested(frozen, places, points, tried, _lacking(places), reach, generator)
+        batches.append(_batch(frozen, places, drawn, [DRAWN_FROM] * len(drawn)))
         tried, known = len(points), len(places.found)
         random = where.random_starts(frozen, count, reach, generator)
         batches.append(_batch(frozen, places, random, [RANDOM] * count))
@@ -221,31 +150,6 @@ def _lacking(places: Places) -> bool:
     return _missing(_index_sum(places)) > 0
 
 
-def _is_large(held: Held) -> bool:
-    """Whether a Newton step takes so long that there are fewer starts than of small maps."""
-    return where.usual_count(held.system.state_size) < where.USUAL
-
-
-def _is_bounded(held: Held) -> bool:
-    bound = held.system.state_bound()
-    return bound is not None and bool(torch.isfinite(bound).all())
-
-
-def _path_ends(exact: Held, centers: Tensor, roots: Tensor | None = None) -> Tensor:
-    """Where paths that surely lead to a root end, from states (k, n) or from `roots`; none of an unbounded map."""
-    if not _is_bounded(exact):
-        return centers[:0]
-    sign = -1.0 if is_gated(exact) else 1.0
-    sought = equations(exact)
-
-    def ends(rows: slice) -> tuple[Tensor]:
-        begun = [None] * len(centers) if roots is None else list(roots)
-        found = [end_of_path(sought, sign, *each) for each in list(zip(centers, begun, strict=True))[rows]]
-        return (torch.stack(found),)
-
-    return in_threads(ends, len(centers))[0] if len(centers) else centers
-
-
 def _residuals(exact: Held, ends: Real) -> Real:
     return np.asarray((exact.unit * exact.displacement(torch.as_tensor(ends))).norm(dim=-1).numpy())
 
@@ -255,35 +159,13 @@ def _isolated(places: Places) -> Real:
     return np.array(states).reshape(-1, places.held.system.state_size)
 
 
-def _suggested(
-    frozen: Held, places: Places, points: Real, tried: int, reach: Tensor, generator: np.random.Generator
-) -> Tensor:
-    """Halfway between every two points, beside saddles, and away from all that is known."""
-    usual, fresh = where.usual_count(frozen.system.state_size), torch.as_tensor(points[tried:])
-    random = where.random_starts(frozen, min(DEFLATED, usual // 4), reach, generator)
-    parts = [where.between(points, tried, generator), where.beside_saddles(frozen, points[tried:])]
-    if _lacking(places):
-        parts.append(where.turning_back(frozen, points, generator))
-    if _is_large(frozen):
-        parts = [generator.permutation(part)[: usual // 2] for part in parts]
-    if not len(points):
-        aside = torch.as_tensor(generator.uniform(-ASIDE, ASIDE, (PATHS, frozen.system.state_size)))
-        parts.append(_path_ends(places.held, aside).numpy())
-    elif _is_large(frozen):
-        parts.append(_path_ends(places.held, torch.zeros_like(fresh), fresh).numpy())
-    if len(points):
-        known = torch.as_tensor(points).to(random)
-        parts.append(where.deflated(equations(frozen), random, known).double().cpu().numpy())
-    return torch.as_tensor(np.concatenate(parts)).to(random)
-
-
 def _batch(frozen: Held, places: Places, starts: Tensor, origin: list[str]) -> _Batch:
     """Where each start ends, and the number of the place that is."""
     exact = places.held
     sought = equations(frozen)
     again, most = None, None
-    if _is_large(frozen) and GIVEN not in origin:
-        further = [each != RANDOM and not _is_bounded(exact) for each in origin]
+    if is_large(frozen) and GIVEN not in origin:
+        further = [each != RANDOM and not is_bounded(exact) for each in origin]
         again, most = torch.tensor(further, device=starts.device), PURSUED
     ended = solve(sought.value, sought.matrix, starts, again, most)
     iterations = ended.iterations.cpu()

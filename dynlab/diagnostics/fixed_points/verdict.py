@@ -1,8 +1,8 @@
 """What a search for fixed points found, and how sure that is, in a few sentences."""
 
+from dynlab.diagnostics.fixed_points.found import CLOSED_GATE, LOST, OUTSIDE, Search
 from dynlab.diagnostics.fixed_points.places import CONTINUUM, FIXED, SLOW, UNDECIDED
 from dynlab.diagnostics.fixed_points.records import NEIGHBOURING, UNVERIFIED, Record
-from dynlab.diagnostics.fixed_points.search import CLOSED_GATE, LOST, OUTSIDE, Search
 from dynlab.numerics import merging
 from dynlab.wording import agree, at_most, counted, joined, number
 

@@ -124,18 +124,8 @@ def pseudospectrum(
     """
     usual = GRID if system.state_size <= ALL_UP_TO else COARSE_GRID
     coarser, grid = grid is None and usual < GRID, usual if grid is None else grid
-    check_grid(grid, LARGEST_GRID, 8 * 3, max_memory, "points")
-    check_at_least(1, steps=steps)
-    check_positive(extent=extent, seconds=seconds)
-    needed = 8 * (ARRAYS * max(system.blocks) ** 2 + COPIES * system.state_size**2 + 3 * grid**2)
-    if needed > max_memory:
-        raise UserError(
-            f"The Jacobian of {system.state_size} units needs about {needed / MEBIBYTE:,.0f} MiB, more than the "
-            f"{max_memory / MEBIBYTE:,.0f} MiB allowed: take a larger --max-memory."
-        )
+    _check(system, grid, extent, steps, seconds, max_memory)
     flow = isinstance(system, Flow)
-    if seconds is not None and not flow:
-        raise UserError("seconds is a flow's; how long a map is followed is said by its steps.")
     matrix, wrong, where = _matrix(system, state, None if isinstance(at, str) else at, at_step, dtype, device)
     spectrum = eigenvalues(matrix, wrong, system.blocks)
     if not np.isfinite(spectrum.values).all():
@@ -178,6 +168,23 @@ def pseudospectrum(
             f"--grid (grid) takes more."
         )
     return ds
+
+
+def _check(
+    system: System, grid: int, extent: float | None, steps: int, seconds: float | None, max_memory: float
+) -> None:
+    """Raise for sizes below what they must be, and for what does not fit the memory."""
+    check_grid(grid, LARGEST_GRID, 8 * 3, max_memory, "points")
+    check_at_least(1, steps=steps)
+    check_positive(extent=extent, seconds=seconds)
+    needed = 8 * (ARRAYS * max(system.blocks) ** 2 + COPIES * system.state_size**2 + 3 * grid**2)
+    if needed > max_memory:
+        raise UserError(
+            f"The Jacobian of {system.state_size} units needs about {needed / MEBIBYTE:,.0f} MiB, more than the "
+            f"{max_memory / MEBIBYTE:,.0f} MiB allowed: take a larger --max-memory."
+        )
+    if seconds is not None and not isinstance(system, Flow):
+        raise UserError("seconds is a flow's; how long a map is followed is said by its steps.")
 
 
 def _matrix(
