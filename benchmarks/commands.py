@@ -3,7 +3,6 @@
 Their memory is the largest that the process held.
 """
 
-import os
 import signal
 import subprocess
 import sys
@@ -12,10 +11,11 @@ import threading
 from pathlib import Path
 from typing import NamedTuple
 
-from table import Row, Way
+from table import Row, Way, memory
 
 IMPORTS = "import torch, xarray, matplotlib.pyplot, scipy.linalg"
 MARK, MARK_OF_SPECTRUM, MARK_OF_OTHERS = 30.0, 40.0, 60.0  # seconds
+LOOK = 0.02  # seconds between two looks at a command's memory
 MOST_MEMORY = 2.0 * 2**30  # bytes
 MOST_SECONDS = 100.0  # a command that takes longer is stopped, so that the table ends
 COMMANDS = {  # at their defaults; `check` needs a bound, and `box-bounds` a box
@@ -35,7 +35,7 @@ class Ran(NamedTuple):
     """What a process came to."""
 
     code: int
-    bytes: int
+    bytes: float
     said: str
 
 
@@ -43,14 +43,23 @@ def _run(*words: str) -> Ran:
     """Its exit code, the most memory that it held, and the last line that it printed."""
     with tempfile.TemporaryFile() as printed:
         process = subprocess.Popen([sys.executable, *words], stdout=printed, stderr=subprocess.STDOUT)
-        stopper = threading.Timer(MOST_SECONDS, process.kill)
+        stopper, peak, ended = threading.Timer(MOST_SECONDS, process.kill), [0.0], threading.Event()
+
+        def watch() -> None:  # what the system counts for a process that has ended begins with what its parent held
+            while not ended.wait(LOOK):
+                seen = memory(process.pid)
+                peak.append(seen if seen > 0 else 0.0)
+
+        watcher = threading.Thread(target=watch)
         stopper.start()
-        _, status, usage = os.wait4(process.pid, 0)
+        watcher.start()
+        process.wait()
         stopper.cancel()
-        process.returncode = os.waitstatus_to_exitcode(status)
+        ended.set()
+        watcher.join()
         printed.seek(0)
         lines = printed.read().decode().strip().splitlines()
-    return Ran(process.returncode, usage.ru_maxrss * 1024, lines[-1] if lines else "")
+    return Ran(process.returncode, max(peak), lines[-1] if lines else "")
 
 
 def _dynlab(*words: str) -> Ran:

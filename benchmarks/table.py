@@ -129,21 +129,22 @@ def timed(row: Row) -> Timed:
 
 def _once(run: Callable[[], Any]) -> tuple[float, Any, float]:
     """The seconds, what was returned, and the bytes of memory taken at most beside what was held before."""
-    before = _memory(reset=True)
+    before = memory(reset=True)
     began = time.perf_counter()
     result = run()
-    return time.perf_counter() - began, result, _memory() - before
+    return time.perf_counter() - began, result, memory() - before
 
 
-def _memory(reset: bool = False) -> float:
-    """The most that the process held since the last reset, in bytes; NaN where the system does not say."""
+def memory(process: int | str = "self", reset: bool = False) -> float:
+    """The most that a process held since it began or the last reset, in bytes; NaN where the system does not say."""
     try:
         if reset:
-            Path("/proc/self/clear_refs").write_text("5")
-        status = Path("/proc/self/status").read_text()
+            Path(f"/proc/{process}/clear_refs").write_text("5")
+        status = Path(f"/proc/{process}/status").read_text()
     except OSError:
         return float("nan")
-    return 1024.0 * int(status.split("VmHWM:")[1].split()[0])
+    _, _, most = status.partition("VmHWM:")  # none of a process that has ended
+    return 1024.0 * int(most.split()[0]) if most else float("nan")
 
 
 def _marked(value: float, shown: str, most: float) -> str:
