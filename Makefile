@@ -8,14 +8,16 @@ WORKERS ?= 2
 NICE ?= 10
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install -c constraints.txt
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+OLDEST := .venv-oldest
 MANIFEST := setup.cfg pyproject.toml constraints.txt
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test coverage lint bench bench-full queue queue-pause queue-status queue-time queue-results clean
+.PHONY: help demo test test-oldest coverage lint bench bench-full queue queue-pause queue-status queue-time queue-results clean
 
 help:
 	@echo "make demo    install dynlab into $(VENV) and run it on what it ships; pictures go to figures/demo/"
 	@echo "make test    install everything, then lint, types, import contract and the whole test suite"
+	@echo "make test-oldest   the test suite in an environment of its own with the oldest versions that setup.cfg allows"
 	@echo "make coverage   the test suite once more, with the lines and branches it does not reach"
 	@echo "make lint    lint, types and import contract alone"
 	@echo "make bench   timed comparisons, each a ratio measured in one run, into benchmarks/results/ and the README"
@@ -29,6 +31,12 @@ demo: $(VENV)/core.stamp
 # One thread each: two workers whose linear algebra takes two threads apiece get into each other's way.
 test: lint
 	$(PYTEST)
+
+# In an environment of its own: `make test` goes on with the newest.
+test-oldest:
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip --disable-pip-version-check install -c constraints-oldest.txt -e '.[train,zarr,certify,speech,dev]'
+	OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n $(WORKERS) --dist worksteal
 
 # Tracing every call makes the suite a third to a half slower.
 coverage: $(VENV)/dev.stamp
@@ -64,7 +72,7 @@ queue-results: $(VENV)/dev.stamp
 	@$(BIN)/python -m dynlab.training.queue results dynlab/gallery/trainings.nc
 
 clean:
-	rm -rf $(VENV) build dist dynlab_rnn.egg-info .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) build dist dynlab_rnn.egg-info .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(VENV)/python.stamp:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dynlab needs Python 3.11 or newer, got " + sys.version.split()[0] + "; name another one: make PYTHON=python3.12")'

@@ -122,6 +122,16 @@ def test_files_of_the_other_package_of_that_name_are_said(tmp_path):
     assert "pip uninstall dynlab, then pip install --force-reinstall --no-deps dynlab-rnn" in said.stderr
 
 
+def test_the_oldest_versions_allowed_are_those_that_the_tests_run_with():
+    lines = (ROOT / "constraints-oldest.txt").read_text().splitlines()
+    oldest = {canonical(name): version for name, _, version in (line.partition("==") for line in lines)}
+    needed = listed("options", "install_requires")
+    for extra in ("train", "zarr", "certify", "speech"):
+        needed += listed("options.extras_require", extra)
+    bounds = {canonical(Requirement(text).name): str(Requirement(text).specifier) for text in needed}
+    assert {name: f">={oldest.get(name)}" for name in bounds} == bounds
+
+
 def test_import_contract_knows_every_module():
     named = set(re.findall(r"[\w.]+", " ".join(listed("importlinter:contract:layers", "layers"))))
     modules = {path.stem for path in (ROOT / "dynlab").glob("*.py")} | {
