@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dynlab.arguments import bound
+from dynlab.arguments import bound, check_at_least
 from dynlab.errors import lookup
 from dynlab.tasks.driving import Driving, driving_inputs
 from dynlab.tasks.task import Split, Task
@@ -60,5 +60,7 @@ def create(name: str, **settings: Any) -> Task:
     (6, 10, 2)
     """
     make = lookup(TASKS, name, "task")
-    task: Task = make(**bound("task", name, make, settings))
+    chosen = bound("task", name, make, settings)
+    check_at_least(0, seed=chosen["seed"])
+    task: Task = make(**chosen)
     return task

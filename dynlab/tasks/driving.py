@@ -155,7 +155,7 @@ def _from_task(
         settings, within = settings | {"download": False}, nullcontext()
     try:
         with within:
-            task = create(name, **{"data_dir": data_dir} | settings)
+            task = create(name, **settings | {"data_dir": data_dir})
         split, origin, real = task.test, f"test sequences of {name}", task.source["origin"] != "generated"
     except NotAtHand:
         if name not in har.CLASSES:

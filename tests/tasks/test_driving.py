@@ -171,3 +171,20 @@ def test_files_that_are_none_are_named(suffix, content, tmp_path):
     path.write_bytes(content)
     with pytest.raises(UserError, match=r"cannot be read"):
         driving_inputs(str(path), network())
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"delay": 10**9}, "To read the sequences of copying takes more memory than"),
+        ({"delay": "x"}, "delay must be a whole number"),
+        ({"seed": -5}, "seed must be at least 0, got -5"),
+        ({"nothing": 3}, "takes no setting 'nothing'"),
+        ({"delay": -3}, "delay"),
+    ],
+)
+def test_a_task_as_a_file_has_it_is_made_within_limits(settings, message):
+    system = create("lstm", input_size=10, hidden_size=2)
+    system.task, system.task_settings = "copying", settings
+    with pytest.raises(UserError, match=message):
+        driving_inputs(None, system)
