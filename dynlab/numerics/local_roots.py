@@ -41,7 +41,8 @@ NEWTON = 25  # iterations of the bordered system
 BENT = 2.0  # times |s|: h(s) farther than that from h₀ + V s is another branch
 SPHERE = 32  # directions for d ≥ 2, and as many opposite ones
 SPREAD = 0.05  # of the reach: how far roots lie apart in the directions of a continuum
-TURNED = 12  # steps in which a direction is turned to where g vanishes
+TURNED = 30  # steps in which a direction is turned to where g vanishes
+LINE = 2  # rays, if they are opposite
 SAME_RAY = 0.9  # the cosine of the angle between two directions in which g vanishes is above
 ALIGNED = 0.05  # of ‖g‖ ‖M s‖: ⟨g, M s⟩ above it on the whole sphere means that g turns as M does
 
@@ -221,6 +222,10 @@ def _on_sphere(reduction: _Reduction, reach: float) -> LocalRoots:
     center, error = reduction.center[None], torch.zeros(1, dtype=torch.float64)
     spanned = _spanned(reduction, reach * directions, reach)
     crossing = center[:0] if spanned is not None and len(spanned) else _rays(reduction, directions, reach)
+    if len(crossing) == LINE:
+        across = torch.nn.functional.normalize(crossing[:1] - crossing[1:], dim=1)
+        if float((crossing - center).norm(dim=1).sum()) * SAME_RAY < float((crossing[0] - crossing[1]).norm()):
+            return LocalRoots(center, [CONTINUUM], error, across, reach)
     if len(crossing):
         return LocalRoots(crossing, [CROSSING] * len(crossing), error.expand(len(crossing)), reduction.right, reach)
     if spanned is None or len(spanned):
@@ -256,6 +261,10 @@ def _spanned(reduction: _Reduction, s: Tensor, reach: float) -> Tensor | None:
         return right[:0]
     order = (places @ axes[0]).argsort().tolist()
     ends = roots[[order[i] for i in (0, len(order) // 2, -1)]].numpy()
+    if dimension == len(right):
+        _, g, noise, _ = reduction(s)
+        if not (g.abs() <= (STORED + len(reduction.center)) * noise).all():
+            return None  # roots to the solver's tolerance only
     return axes[:dimension] @ right if joined(equations, ends[:-1], ends[1:], dimension).all() else None
 
 

@@ -335,3 +335,29 @@ def test_a_limit_at_a_jump_is_no_fixed_point(factor, inside):
     ds = fixed_points(from_function(lambda h, x: (factor * h) % 1, state_size=1))
     told = ds["fixed_point_state"].values.ravel()[ds["status"].values == "fixed point"]
     np.testing.assert_allclose(np.sort(told), [0, *inside], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [lambda h: torch.log(1 + h), lambda h: (1 + h) ** 2 - 1 - h, lambda h: torch.sqrt(1 + 2 * h) - 1],
+    ids=["log(1 + h)", "(1 + h)² − 1 − h", "√(1 + 2h) − 1"],
+)
+def test_cancellation_is_estimated_where_it_has_no_rule(f):
+    """Each is h + O(h²) from one side: one semi-stable fixed point, 0."""
+    ds = fixed_points(from_function(lambda h, x: f(h), state_size=1))
+    assert counted(ds)[0] <= 1
+    assert (ds["stable"].values == -1).all()
+
+
+def test_lines_of_double_roots_that_cross_are_no_surface():
+    ds = fixed_points(planar(lambda x, y: ((x * y) ** 2, 0 * x)))
+    assert counted(ds)[0] == 0
+    assert "of dimension 1" in ds.attrs["verdict"] or "a line or curve" in ds.attrs["verdict"]
+
+
+def test_the_verdict_says_where_random_starts_are_drawn_from():
+    """h − 0.3 sin³ h has a fixed point at every kπ: those beyond the starts are not claimed to be few."""
+    ds = fixed_points(scalar(lambda h: -0.3 * torch.sin(h) ** 3))
+    reach = float(ds.attrs["verdict"].partition("within ±")[2].partition(",")[0])
+    assert np.abs(ds["fixed_point_state"].values).max() <= max(reach, np.pi)
+    assert 0 < reach < 2 * np.pi

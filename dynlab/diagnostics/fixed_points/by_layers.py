@@ -195,8 +195,8 @@ def _above(exact: Held, branch: _Branch, layer: int, hidden: slice, found: Searc
     error = place.error
     if branch.layers:
         by_input = torch.func.jacrev(lambda x: replace(held, input=x).ungated(state[None])[0])(held.input)
-        moved = torch.linalg.solve(equations(held).matrix(state[None])[0], by_input)
-        error += NONLINEAR * float(torch.linalg.matrix_norm(moved)) * branch.input_error
+        moved = torch.linalg.solve_ex(equations(held).matrix(state[None])[0], by_input)[0]
+        error += NONLINEAR * float(torch.linalg.matrix_norm(moved).nan_to_num(torch.inf)) * branch.input_error
     if not error <= place.radius:
         return None
     lift = partial(_at_rest, exact, layer, hidden, input=held.input)
@@ -289,4 +289,5 @@ def _confidence(found: Sequence[Search], indices: Index | None, skipped: int) ->
         max(bounds),
         None if indices is None else int(indices.sum()),
         sum(each.missing for each in sure),
+        max(each.reach for each in sure),
     )

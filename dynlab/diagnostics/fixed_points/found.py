@@ -34,6 +34,8 @@ class Confidence:
         Of the points found, where it must be 1 (`Places.indices`).
     missing : int
         How many points are missing for sure.
+    reach : float
+        The largest modulus of a coordinate of the states that random starts are drawn from.
     """
 
     rounds: int
@@ -44,6 +46,7 @@ class Confidence:
     bound: float
     index_sum: int | None
     missing: int
+    reach: float
 
 
 @dataclass(frozen=True)

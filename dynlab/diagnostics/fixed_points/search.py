@@ -133,7 +133,8 @@ def _rounds(
     share = unseen_share(np.bincount(assigned[assigned >= 0]), len(assigned))
     bound = share_bound(new, count, rounds - 1)
     total = _index_sum(places)
-    return Confidence(rounds, len(places.found) == before, count, new, share, bound, total, _missing(total))
+    widest = float((reach[-1] * frozen.unit).max())
+    return Confidence(rounds, len(places.found) == before, count, new, share, bound, total, _missing(total), widest)
 
 
 def _index_sum(places: Places) -> int | None:

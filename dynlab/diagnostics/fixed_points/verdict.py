@@ -108,9 +108,10 @@ def _confidence(found: Search) -> list[str]:
         ]
     share = at_most(100 * sure.bound, 2)
     of_which = "of the random starts of any of these searches" if found.searches else "of random starts"
+    within = f"whose coordinates are within ±{number(sure.reach)}"
     return [
-        f"{ended} With 95 % confidence at most {share} % {of_which} would end at a fixed point that is not "
-        f"listed: a share of starts, not of points."
+        f"{ended} With 95 % confidence at most {share} % {of_which}, {within}, would end at a fixed point that is "
+        f"not listed: a share of starts, not of points."
     ]
 
 
