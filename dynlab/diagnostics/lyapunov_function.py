@@ -19,7 +19,7 @@ from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.held import Held
-from dynlab.wording import at_most, counted, interval, number
+from dynlab.wording import agree, at_most, counted, interval, number
 
 if TYPE_CHECKING:
     pass
@@ -112,6 +112,7 @@ def lyapunov_function(
     stepped: Any = Euler(flow, 1.0) if flow is not None else system
     found = fixed_points(stepped, inputs, at=at, at_step=at_step, starts=starts, certify=True, seed=seed)
     said = also_incomplete(found)
+    continua = int((found["status"] == "continuum").sum())
     found = found.isel({schema.FIXED_POINT: (found["status"] == "fixed point").values})
     chosen = schema.settings(found)
     held = torch.tensor(chosen["input"], dtype=torch.float64)
@@ -124,7 +125,7 @@ def lyapunov_function(
         system=system.name,
         source=system.source,
         settings=settings | {"kind": "flow" if of_flow else "map", "dtype": "float64", "device": "cpu"},
-        verdict=_verdict(rows, of_flow) + said,
+        verdict=_verdict(rows, continua, of_flow) + said,
         method=METHOD,
         coords={
             name: schema.variable((name,), np.linspace(-1, 1, GRID), f"along the {which} direction, in extents")
@@ -266,8 +267,11 @@ def _variables(rows: list[AtPoint], size: int, of_flow: bool) -> dict[str, xr.Va
     }
 
 
-def _verdict(rows: list[AtPoint], of_flow: bool) -> str:
+def _verdict(rows: list[AtPoint], continua: int, of_flow: bool) -> str:
     proved = [row for row in rows if row.status == "proved"]
+    if not rows and continua:
+        there = f"There {agree(continua)} {counted(continua, 'continuum', 'continua')} of fixed points"
+        return f"{there} and no isolated one: no V decreases all around a point of a continuum."
     if not rows:
         return "No fixed point was found."
     points = counted(len(rows), "fixed point")

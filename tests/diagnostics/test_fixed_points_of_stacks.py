@@ -167,3 +167,18 @@ def test_paths_backwards_pair_all_fixed_points_but_one_with_others_of_the_other_
         if partner >= 0:
             assert partners[partner] == number
             assert index[partner] == -index[number]
+
+
+@pytest.mark.parametrize("recurrent, count", [((2.0, 1.0), 3), ((1.0, 2.0), 3)])
+def test_a_layer_at_the_edge_of_stability(recurrent, count):
+    """h₁ = tanh(a h₁), h₂ = tanh(b h₂ + h₁): where a or b is 1 the root at 0 has no regular Jacobian."""
+    module = torch.nn.RNN(1, 1, num_layers=2)
+    with torch.no_grad():
+        for values in module.parameters():
+            values.zero_()
+        module.weight_ih_l1.fill_(1.0)
+        module.weight_hh_l0.fill_(recurrent[0])
+        module.weight_hh_l1.fill_(recurrent[1])
+    ds = fixed_points(dl.from_module(module))
+    assert ds["status"].values.tolist() == ["fixed point"] * count
+    assert "missing" not in ds.attrs["verdict"]

@@ -112,3 +112,9 @@ def test_a_system_without_ball_arithmetic_is_said(tmp_path):
 def test_bad_input_is_one_sentence(system, settings, sentence):
     with pytest.raises(UserError, match=sentence):
         lyapunov_function(system, **settings)
+
+
+def test_a_continuum_has_no_quadratic_lyapunov_function():
+    """relu(h) = h for every h ≥ 0."""
+    system = from_function(lambda h, x: torch.relu(h), state_size=1)
+    assert "There is 1 continuum of fixed points and no isolated one" in lyapunov_function(system).attrs["verdict"]
