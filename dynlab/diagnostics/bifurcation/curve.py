@@ -127,13 +127,14 @@ class Curve:
             return None
         bordered = np.vstack([derivative, old])
         _, sigma, right = np.linalg.svd(bordered)
-        if sigma[-1] == 0:
+        try:
+            tangent = np.linalg.solve(bordered, np.append(np.zeros(len(matrix)), 1.0))
+        except np.linalg.LinAlgError:
             return None
-        tangent = np.linalg.solve(bordered, np.append(np.zeros(len(matrix)), 1.0))
         tangent /= np.linalg.norm(tangent)
         eps = np.finfo(np.float64).eps
         known = max(residual, eps * float(np.linalg.norm(self.state(z))))
-        moved = z + right[-1] * min(known / sigma[-1], 1e-3)
+        moved = z + right[-1] * min(known / max(sigma[-1], eps), 1e-3)
         nearby = self.equation.jacobian(*self._tensors(moved)).numpy()
         error = float(np.linalg.norm(nearby - matrix)) + self.equation.period * len(matrix) * eps * float(
             np.linalg.norm(matrix)
