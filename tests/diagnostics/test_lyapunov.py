@@ -605,3 +605,17 @@ def test_samples_on_two_attractors_have_no_exponent_in_common():
     reach = ds["mean_exponent_error"].values[0]
     assert (np.abs(ds["exponent"].values[:, 0] - ds["mean_exponent"].values[0]) <= reach * (1 + 1e-12)).all()
     assert "nearby orbits separate in 1 and meet in 1 of 2 samples" in ds.attrs["verdict"]
+
+
+@pytest.mark.parametrize(
+    "below, ends",
+    [
+        (lambda h: -3.2 * (-h) * (1 + h), "a stable cycle of period 2 (1) and a stable cycle of period 4 (1)"),
+        (lambda h: 0.5 * h, "the stable fixed point at 0 (1) and a stable cycle of period 4 (1)"),
+    ],
+)
+def test_periods_are_names_and_have_no_median(below, ends):
+    """Above 0 the logistic map at 3.5, with a cycle of period 4; below 0 that at 3.2, with one of period 2, or h/2."""
+    system = from_function(lambda h, x: torch.where(h > 0, 3.5 * h * (1 - h), below(h)), state_size=1)
+    ds = lyapunov(system, steps=1500, initial_state=[[0.5], [-0.5]])
+    assert f"The orbits end at {ends}" in ds.attrs["verdict"]

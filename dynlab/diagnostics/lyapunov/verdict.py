@@ -165,12 +165,16 @@ def _whereabouts(ds: xr.Dataset, name: str, ends: Ends, known: np.ndarray) -> tu
 
 
 def _named(periods: np.ndarray, points: np.ndarray, noun: str, kind: str) -> str:
-    """What orbits end at: "the unstable fixed point at 0", "2 stable fixed points", "a cycle of period 3"."""
+    """What orbits end at: "the unstable fixed point at 0", "stable fixed points (2) and a cycle of period 3 (1)"."""
+    lengths = np.unique(periods)
+    if len(lengths) > 1:
+        parts = [periods == length for length in lengths]
+        return joined([f"{_named(periods[one], points[one], noun, kind)} ({int(one.sum())})" for one in parts])
     kind = f"{kind} " if kind else ""
-    if (periods > 1).all():
-        return f"{'an' if kind.startswith('u') else 'a'} {kind}cycle of period {ranged(periods, 0)}"
+    if lengths[0] > 1:
+        return f"{'an' if kind.startswith('u') else 'a'} {kind}cycle of period {number(int(lengths[0]))}"
     size = 1 + np.abs(points).max()
-    if (periods > 1).any() or np.ptp(points, axis=0).max() > SAME * size:
+    if np.ptp(points, axis=0).max() > SAME * size:
         return f"{kind}{plural_of(noun)}"
     point = np.where(np.abs(points[0]) <= ALL_BUT_ZERO * size, 0.0, points[0])
     if (point == 0).all():
