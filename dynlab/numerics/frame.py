@@ -179,5 +179,7 @@ def change_of_length(worst: float, tolerance: float, base: float) -> float:
     """The factor by which an interval may grow, or must shrink, where the largest error grows like base·κ^length."""
     if worst <= base:
         return LARGEST_CHANGE
-    wanted = SLACK * math.log(tolerance / base) / (math.log(worst) - math.log(base)) if math.isfinite(worst) else 0.0
+    if not math.isfinite(worst):
+        return SMALLEST_CHANGE
+    wanted = SLACK * math.log(tolerance / base) / max(math.log(worst) - math.log(base), np.finfo(float).eps)
     return min(LARGEST_CHANGE, max(SMALLEST_CHANGE, wanted))

@@ -619,3 +619,10 @@ def test_periods_are_names_and_have_no_median(below, ends):
     system = from_function(lambda h, x: torch.where(h > 0, 3.5 * h * (1 - h), below(h)), state_size=1)
     ds = lyapunov(system, steps=1500, initial_state=[[0.5], [-0.5]])
     assert f"The orbits end at {ends}" in ds.attrs["verdict"]
+
+
+def test_an_error_just_above_the_rounding_changes_the_interval_by_a_finite_factor():
+    """diag(100, 1e-100) along its second axis: the first exponent is ln 100."""
+    A = torch.tensor([[1e2, 0.0], [0.0, 1e-100]], dtype=torch.float64)
+    ds = lyapunov(from_function(lambda h, x: h @ A.T, state_size=2), steps=100, initial_state=[0.0, 1.0])
+    assert float(ds["exponent"][0, 0]) == pytest.approx(np.log(100), abs=1e-12)
