@@ -21,10 +21,11 @@ from dynlab.systems.iterated import Iterated
 DIVERGED, UNDECIDED = -1, -2  # in place of an attractor's number
 # Relative to 1 + ‖h‖: ends this near are first taken for one, and decided by what they refine to. The last of these is
 # used that makes at most `MOST_GROUPS` groups: roots may be as near to each other as their ends are not.
-GROUPED = 1e-5, 1e-6, 1e-7, 1e-8
-MOST_GROUPS = 48  # of ends that are refined
+GROUPED = 1e-5, 1e-6, 1e-7, 1e-8, 1e-10, 1e-12, 1e-14
+MOST_GROUPS, PASSES = 48, 8  # of ends that are refined at a time, and how often
 MOST_PRODUCTS, FEWEST_REFINED = 2**32, 2  # multiplications of a product of Jacobians; but so many cycles at least
 SAME = 1e-3  # relative to 1 + ‖h‖: an end belongs to a root at most this far from it
+ROUNDED = 1e-10  # the same of coordinates that are small beside others, in two refined fixed points
 REFINED_SAME = 1e-7  # the same of two refined roots or cycles: nearer ones are one
 FOLLOWED = 4096  # steps of the orbit that stands for a moving attractor
 SOON, NEARER = 64, 0.9  # steps that ends are carried on by at a time, while half of them come nearer to an orbit so
@@ -88,7 +89,11 @@ class Recognised:
             return False
         if one.kind.startswith(CONTINUUM):
             return bool(on_continuum(self.held, one.period, other.state[None], one.points)[0])
-        return one.is_family or _nearly(other.state, one.points, REFINED_SAME if one.period else SAME)
+        if one.is_family or one.period != 1:
+            return one.is_family or _nearly(other.state, one.points, REFINED_SAME if one.period else SAME)
+        larger = np.maximum(np.abs(one.state), np.abs(other.state))
+        least = ROUNDED * (1 + np.linalg.norm(other.state))
+        return bool((np.abs(one.state - other.state) <= REFINED_SAME * larger + least).all())
 
     def assign(self, states: Real, which: Index, listed: list[Attractor]) -> None:
         """Each end (k, n) of the starts `which` belongs to the nearest of them, if near, or if they are a continuum."""
@@ -128,7 +133,9 @@ def recognised(
             states[left] = later.states
             _settled(held, later, left, known, seed)
             _moving(held, states, known, largest_state, seed)
-    known.reasons[known.left()] = NOT_FOLLOWED if follow else LEFT_OUT
+    many = f"they end at more than the {MOST_GROUPS * PASSES} places that are looked at"
+    reason = many if len(known.attractors) >= MOST_GROUPS * PASSES else NOT_FOLLOWED
+    known.reasons[known.left()] = reason if follow else LEFT_OUT
     return known
 
 
@@ -143,14 +150,19 @@ def _settled(held: Held, found: Ends, which: Index, known: Recognised, seed: int
 
 def _at_rest(held: Held, period: int, states: Real, which: Index, known: Recognised, seed: int) -> None:
     """Refine the ends of orbits at rest as fixed points, and say which start belongs to which."""
-    some = _representatives(states)
-    roots = fixed_points(Iterated(held, 1), starts=np.asarray(held.unit) * some, seed=seed)
-    listed = [of_point(roots, root, held.unit) for root in range(roots.sizes[schema.FIXED_POINT])]
-    assignment = roots["assignment"].values[: len(some)]
-    for root, one in enumerate(listed):
-        if one.is_family:  # its other points are where starts ended
-            listed[root] = replace(one, points=np.concatenate([one.points, some[assignment == root]]))
-    known.assign(states, which, listed)
+    left = np.arange(len(which))
+    for _ in range(PASSES):
+        some = _representatives(states[left])
+        roots = fixed_points(Iterated(held, 1), starts=np.asarray(held.unit) * some, seed=seed)
+        listed = [of_point(roots, root, held.unit) for root in range(roots.sizes[schema.FIXED_POINT])]
+        assignment = roots["assignment"].values[: len(some)]
+        for root, one in enumerate(listed):
+            if one.is_family:  # its other points are where starts ended
+                listed[root] = replace(one, points=np.concatenate([one.points, some[assignment == root]]))
+        known.assign(states[left], which[left], listed)
+        before, left = len(left), left[known.assigned[which[left]] == UNDECIDED]
+        if len(left) in (0, before):
+            return
 
 
 def _on_cycles(held: Held, period: int, states: Real, which: Index, known: Recognised, seed: int) -> None:

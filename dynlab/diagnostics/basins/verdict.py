@@ -11,6 +11,11 @@ from dynlab.wording import counted, joined, number, share
 SURE = 3.0  # standard errors
 FRACTAL = float(np.log(2))  # nats: more than a smooth border of two basins can have
 
+MANY_MEET = (
+    ", above ln 2 = 0.693: more than two basins meet in many boxes of 5 × 5 starts, as on fractal borders or where "
+    "basins are as small as the boxes"
+)
+
 
 def verdict(ds: xr.Dataset, reasons: list[str], basins: int) -> str:
     """The attractors and their shares, and how uncertain a start's fate is; `reasons` are those of undecided starts.
@@ -43,7 +48,7 @@ def verdict(ds: xr.Dataset, reasons: list[str], basins: int) -> str:
         return f"{said}. Borders between {basins} basins cross this window; no box of 5 × 5 starts holds two of them."
     # boxes in which more than two basins meet at smooth borders are few: the more there are, the larger is the error
     surely = border - SURE * float(ds["boundary_basin_entropy_error"]) > FRACTAL
-    more = " above ln 2 = 0.693, as only fractal borders have it" if surely else ""
+    more = MANY_MEET if surely else ""
     return (
         f"{said}. The basin entropy is {number(float(ds['basin_entropy']), 3)}, on borders {number(border, 3)}{more}."
     )

@@ -38,6 +38,7 @@ PLURALS = {
     UNDECIDED: "undecided points, each a branch point or a fold nearby",
     TOGETHER: "places where branches could not be told apart",
 }
+BEYOND = 2.0  # times the error of a parameter: what lies nearer may be on either side of the bifurcation
 IN_A = {
     "Hopf": "Hopf bifurcation",
     "Neimark–Sacker": "Neimark–Sacker bifurcation",
@@ -116,11 +117,12 @@ def _changes(diagram: Diagram, points: list[Row], places: list[Place], name: str
     for index, row in enumerate(points):
         if row.bifurcation < 0 or row.bifurcation in apart or diagram.branches[row.branch].period > 1:
             continue
-        before, after = _side(points, index, -1), _side(points, index, 1)
+        one = diagram.bifurcations[row.bifurcation]
+        near = BEYOND * one.parameter_error
+        before, after = _side(points, index, -1, near), _side(points, index, 1, near)
         if before is None or after is None or {before.kind.stable, after.kind.stable} != {0, 1}:
             continue
         stable, unstable = (before, after) if before.kind.stable == 1 else (after, before)
-        one = diagram.bifurcations[row.bifurcation]
         found.append((row.parameter, _change(one, row, stable, unstable, name, noun)))
     sentences = [_many(text, count) for text, count in Counter(text for _, text in sorted(found)).items()]
     more = len(sentences) - MOST_CHANGES
@@ -155,14 +157,16 @@ def _many(text: str, count: int) -> str:
     return f"{count} {rest}" if first in ("A", "An") else text
 
 
-def _side(points: list[Row], index: int, step: int) -> Row | None:
-    """The nearest decided point of the same branch on one side."""
-    number = index + step
+def _side(points: list[Row], index: int, step: int, near: float) -> Row | None:
+    """The nearest decided point of the branch on one side, farther off in the parameter than `near` if any is."""
+    found, number = None, index + step
     while 0 <= number < len(points) and points[number].branch == points[index].branch:
         if points[number].kind.stable >= 0:
-            return points[number]
+            found = found or points[number]
+            if abs(points[number].parameter - points[index].parameter) > near:
+                return points[number] if points[number].kind.stable == found.kind.stable else found
         number += step
-    return None
+    return found
 
 
 def _criticality(one: Bifurcation) -> tuple[str, str]:

@@ -92,3 +92,10 @@ def test_strong_resonances(turns, kind):
     assert abs(values[0]) <= errors[0] + 1e-12
     if kind != "degenerate":
         assert "undecided whether supercritical or subcritical" in ds.attrs["verdict"]
+
+
+def test_a_branch_that_turns_back_at_a_kink_is_born_there():
+    """|h| = p: for p > 0 a stable and an unstable fixed point, for p < 0 none."""
+    system = from_function(lambda h, x: h + 0.5 * (x - h.abs()), state_size=1, input_size=1)
+    ds = bifurcation(system, parameter="input[0]", lowest=-1, highest=1, values=0)
+    assert "A stable and an unstable fixed point appear at input[0]" in ds.attrs["verdict"]
