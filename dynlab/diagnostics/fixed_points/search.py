@@ -46,9 +46,9 @@ from dynlab.systems.function import Function
 from dynlab.systems.held import Held
 
 MOST_ROUNDS = 8
-# Of large maps. There starts are led by Newton's method alone, and paths that surely lead to a root take the place of
-# what goes on where it stops; of unbounded maps, which have no such paths, so many starts that are not random go on.
-MOST_OF_LARGE, PURSUED = 3, 4
+# Of large maps. Random starts are led by Newton's method alone there, and so many of the others that it leaves by what
+# goes on where it stops; of bounded maps only of states visited, as paths surely lead to roots from those found.
+MOST_OF_LARGE, PURSUED = 3, 2
 ROUNDS_FOR_INDEX = 4  # as many at most where nothing new is found and the index sum says that points are missing
 BOUND_SLACK = 1e-9  # a coordinate that rounding puts on its bound is within it
 OPEN = 1e-8  # times max(1, ‖h‖): an ungated residual above that means that a closed gate made the residual small
@@ -166,7 +166,7 @@ def _batch(frozen: Held, places: Places, starts: Tensor, origin: list[str]) -> _
     sought = equations(frozen)
     again, most = None, None
     if is_large(frozen) and GIVEN not in origin:
-        further = [each != RANDOM and not is_bounded(exact) for each in origin]
+        further = [each == VISITED or (each != RANDOM and not is_bounded(exact)) for each in origin]
         again, most = torch.tensor(further, device=starts.device), PURSUED
     ended = solve(sought.value, sought.matrix, starts, again, most)
     iterations = ended.iterations.cpu()
