@@ -182,12 +182,14 @@ def test_a_store_is_whole_whenever_its_writer_is_killed(tmp_path, exchange):
 
 def test_between_two_renamings_of_a_system_without_exchange_the_old_store_is_found(tmp_path, monkeypatch):
     path = tmp_path / "x.zarr"
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell runs the tests behind it
     io.save(xr.Dataset(attrs={"title": "old"}), path)
     monkeypatch.setattr(files, "renamed", lambda *_: False)
     monkeypatch.setattr(files, "put", lambda *_: os.kill(os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         io.save(xr.Dataset(attrs={"title": "new"}), path, overwrite=True)
     monkeypatch.undo()
+    signal.signal(signal.SIGINT, before)
     assert not path.exists()
     assert io.open(path).attrs["title"] == "old"
 

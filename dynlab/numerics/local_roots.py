@@ -263,8 +263,8 @@ def _spanned(reduction: _Reduction, s: Tensor, reach: float) -> Tensor | None:
     ends = roots[[order[i] for i in (0, len(order) // 2, -1)]].numpy()
     if dimension == len(right):
         _, g, noise, _ = reduction(s)
-        if not (g.abs() <= (STORED + len(reduction.center)) * noise).all():
-            return None  # roots to the solver's tolerance only
+        if not (g.abs() <= (STORED + len(reduction.center)) * noise).all(-1).any():
+            return None  # roots to the solver's tolerance only; at a kink g vanishes on one side
     return axes[:dimension] @ right if joined(equations, ends[:-1], ends[1:], dimension).all() else None
 
 

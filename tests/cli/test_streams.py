@@ -108,7 +108,14 @@ def test_a_command_that_is_told_to_end_says_so_and_leaves_nothing_half_done(tmp_
         "--data",
         "a.nc",
     ]
-    started = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    started = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        # a shell that runs the tests behind it ignores interrupts, which children inherit
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     for line in started.stderr:
         if line.startswith("Carrying"):
             break

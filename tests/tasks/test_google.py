@@ -252,5 +252,5 @@ def test_offline_the_error_names_the_file_to_place_by_hand(monkeypatch):
 
 def test_without_the_library_nothing_is_fetched(monkeypatch):
     monkeypatch.setitem(sys.modules, "kaldi_native_fbank", None)
-    with pytest.raises(UserError, match=r"pip install 'dynlab\[speech\]'"):
+    with pytest.raises(UserError, match=r"pip install 'dynlab-rnn\[speech\]'"):
         create("google12")

@@ -125,7 +125,7 @@ def refine(curve: Curve, kind: str, guess: Vector) -> Refined | None:
     u, sigma, vh = np.linalg.svd(final - at * np.eye(n))
     second = float(sigma[-2]) if n > 1 else np.inf
     is_singular = second <= RANK * max(1.0, float(sigma[0]))
-    border = _on_border(curve, unknowns[: n + 1], errors[: n + 1], final)
+    border, beside = _on_border(curve, unknowns[: n + 1], errors[: n + 1], final)
     is_known = error <= TOLERANCE * max(1.0, abs(p))
     if kind == BRANCH_POINT:
         is_known = is_known and float(errors[-1]) <= TOLERANCE * size
@@ -140,22 +140,23 @@ def refine(curve: Curve, kind: str, guess: Vector) -> Refined | None:
         converged=is_known,
         border=border,
         degenerate=is_singular or len(border) > 1 + (kind == PAIR),
-        beside=second if is_singular else float(np.abs(crossings.beyond(border, is_map)).max(initial=0.0)),
+        beside=second if is_singular else beside,
         turns=kind == PAIR and abs(np.sin(last) if is_map else last) > errors[-1],
         unfolding=last if kind == BRANCH_POINT else 0.0,
         unfolding_error=float(errors[-1]) if kind == BRANCH_POINT else 0.0,
     )
 
 
-def _on_border(curve: Curve, at: Vector, errors: Vector, matrix: Vector) -> NDArray[np.complex128]:
-    """The eigenvalues of the Jacobian at `at` (n + 1,), known to `errors`, that are not told from the border."""
+def _on_border(curve: Curve, at: Vector, errors: Vector, matrix: Vector) -> tuple[NDArray[np.complex128], float]:
+    """Eigenvalues at `at` (n + 1,), known to `errors`, that are not told from the border, and how far off they are."""
     beside = curve.equation.jacobian(torch.from_numpy(at[:-1] + errors[:-1]), torch.tensor(at[-1] + errors[-1])).numpy()
     wrong = np.abs(beside - matrix) + len(matrix) * curve.equation.period * np.finfo(np.float64).eps * np.abs(matrix)
     if not np.isfinite(wrong).all():
-        return np.empty(0, dtype=complex)
+        return np.empty(0, dtype=complex), 0.0
     values, bounds, _ = eigenvalues(matrix, wrong)
     excess = crossings.beyond(values, curve.equation.is_map)
-    return np.asarray(values[np.abs(excess) <= np.maximum(bounds, AT_BORDER * max(1.0, float(np.abs(values).max())))])
+    there = np.abs(excess) <= np.maximum(bounds, AT_BORDER * max(1.0, float(np.abs(values).max())))
+    return np.asarray(values[there]), float(np.maximum(np.abs(excess), bounds)[there].max(initial=0.0))
 
 
 def _newton(equations: Callable[[Tensor], Tensor], start: Vector) -> tuple[Vector, Vector, Vector, int] | None:

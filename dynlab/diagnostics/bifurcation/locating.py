@@ -18,6 +18,8 @@ NEARLY = (
 )
 SHORTEST = 1e-5  # of arclength: a shorter interval is halved no more; across a kink points are 5e-6 apart
 FINER = 1e-9  # the same where several eigenvalues cross: they may do so one after another
+UNSURE = 4.0  # times an eigenvalue's error: where several meet, the place is less sure than any
+SHRINKS = 0.95  # an interval at least, where it is parted
 AGAIN = 0.125  # of an interval in which nothing was solved for: in longer parts of it that is not tried anew
 JUMPS = 1e-2  # times max(1, ‖J‖): a Jacobian that changes by more than that however short the interval has a kink
 HALVINGS = 40  # of an interval, in search of a kink: to 1e-12 of its length
@@ -137,7 +139,9 @@ def _between(curve: Curve, left: Point, right: Point, tried: float = np.inf) -> 
     several = crossing.what == crossings.SEVERAL
     middles = (tracing.between(curve, left, right, part) for part in PARTS if length > (FINER if several else SHORTEST))
     most = _untold(curve, right) if several else len(right.signs)  # beyond where rounding hides several they are told
-    middle = next((point for point in middles if point and _untold(curve, point) <= most), None)
+    middle = next(
+        (each for each in middles if each and _untold(curve, each) <= most and _parts(left, each, right)), None
+    )
     guess = 0.5 * (left.z + right.z) if middle is None else middle.z
     if not several and length <= AGAIN * tried:
         tried = length
@@ -148,6 +152,7 @@ def _between(curve: Curve, left: Point, right: Point, tried: float = np.inf) -> 
                     error = refined.parameter_error + curve.parameter_scale * refined.beside
                     return [Found(0, switching.DEGENERATE, crossing, None, refined.z, left.tangent, error)]
                 return [Found(0, kind, crossing, refined, refined.z, left.tangent, width)]
+    width += UNSURE * curve.parameter_scale * max(_unsure(curve, left), _unsure(curve, right))
     unsolved = switching.UNDECIDED if crossing.what == crossings.FOLD_OR_BRANCH else switching.DEGENERATE
     if middle is None:
         kind = BORDER_COLLISION if jumps(curve, left.z, right.z) else unsolved
@@ -155,6 +160,18 @@ def _between(curve: Curve, left: Point, right: Point, tried: float = np.inf) -> 
     parts = _between(curve, left, middle, tried) + _between(curve, middle, right, tried)
     # where the middle's own signs are not decided the halves may show nothing: then it lies there
     return parts or [Found(0, unsolved, crossing, None, middle.z, middle.tangent, width)]
+
+
+def _parts(left: Point, middle: Point, right: Point) -> bool:
+    """Whether a point parts an interval: a correction may lead to one of its ends."""
+    length = SHRINKS * float(np.linalg.norm(right.z - left.z))
+    return bool(np.linalg.norm(middle.z - left.z) < length and np.linalg.norm(right.z - middle.z) < length)
+
+
+def _unsure(curve: Curve, point: Point) -> float:
+    """The error of the eigenvalue that is nearest to the border of stability."""
+    beyond = np.abs(crossings.beyond(point.eigenvalues, curve.equation.is_map))
+    return float(point.errors[beyond.argmin()])
 
 
 def _untold(curve: Curve, point: Point) -> int:
