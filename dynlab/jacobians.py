@@ -116,7 +116,8 @@ def cancelled(held: Held, states: Tensor) -> Tensor:
     except (Untracked, TypeError, AttributeError, ValueError):
         return _noise(held, states)
     error = bounded(found)[1]
-    return torch.where(torch.isfinite(error), error, _noise(held, states))
+    told = torch.isfinite(error)
+    return error if bool(told.all()) else torch.where(told, error, _noise(held, states))
 
 
 def _noise(held: Held, states: Tensor) -> Tensor:

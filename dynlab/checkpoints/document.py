@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from dynlab import files
 from dynlab.checkpoints.layers import check_finite
 from dynlab.errors import UserError, unknown
+from dynlab.reading import out_of_memory
 from dynlab.systems import SYSTEMS, System, create
 
 FORMAT = "dynlab"
@@ -212,6 +213,8 @@ def _created(name: str, config: Mapping[str, Any], where: str) -> System:
         raise UserError(f"{where}: {error}") from error
     # a damaged config may be anything, and so may the error that it leads to
     except Exception as error:
+        if out_of_memory(error):
+            raise
         raise UserError(f"{where}: no system {name!r} can be made from its config ({error}); copy it again.") from error
 
 

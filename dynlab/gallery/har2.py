@@ -1,9 +1,9 @@
 """HAR-2: how much of the published accuracies is reached, and how much of them a choice of the epoch on test explains.
 
 Each seed of a network was trained twice, on 17 of the 21 training subjects and on all of them, and scored on the test
-split after every epoch. Four numbers come of the two: the test accuracy at the epoch that the 4 other subjects chose,
-at the last epoch of the training on all, its median over the last tenth of the epochs, and the best of all epochs,
-which only someone who looks at the test split can choose.
+split after every epoch. The first training gives the test accuracy at the epoch that the 4 other subjects chose. The
+second gives that of the last epoch, the median over the last tenth of the epochs, and the best of all epochs. The best
+can be chosen only by someone who looks at the test split.
 """
 
 from pathlib import Path

@@ -9,7 +9,7 @@ import numpy as np
 
 from dynlab import io, schema
 from dynlab.errors import UserError
-from dynlab.reading import TooLong, bounded, check_readable, check_size, out_of_memory
+from dynlab.reading import bounded, check_readable, check_size, out_of_memory
 
 KINDS = "biuf"  # of numpy: real numbers
 NAME = "inputs"  # of the array, where a .npz holds several
@@ -32,7 +32,7 @@ def read_array(path: Path) -> np.ndarray:
                 return _of_archive(path)
             with path.open("rb") as file:
                 return _of_numpy(path, file, size)
-        except (UserError, TooLong):
+        except UserError:
             raise
         # a damaged file drives numpy and zipfile into any error at all
         except Exception as error:

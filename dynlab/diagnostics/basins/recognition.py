@@ -89,8 +89,10 @@ class Recognised:
             return False
         if one.kind.startswith(CONTINUUM):
             return bool(on_continuum(self.held, one.period, other.state[None], one.points)[0])
-        if one.is_family or one.period != 1:
-            return one.is_family or _nearly(other.state, one.points, REFINED_SAME if one.period else SAME)
+        if one.is_family:
+            return True
+        if one.period != 1:
+            return _nearly(other.state, one.points, REFINED_SAME if one.period else SAME)
         larger = np.maximum(np.abs(one.state), np.abs(other.state))
         least = ROUNDED * (1 + np.linalg.norm(other.state))
         return bool((np.abs(one.state - other.state) <= REFINED_SAME * larger + least).all())

@@ -30,8 +30,7 @@ def verdict(rows: list[Record], found: Search) -> str:
     sentences = [_points(points, found.affine)] if points else []
     sentences += [_continua(lines, bool(points), found.affine)] if lines else []
     if not sentences:
-        there = "" if found.affine == "affine" else "there "
-        none = f"The map is {found.affine} and has no fixed point {there}".rstrip()
+        none = f"The map is {found.affine} and has no fixed point{'' if found.affine == 'affine' else ' there'}"
         only = "was verified" if any(row.status in (NEIGHBOURING, UNVERIFIED) for row in rows) else "was found"
         sentences = [f"{none if found.affine and not doubtful else f'No fixed point {only}'}."]
     sentences += [_undecided(doubtful)] if doubtful else []
