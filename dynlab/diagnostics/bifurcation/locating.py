@@ -18,6 +18,7 @@ NEARLY = (
 )
 SHORTEST = 1e-5  # of arclength: a shorter interval is halved no more; across a kink points are 5e-6 apart
 FINER = 1e-9  # the same where several eigenvalues cross: they may do so one after another
+COMPANY = 10.0  # times as far from the border of stability as the eigenvalue that crosses it
 UNSURE = 4.0  # times an eigenvalue's error: where several meet, the place is less sure than any
 SHRINKS = 0.95  # an interval at least, where it is parted
 AGAIN = 0.125  # of an interval in which nothing was solved for: in longer parts of it that is not tried anew
@@ -153,7 +154,8 @@ def _between(curve: Curve, left: Point, right: Point, tried: float = np.inf) -> 
                     return [Found(0, switching.DEGENERATE, crossing, None, refined.z, left.tangent, error)]
                 return [Found(0, kind, crossing, refined, refined.z, left.tangent, width)]
     width += UNSURE * curve.parameter_scale * max(_unsure(curve, left), _unsure(curve, right))
-    unsolved = switching.UNDECIDED if crossing.what == crossings.FOLD_OR_BRANCH else switching.DEGENERATE
+    alone = crossing.what == crossings.FOLD_OR_BRANCH and not _company(curve, left, right)
+    unsolved = switching.UNDECIDED if alone else switching.DEGENERATE
     if middle is None:
         kind = BORDER_COLLISION if jumps(curve, left.z, right.z) else unsolved
         return [Found(0, kind, crossing, None, guess, left.tangent, width)]
@@ -166,6 +168,13 @@ def _parts(left: Point, middle: Point, right: Point) -> bool:
     """Whether a point parts an interval: a correction may lead to one of its ends."""
     length = SHRINKS * float(np.linalg.norm(right.z - left.z))
     return bool(np.linalg.norm(middle.z - left.z) < length and np.linalg.norm(right.z - middle.z) < length)
+
+
+def _company(curve: Curve, left: Point, right: Point) -> bool:
+    """Whether a second eigenvalue comes about as near to the border of stability as the one that crosses it."""
+    ends = [np.sort(np.abs(crossings.beyond(end.eigenvalues, curve.equation.is_map))) for end in (left, right)]
+    nearest = np.minimum(*ends)
+    return len(nearest) > 1 and bool(nearest[1] <= COMPANY * max(ends[0][0], ends[1][0]))
 
 
 def _unsure(curve: Curve, point: Point) -> float:

@@ -5,14 +5,17 @@ from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
+from dynlab.diagnostics.bifurcation import crossings
 from dynlab.diagnostics.bifurcation.curve import Point
-from dynlab.diagnostics.bifurcation.exploring import SAME_POINT, Diagram
+from dynlab.diagnostics.bifurcation.exploring import SAME_POINT, Bifurcation, Diagram
 from dynlab.diagnostics.bifurcation.result import Row
 from dynlab.diagnostics.bifurcation.switching import DEGENERATE
 from dynlab.diagnostics.bifurcation.tracing import pinned
 from dynlab.wording import joined, number, plural_of, with_error
 
+STRETCH, TOUCHES = 0.1, 1e-8  # of arclength; of an eigenvalue that is as good as on the border of stability
 TOGETHER = 0.03  # of arclength: branches that meet may part so slowly that a step changes from one to another
 DIGITS = 7  # of the parameter
 BESIDE, WIDER = 5e-3, 3.0  # of the range, or times the place's own extent: so far from it fixed points are counted
@@ -37,6 +40,10 @@ def gathered(diagram: Diagram) -> list[Place]:
     A bifurcation there may be at any parameter of its place: its error becomes what covers that.
     """
     listed = diagram.bifurcations
+    for branch in diagram.branches:
+        for _, index in branch.bifurcations:
+            if listed[index].refined is None:
+                listed[index] = listed[index]._replace(width=_width(diagram, branch.points, listed[index]))
     found: list[set[int]] = []
     for seed in (i for i, one in enumerate(listed) if one.kind == DEGENERATE and one.period == 1):
         center = listed[seed].z
@@ -54,8 +61,24 @@ def gathered(diagram: Diagram) -> list[Place]:
     return places
 
 
+def _width(diagram: Diagram, points: list[Point], one: Bifurcation) -> float:
+    """The error of a bifurcation that no system was solved for: it may be wherever an eigenvalue all but touches."""
+    curve, at = diagram.curve, diagram.curve.parameter(one.z)
+    near = [point for point in points if np.linalg.norm(point.z - one.z) <= STRETCH]
+    off = [np.abs(crossings.beyond(point.eigenvalues, curve.equation.is_map)).min() for point in near]
+    reached = [abs(curve.parameter(point.z) - at) for point, away in zip(near, off, strict=True) if away <= TOUCHES]
+    return max([one.width, *reached])
+
+
 def _is_met(diagram: Diagram, members: set[int]) -> bool:
-    through = [branch for branch in diagram.branches if any(number in members for _, number in branch.bifurcations)]
+    """Whether more than one branch passes; one may pass without a bifurcation of its own, whose rounding hides it."""
+    centers = np.array([diagram.bifurcations[number].z for number in members])
+    through = [
+        branch
+        for branch in diagram.branches
+        if any(number in members for _, number in branch.bifurcations)
+        or (branch.period == 1 and cdist(centers, np.array([each.z for each in branch.points])).min() <= TOGETHER)
+    ]
     return len(through) > 1
 
 
