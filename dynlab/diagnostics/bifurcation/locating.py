@@ -19,7 +19,6 @@ NEARLY = (
 SHORTEST = 1e-5  # of arclength: a shorter interval is halved no more; across a kink points are 5e-6 apart
 FINER = 1e-9  # the same where several eigenvalues cross: they may do so one after another
 COMPANY = 10.0  # times as far from the border of stability as the eigenvalue that crosses it
-UNSURE = 4.0  # times an eigenvalue's error: where several meet, the place is less sure than any
 SHRINKS = 0.95  # an interval at least, where it is parted
 AGAIN = 0.125  # of an interval in which nothing was solved for: in longer parts of it that is not tried anew
 JUMPS = 1e-2  # times max(1, ‖J‖): a Jacobian that changes by more than that however short the interval has a kink
@@ -153,7 +152,6 @@ def _between(curve: Curve, left: Point, right: Point, tried: float = np.inf) -> 
                     error = refined.parameter_error + curve.parameter_scale * refined.beside
                     return [Found(0, switching.DEGENERATE, crossing, None, refined.z, left.tangent, error)]
                 return [Found(0, kind, crossing, refined, refined.z, left.tangent, width)]
-    width += UNSURE * curve.parameter_scale * max(_unsure(curve, left), _unsure(curve, right))
     alone = crossing.what == crossings.FOLD_OR_BRANCH and not _company(curve, left, right)
     unsolved = switching.UNDECIDED if alone else switching.DEGENERATE
     if middle is None:
@@ -175,12 +173,6 @@ def _company(curve: Curve, left: Point, right: Point) -> bool:
     ends = [np.sort(np.abs(crossings.beyond(end.eigenvalues, curve.equation.is_map))) for end in (left, right)]
     nearest = np.minimum(*ends)
     return len(nearest) > 1 and bool(nearest[1] <= COMPANY * max(ends[0][0], ends[1][0]))
-
-
-def _unsure(curve: Curve, point: Point) -> float:
-    """The error of the eigenvalue that is nearest to the border of stability."""
-    beyond = np.abs(crossings.beyond(point.eigenvalues, curve.equation.is_map))
-    return float(point.errors[beyond.argmin()])
 
 
 def _untold(curve: Curve, point: Point) -> int:
