@@ -8,17 +8,21 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from dynlab.errors import UserError
+from dynlab.progress import through
 
 from .options import output_options, shared
 from .output import Analysis, CommandResult, Output, check_not_read, working
 from .source import Source
 from .streams import echo
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 def measured(
@@ -119,7 +123,8 @@ def _read(source: Source) -> Source:
     from dynlab import zoo
     from dynlab.checkpoints import read
 
-    found = read(zoo.locate(source.checkpoints[0]), **source.reading)
+    with working(f"Reading {source.checkpoints[0]}", quiet=source.quiet):
+        found = read(zoo.locate(source.checkpoints[0]), **source.reading)
     if found.assumed and not source.quiet:
         echo(found.assumed, err=True)
     return replace(source, found=found)
@@ -153,16 +158,18 @@ def over_step(function: Analysis, source: Source, own: dict[str, Any], alone: It
     if not source.quiet:
         told = filter(None, (snapshots[0].checkpoint.assumed, f"{len(snapshots)} checkpoints."))
         echo("\n".join(told), err=True)
-    results = {}
-    for number, snapshot in enumerate(snapshots, start=1):
-        with working(f"{number} of {len(snapshots)}, step {snapshot.step:,}", quiet=source.quiet, at_once=True):
-            try:
-                one = function(replace(source, found=snapshot.checkpoint, first=first), **own)
-            except UserError as error:
-                if number == 1:  # what is wrong with all of them
-                    raise
-                raise UserError(f"{snapshot.path}, step {snapshot.step:,}: {error}") from error
-        results[snapshot.step] = one.dataset
+    results: dict[int, xr.Dataset] = {}
+    with working("Following the training", quiet=source.quiet):
+        for snapshot in through(snapshots):
+            place = f"{len(results) + 1} of {len(snapshots)}, step {snapshot.step:,}"
+            with working(place, quiet=source.quiet, at_once=True):
+                try:
+                    one = function(replace(source, found=snapshot.checkpoint, first=first), **own)
+                except UserError as error:
+                    if not results:  # what is wrong with all of them
+                        raise
+                    raise UserError(f"{snapshot.path}, step {snapshot.step:,}: {error}") from error
+            results[snapshot.step] = one.dataset
     ds = joined(results, {each.step: each.checkpoint.source for each in snapshots})
     run = snapshots[0].path.absolute().parent.name or "run"
     return CommandResult(ds, plot_over_training, f"{run}-over-step")

@@ -168,11 +168,13 @@ class Output:
     def emit(self, result: CommandResult) -> int:
         """Draw the figure, save the data, print the verdict or the JSON document, and return the exit code."""
         ds = result.dataset
-        figure = self._draw(result)
+        with working("Drawing", quiet=self.quiet):
+            figure = self._draw(result)
         if self.data:
             from dynlab.io import save
 
-            save(ds, self.data, overwrite=self.overwrite)
+            with working(f"Writing {self.data}", quiet=self.quiet):
+                save(ds, self.data, overwrite=self.overwrite)
         if self.as_json:
             from dynlab.io import as_document
 

@@ -17,6 +17,7 @@ from dynlab.errors import UserError
 from dynlab.jacobians import jacobian, jacobian_and_error, jacobian_and_rounding
 from dynlab.numerics.threads import slices
 from dynlab.operators import Operator
+from dynlab.progress import through
 from dynlab.systems import Map, System
 
 NUMBERS_AT_ONCE = 2**24  # entries of Jacobians held at a time: 128 MiB in float64
@@ -63,7 +64,7 @@ class Driven:
         """
         samples, _, n = self.states.shape
         at_once = max(1, NUMBERS_AT_ONCE // (samples * n * n))
-        for start in range(0, len(steps), at_once):
+        for start in through(range(0, len(steps), at_once)):
             before = torch.as_tensor(np.asarray(steps[start : start + at_once]) - 1, device=self.states.device)
             states = self.states[:, before]
             dense = jacobian(of, states, self.inputs[:, before], before).dense().expand(samples, len(before), n, n)
@@ -78,7 +79,7 @@ class Driven:
         Operator
             With leading dimensions (sample, some of the steps). Where h_{t−1} is NaN it may be anything.
         """
-        for start in range(0, len(steps), at_once):
+        for start in through(range(0, len(steps), at_once)):
             before = torch.as_tensor(np.asarray(steps[start : start + at_once]) - 1, device=self.states.device)
             found = jacobian(self.system, self.states[:, before], self.inputs[:, before], before)
             yield found.mapped(_number_in_float64, _number_in_float64)
@@ -89,7 +90,7 @@ class Driven:
         """What `blocks` yields, each with the bound of `jacobian_and_error` on its entries' errors, of its shape."""
         samples, _, n = self.states.shape
         at_once = max(1, NUMBERS_AT_ONCE // (ARRAYS * samples * n * n))
-        for start in range(0, len(steps), at_once):
+        for start in through(range(0, len(steps), at_once)):
             before = torch.as_tensor(np.asarray(steps[start : start + at_once]) - 1, device=self.states.device)
             states, shape = self.states[:, before], (samples, len(before), n, n)
             dense, error = jacobian_and_error(of, states, self.inputs[:, before], before, diagonal=diagonal)
@@ -101,7 +102,7 @@ class Driven:
 
         The bounds are NaN where h_{t−1} is.
         """
-        for some in slices(len(steps), at_once):
+        for some in through(slices(len(steps), at_once)):
             before = torch.as_tensor(steps[some], device=self.states.device) - 1
             states = self.states[:, before]
             found, rounding = jacobian_and_rounding(self.system, states, self.inputs[:, before], before)

@@ -1,42 +1,150 @@
-"""A word on standard error about what takes long."""
+"""A word on standard error about what takes long: what is being done, how much of it is done, and the time left."""
 
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
 
-PATIENCE = 2.0  # seconds without a word
+PATIENCE = 2.0  # seconds without a word, and before a loop's first turns say how long all of them take
+LONG = 10.0  # seconds: what takes longer is told beforehand, also where nobody watches a terminal
+BETWEEN = 30.0  # seconds between two lines where nobody watches a terminal
+LOOK = 0.5  # seconds between two looks at how far the work is
+
+Item = TypeVar("Item")
+
+
+class _Loop:
+    """How many of a loop's turns are done."""
+
+    def __init__(self, total: int) -> None:
+        self.total, self.done, self.since = total, 0, time.perf_counter()
+
+
+_loops: ContextVar[list[_Loop] | None] = ContextVar("loops", default=None)  # of the block here, the outermost first
+
+
+def through(items: Iterable[Item], total: int | None = None) -> Iterator[Item]:
+    """The items one by one; a block of `working` around them tells how many are done, and how long the others take.
+
+    Parameters
+    ----------
+    items : iterable
+    total : int, optional
+        How many there are, or may be, where they have no length.
+
+    Notes
+    -----
+    Of loops inside each other, the inner ones count as parts of a turn of the outer one. A loop in a thread of a pool
+    counts for nothing: the one that hands out the work does.
+    """
+    loops = _loops.get()
+    count = total if total is not None else len(items) if isinstance(items, Collection) else 0
+    if loops is None or not count:
+        yield from items
+        return
+    loop = _Loop(count)
+    loops.append(loop)
+    try:
+        for item in items:
+            yield item
+            loop.done += 1
+    finally:
+        loops.remove(loop)
 
 
 @contextmanager
 def working(what: str, say: Callable[[str], None] | None, at_once: bool = False) -> Iterator[None]:
-    """Say what is being done while the block runs.
+    """Say what is being done while the block runs, how much of it is done, and how long the rest takes.
 
     Parameters
     ----------
     what : str
         "Reading har2".
     say : callable or None
-        Is given the line, once, where the block takes longer than `PATIENCE`. Without it there is a terminal that
-        somebody watches, which shows the line with a clock until the block ends.
+        Is given the line, once, where the block takes longer than `PATIENCE`, and a line now and then on how far a
+        loop (`through`) is that takes longer than `LONG`. Without it there is a terminal that somebody watches, which
+        shows the line with a clock until the block ends.
     at_once : bool
         Whether the line is given before the block begins.
     """
-    if say is None:
-        from rich.console import Console
-        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    loops: list[_Loop] = []
+    token = _loops.set(loops) if _loops.get() is None else None  # inside another block, loops are that one's
+    try:
+        with _shown(what, loops) if say is None else _said(what, say, loops, at_once):
+            yield
+    finally:
+        if token is not None:
+            _loops.reset(token)
 
-        columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-            progress.add_task(what, total=None)
-            yield
-    elif at_once:
-        say(what)
+
+@contextmanager
+def _shown(what: str, loops: list[_Loop]) -> Iterator[None]:
+    """A line on a terminal, with a spinner, the share done, the time left and a clock."""
+    from rich.console import Console
+    from rich.progress import Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
+    from rich.text import Text
+
+    class Left(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(_left(loops))
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), Left(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        progress.add_task(what, total=None)
         yield
-    else:
-        late = threading.Timer(PATIENCE, say, [what])
-        late.daemon = True
-        late.start()
-        try:
-            yield
-        finally:
-            late.cancel()
+
+
+@contextmanager
+def _said(what: str, say: Callable[[str], None], loops: list[_Loop], at_once: bool) -> Iterator[None]:
+    """Lines: what is being done, once, and at a low rate how far it is."""
+    if at_once:
+        say(what)
+    over = threading.Event()
+
+    def tell() -> None:
+        if over.wait(PATIENCE):
+            return
+        if not at_once:
+            say(what)
+        while not over.wait(LOOK):
+            if told := _left(loops, LONG):
+                say(f"{what} {told}")
+                over.wait(BETWEEN)
+
+    watcher = threading.Thread(target=tell, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+
+
+def _left(loops: list[_Loop], least: float = 0.0) -> str:
+    """How far the outermost loop is, once it has taken a moment and if all of it takes longer than `least` seconds."""
+    turns = [(loop.done, loop.total, loop.since) for loop in list(loops)]
+    if not turns:
+        return ""
+    share = 0.0
+    for done, total, _ in reversed(turns):
+        share = min(1.0, (done + share) / total)
+    spent = time.perf_counter() - turns[0][2]
+    if spent < PATIENCE or not share or spent < least * share:
+        return ""
+    return f"{100 * share:.0f} % of this part done, {_duration(spent / share - spent)} left"
+
+
+def _duration(seconds: float) -> str:
+    """About how long, in words.
+
+    Examples
+    --------
+    >>> _duration(0.2), _duration(47), _duration(200), _duration(7500)
+    ('about 1 s', 'about 47 s', 'about 4 min', 'about 2 h 5 min')
+    """
+    if seconds < 90:
+        return f"about {max(1, round(seconds))} s"
+    hours, minutes = divmod(-int(-seconds // 60), 60)
+    return "about " + (f"{hours} h {minutes} min" if hours else f"{minutes} min")

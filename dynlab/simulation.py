@@ -13,6 +13,7 @@ from torch.nn.utils import parametrize
 
 from dynlab import schema
 from dynlab.errors import UserError
+from dynlab.progress import through
 from dynlab.systems import Flow, Map, System, frozen
 
 # A flow's solution is meant to be exact beside what is compared with it: DOP853 at tolerances near rounding.
@@ -111,7 +112,7 @@ def end_of_orbit(system: Map, inputs: Tensor, initial: Tensor) -> Tensor:
 
 def _states(system: Map, inputs: Tensor, state: Tensor) -> Iterator[Tensor]:
     yield state
-    for t in range(inputs.shape[-2]):
+    for t in through(range(inputs.shape[-2])):
         state = system.step(state, inputs[..., t, :], t)
         yield state
 

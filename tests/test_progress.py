@@ -1,5 +1,7 @@
 """What takes long is said, once; what does not is not."""
 
+import io
+import re
 import time
 
 import numpy as np
@@ -9,6 +11,7 @@ from torch import nn
 
 from dynlab import progress
 from dynlab.cli.main import run
+from dynlab.numerics import threads
 from dynlab.tasks import Driving
 
 
@@ -63,3 +66,72 @@ def test_commands_say_that_they_read(command, quiet, lines, hurried, tmp_path, m
     name, *options = command
     assert run([name, "gru.pt", "--inputs", "task:yelp5", *options, *quiet]) == 0
     assert capsys.readouterr().err.count("Reading yelp5 …") == lines
+
+
+class TestHowFar:
+    """What a block tells of its loops: the share done, and the time that the rest takes at the same pace."""
+
+    @pytest.fixture(autouse=True)
+    def at_a_glance(self, hurried, monkeypatch):
+        monkeypatch.setattr(progress, "LOOK", 0.02)
+        monkeypatch.setattr(progress, "BETWEEN", 60)
+        monkeypatch.setattr(progress, "LONG", 0.4)
+
+    @staticmethod
+    def told(turns, pause, inner=1, total=None):
+        said = []
+        with progress.working("Linearising", said.append, at_once=True):
+            for _ in progress.through(range(turns) if total is None else iter(range(turns)), total):
+                for _ in progress.through(range(inner)):
+                    time.sleep(pause)
+        return said[1:]
+
+    @pytest.mark.parametrize("inner, total", [(1, None), (4, None), (1, 60)])
+    def test_what_takes_long_is_told_once_at_a_low_rate(self, inner, total):
+        (line,) = self.told(60, 0.02 / inner, inner, total)
+        assert re.fullmatch(r"Linearising \d+ % of this part done, about \d+ s left", line)
+
+    def test_what_does_not_is_not(self, monkeypatch):
+        monkeypatch.setattr(progress, "LONG", 1e6)
+        assert self.told(10, 0.02) == []
+
+    def test_the_time_left_is_that_of_the_turns_to_come(self):
+        first, inside = progress._Loop(4), progress._Loop(10)
+        first.since, first.done, inside.done = time.perf_counter() - 30, 1, 5
+        assert progress._left([first, inside]) == "38 % of this part done, about 50 s left"
+        assert progress._left([first, inside], least=81) == ""
+
+    def test_nothing_is_told_of_loops_that_nobody_waits_for(self):
+        assert list(progress.through(iter("abc"))) == list(progress.through("abc")) == ["a", "b", "c"]
+
+    def test_a_loop_that_ends_early_is_over(self):
+        with progress.working("Searching", print):
+            next(progress.through(range(3)))
+            assert progress._loops.get() == []
+
+    @pytest.mark.parametrize("samples", [2, 40])
+    def test_work_in_threads_is_told_by_the_chunks_or_by_the_loops_of_the_first(self, samples, monkeypatch):
+        monkeypatch.setattr(threads, "cores", lambda: 2)
+
+        def work(rows):
+            for _ in progress.through(range(50)):
+                time.sleep(0.02 * 2 / samples)
+            return (np.arange(samples)[rows],)
+
+        said = []
+        with progress.working("Linearising", said.append, at_once=True):
+            (found,) = threads.in_threads(work, samples, chunks_per_thread=1 if samples == 2 else 20)
+        assert found.tolist() == list(range(samples))
+        assert len(said) == 2
+
+
+def test_a_terminal_shows_the_share_and_the_time_left(hurried, monkeypatch):
+    screen = io.StringIO()
+    screen.isatty = lambda: True
+    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    with progress.working("Linearising", None):
+        for _ in progress.through(range(20)):
+            time.sleep(0.05)
+    assert "of this part done, about 1 s left" in screen.getvalue()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -17,12 +17,10 @@ from dynlab.errors import UserError, require_extra
 from dynlab.jacobians import held_matrices
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import eigenvalues
+from dynlab.progress import through
 from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.held import Held
 from dynlab.wording import agree, at_most, counted, interval, number
-
-if TYPE_CHECKING:
-    pass
 
 DIRECTIONS = 512  # drawn on each level, beside the axes of the set
 LEVELS = 40  # sampled radii
@@ -117,7 +115,10 @@ def lyapunov_function(
     chosen = schema.settings(found)
     held = torch.tensor(chosen["input"], dtype=torch.float64)
     at_rest = Held(frozen(stepped if flow is None else flow), held, chosen["at_step"])
-    rows = [_row(at_rest, flow, found.isel({schema.FIXED_POINT: i}), seed) for i in range(found.sizes["fixed_point"])]
+    rows = [
+        _row(at_rest, flow, found.isel({schema.FIXED_POINT: i}), seed)
+        for i in through(range(found.sizes["fixed_point"]))
+    ]
     settings = {key: chosen[key] for key in ("at", "input", "at_step", "starts", "inputs", "seed", "config")}
     proved = np.array([row.status == "proved" for row in rows], dtype=bool)
     return schema.dataset(

@@ -15,6 +15,7 @@ from dynlab.numerics.eigenvalue_sets import order
 from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
 from dynlab.numerics.eigenvalues import Eigenvalues, eigenvalues
 from dynlab.numerics.threads import in_threads, slices
+from dynlab.progress import through
 from dynlab.systems import Euler, Map
 from dynlab.wording import interval, over, ranged, share
 
@@ -141,7 +142,7 @@ def _along(driven: Driven, steps: NDArray[np.int64], conditions: bool) -> dict[s
     samples, _, n = driven.states.shape
     groups = [
         _of_samples(replace(driven, inputs=driven.inputs[some], states=driven.states[some]), steps, conditions)
-        for some in slices(samples, NUMBERS_AT_ONCE / n**2)
+        for some in through(slices(samples, NUMBERS_AT_ONCE / n**2))
     ]
     joined = [np.concatenate(part) for part in zip(*groups, strict=True)]
     names = ["eigenvalue", "eigenvalue_error", "condition"]
@@ -181,7 +182,9 @@ def _departures(matrices: NDArray[np.float64], step_size: float | None, sizes: S
 
     def work(some: slice) -> tuple[NDArray[np.float64]]:
         maps = (each if step_size is None else np.eye(n) + step_size * each for each in flat[some])
-        return (np.array([_departure_from_normality(each, parts_of(sizes)) for each in maps]),)
+        return (
+            np.array([_departure_from_normality(each, parts_of(sizes)) for each in through(maps, len(flat[some]))]),
+        )
 
     (found,) = in_threads(work, len(flat))
     return np.asarray(found.reshape(matrices.shape[:-2]))

@@ -16,6 +16,7 @@ from scipy.linalg import schur
 from dynlab.numerics.arrays import Complex, Index, Real
 from dynlab.numerics.block_triangular import parts_of
 from dynlab.numerics.threads import cores, in_threads, one_thread_each, slices
+from dynlab.progress import through
 
 TOLERANCE = 1e-10  # relative residual of the Ritz value 1/σ², so that σ has half of it
 LONGEST = 80  # Lanczos steps; a value that has not converged by then says so
@@ -84,7 +85,7 @@ class Resolvent:
         some = slices(len(points), min(self._at_once, -(-len(points) // cores())))
 
         def work(rows: slice) -> tuple[Any, ...]:
-            parts = [_lanczos(self._triangle, scaled[part], self._first, self._least) for part in some[rows]]
+            parts = [_lanczos(self._triangle, scaled[part], self._first, self._least) for part in through(some[rows])]
             return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
 
         value, *rest = in_threads(work, len(some))

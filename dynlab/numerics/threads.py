@@ -1,5 +1,6 @@
 """Work on many rows: in chunks that fit the memory, in a pool of threads, one BLAS and one torch thread each."""
 
+import contextvars
 import functools
 import itertools
 import math
@@ -13,6 +14,8 @@ from typing import Any
 import numpy as np
 import torch
 from threadpoolctl import ThreadpoolController
+
+from dynlab.progress import through
 
 CHUNKS_PER_THREAD = 4  # so that a thread whose rows are done early does not wait long for the others
 CHUNK_BYTES = 2**25  # that the arrays of one chunk take, unless a single row takes more
@@ -53,13 +56,17 @@ def in_threads(
     at_once = CHUNK_BYTES / each if each else count
     chunks = slices(count, min(at_once, math.ceil(count / (threads * chunks_per_thread)) if threads > 1 else count))
     if inside:
-        found = [work(rows) for rows in chunks]
+        found = [work(rows) for rows in through(chunks)]
     elif threads == 1 or len(chunks) <= 1:
         with one_thread_each():
-            found = [work(rows) for rows in chunks or [slice(0, 0)]]
+            found = [work(rows) for rows in through(chunks or [slice(0, 0)])]
     else:
         with one_thread_each(), ThreadPoolExecutor(threads, initializer=_enter) as pool:
-            found = list(pool.map(work, chunks))
+            few, here = len(chunks) <= threads, contextvars.copy_context()
+            # of as many chunks as threads, the loops inside the first tell how far all are
+            jobs = [pool.submit(here.run, work, chunks[0])] if few else []
+            jobs += [pool.submit(work, rows) for rows in chunks[len(jobs) :]]
+            found = [job.result() for job in (jobs if few else through(jobs))]
     return tuple(_joined(parts) for parts in zip(*found, strict=True))
 
 

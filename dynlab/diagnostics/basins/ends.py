@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.numerics.threads import cores, in_threads, slices
+from dynlab.progress import through
 from dynlab.systems import Map
 from dynlab.systems.held import Held
 
@@ -67,7 +68,7 @@ def carried(held: Held, states: NDArray[np.float64], steps: int) -> NDArray[np.f
 
     def work(some: NDArray[np.float64]) -> tuple[NDArray[np.float64]]:
         h, step = torch.as_tensor(some).to(held.input), stepper(held)
-        for _ in range(steps):
+        for _ in through(range(steps)):
             h = step(h)
         return (h.double().cpu().numpy(),)
 
@@ -95,7 +96,7 @@ def _in_blocks(
 
     def several(some: slice) -> tuple[Any, ...]:
         with torch.no_grad():  # each thread has its own
-            parts = [work(starts[rows]) for rows in blocks[some]]
+            parts = [work(starts[rows]) for rows in through(blocks[some])]
         return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
 
     is_shared = len(blocks) > 1 and held.input.device.type == "cpu" and at_once >= cores() * ROWS

@@ -12,6 +12,7 @@ from dynlab.diagnostics.bifurcation.parameter import Varied
 from dynlab.numerics.eigenvalues import eigenvalues as eigenvalues_of
 from dynlab.numerics.grids import blocks
 from dynlab.numerics.kinds import kind_of_flow, kind_of_map
+from dynlab.progress import through
 
 MAX_NEWTON = 50
 SETTLED = 1e-11  # times max(1, ‖h‖): the residual ‖G‖₂ up to which a state is a fixed point
@@ -42,7 +43,9 @@ def fixed_points(
     varied: Varied, is_map: bool, values: NDArray[np.float64], start: NDArray[np.float64], max_memory: float
 ) -> Fixed:
     """Newton's method from `start` (n,) at each of `values` (value, parameter)."""
-    parts = [_block(varied, is_map, values[block], start) for block in _blocks(varied, len(values), max_memory)]
+    parts = [
+        _block(varied, is_map, values[block], start) for block in through(_blocks(varied, len(values), max_memory))
+    ]
     return Fixed(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
 
@@ -56,7 +59,7 @@ def periods(
 ) -> NDArray[np.int64]:
     """The period, up to `longest`, of what the orbit from each of `starts` (value, n) settles to, or a code above."""
     found = np.empty(len(values), dtype=np.int64)
-    for block in _blocks(varied, len(values), max_memory):
+    for block in through(_blocks(varied, len(values), max_memory)):
         states = torch.from_numpy(starts[block][:, None].copy())
         step = recorded(batched(varied, values[block], "step"), states)
         for _ in range(TRANSIENT):

@@ -11,6 +11,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from dynlab.diagnostics.bifurcation.parameter import Changed, Varied
 from dynlab.numerics.grids import blocks
+from dynlab.progress import through
 
 KEPT = 128  # steps of a map that are kept
 WINDOW = 256  # steps of a map over which an envelope is taken
@@ -72,7 +73,7 @@ def visited_by_map(
         step = batched(varied, some, "step")
         return lambda h: cut(step(h), largest)
 
-    for block in blocks(number, _work(varied, each), max_memory, kept.nbytes):
+    for block in through(blocks(number, _work(varied, each), max_memory, kept.nbytes)):
         states, settled[block] = _settle(step_at, values[block], starts[block], WINDOW, looks)
         step = recorded(step_at(values[block]), states)
         for count in range(KEPT):
@@ -111,11 +112,11 @@ def visited_by_flow(
         changed = torch.func.vmap(varied.changed)(torch.from_numpy(some))
         return lambda h: cut(runge_kutta(changed, h), largest)
 
-    for block in blocks(number, _work(varied, each) + 16 * each * steps, max_memory, found.nbytes):
+    for block in through(blocks(number, _work(varied, each) + 16 * each * steps, max_memory, found.nbytes)):
         h, settled[block] = _settle(step_at, values[block], starts[block], window, LOOKS_OF_FLOWS)
         step = recorded(step_at(values[block]), h)
         seen = np.empty((*h.shape[:2], steps))
-        for count in range(steps):
+        for count in through(range(steps)):
             h = step(h)
             seen[..., count] = h[..., coordinate].numpy()
         found[block] = np.apply_along_axis(_extrema, -1, seen)

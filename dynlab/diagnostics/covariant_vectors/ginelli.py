@@ -18,6 +18,7 @@ from torch.linalg import solve_triangular, vector_norm
 
 from dynlab.diagnostics.covariant_vectors.tangent_steps import TangentSteps
 from dynlab.numerics.frame import SAFETY, UNRESOLVED, random_frame
+from dynlab.progress import through
 
 RUNS = 2  # from other random frames and coefficients: what they agree on does not depend on these
 
@@ -102,13 +103,13 @@ class Passes:
         self._sound = torch.ones(RUNS * samples, k, dtype=torch.bool)
         frames = [random_frame(samples, n, k, seed + run, torch.zeros(1)).columns for run in range(RUNS)]
         frame = torch.cat(frames).double()
-        for start in range(0, first, at_once):
+        for start in through(range(0, first, at_once)):
             frame = self._carried(frame, start, min(first, start + at_once)).frames[:, -1]
         self._starts = list(range(first, steps.count, at_once))
         self._checkpoints: list[Tensor] = []
         self.stops = first + np.round(np.linspace(0, last - first, blocks + 1)).astype(np.int64)[1:]
         self.growth = np.zeros((samples, blocks, k))
-        for start in self._starts:
+        for start in through(self._starts):
             self._checkpoints.append(frame)
             self._kept = self._carried(frame, start, min(steps.count, start + at_once))
             frame = self._kept.frames[:, -1]
@@ -124,7 +125,8 @@ class Passes:
         drawn[:, np.arange(k), np.arange(k)] = np.abs(drawn[:, np.arange(k), np.arange(k)])
         coefficients = torch.as_tensor(np.repeat(drawn, samples, axis=0))
         coefficients = coefficients / vector_norm(coefficients, dim=-2, keepdim=True)
-        for start, frame in zip(reversed(self._starts), reversed(self._checkpoints), strict=True):
+        stretches = list(zip(self._starts, self._checkpoints, strict=True))
+        for start, frame in through(stretches[::-1]):
             kept = self._kept
             if start != self._starts[-1]:
                 kept = self._carried(frame, start, self._starts[self._starts.index(start) + 1])
@@ -151,7 +153,7 @@ class Passes:
     def _carried(self, frame: Tensor, start: int, stop: int) -> Forward:
         maps = self.steps.block(start, stop).cpu()
         frames, factors = [frame], []
-        for step in range(stop - start):
+        for step in through(range(stop - start)):
             image = maps[:, step].repeat(RUNS, 1, 1) @ frames[-1]
             Q, R = torch.linalg.qr(image)
             diagonal = R.diagonal(dim1=-2, dim2=-1)

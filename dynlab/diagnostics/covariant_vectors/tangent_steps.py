@@ -10,6 +10,7 @@ from torch import Tensor
 
 from dynlab.diagnostics.lyapunov.of_flow import RELATIVE_TOLERANCE, Carried, solved
 from dynlab.driven import Driven, in_float64
+from dynlab.progress import through
 from dynlab.systems import Flow
 
 
@@ -77,7 +78,7 @@ def steps_of_flow(
     states, kept = [initial], []
     keeps = 8 * samples * n * n * count <= max_memory
     step = 0.0
-    for number in range(count):
+    for number in through(range(count)):
         matrices, state, step, left = _over_interval(system, states[-1], interval, step, np.isinf(cut), largest_state)
         if left.any():  # once more, with the solutions that ran away held where they are
             cut[left] = number

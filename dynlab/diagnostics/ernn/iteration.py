@@ -9,6 +9,7 @@ from dynlab.diagnostics.ernn.equilibria import InnerFlow
 from dynlab.numerics.eigenvalues import approximate_eigenvalues
 from dynlab.numerics.roots import tolerance
 from dynlab.numerics.threads import in_threads
+from dynlab.progress import through
 
 SAME_JACOBIAN = 1e-8  # times max(1, ‖g*‖): within this of an equilibrium ∇F is the equilibrium's
 
@@ -25,7 +26,7 @@ def iterates(flow: InnerFlow, start: Tensor, etas: Tensor, iterations: int) -> T
     iterations : int
     """
     found = [start]
-    for i in range(iterations):
+    for i in through(range(iterations)):
         found.append(found[-1] + etas[i % len(etas)].unsqueeze(-1) * flow.velocity(found[-1]))
     return torch.stack(found)
 

@@ -17,6 +17,7 @@ from dynlab.numerics.golub_kahan import NormBounds, norm_bounds
 from dynlab.numerics.plain_product import FAILING
 from dynlab.numerics.threads import in_threads
 from dynlab.operators import Operator
+from dynlab.progress import through
 
 VECTORS = 4  # that each bound starts from: fewer need longer Krylov spaces, more are multiplied in vain
 MOST = 24  # products with the chain and its transpose; a norm without a gap below it takes some 12
@@ -142,7 +143,7 @@ def _norms(
 
     known = driven.states.isfinite().all(dim=-1)[:, -1].cpu().numpy()
     columns: list[tuple[Real, Real]] = []
-    for t in map(int, times):
+    for t in through(times.tolist()):
         if t == driven.steps:
             columns.append((np.zeros(samples), np.zeros(samples)))
             continue

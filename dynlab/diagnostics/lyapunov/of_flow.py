@@ -19,6 +19,7 @@ from dynlab.numerics.frame import (
     renewed,
     stretched,
 )
+from dynlab.progress import through
 from dynlab.systems import Flow
 
 RELATIVE_TOLERANCE = 1e-10  # of the solver, for states and tangent vectors alike
@@ -80,7 +81,7 @@ def growth_of_flow(
     visited: list[Tensor] = []
     t, count, step, length = 0.0, 0, 0.0, time_scale(system, initial)
     boundaries = [*([transient] if transient > 0 else []), *map(float, stops)]
-    for boundary in boundaries:
+    for boundary in through(boundaries):
         if t == transient:
             frame, log_det = renewed(frame, seed), torch.zeros_like(log_det)
         while t < boundary:

@@ -9,6 +9,7 @@ from torch.nn.utils import parametrize
 
 from dynlab import simulation
 from dynlab.driven import Driven
+from dynlab.progress import through
 
 FAR = 1.0  # distance of the second start: as large as the states of a network with saturating units are
 MET = float(np.log(1e-6))  # two starts whose distance shrinks that much have met
@@ -64,7 +65,7 @@ def _rate(driven: Driven, transient: int, direction: torch.Tensor) -> NDArray[np
     direction = direction.expand_as(driven.states[:, 0])
     near = torch.finfo(driven.states.dtype).eps ** 0.5  # its square and rounding are equally small beside it
     with parametrize.cached():
-        for t in range(driven.steps):
+        for t in through(range(driven.steps)):
             moved = driven.system.step(driven.states[:, t] + near * direction, driven.inputs[:, t], t)
             difference = moved - driven.states[:, t + 1]
             size = difference.norm(dim=-1, keepdim=True)

@@ -11,6 +11,7 @@ import numpy as np
 from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.resolvent import Resolvent
 from dynlab.numerics.singular_values import ALL_UP_TO
+from dynlab.progress import through
 
 NEAREST, FARTHEST = 1e-6, 10.0  # of the samples from the boundary, in parts of the scale
 # How many samples: from the boundary, along half of it (the matrix is real), beside the eigenvalues nearest to it; and
@@ -53,7 +54,7 @@ def kreiss_lower_bound(
     # a peak beside an eigenvalue is about as wide as it is far from the boundary
     half = np.stack([np.full(len(best), np.diff(log_distances)[0]), np.minimum(np.exp(centre[0]), reach / directions)])
     offsets = np.stack([part.ravel() for part in np.meshgrid(*[np.linspace(-1, 1, ACROSS)] * 2)])
-    for _ in range(rounds):
+    for _ in through(range(rounds)):
         window = centre[:, :, None] + half[:, :, None] * offsets[:, None]
         found = value(*window.reshape(2, -1)).reshape(len(best), -1)
         highest = found.argmax(axis=1)

@@ -15,6 +15,7 @@ from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.block_triangular import real_times
 from dynlab.numerics.singular_values import ALL_UP_TO
 from dynlab.numerics.threads import in_threads
+from dynlab.progress import through
 
 ANGLES = 180  # of supporting lines
 BASIS = 10  # vectors of Arnoldi's iteration, which starts from what the angle before has given
@@ -48,7 +49,7 @@ def numerical_range(matrix: Real) -> NumericalRange:
 
     def work(rows: slice) -> tuple[Real, Complex]:
         before, supports, upper = None, [], []
-        for angle in half[rows]:
+        for angle in through(half[rows]):
             support, before = _support(symmetric, skew, angle, before)
             supports.append(support)
             upper.append(before.conj() @ real_times(matrix, before[:, None])[:, 0])

@@ -10,6 +10,7 @@ from scipy.optimize import minimize_scalar
 
 from dynlab.numerics.block_triangular import parts_of
 from dynlab.numerics.singular_values import ALL_UP_TO, RESIDUAL, norm
+from dynlab.progress import through
 
 NOTHING_KNOWN = 1e100  # of an error whose power has norm 1: more is no less known, and would overflow
 HALF = 0.5  # a norm whose relative error may exceed this is not reported
@@ -56,7 +57,7 @@ def power_norms(matrix: NDArray[np.float64], powers: int, wrong: float = 0.0, *,
     product, exponent, sizes = np.eye(len(matrix)), 0, np.abs(matrix)
     small = len(matrix) <= ALL_UP_TO
     errors = np.zeros_like(product) if small else np.full((1, 1), np.inf)
-    for k in range(1, powers + 1):
+    for k in through(range(1, powers + 1)):
         if small:
             errors = np.minimum(errors, NOTHING_KNOWN) @ sizes + unit * (np.abs(product) @ sizes)
         product = _times(product, matrix, parts_of(blocks or (len(matrix),)))
@@ -67,7 +68,7 @@ def power_norms(matrix: NDArray[np.float64], powers: int, wrong: float = 0.0, *,
         taken = int(np.frexp(size)[1])
         product, errors, exponent = np.ldexp(product, -taken), np.ldexp(errors, -taken), exponent + taken
     error = np.zeros(powers + 1)
-    for k in np.nonzero(np.isfinite(log_norm))[0][1:]:
+    for k in through(np.nonzero(np.isfinite(log_norm))[0][1:].tolist()):
         parts = log_norm[1] + log_norm[:k] + log_norm[k - 1 :: -1] - log_norm[k]
         lost = min(unit * np.exp(np.logaddexp.reduce(parts)), entrywise[k])
         error[k] = lost + unit + (0 if small else RESIDUAL) + 2 * np.finfo(float).eps * abs(log_norm[k])
