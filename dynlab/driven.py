@@ -14,7 +14,7 @@ from torch import Tensor
 
 from dynlab import simulation
 from dynlab.errors import UserError
-from dynlab.jacobians import jacobian, jacobian_and_error, jacobian_and_rounding
+from dynlab.jacobians import diagonal_blocks_and_errors, jacobian, jacobian_and_error, jacobian_and_rounding
 from dynlab.numerics.threads import slices
 from dynlab.operators import Operator
 from dynlab.progress import through
@@ -96,6 +96,31 @@ class Driven:
             dense, error = jacobian_and_error(of, states, self.inputs[:, before], before, diagonal=diagonal)
             lost = states.isnan().any(dim=-1)[..., None, None]
             yield dense.expand(shape).masked_fill(lost, torch.nan), error.expand(shape).masked_fill(lost, torch.nan)
+
+    def diagonal_blocks(
+        self, steps: Sequence[int] | NDArray[np.int64]
+    ) -> Iterator[list[tuple[NDArray[np.float64], NDArray[np.float64]]]]:
+        """The blocks along the diagonal of ∂step/∂state for each t of `steps`, and bounds on their entries' errors.
+
+        Yields
+        ------
+        list of (ndarray, ndarray), shape (sample, some of the steps, block, block)
+            One for each of the system's `blocks`; NaN where h_{t−1} is.
+        """
+        samples = len(self.states)
+        numbers = sum(size**2 for size in self.system.blocks)
+        for some in slices(len(steps), NUMBERS_AT_ONCE / (ARRAYS * samples * numbers)):
+            before = torch.as_tensor(np.asarray(steps[some]) - 1, device=self.states.device)
+            states = self.states[:, before]
+            lost = states.isnan().any(dim=-1)[..., None, None]
+            found = diagonal_blocks_and_errors(self.system, states, self.inputs[:, before], before)
+            shape = samples, len(before)
+
+            def known(part: Tensor, lost: Tensor = lost, shape: tuple[int, int] = shape) -> NDArray[np.float64]:
+                whole = in_float64(part.expand(*shape, *part.shape[-2:]).masked_fill(lost, torch.nan))
+                return np.asarray(whole.cpu().numpy())
+
+            yield [(known(block), known(wrong)) for block, wrong in found]
 
     def operators_with_rounding(self, steps: Sequence[int], at_once: float) -> Iterator[tuple[Operator, Tensor]]:
         """What `operators` yields, with bounds of `jacobian_and_rounding`, (sample, some of the steps).

@@ -117,16 +117,16 @@ def spectrum(
         flags=_flags(found),
     )
     ds.attrs["verdict"] = _verdict(ds, driven.steps, inputs_description)
-    ds.attrs["verdict"] += fewer_times(ds, system, times, driven.steps)
+    ds.attrs["verdict"] += fewer_times(ds.sizes[schema.TIME], system, times, driven.steps)
     return ds
 
 
-def fewer_times(ds: xr.Dataset, system: Map, times: int | None, steps: int) -> str:
-    """What a verdict says where nobody has asked for as few of the `steps` as `ds` has linearised."""
-    if times is not None or ds.sizes[schema.TIME] == min(TIMES, steps):
+def fewer_times(linearised: int, system: Map, times: int | None, steps: int) -> str:
+    """What a verdict says where nobody has asked for as few of the `steps` as have been linearised."""
+    if times is not None or linearised == min(TIMES, steps):
         return ""
     return (
-        f" The state has {system.state_size:,} dimensions, and so {ds.sizes[schema.TIME]} of the {steps} steps are "
+        f" The state has {system.state_size:,} dimensions, and so {linearised} of the {steps} steps are "
         f"linearised: --times (times) takes more."
     )
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import dynlab as dl
+from dynlab.diagnostics.eigenvalue_bounds import radii
 from dynlab.errors import UserError
 from dynlab.jacobians import DOUBT, OF_FUNCTIONS
 from dynlab.systems import Euler, create
@@ -147,6 +148,31 @@ def test_a_computed_matrix_has_the_rounding_of_its_entries_left():
     one_rounding = condition * np.finfo(float).eps * np.linalg.norm(matrix)
     assert one_rounding / 10 < number(ds, "error", "max_modulus") < 8 * one_rounding < 3e-12
     assert outcome(ds, "max_modulus") == "holds"
+
+
+@pytest.mark.parametrize("share_of_radius", [0.5, 0.9999, 1.0001, 3.0])
+def test_powers_of_large_jacobians_judge_as_their_eigenvalues_do(monkeypatch, share_of_radius):
+    """A stack of two LSTMs, small enough for both ways."""
+    torch.manual_seed(0)
+    network, inputs = torch.nn.LSTM(2, 5, num_layers=2).double(), np.random.default_rng(0).standard_normal((3, 9, 2))
+    limit = share_of_radius * float(dl.spectrum(dl.from_module(network), inputs)["spectral_radius"].max())
+    solved = dl.eigenvalue_bounds(dl.from_module(network), inputs, max_modulus=limit)
+    monkeypatch.setattr(radii, "LARGEST_SOLVED", 4)
+    found = dl.eigenvalue_bounds(dl.from_module(network), inputs, max_modulus=limit)
+    assert outcome(found, "max_modulus") == outcome(solved, "max_modulus")
+    assert abs(number(found, "measured", "max_modulus") - number(solved, "measured", "max_modulus")) <= number(
+        found, "error", "max_modulus"
+    )
+    assert number(found, "compared", "max_modulus") == 3 * 9
+    assert int(found["where_mode"].values[0]) == 0
+
+
+def test_powers_of_a_jacobian_that_is_not_finite_say_so(monkeypatch):
+    monkeypatch.setattr(radii, "LARGEST_SOLVED", 0)
+    system = dl.from_function(lambda h, x: h**2, state_size=1)
+    ds = dl.eigenvalue_bounds(system, no_input(20), initial_state=[2.0], max_modulus=1e308)
+    assert outcome(ds, "max_modulus") == "undecided"
+    assert "diverged" in str(ds["reason"].values[0])
 
 
 def test_in_float32_the_error_is_that_of_float32():

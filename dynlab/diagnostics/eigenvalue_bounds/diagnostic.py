@@ -8,7 +8,14 @@ import xarray as xr
 
 from dynlab import schema
 from dynlab.diagnostics.eigenvalue_bounds.judgement import AT_THE_BOUND, HOLDS, UNDECIDED, VIOLATED, Judgement, judged
-from dynlab.diagnostics.eigenvalue_bounds.measurements import BOUNDS, ERRORS, Measurement, measured, measurement
+from dynlab.diagnostics.eigenvalue_bounds.measurements import (
+    BOUNDS,
+    ERRORS,
+    LINEARISED,
+    Measurement,
+    measured,
+    measurement,
+)
 from dynlab.diagnostics.spectrum import fewer_times
 from dynlab.driven import drive
 from dynlab.errors import UserError
@@ -102,7 +109,7 @@ def eigenvalue_bounds(
     _check(asked)
     options = {"initial_state": initial_state, "dtype": dtype, "device": device, "seed": seed}
     driven = drive(system, inputs, inputs_description=inputs_description, **options)
-    results = measured(system, inputs, asked, times, inputs_description=inputs_description, **options)
+    results = measured(system, driven, inputs, asked, times, inputs_description=inputs_description, **options)
     found = {name: measurement(name, results) for name in asked}
     verdicts = {
         name: judged(each.values, each.errors, asked[name], BOUNDS[name].is_upper, each.only_above)
@@ -123,8 +130,8 @@ def eigenvalue_bounds(
         },
     )
     ds.attrs["verdict"] = _verdict(ds, over(driven.steps, inputs_description))
-    if "spectrum" in results:
-        ds.attrs["verdict"] += fewer_times(results["spectrum"], system, times, driven.steps)
+    if linearised := next((each for name, each in results.items() if name in LINEARISED), None):
+        ds.attrs["verdict"] += fewer_times(linearised.sizes[schema.TIME], system, times, driven.steps)
     return ds
 
 

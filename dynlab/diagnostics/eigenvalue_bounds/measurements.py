@@ -9,9 +9,11 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
+from dynlab.diagnostics.eigenvalue_bounds.radii import by_powers, spectral_radius
 from dynlab.diagnostics.gradient import gradient
 from dynlab.diagnostics.lyapunov import lyapunov
 from dynlab.diagnostics.spectrum import spectrum
+from dynlab.driven import Driven
 from dynlab.errors import UserError
 from dynlab.systems import Euler, Map
 
@@ -46,8 +48,9 @@ BOUNDS: dict[str, Bound] = {
     "max_exponent": Bound("largest Lyapunov exponent", schema.NAT_PER_STEP, True, "lyapunov"),
 }
 EIGENVALUES = "a true bound: the eigenvalue's condition times the rounding of J's entries, and what is of second order"
+LINEARISED = ("spectrum", "radii")  # the results that know how many steps were linearised
 ERRORS = {
-    "max_modulus": EIGENVALUES,
+    "max_modulus": f"{EIGENVALUES}; of large Jacobians half the distance between bounds from their powers",
     "max_real": EIGENVALUES,
     "min_log_gradient": "the bound of the logarithm's error that its product of Jacobians carries",
     "max_log_gradient": "the bound of the logarithm's error that its product of Jacobians carries",
@@ -72,16 +75,21 @@ class Measurement:
 
 
 def measured(
-    system: Map, inputs: Any, asked: Mapping[str, float], times: int | None, **settings: Any
+    system: Map, driven: Driven, inputs: Any, asked: Mapping[str, float], times: int | None, **settings: Any
 ) -> dict[str, xr.Dataset]:
-    """The Datasets of the diagnostics that the bounds asked for need, by the diagnostics' names."""
+    """The Datasets of the diagnostics that the bounds asked for need, by the diagnostics' names.
+
+    The spectral radii of a large system's Jacobians are "radii" in place of all eigenvalues, "spectrum".
+    """
     if "max_real" in asked and not isinstance(system, Euler):
         raise UserError(
             f"max_real bounds the eigenvalues of a flow, and {system.name!r} is no Euler step of one: set max_modulus."
         )
     needed = {BOUNDS[name].diagnostic for name in asked}
     results = {}
-    if "spectrum" in needed:
+    if "spectrum" in needed and "max_real" not in asked and by_powers(driven.system):
+        results["radii"] = spectral_radius(driven, times, asked["max_modulus"])
+    elif "spectrum" in needed:
         results["spectrum"] = spectrum(system, inputs, times=times, conditions=False, **settings)
     if "gradient" in needed:
         results["gradient"] = gradient(system, inputs, times=[1], **settings)
@@ -92,6 +100,8 @@ def measured(
 
 def measurement(name: str, results: Mapping[str, xr.Dataset]) -> Measurement:
     """The numbers that the bound `name` judges."""
+    if name == "max_modulus" and "radii" in results:
+        return _of_radii(results["radii"])
     ds = results[BOUNDS[name].diagnostic]
     if BOUNDS[name].diagnostic == "gradient":
         return _of_gradient(ds)
@@ -107,6 +117,16 @@ def measurement(name: str, results: Mapping[str, xr.Dataset]) -> Measurement:
     values, errors = ds[variable].values, ds[f"{variable}_error"].values
     reason = schema.flags(ds).get(variable, "")
     return Measurement(values.real if name == "max_real" else np.abs(values), errors, where, reason)
+
+
+def _of_radii(ds: xr.Dataset) -> Measurement:
+    steps = ds[schema.TIME].values
+    return Measurement(
+        ds["spectral_radius"].values,
+        ds["spectral_radius_error"].values,
+        lambda index: (index[0], int(steps[index[1]]), 0),
+        schema.flags(ds).get("spectral_radius", ""),
+    )
 
 
 def _of_gradient(ds: xr.Dataset) -> Measurement:
