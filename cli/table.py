@@ -15,23 +15,47 @@ from .streams import echo
 @click.argument("name")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of the table.")
 @click.option("--data", type=click.Path(path_type=Path), metavar="FILE", help="Save the numbers: .nc or .zarr.")
-@click.option("--overwrite", is_flag=True, help="Replace the file that --data names.")
-def table(name: str, as_json: bool, data: Path | None, overwrite: bool) -> None:
+@click.option("--output", "-o", type=click.Path(path_type=Path), metavar="PAGE", help="Write a Markdown page: .md.")
+@click.option("--overwrite", is_flag=True, help="Replace the file that --data or --output names.")
+@click.option("--recompute", is_flag=True, help="Compute the kept numbers again, and keep them.")
+def table(name: str, as_json: bool, data: Path | None, output: Path | None, overwrite: bool, recompute: bool) -> None:
     """Print the table NAME of the sources: published numbers beside what was measured.
 
     \b
-    har2   HAR-2 (ERNN, Table 3): is each accuracy reached without choosing the epoch on the test split?
+    antisymmetric-1  AntisymmetricRNN, Table 1: MNIST pixel by pixel and permuted
+    antisymmetric-2  AntisymmetricRNN, Table 2: CIFAR-10 pixel by pixel and noise-padded
+    asrnn-mnist      asRNN: sequential and permuted MNIST
+    asrnn-ptb        asRNN: PTB by characters
+    copying          asRNN: copying memory, losses in place of the source's curves
+    equilibria       a review's six kinds of equilibrium
+    ernn-1           ERNN, Table 1: data sets
+    ernn-2           ERNN, Table 2: how short what matters is
+    ernn-3           ERNN, Table 3: accuracies, sizes and times
+    ernn-4           ERNN, Table 4: PTB by words
+    ernn-5           ERNN, Table 5: ReLU and sigmoid
+    ernn-6           ERNN, Table 6: PTB by words, with test times
+    har2             HAR-2: is each accuracy reached without choosing the epoch on the test split?
+    speed            a review's seconds for an epoch of MNIST
+    all              all of them
     """
     from dynlab import io
-    from dynlab.gallery import TABLES
+    from dynlab.files import write_text
+    from dynlab.gallery import TABLES, tables_page
 
     check_file(data, "--data", DATA_SUFFIXES, overwrite=overwrite)
-    made = lookup(TABLES, name, "table")()
-    if data:
-        io.save(made.dataset, data, overwrite=overwrite)
-    if as_json:
-        print_json(io.as_document(made.dataset))
-        return
-    echo(f"{made.title}. Claimed: {made.claim}")
-    print_table(made.headings, made.rows, made.numeric)
-    echo(made.measured)
+    check_file(output, "--output", (".md",), overwrite=overwrite)
+    if name == "all" and (as_json or data):
+        raise click.UsageError("--json and --data take the numbers of one table: name it in place of `all`.")
+    names = list(TABLES) if name == "all" else [name]
+    made = {each: lookup(TABLES | {"all": ""}, each, "table")(recompute=recompute) for each in names}
+    for one in made.values():
+        if data:
+            io.save(one.dataset, data, overwrite=overwrite)
+        if as_json:
+            print_json(io.as_document(one.dataset))
+            continue
+        echo(f"{one.title}. Claimed: {one.claim}")
+        print_table(one.headings, one.rows, one.numeric)
+        echo(one.measured)
+    if output:
+        write_text(output, tables_page(made))

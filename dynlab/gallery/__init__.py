@@ -3,9 +3,9 @@
 The tables of them are `FIGURES` and `TABLES`.
 """
 
-from dynlab.gallery.made import Made, Table, page
+from dynlab.gallery.made import Made, Table, page, tables_page
 
-__all__ = ["FIGURES", "TABLES", "Made", "Table", "page"]
+__all__ = ["FIGURES", "TABLES", "Made", "Table", "page", "tables_page"]
 
 # Public name to "module:make"; `make(fast=False) -> Made`, where fast is the same figure from less data.
 FIGURES = {
@@ -25,5 +25,20 @@ FIGURES = {
     "zoo": "dynlab.gallery.zoo_comparison:make",
 }
 
-# Public name to "module:table"; `table() -> Table`.
-TABLES = {"har2": "dynlab.gallery.har2:table"}
+# Public name to "module:table"; `table(recompute=False) -> Table`, where recompute makes its kept numbers again.
+TABLES = {
+    "antisymmetric-1": "dynlab.gallery.accuracies:antisymmetric_1",
+    "antisymmetric-2": "dynlab.gallery.accuracies:antisymmetric_2",
+    "asrnn-mnist": "dynlab.gallery.accuracies:asrnn_mnist",
+    "asrnn-ptb": "dynlab.gallery.accuracies:asrnn_ptb",
+    "copying": "dynlab.gallery.copying:table",
+    "equilibria": "dynlab.gallery.equilibria:table",
+    "ernn-1": "dynlab.gallery.data_sets:table_1",
+    "ernn-2": "dynlab.gallery.data_sets:table_2",
+    "ernn-3": "dynlab.gallery.accuracies:ernn_3",
+    "ernn-4": "dynlab.gallery.accuracies:ernn_4",
+    "ernn-5": "dynlab.gallery.accuracies:ernn_5",
+    "ernn-6": "dynlab.gallery.accuracies:ernn_6",
+    "har2": "dynlab.gallery.har2:table",
+    "speed": "dynlab.gallery.speed:table",
+}

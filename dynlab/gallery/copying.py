@@ -1,39 +1,45 @@
 """Copying memory: orthogonal networks and an LSTM against what can be had without memory.
 
-What is drawn was recorded in ``copying.nc`` beside this file by `record`, from the runs of `COMMANDS`. They take some
-ten minutes each on one core.
+The trainings at the source's delays of 1,000 and 2,000 steps are the queue's, in ``trainings.nc``. Those at 200, where
+D_f of asRNN was learned too, were recorded in ``copying.nc`` beside this file from the runs that its settings name.
 """
 
-import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 
 from dynlab import io, schema
-from dynlab.gallery.made import Made
+from dynlab.gallery.har2 import RECORDED as TRAININGS
+from dynlab.gallery.made import Made, Table
+from dynlab.numerics.arrays import Real
 from dynlab.plots import style
 from dynlab.tasks.copying import baseline
+from dynlab.training.queue.table import COPYING
 
 RECORDED = Path(__file__).parent / "copying.nc"
-SYMBOLS, DELAY, SEED = 10, 200, 5544  # the asRNN tables' seed
+SYMBOLS, DELAYS = 10, (200, 1000, 2000)
 FLOOR = 1e-7  # of the loss that is drawn: in float32 a smaller one is rounding
-PRESET = f"dynlab train --preset asrnn-copying-1000-{{}} --task-set delay={DELAY} -o FOLDER"
-COMMANDS = {
-    "expRNN, 190 units": (
-        "dynlab train --system exprnn --set state_size=190 --set init=henaff --task copying "
-        f"--task-set delay={DELAY} --task-set train_size=12800 --task-set fresh=true --task-set retrain=true "
-        "--epochs 40 --batch-size 128 --optimizer rmsprop --lr 0.0002 --constrained-lr 2e-05 --alpha 0.9 "
-        f"--seed {SEED} -o FOLDER"
-    ),
-    "dtriv, 190 units": PRESET.format("exprnn"),
-    "scoRNN, 190 units": PRESET.format("scornn"),
-    "asRNN, 138 units": PRESET.format("asrnn"),
-    "asRNN, D_f learns": PRESET.format("asrnn") + " --set learn_saturation=true",
-    "LSTM, 68 units": PRESET.format("lstm"),
+STEPS_PER_EPOCH = 100
+STAYS = 0.9  # of the baseline: what a loss does not fall below that stays there
+TITLE = "Copying memory (asRNN)"
+CLAIM = (
+    "Orthogonal networks copy ten symbols over 1,000 and 2,000 steps, asRNN soonest, and an LSTM stays at the baseline "
+    "(the training losses of the source's two figures; it prints no numbers)."
+)
+# Names in the queue, and in the record at 200 steps.
+NAMES = {
+    "exprnn": "expRNN, 190 units",
+    "dtriv": "dtriv, 190 units",
+    "scornn": "scoRNN, 190 units",
+    "asrnn": "asRNN, 138 units",
+    "learned": "asRNN, D_f learns",
+    "lstm": "LSTM, 68 units",
 }
 LOOK: dict[str, dict[str, Any]] = {
     "expRNN, 190 units": {"color": style.BLUE, "marker": "o"},
@@ -43,71 +49,155 @@ LOOK: dict[str, dict[str, Any]] = {
     "asRNN, D_f learns": {"color": style.PURPLE, "marker": "x", "ls": "--"},
     "LSTM, 68 units": {"color": style.VERMILION, "marker": "^"},
 }
+COPIES, STAYED, HIGHER, NOT_RUN = "copies", "stays at the baseline", "diverged", "not run"
+HALF = "learns, not to the end"
+UNITS = re.compile(r", \d+ units")
+COPIED = 0.05  # of the baseline: fewer than one symbol in ten is not known
 
 
-def record(runs: Mapping[str, Path]) -> xr.Dataset:
-    """What ``copying.nc`` holds, read from the folders of the runs of `COMMANDS`, by their names."""
-    rows = [np.loadtxt(runs[name] / "steps.csv", delimiter=",", skiprows=1, usecols=(0, 1)).T for name in COMMANDS]
-    steps = rows[0][0].astype(int)
-    loss = "cross-entropy per step of 128 sequences, before they are learned from"
-    return schema.dataset(
-        {"loss": schema.variable((schema.NETWORK, schema.TRAINING_STEP), [losses for _, losses in rows], loss)},
-        system="several",
-        settings={"commands": COMMANDS, "task": "copying", "symbols": SYMBOLS, "delay": DELAY, "seeds": [SEED]},
-        method="Lightning, RMSprop; every batch is drawn anew and seen once",
-        coords={schema.NETWORK: list(COMMANDS), schema.TRAINING_STEP: steps},
-    )
+class Curve(NamedTuple):
+    """The training loss of one network at one delay."""
+
+    delay: int
+    name: str
+    steps: Real
+    losses: Real
+
+    @property
+    def short(self) -> str:
+        """The name without the number of units."""
+        return UNITS.sub("", self.name)
+
+    @property
+    def guess(self) -> float:
+        """The loss without memory."""
+        return baseline(SYMBOLS, self.delay)
+
+    @property
+    def outcome(self) -> str:
+        """What the network did, in words."""
+        if not len(self.losses):
+            return NOT_RUN
+        if self.losses[-1] > self.guess / STAYS**2:
+            return HIGHER
+        best = self.losses.min() / self.guess
+        return COPIES if best < COPIED else STAYED if best > STAYS else HALF
+
+    @property
+    def halved(self) -> str:
+        """After how many steps the loss is first below half the baseline."""
+        below = np.flatnonzero(self.losses < self.guess / 2)
+        return f"{int(self.steps[below[0]]):,}" if len(below) else "never" if len(self.losses) else ""
 
 
-def make(fast: bool = False) -> Made:
-    """The recorded trainings; fast is every second of their points."""
-    recorded = io.open(RECORDED)
-    if fast:
-        recorded = recorded.isel({schema.TRAINING_STEP: slice(1, None, 2)})
-    guess = baseline(SYMBOLS, DELAY)
+def curves() -> list[Curve]:
+    """All that were recorded; without losses where a training of the queue is not finished."""
+    return list(_recorded()) + list(_queued(io.open(TRAININGS)))
+
+
+def _recorded() -> Iterator[Curve]:
+    ds = io.open(RECORDED)
+    steps = ds[schema.TRAINING_STEP].values.astype(float)
+    for name in NAMES.values():
+        yield Curve(DELAYS[0], name, steps, ds["loss"].sel({schema.NETWORK: name}).values.astype(float))
+
+
+def _queued(trainings: xr.Dataset) -> Iterator[Curve]:
+    for delay in DELAYS[1:]:
+        for network in COPYING:
+            name = f"copying-{delay}-{network}"
+            losses = np.zeros(0)
+            if name in trainings[schema.TRAINING].values:
+                losses = trainings["loss"].sel({schema.TRAINING: name}).dropna(schema.EPOCH).values.astype(float)
+            yield Curve(delay, NAMES[network], STEPS_PER_EPOCH * np.arange(1, len(losses) + 1.0), losses)
+
+
+def make(fast: bool = False, recompute: bool = False) -> Made:
+    """The recorded losses, a panel for each delay; there is nothing to compute again, and nothing to leave out."""
+    found = curves()
     with style.style():
-        figure, ax = plt.subplots(figsize=(7.4, 4.4))
-        ax.axhline(guess, color=style.BLACK, ls=":", lw=1.3)
-        ax.annotate(
-            f"without memory: {guess:.4f}",
-            (0.99, guess),
-            (0, 3),
-            xycoords=ax.get_yaxis_transform(),
-            textcoords="offset points",
-            ha="right",
-            fontsize=8,
-        )
-        for name, look in LOOK.items():
-            shown = np.maximum(recorded["loss"].sel({schema.NETWORK: name}), FLOOR)
-            ax.plot(shown[schema.TRAINING_STEP], shown, label=name, ms=3, lw=1, **look)
-        ax.set(yscale="log", xlabel="step of the optimiser", ylabel="cross-entropy per step, sequences not seen before")
-        ax.set_title(f"Copying {SYMBOLS} symbols over {DELAY} steps")
-        figure.legend(loc="outside lower center", ncols=3)
-    return Made(
-        "Copying memory (expRNN, asRNN)",
-        "Orthogonal networks copy ten symbols over 1,000 steps and more, an LSTM stays at the baseline (figures of the "
-        "expRNN and asRNN papers).",
-        _measured(recorded, guess),
-        figure,
-        {"copying": recorded},
+        figure, panels = plt.subplots(1, len(DELAYS), figsize=(12.6, 4.6), sharey=True)
+        for ax, delay in zip(panels, DELAYS, strict=True):
+            _draw([one for one in found if one.delay == delay], ax)
+        panels[0].set_ylabel("training cross-entropy per step")
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=6)
+    return Made(TITLE, CLAIM, measured(found), figure, {"copying": dataset(found)})
+
+
+def _draw(found: list[Curve], ax: Axes) -> None:
+    guess, delay = found[0].guess, found[0].delay
+    ax.axhline(guess, color=style.BLACK, ls=":", lw=1.3)
+    ax.annotate(
+        f"without memory: {guess:.4f}",
+        (0.99, guess),
+        (0, 3),
+        xycoords=ax.get_yaxis_transform(),
+        textcoords="offset points",
+        ha="right",
+        fontsize=8,
+    )
+    for one in found:
+        ax.plot(one.steps, np.maximum(one.losses, FLOOR), label=one.name, ms=3, lw=1, **LOOK[one.name])
+    missing = [one.short for one in found if one.outcome == NOT_RUN]
+    if missing:
+        ax.text(0.02, 0.03, f"not run: {', '.join(missing)}", transform=ax.transAxes, fontsize=8)
+    ax.set(yscale="log", xlabel="step of the optimiser", title=f"Copying {SYMBOLS} symbols over {delay:,} steps")
+
+
+def dataset(found: list[Curve]) -> xr.Dataset:
+    """The curves' ends in one Dataset, by delay and network."""
+    shape = len(DELAYS), len(NAMES)
+    values: Mapping[str, Real] = {name: np.full(shape, np.nan) for name in ("best", "last")}
+    for one in found:
+        if len(one.losses):
+            where = DELAYS.index(one.delay), list(NAMES.values()).index(one.name)
+            values["best"][where], values["last"][where] = one.losses.min(), one.losses[-1]
+    both = ("delay", schema.NETWORK)
+    return schema.dataset(
+        {name: schema.variable(both, array, f"{name} training loss per step") for name, array in values.items()},
+        system="several",
+        settings={"task": "copying", "symbols": SYMBOLS},
+        verdict=measured(found),
+        method="RMSprop; every batch is drawn anew and seen once; one training each, seed 5544",
+        coords={"delay": list(DELAYS), schema.NETWORK: list(NAMES.values())},
+        flags={"best": NOT_RUN, "last": NOT_RUN},
     )
 
 
-def _measured(recorded: xr.Dataset, guess: float) -> str:
-    losses = {name: recorded["loss"].sel({schema.NETWORK: name}).values for name in LOOK}
-    steps = recorded[schema.TRAINING_STEP].values
+def measured(found: list[Curve]) -> str:
+    """What each network did at each delay."""
     said = []
-    for name, values in losses.items():
-        below = np.flatnonzero(values < guess / 2)
-        when = f"half the baseline after {steps[below[0]]:,} steps" if len(below) else "never half the baseline"
-        said.append(f"{name}: best {values.min():.2g}, {when}")
-    text = f"Over {DELAY} steps a loss of {guess:.4f} needs no memory. " + ". ".join(said) + "."
-    diverged = [name for name, values in losses.items() if values[-1] > 10 * guess]
-    if diverged:
-        text += (
-            f" Diverged: {' and '.join(diverged)}, from the source's start D_f = 1e-5, where an optimiser's step moves "
-            "each entry by many times its size. In the source's code D_f has the gradient 0 there and stays, so that "
-            "its asRNN, drawn too, is a linear orthogonal network."
-        )
-    seeds = json.loads(recorded.attrs["settings"])["seeds"]
-    return f"{text} One training each (seed {', '.join(map(str, seeds))})."
+    for delay in DELAYS:
+        here = [one for one in found if one.delay == delay]
+        outcomes = dict.fromkeys(one.outcome for one in here)
+        each = [
+            f"{outcome}: {' and '.join(one.short for one in here if one.outcome == outcome)}" for outcome in outcomes
+        ]
+        said.append(f"Over {delay:,} steps, where {here[0].guess:.4f} needs no memory: {'; '.join(each)}")
+    return (
+        f"{'. '.join(said)}. Learned from the source's start D_f = 1e-5 asRNN diverges, as a step of the optimiser "
+        "moves each entry by many times its size. In the source's code D_f has the gradient 0 there and stays, so that "
+        "its asRNN is a linear orthogonal network. One training each (seed 5544)."
+    )
+
+
+def table(recompute: bool = False) -> Table:
+    """The curves in numbers."""
+    found = curves()
+    rows = [
+        [
+            f"{one.delay:,}",
+            one.name,
+            f"{one.guess:.4f}",
+            f"{one.losses.min():.2g}" if len(one.losses) else "",
+            f"{one.losses[-1]:.2g}" if len(one.losses) else "",
+            one.halved,
+            f"{int(one.steps[-1]):,}" if len(one.losses) else "",
+            one.outcome,
+        ]
+        for one in found
+    ]
+    numeric = ["delay", "without memory", "best loss", "last loss", "half of it after", "steps"]
+    headings = ["delay", "network", *numeric[1:], "outcome"]
+    return Table(TITLE, CLAIM, measured(found), headings, rows, numeric, dataset(found))

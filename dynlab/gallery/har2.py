@@ -57,8 +57,8 @@ LEAST_SEEDS = 2  # for a standard error
 LOWEST, HIGHEST = 85, 98  # percent, of what is drawn
 
 
-def table() -> Table:
-    """The table, from the trainings that are finished."""
+def table(recompute: bool = False) -> Table:
+    """The table, from the trainings that are finished; there is nothing to compute again."""
     ds = compared(io.open(RECORDED))
     rows = [_row(ds.sel({schema.RECIPE: recipe, schema.NETWORK: name})) for recipe in RECIPES for name in PUBLISHED]
     numeric = [*SELECTIONS, "published", "seeds"]
@@ -90,7 +90,7 @@ def compared(trainings: xr.Dataset) -> xr.Dataset:
     shape = len(RECIPES), len(PUBLISHED), len(SELECTIONS)
     mean, spread = np.full(shape, np.nan), np.full(shape, np.nan)
     seeds, diverged = np.zeros(shape[:2], int), np.zeros(shape[:2], int)
-    meaning = np.full(shape[:2], UNKNOWN, object)
+    found_to_be = np.full(shape[:2], UNKNOWN, object)
     for i, recipe in enumerate(RECIPES):
         for j, (name, (published, _)) in enumerate(PUBLISHED.items()):
             found = [_of_seed(trainings, f"har2-{recipe}-{name}-seed{seed}") for seed in range(SEEDS)]
@@ -99,12 +99,12 @@ def compared(trainings: xr.Dataset) -> xr.Dataset:
             seeds[i, j], diverged[i, j] = len(ended), len(finished) - len(ended)
             if len(ended):
                 mean[i, j] = ended.mean(axis=0)
-                meaning[i, j] = ONE_SEED
+                found_to_be[i, j] = ONE_SEED
             if len(ended) >= LEAST_SEEDS:
                 spread[i, j] = ended.std(axis=0, ddof=1)
-                meaning[i, j] = _meaning(published, mean[i, j], spread[i, j] / len(ended) ** 0.5)
+                found_to_be[i, j] = meaning(published, mean[i, j], spread[i, j] / len(ended) ** 0.5)
             elif diverged[i, j] and not len(ended):
-                meaning[i, j] = DIVERGED
+                found_to_be[i, j] = DIVERGED
     of_both = (schema.RECIPE, schema.NETWORK)
     return schema.dataset(
         {
@@ -114,7 +114,7 @@ def compared(trainings: xr.Dataset) -> xr.Dataset:
             "measured_by": schema.variable((schema.NETWORK,), [who for _, who in PUBLISHED.values()], "measured by"),
             "seeds": schema.variable(of_both, seeds, "seeds that finished both trainings"),
             "diverged": schema.variable(of_both, diverged, "seeds of which a training diverged"),
-            "meaning": schema.variable(of_both, meaning.astype(str), "what the published number is"),
+            "meaning": schema.variable(of_both, found_to_be.astype(str), "what the published number is"),
         },
         system="several",
         settings={"standard_errors": STANDARD_ERRORS},
@@ -140,7 +140,7 @@ def _of_seed(trainings: xr.Dataset, name: str) -> Real | None:
     return 100 * np.array([float(chosen), test[-1], np.median(tail), test.max()])
 
 
-def _meaning(published: float, mean: Real, error: Real) -> str:
+def meaning(published: float, mean: Real, error: Real) -> str:
     """What a published accuracy is, from the four means and their standard errors."""
     if mean[0] >= published:
         return REACHED

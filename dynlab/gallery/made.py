@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -74,3 +74,27 @@ def page(made: Mapping[str, Made]) -> str:
         for name, each in made.items()
     ]
     return "\n".join([HEAD, *entries])
+
+
+TABLES_HEAD = """# Tables
+
+The sources' tables beside what dynlab measured, written by `dynlab table all -o docs/tables.md --overwrite`. A number
+that no finished training measures is "not run". [What holds and what does not](audit.md) judges the sources' claims.
+"""
+
+
+def tables_page(made: Mapping[str, Table]) -> str:
+    """A Markdown page of tables, each named as its command, with claim and measurement."""
+    entries = [
+        f"## {each.title}\n\n`dynlab table {name}`\n\n**Claimed.** {each.claim}\n\n**Measured.** {each.measured}\n\n"
+        f"{markdown(each.headings, each.rows, each.numeric)}\n"
+        for name, each in made.items()
+    ]
+    return "\n".join([TABLES_HEAD, *entries])
+
+
+def markdown(headings: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[str] = ()) -> str:
+    """A Markdown table, the columns named in `numeric` flush right."""
+    rules = ["---:" if heading in numeric else "---" for heading in headings]
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (headings, rules, *cells))

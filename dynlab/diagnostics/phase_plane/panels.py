@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from dynlab import schema
 from dynlab.diagnostics.phase_plane import long_orbit, phase_plane
-from dynlab.systems.planar import PANELS, SEEDED, STARTS, STEP_SIZE, STEPS, planar_matrix, planar_system
+from dynlab.systems.planar import PANELS, SEEDED, STARTS, STEP_SIZE, STEPS, Panel, planar_matrix, planar_system
 
 # What differs from panel to panel and so is a variable here: the grid, and the steps at which the long orbits are seen.
 OWN = {schema.X: "grid_x", schema.Y: "grid_y", schema.ITERATION: "long_orbit_step"}
@@ -18,6 +18,7 @@ FILL: dict[str, Any] = {"f": np.nan, "c": complex(np.nan, np.nan), "i": -1, "O":
 
 
 def phase_panels(
+    panels: Sequence[Panel] = PANELS,
     *,
     starts: ArrayLike = STARTS,
     steps: int = STEPS,
@@ -25,10 +26,12 @@ def phase_panels(
     dtype: str = "float64",
     device: str = "cpu",
 ) -> xr.Dataset:
-    """Phase portraits of the paper's panels (a) to (h).
+    """Phase portraits of planar systems, by default of the paper's panels (a) to (h).
 
     Parameters
     ----------
+    panels : sequence of Panel
+        Each with a letter, a title, a matrix and a kind of system.
     starts, steps, step_size, dtype, device
         As in `dynlab.phase_plane`.
 
@@ -44,7 +47,7 @@ def phase_panels(
     Chang, Chen, Haber and Chi, "AntisymmetricRNN", ICLR 2019, Figure 1.
     """
     asked: dict[str, Any] = {"starts": starts, "steps": steps, "dtype": dtype, "device": device}
-    portraits = [planar_portrait(each.matrix, each.kind, each.seed, step_size, **asked) for each in PANELS]
+    portraits = [planar_portrait(each.matrix, each.kind, each.seed, step_size, **asked) for each in panels]
     most = max(portrait.sizes[schema.FIXED_POINT] for portrait in portraits)
     names = list(dict.fromkeys(name for portrait in portraits for name in portrait.data_vars))
     variables = {str(name): _stacked([_padded(one, str(name), portraits, most) for one in portraits]) for name in names}
@@ -53,13 +56,13 @@ def phase_panels(
     along = (schema.PANEL,)
     verdicts = np.array([portrait.attrs["verdict"] for portrait in portraits], dtype=object)
     variables["panel_verdict"] = schema.variable(along, verdicts, "what the panel shows")
-    variables["title"] = schema.variable(along, np.array([p.title for p in PANELS], dtype=object), "panel")
-    letters = np.array([panel.letter for panel in PANELS], dtype=object)
+    variables["title"] = schema.variable(along, np.array([p.title for p in panels], dtype=object), "panel")
+    letters = np.array([panel.letter for panel in panels], dtype=object)
     return schema.dataset(
         variables,
         system="planar systems",
         settings={
-            panel.letter: json.loads(one.attrs["settings"]) for panel, one in zip(PANELS, portraits, strict=True)
+            panel.letter: json.loads(one.attrs["settings"]) for panel, one in zip(panels, portraits, strict=True)
         },
         verdict=_verdict(portraits),
         method=portraits[-1].attrs["method"],
@@ -69,7 +72,7 @@ def phase_panels(
         },
         flags={
             f"{panel.letter}: {name}": reason
-            for panel, one in zip(PANELS, portraits, strict=True)
+            for panel, one in zip(panels, portraits, strict=True)
             for name, reason in schema.flags(one).items()
         }
         | {"panel": "NaN, an empty name or −1 where a panel has fewer equilibria than another, or no flow"},

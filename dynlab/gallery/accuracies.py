@@ -1,0 +1,256 @@
+"""Tables of published accuracies: each row is a preset, and its measurement is what the queue's trainings of it gave.
+
+What a row reports stands with its preset (`dynlab.training.PRESETS`), the sizes and times beside it in
+``published.csv``, and the trainings in ``trainings.nc``. A row that no finished training measures is "not run".
+"""
+
+import csv
+import functools
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from dynlab import io, schema
+from dynlab.gallery.har2 import DIVERGED, LEAST_SEEDS, RECORDED, compared, meaning
+from dynlab.gallery.made import Table
+from dynlab.numerics.arrays import Real
+from dynlab.training import PRESETS
+from dynlab.training.queue.table import NETWORKS, QUEUE
+
+FACTS = Path(__file__).parent / "published.csv"
+FACT_NAMES = {
+    "parameters": "parameters, published",
+    "kilobytes": "kilobytes, published",
+    "train_time": "training, published",
+    "test_time": "test, published",
+}
+NOT_RUN = "not run"
+MEASURED = ("last epoch", "best epoch on test")
+NUMBER = re.compile(r"\d+(\.\d+)?")
+PERCENT = 100.0
+
+
+@dataclass(frozen=True)
+class Accuracies:
+    """One table of a source; called, it is made from the trainings that are finished.
+
+    Attributes
+    ----------
+    title, claim : str
+    presets : callable
+        Whether a row of this table, given a preset's name and its source.
+    facts : tuple of str
+        Which columns of ``published.csv`` the source's table has.
+    remark : str
+        What a reader must know of the source's table.
+    """
+
+    title: str
+    claim: str
+    presets: Callable[[str, str], bool]
+    facts: tuple[str, ...] = ()
+    remark: str = ""
+
+    def __call__(self, recompute: bool = False) -> Table:
+        names = [name for name, one in PRESETS.items() if self.presets(name, one.source)]
+        ds = measured(io.open(RECORDED), names)
+        of_each = facts()
+        rows = [_row(ds.sel({schema.NETWORK: name}), of_each[name], self.facts) for name in names]
+        numeric = ["published", *MEASURED, "iterations", *(FACT_NAMES[fact] for fact in self.facts)]
+        return Table(
+            self.title,
+            self.claim,
+            " ".join(filter(None, [str(ds.attrs["verdict"]), self.remark])),
+            ["preset", "published", *MEASURED, "seeds", "iterations", *numeric[4:], "verdict"],
+            rows,
+            numeric,
+            ds,
+        )
+
+
+@functools.cache
+def facts() -> dict[str, dict[str, str]]:
+    """What ``published.csv`` has of each preset."""
+    with FACTS.open(encoding="utf-8", newline="") as file:
+        return {row.pop("preset"): row for row in csv.DictReader(file)}
+
+
+def trainings_of(preset: str) -> list[str]:
+    """The names of the queue's trainings that measure a preset's row, on all that is not tested."""
+    found = [one.name for one in QUEUE if preset in (one.name, f"antisymmetricrnn-{one.name}")]
+    if found:
+        return found
+    network = _har2_network(preset)
+    return [one.name for one in QUEUE if re.fullmatch(rf"har2-published-{network}-seed\d+-whole", one.name)]
+
+
+def _har2_network(preset: str) -> str:
+    """The name among HAR-2's twelve networks, empty where the preset is none of them."""
+    row = preset.removeprefix("ernn-har2-").removeprefix("edgeml-har2-")
+    return row if row in NETWORKS and PRESETS[preset].task == "har2" else ""
+
+
+def measured(trainings: xr.Dataset, presets: list[str]) -> xr.Dataset:
+    """Test accuracies of these presets in percent over the seeds that are finished.
+
+    Returns
+    -------
+    Dataset
+        ``published`` (network), ``accuracy`` and ``accuracy_std`` (network, selection), ``iterations``, ``seeds``,
+        ``queued``, ``diverged`` and ``meaning`` (network).
+    """
+    of_har2 = compared(trainings).sel({schema.RECIPE: "published"})
+    rows = [_measured(trainings, name, of_har2) for name in presets]
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    words = {
+        "published": "published",
+        "iterations": "iterations of each training",
+        "seeds": "trainings that ended",
+        "queued": "trainings of the queue",
+        "diverged": "trainings that diverged",
+        "meaning": "what the published number is",
+    }
+    of_both = (schema.NETWORK, schema.SELECTION)
+    ds = schema.dataset(
+        {name: schema.variable((schema.NETWORK,), columns[name], text) for name, text in words.items()}
+        | {
+            "accuracy": schema.variable(of_both, columns["accuracy"], "test accuracy in percent"),
+            "accuracy_std": schema.variable(of_both, columns["accuracy_std"], "its deviation between seeds"),
+        },
+        system="several",
+        settings={"presets": presets},
+        method="mean and deviation (n − 1) over seeds; the test split is scored after every epoch for the record",
+        coords={schema.NETWORK: presets, schema.SELECTION: list(MEASURED)},
+        flags={"accuracy": "no training has ended", "accuracy_std": "fewer than two trainings have ended"},
+    )
+    return ds.assign_attrs(verdict=_verdict(ds))
+
+
+def _measured(trainings: xr.Dataset, preset: str, of_har2: xr.Dataset) -> dict[str, object]:
+    names = trainings_of(preset)
+    finished = [name for name in names if name in trainings[schema.TRAINING].values]
+    runs = [trainings.sel({schema.TRAINING: name}) for name in finished]
+    ended = [one for one in runs if not str(one["diverged"].values)]
+    curves = [PERCENT * one["test_accuracy"].dropna(schema.EPOCH).values for one in ended]
+    values = np.array([[curve[-1], curve.max()] for curve in curves]).reshape(-1, len(MEASURED))
+    published = number(PRESETS[preset].reported)
+    network = _har2_network(preset)
+    said = str(of_har2["meaning"].sel({schema.NETWORK: network}).values) if network else _meaning(published, values)
+    empty = np.full(len(MEASURED), np.nan)
+    return {
+        "published": published,
+        "accuracy": values.mean(axis=0) if len(values) else empty,
+        "accuracy_std": values.std(axis=0, ddof=1) if len(values) >= LEAST_SEEDS else empty,
+        "iterations": max((int(one["iterations"]) for one in ended), default=0),
+        "seeds": len(ended),
+        "queued": len(names),
+        "diverged": len(runs) - len(ended),
+        "meaning": DIVERGED if runs and not ended else said,
+    }
+
+
+def number(reported: str) -> float:
+    """The number in what a preset reports, NaN where it has none."""
+    found = NUMBER.search(reported)
+    return float(found.group()) if found else float("nan")
+
+
+def _meaning(published: float, values: Real) -> str:
+    """What a published accuracy is, from the last and the best epoch of each training."""
+    if not len(values):
+        return NOT_RUN
+    several = len(values) >= LEAST_SEEDS
+    error = values.std(axis=0, ddof=1) / len(values) ** 0.5 if several else np.zeros(len(MEASURED))
+    # nothing was held out: nothing chose an epoch
+    said = meaning(published, np.array([-np.inf, *values.mean(axis=0)]), error)
+    return said if several else f"{said}, one seed"
+
+
+def _row(one: xr.Dataset, of_row: Mapping[str, str], columns: tuple[str, ...]) -> list[str]:
+    cells = [
+        "" if np.isnan(value) else f"{value:.2f}" + ("" if np.isnan(std) else f" ± {std:.2f}")
+        for value, std in zip(one["accuracy"].values, one["accuracy_std"].values, strict=True)
+    ]
+    preset = str(one[schema.NETWORK].values)
+    seeds = f"{int(one['seeds'])} of {int(one['queued'])}" if one["queued"] else "none queued"
+    seeds += f", {int(one['diverged'])} diverged" if one["diverged"] else ""
+    iterations = f"{int(one['iterations']):,}" if one["iterations"] else ""
+    beside = [of_row[column] for column in columns]
+    return [preset, PRESETS[preset].reported, *cells, seeds, iterations, *beside, str(one["meaning"].values)]
+
+
+def _verdict(ds: xr.Dataset) -> str:
+    words = ds["meaning"].values.tolist()
+    said = "; ".join(f"{each} ({words.count(each)})" for each in dict.fromkeys(words))
+    done, queued = int(ds["seeds"].sum() + ds["diverged"].sum()), int(ds["queued"].sum())
+    finished = f"{done} of {queued} trainings that measure them are finished" if queued else "No training measures them"
+    return f"Of {len(words)} published numbers: {said}. {finished}."
+
+
+def _of(*sources: str) -> Callable[[str, str], bool]:
+    return lambda name, source: source in sources
+
+
+antisymmetric_1 = Accuracies(
+    "AntisymmetricRNN, Table 1: pixel-by-pixel MNIST and permuted MNIST",
+    "AntisymmetricRNN outperforms an LSTM and unitary networks with 10k parameters: 98.0 % and 95.8 %.",
+    _of("AntisymmetricRNN, Table 1"),
+    ("parameters",),
+    "The 10k parameters are those of a strictly triangular W (9,674; with gate 9,930). The LSTM, uRNN, soft-orthogonal "
+    "and KRU rows are quoted there from other papers.",
+)
+antisymmetric_2 = Accuracies(
+    "AntisymmetricRNN, Table 2: pixel-by-pixel and noise-padded CIFAR-10",
+    "On noise-padded CIFAR-10 an LSTM stays near chance (11.6 %), AntisymmetricRNN reaches 48.3 %, with gate 54.7 %.",
+    _of("AntisymmetricRNN, Table 2"),
+    ("parameters",),
+    "The table's parameters are those of the pixel-by-pixel task; with 96 inputs the same networks have 60,042, 84,874 "
+    "(with gate) and 116,490 (LSTM).",
+)
+ernn_3 = Accuracies(
+    "ERNN, Table 3: accuracies, sizes and times",
+    "ERNN reaches the accuracy of the best networks with fewer parameters and in less time.",
+    _of("ERNN, Table 3"),
+    tuple(FACT_NAMES),
+    "`dynlab table har2` has HAR-2 with epochs that held-out subjects chose. The times were not measured again: they "
+    "are of a GTX 1080.",
+)
+ernn_4 = Accuracies(
+    "ERNN, Table 4: PTB by words",
+    "ERNN with K = 1 has the least perplexity, 115.71.",
+    _of("ERNN, Table 4"),
+    ("kilobytes", "train_time"),
+)
+ernn_5 = Accuracies(
+    "ERNN, Table 5: HAR-2 with ReLU and with sigmoid",
+    "The results of the sigmoid variant follow the pattern of ReLU: more inner steps give a higher accuracy.",
+    lambda name, source: name.startswith("ernn-har2-ernn-"),
+    ("parameters", "kilobytes", "train_time"),
+    "The table has the ReLU rows of Table 3 once more.",
+)
+ernn_6 = Accuracies(
+    "ERNN, Table 6: PTB by words, with test times and parameters",
+    "Section 6.4 says that Table 3 reports these metrics; it means Table 6.",
+    _of("ERNN, Table 4"),
+    tuple(FACT_NAMES),
+    "The columns contradict each other: ERNN's 288 KB are 73.7k numbers of four bytes, beside 29.5k parameters.",
+)
+asrnn_mnist = Accuracies(
+    "asRNN: best test accuracy on pixelated MNIST",
+    "asRNN is ahead of expRNN, scoRNN and LSTM at every size.",
+    _of("asRNN, sequential MNIST", "asRNN, permuted MNIST"),
+    ("parameters",),
+    "The source reports the best epoch on test. Its LSTM reads out the cell state, which explains its 81.9 % and "
+    "79.5 %. On permuted MNIST its hyper-parameters list expRNN's and scoRNN's two larger sizes the other way round.",
+)
+asrnn_ptb = Accuracies(
+    "asRNN: PTB by characters, bits per character",
+    "asRNN (1.46 and 1.49) is ahead of expRNN (1.49 and 1.52) and behind the LSTM (1.41 and 1.43).",
+    lambda name, source: source.startswith("asRNN, PTB"),
+    ("parameters",),
+    "The LSTM's and expRNN's numbers are those of nnRNN's paper.",
+)

@@ -1,0 +1,154 @@
+"""Every table is made from what is kept, and calls a published number what the trainings make of it."""
+
+import numpy as np
+import pytest
+
+from dynlab import io, schema
+from dynlab.cli.main import run
+from dynlab.errors import lookup
+from dynlab.gallery import TABLES, speed
+from dynlab.gallery.accuracies import NOT_RUN, facts, measured, number, trainings_of
+from dynlab.gallery.copying import COPIES, HIGHER, STAYED, Curve, baseline
+from dynlab.gallery.data_sets import COLUMNS, sizes
+from dynlab.gallery.equilibria import HOLDS, ONLY_FLOW, table
+from dynlab.gallery.har2 import EXPLAINED, LAST, NEITHER, RECORDED
+from dynlab.training import PRESETS
+from dynlab.training.presets.ernn import ROWS
+
+# What each says whatever trainings are finished: errors of the sources, and facts that are kept.
+KNOWN = {
+    "antisymmetric-1": "strictly triangular W (9,674; with gate 9,930)",
+    "antisymmetric-2": "60,042, 84,874",
+    "asrnn-mnist": "reads out the cell state",
+    "asrnn-ptb": "No training measures them",
+    "copying": "asRNN is a linear orthogonal network",
+    "equilibria": "6 of 6 kinds",
+    "ernn-1": "Noisy-CIFAR has 50,000 training sequences, the table 60,000",
+    "ernn-2": "The ratios are those of the times",
+    "ernn-3": "Of 71 published numbers",
+    "ernn-4": "No training measures them",
+    "ernn-5": "Of 6 published numbers",
+    "ernn-6": "288 KB are 73.7k numbers",
+    "har2": "Of 12 published accuracies",
+    "speed": "TensorFlow was not run",
+}
+
+
+def test_a_fact_is_known_of_every_table():
+    assert set(KNOWN) == set(TABLES)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_is_made_and_says_what_is_known(name):
+    made = lookup(TABLES, name, "table")()
+    assert KNOWN[name] in made.measured
+    assert made.claim
+    assert {len(row) for row in made.rows} == {len(made.headings)}
+    assert set(made.numeric) <= set(made.headings)
+
+
+def a_training(name, curve, diverged=""):
+    given = {
+        "test_accuracy": schema.variable((schema.TRAINING, schema.EPOCH), [curve], "test accuracy"),
+        "chosen_epoch": schema.variable((schema.TRAINING,), [1], "epoch"),
+        "iterations": schema.variable((schema.TRAINING,), [500], "iterations"),
+        "diverged": schema.variable((schema.TRAINING,), [diverged], "where it diverged"),
+    }
+    coords = {schema.TRAINING: [name], schema.EPOCH: np.arange(1, len(curve) + 1)}
+    return schema.dataset(given, system="several", settings={}, coords=coords)
+
+
+@pytest.mark.parametrize(
+    "curve, meaning",
+    [
+        ([0.9, 0.99], f"{LAST}, one seed"),  # published: 98.0 %
+        ([0.98, 0.97], f"{EXPLAINED}, one seed"),
+        ([0.9, 0.97], f"{NEITHER}, one seed"),
+    ],
+)
+def test_a_training_measures_its_presets_row(curve, meaning):
+    names = ["antisymmetricrnn-smnist-antisymmetric", "antisymmetricrnn-smnist-kru"]
+    ds = measured(a_training("smnist-antisymmetric", curve), names)
+    assert ds["meaning"].values.tolist() == [meaning, NOT_RUN]
+    np.testing.assert_allclose(ds["accuracy"][0], [100 * curve[-1], 100 * max(curve)])
+    assert "1 of 1 trainings" in ds.attrs["verdict"]
+
+
+@pytest.mark.parametrize(
+    "preset, trainings",
+    [
+        ("ernn-har2-ernn-k1", 5),
+        ("edgeml-har2-gru", 3),
+        ("ernn-har2-ernn-sigmoid-k1", 0),
+        ("antisymmetricrnn-noisy-cifar-lstm", 1),
+        ("ernn-pmnist-ernn-k1", 1),
+        ("ernn-smnist-lstm", 0),
+        ("asrnn-smnist-asrnn-122", 1),
+    ],
+)
+def test_the_queue_knows_how_many_trainings_measure_a_row(preset, trainings):
+    assert len(trainings_of(preset)) == trainings
+
+
+def test_every_row_of_a_source_has_its_published_facts():
+    sources = {name for name, one in PRESETS.items() if one.source and not np.isnan(number(one.reported))}
+    assert set(facts()) == {name for name in sources if PRESETS[name].source not in ("FastGRNN, HAR-2", "coRNN, HAR-2")}
+    for (task, row), (_, _, kilobytes, accuracy) in ROWS.items():
+        assert float(facts()[f"ernn-{task}-{row}"]["kilobytes"]) == kilobytes
+        assert number(PRESETS[f"ernn-{task}-{row}"].reported) == accuracy
+
+
+@pytest.mark.parametrize(
+    "losses, outcome, halved",
+    [
+        ([0.1, 0.009, 1e-6], COPIES, "200"),
+        ([0.1, 0.0204, 0.0203], STAYED, "never"),
+        ([0.1, 0.0204, 1.7], HIGHER, "never"),
+    ],
+)
+def test_a_curve_is_called_what_it_is(losses, outcome, halved):
+    curve = Curve(1000, "asRNN, 138 units", np.array([100.0, 200.0, 300.0]), np.array(losses))
+    assert curve.guess == baseline(10, 1000)
+    assert (curve.outcome, curve.halved) == (outcome, halved)
+
+
+def test_the_kept_counts_are_those_of_the_official_splits():
+    counted = sizes()["counted"].sel(data_set="Noisy-CIFAR")
+    assert dict(zip(COLUMNS, counted.values.tolist(), strict=True)) == {
+        "training sequences": 50_000,
+        "features": 3072,
+        "steps": 1000,
+        "test sequences": 10_000,
+    }
+
+
+def test_eulers_map_differs_from_the_flow_at_the_center_alone():
+    verdicts = {row[0]: row[-1] for row in table().rows}
+    assert verdicts.pop("Conservative") == ONLY_FLOW
+    assert set(verdicts.values()) == {HOLDS}
+
+
+def test_printed_times_are_read(tmp_path):
+    (tmp_path / "times.txt").write_text(
+        "torch 2, 1 thread(s); T = 784, batch 128, 128 units\ncell   least ms    median  of RNN    error\n"
+        "torch's LSTM     10.00     11.00    1.98 \nlstm, stepped    100.00   120.00   20.00 \n"
+        "antisymmetric     5.00      6.00    1.00    2e-06\nantisymmetric, stepped   50.00   60.00   10.00 \n"
+        "antisymmetric, TorchScript   25.00   60.00   10.00 \n"
+    )
+    ds = speed.record([tmp_path / "times.txt"])
+    assert speed.ratios(ds) == {"one core of a CPU": (pytest.approx(10), pytest.approx(2))}
+
+
+def test_all_tables_are_printed_and_written_as_a_page(tmp_path, capsys):
+    assert run(["table", "all", "-o", str(tmp_path / "tables.md")]) == 0
+    said, page = capsys.readouterr().out, (tmp_path / "tables.md").read_text(encoding="utf-8")
+    for name in TABLES:
+        assert f"`dynlab table {name}`" in page
+        assert KNOWN[name] in said
+    assert run(["table", "all", "--json"]) == 2
+    assert run(["table", "ernn-1", "--data", str(tmp_path / "one.nc")]) == 0
+    assert "counted" in io.open(tmp_path / "one.nc")
+
+
+def test_the_record_of_trainings_is_there():
+    assert RECORDED.exists()
