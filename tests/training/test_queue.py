@@ -4,6 +4,7 @@ import contextlib
 import functools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 from runs import Stopped, differing, stored
 
-from dynlab import io
+from dynlab import io, schema
 from dynlab.errors import UserError
 from dynlab.training import Run, Settings, train
 from dynlab.training.queue import folder as kept
@@ -163,6 +164,21 @@ def test_results_of_as_many_epochs_as_har2_has_stay_small(tmp_path):
             | {"facts": facts, "epochs": {name: list(values) for name, values in epochs.items()}},
         )
     assert io.save(results(queue, tmp_path), tmp_path / "results.nc").stat().st_size < 300 * 1024
+
+
+def test_results_say_how_far_an_unfinished_training_is(whole, tmp_path):
+    shutil.copytree(whole, tmp_path / "queue")
+    first, second = TWO
+    (tmp_path / "queue" / "results" / f"{second.name}.json").unlink()
+    found = results(TWO, tmp_path / "queue")
+    assert list(found.training.values) == [first.name]
+    (so_far,) = schema.settings(found)["unfinished"].items()
+    numbers = record(second, whole)["epochs"]
+    assert so_far == (
+        second.name,
+        {"epochs": SETTINGS.epochs, "of": SETTINGS.epochs}
+        | {name: numbers[name][-1] for name in ("loss", "test_accuracy")},
+    )
 
 
 def test_only_one_process_works_on_a_folder(tmp_path):

@@ -1,5 +1,6 @@
 """What the queue keeps between one start and the next, and that only one of it runs."""
 
+import csv
 import fcntl
 import json
 import os
@@ -13,7 +14,7 @@ from typing import Any
 from dynlab import files
 from dynlab.errors import UserError
 from dynlab.training.queue.queued import Queued, Record, chosen, described
-from dynlab.training.run import Run
+from dynlab.training.run import METRICS_FILE, Run
 from dynlab.training.train import RUN_FILE
 
 LOCK, SPENT, TIMES = "running", "spent.json", "timed.json"
@@ -58,6 +59,15 @@ def begun(queued: Queued, folder: Path) -> bool:
     stored, run = _read(run_folder(folder, queued.name) / RUN_FILE), resolved(queued, folder)
     same = run is not None and all(stored.get(key) == value for key, value in described(run).items())
     return same and (run_folder(folder, queued.name) / "last.ckpt").is_file()
+
+
+def epochs(run: Path) -> dict[str, list[float]]:
+    """Every epoch's numbers of the training in that folder, by their names."""
+    rows = []
+    if (run / METRICS_FILE).is_file():  # not of a run that is in its first epoch, or diverged in it
+        with (run / METRICS_FILE).open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+    return {name: [float(row[name]) for row in rows] for name in (rows[0] if rows else {}) if name != "epoch"}
 
 
 def noted(folder: Path, file: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import xarray as xr
 
 from dynlab import schema
 from dynlab.errors import UserError
-from dynlab.training.queue.folder import record
+from dynlab.training.queue.folder import begun, epochs, record, run_folder
 from dynlab.training.queue.queued import Queued, Record
 
 # Columns of the records' epochs, and what they are.
@@ -24,13 +24,16 @@ COMPRESSED = {"zlib": True, "complevel": 9, "shuffle": True}
 
 
 def results(queue: Sequence[Queued], folder: Path) -> xr.Dataset:
-    """Every epoch's numbers of the finished trainings, and what each was and took.
+    """Every epoch's numbers of the finished trainings, and what each was and took; how far the unfinished are.
+
+    The unfinished stand in the settings: by name, the ``epochs`` behind them, ``of`` how many, and the last numbers.
 
     Raises
     ------
     UserError
         Where none is finished.
     """
+    unfinished = {one.name: _so_far(one, folder) for one in queue if not record(one, folder) and begun(one, folder)}
     records = [found for one in queue if (found := record(one, folder))]
     if not records:
         raise UserError(f"No training of the queue in {folder} is finished yet: `make queue` goes on.")
@@ -52,7 +55,11 @@ def results(queue: Sequence[Queued], folder: Path) -> xr.Dataset:
     finished = schema.dataset(
         variables,
         system="several",
-        settings={"versions": _different(records, "versions"), "data": _different(records, "data")},
+        settings={
+            "versions": _different(records, "versions"),
+            "data": _different(records, "data"),
+            "unfinished": unfinished,
+        },
         verdict=f"{len(records)} of {len(queue)} trainings are finished.",
         method="dynlab.training.train; the test split is scored after every epoch for the record and chooses nothing",
         coords={schema.TRAINING: [one["name"] for one in records], schema.EPOCH: np.arange(1, longest + 1)},
@@ -69,6 +76,14 @@ def _by_epoch(records: Sequence[Record], name: str, words: str, longest: int) ->
         values = one["epochs"].get(name, [])
         row[: len(values)] = [float(f"{value:.{LOSS_DIGITS}g}") for value in values] if name == "loss" else values
     return schema.variable((schema.TRAINING, schema.EPOCH), table, words)
+
+
+def _so_far(queued: Queued, folder: Path) -> dict[str, float]:
+    """How many ``epochs`` a training that goes on has behind it, ``of`` how many, and the last one's numbers."""
+    done = epochs(run_folder(folder, queued.name))
+    passed = len(done.get("loss", ()))
+    last = {name: values[-1] for name, values in done.items() if name in COLUMNS}
+    return {"epochs": passed, "of": queued.run.settings.epochs} | last
 
 
 def _different(records: Sequence[Record], key: str) -> list[dict[str, str]]:

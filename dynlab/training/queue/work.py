@@ -1,6 +1,5 @@
 """The next unfinished training, and the next, until all are finished or somebody stops it."""
 
-import csv
 import signal
 import time
 from collections.abc import Callable, Sequence
@@ -12,6 +11,7 @@ from dynlab.training.queue.folder import (
     TIMES,
     alone,
     begun,
+    epochs,
     note,
     noted,
     record,
@@ -21,7 +21,7 @@ from dynlab.training.queue.folder import (
 )
 from dynlab.training.queue.queued import Queued, Record, described, kind
 from dynlab.training.queue.status import done, overview, steps_done, time_all, total
-from dynlab.training.run import METRICS_FILE, Run
+from dynlab.training.run import Run
 from dynlab.training.train import resume, train
 
 SAVED_EVERY = 60.0  # seconds: what a stop, however sudden, costs at most
@@ -113,11 +113,6 @@ def _between_checkpoints(run: Run, folder: Path) -> int:
 
 
 def _record(queued: Queued, run: Run, where: Path, facts: dict[str, Any], seconds: float) -> Record:
-    rows = []
-    if (where / METRICS_FILE).is_file():  # not of a run that diverged in its first epoch
-        with (where / METRICS_FILE).open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-    epochs = {name: [float(row[name]) for row in rows] for name in (rows[0] if rows else {}) if name != "epoch"}
     return {
         "name": queued.name,
         "tier": queued.tier,
@@ -126,5 +121,5 @@ def _record(queued: Queued, run: Run, where: Path, facts: dict[str, Any], second
         "iterations": steps_done(where),
         "core_hours": seconds / 3600,
         "facts": facts,
-        "epochs": epochs,
+        "epochs": epochs(where),
     }
