@@ -69,8 +69,12 @@ class Source:
     def check(self, *, optional: bool) -> None:
         """Refuse none or several things to look at, and options that are of another kind of thing."""
         named = [self.matrix is not None, self.factory is not None and not self.checkpoints]
-        if sum([*named, bool(self.checkpoints)]) > 1 or not (optional or any(named) or self.checkpoints):
-            raise UserError("Name one thing to look at: a checkpoint, or --system lorenz, or --matrix diff.")
+        count = sum([*named, bool(self.checkpoints)])
+        if count > 1 or not (optional or count):
+            got = f"Got {count} things" if count else "Got nothing"
+            raise UserError(
+                f"{got} to look at, where one is needed: name a checkpoint, or --system lorenz, or --matrix diff."
+            )
         has = {"a checkpoint's": bool(self.checkpoints), OWN["step"][0]: any(named), "--system's": named[1]}
         drivable = named[1] and self.takes_inputs
         for name, (owner, fix) in OWN.items():

@@ -10,7 +10,7 @@ PAGE = """# Systems
 Written by `dynlab systems --page > docs/systems.md`: {inputs} inputs and {units} units, where a system has a choice. \
 Closed form: its Jacobian is a formula.
 Bounded: its states have a bound. Provable: its step is written out, so that what is found of it can be proved \
-(`--certify`). `dynlab systems --json` has the settings too.
+(`--certify`). `dynlab systems --json` has the settings too. The words are explained in the [glossary](glossary.md).
 """
 
 

@@ -195,8 +195,8 @@ def _flow_and_step(system: System, step_size: float | None) -> tuple[Flow, float
     parameter = next(flow.parameters(), nothing[0])
     if not isinstance(flow, Flow) or flow.energy(*(one.to(parameter) for one in nothing)) is None:
         raise UserError(
-            f"{system.name!r} has no energy: flows h' = tanh(M h + q) have one, the ungated antisymmetric and feedback "
-            "by tanh."
+            f"{system.name!r} has no energy: only flows h' = tanh(M h + q) have one, such as antisymmetric and "
+            "feedback with tanh."
         )
     if step_size is None:
         if not isinstance(system, Euler):

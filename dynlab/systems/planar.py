@@ -19,6 +19,7 @@ from dynlab.errors import UserError, unknown
 from dynlab.systems.base import Euler, System
 from dynlab.systems.textbook import LinearMap
 from dynlab.systems.vanilla import FeedbackFlow, Vanilla
+from dynlab.wording import counted
 
 Matrix = list[list[Fraction]]
 
@@ -89,7 +90,7 @@ def parse_matrix(text: str) -> Matrix:
     if any(len(row) != len(rows) for row in rows):
         shape = " and ".join(str(len(row)) for row in rows)
         raise UserError(
-            f"The matrix {text!r} is not square: it has {len(rows)} row(s) of {shape} entries; write it as 'a,b;c,d'."
+            f"The matrix {text!r} is not square: {counted(len(rows), 'row')} of {shape} entries; write it as 'a,b;c,d'."
         )
     return rows
 

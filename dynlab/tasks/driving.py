@@ -156,14 +156,15 @@ def _from_task(
     try:
         with within:
             task = create(name, **settings | {"data_dir": data_dir})
-        split, origin, real = task.test, f"test sequences of {name}", task.source["origin"] != "generated"
+        split, embedded, real = task.test, False, task.source["origin"] != "generated"
     except NotAtHand:
         if name not in har.CLASSES:
             raise
-        split, real = har.sample(name, settings.get("standardise", "feature")), True
-        origin = f"of the embedded test sequences of {name}"
+        split, embedded, real = har.sample(name, settings.get("standardise", "feature")), True, True
     chosen = split[_choice(len(split), samples, generator)]
-    return Driving(chosen.inputs, chosen.targets, f"{len(chosen)} {origin}", real)
+    described = counted(len(chosen), f"test sequence of {name}")
+    described = f"{len(chosen)} of the embedded test sequences of {name}" if embedded else described
+    return Driving(chosen.inputs, chosen.targets, described, real)
 
 
 def _from_file(path: Path, samples: int, generator: np.random.Generator) -> Driving:

@@ -24,7 +24,7 @@ def test_a_network(printed_json):
 @pytest.mark.parametrize(
     "options, sentence",
     [
-        ([], "Name one thing to look at"),
+        ([], "Got nothing to look at"),
         (["--matrix", "1,2"], "not square"),
         (["--matrix", "diff", "--at", "0.5"], "must be 0 finite values"),
         (["--matrix", "diff", "--grid", "1"], "at least 2"),

@@ -55,8 +55,8 @@ def test_a_second_parameter_gives_a_plane(folder, capsys):
     "options, sentence",
     [
         (["--system", "logistic", "--parameter", "r", "--from", "4", "--to", "2"], "got 4 to 2"),
-        ([*LOGISTIC, "--matrix", "diff"], "Name one thing to look at"),
-        (["--parameter", "r", "--from", "1", "--to", "2"], "Name one thing to look at"),
+        ([*LOGISTIC, "--matrix", "diff"], "Got 2 things to look at"),
+        (["--parameter", "r", "--from", "1", "--to", "2"], "Got nothing to look at"),
         ([*LOGISTIC, "--kind", "flow"], "no Euler step of a flow"),
         ([*LOGISTIC, "--inputs", "zero"], "--inputs is a checkpoint's"),
         ([*LOGISTIC, "--grid", "5"], "--grid goes with --second"),

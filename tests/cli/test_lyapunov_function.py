@@ -17,7 +17,7 @@ def test_a_matrix_on_the_blackboard(kind, verdict, tmp_path, capsys):
 @pytest.mark.parametrize(
     "options, sentence",
     [
-        ([], "Name one thing to look at"),
+        ([], "Got nothing to look at"),
         (["--matrix", "diff", "--layer", "0"], "--layer is a checkpoint's"),
         (["rnn-har2", "--step", "0.1"], "--step is --matrix's"),
         (["rnn-har2", "--kind", "flow"], "no Euler step of a flow"),

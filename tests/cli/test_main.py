@@ -47,7 +47,7 @@ def test_help_imports_neither_torch_nor_xarray_nor_matplotlib():
     "arguments, sentence",
     [
         (["spectrun", "x.pt"], "did you mean 'spectrum'"),
-        (["spectrum"], "Name one thing to look at"),
+        (["spectrum"], "Got nothing to look at"),
         (["spectrum", "no-such-file.pt"], "no-such-file.pt"),
         (["phase", "--no-such-option"], "No such option"),
     ],

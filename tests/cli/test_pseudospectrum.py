@@ -33,7 +33,7 @@ def test_a_network_at_a_step(kind, printed_json):
 @pytest.mark.parametrize(
     "options, sentence",
     [
-        ([], "Name one thing to look at"),
+        ([], "Got nothing to look at"),
         (["--matrix", "1,2"], "not square"),
         (["--matrix", "diff", "--at-step", "3"], "--at-step is of a sequence"),
         (["rnn-har2", "--at-step", "500"], "from 1 to the sequence's 128"),

@@ -65,7 +65,7 @@ def test_over_a_run(folder, capsys):
 @pytest.mark.parametrize(
     "options, sentence",
     [
-        ([], "Name one thing to look at"),
+        ([], "Got nothing to look at"),
         (["--matrix", "difff"], "did you mean 'diff'"),
         (["--matrix", "1,2"], "not square"),
         (["--matrix", "diff", "--inputs", "zero"], "--inputs is a checkpoint's"),

@@ -471,7 +471,9 @@ def test_the_verdict_has_the_numbers(henon):
     assert henon.attrs["verdict"].startswith(
         "Over 4,500 steps (the first 500 of 5000 discarded) the largest Lyapunov exponent is 0.4"
     )
-    assert "Check: ΣΛ = −1.20397, the mean of ln |det J| differs by" in henon.attrs["verdict"]
+    assert (
+        "Check: the exponents' sum is −1.20397, and the mean of ln |det J| differs from it by" in henon.attrs["verdict"]
+    )
     assert "entropy rate is at most" in henon.attrs["verdict"]
 
 

@@ -45,7 +45,7 @@ def test_a_text_is_read_exactly(text, expected):
 @pytest.mark.parametrize(
     "text, message",
     [
-        ("1,2;3", r"not square: it has 2 row\(s\) of 2 and 1 entries"),
+        ("1,2;3", "not square: 2 rows of 2 and 1 entries"),
         ("1,2", "not square"),
         ("1,2;3,4;5,6", "not square"),
         ("1,a;3,4", "entry 'a', which is not a number"),

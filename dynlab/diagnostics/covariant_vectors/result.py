@@ -100,8 +100,9 @@ def _verdict(ds: xr.Dataset, found: CovariantVectors, averaged: str, settings: d
         dims = [ranged(ds[name].values[inside], 0) for name in ("unstable_dimension", "stable_dimension")]
         lowest = np.nanargmin(np.where(inside, found.smallest, np.nan))
         text += (
-            f" The unstable subspace, of dimension {dims[0]}, and the stable one, of {dims[1]}, come as close as "
-            f"{_degrees(found.smallest[lowest])}, {_degrees(float(np.nanmedian(found.median)))} in the median"
+            f" The angle between the unstable subspace (dimension {dims[0]}) and the stable one (dimension {dims[1]}) "
+            f"is {_degrees(float(np.nanmedian(found.median)))} in the median and at least "
+            f"{_degrees(found.smallest[lowest])}"
         )
         unsure = float(np.nanmax(found.angle_differences))
         text += "." if unsure <= AGREE else f"; the angles are known to {_degrees(unsure)} only."

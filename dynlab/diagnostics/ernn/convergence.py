@@ -233,7 +233,7 @@ def verdict(ds: xr.Dataset) -> str:
     """The sentences for a Dataset of `dynlab.ernn_convergence`."""
     kinds, outcomes = ds["equilibrium_status"].values, ds["outcome"].values
     counts = [f"{WORDS[kind]} at {int((kinds == kind).sum())}" for kind in WORDS if (kinds == kind).any()]
-    sentences = [f"Of {counted(kinds.size, 'step')} the inner flow has {joined(counts)}."]
+    sentences = [f"The inner flow has {joined(counts)} of {counted(kinds.size, 'step')}."]
     counts = [f"{SAID[one]} at {int((outcomes == one).sum())}" for one in SAID if (outcomes == one).any()]
     if counts:
         after = counted(ds.sizes[schema.ITERATION] - 1, "iteration")
@@ -278,7 +278,10 @@ def _rates(ds: xr.Dataset, converges: np.ndarray) -> str:
 
 def _conditions(ds: xr.Dataset) -> str:
     parts = []
-    for name, words in (("theorem2", "Theorem 2's condition holds"), ("corollary1", "Corollary 1's")):
+    for name, words in (
+        ("theorem2", "The condition of the paper's Theorem 2 holds"),
+        ("corollary1", "that of its Corollary 1"),
+    ):
         values = ds[name].values[np.isfinite(ds[name].values)]
         parts.append(f"{words} at {share((values < 1).mean())}" if values.size else f"{words} at none")
-    return f"{parts[0]} of the iterates, {parts[1]}."
+    return f"{parts[0]} of the iterates, {parts[1]} of them."

@@ -235,8 +235,8 @@ def _verdict(ds: xr.Dataset) -> str:
             sentences.append(f"{who}: h_k = z*(x_k) − {s} holds {to} {steps}.")
         else:
             away = number(largest, 2)
-            away = f"{number(middle, 2)} (median) and up to {away}" if found.sum() > 1 else away
-            sentences.append(f"{who}: h_k is off the manifold, {away} from z*(x_k) − {s}{share}.")
+            away = f"{number(middle, 2)} in the median and up to {away}" if found.sum() > 1 else away
+            sentences.append(f"{who}: h_k is off the manifold. Its distance from z*(x_k) − {s} is {away}{share}.")
     return " ".join(sentences)
 
 

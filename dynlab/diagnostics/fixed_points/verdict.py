@@ -50,7 +50,9 @@ def _points(points: list[Record], affine: str) -> str:
         return f"1 fixed point ({points[0].kind.name}){only}, verified with fsolve to {worst}."
     stable, undecided = (sum(row.kind.stable == code for row in points) for code in (1, -1))
     doubtful = f" and {undecided} undecided" if undecided else ""
-    return f"{len(points)} fixed points, {stable} of them stable{doubtful}, all verified with fsolve to {worst}."
+    return (
+        f"{len(points)} fixed points, {stable or 'none'} of them stable{doubtful}, all verified with fsolve to {worst}."
+    )
 
 
 def _continua(lines: list[Record], beside: bool, affine: str) -> str:

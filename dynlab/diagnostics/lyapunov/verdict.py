@@ -210,10 +210,12 @@ def _self_check(ds: xr.Dataset, name: str, size: int) -> str:
         return ""
     both = np.isfinite(sums) & np.isfinite(dets)
     if not both.any():
-        return " ΣΛ has no finite value to check: a Jacobian is singular, or a mode is not resolved."
+        return (
+            " The exponents' sum is not finite, and so not checked: a Jacobian is singular, or rounding hides a mode."
+        )
     other = "the mean divergence" if ds[name].attrs["units"] == schema.NAT_PER_SECOND else "the mean of ln |det J|"
     difference = number(np.abs(sums[both] - dets[both]).max(), 1)
-    return f" Check: ΣΛ = {number(sums[both].mean(), 6)}, {other} differs by {difference}."
+    return f" Check: the exponents' sum is {number(sums[both].mean(), 6)}, and {other} differs from it by {difference}."
 
 
 def _echo_state(ds: xr.Dataset) -> str:

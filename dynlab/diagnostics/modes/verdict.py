@@ -53,5 +53,5 @@ def _where(ds: xr.Dataset, at: tuple[int, int]) -> str:
         text += f", turning {number(abs(turning), 3)} cycles a step"
     shares = ds["input_share"].values[at]
     if len(shares) and np.isfinite(shares).all():
-        text += f", driven to {share(shares.max())} by input {int(shares.argmax())}"
+        text += f"; input {int(shares.argmax())} has {share(shares.max())} of what drives it"
     return text + ")"

@@ -55,7 +55,7 @@ def _transient(ds: xr.Dataset, flow: bool, side: str) -> str:
         return f"{said}; the Kreiss constant is infinite."
     if growth <= NO_GROWTH:
         return f"{said}."
-    return f"{said}; the Kreiss constant is at least {number(kreiss)}, and the largest norm no smaller."
+    return f"{said}. The Kreiss constant, which such growth must reach, is at least {number(kreiss)}."
 
 
 def _back_at_one(ds: xr.Dataset, when: float) -> bool:

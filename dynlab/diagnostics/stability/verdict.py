@@ -96,7 +96,7 @@ def _remedy(ds: xr.Dataset) -> str:
         return ""
     parts = []
     if "needed_diffusion" in ds and np.isfinite(needed := float(ds["needed_diffusion"])):
-        parts.append(f"a diffusion γ of {number(needed)} would be enough at this ε")
+        parts.append(f"a diffusion γ of {number(needed)} would make it stable at this ε")
     unstable, open_ = ds["integrator_unstable"].values, ds["integrator_undecided"].values
     steps = ds["integrator_step"].values
     titles = [method.title for method in METHODS.values()]
@@ -106,13 +106,12 @@ def _remedy(ds: xr.Dataset) -> str:
     for which, words in (
         (calm & ~np.isinf(steps), "would be stable"),
         (calm & np.isinf(steps), "would be stable at any step"),
-        (border, "would neither grow nor decay but for rounding"),
+        (border, "would keep the size of small changes, up to rounding"),
         ((unstable == 0) & (open_ > 0) & (open_ < 1), "would be unstable at no state"),
     ):
         if which.any():
             parts.append(f"{joined([title for title, one in zip(titles, which, strict=True) if one])} {words}")
-    text = ", ".join(parts)
-    return f"{capital(text)}." if text else ""
+    return " ".join(f"{capital(part)}." for part in parts)
 
 
 def _bounds(ds: xr.Dataset) -> str:
