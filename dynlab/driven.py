@@ -85,7 +85,7 @@ class Driven:
             yield found.mapped(_number_in_float64, _number_in_float64)
 
     def blocks_with_errors(
-        self, of: System, steps: Sequence[int] | NDArray[np.int64], *, diagonal: bool = False
+        self, of: System, steps: Sequence[int] | NDArray[np.int64]
     ) -> Iterator[tuple[Tensor, Tensor]]:
         """What `blocks` yields, each with the bound of `jacobian_and_error` on its entries' errors, of its shape."""
         samples, _, n = self.states.shape
@@ -93,32 +93,31 @@ class Driven:
         for start in through(range(0, len(steps), at_once)):
             before = torch.as_tensor(np.asarray(steps[start : start + at_once]) - 1, device=self.states.device)
             states, shape = self.states[:, before], (samples, len(before), n, n)
-            dense, error = jacobian_and_error(of, states, self.inputs[:, before], before, diagonal=diagonal)
+            dense, error = jacobian_and_error(of, states, self.inputs[:, before], before)
             lost = states.isnan().any(dim=-1)[..., None, None]
             yield dense.expand(shape).masked_fill(lost, torch.nan), error.expand(shape).masked_fill(lost, torch.nan)
 
     def diagonal_blocks(
-        self, steps: Sequence[int] | NDArray[np.int64]
+        self, of: System, steps: Sequence[int] | NDArray[np.int64]
     ) -> Iterator[list[tuple[NDArray[np.float64], NDArray[np.float64]]]]:
-        """The blocks along the diagonal of ∂step/∂state for each t of `steps`, and bounds on their entries' errors.
+        """The blocks along the diagonal of what `blocks` yields, and bounds on their entries' errors, in float64.
 
         Yields
         ------
         list of (ndarray, ndarray), shape (sample, some of the steps, block, block)
-            One for each of the system's `blocks`; NaN where h_{t−1} is.
+            One for each of `System.blocks`; NaN where h_{t−1} is. As many steps as `blocks` yields at a time.
         """
-        samples = len(self.states)
-        numbers = sum(size**2 for size in self.system.blocks)
-        for some in slices(len(steps), NUMBERS_AT_ONCE / (ARRAYS * samples * numbers)):
+        samples, _, n = self.states.shape
+        for some in slices(len(steps), NUMBERS_AT_ONCE // (samples * n * n)):
             before = torch.as_tensor(np.asarray(steps[some]) - 1, device=self.states.device)
             states = self.states[:, before]
             lost = states.isnan().any(dim=-1)[..., None, None]
-            found = diagonal_blocks_and_errors(self.system, states, self.inputs[:, before], before)
+            found = diagonal_blocks_and_errors(of, states, self.inputs[:, before], before)
             shape = samples, len(before)
 
             def known(part: Tensor, lost: Tensor = lost, shape: tuple[int, int] = shape) -> NDArray[np.float64]:
-                whole = in_float64(part.expand(*shape, *part.shape[-2:]).masked_fill(lost, torch.nan))
-                return np.asarray(whole.cpu().numpy())
+                whole = in_float64(part.expand(*shape, *part.shape[-2:]))
+                return np.asarray((whole.masked_fill(lost, torch.nan) if bool(lost.any()) else whole).cpu().numpy())
 
             yield [(known(block), known(wrong)) for block, wrong in found]
 

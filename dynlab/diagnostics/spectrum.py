@@ -23,7 +23,7 @@ METHOD = f"{EIGENVALUES}; the rounding of each entry of J is bounded"
 METHOD_FLOW = METHOD + "; all of the flow's Jacobian A, whose eigenvalues λ give the map's μ = 1 + ελ"
 NOT_COMPUTED = "NaN where the Jacobian is not finite (the trajectory has diverged) or the QR iteration did not converge"
 
-NUMBERS_AT_ONCE = 2**23  # entries of Jacobians of several samples at one step: some 7 arrays of 64 MiB beside
+NUMBERS_AT_ONCE = 2**25  # entries of Jacobians of several samples at one step: 256 MiB, and twice that beside
 TIMES = 64
 WORK = 2.6e10  # the cubes of the sizes of all diagonal blocks: half a minute on two cores
 
@@ -155,10 +155,12 @@ def _of_samples(driven: Driven, steps: NDArray[np.int64], conditions: bool) -> l
     """The values of some samples, whose Jacobians at one step are held at once."""
     flow = driven.system.flow if isinstance(driven.system, Euler) else None
     step_size = driven.system.step_size if isinstance(driven.system, Euler) else None
-    sizes, parts = (flow or driven.system).blocks, []
-    for block, wrong in driven.blocks_with_errors(flow or driven.system, steps, diagonal=True):
-        stack, error = (each.cpu().numpy().astype(np.float64, copy=False) for each in (block, wrong))
-        found = eigenvalues(stack, np.nan_to_num(error, nan=np.inf), sizes, conditions=conditions)
+    of, parts = flow or driven.system, []
+    sizes = of.blocks
+    for whole, diagonal in zip(driven.blocks(of, steps), driven.diagonal_blocks(of, steps), strict=True):
+        stack = whole.cpu().numpy().astype(np.float64, copy=False)
+        errors = [np.nan_to_num(wrong, nan=np.inf) for _, wrong in diagonal]
+        found = eigenvalues(stack, errors, sizes, conditions=conditions)
         of_map = found if step_size is None else _of_map(found, step_size)
         parts.append((*of_map, _departures(stack, step_size, sizes) if conditions else found.values[..., 0].real))
     return [np.concatenate(part, axis=1) for part in zip(*parts, strict=True)]

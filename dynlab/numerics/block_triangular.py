@@ -10,7 +10,7 @@ Golub and Van Loan, Matrix Computations, sections 7.1.4 and 7.2.2.
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -55,9 +55,11 @@ def whole_conditions(matrix: Real, parts: Sequence[slice], blocks: Sequence[Disc
         inf or NaN where an eigenvalue of one block is one of another too.
     """
     modes = [Modes(block.centers[number], block.right[number], block.left[number]) for block in blocks]
-    conditions = np.empty(len(matrix))
-    for own, other, forward, backward in _vectors(matrix, parts, modes):
-        conditions[own] = conditions[other] = _lengths(forward) * _lengths(backward)
+    own, other = _pairs(np.concatenate([each.values for each in modes]))
+    conditions = np.full(len(matrix), np.nan)
+    squares = [np.einsum("ij,ij->i", rows, rows) for rows in _vectors(matrix, parts, modes)]
+    lengths = [np.sqrt(each[own] + np.where(other > own, each[other], 0.0)) for each in squares]
+    conditions[own] = conditions[other] = lengths[0] * lengths[1] / np.where(other > own, 2.0, 1.0)
     return conditions
 
 
@@ -68,49 +70,47 @@ def whole_eigenvectors(matrix: Real, parts: Sequence[slice]) -> tuple[Complex, C
     """
     found = [geev(matrix[part, part], vectors=True)[:2] for part in parts]
     modes = [Modes(values, right, np.asarray(left_inverses(right.T[None])[0], np.float64)) for values, right in found]
+    values = np.concatenate([values for values, _ in found])
+    own, other = _pairs(values)
+    pairs = (other > own)[:, None]
     vectors = np.zeros((2, *matrix.shape), dtype=complex)
-    for own, other, *both in _vectors(matrix, parts, modes):
-        for rows, columns in zip(vectors, both, strict=True):
-            rows[own] = columns.T
-            pairs = other > own
-            rows[other[pairs]] = columns.T[pairs].conj()
-    return np.concatenate([values for values, _ in found]), vectors[0], vectors[1]
+    for rows, real, turning, share in zip(vectors, _vectors(matrix, parts, modes), (1j, -1j), (1.0, 0.5), strict=True):
+        found_rows = np.where(pairs, share * (real[own] + turning * real[other]), real[own])
+        rows[other], rows[own] = found_rows.conj(), found_rows
+    return values, vectors[0], vectors[1]
 
 
-def _vectors(
-    matrix: Real, parts: Sequence[slice], modes: Sequence[Modes]
-) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], Complex, Complex]]:
-    """For each block, rows of its eigenvalues, of a pair's both, and their right and left eigenvectors as columns."""
+def _pairs(values: Complex) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The first row of each pair and the second; of a real eigenvalue its own row twice."""
+    own = np.flatnonzero(values.imag >= 0)
+    return own, own + (values[own].imag > 0)
+
+
+def _vectors(matrix: Real, parts: Sequence[slice], modes: Sequence[Modes]) -> tuple[Real, Real]:
+    """Right and left eigenvectors of the whole matrix as rows (n, n), two for a pair, as those of its blocks are.
+
+    In the blocks' own eigenvectors X_j and X_j⁻¹ what couples the blocks is M_ji = X_j⁻¹ A_ji X_i, a right eigenvector
+    of block i is Z_ji there, (λ − Λ_j) Z_ji = M_ji + Σ_{i<k<j} M_jk Z_ki, and a left one of block j is Y_ji in block i.
+    """
+    count = len(modes)
+    right, left = np.zeros_like(matrix), np.zeros_like(matrix)
+    for part, mode in zip(parts, modes, strict=True):
+        right[part, part], left[part, part] = mode.right, mode.left
+    coupled: dict[tuple[int, int], Real] = {}
+    forward: dict[tuple[int, int], Real] = {}
+    backward: dict[tuple[int, int], Real] = {}
     with np.errstate(all="ignore"):
-        for k, (values, right, left) in enumerate(modes):
-            own = np.flatnonzero(values.imag >= 0)  # the other one of a pair is conjugate
-            other = own + (values[own].imag > 0)
-            turning = 1j * (other > own)[:, None]
-            v = right[own] + turning * right[other]
-            w = np.asarray(left[own] - turning * left[other], np.complex128)
-            w /= np.where(other > own, 2.0, 1.0)[:, None]
-            forward = _extended(matrix, parts, v.T, values[own], modes, range(k, len(modes)))
-            backward = _extended(matrix.T, parts, w.T, values[own], modes, range(k, -1, -1))
-            yield own + parts[k].start, other + parts[k].start, forward, backward
-
-
-def _extended(
-    matrix: Real, parts: Sequence[slice], first: Complex, shifts: Complex, modes: Sequence[Modes], order: range
-) -> Complex:
-    """The eigenvectors (n, vector) to the eigenvalues `shifts` that are `first` in the first block of the order."""
-    whole, forward = np.zeros((len(matrix), len(shifts)), dtype=complex), order.step > 0
-    whole[parts[order[0]]] = first
-    for number, j in enumerate(order[1:], 1):
-        basis, dual = (modes[j].right, modes[j].left) if forward else (modes[j].left, modes[j].right)
-        fed = np.zeros((len(modes[j].values), len(shifts)), dtype=complex)
-        for i in order[:number]:
-            fed += real_times(matrix[parts[j], parts[i]], whole[parts[i]])
-        whole[parts[j]] = real_times(basis.T, _divided(real_times(dual, fed), shifts, modes[j].values, forward))
-    return whole
-
-
-def _lengths(vectors: Complex) -> Real:
-    return np.asarray(np.sqrt((vectors.real**2 + vectors.imag**2).sum(axis=0)))
+        for distance in range(1, count):
+            for i in range(count - distance):
+                j, between = i + distance, range(i + 1, i + distance)
+                coupled[j, i] = modes[j].left @ matrix[parts[j], parts[i]] @ modes[i].right.T
+                ahead = sum((coupled[j, k] @ forward[k, i] for k in between), coupled[j, i])
+                back = sum((backward[j, k] @ coupled[k, i] for k in between), coupled[j, i])
+                forward[j, i] = _divided(ahead, modes[i].values, modes[j].values)
+                backward[j, i] = -forward[j, i] if back is ahead else -_divided(back, modes[i].values, modes[j].values)
+                right[parts[i], parts[j]] = forward[j, i].T @ modes[j].right
+                left[parts[j], parts[i]] = backward[j, i] @ modes[i].left
+    return right, left
 
 
 def real_times(matrix: Real, vectors: Complex) -> Complex:
@@ -119,8 +119,14 @@ def real_times(matrix: Real, vectors: Complex) -> Complex:
     return np.asarray(both[:, : vectors.shape[1]] + 1j * both[:, vectors.shape[1] :])
 
 
-def _divided(y: Complex, shifts: Complex, values: Complex, forward: bool) -> Complex:
-    """(λ − Λ)⁻¹ y for each shift λ and its column of y; Λ has ((a, b), (−b, a)) for a pair a ± i b; backward, Λᵀ."""
-    a, b = values.real[:, None], (values.imag if forward else -values.imag)[:, None]
+def _divided(coupling: Real, shifts: Complex, values: Complex) -> Real:
+    """Z with Z Λ_i − Λ_j Z = `coupling`, (m_j, m_i), where Λ has ((a, b), (−b, a)) for a pair a ± i b of its values."""
+    own, other = _pairs(shifts)
+    y = coupling[:, own] + 1j * np.where(other > own, coupling[:, other], 0.0)
+    a, b = values.real[:, None], values.imag[:, None]
     partner = np.arange(len(values)) + np.sign(values.imag).astype(np.intp)
-    return np.asarray(((shifts - a) * y + b * y[partner]) / ((shifts - a - 1j * b) * (shifts - a + 1j * b)))
+    shift = shifts[own]
+    z = ((shift - a) * y + b * y[partner]) / ((shift - a - 1j * b) * (shift - a + 1j * b))
+    found = np.empty_like(coupling)
+    found[:, other], found[:, own] = z.imag, z.real
+    return found

@@ -53,7 +53,7 @@ class Eigenvalues(NamedTuple):
 
 
 def eigenvalues(
-    matrices: Real, error: ArrayLike = 0.0, blocks: Sequence[int] = (), *, conditions: bool = True
+    matrices: Real, error: ArrayLike | list[Real] = 0.0, blocks: Sequence[int] = (), *, conditions: bool = True
 ) -> Eigenvalues:
     """Eigenvalues with a true bound on the error of each, near defective matrices as well.
 
@@ -62,6 +62,7 @@ def eigenvalues(
     matrices : ndarray, shape (..., n, n)
     error : array_like, shape (), (...) or (..., n, n)
         A bound on what the matrices are wrong by, in the 2-norm or entry by entry; 0 where they are meant as stored.
+        Of the diagonal blocks a list, entry by entry, each (..., m, m): what the others are wrong by moves nothing.
     blocks : sequence of int, optional
         The sizes of the diagonal blocks of matrices that are lower block triangular, and are so exactly: their zeros
         are not wrong. The eigenvalues are then those of the blocks, the conditions those of the whole matrix.
@@ -91,21 +92,26 @@ def eigenvalues(
     stack = np.asarray(matrices, dtype=np.float64)
     *before, n = stack.shape[:-1]
     stack = stack.reshape(-1, n, n)
-    wrong = np.asarray(error, dtype=np.float64)
-    entries = (n, n) if wrong.ndim == len(before) + 2 else ()
-    wrong = np.broadcast_to(wrong, (*before, *entries)).reshape(-1, *entries)
-    # below, products of a matrix with numbers below 1 would lose digits
-    largest = np.abs(stack).max(axis=(1, 2), initial=0.0)
-    lift = np.where((largest > 0) & (largest < NEARLY_SUBNORMAL), LIFT, 0)
-    with np.errstate(over="ignore"):  # an error of inf is what there is to say beside so small a matrix
-        stack, wrong = np.ldexp(stack, lift[:, None, None]), np.ldexp(wrong.T, lift).T
     sizes = blocks or (n,)
     if sum(sizes) != n:
         raise ValueError(f"blocks of sizes {tuple(sizes)} do not add up to a matrix of {n} rows")
-    each = 8 * (ARRAYS * max(sizes) ** 2 + (4 * n * n if len(sizes) > 1 else 0))
     parts = parts_of(sizes)
+    if isinstance(error, list):
+        wrong = [each.reshape(-1, *each.shape[-2:]) for each in error]
+    else:
+        given = np.asarray(error, dtype=np.float64)
+        entries = (n, n) if given.ndim == len(before) + 2 else ()
+        given = np.broadcast_to(given, (*before, *entries)).reshape(-1, *entries)
+        wrong = [given[:, part, part] if entries else given for part in parts]
+    # below, products of a matrix with numbers below 1 would lose digits
+    largest = np.maximum(stack.max(axis=(1, 2), initial=0.0), -stack.min(axis=(1, 2), initial=0.0))
+    lift = np.where((largest > 0) & (largest < NEARLY_SUBNORMAL), LIFT, 0)
+    if lift.any():
+        with np.errstate(over="ignore"):  # an error of inf is what there is to say beside so small a matrix
+            stack, *wrong = (np.ldexp(each.T, lift).T for each in (stack, *wrong))
+    each = 8 * (ARRAYS * max(sizes) ** 2 + (4 * n * n if len(sizes) > 1 else 0))
     values, errors, known = in_threads(
-        lambda rows: _along_diagonal(stack[rows], wrong[rows], parts, conditions), len(stack), each
+        lambda rows: _along_diagonal(stack[rows], [one[rows] for one in wrong], parts, conditions), len(stack), each
     )
     values, errors = _lowered(values, errors, np.ldexp(1.0, -lift)[:, None])
     shape = (*before, n)
@@ -155,18 +161,19 @@ def _lowered(values: Complex, errors: Real, size: Real) -> tuple[Complex, Real]:
     return centers, np.where(lost, radii + 2 * SMALLEST, radii)
 
 
-def _along_diagonal(stack: Real, error: Real, parts: Sequence[slice], wanted: bool) -> Eigenvalues:
-    """The eigenvalues of matrices (k, n, n) from those of their diagonal blocks."""
+def _along_diagonal(stack: Real, error: Sequence[Real], parts: Sequence[slice], wanted: bool) -> Eigenvalues:
+    """The eigenvalues of matrices (k, n, n) from those of their diagonal blocks, each with its own error."""
     if len(parts) == 1:
-        return solved(stack, error)[0]
+        return solved(stack, error[0])[0]
     finite = np.asarray(np.isfinite(stack).all(axis=(1, 2)))
-    stack = np.where(finite[:, None, None], stack, 0.0)
-    found = [discs(stack[:, part, part], error[:, part, part] if error.ndim == 3 else error) for part in parts]
+    if not finite.all():
+        stack = np.where(finite[:, None, None], stack, 0.0)
+    found = [discs(stack[:, part, part], wrong) for part, wrong in zip(parts, error, strict=True)]
     conditions = np.full(stack.shape[:2], np.inf)
     for number in range(len(stack) if wanted else 0):
         conditions[number] = whole_conditions(stack[number], parts, found, number)
-    for part, block in zip(parts, found, strict=True):
-        _sharpen(stack[:, part, part], error[:, part, part] if error.ndim == 3 else error, block, finite)
+    for part, wrong, block in zip(parts, error, found, strict=True):
+        _sharpen(stack[:, part, part], wrong, block, finite)
     centers, radii = (
         np.concatenate([getattr(block, name) for block in found], axis=1) for name in ("centers", "radii")
     )

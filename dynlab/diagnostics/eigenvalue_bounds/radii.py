@@ -41,7 +41,7 @@ def spectral_radius(driven: Driven, times: int | None, limit: float) -> xr.Datas
     lower, upper = np.empty((2, samples, len(steps)))
     for some in slices(samples, SAMPLES):
         done = 0
-        for found in driven.of(some).diagonal_blocks(steps):
+        for found in driven.of(some).diagonal_blocks(driven.system, steps):
             blocks, errors = (
                 [part.reshape(-1, *part.shape[2:]) for part in parts] for parts in zip(*found, strict=True)
             )
