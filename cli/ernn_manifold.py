@@ -16,9 +16,9 @@ from .source import Source
 def ernn_manifold(source: Source) -> CommandResult:
     """Show an ERNN's motion on its equilibrium manifold, beside an RNN and a FastRNN.
 
-    Without CKPT: Figure 1 of the ERNN paper, random planar networks driven by a random walk of variance 10, and how
-    exactly h_k = z*(x_k) − h_{k−1} holds (seed 172 where --seed says no other). With the checkpoint of an ERNN: the
-    same for that network on its inputs.
+    Without CKPT it draws Figure 1 of the ERNN paper: random planar networks, driven by a random walk of variance 10
+    (seed 172 where --seed says no other). It says how exactly h_k = z*(x_k) − h_{k−1} holds. With the checkpoint of
+    an ERNN it does the same for that network on its inputs.
 
     \b
     dynlab ernn-manifold

@@ -605,8 +605,8 @@ def check(document: Any) -> str:
     reach = Context(prec=2, rounding=ROUND_CEILING).divide(Decimal(radius), Decimal(arithmetic.one))
     return (
         f"Correct: the step that is written in this file, with the digest {certificate.digest}, has exactly one fixed "
-        f"point in the given ball, of radius at most {reach:.1e}; it is {kind}: {outside} of {n} directions grow, "
-        f"{inside} decay."
+        f"point in the given ball, whose radius is at most {reach:.1e}. It is {kind}: {outside} of {n} directions grow "
+        f"and {inside} decay."
     )
 
 

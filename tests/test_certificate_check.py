@@ -54,8 +54,8 @@ def test_what_is_proved_is_found_correct_by_python_alone(folder, name, stable, u
     # -I -S: no dynlab, no numpy, nothing but the standard library
     done = subprocess.run([sys.executable, "-I", "-S", str(script), *files], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("it is stable") == stable
-    assert done.stdout.count("it is unstable: 1 of") == unstable
+    assert done.stdout.count("It is stable") == stable
+    assert done.stdout.count("It is unstable: 1 of") == unstable
 
 
 @pytest.mark.parametrize("layer, size, seed, points", [("GRU", 5, 2, 1), ("RNN", 16, 3, 3)])
@@ -185,7 +185,7 @@ def test_a_document_by_hand_of_a_true_fixed_point_is_accepted():
     ]
     ball = {"center": ["0p0"], "radius": "1p0", "inverse": [["-1p1"]]}
     disc = {"real": "1p-1", "imag": "0p0", "radius": "1p-30"}
-    assert "it is stable: 0 of 1 directions grow, 1 decay" in check(document_of(halved, ball, disc, (0, 1, 0)))
+    assert "It is stable: 0 of 1 directions grow and 1 decay" in check(document_of(halved, ball, disc, (0, 1, 0)))
 
 
 # Each is (where, what is written there), in a document that is accepted as it was.

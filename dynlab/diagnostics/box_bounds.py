@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 DEFAULT_SAMPLES = 256
 METHOD = (
-    "the Jacobian over the box in ball arithmetic (Arb, 64 bits) as M + Σ A_k S_k B_k, |S_k| ≤ 1 diagonal, a term for "
-    "every activation and product; T is the best in floating point of the identity, Perron's diagonal weights and "
-    "factors of Lyapunov's equations; its bounds are then proved. Sampled: states uniform in the box, a quarter "
-    "corners. About the step in real numbers with the weights as stored; a ReLU's slope at its kink is all of 0 to 1."
+    "Ball arithmetic (Arb, 64 bits) encloses the Jacobian over the box as M + Σ A_k S_k B_k with diagonal |S_k| ≤ 1, "
+    "a term for every activation and product. T is the best of three in floating point: the identity, Perron's "
+    "diagonal weights, and factors of Lyapunov's equations. Its bounds are then proved. Sampled states are uniform in "
+    "the box, and a quarter are its corners. The bounds are about the step in real numbers with the weights as "
+    "stored; a ReLU's slope at its kink is all of 0 to 1."
 )
 CORNERS = 4  # one sampled state in so many is a corner of the box: a norm is often largest there
 

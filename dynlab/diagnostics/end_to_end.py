@@ -34,12 +34,13 @@ LONG_NAMES = {  # of the variables, in the order in which they are computed
 COUNTS = ("resolved", "surviving")
 OF_MODES = 2  # of the variables, the first, which have a value for each mode
 METHOD = (
-    "The product is one matrix, with a bound of its error from random vectors that are carried along, which holds but "
-    f"for a probability of {FAILING:g}, in samples where this resolves all modes; in others it is kept as Q e^d T (QR "
-    "with the columns sorted at every step), its singular values come from one-sided Jacobi in log scale; a mode is "
-    f"resolved where the bound of its error is at most {LARGEST_BOUND:g}, or this share of ln σ: of Q e^d T the bound "
-    "sums what the rounding of the Jacobians' entries and of each QR does to the mode, |Q'ᵀ| E |Q| |R⁻¹| at first "
-    "order, its running maximum over the sorted modes; eigenvalues from e^(d/2) T Q e^(d/2)"
+    "The product is one matrix where that resolves all modes of a sample. The bound of its error comes from random "
+    f"vectors that are carried along, and holds but for a probability of {FAILING:g}. In other samples it is kept as Q "
+    "e^d T (QR with the columns sorted at every step), and its singular values come from one-sided Jacobi in log "
+    f"scale. A mode is resolved where the bound of its error is at most {LARGEST_BOUND:g}, or this share of ln σ. Of Q "
+    "e^d T that bound sums what the rounding of the Jacobians' entries and of each QR does to the mode: |Q'ᵀ| E |Q| "
+    "|R⁻¹| at first order, with its running maximum over the sorted modes. The eigenvalues are those of e^(d/2) T Q "
+    "e^(d/2)"
 )
 NOT_RESOLVED = "NaN where the mode is not resolved: the bound of its error is too large"
 EXACTLY_ZERO = "-inf where the Jacobian is exactly singular: the singular value is 0"

@@ -25,9 +25,10 @@ STARTS = 3
 CONSERVED = 1e-9  # relative: a change below it is the solver's, whose tolerance is 1e-12, not the flow's
 ROUNDED = 1e-12  # times the largest: a rate so small has no sign
 METHOD = (
-    "the flow by Dormand and Prince's pair of order 8(5,3) at a relative tolerance of 1e-12, with ∫ Ḣ dt beside it as "
-    "a further unknown; each integrator by its own steps, the implicit midpoint rule by Newton's method to a residual "
-    "of 10 n ε (1 + ‖h‖) (NaN from where that fails); divergence as the trace of the flow's Jacobian"
+    "The flow is solved by Dormand and Prince's pair of order 8(5,3) at a relative tolerance of 1e-12. The integral "
+    "of dH/dt is one more unknown of it. Each integrator takes its own steps. The implicit midpoint rule is solved by "
+    "Newton's method to a residual of 10 n ε (1 + ‖h‖), and is NaN from where that fails. The divergence is the trace "
+    "of the flow's Jacobian"
 )
 NAMES = {
     "euler": "Euler's method",

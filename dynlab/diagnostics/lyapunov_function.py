@@ -27,9 +27,9 @@ LEVELS = 40  # sampled radii
 LARGEST_LEVEL = 1e3  # the largest, in radii that are proved
 GRID = 81  # points of the plane in each direction
 METHOD = (
-    "P solves Lyapunov's equation with the identity, T is its Cholesky factor; the set |T (h − h*)| ≤ r is proved in "
-    "ball arithmetic (Arb, 64 bits) over the box that holds it, r to 3 %; sampled: states on 81 levels, and the plane "
-    "of the two slowest directions. About the step in real numbers with the weights as stored."
+    "P solves Lyapunov's equation with the identity, and T is its Cholesky factor. The set |T (h − h*)| ≤ r is proved "
+    "in ball arithmetic (Arb, 64 bits) over the box that holds it, r to 3 %. States are sampled on 81 levels, and on "
+    "the plane of the two slowest directions. The proof is about the step in real numbers with the weights as stored."
 )
 FLAGS = {"ratio": "at h* itself there is none; −inf where one step ends at it"}
 

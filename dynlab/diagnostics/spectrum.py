@@ -19,7 +19,7 @@ from dynlab.progress import through
 from dynlab.systems import Euler, Map
 from dynlab.wording import interval, over, ranged, share
 
-METHOD = f"{EIGENVALUES}; the rounding of each entry of J is bounded"
+METHOD = f"{EIGENVALUES}. The rounding of each entry of J is bounded"
 METHOD_FLOW = METHOD + "; all of the flow's Jacobian A, whose eigenvalues λ give the map's μ = 1 + ελ"
 NOT_COMPUTED = "NaN where the Jacobian is not finite (the trajectory has diverged) or the QR iteration did not converge"
 

@@ -17,9 +17,10 @@ from dynlab.numerics.lapack import geev
 from dynlab.numerics.threads import in_threads
 
 METHOD = (  # for the methods of diagnostics
-    "eigenvalues by LAPACK's geev in float64, corrected by the residual of its eigenvectors; the error of each is a "
-    "true bound, from Gershgorin discs about the residual or from invariant subspaces: the condition ‖l‖‖r‖ of left "
-    "and right eigenvectors times the error of the matrix for one that is isolated, and what is of second order"
+    "Eigenvalues are LAPACK's (geev in float64), corrected by the residual of its eigenvectors. The error of each is "
+    "a true bound, from Gershgorin discs about the residual or from invariant subspaces. Of one that is isolated it "
+    "is the condition ‖l‖‖r‖ of left and right eigenvectors times the error of the matrix, and what is of second "
+    "order"
 )
 # Times n u ‖A‖_F + error: discs that meet are looked at anew, by invariant subspaces, where they reach farther.
 FAR = 30.0

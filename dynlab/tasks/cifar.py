@@ -116,10 +116,10 @@ def noisy_cifar(
     return images.make(
         "noisy-cifar",
         load(data_dir, download=download),
-        f"CIFAR-10, one row of 96 values a step, and then {length - 32} steps of standard normal noise, drawn for each "
-        f"image and step independently (some code draws one block for all images: not this task). The source says "
-        f"neither how the rows are scaled (here standardised, so that noise and image have one variance) nor whether "
-        f"noise is drawn anew each epoch (here an image keeps its own). {SPLITS}",
+        f"CIFAR-10, one row of 96 values a step, and then {length - 32} steps of standard normal noise. It is drawn "
+        "for each image and step independently; some code draws one block for all images, which is another task. The "
+        "source does not say how the rows are scaled: here they are standardised, so that noise and image have one "
+        f"variance. Nor does it say whether noise is drawn anew each epoch: here an image keeps its own. {SPLITS}",
         {"seed": seed, "retrain": retrain, "standardise": standardise, "length": length},
         arrange=images.by_rows,
         held_out_share=HELD_OUT_SHARE,

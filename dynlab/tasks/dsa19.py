@@ -18,11 +18,11 @@ TEST_SUBJECTS = (5, 6, 7, 8)
 HELD_OUT_SHARE = 0.25  # one of the four subjects of the training split
 DESCRIPTION = (
     "Daily and Sports Activities: 19 activities, five sensors of 9 channels each, segments of 125 steps at 25 Hz. The "
-    "sources have 4,560 segments for training and 4,560 for testing and nowhere say which: here subjects 1 to 4 and 5 "
-    "to 8, which is 4,560 each and the harder choice, since segments of one person resemble each other. They hold out "
-    "20 % of the training split without saying how: here one of its 4 subjects, 25 %. How they standardise is not said "
-    "either: FastGRNN has zero mean and unit variance, a port of ERNN one global mean and deviation (0.16565, 3.81596 "
-    "of its own split)."
+    "sources have 4,560 segments for training and 4,560 for testing and do not say which. Here they are subjects 1 to "
+    "4 and 5 to 8, which is 4,560 each. That is the harder choice, since segments of one person resemble each other. "
+    "The sources hold out 20 % of the training split without saying how: here one of its 4 subjects, 25 %. How they "
+    "standardise is not said either: FastGRNN has zero mean and unit variance, a port of ERNN one global mean and "
+    "deviation (0.16565, 3.81596 of its own split)."
 )
 
 

@@ -73,7 +73,7 @@ def flipflop(
         every_step=True,
         description=(
             f"The {bits}-bit flip-flop over {length} steps: a pulse of +1 or −1 sets its bit, which is asked for from "
-            f"that step on; always answering 0 has a mean squared error of 1. The first source gives neither length "
+            f"that step on. Always answering 0 has a mean squared error of 1. The first source gives neither length "
             f"nor rate of the pulses: here each bit gets one at the first step and then at a step with probability "
             f"{pulse_probability:g}. Of the sequences, {{drawn}}."
         ),

@@ -27,10 +27,10 @@ SILENCE, UNKNOWN = 0, 1  # classes of Google-12, the commands come after
 SHARE = 10  # in percent of the commands' clips, how many silent and how many unknown ones there are
 DRAWN_SEED = 2**31  # of what is drawn for Google-12, the same whatever the run's seed
 FEATURES = (
-    "32 log-mel features in windows of 25 ms every 10 ms. What is shorter than a second has zeros before it, as in one "
-    "of EdgeML's two scripts (ln(x + 1e-10); the other puts them behind and takes ln x); the official lists say what "
-    "validates and tests. The sources hold out 20 % of the training clips and do not use those of the validation list: "
-    "here these validate, and retrain learns from them too."
+    "32 log-mel features in windows of 25 ms every 10 ms. What is shorter than a second has zeros before it and takes "
+    "ln(x + 1e-10), as in one of EdgeML's two scripts; the other puts the zeros behind and takes ln x. The official "
+    "lists say what validates and tests. The sources hold out 20 % of the training clips and do not use those of the "
+    "validation list: here these validate, and retrain learns from them too."
 )
 
 
@@ -127,8 +127,9 @@ def google12(
         [_twelve(names, found.noises, i) for i, names in enumerate((found.train, found.validation, found.test))],
         2 + len(COMMANDS),
         f"Speech Commands 0.01, ten commands, other words and silence, {FEATURES} The sources name ten commands, noise "
-        "and silence, with 22,246 and 3,081 examples: the counts of TensorFlow's example, which adds to the 18,538 and "
-        "2,567 clips of the commands a tenth of other words and a tenth of pieces of the noise at a volume up to 1. "
+        "and silence, with 22,246 and 3,081 examples. These are the counts of TensorFlow's example: to the 18,538 and "
+        "2,567 clips of the commands it adds a tenth of other words, and a tenth of pieces of the noise at a volume up "
+        "to 1. "
         "Which ones they had is not known: here a fixed seed draws them.",
         {"seed": seed, "retrain": retrain, "standardise": standardise},
     )

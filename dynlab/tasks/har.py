@@ -65,8 +65,8 @@ ASKED = {
 HELD_OUT_SHARE = 0.2
 LEFT_OPEN = (
     "9 inertial signals of 128 steps, the official split by subjects. The sources hold out 20 % of the training split "
-    "without saying how: here 4 of its 21 subjects; they standardise per (step, feature) or with one global mean and "
-    "deviation, and per channel is offered too."
+    "without saying how: here 4 of its 21 subjects. They standardise per (step, feature) or with one global mean and "
+    "deviation; per channel is offered too."
 )
 
 

@@ -171,8 +171,9 @@ def noisy_mnist(
         "noisy-mnist",
         load(data_dir, download=download),
         f"MNIST, one row a step, and then {length - 28} steps of standard normal noise, drawn for each image and step "
-        f"independently. The source says neither how the rows are scaled (here standardised, so that noise and image "
-        f"have one variance) nor whether noise is drawn anew each epoch (here an image keeps its own). {SPLITS}",
+        "independently. The source does not say how the rows are scaled: here they are standardised, so that noise "
+        "and image have one variance. Nor does it say whether noise is drawn anew each epoch: here an image keeps "
+        f"its own. {SPLITS}",
         {"seed": seed, "retrain": retrain, "standardise": standardise, "length": length},
         arrange=images.by_rows,
         held_out_share=HELD_OUT_SHARE,

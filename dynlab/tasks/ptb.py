@@ -67,8 +67,8 @@ OF = {
 }
 LEFT_OPEN = {
     "char": "Bits per character are the cross-entropy over ln 2. The sources learn vectors of 200 for the characters "
-    "(--embedding 200) and carry the state from window to window along 128 parallel streams, 10 in validation and test "
-    "(--carry); their streams are cut first and their windows then.",
+    "(--embedding 200). They carry the state from window to window (--carry) along 128 parallel streams, 10 in "
+    "validation and test. Their streams are cut first and their windows then.",
     "word": "Perplexity is the exponential of the cross-entropy. The sources say neither how long the vectors of the "
     "words are nor whether the state is carried from window to window: it is with --carry, and starts at 0 without.",
 }

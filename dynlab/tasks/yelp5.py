@@ -22,9 +22,9 @@ VOCABULARY = 20_000
 HELD_OUT_SHARE = 0.2
 DESCRIPTION = (
     "Yelp's first million reviews, one to five stars: 500,000 for training and 500,000 for testing. The sources do not "
-    "say how the million is split, nor how texts become words. Here the first half trains; words are runs of letters "
-    "and digits, in small letters; the {tokens:,} tokens are padding, unknown words and the most frequent words of the "
-    "training half; of a longer review the first {length} words are read, a shorter one has padding before it. The "
+    "say how the million is split, nor how texts become words. Here the first half trains. Words are runs of letters "
+    "and digits, in small letters. The {tokens:,} tokens are padding, unknown words and the most frequent words of the "
+    "training half. Of a longer review the first {length} words are read; a shorter one has padding before it. The "
     "sources read Yelp's release of 2017, which it gives no more: others begin with other reviews, and the checksum of "
     "the lines read says which. ERNN holds out 20 % of the training reviews without saying how: here a random fifth."
 )

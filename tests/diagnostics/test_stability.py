@@ -54,7 +54,7 @@ def test_w_diff_is_known_in_closed_form():
         "γ of 0.202",
     ):
         assert said in ds.attrs["verdict"]
-    assert "implicit midpoint and exponential Euler would be stable at any step" in ds.attrs["verdict"]
+    assert "Implicit midpoint and exponential Euler would be stable at any step" in ds.attrs["verdict"]
 
 
 @pytest.mark.parametrize("step, stable", [(0.07458, 1), (0.074581, 0), (problems.CRITICAL_STEP_DIFF, -1)])

@@ -34,20 +34,20 @@ MAX_MEMORY = 256 * 2**20  # bytes
 LARGEST_GRID = 4096  # starts in each direction
 HELD = 6  # numbers of each start beside the states where it starts and ends
 METHOD = (
-    "every start is followed for the steps that the settings name, and up to ten times as many while what it moves by "
-    "still halves in half of them; or until it moves by at most 1e-9 (1 + ‖h‖) in a step, or leaves the bound; h is in "
-    "the unit of each coordinate: a power of 2 of the size that orbits lead it to, where that is above 1000, or of a "
-    "window below 1/1000. Ends at rest are refined and verified as fixed points are; cycles of up to "
-    "1,024 steps by Newton's method on F^p(h) − h, "
-    "the error of their multipliers by the rounding of the product of their Jacobians; a start belongs to one within "
-    "1e-3 (1 + ‖h‖). For what does not repeat one orbit is followed for 4,096 steps, or 16,384 where these do not "
-    "decide. It is on an invariant closed curve where the shortest tree that joins its states is a path, the map keeps "
-    "their cyclic order on it, its length does not grow by 1 % as the number of states doubles, and every exponent but "
-    "that along the curve is negative beyond its error; on a torus where two exponents are zero within their errors, "
-    "the others are negative and its correlation dimension is 2; chaotic where an exponent is positive beyond "
-    "its error. Where the map preserves volume, or is affine and turns, no orbit attracts another: all of them are one "
-    "family. All else is undecided, with the reason. An end is on a closed curve within the widest hole that these "
-    "steps leave in it, on others within twice the largest distance between neighbours"
+    "Every start is followed for the steps that the settings name, and up to ten times as many while what it moves by "
+    "still halves in half of them. It ends earlier where it moves by at most 1e-9 (1 + ‖h‖) in a step, or leaves the "
+    "bound. The unit of each coordinate of h is a power of 2: the size that orbits lead it to, where that is above "
+    "1000, or that of a window below 1/1000. Ends at rest are refined and verified as fixed points are. Cycles of up "
+    "to 1,024 steps are found by Newton's method on F^p(h) − h, and the error of their multipliers is the rounding of "
+    "the product of their Jacobians. A start belongs to one within 1e-3 (1 + ‖h‖). For what does not repeat one orbit "
+    "is followed for 4,096 steps, or 16,384 where these do not decide. Four things make an invariant closed curve. "
+    "The shortest tree that joins its states is a path, the map keeps their cyclic order on it, and its length does "
+    "not grow by 1 % as the number of states doubles. And every exponent but that along the curve is negative beyond "
+    "its error. On a torus two exponents are zero within their errors, the others are negative, and the correlation "
+    "dimension is 2. Chaos has an exponent that is positive beyond its error. Where the map preserves volume, or is "
+    "affine and turns, no orbit attracts another: all of them are one family. All else is undecided, with the reason. "
+    "An end is on a closed curve within the widest hole that these steps leave in it, on others within twice the "
+    "largest distance between neighbours"
 )
 
 

@@ -22,11 +22,11 @@ MAX_PERIOD = 16
 OFF = 1e-2  # times max(1, ‖h‖): so far from the fixed point an orbit starts
 MAX_MEMORY = 2.0**30
 METHOD = (
-    f"At every point of the grid Newton's method from one state, until ‖G‖₂ ≤ {on_grid.SETTLED:g} max(1, ‖h‖), and all "
-    f"eigenvalues with the error of rounding; of a map also an orbit that starts {OFF:g} max(1, ‖h‖) off the fixed "
-    f"point: it has the period m where after {on_grid.TRANSIENT} steps it comes back within {on_grid.RETURNS:g} "
-    f"max(1, ‖h‖) after m steps and no earlier, and none where it stays {on_grid.STAYS_AWAY:g} away; between the two "
-    f"it is undecided."
+    f"At every point of the grid Newton's method goes on from one state until ‖G‖₂ ≤ {on_grid.SETTLED:g} max(1, ‖h‖). "
+    f"All eigenvalues have the error of rounding. Of a map an orbit is followed too, which starts {OFF:g} max(1, ‖h‖) "
+    f"off the fixed point, for {on_grid.TRANSIENT} steps. It has the period m where it then comes back within "
+    f"{on_grid.RETURNS:g} max(1, ‖h‖) after m steps and no earlier. It has none where it stays {on_grid.STAYS_AWAY:g} "
+    "away; between the two it is undecided."
 )
 
 

@@ -23,9 +23,9 @@ from dynlab.systems import Map
 from dynlab.wording import agree, joined, over
 
 METHOD = (
-    "Each bound is held against every number measured, with that number's own error: violated where one is beyond it "
-    "by more than its error, undecided where one or its error is not known, at the bound where one is within its error "
-    "of it. Errors: {errors}"
+    "Each bound is held against every number measured, with that number's own error. It is violated where a number is "
+    "beyond it by more than its error. It is undecided where a number or its error is not known, and at the bound "
+    "where a number is within its error of it. Errors: {errors}"
 )
 NOT_KNOWN = "not finite where a number is exactly zero in log scale, or is not known: see reason"
 

@@ -28,11 +28,11 @@ from dynlab.systems.ernn import ERNN
 from dynlab.wording import counted, joined, number, share
 
 METHOD = (
-    "Equilibria by Levenberg–Marquardt, where that fails after pseudo-transient continuation, from the iteration's "
-    "start and end and from random states; the one nearest to its end is found again by scipy.optimize.fsolve (exact "
-    "Jacobian, xtol 1e-13), and kept as it was where fsolve leaves for another; the rate by regression of ln distance "
-    "over the last third of what lies above rounding; the predicted rate from the eigenvalues of ∇F at the "
-    "equilibrium. Other equilibria may exist that no start reached."
+    "Equilibria come from Levenberg–Marquardt, and where that fails from pseudo-transient continuation. Both begin at "
+    "the iteration's start and end and at random states. The equilibrium nearest to the iteration's end is found "
+    "again by scipy.optimize.fsolve (exact Jacobian, xtol 1e-13), and kept as it was where fsolve leaves for another. "
+    "The rate is a regression of ln distance over the last third of what lies above rounding. The predicted rate "
+    "comes from the eigenvalues of ∇F at the equilibrium. Other equilibria may exist that no start reached."
 )
 DECIDED = 1e-9  # a predicted rate closer to 1 tells nothing
 NO_EQUILIBRIUM = "NaN where no equilibrium was found"

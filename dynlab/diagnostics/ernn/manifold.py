@@ -21,8 +21,8 @@ NOT_EVERYWHERE = ("pair_sum", "equilibrium", "equilibrium_residual", "equilibriu
 ON_MANIFOLD = 1e-6  # of the states' size: a network counts as moving on its manifold where no distance is larger
 OFF = 1e-3  # of 1 + |z|: where the search for an equilibrium starts beside the network's own state
 METHOD = (
-    "Equilibria z* = φ(P (U z* + W x + b)) by Levenberg–Marquardt steps from beside the network's own h_k + s h_{k−1}, "
-    "where that fails after pseudo-transient continuation and from random states; residual at most "
+    "Equilibria z* = φ(P (U z* + W x + b)) are found by Levenberg–Marquardt steps from beside the network's own h_k + "
+    "s h_{k−1}. Where that fails, pseudo-transient continuation and random states follow. The residual is at most "
     "max(1e-12, 10 n ε ‖z‖)"
 )
 

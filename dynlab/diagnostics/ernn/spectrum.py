@@ -18,7 +18,7 @@ from dynlab.systems.ernn import ERNN
 from dynlab.wording import interval, number, over, share
 
 ROUNDING = 4.0  # times ε ‖∇F‖_F: what rounding leaves in the entries of ∇F
-METHOD = f"{EIGENVALUES}; the entries of ∇F within {ROUNDING:g} ε ‖∇F‖_F; the rank counts σ above n ε σ_max"
+METHOD = f"{EIGENVALUES}. The entries of ∇F are known within {ROUNDING:g} ε ‖∇F‖_F. The rank counts σ above n ε σ_max"
 EPS = float(np.finfo(np.float64).eps)
 
 

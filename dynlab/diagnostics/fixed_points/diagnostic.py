@@ -25,21 +25,21 @@ from dynlab.systems import Map, System
 from dynlab.systems.held import Held, held_input, step_number
 
 METHOD = (
-    "An affine map, known by a Jacobian that is the same to the last bit at states up to 1e6 away, by linear algebra "
-    "with the rounding of its entries; any other by Newton's method on exact Jacobians from every start, where that "
-    "fails Levenberg–Marquardt, then pseudo-transient continuation, on a residual that no closed gate makes small; "
-    "starts in rounds, random ones each time, and from the second on halfway between every two points, beside saddles "
-    "and away from what is known by deflation, until a whole round finds nothing new; a root is one where Newton's map "
-    "contracts a ball about it into itself, with rounding, as sampled; where the Jacobian is nearly singular the one "
-    "equation that is left says by its sign how many roots there are, or that they form a continuum, which is walked "
-    "along; a stack is searched layer by layer, each under the output of every point of those below, an LSTM without "
-    "its memory, which is a function of the rest at a fixed point; where no start of a bounded map ends at a root, a "
-    "path of roots of a homotopy, which begins at a known state and surely leads to one, is followed; of a large one "
-    "such paths are followed from the state 0 and backwards from every root to another one of the other index, in "
-    "place of the methods after Newton's; each root "
-    "verified by scipy.optimize.fsolve started beside it with the exact Jacobian and xtol 1e-13; "
-    "eigenvalues with a true bound on the error that rounding and the root's position leave, and not believed at all "
-    "where the Jacobian jumps next to the root. Other fixed points may exist that no start reached."
+    "A map is taken as affine where its Jacobian is the same to the last bit at states up to 1e6 away. Its fixed "
+    "points come from linear algebra, with the rounding of its entries. Of any other map Newton's method on exact "
+    "Jacobians begins at every start. Where it fails, Levenberg–Marquardt and then pseudo-transient continuation "
+    "follow, on a residual that no closed gate makes small. Starts come in rounds until a whole round finds nothing "
+    "new. Some of each round are random; from the second on, others lie halfway between every two points, beside "
+    "saddles, and away from what is known by deflation. A root is one where Newton's map contracts a ball about it "
+    "into itself, with rounding, as sampled. Where the Jacobian is nearly singular, one equation is left: its sign "
+    "says how many roots there are, or that they form a continuum, which is walked along. A stack is searched layer "
+    "by layer, each under the output of every point of those below. An LSTM is searched without its memory, which is "
+    "a function of the rest at a fixed point. Where no start of a bounded map ends at a root, a homotopy is followed: "
+    "its path begins at a known state and surely leads to a root. Of a large map such paths replace the methods after "
+    "Newton's: they are followed from the state 0, and backwards from every root to another one of the other index. "
+    "Each root is verified by scipy.optimize.fsolve, started beside it with the exact Jacobian and xtol 1e-13. "
+    "Eigenvalues have a true bound on the error that rounding and the root's position leave. They are believed "
+    "nowhere that the Jacobian jumps next to the root. Other fixed points may exist that no start reached."
 )
 
 KINK_FLAGS = {
@@ -197,8 +197,8 @@ def _fewer(count: int) -> str:
     if count == USUAL:
         return ""
     return (
-        f" At this size a round of a search has at most {count} random starts, where one of a small network has "
-        f"{USUAL}: --starts {USUAL} (starts={USUAL}) takes as many, and {round(USUAL / count)} times as long."
+        f" At this size a round of a search has at most {count} random starts, and of a small network {USUAL}. "
+        f"--starts {USUAL} (starts={USUAL}) takes as many, and {round(USUAL / count)} times as long."
     )
 
 

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 PROVED = "proved"  # the reason that stands where there is nothing left to give a reason for
 METHOD = (
-    " Proofs: Krawczyk's test in ball arithmetic (Arb) on the step with the stored numbers, from 128 bits on; "
-    "eigenvalues of the Jacobian over the proved ball in Gershgorin discs after an approximate diagonalisation, "
-    "connected discs counted together. A matrix that is computed from parameters, as an orthogonal one, is taken as "
-    "computed in float64, and what its rounding decides is undecided."
+    "  Proofs: Krawczyk's test in ball arithmetic (Arb) on the step with the stored numbers, from 128 bits on. The "
+    "Jacobian's eigenvalues over the proved ball lie in Gershgorin discs after an approximate diagonalisation; "
+    "connected discs are counted together. A matrix that is computed from parameters, as an orthogonal one, is taken "
+    "as computed in float64, and what its rounding decides is undecided."
 )
 FLAGS = dict.fromkeys(("certificate_radius", "eigenvalue_radius"), "not proved: certificate_reason says why")
 

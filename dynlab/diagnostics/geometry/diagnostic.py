@@ -27,12 +27,12 @@ COMPONENTS = 3  # a picture has no more
 FAR = 3.0  # times the largest abs(h_i) among states and fixed points: unstable manifolds are cut there
 LARGEST_STATE = 1e8  # a sequence whose states exceed it says nothing about where the others lie
 METHOD = (
-    f"principal components by QR and SVD of the states of all sequences and steps together, less their mean; "
-    f"participation ratio (Σv)²/Σv² of the eigenvalues v of their covariance; standard errors by the jackknife over "
-    f"sequences, in at most {GROUPS} groups. Fixed points as dynlab.fixed_points finds and verifies them. A growing "
-    f"direction is the eigenvector of an eigenvalue whose "
-    f"modulus exceeds 1 by more than its error, of a complex pair the semi-axes of its ellipse; where it is one alone, "
-    "points between 1e-4 off the point and their second images are followed on either side"
+    "Principal components come from QR and SVD of the states of all sequences and steps together, less their mean. "
+    "The participation ratio is (Σv)²/Σv² of the eigenvalues v of their covariance. Standard errors are the "
+    f"jackknife's over sequences, in at most {GROUPS} groups. Fixed points are found and verified as "
+    "dynlab.fixed_points does. A growing direction is the eigenvector of an eigenvalue whose modulus exceeds 1 by "
+    "more than its error, and of a complex pair the semi-axes of its ellipse. Where there is one such direction "
+    "alone, points up to 1e-4 off the fixed point and their second images are followed on either side"
 )
 COPIED = (
     "fixed_point_state",

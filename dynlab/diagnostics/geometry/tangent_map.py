@@ -27,10 +27,10 @@ SAME = 1e-6  # a step that moves less than this times the distance between neigh
 AT_ONE_SIDE = "inf: at a kink of the activation, where the Jacobian is that of one side alone"
 NO_DIRECTION = "NaN for eigenvectors that do not span the plane, or are not told from another"
 METHOD = (
-    "the plane of the two leading eigenvectors of ∂F/∂h, of a complex pair that of its real and imaginary part; F(h) "
-    "evaluated on a grid of it, F(p) + J (h − p) beside; both projected on the plane. The error is "
-    "‖F(h) − F(p) − J (h − p)‖₂/‖h − p‖₂, with what leaves the plane; the distance up to which it stays small is the "
-    f"least at which it crosses {HOLDS:g} on {RAYS} rays in the plane, each sampled at {RADII} distances"
+    "The plane is that of the two leading eigenvectors of ∂F/∂h, of a complex pair that of its real and imaginary "
+    "part. F(h) is evaluated on a grid of it, and F(p) + J (h − p) beside; both are projected on the plane. The error "
+    "is ‖F(h) − F(p) − J (h − p)‖₂/‖h − p‖₂, with what leaves the plane. The distance up to which it stays small is "
+    f"the least at which it crosses {HOLDS:g} on {RAYS} rays in the plane, each sampled at {RADII} distances"
 )
 
 

@@ -30,10 +30,10 @@ SAFETY = 2.0  # of the first-order bound of rounding
 
 NAMES = ("log_norm", "log_norm_error", "log_norm_frobenius", "log_norm_frobenius_error")
 METHOD = (
-    f"Golub and Kahan's bidiagonalisation of ∂h_T/∂h_t from {VECTORS} random vectors, by products with the factors of "
-    "the Jacobians; the norm lies between its bounds, of which the error is half the distance, but for a probability "
-    f"of {FAILING:g}; the Frobenius norm is estimated from {PROBES} random vectors, and its error holds as surely; "
-    "both hold the rounding of the Jacobians' entries and of the products"
+    f"∂h_T/∂h_t is made bidiagonal by Golub and Kahan's method from {VECTORS} random vectors, in products with the "
+    f"factors of the Jacobians. The norm lies between two bounds, but for a probability of {FAILING:g}; its error is "
+    f"half their distance. The Frobenius norm is estimated from {PROBES} random vectors, and its error holds as "
+    "surely. Both errors hold the rounding of the Jacobians' entries and of the products"
 )
 
 

@@ -17,11 +17,11 @@ from dynlab.numerics.threads import in_threads, one_torch_thread
 
 NEGLIGIBLE = 40.0  # rows of e^d T so far below the largest, e^-40, change the largest singular value by e^-80
 METHOD = (
-    "∂h_T/∂h_t is multiplied from t = T backwards, with a bound of its error from random vectors that are carried "
-    f"along, which holds but for a probability of {FAILING:g}; of a sample where it says too little the product is "
-    "accumulated as Q e^d T (QR with the columns sorted at every step), so that nothing under- or overflows; a norm is "
-    f"known where the error bound of its logarithm is at most {LARGEST_BOUND:g}, or this share of it; the bound holds "
-    "the rounding of the Jacobians' entries and of the product"
+    "∂h_T/∂h_t is multiplied from t = T backwards. The bound of its error comes from random vectors that are carried "
+    f"along, and holds but for a probability of {FAILING:g}. Where that bound says too little, the product of the "
+    "sample is kept as Q e^d T (QR with the columns sorted at every step), so that nothing under- or overflows. A "
+    f"norm is known where the error bound of its logarithm is at most {LARGEST_BOUND:g}, or this share of it. The "
+    "bound holds the rounding of the Jacobians' entries and of the product"
 )
 
 

@@ -31,19 +31,19 @@ from dynlab.numerics.statistics import (
 from dynlab.systems import System
 
 METHOD = (
-    "QR of a frame of tangent vectors, random at first, that the Jacobians carry forward; made orthonormal again "
+    "The Jacobians carry a frame of tangent vectors forward, which is random at first. QR makes it orthonormal again "
     f"before a first-order bound of the relative error of a growth factor, {SAFETY:g} ε Π‖J‖₂ ‖R⁻¹ e_i‖₂, exceeds "
-    "{tolerance:g} (or after every step), with ε {epsilon}, here every {length:.3g} {units} on average; {errors}"
+    "{tolerance:g} (or after every step), with ε {epsilon}: here every {length:.3g} {units} on average. {errors}"
 )
 OF_BLOCKS = (
-    f"standard errors from the means over at most {BLOCKS} blocks of at least {SHORTEST_BLOCK} steps, where these "
-    "follow a trend at least the distance of the last quarter's mean from the whole's, and a third of the exponent "
-    f"where the growth over all steps is below {FEW_NATS:g} nats; those of the mean likewise from the mean growth of "
-    "all samples, so that what they share does not average out; the error of the mean reaches every sample whose own "
+    f"Standard errors come from the means over at most {BLOCKS} blocks of at least {SHORTEST_BLOCK} steps. Where these "
+    "follow a trend, the error is at least the distance of the last quarter's mean from the whole's. Where the growth "
+    f"over all steps is below {FEW_NATS:g} nats, it is at least a third of the exponent. The mean of all samples has "
+    "the error of their mean growth, so that what they share does not average out. It reaches every sample whose own "
     "error does not reach the mean"
 )
 BETWEEN = (
-    "the standard error of one sample is the standard deviation between samples; the alignment error is the largest "
+    "The standard error of one sample is the standard deviation between samples. The alignment error is the largest "
     "change by other random frames"
 )
 CUT = "NaN where the orbit left abs(h_i) ≤ {largest:g} and was cut, first at {first}"

@@ -22,10 +22,10 @@ from dynlab.systems import Map
 from dynlab.systems.held import Held
 
 METHOD = (
-    "fixed points as dynlab.fixed_points finds and verifies them; right eigenvectors of length 1 by "
-    "LAPACK, left ones by inversion and one step of Newton, of a stack from those of its layers; a mode has "
-    f"vectors of its own where a first-order bound on the angle they may be turned by is below {UNRESOLVED:g}; "
-    "derivatives by the input and of the read-out in closed form or by automatic differentiation"
+    "Fixed points are found and verified as dynlab.fixed_points does. Right eigenvectors have length 1 and come from "
+    "LAPACK; left ones come from inversion and one step of Newton, of a stack from those of its layers. A mode has "
+    f"vectors of its own where a first-order bound on the angle they may be turned by is below {UNRESOLVED:g}. "
+    "Derivatives by the input and of the read-out are in closed form, or by automatic differentiation"
 )
 COPIED = ("fixed_point_state", "residual", "kind", "stable", "status")
 

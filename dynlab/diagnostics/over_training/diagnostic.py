@@ -114,7 +114,7 @@ def joined(results: Mapping[int, xr.Dataset], sources: Mapping[int, Mapping[str,
         variables,
         system=parts[0].attrs["system"],
         settings=settings_of(parts) | {"training_steps": steps},
-        method=f"{parts[0].attrs.get('method', '')}; of each of {len(steps)} checkpoints, joined along step",
+        method=f"Each of {len(steps)} checkpoints alone, joined along step. {parts[0].attrs.get('method', '')}",
         coords=coords | {schema.TRAINING_STEP: schema.variable((schema.TRAINING_STEP,), steps, "training step")},
         flags=flags_of(parts, steps, lengths),
     )

@@ -26,10 +26,10 @@ MOST_STEPS = 1_000_000  # half a minute; more is no picture
 LARGEST = 1e100  # of a start's coordinates and a matrix's entries: their squares and sums are still numbers
 SAME_MATRIX = 1e-6  # relative: the Jacobian at the origin is the matrix entered by hand, float32 weights included
 METHOD = (
-    "Equilibria by Levenberg–Marquardt steps from a grid of starts, residual at most max(1e-12, 10 n ε ‖h‖); "
-    "kinds from eigenvalues where their error bounds separate them"
+    "Equilibria are found by Levenberg–Marquardt steps from a grid of starts, with a residual of at most "
+    "max(1e-12, 10 n ε ‖h‖). Kinds come from eigenvalues where their error bounds separate them"
 )
-METHOD_BY_HAND = METHOD + "; at the origin by trace, determinant and discriminant in rational arithmetic"
+METHOD_BY_HAND = METHOD + ", and at the origin from trace, determinant and discriminant in rational arithmetic"
 
 
 def phase_plane(

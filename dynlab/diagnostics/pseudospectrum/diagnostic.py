@@ -33,13 +33,14 @@ LARGEST_GRID = 4096  # points in each direction
 COPIES = 8  # arrays of the size of the whole matrix, beside those of its largest block's discs
 LARGEST_ENTRY = 1e150  # of the matrix: squares of larger ones overflow
 METHOD = (
-    f"{EIGENVALUES}. Resolvent: complex Schur form, then inverse Lanczos with triangular solves for all points of the "
-    "grid, to a relative residual of 1e-10; σ_min has an absolute error of about n ε ‖A‖_F besides. Numerical range "
-    "by its supporting lines at 180 angles. Kreiss constant: the largest value over samples outside the stable "
-    "region, the best of them climbed by windows that shrink, each less what rounding can add: a lower bound, and inf "
-    "where an eigenvalue is unstable beyond its error. Norms of powers by repeated multiplication in log scale; of a "
-    "flow the largest one also between, at times that resolve every mode that is still there, and refined. Of more "
-    f"than {ALL_UP_TO} states norms and supporting lines by Lanczos's iteration, to residuals of 1e-10 and 1e-8"
+    f"{EIGENVALUES}. Resolvent: a complex Schur form, then inverse Lanczos with triangular solves for all points of "
+    "the grid, to a relative residual of 1e-10. σ_min has an absolute error of about n ε ‖A‖_F besides. The numerical "
+    "range is found by its supporting lines at 180 angles. The Kreiss constant is the largest value over samples "
+    "outside the stable region. The best of them are climbed by windows that shrink, and each has what rounding can "
+    "add taken off, so that it is a lower bound. It is infinite where an eigenvalue is unstable beyond its error. "
+    "Norms of powers come from repeated multiplication in log scale. Of a flow the largest one is looked for between "
+    f"the powers too, at times that resolve every mode that is still there, and refined. Of more than {ALL_UP_TO} "
+    "states norms and supporting lines come from Lanczos's iteration, to residuals of 1e-10 and 1e-8"
 )
 UNSTABLE, DROWNED = (
     "inf: an eigenvalue lies outside the stable region beyond its error",

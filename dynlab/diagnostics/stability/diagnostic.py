@@ -34,11 +34,11 @@ from dynlab.systems.base import positive_step
 from dynlab.systems.ernn import ERNN
 
 METHOD = (
-    f"Of the flow's Jacobian {EIGENVALUES}; a step multiplies the flow linearised at a state by R(ελ), exact at "
-    "equilibria, and of Euler's method at every state; a state is called stable or unstable only where the error "
-    "separates |R(ελ)| from 1. The plane of ε and γ is that of diag(c)(M₀ − γI) with the states, and so c, held: "
-    "evenly chosen ones and those of the smallest critical steps; the γ needed by Brent's method. Each state is "
-    "judged by itself: along a trajectory products of Jacobians decide (gradient, lyapunov)"
+    f"The flow's Jacobian is looked at. {EIGENVALUES}. A step multiplies the flow linearised at a state by R(ελ), "
+    "exact at equilibria, and of Euler's method at every state. A state is called stable or unstable only where the "
+    "error separates |R(ελ)| from 1. The plane of ε and γ is that of diag(c)(M₀ − γI) with the states, and so c, "
+    "held: evenly chosen ones and those of the smallest critical steps. The γ that is needed is found by Brent's "
+    "method. Each state is judged by itself: along a trajectory products of Jacobians decide (gradient, lyapunov)"
 )
 
 
