@@ -3,6 +3,7 @@
 # Command to "module:attribute", in the order of `dynlab --help`.
 COMMANDS: dict[str, str] = {
     "phase": "dynlab.cli.phase:phase",
+    "explore": "dynlab.cli.explore:explore",
     "ernn-manifold": "dynlab.cli.ernn_manifold:ernn_manifold",
     "inspect": "dynlab.cli.inspect:inspect",
     "spectrum": "dynlab.cli.spectrum:spectrum",

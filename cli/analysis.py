@@ -17,7 +17,7 @@ from dynlab.errors import UserError
 from dynlab.progress import through
 
 from .options import output_options, shared
-from .output import Analysis, CommandResult, Output, check_not_read, working
+from .output import PAGE_SUFFIXES, Analysis, CommandResult, Output, check_not_read, working
 from .source import Source
 from .streams import echo
 
@@ -61,6 +61,7 @@ def analysis(
     over: bool = True,
     alone: Iterable[str] = (),
     defaults: Mapping[str, Any] | None = None,
+    page: bool = False,
 ) -> Callable[[Analysis], click.Command]:
     """Make a command of a function of a `Source` and options of its own.
 
@@ -78,6 +79,8 @@ def analysis(
         Its options that pick something of one network, and so do not go with ``--over step``.
     defaults : mapping, optional
         Of shared options, where they are others.
+    page : bool
+        Whether it writes an HTML page in place of a figure.
     """
     names = frozenset(options)
     follows = over and "checkpoints" in names
@@ -88,6 +91,7 @@ def analysis(
             context = click.get_current_context()
             files: dict[str, Any] = {each: given.pop(each) for each in ("data", "as_json", "overwrite")}
             files |= {"figure": given.pop("output"), "quiet": given["quiet"]}
+            files |= {"suffixes": PAGE_SUFFIXES} if page else {}
             output = Output(context.info_name or "dynlab", **files)
             typed = frozenset(
                 each for each in given if context.get_parameter_source(each) is ParameterSource.COMMANDLINE
@@ -102,7 +106,7 @@ def analysis(
                 return output.emit(over_step(function, source, given, alone))
             return output.emit(function(_read(source) if source.checkpoints else source, **given))
 
-        decorated = shared(names, defaults or {})(output_options(command))
+        decorated = shared(names, defaults or {})(output_options(command, page=page))
         if follows:
             words = "CKPT … are of one training: a folder, or files."
             decorated = click.option("--over", type=click.Choice(["step"]), help=words)(decorated)

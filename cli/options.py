@@ -85,9 +85,11 @@ def shared(names: Iterable[str], defaults: Mapping[str, Any]) -> Callable[[Comma
     return from_table({name: SHARED[name] for name in SHARED if name in set(names)}, defaults)
 
 
-def output_options(command: Command) -> Command:
-    """Give a command ``--output --data --json --overwrite --quiet``."""
-    return from_table(OUTPUT)(command)
+def output_options(command: Command, *, page: bool = False) -> Command:
+    """Give a command ``--output --data --json --overwrite --quiet``; its output is a figure, or a `page`."""
+    flags, _ = OUTPUT["output"]
+    written: Options = {"output": (flags, {"type": FOLDER, "metavar": "PAGE", "help": "html."})} if page else {}
+    return from_table(OUTPUT | written)(command)
 
 
 def from_table(table: Options, defaults: Mapping[str, Any] | None = None) -> Callable[[Command], Command]:

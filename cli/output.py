@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dynlab import progress
 from dynlab.errors import UserError
-from dynlab.files import exists, make_folder, write_bytes
+from dynlab.files import exists, make_folder, write_bytes, write_text
 
 from .streams import echo
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 FIGURE_FOLDER = Path("figures")
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
+PAGE_SUFFIXES = (".html",)
 DATA_SUFFIXES = (".nc", ".zarr")
 FULL_DPI, SMALL_DPI = 150, 110
 LONGEST_NAME = 200  # bytes of a made-up file name: file systems take 255
@@ -37,21 +38,25 @@ class CommandResult(NamedTuple):
     Attributes
     ----------
     dataset : xarray.Dataset
-    plot : callable
-        Draws the Dataset and returns its axes or figure.
+        Empty where nothing is computed.
+    plot : callable or None
+        Draws the Dataset and returns its axes or figure; None beside a page.
     name : str
         What was analysed, for the default file name ``figures/<command>-<name>.png``.
     table : str
         Printed above the verdict.
     code : int
         The exit code.
+    page : str
+        HTML, which is written in place of a figure.
     """
 
     dataset: xr.Dataset
-    plot: Callable[[xr.Dataset], Any]
+    plot: Callable[[xr.Dataset], Any] | None
     name: str
     table: str = ""
     code: int = 0
+    page: str = ""
 
 
 Analysis = Callable[..., CommandResult]
@@ -153,10 +158,11 @@ class Output:
     as_json: bool
     overwrite: bool
     quiet: bool
+    suffixes: tuple[str, ...] = FIGURE_SUFFIXES
 
     def __post_init__(self) -> None:
         """Refuse what cannot be written before anything is computed."""
-        check_file(self.figure, "--output", FIGURE_SUFFIXES, overwrite=self.overwrite)
+        check_file(self.figure, "--output", self.suffixes, overwrite=self.overwrite)
         check_file(self.data, "--data", DATA_SUFFIXES, overwrite=self.overwrite)
         if self.figure is None:
             check_folder(FIGURE_FOLDER, "go elsewhere, or name a file with --output")
@@ -167,7 +173,9 @@ class Output:
 
     def emit(self, result: CommandResult) -> int:
         """Draw the figure, save the data, print the verdict or the JSON document, and return the exit code."""
-        ds = result.dataset
+        ds, what = result.dataset, "page" if result.page else "figure"
+        if self.data and not ds:
+            raise UserError("--data saves what is computed of a checkpoint: name one, or leave it out.")
         with working("Drawing", quiet=self.quiet):
             figure = self._draw(result)
         if self.data:
@@ -175,15 +183,18 @@ class Output:
 
             with working(f"Writing {self.data}", quiet=self.quiet):
                 save(ds, self.data, overwrite=self.overwrite)
+        verdict = ds.attrs.get("verdict", "")
         if self.as_json:
-            from dynlab.io import as_document
+            files = {what: str(figure), "data": str(self.data) if self.data else None}
+            document = {"command": self.command, "verdict": verdict, "files": files}
+            if ds:
+                from dynlab.io import as_document
 
-            files = {"figure": str(figure), "data": str(self.data) if self.data else None}
-            document = {"command": self.command, "verdict": ds.attrs.get("verdict", ""), "files": files}
-            print_json(document | as_document(ds))
-        else:
-            echo((f"{result.table}\n\n" if result.table else "") + ds.attrs.get("verdict", ""))
-        self.log(f"Figure: {figure}")
+                document |= as_document(ds)
+            print_json(document)
+        elif verdict:
+            echo((f"{result.table}\n\n" if result.table else "") + verdict)
+        self.log(f"{what.capitalize()}: {figure}")
         if self.data:
             self.log(f"Data: {self.data}")
         return result.code
@@ -194,11 +205,15 @@ class Output:
             echo(text, err=True)
 
     def _draw(self, result: CommandResult) -> Path:
-        from dynlab.plots.style import style
-
-        path = self.figure or FIGURE_FOLDER / file_name(f"{self.command}-{result.name}", ".png")
+        path = self.figure or FIGURE_FOLDER / file_name(f"{self.command}-{result.name}", self.suffixes[0])
         if self.figure is None:
             make_folder(path.parent)
+        overwrite = self.overwrite or self.figure is None
+        if result.plot is None:
+            write_text(path, result.page, overwrite=overwrite)
+            return path
+        from dynlab.plots.style import style
+
         with style():
-            save_figure(result.plot(result.dataset).figure, path, overwrite=self.overwrite or self.figure is None)
+            save_figure(result.plot(result.dataset).figure, path, overwrite=overwrite)
         return path

@@ -1,0 +1,264 @@
+// The page: one state, the views that show it, and what changes it.
+
+import { written } from "./axes.mjs";
+import { buildControls, listPoints } from "./controls.mjs";
+import { frameOf, movedJacobian, stateWith } from "./eigenvalue_drag.mjs";
+import { commandLine, pythonLines } from "./exports.mjs";
+import { drawGrowth, drawSpectrum, drawStability, spectrumInWords } from "./linked_views.mjs";
+import { PALETTES } from "./palette.mjs";
+import { drawPlane } from "./plane_view.mjs";
+import { placeOf, pointAtPlane, rounded } from "./pointing.mjs";
+import { fittedHalf, longOrbits, portrait, separatrices } from "./portrait.mjs";
+import { presetNamed } from "./presets.mjs";
+import { verdict } from "./sentences.mjs";
+import { fromFragment, toFragment } from "./state.mjs";
+import { SvgPen } from "./svg_pen.mjs";
+
+const QUIET = 60; // ms after the last change until what takes longer is computed
+const MOST_STARTS = 40;
+const NEAR = 16; // pixels from an eigenvalue that is dragged
+const REAL = 8; // pixels from the real axis: a pair that is dragged there meets on it
+
+const byId = (id) => document.getElementById(id);
+const opening = JSON.parse(byId("opening").textContent);
+const otherwise = presetNamed("h").state;
+
+const page = {
+  state: otherwise,
+  model: null,
+  slow: {},
+  chosen: 0,
+  cursor: null,
+  axes: {},
+  palette: PALETTES.light,
+  change(state) {
+    page.state = state;
+    schedule();
+  },
+  say(problem) {
+    byId("problem").hidden = !problem;
+    byId("problem").textContent = problem;
+  },
+  mayStart() {
+    if (page.state.starts.length < MOST_STARTS) return true;
+    page.say(`There are ${MOST_STARTS} orbits, which is the most: remove some.`);
+    return false;
+  },
+  setCursor(cursor) {
+    page.cursor = cursor;
+    schedule();
+  },
+};
+
+const point = () => page.model.points[Math.min(page.chosen, page.model.points.length - 1)];
+
+/** Each view's canvas, and how it is drawn with a pen of any kind. */
+const VIEWS = {
+  flow: (pen, size) => drawPlane(pen, size, page.palette, page.model, "flow", page.slow, page.cursor),
+  map: (pen, size) => drawPlane(pen, size, page.palette, page.model, "map", page.slow, page.cursor),
+  spectrum: (pen, size) => drawSpectrum(pen, size, page.palette, page.model, point()),
+  growth: (pen, size) => drawGrowth(pen, size, page.palette, page.model),
+  stability: (pen, size) => drawStability(pen, size, page.palette, page.model, point()),
+};
+
+let scheduled = false;
+let settling = 0;
+
+function schedule() {
+  page.slow = {};
+  clearTimeout(settling);
+  settling = setTimeout(settle, QUIET);
+  if (scheduled) return;
+  scheduled = true;
+  requestAnimationFrame(() => {
+    scheduled = false;
+    redraw();
+  });
+}
+
+/** What follows every change at once: the model and all views. The time is kept for whoever measures it. */
+function redraw() {
+  const begun = performance.now();
+  if (page.model?.state !== page.state) page.model = portrait(page.state);
+  draw(["flow", "map"]);
+  const planes = performance.now() - begun;
+  draw(["spectrum", "growth", "stability"]);
+  showState(page.state);
+  byId("verdict").textContent = verdict(page.model, point());
+  listPoints(page.model.points, Math.min(page.chosen, page.model.points.length - 1), (i) => {
+    page.chosen = i;
+    schedule();
+  });
+  document.documentElement.dataset.planes = planes.toFixed(2);
+  document.documentElement.dataset.all = (performance.now() - begun).toFixed(2);
+}
+
+/** What waits for a moment of rest: separatrices, where orbits end, the link, the code. */
+function settle() {
+  if (scheduled) {
+    settling = setTimeout(settle, QUIET);
+    return;
+  }
+  page.slow = { curves: separatrices(page.model), ends: longOrbits(page.model) };
+  draw(["flow", "map"]);
+  const fragment = `#${toFragment(page.state)}`;
+  if (location.hash !== fragment) history.replaceState(null, "", fragment);
+  byId("python").textContent = pythonLines(page.state);
+  byId("command").textContent = commandLine(page.state);
+  const spoken = `${page.state.starts.length} orbits and ${page.model.points.length} equilibria within ±${written(page.state.half)}. ${byId("verdict").textContent}`;
+  byId("flow").setAttribute("aria-label", `Phase plane of the flow: ${spoken}`);
+  byId("map").setAttribute("aria-label", `Phase plane of Euler’s map: ${spoken}`);
+  byId("spectrum").setAttribute("aria-label", spectrumInWords(page.model, point()));
+  const last = page.model.orbits.map((orbit) => written(orbit.logNorms[orbit.logNorms.length - 1] / Math.LN10, 3));
+  byId("growth").setAttribute("aria-label", `The logarithm to base 10 of the gradient’s norm ends at ${last.join(", ") || "nothing, as there is no orbit"}.`);
+  byId("stability").setAttribute("aria-label", `The plane of γ and ε, now at γ = ${written(page.state.gamma)} and ε = ${written(page.state.step)}.`);
+}
+
+function draw(names) {
+  for (const name of names) {
+    const canvas = byId(name);
+    const size = { width: canvas.clientWidth, height: canvas.clientHeight };
+    const scale = window.devicePixelRatio || 1;
+    if (canvas.width !== Math.round(size.width * scale) || canvas.height !== Math.round(size.height * scale)) {
+      canvas.width = Math.round(size.width * scale);
+      canvas.height = Math.round(size.height * scale);
+    }
+    const pen = canvas.getContext("2d");
+    pen.setTransform(scale, 0, 0, scale, 0, 0);
+    page.axes[name] = VIEWS[name](pen, size);
+  }
+}
+
+const showState = buildControls(page);
+for (const name of ["flow", "map"]) pointAtPlane(byId(name), page, () => page.axes[name]);
+dragEigenvalues(byId("spectrum"));
+clickStability(byId("stability"));
+
+function dragEigenvalues(canvas) {
+  let held = null;
+  const move = (to) => {
+    const jacobian = movedJacobian(held.frame, held.point.eigenvalues, held.index, to);
+    const next = jacobian && stateWith(held.state, held.cell, held.point, jacobian);
+    if (next) page.change(next);
+    page.say(next ? "" : "A unit is switched off there, so that no matrix moves this eigenvalue.");
+  };
+  const hold = (index) => (held = { index, point: point(), state: page.state, cell: page.model.cell, frame: frameOf(point()) });
+  canvas.addEventListener("pointerdown", (event) => {
+    const [left, top] = placeOf(canvas, event);
+    const axes = page.axes.spectrum;
+    const far = (point()?.eigenvalues ?? []).map(([x, y]) => Math.hypot(axes.toX(x) - left, axes.toY(y) - top));
+    const index = far.indexOf(Math.min(...far));
+    if (far[index] > NEAR || index < 0) return;
+    hold(index);
+    canvas.setPointerCapture(event.pointerId);
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (!held) return;
+    const [left, top] = placeOf(canvas, event);
+    const [real, imaginary] = page.axes.spectrum.from(left, top).map(rounded);
+    move([real, Math.abs(top - page.axes.spectrum.toY(0)) < REAL ? 0 : imaginary]);
+  });
+  for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, () => (held = null));
+  canvas.addEventListener("keydown", (event) => {
+    const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
+    if (!by || !point()) return;
+    event.preventDefault();
+    hold(0);
+    const [real, imaginary] = point().eigenvalues[0];
+    move([rounded(real + 0.05 * by[0]), rounded(Math.max(0, imaginary + 0.05 * by[1]))]);
+    held = null;
+  });
+}
+
+function clickStability(canvas) {
+  let held = false;
+  const take = (event) => {
+    const [gamma, step] = page.axes.stability.from(...placeOf(canvas, event));
+    page.change({ ...page.state, gamma: rounded(Math.max(0, gamma)), step: rounded(Math.max(1e-3, step)) });
+  };
+  canvas.addEventListener("pointerdown", (event) => {
+    held = page.axes.stability.holds(...placeOf(canvas, event));
+    if (held) take(event);
+  });
+  canvas.addEventListener("pointermove", (event) => held && take(event));
+  for (const name of ["pointerup", "pointercancel", "pointerleave"]) canvas.addEventListener(name, () => (held = false));
+  canvas.addEventListener("keydown", (event) => {
+    const by = { ArrowLeft: [-0.01, 0], ArrowRight: [0.01, 0], ArrowUp: [0, 0.005], ArrowDown: [0, -0.005] }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    page.change({ ...page.state, gamma: rounded(Math.max(0, page.state.gamma + by[0])), step: rounded(Math.max(1e-3, page.state.step + by[1])) });
+  });
+}
+
+function setTheme(name) {
+  document.documentElement.dataset.theme = name;
+  page.palette = PALETTES[name];
+  byId("theme").textContent = name === "dark" ? "Light" : "Dark";
+  if (page.model) schedule();
+}
+
+function download(name, blob) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+/** Flow and map side by side in one SVG. */
+function asSvg() {
+  const size = { width: 480, height: 480 };
+  const pens = ["flow", "map"].map((name) => {
+    const pen = new SvgPen(size.width, size.height);
+    VIEWS[name](pen, size);
+    return pen.toString().replaceAll("clip", `${name}-clip`).replaceAll(`${name}-clipPath`, "clipPath").replaceAll(`${name}-clip-path`, "clip-path");
+  });
+  const inner = pens.map((text, i) => text.replace("<svg ", `<svg x="${i * size.width}" y="30" `)).join("");
+  const title = verdict(page.model, point()).replace(/&/g, "&amp;").replace(/</g, "&lt;");
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 960 510" width="960" height="510"><rect width="960" height="510" fill="${page.palette.paper}"/><text x="12" y="20" font-family="sans-serif" font-size="13" fill="${page.palette.ink}" textLength="${Math.min(936, 7 * title.length)}" lengthAdjust="spacingAndGlyphs">${title}</text>${inner}</svg>`;
+}
+
+byId("theme").addEventListener("click", () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
+byId("save-svg").addEventListener("click", () => download("phase-plane.svg", new Blob([asSvg()], { type: "image/svg+xml" })));
+byId("save-png").addEventListener("click", () => {
+  const both = document.createElement("canvas");
+  const [flow, map] = [byId("flow"), byId("map")];
+  both.width = flow.width + map.width;
+  both.height = Math.max(flow.height, map.height);
+  const pen = both.getContext("2d");
+  pen.drawImage(flow, 0, 0);
+  pen.drawImage(map, flow.width, 0);
+  both.toBlob((blob) => download("phase-plane.png", blob));
+});
+byId("link").addEventListener("click", async () => {
+  settle();
+  try {
+    await navigator.clipboard.writeText(location.href);
+    byId("link").textContent = "Copied";
+  } catch {
+    page.say(`This browser lets no page copy; the link is ${location.href}`);
+  }
+  setTimeout(() => (byId("link").textContent = "Copy link"), 1500);
+});
+byId("show-code").addEventListener("click", () => {
+  const code = byId("code");
+  code.hidden = !code.hidden;
+  byId("show-code").setAttribute("aria-expanded", String(!code.hidden));
+  if (!code.hidden) code.scrollIntoView();
+});
+
+function follow(fragment) {
+  const opened = fromFragment(opening.fragment ?? "", otherwise);
+  const asked = fromFragment(fragment, opened.state);
+  const said = asked.problem || !fragment ? opening.fragment ?? "" : fragment;
+  page.say(asked.problem || opened.problem);
+  page.chosen = 0;
+  page.change(/(^|[#&])half=/.test(said) || !said ? asked.state : { ...asked.state, half: fittedHalf(asked.state) });
+}
+
+const preferred = window.matchMedia("(prefers-color-scheme: dark)");
+preferred.addEventListener("change", () => setTheme(preferred.matches ? "dark" : "light"));
+setTheme(preferred.matches ? "dark" : "light");
+window.addEventListener("hashchange", () => follow(location.hash));
+window.addEventListener("resize", schedule);
+follow(location.hash);

@@ -1,0 +1,95 @@
+// The state of the page: what its controls hold, how a link writes it, and what a link may say.
+
+import { ACTIVATIONS } from "./cell.mjs";
+
+/** Every number that a slider and a field hold: where it stands in the state, its label, and its slider's range. */
+export const NUMBERS = [
+  { name: "W", index: 0, label: "W₁₁", low: -3, high: 3, step: 0.01 },
+  { name: "W", index: 1, label: "W₁₂", low: -3, high: 3, step: 0.01 },
+  { name: "W", index: 2, label: "W₂₁", low: -3, high: 3, step: 0.01 },
+  { name: "W", index: 3, label: "W₂₂", low: -3, high: 3, step: 0.01 },
+  { name: "gamma", label: "diffusion γ", low: 0, high: 2, step: 0.01 },
+  { name: "leak", label: "leak κ", low: 0, high: 2, step: 0.01 },
+  { name: "step", label: "Euler’s step ε", low: 0.005, high: 1.5, step: 0.005, least: 1e-6 },
+  { name: "bias", index: 0, label: "bias b₁", low: -2, high: 2, step: 0.01 },
+  { name: "bias", index: 1, label: "bias b₂", low: -2, high: 2, step: 0.01 },
+  { name: "input", index: 0, label: "input x₁", low: -2, high: 2, step: 0.01 },
+  { name: "input", index: 1, label: "input x₂", low: -2, high: 2, step: 0.01 },
+  { name: "steps", label: "steps", low: 1, high: 500, step: 1, least: 1, most: 20000, whole: true },
+  { name: "half", label: "window ±", low: 0.5, high: 8, step: 0.1, least: 1e-3 },
+];
+const LARGEST = 1e6; // of a number in a field or a link
+const MOST_STARTS = 40;
+const LENGTHS = { W: 4, gamma: 1, leak: 1, step: 1, bias: 2, input: 2, steps: 1, half: 1 };
+
+export const numberAt = (state, { name, index }) => (index === undefined ? state[name] : state[name][index]);
+
+/** The state with one number changed. */
+export function withNumber(state, { name, index }, value) {
+  return { ...state, [name]: index === undefined ? value : state[name].map((each, i) => (i === index ? value : each)) };
+}
+
+/** What is wrong with a number, as the end of a sentence, or an empty string. */
+export function refused({ label, least = -LARGEST, most = LARGEST, whole = false }, text) {
+  const value = Number(text);
+  if (String(text).trim() === "" || !Number.isFinite(value)) return `${label} is “${text}”, which is not a number`;
+  if (whole && !Number.isInteger(value)) return `${label} is ${text}, which is not a whole number`;
+  if (value < least || value > most) return `${label} is ${text}, which is not between ${least} and ${most}`;
+  return "";
+}
+
+/** The state as a link's fragment. */
+export function toFragment(state) {
+  const parts = Object.keys(LENGTHS).map((name) => `${name}=${[state[name]].flat().join(",")}`);
+  parts.push(`activation=${state.activation}`, `past=${state.past ? 1 : 0}`);
+  parts.push(`starts=${state.starts.map((start) => start.join(",")).join(";")}`);
+  return parts.join("&");
+}
+
+/**
+ * The state that a fragment says, over `otherwise` where it says nothing: { state, problem }. A fragment with anything
+ * wrong in it changes nothing, and `problem` is the sentence that says what is wrong.
+ */
+export function fromFragment(fragment, otherwise) {
+  const state = { ...otherwise };
+  try {
+    for (const part of decodeURIComponent(fragment.replace(/^#/, "")).split("&").filter(Boolean)) {
+      const [name, ...rest] = part.split("=");
+      state[name] = parsed(name, rest.join("="));
+    }
+    return { state, problem: "" };
+  } catch (error) {
+    const reason = error instanceof URIError ? "it is not written as a link is" : error.message;
+    return { state: otherwise, problem: `The link cannot be followed: ${reason}. The preset is shown in its place.` };
+  }
+}
+
+function parsed(name, text) {
+  if (name === "activation") {
+    if (!Object.hasOwn(ACTIVATIONS, text)) throw new Error(`activation is “${text}”, which is none of ${Object.keys(ACTIVATIONS).join(", ")}`);
+    return text;
+  }
+  if (name === "past") {
+    if (text !== "0" && text !== "1") throw new Error(`past is “${text}”, which is neither 0 nor 1`);
+    return text === "1";
+  }
+  if (name === "starts") {
+    const starts = text === "" ? [] : text.split(";").map((pair) => numbers("starts", pair, 2));
+    if (starts.length > MOST_STARTS) throw new Error(`it has ${starts.length} starts, and ${MOST_STARTS} is the most`);
+    return starts;
+  }
+  if (!Object.hasOwn(LENGTHS, name)) throw new Error(`it says “${name}”, which this page does not know`);
+  const found = numbers(name, text, LENGTHS[name]);
+  return LENGTHS[name] === 1 ? found[0] : found;
+}
+
+function numbers(name, text, count) {
+  const row = NUMBERS.find((each) => each.name === name) ?? {};
+  const found = text.split(",");
+  if (found.length !== count) throw new Error(`${name} has ${found.length} numbers in place of ${count}`);
+  for (const each of found) {
+    const reason = refused({ ...row, label: name }, each);
+    if (reason) throw new Error(reason);
+  }
+  return found.map(Number);
+}

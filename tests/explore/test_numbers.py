@@ -1,0 +1,186 @@
+"""What the explorer computes in the browser is what dynlab computes in Python: the page's own modules, under node."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import torch
+
+import dynlab as dl
+from dynlab.diagnostics.phase_plane import exact_origin
+from dynlab.numerics.critical_step import critical_step
+from dynlab.numerics.eigenvalues import eigenvalues
+from dynlab.numerics.exact_kinds import euler_matrix, exact_kind_of_flow, exact_kind_of_map
+from dynlab.systems.planar import PANELS, STARTS, STEP_SIZE, planar_matrix
+from dynlab.systems.vanilla import FeedbackFlow
+
+COUNT = 1000
+STEPS = 50
+ORBIT = 1e-10  # times the larger of 1 and how an error grows along the orbit
+PLAIN = {"gamma": 0, "leak": 0, "bias": [0, 0], "input": [0, 0], "activation": "tanh"}
+PLAIN |= {"half": 2, "steps": STEPS, "past": False}
+POINTS = np.stack(np.meshgrid(np.linspace(-2, 2, 9), np.linspace(-2, 2, 9)), axis=-1).reshape(-1, 2)
+AT_THE_ORIGIN = """given.map((state) => {
+    const made = cell.makeCell(state);
+    const map = orbits.mapOrbit(made.step, state.starts[0], state.steps, 1e300);
+    const flow = orbits.flowOrbit(made.field, state.starts[0], state.step, state.steps, 1e300);
+    const growth = orbits.logNorms(made, map);
+    return { ...cell.describe(state, made, [0, 0], 0), map_orbit: map, flow_orbit: flow, growth };
+})"""
+
+
+def random_states(count, seed, **others):
+    """A state of the page for each of `count` matrices; a third of whole numbers, which make degenerate kinds."""
+    generator = np.random.default_rng(seed)
+    matrices = generator.normal(scale=1.5, size=(count, 4)).round(6)
+    matrices[::3] = generator.integers(-2, 3, size=matrices[::3].shape)
+    matrices[:3] = [[-1, 0, 0, -1], [0, 0, 0, 0], [-2, 0, 0, -2]]
+    steps = generator.choice([0.05, 0.1, 0.5, 1.0], size=count)
+    starts = generator.uniform(-1, 1, size=(count, 1, 2))
+    return [
+        PLAIN | {"W": row.tolist(), "step": float(step), "starts": start.tolist()} | others
+        for row, step, start in zip(matrices, steps, starts, strict=True)
+    ]
+
+
+def exact(state):
+    a, b, c, d = (Fraction(repr(entry)) for entry in state["W"])
+    return [[a, b], [c, d]]
+
+
+def array(state):
+    return np.reshape(state["W"], (2, 2))
+
+
+def flow_of(state):
+    flow = FeedbackFlow(0, 2, activation=state["activation"], bias=False).double()
+    with torch.no_grad():
+        flow.W.copy_(torch.tensor(array(state)))
+    return flow
+
+
+def as_complex(pairs):
+    return np.array([complex(*pair) for pair in pairs])
+
+
+@pytest.fixture(scope="module")
+def cases():
+    return random_states(COUNT, seed=0)
+
+
+@pytest.fixture(scope="module")
+def found(cases, in_node):
+    return in_node(AT_THE_ORIGIN, cases, "cell", "orbits")
+
+
+def test_eigenvalues(cases, found):
+    truth = eigenvalues(np.stack([array(state) for state in cases]))
+    for each, values, errors in zip(found, truth.values, truth.errors, strict=True):
+        assert (np.abs(as_complex(each["eigenvalues"]) - values) <= errors + each["errors"]).all()
+        assert max(each["errors"]) <= 1e-14
+
+
+def test_critical_steps_and_kinds_at_the_origin(cases, found):
+    for state, each in zip(cases, found, strict=True):
+        matrix, on_arrays = exact(state), lambda h, state=state: np.tanh(h @ array(state).T)
+        flow = exact_origin.kind_of_flow_at_origin(matrix, on_arrays, POINTS)
+        euler = euler_matrix(matrix, Fraction(repr(state["step"])))
+        of_map = exact_origin.kind_of_map_at_origin(euler, on_arrays, POINTS)
+        assert (each["flow"]["name"], each["flow"]["stable"]) == (flow.name, flow.stable), state
+        assert (each["map"]["name"], each["map"]["stable"]) == (of_map.name, of_map.stable), state
+        step, _ = critical_step(exact_origin.exact_eigenvalues(matrix))
+        assert float(each["criticalStep"]) == pytest.approx(step, rel=1e-9, nan_ok=True)
+
+
+def test_kinds_of_linear_systems(in_node):
+    cases = random_states(COUNT, seed=1, activation="identity")
+    kinds = {"flow": set(), "map": set()}
+    for state, each in zip(cases, in_node(AT_THE_ORIGIN, cases, "cell", "orbits"), strict=True):
+        truth = {
+            "flow": exact_kind_of_flow(exact(state)),
+            "map": exact_kind_of_map(euler_matrix(exact(state), Fraction(repr(state["step"])))),
+        }
+        for of, kind in truth.items():
+            assert each[of] == kind._asdict(), (of, state)
+            kinds[of].add(kind.name)
+    assert {"center", "saddle", "line of equilibria", "stable star", "unstable improper node"} <= kinds["flow"]
+    assert {"center", "flip saddle", "line of equilibria", "line of period-2 points"} <= kinds["map"]
+
+
+class Many(dl.Map):
+    """Euler's maps h + ε tanh(W h) of all cases at once, one state for each."""
+
+    def __init__(self, cases):
+        super().__init__(2, 0)
+        self.W = torch.tensor(np.stack([array(state) for state in cases]))
+        self.epsilon = torch.tensor([[state["step"]] for state in cases], dtype=torch.float64)
+
+    def step(self, state, input, t=0):
+        return state + self.epsilon * torch.tanh((self.W @ state.unsqueeze(-1)).squeeze(-1))
+
+
+def test_orbits_of_eulers_map_and_their_gradients(cases, found):
+    starts = np.concatenate([state["starts"] for state in cases])
+    orbits = dl.simulate(Many(cases), initial_state=starts, steps=STEPS)["trajectory"].values
+    growth = np.exp([[float(rate) for rate in each["growth"]] for each in found])
+    distance = np.linalg.norm(orbits - [each["map_orbit"] for each in found], axis=2)
+    assert (distance <= ORBIT * np.maximum.accumulate(np.maximum(1, growth), axis=1)).all()
+    W, steps = np.stack([array(state) for state in cases]), np.array([state["step"] for state in cases])
+    whole, largest = np.tile(np.eye(2), (len(cases), 1, 1)), np.ones(len(cases))
+    for t in range(STEPS):
+        slopes = np.cosh(W @ orbits[:, t, :, None]) ** -2.0
+        jacobians = np.eye(2) + steps[:, None, None] * slopes * W
+        whole, largest = jacobians @ whole, largest * np.linalg.norm(jacobians, 2, axis=(1, 2))
+        # where the product cancels, what is left of it is rounding of its factors
+        expected = np.linalg.norm(whole, 2, axis=(1, 2))
+        assert (np.abs(growth[:, t + 1] - expected) <= 1e-6 * expected + 1e-12 * largest).all()
+
+
+def test_solutions_of_the_flow(cases, found):
+    for state, each in list(zip(cases, found, strict=True))[:40]:
+        times = state["step"] * np.arange(STEPS + 1)
+        truth = dl.simulate(flow_of(state), initial_state=state["starts"], times=times)["trajectory"].values[0]
+        # how an error grows: by a second solution from beside the start
+        beside = [[each + 1e-6 for each in state["starts"][0]]]
+        other = dl.simulate(flow_of(state), initial_state=beside, times=times)["trajectory"].values[0]
+        growth = np.maximum.accumulate(np.maximum(1, np.linalg.norm(other - truth, axis=1) / 1e-6))
+        assert (np.linalg.norm(truth - each["flow_orbit"], axis=1) <= 1e-9 * growth).all(), state
+
+
+def test_equilibria_away_from_the_origin(in_node):
+    """With a leak and a bias, where no formula gives them: states, kinds, eigenvalues, critical steps."""
+    cases = random_states(24, seed=2, leak=1.0, bias=[0.3, -0.2])[1::2]
+    made = in_node("given.map((state) => portrait.portrait(state).points)", cases, "portrait")
+    for state, points in zip(cases, made, strict=True):
+        W, b = torch.tensor(array(state)), torch.tensor(state["bias"], dtype=torch.float64)
+        flow = dl.from_function(lambda h, x, W=W, b=b: torch.tanh(h @ W.mT + b), state_size=2)
+        ds = dl.phase_plane(flow, starts=state["starts"], steps=2, extent=4.0)
+        inside = np.array([point["state"] for point in points])
+        assert len(inside) == ds.sizes["fixed_point"]
+        for truth, kind in zip(ds["equilibrium"].values, ds["map_kind"].values, strict=True):
+            nearest = points[int(np.argmin(np.linalg.norm(inside - truth, axis=1)))]
+            assert np.linalg.norm(nearest["state"] - truth) <= 1e-10
+            # of the map with ε = 1, which the function is
+            jacobian = (1 - truth**2)[:, None] * array(state)
+            values = eigenvalues(jacobian - np.eye(2)).values
+            found = as_complex(nearest["eigenvalues"])
+            assert (np.abs(np.sort_complex(found) - np.sort_complex(values)) <= 1e-9).all()
+            stable = int(np.abs(1 + values).max() < 1)
+            assert ("unstable" not in kind and "saddle" not in kind) == bool(stable)
+
+
+def test_the_papers_panels_are_those_of_python(in_node):
+    presets = {each["name"]: each["state"] for each in in_node("presets.PRESETS", None, "presets")}
+    for panel in PANELS:
+        state = presets[panel.letter]
+        W = np.reshape(state["W"], (2, 2)) - state["gamma"] * np.eye(2)
+        assert W.tolist() == [[float(entry) for entry in row] for row in planar_matrix(panel.matrix, panel.seed)]
+        of_kind = {"vanilla": (1, 1), "feedback": (STEP_SIZE, 0)}[panel.kind]
+        assert (state["step"], state["leak"], state["steps"]) == (*of_kind, STEPS)
+        assert np.array_equal(state["starts"], STARTS)
+
+
+def test_the_state_of_figure_1h_after_50_steps(in_node):
+    orbits = in_node("portrait.portrait(presets.presetNamed('h').state).orbits", None, "portrait", "presets")
+    ends = [orbit["map"][-1] for orbit in orbits]
+    assert np.allclose(ends, [[-0.50352, -0.11993], [-0.10019, -0.70381], [0.27015, -0.79607]], atol=5e-6)

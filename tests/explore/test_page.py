@@ -1,0 +1,131 @@
+"""The explorer as a file: built from its parts, self-contained, small; its links; its Python lines and commands."""
+
+import re
+import shlex
+
+import numpy as np
+import pytest
+
+from dynlab import io
+from dynlab.cli.main import run
+from dynlab.errors import UserError
+from dynlab.explore import explorer_page
+from dynlab.explore.page import BUILT, FOLDER, MAIN, build, in_order
+from dynlab.explore.states import LENGTHS, check_fragment, planar_fragment
+
+LARGEST = 400_000  # bytes
+STATE = (
+    "W=0,-2,2,0&gamma=0.15&leak=0.5&step=0.2&bias=0.1,0&input=0,0.2"
+    "&steps=30&half=2&activation=relu&past=1&starts=0.5,0;1,1"
+)
+
+
+def test_what_ships_is_what_its_parts_make():
+    assert BUILT.read_text(encoding="utf-8") == build(), "build it anew: python -m dynlab.explore"
+
+
+def test_every_module_is_in_the_page():
+    assert sorted(in_order(MAIN)) == sorted(path.name for path in FOLDER.glob("*.mjs"))
+
+
+def test_it_is_one_small_file_that_asks_for_no_other():
+    page = explorer_page()
+    assert len(page.encode()) <= LARGEST
+    assert (
+        re.findall(r"<(?:script|img|iframe)[^>]+src=|<link[^>]+href=\"(?!data:)|@import|fetch\(|XMLHttpRequest", page)
+        == []
+    )
+    assert set(re.findall(r"https?://[^\s\"'`]+", page)) <= {"http://www.w3.org/2000/svg"}
+
+
+def test_what_it_opens_with_cannot_end_its_script():
+    assert "</script><b>" not in explorer_page(network={"name": "</script><b>"})
+
+
+def test_a_link_is_read_as_it_is_written(in_node):
+    expression = "[state.fromFragment(given, {}), state.toFragment(state.fromFragment(given, {}).state)]"
+    read, again = in_node(expression, STATE, "state")
+    assert read["problem"] == ""
+    assert again == STATE
+    assert read["state"]["starts"] == [[0.5, 0], [1, 1]]
+
+
+@pytest.mark.parametrize(
+    "broken, sentence",
+    [
+        ("gamma=abc", "gamma is “abc”, which is not a number"),
+        ("W=1,2,3", "W has 3 numbers in place of 4"),
+        ("step=0", "step is 0, which is not between"),
+        ("steps=1.5", "not a whole number"),
+        ("activation=softmax", "activation is “softmax”"),
+        ("starts=1,2;3", "starts has 1 numbers in place of 2"),
+        ("spam=1", "“spam”, which this page does not know"),
+        ("W=%E0%A4%A", "not written as a link is"),
+        ("gamma=1e999", "not a number"),
+        ("activation=constructor", "activation is “constructor”"),
+        ("toString=1", "“toString”, which this page does not know"),
+    ],
+)
+def test_a_broken_link_is_said_and_changes_nothing(broken, sentence, in_node):
+    found = in_node("state.fromFragment(given, { kept: 1 })", f"#half=3&{broken}", "state")
+    assert found["state"] == {"kept": 1}
+    assert sentence in found["problem"]
+    assert found["problem"].endswith("The preset is shown in its place.")
+
+
+def test_python_checks_a_link_by_the_same_names(in_node):
+    assert check_fragment(f"page.html#{STATE}") == STATE
+    assert check_fragment(STATE) == STATE
+    names = in_node("[...new Set(state.NUMBERS.map((row) => row.name))]", None, "state")
+    assert set(names) | {"past"} == set(LENGTHS)
+    for broken in ("gamma=abc", "W=1,2,3", "activation=softmax", "starts=1,2;3", "spam=1", "gamma=1e999"):
+        with pytest.raises(UserError):
+            check_fragment(broken)
+
+
+@pytest.mark.parametrize("kind", ["feedback", "vanilla", "linear", "flow"])
+def test_a_planar_system_is_the_pages_cell(kind, in_node):
+    fragment = planar_fragment("diff", kind, starts=[(0.3, -0.2)], steps=3)
+    expression = "portrait.portrait(state.fromFragment(given, presets.presetNamed('h').state).state).orbits[0].map"
+    orbit = np.array(in_node(expression, fragment + "&gamma=0", "portrait", "state", "presets"))
+    W = np.array([[-0.15, -2], [2, -0.15]])
+    step = {
+        "vanilla": lambda h: np.tanh(W @ h),
+        "linear": lambda h: W @ h,
+    }.get(kind, lambda h: h + 0.1 * np.tanh(W @ h))
+    expected = [np.array([0.3, -0.2])]
+    for _ in range(3):
+        expected.append(step(expected[-1]))
+    assert np.allclose(orbit, expected, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["a", "h", "fastrnn", "ernn"])
+def test_its_python_lines_run_and_make_the_same_orbits(name, in_node, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    state = f"{{ ...presets.presetNamed('{name}').state, steps: 20 }}"
+    lines = in_node(f"exports.pythonLines({state})", None, "exports", "presets")
+    ends = in_node(f"portrait.portrait({state}).orbits.map((orbit) => orbit.map[20])", None, "portrait", "presets")
+    made = {}
+    exec(compile(lines, "lines", "exec"), made)
+    assert np.allclose(made["ds"]["trajectory"].values[:, -1], ends, atol=1e-12)
+    assert capsys.readouterr().out.strip() == made["ds"].attrs["verdict"]
+    assert (tmp_path / "phase-plane.png").is_file()
+
+
+@pytest.mark.parametrize("name", ["a", "h"])
+def test_its_command_makes_the_same_orbits(name, in_node, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    state = f"presets.presetNamed('{name}').state"
+    command = in_node(f"exports.commandLine({state})", None, "exports", "presets")
+    last = f"portrait.portrait({state}).orbits.map((orbit) => orbit.map[50])"
+    ends = in_node(last, None, "portrait", "presets")
+    assert run([*shlex.split(command)[1:], "--data", "orbits.nc", "--quiet"]) == 0
+    assert np.allclose(io.open("orbits.nc")["trajectory"].values[:, -1], ends, atol=1e-10)
+
+
+def test_what_no_other_command_has_is_a_state_of_this_one(in_node):
+    command = in_node("exports.commandLine(presets.presetNamed('fastrnn').state)", None, "exports", "presets")
+    program, name, option, fragment = shlex.split(command)
+    assert (program, name, option) == ("dynlab", "explore", "--state")
+    assert check_fragment(fragment) == fragment
