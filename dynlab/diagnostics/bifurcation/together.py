@@ -62,12 +62,20 @@ def gathered(diagram: Diagram) -> list[Place]:
 
 
 def _width(diagram: Diagram, points: list[Point], one: Bifurcation) -> float:
-    """The error of a bifurcation that no system was solved for: it may be wherever an eigenvalue all but touches."""
+    """The error of a bifurcation that no system was solved for: it may be wherever an eigenvalue all but touches.
+
+    Where several are not told from the border, as one of multiplicity 3 is not within ε^(1/3) of it, it may be anywhere
+    up to the points on both sides at which they are told: between these the signs are those of points before.
+    """
     curve, at = diagram.curve, diagram.curve.parameter(one.z)
-    near = [point for point in points if np.linalg.norm(point.z - one.z) <= STRETCH]
-    off = [np.abs(crossings.beyond(point.eigenvalues, curve.equation.is_map)).min() for point in near]
-    reached = [abs(curve.parameter(point.z) - at) for point, away in zip(near, off, strict=True) if away <= TOUCHES]
-    return max([one.width, *reached])
+    away = [np.abs(crossings.beyond(point.eigenvalues, curve.equation.is_map)) for point in points]
+    reached: set[int] = set()
+    for index, (point, off) in enumerate(zip(points, away, strict=True)):
+        if np.linalg.norm(point.z - one.z) <= STRETCH:
+            blurred = (off <= point.errors).sum() > 1 and point.errors.max() > TOUCHES
+            beside = 1 if blurred else 0 if off.min() <= TOUCHES else -1
+            reached.update(range(max(0, index - beside), min(len(points), index + beside + 1)))
+    return max([one.width, *(abs(curve.parameter(points[index].z) - at) for index in reached)])
 
 
 def _is_met(diagram: Diagram, members: set[int]) -> bool:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynlab.diagnostics.bifurcation import extended
+from dynlab.diagnostics.bifurcation import crossings, extended
 from dynlab.diagnostics.bifurcation.curve import Curve, Point
 
 Vector = NDArray[np.float64]
@@ -42,8 +42,9 @@ AT_THE_END, LEFT, CLOSED, LOST, TOO_LONG = (
     "no way on",
     "too many points",
 )
-UPRIGHT = "a continuum"
+UPRIGHT, HIDDEN = "a continuum", "no way on is told from a continuum"
 ENOUGH, FIXED = 10, 1e-9  # a branch whose first points differ in p by less than that part of the range is upright
+STRETCH = 1e-3  # of arclength: over less of a branch steps may be so short that p hardly changes
 
 
 class Traced(NamedTuple):
@@ -113,6 +114,8 @@ def follow(
         longest = limits.longest_step * max(1.0, FAR * float(np.linalg.norm(found.z)))
         if origin is not None and len(points) == ENOUGH and _upright(curve, points, origin):
             return Traced(points, UPRIGHT, passed)
+        if len(points) > ENOUGH and _hidden(curve, points[-ENOUGH:]):
+            return Traced(points[:-ENOUGH], HIDDEN, passed)
         step = min(longest, step * GROW) if found.iterations <= EASY else step
     return Traced(points, TOO_LONG, passed)
 
@@ -134,6 +137,16 @@ def _upright(curve: Curve, points: list[Point], origin: Vector) -> bool:
     """Whether the parameter has not changed since a branch left another one: a continuum of solutions at one value."""
     parameters = [point.z[-1] for point in points] + [origin[-1]]
     return bool(np.ptp(parameters) <= FIXED)
+
+
+def _hidden(curve: Curve, points: list[Point]) -> bool:
+    """Whether rounding alone says where a branch goes: p stands still, and an eigenvalue is not told from the border.
+
+    Beside a Jordan block the state may still move by 0.4 while p is within rounding of its last value.
+    """
+    told = [crossings.decided(point.eigenvalues, point.errors, curve.equation.is_map).all() for point in points]
+    moves = np.linalg.norm(points[-1].z - points[0].z) > STRETCH
+    return bool(moves) and not any(told) and _upright(curve, points, points[0].z)
 
 
 def between(curve: Curve, left: Point, right: Point, part: float = 0.5) -> Point | None:
