@@ -21,7 +21,7 @@ FIGURES = ("antisymmetric-1", "ernn-1", "zoo")
 @click.command()
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 def demo(quiet: bool) -> None:
-    """Run the whole job on the networks and real sequences that ship with dynlab, in about a minute.
+    """Run the whole job on the networks and real sequences that ship with dynlab, in about two minutes.
 
     Draws the eight phase portraits, the equilibrium manifold and the comparison of the trained networks below
     figures/demo/, saves the numbers beside them, and prints the comparison as a table.

@@ -5,9 +5,10 @@ from pathlib import Path
 import click
 
 from dynlab.errors import lookup
+from dynlab.progress import through
 
 from .columns import print_table
-from .output import DATA_SUFFIXES, check_file, print_json
+from .output import DATA_SUFFIXES, check_file, print_json, working
 from .streams import echo
 
 
@@ -47,7 +48,8 @@ def table(name: str, as_json: bool, data: Path | None, output: Path | None, over
     if name == "all" and (as_json or data):
         raise click.UsageError("--json and --data take the numbers of one table: name it in place of `all`.")
     names = list(TABLES) if name == "all" else [name]
-    made = {each: lookup(TABLES | {"all": ""}, each, "table")(recompute=recompute) for each in names}
+    with working("Making the tables" if len(names) > 1 else f"Making the table {name}", quiet=False):
+        made = {each: lookup(TABLES | {"all": ""}, each, "table")(recompute=recompute) for each in through(names)}
     for one in made.values():
         if data:
             io.save(one.dataset, data, overwrite=overwrite)

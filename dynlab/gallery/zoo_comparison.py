@@ -21,6 +21,7 @@ from dynlab.plots.ernn_convergence import plot_ernn_convergence
 from dynlab.plots.fixed_points import plot_fixed_points
 from dynlab.plots.gradient import plot_gradient
 from dynlab.plots.spectrum import plot_spectrum
+from dynlab.progress import through
 from dynlab.systems.ernn import ERNN
 from dynlab.tasks import driving_inputs
 from dynlab.wording import power
@@ -38,7 +39,8 @@ WORDS_WIDTH = 92  # characters
 def make(fast: bool = False) -> Made:
     """Four networks, each with spectrum, gradient and fixed points; ERNN also with its inner convergence."""
     samples, times, starts = (2, 4, 16) if fast else (16, 16, 128)
-    analysed = {title: _analyse(name, samples, times, starts) for title, name in NETWORKS.items()}
+    networks = through(NETWORKS.items())
+    analysed = {title: _analyse(name, samples, times, starts) for title, name in networks}
     table = _table(analysed)
     results = {
         f"{NETWORKS[title]}-{question}": ds for title, found in analysed.items() for question, ds in found.items()

@@ -21,6 +21,7 @@ from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.block_triangular import parts_of
 from dynlab.numerics.threads import in_threads
 from dynlab.numerics.unseen import share_bound
+from dynlab.progress import through
 from dynlab.systems.held import Held
 from dynlab.systems.torch_cells import Cell
 from dynlab.systems.torch_stacks import Stack
@@ -112,7 +113,7 @@ def _by_layers(
     branches = [_Branch((), nothing, nothing, exact.input, 0.0, 1, rows)]
     done: list[_Searched] = []
     skipped = 0
-    for layer, part in enumerate(_parts(exact)):
+    for layer, part in enumerate(through(_parts(exact))):
         skipped += max(0, len(branches) - MOST_SEARCHES)
         branches = branches[:MOST_SEARCHES]
         each = min(count, max(FEWEST, OF_A_LAYER * count // max(1, len(branches))))

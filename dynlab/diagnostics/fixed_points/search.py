@@ -42,6 +42,7 @@ from dynlab.numerics.arrays import Real
 from dynlab.numerics.isolation import to_the_last_digit
 from dynlab.numerics.roots import solve, tolerance
 from dynlab.numerics.unseen import share_bound, unseen_share
+from dynlab.progress import through
 from dynlab.systems.function import Function
 from dynlab.systems.held import Held
 
@@ -120,8 +121,10 @@ def _rounds(
     """Round after round until one finds nothing new."""
     rounds, tried, new, before = 1, 0, 0, -1
     most = MOST_OF_LARGE if is_large(frozen) else MOST_ROUNDS
-    while rounds < most and (len(places.found) != before or (rounds < ROUNDS_FOR_INDEX and _lacking(places))):
-        rounds += 1
+    for further in through(range(2, most + 1)):
+        if len(places.found) == before and not (rounds < ROUNDS_FOR_INDEX and _lacking(places)):
+            break
+        rounds = further
         before, points = len(places.found), _isolated(places)
         drawn = suggested(frozen, places, points, tried, _lacking(places), reach, generator)
         batches.append(_batch(frozen, places, drawn, [DRAWN_FROM] * len(drawn)))
