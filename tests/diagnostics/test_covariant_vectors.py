@@ -72,7 +72,7 @@ def test_a_subspace_is_known_where_its_vectors_are_not():
     assert ds["determined"].values.tolist() == [[0, 0, 1]]
     np.testing.assert_allclose(ds["angle"], np.pi / 6, rtol=1e-12)
     assert float(ds["angle_difference"].item()) < 1e-12
-    assert "30°, 30° in the median" in ds.attrs["verdict"]
+    assert "is 30° in the median and at least 30°" in ds.attrs["verdict"]
 
 
 @pytest.mark.parametrize("sizes", [(1, 1, 2), (2, 3, 6), (3, 3, 6), (4, 1, 5)])

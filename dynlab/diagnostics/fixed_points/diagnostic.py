@@ -179,16 +179,17 @@ def fixed_points(
         "seed": seed,
     }
     variables = _of_points(rows, found) | of_starts
+    fewer = _fewer(count) if starts is None else ""
     ds = schema.dataset(
         variables,
         system=system.name,
         source=system.source,
         settings=settings | {"dtype": dtype, "device": device, "config": system.json_config},
-        verdict=verdict(rows, found) + (_fewer(count) if starts is None else ""),
+        verdict=" ".join(filter(None, [verdict(rows, found), fewer])),
         method=METHOD,
         flags=_flags(rows, variables),
     )
-    ds.attrs |= {INCOMPLETE: said} if (said := incomplete(found)) else {}
+    ds.attrs |= {INCOMPLETE: said} if (said := " ".join(filter(None, [incomplete(found), fewer]))) else {}
     return with_proofs(ds, exact, [rows[index] for index in order(rows)], certificates) if certify else ds
 
 
@@ -197,7 +198,7 @@ def _fewer(count: int) -> str:
     if count == USUAL:
         return ""
     return (
-        f" At this size a round of a search has at most {count} random starts, and of a small network {USUAL}. "
+        f"At this size a round of a search has at most {count} random starts; of a small network it has {USUAL}. "
         f"--starts {USUAL} (starts={USUAL}) takes as many, and {round(USUAL / count)} times as long."
     )
 
