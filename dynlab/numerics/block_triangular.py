@@ -1,8 +1,8 @@
-"""Conditions of the eigenvalues of a block triangular matrix, from the eigenvectors of its diagonal blocks.
+"""Eigenvectors of a block triangular matrix, and the conditions of its eigenvalues, from its diagonal blocks.
 
 With A = (A_ji), zero for j < i, an eigenvalue λ of A_kk has a right eigenvector v that vanishes above block k, is that
 of A_kk there, and below it solves (λ − A_jj) v_j = Σ_{i<j} A_ji v_i. Left eigenvectors are the right ones of Aᵀ, the
-blocks from the last to the first. The blocks' own eigenvectors make a division of each solve.
+blocks from the last to the first. The blocks' Schur forms solve these: their eigenvectors may be nearly parallel.
 
 References
 ----------
@@ -10,25 +10,20 @@ Golub and Van Loan, Matrix Computations, sections 7.1.4 and 7.2.2.
 """
 
 import itertools
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynlab.numerics.eigenvalue_discs import Discs, left_inverses
-from dynlab.numerics.lapack import geev
+from dynlab.numerics.lapack import Schur, schur
+from dynlab.numerics.shifted_solves import shifted_solutions
 
 Complex = NDArray[np.complex128]
 Real = NDArray[np.float64]
 
-
-class Modes(NamedTuple):
-    """Eigenvalues of one diagonal block (m,), and right and left eigenvectors as rows (m, m), two for a pair."""
-
-    values: Complex
-    right: Real
-    left: Real
+# A block whose balanced form has scales that differ by more than half of the digits is solved with in a form without.
+FAR_APART = 2.0**26
 
 
 def parts_of(sizes: Sequence[int]) -> list[slice]:
@@ -36,7 +31,9 @@ def parts_of(sizes: Sequence[int]) -> list[slice]:
     return [slice(*ends) for ends in itertools.pairwise(np.cumsum([0, *sizes]).tolist())]
 
 
-def whole_conditions(matrix: Real, parts: Sequence[slice], blocks: Sequence[Discs], number: int) -> Real:
+def whole_conditions(
+    matrix: Real, parts: Sequence[slice], forms: Sequence[Schur], blocks: Sequence[Discs], number: int
+) -> Real:
     """‖l_i‖‖v_i‖, with l_i v_i = 1, of all eigenvalues of a lower block triangular matrix, block after block.
 
     Parameters
@@ -44,6 +41,8 @@ def whole_conditions(matrix: Real, parts: Sequence[slice], blocks: Sequence[Disc
     matrix : ndarray, shape (n, n)
     parts : sequence of slice
         `parts_of` its diagonal blocks.
+    forms : sequence of Schur
+        Of its diagonal blocks.
     blocks : sequence of Discs
         Of each diagonal block of several matrices.
     number : int
@@ -54,12 +53,14 @@ def whole_conditions(matrix: Real, parts: Sequence[slice], blocks: Sequence[Disc
     ndarray, shape (n,)
         inf or NaN where an eigenvalue of one block is one of another too.
     """
-    modes = [Modes(block.centers[number], block.right[number], block.left[number]) for block in blocks]
-    own, other = _pairs(np.concatenate([each.values for each in modes]))
+    modes = [
+        form._replace(values=block.centers[number], right=block.right[number], left=block.left[number])
+        for form, block in zip(forms, blocks, strict=True)
+    ]
     conditions = np.full(len(matrix), np.nan)
-    squares = [np.einsum("ij,ij->i", rows, rows) for rows in _vectors(matrix, parts, modes)]
-    lengths = [np.sqrt(each[own] + np.where(other > own, each[other], 0.0)) for each in squares]
-    conditions[own] = conditions[other] = lengths[0] * lengths[1] / np.where(other > own, 2.0, 1.0)
+    for own, other, *both in _vectors(matrix, parts, modes):
+        lengths = [np.sqrt(np.einsum("ij,ij->j", each, each).reshape(2, -1).sum(axis=0)) for each in both]
+        conditions[own] = conditions[other] = lengths[0] * lengths[1]
     return conditions
 
 
@@ -68,65 +69,58 @@ def whole_eigenvectors(matrix: Real, parts: Sequence[slice]) -> tuple[Complex, C
 
     Not finite where an eigenvalue of one block is one of another too.
     """
-    found = [geev(matrix[part, part], vectors=True)[:2] for part in parts]
-    modes = [Modes(values, right, np.asarray(left_inverses(right.T[None])[0], np.float64)) for values, right in found]
-    values = np.concatenate([values for values, _ in found])
-    own, other = _pairs(values)
-    pairs = (other > own)[:, None]
+    found = [schur(matrix[part, part], balanced=True) for part in parts]
+    modes = [each._replace(left=np.asarray(left_inverses(each.right.T[None])[0], np.float64)) for each in found]
     vectors = np.zeros((2, *matrix.shape), dtype=complex)
-    for rows, real, turning, share in zip(vectors, _vectors(matrix, parts, modes), (1j, -1j), (1.0, 0.5), strict=True):
-        found_rows = np.where(pairs, share * (real[own] + turning * real[other]), real[own])
-        rows[other], rows[own] = found_rows.conj(), found_rows
-    return values, vectors[0], vectors[1]
+    for own, other, *both in _vectors(matrix, parts, modes):
+        for rows, columns in zip(vectors, both, strict=True):
+            real, imaginary = columns.reshape(len(matrix), 2, -1).transpose(1, 2, 0)
+            rows[other], rows[own] = real - 1j * imaginary, real + 1j * imaginary
+    return np.concatenate([each.values for each in found]), vectors[0], vectors[1]
 
 
-def _pairs(values: Complex) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The first row of each pair and the second; of a real eigenvalue its own row twice."""
-    own = np.flatnonzero(values.imag >= 0)
-    return own, own + (values[own].imag > 0)
+def _vectors(
+    matrix: Real, parts: Sequence[slice], modes: Sequence[Schur]
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], Real, Real]]:
+    """For each block, rows of its eigenvalues, of a pair's both, and their right and left eigenvectors as columns.
 
-
-def _vectors(matrix: Real, parts: Sequence[slice], modes: Sequence[Modes]) -> tuple[Real, Real]:
-    """Right and left eigenvectors of the whole matrix as rows (n, n), two for a pair, as those of its blocks are.
-
-    In the blocks' own eigenvectors X_j and X_j⁻¹ what couples the blocks is M_ji = X_j⁻¹ A_ji X_i, a right eigenvector
-    of block i is Z_ji there, (λ − Λ_j) Z_ji = M_ji + Σ_{i<k<j} M_jk Z_ki, and a left one of block j is Y_ji in block i.
+    Of m eigenvalues, a pair being one, the first m columns are real parts, and the other m imaginary parts.
     """
-    count = len(modes)
-    right, left = np.zeros_like(matrix), np.zeros_like(matrix)
-    for part, mode in zip(parts, modes, strict=True):
-        right[part, part], left[part, part] = mode.right, mode.left
-    coupled: dict[tuple[int, int], Real] = {}
-    forward: dict[tuple[int, int], Real] = {}
-    backward: dict[tuple[int, int], Real] = {}
+    several = len(parts) > 1
+    forms = [_even(matrix[part, part], mode) if several else mode for part, mode in zip(parts, modes, strict=True)]
     with np.errstate(all="ignore"):
-        for distance in range(1, count):
-            for i in range(count - distance):
-                j, between = i + distance, range(i + 1, i + distance)
-                coupled[j, i] = modes[j].left @ matrix[parts[j], parts[i]] @ modes[i].right.T
-                ahead = sum((coupled[j, k] @ forward[k, i] for k in between), coupled[j, i])
-                back = sum((backward[j, k] @ coupled[k, i] for k in between), coupled[j, i])
-                forward[j, i] = _divided(ahead, modes[i].values, modes[j].values)
-                backward[j, i] = -forward[j, i] if back is ahead else -_divided(back, modes[i].values, modes[j].values)
-                right[parts[i], parts[j]] = forward[j, i].T @ modes[j].right
-                left[parts[j], parts[i]] = backward[j, i] @ modes[i].left
-    return right, left
+        for k, (values, right, left, *_) in enumerate(modes):
+            own = np.flatnonzero(values.imag >= 0)  # the other one of a pair is conjugate
+            other = own + (values[own].imag > 0)
+            pair = (other > own)[:, None]
+            v = np.concatenate([right[own], np.where(pair, right[other], 0.0)])
+            w = np.concatenate([left[own], np.where(pair, -left[other], 0.0)]) / np.where([*pair, *pair], 2.0, 1.0)
+            forward = _extended(matrix, parts, v.T, values[own], forms, range(k, len(modes)))
+            backward = _extended(matrix.T, parts, w.T, values[own], forms, range(k, -1, -1))
+            yield own + parts[k].start, other + parts[k].start, forward, backward
+
+
+def _even(block: Real, mode: Schur) -> Schur:
+    """A form whose scales do not differ so much that the roundings of one row drown another."""
+    return mode if mode.scale.max() <= FAR_APART * mode.scale.min() else schur(block, balanced=False, vectors=False)
+
+
+def _extended(
+    matrix: Real, parts: Sequence[slice], first: Real, shifts: Complex, forms: Sequence[Schur], order: range
+) -> Real:
+    """The eigenvectors (n, 2 m) to the eigenvalues `shifts` that are `first` in the first block of the order."""
+    whole, forward = np.zeros((len(matrix), first.shape[1])), order.step > 0
+    whole[parts[order[0]]] = first
+    for number, j in enumerate(order[1:], 1):
+        fed = sum(matrix[parts[j], parts[i]] @ whole[parts[i]] for i in order[:number])
+        form, scale = forms[j], forms[j].scale[:, None]
+        into, back = (1 / scale, scale) if forward else (scale, 1 / scale)
+        turned = shifted_solutions(form.triangle, shifts, form.basis.T @ (into * fed), transposed=not forward)
+        whole[parts[j]] = back * (form.basis @ turned)
+    return whole
 
 
 def real_times(matrix: Real, vectors: Complex) -> Complex:
     """A real matrix times complex vectors, its columns: in real arithmetic, one pass through the matrix."""
     both = matrix @ np.concatenate([vectors.real, vectors.imag], axis=1)
     return np.asarray(both[:, : vectors.shape[1]] + 1j * both[:, vectors.shape[1] :])
-
-
-def _divided(coupling: Real, shifts: Complex, values: Complex) -> Real:
-    """Z with Z Λ_i − Λ_j Z = `coupling`, (m_j, m_i), where Λ has ((a, b), (−b, a)) for a pair a ± i b of its values."""
-    own, other = _pairs(shifts)
-    y = coupling[:, own] + 1j * np.where(other > own, coupling[:, other], 0.0)
-    a, b = values.real[:, None], values.imag[:, None]
-    partner = np.arange(len(values)) + np.sign(values.imag).astype(np.intp)
-    shift = shifts[own]
-    z = ((shift - a) * y + b * y[partner]) / ((shift - a - 1j * b) * (shift - a + 1j * b))
-    found = np.empty_like(coupling)
-    found[:, other], found[:, own] = z.imag, z.real
-    return found

@@ -17,6 +17,7 @@ V.2; Rump, Acta Numerica 19 (2010), section 13; Ozaki, Ogita, Oishi and Rump, "E
 multiplication", Numer. Algorithms 59 (2012).
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -62,7 +63,7 @@ class Discs(NamedTuple):
     turned: Real
 
 
-def discs(matrices: Real, error: Real) -> Discs:
+def discs(matrices: Real, error: Real, solved: Sequence[tuple[Complex, Real, Real]] = ()) -> Discs:
     """Enclose the eigenvalues of several matrices.
 
     Parameters
@@ -71,10 +72,13 @@ def discs(matrices: Real, error: Real) -> Discs:
         Finite.
     error : ndarray, shape (k,) or (k, n, n)
         A bound on what each is wrong by: on ‖E‖₂, or on the modulus of each of E's entries.
+    solved : sequence, optional
+        What `geev` returns for each, where it is known.
     """
     exponent = np.frexp(np.abs(matrices).max(axis=(1, 2)))[1]  # a power of 2 changes no digit
     scaled = np.ldexp(matrices, -exponent[:, None, None])
-    found = [geev(matrix, vectors=True) for matrix in scaled]
+    found = [(each[0] * np.ldexp(1.0, -power), *each[1:]) for each, power in zip(solved, exponent, strict=False)]
+    found = found or [geev(matrix, vectors=True) for matrix in scaled]
     values, right, left = (np.stack(parts) for parts in zip(*found, strict=True))
     with np.errstate(all="ignore"):  # what overflows or is not a number proves nothing
         size = np.ldexp(1.0, exponent)[:, None]

@@ -13,7 +13,7 @@ from dynlab.numerics.eigenvalue_discs import UNIT, Discs, discs
 from dynlab.numerics.eigenvalue_sets import matched, order
 from dynlab.numerics.graded_discs import SMALLEST, graded_discs
 from dynlab.numerics.invariant_subspaces import LARGEST, eigenvalues_by_subspaces, reach
-from dynlab.numerics.lapack import geev
+from dynlab.numerics.lapack import geev, schur
 from dynlab.numerics.threads import in_threads
 
 METHOD = (  # for the methods of diagnostics
@@ -169,10 +169,15 @@ def _along_diagonal(stack: Real, error: Sequence[Real], parts: Sequence[slice], 
     finite = np.asarray(np.isfinite(stack).all(axis=(1, 2)))
     if not finite.all():
         stack = np.where(finite[:, None, None], stack, 0.0)
-    found = [discs(stack[:, part, part], wrong) for part, wrong in zip(parts, error, strict=True)]
     conditions = np.full(stack.shape[:2], np.inf)
+    forms = [[schur(block, balanced=True) for block in stack[:, part, part]] for part in parts]
+    found = [
+        discs(stack[:, part, part], wrong, [each[:3] for each in known])
+        for part, wrong, known in zip(parts, error, forms, strict=True)
+    ]
     for number in range(len(stack) if wanted else 0):
-        conditions[number] = whole_conditions(stack[number], parts, found, number)
+        own = [each[number] for each in forms]
+        conditions[number] = whole_conditions(stack[number], parts, own, found, number)
     for part, wrong, block in zip(parts, error, found, strict=True):
         _sharpen(stack[:, part, part], wrong, block, finite)
     centers, radii = (

@@ -6,7 +6,7 @@ that `scipy.linalg.cython_lapack` publishes.
 
 import ctypes
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cython_lapack
@@ -41,6 +41,57 @@ def geev(matrix: Real, *, vectors: bool) -> tuple[Complex, Real, Real]:
     leading = len(right)
     info = _call("dgeev", job, job, n, a, n, real, imaginary, left, leading, right, leading, work, len(work))
     return np.where(info == 0, real + 1j * imaginary, np.nan), right, left
+
+
+class Schur(NamedTuple):
+    """A real matrix A = D Q T Qᵀ D⁻¹, its eigenvalues, and right and left eigenvectors as those of `geev`.
+
+    Attributes
+    ----------
+    values : ndarray of complex, shape (n,)
+    right, left : ndarray, shape (n, n)
+    triangle : ndarray, shape (n, n)
+        T, upper triangular but for a block of 2 × 2 for each pair.
+    basis : ndarray, shape (n, n)
+        Q, orthogonal.
+    scale : ndarray, shape (n,)
+        D's diagonal, powers of 2 that balance A.
+    """
+
+    values: Complex
+    right: Real
+    left: Real
+    triangle: Real
+    basis: Real
+    scale: Real
+
+
+def schur(matrix: Real, *, balanced: bool, vectors: bool = True) -> Schur:
+    """The real Schur form, with the eigenvectors that `geev` makes of it, in about the same time.
+
+    NaN where the QR iteration did not converge. Balanced, eigenvalues that are far smaller than others keep digits.
+    Without `vectors` these are empty.
+    """
+    n = len(matrix)
+    a, scale = np.array(matrix, dtype=np.float64, order="F"), np.ones(n)
+    if balanced:
+        _call("dgebal", b"S", n, a, n, np.empty(1, np.int32), np.empty(1, np.int32), scale)
+    real, imaginary, basis = np.empty(n), np.empty(n), np.empty((n, n), order="F")
+    work, unused, found = np.empty(max(1, 34 * n)), np.empty(n, np.int32), np.empty(1, np.int32)
+    # the third argument is a function that chooses eigenvalues, and is not called
+    info = _call("dgees", b"V", b"N", unused, n, a, n, found, real, imaginary, basis, n, work, len(work), unused)
+    values = np.where(info == 0, real + 1j * imaginary, np.nan)
+    if not vectors:
+        return Schur(values, np.empty((0, n)), np.empty((0, n)), a, basis, scale)
+    right, left = np.empty((n, n)), np.empty((n, n))  # LAPACK's columns are the rows of an array in C's order
+    _call("dtrevc", b"B", b"A", unused, n, a, n, left, n, right, n, n, found, work)
+    partner = np.arange(n) + np.sign(imaginary).astype(np.intp)
+    with np.errstate(all="ignore"):  # of what has not converged
+        for rows, size in ((right, scale), (left, 1 / scale)):
+            rows[:] = (rows @ basis.T) * size
+            squares = np.einsum("ij,ij->i", rows, rows)
+            rows /= np.sqrt(squares + np.where(partner != np.arange(n), squares[partner], 0.0))[:, None]
+    return Schur(values, right, left, a, basis, scale)
 
 
 def gejsv(matrix: Real) -> tuple[Real, bool]:
