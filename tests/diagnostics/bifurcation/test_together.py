@@ -46,7 +46,7 @@ def test_of_branches_that_are_not_told_apart_only_the_points_beside_are_counted(
 def test_a_jordan_block_of_three_changes_at_one_parameter():
     # where p is within rounding of 1 the branch whose h₃ is not 0 has h₁ = 0.4 still: nothing happens there
     ds = followed(tanh_map(np.eye(3) + np.eye(3, k=1)), "W*", 0.95, 1.05)
-    assert "and 2 stable and 5 unstable at 1.00" in ds.attrs["verdict"]
+    assert "and 2 stable and 5 unstable at 1.0" in ds.attrs["verdict"]
     assert " appear " not in ds.attrs["verdict"]
     assert set(ds["bifurcation_kind"].values) == {"degenerate"}
     assert ds["bifurcation_parameter_error"].values.max() < 1e-2
