@@ -47,7 +47,7 @@ def make(fast: bool = False) -> Made:
         _draw_training(training["rmse"], axes[1, 1], *losses)
         axes[1, 1].set_yscale("log")
     return Made(
-        "The NumPy RNN tutorial: its full gradient is none",
+        "The NumPy RNN tutorial: its “full gradient” is not the gradient",
         "“This implementation has been optimized for computing the full derivative without truncation”, with ∂s/∂W "
         "kept as a matrix of the size of W.",
         _measured(training, starts, columns),

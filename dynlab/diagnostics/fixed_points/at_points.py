@@ -1,4 +1,4 @@
-"""The map that fixed points are points of, once more, and its Jacobians there."""
+"""The frozen map, rebuilt from a result of `fixed_points`, and its Jacobians at the points."""
 
 from collections.abc import Sequence
 

@@ -92,7 +92,7 @@ def lyapunov(
         ``kaplan_yorke_dimension(sample)``; ``positive_exponent_sum(sample)``; both with ``…_error(sample)``. For driven
         maps also the echo-state test: ``echo_state(sample)``, whether two starts under the same input meet, by the
         ``shrinkage(sample)`` of their distance; and
-        ``separation_rate(sample)``, how fast near ones separate, to be held against the largest exponent.
+        ``separation_rate(sample)``, how fast nearby starts separate, to be held against the largest exponent.
 
     Raises
     ------
