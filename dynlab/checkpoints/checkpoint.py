@@ -129,10 +129,14 @@ def layers_of(path: Path, contents: Contents) -> list[RecurrentLayer]:
         raise UserError(f"{path}: {next(iter(misfits.values()))}")
     names = [name or "one tensor without a name" for name in contents.tensors]
     shown = ", ".join(names[:NAMES_SHOWN]) + (", …" if len(names) > NAMES_SHOWN else "") or "no tensors"
-    raise UserError(
-        f"{path} has no RNN, GRU or LSTM layer (it holds {shown}); give your own class with "
-        f"--system package.module:factory."
-    )
+    fix = "give your own class with --system package.module:factory"
+    if any(".original" in name for name in names):
+        fix = (
+            "its weights are computed by a parametrization that the file does not name: call "
+            "torch.nn.utils.parametrize.remove_parametrizations(module, name) before saving, or take the model itself "
+            "in Python, dynlab.from_module(model)"
+        )
+    raise UserError(f"{path} has no RNN, GRU or LSTM layer (it holds {shown}); {fix}.")
 
 
 def system_of(path: Path, contents: Contents, found: RecurrentLayer, chosen: Choice, nonlinearity: str) -> Map:

@@ -16,6 +16,7 @@ from torch import Tensor
 from dynlab.checkpoints.document import FORMAT, from_safetensors
 from dynlab.checkpoints.inert import PICKLE_START, SAFE_ALTERNATIVE, ZIP_START, Foreign, load
 from dynlab.checkpoints.layers import is_plain
+from dynlab.checkpoints.normalised import normalised
 from dynlab.errors import UserError
 from dynlab.numerics.threads import torch_threads
 from dynlab.reading import bounded, check_readable, out_of_memory
@@ -111,7 +112,7 @@ def _of_safetensors(path: Path) -> Contents:
         raise UserError(f"{path} is damaged, or no safetensors file ({error}); copy it again.") from error
     if document is not None:
         return _of_document("safetensors", document, {})
-    return Contents("safetensors", _renamed(tensors), facts=plain(metadata))
+    return Contents("safetensors", normalised(_renamed(tensors)), facts=plain(metadata))
 
 
 def _of_torch(path: Path, tree: Any) -> Contents:
@@ -133,7 +134,7 @@ def _of_torch(path: Path, tree: Any) -> Contents:
         tensors = dict(_flatten(tree, "", nonlinearities := {}, set()))
     told = {f"{prefix}.weight_hh": value for prefix, value in nonlinearities.items()}  # renamed as a parameter is
     told = {name.rpartition(".")[0]: value for name, value in _renamed(told).items()}
-    return Contents(kind, _renamed(tensors), None, facts, told)
+    return Contents(kind, normalised(_renamed(tensors)), None, facts, told)
 
 
 def _of_document(kind: str, document: dict[str, Any], facts: dict[str, Any]) -> Contents:

@@ -1,0 +1,53 @@
+"""Weights that a file holds as what they are computed from: weight norm and spectral norm, in torch's two spellings."""
+
+import re
+
+import torch
+from torch import Tensor
+
+# The first part of a weight: of `torch.nn.utils.parametrizations`, or of the older `torch.nn.utils`.
+FIRST = re.compile(r"((?:.*\.)?)(?:parametrizations\.([^.]+)\.original0?|([^.]+)_(?:g|orig))", re.DOTALL)
+NEW, OLD = (("original0", "original1"), ("original", "0._u", "0._v")), (("g", "v"), ("orig", "u", "v"))
+
+
+def normalised(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors, with each normalised weight in place of its parts.
+
+    A weight of weight norm is g v/‖v‖, with the norm along all dimensions in which g has the length 1. Of spectral norm
+    it is W/(uᵀ W v), with the vectors as the file has them: what the network computes with in evaluation mode.
+
+    Examples
+    --------
+    >>> parts = {"rnn.weight_hh_l0_g": torch.tensor([[2.0]]), "rnn.weight_hh_l0_v": torch.tensor([[3.0, 4.0]])}
+    >>> {name: weight.tolist() for name, weight in normalised(parts).items()}
+    {'rnn.weight_hh_l0': [[1.2000000476837158, 1.600000023841858]]}
+    """
+    found = dict(tensors)
+    for name in tensors:
+        matched = FIRST.fullmatch(name)
+        if matched is None:
+            continue
+        head, new, old = matched.groups()
+        base = f"{head}parametrizations.{new}." if new else f"{head}{old}_"
+        for parts, compute in zip(NEW if new else OLD, (_by_weight_norm, _by_spectral_norm), strict=True):
+            names = [base + part for part in parts]
+            if name != names[0] or not all(each in found and found[each].is_floating_point() for each in names):
+                continue
+            weight = compute(*(found[each] for each in names))
+            if weight is not None:
+                found = {each: value for each, value in found.items() if each not in names}
+                found[head + (new or old)] = weight
+    return found
+
+
+def _by_weight_norm(g: Tensor, v: Tensor) -> Tensor | None:
+    if g.dim() not in (0, v.dim()) or any(one not in (1, other) for one, other in zip(g.shape, v.shape, strict=False)):
+        return None
+    along = [axis for axis in range(v.dim()) if g.dim() == 0 or g.shape[axis] == 1]
+    return g * v / (torch.linalg.vector_norm(v, dim=along, keepdim=True) if along else v.abs())
+
+
+def _by_spectral_norm(weight: Tensor, u: Tensor, v: Tensor) -> Tensor | None:
+    if weight.dim() != 2 or (u.shape, v.shape) != (weight.shape[:1], weight.shape[1:]):
+        return None
+    return weight / (u @ weight @ v)
