@@ -21,7 +21,14 @@ class Function(Map):
         try:
             following = self.f(state, input)
         except RuntimeError as error:
+            if "numpy" in str(error):
+                raise UserError(
+                    f"{self.name} computes with numpy, and dynlab needs torch's derivatives: write it with torch, "
+                    f"as torch.tanh in place of numpy.tanh."
+                ) from error
             if "dtype" not in str(error):
+                shapes = tuple(state.shape), tuple(input.shape)
+                error.add_note(f"{self.name} was called as f(state, input), of shapes {shapes[0]} and {shapes[1]}.")
                 raise
             raise UserError(
                 f"{self.name} cannot compute in {state.dtype} ({error}): give a module itself rather than a function "

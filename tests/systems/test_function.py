@@ -1,5 +1,6 @@
 """A function or a module of the user's own, as a system that never changes it."""
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -46,8 +47,15 @@ def test_a_function_around_a_float32_module_says_what_to_do():
 
 def test_other_errors_of_the_function_are_its_own():
     system = from_function(lambda h, x: h @ torch.zeros(5, 5), 3, 1)
-    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied") as raised:
         system.step(torch.zeros(1, 3), torch.zeros(1, 1))
+    assert "called as f(state, input), of shapes (1, 3) and (1, 1)" in raised.value.__notes__[0]
+
+
+def test_a_function_of_numpy_says_that_it_must_be_torchs():
+    system = from_function(lambda h, x: np.tanh(h), 2)
+    with pytest.raises(UserError, match=r"computes with numpy.*torch\.tanh"):
+        jacobian(system, torch.zeros(1, 2), torch.zeros(1, 0)).dense()
 
 
 def test_a_function_that_returns_another_size_is_refused():

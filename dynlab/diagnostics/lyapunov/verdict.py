@@ -89,8 +89,8 @@ def _meaning(ds: xr.Dataset, name: str) -> str:
     nats = mean * elapsed
     if name == "exponent" and abs(nats) < FEW_NATS:
         return (
-            f"its sign is undecided, since a small difference changes by {power(nats)} only in all, which a power of "
-            f"time explains as well"
+            f"its sign is undecided, since a small difference changes by {power(nats)} only in all, as it would where "
+            f"it grows or shrinks by a power of time"
         )
     return "its sign is undecided, since zero lies within the error"
 
