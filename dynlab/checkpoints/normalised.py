@@ -1,6 +1,7 @@
 """Weights that a file holds as what they are computed from: weight norm and spectral norm, in torch's two spellings."""
 
 import re
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -23,13 +24,14 @@ def normalised(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     {'rnn.weight_hh_l0': [[1.2000000476837158, 1.600000023841858]]}
     """
     found = dict(tensors)
+    ways: tuple[Callable[..., Tensor | None], ...] = (_by_weight_norm, _by_spectral_norm)
     for name in tensors:
         matched = FIRST.fullmatch(name)
         if matched is None:
             continue
         head, new, old = matched.groups()
         base = f"{head}parametrizations.{new}." if new else f"{head}{old}_"
-        for parts, compute in zip(NEW if new else OLD, (_by_weight_norm, _by_spectral_norm), strict=True):
+        for parts, compute in zip(NEW if new else OLD, ways, strict=True):
             names = [base + part for part in parts]
             if name != names[0] or not all(each in found and found[each].is_floating_point() for each in names):
                 continue

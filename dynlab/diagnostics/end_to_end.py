@@ -49,7 +49,7 @@ DIVERGED = "NaN from the first Jacobian that is not finite: the trajectory has d
 
 def end_to_end(
     system: Map,
-    inputs: Any,
+    inputs: Any = None,
     *,
     initial_state: Any = None,
     times: int = 32,
@@ -63,7 +63,8 @@ def end_to_end(
     Parameters
     ----------
     system : Map
-    inputs : array_like, shape (time, input) or (sample, time, input)
+    inputs : array_like, shape (time, input) or (sample, time, input), optional
+        Those recorded with the system where there are none (`dynlab.from_module` with a batch).
     initial_state : array_like, shape (state,) or (sample, state), optional
         Zero where it is not given.
     times : int

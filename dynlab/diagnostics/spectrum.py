@@ -33,7 +33,7 @@ DEFECTIVE = "inf where left and right eigenvectors are orthogonal: a defective e
 
 def spectrum(
     system: Map,
-    inputs: Any,
+    inputs: Any = None,
     *,
     initial_state: Any = None,
     times: int | None = None,
@@ -48,7 +48,8 @@ def spectrum(
     Parameters
     ----------
     system : Map
-    inputs : array_like, shape (time, input) or (sample, time, input)
+    inputs : array_like, shape (time, input) or (sample, time, input), optional
+        Those recorded with the system where there are none (`dynlab.from_module` with a batch).
     initial_state : array_like, shape (state,) or (sample, state), optional
         Zero where it is not given.
     times : int, optional

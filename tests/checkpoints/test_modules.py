@@ -5,9 +5,11 @@ import copy
 import numpy as np
 import pytest
 import torch
+import xarray as xr
 from torch import nn
 from torch.nn.utils.rnn import pack_sequence
 
+import dynlab
 from dynlab import from_module
 from dynlab.errors import UserError
 from dynlab.simulation import prepare, simulate
@@ -209,3 +211,14 @@ def test_a_module_on_a_gpu_stays_there_and_its_system_is_on_the_cpu(tagger, batc
     assert torch.equal(torch.cuda.get_rng_state(), state)
     assert {p.device.type for p in system.parameters()} == {"cpu"}
     assert {p.device.type for p in model.parameters()} == {"cuda"}
+
+
+@pytest.mark.parametrize("name", ["spectrum", "gradient", "end_to_end"])
+def test_a_diagnostic_takes_the_inputs_that_were_recorded(name):
+    torch.manual_seed(0)
+    layer, batch = nn.GRU(2, 3, batch_first=True), torch.randn(4, 6, 2)
+    system = from_module(layer, batch=batch)
+    diagnostic = getattr(dynlab, name)
+    xr.testing.assert_equal(diagnostic(system), diagnostic(system, batch))
+    with pytest.raises(UserError, match="no inputs were recorded"):
+        diagnostic(from_module(layer))

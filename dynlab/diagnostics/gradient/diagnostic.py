@@ -36,7 +36,7 @@ ZERO = "-inf where the gradient is exactly zero"
 
 def gradient(
     system: Map,
-    inputs: Any,
+    inputs: Any = None,
     *,
     loss: Loss | None = None,
     targets: Any = None,
@@ -52,7 +52,8 @@ def gradient(
     Parameters
     ----------
     system : Map
-    inputs : array_like, shape (time, input) or (sample, time, input)
+    inputs : array_like, shape (time, input) or (sample, time, input), optional
+        Those recorded with the system where there are none (`dynlab.from_module` with a batch).
     loss : callable, optional
         ``loss(states, targets)`` of the states h_0 … h_T, shape (sample, time + 1, state), gives one number for each
         sample, shape (sample,); it must be differentiable by torch. `read_out_loss` makes one of a read-out.
