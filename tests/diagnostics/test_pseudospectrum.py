@@ -6,7 +6,9 @@ import pytest
 import torch
 
 import dynlab as dl
+from dynlab.diagnostics.pseudospectrum import numerical_range as numerical_range_module
 from dynlab.diagnostics.pseudospectrum.kreiss import kreiss_lower_bound
+from dynlab.diagnostics.pseudospectrum.numerical_range import numerical_range
 from dynlab.diagnostics.pseudospectrum.powers import power_norms
 from dynlab.errors import UserError
 from dynlab.numerics.resolvent import Resolvent
@@ -306,6 +308,29 @@ def test_the_numerical_range_holds_every_quotient_and_is_touched(n):
     assert quotients.real.max() <= float(ds["numerical_abscissa"])
     assert np.abs(quotients).max() <= float(ds["numerical_radius"]) / np.cos(np.pi / 180)
     assert ds["numerical_range"].values.real.max() == pytest.approx(float(ds["numerical_abscissa"]))
+
+
+LARGE = {
+    "random": lambda generator: generator.standard_normal((40, 40)),
+    "orthogonal": lambda generator: np.linalg.qr(generator.standard_normal((40, 40)))[0],
+    "skew": lambda generator: np.triu(generator.standard_normal((40, 40)), 1) - np.tril(np.ones((40, 40)), -1),
+    "negative": lambda generator: -3.0 * np.eye(40),
+    "zero": lambda generator: np.zeros((40, 40)),
+    "shift": lambda generator: np.eye(40, k=1),
+    "one": lambda generator: np.array([[-2.0]]),
+}
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_the_numerical_range_of_a_large_matrix_is_that_of_a_small_one(monkeypatch, kind):
+    matrix = LARGE[kind](np.random.default_rng(5))
+    exact = numerical_range(matrix)
+    monkeypatch.setattr(numerical_range_module, "ALL_UP_TO", 0)
+    found = numerical_range(matrix)
+    assert [found.abscissa, found.radius] == pytest.approx([exact.abscissa, exact.radius], abs=1e-10 * exact.radius)
+    turned = np.exp(-2j * np.pi * np.arange(len(found.border)) / len(found.border))
+    supports = [(turned * each.border).real for each in (found, exact)]
+    assert supports[0] == pytest.approx(supports[1], abs=1e-10 * exact.radius)
 
 
 def test_a_nilpotent_matrix_says_that_its_powers_are_zero():

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.sparse.linalg import LinearOperator, eigsh
 
 from dynlab.numerics.arrays import Complex, Real
 from dynlab.numerics.block_triangular import real_times
@@ -18,8 +17,9 @@ from dynlab.numerics.threads import in_threads
 from dynlab.progress import through
 
 ANGLES = 180  # of supporting lines
-BASIS = 10  # vectors of Arnoldi's iteration, which starts from what the angle before has given
-RESIDUAL = 1e-8  # of it, relative: the supporting line is off by the square of it
+STEPS, RESTARTS = 24, 40  # of Lanczos's iteration, which starts anew from the best vectors so far
+BEHIND = 1e-12  # of the numerical radius: a supporting line that is nearer than a known point by less stays
+RESIDUAL = 1e-8  # of it, in parts of the numerical radius: the supporting line is off by the square of it
 
 
 @dataclass(frozen=True)
@@ -45,38 +45,78 @@ def numerical_range(matrix: Real) -> NumericalRange:
     """Largest eigenvalues of the Hermitian parts of e^{−iθ}A: the line xᴴAx·e^{−iθ} = that touches the range."""
     # a real matrix has a range that is symmetric about the real axis
     half = 2 * np.pi * np.arange(ANGLES // 2 + 1) / ANGLES
-    symmetric, skew = (matrix + matrix.T) / 2, (matrix - matrix.T) / 2
+    found = _of_small if len(matrix) <= ALL_UP_TO else _of_large
 
     def work(rows: slice) -> tuple[Real, Complex]:
-        before, supports, upper = None, [], []
-        for angle in through(half[rows]):
-            support, before = _support(symmetric, skew, angle, before)
-            supports.append(support)
-            upper.append(before.conj() @ real_times(matrix, before[:, None])[:, 0])
-        return np.array(supports), np.array(upper)
+        supports, vectors = found(matrix, half[rows])
+        return supports, np.einsum("ij,ij->j", vectors.conj(), real_times(matrix, vectors))
 
-    supports, upper = in_threads(work, len(half))
+    supports, upper = in_threads(work, len(half), chunks_per_thread=1)
     border = np.concatenate([upper, upper[-2:0:-1].conj()])
     return NumericalRange(border, float(supports[0]), float(supports.max()))
 
 
-def _support(symmetric: Real, skew: Real, angle: float, before: Complex | None) -> tuple[float, Complex]:
-    """The largest eigenvalue of the Hermitian part of e^{−iθ}A and its eigenvector; `before` is that of an angle near.
+def _of_small(matrix: Real, angles: Real) -> tuple[Real, Complex]:
+    """The largest eigenvalue of the Hermitian part of e^{−iθ}A for each angle, and its eigenvectors as columns."""
+    n, supports, vectors = len(matrix), [], []
+    symmetric, skew = (matrix + matrix.T) / 2, (matrix - matrix.T) / 2
+    for angle in through(angles):
+        hermitian = np.cos(angle) * symmetric - 1j * np.sin(angle) * skew
+        values, columns = eigh(hermitian, subset_by_index=[n - 1, n - 1], overwrite_a=True, check_finite=False)
+        supports.append(values[-1])
+        vectors.append(columns[:, -1])
+    return np.array(supports), np.stack(vectors, axis=1)
 
-    All eigenvalues are sought of a small matrix, by products with vectors that of a large one.
-    """
-    n, along, across = len(symmetric), np.cos(angle), -1j * np.sin(angle)
-    if n <= ALL_UP_TO:
-        hermitian = along * symmetric + across * skew
-        values, vectors = eigh(hermitian, subset_by_index=[n - 1, n - 1], overwrite_a=True, check_finite=False)
-    else:
 
-        def part(x: Complex) -> Complex:
-            column = x.reshape(n, 1)
-            return np.asarray(along * real_times(symmetric, column) + across * real_times(skew, column))
+def _of_large(matrix: Real, angles: Real) -> tuple[Real, Complex]:
+    """The same by products with vectors, of all angles at once: Lanczos's iteration, started anew every few steps."""
+    turns = np.exp(-1j * angles)
+    start = np.random.default_rng(0).standard_normal((len(matrix), 1))
+    x = np.repeat(start / np.linalg.norm(start), len(angles), axis=1) + 0j
+    lowest = -(2 * float(np.linalg.norm(matrix)) or 1.0)
 
-        start = np.random.default_rng(0).standard_normal(n) + 0j if before is None else before
-        values, vectors = eigsh(
-            LinearOperator((n, n), part, dtype=complex), k=1, which="LA", v0=start, ncv=BASIS, tol=RESIDUAL
-        )
-    return float(values[-1]), vectors[:, -1]
+    points, left = np.zeros(len(angles), dtype=complex), np.arange(len(angles))
+    for _ in through(range(RESTARTS)):
+        x[:, left] = _best_of_krylov_space(matrix, turns[left], x[:, left], lowest)
+        mapped = real_times(matrix, x[:, left])
+        points[left] = np.einsum("ij,ij->j", x[:, left].conj(), mapped)
+        supports, radius = (turns * points).real, float(np.abs(points).max())
+        image = _hermitian_part(matrix, turns[left], x[:, left], mapped)
+        residual = np.linalg.norm(image - supports[left] * x[:, left], axis=0)
+        open_ = np.isin(np.arange(len(angles)), left[residual > RESIDUAL * radius])
+        # a point that another angle has led to may lie farther out
+        reach = (turns[:, None] * points).real
+        farthest = reach.argmax(axis=1)
+        behind = reach.max(axis=1) > supports + BEHIND * radius
+        x[:, behind] = x[:, farthest[behind]]
+        left = np.flatnonzero(open_ | behind)
+        if not len(left):
+            break
+    return supports, x
+
+
+def _hermitian_part(matrix: Real, turns: Complex, vectors: Complex, mapped: Complex) -> Complex:
+    """(e^{−iθ}A + e^{iθ}Aᵀ)/2 times vectors, each of its own angle, that A itself has `mapped`."""
+    return (turns * mapped + turns.conj() * real_times(matrix.T, vectors)) / 2
+
+
+def _best_of_krylov_space(matrix: Real, turns: Complex, start: Complex, lowest: float) -> Complex:
+    """From each column x the unit vector of span(x, Hx, H²x, …) with the largest xᴴHx; no eigenvalue is `lowest`."""
+    steps, count = min(STEPS, len(start)), start.shape[1]
+    alphas, betas = np.zeros((count, steps)), np.zeros((count, steps))
+    basis, before, q = np.zeros((steps, *start.shape), dtype=complex), np.zeros_like(start), start
+    for k in range(steps):
+        basis[k] = q
+        w = _hermitian_part(matrix, turns, q, real_times(matrix, q)) - betas[:, k] * before
+        alphas[:, k] = np.einsum("ij,ij->j", q.conj(), w).real
+        w -= alphas[:, k] * q
+        alphas[~q.any(axis=0), k] = lowest  # the space is complete
+        if k + 1 < steps:
+            betas[:, k + 1] = np.linalg.norm(w, axis=0)
+            before, q = q, w / np.maximum(betas[:, k + 1], np.finfo(float).tiny)
+    rows = np.arange(steps)
+    stack = np.zeros((count, steps, steps))
+    stack[:, rows, rows], stack[:, rows[1:], rows[:-1]] = alphas, betas[:, 1:]
+    shares = np.linalg.eigh(stack)[1][:, :, -1]  # reads the lower triangle
+    best = np.einsum("kij,jk->ij", basis, shares)
+    return np.asarray(best / np.linalg.norm(best, axis=0))

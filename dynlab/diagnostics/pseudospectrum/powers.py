@@ -78,9 +78,10 @@ def power_norms(matrix: NDArray[np.float64], powers: int, wrong: float = 0.0, *,
 def _times(product: NDArray[np.float64], matrix: NDArray[np.float64], parts: Sequence[slice]) -> NDArray[np.float64]:
     """The product of two lower block triangular matrices."""
     found = np.zeros_like(product)
-    for part in parts:
-        below = slice(part.start, None)
-        found[below, part] = product[below, below] @ matrix[below, part]
+    for number, part in enumerate(parts):
+        for row in parts[number:]:
+            between = slice(part.start, row.stop)
+            found[row, part] = product[row, between] @ matrix[between, part]
     return found
 
 
