@@ -4,39 +4,48 @@ from typing import Any
 
 import click
 
-from dynlab.errors import UserError
+from dynlab.errors import UserError, require_extra
 
-from .analysis import analysis
-from .options import PLANAR
+from .analysis import analysis, measured
+from .options import ANYTHING, HELD
 from .output import CommandResult
 from .source import Source
 
+PLANE = frozenset({"matrix", "kind", "step", "starts", "steps", "seed"})
 
-@analysis(PLANAR | {"starts", "steps", "seed"}, optional=True, page=True)
+
+@analysis(ANYTHING | HELD | {"starts"}, optional=True, over=False, page=True)
 @click.option("--state", metavar="LINK", help="Open in this state: a link of the explorer, or what follows its #.")
-def explore(source: Source, state: str | None) -> CommandResult:
+@click.option("--certify", is_flag=True, help="Prove the fixed points of CKPT (pip install dynlab-rnn[certify]).")
+def explore(source: Source, state: str | None, certify: bool) -> CommandResult:
     """Write the phase-plane explorer: one HTML page for any browser, which needs no server and no network.
 
-    A flow and its Euler map side by side, with sliders for all that they depend on; click to start an orbit.
+    A flow and its Euler map side by side, with sliders for all that they depend on; click to start an orbit. Of a
+    checkpoint the page holds the weights, so that a click runs the true network among its fixed points, and pulses of
+    the input drive it.
 
     \b
     dynlab explore                          opens with the paper's system with diffusion
     dynlab explore --matrix "0,1;-1,0" --step 0.05 -o class.html
+    dynlab explore gru-flipflop --certify   a network of the zoo, to be driven from memory to memory
     """
     import xarray as xr
 
     from dynlab.explore import explorer_page
 
-    own = source.given & {"matrix", "kind", "step", "starts", "steps", "seed"}
-    if state is not None and own:
+    if state is not None and (source.given - {"quiet", "state"} or source.checkpoints):
         raise UserError("--state says all that the explorer opens with: leave out the other options, or --state.")
+    if source.checkpoints:
+        return _of_network(source, certify)
+    if certify or source.factory is not None:
+        raise UserError("--certify and --system are of a network in a file: name CKPT, or leave them out.")
     if state is not None:
         from dynlab.explore.states import check_fragment
 
         return CommandResult(xr.Dataset(), None, "state", page=explorer_page(check_fragment(state)))
-    if own and source.matrix is None:
-        raise UserError(f"--{sorted(own)[0]} is of --matrix: name that too, such as --matrix diff.")
     if source.matrix is None:
+        if source.given & PLANE:
+            raise UserError("Orbits, steps and seeds are of --matrix: name that too, such as --matrix diff.")
         return CommandResult(xr.Dataset(), None, "phase-plane", page=explorer_page())
     from dynlab.explore.states import planar_fragment
     from dynlab.systems.planar import STARTS, STEP_SIZE
@@ -45,3 +54,18 @@ def explore(source: Source, state: str | None) -> CommandResult:
     how: dict[str, Any] = {"seed": source.seed, "step_size": step, "steps": source.steps}
     fragment = planar_fragment(source.matrix, source.kind or "feedback", starts=source.initial_states or STARTS, **how)
     return CommandResult(xr.Dataset(), None, source.name, page=explorer_page(fragment))
+
+
+def _of_network(source: Source, certify: bool) -> CommandResult:
+    """The page of a trained network: where its states and fixed points lie comes from `dynlab.geometry`."""
+    if certify:
+        require_extra("flint", "certify")  # before the search, which takes longer
+    from dynlab.explore import explorer_page
+    from dynlab.explore.network import embedded
+
+    asked = source.driven | source.held | source.computing
+    doing = "Following trajectories, searching for fixed points"
+    ds = measured(source, "geometry", doing, [source.map], asked).dataset
+    with source.working("Proving fixed points" if certify else "Writing the network"):
+        network = embedded(source.map, ds, source.name, certify=certify)
+    return CommandResult(ds, None, source.name, page=explorer_page(network=network))

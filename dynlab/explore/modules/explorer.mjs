@@ -5,6 +5,7 @@ import { buildControls, listPoints } from "./controls.mjs";
 import { frameOf, movedJacobian, stateWith } from "./eigenvalue_drag.mjs";
 import { commandLine, pythonLines } from "./exports.mjs";
 import { drawGrowth, drawSpectrum, drawStability, spectrumInWords } from "./linked_views.mjs";
+import { showNetwork } from "./network_view.mjs";
 import { PALETTES } from "./palette.mjs";
 import { drawPlane } from "./plane_view.mjs";
 import { placeOf, pointAtPlane, rounded } from "./pointing.mjs";
@@ -61,11 +62,13 @@ const VIEWS = {
   stability: (pen, size) => drawStability(pen, size, page.palette, page.model, point()),
 };
 
+let redrawNetwork = () => {};
 let scheduled = false;
 let settling = 0;
 
 function schedule() {
   page.slow = {};
+  document.documentElement.dataset.busy = "1";
   clearTimeout(settling);
   settling = setTimeout(settle, QUIET);
   if (scheduled) return;
@@ -111,6 +114,7 @@ function settle() {
   byId("spectrum").setAttribute("aria-label", spectrumInWords(page.model, point()));
   const last = page.model.orbits.map((orbit) => written(orbit.logNorms[orbit.logNorms.length - 1] / Math.LN10, 3));
   byId("growth").setAttribute("aria-label", `The logarithm to base 10 of the gradient’s norm ends at ${last.join(", ") || "nothing, as there is no orbit"}.`);
+  delete document.documentElement.dataset.busy;
   byId("stability").setAttribute("aria-label", `The plane of γ and ε, now at γ = ${written(page.state.gamma)} and ε = ${written(page.state.step)}.`);
 }
 
@@ -195,6 +199,7 @@ function setTheme(name) {
   page.palette = PALETTES[name];
   byId("theme").textContent = name === "dark" ? "Light" : "Dark";
   if (page.model) schedule();
+  redrawNetwork();
 }
 
 function download(name, blob) {
@@ -256,9 +261,13 @@ function follow(fragment) {
   page.change(/(^|[#&])half=/.test(said) || !said ? asked.state : { ...asked.state, half: fittedHalf(asked.state) });
 }
 
+redrawNetwork = opening.network ? showNetwork(opening.network, () => page.palette) : redrawNetwork;
 const preferred = window.matchMedia("(prefers-color-scheme: dark)");
 preferred.addEventListener("change", () => setTheme(preferred.matches ? "dark" : "light"));
 setTheme(preferred.matches ? "dark" : "light");
 window.addEventListener("hashchange", () => follow(location.hash));
-window.addEventListener("resize", schedule);
+window.addEventListener("resize", () => {
+  schedule();
+  redrawNetwork();
+});
 follow(location.hash);

@@ -58,7 +58,7 @@ function drawField(pen, axes, { cell }) {
 function drawNullclines(pen, axes, { cell }) {
   sampled(cell.field, axes.x, axes.y, GRID).forEach((rows, i) => {
     pen.strokeStyle = i === 0 ? axes.palette.sky : axes.palette.orange;
-    pen.lineWidth = 1.6;
+    pen.lineWidth = 1.3;
     pen.setLineDash(i === 0 ? [] : [2, 2.5]); // segments are short: longer dashes would not show
     strokeSegments(pen, axes, contour(rows, axes.x, axes.y, 0));
   });

@@ -16,7 +16,7 @@ function nearest(axes, starts, left, top) {
 
 export function placeOf(canvas, event) {
   const box = canvas.getBoundingClientRect();
-  return [event.clientX - box.left, event.clientY - box.top];
+  return [event.clientX - box.left - canvas.clientLeft, event.clientY - box.top - canvas.clientTop];
 }
 
 /** Let `canvas` change the starts of `page`; `axesOf()` gives the axes of its last picture. */

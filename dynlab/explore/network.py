@@ -1,0 +1,106 @@
+"""A trained network for the explorer: its step as a list of operations that a browser can run, and its fixed points."""
+
+import base64
+from typing import Any
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from dynlab import schema
+from dynlab.errors import UserError, require_extra
+from dynlab.program import NoProgram, Operation, Program
+from dynlab.systems import System, frozen
+
+MOST_NUMBERS = 40_000  # of the weights: half a megabyte in the page
+MOST_ORBITS = 12  # of the driven trajectories, drawn faintly
+DIGITS = 5  # of what is only drawn
+
+
+def embedded(system: System, ds: xr.Dataset, name: str, *, certify: bool = False) -> dict[str, Any]:
+    """What the page needs to run a network: its step's operations with their numbers, and where its states lie.
+
+    Parameters
+    ----------
+    system : System
+        A map whose step is written out (`dynlab.systems.base.System.formula`).
+    ds : Dataset
+        Of `dynlab.geometry` of that system.
+    name : str
+        What the page calls it.
+    certify : bool
+        Whether fixed points are proved; needs ``dynlab-rnn[certify]``.
+
+    Raises
+    ------
+    UserError
+        For a network whose step is not written out, or that has more than `MOST_NUMBERS` numbers.
+    """
+    settings = schema.settings(ds)
+    try:
+        program = frozen(system).program(torch.tensor(settings["input"], dtype=torch.float64), settings["at_step"])
+    except NoProgram as error:
+        raise UserError(f"The explorer cannot run {name}: {error}.") from error
+    count = sum(0 if operation.values is None else operation.values.size for operation in program.operations)
+    if count > MOST_NUMBERS:
+        raise UserError(f"The explorer runs networks of up to {MOST_NUMBERS:,} weights, and {name} has {count:,}.")
+    states = ds["fixed_point_state"].values
+    return {
+        "name": name,
+        "verdict": ds.attrs["verdict"],
+        "size": program.size,
+        "held": settings["input"],
+        "operations": [_operation(each) for each in program.operations],
+        "origin": _packed(ds["origin"].values),
+        "directions": _packed(ds["direction"].values),
+        "shares": _short(ds["explained_variance"].values[: ds.sizes["axis"]]),
+        "orbits": _short(ds["trajectory"].values[:MOST_ORBITS]),
+        "points": [
+            {
+                "state": _packed(state),
+                "kind": str(ds["kind"].values[i]),
+                "stable": int(ds["stable"].values[i]),
+                "proof": _proof(program, state) if certify else "",
+                "leaves": _leaving(ds["unstable_direction"].values[i]),
+            }
+            for i, state in enumerate(states)
+        ],
+    }
+
+
+def _proof(program: Program, state: np.ndarray) -> str:
+    """What is proved of one fixed point, as a sentence."""
+    require_extra("flint", "certify")
+    from dynlab.proofs.certify import certify
+
+    found = certify(program, state)
+    if not found.certified:
+        return f"It is not proved: {found.reason}."
+    return f"It is proved: exactly one fixed point lies within {found.radius:.1e} of it."
+
+
+def _leaving(directions: np.ndarray) -> list[Any]:
+    return [_short(each) for each in directions if np.isfinite(each).all()]
+
+
+def _operation(operation: Operation) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": operation.name, "reads": operation.reads, "size": operation.size}
+    if operation.values is not None:
+        found["values"] = _packed(operation.values)
+    if operation.name == "part":
+        found["span"] = operation.span
+    return found
+
+
+def _packed(values: ArrayLike) -> str:
+    """The numbers in float64, row by row, as base64: exact, and shorter than decimals."""
+    return base64.b64encode(np.asarray(values, dtype="<f8").tobytes()).decode("ascii")
+
+
+def _short(values: ArrayLike) -> list[Any]:
+    """Rounded numbers; None where one is not finite."""
+    rounded = np.round(np.asarray(values, dtype=float), DIGITS)
+    either = rounded.astype(object)
+    either[~np.isfinite(rounded)] = None
+    return either.tolist()
