@@ -10,7 +10,9 @@ from dynlab.systems.planar import STARTS, STEP_SIZE, STEPS, planar_matrix
 # What a fragment may say, and of how many numbers; `modules/state.mjs` reads it.
 LENGTHS = {"W": 4, "gamma": 1, "leak": 1, "step": 1, "bias": 2, "input": 2, "steps": 1, "half": 1, "past": 1}
 MOST_STEPS = 20_000  # of an orbit in the page
-# Of each kind of planar system what makes it of h ← h + ε (φ(W h) − κ h): at ε = κ = 1 that is h ← φ(W h).
+# What a planar system has besides W, and of each kind what makes it of h ← h + ε (φ(W h) − κ h): at ε = κ = 1 that is
+# h ← φ(W h).
+PLAIN = {"gamma": "0", "leak": "0", "bias": "0,0", "input": "0,0", "activation": "tanh", "past": "0"}
 VANILLA = {"leak": "1", "step": "1"}
 KINDS = {"feedback": {}, "flow": {}, "vanilla": VANILLA, "linear": VANILLA | {"activation": "identity"}}
 
@@ -42,15 +44,15 @@ def planar_fragment(
 
     Examples
     --------
-    >>> planar_fragment("zero", starts=[(0, 0.5)])
-    'W=0.0,-2.0,2.0,0.0&step=0.1&steps=50&starts=0,0.5'
+    >>> planar_fragment("zero", starts=[(0, 0.5)]).startswith("W=0.0,-2.0,2.0,0.0&gamma=0&leak=0&")
+    True
     """
     if steps > MOST_STEPS:
         raise UserError(f"An orbit in the explorer has at most {MOST_STEPS:,} steps, got {steps:,}.")
     if not 0 < step_size < math.inf:
         raise UserError(f"The step size must be a positive number, got {step_size}.")
     entries = [float(entry) for row in planar_matrix(matrix, seed) for entry in row]
-    said = {"W": _listed(entries), "step": repr(step_size), "steps": str(steps)} | KINDS[kind]
+    said = {"W": _listed(entries)} | PLAIN | {"step": repr(step_size), "steps": str(steps)} | KINDS[kind]
     said["starts"] = ";".join(_listed(start) for start in starts)
     return "&".join(f"{name}={value}" for name, value in said.items())
 

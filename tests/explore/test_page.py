@@ -87,7 +87,7 @@ def test_python_checks_a_link_by_the_same_names(in_node):
 def test_a_planar_system_is_the_pages_cell(kind, in_node):
     fragment = planar_fragment("diff", kind, starts=[(0.3, -0.2)], steps=3)
     expression = "portrait.portrait(state.fromFragment(given, presets.presetNamed('h').state).state).orbits[0].map"
-    orbit = np.array(in_node(expression, fragment + "&gamma=0", "portrait", "state", "presets"))
+    orbit = np.array(in_node(expression, fragment, "portrait", "state", "presets"))
     W = np.array([[-0.15, -2], [2, -0.15]])
     step = {
         "vanilla": lambda h: np.tanh(W @ h),

@@ -10,7 +10,7 @@ const MARGIN = 1.15; // the window is this much wider than what lies in it
 const ARROW = 0.06; // of the window: how long the lines along growing directions are
 const NEAR = 12; // pixels from a fixed point
 const SETTLED = 1e-3; // a state so near to a fixed point is there
-const MOST_BUTTONS = 6; // inputs with a button of their own
+const LARGEST = 1e6; // of a state: an orbit that has gone so far is not followed
 
 const byId = (id) => document.getElementById(id);
 const distanceOf = (x, y) => Math.hypot(...x.map((each, i) => each - y[i]));
@@ -23,16 +23,22 @@ export function showNetwork(network, paletteOf) {
   const points = network.points.map((point) => ({ ...point, state: unpacked(point.state) }));
   for (const point of points) point.place = places.onto(point.state);
   const held = Float64Array.from(network.held);
-  const view = { axes: null, state: null, trail: [], t: 0, pulse: null, running: false };
+  const view = { axes: null, state: null, trail: [], t: 0, pulse: null, running: false, left: false };
 
   const start = (state) => {
-    Object.assign(view, { state, trail: [places.onto(state)], t: 0, pulse: null });
+    Object.assign(view, { state, trail: [places.onto(state)], t: 0, pulse: null, left: false });
     run(true);
   };
   const advance = (steps) => {
     for (let i = 0; i < steps; i++) {
       const input = view.pulse ? held.map((each, k) => each + (k === view.pulse.index ? view.pulse.size : 0)) : held;
-      view.state = step(view.state, input);
+      const next = step(view.state, input);
+      if (!next.every((each) => Math.abs(each) <= LARGEST)) {
+        Object.assign(view, { left: true, running: false });
+        byId("network-run").textContent = "Run";
+        return;
+      }
+      view.state = next;
       view.t += 1;
       if (view.pulse && --view.pulse.left <= 0) view.pulse = null;
       view.trail.push(places.onto(view.state));
@@ -95,7 +101,8 @@ export function showNetwork(network, paletteOf) {
 const describeNetworkPoint = (point, i) => `Fixed point ${i} is a ${point.kind}. ${point.proof}`.trim();
 
 /** Where the running state is, in a sentence. */
-function inWords({ state, t, pulse }, points) {
+function inWords({ state, t, pulse, left }, points) {
+  if (left) return `After step ${t} the state leaves all bounds, and is not followed.`;
   const distances = points.map((point) => distanceOf(Array.from(state), point.state));
   const nearest = distances.indexOf(Math.min(...distances));
   const driven = pulse ? ` A pulse drives input ${pulse.index + 1}.` : "";
@@ -117,8 +124,7 @@ function buildNetwork(network, inputs, act) {
     return made;
   };
   const size = () => Number(byId("network-size").value);
-  const shown = Math.min(inputs, MOST_BUTTONS);
-  for (let i = 0; i < shown; i++) box.append(button(`x${i + 1} +`, () => act.pulse(i, size())), button(`x${i + 1} −`, () => act.pulse(i, -size())));
+  for (let i = 0; i < inputs; i++) box.append(button(`x${i + 1} +`, () => act.pulse(i, size())), button(`x${i + 1} −`, () => act.pulse(i, -size())));
   byId("network-pulse-fields").hidden = inputs === 0;
   byId("network-run").addEventListener("click", act.run);
   byId("network-step").addEventListener("click", act.step);
