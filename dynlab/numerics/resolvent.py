@@ -92,33 +92,32 @@ class Resolvent:
         return Smallest(value * self._scale, *rest)
 
 
-def _schur_form(matrix: Real, parts: Sequence[slice]) -> Complex:
-    """An upper triangular matrix that is unitarily similar; blocks come from the last to the first."""
+def _schur_form(matrix: Real, parts: Sequence[slice]) -> Real:
+    """Upper triangular but for 2 × 2 blocks, and orthogonally similar; blocks come from the last to the first."""
     n = len(matrix)
-    forms = [schur(matrix[part, part], output="complex") for part in parts]
+    forms = [schur(matrix[part, part], output="real") for part in parts]
     turned = [slice(n - part.stop, n - part.start) for part in parts]
-    found = np.zeros((n, n), dtype=complex)
+    found = np.zeros((n, n))
     for i, (triangle, basis) in enumerate(forms):
         found[turned[i], turned[i]] = triangle
         for j in range(i):
-            found[turned[i], turned[j]] = basis.conj().T @ matrix[parts[i], parts[j]] @ forms[j][1]
+            found[turned[i], turned[j]] = basis.T @ matrix[parts[i], parts[j]] @ forms[j][1]
     return found
 
 
-def _lanczos(T: Complex, points: Complex, first: Complex, least: float) -> tuple[Real, Index, Real, NDArray[np.bool_]]:
+def _lanczos(T: Real, points: Complex, first: Complex, least: float) -> tuple[Real, Index, Real, NDArray[np.bool_]]:
     """The kernel for one block; a point that has converged is not carried on."""
     count, n = len(points), len(T)
     value, residual = np.full(count, np.nan), np.full(count, np.inf)
     iterations = np.zeros(count, dtype=np.int64)
     left = np.arange(count)
-    diagonal = points - T.diagonal()[:, None]
-    diagonal = np.where(np.abs(diagonal) < least, least, diagonal)
+    gaps, flipped = _gaps(T, points, least), np.ascontiguousarray(T.T[::-1, ::-1])
     q, before = np.repeat(first[:, None], count, axis=1), np.zeros((n, count), dtype=complex)
     alphas, betas = np.zeros((LONGEST, count)), np.zeros((LONGEST + 1, count))
     scale = None  # power of 4 that the operator is divided by
     for k in range(LONGEST):
-        half, first_power = _solve_adjoint(T, diagonal, q)
-        w, power = _solve(T, diagonal, half)
+        half, first_power = _solve(flipped, gaps.conj()[::-1], q[::-1])  # (zI − T)⁻ᴴ, from the last row to the first
+        w, power = _solve(T, gaps, half[::-1])
         power += first_power
         if scale is None:
             scale = 2 * (power // 2)
@@ -138,7 +137,7 @@ def _lanczos(T: Complex, points: Complex, first: Complex, least: float) -> tuple
         going = residual[left] > TOLERANCE
         if complete or not going.any():
             break
-        left, diagonal, before, q = left[going], diagonal[:, going], before[:, going], q[:, going]
+        left, gaps, before, q = left[going], gaps[:, going], before[:, going], q[:, going]
         scale = scale[going]
         alphas, betas = alphas[:, going], betas[:, going]
     return value, iterations, residual, (residual <= TOLERANCE) | (iterations == n)
@@ -155,38 +154,51 @@ def _largest(alphas: Real, betas: Real) -> tuple[Real, Real]:
     return values[:, -1], np.abs(vectors[:, -1, -1])
 
 
-def _solve(T: Complex, diagonal: Complex, right: Complex) -> tuple[Complex, Real]:
-    """(zI − T)⁻¹ of the columns of `right`, each with its own z: `diagonal` is z − T_ii, shape (n, point).
+def _gaps(T: Real, points: Complex, least: float) -> Complex:
+    """Z less each eigenvalue of T's diagonal blocks, of a pair the positive imaginary part first, at least `least`."""
+    turning = np.zeros(len(T))
+    turning[:-1] = np.sqrt(np.abs(T.diagonal(1))) * np.sqrt(np.abs(T.diagonal(-1)))
+    turning[1:] -= turning[:-1].copy()
+    gaps = points - (T.diagonal() + 1j * turning)[:, None]
+    return np.asarray(np.where(np.abs(gaps) < least, least, gaps))
+
+
+def _solve(T: Real, gaps: Complex, right: Complex) -> tuple[Complex, Real]:
+    """(zI − T)⁻¹ of the columns of `right`, each with its own z: `gaps` is z less T's eigenvalues, shape (n, point).
 
     Returns the columns with a largest entry of about 1, and the exponents of the powers of 2 that they are to be
     multiplied by.
     """
-    x, exponent = right.copy(), np.zeros(right.shape[1])
-    for stop in range(len(T), 0, -ROWS):
+    x, exponent = np.array(right, order="C"), np.zeros(right.shape[1])
+    parts = x.view(np.float64)  # real and imaginary parts side by side: T's products are real
+    tied = [False, *(T.diagonal(-1) != 0).tolist()]  # rows that are the second ones of their block
+    stop = len(T)
+    while stop:
         start = max(0, stop - ROWS)
-        x[start:stop] += T[start:stop, stop:] @ x[stop:]
-        for i in range(stop - 1, start - 1, -1):
-            x[i] += T[i, i + 1 : stop] @ x[i + 1 : stop]
-            x[i] /= diagonal[i]
-            if i % ROWS_BETWEEN == 0:
-                _scale_down(x, exponent, slice(i, i + ROWS_BETWEEN), GROWN)
+        start -= tied[start]
+        parts[start:stop] += T[start:stop, stop:] @ parts[stop:]
+        last = looked = stop
+        while last > start:
+            first = last - 1 - tied[last - 1]
+            parts[first:last] += T[first:last, last:stop] @ parts[last:stop]
+            if tied[last - 1]:
+                b, c = T[first, first + 1], T[first + 1, first]
+                x[first:last] = _of_pair(gaps[first:last], b, c, x[first:last])
+            else:
+                x[first] /= gaps[first]
+            if looked - first >= ROWS_BETWEEN or first == start:
+                _scale_down(x, exponent, slice(first, looked), GROWN)
+                looked = first
+            last = first
+        stop = start
     _scale_down(x, exponent, slice(None), 0.0)
     return x, exponent
 
 
-def _solve_adjoint(T: Complex, diagonal: Complex, right: Complex) -> tuple[Complex, Real]:
-    """(zI − T)⁻ᴴ of the columns of `right`, as `_solve` returns it."""
-    x, exponent, adjoint = right.copy(), np.zeros(right.shape[1]), T.conj().T
-    for start in range(0, len(T), ROWS):
-        stop = min(start + ROWS, len(T))
-        x[start:stop] += adjoint[start:stop, :start] @ x[:start]
-        for i in range(start, stop):
-            x[i] += adjoint[i, start:i] @ x[start:i]
-            x[i] /= diagonal[i].conj()
-            if i % ROWS_BETWEEN == ROWS_BETWEEN - 1:
-                _scale_down(x, exponent, slice(i + 1 - ROWS_BETWEEN, i + 1), GROWN)
-    _scale_down(x, exponent, slice(None), 0.0)
-    return x, exponent
+def _of_pair(gaps: Complex, b: float, c: float, y: Complex) -> Complex:
+    """(zI − B)⁻¹ y of B = ((a, b), (c, a)), whose eigenvalues are a ± i √(−b c)."""
+    middle = (gaps[0] + gaps[1]) / 2  # z − a
+    return np.asarray(np.stack([middle * y[0] + b * y[1], c * y[0] + middle * y[1]]) / gaps[0] / gaps[1])
 
 
 def _scale_down(x: Complex, exponent: Real, rows: slice, beyond: float) -> None:
