@@ -16,8 +16,8 @@ from click.core import ParameterSource
 from dynlab.errors import UserError
 from dynlab.progress import through
 
-from .options import output_options, shared
-from .output import PAGE_SUFFIXES, Analysis, CommandResult, Output, check_not_read, working
+from .options import LOOK, output_options, shared
+from .output import PAGE_SUFFIXES, Analysis, CommandResult, Look, Output, check_not_read, working
 from .source import Source
 from .streams import echo
 
@@ -92,6 +92,7 @@ def analysis(
             files: dict[str, Any] = {each: given.pop(each) for each in ("data", "as_json", "overwrite")}
             files |= {"figure": given.pop("output"), "quiet": given["quiet"]}
             files |= {"suffixes": PAGE_SUFFIXES} if page else {}
+            files["look"] = Look(*(given.pop(each) for each in LOOK))
             output = Output(context.info_name or "dynlab", **files)
             typed = frozenset(
                 each for each in given if context.get_parameter_source(each) is ParameterSource.COMMANDLINE

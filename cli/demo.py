@@ -1,14 +1,15 @@
 """`dynlab demo`: the whole job on what ships with dynlab."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dynlab.errors import lookup
 
 from .columns import print_table
-from .output import Output, check_folder, save_figure
+from .options import look_options
+from .output import Look, Output, check_folder, save_figure
 from .streams import echo
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ FIGURES = ("antisymmetric-1", "ernn-1", "zoo")
 
 @click.command()
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
-def demo(quiet: bool) -> None:
+@look_options
+def demo(quiet: bool, **look: Any) -> None:
     """Run the whole job on the networks and real sequences that ship with dynlab, in about two minutes.
 
     Draws the eight phase portraits, the equilibrium manifold and the comparison of the trained networks below
@@ -29,14 +31,15 @@ def demo(quiet: bool) -> None:
     from dynlab import io
     from dynlab.files import make_folder
     from dynlab.gallery import FIGURES as SCRIPTS
+    from dynlab.plots.style import asked
 
     check_folder(FOLDER, "go elsewhere")
     make_folder(FOLDER)
-    files = Output("demo", None, None, False, True, quiet)
+    files = Output("demo", None, None, False, True, quiet, look=Look(**look))
     for name in FIGURES:
-        with files.working(f"Drawing {name}"):
+        with files.working(f"Drawing {name}"), asked(files.look.size):
             made = lookup(SCRIPTS, name, "figure")()
-        save_figure(made.figure, FOLDER / f"{name}.png")
+        save_figure(made.figure, FOLDER / f"{name}.png", files.look)
         for result, ds in made.results.items():
             io.save(ds, FOLDER / f"{name}-{result}.nc", overwrite=True)
         echo(f"{made.title}. {made.measured}\n")

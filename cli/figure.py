@@ -1,12 +1,14 @@
 """`dynlab figure`: a figure of the sources, with what was claimed and what was measured."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from dynlab.errors import lookup
 
-from .output import Output, check_folder, save_figure
+from .options import look_options
+from .output import Look, Output, check_folder, save_figure
 from .streams import echo
 
 FOLDER = Path("figures/gallery")
@@ -20,7 +22,8 @@ FOLDER = Path("figures/gallery")
 @click.option("--fast", is_flag=True, help="The same figure from less data, in seconds.")
 @click.option("--overwrite", is_flag=True, help="Replace the file that --output names.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
-def figure(name: str, output: Path | None, fast: bool, overwrite: bool, quiet: bool) -> None:
+@look_options
+def figure(name: str, output: Path | None, fast: bool, overwrite: bool, quiet: bool, **look: Any) -> None:
     """Draw the figure NAME of the sources, or all of them, below figures/gallery/.
 
     \b
@@ -42,21 +45,22 @@ def figure(name: str, output: Path | None, fast: bool, overwrite: bool, quiet: b
     """
     from dynlab.files import make_folder, write_text
     from dynlab.gallery import FIGURES, page
+    from dynlab.plots.style import asked
 
     if name == "all" and output is not None:
         raise click.UsageError("--output names one file, and `all` draws several: leave it out.")
-    files = Output("figure", output, None, False, overwrite, quiet)
+    files = Output("figure", output, None, False, overwrite, quiet, look=Look(**look))
     if output is None:
         check_folder(FOLDER, "go elsewhere, or name a file with --output")
     names = list(FIGURES) if name == "all" else [name]
     made = {}
     for each in names:
         make = lookup(FIGURES | {"all": ""}, each, "figure")
-        with files.working(f"Drawing {each}"):
+        with files.working(f"Drawing {each}"), asked(files.look.size):
             made[each] = make(fast=fast)
         path = output or FOLDER / f"{each}.png"
         make_folder(path.parent)
-        save_figure(made[each].figure, path, small=output is None, overwrite=overwrite or output is None)
+        save_figure(made[each].figure, path, files.look, small=output is None, overwrite=overwrite or output is None)
         echo(f"{made[each].title}. {made[each].measured}")
         files.log(f"Figure: {path}")
     if name == "all":

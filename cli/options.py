@@ -4,6 +4,7 @@ Each is spelled here once, by the name of the argument that it becomes. A comman
 (`dynlab.cli.analysis`).
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import click
 Command = Callable[..., Any]
 Options = dict[str, tuple[tuple[str, ...], dict[str, Any]]]  # by the argument: its flags, and what click takes
 
+SMALLEST, LARGEST = 2.0, 60.0  # inches, of a figure
 COUNT = click.IntRange(min=1)
 FOLDER = click.Path(path_type=Path)
 INPUTS = "task:NAME, a .npy, .npz or .nc file, noise:1.0, constant:0.1,0.2, zero.  [default: the checkpoint's task]"
@@ -65,13 +67,41 @@ SHARED: Options = {
         {"type": click.Choice(["float64", "float32"]), "default": "float64", "help": "Precision."},
     ),
 }
+
+
+class Size(click.ParamType):
+    """Width and height in inches, as in 8x5."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, float]:
+        """Parse it."""
+        if isinstance(value, tuple):
+            return value
+        parts = re.fullmatch(r"([0-9.]+) ?[x×X] ?([0-9.]+)", value)
+        try:
+            width, height = (float(part) for part in parts.groups()) if parts else (0.0, 0.0)
+        except ValueError:
+            width = height = 0.0
+        if not (SMALLEST <= width <= LARGEST and SMALLEST <= height <= LARGEST):
+            self.fail(
+                f"{value!r} is no width and height of {SMALLEST:g} to {LARGEST:g} inches, such as 8x5.", param, ctx
+            )
+        return width, height
+
+
+LOOK: Options = {
+    "size": (("--size",), {"type": Size(), "metavar": "WxH", "help": "The figure's width and height in inches: 8x5."}),
+    "dpi": (("--dpi",), {"type": click.IntRange(20, 1200), "help": "The figure's pixels per inch.  [default: 150]"}),
+    "theme": (("--theme",), {"type": click.Choice(["light", "dark"]), "default": "light", "help": "The figure's."}),
+}
 OUTPUT: Options = {
     "output": (("--output", "-o"), {"type": FOLDER, "metavar": "FIGURE", "help": "png, svg or pdf."}),
     "data": (("--data",), {"type": FOLDER, "metavar": "FILE", "help": "Save the numbers: .nc or .zarr."}),
     "as_json": (("--json",), {"is_flag": True, "help": "Print one JSON document instead of the verdict."}),
     "overwrite": (("--overwrite",), {"is_flag": True, "help": "Replace the files that --output and --data name."}),
     "quiet": (("--quiet",), {"is_flag": True, "help": "No progress on standard error."}),
-}
+} | LOOK
 CHECKPOINT = frozenset({"checkpoints", "layer", "factory", "config", "nonlinearity"})
 PLANAR = frozenset({"matrix", "kind", "step"})
 DRIVING = frozenset({"inputs", "samples", "steps", "data_dir"})
@@ -86,10 +116,15 @@ def shared(names: Iterable[str], defaults: Mapping[str, Any]) -> Callable[[Comma
 
 
 def output_options(command: Command, *, page: bool = False) -> Command:
-    """Give a command ``--output --data --json --overwrite --quiet``; its output is a figure, or a `page`."""
+    """Give a command what is written, in which words, and how it looks; its output is a figure, or a `page`."""
     flags, _ = OUTPUT["output"]
     written: Options = {"output": (flags, {"type": FOLDER, "metavar": "PAGE", "help": "html."})} if page else {}
     return from_table(OUTPUT | written)(command)
+
+
+def look_options(command: Command) -> Command:
+    """Give a command ``--size --dpi --theme``."""
+    return from_table(LOOK)(command)
 
 
 def from_table(table: Options, defaults: Mapping[str, Any] | None = None) -> Callable[[Command], Command]:

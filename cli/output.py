@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,6 +29,7 @@ FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
 PAGE_SUFFIXES = (".html",)
 DATA_SUFFIXES = (".nc", ".zarr")
 FULL_DPI, SMALL_DPI = 150, 110
+MOST_PIXELS = 50_000_000
 LONGEST_NAME = 200  # bytes of a made-up file name: file systems take 255
 
 
@@ -60,6 +61,34 @@ class CommandResult(NamedTuple):
 
 
 Analysis = Callable[..., CommandResult]
+
+
+class Look(NamedTuple):
+    """How a figure looks, as ``--size --dpi --theme`` say.
+
+    Attributes
+    ----------
+    size : tuple of float, optional
+        Width and height in inches; None leaves it to the figure.
+    dpi : int, optional
+        Pixels per inch; None is the default.
+    theme : str
+        "light" or "dark".
+    """
+
+    size: tuple[float, float] | None = None
+    dpi: int | None = None
+    theme: str = "light"
+
+    def check(self) -> None:
+        """Refuse what would take more memory than a picture is worth."""
+        width, height = self.size or (0.0, 0.0)
+        pixels = width * height * (self.dpi or FULL_DPI) ** 2
+        if pixels > MOST_PIXELS:
+            raise UserError(
+                f"--size {width:g}x{height:g} at --dpi {self.dpi or FULL_DPI} is {pixels:.2g} pixels, more than the "
+                f"{MOST_PIXELS:,} that are drawn: --size is in inches, so make one of the two smaller."
+            )
 
 
 def check_folder(folder: Path, otherwise: str) -> None:
@@ -102,34 +131,37 @@ def file_name(name: str, suffix: str) -> str:
     return plain + suffix
 
 
-def save_figure(figure: Figure, path: Path, *, small: bool = False, overwrite: bool = True) -> None:
+def save_figure(
+    figure: Figure, path: Path, look: Look | None = None, *, small: bool = False, overwrite: bool = True
+) -> None:
     """Write a figure whole or not at all; the suffix of `path` decides the format.
 
     Parameters
     ----------
     figure : Figure
     path : Path
+    look : Look, optional
+        How many pixels per inch, and on which ground.
     small : bool
         For a PNG in a repository: fewer points per inch, and 256 colours.
     overwrite : bool
         Replace what exists.
     """
-    import matplotlib.pyplot as plt
+    from dynlab.plots.style import rendered
 
-    drawn = BytesIO()
-    try:
-        figure.savefig(drawn, format=path.suffix[1:], dpi=SMALL_DPI if small else FULL_DPI)
-    finally:
-        plt.close(figure)
+    look = look or Look()
+    dpi = look.dpi or (SMALL_DPI if small else FULL_DPI)
+    drawn = rendered(figure, path.suffix[1:], dpi, look.theme)
     if small and path.suffix == ".png":
         from PIL import Image  # matplotlib's own way to write PNG
 
-        with Image.open(drawn) as image:
+        with Image.open(BytesIO(drawn)) as image:
             # maximum coverage keeps the rare colours of small markers, which the median cut loses
             reduced = image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, 3, dither=Image.Dither.NONE)
-        drawn = BytesIO()
-        reduced.save(drawn, format="png", optimize=True)
-    write_bytes(path, drawn.getbuffer(), overwrite=overwrite)
+        file = BytesIO()
+        reduced.save(file, format="png", optimize=True)
+        drawn = file.getvalue()
+    write_bytes(path, drawn, overwrite=overwrite)
 
 
 @contextmanager
@@ -159,9 +191,11 @@ class Output:
     overwrite: bool
     quiet: bool
     suffixes: tuple[str, ...] = FIGURE_SUFFIXES
+    look: Look = field(default_factory=Look)
 
     def __post_init__(self) -> None:
         """Refuse what cannot be written before anything is computed."""
+        self.look.check()
         check_file(self.figure, "--output", self.suffixes, overwrite=self.overwrite)
         check_file(self.data, "--data", DATA_SUFFIXES, overwrite=self.overwrite)
         if self.figure is None:
@@ -212,8 +246,9 @@ class Output:
         if result.plot is None:
             write_text(path, result.page, overwrite=overwrite)
             return path
-        from dynlab.plots.style import style
+        from dynlab.plots.style import asked
 
-        with style():
-            save_figure(result.plot(result.dataset).figure, path, overwrite=overwrite)
+        with asked(self.look.size):
+            figure = result.plot(result.dataset).figure
+        save_figure(figure, path, look=self.look, overwrite=overwrite)
         return path

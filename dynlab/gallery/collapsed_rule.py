@@ -38,8 +38,8 @@ def make(fast: bool = False) -> Made:
     training = _trainings(windows, 300 if fast else 4000)
     starts = _starts(windows, 5 if fast else 20)
     columns = _columns(windows)
-    with style.style():
-        figure, axes = plt.subplots(2, 2, figsize=(10.4, 7.2))
+    with style.style((10.4, 7.2)) as size:
+        figure, axes = plt.subplots(2, 2, figsize=size)
         _draw_starts(starts, float(training["error"].sel({schema.NETWORK: GRADIENT})[0]), axes[0, 0])
         _draw_columns(columns, axes[0, 1])
         _draw_training(training["angle"], axes[1, 0], "trained {}", "While the tutorial's network learns")
@@ -200,7 +200,7 @@ def _draw_starts(starts: xr.Dataset, tutorials: float, ax: Axes) -> None:
     )
     for named in NAMED:
         mean = float(starts["error"].sel(scale=named).mean())
-        ax.annotate(f"{mean:.0%}", (named, mean), (-4, 7), textcoords="offset points", ha="right", fontsize=9)
+        ax.annotate(f"{mean:.0%}", (named, mean), (-4, 7), textcoords="offset points", ha="right")
     ax.set(xscale="log", yscale="log", xlabel="s, entries of W ~ s N(0, 1/n)", ylabel=style.label(starts["error"]))
     ax.set_title("The more recurrence, the more it is off")
     ax.legend(loc="upper left")
@@ -212,7 +212,7 @@ def _draw_columns(columns: xr.Dataset, ax: Axes) -> None:
         error = columns["error"].sel({schema.NETWORK: name})
         ax.plot(columns[schema.TIME], error, color=color, marker=marker, ms=4.5, label=str(name))
     ax.axhline(1, color=style.GREY, ls=":", lw=1.2)
-    ax.annotate("as wrong as 0 would be", (1, 1), (0, -11), textcoords="offset points", fontsize=8, color="#555555")
+    ax.annotate("as wrong as 0 would be", (1, 1), (0, -11), textcoords="offset points", color="#555555")
     ax.set_ylim(bottom=-0.08)
     ax.set(xlabel="step t whose input the weights read", ylabel=style.label(columns["error"]))
     ax.set_title("Of the six input columns, only the last is right")

@@ -115,13 +115,13 @@ def _queued(trainings: xr.Dataset) -> Iterator[Curve]:
 def make(fast: bool = False, recompute: bool = False) -> Made:
     """The recorded losses, a panel for each delay; there is nothing to compute again, and nothing to leave out."""
     found = curves()
-    with style.style():
-        figure, panels = plt.subplots(1, len(DELAYS), figsize=(12.6, 4.6), sharey=True)
+    with style.style((12.6, 4.6)) as size:
+        figure, panels = plt.subplots(1, len(DELAYS), figsize=size, sharey=True)
         for ax, delay in zip(panels, DELAYS, strict=True):
             _draw([one for one in found if one.delay == delay], ax)
         panels[0].set_ylabel("training cross-entropy per step")
         handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=6)
+        style.caption(figure, TITLE, measured(found), dict(zip(labels, handles, strict=True)))
     return Made(TITLE, CLAIM, measured(found), figure, {"copying": dataset(found)})
 
 
@@ -135,13 +135,12 @@ def _draw(found: list[Curve], ax: Axes) -> None:
         xycoords=ax.get_yaxis_transform(),
         textcoords="offset points",
         ha="right",
-        fontsize=8,
     )
     for one in found:
         ax.plot(one.steps, np.maximum(one.losses, FLOOR), label=one.name, ms=3, lw=1, **LOOK[one.name])
     missing = [one.short for one in found if one.outcome == NOT_RUN]
     if missing:
-        ax.text(0.02, 0.03, f"not run: {', '.join(missing)}", transform=ax.transAxes, fontsize=8)
+        ax.text(0.02, 0.03, f"not run: {', '.join(missing)}", transform=ax.transAxes)
     ax.set(yscale="log", xlabel="step of the optimiser", title=f"Copying {SYMBOLS} symbols over {delay:,} steps")
 
 

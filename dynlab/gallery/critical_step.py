@@ -28,8 +28,8 @@ def make(fast: bool = False) -> Made:
     below, above = (phase_plane(planar_system(matrix, step_size=step), matrix=matrix) for step in (BELOW, PAPER_STEP))
     sweep = _radii(COARSE if fast else SWEEP)
     critical = float(above["critical_step"][0])
-    with style.style():
-        figure, (*portraits, last) = plt.subplots(1, 3, figsize=(11.5, 4.2))
+    with style.style((11.5, 4.2)) as size:
+        figure, (*portraits, last) = plt.subplots(1, 3, figsize=size)
         for ax, ds, step in zip(portraits, (below, above), (BELOW, PAPER_STEP), strict=True):
             plot_phase_plane(ds, ax=ax)
             ax.set_title(f"ε = {step:g}: {ds['map_kind'].values[0]} of Euler's map")

@@ -33,8 +33,8 @@ def make(fast: bool = False) -> Made:
     if fast:
         recorded = recorded.isel({schema.TRAINING_STEP: slice(None, None, 4)})
     runs = {name: _one(recorded, name) for name in LOOK}
-    with style.style():
-        figure, axes = plt.subplots(1, 2, figsize=(11.5, 4.8), sharex=True)
+    with style.style((11.5, 4.8)) as size:
+        figure, axes = plt.subplots(1, 2, figsize=size, sharex=True)
         for ax, names in zip(axes, (list(LOOK), ["ERNN, K = 1", "ERNN, K = 5"]), strict=True):
             ax.axhline(0, color=style.BLACK, lw=1, ls=":", zorder=1)
             for name in names:

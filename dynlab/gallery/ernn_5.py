@@ -21,8 +21,8 @@ def make(fast: bool = False) -> Made:
         results[name] = ernn_spectrum(
             system, driving.inputs, times=8 if fast else 64, inputs_description=driving.description
         )
-    with style.style():
-        figure, axes = plt.subplots(1, 3, figsize=(13.0, 4.2), sharey=True)
+    with style.style((13.0, 4.2)) as size:
+        figure, axes = plt.subplots(1, 3, figsize=size, sharey=True)
         for ax, (label, name) in zip(axes, NETWORKS.items(), strict=True):
             plot_ernn_spectrum(results[name], ax=ax)
             ax.set_title(f"trained ERNN, {label}")

@@ -26,8 +26,8 @@ def make(fast: bool = False) -> Made:
         "dense": ernn_convergence(_dense(), driving.inputs, eta=ETA, iterations=80 if fast else 300),
         "trained": ernn_convergence(trained, driving.inputs, iterations=200 if fast else 2000),
     }
-    with style.style():
-        figure, axes = plt.subplots(1, 2, figsize=(11.0, 4.2))
+    with style.style((11.0, 4.2)) as size:
+        figure, axes = plt.subplots(1, 2, figsize=size)
         titles = (f"dense tanh ERNN, ‖PU‖ = {RECURRENT_GAIN**2:.2f}, η = {ETA:g}", "trained low-rank ReLU ERNN, K = 5")
         for ax, ds, title in zip(axes, results.values(), titles, strict=True):
             plot_ernn_convergence(ds, ax=ax)

@@ -20,8 +20,8 @@ def make(fast: bool = False) -> Made:
     network = zoo.load(NETWORK)
     driving = driving_inputs(None, network, samples=8 if fast else 32)
     found = geometry(network, driving.inputs, starts=96 if fast else 256, inputs_description=driving.description)
-    with style.style():
-        figure = plt.figure(figsize=(6.6, 6.0))
+    with style.style((6.6, 6.0)) as size:
+        figure = plt.figure(figsize=size)
         ax: Any = figure.add_subplot(projection="3d")
         plot_geometry(found, ax=ax)
         ax.set_title("A trained GRU holds three bits: fixed points at zero input")

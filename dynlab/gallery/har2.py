@@ -174,14 +174,14 @@ def make(fast: bool = False) -> Made:
     """The test accuracy after every epoch under the published recipes; fast is every fifth epoch."""
     trainings = io.open(RECORDED)
     ds = compared(trainings)
-    with style.style():
-        figure, panels = plt.subplots(3, 4, figsize=(10, 7), sharex=True, sharey=True)
+    with style.style((10, 7)) as size:
+        figure, panels = plt.subplots(3, 4, figsize=size, sharex=True, sharey=True)
         for ax, (name, (published, _)) in zip(panels.flat, PUBLISHED.items(), strict=True):
             for training in trainings[schema.TRAINING].values:
                 if str(training).startswith(f"har2-published-{name}-seed"):
                     _curve(ax, trainings.sel({schema.TRAINING: training}), str(training), 5 if fast else 1)
             ax.axhline(published, color=style.BLACK, ls=":", lw=1.2)
-            ax.set_title(name, fontsize=10)
+            ax.set_title(name)
         panels[0, 0].set(xlim=(0, None), ylim=(LOWEST, HIGHEST))
         figure.supxlabel("epoch")
         figure.supylabel("test accuracy in percent")

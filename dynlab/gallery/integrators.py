@@ -43,8 +43,8 @@ def make(fast: bool = False) -> Made:
     }
     exact = simulate(system.flow, initial_state=START, times=np.linspace(0, 8, 400))
     drift = energy(system, initial_state=START, steps=steps)
-    with style.style():
-        figure, axes = plt.subplots(3, 5, figsize=(14.0, 9.4), height_ratios=[1, 1, 1.15])
+    with style.style((14.0, 9.4)) as size:
+        figure, axes = plt.subplots(3, 5, figsize=size, height_ratios=[1, 1, 1.15])
         for above, below, name in zip(axes[0], axes[1], INTEGRATORS, strict=True):
             _draw_region(regions[name], name, above)
             _draw_orbit(orbits[name], exact, LOOKS[name]["color"], below)
@@ -72,7 +72,7 @@ def make(fast: bool = False) -> Made:
 def _draw_region(region: xr.Dataset, name: str, ax: Axes) -> None:
     plot_step_region(region, ax=ax)
     ax.set(xlim=(LEFT, RIGHT), ylim=(-TALL, TALL), ylabel="")
-    ax.set_title(f"{capital(LOOKS[name]['label'])}\nlargest |R(ελ)| = {_largest(region)}", fontsize=9)
+    ax.set_title(f"{capital(LOOKS[name]['label'])}\nlargest |R(ελ)| = {_largest(region)}")
     legend = ax.get_legend()
     if legend is not None:
         legend.remove()
@@ -93,7 +93,7 @@ def _draw_energy(drift: xr.Dataset, ax: Axes) -> None:
         change = _change(drift, name)
         ax.plot(seconds, change, color=LOOKS[name]["color"], lw=1.6)
         end = (seconds[-1], change[-1])
-        ax.annotate(LOOKS[name]["label"], end, (4, 0), textcoords="offset points", va="center", fontsize=8)
+        ax.annotate(LOOKS[name]["label"], end, (4, 0), textcoords="offset points", va="center")
     ax.axhline(0, color=style.BLACK, ls=":", lw=1.4)
     ax.set_yscale("symlog", linthresh=LINEAR)
     ax.set(xlabel="time (s)", ylabel="H(h)/H(h₀) − 1")

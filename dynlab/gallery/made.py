@@ -34,6 +34,13 @@ class Made:
     figure: Figure
     results: Mapping[str, xr.Dataset]
 
+    def __post_init__(self) -> None:
+        """Set what it is above the figure, and what was measured below, where it does not say so itself."""
+        from dynlab.plots import style
+
+        if not (self.figure.legends or self.figure.get_suptitle()):
+            style.caption(self.figure, self.title, self.measured)
+
 
 @dataclass(frozen=True)
 class Table:

@@ -116,8 +116,8 @@ def _row(found: Mapping[str, xr.Dataset], facts: Mapping[str, Any]) -> dict[str,
 
 def _figure(analysed: Mapping[str, Mapping[str, xr.Dataset]]) -> plt.Figure:
     """A column for each network, a row for each question; below, ERNN's inner iteration beside the verdicts."""
-    with style.style():
-        figure = plt.figure(figsize=(13.0, 12.6))
+    with style.style((13.0, 12.6)) as size:
+        figure = plt.figure(figsize=size)
         figure.set_layout_engine("constrained", h_pad=0.13)
         questions = ("spectrum", "gradient", "fixed_points")
         rows: list[Any] = [[f"{question} {title}" for title in analysed] for question in questions]
@@ -134,7 +134,7 @@ def _figure(analysed: Mapping[str, Mapping[str, xr.Dataset]]) -> plt.Figure:
         layout["words"].axis("off")
         words = [f"{title}: {found['gradient'].attrs['verdict']}" for title, found in analysed.items()]
         lines = [textwrap.fill(text, WORDS_WIDTH) for text in words]
-        layout["words"].text(0, 1, "\n\n".join(lines), va="top", fontsize=8.5, transform=layout["words"].transAxes)
+        layout["words"].text(0, 1, "\n\n".join(lines), va="top", transform=layout["words"].transAxes)
     return figure
 
 
@@ -144,19 +144,19 @@ def _column(title: str, found: Mapping[str, xr.Dataset], axes: list[Axes]) -> No
     for drawn in spectra.collections:
         if drawn.colorbar is not None:
             drawn.colorbar.remove()  # the same steps in every column: the title says what the colours are
-    spectra.set_title("μ of $\\partial h_t/\\partial h_{t-1}$, dark: early t, light: late", fontsize=8)
-    spectra.text(0, 1.18, title, transform=spectra.transAxes, fontsize=12, fontweight="bold")
+    spectra.set_title("μ of $\\partial h_t/\\partial h_{t-1}$, dark: early t, light: late")
+    spectra.text(0, 1.18, title, transform=spectra.transAxes, fontweight="bold")
     plot_gradient(found["gradient"], ax=gradients)
-    gradients.set_title("Gradient from T back to t", fontsize=8)
+    gradients.set_title("Gradient from T back to t")
     plot_fixed_points(found["fixed_points"], ax=points)
-    points.set_title("Eigenvalues at the fixed points", fontsize=8)
-    style.legend_below(points, 1, 0.2, fontsize=7.5)
+    points.set_title("Eigenvalues at the fixed points")
+    style.legend_below(points, 1)
 
 
 def _inner(title: str, found: xr.Dataset, ax: Axes) -> None:
     plot_ernn_convergence(found, ax=ax)
     ax.set(title=f"{title}: distance of the inner iterates to the equilibrium", ylabel="‖g⁽ⁱ⁾ − g*‖₂")
-    style.legend_below(ax, 2, 0.22)
+    style.legend_below(ax, 2)
 
 
 def _same_limits(axes: list[Axes]) -> None:

@@ -45,7 +45,7 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     """
     schema.check(ds, needs=["basin", "kind", "share", "attractor_x", "attractor_y"])
     if ax is None:
-        return style.panels(ds, [(plot_basins, artist)], SIZE)
+        return style.panels(ds, [(plot_basins, artist)], SIZE, "Basins")
     count, basin = ds.sizes[schema.ATTRACTOR], ds["basin"].values
     shades = [_shade(number) for number in range(count)]
     table = ListedColormap([to_rgb(UNDECIDED), to_rgb(LEAVES), *shades])
@@ -67,8 +67,10 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
             handles.append(_patch(colour, f"{words} ({share(here.mean())})"))
     ax.set(xlim=extent[:2], ylim=extent[2:], aspect="equal")
     ax.set(xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]))
-    title: dict[str, Any] = {"title": "A start ends on (part of the starts)", "title_fontsize": 8}
-    style.legend_below(ax, 2 if len(handles) > FEW else 1, 0.1, handles=handles, columnspacing=1.4, **title)
+    title: dict[str, Any] = {"title": "A start ends on (part of the starts)"}
+    style.legend_below(
+        ax, 2 if len(handles) > FEW else 1, handles=handles, columnspacing=1.4, labelspacing=0.9, **title
+    )
     return ax
 
 
@@ -117,7 +119,7 @@ def _draw_number(ds: xr.Dataset, number: int, ax: Axes) -> None:
             room[np.hypot(x[None, :] - at_x, y[:, None] - at_y) < BESIDE * width] = 0.0
     row, column = np.unravel_index(np.argmax(room), room.shape)
     if room[row, column] >= ROOM:
-        ax.text(x[column], y[row], f"{number + 1}", ha="center", va="center", fontsize=10, fontweight="bold")
+        ax.text(x[column], y[row], f"{number + 1}", ha="center", va="center", fontweight="bold")
 
 
 def _shade(number: int) -> tuple[float, float, float]:

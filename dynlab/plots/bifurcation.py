@@ -84,22 +84,22 @@ def plot_bifurcation(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     settings = schema.settings(ds)
     ax.set(xlim=(settings["lowest"], settings["highest"]), ylim=_in_view(ds))
     ax.set(xlabel=style.label(ds["branch_parameter"]), ylabel=f"state $h_{{{settings['observed'] + 1}}}$")
-    ax.set_title(f"{ds.attrs['system']}: branches" + (" and what orbits visit" if "visited" in ds else ""))
+    ax.set_title("Branches" + (" and what orbits visit" if "visited" in ds else ""))
     if not len(ds["branch_orbit"]):
         style.say(ax, "no isolated fixed point was found, and so no branch")
     return ax
 
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    with style.style():
-        figure, (top, bottom) = plt.subplots(2, 1, figsize=SIZE, sharex=True, height_ratios=[3, 1.1])
+    with style.style(SIZE) as size:
+        figure, (top, bottom) = plt.subplots(2, 1, figsize=size, sharex=True, height_ratios=[3, 1.1])
         plot_bifurcation(ds, ax=top, **artist)
         _draw_leading(ds, bottom, **artist)
         top.set_xlabel("")
         handles = _legend(ds)
         if handles:
             figure.legend(handles=handles, loc="outside right center", title="Branches", alignment="left")
-        style.headline(figure, ds.attrs.get("verdict", ""))
+        style.finish(ds, figure, "Bifurcations")
     return figure.axes[0]
 
 
@@ -158,7 +158,7 @@ def _draw_leading(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     high = max(border, min(float(size.max()), TALLEST * reach))
     room = 0.08 * max(high - low, 1e-3)
     ax.set(ylim=(low - room, high + room), ylabel="largest |μ|" if is_map else "largest Re λ (1/s)")
-    ax.set_title("stable below the dotted line", fontsize=8)
+    ax.set_title("stable below the dotted line")
 
 
 def _in_view(ds: xr.Dataset) -> tuple[float, float]:

@@ -42,7 +42,7 @@ def plot_box_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
         whose = "step's Jacobian" if units == schema.ONE else f"flow's Jacobian ({units})"
         names = ((NORM, "modulus or norm of the step's Jacobian"), (RATE, f"real part of the {whose}"))
         drawn = [(_draw_panel, artist | {"names": name, "label": label}) for name, label in names]
-        return style.panels(ds, drawn, SIZE, below=True)
+        return style.panels(ds, drawn, SIZE, "Bounds over a box of states", below=True)
     return _draw_panel(ds, ax, NORM, "modulus or norm", **artist)
 
 
@@ -58,11 +58,11 @@ def _draw_panel(ds: xr.Dataset, ax: Axes, names: tuple[str, str, str, float], la
     ax.axvline(bound, color=style.BLACK, lw=1.6)
     side, other = ("right", "left") if bound >= border else ("left", "right")
     proven = at_most(bound) if np.isfinite(bound) else number(bound)
-    ax.annotate(f" proved ≤ {proven} ", (bound, 1.75), ha=side, va="center", fontsize=8)
+    ax.annotate(f" proved ≤ {proven} ", (bound, 1.75), ha=side, va="center")
     if proved == "norm_bound" or ds[proved].attrs["units"] == schema.PER_SECOND:  # 0 is no border of a step's Re λ
         ax.axvline(border, color=style.GREY, ls="--", lw=1.0)
         at = " 1: contracts below " if border else " 0: decays below "
-        ax.annotate(at, (border, 1.42), ha=other, va="center", fontsize=8, color=style.GREY)
+        ax.annotate(at, (border, 1.42), ha=other, va="center", color=style.GREY)
     ax.set_yticks([0, 1], [textwrap.fill(ds[name].attrs["long_name"], 18) for name in rows])
     ax.set(ylim=(-0.5, 2.1), xlabel=label, ylabel="sampled")
     ax.margins(x=0.12)

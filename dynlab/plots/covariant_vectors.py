@@ -37,7 +37,7 @@ def plot_covariant_vectors(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     """
     schema.check(ds, needs=("angle", "local_rate", "exponent", "determined", "smallest_angle"))
     if ax is None:
-        return style.panels(ds, [(plot_covariant_vectors, artist), (_draw_rates, {})], SIZE)
+        return style.panels(ds, [(plot_covariant_vectors, artist), (_draw_rates, {})], SIZE, "Covariant vectors")
     angles, lowest = np.degrees(ds["angle"].values), np.degrees(ds["smallest_angle"].values)
     known = np.flatnonzero(np.isfinite(angles).all(axis=1))
     time = ds[schema.TIME].values
@@ -50,7 +50,7 @@ def plot_covariant_vectors(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
         words = "smallest of all steps" if place == 0 else None
         ax.plot(ds["smallest_angle_time"].values[sample], lowest[sample], "*", label=words, **star)
     if len(known):
-        style.legend_below(ax, 4, 0.16, columnspacing=1.0)
+        style.legend_below(ax, 4, columnspacing=1.0)
     else:
         lost = not np.isfinite(ds["exponent"].values).any()
         undecided = "no exponent is certainly positive\nwhere another is certainly negative"
@@ -72,9 +72,9 @@ def _draw_rates(ds: xr.Dataset, ax: Axes) -> None:
         ax.vlines(index[mode], low, high, zorder=2, **bar)
     some: dict[str, Any] = {"ls": "none", "marker": "o", "ms": 5, "zorder": 3}
     if determined.any():
-        ax.plot(index[determined], mean[determined], color=style.BLUE, label="$\\lambda_i$, vector determined", **some)
+        ax.plot(index[determined], mean[determined], color=style.BLUE, label="$\\Lambda_i$, vector determined", **some)
     if not determined.all():
-        some |= {"color": "white", "markeredgecolor": style.GREY, "label": "$\\lambda_i$, vector not determined"}
+        some |= {"color": "white", "markeredgecolor": style.GREY, "label": "$\\Lambda_i$, vector not determined"}
         ax.plot(index[~determined], mean[~determined], **some)
     unknown = int(np.isnan(mean).sum())
     if unknown:
@@ -85,4 +85,4 @@ def _draw_rates(ds: xr.Dataset, ax: Axes) -> None:
     ax.set(xlim=(0.4, max(np.flatnonzero(~np.isnan(mean)), default=0) + 1.6), xlabel="index i")
     ax.set_ylabel(f"growth along $v_i$ ({ds['exponent'].attrs['units']})")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=MOST_LABELLED))
-    style.legend_below(ax, 3, 0.16, columnspacing=1.0)
+    style.legend_below(ax, 3, columnspacing=1.0)

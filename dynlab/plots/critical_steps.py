@@ -28,7 +28,8 @@ def plot_critical_steps(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any
         For the median's line.
     """
     schema.check(ds, needs=["critical_step", "used_step"])
-    ax = style.axes(ax, (4.8, 4.0))
+    if ax is None:
+        return style.panels(ds, [(plot_critical_steps, artist)], (4.8, 4.0), "Critical step")
     ax.set_yscale("log")
     time, steps = ds[schema.TIME].values, ds.transpose(schema.SAMPLE, schema.TIME, ...)
     critical, used = steps["critical_step"].values, np.abs(steps["used_step"].values)
@@ -73,7 +74,8 @@ def plot_diffusion_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
         For the coloured mesh.
     """
     schema.check(ds, needs=["plane_modulus", "plane_critical_step", "formula_step_low", "own_diffusion"])
-    ax = style.axes(ax, (5.4, 4.2))
+    if ax is None:
+        return style.panels(ds, [(plot_diffusion_plane, artist)], (5.4, 4.2), "Step size and diffusion")
     step, gamma = ds["plane_step_size"].values, ds["plane_diffusion"].values
     modulus = np.nan_to_num(ds["plane_modulus"].transpose(schema.DIFFUSION, schema.STEP_SIZE).values, posinf=1e3)
     norm = TwoSlopeNorm(1.0, 1 - FARTHEST, 1 + FARTHEST)

@@ -42,13 +42,14 @@ def plot_eigenvalue_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     )
     rows = [ds.isel({schema.BOUND: row}) for row in range(ds.sizes[schema.BOUND])]
     height = ROW * len(rows)
-    ax = style.axes(ax, (WIDTH, 1.5 + height))
+    if ax is None:
+        return style.panels(ds, [(plot_eigenvalue_bounds, artist)], (WIDTH, 1.5 + height), "Bounds")
     ax.axvspan(0, 2 * HALF, color=style.FAINT, alpha=0.6, lw=0, zorder=0)
     ax.axvline(0, color=style.BLACK, lw=1.4, zorder=1)
     beside = blended_transform_factory(ax.transAxes, ax.transData)
     for row, one in enumerate(rows):
         _draw_row(ax, row, one, **artist)
-        ax.text(1.02, row, _words(one), transform=beside, va="center", fontsize=8)
+        ax.text(1.02, row, _words(one), transform=beside, va="center")
     ax.set_yticks(range(len(rows)), [_bound(one) for one in rows])
     ax.set(xlim=(-1.15 * HALF, 1.15 * HALF), ylim=(len(rows) - 0.4, -0.6), xticks=[], ylabel="bound")
     ax.set_xlabel("inside  ←  distance from the bound, each row on its own scale  →  outside")
@@ -56,7 +57,7 @@ def plot_eigenvalue_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     handles, labels = ax.get_legend_handles_labels()
     once = dict(zip(reversed(labels), reversed(handles), strict=True))  # of what comes again the first
     labels = list(dict.fromkeys(labels))
-    style.legend_below(ax, 6, LEGEND / height, handles=[once[text] for text in labels], labels=labels)
+    style.legend_below(ax, 6, handles=[once[text] for text in labels], labels=labels)
     return ax
 
 

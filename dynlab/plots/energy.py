@@ -40,7 +40,7 @@ def plot_energy(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     """
     schema.check(ds, needs=["exact_energy", "energy", "drift"])
     if ax is None:
-        return style.panels(ds, [(plot_energy, artist), (_draw_drift, {})], SIZE)
+        return style.panels(ds, [(plot_energy, artist), (_draw_drift, {})], SIZE, "Energy")
     _draw_lines(ds, ax, "exact_energy", {"color": style.BLACK, "lw": 2.4, "alpha": 0.55, "label": "the flow"} | artist)
     for name in ds[schema.INTEGRATOR].values.tolist():
         _draw_lines(ds.sel({schema.INTEGRATOR: name}), ax, "energy", {"lw": 1.1} | LOOKS[name])

@@ -43,7 +43,7 @@ def plot_ernn_convergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: A
     """
     schema.check(ds, needs=NEEDS)
     if ax is None:
-        return style.panels(ds, [(plot_ernn_convergence, artist)], SIZE)
+        return style.panels(ds, [(plot_ernn_convergence, artist)], SIZE, "Inner iteration")
     iteration = ds[schema.ITERATION].values
     distance, speed = (ds[name].values.reshape(-1, len(iteration)) for name in ("distance", "speed"))
     outcomes = ds["outcome"].values.ravel()
@@ -55,8 +55,7 @@ def plot_ernn_convergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: A
             label = f"{len(drawn)} × {SPEED.get(outcome, outcome)}" if place == 0 else None
             ax.semilogy(iteration, values, label=label, **look)
     _draw_prediction(ds, ax, iteration, distance)
-    for handle in style.legend_below(ax, 2, 0.13).get_lines():
-        handle.set_alpha(1)
+    style.legend_below(ax, 2)
     ax.set_xlabel(ds[schema.ITERATION].attrs["long_name"])
     ax.set_ylabel(style.label(ds["speed" if set(outcomes) <= set(SPEED) else "distance"]))
     return ax

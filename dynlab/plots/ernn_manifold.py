@@ -1,6 +1,5 @@
 """Trajectories beside the equilibrium manifold, and how far an ERNN is from it."""
 
-import textwrap
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -13,12 +12,9 @@ from dynlab import schema
 from dynlab.plots import style
 
 SAMPLE = 0  # the sequence that is drawn
-WIDTH = 13.0  # inches
-TITLE_WIDTH = 150  # characters
+WIDTH = 11.0  # inches
 MARGIN = 1.05
-# Where the networks' axes are: above the distance, or one network's beside it.
-SEVERAL = {"left": 0.05, "right": 0.99, "top": 0.84, "bottom": 0.46, "wspace": 0.25}
-ALONE = {"left": 0.07, "right": 0.4, "top": 0.86, "bottom": 0.11}
+RATIOS = (1.6, 1.0)  # of the heights of the networks and of the distance below them
 ARRIVED = 1e-6  # the inner iteration's end counts as on the manifold within this distance
 SMALLEST = 1e-17  # a distance of exactly 0 has no place on a logarithmic axis
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -49,20 +45,17 @@ def plot_ernn_manifold(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
     names = ds["network"].values.tolist()
     order = [name for name in names if name not in _ernns(ds)] + _ernns(ds)
     order = order or names
-    with style.style():
-        figure = plt.figure(figsize=(WIDTH, 6.9) if len(order) > 1 else (WIDTH, 4.9), layout="none")
-        cells = figure.add_gridspec(1, len(order), **(SEVERAL if len(order) > 1 else ALONE))
+    several = len(order) > 1
+    with style.style((WIDTH, 6.2 if several else 4.2)) as size:
+        figure = plt.figure(figsize=size)
+        whole = figure.add_gridspec(2, 1, height_ratios=RATIOS) if several else figure.add_gridspec(1, 2)
+        cells = whole[0].subgridspec(1, len(order))
         drawn = {name: _draw_network(ds, name, figure.add_subplot(cells[i]), artist) for i, name in enumerate(order)}
         labels: dict[str, Any] = {}
         for ax in drawn.values():
             labels |= {text: handle for handle, text in zip(*ax.get_legend_handles_labels(), strict=True)}
-        place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.52, 0.405), "ncols": 7}
-        if len(order) == 1:
-            place |= {"loc": "lower left", "bbox_to_anchor": (0.42, 0.02), "ncols": 3}
-        figure.legend(list(labels.values()), list(labels), markerscale=1.3, columnspacing=1.4, **place)
-        _draw_distance(ds, figure.add_axes((0.07, 0.08, 0.91, 0.23) if len(order) > 1 else (0.49, 0.3, 0.49, 0.52)))
-        text = textwrap.fill(ds.attrs.get("verdict", ""), TITLE_WIDTH)
-        figure.text(0.012, 0.98, _typeset(text), fontsize=10.5, fontweight="bold", va="top", linespacing=1.4)
+        _draw_distance(ds, figure.add_subplot(whole[1]))
+        style.finish(ds, figure, "Equilibrium manifold", labels)
     return drawn[names[0]]
 
 
@@ -163,13 +156,6 @@ def _draw_distance(ds: xr.Dataset, ax: Axes) -> None:
     ax.set_ylabel(f"distance of $h_k$\nfrom $z^*(x_k) {sign} h_{{k-1}}$")
     if len(_ernns(ds)) > 1:
         ax.legend(loc="center right")
-
-
-def _typeset(text: str) -> str:
-    """The verdict's formulas as matplotlib sets mathematics."""
-    for plain, formula in (("z*(x_k)", "$z^*(x_k)$"), ("h_{k−1}", "$h_{k-1}$"), ("h_k ", "$h_k$ ")):
-        text = text.replace(plain, formula)
-    return text
 
 
 def _ernns(ds: xr.Dataset) -> list[str]:

@@ -29,7 +29,8 @@ def plot_ernn_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: obje
     Axes
     """
     schema.check(ds, needs=["inner_eigenvalue", "inner_eigenvalue_error"])
-    ax = style.axes(ax, (5.6, 3.6))
+    if ax is None:
+        return style.panels(ds, [(plot_ernn_spectrum, artist)], (5.6, 3.6), "Spectrum of the inner flow")
     finite = np.isfinite(ds["inner_eigenvalue_error"].values)
     real, error = ds["inner_eigenvalue"].values.real[finite], ds["inner_eigenvalue_error"].values[finite]
     edges = np.histogram_bin_edges(real, BINS)
@@ -48,5 +49,5 @@ def plot_ernn_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: obje
     ax.axvline(0, color=style.BLACK, linewidth=0.8)
     name = f"real part of the {style.label(ds['inner_eigenvalue'])}"
     ax.set(yscale="log", xlabel=name, ylabel="share of the eigenvalues")
-    style.legend_below(ax, 3, 0.17, columnspacing=1.0)
+    style.legend_below(ax, 3, columnspacing=1.0)
     return ax

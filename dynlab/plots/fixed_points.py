@@ -16,9 +16,9 @@ SIZE = (7.6, 4.5)  # inches
 BESIDE = 3.4  # inches more, where a close-up is drawn
 # By `stable`: the colour, and a marker for each kind, so that grey print tells them apart.
 LOOKS = {
-    1: (style.STABLE, "ohp8"),
-    0: (style.UNSTABLE, "^v<>DPX"),
-    -1: (style.UNDECIDED, "sd*"),
+    1: (style.STABLE, "oDP*"),
+    0: (style.UNSTABLE, "^v<>X"),
+    -1: (style.UNDECIDED, "shd"),
 }
 MARGIN = 1.08  # times the largest coordinate
 NEAR = 0.15  # of |μ| = 1: what is as near is looked at from close up
@@ -56,11 +56,8 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     drawn, window = [(_draw, artist)], _close_up(ds)
     if window is not None:
         drawn = [(_draw, artist | {"title": "All of them"}), (_draw, artist | window)]
-    with style.style():
-        whole = style.panels(ds, drawn, (SIZE[0] + BESIDE * (len(drawn) - 1), SIZE[1]))
-        beside: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)}
-        whole.figure.axes[-1].legend(title="Eigenvalues of", alignment="left", **beside)
-    return whole
+    drawn[-1] = (_draw, drawn[-1][1] | {"beside": True})
+    return style.panels(ds, drawn, (SIZE[0] + BESIDE * (len(drawn) - 1), SIZE[1]), "Fixed points")
 
 
 def _close_up(ds: xr.Dataset) -> dict[str, Any] | None:
@@ -83,15 +80,16 @@ def _draw(
     title: str = "",
     xlim: tuple[float, float] | None = None,
     ylim: tuple[float, float] | None = None,
+    beside: bool = False,
     **artist: Any,
 ) -> None:
-    """All but the legend; the window is that of all eigenvalues where no limits are given."""
+    """The window is that of all eigenvalues where no limits are given; a legend only beside."""
     circle = np.exp(2j * np.pi * np.linspace(0, 1, 361))
     ax.fill(circle.real, circle.imag, color=style.FAINT, alpha=0.35, lw=0, zorder=0)
     ax.plot(circle.real, circle.imag, color=style.GREY, lw=0.9, zorder=1, label="|μ| = 1, outside it grows")
     style.cross(ax)
     markers = {stable: itertools.cycle(shapes) for stable, (_, shapes) in LOOKS.items()}
-    for (status, kind, stable), members in _groups(ds).items():
+    for (status, kind, stable), members in sorted(_groups(ds).items(), key=lambda group: -len(group[1])):
         colour, marker = LOOKS[stable][0], next(markers[stable])
         found = ds["eigenvalue"].values[members].ravel()
         face, edge = (colour, "white") if status == "fixed point" else ("none", colour)
@@ -101,6 +99,9 @@ def _draw(
     reach = MARGIN * float(np.abs(ds["eigenvalue"].values).max(initial=1.0))
     whole = (-reach, reach)
     ax.set(xlim=xlim or whole, ylim=ylim or whole, aspect="equal", xlabel="Re μ", ylabel="Im μ", title=title)
+    if beside:
+        place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)}
+        ax.legend(title="Eigenvalues of", alignment="left", **place)
     if ds.sizes[schema.FIXED_POINT] == 0:
         ax.text(0, 0.1, "no fixed point found", ha="center", va="bottom", color=style.GREY)
 

@@ -55,7 +55,7 @@ def plot_geometry(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     if ax is None:
         return _figure(ds, **artist)
     _draw(ds, ax, **artist)
-    style.legend_below(ax, 2, 0.02 if _dimensions(ax) == 3 else 0.14)
+    style.legend_below(ax, 2)
     return ax
 
 
@@ -86,17 +86,16 @@ def _draw(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     widths = [1, 1.1, 0.6] if ds.sizes[schema.AXIS] >= 3 else [1, 0.65]
-    with style.style():
-        figure = plt.figure(figsize=((len(widths) - 0.35) * PANEL[0], PANEL[1]))
+    with style.style(((len(widths) - 0.35) * PANEL[0], PANEL[1])) as size:
+        figure = plt.figure(figsize=size)
         grid = figure.add_gridspec(1, len(widths), width_ratios=widths)
         ax = figure.add_subplot(grid[0])
         _draw(ds, ax, **artist)
         if len(widths) == 3:
             _draw(ds, figure.add_subplot(grid[1], projection="3d"), **artist)
-        # the figure's legend has room for its rows, whatever the height of the axes
-        figure.legend(*ax.get_legend_handles_labels(), loc="outside lower left", ncols=4, columnspacing=1.4)
         _draw_shares(ds, figure.add_subplot(grid[-1]))
-        style.headline(figure, style.verdict(ds))
+        handles, labels = ax.get_legend_handles_labels()
+        style.finish(ds, figure, "State space", dict(zip(labels, handles, strict=True)))
     return ax
 
 
@@ -169,7 +168,7 @@ def _draw_shares(ds: xr.Dataset, ax: Axes) -> None:
     else:
         ax.plot(index, np.cumsum(shares), marker=".", color=style.BLACK, lw=1, label="added up")
         ax.axvline(ratio, color=style.VERMILION, ls="--", lw=1.1, label=f"participation ratio {ratio:.3g}")
-        style.legend_below(ax, 1, 0.12)
+        style.legend_below(ax, 1)
     ax.set(ylim=(0, 1.03), xticks=index, xlabel="principal component (PC)")
     ax.set_ylabel(style.label(ds["explained_variance"]))
 

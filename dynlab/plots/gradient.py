@@ -10,6 +10,7 @@ from matplotlib.ticker import MaxNLocator
 from dynlab import schema
 from dynlab.plots import style
 
+SIZE = (7.2, 4.0)  # inches
 STATE = r"$\ln\,\|\partial h_T/\partial h_t\|_2$"
 LOSS = r"$\ln\,\|\partial L/\partial h_t\|_2$"
 SURVIVES = 0.1  # a direction survives where its singular value is at least this
@@ -28,7 +29,8 @@ def plot_gradient(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
         For the samples' lines.
     """
     schema.check(ds, needs=["log_norm"])
-    ax = style.axes(ax, (6.4, 4.0))
+    if ax is None:
+        return style.panels(ds, [(plot_gradient, artist)], SIZE, "Gradient")
     last = int(ds[schema.TIME].values[-1])
     ax.axhline(0, color=style.BLACK, linewidth=1, linestyle=":", zorder=1, label="neither shrinks nor grows")
     has_loss = "log_loss_gradient" in ds
@@ -38,8 +40,8 @@ def plot_gradient(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ylabel = "ln of the norm of the gradient" if has_loss else STATE
     ax.set(xlim=(0, last), xlabel=style.label(ds[schema.TIME]), ylabel=ylabel)
-    ax.set_title(f"Gradient of {ds.attrs['system']} from T = {last} back to each earlier t")
-    ax.legend()
+    ax.set_title(f"From T = {last} back to each earlier t")
+    style.legend_below(ax, 3)
     return ax
 
 
@@ -57,7 +59,8 @@ def plot_end_to_end(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
         For the line of the largest singular value.
     """
     schema.check(ds, needs=["log_singular_value", "log_mean_modulus", "resolved"])
-    ax = style.axes(ax, (7.4, 4.0))
+    if ax is None:
+        return style.panels(ds, [(plot_end_to_end, artist)], SIZE, "End-to-end Jacobian")
     times = ds[schema.TIME].values
     values = ds["log_singular_value"].where(np.isfinite(ds["log_singular_value"])).median(schema.SAMPLE)
     mark = "." if len(times) == 1 else None
@@ -74,15 +77,14 @@ def plot_end_to_end(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     ax.axhline(0, color=style.FAINT, linewidth=0.8, zorder=0)
     ax.set(xlabel=style.label(ds[schema.TIME]), ylabel=r"$\ln\,\sigma_i$ of $\partial h_t/\partial h_0$")
     ax.set_title(_title(ds))
-    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    style.legend_below(ax, 3)
     return ax
 
 
 def _title(ds: xr.Dataset) -> str:
     samples, modes = ds.sizes[schema.SAMPLE], ds.sizes[schema.MODE]
     resolved = int(ds["resolved"].values[:, -1].min())
-    text = f"End-to-end Jacobian of {ds.attrs['system']}"
-    text += f", median of {samples} samples" if samples > 1 else ""
+    text = f"Median of {samples} samples" if samples > 1 else "One sample"
     return text + (f"; {resolved} of {modes} modes resolved at the end" if resolved < modes else "")
 
 

@@ -37,7 +37,7 @@ def plot_lyapunov(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     name = "finite_time_exponent" if "finite_time_exponent" in ds else "exponent"
     schema.check(ds, needs=[name, "mean_exponent", "mean_exponent_error", "running_exponent"])
     if ax is None:
-        return style.panels(ds, [(plot_lyapunov, artist), (_draw_running, {})], SIZE)
+        return style.panels(ds, [(plot_lyapunov, artist), (_draw_running, {})], SIZE, "Lyapunov exponents")
     values, mean, error = (ds[each].values for each in (name, "mean_exponent", "mean_exponent_error"))
     index = np.arange(1, values.shape[1] + 1)
     label = "exponent and its error"
@@ -60,7 +60,7 @@ def plot_lyapunov(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     drawn = np.flatnonzero(np.isfinite(values).any(axis=0))
     ax.set(xlim=(0.4, max(drawn, default=0) + 1.6), xlabel="index i", ylabel=_label(ds[name]))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    style.legend_below(ax, 2, 0.16)  # no marker beside the data
+    style.legend_below(ax, 2)  # no marker beside the data
     return ax
 
 
@@ -75,12 +75,12 @@ def _draw_running(ds: xr.Dataset, ax: Axes) -> None:
         if not known.any():
             continue
         values, colour = running[:, known, mode], style.CYCLE[mode]
-        look: dict[str, Any] = {"color": colour, "ls": LINES[mode], "label": f"$\\lambda_{{{mode + 1}}}$"}
+        look: dict[str, Any] = {"color": colour, "ls": LINES[mode], "label": f"$\\Lambda_{{{mode + 1}}}$"}
         if known.sum() == 1:  # a line of one point would not show
             look |= {"marker": "o", "ms": 4}
         ax.plot(time[known], np.nanmean(values, axis=0), **look)
         if mode == 0 and len(values) > 1:
-            band = f"$\\lambda_1$ of {len(values)} samples"
+            band = f"$\\Lambda_1$ of {len(values)} samples"
             low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
             ax.fill_between(time[known], low, high, color=colour, alpha=0.15, lw=0, label=band)
     ax.axhline(0, color=style.BLACK, lw=1, ls=":", zorder=1)
@@ -88,7 +88,7 @@ def _draw_running(ds: xr.Dataset, ax: Axes) -> None:
     which = "Running estimates" if followed == running.shape[2] else f"Running estimates of the {followed} largest"
     ax.set_title(which + (", means of samples" if len(running) > 1 else ""))
     if ax.get_legend_handles_labels()[0]:
-        style.legend_below(ax, FOLLOWED + 1, 0.16)
+        style.legend_below(ax, FOLLOWED + 1)
     else:
         style.say(ax, "none is known")
 

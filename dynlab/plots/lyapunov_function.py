@@ -11,6 +11,7 @@ from dynlab import schema
 from dynlab.plots import style
 
 SIZE = (10.3, 4.1)  # inches
+NOTHING = (7.0, 0.8)  # where there is nothing to draw
 ROUNDING = 1e-9  # relative: a rate above 0 by less is no growth
 SEEN = 2e-3  # of the plane: where V grows on less, there is no border to see
 SHADES = 0.98  # quantile of the sizes that the colours reach
@@ -35,8 +36,10 @@ def plot_lyapunov_function(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
         Of the plane.
     """
     schema.check(ds, needs=["status", "ratio", "radius", "sampled_radius", "largest_rate"])
+    if ax is None and not (ds["status"] == "proved").any():
+        return style.panels(ds, [(plot_lyapunov_function, artist)], NOTHING, "Lyapunov function")
     if ax is None:
-        return style.panels(ds, [(plot_lyapunov_function, artist), (_draw_levels, {})], SIZE)
+        return style.panels(ds, [(plot_lyapunov_function, artist), (_draw_levels, {})], SIZE, "Lyapunov function")
     if not (ds["status"] == "proved").any():
         style.say(ax, "no Lyapunov function is proved")
         ax.set_axis_off()
@@ -63,7 +66,7 @@ def plot_lyapunov_function(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     ax.set(aspect="equal", xlabel="T (h − h*) along the slowest direction", ylabel=second)
     count = ds.sizes[schema.FIXED_POINT]
     ax.set_title("Around the fixed point" if count == 1 else f"Around fixed point {number} of 0 … {count - 1}")
-    style.legend_below(ax, 2, 0.13)
+    style.legend_below(ax, 2)
     return ax
 
 
@@ -92,4 +95,4 @@ def _draw_levels(ds: xr.Dataset, ax: Axes) -> None:
     low, high = min(float(np.nanmin(rates)), 0.0), float(np.nanmax(rates))
     ax.set(xscale="log", ylim=(low * 1.1 - 1e-12, max(min(high, -low), -0.15 * low) * 1.1 + 1e-12))
     ax.set(xlabel="level |T (h − h*)|", ylabel=style.label(ds["largest_rate"]), title="V falls where this is below 0")
-    style.legend_below(ax, 2, 0.13)
+    style.legend_below(ax, 2)

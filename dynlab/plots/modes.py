@@ -1,6 +1,5 @@
 """How long the modes of each fixed point last and how fast they turn; what drives them, and how they are read."""
 
-import textwrap
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ MOST_ROWS = 12
 LONG = 1000  # steps, said without decimals
 FEW = 2.0  # decades: fewer need labels between the powers of ten
 NARROW = 0.6  # decades: fewer are labelled as a linear axis is
-TITLE_LETTERS = 46  # over the left panel
 SMALL, CROWD = 9, 200  # a marker among more than so many modes
 MOST_CELLS = 150  # with their numbers written in
 FATES = {
@@ -78,6 +76,8 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int = 0, 
         ax.axhline(top, color=style.GREY, lw=0.8, ls=":", zorder=1)
         ax.text(0.995, top, "∞", transform=ax.get_yaxis_transform(), ha="right", va="bottom", color=style.GREY)
     if len(fate):
+        size = "Large: fixed" if len(fate) > 1 else "Fixed"
+        ax.set_title(f"{size} point {fixed_point}, {ds['kind'].values[fixed_point]}")
         style.legend_below(ax, 2)
     else:
         style.say(ax, "no fixed point found")
@@ -91,12 +91,7 @@ def _figure(ds: xr.Dataset, point: int, **artist: Any) -> Axes:
     for index, name in enumerate(tables):
         widths[index + 1] += 0.0 if index else 1.0  # for the rows' names
         drawn.append((_draw_table, {"name": name, "point": point, "labelled": index == 0}))
-    with style.style():
-        left = style.panels(ds, drawn, (sum(widths), HEIGHT), width_ratios=widths)
-        if tables:
-            size = "Large: fixed" if ds.sizes[schema.FIXED_POINT] > 1 else "Fixed"
-            left.set_title(textwrap.fill(f"{size} point {point}, {ds['kind'].values[point]}", TITLE_LETTERS))
-    return left
+    return style.panels(ds, drawn, (sum(widths), HEIGHT), "Modes", width_ratios=widths)
 
 
 def _draw_table(ds: xr.Dataset, ax: Axes, name: str, point: int, *, labelled: bool) -> None:
@@ -115,10 +110,10 @@ def _draw_table(ds: xr.Dataset, ax: Axes, name: str, point: int, *, labelled: bo
     for (row, column), value in np.ndenumerate(values):
         if values.size <= MOST_CELLS and np.isfinite(value):
             colour = "white" if shares[row, column] > 0.6 else style.BLACK
-            ax.text(column, row, f"{value:.2g}", fontsize=6.5, color=colour, **centred)
+            ax.text(column, row, f"{value:.2g}", color=colour, **centred)
     middle = (values.shape[1] - 1) / 2
     for row in np.flatnonzero(~known):
-        ax.text(middle, float(row), "not interpreted", fontsize=7, color=style.GREY, **centred)
+        ax.text(middle, float(row), "not interpreted", color=style.GREY, **centred)
     ax.set_xticks(np.arange(values.shape[1]) if values.shape[1] <= MOST_ROWS else [0, values.shape[1] - 1])
     ax.set_yticks(np.arange(len(rows)), [_named(ds, point, row) for row in rows] if labelled else [""] * len(rows))
     if labelled:

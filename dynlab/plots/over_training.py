@@ -57,18 +57,17 @@ def plot_over_training(
     if variable and variable not in (panels[0]["curves"][0]["variable"],):
         name = ds[variable].attrs["long_name"]
         panels = [{"drawn": "bands", "curves": [{"variable": variable, "isel": {}, "name": name}]}]
-    if ax is None and len(panels) > 1:
+    if ax is None:
         drawn = [(_draw, artist | {"panel": panel, "label": label}) for panel in panels]
         size = len(panels) * PANEL[0], PANEL[1] + 0.5
-        return style.panels(ds, drawn, size, text=f"{_title(ds)}. {ds.attrs.get('verdict', '')}")
-    ax = style.axes(ax, PANEL)
+        return style.panels(ds, drawn, size, _title(ds))
     _draw(ds, ax, panels[0], label, **artist)
     ax.set_title(_title(ds))
     return ax
 
 
 def _title(ds: xr.Dataset) -> str:
-    return f"{ds.attrs['system']} at {ds.sizes[schema.TRAINING_STEP]} steps of its training"
+    return f"At {ds.sizes[schema.TRAINING_STEP]} steps of its training"
 
 
 def _draw(ds: xr.Dataset, ax: Axes, panel: dict[str, Any], label: str, **artist: Any) -> None:
@@ -87,7 +86,7 @@ def _draw(ds: xr.Dataset, ax: Axes, panel: dict[str, Any], label: str, **artist:
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     names = ax.get_legend_handles_labels()[1]
     if names:
-        style.legend_below(ax, 3 if max(map(len, names)) <= SHORT else 2, 0.13)
+        style.legend_below(ax, 3 if max(map(len, names)) <= SHORT else 2)
 
 
 def _draw_fixed_points(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: str, **artist: Any) -> None:

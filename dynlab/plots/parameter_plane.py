@@ -54,7 +54,8 @@ def plot_parameter_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
     schema.check(ds, needs=NEEDS)
     if ax is None:
         drawn: list[style.Panel] = [(plot_parameter_plane, artist)] + [(_draw_periods, {})] * ("period" in ds)
-        return style.panels(ds, drawn, (len(drawn) * PANEL[0] + LEGEND * (len(drawn) - 1), PANEL[1]))
+        size = len(drawn) * PANEL[0] + LEGEND * (len(drawn) - 1), PANEL[1]
+        return style.panels(ds, drawn, size, "Stability over two parameters")
     x, y = ds[schema.X].values, ds[schema.Y].values
     leading = ds["leading"].transpose(schema.Y, schema.X).values
     border = 1.0 if ds["leading"].attrs["units"] == schema.ONE else 0.0
@@ -65,10 +66,10 @@ def plot_parameter_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
     mesh = ax.pcolormesh(x, y, leading, **(look | artist))
     if len(finite) and finite.min() < border < finite.max():
         lines = ax.contour(x, y, leading, levels=[border], colors=style.BLACK, linewidths=1.6)
-        ax.clabel(lines, fmt={border: f"{border:g}"}, fontsize=8)
+        ax.clabel(lines, fmt={border: f"{border:g}"})
     ax.figure.colorbar(mesh, ax=ax, label=style.label(ds["leading"]), extend="both")
     none = "" if len(finite) == leading.size else "; grey: no fixed point reached"
-    ax.set_title(f"Black line: border of stability, {'|μ| = 1' if border else 'Re λ = 0'}{none}", fontsize=9)
+    ax.set_title(f"Black line: border of stability, {'|μ| = 1' if border else 'Re λ = 0'}{none}")
     ax.set(facecolor=GROUND, xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]))
     return ax
 
@@ -85,5 +86,5 @@ def _draw_periods(ds: xr.Dataset, ax: Axes) -> None:
     ax.pcolormesh(ds[schema.X].values, ds[schema.Y].values, numbers, **look)
     patches = [Patch(fc=colours[there], ec=style.GREY, lw=0.6, label=words[there]) for there in np.unique(numbers)]
     ax.legend(handles=patches, loc="center left", bbox_to_anchor=(1.01, 0.5), title="orbits end", alignment="left")
-    ax.set_title("What orbits beside the fixed point settle to", fontsize=9)
+    ax.set_title("What orbits beside the fixed point settle to")
     ax.set(facecolor=GROUND, xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]))

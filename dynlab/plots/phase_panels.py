@@ -1,6 +1,5 @@
 """Eight phase portraits in one figure."""
 
-import textwrap
 from typing import Any, cast
 
 import matplotlib.pyplot as plt
@@ -15,10 +14,8 @@ from dynlab import schema
 from dynlab.plots import phase_portrait, style
 from dynlab.plots.phase_plane import plot_phase_plane, time_bar
 
-SIZE = (13.0, 8.4)  # inches
+SIZE = (11.0, 7.6)  # inches
 COLUMNS = 4
-PLACE = {"left": 0.052, "right": 0.935, "top": 0.86, "bottom": 0.135, "wspace": 0.2, "hspace": 0.45}
-TITLE_WIDTH = 145  # characters
 OWNERS = ("flow: ", "map: ", "Euler's map: ")  # how a portrait's legend begins the kind of an equilibrium
 MARKERS = (
     ("stable (large: of the flow)", 1, phase_portrait.FLOW_SIZE),
@@ -49,10 +46,10 @@ def plot_phase_panels(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
     schema.check(ds, needs=["trajectory", "velocity", "equilibrium", "title", "grid_x", "grid_y"])
     letters = ds["panel"].values.tolist()
     rows = -(-len(letters) // COLUMNS)
-    with style.style():
+    with style.style(SIZE) as size:
         if ax is None:
-            figure = plt.figure(figsize=SIZE, layout="none")
-            grid: GridSpecBase = figure.add_gridspec(rows, COLUMNS, **PLACE)
+            figure = plt.figure(figsize=size)
+            grid: GridSpecBase = figure.add_gridspec(rows, COLUMNS)
         else:
             figure = cast(Figure, ax.get_figure(root=True))
             grid = cast(SubplotSpec, ax.get_subplotspec()).subgridspec(rows, COLUMNS, wspace=0.25, hspace=0.45)
@@ -69,7 +66,7 @@ def plot_phase_panels(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
 
 def _draw(one: xr.Dataset, ax: Axes, title: str, artist: dict[str, Any]) -> Axes:
     plot_phase_plane(one, ax=ax, **artist)
-    ax.set_title(f"{title}\n{_kinds(one)}", fontsize=8.5)
+    ax.set_title(f"{title}\n{_kinds(one)}", fontsize="medium")
     place = cast(SubplotSpec, ax.get_subplotspec())
     if not place.is_last_row():
         ax.set_xlabel("")
@@ -86,10 +83,8 @@ def _explain(ds: xr.Dataset, figure: Figure, drawn: list[Axes]) -> None:
     kept = {text: handle for text, handle in labels.items() if not text.startswith(OWNERS)}
     for text, stable, size in MARKERS:
         kept[text] = Line2D([], [], linestyle="none", **phase_portrait.marker(stable, size))
-    figure.legend(list(kept.values()), list(kept), loc="lower left", bbox_to_anchor=(0.03, 0.0), ncols=5)
-    time_bar(ds, figure, cax=figure.add_axes((0.95, 0.3, 0.009, 0.4)))
-    text = "\n".join(textwrap.wrap(ds.attrs.get("verdict", ""), TITLE_WIDTH))
-    figure.text(0.015, 0.985, text, fontsize=11, fontweight="bold", va="top", linespacing=1.35)
+    time_bar(ds, figure, ax=drawn, location="bottom", shrink=0.4, pad=0.02, aspect=40)
+    style.finish(ds, figure, "Phase portraits", kept)
 
 
 def panel(ds: xr.Dataset, letter: str) -> xr.Dataset:

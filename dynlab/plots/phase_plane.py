@@ -1,6 +1,5 @@
 """The phase portrait of a planar system; its divergence; and both beside its eigenvalues."""
 
-import textwrap
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -17,8 +16,8 @@ from dynlab.plots.stability_disc import needs_close_up, plot_stability_disc
 from dynlab.wording import capital
 
 NEEDS = ("trajectory", "velocity", "divergence", "equilibrium")
-SIZE = (10.0, 7.3)  # inches
-TITLE_WIDTH = 150  # characters
+SIZE = (10.0, 6.6)  # inches
+WIDTHS = (1.9, 1.0)  # of the portrait and of what stands beside it
 SHADE = 0.9  # how dark the extremes of the divergence are
 
 
@@ -66,7 +65,8 @@ def plot_divergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
         For the image.
     """
     schema.check(ds, needs=["divergence"])
-    ax = style.axes(ax, (3.6, 3.2))
+    if ax is None:
+        return style.panels(ds, [(plot_divergence, artist)], (4.6, 4.2), "Divergence")
     values = ds["divergence"].values
     limit = float(np.abs(values).max())
     shade = (limit or 1.0) / SHADE
@@ -74,7 +74,7 @@ def plot_divergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     edges = (*ds[schema.X].values[[0, -1]], *ds[schema.Y].values[[0, -1]])
     image = ax.imshow(values, extent=edges, vmin=-shade, vmax=shade, **options)
     ax.set(xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]), anchor="W")
-    ax.set_title(capital(style.label(ds["divergence"])) if limit else "Divergence: 0 everywhere", fontsize=9)
+    ax.set_title(capital(style.label(ds["divergence"])) if limit else "Divergence: 0 everywhere")
     if limit:
         bar = ax.figure.colorbar(image, ax=ax, shrink=0.85, pad=0.03, panchor=False)
         bar.outline.set_visible(False)
@@ -91,30 +91,18 @@ def time_bar(ds: xr.Dataset, figure: Figure, **options: Any) -> None:
 
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    """The portrait on the left; on the right the disc, a close-up where it needs one, and the divergence.
-
-    The axes' places are given, not found: squares leave the layout engine no freedom, and it takes its time.
-    """
-    with style.style():
-        figure = plt.figure(figsize=SIZE, layout="none")
-        portrait = figure.add_axes((0.07, 0.145, 0.5, 0.5 * SIZE[0] / SIZE[1]))
+    """The portrait on the left; on the right the disc, a close-up where it needs one, and the divergence."""
+    near: list[dict[str, Any]] = [{}, {"close_up": True}] if needs_close_up(ds) else [{}]
+    with style.style(SIZE) as size:
+        figure = plt.figure(figsize=size)
+        grid = figure.add_gridspec(1, 2, width_ratios=WIDTHS)
+        portrait = figure.add_subplot(grid[0])
         plot_phase_plane(ds, ax=portrait, **artist)
-        time_bar(ds, figure, cax=figure.add_axes((0.585, 0.145, 0.012, 0.32)))
-        figure.legend(*portrait.get_legend_handles_labels(), loc="lower left", bbox_to_anchor=(0.06, 0.0), ncols=3)
-        if needs_close_up(ds):
-            plot_stability_disc(ds, ax=figure.add_axes((0.725, 0.625, 0.26, 0.205)))
-            plot_stability_disc(ds, ax=figure.add_axes((0.725, 0.365, 0.25, 0.165)), close_up=True)
-            plot_divergence(ds, ax=figure.add_axes((0.725, 0.055, 0.26, 0.215)))
-        else:
-            plot_stability_disc(ds, ax=figure.add_axes((0.725, 0.525, 0.26, 0.31)))
-            plot_divergence(ds, ax=figure.add_axes((0.725, 0.1, 0.26, 0.31)))
-        _headline(ds, figure)
+        time_bar(ds, figure, ax=portrait, shrink=0.5, pad=0.02, anchor=(0.0, 0.0))
+        style.legend_below(portrait, 3)
+        column = grid[1].subgridspec(len(near) + 1, 1)
+        for row, options in enumerate(near):
+            plot_stability_disc(ds, ax=figure.add_subplot(column[row]), **options)
+        plot_divergence(ds, ax=figure.add_subplot(column[len(near)]))
+        style.finish(ds, figure, "Phase portrait")
     return portrait
-
-
-def _headline(ds: xr.Dataset, figure: Figure) -> None:
-    """The verdict: what comes before the first colon large, the rest small below it."""
-    first, _, rest = ds.attrs.get("verdict", "").partition(": ")
-    wrapped = "\n".join(textwrap.wrap(rest[:1].upper() + rest[1:], TITLE_WIDTH))
-    figure.text(0.015, 0.985, first, fontsize=11.5, fontweight="bold", va="top")
-    figure.text(0.015, 0.948, wrapped, fontsize=9, va="top", linespacing=1.35)

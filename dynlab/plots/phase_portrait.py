@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import Colormap, ListedColormap
@@ -24,7 +23,7 @@ FLOW_SIZE, MAP_SIZE = 11.0, 5.5  # points: the fixed point's marker lies on the 
 
 def time_colours(steps: int) -> Colormap:
     """Light for the first step to dark for the last, in as many colours as there are steps."""
-    return ListedColormap(colormaps[style.SEQUENTIAL](np.linspace(0.93, 0.0, steps)))
+    return ListedColormap(style.TIME(np.linspace(0.0, 1.0, steps)))
 
 
 def draw_field(ds: xr.Dataset, ax: Axes) -> None:

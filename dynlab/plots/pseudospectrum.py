@@ -40,7 +40,7 @@ def plot_pseudospectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any
     """
     schema.check(ds, needs=["smallest_singular_value", "eigenvalue", "numerical_range", "log_power_norm"])
     if ax is None:
-        return style.panels(ds, [(plot_pseudospectrum, artist), (_draw_powers, {})], SIZE)
+        return style.panels(ds, [(plot_pseudospectrum, artist), (_draw_powers, {})], SIZE, "Pseudospectrum")
     x, y = ds[schema.X].values, ds[schema.Y].values
     middle = float(x[0] + x[-1]) / 2
     origin = middle if abs(middle) > FAR * float(y[-1]) else 0.0
@@ -60,7 +60,7 @@ def plot_pseudospectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any
     shifted = name.replace("Re z", f"Re z − {origin:.12g}".replace("− -", "+ ")) if origin else name
     ax.set(xlim=x[[0, -1]] - origin, ylim=y[[0, -1]], aspect="equal", xlabel=shifted, ylabel=style.label(ds[schema.Y]))
     ax.set_title("Where an error of norm ε may move eigenvalues")
-    style.legend_below(ax, 3, 0.13)
+    style.legend_below(ax, 3)
     return ax
 
 
@@ -109,13 +109,13 @@ def _draw_powers(ds: xr.Dataset, ax: Axes) -> None:
     high = max(growth, float(promise.max()), kreiss if np.isfinite(kreiss) else growth)
     low = max(min(float(norms[known].min()), float(promise.min())), -DECADES)
     if gone.any():
-        ax.text(0.98, 0.9, f"exactly 0 from k = {time[gone][0]:g} on", transform=ax.transAxes, ha="right", fontsize=8)
+        ax.text(0.98, 0.9, f"exactly 0 from k = {time[gone][0]:g} on", transform=ax.transAxes, ha="right")
         low = max(low, -FEW)
     pad = max(0.06 * (high - low), 0.1)
     _set_ticks(ax, low - pad, high + pad)
     ax.set(ylim=(low - pad, high + pad), xlabel=along, ylabel=name)
     ax.set_title("What the norms do before the eigenvalues decide")
-    style.legend_below(ax, 2, 0.13)
+    style.legend_below(ax, 2)
 
 
 def _set_ticks(ax: Axes, low: float, high: float) -> None:

@@ -19,7 +19,8 @@ WHOLE = 1.15  # half the width of the window around the whole unit circle
 NEAR_ONE = 0.35  # eigenvalues that are all this near to 1 are shown closer up
 ROOM = 1.15  # the window is this much wider than what it shows
 SMALLEST = 1e-6  # half the width of the smallest window
-PANEL = (4.6, 3.9)  # inches
+PANEL = (5.0, 4.0)  # inches, of one
+SIZE = (9.2, 3.7)  # of two beside each other
 
 
 def plot_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
@@ -44,7 +45,7 @@ def plot_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     if ax is None:
         flow: list[style.Panel] = [(plot_flow_spectrum, artist)] if "flow_eigenvalue" in ds else []
         drawn = [(plot_spectrum, artist), *flow, (plot_spectral_radius, {})]
-        return style.panels(ds, drawn, (PANEL[0] * len(drawn), PANEL[1]))
+        return style.panels(ds, drawn, (SIZE[0], SIZE[1] * -(-len(drawn) // 2)), "Spectrum")
     middle, half = _window(_draw_points(ds, "eigenvalue", ax, **artist))
     ax.add_patch(Circle((0, 0), 1, fill=False, edgecolor=style.BLACK, linewidth=1, zorder=3))
     ax.set(xlim=(middle - half, middle + half), ylim=(-half, half), aspect="equal", xlabel="Re μ", ylabel="Im μ")
@@ -64,7 +65,8 @@ def plot_flow_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
         For the points.
     """
     schema.check(ds, needs=["flow_eigenvalue"])
-    ax = style.axes(ax, PANEL)
+    if ax is None:
+        return style.panels(ds, [(plot_flow_spectrum, artist)], PANEL, "Spectrum of the flow")
     values = _draw_points(ds, "flow_eigenvalue", ax, **artist)
     step_size = float(schema.settings(ds)["step_size"])
     look: dict[str, Any] = {"facecolor": style.SHADED, "edgecolor": style.BLACK, "linewidth": 1, "zorder": 0}
@@ -90,7 +92,8 @@ def plot_spectral_radius(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
         For the samples' lines.
     """
     schema.check(ds, needs=["spectral_radius"])
-    ax = style.axes(ax)
+    if ax is None:
+        return style.panels(ds, [(plot_spectral_radius, artist)], PANEL, "Spectral radius")
     ax.axhline(1, color=style.BLACK, linewidth=1, linestyle="--", zorder=1, label="1: neither shrinks nor grows")
     draw_samples(ds["spectral_radius"], ax, colour=style.BLUE, **artist)
     ax.set(xlabel=style.label(ds[schema.TIME]), ylabel="spectral radius")
@@ -111,7 +114,7 @@ def _draw_points(ds: xr.Dataset, name: str, ax: Axes, **artist: Any) -> NDArray[
     options: dict[str, Any] = {
         "c": np.broadcast_to(steps[:, None], values.shape)[shown][order],
         "s": 3 if len(chosen) > FEW else 14,
-        "cmap": style.SEQUENTIAL,
+        "cmap": style.TIME,
         "norm": Normalize(steps[0] - 0.5, steps[-1] + 0.5),  # half a step, for a single one
         "linewidths": 0,
         "rasterized": True,  # tens of thousands of points

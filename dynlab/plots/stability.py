@@ -57,13 +57,13 @@ def plot_stability(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> 
     columns = 2 if len(drawn) in (2, 4) else 3
     rows = -(-len(drawn) // columns)
     table = FRAME + ROW * ds.sizes[schema.BOUND]
-    with style.style():
-        figure = plt.figure(figsize=(PANEL[0] * columns, PANEL[1] * rows + table))
+    with style.style((PANEL[0] * columns, PANEL[1] * rows + table)) as size:
+        figure = plt.figure(figsize=size)
         grid = figure.add_gridspec(rows + 1, columns, height_ratios=[*[PANEL[1]] * rows, table])
         for index, (draw, options) in enumerate(drawn):
             draw(ds, ax=figure.add_subplot(grid[index]), **options)
         plot_theory_bounds(ds, ax=figure.add_subplot(grid[rows, :]))
-        style.headline(figure, style.verdict(ds))
+        style.finish(ds, figure, "Stability of the step")
     return figure.axes[0]
 
 
@@ -81,7 +81,8 @@ def plot_step_region(ds: xr.Dataset, *, ax: Axes | None = None, close_up: bool =
         For the points.
     """
     schema.check(ds, needs=["region", "region_real", "region_imaginary", "eigenvalue", "step_modulus"])
-    ax = style.axes(ax, (4.6, 4.2))
+    if ax is None:
+        return style.panels(ds, [(plot_step_region, artist)], (4.6, 4.2), "Region of stability")
     window = ds.isel({schema.WINDOW: int(close_up)})
     x, y = window["region_real"].values, window["region_imaginary"].values
     heights = np.minimum(window["region"].transpose(schema.Y, schema.X).values, HIGHEST)

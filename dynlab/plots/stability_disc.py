@@ -11,6 +11,7 @@ from dynlab import schema
 from dynlab.plots import style
 from dynlab.plots.phase_portrait import marker
 
+SIZE = (4.6, 4.2)  # inches
 NEAR = 0.06  # an eigenvalue this near to the circle is on neither side of it to the eye: it needs a closer look
 CLOSE_UP = 1.3  # the close-up reaches so far beyond the eigenvalue
 
@@ -30,7 +31,8 @@ def plot_stability_disc(ds: xr.Dataset, *, ax: Axes | None = None, close_up: boo
     """
     is_flow, is_map = "flow_kind" in ds, "map_kind" in ds
     schema.check(ds, needs=["flow_eigenvalue" if is_flow else "map_eigenvalue"])
-    ax = style.axes(ax, (3.4, 3.4))
+    if ax is None:
+        return style.panels(ds, [(plot_stability_disc, artist)], SIZE, "Eigenvalues")
     values, stable, centre, radius = _values(ds, is_flow, is_map)
     if radius is not None:
         ax.add_patch(Circle((centre, 0.0), radius, facecolor=style.SHADED, edgecolor=style.BLUE, linewidth=1.2))
@@ -49,7 +51,7 @@ def plot_stability_disc(ds: xr.Dataset, *, ax: Axes | None = None, close_up: boo
         _show_close_up(ax, values)
     else:
         _show_all(ax, values, centre, radius)
-    ax.set_title(_title(ds, is_flow, is_map, close_up), fontsize=9)
+    ax.set_title(_title(ds, is_flow, is_map, close_up))
     return ax
 
 

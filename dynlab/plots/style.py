@@ -1,16 +1,24 @@
 """The look that all of dynlab's pictures share: colours that colour-blind readers tell apart, few and thin lines."""
 
+import json
 import re
-import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
+from io import BytesIO
 from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
 import xarray as xr
+from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
+
+from dynlab.plots import fitting
+from dynlab.plots.dark import darken
 
 # The palette of Okabe and Ito (2008), which readers with every common form of colour blindness tell apart.
 BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW, BLACK = (
@@ -24,70 +32,89 @@ BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW, BLACK = (
     "#000000",
 )
 CYCLE = (BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY, BLACK)
-GREY = "#8A8A8A"
+GREY = "#6B6B6B"  # dark enough for words on white
 FAINT = "#D9D9D9"
 SHADED = "#E3EEF6"  # a region that is stable
 STABLE, UNSTABLE, UNDECIDED = GREEN, VERMILION, GREY
 SEQUENTIAL = "cividis"  # perceptually uniform, and the same to a reader with red-green blindness
 DIVERGING = "PuOr"
-# What headlines say in place of a system's name that says too little.
-MEANT = {"feedback": "Feedback system, in which h moves at the rate φ(W h + b)"}
-HEADLINE, LETTERS = 8.5, 14.5  # the size of a figure's headline in points, and how many of its letters fill an inch
+TIME = ListedColormap(colormaps[SEQUENTIAL](np.linspace(0.93, 0.0, 256)), "time")  # light is early, dark is late
+# What titles say in place of a system's name that says too little.
+MEANT = {"feedback": "the feedback system h′ = φ(W h + b)", "LinearMap": "the linear map h ↦ W h"}
 
 Panel = tuple[Callable[..., object], Mapping[str, Any]]  # what draws it, and its options
 
+DPI, THEMES = 150, ("light", "dark")
 SETTINGS: dict[Any, Any] = {
     "axes.prop_cycle": plt.cycler(color=CYCLE),
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.titlesize": 10,
+    "axes.titlesize": "large",
     "axes.titlelocation": "left",
-    "axes.labelsize": 9,
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
-    "legend.fontsize": 8,
+    "axes.labelsize": "medium",
+    "xtick.labelsize": "medium",
+    "ytick.labelsize": "medium",
+    "legend.fontsize": "medium",
+    "legend.title_fontsize": "medium",
     "legend.frameon": False,
+    "figure.titlesize": "x-large",
+    "figure.titleweight": "bold",
     "lines.linewidth": 1.2,
     "figure.dpi": 110,
-    "savefig.dpi": 150,
+    "savefig.dpi": DPI,
     "figure.constrained_layout.use": True,
+    # a reader's own dark style would leave black lines on a black ground: `dark` turns a whole picture instead
+    **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), "white"),
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), BLACK),
+    "axes.titlecolor": BLACK,
+    "svg.fonttype": "none",  # text stays text
+    "pdf.fonttype": 42,
     "svg.hashsalt": "dynlab",  # the same picture is the same file
 }
+SIZE = (8.0, 5.0)  # inches, of a figure that asks for no other
+MOST_BESIDE = 2  # panels in a row: more are too small to read
+_ASKED: ContextVar[tuple[float, float] | None] = ContextVar("asked", default=None)
 
 
 @contextmanager
-def style() -> Iterator[None]:
-    """The settings above, for the figures made inside the block.
+def asked(size: tuple[float, float] | None) -> Iterator[None]:
+    """Every figure made inside the block is of this size in inches, or, for None, of its own."""
+    before = _ASKED.set(size)
+    try:
+        yield
+    finally:
+        _ASKED.reset(before)
+
+
+@contextmanager
+def style(size: tuple[float, float] = SIZE) -> Iterator[tuple[float, float]]:
+    """The settings above, for the one figure made inside the block, and its size: `size`, or what `asked` says.
+
+    Text is in proportion to the width, so that a picture is as easily read at any size.
 
     Not `plt.rc_context`, which restores every setting: a notebook's first figure loads its backend, which makes pyplot
     interactive, and with that undone no later figure of the notebook would show.
     """
-    before = {name: plt.rcParams[name] for name in SETTINGS}
-    plt.rcParams.update(SETTINGS)
+    width, height = _ASKED.get() or size
+    settings = SETTINGS | {"font.size": fitting.points(width)}
+    before = {name: plt.rcParams[name] for name in settings}
+    plt.rcParams.update(settings)
     try:
-        yield
+        yield width, height
     finally:
         plt.rcParams.update(before)
-
-
-def axes(ax: Axes | None, size: tuple[float, float] = (5.0, 3.6)) -> Axes:
-    """`ax` itself, or the axes of a new figure of `size` inches in dynlab's style."""
-    if ax is not None:
-        return ax
-    with style():
-        return plt.subplots(figsize=size)[1]
 
 
 def panels(
     ds: xr.Dataset,
     drawn: Sequence[Panel],
     size: tuple[float, float],
+    title: str,
     *,
     below: bool = False,
-    text: str = "",
     **layout: Any,
 ) -> Axes:
-    """A figure of several panels, side by side or one below the other, with the verdict above them.
+    """A figure of panels, two in a row or one below the other, with a title and the verdict as caption.
 
     Parameters
     ----------
@@ -95,50 +122,56 @@ def panels(
     drawn : sequence of (callable, mapping)
         What draws each panel, called as ``draw(ds, ax=ax, **options)``.
     size : tuple of float
-        Of the whole in inches.
+        Of the whole in inches, without its caption.
+    title : str
+        What is shown; of which system it is comes after it.
     below : bool
         One below the other.
-    text : str
-        The headline where that is another than the verdict.
     **layout
-        As `matplotlib.pyplot.subplots` takes it.
+        As `matplotlib.figure.Figure.add_gridspec` takes it; with it all panels stand in one row.
 
     Returns
     -------
     Axes
         Of the first panel.
     """
-    shape = (len(drawn), 1) if below else (1, len(drawn))
-    with style():
-        figure, grid = plt.subplots(*shape, figsize=size, squeeze=False, **layout)
-        for (draw, options), ax in zip(drawn, grid.flat, strict=True):
-            draw(ds, ax=ax, **options)
-        headline(figure, text or verdict(ds))
-    first: Axes = grid.flat[0]
-    return first
+    columns = 1 if below else len(drawn) if layout else min(len(drawn), MOST_BESIDE)
+    rows = -(-len(drawn) // columns)
+    with style(size) as whole:
+        figure = plt.figure(figsize=whole)
+        grid = figure.add_gridspec(rows, columns, **layout)
+        for place, (draw, options) in enumerate(drawn):
+            row, column = divmod(place, columns)
+            last = place == len(drawn) - 1  # it takes what is left of its row
+            draw(ds, ax=figure.add_subplot(grid[row, column : columns if last else column + 1]), **options)
+        finish(ds, figure, title)
+    return figure.axes[0]
 
 
-def verdict(ds: xr.Dataset) -> str:
-    """Of which system it is, and what the result says."""
-    name = ds.attrs["system"]
-    return f"{MEANT.get(name, name)}: {ds.attrs.get('verdict', '')}"
+def finish(ds: xr.Dataset, figure: Figure, title: str, named: Mapping[str, Any] | None = None) -> None:
+    """Set the title above a figure that is drawn and the verdict below it, and fit all text to its place.
+
+    `named` are the entries of a legend for all panels.
+    """
+    source = json.loads(ds.attrs.get("source") or "{}").get("file", "")
+    name = MEANT.get(ds.attrs["system"], ds.attrs["system"])
+    whose = f"{title}: {name}" + (f", {source}" if source else "")
+    caption(figure, whose, ds.attrs.get("verdict", ""), named)
 
 
-def headline(figure: Figure, text: str) -> None:
-    """Set a text above all panels, in as many lines as the figure's width makes of it."""
-    wrapped = textwrap.fill(subscripts(text), int(LETTERS * figure.get_figwidth()))
-    figure.suptitle(wrapped, x=0.01, ha="left", fontsize=HEADLINE)
+def caption(figure: Figure, title: str, words: str, named: Mapping[str, Any] | None = None) -> None:
+    """Set a title above a figure that is drawn and whole sentences below it, and fit all text to its place."""
+    fitting.fit(figure, title, subscripts(words), named=named, grows=_ASKED.get() is None)
 
 
 def subscripts(text: str) -> str:
     """h_t, h_{t−1} and Λ_1 set as mathematics."""
-    return re.sub(r"([hλμΛ])_(\{[^}]*\}|\w)", lambda found: f"${found.group(1)}_{found.group(2)}$", text)
+    return re.sub(r"([hxλμΛ])_(\{[^}]*\}|\w)", lambda found: f"${found.group(1)}_{found.group(2)}$", text)
 
 
-def legend_below(ax: Axes, columns: int, gap: float = 0.14, **options: Any) -> Legend:
-    """The legend under the axes, where it covers nothing; `gap` is the distance in heights of the axes."""
-    place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -gap), "columnspacing": 1.2}
-    return ax.legend(ncols=columns, **place | options)
+def legend_below(ax: Axes, columns: int, **options: Any) -> Legend:
+    """The legend under the axes, where it covers nothing, in at most so many columns."""
+    return fitting.legend_below(ax, columns, **options)
 
 
 def cross(ax: Axes) -> None:
@@ -157,3 +190,28 @@ def label(array: object) -> str:
     attrs = getattr(array, "attrs", {})
     name, units = attrs.get("long_name", ""), attrs.get("units", "1")
     return name if units == "1" or units in name.split() else f"{name} ({units})"
+
+
+def rendered(figure: Figure, suffix: str, dpi: int = DPI, theme: str = "light") -> bytes:
+    """The figure as a file of the format, with text as text, and the same bytes each time; the figure is closed.
+
+    Parameters
+    ----------
+    figure : Figure
+    suffix : str
+        "png", "svg" or "pdf".
+    dpi : int
+        Pixels per inch; of SVG and PDF those of the parts with too many points to be lines.
+    theme : str
+        One of `THEMES`.
+    """
+    file = BytesIO()
+    try:
+        if theme == "dark":
+            darken(figure)
+        undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(suffix)
+        with style((figure.get_figwidth(), figure.get_figheight())):
+            figure.savefig(file, format=suffix, dpi=dpi, metadata=undated, facecolor=figure.get_facecolor())
+    finally:
+        plt.close(figure)
+    return file.getvalue()

@@ -39,7 +39,7 @@ def plot_tangent_map(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
         ds, needs=("displacement", "linear_displacement", "linear_error", "mode_direction", "eigenvalue_error")
     )
     if ax is None:
-        return style.panels(ds, [(plot_tangent_map, artist)], SIZE)
+        return style.panels(ds, [(plot_tangent_map, artist)], SIZE, "One step and its linear map")
     x, y = ds[schema.X].values, ds[schema.Y].values
     error = ds["linear_error"].values
     top = float(np.clip(error.max(), SMALLEST_SHADE, LARGEST_SHADE))
@@ -64,7 +64,7 @@ def plot_tangent_map(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     ax.plot(0, 0, "o", ms=6, color="white", mec=style.BLACK, zorder=5, label="the state p")
     ax.set(xlim=x[[0, -1]], ylim=y[[0, -1]], aspect="equal")
     ax.set(xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]))
-    style.legend_below(ax, 2, 0.12)
+    style.legend_below(ax, 2)
     return ax
 
 

@@ -2,19 +2,19 @@
 
 from typing import Any, NamedTuple
 
+import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
 from dynlab import schema
-from dynlab.plots import style
+from dynlab.plots import fitting, style
 from dynlab.wording import number
 
 WIDTH, ROW = 9.0, 0.5  # inches
 HALF = 0.36  # of a row: the height of theory's bar
-# In inches: a character of the statements, of the numbers and of the outcomes; between columns; around the axes.
-STATEMENT, NUMBER, OUTCOME = 0.075, 0.068, 0.085
-GAP, FRAME = 0.2, 0.5
+LETTER, BOLD = 0.58, 0.68  # of the height of text: how wide its characters are
+GAP, FRAME = 0.2, 0.5  # inches between columns, and around the axes
 NARROWEST, WIDEST = 1.2, 5.0  # the bars, which take what the words leave
 ROOM = 0.18  # of a row's range on each side, where an interval without an end goes on
 LOOK = {  # colour and sign, so that grey print tells them apart
@@ -49,17 +49,20 @@ def plot_theory_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
     """
     schema.check(ds, needs=["theory_low", "theory_high", "measured_low", "measured_high", "quantity", "outcome"])
     rows = [ds.isel({schema.BOUND: row}) for row in range(ds.sizes[schema.BOUND])]
-    ax = style.axes(ax, (WIDTH, 1.0 + ROW * len(rows)))
+    if ax is None:
+        return style.panels(
+            ds, [(plot_theory_bounds, artist)], (WIDTH, 1.0 + ROW * len(rows)), "Theory and measurement"
+        )
     names, outcomes = ([str(one[name].values) for one in rows] for name in ("quantity", "outcome"))
     words = [_words(one) for one in rows]
     columns = _columns(ax, names, words, outcomes)
     for row, one in enumerate(rows):
         colour, sign = LOOK[outcomes[row]]
-        ax.text(0, row, names[row], va="center", fontsize=8.5)
+        ax.text(0, row, names[row], va="center")
         _draw_row(ax, row, one, columns, **artist)
-        ax.text(columns.numbers, row, words[row], va="center", fontsize=7.5)
+        ax.text(columns.numbers, row, words[row], va="center")
         text = f"{sign} {outcomes[row]}"
-        ax.text(columns.outcomes, row, text, va="center", fontsize=8.5, color=colour, weight="bold")
+        ax.text(columns.outcomes, row, text, va="center", color=colour, weight="bold")
     ax.set(xlim=(0, columns.end), ylim=(len(rows) - 0.4, -0.6), xticks=[], yticks=[])
     ax.spines[["left", "bottom"]].set_visible(False)
     ax.set_title("Grey: what theory allows; blue: what was measured; every row has its own scale")
@@ -71,9 +74,10 @@ def _columns(ax: Axes, names: list[str], words: list[str], outcomes: list[str]) 
     spec = ax.get_subplotspec()
     share = 1.0 if spec is None else len(spec.colspan) / spec.get_gridspec().ncols
     room = share * float(ax.figure.bbox.width / ax.figure.dpi) - FRAME
-    bars = STATEMENT * max(map(len, names)) + GAP
-    numbers = NUMBER * max(len(line) for text in words for line in text.split("\n")) + GAP
-    last = OUTCOME * (2 + max(map(len, outcomes)))
+    letter = LETTER * plt.rcParams["font.size"] / fitting.POINTS
+    bars = letter * max(map(len, names)) + GAP
+    numbers = letter * max(len(line) for text in words for line in text.split("\n")) + GAP
+    last = BOLD / LETTER * letter * (2 + max(map(len, outcomes)))
     width = float(np.clip(room - bars - GAP - numbers - last, NARROWEST, WIDEST))
     after = bars + width + GAP
     return Columns(bars, width, after, after + numbers, max(room, after + numbers + last))

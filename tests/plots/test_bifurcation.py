@@ -44,7 +44,7 @@ def test_every_bifurcation_has_its_marker_and_its_words(logistic):
     said = " ".join(text.get_text().replace("\n", " ") for text in figure.legends[0].get_texts())
     assert "flip (period doubling) at 3, 3.44949" in said
     assert bottom.get_ylabel() == "largest |μ|"
-    assert "loses stability at r = 3" in " ".join(figure.get_suptitle().split())
+    assert "loses stability at r = 3" in " ".join(figure.texts[-1].get_text().split())
 
 
 def test_what_orbits_visit_lies_behind(logistic):

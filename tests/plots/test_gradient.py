@@ -24,7 +24,7 @@ def test_the_gradient_falls_back_from_the_last_step(shrinking):
     assert median.get_xdata() == pytest.approx(np.arange(7))
     assert median.get_ydata() == pytest.approx(np.log(0.25) * np.arange(6, -1, -1))
     assert ax.get_ylabel() == STATE
-    assert "T = 6" in ax.get_title()
+    assert "T = 6" in ax.get_title() + ax.get_title(loc="left")
 
 
 def test_the_loss_is_told_from_the_states(shrinking):
@@ -50,7 +50,7 @@ def test_one_time_is_still_to_be_seen(shrinking):
 
 def test_unresolved_modes_are_told(shrinking):
     ds = end_to_end(from_function(lambda h, x: h * h.new_tensor([1.0, 1e-14]), state_size=2), np.zeros((9, 0)))
-    assert "1 of 2 modes resolved" in plot_end_to_end(ds).get_title()
+    assert "1 of 2 modes resolved" in plot_end_to_end(ds).get_title(loc="left")
 
 
 def test_what_diverges_ends_in_the_picture_without_a_warning(recwarn):

@@ -46,10 +46,12 @@ def test_the_own_figure_follows_the_running_estimates(henon):
     _, running = figure.axes
     drawn = {line.get_label(): line for line in running.lines}
     for mode in (0, 1):
-        line = drawn[f"$\\lambda_{{{mode + 1}}}$"]
+        line = drawn[f"$\\Lambda_{{{mode + 1}}}$"]
         np.testing.assert_allclose(line.get_ydata(), henon["running_exponent"][0, :, mode])
         np.testing.assert_array_equal(line.get_xdata(), henon["time"])
-    assert "henon: Over 450 steps" in " ".join(figure.get_suptitle().split())
+    title, caption = (text.get_text() for text in figure.texts)
+    assert title == "Lyapunov exponents: henon"
+    assert caption.startswith("Over 450 steps")
 
 
 def test_what_is_not_drawn_is_counted():

@@ -74,7 +74,9 @@ def test_shares_of_attractors_are_stacked_to_one():
     assert named(ax) == ["stable fixed point, 1 to 4 of them"]
     entropies = ax.figure.axes[1]
     assert "basin entropy on borders, 2 of 2 not finite" in named(entropies)
-    assert ax.figure.get_suptitle().startswith("<lambda> at 2 steps of its training. Over 2 checkpoints")
+    title, caption = (text.get_text() for text in ax.figure.texts)
+    assert title == "At 2 steps of its training: <lambda>"
+    assert caption.startswith("Over 2 checkpoints")
 
 
 def test_several_curves_keep_apart_what_they_are():

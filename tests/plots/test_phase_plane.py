@@ -59,10 +59,11 @@ def test_degenerate_portraits_are_drawn(text, kind, tmp_path):
     assert ("line of equilibria" in labels(ax)) == (text == "0,1;0,0")
 
 
-def test_the_figure_leads_with_the_verdict(diff):
+def test_the_verdict_is_the_caption(diff):
     figure = plot_phase_plane(diff).figure
-    texts = [text.get_text() for text in figure.texts]
-    assert texts[0] == "The flow's focus is stable, Euler's map at ε = 0.1 is not, the critical step is 0.0746"
+    title, caption = (" ".join(text.get_text().split()) for text in figure.texts)
+    assert title == "Phase portrait: the feedback system h′ = φ(W h + b)"
+    assert caption.startswith("The flow's focus is stable, Euler's map at ε = 0.1 is not, the critical step is 0.0746")
     assert len(figure.axes) == 6  # portrait, time, disc, close-up, divergence and its scale
 
 

@@ -37,7 +37,7 @@ def test_the_window_holds_every_eigenvalue(rotating):
         assert (places[:, 0] > ax.get_xlim()[0]).all()
         assert (places[:, 0] < ax.get_xlim()[1]).all()
         assert (np.abs(places[:, 1]) < ax.get_ylim()[1]).all()
-        assert ("near 1" in ax.get_title()) == close_up
+        assert ("near 1" in ax.get_title() + ax.get_title(loc="left")) == close_up
 
 
 def test_eulers_disc_has_its_place_and_size(rotating):

@@ -1,0 +1,219 @@
+"""Text that can be read and stays in its place: its size, where lines break, legends below, titles, and captions."""
+
+import itertools
+import re
+import textwrap
+from collections.abc import Mapping
+from typing import Any
+from weakref import WeakKeyDictionary, WeakSet
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.text import Text
+from matplotlib.ticker import FixedLocator, LogLocator
+from matplotlib.transforms import Bbox, ScaledTranslation
+
+PIXELS, PAGE = 9.8, 800.0  # the height of the smallest text where a picture is so many pixels wide
+POINTS = 72.0  # of an inch
+LETTER = 0.55  # of the height of text: the mean width of its letters, a little more than they are
+LINE = 1.35  # of the height of text: from one line to the next
+EDGE = 0.012  # of the figure's width: what stays free at its sides
+FEWEST = 12  # letters: no line is broken to fewer
+UNDER = 3.4  # lines below the axes: their numbers and their label, until these are measured
+PAD = 0.5  # lines between what is below the axes and the legend
+MOST_TICKS = 6  # to begin with, where they touch
+TOUCH = 0.4  # of the height of text: numbers so near to each other are not told apart
+ROUNDS = 2  # what is broken makes other room for the axes, and so for other text
+
+Options = dict[str, Any]
+_WHOLE: WeakKeyDictionary[Text, str] = WeakKeyDictionary()  # texts as they were before they were broken
+_FITTED: WeakSet[Figure] = WeakSet()  # a figure has one title
+_BELOW: WeakKeyDictionary[Axes, tuple[int, Options]] = WeakKeyDictionary()  # columns and options of legends
+
+
+def points(width: float) -> float:
+    """The size of the smallest text of a figure of `width` inches, in points."""
+    return PIXELS / PAGE * POINTS * width
+
+
+def broken(text: str, letters: float) -> str:
+    """The text in lines of so many letters; formulas between dollars are not parted."""
+    kept = re.sub(r"\$[^$]*\$", lambda found: found.group().replace(" ", "\x00"), text)
+    lines = (textwrap.fill(line, max(FEWEST, int(letters)), break_long_words=False) for line in kept.split("\n"))
+    return "\n".join(lines).replace("\x00", " ")
+
+
+def legend_below(ax: Axes, columns: int, **options: Any) -> Legend:
+    """The legend under the axes; `fit` moves it below their label, and takes fewer columns where it is too wide."""
+    _BELOW[ax] = columns, options
+    return _place(ax, columns, UNDER * _size(ax.xaxis.label) / POINTS, options)
+
+
+def _place(ax: Axes, columns: int, inches: float, options: Options) -> Legend:
+    down = ScaledTranslation(0.0, -inches, ax.figure.dpi_scale_trans)
+    place: Options = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "bbox_transform": ax.transAxes + down}
+    return ax.legend(ncols=columns, **place | {"columnspacing": 1.2, "borderaxespad": 0.0} | options)
+
+
+def fit(
+    figure: Figure, title: str, caption: str, *, named: Mapping[str, Artist] | None = None, grows: bool = True
+) -> None:
+    """Set a title above and a caption below a figure, and break titles, labels and legends that leave their panels.
+
+    A figure that has a title, or whose axes lie where they were put, is left as it is.
+
+    Parameters
+    ----------
+    figure : Figure
+        With all that it shows.
+    title, caption : str
+    named : mapping of str to Artist, optional
+        The entries of one legend for all panels, which lies below them.
+    grows : bool
+        Whether the figure becomes taller by what it says; else its panels become smaller.
+    """
+    engine: Any = figure.get_layout_engine()
+    if engine is None or figure in _FITTED:
+        return
+    _FITTED.add(figure)
+    size = points(figure.get_figwidth())
+    room = figure.get_figwidth() * POINTS * (1 - 2 * EDGE) / (LETTER * size)
+    legend = _legend_of_all(figure, named) if named else None
+    _frame(figure, broken(title, room / 1.5), broken(caption, room), legend, grows)
+    for ax in filter(_BELOW.__contains__, figure.axes):  # one that is too wide would leave its axes no width
+        _set_aside(ax)
+    for _ in range(ROUNDS):
+        engine.execute(figure)  # no drawing, which takes its time
+        for ax in figure.axes:
+            if ax.axison or ax.get_legend() is not None:
+                _fit_axes(figure, ax)
+
+
+def _legend_of_all(figure: Figure, named: Mapping[str, Artist]) -> Legend:
+    """In as many columns as there is room for."""
+    for columns in range(len(named), 0, -1):
+        options: Options = {"ncols": columns, "loc": "lower left", "columnspacing": 1.4, "borderaxespad": 0.0}
+        legend = figure.legend(list(named.values()), list(named), **options)
+        if legend.get_window_extent().width <= (1 - 2 * EDGE) * figure.bbox.width or columns == 1:
+            break
+        legend.remove()
+    return legend
+
+
+def _frame(figure: Figure, title: str, caption: str, legend: Legend | None, grows: bool) -> None:
+    """Title, caption and legend, and the room that they need."""
+    width, height = figure.get_size_inches()
+    size, edge = points(width), EDGE * width
+    above = 1.4 * size * LINE * (title.count("\n") + 1) / POINTS + edge
+    below = size * LINE * (caption.count("\n") + 1) / POINTS + 2 * edge if caption else edge
+    named = legend.get_window_extent().height / figure.dpi + edge if legend else 0.0
+    taller = height + (above + below + named if grows else 0.0)
+    figure.set_size_inches(width, taller)
+    engine: Any = figure.get_layout_engine()
+    engine.set(rect=(EDGE / 2, (below + named) / taller, 1 - 2 * EDGE, 1 - (above + below + named) / taller))
+    if legend:
+        legend.set_bbox_to_anchor((EDGE, below / taller), figure.transFigure)
+    figure.text(EDGE, 1 - edge / taller, title, fontsize=1.4 * size, fontweight="bold", va="top")
+    figure.text(EDGE, edge / taller, caption, fontsize=size, va="bottom", linespacing=LINE / 1.2)
+
+
+def _fit_axes(figure: Figure, ax: Axes) -> None:
+    low, high = _neighbours(figure, ax)
+    box = ax.get_window_extent()
+    titles = [text for text in ax.get_children() if isinstance(text, Text) and text.get_text() in _titles(ax)]
+    for text in filter(Text.get_text, titles):
+        _break(text, high - box.x0)
+    if ax.axison and getattr(ax, "name", "") != "3d":
+        _thin(ax)
+        middle = (box.x0 + box.x1) / 2
+        _break(ax.xaxis.label, 2 * min(middle - low, high - middle))
+        _break(ax.yaxis.label, box.height)
+    if ax in _BELOW and ax.get_legend() is not None:
+        _fit_legend(ax, low, high)
+
+
+def _thin(ax: Axes) -> None:
+    """Fewer numbers along the horizontal axis, where they touch each other."""
+    for count in range(MOST_TICKS, 1, -1):
+        boxes = [label.get_window_extent() for label in ax.get_xticklabels() if _shown(label)]
+        boxes = sorted((box for box in boxes if box.width), key=lambda box: float(box.x0))
+        apart = TOUCH * _size(ax.xaxis.label) * ax.figure.dpi / POINTS
+        if all(right.x0 - left.x1 > apart for left, right in itertools.pairwise(boxes)):
+            return
+        if isinstance(ax.xaxis.get_major_locator(), FixedLocator | LogLocator):
+            every = len(boxes) // count + 1
+            ax.set_xticks(ax.get_xticks()[::every])
+        else:
+            ax.locator_params(axis="x", nbins=count)
+
+
+def _shown(text: Text) -> bool:
+    return text.get_visible() and bool(text.get_text())
+
+
+def _set_aside(ax: Axes) -> None:
+    legend = ax.get_legend()
+    if legend is not None:
+        legend.set_in_layout(False)
+
+
+def _titles(ax: Axes) -> set[str]:
+    return {ax.get_title(loc="left"), ax.get_title(loc="center"), ax.get_title(loc="right")} - {""}
+
+
+def _size(text: Text) -> float:
+    return float(text.get_fontsize())
+
+
+def _break(text: Text, pixels: float) -> None:
+    """Break a text that is longer than so many pixels."""
+    if not text.get_text():
+        return
+    whole = _WHOLE.setdefault(text, text.get_text())
+    text.set_text(whole)
+    box = text.get_window_extent()
+    longest = max(box.width, box.height)  # one that is turned runs upwards
+    if longest > pixels:
+        letters = max(map(len, whole.split("\n")))
+        text.set_text(broken(whole, letters * pixels / longest))
+
+
+def _neighbours(figure: Figure, ax: Axes) -> tuple[float, float]:
+    """How far a text of the axes may reach to the left and to the right, in pixels."""
+    box, pad = ax.get_window_extent(), EDGE * figure.bbox.width
+    low, high = pad, figure.bbox.width - pad
+    for other in figure.axes:
+        beside = _extent(other)
+        if other is ax or beside.y1 <= box.y0 or beside.y0 >= box.y1 or other.get_label() == "<colorbar>":
+            continue
+        if beside.x0 >= box.x1:
+            high = min(high, beside.x0 - pad)
+        elif beside.x1 <= box.x0:
+            low = max(low, beside.x1 + pad)
+    return low, high
+
+
+def _extent(ax: Axes) -> Bbox:
+    """The axes with their numbers and labels, without title and legend."""
+    boxes = [ax.get_window_extent()]
+    if ax.axison and getattr(ax, "name", "") != "3d":
+        boxes += [box for box in (ax.yaxis.get_tightbbox(), ax.xaxis.get_tightbbox()) if box is not None]
+    return Bbox.union(boxes)
+
+
+def _fit_legend(ax: Axes, low: float, high: float) -> None:
+    """Below the axis' label, in as many columns as there is room for, and with broken lines where one is too wide."""
+    columns, options = _BELOW[ax]
+    box, dpi = ax.get_window_extent(), ax.figure.dpi
+    under = ax.xaxis.get_tightbbox() if ax.axison else None
+    inches = (box.y0 - (box.y0 if under is None else under.y0)) / dpi + PAD * _size(ax.xaxis.label) / POINTS
+    middle = (box.x0 + box.x1) / 2
+    room = 2 * min(middle - low, high - middle)
+    legend = _place(ax, columns, inches, options)
+    while legend.get_window_extent().width > room and columns > 1:
+        columns -= 1
+        legend = _place(ax, columns, inches, options)
+    for text in legend.get_texts():
+        _break(text, room - (legend.get_window_extent().width - text.get_window_extent().width))

@@ -1,0 +1,118 @@
+"""Text of every picture is large enough and apart from other text, files have text as text, and dark is readable."""
+
+import itertools
+import re
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import xarray as xr
+from matplotlib.text import Text
+
+from dynlab.plots import dark, fitting, style
+
+SMALLEST = 9.0  # pixels, where the picture is 800 wide
+READABLE, SEEN = 4.5, 3.0  # times lighter or darker than the ground: text, and lines (WCAG 2.2)
+VERDICT = "The largest Lyapunov exponent is small. " * 12
+LONG = "a name that is much longer than the axes that it stands under are wide, whatever the size of the picture"
+
+
+def lines(ds, ax, title="A panel with a title that is longer than its panel", **look):
+    for number in range(5):
+        ax.plot(np.linspace(0, 1, 9), number * np.arange(9.0), label=f"line {number}, {LONG[:24]}")
+    ax.set(title=title, xlabel=LONG, ylabel=LONG)
+    style.legend_below(ax, 5)
+
+
+def picture(count=2, below=False, size=(8.0, 3.5)):
+    attrs = {"system": "lorenz", "verdict": VERDICT, "source": '{"file": "lorenz.pt"}'}
+    return style.panels(xr.Dataset(attrs=attrs), [(lines, {})] * count, size, "Lines", below=below).figure
+
+
+def shown(figure):
+    figure.draw_without_rendering()
+    texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
+    return [text for text in texts if text not in beyond(figure)]
+
+
+def beyond(figure):
+    """The numbers that matplotlib keeps for ticks outside the axes and does not draw."""
+    axes = [axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)]
+    ticks = [(tick, *axis.get_view_interval()) for axis in axes for tick in axis.get_major_ticks()]
+    return [tick.label1 for tick, low, high in ticks if not low <= tick.get_loc() <= high]
+
+
+@pytest.mark.parametrize("width", [3.0, 8.0, 16.0])
+def test_text_grows_with_the_figure(width):
+    figure = picture(size=(width, width / 2))
+    heights = [text.get_fontsize() / 72 * 800 / width for text in shown(figure)]
+    assert min(heights) >= SMALLEST
+    assert figure.get_figwidth() == width
+
+
+@pytest.mark.parametrize("count, below", [(1, False), (2, False), (3, False), (2, True)])
+def test_no_two_texts_overlap_and_none_leaves_the_figure(count, below):
+    figure = picture(count, below, (9.0, 4.0 * count))
+    boxes = {text: text.get_window_extent().padded(-1.0) for text in shown(figure)}
+    for one, other in itertools.combinations(boxes, 2):
+        assert not boxes[one].overlaps(boxes[other]), (one.get_text(), other.get_text())
+    for text, box in boxes.items():
+        assert box.x0 >= 0, text.get_text()
+        assert box.x1 <= figure.bbox.width, text.get_text()
+        assert box.y0 >= 0, text.get_text()
+
+
+def test_a_formula_is_never_parted():
+    text = fitting.broken(r"the norm of $\partial h_T / \partial h_t$ and of $h _ t$ over time, and so on", 12)
+    assert r"$\partial h_T / \partial h_t$" in text
+    assert "$h _ t$" in text
+    assert "\n" in text
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_two_runs_give_the_same_bytes(suffix):
+    assert style.rendered(picture(), suffix) == style.rendered(picture(), suffix)
+
+
+def test_text_of_a_vector_file_is_text():
+    drawn = style.rendered(picture(), "svg").decode()
+    assert "Lines: lorenz, lorenz.pt" in re.findall(r"<text[^>]*>([^<]*)</text>", drawn)
+    pdf = style.rendered(picture(), "pdf")
+    assert b"/Type3" not in pdf.replace(b" ", b"")
+    assert b"CreationDate" not in pdf
+
+
+def test_an_asked_size_is_kept():
+    with style.asked((6.0, 4.0)):
+        figure = picture()
+    assert figure.get_size_inches().tolist() == [6.0, 4.0]
+    assert style._ASKED.get() is None
+
+
+@pytest.mark.parametrize("theme", style.THEMES)
+def test_text_and_lines_are_seen_on_their_ground(theme):
+    figure = picture()
+    if theme == "dark":
+        dark.darken(figure)
+    ground = figure.get_facecolor()
+    assert min(dark.contrast(text.get_color(), ground) for text in figure.findobj(Text)) >= READABLE
+    assert dark.contrast(figure.axes[0].get_facecolor(), ground) < 1.05
+    if theme == "dark":
+        meanings = (style.STABLE, style.UNSTABLE, style.UNDECIDED, style.BLACK, *style.CYCLE)
+        turned = dark.turned([plt.matplotlib.colors.to_rgba(colour) for colour in meanings])
+        assert min(dark.contrast(colour, ground) for colour in turned) >= SEEN
+
+
+def test_turning_keeps_greys_grey_and_their_order():
+    greys = np.column_stack([np.repeat(np.linspace(0, 1, 9)[:, None], 3, axis=1), np.ones(9)])
+    found = dark.turned(greys)
+    assert np.ptp(found[:, :3], axis=1).max() < 1e-3
+    assert (np.diff(found[:, 0]) < 0).all()
+    assert dark.contrast("white", "black") == pytest.approx(21.0)
+
+
+def test_a_colour_map_that_panels_share_is_turned_once():
+    figure, panels = plt.subplots(1, 2)
+    drawn = [ax.imshow(np.eye(3), cmap="Greys") for ax in panels]
+    dark.darken(figure)
+    assert all(dark.contrast(image.get_cmap()(0.0), dark.GROUND) < 1.2 for image in drawn)
