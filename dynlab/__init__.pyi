@@ -27,6 +27,7 @@ from dynlab.diagnostics.spectrum import spectrum as spectrum
 from dynlab.diagnostics.stability import stability as stability
 from dynlab.io import open as open
 from dynlab.io import save as save
+from dynlab.plots.attractor import plot_attractor as plot_attractor
 from dynlab.plots.basins import plot_basins as plot_basins
 from dynlab.plots.bifurcation import plot_bifurcation as plot_bifurcation
 from dynlab.plots.box_bounds import plot_box_bounds as plot_box_bounds

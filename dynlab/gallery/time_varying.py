@@ -40,8 +40,8 @@ def make(fast: bool = False) -> Made:
     matrices = system.matrix(torch.from_numpy(states[:, 2:])).numpy()
     flow = _of_flow(times, states[:, :2], approximate_eigenvalues(matrices))
     shears = _of_shears()
-    with style.style((12.5, 5.8)) as size:
-        figure = plt.figure(figsize=size)
+    with style.style((12.5, 5.8)) as whole:
+        figure = plt.figure(figsize=whole)
         grid = figure.add_gridspec(2, 3, height_ratios=[3.6, 1.3])
         plane, growth, products = (figure.add_subplot(grid[0, column]) for column in range(3))
         _draw_plane(states, times, plane)
@@ -49,7 +49,7 @@ def make(fast: bool = False) -> Made:
         _draw_products(shears, products)
         words = figure.add_subplot(grid[1, :])
         words.axis("off")
-        words.text(0, 0.95, textwrap.fill(WHY, 148), va="top")
+        words.text(0, 0.95, textwrap.fill(WHY, 132), va="top")
     size, last = float(flow["log_norm"][-1]), float(shears["log_norm"][-1])
     radius = float(shears["product_radius"])
     real = flow["eigenvalue"].values.real

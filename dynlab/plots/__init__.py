@@ -21,6 +21,7 @@ PLOTS: dict[str, str] = {
     "plot_tangent_map": "dynlab.plots.tangent_map:plot_tangent_map",
     "plot_ernn_convergence": "dynlab.plots.ernn_convergence:plot_ernn_convergence",
     "plot_lyapunov": "dynlab.plots.lyapunov:plot_lyapunov",
+    "plot_attractor": "dynlab.plots.attractor:plot_attractor",
     "plot_covariant_vectors": "dynlab.plots.covariant_vectors:plot_covariant_vectors",
     "plot_basins": "dynlab.plots.basins:plot_basins",
     "plot_pseudospectrum": "dynlab.plots.pseudospectrum:plot_pseudospectrum",

@@ -9,6 +9,7 @@ from matplotlib.ticker import MaxNLocator
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.plots.attractor import plot_attractor
 
 SIZE = (9.8, 3.9)  # inches
 FOLLOWED = 4  # running estimates are drawn of so many exponents at most
@@ -37,7 +38,10 @@ def plot_lyapunov(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     name = "finite_time_exponent" if "finite_time_exponent" in ds else "exponent"
     schema.check(ds, needs=[name, "mean_exponent", "mean_exponent_error", "running_exponent"])
     if ax is None:
-        return style.panels(ds, [(plot_lyapunov, artist), (_draw_running, {})], SIZE, "Lyapunov exponents")
+        panels: list[style.Panel] = [(plot_lyapunov, artist), (_draw_running, {})]
+        if "visited" in ds:
+            panels.append((plot_attractor, {}))
+        return style.panels(ds, panels, (SIZE[0], SIZE[1] * (len(panels) - 1)), "Lyapunov exponents")
     values, mean, error = (ds[each].values for each in (name, "mean_exponent", "mean_exponent_error"))
     index = np.arange(1, values.shape[1] + 1)
     label = "exponent and its error"

@@ -140,12 +140,14 @@ def panels(
     with style(size) as whole:
         figure = plt.figure(figsize=whole)
         grid = figure.add_gridspec(rows, columns, **layout)
-        for place, (draw, options) in enumerate(drawn):
-            row, column = divmod(place, columns)
-            last = place == len(drawn) - 1  # it takes what is left of its row
-            draw(ds, ax=figure.add_subplot(grid[row, column : columns if last else column + 1]), **options)
+        places = [divmod(place, columns) for place in range(len(drawn))]
+        spans = [slice(column, column + 1) for _, column in places[:-1]] + [slice(places[-1][1], None)]
+        # the last takes what is left of its row
+        found = [figure.add_subplot(grid[row, span]) for (row, _), span in zip(places, spans, strict=True)]
+        for (draw, options), ax in zip(drawn, found, strict=True):
+            draw(ds, ax=ax, **options)
         finish(ds, figure, title)
-    return figure.axes[0]
+    return found[0]
 
 
 def finish(ds: xr.Dataset, figure: Figure, title: str, named: Mapping[str, Any] | None = None) -> None:

@@ -31,7 +31,7 @@ def test_the_ernn_and_its_manifold(ds):
 
 def test_all_networks_side_by_side_and_the_rnn_scaled(ds):
     figure = plot_ernn_manifold(ds).figure
-    titles = [ax.get_title(loc="left") for ax in figure.axes]
+    titles = [" ".join(ax.get_title(loc="left").split()) for ax in figure.axes]
     scale = ds["scale"].sel(network="rnn").item()
     assert titles[:4] == [
         f"RNN (states scaled by {scale:.2f})",

@@ -9,7 +9,7 @@ import xarray as xr
 
 from dynlab import schema, simulation
 from dynlab.diagnostics.lyapunov import of_flow, of_map
-from dynlab.diagnostics.lyapunov.ends import ends_of_flow, ends_of_map
+from dynlab.diagnostics.lyapunov.ends import ends_of_flow, ends_of_map, visited_in, visited_states
 from dynlab.diagnostics.lyapunov.result import Measured, result
 from dynlab.diagnostics.lyapunov.separation import separation
 from dynlab.diagnostics.lyapunov.starts import driven_orbit, settled
@@ -181,7 +181,7 @@ def _of_map(
     finite_time = is_driven and averaged < SHORT
     frames = FRAMES if finite_time else 1
     growth = of_map.growth_of_map(driven, asked["k"], start, stops, asked["largest_state"], seed, frames)
-    extra = {}
+    extra = {} if is_driven else visited_states(driven.states[:, start:].double().cpu().numpy())
     if is_driven:
         test = separation(driven, start, np.isinf(growth.cut), seed)
         each, words = (schema.SAMPLE,), "of two starts under the same input"
@@ -253,7 +253,8 @@ def _of_flow(
         "seed": seed,
         "config": system.json_config,
     }
-    return result(measured, system, settings, {})
+    orbit = visited_in(system, growth.visited[:, -1], duration - start)
+    return result(measured, system, settings, orbit)
 
 
 def _transient(asked: float | None, whole: float, units: str) -> float:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+import xarray as xr
 
-from dynlab import simulation
+from dynlab import schema, simulation
 from dynlab.driven import Driven
 from dynlab.numerics.arrays import Index, Real
 from dynlab.systems import Flow, frozen
@@ -16,6 +17,7 @@ from dynlab.systems import Flow, frozen
 ALL_BUT_ZERO = 1e-12  # of the state's size: an orbit that returns this near to where it was has closed
 LONGEST_PERIOD = 64
 FLAT = 1e-10  # of the orbit's extent: a direction in which it extends less has none of it
+DRAWN, MOST_VISITED = 3, 8_000  # dimensions and states of the attractor that are kept for its picture
 MOST = 512  # states that say in which directions an orbit extends
 # A neighbour that starts at one of these distances and ends beyond the other has left. A distance that grows like a
 # power of time does not get so far in 100,000 steps.
@@ -65,6 +67,23 @@ def ends_of_flow(system: Flow, visited: Real, seconds: float, is_given: bool, se
 
     later = visited[:, visited.shape[1] // 2 :]
     return _ends(periods_of_flow(velocity, visited[:, -1]), visited[:, -1], later, follow, is_given, seed)
+
+
+def visited_states(states: Real) -> dict[str, xr.Variable]:
+    """The last states (sample, time, state) of each orbit, of as many dimensions as a picture shows; else nothing."""
+    if states.shape[2] > DRAWN:
+        return {}
+    along = schema.SAMPLE, schema.ITERATION, schema.STATE
+    return {"visited": schema.variable(along, states[:, -MOST_VISITED:], "states that the orbit visits last")}
+
+
+def visited_in(system: Flow, states: Real, seconds: float) -> dict[str, xr.Variable]:
+    """The same of a flow, from the states (sample, state) on for so many seconds, in steps that a curve needs."""
+    if states.shape[1] > DRAWN or not np.isfinite(states).all():
+        return {}
+    times = np.linspace(0.0, seconds, MOST_VISITED // 2)
+    found = simulation.simulate(system, initial_state=states, times=times)
+    return visited_states(np.asarray(found["trajectory"].values))
 
 
 def _ends(

@@ -1,0 +1,62 @@
+"""Where an orbit that nothing drives goes: its attractor on a plane, or, of one state, the cobweb of its map."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from dynlab import schema
+from dynlab.plots import style
+
+SIZE = (5.4, 4.6)  # inches
+COBWEB = 40  # the last steps of an orbit, which are drawn as stairs
+FEW = 100  # states, which are drawn larger
+
+
+def plot_attractor(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
+    """The states that an orbit visits: of two on their plane, of three by the first and the last.
+
+    Of one state each is drawn over the one before it, with the diagonal and the last steps as stairs between the two.
+
+    Parameters
+    ----------
+    ds : Dataset
+        Of `dynlab.lyapunov`, of a system with one to three states that nothing drives.
+    ax : Axes, optional
+    **artist
+        For the states.
+    """
+    schema.check(ds, needs=["visited"])
+    if ax is None:
+        return style.panels(ds, [(plot_attractor, artist)], SIZE, "Attractor")
+    visited = ds["visited"].isel({schema.SAMPLE: 0}).values
+    is_flow = ds[schema.TIME].attrs["units"] == schema.SECOND
+    look: dict[str, Any] = {"ls": "none", "marker": ".", "ms": 6 if len(visited) < FEW else 1.5, "mew": 0}
+    look |= {"color": style.BLUE, "rasterized": len(visited) >= FEW}
+    if is_flow:
+        look |= {"ls": "-", "marker": None, "lw": 0.6}
+    if visited.shape[1] == 1 and not is_flow:
+        _draw_cobweb(visited[:, 0], ax, look | artist)
+        return ax
+    if visited.shape[1] == 1:
+        ax.plot(np.arange(len(visited)), visited[:, 0], **look | artist)
+        ax.set(xlabel="place along the orbit", ylabel="state h₁", title="States that the orbit visits")
+        return ax
+    last = visited.shape[1] - 1
+    ax.plot(visited[:, 0], visited[:, last], **look | artist)
+    ax.set(xlabel="state h₁", ylabel=f"state h{'₁₂₃'[last]}", title="States that the orbit visits")
+    return ax
+
+
+def _draw_cobweb(states: NDArray[np.float64], ax: Axes, look: dict[str, Any]) -> None:
+    """Up or down to the next state, then across to the diagonal, where it is the state before."""
+    before, after = states[:-1], states[1:]
+    stairs = np.repeat(states[-COBWEB - 1 :], 2)
+    ax.plot(stairs[:-1], stairs[1:], color=style.GREY, lw=0.6, zorder=1, label=f"last {min(COBWEB, len(after))} steps")
+    ends = [float(np.nanmin(states)), float(np.nanmax(states))]
+    ax.plot(ends, ends, color=style.BLACK, lw=0.9, ls="--", zorder=2, label="the same state again")
+    ax.plot(before, after, zorder=3, label="one step", **look | {"ms": 4})
+    ax.set(xlabel="state $h_t$", ylabel="next state $h_{t+1}$", title="Cobweb of the map")
+    style.legend_below(ax, 3)
