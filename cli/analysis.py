@@ -6,6 +6,7 @@ With ``--over step`` it is the command's analysis of every checkpoint of one run
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -102,7 +103,10 @@ def analysis(
             for written in (output.figure, output.data):
                 check_not_read(written, source.files)
             over_steps = follows and given.pop("over") is not None
-            source.check(optional=optional or over_steps)
+            with working("Loading", quiet=source.quiet):  # torch takes a second or more, and many on a busy machine
+                source.check(optional=optional or over_steps)
+                if source.checkpoints:
+                    importlib.import_module("dynlab.checkpoints")
             if over_steps:
                 return output.emit(over_step(function, source, given, alone))
             return output.emit(function(_read(source) if source.checkpoints else source, **given))
