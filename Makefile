@@ -12,7 +12,7 @@ OLDEST := .venv-oldest
 MANIFEST := setup.cfg pyproject.toml constraints.txt
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-oldest coverage lint bench bench-full queue queue-pause queue-status queue-time queue-results clean
+.PHONY: help demo test test-oldest coverage lint bench bench-full queue queue-pause queue-status queue-time queue-results pages clean
 
 help:
 	@echo "make demo    install dynlab into $(VENV) and run it on what it ships; pictures go to figures/demo/"
@@ -23,6 +23,7 @@ help:
 	@echo "make bench   timed comparisons, each a ratio measured in one run, into benchmarks/results/ and the README"
 	@echo "make bench-full   the same, and how the main jobs' times grow with their sizes"
 	@echo "make queue   go on with the long trainings, on one core; queue-pause stops them, queue-status says how far they are"
+	@echo "make pages   write docs/tables.md and docs/audit.md again, as after make queue-results, which kept new trainings"
 	@echo "make clean   remove $(VENV), build leftovers and caches (figures stay)"
 
 demo: $(VENV)/core.stamp
@@ -70,6 +71,11 @@ queue-pause queue-status queue-time: $(VENV)/dev.stamp
 # what the finished trainings gave, into a small file that is committed
 queue-results: $(VENV)/dev.stamp
 	@$(BIN)/python -m dynlab.training.queue results dynlab/gallery/trainings.nc
+	@$(MAKE) pages
+
+pages: $(VENV)/dev.stamp
+	@$(BIN)/dynlab table all -o docs/tables.md --overwrite > /dev/null
+	@$(BIN)/dynlab table audit -o docs/audit.md --overwrite > /dev/null
 
 clean:
 	rm -rf $(VENV) $(OLDEST) build dist dynlab_rnn.egg-info .coverage .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

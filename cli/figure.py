@@ -8,7 +8,7 @@ import click
 from dynlab.errors import lookup
 
 from .options import look_options
-from .output import Look, Output, check_folder, save_figure
+from .output import Look, Output, check_folder, save_animation, save_figure
 from .streams import echo
 
 FOLDER = Path("figures/gallery")
@@ -20,25 +20,33 @@ FOLDER = Path("figures/gallery")
     "--output", "-o", type=click.Path(path_type=Path), metavar="FIGURE", help="Another file than the default."
 )
 @click.option("--fast", is_flag=True, help="The same figure from less data, in seconds.")
+@click.option("--recompute", is_flag=True, help="Compute what is drawn again, and keep it.")
 @click.option("--overwrite", is_flag=True, help="Replace the file that --output names.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @look_options
-def figure(name: str, output: Path | None, fast: bool, overwrite: bool, quiet: bool, **look: Any) -> None:
+def figure(
+    name: str, output: Path | None, fast: bool, recompute: bool, overwrite: bool, quiet: bool, **look: Any
+) -> None:
     """Draw the figure NAME of the sources, or all of them, below figures/gallery/.
 
     \b
     antisymmetric-1   AntisymmetricRNN, Figure 1: eight planar phase portraits
     antisymmetric-1h  its panel (h) in detail
+    antisymmetric-2   AntisymmetricRNN, Figure 2: eigenvalues of the end-to-end Jacobian over time
     collapsed-rule    the NumPy RNN tutorial: its "full gradient" beside the gradient
     copying           copying memory: orthogonal networks, an LSTM, and no memory
     critical-step     its companion: where Euler's map of W_diff loses stability
+    equilibria        a review's six kinds of equilibrium
     ernn-1            ERNN, Figure 1: RNN, FastRNN and ERNN under a random walk
     ernn-2            ERNN, Figure 2: the gradient while RNN and ERNN learn
+    ernn-3            ERNN, Figure 3: the block of one inner step, redrawn
+    ernn-4            ERNN, Figure 4: training convergence on HAR-2
     ernn-5            ERNN, Figure 5: the eigenvalues that Lemma 2 wants negative
     ernn-6            ERNN, Figure 6: linear convergence to the equilibrium
     flipflop          eight memories and the saddles between them, in a trained GRU
     har2              HAR-2: test accuracy after every epoch, and the published numbers
     integrators       what five integrators make of W₀'s rotation, and of its energy
+    movie             the NumPy RNN tutorial: its training for three losses, as a GIF too
     time-varying      eigenvalues stable at every moment, and growth all the same
     zoo               spectra and gradients of the trained networks side by side
     all               all of them, and a README that shows them
@@ -49,6 +57,8 @@ def figure(name: str, output: Path | None, fast: bool, overwrite: bool, quiet: b
 
     if name == "all" and output is not None:
         raise click.UsageError("--output names one file, and `all` draws several: leave it out.")
+    if fast and recompute:
+        raise click.UsageError("--fast keeps nothing: leave it or --recompute out.")
     files = Output("figure", output, None, False, overwrite, quiet, look=Look(**look))
     if output is None:
         check_folder(FOLDER, "go elsewhere, or name a file with --output")
@@ -57,9 +67,12 @@ def figure(name: str, output: Path | None, fast: bool, overwrite: bool, quiet: b
     for each in names:
         make = lookup(FIGURES | {"all": ""}, each, "figure")
         with files.working(f"Drawing {each}"), asked(files.look.size):
-            made[each] = make(fast=fast)
+            made[each] = make(fast=fast, recompute=recompute)
         path = output or FOLDER / f"{each}.png"
         make_folder(path.parent)
+        if made[each].animation is not None:
+            save_animation(made[each].animation(), path.with_suffix(".gif"), overwrite=overwrite or output is None)
+            files.log(f"Movie: {path.with_suffix('.gif')}")
         save_figure(made[each].figure, path, files.look, small=output is None, overwrite=overwrite or output is None)
         echo(f"{made[each].title}. {made[each].measured}")
         files.log(f"Figure: {path}")

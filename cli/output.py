@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -22,13 +23,14 @@ from .streams import echo
 
 if TYPE_CHECKING:
     import xarray as xr
+    from matplotlib.animation import Animation
     from matplotlib.figure import Figure
 
 FIGURE_FOLDER = Path("figures")
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
 PAGE_SUFFIXES = (".html",)
 DATA_SUFFIXES = (".nc", ".zarr")
-FULL_DPI, SMALL_DPI = 150, 110
+FULL_DPI, SMALL_DPI, MOVIE_DPI = 150, 110, 60
 MOST_PIXELS = 50_000_000
 LONGEST_NAME = 200  # bytes of a made-up file name: file systems take 255
 
@@ -162,6 +164,14 @@ def save_figure(
         reduced.save(file, format="png", optimize=True)
         drawn = file.getvalue()
     write_bytes(path, drawn, overwrite=overwrite)
+
+
+def save_animation(animation: Animation, path: Path, *, overwrite: bool = True) -> None:
+    """Write a movie as a GIF, whole or not at all."""
+    with tempfile.TemporaryDirectory() as folder:
+        drawn = Path(folder) / "movie.gif"
+        animation.save(drawn, writer="pillow", dpi=MOVIE_DPI)
+        write_bytes(path, drawn.read_bytes(), overwrite=overwrite)
 
 
 @contextmanager

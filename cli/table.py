@@ -27,6 +27,7 @@ def table(name: str, as_json: bool, data: Path | None, output: Path | None, over
     antisymmetric-2  AntisymmetricRNN, Table 2: CIFAR-10 pixel by pixel and noise-padded
     asrnn-mnist      asRNN: sequential and permuted MNIST
     asrnn-ptb        asRNN: PTB by characters
+    audit            what holds of the sources' claims and what does not
     copying          asRNN: copying memory, losses in place of the source's curves
     equilibria       a review's six kinds of equilibrium
     ernn-1           ERNN, Table 1: data sets
@@ -41,7 +42,7 @@ def table(name: str, as_json: bool, data: Path | None, output: Path | None, over
     """
     from dynlab import io
     from dynlab.files import write_text
-    from dynlab.gallery import TABLES, tables_page
+    from dynlab.gallery import TABLES, audit_page, tables_page
 
     check_file(data, "--data", DATA_SUFFIXES, overwrite=overwrite)
     check_file(output, "--output", (".md",), overwrite=overwrite)
@@ -60,4 +61,4 @@ def table(name: str, as_json: bool, data: Path | None, output: Path | None, over
         print_table(one.headings, one.rows, one.numeric)
         echo(one.measured)
     if output:
-        write_text(output, tables_page(made))
+        write_text(output, audit_page(made[name]) if name == "audit" else tables_page(made))

@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 
 from dynlab import io, schema
-from dynlab.gallery.har2 import DIVERGED, LEAST_SEEDS, RECORDED, compared, meaning
+from dynlab.gallery.har2 import DIVERGED, LEAST_SEEDS, RECORDED, UNKNOWN, compared, meaning
 from dynlab.gallery.made import Table
 from dynlab.numerics.arrays import Real
 from dynlab.training import PRESETS
@@ -28,7 +28,7 @@ FACT_NAMES = {
     "train_time": "training, published",
     "test_time": "test, published",
 }
-NOT_RUN = "not run"
+NOT_RUN = UNKNOWN
 MEASURED = ("last epoch", "best epoch on test")
 NUMBER = re.compile(r"\d+(\.\d+)?")
 PERCENT = 100.0
@@ -55,8 +55,13 @@ class Accuracies:
     facts: tuple[str, ...] = ()
     remark: str = ""
 
+    @property
+    def names(self) -> list[str]:
+        """The presets of the table."""
+        return [name for name, one in PRESETS.items() if self.presets(name, one.source)]
+
     def __call__(self, recompute: bool = False) -> Table:
-        names = [name for name, one in PRESETS.items() if self.presets(name, one.source)]
+        names = self.names
         ds = measured(io.open(RECORDED), names)
         of_each = facts()
         rows = [_row(ds.sel({schema.NETWORK: name}), of_each[name], self.facts) for name in names]

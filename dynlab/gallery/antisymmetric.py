@@ -5,14 +5,19 @@ from typing import cast
 from matplotlib.figure import Figure
 
 from dynlab.diagnostics.phase_plane.panels import phase_panels, planar_portrait
+from dynlab.gallery.kept import Results, Script
 from dynlab.gallery.made import Made
 from dynlab.plots.phase_panels import plot_phase_panels
 from dynlab.plots.phase_plane import plot_phase_plane
 
 
-def make(fast: bool = False) -> Made:
-    """The eight panels; there is nothing to leave out where it must be fast."""
-    ds = phase_panels()
+def _panels(fast: bool) -> Results:
+    return {"panels": phase_panels()}  # there is nothing to leave out where it must be fast
+
+
+def _draw_panels(results: Results) -> Made:
+    """The eight panels."""
+    ds = results["panels"]
     return Made(
         "AntisymmetricRNN, Figure 1: eight planar systems",
         "Feedback with imaginary eigenvalues (g) keeps its distance from the origin but for the discretisation's drift "
@@ -20,18 +25,26 @@ def make(fast: bool = False) -> Made:
         "(a), (c) and (d): these panels are of its families, not its pixels.",
         ds.attrs["verdict"],
         cast(Figure, plot_phase_panels(ds).figure),
-        {"panels": ds},
+        results,
     )
 
 
-def make_h(fast: bool = False) -> Made:
+def _portrait(fast: bool) -> Results:
+    return {"portrait": planar_portrait("diff", "feedback")}
+
+
+def _draw_portrait(results: Results) -> Made:
     """Panel (h) alone, W_diff as a flow and as Euler's map at the paper's step, with its eigenvalues beside."""
-    ds = planar_portrait("diff", "feedback")
+    ds = results["portrait"]
     return Made(
         "AntisymmetricRNN, Figure 1 (h): W_diff in detail",
         "Feedback with imaginary eigenvalues and diffusion: the trajectories move on cycles around the origin, since "
         "diffusion pulls them in as much as the discretisation pushes them out (section 5).",
         ds.attrs["verdict"],
         cast(Figure, plot_phase_plane(ds).figure),
-        {"portrait": ds},
+        results,
     )
+
+
+make = Script("antisymmetric-1", _panels, _draw_panels)
+make_h = Script("antisymmetric-1h", _portrait, _draw_portrait)

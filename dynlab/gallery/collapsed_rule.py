@@ -1,5 +1,6 @@
 """The NumPy RNN tutorial's "full gradient" beside the gradient: at its own start, while it learns, at larger W."""
 
+from collections.abc import Callable
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -10,6 +11,7 @@ from matplotlib.axes import Axes
 from torch import Tensor
 
 from dynlab import schema
+from dynlab.gallery.kept import Results, Script
 from dynlab.gallery.made import Made
 from dynlab.plots import style
 from dynlab.simulation import end_of_orbit
@@ -31,13 +33,20 @@ LOOK: dict[str, dict[str, Any]] = {
 Windows = tuple[Tensor, Tensor]
 
 
-def make(fast: bool = False) -> Made:
+def compute(fast: bool) -> Results:
     """4,000 epochs of the tutorial's training along either, and starts of every scale; fast is 300 epochs."""
     task = create_task("sine", retrain=True)
     windows = torch.from_numpy(task.train.inputs).double(), torch.from_numpy(task.train.targets).double()
-    training = _trainings(windows, 300 if fast else 4000)
-    starts = _starts(windows, 5 if fast else 20)
-    columns = _columns(windows)
+    return {
+        "training": _trainings(windows, 300 if fast else 4000),
+        "starts": _starts(windows, 5 if fast else 20),
+        "columns": _columns(windows),
+    }
+
+
+def draw(results: Results) -> Made:
+    """How far the rule is off, and what it does to the training."""
+    training, starts, columns = (results[name] for name in ("training", "starts", "columns"))
     with style.style((10.4, 7.2)) as size:
         figure, axes = plt.subplots(2, 2, figsize=size)
         _draw_starts(starts, float(training["error"].sel({schema.NETWORK: GRADIENT})[0]), axes[0, 0])
@@ -52,8 +61,11 @@ def make(fast: bool = False) -> Made:
         "kept as a matrix of the size of W.",
         _measured(training, starts, columns),
         figure,
-        {"training": training, "starts": starts, "columns": columns},
+        results,
     )
+
+
+make = Script("collapsed-rule", compute, draw)
 
 
 def tutorial_start() -> tuple[Vanilla, Tensor]:
@@ -73,15 +85,22 @@ def random_start(scale: float, seed: int) -> tuple[Vanilla, Tensor]:
     return _network(W, V), torch.from_numpy(read)
 
 
-def directions(system: Vanilla, read: Tensor, windows: Windows) -> dict[str, dict[str, Tensor]]:
+def _huber(error: Tensor) -> Tensor:
+    """The slope of half the square of an error up to 1, linear beyond: what the tutorial's code descends along."""
+    return error.clamp(-1, 1)
+
+
+def directions(
+    system: Vanilla, read: Tensor, windows: Windows, slope: Callable[[Tensor], Tensor] = _huber
+) -> dict[str, dict[str, Tensor]]:
     """What is descended along, summed over windows, for W, V and the read-out: the gradient, and the tutorial's rule.
 
-    The loss is half the square of an error up to 1, linear beyond.
+    `slope` is the derivative of the loss by each error.
     """
     inputs, targets = windows
     state, collapsed = collapsed_sensitivities(system, inputs)
     last = end_of_orbit(system, inputs, torch.zeros(len(inputs), UNITS, dtype=torch.float64))
-    clipped = (state @ read.mT - targets).clamp(-1, 1)
+    clipped = slope(state @ read.mT - targets)
     by_state = clipped @ read
     true = dict(zip(("W", "V"), torch.autograd.grad(last, (system.W, system.V), by_state), strict=True))
     by_read = {"read": clipped.mT @ state}

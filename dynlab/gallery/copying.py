@@ -21,15 +21,17 @@ from dynlab.numerics.arrays import Real
 from dynlab.plots import style
 from dynlab.tasks.copying import baseline
 from dynlab.training.queue.table import COPYING
+from dynlab.wording import capital
 
 RECORDED = Path(__file__).parent / "copying.nc"
 SYMBOLS, DELAYS = 10, (200, 1000, 2000)
+CEILING = 5.0  # a larger loss is drawn there
 FLOOR = 1e-7  # of the loss that is drawn: in float32 a smaller one is rounding
 STEPS_PER_EPOCH = 100
 STAYS = 0.9  # of the baseline: what a loss does not fall below that stays there
 TITLE = "Copying memory (asRNN)"
 CLAIM = (
-    "Orthogonal networks copy ten symbols over 1,000 and 2,000 steps, asRNN soonest, and an LSTM stays at the baseline "
+    "Orthogonal networks copy ten symbols over 1,000 and 2,000 steps, and an LSTM stays at the baseline "
     "(the training losses of the source's two figures; it prints no numbers)."
 )
 # Names in the queue, and in the record at 200 steps.
@@ -137,7 +139,7 @@ def _draw(found: list[Curve], ax: Axes) -> None:
         ha="right",
     )
     for one in found:
-        ax.plot(one.steps, np.maximum(one.losses, FLOOR), label=one.name, ms=3, lw=1, **LOOK[one.name])
+        ax.plot(one.steps, np.clip(one.losses, FLOOR, CEILING), label=one.name, ms=3, lw=1, **LOOK[one.name])
     missing = [one.short for one in found if one.outcome == NOT_RUN]
     if missing:
         ax.text(0.02, 0.03, f"not run: {', '.join(missing)}", transform=ax.transAxes)
@@ -170,10 +172,8 @@ def measured(found: list[Curve]) -> str:
     for delay in DELAYS:
         here = [one for one in found if one.delay == delay]
         outcomes = dict.fromkeys(one.outcome for one in here)
-        each = [
-            f"{outcome}: {' and '.join(one.short for one in here if one.outcome == outcome)}" for outcome in outcomes
-        ]
-        said.append(f"Over {delay:,} steps, where {here[0].guess:.4f} needs no memory: {'; '.join(each)}")
+        each = [f"{outcome}: {', '.join(one.short for one in here if one.outcome == outcome)}" for outcome in outcomes]
+        said.append(f"Over {delay:,} steps, where {here[0].guess:.4f} needs no memory. {'. '.join(map(capital, each))}")
     return (
         f"{'. '.join(said)}. Learned from the source's start D_f = 1e-5 asRNN diverges, as a step of the optimiser "
         "moves each entry by many times its size. In the source's code D_f has the gradient 0 there and stays, so that "

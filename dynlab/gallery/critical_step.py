@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 
 from dynlab import schema
 from dynlab.diagnostics.phase_plane import phase_plane
+from dynlab.gallery.kept import Results, Script
 from dynlab.gallery.made import Made
 from dynlab.plots import style
 from dynlab.plots.phase_plane import plot_phase_plane
@@ -22,11 +23,16 @@ SWEEP = np.concatenate([[0.02, 0.04, 0.06, 0.07], np.linspace(0.08, 0.2, 13)])
 COARSE = np.array([0.05, PAPER_STEP, 0.2])
 
 
-def make(fast: bool = False) -> Made:
+def compute(fast: bool) -> Results:
     """Portraits below and above the critical step, and the radius of what attracts against ε."""
     matrix = planar_matrix("diff")
     below, above = (phase_plane(planar_system(matrix, step_size=step), matrix=matrix) for step in (BELOW, PAPER_STEP))
-    sweep = _radii(COARSE if fast else SWEEP)
+    return {"below": below, "above": above, "radius": _radii(COARSE if fast else SWEEP)}
+
+
+def draw(results: Results) -> Made:
+    """Both portraits, and the closed curve that grows beside them."""
+    below, above, sweep = (results[name] for name in ("below", "above", "radius"))
     critical = float(above["critical_step"][0])
     with style.style((11.5, 4.2)) as size:
         figure, (*portraits, last) = plt.subplots(1, 3, figsize=size)
@@ -48,8 +54,11 @@ def make(fast: bool = False) -> Made:
         "discretisation stable (section 4 and Figure 1 (h)). Stability needs max |1 + ελ| ≤ 1 (Proposition 2).",
         measured,
         figure,
-        {"below": below, "above": above, "radius": sweep},
+        results,
     )
+
+
+make = Script("critical-step", compute, draw)
 
 
 def _radii(step_sizes: np.ndarray) -> xr.Dataset:

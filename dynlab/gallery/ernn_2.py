@@ -27,8 +27,8 @@ LOOK = {
 }
 
 
-def make(fast: bool = False) -> Made:
-    """The recorded runs; fast is every fourth of their checkpoints."""
+def make(fast: bool = False, recompute: bool = False) -> Made:
+    """The recorded runs; fast is every fourth of their checkpoints. To record again needs the trainings."""
     recorded = io.open(RECORDED)
     if fast:
         recorded = recorded.isel({schema.TRAINING_STEP: slice(None, None, 4)})

@@ -5,10 +5,10 @@ import torch
 
 from dynlab import zoo
 from dynlab.diagnostics.ernn.convergence import ernn_convergence
+from dynlab.gallery.kept import Results, Script
 from dynlab.gallery.made import Made
 from dynlab.plots import style
 from dynlab.plots.ernn_convergence import plot_ernn_convergence
-from dynlab.systems import Map
 from dynlab.systems.ernn import ERNN
 from dynlab.tasks import driving_inputs
 
@@ -18,14 +18,18 @@ SEED, UNITS, LENGTH = 0, 80, 128
 RECURRENT_GAIN = 0.9  # ‖P U‖₂ = 0.9² < 1, tanh has slopes up to 1: the inner map contracts, its equilibrium is unique
 
 
-def make(fast: bool = False) -> Made:
+def compute(fast: bool) -> Results:
     """The dense network with constant η, and a trained low-rank ReLU network with its learned η, on real sequences."""
     trained = zoo.load(TRAINED)
     driving = driving_inputs(None, trained, samples=1 if fast else 4)
-    results = {
-        "dense": ernn_convergence(_dense(), driving.inputs, eta=ETA, iterations=80 if fast else 300),
+    return {
+        "dense": ernn_convergence(dense(), driving.inputs, eta=ETA, iterations=80 if fast else 300),
         "trained": ernn_convergence(trained, driving.inputs, iterations=200 if fast else 2000),
     }
+
+
+def draw(results: Results) -> Made:
+    """Distances to the equilibria, of both."""
     with style.style((11.0, 4.2)) as size:
         figure, axes = plt.subplots(1, 2, figsize=size)
         titles = (f"dense tanh ERNN, ‖PU‖ = {RECURRENT_GAIN**2:.2f}, η = {ETA:g}", "trained low-rank ReLU ERNN, K = 5")
@@ -42,11 +46,14 @@ def make(fast: bool = False) -> Made:
     )
 
 
-def _dense() -> Map:
+make = Script("ernn-6", compute, draw)
+
+
+def dense(inner_steps: int = 1, eta: float = 0.01) -> ERNN:
     """A dense tanh ERNN whose U is 0.9 times an orthogonal matrix."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(SEED)
-        system = ERNN(9, UNITS, LENGTH, rank=None, activation="tanh").double()
+        system = ERNN(9, UNITS, LENGTH, inner_steps, rank=None, activation="tanh", eta=eta).double()
         torch.nn.init.orthogonal_(system.U.matrix(), gain=RECURRENT_GAIN)
     system.name = "ernn"
     return system

@@ -7,6 +7,7 @@ import xarray as xr
 
 from dynlab import zoo
 from dynlab.diagnostics.geometry import geometry
+from dynlab.gallery.kept import Results, Script
 from dynlab.gallery.made import Made
 from dynlab.plots import style
 from dynlab.plots.geometry import plot_geometry
@@ -15,11 +16,17 @@ from dynlab.tasks import driving_inputs
 NETWORK = "gru-flipflop"
 
 
-def make(fast: bool = False) -> Made:
+def compute(fast: bool) -> Results:
     """Fixed points at zero input among the trajectories of the task."""
     network = zoo.load(NETWORK)
     driving = driving_inputs(None, network, samples=8 if fast else 32)
     found = geometry(network, driving.inputs, starts=96 if fast else 256, inputs_description=driving.description)
+    return {"geometry": found}
+
+
+def draw(results: Results) -> Made:
+    """All of them in the first three principal directions."""
+    found = results["geometry"]
     with style.style((6.6, 6.0)) as size:
         figure = plt.figure(figsize=size)
         ax: Any = figure.add_subplot(projection="3d")
@@ -31,8 +38,11 @@ def make(fast: bool = False) -> Made:
         "directions. Along these a pulse leads from one memory to the next (Neural Computation 25, 2013, section 4).",
         _measured(found),
         figure,
-        {"geometry": found},
+        results,
     )
+
+
+make = Script("flipflop", compute, draw)
 
 
 def _measured(found: xr.Dataset) -> str:

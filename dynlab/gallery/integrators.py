@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from dynlab import schema
 from dynlab.diagnostics.energy import energy
 from dynlab.diagnostics.stability import stability
+from dynlab.gallery.kept import Results, Script
 from dynlab.gallery.made import Made
 from dynlab.plots import style
 from dynlab.plots.energy import LOOKS
@@ -29,7 +30,7 @@ LINEAR = 1e-3  # of the scale of the energy's change, logarithmic beyond
 ROUNDING = 1e-14  # a modulus nearer to 1 is 1
 
 
-def make(fast: bool = False) -> Made:
+def compute(fast: bool) -> Results:
     """Regions with the eigenvalues of one orbit over each, the orbits themselves, and how the energy drifts."""
     system = planar_system(planar_matrix("zero"), "feedback", STEP)
     if not isinstance(system, Euler):
@@ -43,6 +44,16 @@ def make(fast: bool = False) -> Made:
     }
     exact = simulate(system.flow, initial_state=START, times=np.linspace(0, 8, 400))
     drift = energy(system, initial_state=START, steps=steps)
+    found = {"energy": drift, "exact": exact}
+    for name in INTEGRATORS:
+        found |= {f"region-{name}": regions[name], f"orbit-{name}": orbits[name]}
+    return found
+
+
+def draw(results: Results) -> Made:
+    """A column for each integrator, and the energy of all below."""
+    drift, exact = results["energy"], results["exact"]
+    regions, orbits = ({name: results[f"{kind}-{name}"] for name in INTEGRATORS} for kind in ("region", "orbit"))
     with style.style((14.0, 9.4)) as size:
         figure, axes = plt.subplots(3, 5, figsize=size, height_ratios=[1, 1, 1.15])
         for above, below, name in zip(axes[0], axes[1], INTEGRATORS, strict=True):
@@ -63,10 +74,13 @@ def make(fast: bool = False) -> Made:
         "Integrators: what each makes of W₀",
         "An antisymmetric matrix makes the flow neither grow nor decay; Euler's method with a little diffusion is said "
         "to keep that (AntisymmetricRNN, sections 3.3 and 4).",
-        _measured(regions, drift, steps),
+        _measured(regions, drift, drift.sizes[schema.TIME] - 1),
         figure,
-        {"energy": drift} | {f"region_{name.replace('-', '_')}": ds for name, ds in regions.items()},
+        results,
     )
+
+
+make = Script("integrators", compute, draw)
 
 
 def _draw_region(region: xr.Dataset, name: str, ax: Axes) -> None:

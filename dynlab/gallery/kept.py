@@ -45,12 +45,16 @@ class Script:
 
 
 def kept(name: str, compute: Callable[[], Results], recompute: bool = False) -> dict[str, xr.Dataset]:
-    """The Datasets that are kept under `name`, or with `recompute` those of `compute`, kept from now on."""
+    """The Datasets that are kept under `name`, with `recompute` those of `compute`, kept from now on.
+
+    Where none are kept they are computed, and not kept.
+    """
     if recompute:
         for key, ds in compute().items():
             _keep(FOLDER / f"{name}.{key}.nc", ds)
     start = len(name) + 1
-    return {path.stem[start:]: io.open(path) for path in sorted(FOLDER.glob(f"{name}.*.nc"))}
+    found = {path.stem[start:]: io.open(path) for path in sorted(FOLDER.glob(f"{name}.*.nc"))}
+    return found or dict(compute())
 
 
 def _keep(path: Path, ds: xr.Dataset) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import xarray as xr
+    from matplotlib.animation import FuncAnimation
     from matplotlib.figure import Figure
 
 
@@ -26,6 +27,8 @@ class Made:
     figure : matplotlib.figure.Figure
     results : mapping of str to Dataset
         What was drawn, by name.
+    animation : callable, optional
+        Gives the movie that ends with the figure.
     """
 
     title: str
@@ -33,6 +36,7 @@ class Made:
     measured: str
     figure: Figure
     results: Mapping[str, xr.Dataset]
+    animation: Callable[[], FuncAnimation] | None = None
 
     def __post_init__(self) -> None:
         """Set what it is above the figure, and what was measured below, where it does not say so itself."""
@@ -76,7 +80,7 @@ The sources' figures, redrawn by `dynlab figure all`. Under each: what the sourc
 def page(made: Mapping[str, Made]) -> str:
     """The gallery's README: each figure, named as its file, with claim and measurement."""
     entries = [
-        f"## {each.title}\n\n`dynlab figure {name}`\n\n![{each.title}]({name}.png)\n\n"
+        f"## {each.title}\n\n`dynlab figure {name}`\n\n![{each.title}]({name}.{'gif' if each.animation else 'png'})\n\n"
         f"**Claimed.** {each.claim}\n\n**Measured.** {each.measured}\n"
         for name, each in made.items()
     ]
@@ -91,11 +95,12 @@ that no finished training measures is "not run". [What holds and what does not](
 
 
 def tables_page(made: Mapping[str, Table]) -> str:
-    """A Markdown page of tables, each named as its command, with claim and measurement."""
+    """A Markdown page of tables, each named as its command, with claim and measurement; the audit has its own."""
     entries = [
         f"## {each.title}\n\n`dynlab table {name}`\n\n**Claimed.** {each.claim}\n\n**Measured.** {each.measured}\n\n"
         f"{markdown(each.headings, each.rows, each.numeric)}\n"
         for name, each in made.items()
+        if name != "audit"
     ]
     return "\n".join([TABLES_HEAD, *entries])
 
@@ -105,3 +110,17 @@ def markdown(headings: Sequence[str], rows: Sequence[Sequence[str]], numeric: Se
     rules = ["---:" if heading in numeric else "---" for heading in headings]
     cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
     return "\n".join(f"| {' | '.join(row)} |" for row in (headings, rules, *cells))
+
+
+AUDIT_HEAD = """# What holds and what does not
+
+Every theorem and claim of the sources that dynlab can put to the test, in the source's words, with a measurement, a
+verdict and the command that repeats it. `dynlab table audit -o docs/audit.md --overwrite` writes this page from the
+kept numbers, with `--recompute` from new ones. The published numbers are in [Tables](tables.md), the figures in the
+[gallery](../figures/gallery/README.md).
+"""
+
+
+def audit_page(made: Table) -> str:
+    """A Markdown page of the audit."""
+    return f"{AUDIT_HEAD}\n{made.measured}\n\n{markdown(made.headings, made.rows)}\n"

@@ -61,9 +61,14 @@ def compute() -> Results:
     return {"steps": record(sorted(PRINTED("training_step_*.txt")))}
 
 
+def kept_steps(recompute: bool = False) -> xr.Dataset:
+    """The times that are kept, or read again."""
+    return kept("speed", compute, recompute)["steps"]
+
+
 def table(recompute: bool = False) -> Table:
     """Seconds for an epoch: the review's, and those of 469 steps timed here."""
-    ds = kept("speed", compute, recompute)["steps"]
+    ds = kept_steps(recompute)
     machines = ds["machine"].values.tolist()
     epoch = BATCHES * ds["step"]
     rows = []

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from dynlab import schema
+from dynlab.gallery.kept import Results, Script
 from dynlab.gallery.made import Made
 from dynlab.numerics.eigenvalues import approximate_eigenvalues
 from dynlab.plots import style
@@ -31,15 +32,21 @@ WHY = (
 )
 
 
-def make(fast: bool = False) -> Made:
-    """The flow of Markus and Yamabe beside what its eigenvalues promise, and products of two shears."""
+def compute(fast: bool) -> Results:
+    """The flow of Markus and Yamabe, and products of two shears; fast is fewer times."""
     system = frozen(MarkusYamabe())
     times = np.linspace(0, SECONDS, 101 if fast else 801)
     solution = simulate(system, initial_state=START, times=times)
     states = solution["trajectory"].values[0]
     matrices = system.matrix(torch.from_numpy(states[:, 2:])).numpy()
     flow = _of_flow(times, states[:, :2], approximate_eigenvalues(matrices))
-    shears = _of_shears()
+    return {"solution": solution, "growth": flow, "shears": _of_shears()}
+
+
+def draw(results: Results) -> Made:
+    """Both beside what their eigenvalues promise."""
+    solution, flow, shears = (results[name] for name in ("solution", "growth", "shears"))
+    states, times = solution["trajectory"].values[0], solution[schema.TIME].values
     with style.style((12.5, 5.8)) as whole:
         figure = plt.figure(figsize=whole)
         grid = figure.add_gridspec(2, 3, height_ratios=[3.6, 1.3])
@@ -62,8 +69,11 @@ def make(fast: bool = False) -> Made:
         f"shears of spectral radius {SIDE:g} have a product of spectral radius {radius:.4f}: after {PRODUCTS} steps "
         f"the norm is {power(last)}, where the eigenvalues promise {power(PRODUCTS * np.log(SIDE))}.",
         figure,
-        {"solution": solution, "growth": flow, "shears": shears},
+        results,
     )
+
+
+make = Script("time-varying", compute, draw)
 
 
 def _of_flow(times: NDArray[np.float64], y: NDArray[np.float64], eigenvalues: NDArray[np.complex128]) -> xr.Dataset:

@@ -45,16 +45,17 @@ def plot_phase_panels(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
     """
     schema.check(ds, needs=["trajectory", "velocity", "equilibrium", "title", "grid_x", "grid_y"])
     letters = ds["panel"].values.tolist()
-    rows = -(-len(letters) // COLUMNS)
+    columns = min(COLUMNS, -(-len(letters) // 2))
+    rows = -(-len(letters) // columns)
     with style.style(SIZE) as size:
         if ax is None:
             figure = plt.figure(figsize=size)
-            grid: GridSpecBase = figure.add_gridspec(rows, COLUMNS)
+            grid: GridSpecBase = figure.add_gridspec(rows, columns)
         else:
             figure = cast(Figure, ax.get_figure(root=True))
-            grid = cast(SubplotSpec, ax.get_subplotspec()).subgridspec(rows, COLUMNS, wspace=0.25, hspace=0.45)
+            grid = cast(SubplotSpec, ax.get_subplotspec()).subgridspec(rows, columns, wspace=0.25, hspace=0.45)
             ax.set_axis_off()
-        places = [grid[row, column] for row in range(rows) for column in range(COLUMNS)]
+        places = [grid[row, column] for row in range(rows) for column in range(columns)]
         drawn = [
             _draw(panel(ds, letter), figure.add_subplot(place), f"({letter}) {title}", artist)
             for letter, title, place in zip(letters, ds["title"].values, places, strict=False)

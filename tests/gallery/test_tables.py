@@ -21,10 +21,11 @@ KNOWN = {
     "antisymmetric-2": "60,042, 84,874",
     "asrnn-mnist": "reads out the cell state",
     "asrnn-ptb": "No training measures them",
+    "audit": "holds (",
     "copying": "asRNN is a linear orthogonal network",
     "equilibria": "6 of 6 kinds",
     "ernn-1": "Noisy-CIFAR has 50,000 training sequences, the table 60,000",
-    "ernn-2": "The ratios are those of the times",
+    "ernn-2": "4 of 4 ratios are those of the times",
     "ernn-3": "Of 71 published numbers",
     "ernn-4": "No training measures them",
     "ernn-5": "Of 6 published numbers",
@@ -143,7 +144,7 @@ def test_all_tables_are_printed_and_written_as_a_page(tmp_path, capsys):
     assert run(["table", "all", "-o", str(tmp_path / "tables.md")]) == 0
     said, page = capsys.readouterr().out, (tmp_path / "tables.md").read_text(encoding="utf-8")
     for name in TABLES:
-        assert f"`dynlab table {name}`" in page
+        assert f"`dynlab table {name}`" in page or name == "audit"
         assert KNOWN[name] in said
     assert run(["table", "all", "--json"]) == 2
     assert run(["table", "ernn-1", "--data", str(tmp_path / "one.nc")]) == 0
