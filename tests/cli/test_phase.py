@@ -13,7 +13,7 @@ def test_the_papers_system_with_diffusion(folder, capsys, pictures):
     assert said.out.startswith("The flow's focus is stable, Euler's map at ε = 0.1 is not, the critical step is 0.0746")
     assert "unstable focus with multipliers of modulus 1.0051" in said.out
     assert "invariant closed curve" in said.out
-    (legend,) = pictures["phase-diff.png"].legends
+    legend = pictures["phase-diff.png"].axes[0].get_legend()
     named = {text.get_text() for text in legend.get_texts()}
     assert {"start", "flow: stable focus", "Euler's map: unstable focus"} <= named
     ds = io.open(folder / "diff.nc")
