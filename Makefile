@@ -12,11 +12,12 @@ OLDEST := .venv-oldest
 MANIFEST := setup.cfg pyproject.toml constraints.txt
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-oldest coverage lint bench bench-full queue queue-pause queue-status queue-time queue-results pages clean
+.PHONY: help demo test browser-test test-oldest coverage lint bench bench-full queue queue-pause queue-status queue-time queue-results pages clean
 
 help:
 	@echo "make demo    install dynlab into $(VENV) and run it on what it ships; pictures go to figures/demo/"
 	@echo "make test    install everything, then lint, types, import contract and the whole test suite"
+	@echo "make browser-test   the explorer's page in headless Chromium, which Debian has: apt-get install chromium"
 	@echo "make test-oldest   the test suite in an environment of its own with the oldest versions that setup.cfg allows"
 	@echo "make coverage   the test suite once more, with the lines and branches it does not reach"
 	@echo "make lint    lint, types and import contract alone"
@@ -32,6 +33,11 @@ demo: $(VENV)/core.stamp
 # One thread each: two workers whose linear algebra takes two threads apiece get into each other's way.
 test: lint
 	$(PYTEST)
+
+browser-test: $(VENV)/dev.stamp
+	@command -v chromium chromium-browser google-chrome >/dev/null || { echo "Chromium is not installed: apt-get install chromium"; exit 1; }
+	$(PIP_INSTALL) -e '.[browser]'
+	$(BIN)/python -m pytest tests/explore
 
 # In an environment of its own: `make test` goes on with the newest.
 test-oldest:

@@ -11,6 +11,7 @@ from typing import Any
 FOLDER = Path(__file__).parent / "modules"
 BUILT = Path(__file__).parent / "explorer.html"
 MAIN = "explorer.mjs"
+WORKER = "worker.mjs"  # runs beside the page, from a Blob of its text
 IMPORT = re.compile(r'^import \{(?P<names>[^}]*)\} from "\./(?P<module>[\w.]+)";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (?:async )?(?:function|const|class) (\w+)", re.MULTILINE)
 OPENING = '<script type="application/json" id="opening">{}</script>'
@@ -46,8 +47,10 @@ def build() -> str:
     """
     page = (FOLDER / "index.html").read_text(encoding="utf-8")
     style = (FOLDER / "style.css").read_text(encoding="utf-8")
-    script = "\n".join(_enclosed(name) for name in in_order(MAIN))
-    return page.replace("/* style */", f"\n{style}").replace("/* modules */", f"\n{script}")
+    page = page.replace("/* style */", f"\n{style}")
+    for place, main in (("/* worker */", WORKER), ("/* modules */", MAIN)):
+        page = page.replace(place, "\n" + "\n".join(_enclosed(name) for name in in_order(main)))
+    return page
 
 
 def in_order(main: str) -> list[str]:

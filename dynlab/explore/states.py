@@ -74,10 +74,13 @@ def check_fragment(fragment: str) -> str:
         elif name == "starts":
             for start in filter(None, value.split(";")):
                 _check_numbers(name, start, 2)
+        elif name == "textbook":
+            _, _, numbers = value.partition(",")
+            _check_numbers(name, numbers, value.count(","))
         elif name in LENGTHS:
             _check_numbers(name, value, LENGTHS[name])
         else:
-            raise unknown("part of an explorer's link", name, [*LENGTHS, "activation", "starts"])
+            raise unknown("part of an explorer's link", name, [*LENGTHS, "activation", "textbook", "starts"])
     return plain
 
 

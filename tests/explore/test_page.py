@@ -10,7 +10,7 @@ from dynlab import io
 from dynlab.cli.main import run
 from dynlab.errors import UserError
 from dynlab.explore import explorer_page
-from dynlab.explore.page import BUILT, FOLDER, MAIN, build, in_order
+from dynlab.explore.page import BUILT, FOLDER, MAIN, WORKER, build, in_order
 from dynlab.explore.states import LENGTHS, check_fragment, planar_fragment
 
 LARGEST = 400_000  # bytes
@@ -25,7 +25,7 @@ def test_what_ships_is_what_its_parts_make():
 
 
 def test_every_module_is_in_the_page():
-    assert sorted(in_order(MAIN)) == sorted(path.name for path in FOLDER.glob("*.mjs"))
+    assert sorted({*in_order(MAIN), *in_order(WORKER)}) == sorted(path.name for path in FOLDER.glob("*.mjs"))
 
 
 def test_it_is_one_small_file_that_asks_for_no_other():
@@ -63,6 +63,9 @@ def test_a_link_is_read_as_it_is_written(in_node):
         ("W=%E0%A4%A", "not written as a link is"),
         ("gamma=1e999", "not a number"),
         ("activation=constructor", "activation is “constructor”"),
+        ("textbook=spam,1", "textbook is “spam”"),
+        ("textbook=henon,1", "henon has 1 numbers in place of 2"),
+        ("textbook=logistic,5", "r is 5, which is not between 0 and 4"),
         ("toString=1", "“toString”, which this page does not know"),
     ],
 )

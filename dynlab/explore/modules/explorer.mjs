@@ -13,6 +13,7 @@ import { fittedHalf, longOrbits, portrait, separatrices } from "./portrait.mjs";
 import { presetNamed } from "./presets.mjs";
 import { verdict } from "./sentences.mjs";
 import { fromFragment, toFragment } from "./state.mjs";
+import { buildTextbook } from "./textbook_view.mjs";
 import { SvgPen } from "./svg_pen.mjs";
 
 const QUIET = 60; // ms after the last change until what takes longer is computed
@@ -87,6 +88,7 @@ function redraw() {
   const planes = performance.now() - begun;
   draw(["spectrum", "growth", "stability"]);
   showState(page.state);
+  textbook.show(page.state);
   byId("verdict").textContent = verdict(page.model, point());
   listPoints(page.model.points, Math.min(page.chosen, page.model.points.length - 1), (i) => {
     page.chosen = i;
@@ -134,6 +136,7 @@ function draw(names) {
 }
 
 const showState = buildControls(page);
+const textbook = buildTextbook(page);
 for (const name of ["flow", "map"]) pointAtPlane(byId(name), page, () => page.axes[name]);
 dragEigenvalues(byId("spectrum"));
 clickStability(byId("stability"));
@@ -199,6 +202,7 @@ function setTheme(name) {
   page.palette = PALETTES[name];
   byId("theme").textContent = name === "dark" ? "Light" : "Dark";
   if (page.model) schedule();
+  textbook.redraw();
   redrawNetwork();
 }
 
@@ -268,6 +272,7 @@ setTheme(preferred.matches ? "dark" : "light");
 window.addEventListener("hashchange", () => follow(location.hash));
 window.addEventListener("resize", () => {
   schedule();
+  textbook.redraw();
   redrawNetwork();
 });
 follow(location.hash);

@@ -83,7 +83,7 @@ const STAGES = [
 const DIFFERENCE = [71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40];
 
 /** The solution of h' = field(h) at times 0, spacing, …: states, fewer where it leaves all bounds or takes too long. */
-export function flowOrbit(field, start, spacing, count, farthest = AWAY, tolerance = TOLERANCE) {
+export function flowOrbit(field, start, spacing, count, farthest = AWAY, tolerance = TOLERANCE, most = MOST_STEPS) {
   const states = [start];
   let [h, time, tried] = [start, 0, 0];
   let width = spacing / 8;
@@ -91,7 +91,7 @@ export function flowOrbit(field, start, spacing, count, farthest = AWAY, toleran
   for (let t = 1; t <= count; t++) {
     const target = t * spacing;
     while (Math.abs(target - time) > 1e-12 * Math.abs(target)) {
-      if (++tried > MOST_STEPS) return states;
+      if (++tried > most) return states;
       const step = Math.abs(width) < Math.abs(target - time) ? width : target - time;
       const [next, error, last] = stepped(field, h, first, step, tolerance);
       if (error <= 1) {

@@ -1,6 +1,7 @@
 // The state of the page: what its controls hold, how a link writes it, and what a link may say.
 
 import { ACTIVATIONS } from "./cell.mjs";
+import { TEXTBOOK } from "./textbook.mjs";
 
 /** Every number that a slider and a field hold: where it stands in the state, its label, and its slider's range. */
 export const NUMBERS = [
@@ -42,6 +43,7 @@ export function refused({ label, least = -LARGEST, most = LARGEST, whole = false
 export function toFragment(state) {
   const parts = Object.keys(LENGTHS).map((name) => `${name}=${[state[name]].flat().join(",")}`);
   parts.push(`activation=${state.activation}`, `past=${state.past ? 1 : 0}`);
+  if (state.textbook) parts.push(`textbook=${state.textbook.join(",")}`);
   parts.push(`starts=${state.starts.map((start) => start.join(",")).join(";")}`);
   return parts.join("&");
 }
@@ -73,6 +75,7 @@ function parsed(name, text) {
     if (text !== "0" && text !== "1") throw new Error(`past is “${text}”, which is neither 0 nor 1`);
     return text === "1";
   }
+  if (name === "textbook") return textbookOf(text.split(","));
   if (name === "starts") {
     const starts = text === "" ? [] : text.split(";").map((pair) => numbers("starts", pair, 2));
     if (starts.length > MOST_STARTS) throw new Error(`it has ${starts.length} starts, and ${MOST_STARTS} is the most`);
@@ -81,6 +84,17 @@ function parsed(name, text) {
   if (!Object.hasOwn(LENGTHS, name)) throw new Error(`it says “${name}”, which this page does not know`);
   const found = numbers(name, text, LENGTHS[name]);
   return LENGTHS[name] === 1 ? found[0] : found;
+}
+
+function textbookOf([system, ...values]) {
+  if (!Object.hasOwn(TEXTBOOK, system)) throw new Error(`textbook is “${system}”, which is none of ${Object.keys(TEXTBOOK).join(", ")}`);
+  const { parameters } = TEXTBOOK[system];
+  if (values.length !== parameters.length) throw new Error(`${system} has ${values.length} numbers in place of ${parameters.length}`);
+  parameters.forEach(([label, least, most], i) => {
+    const reason = refused({ label, least, most }, values[i]);
+    if (reason) throw new Error(reason);
+  });
+  return [system, ...values.map(Number)];
 }
 
 function numbers(name, text, count) {

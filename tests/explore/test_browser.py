@@ -1,0 +1,217 @@
+"""The explorer in a browser, as a person uses it: headless Chromium, driven by Playwright (`make browser-test`)."""
+
+import re
+import shutil
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from dynlab.explore import explorer_page
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+LOCAL = re.compile("file|data|blob")
+PATIENCE = 60_000  # ms: the machine may be busy
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is missing: pip install -e '.[browser]'")
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed: apt-get install chromium")
+    with playwright.sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """Open the explorer from a file; an error in the page fails the test."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+    context.set_default_timeout(PATIENCE)
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    errors = []
+
+    def open_page(fragment="", page_text=None):
+        file = tmp_path / "explorer.html"
+        file.write_text(page_text or explorer_page(), encoding="utf-8")
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("request", lambda request: LOCAL.match(request.url) or errors.append(request.url))
+        page.goto(file.as_uri() + fragment)
+        rest(page)
+        return page
+
+    yield open_page
+    context.close()
+    assert errors == []
+
+
+def rest(page):
+    """Wait until what follows a change has come to rest: the address says the state that is shown."""
+    page.wait_for_timeout(150)
+    page.wait_for_function("!document.documentElement.dataset.busy")
+
+
+def starts(page):
+    text = re.search(r"starts=([^&]*)", page.evaluate("location.hash"))[1]
+    return [tuple(map(float, pair.split(","))) for pair in text.split(";") if pair]
+
+
+def value(page, label):
+    return float(page.get_by_label(label, exact=True).input_value())
+
+
+def place(page, canvas, x, y):
+    """Where (x, y) of a plane lies on the screen: the frame's borders are those of the module axes."""
+    box = page.locator(canvas).bounding_box()
+    half = value(page, "window ±")
+    inner = (box["width"] - 58, box["height"] - 58)
+    unit = min(inner) / (2 * half)
+    return box["x"] + 46 + inner[0] / 2 + x * unit, box["y"] + 24 + inner[1] / 2 - y * unit
+
+
+def test_it_opens_with_the_papers_system_and_says_what_it_shows(opened):
+    page = opened()
+    assert page.locator("#verdict").inner_text() == (
+        "At (0, 0) the flow has a stable focus; for Euler’s map at ε = 0.1 it is an unstable focus. "
+        "The critical step is 0.07458, and ε is above it."
+    )
+    assert page.locator("#points li").count() == 1
+    controls = "[...document.querySelectorAll('canvas, input, button, select')]"
+    bare = "(each) => !each.ariaLabel && !each.labels?.length && !each.textContent"
+    assert page.evaluate(f"{controls}.filter({bare}).map((each) => each.id)") == []
+
+
+def test_a_slider_changes_the_sentence(opened):
+    page = opened()
+    page.get_by_label("Euler’s step ε, slider").fill("0.05")
+    rest(page)
+    assert "for Euler’s map at ε = 0.05 it is a stable focus" in page.locator("#verdict").inner_text()
+    assert "ε is below it" in page.locator("#verdict").inner_text()
+
+
+def test_a_number_that_is_none_is_said(opened):
+    page = opened()
+    field = page.get_by_label("Euler’s step ε", exact=True)
+    field.fill("-1")
+    field.press("Enter")
+    assert "Euler’s step ε is -1, which is not between" in page.locator("#problem").inner_text()
+    assert "ε = 0.1" in page.locator("#verdict").inner_text()
+
+
+def test_a_click_starts_an_orbit_a_drag_moves_it_and_a_double_click_removes_it(opened):
+    page = opened()
+    page.mouse.click(*place(page, "#flow", 1.0, 1.0))
+    rest(page)
+    assert starts(page)[3] == pytest.approx((1.0, 1.0), abs=0.03)
+    page.mouse.move(*place(page, "#map", 1.0, 1.0))
+    page.mouse.down()
+    page.mouse.move(*place(page, "#map", -1.0, 0.8), steps=4)
+    page.mouse.up()
+    rest(page)
+    assert starts(page)[3] == pytest.approx((-1.0, 0.8), abs=0.03)
+    assert len(starts(page)) == 4
+    page.mouse.dblclick(*place(page, "#map", -1.0, 0.8))
+    rest(page)
+    assert len(starts(page)) == 3
+
+
+def test_the_keyboard_starts_and_removes_orbits(opened):
+    page = opened()
+    page.locator("#flow").focus()
+    for key in ("Shift+ArrowRight", "Shift+ArrowUp", "Enter"):
+        page.keyboard.press(key)
+    rest(page)
+    assert starts(page)[3] == pytest.approx((0.375, 0.375))
+    page.keyboard.press("Delete")
+    rest(page)
+    assert len(starts(page)) == 3
+
+
+def test_a_dragged_eigenvalue_takes_the_matrix_along(opened):
+    page = opened()
+    frame = page.evaluate("document.getElementById('spectrum').getBoundingClientRect().toJSON()")
+    axis, middle = 46 + (frame["width"] - 58) / 2, 24 + (frame["height"] - 58) / 2
+    unit = (frame["height"] - 58) / 2 / 2.7  # the view reaches 1.35 times as far as the eigenvalue ± 2 i
+    page.mouse.move(frame["x"] + axis - 0.15 * unit, frame["y"] + middle - 2 * unit)
+    page.mouse.down()
+    page.mouse.move(frame["x"] + axis - 1 * unit, frame["y"] + middle - 1 * unit)
+    page.mouse.up()
+    rest(page)
+    said = page.locator("#spectrum").get_attribute("aria-label")
+    real, imaginary = map(float, re.search(r"λ = (\S+) \+ (\S+) i", said.replace("−", "-")).groups())
+    assert (real, imaginary) == pytest.approx((-1, 1), abs=0.03)
+    assert value(page, "W₁₁") - value(page, "diffusion γ") == pytest.approx(real, abs=1e-3)
+    assert value(page, "W₂₁") == pytest.approx(imaginary, abs=1e-3)
+
+
+def test_a_click_in_the_stability_map_sets_diffusion_and_step(opened):
+    page = opened()
+    box = page.locator("#stability").bounding_box()
+    page.mouse.click(box["x"] + 46 + 0.8 * (box["width"] - 58), box["y"] + 24 + 0.5 * (box["height"] - 58))
+    rest(page)
+    assert (value(page, "diffusion γ"), value(page, "Euler’s step ε")) == pytest.approx((0.8, 0.15), abs=0.01)
+    assert "it is a stable focus" in page.locator("#verdict").inner_text()
+
+
+def test_a_preset_and_its_link(opened):
+    page = opened()
+    page.get_by_label("Preset").select_option("memories")
+    rest(page)
+    assert page.locator("#points li").count() == 9
+    page.get_by_role("button", name="Copy link").click()
+    link = page.evaluate("navigator.clipboard.readText()")
+    other = opened("#" + link.partition("#")[2])
+    assert other.locator("#points li").count() == 9
+    assert other.evaluate("location.hash") == page.evaluate("location.hash")
+
+
+def test_a_broken_link_says_so_and_shows_the_preset(opened):
+    page = opened("#gamma=abc")
+    assert "gamma is “abc”, which is not a number" in page.locator("#problem").inner_text()
+    assert "0.07458" in page.locator("#verdict").inner_text()
+
+
+def test_it_opens_with_what_the_command_was_given(opened):
+    page = opened(page_text=explorer_page("W=-1,0,0,-2&gamma=0&starts=1,1"))
+    assert "the flow has a stable node" in page.locator("#verdict").inner_text()
+    assert starts(page) == [(1, 1)]
+
+
+def test_pictures_and_code_are_exported(opened):
+    page = opened()
+    for button, name in (("PNG", "phase-plane.png"), ("SVG", "phase-plane.svg")):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=button).click()
+        assert download.value.suggested_filename == name
+        written = download.value.path().read_bytes()
+        if name.endswith("png"):
+            assert written.startswith(b"\x89PNG")
+        else:
+            drawn = ElementTree.fromstring(written)
+            assert len(drawn.findall(".//{*}path")) > 50
+    page.get_by_role("button", name="Python and command").click()
+    assert page.locator("#command").inner_text().startswith('dynlab phase --matrix="-0.15,-2;2,-0.15" --step 0.1')
+    assert "dl.phase_plane(" in page.locator("#python").inner_text()
+
+
+def test_a_worker_draws_the_textbook_systems(opened):
+    page = opened()
+    page.get_by_label("system", exact=True).select_option("lorenz")
+    page.wait_for_function("document.getElementById('textbook').dataset.drawn?.startsWith('[\"lorenz\"')")
+    assert page.locator("#textbook-0").get_attribute("aria-label").startswith("Attractor of: Lorenz’s flow, σ = 10")
+    page.get_by_label("ρ", exact=True).fill("14")
+    page.get_by_label("ρ", exact=True).press("Enter")
+    page.wait_for_function("document.getElementById('textbook').dataset.drawn.includes('10,14')")
+    rest(page)
+    assert "textbook=lorenz,10,14,2.6666666666666665" in page.evaluate("location.hash")
+
+
+def test_dark_and_light(opened):
+    page = opened()
+    before = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.get_by_role("button", name="Dark").click()
+    rest(page)
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
+    assert page.get_by_role("button", name="Light").count() == 1
