@@ -198,7 +198,7 @@ def test_pictures_and_code_are_exported(opened):
 
 def test_a_worker_draws_the_textbook_systems(opened):
     page = opened()
-    page.get_by_label("system", exact=True).select_option("lorenz")
+    page.locator("#textbook-system").select_option("lorenz")
     page.wait_for_function("document.getElementById('textbook').dataset.drawn?.startsWith('[\"lorenz\"')")
     assert page.locator("#textbook-0").get_attribute("aria-label").startswith("Attractor of: Lorenz’s flow, σ = 10")
     page.get_by_label("ρ", exact=True).fill("14")
