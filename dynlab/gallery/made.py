@@ -90,7 +90,8 @@ def page(made: Mapping[str, Made]) -> str:
 TABLES_HEAD = """# Tables
 
 The sources' tables beside what dynlab measured, written by `dynlab table all -o docs/tables.md --overwrite`. A number
-that no finished training measures is "not run". [What holds and what does not](audit.md) judges the sources' claims.
+that no finished training measures is "not run". [What holds and what does not](audit.md) judges the sources' claims,
+and the [glossary](glossary.md) explains terms.
 """
 
 
@@ -117,7 +118,7 @@ AUDIT_HEAD = """# What holds and what does not
 Every theorem and claim of the sources that dynlab can put to the test, in the source's words, with a measurement, a
 verdict and the command that repeats it. `dynlab table audit -o docs/audit.md --overwrite` writes this page from the
 kept numbers, with `--recompute` from new ones. The published numbers are in [Tables](tables.md), the figures in the
-[gallery](../figures/gallery/README.md).
+[gallery](../figures/gallery/README.md), terms in the [glossary](glossary.md).
 """
 
 
