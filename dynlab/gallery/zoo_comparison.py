@@ -36,7 +36,12 @@ NETWORKS = {
 SURVIVES = 0.1  # DESIGN: a direction survives where its singular value is at least this
 # What is drawn of the largest Datasets; the others are kept whole.
 DRAWN = {"spectrum": ["eigenvalue", "spectral_radius"], "end_to_end": ["log_singular_value"]}
-WORDS_WIDTH = 92  # characters
+ROWS = (
+    "A column for each network. From above: eigenvalues μ of ∂h_t/∂h_{t−1} at its steps, early ones dark; its gradient "
+    "from T back to t; eigenvalues at its fixed points."
+)
+LABELS = {"spectrum": "steps: Im μ", "gradient": "ln ‖∂h_T/∂h_t‖₂", "fixed_points": "fixed points: Im μ"}
+WORDS_WIDTH = 60  # characters
 
 
 def compute(fast: bool) -> Results:
@@ -131,7 +136,7 @@ def _row(found: Mapping[str, xr.Dataset], facts: Mapping[str, Any]) -> dict[str,
 
 
 def _figure(analysed: Mapping[str, Mapping[str, xr.Dataset]]) -> plt.Figure:
-    """A column for each network, a row for each question; below, ERNN's inner iteration beside the verdicts."""
+    """A column for each network, a row for each question; below, ERNN's inner iteration beside what the rows are."""
     with style.style((13.0, 12.6)) as size:
         figure = plt.figure(figsize=size)
         figure.set_layout_engine("constrained", h_pad=0.13)
@@ -147,25 +152,28 @@ def _figure(analysed: Mapping[str, Mapping[str, xr.Dataset]]) -> plt.Figure:
             _same_limits([layout[f"{question} {title}"] for title in analysed])
         for title in list(analysed)[1:]:
             layout[f"gradient {title}"].get_legend().remove()  # the first column's is theirs, and covers no line
+        for question, label in LABELS.items():
+            layout[f"{question} {next(iter(analysed))}"].set_ylabel(label)
         layout["words"].axis("off")
-        words = [f"{title}: {found['gradient'].attrs['verdict']}" for title, found in analysed.items()]
-        lines = [textwrap.fill(text, WORDS_WIDTH) for text in words]
-        layout["words"].text(0, 1, "\n\n".join(lines), va="top", transform=layout["words"].transAxes)
+        text = layout["words"].text(
+            0, 1, textwrap.fill(ROWS, WORDS_WIDTH), va="top", transform=layout["words"].transAxes
+        )
+        text.set_in_layout(False)  # it would take width from the columns
     return figure
 
 
 def _column(title: str, found: Mapping[str, xr.Dataset], axes: list[Axes]) -> None:
     spectra, gradients, points = axes
     plot_spectrum(found["spectrum"], ax=spectra)
+    spectra.set_ylabel("")
     for drawn in spectra.collections:
         if drawn.colorbar is not None:
             drawn.colorbar.remove()  # the same steps in every column: the title says what the colours are
-    spectra.set_title("μ of $\\partial h_t/\\partial h_{t-1}$, dark: early t, light: late")
-    spectra.text(0, 1.18, title, transform=spectra.transAxes, fontweight="bold")
+    spectra.set_title(title, fontweight="bold")
     plot_gradient(found["gradient"], ax=gradients)
-    gradients.set_title("Gradient from T back to t")
+    gradients.set(title="", ylabel="")
     plot_fixed_points(found["fixed_points"], ax=points)
-    points.set_title("Eigenvalues at the fixed points")
+    points.set(title="", ylabel="")
     style.legend_below(points, 1)
 
 
