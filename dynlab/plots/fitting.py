@@ -188,9 +188,10 @@ def _neighbours(figure: Figure, ax: Axes) -> tuple[float, float]:
         beside = _extent(other)
         if other is ax or beside.y1 <= box.y0 or beside.y0 >= box.y1 or other.get_label() == "<colorbar>":
             continue
-        if beside.x0 >= box.x1:
+        where = other.get_window_extent()  # its numbers may reach into these axes before anything is fitted
+        if where.x0 >= box.x1:
             high = min(high, beside.x0 - pad)
-        elif beside.x1 <= box.x0:
+        elif where.x1 <= box.x0:
             low = max(low, beside.x1 + pad)
     return low, high
 
