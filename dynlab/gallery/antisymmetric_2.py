@@ -136,7 +136,7 @@ def _singular(one: xr.Dataset, label: str, colour: str, ax: Axes) -> None:
 def measured(ds: xr.Dataset) -> str:
     """The means at the end, and where the singular values say otherwise."""
     last = ds.isel({schema.TIME: -1})
-    said = "; ".join(
+    said = ". ".join(
         f"{name}: mean |λ| {power(float(last['mean'].sel({schema.NETWORK: name})))}, largest σ "
         f"{power(float(last['largest'].sel({schema.NETWORK: name})))}"
         for name in ds[schema.NETWORK].values.tolist()
@@ -144,7 +144,7 @@ def measured(ds: xr.Dataset) -> str:
     trained = [name for name in ds[schema.NETWORK].values.tolist() if name.startswith("trained")]
     which = "Beside them trained networks" if trained else "Trained networks are not in the zoo yet: not run"
     return (
-        f"At their start, {schema.settings(ds)['units']} units, after {int(last[schema.TIME]):,} steps of noise: "
+        f"At their start, {schema.settings(ds)['units']} units, after {int(last[schema.TIME]):,} steps of noise. "
         f"{said}. {which}."
     )
 
