@@ -18,17 +18,18 @@ MARK, MARK_OF_SPECTRUM, MARK_OF_OTHERS = 30.0, 40.0, 60.0  # seconds
 LOOK = 0.02  # seconds between two looks at a command's memory
 MOST_MEMORY = 2.0 * 2**30  # bytes
 MOST_SECONDS = 100.0  # a command that takes longer is stopped, so that the table ends
-COMMANDS = {  # at their defaults; `check` needs a bound, and `box-bounds` a box
-    "gradient": (),
-    "lyapunov": (),
-    "fixed-points": (),
-    "modes": (),
-    "geometry": (),
-    "pseudospectrum": (),
-    "spectrum": (),
-    "check": ("--max-log-gradient", "20"),
-}
-OTHERS = {"inspect": (), "lyapunov-function": (), "basins": (), "box-bounds": ("--box", "1")}
+COMMANDS = (  # at their defaults; `check` needs a bound, and `box-bounds` a box
+    ("gradient",),
+    ("lyapunov",),
+    ("fixed-points",),
+    ("modes",),
+    ("geometry",),
+    ("pseudospectrum",),
+    ("spectrum",),
+    ("check", "--max-modulus", "5"),
+    ("check", "--max-log-gradient", "20"),
+)
+OTHERS = (("inspect",), ("lyapunov-function",), ("basins",), ("box-bounds", "--box", "1"))
 
 
 class Ran(NamedTuple):
@@ -94,16 +95,17 @@ def rows(network: str | None) -> list[Row]:
         ),
     ]
     for commands, mark in ((COMMANDS, MARK), (OTHERS, MARK_OF_OTHERS)):
-        for command, options in commands.items() if network else ():
+        for command, *options in commands:
             found.append(
                 Row(
-                    f"the production network: dynlab {' '.join((command, *options))}",
+                    f"the production network: dynlab {' '.join([command, *options])}",
                     lambda c=command, o=options: drawn(c, str(network), *o),
                     (),
                     _ended,
                     seconds=MARK_OF_SPECTRUM if command == "spectrum" else mark,
                     bytes=MOST_MEMORY,
                     measured=_bytes,
+                    missing="" if network else "DYNLAB_NETWORK names no checkpoint of it",
                 )
             )
     return found

@@ -4,17 +4,20 @@
     python benchmarks/table.py --readme
 
 Rows whose job has one of the words, or all of them. A file beside this one that `FILES` names has a function `rows`,
-which makes its rows. The table is printed, and written to benchmarks/results/table.md where all rows were run; row by
-row, so that one that is stopped leaves what it has. A number that misses its mark is in bold, with the mark beside it.
-With --readme nothing is timed: README.md's table is made from the written one.
+which makes its rows. What has been timed is printed, and written into benchmarks/results/table.md row by row; rows that
+are not run keep what is written there. A number that misses its mark is in bold, with the mark beside it. Seconds are
+those of a clock; beside them are those of all processors together, which other programs lengthen less. The column
+"load" says how many programs wanted a processor. With --readme nothing is timed: README.md's table is made from the
+written one.
 
 The jobs of the production network need a checkpoint of three LSTM layers of 256 units, which DYNLAB_NETWORK names, such
-as pretrained.pt of the public package Resemblyzer 0.1.4.
+as pretrained.pt of the public package Resemblyzer 0.1.4. Where it names none, their rows say that they were not run.
 """
 
 from __future__ import annotations
 
 import importlib
+import itertools
 import os
 import platform
 import statistics
@@ -23,7 +26,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 FILES = ("spectra", "certificates", "exponents", "gradients", "basins", "cells", "commands")
 RESULTS = Path(__file__).with_name("results") / "table.md"
@@ -32,10 +35,13 @@ MARKS = "<!-- table of benchmarks -->", "<!-- end of the table of benchmarks -->
 ROUNDS = 5
 LONG, ENOUGH = 10.0, 20.0  # seconds: a row of which one round takes longer is run once, and none anew after so many
 HEAD = (
-    "| job | way | seconds | dynlab's as a multiple: min–median–max | error | memory |",
-    "|---|---|---|---|---|---|",
+    "| job | way | seconds | of processors | dynlab's as a multiple: min–median–max | error | memory | load |",
+    "|---|---|---|---|---|---|---|---|",
 )
-NOTE = "Bold: not at its mark, which stands in brackets. Reasons are in benchmarks/NOTES.md."
+NOTE = (
+    "Bold: not at its mark, which stands in brackets. Reasons are in benchmarks/NOTES.md. Where the load is beyond the "
+    "number of cores other programs ran too, and the seconds are longer than on an idle machine."
+)
 CORETYPE = "OPENBLAS_CORETYPE"  # a kernel of another processor would be timed
 
 
@@ -82,6 +88,8 @@ class Row:
         Of the job that dynlab does here, where all of it takes minutes; its time counts divided by the share.
     measured : callable
         From what dynlab returned to its bytes, where it ran in another process.
+    missing : str
+        What would have to be there to run it; nothing where it can be run.
     """
 
     job: str
@@ -92,14 +100,22 @@ class Row:
     bytes: float = float("inf")
     share: float = 1.0
     measured: Callable[[Any], float] | None = None
+    missing: str = ""
+
+
+class Spent(NamedTuple):
+    """Seconds of a clock, and those of all processors together."""
+
+    seconds: float
+    processor: float
 
 
 @dataclass
 class Timed:
-    """Seconds of each round, and the memory that dynlab took at most, of one row."""
+    """What each round took, and the memory that dynlab took at most, of one row."""
 
-    dynlab: list[float] = field(default_factory=list)
-    rivals: dict[str, list[float]] = field(default_factory=dict)
+    dynlab: list[Spent] = field(default_factory=list)
+    rivals: dict[str, list[Spent]] = field(default_factory=dict)
     peak: float = 0.0
     error: str = ""
 
@@ -113,12 +129,12 @@ def timed(row: Row) -> Timed:
     first = time.perf_counter()
     for number in range(ROUNDS):
         began = time.perf_counter()
-        seconds, result, peak = _once(row.dynlab)
-        found.dynlab.append(seconds / row.share)
+        spent, result, peak = _once(row.dynlab, row.share)
+        found.dynlab.append(spent)
         found.peak = max(found.peak, row.measured(result) if row.measured else peak)
         for way in row.rivals:
-            spent, numbers[way.name], _ = _once(way.run)
-            found.rivals[way.name].append(spent / way.share)
+            spent, numbers[way.name], _ = _once(way.run, way.share)
+            found.rivals[way.name].append(spent)
         is_long = time.perf_counter() - began > LONG
         if number == 0:
             found.error = row.error(result, numbers)
@@ -127,12 +143,13 @@ def timed(row: Row) -> Timed:
     return found
 
 
-def _once(run: Callable[[], Any]) -> tuple[float, Any, float]:
-    """The seconds, what was returned, and the bytes of memory taken at most beside what was held before."""
+def _once(run: Callable[[], Any], share: float) -> tuple[Spent, Any, float]:
+    """What all of a job takes, what this share of it returned, and its most bytes beside what was held before."""
     before = memory(reset=True)
-    began = time.perf_counter()
+    began, used = time.perf_counter(), sum(os.times()[:4])  # this process and those that it has started
     result = run()
-    return time.perf_counter() - began, result, memory() - before
+    spent = Spent((time.perf_counter() - began) / share, (sum(os.times()[:4]) - used) / share)
+    return spent, result, memory() - before
 
 
 def memory(process: int | str = "self", reset: bool = False) -> float:
@@ -157,37 +174,62 @@ def _marked(value: float, shown: str, most: float) -> str:
 
 def written(row: Row, found: Timed) -> list[str]:
     """The lines of the table for one job."""
-    own, memory = statistics.median(found.dynlab), found.peak / 2**20
+    (own, used), memory = _median(found.dynlab), found.peak / 2**20
     seconds = _marked(own, f"{own:.3g} s", row.seconds)
     taken = _marked(memory, f"{memory:.0f} MiB", row.bytes / 2**20)
     way = "dynlab" if row.share == 1 else f"dynlab, {row.share:.3g} of the job"
-    lines = [f"| {row.job} | {way} | {seconds} | | {found.error} | {taken} |"]
+    load = f"{os.getloadavg()[0]:.1f}"
+    lines = [f"| {row.job} | {way} | {seconds} | {used:.3g} s | | {found.error} | {taken} | {load} |"]
     for rival in row.rivals:
         spent = found.rivals[rival.name]
-        ratios = [mine / theirs for mine, theirs in zip(found.dynlab, spent, strict=True)]
+        ratios = [mine.seconds / theirs.seconds for mine, theirs in zip(found.dynlab, spent, strict=True)]
         low, middle, high = min(ratios), statistics.median(ratios), max(ratios)
         ratio = _marked(middle, f"{low:.2f}–{middle:.2f}–{high:.2f}", rival.reach)
         name = rival.name if rival.share == 1 else f"{rival.name}, {rival.share:.3g} of the job"
-        lines.append(f"| | {name} | {statistics.median(spent):.3g} s | {ratio} | | |")
+        own, used = _median(spent)
+        lines.append(f"| | {name} | {own:.3g} s | {used:.3g} s | {ratio} | | | |")
     return lines
+
+
+def _median(spent: list[Spent]) -> Spent:
+    return Spent(*(statistics.median(part) for part in zip(*spent, strict=True)))
+
+
+def known() -> dict[str, list[str]]:
+    """The lines of each job in the written table."""
+    found: dict[str, list[str]] = {}
+    lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
+    for line in lines[lines.index(HEAD[1]) + 1 :] if HEAD[1] in lines else []:
+        job = line.split("|")[1].strip() if line.startswith("|") else ""
+        if job:
+            found[job] = [line]
+        elif line.startswith("|"):
+            found[next(reversed(found))].append(line)
+    return found
+
+
+def keep(found: Mapping[str, list[str]]) -> None:
+    """Write the table of these jobs."""
+    RESULTS.parent.mkdir(exist_ok=True)
+    lines = itertools.chain.from_iterable(found.values())
+    RESULTS.write_text("\n".join([machine(), "", *HEAD, *lines, "", NOTE]) + "\n")
 
 
 def readme() -> None:
     """Put the written table between the marks in README.md: dynlab's rows, and of every rival's the median ratio."""
-    machine_line, *lines = [
-        line for line in RESULTS.read_text().splitlines() if line.startswith("|") or "cores" in line
-    ]
+    machine_line, lines = RESULTS.read_text().splitlines()[0], itertools.chain.from_iterable(known().values())
     rows: list[list[str]] = []
-    for line in lines[len(HEAD) :]:
-        job, way, seconds, ratio, error, memory = (cell.strip() for cell in line.strip("|").split("|"))
+    for line in lines:
+        job, way, seconds, used, ratio, error, memory, load = (cell.strip() for cell in line.strip("|").split("|"))
         if job:
-            part = f" ({way.removeprefix('dynlab, ')} run)" if way != "dynlab" else ""
-            rows.append([job + part, seconds, "", error, memory])
+            part = f" ({way.removeprefix('dynlab, ')} run)" if way.startswith("dynlab, ") else ""
+            rows.append([job + part, seconds or way, used, "", error, memory, load])
         elif ratio:
             bold, middle = "**" * ratio.startswith("**"), ratio.split("–")[1]
             mark = ratio[ratio.index(" (") :] if " (" in ratio else ""
-            rows[-1][2] += f"{'; ' if rows[-1][2] else ''}{way}: {bold}{middle}{bold}{mark}"
-    table = ["| job | dynlab | as a multiple of | error | memory |", "|---|---|---|---|---|"]
+            rows[-1][3] += f"{'; ' if rows[-1][3] else ''}{way}: {bold}{middle}{bold}{mark}"
+    head = "job", "dynlab", "of processors", "as a multiple of", "error", "memory", "load"
+    table = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     table += [f"| {' | '.join(row)} |" for row in rows]
     text = README.read_text()
     before, after = text.split(MARKS[0])[0], text.split(MARKS[1])[1]
@@ -213,7 +255,7 @@ def machine() -> str:
     kernels = sorted({f"{each['internal_api']} {each.get('architecture') or ''}".strip() for each in threadpool_info()})
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return (
-        f"{_processor()}, {cores} cores, load {os.getloadavg()[0]:.1f}; Python {platform.python_version()}, "
+        f"{_processor()}, {cores} cores; Python {platform.python_version()}, "
         f"NumPy {numpy.__version__}, torch {torch.__version__}, {torch.get_num_threads()} threads; {', '.join(kernels)}"
     )
 
@@ -226,17 +268,20 @@ def main() -> None:
     if words == ["--readme"]:
         readme()
         return
-    began, lines = time.perf_counter(), list(HEAD)
+    began, found, order = time.perf_counter(), known(), []
     print(machine(), "\n", *HEAD, sep="\n", flush=True)
-    RESULTS.parent.mkdir(exist_ok=True)
     for name in FILES:
         for row in importlib.import_module(name).rows(os.environ.get("DYNLAB_NETWORK")):
+            order.append(row.job)
             if words and not any(word in row.job for word in words):
                 continue
-            lines += written(row, timed(row))
-            print("\n".join(lines[-1 - len(row.rivals) :]), flush=True)
-            if not words:
-                RESULTS.write_text("\n".join([machine(), "", *lines, "", NOTE]) + "\n")
+            if not row.missing:
+                found[row.job] = written(row, timed(row))
+            elif row.job not in found:
+                found[row.job] = [f"| {row.job} | not run: {row.missing} | | | | | | |"]
+            print("\n".join(found[row.job]), flush=True)
+            keep(found)
+    keep({job: found[job] for job in order if job in found})
     print(f"\n{NOTE} All of it took {time.perf_counter() - began:.0f} s.")
 
 
