@@ -115,6 +115,10 @@ def _hear_terminate() -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     os.environ.setdefault("MPLBACKEND", "Agg")  # figures go to files: no window, also where there is a screen
+    # Torch's threads that are done wait 0.2 ms for the others before they sleep, in place of 13 ms: on a machine with
+    # other work that has been most of a command's time.
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", "5000")
     try:
         code = group.main(args=arguments, prog_name="dynlab", standalone_mode=False)
         return code if isinstance(code, int) else 0

@@ -21,11 +21,10 @@ from dynlab.progress import through
 TOLERANCE = 1e-10  # relative residual of the Ritz value 1/σ², so that σ has half of it
 LONGEST = 80  # Lanczos steps; a value that has not converged by then says so
 LOOK = 4  # Lanczos steps between two looks at the Ritz values, which cost as much as the steps
-ROWS = 32  # of the triangle that are solved at a time, so that the rest is one matrix product
-GROWN = 2.0**400  # columns of a solve beyond it are scaled down: ROWS_BETWEEN rows more do not overflow
-ROWS_BETWEEN = 8
+ROWS = 8  # of the triangle that are solved one by one; all between them and others are matrix products
+GROWN = 2.0**400  # columns of a solve beyond it are scaled down: ROWS rows more do not overflow
 LARGEST_EXPONENT = 900  # of the power of 2 that a matrix is divided by: points of its plane must not overflow
-COPIES = 8  # arrays of the size (n, points) that a block holds
+COPIES = 9  # arrays of the size (n, points) that a block holds
 
 
 @dataclass(frozen=True)
@@ -111,13 +110,14 @@ def _lanczos(T: Real, points: Complex, first: Complex, least: float) -> tuple[Re
     value, residual = np.full(count, np.nan), np.full(count, np.inf)
     iterations = np.zeros(count, dtype=np.int64)
     left = np.arange(count)
-    gaps, flipped = _gaps(T, points, least), np.ascontiguousarray(T.T[::-1, ::-1])
+    flipped, gaps = np.ascontiguousarray(T.T[::-1, ::-1]), _gaps(T, points, least)
+    inverses = [_inverses(flipped, gaps.conj()[::-1]), _inverses(T, gaps)]
     q, before = np.repeat(first[:, None], count, axis=1), np.zeros((n, count), dtype=complex)
     alphas, betas = np.zeros((LONGEST, count)), np.zeros((LONGEST + 1, count))
     scale = None  # power of 4 that the operator is divided by
     for k in range(LONGEST):
-        half, first_power = _solve(flipped, gaps.conj()[::-1], q[::-1])  # (zI − T)⁻ᴴ, from the last row to the first
-        w, power = _solve(T, gaps, half[::-1])
+        half, first_power = _solve(flipped, inverses[0], q[::-1])  # (zI − T)⁻ᴴ, from the last row to the first
+        w, power = _solve(T, inverses[1], half[::-1])
         power += first_power
         if scale is None:
             scale = 2 * (power // 2)
@@ -137,7 +137,7 @@ def _lanczos(T: Real, points: Complex, first: Complex, least: float) -> tuple[Re
         going = residual[left] > TOLERANCE
         if complete or not going.any():
             break
-        left, gaps, before, q = left[going], gaps[:, going], before[:, going], q[:, going]
+        left, before, q, *inverses = left[going], *(each[:, going] for each in (before, q, *inverses))
         scale = scale[going]
         alphas, betas = alphas[:, going], betas[:, going]
     return value, iterations, residual, (residual <= TOLERANCE) | (iterations == n)
@@ -163,50 +163,66 @@ def _gaps(T: Real, points: Complex, least: float) -> Complex:
     return np.asarray(np.where(np.abs(gaps) < least, least, gaps))
 
 
-def _solve(T: Real, gaps: Complex, right: Complex) -> tuple[Complex, Real]:
-    """(zI − T)⁻¹ of the columns of `right`, each with its own z: `gaps` is z less T's eigenvalues, shape (n, point).
+def _inverses(T: Real, gaps: Complex) -> Complex:
+    """(zI − B)⁻¹ of each diagonal block B, of a pair ((a, b), (c, a)) first (z − a)/det(zI − B), then 1/det(zI − B).
+
+    `gaps`, of the same shape (n, point), are z less T's eigenvalues.
+    """
+    (first,) = np.nonzero(T.diagonal(-1))
+    with np.errstate(under="ignore"):  # 1/d beside (z − a)/d
+        found = 1 / gaps
+        found[first + 1] *= found[first]
+        found[first] = (gaps[first] + gaps[first + 1]) / 2 * found[first] / gaps[first + 1]
+    return np.asarray(found)
+
+
+def _solve(T: Real, inverses: Complex, right: Complex) -> tuple[Complex, Real]:
+    """(zI − T)⁻¹ of the columns of `right`, each with its own z, which `inverses` belong to.
 
     Returns the columns with a largest entry of about 1, and the exponents of the powers of 2 that they are to be
     multiplied by.
     """
     x, exponent = np.array(right, order="C"), np.zeros(right.shape[1])
     parts = x.view(np.float64)  # real and imaginary parts side by side: T's products are real
-    tied = [False, *(T.diagonal(-1) != 0).tolist()]  # rows that are the second ones of their block
-    stop = len(T)
-    while stop:
-        start = max(0, stop - ROWS)
-        start -= tied[start]
-        parts[start:stop] += T[start:stop, stop:] @ parts[stop:]
-        last = looked = stop
+    tied = [*(T.diagonal(-1) != 0).tolist(), False]  # rows that are the first ones of their block
+
+    def rows(start: int, stop: int) -> None:
+        """Solve for these, what the later ones have in them being added already."""
+        if stop - start > ROWS:
+            middle = (start + stop) // 2
+            middle += tied[middle - 1]
+            rows(middle, stop)
+            parts[start:middle] += T[start:middle, middle:stop] @ parts[middle:stop]
+            rows(start, middle)
+            return
+        last = stop
         while last > start:
-            first = last - 1 - tied[last - 1]
-            parts[first:last] += T[first:last, last:stop] @ parts[last:stop]
-            if tied[last - 1]:
-                b, c = T[first, first + 1], T[first + 1, first]
-                x[first:last] = _of_pair(gaps[first:last], b, c, x[first:last])
+            first = last - 1 - tied[last - 2] if last - 1 > start else last - 1
+            if last < stop:
+                parts[first:last] += T[first:last, last:stop] @ parts[last:stop]
+            if last - first == 2:
+                others = x[first:last][::-1] * inverses[last - 1]
+                others *= T[[first, first + 1], [first + 1, first]][:, None]
+                x[first:last] *= inverses[first]
+                x[first:last] += others
             else:
-                x[first] /= gaps[first]
-            if looked - first >= ROWS_BETWEEN or first == start:
-                _scale_down(x, exponent, slice(first, looked), GROWN)
-                looked = first
+                x[first] *= inverses[first]
             last = first
-        stop = start
-    _scale_down(x, exponent, slice(None), 0.0)
+        _scale_down(parts, exponent, slice(start, stop), GROWN)
+
+    rows(0, len(T))
+    _scale_down(parts, exponent, slice(None), 0.0)
     return x, exponent
 
 
-def _of_pair(gaps: Complex, b: float, c: float, y: Complex) -> Complex:
-    """(zI − B)⁻¹ y of B = ((a, b), (c, a)), whose eigenvalues are a ± i √(−b c)."""
-    middle = (gaps[0] + gaps[1]) / 2  # z − a
-    return np.asarray(np.stack([middle * y[0] + b * y[1], c * y[0] + middle * y[1]]) / gaps[0] / gaps[1])
-
-
-def _scale_down(x: Complex, exponent: Real, rows: slice, beyond: float) -> None:
-    """Divide columns by a power of 2 where `rows` have an entry beyond that, in place."""
-    largest = np.maximum(np.abs(x[rows].real), np.abs(x[rows].imag)).max(axis=0)
-    (columns,) = np.nonzero(largest > beyond)
-    if len(columns):
-        powers = np.frexp(largest[columns])[1].astype(np.float64)
-        half = np.floor(powers / 2)  # the whole power may overflow
-        x[:, columns] = x[:, columns] * np.exp2(-half) * np.exp2(half - powers)
-        exponent[columns] += powers
+def _scale_down(parts: Real, exponent: Real, rows: slice, beyond: float) -> None:
+    """Divide columns by a power of 2 where `rows` have an entry beyond that, in place; two columns are one point's."""
+    seen = parts[rows]
+    if not (seen.max(initial=0.0) > beyond or seen.min(initial=0.0) < -beyond):
+        return
+    largest = np.maximum(seen.max(axis=0), -seen.min(axis=0)).reshape(-1, 2).max(axis=1)
+    powers = np.where(largest > beyond, np.frexp(largest)[1], 0).astype(np.float64)
+    half = np.floor(powers / 2)  # the whole power may overflow
+    for factor in (half, powers - half):
+        parts *= np.repeat(np.exp2(-factor), 2)
+    exponent += powers
