@@ -110,8 +110,8 @@ def _lanczos(T: Real, points: Complex, first: Complex, least: float) -> tuple[Re
     value, residual = np.full(count, np.nan), np.full(count, np.inf)
     iterations = np.zeros(count, dtype=np.int64)
     left = np.arange(count)
-    flipped, gaps = np.ascontiguousarray(T.T[::-1, ::-1]), _gaps(T, points, least)
-    inverses = [_inverses(flipped, gaps.conj()[::-1]), _inverses(T, gaps)]
+    flipped = np.ascontiguousarray(T.T[::-1, ::-1])
+    inverses = [_inverses(each, _gaps(each, at, least)) for each, at in ((flipped, points.conj()), (T, points))]
     q, before = np.repeat(first[:, None], count, axis=1), np.zeros((n, count), dtype=complex)
     alphas, betas = np.zeros((LONGEST, count)), np.zeros((LONGEST + 1, count))
     scale = None  # power of 4 that the operator is divided by
@@ -126,7 +126,8 @@ def _lanczos(T: Real, points: Complex, first: Complex, least: float) -> tuple[Re
         alphas[k] = np.einsum("ij,ij->j", q.conj(), w).real
         w -= alphas[k] * q
         betas[k + 1] = np.linalg.norm(w, axis=0)
-        before, q = q, w / np.maximum(betas[k + 1], np.finfo(float).tiny)
+        w /= np.maximum(betas[k + 1], np.finfo(float).tiny)
+        before, q = q, w
         complete = k + 1 == n  # then the Krylov space is the whole space
         if (k + 1) % LOOK and not complete and k + 1 < LONGEST:
             continue

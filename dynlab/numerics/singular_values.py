@@ -5,28 +5,64 @@ The singular values of a graded product e^d T have logarithms however many order
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.linalg import LinearOperator, eigsh
 
 from dynlab.numerics.lapack import gejsv
 from dynlab.numerics.threads import in_threads
 
 ALL_UP_TO = 256  # rows: of a larger matrix the norm is found by products with vectors
 RESIDUAL = 1e-10  # relative, of the square of the norm of a large matrix
+STEPS, RESTARTS = 32, 50  # of Lanczos's iteration, which starts anew from the best vector so far
+FAR = 1e100  # squares of numbers beyond it overflow
+ASIDE = 0.01  # of a vector that starts it is random: the norm may be that of a part which the vector does not see
+
+Real = NDArray[np.float64]
 
 
-def norm(matrix: NDArray[np.float64]) -> float:
-    """‖A‖₂ of a square matrix: the largest of all singular values, of a large one by Lanczos's iteration on AᵀA."""
-    n, largest = len(matrix), float(np.abs(matrix).max(initial=0.0))
+def norm(matrix: Real) -> float:
+    """‖A‖₂ of a square matrix."""
+    return norm_and_direction(matrix)[0]
+
+
+def norm_and_direction(matrix: Real, near: Real | None = None) -> tuple[float, Real | None]:
+    """‖A‖₂ of a square matrix, and of a large one a unit vector whose image is as long.
+
+    The largest of all singular values, of a large matrix by Lanczos's iteration on AᵀA, which takes fewer steps from a
+    vector `near` that one, shape (n,).
+    """
+    n, largest = len(matrix), float(max(matrix.max(initial=0.0), -matrix.min(initial=0.0)))
     if n <= ALL_UP_TO or not 0 < largest < np.inf:
-        return float(np.linalg.norm(matrix, 2))
-    scaled = matrix / largest
-    gram = LinearOperator((n, n), matvec=lambda x: scaled.T @ (scaled @ x), dtype=np.float64)
+        return float(np.linalg.norm(matrix, 2)), None
     start = np.random.default_rng(0).standard_normal(n)
-    (square,) = eigsh(gram, k=1, which="LA", tol=RESIDUAL, v0=start, return_eigenvectors=False)
-    return largest * float(np.sqrt(square))
+    start /= np.linalg.norm(start)
+    scaled = matrix if 1 / FAR < largest < FAR else matrix / largest
+    square, direction = _largest_of_gram(scaled, start if near is None else near + ASIDE * start)
+    size = float(np.sqrt(square)) if square < np.inf else float(np.linalg.norm(scaled, 2))
+    return size if scaled is matrix else largest * size, direction
 
 
-def singular_values(matrices: NDArray[np.float64]) -> NDArray[np.float64]:
+def _largest_of_gram(matrix: Real, start: Real) -> tuple[float, Real]:
+    """The largest eigenvalue of AᵀA to `RESIDUAL`, inf where that takes too many steps, and its vector."""
+    basis, best = np.empty((STEPS, len(start))), start / np.linalg.norm(start)
+    for _ in range(RESTARTS):
+        q, small = best, np.zeros((STEPS, STEPS))
+        for k in range(STEPS):
+            basis[k], known = q, basis[: k + 1]
+            w = matrix.T @ (matrix @ q)
+            small[k, k] = q @ w
+            for _ in range(2):  # once is not enough where little is left
+                w -= (known @ w) @ known
+            left = float(np.linalg.norm(w))
+            values, shares = np.linalg.eigh(small[: k + 1, : k + 1])  # reads the lower triangle
+            best = shares[:, -1] @ known
+            if left * abs(shares[-1, -1]) <= RESIDUAL * values[-1]:
+                return float(values[-1]), best
+            if k + 1 < STEPS:
+                small[k + 1, k] = left
+            q = w / left
+    return np.inf, best
+
+
+def singular_values(matrices: Real) -> Real:
     """Those of matrices (..., m, n) in decreasing order, NaN of a matrix that is not finite."""
     flat = matrices.reshape(-1, *matrices.shape[-2:])
     found = np.full((len(flat), min(flat.shape[1:])), np.nan)
@@ -36,7 +72,7 @@ def singular_values(matrices: NDArray[np.float64]) -> NDArray[np.float64]:
     return found.reshape(*matrices.shape[:-2], -1)
 
 
-def rounding_of(singular: NDArray[np.float64]) -> NDArray[np.float64]:
+def rounding_of(singular: Real) -> Real:
     """What rounding leaves of n × n matrices with these singular values (..., n): n ε σ_max."""
     return singular.shape[-1] * np.finfo(np.float64).eps * singular[..., 0]
 
@@ -49,7 +85,7 @@ MARGIN = 40.0
 PLAIN = 5.0
 
 
-def log_singular_values(log_scale: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def log_singular_values(log_scale: Real, rows: Real) -> Real:
     """Logarithms of the singular values of e^d T.
 
     Parameters
@@ -65,14 +101,14 @@ def log_singular_values(log_scale: NDArray[np.float64], rows: NDArray[np.float64
         Decreasing; −inf for singular values that are exactly zero; NaN where LAPACK did not converge.
     """
 
-    def several(some: slice) -> tuple[NDArray[np.float64]]:
+    def several(some: slice) -> tuple[Real]:
         return (np.stack([_one(d, T) for d, T in zip(log_scale[some], rows[some], strict=True)]),)
 
     (found,) = in_threads(several, len(rows))
     return np.asarray(found)
 
 
-def _one(log_scale: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def _one(log_scale: Real, rows: Real) -> Real:
     found = np.full(len(log_scale), -np.inf)
     order = np.argsort(-log_scale, kind="stable")
     order = order[np.isfinite(log_scale[order])]

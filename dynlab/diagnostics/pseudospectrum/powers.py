@@ -9,7 +9,7 @@ from scipy.linalg import expm
 from scipy.optimize import minimize_scalar
 
 from dynlab.numerics.block_triangular import parts_of
-from dynlab.numerics.singular_values import ALL_UP_TO, RESIDUAL, norm
+from dynlab.numerics.singular_values import ALL_UP_TO, RESIDUAL, norm, norm_and_direction
 from dynlab.progress import through
 
 NOTHING_KNOWN = 1e100  # of an error whose power has norm 1: more is no less known, and would overflow
@@ -55,13 +55,13 @@ def power_norms(matrix: NDArray[np.float64], powers: int, wrong: float = 0.0, *,
     log_norm, entrywise = np.full(powers + 1, -np.inf), np.zeros(powers + 1)
     log_norm[0] = 0.0
     product, exponent, sizes = np.eye(len(matrix)), 0, np.abs(matrix)
-    small = len(matrix) <= ALL_UP_TO
+    small, direction = len(matrix) <= ALL_UP_TO, None
     errors = np.zeros_like(product) if small else np.full((1, 1), np.inf)
     for k in through(range(1, powers + 1)):
         if small:
             errors = np.minimum(errors, NOTHING_KNOWN) @ sizes + unit * (np.abs(product) @ sizes)
         product = _times(product, matrix, parts_of(blocks or (len(matrix),)))
-        size = norm(product)
+        size, direction = norm_and_direction(product, direction)
         if size == 0:
             break
         log_norm[k], entrywise[k] = exponent * np.log(2) + np.log(size), np.linalg.norm(errors) / size

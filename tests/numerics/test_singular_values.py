@@ -1,0 +1,55 @@
+"""The norm of a large matrix by products with vectors is the largest of all singular values."""
+
+import numpy as np
+import pytest
+
+from dynlab.numerics import singular_values
+from dynlab.numerics.singular_values import norm, norm_and_direction
+
+N = singular_values.ALL_UP_TO + 44
+
+
+def _matrix(kind):
+    rng = np.random.default_rng(0)
+    return {
+        "random": lambda: rng.standard_normal((N, N)),
+        "identity": lambda: np.eye(N),
+        "orthogonal": lambda: np.linalg.qr(rng.standard_normal((N, N)))[0],
+        "of rank one": lambda: np.outer(rng.standard_normal(N), rng.standard_normal(N)),
+        "nilpotent": lambda: np.eye(N, k=1),
+        "nearly equal": lambda: np.diag([1, 1 - 1e-13, 1 - 1e-9, *rng.uniform(0, 1, N - 3)]),
+        "graded": lambda: np.geomspace(1, 1e-200, N)[:, None] * rng.standard_normal((N, N)),
+        "triangular": lambda: np.tril(np.ones((N, N))),
+    }[kind]()
+
+
+KINDS = ("random", "identity", "orthogonal", "of rank one", "nilpotent", "nearly equal", "graded", "triangular")
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-200, 1e200])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_norm_of_a_large_matrix_is_the_largest_of_all_singular_values(kind, scale):
+    matrix = _matrix(kind)
+    size, direction = norm_and_direction(scale * matrix)
+    assert size == pytest.approx(scale * np.linalg.norm(matrix, 2), rel=1e-9)
+    assert np.linalg.norm(matrix @ direction) == pytest.approx(size / scale, rel=1e-9)
+    assert np.linalg.norm(direction) == pytest.approx(1)
+
+
+def test_a_vector_of_another_part_of_the_matrix_does_not_hide_the_largest_part():
+    rng = np.random.default_rng(1)
+    matrix = np.diag(rng.uniform(0, 0.5, N))
+    matrix[0, 0], matrix[-1, -1] = 1.0, 1 + 1e-6
+    near = np.eye(N)[0]
+    assert norm_and_direction(matrix, near)[0] == pytest.approx(1 + 1e-6, rel=1e-10)
+
+
+def test_the_norm_is_that_of_all_singular_values_where_products_with_vectors_do_not_settle(monkeypatch):
+    monkeypatch.setattr(singular_values, "RESTARTS", 0)
+    matrix = _matrix("random")
+    assert norm(matrix) == pytest.approx(np.linalg.norm(matrix, 2), rel=1e-14)
+
+
+@pytest.mark.parametrize("n", [1, 3, N])
+def test_the_zero_matrix_has_the_norm_zero(n):
+    assert norm(np.zeros((n, n))) == 0
