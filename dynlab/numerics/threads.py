@@ -5,6 +5,7 @@ import functools
 import itertools
 import math
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -122,7 +123,11 @@ def cores() -> int:
     return max(1, min(there, _given or torch.get_num_threads()))
 
 
-@functools.cache
 def _controller() -> ThreadpoolController:
-    """Found once: a search of the loaded libraries takes milliseconds."""
+    return _libraries("scipy.linalg" in sys.modules)
+
+
+@functools.cache
+def _libraries(of_scipy: bool) -> ThreadpoolController:
+    """Found once, as a search of the loaded libraries takes milliseconds, and again once SciPy has brought its own."""
     return ThreadpoolController()

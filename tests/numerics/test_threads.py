@@ -1,5 +1,6 @@
 """Work in threads: what it leaves behind in torch."""
 
+import json
 import os
 import subprocess
 import sys
@@ -22,6 +23,22 @@ right = torch.ones(3, 256, 1, dtype=torch.float64)
 found = torch.linalg.solve_ex(matrices, right)[0]
 print(float((matrices @ found - right).abs().max()))
 """
+
+LATER = """
+from dynlab.numerics.threads import one_thread_each
+with one_thread_each():
+    pass
+import scipy.linalg
+from threadpoolctl import threadpool_info
+with one_thread_each():
+    print([each["num_threads"] for each in threadpool_info()])
+"""
+
+
+def test_a_library_that_is_loaded_later_has_one_thread_too():
+    """SciPy's own BLAS would else take as many threads as there are cores inside of each thread of a pool."""
+    ran = subprocess.run([sys.executable, "-c", LATER], capture_output=True, text=True, timeout=LONG, check=True)
+    assert set(json.loads(ran.stdout)) == {1}, ran.stdout
 
 
 def test_factorisations_in_several_threads_come_to_an_end_after_a_block_of_one():
