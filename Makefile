@@ -12,13 +12,14 @@ OLDEST := .venv-oldest
 MANIFEST := setup.cfg pyproject.toml constraints.txt
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test browser-test test-oldest coverage lint bench bench-full queue queue-pause queue-status queue-time queue-results pages clean
+.PHONY: help demo test browser-test test-oldest fuzz coverage lint bench bench-full queue queue-pause queue-status queue-time queue-results pages clean
 
 help:
 	@echo "make demo    install dynlab into $(VENV) and run it on what it ships; pictures go to figures/demo/"
 	@echo "make test    install everything, then lint, types, import contract and the whole test suite"
 	@echo "make browser-test   the explorer's page in headless Chromium, which Debian has: apt-get install chromium"
 	@echo "make test-oldest   the test suite in an environment of its own with the oldest versions that setup.cfg allows"
+	@echo "make fuzz    damaged and hostile files for every reader, about a minute each, and random options for every command"
 	@echo "make coverage   the test suite once more, with the lines and branches it does not reach"
 	@echo "make lint    lint, types and import contract alone"
 	@echo "make bench   timed comparisons, each a ratio measured in one run, into benchmarks/results/ and the README"
@@ -44,6 +45,9 @@ test-oldest:
 	$(PYTHON) -m venv $(OLDEST)
 	$(OLDEST)/bin/python -m pip --disable-pip-version-check install -c constraints-oldest.txt -e '.[train,zarr,certify,speech,dev]'
 	OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n $(WORKERS) --dist worksteal
+
+fuzz: $(VENV)/dev.stamp
+	nice $(BIN)/python fuzz --seconds 60
 
 # Tracing every call makes the suite a third to a half slower.
 coverage: $(VENV)/dev.stamp

@@ -4,7 +4,6 @@ Files cannot hold complex numbers portably: on disk a complex variable has a las
 coordinate ``["real", "imag"]``, and `open` makes it complex again.
 """
 
-import json
 import math
 import os
 from pathlib import Path
@@ -18,7 +17,8 @@ from dynlab.errors import UserError, require_extra
 from dynlab.reading import check_readable
 from dynlab.stores import LIST, found_files, missing_files, recover, write_store
 
-PART = "part"
+PART, PARTS = "part", ["real", "imag"]
+COMPLEX: dict[Any, Any] = {np.dtype(np.float64): np.complex128, np.dtype(np.float32): np.complex64}  # by its parts
 NOT_FINITE = "not a finite number"
 TRIES = 20  # to read a store that other processes replace meanwhile
 
@@ -127,7 +127,7 @@ def as_document(ds: xr.Dataset) -> dict[str, Any]:
     return {
         "attrs": attrs,
         "settings": schema.settings(ds),
-        "source": json.loads(ds.attrs["source"]) if "source" in ds.attrs else None,
+        "source": schema.told(ds, "source") if "source" in ds.attrs else None,
         "coords": {str(name): _entry(array) for name, array in plain.coords.items()},
         "variables": variables,
         "flags": flags,
@@ -151,18 +151,20 @@ def _split_complex(ds: xr.Dataset) -> xr.Dataset:
             plain[name] = xr.Variable((*array.dims, PART), parts, array.attrs)
         elif array.dtype.kind == "U":
             plain[name] = xr.Variable(array.dims, array.values.astype(object), array.attrs)
-    if PART in plain.dims:
-        plain = plain.assign_coords({PART: np.array(["real", "imag"], dtype=object)})
+    if any(np.iscomplexobj(array) for array in ds.variables.values()):
+        plain = plain.assign_coords({PART: np.array(PARTS, dtype=object)})
     return plain
 
 
 def _join_complex(ds: xr.Dataset) -> xr.Dataset:
-    """What `_split_complex` was given."""
-    joined = ds.drop_vars(PART, errors="ignore")
+    """What `_split_complex` was given; a dimension of that name that is somebody else's stays what it is."""
+    split = PART in ds.coords and ds[PART].values.tolist() == PARTS
+    joined = ds.drop_vars(PART) if split else ds.copy()
     for name, array in joined.variables.items():
-        if PART in array.dims:
-            values = np.ascontiguousarray(array.transpose(..., PART).values).view(np.complex128)[..., 0]
-            joined[name] = xr.Variable(array.dims[:-1], values, array.attrs)
+        if split and PART in array.dims and array.dtype in COMPLEX:
+            last = array.transpose(..., PART)
+            whole: np.ndarray = np.ascontiguousarray(last.values).view(COMPLEX[array.dtype])
+            joined[name] = xr.Variable(last.dims[:-1], whole[..., 0], array.attrs)
         elif array.dtype.kind in "OT":
             joined[name] = xr.Variable(array.dims, array.values.astype(object).astype(str), array.attrs)
     return joined

@@ -15,7 +15,8 @@ from dynlab.errors import UserError
 
 MOST_VARIABLES = 10_000
 # Kinds of numbers whose bytes are told as they are; of others the values.
-PLAIN = "biufcmM"
+PLAIN, TEXT = "biufcmM", "SUOT"
+WORD = str | bytes | int | float | None  # what an item of an array of objects may be
 STARTED = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); import dynlab.reading_child as child; child.main()"
 
 
@@ -54,7 +55,10 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         raise reading.too_much(path)
     if "error" in found:
         raise UserError(f"{path} cannot be read as {path.suffix[1:]}: {found['error']}")
-    return _unpacked(found, memoryview(rest)), _plain(found["attributes"])
+    try:
+        return _unpacked(found, memoryview(rest)), _plain(found["attributes"])
+    except (TypeError, ValueError) as error:  # of a program that ended before it had told all
+        raise UserError(f"{path} cannot be read: {error}.") from error
 
 
 def _unpacked(found: dict[str, Any], rest: memoryview) -> dict[str, Any]:
@@ -67,8 +71,7 @@ def _unpacked(found: dict[str, Any], rest: memoryview) -> dict[str, Any]:
             array = np.frombuffer(bytearray(rest[:count]), dtype).reshape(shape)
             rest = rest[count:]
         else:
-            array = np.empty(shape, dtype=object)
-            array[...] = np.array(values, dtype=object).reshape(shape)
+            array = np.array(values, dtype=object).reshape(shape)
             array = array if dtype == "object" else array.astype(dtype)
         variables[name] = (tuple(dims), array, _plain(attributes)), coordinate
     return variables
@@ -122,6 +125,8 @@ def _tell(ds: Any, out: IO[bytes]) -> None:
     for name, array in ds.variables.items():
         values = np.asarray(array.values)
         plain = values.dtype.kind in PLAIN
+        if not plain and (values.dtype.kind not in TEXT or not all(isinstance(item, WORD) for item in values.flat)):
+            raise UserError(f"its variable {name} holds neither numbers nor text")
         if plain:
             parts.append(np.ascontiguousarray(values))
         dtype = values.dtype.str if plain or values.dtype.kind in "SU" else "object"

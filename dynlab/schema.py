@@ -191,12 +191,26 @@ def check(ds: xr.Dataset, needs: Iterable[str]) -> None:
 
 def settings(ds: xr.Dataset) -> dict[str, Any]:
     """The arguments that made `ds`."""
-    return dict(json.loads(ds.attrs["settings"]))
+    return told(ds, "settings")
 
 
 def flags(ds: xr.Dataset) -> dict[str, str]:
     """For each variable with values that are not finite, the reason."""
-    return dict(json.loads(ds.attrs.get("flags", "{}")))
+    return told(ds, "flags") if "flags" in ds.attrs else {}
+
+
+def told(ds: xr.Dataset, name: str) -> dict[str, Any]:
+    """The JSON object in an attribute of `ds`.
+
+    Raises
+    ------
+    UserError
+        Where there is none, as in a file that dynlab did not write.
+    """
+    try:
+        return dict(json.loads(ds.attrs[name]))
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise UserError(f"The dataset has no {name} that can be read: take one that dynlab made.") from error
 
 
 def not_finite(variables: Mapping[str, xr.Variable], reasons: Mapping[str, str]) -> dict[str, str]:

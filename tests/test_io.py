@@ -38,6 +38,36 @@ def test_what_was_saved_is_opened_bit_for_bit(tmp_path, ds, suffix):
 
 
 @pytest.mark.parametrize("suffix", [".nc", ".zarr"])
+def test_complex_numbers_of_both_precisions_are_opened_and_a_dimension_of_another_s_stays(tmp_path, suffix):
+    short = xr.Dataset({"z": ("mode", np.array([1 + 2j, -3j], np.complex64))})
+    xr.testing.assert_identical(io.open(io.save(short, tmp_path / f"short{suffix}")), short)
+    for parts in (3, 2):
+        other = xr.Dataset({"u": (("part", "time"), np.arange(2.0 * parts).reshape(parts, 2))})
+        xr.testing.assert_identical(io.open(io.save(other, tmp_path / f"other{parts}{suffix}")), other)
+
+
+def test_parts_that_were_moved_to_the_front_are_joined(tmp_path):
+    z = np.array([[1 + 2j, -3j, 5]])
+    parts = xr.Dataset({"z": (("part", "time", "mode"), np.stack([z.real, z.imag]))}, {"part": ["real", "imag"]})
+    path = tmp_path / "moved.nc"
+    parts.to_netcdf(path, engine="h5netcdf")
+    opened = io.open(path)["z"]
+    assert opened.dims == ("time", "mode")
+    assert opened.values.tolist() == z.tolist()
+
+
+@pytest.mark.parametrize("name", ["settings", "flags", "source"])
+@pytest.mark.parametrize("told", [None, "", "[1, 2]", "3", "[" * 20_000, np.array([1, 2])])
+def test_a_dataset_of_another_s_is_refused_where_its_facts_are_asked_for(ds, name, told):
+    if told is None:
+        del ds.attrs["settings"]
+    else:
+        ds.attrs[name] = told
+    with pytest.raises(UserError, match="that can be read"):
+        io.as_document(ds)
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".zarr"])
 def test_an_existing_file_is_replaced_only_when_told(tmp_path, ds, suffix):
     path = io.save(ds, tmp_path / f"result{suffix}")
     with pytest.raises(UserError, match="exists"):

@@ -154,7 +154,20 @@ def unknown_types(path):
         file["r"] = np.array([file["c"].ref], dtype=h5py.ref_dtype)
 
 
+def pairs(path):
+    with h5py.File(path, "w") as file:
+        file["c"] = np.ones(3, [("r", "f8"), ("x", "i2")])
+
+
+def lists(path):
+    with h5py.File(path, "w") as file:
+        made = file.create_dataset("l", (2,), dtype=h5py.vlen_dtype(np.dtype("f8")))
+        made[0], made[1] = [1.0, 2.0], [3.0, 4.0]
+
+
 FILES = {
+    "pairs": pairs,
+    "lists": lists,
     "a large claim": large_claim,
     "a link to itself": a_loop,
     "a link to another file": outside,

@@ -9,6 +9,7 @@ import io
 import lzma
 import os
 import shutil
+import struct
 import tarfile
 import tempfile
 import zipfile
@@ -31,7 +32,9 @@ Found = TypeVar("Found")
 CHUNK = 1 << 20  # bytes read at a time
 # How a file may be packed, by what its name ends in, and what opens it.
 PACKINGS: dict[str, Callable[[Path], Any]] = {"": io.FileIO, ".gz": gzip.GzipFile, ".xz": lzma.LZMAFile}
-DAMAGE = (OSError, EOFError, KeyError, ValueError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
+# RuntimeError: zipfile's of a packing that it does not know or a password, wave's of a length beyond the file
+PYTHONS = (OSError, EOFError, LookupError, ValueError, RuntimeError)
+DAMAGE = (*PYTHONS, struct.error, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
 
 
 class NotAtHand(UserError):

@@ -124,7 +124,7 @@ def samples(name: str, content: bytes) -> np.ndarray:
         with wave.open(io.BytesIO(content)) as sound:
             form = (sound.getnchannels(), sound.getsampwidth(), sound.getframerate())
             data = sound.readframes(sound.getnframes())
-    except (wave.Error, EOFError) as error:
+    except (wave.Error, EOFError, RuntimeError) as error:  # RuntimeError: of a length beyond the file
         raise ValueError(f"{name} is no wav file: {error}") from error
     if form != (1, 2, RATE):
         raise ValueError(f"{name} has {form[0]} channels of {8 * form[1]} bits at {form[2]} Hz, not 1 of 16 at {RATE}")

@@ -343,3 +343,27 @@ def test_mutated_files_are_read_or_refused(kind, tmp_path):
             )
         path.write_bytes(data[: draw.choice([len(data), len(data), draw.randrange(1, len(data))])])
         outcome(describe, path)
+
+
+@pytest.mark.parametrize("member", ["data/0", "data/2", "data.pkl", "version", "byteorder"])
+def test_a_file_whose_contents_have_changed_since_it_was_written_is_refused(member, tmp_path):
+    """torch itself reads another number where one bit of a weight has changed."""
+    path = tmp_path / "x.pt"
+    torch.save(nn.LSTM(3, 4).state_dict(), path)
+    with zipfile.ZipFile(path) as archive:
+        content = next(archive.read(name) for name in archive.namelist() if name.endswith(f"/{member}"))
+    whole = path.read_bytes()
+    place = whole.index(content) + len(content) - 1
+    path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x20]) + whole[place + 1 :])
+    assert refused(describe, path)
+    assert refused(read, path)
+
+
+def test_a_file_without_checksums_is_read(tmp_path):
+    """As torch writes it where it is told so, with 0 in their place."""
+    torch.serialization.set_crc32_options(False)
+    try:
+        torch.save(nn.LSTM(3, 4).state_dict(), tmp_path / "x.pt")
+    finally:
+        torch.serialization.set_crc32_options(True)
+    assert describe(tmp_path / "x.pt")["parameters"] == 144

@@ -254,3 +254,11 @@ def test_without_the_library_nothing_is_fetched(monkeypatch):
     monkeypatch.setitem(sys.modules, "kaldi_native_fbank", None)
     with pytest.raises(UserError, match=r"pip install 'dynlab-rnn\[speech\]'"):
         create("google12")
+
+
+def test_a_recording_whose_parts_claim_more_than_it_has_is_refused():
+    """A part that is to be skipped, of a length beyond the end."""
+    whole = wav(np.zeros(100, np.int16))
+    damaged = whole[:12] + b"junk" + (2**31 - 1).to_bytes(4, "little") + whole[12:]
+    with pytest.raises(ValueError, match="is no wav file"):
+        speech_commands.samples("yes/x.wav", damaged)
