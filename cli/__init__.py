@@ -21,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "bifurcation": "dynlab.cli.bifurcation:bifurcation",
     "box-bounds": "dynlab.cli.box_bounds:box_bounds",
     "check": "dynlab.cli.check:check",
+    "report": "dynlab.cli.report:report",
     "systems": "dynlab.cli.systems:systems",
     "train": "dynlab.cli.train:train",
     "tasks": "dynlab.cli.tasks:tasks",

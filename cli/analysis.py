@@ -17,13 +17,37 @@ from click.core import ParameterSource
 from dynlab.errors import UserError
 from dynlab.progress import through
 
-from .options import LOOK, output_options, shared
+from .options import LOOK, OUTPUT, output_options, shared
 from .output import PAGE_SUFFIXES, Analysis, CommandResult, Look, Output, check_not_read, working
 from .source import Source
 from .streams import echo
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from dynlab.checkpoints import Checkpoint
+
+
+class AnalysisCommand(click.Command):
+    """A command that `analysis` made.
+
+    Attributes
+    ----------
+    function : callable
+        From a `Source` and options of its own to a `CommandResult`.
+    names : frozenset of str
+        Which of the shared options it takes.
+    """
+
+    function: Analysis
+    names: frozenset[str]
+
+    def result(self, arguments: list[str], found: Checkpoint) -> CommandResult:
+        """What it makes of a checkpoint that was read, given these arguments; nothing is written or printed."""
+        with self.make_context(self.name, arguments) as context:
+            given = {name: value for name, value in context.params.items() if name not in {*OUTPUT, "over"} - {"quiet"}}
+            source = _source(context, given, self.names)
+            return self.function(replace(source, found=found), **given)
 
 
 def measured(
@@ -63,7 +87,7 @@ def analysis(
     alone: Iterable[str] = (),
     defaults: Mapping[str, Any] | None = None,
     page: bool = False,
-) -> Callable[[Analysis], click.Command]:
+) -> Callable[[Analysis], AnalysisCommand]:
     """Make a command of a function of a `Source` and options of its own.
 
     Parameters
@@ -86,7 +110,7 @@ def analysis(
     names = frozenset(options)
     follows = over and "checkpoints" in names
 
-    def decorate(function: Analysis) -> click.Command:
+    def decorate(function: Analysis) -> AnalysisCommand:
         @functools.wraps(function)
         def command(**given: Any) -> int:
             context = click.get_current_context()
@@ -95,11 +119,7 @@ def analysis(
             files |= {"suffixes": PAGE_SUFFIXES} if page else {}
             files["look"] = Look(*(given.pop(each) for each in LOOK))
             output = Output(context.info_name or "dynlab", **files)
-            typed = frozenset(
-                each for each in given if context.get_parameter_source(each) is ParameterSource.COMMANDLINE
-            )
-            chosen = {each: given.pop(each) for each in (*names, "quiet") if each in given}
-            source = Source(given=typed, **chosen)
+            source = _source(context, given, names)
             for written in (output.figure, output.data):
                 check_not_read(written, source.files)
             over_steps = follows and given.pop("over") is not None
@@ -117,9 +137,17 @@ def analysis(
             decorated = click.option("--over", type=click.Choice(["step"]), help=words)(decorated)
         if "checkpoints" in names:
             decorated = click.argument("checkpoints", metavar="[CKPT]", nargs=-1)(decorated)
-        return click.command(name)(decorated)
+        made = click.command(name, cls=AnalysisCommand)(decorated)
+        made.function, made.names = function, names
+        return made
 
     return decorate
+
+
+def _source(context: click.Context, given: dict[str, Any], names: frozenset[str]) -> Source:
+    """What the shared options say; they are taken out of `given`."""
+    typed = frozenset(each for each in given if context.get_parameter_source(each) is ParameterSource.COMMANDLINE)
+    return Source(given=typed, **{each: given.pop(each) for each in (*names, "quiet") if each in given})
 
 
 def _read(source: Source) -> Source:
@@ -129,14 +157,19 @@ def _read(source: Source) -> Source:
             f"Got {len(source.checkpoints)} checkpoints, {source.checkpoints[0]} the first: name one, or follow a run "
             f"with --over step."
         )
+    return replace(source, found=read_one(source, source.checkpoints[0]))
+
+
+def read_one(source: Source, name: str) -> Checkpoint:
+    """The checkpoint of that name, read as the options say, with a word on what it does not tell."""
     from dynlab import zoo
     from dynlab.checkpoints import read
 
-    with working(f"Reading {source.checkpoints[0]}", quiet=source.quiet):
-        found = read(zoo.locate(source.checkpoints[0]), **source.reading)
+    with working(f"Reading {name}", quiet=source.quiet):
+        found = read(zoo.locate(name), **source.reading)
     if found.assumed and not source.quiet:
         echo(found.assumed, err=True)
-    return replace(source, found=found)
+    return found
 
 
 def over_step(function: Analysis, source: Source, own: dict[str, Any], alone: Iterable[str]) -> CommandResult:

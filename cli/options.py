@@ -102,6 +102,7 @@ OUTPUT: Options = {
     "overwrite": (("--overwrite",), {"is_flag": True, "help": "Replace the files that --output and --data name."}),
     "quiet": (("--quiet",), {"is_flag": True, "help": "No progress on standard error."}),
 } | LOOK
+PAGE: Options = {"output": (OUTPUT["output"][0], {"type": FOLDER, "metavar": "PAGE", "help": "html."})}
 CHECKPOINT = frozenset({"checkpoints", "layer", "factory", "config", "nonlinearity"})
 PLANAR = frozenset({"matrix", "kind", "step"})
 DRIVING = frozenset({"inputs", "samples", "steps", "data_dir"})
@@ -117,9 +118,7 @@ def shared(names: Iterable[str], defaults: Mapping[str, Any]) -> Callable[[Comma
 
 def output_options(command: Command, *, page: bool = False) -> Command:
     """Give a command what is written, in which words, and how it looks; its output is a figure, or a `page`."""
-    flags, _ = OUTPUT["output"]
-    written: Options = {"output": (flags, {"type": FOLDER, "metavar": "PAGE", "help": "html."})} if page else {}
-    return from_table(OUTPUT | written)(command)
+    return from_table(OUTPUT | (PAGE if page else {}))(command)
 
 
 def look_options(command: Command) -> Command:

@@ -13,6 +13,7 @@ import mpmath
 import numpy as np
 import pytest
 import torch
+from node import judged
 
 from dynlab import certificate_check
 from dynlab.certificate_check import Arithmetic, Rejected, check, main
@@ -323,6 +324,34 @@ def test_text_that_is_no_certificate_ends_with_2_in_one_line(text, tmp_path, cap
     told = capsys.readouterr()
     assert told.out == ""
     assert len(told.err.splitlines()) == 1
+
+
+def test_the_checker_of_reports_judges_as_this_one(folder):
+    """The page's own, under node: it accepts the same in the same words, and rejects all that is rejected here."""
+    true = [path.read_text() for path in sorted(folder.rglob("*.json"))]
+    false = []
+    for tamper, _ in TAMPERINGS.values():
+        document = json.loads((folder / "bistable" / "fixed-point-0.json").read_text())
+        tamper(document)
+        false.append(json.dumps(document))
+    for where, value in HOSTILE.values():
+        document = json.loads((folder / "bistable" / "fixed-point-0.json").read_text())
+        put(document, where, value)
+        if where[0] == "program":
+            document["digest"] = digested(document["program"])
+        false.append(json.dumps(document))
+    found = judged(true + false)
+    assert found[: len(true)] == [[True, check(json.loads(text))] for text in true]
+    assert [holds for holds, _ in found[len(true) :]] == [False] * len(false)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": 1, "a": 1}', "[1.0]", "[1e3]", "[01]", "[NaN]", "[1", "[1] 2", "", '["\t"]', "null"]
+)
+def test_the_checker_of_reports_takes_no_text_that_json_leaves_open(text):
+    ((holds, sentence),) = judged([text])
+    assert not holds
+    assert "same key twice" in sentence or "no JSON" in sentence or "no object" in sentence
 
 
 def test_only_a_regular_file_is_opened(tmp_path, capsys):

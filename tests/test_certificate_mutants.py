@@ -8,6 +8,7 @@ import random
 import pytest
 import torch
 from flint import acb, acb_mat, arb, arb_mat, ctx, fmpz
+from node import judged
 
 from dynlab.certificate_check import Rejected, check
 from dynlab.diagnostics.fixed_points import fixed_points
@@ -15,6 +16,7 @@ from dynlab.systems import create
 from dynlab.systems.textbook import LinearMap
 from dynlab.systems.torch_layers import torch_layer
 
+JUDGED_MUTANTS = 40  # of each family, for the checker of reports; 400 of each were tried once
 MUTANTS = 80  # of each family; 6,000 of each were tried once: all that was accepted held
 BITS = 700  # of the independent arithmetic
 NEWTON_STEPS = 14
@@ -363,3 +365,16 @@ def test_what_is_accepted_of_changed_certificates_is_true(originals):
     kept = [accepted(chance.choice(originals), chance) for _ in range(MUTANTS)]
     for document in filter(None, kept):
         assert_true(document)
+
+
+def test_the_checker_of_reports_accepts_what_this_one_does(originals):
+    chance = random.Random(11)
+    documents = [mutant(chance.choice(originals), chance) for _ in range(JUDGED_MUTANTS)]
+    expected = []
+    for document in documents:
+        try:
+            expected.append(check(copy.deepcopy(document)))
+        except Rejected:
+            expected.append(None)
+    found = judged([json.dumps(document) for document in documents])
+    assert [sentence if holds else None for holds, sentence in found] == expected

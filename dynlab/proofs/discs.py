@@ -82,7 +82,7 @@ def eigenvalue_discs(jacobian: arb_mat, thorough: bool) -> ProvedDiscs | None:
     """
     middle = jacobian.mid()
     try:
-        return _discs(jacobian, _thorough(middle) if thorough else _refined(middle))
+        return discs_of(jacobian, _thorough(middle) if thorough else _refined(middle))
     except (ZeroDivisionError, ValueError, np.linalg.LinAlgError):
         return None
 
@@ -109,6 +109,15 @@ def complex_basis(basis: Basis) -> tuple[acb_mat, acb_mat]:
         inverse[i] = [acb(u / 2, -w / 2) for u, w in zip(rows[i], rows[i + 1], strict=True)]
         inverse[i + 1] = [acb(u / 2, w / 2) for u, w in zip(rows[i], rows[i + 1], strict=True)]
     return acb_mat(vectors).transpose().mid(), acb_mat(inverse).mid()
+
+
+def real_basis(vectors: Complex, inverse: Complex) -> Basis:
+    """W and Z of V = W T and Y = T⁻¹ Z, whose conjugate columns and rows stand beside each other."""
+    pairs = np.flatnonzero(vectors.imag.any(axis=0))[::2]
+    columns, rows = vectors.real.copy(), inverse.real.copy()
+    columns[:, pairs + 1] = vectors.imag[:, pairs]
+    rows[pairs], rows[pairs + 1] = 2 * inverse.real[pairs], -2 * inverse.imag[pairs]
+    return Basis(exact_matrix(columns), exact_matrix(rows), pairs)
 
 
 def _side(center: acb, radius: arb) -> int:
@@ -193,7 +202,8 @@ def _paired(values: list[acb], vectors: acb_mat) -> Basis:
     return Basis(basis, basis.inv().mid(), np.array(pairs, dtype=np.int64))
 
 
-def _discs(jacobian: arb_mat, basis: Basis) -> ProvedDiscs | None:
+def discs_of(jacobian: arb_mat, basis: Basis) -> ProvedDiscs | None:
+    """The discs that this basis of approximate eigenvectors shows; None where it shows none."""
     n = jacobian.nrows()
     rho = arb(_row_sums(identity(n) - basis.inverse * basis.columns, basis.pairs).max())
     if not rho < 1:

@@ -15,13 +15,12 @@ from dynlab.program import Operation, Program
 from dynlab.proofs.certify import Certificate
 from dynlab.proofs.discs import complex_basis
 from dynlab.proofs.krawczyk import Ball
-from dynlab.systems.held import Held
 
 FORMAT = "dynlab certificate 1"
 CLAIM_BITS = 24  # claimed discs are larger by this many bits' worth of their radius: the checker rounds in its own way
 
 
-def document(program: Program, certificate: Certificate, exact: Held) -> dict[str, Any]:
+def document(program: Program, certificate: Certificate, system: str, source: Any) -> dict[str, Any]:
     """What is claimed and all that shows it, JSON-able.
 
     Parameters
@@ -29,8 +28,10 @@ def document(program: Program, certificate: Certificate, exact: Held) -> dict[st
     program : Program
     certificate : Certificate
         With a proved ball and discs.
-    exact : Held
-        The network, for its name and source.
+    system : str
+        The network's name.
+    source : dict or None
+        The file that it is from.
 
     Returns
     -------
@@ -48,8 +49,8 @@ def document(program: Program, certificate: Certificate, exact: Held) -> dict[st
         radii = [_number(_claimed(radius, floor)) for radius in discs.radii]
     return {
         "format": FORMAT,
-        "system": exact.system.name,
-        "source": exact.system.source,
+        "system": system,
+        "source": source,
         "digest": hashlib.sha256(json.dumps(operations).encode()).hexdigest(),
         "precision": certificate.precision,
         "size": program.size,

@@ -10,8 +10,9 @@ from dynlab import io
 from dynlab.cli.main import run
 from dynlab.errors import UserError
 from dynlab.explore import explorer_page
-from dynlab.explore.page import BUILT, FOLDER, MAIN, WORKER, build, in_order
+from dynlab.explore.page import BUILT, FOLDER, MAIN, WORKER, build
 from dynlab.explore.states import LENGTHS, check_fragment, planar_fragment
+from dynlab.javascript import in_order
 
 LARGEST = 400_000  # bytes
 STATE = (
@@ -25,7 +26,9 @@ def test_what_ships_is_what_its_parts_make():
 
 
 def test_every_module_is_in_the_page():
-    assert sorted({*in_order(MAIN), *in_order(WORKER)}) == sorted(path.name for path in FOLDER.glob("*.mjs"))
+    assert sorted({*in_order(FOLDER, MAIN), *in_order(FOLDER, WORKER)}) == sorted(
+        path.name for path in FOLDER.glob("*.mjs")
+    )
 
 
 def test_it_is_one_small_file_that_asks_for_no_other():

@@ -1,0 +1,215 @@
+"""`dynlab report`: all that dynlab says of trained networks, in one HTML page."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dynlab import wording
+from dynlab.errors import UserError, lookup
+from dynlab.files import make_folder, write_bytes, write_text
+
+from . import COMMANDS
+from .analysis import AnalysisCommand, read_one
+from .budget import Budget, Duration, OutOfTime
+from .options import OUTPUT, PAGE, SHARED, from_table
+from .output import FIGURE_FOLDER, PAGE_SUFFIXES, Output, check_file, check_not_read, file_name, print_json, working
+from .report_pdf import chromium, print_pdf
+from .report_picture import picture
+from .report_sections import PROOFS, SECTIONS, Section
+from .source import Source
+from .streams import echo
+
+if TYPE_CHECKING:
+    from dynlab.checkpoints import Checkpoint
+    from dynlab.report import Left, Part
+
+READING = ("layer", "nonlinearity", "factory")
+FORWARDED = (*READING, "inputs", "samples", "data_dir", "at", "seed", "device", "dtype")
+CERTIFICATES = "certificates"  # the folder in the commands that a page shows
+DEFAULT_BUDGET = "2min"
+
+
+@click.command()
+@click.argument("checkpoints", metavar="CKPT...", nargs=-1, required=True)
+@click.option("--budget", type=Duration(), default=DEFAULT_BUDGET, show_default=True, help="90s, 2min, 1h or none.")
+@click.option("--pdf", is_flag=True, help="Also print the page as a PDF beside it (needs Chromium).")
+@from_table({name: (flags, how | {"default": None}) for name, (flags, how) in SHARED.items() if name in FORWARDED})
+@from_table(PAGE | {name: OUTPUT[name] for name in ("as_json", "overwrite", "quiet")})
+def report(checkpoints: tuple[str, ...], budget: float, pdf: bool, **given: Any) -> int:
+    """Write one HTML page with all that dynlab says of trained networks, which checks its own proofs in the browser.
+
+    Verdicts, figures, tables, settings and the command behind each part; several networks stand side by side. The parts
+    are run from cheap to dear until the budget is spent, and the page names those that are left out. The proofs of
+    fixed points are inside: a button checks them in exact integer arithmetic, without Python.
+
+    \b
+    dynlab report gru-flipflop
+    dynlab report model.pt --budget 10min -o model.html --pdf
+    dynlab report ernn-har2-k1 ernn-har2-k5 lstm-har2 --budget none
+    """
+    page, as_json, overwrite, quiet = (given.pop(name) for name in ("output", "as_json", "overwrite", "quiet"))
+    files = Output("report", page, None, as_json, overwrite, quiet, PAGE_SUFFIXES)
+    path = page or FIGURE_FOLDER / file_name("report-" + "-".join(Path(name).stem for name in checkpoints), ".html")
+    browser = chromium() if pdf else None
+    if pdf:
+        check_file(path.with_suffix(".pdf") if page else None, "--pdf", (".pdf",), overwrite=overwrite)
+    if len(set(checkpoints)) < len(checkpoints):
+        raise UserError("One network is named twice: name each once.")
+    options = {name: value for name, value in given.items() if value is not None}
+    source = Source(quiet=quiet, **{name: options[name] for name in READING if name in options})
+    for written in (path, path.with_suffix(".pdf")):
+        check_not_read(written, [*checkpoints, *filter(None, [options.get("inputs")])])
+    with working("Loading", quiet=quiet):
+        found = {name: read_one(source, name) for name in checkpoints}
+    run = _Run(found, _words(options), Budget(budget), files)
+    if page is None:
+        make_folder(path.parent)
+    with tempfile.TemporaryDirectory() as folder:
+        run.all_parts(Path(folder))
+        with files.working("Writing the page"):
+            write_text(path, run.page(path, checkpoints), overwrite=overwrite or page is None)
+    if browser is not None:
+        with files.working("Printing the PDF"):
+            write_bytes(path.with_suffix(".pdf"), print_pdf(browser, path), overwrite=overwrite or page is None)
+    _tell(run, path, path.with_suffix(".pdf") if pdf else None, files)
+    return 0
+
+
+def _words(options: dict[str, Any]) -> dict[str, list[str]]:
+    """The typed options as they are typed, by the name of the argument that each becomes."""
+    return {name: [SHARED[name][0][0], str(value)] for name, value in options.items()}
+
+
+@dataclass
+class _Run:
+    """The parts of all networks as they are made."""
+
+    found: dict[str, Checkpoint]
+    words: dict[str, list[str]]
+    budget: Budget
+    files: Output
+    parts: list[Part] = field(default_factory=list)
+    left: list[Left] = field(default_factory=list)
+
+    def all_parts(self, folder: Path) -> None:
+        """Make every part that fits, from cheap to dear, each of all networks before the next."""
+        from dynlab.report import Left
+
+        for section, name in self._in_turn():
+            command, arguments = self._command(section, name)
+            shown = shlex.join(["dynlab", *arguments])
+            cost = section.cost
+            if not self.budget.fits(cost):
+                spent = "the budget is spent." if self.budget.left <= 0 else _longer(self.budget, cost)
+                self.left.append(Left(name, section.title, shown, spent))
+                continue
+            try:
+                with self.budget.running(cost), self.files.working(f"{section.title} of {name}"):
+                    self.parts.append(self._part(section, name, command, arguments, folder))
+            except OutOfTime:
+                self.left.append(Left(name, section.title, shown, "it was stopped when the budget was spent."))
+
+    def _in_turn(self) -> Iterator[tuple[Section, str]]:
+        for section in sorted(SECTIONS, key=lambda section: section.cost):
+            yield from ((section, name) for name in self.found if section.fits(self.found[name].system.name))
+
+    def _command(self, section: Section, name: str) -> tuple[AnalysisCommand, list[str]]:
+        """The section's command, and its arguments for that network with those typed options that it takes."""
+        command: AnalysisCommand = lookup(COMMANDS, section.arguments[0], "command")
+        forwarded = [word for key, words in self.words.items() if key in command.names for word in words]
+        proofs = ["--certificates", CERTIFICATES] if section.arguments[0] == PROOFS and _can_prove() else []
+        return command, [section.arguments[0], name, *section.arguments[1:], *proofs, *forwarded]
+
+    def _part(self, section: Section, name: str, command: AnalysisCommand, arguments: list[str], folder: Path) -> Part:
+        """What the command says; where it fails, why."""
+        from dynlab.report import Part
+
+        started = time.perf_counter()
+        place = folder / str(len(self.parts))
+        words = [str(place) if word == CERTIFICATES else word for word in arguments[1:]]
+        part = Part(name, section.title, shlex.join(["dynlab", *arguments]))
+        try:
+            result = command.result([*words, "--quiet"], self.found[name])
+            part = replace(part, dataset=result.dataset, table=result.table, picture=picture(result))
+        except UserError as error:
+            part = replace(part, problem=str(error))
+        except Exception as error:  # the report goes on: one part that fails leaves the others as they are
+            part = replace(part, problem=f"an error of dynlab's own, {type(error).__name__}: {error}")
+        proofs = sorted(place.glob("*.json"), key=lambda file: (len(file.name), file.name))
+        return replace(part, seconds=time.perf_counter() - started, certificates=proofs)
+
+    def page(self, path: Path, checkpoints: tuple[str, ...]) -> str:
+        """The HTML; certificates that are too long for it are put beside it."""
+        from dynlab import zoo
+        from dynlab.checkpoints import describe
+        from dynlab.report import Network, report_page
+        from dynlab.report.proofs import MOST_UNITS
+
+        networks = [
+            Network(name, describe(zoo.locate(name)), shlex.join(["dynlab", "inspect", name])) for name in checkpoints
+        ]
+        proofs = {}
+        for part in self.parts:
+            if part.certificates and self.found[part.network].system.state_size > MOST_UNITS:
+                proofs[part.network] = f"{path.stem}-certificates-{file_name(Path(part.network).stem, '')}"
+                make_folder(path.parent / proofs[part.network])
+                for file in part.certificates:
+                    write_text(path.parent / proofs[part.network] / file.name, file.read_text(encoding="utf-8"))
+        given = "no limit" if self.budget.seconds == float("inf") else f"a budget of {self.budget.seconds:.0f} s"
+        spent = (
+            f"The parts took {self.budget.spent:.0f} s, of {given}; {wording.counted(len(self.left), 'part')} left out."
+        )
+        words = [word for each in self.words.values() for word in each]
+        command = shlex.join(["dynlab", "report", *checkpoints, *words])
+        questions = {section.title: section.question for section in SECTIONS}
+        return report_page(networks, questions, self.parts, self.left, spent=spent, command=command, proofs=proofs)
+
+
+def _can_prove() -> bool:
+    import importlib.util
+
+    return importlib.util.find_spec("flint") is not None
+
+
+def _longer(budget: Budget, cost: float) -> str:
+    return f"it would take about {budget.expected(cost):.0f} s, and {budget.left:.0f} s were left."
+
+
+def _tell(run: _Run, path: Path, pdf: Path | None, files: Output) -> None:
+    """The verdicts, or one JSON document, on standard output."""
+    problems = [part for part in run.parts if part.problem]
+    if files.as_json:
+        documents = [
+            {
+                "network": part.network,
+                "section": part.section,
+                "command": part.command,
+                "seconds": round(part.seconds, 3),
+            }
+            | {"verdict": part.dataset.attrs.get("verdict", ""), "problem": part.problem}
+            for part in run.parts
+        ]
+        left = [
+            {"network": e.network, "section": e.section, "command": e.command, "reason": e.reason} for e in run.left
+        ]
+        names = {"page": str(path), "pdf": str(pdf) if pdf else None}
+        print_json({"command": "report", "files": names, "parts": documents, "left_out": left})
+    else:
+        made = len(run.parts) - len(problems)
+        echo(
+            f"{wording.counted(made, 'part')} in {run.budget.spent:.0f} s: {path}, {path.stat().st_size / 1e6:.2f} MB."
+        )
+        for part in problems:
+            echo(f"Failed: {part.section} of {part.network}: {part.problem}")
+        for each in run.left:
+            echo(f"Left out: {each.section} of {each.network}: {each.reason} {each.command}")
+    if pdf:
+        files.log(f"PDF: {pdf}")

@@ -1,0 +1,26 @@
+"""A command's figure for a page: SVG where that is short, else PNG of few colours."""
+
+import base64
+import tempfile
+from pathlib import Path
+
+from .output import CommandResult, save_figure
+
+MOST_BYTES = 120_000  # of an SVG: a picture of many points is shorter as a PNG
+TYPES = {"svg": "image/svg+xml", "png": "image/png"}
+
+
+def picture(result: CommandResult) -> str:
+    """The figure as a data URL; empty where there is none."""
+    if result.plot is None:
+        return ""
+    from dynlab.plots.style import rendered
+
+    figure = result.plot(result.dataset).figure
+    drawn, suffix = rendered(figure, "svg"), "svg"
+    if len(drawn) > MOST_BYTES:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "figure.png"
+            save_figure(figure, path, small=True)
+            drawn, suffix = path.read_bytes(), "png"
+    return f"data:{TYPES[suffix]};base64,{base64.b64encode(drawn).decode('ascii')}"

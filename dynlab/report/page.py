@@ -1,0 +1,120 @@
+"""The report's HTML: parts put under their headings, with style and modules inside, so that it needs no other file."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from dynlab import __version__, schema
+from dynlab.javascript import inlined
+from dynlab.report.parts import Left, Network, Part
+from dynlab.report.proofs import MOST_UNITS, packed
+from dynlab.report.tables import tables
+
+FOLDER = Path(__file__).parent / "modules"
+MOST_CHARACTERS = 4_800_000  # of the page
+PROGRAM = 60_000  # characters of style, modules and words that are not in the parts
+
+
+def report_page(
+    networks: Sequence[Network],
+    sections: Mapping[str, str],
+    parts: Sequence[Part],
+    left: Sequence[Left] = (),
+    *,
+    spent: str,
+    command: str,
+    proofs: Mapping[str, str] | None = None,
+) -> str:
+    """The page.
+
+    Parameters
+    ----------
+    networks : sequence of Network
+        Side by side, in this order.
+    sections : mapping
+        The headings in their order, each with the question that it answers.
+    parts : sequence of Part
+        In any order.
+    left : sequence of Left
+    spent : str
+        How long it took and how long it was given, as a sentence.
+    command : str
+        The command that makes the page.
+    proofs : mapping, optional
+        Of networks with more than `dynlab.report.proofs.MOST_UNITS` units, the folder beside the page with their
+        certificates.
+    """
+    room = MOST_CHARACTERS - PROGRAM - sum(len(part.picture) for part in parts)
+    shown: dict[str, list[dict[str, Any]]] = {name: [] for name in sections}
+    order = [network.name for network in networks]
+    for part in sorted(parts, key=lambda part: order.index(part.network)):
+        one = _shown(part)
+        if part.certificates and part.network not in (proofs or {}):
+            one["proofs"], one["held"] = packed(part.certificates, room)
+            room -= len(one["proofs"])
+        one["folder"] = (proofs or {}).get(part.network, "")
+        shown[part.section].append(one)
+    template = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(FOLDER), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+    ).get_template("report.html")
+    return template.render(
+        networks=[_facts(network) for network in networks],
+        sections=[{"name": name, "question": sections[name], "parts": shown[name]} for name in sections if shown[name]],
+        left=left,
+        spent=spent,
+        command=command,
+        version=__version__,
+        most_units=MOST_UNITS,
+        style=(FOLDER / "report.css").read_text(encoding="utf-8"),
+        modules=inlined(FOLDER, "report.mjs"),
+        worker=inlined(FOLDER, "worker.mjs"),
+    )
+
+
+def _shown(part: Part) -> dict[str, Any]:
+    """What the template reads of a part."""
+    ds = part.dataset
+    verdict = ds.attrs.get("verdict", "")
+    return {
+        "network": part.network,
+        "section": part.section,
+        "command": part.command,
+        "verdict": verdict,
+        "first": verdict.split(". ")[0].rstrip(".") + "." if verdict else "",
+        "picture": part.picture,
+        "printed": part.table,
+        "seconds": f"{part.seconds:.1f} s",
+        "problem": part.problem,
+        "tables": tables(ds),
+        "settings": [(name, _setting(value)) for name, value in schema.settings(ds).items()] if ds.attrs else [],
+        "method": ds.attrs.get("method", ""),
+        "certificates": len(part.certificates),
+        "proofs": "",
+        "held": [],
+    }
+
+
+def _facts(network: Network) -> dict[str, Any]:
+    """The rows that say what a network is."""
+    found = network.description
+    facts = {"file": f"{found['file']}, {found['bytes']:,} bytes", "sha256": found["sha256"], "form": found["format"]}
+    facts["parameters"] = f"{found['parameters']:,}"
+    for entry in found["systems"]:
+        where = f" {entry['layer']}" if entry["layer"] else ""
+        facts[f"system{where}"] = (
+            f"{entry['system']}: {entry['state_size']:,} numbers of state, {entry['input_size']:,} inputs, "
+            f"{entry['parameters']:,} parameters, {entry['dtype'] or 'no dtype'}"
+        )
+        facts[f"settings{where}"] = _setting(entry["config"])
+    facts |= {name: _setting(found[name]) for name in ("readout", "task") if found[name]}
+    facts |= {f"training: {name}": _setting(value) for name, value in (found["training"] or {}).items()}
+    return {"name": network.name, "command": network.command, "facts": facts}
+
+
+def _setting(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} = {_setting(each)}" for name, each in value.items() if each is not None)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

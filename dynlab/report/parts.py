@@ -1,0 +1,70 @@
+"""What a report is put together of: networks, and the parts that say something of each."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network of the report.
+
+    Attributes
+    ----------
+    name : str
+    description : dict
+        As `dynlab.checkpoints.describe` gives it.
+    command : str
+        The command that says the same.
+    """
+
+    name: str
+    description: dict[str, Any]
+    command: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one command says of one network.
+
+    Attributes
+    ----------
+    network : str
+    section : str
+        The heading that it stands under.
+    command : str
+    dataset : Dataset
+        With its verdict; empty where it failed.
+    picture : str
+        The figure as a data URL.
+    table : str
+        What the command prints above its verdict.
+    seconds : float
+        How long it took.
+    problem : str
+        Why it failed; empty where it did not.
+    certificates : list of Path
+        The proofs that it wrote.
+    """
+
+    network: str
+    section: str
+    command: str
+    dataset: xr.Dataset = field(default_factory=xr.Dataset)
+    picture: str = ""
+    table: str = ""
+    seconds: float = 0.0
+    problem: str = ""
+    certificates: list[Path] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Left:
+    """What the budget left out, and the command that makes it."""
+
+    network: str
+    section: str
+    command: str
+    reason: str
