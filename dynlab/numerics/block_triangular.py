@@ -10,7 +10,7 @@ Golub and Van Loan, Matrix Computations, sections 7.1.4 and 7.2.2.
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,10 +57,9 @@ def whole_conditions(
         form._replace(values=block.centers[number], right=block.right[number], left=block.left[number])
         for form, block in zip(forms, blocks, strict=True)
     ]
+    own, other, *both = _vectors(matrix, parts, modes)
     conditions = np.full(len(matrix), np.nan)
-    for own, other, *both in _vectors(matrix, parts, modes):
-        lengths = [np.sqrt(np.einsum("ij,ij->j", each, each).reshape(2, -1).sum(axis=0)) for each in both]
-        conditions[own] = conditions[other] = lengths[0] * lengths[1]
+    conditions[own] = conditions[other] = np.prod([np.linalg.norm(each, axis=0) for each in both], axis=0)
     return conditions
 
 
@@ -71,33 +70,36 @@ def whole_eigenvectors(matrix: Real, parts: Sequence[slice]) -> tuple[Complex, C
     """
     found = [schur(matrix[part, part], balanced=True) for part in parts]
     modes = [each._replace(left=np.asarray(left_inverses(each.right.T[None])[0], np.float64)) for each in found]
+    own, other, *both = _vectors(matrix, parts, modes)
     vectors = np.zeros((2, *matrix.shape), dtype=complex)
-    for own, other, *both in _vectors(matrix, parts, modes):
-        for rows, columns in zip(vectors, both, strict=True):
-            real, imaginary = columns.reshape(len(matrix), 2, -1).transpose(1, 2, 0)
-            rows[other], rows[own] = real - 1j * imaginary, real + 1j * imaginary
+    for rows, columns in zip(vectors, both, strict=True):
+        rows[other], rows[own] = columns.T.conj(), columns.T
     return np.concatenate([each.values for each in found]), vectors[0], vectors[1]
 
 
 def _vectors(
     matrix: Real, parts: Sequence[slice], modes: Sequence[Schur]
-) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], Real, Real]]:
-    """For each block, rows of its eigenvalues, of a pair's both, and their right and left eigenvectors as columns.
-
-    Of m eigenvalues, a pair being one, the first m columns are real parts, and the other m imaginary parts.
-    """
-    several = len(parts) > 1
-    forms = [_even(matrix[part, part], mode) if several else mode for part, mode in zip(parts, modes, strict=True)]
+) -> tuple[NDArray[np.intp], NDArray[np.intp], Complex, Complex]:
+    """Rows of all eigenvalues, of a pair's both, and right and left eigenvectors of the first ones as columns."""
+    forms = [
+        _even(matrix[part, part], mode) if len(parts) > 1 else mode for part, mode in zip(parts, modes, strict=True)
+    ]
+    rows, others, right, left = [], [], [], []
     with np.errstate(all="ignore"):
-        for k, (values, right, left, *_) in enumerate(modes):
+        for values, v, w, *_ in modes:
             own = np.flatnonzero(values.imag >= 0)  # the other one of a pair is conjugate
             other = own + (values[own].imag > 0)
             pair = (other > own)[:, None]
-            v = np.concatenate([right[own], np.where(pair, right[other], 0.0)])
-            w = np.concatenate([left[own], np.where(pair, -left[other], 0.0)]) / np.where([*pair, *pair], 2.0, 1.0)
-            forward = _extended(matrix, parts, v.T, values[own], forms, range(k, len(modes)))
-            backward = _extended(matrix.T, parts, w.T, values[own], forms, range(k, -1, -1))
-            yield own + parts[k].start, other + parts[k].start, forward, backward
+            right.append((v[own] + 1j * np.where(pair, v[other], 0.0)).T)
+            left.append(((w[own] - 1j * np.where(pair, w[other], 0.0)) / np.where(pair, 2.0, 1.0)).T)
+            rows.append(own)
+            others.append(other)
+        shifts = [values[own] for (values, *_), own in zip(modes, rows, strict=True)]
+        forward = _extended(matrix, parts, right, shifts, forms)
+        backward = _extended(matrix.T, parts, left, shifts, forms, -1)
+    for each in (rows, others):
+        each[:] = (own + part.start for own, part in zip(each, parts, strict=True))
+    return np.concatenate(rows), np.concatenate(others), forward, backward
 
 
 def _even(block: Real, mode: Schur) -> Schur:
@@ -106,21 +108,35 @@ def _even(block: Real, mode: Schur) -> Schur:
 
 
 def _extended(
-    matrix: Real, parts: Sequence[slice], first: Real, shifts: Complex, forms: Sequence[Schur], order: range
-) -> Real:
-    """The eigenvectors (n, 2 m) to the eigenvalues `shifts` that are `first` in the first block of the order."""
-    whole, forward = np.zeros((len(matrix), first.shape[1])), order.step > 0
-    whole[parts[order[0]]] = first
-    for number, j in enumerate(order[1:], 1):
-        fed = sum(matrix[parts[j], parts[i]] @ whole[parts[i]] for i in order[:number])
-        form, scale = forms[j], forms[j].scale[:, None]
-        into, back = (1 / scale, scale) if forward else (scale, 1 / scale)
-        turned = shifted_solutions(form.triangle, shifts, form.basis.T @ (into * fed), transposed=not forward)
-        whole[parts[j]] = back * (form.basis @ turned)
+    matrix: Real,
+    parts: Sequence[slice],
+    first: Sequence[Complex],
+    shifts: Sequence[Complex],
+    forms: Sequence[Schur],
+    step: int = 1,
+) -> Complex:
+    """The eigenvectors to the eigenvalues `shifts` of each block that are `first` there, as columns of all blocks.
+
+    They vanish in the blocks before, which are taken in their order, or with `step` = −1 from the last to the first.
+    """
+    columns, order, every = parts_of([len(each) for each in shifts]), range(len(parts))[::step], np.concatenate(shifts)
+    whole = np.zeros((len(matrix), len(every)), dtype=complex)
+    for number, j in enumerate(order):
+        whole[parts[j], columns[j]] = first[j]
+        fed = np.zeros((len(first[j]), len(every)), dtype=complex)
+        for i in order[:number]:
+            seen = slice(columns[i].stop) if step > 0 else slice(columns[i].start, None)
+            fed[:, seen] += real_times(matrix[parts[j], parts[i]], whole[parts[i], seen])
+        if number:
+            done = slice(columns[j].start) if step > 0 else slice(columns[j].stop, None)
+            form, scale = forms[j], forms[j].scale[:, None]
+            into, back = (1 / scale, scale) if step > 0 else (scale, 1 / scale)
+            turned = real_times(form.basis.T, np.asarray(into * fed[:, done]))
+            turned = shifted_solutions(form.triangle, every[done], turned, transposed=step < 0)
+            whole[parts[j], done] = back * real_times(form.basis, turned)
     return whole
 
 
 def real_times(matrix: Real, vectors: Complex) -> Complex:
     """A real matrix times complex vectors, its columns: in real arithmetic, one pass through the matrix."""
-    both = matrix @ np.concatenate([vectors.real, vectors.imag], axis=1)
-    return np.asarray(both[:, : vectors.shape[1]] + 1j * both[:, vectors.shape[1] :])
+    return np.asarray((matrix @ np.ascontiguousarray(vectors).view(np.float64)).view(np.complex128))

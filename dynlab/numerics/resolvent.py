@@ -15,14 +15,13 @@ from scipy.linalg import schur
 
 from dynlab.numerics.arrays import Complex, Index, Real
 from dynlab.numerics.block_triangular import parts_of
+from dynlab.numerics.shifted_solves import inverses_of_blocks, scale_down, shifted_gaps, solved
 from dynlab.numerics.threads import cores, in_threads, one_thread_each, slices
 from dynlab.progress import through
 
 TOLERANCE = 1e-10  # relative residual of the Ritz value 1/σ², so that σ has half of it
 LONGEST = 80  # Lanczos steps; a value that has not converged by then says so
 LOOK = 4  # Lanczos steps between two looks at the Ritz values, which cost as much as the steps
-ROWS = 8  # of the triangle that are solved one by one; all between them and others are matrix products
-GROWN = 2.0**400  # columns of a solve beyond it are scaled down: ROWS rows more do not overflow
 LARGEST_EXPONENT = 900  # of the power of 2 that a matrix is divided by: points of its plane must not overflow
 COPIES = 9  # arrays of the size (n, points) that a block holds
 
@@ -111,13 +110,18 @@ def _lanczos(T: Real, points: Complex, first: Complex, least: float) -> tuple[Re
     iterations = np.zeros(count, dtype=np.int64)
     left = np.arange(count)
     flipped = np.ascontiguousarray(T.T[::-1, ::-1])
-    inverses = [_inverses(each, _gaps(each, at, least)) for each, at in ((flipped, points.conj()), (T, points))]
+    inverses = []
+    for triangle, at in ((flipped, points.conj()), (T, points)):
+        gaps = shifted_gaps(triangle, at)
+        inverses.append(inverses_of_blocks(triangle, np.where(np.abs(gaps) < least, least, gaps)))
     q, before = np.repeat(first[:, None], count, axis=1), np.zeros((n, count), dtype=complex)
     alphas, betas = np.zeros((LONGEST, count)), np.zeros((LONGEST + 1, count))
     scale = None  # power of 4 that the operator is divided by
     for k in range(LONGEST):
-        half, first_power = _solve(flipped, inverses[0], q[::-1])  # (zI − T)⁻ᴴ, from the last row to the first
-        w, power = _solve(T, inverses[1], half[::-1])
+        half, first_power = solved(flipped, inverses[0], q[::-1])  # (zI − T)⁻ᴴ, from the last row to the first
+        scale_down(half, first_power, slice(None), 0.0)
+        w, power = solved(T, inverses[1], half[::-1])
+        scale_down(w, power, slice(None), 0.0)
         power += first_power
         if scale is None:
             scale = 2 * (power // 2)
@@ -153,77 +157,3 @@ def _largest(alphas: Real, betas: Real) -> tuple[Real, Real]:
     stack[:, row[1:], row[:-1]] = betas.T
     values, vectors = np.linalg.eigh(stack)  # reads the lower triangle
     return values[:, -1], np.abs(vectors[:, -1, -1])
-
-
-def _gaps(T: Real, points: Complex, least: float) -> Complex:
-    """Z less each eigenvalue of T's diagonal blocks, of a pair the positive imaginary part first, at least `least`."""
-    turning = np.zeros(len(T))
-    turning[:-1] = np.sqrt(np.abs(T.diagonal(1))) * np.sqrt(np.abs(T.diagonal(-1)))
-    turning[1:] -= turning[:-1].copy()
-    gaps = points - (T.diagonal() + 1j * turning)[:, None]
-    return np.asarray(np.where(np.abs(gaps) < least, least, gaps))
-
-
-def _inverses(T: Real, gaps: Complex) -> Complex:
-    """(zI − B)⁻¹ of each diagonal block B, of a pair ((a, b), (c, a)) first (z − a)/det(zI − B), then 1/det(zI − B).
-
-    `gaps`, of the same shape (n, point), are z less T's eigenvalues.
-    """
-    (first,) = np.nonzero(T.diagonal(-1))
-    with np.errstate(under="ignore"):  # 1/d beside (z − a)/d
-        found = 1 / gaps
-        found[first + 1] *= found[first]
-        found[first] = (gaps[first] + gaps[first + 1]) / 2 * found[first] / gaps[first + 1]
-    return np.asarray(found)
-
-
-def _solve(T: Real, inverses: Complex, right: Complex) -> tuple[Complex, Real]:
-    """(zI − T)⁻¹ of the columns of `right`, each with its own z, which `inverses` belong to.
-
-    Returns the columns with a largest entry of about 1, and the exponents of the powers of 2 that they are to be
-    multiplied by.
-    """
-    x, exponent = np.array(right, order="C"), np.zeros(right.shape[1])
-    parts = x.view(np.float64)  # real and imaginary parts side by side: T's products are real
-    tied = [*(T.diagonal(-1) != 0).tolist(), False]  # rows that are the first ones of their block
-
-    def rows(start: int, stop: int) -> None:
-        """Solve for these, what the later ones have in them being added already."""
-        if stop - start > ROWS:
-            middle = (start + stop) // 2
-            middle += tied[middle - 1]
-            rows(middle, stop)
-            parts[start:middle] += T[start:middle, middle:stop] @ parts[middle:stop]
-            rows(start, middle)
-            return
-        last = stop
-        while last > start:
-            first = last - 1 - tied[last - 2] if last - 1 > start else last - 1
-            if last < stop:
-                parts[first:last] += T[first:last, last:stop] @ parts[last:stop]
-            if last - first == 2:
-                others = x[first:last][::-1] * inverses[last - 1]
-                others *= T[[first, first + 1], [first + 1, first]][:, None]
-                x[first:last] *= inverses[first]
-                x[first:last] += others
-            else:
-                x[first] *= inverses[first]
-            last = first
-        _scale_down(parts, exponent, slice(start, stop), GROWN)
-
-    rows(0, len(T))
-    _scale_down(parts, exponent, slice(None), 0.0)
-    return x, exponent
-
-
-def _scale_down(parts: Real, exponent: Real, rows: slice, beyond: float) -> None:
-    """Divide columns by a power of 2 where `rows` have an entry beyond that, in place; two columns are one point's."""
-    seen = parts[rows]
-    if not (seen.max(initial=0.0) > beyond or seen.min(initial=0.0) < -beyond):
-        return
-    largest = np.maximum(seen.max(axis=0), -seen.min(axis=0)).reshape(-1, 2).max(axis=1)
-    powers = np.where(largest > beyond, np.frexp(largest)[1], 0).astype(np.float64)
-    half = np.floor(powers / 2)  # the whole power may overflow
-    for factor in (half, powers - half):
-        parts *= np.repeat(np.exp2(-factor), 2)
-    exponent += powers

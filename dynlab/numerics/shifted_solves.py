@@ -9,48 +9,102 @@ import numpy as np
 
 from dynlab.numerics.arrays import Complex, Real
 
-ROWS = 32  # of the triangle that are solved at a time, so that the rest is one product
+ROWS = 8  # of the triangle that are solved one by one; all between them and others are matrix products
+GROWN = 2.0**400  # columns beyond it are scaled down: ROWS rows more do not overflow
 
 
-def shifted_solutions(triangle: Real, shifts: Complex, right: Real, *, transposed: bool = False) -> Real:
-    """Solve (λ_i − T) x_i = y_i, or with Tᵀ, column by column; real parts first, then imaginary ones: (n, 2 m).
+def shifted_solutions(triangle: Real, shifts: Complex, right: Complex, *, transposed: bool = False) -> Complex:
+    """Solve (λ_i − T) x_i = y_i, or with Tᵀ, column by column.
 
     Parameters
     ----------
     triangle : ndarray, shape (n, n)
-        Upper triangular but for blocks of 2 × 2 along the diagonal.
+        Upper triangular but for blocks of 2 × 2 along the diagonal, whose two diagonal entries are equal.
     shifts : ndarray of complex, shape (m,)
-    right : ndarray, shape (n, 2 m)
-        y, real parts of all columns first.
+    right : ndarray of complex, shape (n, m)
+        y.
 
     Returns
     -------
-    ndarray, shape (n, 2 m)
+    ndarray of complex, shape (n, m)
         inf or NaN where λ is an eigenvalue of T.
     """
-    if transposed:
-        return shifted_solutions(triangle[::-1, ::-1].T, shifts, right[::-1])[::-1]
-    T, x, m = np.ascontiguousarray(triangle), right.copy(), len(shifts)
-    gaps = shifts - T.diagonal()[:, None]
-    tied = [False, *(T.diagonal(-1) != 0).tolist()]  # rows that are the second ones of their block
-    stop = len(T)
-    while stop:
-        start = max(0, stop - ROWS)
-        start -= tied[start]
-        x[start:stop] += T[start:stop, stop:] @ x[stop:]
+    turn = slice(None, None, -1 if transposed else 1)
+    T = np.ascontiguousarray(triangle[turn, turn].T if transposed else triangle)
+    x, exponent = solved(T, inverses_of_blocks(T, shifted_gaps(T, shifts)), right[turn])
+    if exponent.any():
+        x *= np.exp2(exponent)
+    return x[turn]
+
+
+def shifted_gaps(T: Real, shifts: Complex) -> Complex:
+    """λ less each eigenvalue of T's diagonal blocks, of a pair the positive imaginary part first, shape (n, m)."""
+    turning = np.zeros(len(T))
+    turning[:-1] = np.sqrt(np.abs(T.diagonal(1))) * np.sqrt(np.abs(T.diagonal(-1)))
+    turning[1:] -= turning[:-1].copy()
+    return np.asarray(shifts - (T.diagonal() + 1j * turning)[:, None])
+
+
+def inverses_of_blocks(T: Real, gaps: Complex) -> Complex:
+    """(λ − B)⁻¹ of each diagonal block B, of a pair ((a, b), (c, a)) first (λ − a)/det(λ − B), then 1/det(λ − B).
+
+    `gaps` are the `shifted_gaps`, of the same shape (n, m).
+    """
+    (first,) = np.nonzero(T.diagonal(-1))
+    with np.errstate(under="ignore"):  # 1/det beside (λ − a)/det
+        found = 1 / gaps
+        found[first + 1] *= found[first]
+        found[first] = (gaps[first] + gaps[first + 1]) / 2 * found[first] / gaps[first + 1]
+    return np.asarray(found)
+
+
+def solved(T: Real, inverses: Complex, right: Complex) -> tuple[Complex, Real]:
+    """(λ − T)⁻¹ of each column of `right`, with its own λ, which `inverses_of_blocks` belong to.
+
+    Returns the columns, and the exponents of the powers of 2 that they are to be multiplied by.
+    """
+    x, exponent = np.array(right, order="C"), np.zeros(right.shape[1])
+    parts = x.view(np.float64)  # real and imaginary parts side by side: T's products are real
+    tied = [*(T.diagonal(-1) != 0).tolist(), False]  # rows that are the first ones of their block
+
+    def rows(start: int, stop: int) -> None:
+        """Solve for these, what the later ones have in them being added already."""
+        if stop - start > ROWS:
+            middle = (start + stop) // 2
+            middle += tied[middle - 1]
+            rows(middle, stop)
+            parts[start:middle] += T[start:middle, middle:stop] @ parts[middle:stop]
+            rows(start, middle)
+            return
         last = stop
         while last > start:
-            first = last - 1 - tied[last - 1]
-            known = x[first:last] + T[first:last, last:stop] @ x[last:stop]
-            y = known[:, :m] + 1j * known[:, m:]
-            if last - first == 1:
-                y /= gaps[first]
+            first = last - 2 if last - 1 > start and tied[last - 2] else last - 1
+            if last < stop:
+                parts[first:last] += T[first:last, last:stop] @ parts[last:stop]
+            if last - first == 2:
+                others = x[first:last][::-1] * inverses[last - 1]
+                others *= T[[first, first + 1], [first + 1, first]][:, None]
+                x[first:last] *= inverses[first]
+                x[first:last] += others
             else:
-                b, c = T[first, first + 1], T[first + 1, first]
-                y = (gaps[first:last][::-1] * y + np.array([[b], [c]]) * y[::-1]) / (
-                    gaps[first] * gaps[first + 1] - b * c
-                )
-            x[first:last, :m], x[first:last, m:] = y.real, y.imag
+                x[first] *= inverses[first]
             last = first
-        stop = start
-    return x
+        scale_down(x, exponent, slice(start, stop), GROWN)
+
+    if len(T):
+        rows(0, len(T))
+    return x, exponent
+
+
+def scale_down(x: Complex, exponent: Real, rows: slice, beyond: float) -> None:
+    """Divide columns by a power of 2 where `rows` have an entry beyond that, in place."""
+    parts = x.view(np.float64)
+    seen = parts[rows]
+    if seen.max(initial=0.0) <= beyond and seen.min(initial=0.0) >= -beyond:  # false of a NaN
+        return
+    largest = np.maximum(seen.max(axis=0), -seen.min(axis=0)).reshape(-1, 2).max(axis=1)
+    powers = np.where(largest > beyond, np.frexp(largest)[1], 0).astype(np.float64)
+    half = np.floor(powers / 2)  # the whole power may overflow
+    for factor in (half, powers - half):
+        parts *= np.repeat(np.exp2(-factor), 2)
+    exponent += powers

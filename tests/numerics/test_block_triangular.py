@@ -100,13 +100,11 @@ def test_shifted_triangles_are_solved_for_all_shifts_at_once(n, transposed):
     generator = np.random.default_rng(n)
     T = schur(generator.standard_normal((n, n)), balanced=False).triangle
     shifts = generator.standard_normal(5) + 1j * generator.uniform(3, 4, 5)
-    y = generator.standard_normal((n, 10))
+    y = generator.standard_normal((n, 5)) + 1j * generator.standard_normal((n, 5))
     found = shifted_solutions(T, shifts, y, transposed=transposed)
     for number, shift in enumerate(shifts):
-        exact = np.linalg.solve(shift * np.eye(n) - (T.T if transposed else T), y[:, number] + 1j * y[:, number + 5])
-        np.testing.assert_allclose(
-            found[:, number] + 1j * found[:, number + 5], exact, atol=1e-10 * np.abs(exact).max()
-        )
+        exact = np.linalg.solve(shift * np.eye(n) - (T.T if transposed else T), y[:, number])
+        np.testing.assert_allclose(found[:, number], exact, atol=1e-10 * np.abs(exact).max())
 
 
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
