@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dynlab import wording
 from dynlab.errors import UserError, lookup
 from dynlab.files import make_folder, write_bytes, write_text
 
@@ -148,7 +147,7 @@ class _Run:
 
     def page(self, path: Path, checkpoints: tuple[str, ...]) -> str:
         """The HTML; certificates that are too long for it are put beside it."""
-        from dynlab import zoo
+        from dynlab import wording, zoo
         from dynlab.checkpoints import describe
         from dynlab.report import Network, report_page
         from dynlab.report.proofs import MOST_UNITS
@@ -184,7 +183,9 @@ def _longer(budget: Budget, cost: float) -> str:
 
 
 def _tell(run: _Run, path: Path, pdf: Path | None, files: Output) -> None:
-    """The verdicts, or one JSON document, on standard output."""
+    """What was made and what was not, or one JSON document, on standard output."""
+    from dynlab import wording
+
     problems = [part for part in run.parts if part.problem]
     if files.as_json:
         documents = [

@@ -35,23 +35,21 @@ PROOFS = "fixed-points"  # the command that writes certificates
 
 # In the order of the page; they are run from cheap to dear.
 SECTIONS = (
-    Section("Fixed points", "Where does it stay under a constant input, and is that proved?", (PROOFS,), 5),
-    Section("Modes", "What does it keep at its fixed points, and what does it read?", ("modes",), 4),
-    Section("Spectrum", "What does one step do to a small change, along what drives it?", ("spectrum",), 4.5),
+    Section("Fixed points", "Where does it stay under a constant input, and is that proved?", (PROOFS,), 10),
+    Section("Modes", "What does it keep at its fixed points, and what does it read?", ("modes",), 3.5),
+    Section("Spectrum", "What does one step do to a small change, along what drives it?", ("spectrum",), 6),
     Section("Gradient", "How much of a small change is left at the end of a sequence?", ("gradient",), 1),
-    Section("End to end", "In how many directions does a change survive?", ("gradient", "--end-to-end"), 12),
-    Section("Lyapunov exponents", "Do nearby orbits meet or separate?", ("lyapunov",), 3),
-    Section("Geometry", "Where do its states lie, and which of its fixed points are near?", ("geometry",), 3.5),
-    Section("Basins", "Which start ends where?", ("basins",), 3),
+    Section("End to end", "In how many directions does a change survive?", ("gradient", "--end-to-end"), 7),
+    Section("Lyapunov exponents", "Do nearby orbits meet or separate?", ("lyapunov",), 2.5),
+    Section("Geometry", "Where do its states lie, and which of its fixed points are near?", ("geometry",), 3),
+    Section("Basins", "Which start ends where?", ("basins",), 2),
     Section("Inner iteration", "Does ERNN's inner iteration reach its equilibrium?", ("ernn-convergence",), 2, ERNN),
     Section("Manifold", "How does the state move on the equilibrium manifold?", ("ernn-manifold",), 1.5, ERNN),
-    Section(
-        "Pseudospectrum", "How far may the eigenvalues be trusted, and what grows first?", ("pseudospectrum",), 2.5
-    ),
+    Section("Pseudospectrum", "How far may the eigenvalues be trusted, and what grows first?", ("pseudospectrum",), 4),
     Section(
         "Check",
         "Does no eigenvalue of a step leave the unit circle, and is no exponent positive?",
         ("check", "--max-modulus", "1", "--max-exponent", "0"),
-        6,
+        4,
     ),
 )
