@@ -8,14 +8,16 @@
 An input is made from the seed, the reader's name and its own number alone, by damaging a valid file or as a hostile one
 from the start, so that any of them can be made again. A defect is any end but a result or a `UserError`: another
 exception, a process that ends or hangs, more time or memory than a file may take, a file that was made, changed or
-removed, and a result that cannot be that of the file. The reading process starts anew after `FRESH` inputs and after
-every defect. The exit code is 1 where there is a defect.
+removed, and a result that cannot be that of the file. A new process goes on after `FRESH` inputs, and where one ended.
+The exit code is 1 where there is a defect.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -24,8 +26,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 FOUND = HERE / "found"
-FRESH = 1000  # inputs after which the process starts anew
-BATCH = 250  # inputs that are asked for at once
+FRESH = 1000  # inputs after which a new process goes on
 SECONDS, GIBIBYTES = "5", "0.5"  # that a file may take to be read: less than by default, so that a hang costs less
 PATIENCE = 600.0  # seconds without an answer: many times the above, for a machine that is busy with other things
 NAMES = (
@@ -58,8 +59,8 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,
+            start_new_session=True,
         )
-        self.inputs = 0
         self.rest = b""
 
     def line(self) -> str | None:
@@ -73,52 +74,50 @@ class Worker:
         line, _, self.rest = self.rest.partition(b"\n")
         return line.decode()
 
-    def end(self) -> int:
-        """Stop it; its exit code."""
-        running = self.process.poll() is None
-        self.process.kill()
-        code = self.process.wait()
+    def end(self) -> None:
+        """Stop it, and its copies."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe:
                 pipe.close()
-        return 0 if running else code
 
 
 def batch(worker: Worker, name: str, seed: str, start: int, count: int, counting: bool, tally: Tally) -> bool:
-    """Have these inputs read; whether the process can go on."""
-    before, last, fine = time.monotonic(), start - 1, True
+    """Have these inputs read; whether the process still answers."""
+    before, last, whole = time.monotonic(), start - 1, False
     worker.process.stdin.write(f"{name} {seed} {start} {count} {int(counting)}\n".encode())
     worker.process.stdin.flush()
     while True:
         line = worker.line()
-        if line is None:
-            code = worker.end()
+        if line is None or (line.startswith("$") and not whole):
             if last < start:
-                raise SystemExit(f"The inputs of {name} cannot be made: the process ended with {code}.")
-            how = f"the process ended with {code}" if code else f"no answer for {PATIENCE:g} s"
-            tally.defects.append((last, how))
+                raise SystemExit(f"The inputs of {name} cannot be made: {line or 'there is no answer'}.")
+            tally.defects.append(
+                (last, f"the process ended with {line[1:]}" if line else f"no answer for {PATIENCE:g} s")
+            )
             tally.counts["defects"] += 1
             tally.executions += last - start + 1
-            fine = False
+            break
+        if line.startswith("$"):
             break
         if line.startswith("!"):
-            number, what = json.loads(line[1:])
-            tally.defects.append((number, what))
+            tally.defects.append(tuple(json.loads(line[1:])))
         elif line.startswith("="):
             counts, told = json.loads(line[1:])
             for each, some in counts.items():
                 tally.counts[each] += some
-                fine = fine and not (each == "defects" and some)
             tally.executions += count
+            whole = True
             new = {tuple(each) for each in told} - tally.branches
             if new:
                 tally.branches |= new
                 tally.newest = tally.executions
-            break
         else:
             last = int(line)
     tally.seconds += time.monotonic() - before
-    return fine
+    return line is not None
 
 
 def attack(
@@ -130,12 +129,11 @@ def attack(
     for name, tally in tallies.items():
         at = first
         while tally.executions < executions if executions else tally.seconds < seconds:
-            count = min(BATCH, executions - tally.executions) if executions else min(BATCH, max(10, at // 2))
+            count = min(FRESH, executions - tally.executions if executions else max(10, tally.executions // 2))
             known = tally.executions
-            fine = batch(worker, name, seed, at, count, counting, tally)
+            answers = batch(worker, name, seed, at, count, counting, tally)
             at += tally.executions - known
-            worker.inputs += count
-            if not fine or worker.inputs >= FRESH:
+            if not answers:
                 worker.end()
                 worker = Worker()
         sys.stderr.write(f"{row(name, tally)}\n")

@@ -1,8 +1,9 @@
 """The process that reads: it is told which inputs of which reader to make and read, and says what came of them.
 
-Standard input has lines ``NAME SEED START COUNT``. For each input a line with its number is written before it is read,
-for a defect ``!`` and what it is, and at the end of a line's inputs ``=`` and the counts. What becomes of a process
-that no longer answers is its parent's to say.
+Standard input has lines ``NAME SEED START COUNT COUNTING``. A copy of this process, which has imported all that is
+needed, makes and reads these inputs and ends. It writes a line with the number of each before it reads it, for a
+defect ``!`` and what it is, and in the end ``=`` and the counts. ``$`` and its exit code follow. What becomes of a copy
+that no longer answers is for who asked to say.
 """
 
 import contextlib
@@ -60,7 +61,6 @@ def judged(reader: Reader, content: bytes, folder: Path) -> str:
 def work(name: str, seed: str, start: int, count: int, say: Any) -> dict[str, int]:
     """Make and read these inputs of a reader; how many were read, refused, and are defects."""
     reader, counts = READERS[name], {"read": 0, "refused": 0, "defects": 0}
-    reader.prepare()
     most = peak() + limits().bytes + SLACK_BYTES
     for number in range(start, start + count):
         say(str(number))
@@ -100,11 +100,17 @@ def main() -> None:
 
     for line in sys.stdin:
         name, seed, start, count, counting = line.split()
+        READERS[name].prepare()
+        process = os.fork()
+        if process:
+            _, status = os.waitpid(process, 0)
+            say(f"${os.waitstatus_to_exitcode(status)}")
+            continue
         measured = coverage.Coverage(branch=True, data_file=None, include=["*/dynlab/*", "*/cli/*"], config_file=False)
-        with measured.collect() if counting == "1" else contextlib.nullcontext(), warnings.catch_warnings():
+        with measured.collect() if counting == "1" else contextlib.nullcontext():
             counts = work(name, seed, int(start), int(count), say)
-        told = branches(measured) if counting == "1" else []
-        say("=" + json.dumps([counts, told]))
+        say("=" + json.dumps([counts, branches(measured) if counting == "1" else []]))
+        os._exit(0)
 
 
 if __name__ == "__main__":
