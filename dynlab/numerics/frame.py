@@ -98,7 +98,9 @@ def renewed(frame: Frame, seed: int) -> Frame:
     return Frame(Q, zero, zero)
 
 
-def stretched(frame: Frame, image: Tensor, log_size: Tensor, roundings: Tensor | float) -> tuple[Frame, float]:
+def stretched(
+    frame: Frame, image: Tensor, log_size: Tensor, roundings: Tensor | float, singular: Tensor | None = None
+) -> tuple[Frame, float]:
     """The frame made orthonormal again, and the largest error of a growth factor that is not gone.
 
     Parameters
@@ -110,6 +112,9 @@ def stretched(frame: Frame, image: Tensor, log_size: Tensor, roundings: Tensor |
         ln of a bound on ‖J_m‖ … ‖J_1‖.
     roundings : Tensor, shape (sample,), or float
         Error of `image` relative to that bound: n ε for each factor, and what its own entries are wrong by.
+    singular : Tensor of bool, shape (sample,), optional
+        Whether the last factor takes a dimension away: only then is R_ii = 0 a dimension that is gone. Elsewhere it has
+        underflowed, or cancelled, and the mode is not known.
 
     Notes
     -----
@@ -118,7 +123,9 @@ def stretched(frame: Frame, image: Tensor, log_size: Tensor, roundings: Tensor |
     """
     columns, R = orthonormal(image)
     diagonal = R.diagonal(dim1=-2, dim2=-1)
-    gone = (diagonal == 0) | torch.isneginf(frame.log_growth)
+    gone = torch.isneginf(frame.log_growth)
+    if singular is not None:
+        gone = gone | ((diagonal == 0) & singular.unsqueeze(-1))
     eye = torch.eye(R.shape[-1], dtype=R.dtype, device=R.device)
     if gone.any():
         columns, R = columns.masked_fill(gone.unsqueeze(-2), 0), torch.where(gone.unsqueeze(-2), eye, R)

@@ -250,6 +250,13 @@ def test_relu_leaves_as_many_dimensions_as_units_are_active(active):
     assert int(np.isfinite(ds["finite_time_exponent"]).sum()) == active
 
 
+@pytest.mark.parametrize("small", [1e-100, 1e-200])
+def test_a_dimension_that_underflows_in_a_product_is_not_gone(small):
+    ds = lyapunov(LinearMap(np.diag([10, 1, small])), steps=300, initial_state=[0, 0, 0.1])
+    assert ds["exponent"].values[0, :2] == pytest.approx([np.log(10), 0], abs=1e-9)
+    assert not np.isneginf(ds["exponent"]).any()  # its exponent is ln small
+
+
 def test_what_rounding_drowns_is_not_known_and_not_minus_infinity():
     u, v = generator(8).standard_normal((2, 5, 2))
     ds = driven_by(lyapunov, np.tile(u @ v.T, (1, 100, 1, 1)), transient=40)  # of rank 2, to rounding

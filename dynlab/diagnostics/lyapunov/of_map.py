@@ -48,8 +48,9 @@ class Factors:
     `block` has leading dimensions (sample, step), and counts as the identity where `valid` (sample, step) is false.
     Very large and very small ones are multiplied by 2 to the power of `doublings` (sample, step), so that no product of
     several over- or underflows. `log_norms` (sample, step) bound ln ‖J‖₂ of what is multiplied; `log_dets` are
-    ln abs(det J), NaN where they would need the matrix; `singular` marks the steps where a sample's Jacobian has a row
-    or column of zeros, `blind` those with a column, `seen` (sample, step, state) the columns that are not zero.
+    ln abs(det J), NaN where they would need the matrix; `lost` (sample, step) says whether J has a row or column of
+    zeros, `singular` marks the steps where one of them has, `blind` those with a column, `seen` (sample, step, state)
+    the columns that are not zero.
     `wrong` (sample, step) are the `relative_errors` of what is multiplied. Where they reach its size it is `drowned`
     (sample, step): of its growth no more is known than that it is below ‖J‖₂ and that error together. `regular` marks
     the steps where nothing of this is to be minded, `sorted_rows` those where a QR needs its rows in order.
@@ -60,6 +61,7 @@ class Factors:
     doublings: Tensor
     log_norms: Tensor
     log_dets: Tensor
+    lost: Tensor
     singular: NDArray[np.bool_]
     blind: NDArray[np.bool_]
     seen: Tensor
@@ -88,7 +90,8 @@ class Factors:
         wrong = relative_errors(driven, start, norms) if dense else torch.zeros_like(norms)
         drowned = SAFETY * wrong >= UNRESOLVED
         blind = ~seen.all(dim=-1).all(dim=0) | drowned.any(dim=0)
-        singular = (((rows == 0) & valid.unsqueeze(-1)).any(dim=-1).any(dim=0) | blind).cpu().numpy()
+        lost = ((rows == 0) & valid.unsqueeze(-1)).any(dim=-1) | ~seen.all(dim=-1)
+        singular = (lost.any(dim=0) | blind).cpu().numpy()
         far = torch.isfinite(norms) & (norms.abs() > FAR)
         doublings = torch.where(far, (-norms / math.log(2)).round(), 0.0)
         if dense:
@@ -101,6 +104,7 @@ class Factors:
             doublings,
             norms + doublings * math.log(2),
             torch.where(valid, dets, 0),
+            lost,
             singular,
             blind.cpu().numpy(),
             seen,
@@ -271,13 +275,14 @@ def _advanced(frame: Frame, factors: Factors, start: int, steps: int) -> Several
             size = factors.log_norms[:, start:index].sum(dim=1)
             rounded = eps * (index - start) + factors.wrong[:, start:index].sum(dim=1)
             projected = _apart(torch.where(seen, image, 0), repeats)
-            frame, worst = stretched(frame, projected, _repeated(size, repeats), _repeated(rounded, repeats))
+            lost = _repeated(factors.lost[:, index], repeats)
+            frame, worst = stretched(frame, projected, _repeated(size, repeats), _repeated(rounded, repeats), lost)
             image, start = _beside(frame.columns, repeats), index
         image = factors.image(index, image)
     drowned, wrong = factors.drowned[:, stop - 1], factors.wrong[:, start:stop].sum(dim=1)
     size = _repeated(factors.log_norms[:, start:stop].sum(dim=1), repeats)
     rounded = _repeated(eps * (stop - start) + torch.where(drowned, 0, wrong), repeats)
-    found, last = stretched(frame, _apart(image, repeats), size, rounded)
+    found, last = stretched(frame, _apart(image, repeats), size, rounded, _repeated(factors.lost[:, stop - 1], repeats))
     if drowned.any():  # it is the only factor since the frame was orthonormal
         most = frame.log_growth + (size + _repeated(wrong.log1p(), repeats)).unsqueeze(-1)
         most = torch.where(torch.isneginf(found.log_growth), found.log_growth, most)
