@@ -108,3 +108,11 @@ def test_a_map_whose_orbits_grow_without_end_gives_no_coordinate_a_size():
     growing = from_function(lambda h, x: 1 - 1.5 * h, state_size=3)
     assert unit_of(Held(growing, torch.zeros(0, dtype=torch.float64))) == 1
     assert dl.fixed_points(growing)["fixed_point_state"].values == pytest.approx(np.full((1, 3), 0.4))
+
+
+@pytest.mark.parametrize("far", [1e7, -3e8, 1e9])
+def test_points_far_from_0_beside_their_distances_are_as_many_as_near_it(far):
+    ds = dl.fixed_points(from_function(lambda h, x: far + torch.tanh(2 * (h - far)), state_size=1), starts=16)
+    roots = np.array([-0.9575040240772687, 0.9575040240772687, 0.0])  # stable ones first
+    np.testing.assert_allclose(ds["fixed_point_state"].values[:, 0] - far, roots, atol=1e-15 * abs(far))
+    assert ds["stable"].values.tolist() == [1, 1, 0]

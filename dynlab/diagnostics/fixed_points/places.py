@@ -189,7 +189,7 @@ class Places:
         off than the errors of both, shows that the ball is too large.
         """
         errors = np.array([self.found[number].error for number in numbers])
-        known: NDArray[np.bool_] = ~(distances > np.maximum(merging.SAME * merging.scale(ends), APART * errors))
+        known: NDArray[np.bool_] = ~(distances > np.maximum(COPIES * merging.scale(ends), APART * errors))
         asked = np.flatnonzero(~known)
         if len(asked) == 0:
             return known
