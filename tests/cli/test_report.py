@@ -1,0 +1,133 @@
+"""`dynlab report`: its page, what the budget leaves out, what fails in it, and how it ends on bad input."""
+
+import math
+import re
+import time
+
+import pytest
+import torch
+
+from dynlab import zoo
+from dynlab.cli import budget, report, report_pdf
+from dynlab.cli.budget import Budget, OutOfTime
+from dynlab.cli.main import run
+from dynlab.cli.report_sections import SECTIONS, Section
+
+LARGEST = 5_000_000  # bytes
+FEW = (
+    Section("Fixed points", "Where does it stay?", ("fixed-points", "--starts", "8"), 2),
+    Section("Gradient", "What is left?", ("gradient",), 1),
+    Section("Inner iteration", "Does it converge?", ("ernn-convergence",), 1),
+)
+DRIVEN = ("--inputs", "noise:1.0", "--samples", "2", "--budget", "none")
+
+
+@pytest.fixture
+def networks(folder):
+    """Two small networks in files."""
+    torch.manual_seed(0)
+    for name in ("one.pt", "two.pt"):
+        torch.save(torch.nn.GRU(2, 3).state_dict(), folder / name)
+    return ["one.pt", "two.pt"]
+
+
+@pytest.fixture
+def few(monkeypatch):
+    monkeypatch.setattr(report, "SECTIONS", FEW)
+
+
+def read(path):
+    """The page, which names no other file and no address that it would load."""
+    text = path.read_text(encoding="utf-8")
+    assert len(text.encode()) < LARGEST
+    assert re.findall(r'(?:src|href)="(?!data:|#)[^"]*"', text) == []
+    assert "@import" not in text
+    return text
+
+
+def test_the_page_holds_verdicts_figures_proofs_commands_and_says_what_failed(networks, few, folder, printed_json):
+    told = printed_json(["report", *networks, *DRIVEN, "-o", "page.html", "--json", "--quiet"])
+    page = read(folder / "page.html")
+    assert told["files"] == {"page": "page.html", "pdf": None}
+    assert told["left_out"] == []
+    assert [(part["section"], part["network"]) for part in told["parts"]] == [
+        (title, name) for title in ("Gradient", "Inner iteration", "Fixed points") for name in networks
+    ]
+    for part in told["parts"]:
+        failed = part["section"] == "Inner iteration"
+        assert ("ERNN" in part["problem"]) == failed
+        assert bool(part["verdict"]) != failed
+        assert part["command"].replace("'", "&#39;") in page
+    assert page.count("This part failed, and the report goes on: ") == 2
+    assert len(re.findall(r'<img src="data:image/(?:svg\+xml|png);base64,[^"]+" alt="Figure: [^"]{40,}"', page)) == 4
+    assert len(re.findall(r'class="packed">[\w+/=]{500,}<', page)) == 2
+    assert "dynlab fixed-points two.pt --starts 8 --certificates certificates --inputs noise:1.0 --samples 2" in page
+
+
+def test_what_the_budget_leaves_out_is_named_with_its_command(networks, few, folder, capsys):
+    assert run(["report", "one.pt", *DRIVEN[:4], "--budget", "0.001s", "--quiet"]) == 0
+    page = read(folder / "figures/report-one.html")
+    said = capsys.readouterr().out
+    assert said.startswith("0 parts in ")
+    for command in ("gradient one.pt", "fixed-points one.pt --starts 8"):
+        assert f"dynlab {command}" in said
+        assert f"<code>dynlab {command}" in page
+
+
+def test_certificates_of_large_networks_lie_beside_the_page(networks, few, folder, monkeypatch):
+    from dynlab.report import proofs
+
+    monkeypatch.setattr(proofs, "MOST_UNITS", 2)
+    assert run(["report", "one.pt", *DRIVEN, "-o", "page.html", "--quiet"]) == 0
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert '<a href="page-certificates-one/">' in page
+    assert 'class="packed"' not in page
+    assert (folder / "page-certificates-one/fixed-point-0.json").is_file()
+
+
+def test_every_section_is_a_command_of_some_network_in_the_zoo():
+    systems = {entry["system"] for entry in zoo.entries()}
+    assert [section.title for section in SECTIONS if not any(map(section.fits, systems))] == []
+
+
+@pytest.mark.parametrize(
+    "words, sentence",
+    [
+        (["one.pt", "--budget", "soon"], "no time such as 90s"),
+        (["one.pt", "--budget", "0"], "no time such as 90s"),
+        (["one.pt", "one.pt"], "named twice"),
+        (["one.pt", "-o", "page.pdf"], "ends in .html"),
+        (["three.pt"], "three.pt"),
+        ([], "CKPT"),
+    ],
+)
+def test_bad_input_is_one_sentence(networks, words, sentence, refused):
+    refused(["report", *words], sentence)
+
+
+def test_a_missing_browser_is_said_before_anything_is_computed(networks, refused, monkeypatch):
+    monkeypatch.setattr(report_pdf.shutil, "which", lambda name: None)
+    refused(["report", "one.pt", "--pdf"], "apt-get install chromium")
+
+
+@pytest.mark.parametrize("text, seconds", [("90s", 90), ("2min", 120), ("1.5h", 5400), ("7", 7), ("none", math.inf)])
+def test_times_are_read(text, seconds):
+    assert budget.Duration().convert(text, None, None) == seconds
+
+
+def test_a_part_is_expected_to_take_as_long_for_its_cost_as_those_before_it():
+    clock = iter([0.0, 0.0, 0.0, 4.0, 4.0, 4.0, 4.0, 4.0])
+    kept = Budget(20.0, lambda: next(clock))
+    assert kept.expected(100.0) == 0.0
+    with kept.running(2.0):
+        pass
+    assert kept.expected(3.0) == 6.0
+    assert kept.fits(8.0)
+    assert not kept.fits(8.1)
+
+
+def test_what_runs_is_stopped_when_time_is_up():
+    kept = Budget(0.05)
+    with pytest.raises(OutOfTime), kept.running(1.0):
+        time.sleep(60)
+    assert kept.left < 0
