@@ -139,6 +139,19 @@ def test_without_exact_entries_the_degenerate_kinds_are_undecided():
     assert "critical_step" in schema.flags(ds)
 
 
+@pytest.mark.parametrize("text", ["-1,1;0,0", "0,0;0,-3", "0,1;0,0"])
+def test_a_line_that_is_not_told_is_not_said_to_be_one(text):
+    assert "The flow has a line of equilibria along" in portrait(text).attrs["verdict"]
+    verdict = portrait(text, by_hand=False).attrs["verdict"]
+    assert "an equilibrium of undecided kind (near a line of equilibria)" in verdict
+    assert "has a line" not in verdict
+    assert " along " not in verdict
+
+
+def test_an_undecided_kind_has_the_article_of_its_sound():
+    assert "(near an unstable node)" in portrait("1,1;1,1", by_hand=False).attrs["verdict"]
+
+
 def test_a_linear_system_has_the_kind_of_its_matrix():
     matrix = planar_matrix("1,-2;1,-1")
     ds = phase_plane(create("linear", matrix=[[1.0, -2.0], [1.0, -1.0]]), matrix=matrix)

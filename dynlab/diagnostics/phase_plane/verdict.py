@@ -46,8 +46,8 @@ def _one(ds: xr.Dataset) -> str:
     euler = str(ds["map_kind"].values[0])
     same = "one" if euler == flow else _article(euler, "fixed point")
     at = f"at {where} the flow has {_article(flow)} with {values} per second, the map {same} with {_multipliers(ds, 0)}"
-    if "line of equilibria" in flow:
-        along = state(ds["line_direction"].values[0]) if "line_direction" in ds else where
+    if "line of equilibria" in flow and not flow.startswith("undecided"):
+        along = state(ds["line_direction"].values[0])
         return f"The flow has a line of equilibria along {along} and so has Euler's map at {step}{_critical(ds)}: {at}."
     stable = int(ds["flow_stable"].values[0]), int(ds["map_stable"].values[0])
     noun = flow.split(" ", 1)[-1]
@@ -97,8 +97,9 @@ def _article(kind: str, noun: str = "equilibrium") -> str:
     if kind.startswith("linear "):
         return f"{_article(noun)} of undecided kind (linearly {_article(kind[len('linear ') :].partition(',')[0])})"
     if kind.startswith("undecided"):
-        reason = kind[len("undecided, ") :].replace("near ", "near a ")
-        return f"{_article(noun)} of undecided kind ({reason})"
+        reason = kind[len("undecided, ") :]
+        near = reason.removeprefix("near ")
+        return f"{_article(noun)} of undecided kind ({reason if near == reason else f'near {_article(near)}'})"
     return article(kind)
 
 
