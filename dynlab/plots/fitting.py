@@ -86,9 +86,10 @@ def fit(
         _set_aside(ax)
     for _ in range(ROUNDS):
         engine.execute(figure)  # no drawing, which takes its time
+        extents = {ax: _extent(ax) for ax in figure.axes}
         for ax in figure.axes:
             if ax.axison or ax.get_legend() is not None:
-                _fit_axes(figure, ax)
+                _fit_axes(figure, ax, extents)
 
 
 def _legend_of_all(figure: Figure, named: Mapping[str, Artist]) -> Legend:
@@ -119,8 +120,8 @@ def _frame(figure: Figure, title: str, caption: str, legend: Legend | None, grow
     figure.text(EDGE, edge / taller, caption, fontsize=size, va="bottom", linespacing=LINE / 1.2)
 
 
-def _fit_axes(figure: Figure, ax: Axes) -> None:
-    low, high = _neighbours(figure, ax)
+def _fit_axes(figure: Figure, ax: Axes, extents: Mapping[Axes, Bbox]) -> None:
+    low, high = _neighbours(figure, ax, extents)
     box = ax.get_window_extent()
     titles = [text for text in ax.get_children() if isinstance(text, Text) and text.get_text() in _titles(ax)]
     for text in filter(Text.get_text, titles):
@@ -180,12 +181,11 @@ def _break(text: Text, pixels: float) -> None:
         text.set_text(broken(whole, letters * pixels / longest))
 
 
-def _neighbours(figure: Figure, ax: Axes) -> tuple[float, float]:
+def _neighbours(figure: Figure, ax: Axes, extents: Mapping[Axes, Bbox]) -> tuple[float, float]:
     """How far a text of the axes may reach to the left and to the right, in pixels."""
     box, pad = ax.get_window_extent(), EDGE * figure.bbox.width
     low, high = pad, figure.bbox.width - pad
-    for other in figure.axes:
-        beside = _extent(other)
+    for other, beside in extents.items():
         if other is ax or beside.y1 <= box.y0 or beside.y0 >= box.y1 or other.get_label() == "<colorbar>":
             continue
         where = other.get_window_extent()  # its numbers may reach into these axes before anything is fitted
