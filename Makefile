@@ -17,7 +17,7 @@ MANIFEST := setup.cfg pyproject.toml constraints.txt
 help:
 	@echo "make demo    install dynlab into $(VENV) and run it on what it ships; pictures go to figures/demo/"
 	@echo "make test    install everything, then lint, types, import contract and the whole test suite"
-	@echo "make browser-test   the explorer's page in headless Chromium, which Debian has: apt-get install chromium"
+	@echo "make browser-test   the explorer and reports in headless Chromium, which Debian has: apt-get install chromium"
 	@echo "make test-oldest   the test suite in an environment of its own with the oldest versions that setup.cfg allows"
 	@echo "make fuzz    damaged and hostile files for every reader, about a minute each, and random options for every command"
 	@echo "make coverage   the test suite once more, with the lines and branches it does not reach"
@@ -38,7 +38,7 @@ test: lint
 browser-test: $(VENV)/dev.stamp
 	@command -v chromium chromium-browser google-chrome >/dev/null || { echo "Chromium is not installed: apt-get install chromium"; exit 1; }
 	$(PIP_INSTALL) -e '.[browser]'
-	$(BIN)/python -m pytest tests/explore
+	$(BIN)/python -m pytest tests/explore tests/report
 
 # In an environment of its own: `make test` goes on with the newest.
 test-oldest:

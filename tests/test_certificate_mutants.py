@@ -16,7 +16,7 @@ from dynlab.systems import create
 from dynlab.systems.textbook import LinearMap
 from dynlab.systems.torch_layers import torch_layer
 
-JUDGED_MUTANTS = 40  # of each family, for the checker of reports; 400 of each were tried once
+JUDGED_MUTANTS = 40  # of each family, for the checker of reports
 MUTANTS = 80  # of each family; 6,000 of each were tried once: all that was accepted held
 BITS = 700  # of the independent arithmetic
 NEWTON_STEPS = 14

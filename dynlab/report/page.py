@@ -1,13 +1,15 @@
 """The report's HTML: parts put under their headings, with style and modules inside, so that it needs no other file."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import jinja2
+from markupsafe import Markup, escape
 
-from dynlab import __version__, schema
+from dynlab import __version__, schema, wording
 from dynlab.javascript import inlined
 from dynlab.report.parts import Left, Network, Part
 from dynlab.report.proofs import MOST_UNITS, packed
@@ -15,6 +17,9 @@ from dynlab.report.tables import tables
 
 FOLDER = Path(__file__).parent / "modules"
 MOST_CHARACTERS = 4_800_000  # of the page
+DIGITS = 5  # of a setting or a measure of the training that is no whole number
+SUBSCRIPT = re.compile(r"(?<![^\W_∂])([hxλμΛ])_(?:\{([^}]*)\}|(\w)(?!\w))")
+POWER = re.compile(r"\b(e|10)\^([−-]?[0-9.]*[0-9](?:e[−-]?[0-9]+)?)")
 PROGRAM = 60_000  # characters of style, modules and words that are not in the parts
 
 
@@ -57,10 +62,11 @@ def report_page(
             room -= len(one["proofs"])
         one["folder"] = (proofs or {}).get(part.network, "")
         shown[part.section].append(one)
-    template = jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(FOLDER), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
-    ).get_template("report.html")
-    return template.render(
+    )
+    environment.filters["mathematics"] = mathematics
+    return environment.get_template("report.html").render(
         networks=[_facts(network) for network in networks],
         sections=[{"name": name, "question": sections[name], "parts": shown[name]} for name in sections if shown[name]],
         left=left,
@@ -72,6 +78,19 @@ def report_page(
         modules=inlined(FOLDER, "report.mjs"),
         worker=inlined(FOLDER, "worker.mjs"),
     )
+
+
+def mathematics(text: str) -> Markup:
+    """Plain text as HTML, with h_t and e^−3 set as mathematics.
+
+    Examples
+    --------
+    >>> str(mathematics("max_modulus of ‖∂h_T/∂h_{t−1}‖ < e^−31.8 & e^1e-3"))
+    'max_modulus of ‖∂h<sub>T</sub>/∂h<sub>t−1</sub>‖ &lt; e<sup>−31.8</sup> &amp; e<sup>1e-3</sup>'
+    """
+    plain = str(escape(text))
+    below = SUBSCRIPT.sub(lambda found: f"{found[1]}<sub>{found[2] or found[3]}</sub>", plain)
+    return Markup(POWER.sub(r"\1<sup>\2</sup>", below))
 
 
 def _shown(part: Part) -> dict[str, Any]:
@@ -109,12 +128,19 @@ def _facts(network: Network) -> dict[str, Any]:
             f"{entry['parameters']:,} parameters, {entry['dtype'] or 'no dtype'}"
         )
         facts[f"settings{where}"] = _setting(entry["config"])
-    facts |= {name: _setting(found[name]) for name in ("readout", "task") if found[name]}
-    facts |= {f"training: {name}": _setting(value) for name, value in (found["training"] or {}).items()}
+    if found["readout"]:
+        outputs, width = found["readout"]
+        facts["read-out"] = f"{width:,} to {outputs:,}"
+    if found["task"]:
+        facts["task"] = _setting(found["task"])
+    told = found["training"] or {}
+    facts |= {f"training: {name}": _setting(value) for name, value in told.items() if value is not None}
     return {"name": network.name, "command": network.command, "facts": facts}
 
 
 def _setting(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} = {_setting(each)}" for name, each in value.items() if each is not None)
+    if isinstance(value, float):
+        return wording.number(value, DIGITS)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -1,27 +1,14 @@
 """The explorer in a browser, as a person uses it: headless Chromium, driven by Playwright (`make browser-test`)."""
 
 import re
-import shutil
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+from browsers import LOCAL, PATIENCE, browser
 
 from dynlab.explore import explorer_page
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-LOCAL = re.compile("file|data|blob")
-PATIENCE = 60_000  # ms: the machine may be busy
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is missing: pip install -e '.[browser]'")
-    if CHROMIUM is None:
-        pytest.skip("Chromium is not installed: apt-get install chromium")
-    with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
+__all__ = ["browser"]
 
 
 @pytest.fixture
