@@ -1,5 +1,7 @@
 """Companion to Figure 1 (h) of the AntisymmetricRNN paper: where Euler's map of W_diff loses the flow's stability."""
 
+from typing import Any
+
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
@@ -10,7 +12,8 @@ from dynlab.diagnostics.phase_plane import phase_plane
 from dynlab.gallery.kept import Results, Script
 from dynlab.gallery.made import Made
 from dynlab.plots import style
-from dynlab.plots.phase_plane import plot_phase_plane
+from dynlab.plots.phase_panels import legend_entries
+from dynlab.plots.phase_plane import plot_phase_plane, time_bar
 from dynlab.simulation import simulate
 from dynlab.systems.planar import planar_matrix, planar_system
 
@@ -34,12 +37,18 @@ def draw(results: Results) -> Made:
     """Both portraits, and the closed curve that grows beside them."""
     below, above, sweep = (results[name] for name in ("below", "above", "radius"))
     critical = float(above["critical_step"][0])
-    with style.style((11.5, 4.2)) as size:
+    with style.style((10.5, 4.2)) as size:
         figure, (*portraits, last) = plt.subplots(1, 3, figsize=size)
         for ax, ds, step in zip(portraits, (below, above), (BELOW, PAPER_STEP), strict=True):
-            plot_phase_plane(ds, ax=ax)
-            ax.set_title(f"ε = {step:g}: {ds['map_kind'].values[0]} of Euler's map")
+            plot_phase_plane(ds.drop_vars("backward_orbit", errors="ignore"), ax=ax)
+            ax.set_title(f"ε = {step:g}: {ds['map_kind'].values[0]}")
+        time_bar(above, figure, ax=portraits, location="bottom", shrink=0.5, pad=0.02, aspect=40)
         _plot_radii(sweep, critical, last)
+        words = (
+            f"A Neimark–Sacker bifurcation: at the critical step ε = {critical:.4f} the focus of Euler's map loses its "
+            f"stability, and an attracting closed curve grows out of it."
+        )
+        style.caption(figure, "The critical step of W_diff", words, legend_entries(portraits))
     at_paper = sweep.sel(step_size=PAPER_STEP, method="nearest")
     modulus = float(np.abs(above["map_eigenvalue"]).max())
     measured = (
@@ -84,8 +93,16 @@ def _last_radius(step_size: float) -> np.ndarray:
 def _plot_radii(sweep: xr.Dataset, critical: float, ax: Axes) -> None:
     ax.axvline(critical, color=style.BLACK, linewidth=1, linestyle="--", label=f"critical step {critical:.4f}")
     ax.fill_between(sweep.step_size, sweep.smallest, sweep.largest, color=style.PURPLE, alpha=0.35, linewidth=0)
-    ax.plot(sweep.step_size, sweep.largest, "o-", color=style.PURPLE, markersize=4, label="radius of what attracts")
+    ax.plot(sweep.step_size, sweep.largest, "o", color=style.PURPLE, markersize=4, label="measured, largest")
+    # below the critical step the focus itself attracts; from there the radius grows like the root of the distance
+    steps, radii = sweep.step_size.values, sweep.largest.values
+    first = int(np.searchsorted(steps, critical))
+    near = np.linspace(critical, steps[first], 40)
+    root = radii[first] * np.sqrt((near - critical) / (steps[first] - critical))
+    known: dict[str, Any] = {"color": style.PURPLE, "linewidth": 1.2}
+    ax.plot(np.append([steps[0], critical], near), np.append([0.0, 0.0], root), **known)
+    ax.plot(steps[first:], radii[first:], **known)
     ax.axvline(PAPER_STEP, color=style.GREY, linewidth=1, linestyle=":", label="the paper's step")
-    ax.set(xlabel=style.label(sweep.step_size), ylabel="distance of the attracting states from 0")
-    ax.set_title("A closed curve grows from ε_c on")
-    ax.legend(loc="lower right")
+    ax.set(xlabel=style.label(sweep.step_size), ylabel="distance from 0")
+    ax.set_title("What attracts")
+    style.legend_below(ax, 1)

@@ -75,7 +75,7 @@ def darken(figure: Figure) -> None:
             artist.set_cmap(seen.setdefault(id(before), _turned_map(before)))
             seen[id(artist.get_cmap())] = artist.get_cmap()  # what two share is turned once
         _turn(artist)
-    for ax in figure.axes:  # and some are made later still
+    for ax in figure.findobj(Axes):  # and some are made later still
         ax.tick_params(which="both", colors=tuple(turned(to_rgba("black"))[0]))
 
 

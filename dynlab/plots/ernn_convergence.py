@@ -20,12 +20,14 @@ LOOKS = {
     "no equilibrium to converge to": (style.ORANGE, ":"),
 }
 SPEED = {"no equilibrium to converge to": "no equilibrium was found, its speed ‖F(g⁽ⁱ⁾)‖₂ instead"}
+FEW = 3  # steps of one outcome, each of which has its own line; of more their median is drawn, and their middle half
+QUARTILES = (0.25, 0.5, 0.75)
 DASHED = (0, (5, 2.5))
 LOWEST = 1e-17  # distances of 0 are drawn nowhere: below rounding a logarithmic axis tells nothing
 
 
 def plot_ernn_convergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """Distance to the equilibrium against the iteration, one line for each step looked at, on a logarithmic axis.
+    """Distance to the equilibrium against the iteration, the median of each outcome, on a logarithmic axis.
 
     Parameters
     ----------
@@ -50,11 +52,20 @@ def plot_ernn_convergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: A
     for outcome, (colour, dashes) in LOOKS.items():
         rows = outcomes == outcome
         drawn = (speed if outcome in SPEED else distance)[rows]
-        look = {"color": colour, "ls": dashes, "lw": 1.0, "alpha": max(0.45, 1 / max(1, len(drawn)) ** 0.5)} | artist
-        for place, values in enumerate(np.where((drawn > LOWEST) & np.isfinite(drawn), drawn, np.nan)):
-            label = f"{len(drawn)} × {SPEED.get(outcome, outcome)}" if place == 0 else None
-            ax.semilogy(iteration, values, label=label, **look)
+        if not len(drawn):
+            continue
+        label = f"{len(drawn)} × {SPEED.get(outcome, outcome)}" + (" (median, middle half)" if len(drawn) > FEW else "")
+        lines = np.where((drawn > LOWEST) & np.isfinite(drawn), drawn, np.nan)
+        some = np.isfinite(lines).any(axis=0) | (len(drawn) <= FEW)
+        if len(drawn) > FEW:
+            low, middle, high = np.nanquantile(lines[:, some], QUARTILES, axis=0)
+            ax.fill_between(iteration[some], low, high, color=colour, alpha=0.2, linewidth=0)
+            lines = middle[None]
+        look = {"color": colour, "ls": dashes, "lw": 1.8} | artist
+        for place, values in enumerate(lines):
+            ax.semilogy(iteration[some], values, label=None if place else label, **look)
     _draw_prediction(ds, ax, iteration, distance)
+    style.plain_numbers(ax)
     style.legend_below(ax, 2)
     ax.set_xlabel(ds[schema.ITERATION].attrs["long_name"])
     ax.set_ylabel(style.label(ds["speed" if set(outcomes) <= set(SPEED) else "distance"]))

@@ -100,7 +100,7 @@ def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -
     else:
         line: dict[str, Any] = {"color": style.VERMILION, "linewidth": 0.5, "marker": ".", "markersize": 2} | artist
         ax.plot(*states.T, label="state h of RNN, FastRNN", **line)
-    begin: dict[str, Any] = {"markersize": 8, "color": style.BLACK, "markeredgecolor": "white", "zorder": 7}
+    begin: dict[str, Any] = {"markersize": 9, "color": style.BLACK, "markeredgecolor": "white", "zorder": 7}
     ax.plot(*states[0], "o", label="initial state h₀", **begin)
     title = FORMS.get(name, name.upper() if len(name) < 6 else name)
     first, second = (f"state h{number}".translate(SUBSCRIPTS) for number in ds[schema.STATE].values)
@@ -110,20 +110,12 @@ def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -
         return ax
     shown = [ds["scale"] * ds["trajectory"], ds["equilibrium"], ds["pair_sum"]]
     reach = MARGIN * max(float(np.abs(part.isel(sample=SAMPLE)).max()) for part in shown) or 1.0  # or never left 0
-    low, high = (-reach, reach), (-reach, reach)
+    ax.set(xlabel=first)
     if len(_ernns(ds)) == ds.sizes["network"] == 1:  # nothing beside it to share the frame with
-        low, high = _square(shown)
-    ax.set(xlim=low, ylim=high, aspect="equal", xlabel=first)
+        ax.margins(MARGIN - 1)
+    else:
+        ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
     return ax
-
-
-def _square(shown: list[xr.DataArray]) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Limits of a square around all that is drawn."""
-    both = np.concatenate([part.isel(network=0, sample=SAMPLE).transpose(..., schema.STATE).values for part in shown])
-    ends = np.nanmin(both, axis=0), np.nanmax(both, axis=0)
-    half = MARGIN * float((ends[1] - ends[0]).max()) / 2 or 1.0  # a network that never leaves 0
-    middle = (ends[0] + ends[1]) / 2
-    return (middle[0] - half, middle[0] + half), (middle[1] - half, middle[1] + half)
 
 
 def _draw_ernn(ds: xr.Dataset, one: xr.Dataset, ax: Axes, artist: dict[str, Any], first: bool) -> None:
@@ -147,6 +139,7 @@ def _draw_distance(ds: xr.Dataset, ax: Axes) -> None:
         look: dict[str, Any] = {"color": colour, "linewidth": 0.9, "label": _title(ds, name, "ERNN", 1.0)}
         look |= {"marker": "o", "markersize": 4} if np.isfinite(distance).sum() == 1 else {}
         ax.semilogy(times[1:], distance, **look)
+        style.plain_numbers(ax)
     if not np.isfinite(ds["distance"].isel(sample=SAMPLE).values).any():
         ax.set_yticks([], [])
         ax.yaxis.set_minor_locator(NullLocator())

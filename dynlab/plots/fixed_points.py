@@ -12,8 +12,7 @@ from dynlab import schema
 from dynlab.plots import style
 
 NEEDS = ("eigenvalue", "kind", "stable", "status")
-SIZE = (7.6, 4.5)  # inches
-BESIDE = 3.4  # inches more, where a close-up is drawn
+SIZES = ((6.0, 5.2), (9.4, 4.5))  # inches, of one panel and of two
 # By `stable`: the colour, and a marker for each kind, so that grey print tells them apart.
 LOOKS = {
     1: (style.STABLE, "oDP*"),
@@ -34,7 +33,7 @@ def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
     ds : Dataset
         Of `dynlab.fixed_points`.
     ax : Axes, optional
-        Where to draw; without it a figure is made, with the verdict above and the legend beside.
+        Where to draw; without it a figure is made, with the legend and the verdict below.
     **artist
         For the markers.
 
@@ -52,12 +51,12 @@ def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
 
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    """All eigenvalues, those near |μ| = 1 from close up where they lie together, and the legend beside."""
+    """All eigenvalues, and those near |μ| = 1 from close up where they lie together; the legend below."""
     drawn, window = [(_draw, artist)], _close_up(ds)
     if window is not None:
         drawn = [(_draw, artist | {"title": "All of them"}), (_draw, artist | window)]
-    drawn[-1] = (_draw, drawn[-1][1] | {"beside": True})
-    return style.panels(ds, drawn, (SIZE[0] + BESIDE * (len(drawn) - 1), SIZE[1]), "Fixed points")
+    drawn[-1] = (_draw, drawn[-1][1] | {"below": True})
+    return style.panels(ds, drawn, SIZES[len(drawn) - 1], "Fixed points")
 
 
 def _close_up(ds: xr.Dataset) -> dict[str, Any] | None:
@@ -80,10 +79,10 @@ def _draw(
     title: str = "",
     xlim: tuple[float, float] | None = None,
     ylim: tuple[float, float] | None = None,
-    beside: bool = False,
+    below: bool = False,
     **artist: Any,
 ) -> None:
-    """The window is that of all eigenvalues where no limits are given; a legend only beside."""
+    """The window is that of all eigenvalues where no limits are given; a legend only below."""
     circle = np.exp(2j * np.pi * np.linspace(0, 1, 361))
     ax.fill(circle.real, circle.imag, color=style.FAINT, alpha=0.35, lw=0, zorder=0)
     ax.plot(circle.real, circle.imag, color=style.GREY, lw=0.9, zorder=1, label="|μ| = 1, outside it grows")
@@ -94,14 +93,13 @@ def _draw(
         found = ds["eigenvalue"].values[members].ravel()
         face, edge = (colour, "white") if status == "fixed point" else ("none", colour)
         look: dict[str, Any] = {"marker": marker, "alpha": 0.85, "zorder": 3, "facecolors": face, "edgecolors": edge}
-        look |= {"s": 26, "linewidths": 0.9} if len(found) <= CROWD else {"s": 13, "linewidths": 0.3}
+        look |= {"s": 44, "linewidths": 0.9} if len(found) <= CROWD else {"s": 14, "linewidths": 0.3}
         ax.scatter(found.real, found.imag, label=_entry(ds, status, kind, members), **(look | artist))
     reach = MARGIN * float(np.abs(ds["eigenvalue"].values).max(initial=1.0))
     whole = (-reach, reach)
     ax.set(xlim=xlim or whole, ylim=ylim or whole, aspect="equal", xlabel="Re μ", ylabel="Im μ", title=title)
-    if beside:
-        place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)}
-        ax.legend(title="Eigenvalues of", alignment="left", **place)
+    if below:
+        style.legend_below(ax, 2, title="Eigenvalues of", alignment="left")
     if ds.sizes[schema.FIXED_POINT] == 0:
         ax.text(0, 0.1, "no fixed point found", ha="center", va="bottom", color=style.GREY)
 

@@ -5,18 +5,16 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.plots import style
 
-NEEDS = ("time_constant", "doubling_time", "frequency", "fate", "separated", "input_drive", "eigenvalue", "kind")
+NEEDS = ("time_constant", "doubling_time", "frequency", "fate", "separated", "input_share", "eigenvalue", "kind")
 HEIGHT = 4.6  # inches
 MOST_ROWS = 12
 LONG = 1000  # steps, said without decimals
-FEW = 2.0  # decades: fewer need labels between the powers of ten
-NARROW = 0.6  # decades: fewer are labelled as a linear axis is
 SMALL, CROWD = 9, 200  # a marker among more than so many modes
 MOST_CELLS = 150  # with their numbers written in
 FATES = {
@@ -71,7 +69,7 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int = 0, 
     ax.set(yscale="log", xlabel="frequency |arg μ|/2π (cycle/step)", ylabel="time constant, or doubling time (step)")
     if not (np.isfinite(turns) & np.isfinite(height)).any():
         ax.set_ylim(1, 10)  # no data of which it could be taken
-    _set_ticks(ax)
+    style.plain_numbers(ax)
     if np.isposinf(lasts).any():
         ax.axhline(top, color=style.GREY, lw=0.8, ls=":", zorder=1)
         ax.text(0.995, top, "∞", transform=ax.get_yaxis_transform(), ha="right", va="bottom", color=style.GREY)
@@ -85,7 +83,7 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int = 0, 
 
 
 def _figure(ds: xr.Dataset, point: int, **artist: Any) -> Axes:
-    tables = [name for name in ("input_drive", "output_read") if name in ds and ds[name].size]
+    tables = [name for name in ("input_share", "output_read") if name in ds and ds[name].size]
     widths = [4.4, *(min(4.2, 1.4 + 0.42 * ds[name].shape[-1]) for name in tables)]
     drawn: list[style.Panel] = [(plot_modes, artist | {"fixed_point": point})]
     for index, name in enumerate(tables):
@@ -95,14 +93,14 @@ def _figure(ds: xr.Dataset, point: int, **artist: Any) -> Axes:
 
 
 def _draw_table(ds: xr.Dataset, ax: Axes, name: str, point: int, *, labelled: bool) -> None:
-    """A row for each mode, of a complex pair one; shaded by the size, the largest of the row at its darkest."""
+    """A row for each mode, of a complex pair one: shares in per cent, read-outs in their own size, the largest dark."""
     rows = _rows(ds, point)
     if not len(rows):
         style.say(ax, "no mode to interpret")
         ax.set_axis_off()
         return
     values = ds[name].values[point, rows]
-    known = np.isfinite(values).all(axis=-1)
+    known, is_share = np.isfinite(values).all(axis=-1), name == "input_share"
     largest = values.max(axis=-1, keepdims=True, initial=0.0, where=np.isfinite(values))
     shares = np.divide(values, largest, out=np.full_like(values, np.nan), where=(largest > 0) & known[:, None])
     ax.imshow(shares, cmap="Blues", vmin=0, vmax=1.15, aspect="auto", interpolation="nearest")
@@ -110,37 +108,18 @@ def _draw_table(ds: xr.Dataset, ax: Axes, name: str, point: int, *, labelled: bo
     for (row, column), value in np.ndenumerate(values):
         if values.size <= MOST_CELLS and np.isfinite(value):
             colour = "white" if shares[row, column] > 0.6 else style.BLACK
-            ax.text(column, row, f"{value:.2g}", color=colour, **centred)
+            ax.text(column, row, f"{100 * value:.0f}" if is_share else f"{value:.2g}", color=colour, **centred)
     middle = (values.shape[1] - 1) / 2
     for row in np.flatnonzero(~known):
         ax.text(middle, float(row), "not interpreted", color=style.GREY, **centred)
     ax.set_xticks(np.arange(values.shape[1]) if values.shape[1] <= MOST_ROWS else [0, values.shape[1] - 1])
     ax.set_yticks(np.arange(len(rows)), [_named(ds, point, row) for row in rows] if labelled else [""] * len(rows))
     if labelled:
-        ax.set_ylabel("τ, doubling time (step), f (cycle/step)")
+        ax.set_ylabel("mode: τ or doubling time (step), f (cycle/step)")
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    what, title = ("input", "Driven by: |l B|") if name == "input_drive" else ("output", "Read as: |C r|")
-    ax.set(xlabel=f"{what}\n(dark: the row's largest)", title=title)
-
-
-def _set_ticks(ax: Axes) -> None:
-    """Plain numbers on the logarithmic axis, as on a linear one where it is short, and between few powers of ten."""
-    low, high = np.log10(ax.get_ylim())
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-    if high - low < NARROW:
-        ax.yaxis.set_major_locator(MaxNLocator(5))
-        ax.yaxis.set_minor_locator(NullLocator())
-    elif high - low < FEW:
-        ax.yaxis.set_minor_formatter(FuncFormatter(lambda value, _: _sparse(value)))
-    else:
-        ax.yaxis.set_minor_formatter(NullFormatter())
-
-
-def _sparse(value: float) -> str:
-    """2 and 5 times a power of ten, nothing else."""
-    leading = round(value / 10 ** np.floor(np.log10(value) + 1e-9), 6)
-    return f"{value:,g}" if leading in (2.0, 5.0) else ""
+    what, title = ("input", "Share of each input (%)") if is_share else ("output", "Effect on outputs")
+    ax.set(xlabel=f"number of the {what}", title=title)
 
 
 def _rows(ds: xr.Dataset, point: int) -> NDArray[np.int64]:

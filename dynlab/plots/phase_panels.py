@@ -78,14 +78,19 @@ def _draw(one: xr.Dataset, ax: Axes, title: str, artist: dict[str, Any]) -> Axes
 
 def _explain(ds: xr.Dataset, figure: Figure, drawn: list[Axes]) -> None:
     """The verdict above, the scale of time beside, and one legend below the panels."""
+    time_bar(ds, figure, ax=drawn, location="bottom", shrink=0.4, pad=0.02, aspect=40)
+    style.finish(ds, figure, "Phase portraits", legend_entries(drawn))
+
+
+def legend_entries(drawn: list[Axes]) -> dict[str, Any]:
+    """The entries of one legend for several portraits, in which markers stand for stability and not for kinds."""
     labels: dict[str, Any] = {}
     for small in drawn:
         labels |= {text: handle for handle, text in zip(*small.get_legend_handles_labels(), strict=False)}
     kept = {text: handle for text, handle in labels.items() if not text.startswith(OWNERS)}
     for text, stable, size in MARKERS:
         kept[text] = Line2D([], [], linestyle="none", **phase_portrait.marker(stable, size))
-    time_bar(ds, figure, ax=drawn, location="bottom", shrink=0.4, pad=0.02, aspect=40)
-    style.finish(ds, figure, "Phase portraits", kept)
+    return kept
 
 
 def panel(ds: xr.Dataset, letter: str) -> xr.Dataset:

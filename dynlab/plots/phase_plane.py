@@ -11,13 +11,14 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from dynlab import schema
-from dynlab.plots import phase_portrait, style
+from dynlab.plots import phase_backward, phase_portrait, style
 from dynlab.plots.stability_disc import needs_close_up, plot_stability_disc
 from dynlab.wording import capital
 
 NEEDS = ("trajectory", "velocity", "divergence", "equilibrium")
 SIZE = (10.0, 6.6)  # inches
 WIDTHS = (1.9, 1.0)  # of the portrait and of what stands beside it
+BAR = (1.05, 0.0, 0.06, 1.0)  # of the divergence, in parts of its axes: it is as tall as they are
 SHADE = 0.9  # how dark the extremes of the divergence are
 
 
@@ -46,7 +47,10 @@ def plot_phase_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -
     phase_portrait.draw_conserved(ds, ax)
     phase_portrait.draw_nullclines(ds, ax)
     phase_portrait.draw_long_orbits(ds, ax)
+    phase_backward.draw_backward(ds, ax)
+    phase_backward.draw_separatrices(ds, ax)
     phase_portrait.draw_orbits(ds, ax, **artist)
+    phase_backward.draw_eigenvectors(ds, ax)
     phase_portrait.draw_equilibria(ds, ax)
     ax.set(aspect="equal", xlim=ds[schema.X].values[[0, -1]], ylim=ds[schema.Y].values[[0, -1]])
     ax.set(xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]))
@@ -76,7 +80,7 @@ def plot_divergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     ax.set(xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]), anchor="W")
     ax.set_title(capital(style.label(ds["divergence"])) if limit else "Divergence: 0 everywhere")
     if limit:
-        bar = ax.figure.colorbar(image, ax=ax, shrink=0.85, pad=0.03, panchor=False)
+        bar = ax.figure.colorbar(image, cax=ax.inset_axes(BAR))
         bar.outline.set_visible(False)
     return ax
 

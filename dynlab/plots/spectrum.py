@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.plots.eigenvalues_over_time import plot_eigenvalues_over_time
 from dynlab.plots.gradient import draw_samples
 
 FEW = 500  # points, which are drawn larger
@@ -32,7 +33,7 @@ def plot_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
         Of `dynlab.spectrum`.
     ax : Axes, optional
         Where only these eigenvalues are drawn. Without it a figure is made that also shows the flow's eigenvalues,
-        where there are any, and the spectral radius over time.
+        where there are any, all of them over time, and the spectral radius over time.
     **artist
         For the points.
 
@@ -44,7 +45,7 @@ def plot_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     schema.check(ds, needs=["eigenvalue", "spectral_radius"])
     if ax is None:
         flow: list[style.Panel] = [(plot_flow_spectrum, artist)] if "flow_eigenvalue" in ds else []
-        drawn = [(plot_spectrum, artist), *flow, (plot_spectral_radius, {})]
+        drawn = [(plot_spectrum, artist), *flow, (plot_eigenvalues_over_time, {}), (plot_spectral_radius, {})]
         return style.panels(ds, drawn, (SIZE[0], SIZE[1] * -(-len(drawn) // 2)), "Spectrum")
     middle, half = _window(_draw_points(ds, "eigenvalue", ax, **artist))
     ax.add_patch(Circle((0, 0), 1, fill=False, edgecolor=style.BLACK, linewidth=1, zorder=3))

@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
 from dynlab.plots import fitting
 from dynlab.plots.dark import darken
@@ -71,6 +72,9 @@ SETTINGS: dict[Any, Any] = {
     "pdf.fonttype": 42,
     "svg.hashsalt": "dynlab",  # the same picture is the same file
 }
+FEW = 2.0  # decades of a logarithmic axis: fewer need labels between the powers of ten
+NARROW = 0.6  # decades: fewer are labelled as a linear axis is
+MOST_PLAIN = 6.0  # decades: more have powers of ten
 SIZE = (8.0, 5.0)  # inches, of a figure that asks for no other
 MOST_BESIDE = 2  # panels in a row: more are too small to read
 _ASKED: ContextVar[tuple[float, float] | None] = ContextVar("asked", default=None)
@@ -192,6 +196,27 @@ def label(array: object) -> str:
     attrs = getattr(array, "attrs", {})
     name, units = attrs.get("long_name", ""), attrs.get("units", "1")
     return name if units == "1" or units in name.split() else f"{name} ({units})"
+
+
+def plain_numbers(ax: Axes) -> None:
+    """Plain numbers on the logarithmic axis, as on a linear one where it is short, and between few powers of ten."""
+    low, high = np.log10(ax.get_ylim())
+    if high - low > MOST_PLAIN:
+        return
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    if high - low < NARROW:
+        ax.yaxis.set_major_locator(MaxNLocator(5))
+        ax.yaxis.set_minor_locator(NullLocator())
+    elif high - low < FEW:
+        ax.yaxis.set_minor_formatter(FuncFormatter(lambda value, _: _sparse(value)))
+    else:
+        ax.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _sparse(value: float) -> str:
+    """2 and 5 times a power of ten, nothing else."""
+    leading = round(value / 10 ** np.floor(np.log10(value) + 1e-9), 6)
+    return f"{value:,g}" if leading in (2.0, 5.0) else ""
 
 
 def rendered(figure: Figure, suffix: str, dpi: int = DPI, theme: str = "light") -> bytes:

@@ -42,6 +42,19 @@ def test_without_equilibrium_the_speed_is_drawn_and_named():
     assert "no equilibrium was found" in ax.get_legend().get_texts()[0].get_text()
 
 
+def test_of_many_steps_the_median_of_each_outcome_is_drawn():
+    torch.manual_seed(0)
+    system = create("ernn", input_size=1, state_size=6, length=8, activation="tanh", rank=None)
+    ds = ernn_convergence(system, np.random.default_rng(0).standard_normal((3, 8, 1)), eta=0.5, iterations=30, times=3)
+    chosen = ds["outcome"].values.ravel() == "converges"
+    assert chosen.sum() > 3
+    label = f"{chosen.sum()} × converges"
+    (median,) = [line for line in plot_ernn_convergence(ds).lines if str(line.get_label()).startswith(label)]
+    distances = ds["distance"].values.reshape(9, -1)[chosen]
+    assert (distances > 1e-17).all()
+    np.testing.assert_allclose(median.get_ydata(), np.median(distances, axis=0))
+
+
 def test_it_draws_where_it_is_told_to_and_needs_its_variables():
     _, ax = plt.subplots()
     ds = measured("tanh", rank=None)

@@ -64,7 +64,7 @@ def test_the_verdict_is_the_caption(diff):
     title, caption = (" ".join(text.get_text().split()) for text in figure.texts)
     assert title == "Phase portrait: the feedback system h′ = φ(W h + b)"
     assert caption.startswith("The flow's focus is stable, Euler's map at ε = 0.1 is not, the critical step is 0.0746")
-    assert len(figure.axes) == 6  # portrait, time, disc, close-up, divergence and its scale
+    assert len(figure.axes) == 5  # portrait, time, disc, close-up, and divergence, which holds its scale
 
 
 def test_the_disc_shows_the_eigenvalues_and_where_the_critical_step_puts_them(diff):

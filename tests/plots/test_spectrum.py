@@ -5,6 +5,7 @@ from matplotlib.collections import PathCollection
 
 from dynlab.diagnostics.spectrum import spectrum
 from dynlab.errors import UserError
+from dynlab.plots.eigenvalues_over_time import plot_eigenvalues_over_time
 from dynlab.plots.spectrum import plot_flow_spectrum, plot_spectral_radius, plot_spectrum
 from dynlab.systems import Euler, create, from_function
 
@@ -50,10 +51,20 @@ def test_eulers_disc_has_its_place_and_size(rotating):
         plot_flow_spectrum(spectrum(from_function(lambda h, x: h, state_size=1), np.zeros((2, 0))))
 
 
+@pytest.mark.parametrize("is_flow", [True, False])
+def test_the_eigenvalues_of_few_modes_are_lines_over_time(rotating, is_flow):
+    ds = rotating if is_flow else rotating.drop_vars(["flow_eigenvalue", "spectral_abscissa"])
+    edge, *lines = plot_eigenvalues_over_time(ds).lines
+    assert set(edge.get_ydata()) == {0.0 if is_flow else 1.0}
+    expected = -0.15 if is_flow else np.hypot(0.985, 0.2)
+    assert [line.get_ydata() for line in lines] == [pytest.approx([expected] * 3)] * 2
+    assert list(lines[0].get_xdata()) == [1, 5, 9]
+
+
 def test_the_own_figure_shows_the_flow_where_there_is_one(rotating):
     without = rotating.drop_vars(["flow_eigenvalue", "spectral_abscissa"])
     panels = [len([ax for ax in plot_spectrum(ds).figure.axes if ax.get_xlabel()]) for ds in (rotating, without)]
-    assert panels == [3, 2]
+    assert panels == [4, 3]
 
 
 def test_the_radius_over_time_with_its_median():
