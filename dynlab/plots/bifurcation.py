@@ -47,6 +47,7 @@ MARKERS = {
     "border collision": "v",
     "degenerate": "d",
     "continuum": "D",
+    "continuum of orbits": "D",
     "undecided: a branch point or a fold nearby": "h",
 }
 WORDS = {"flip": "flip (period doubling)"}

@@ -237,6 +237,14 @@ def test_a_pair_that_does_not_turn_is_no_neimark_sacker_and_no_hopf_point(kind, 
     assert f"The origin gains stability at {parameter} = 0 in a degenerate point" in ds.attrs["verdict"]
 
 
+def test_a_linear_flip_has_a_continuum_of_orbits_and_none_of_fixed_points():
+    """At p = 0 the map −(1 + p) h is −h: every state but 0 has period 2."""
+    system = from_function(lambda h, x: -(1 + x) * h, state_size=1, input_size=1)
+    ds = bifurcation(system, parameter="input[0]", lowest=-0.5, highest=0.4, starts=8, max_period=2, values=0)
+    assert ds["bifurcation_kind"].values.tolist() == ["continuum of orbits"]
+    assert "where a continuum of orbits of twice the period stands upright" in ds.attrs["verdict"]
+
+
 def test_a_linear_flow_has_a_continuum_and_no_pitchfork():
     ds = bifurcation(
         create("linear", matrix=[[-1.0, 2.0], [0.5, -2.0]]), parameter="A[0,0]", lowest=-2.0, highest=1.0, values=0

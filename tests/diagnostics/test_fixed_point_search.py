@@ -56,7 +56,7 @@ def test_two_circles_are_two_continua_and_the_origin_is_a_point():
     np.testing.assert_allclose(np.sort(radii), [1, 2], atol=1e-9)
 
 
-@pytest.mark.parametrize("forget", [5.0, 15.0, 20.0])
+@pytest.mark.parametrize("forget", [5.0, 15.0, 20.0, 30.0])
 def test_an_lstms_far_points_are_found(forget):
     """i g/(1 − f) with f = σ(forget) is as large as e^forget: both stable points lie there, and a saddle between."""
     system = create("lstm", input_size=1, hidden_size=1).double()
@@ -71,6 +71,10 @@ def test_an_lstms_far_points_are_found(forget):
     far = np.sort(np.abs(ds["fixed_point_state"].values[:, 1]))[1:]
     # o tanh c = 1/2 there, so that g = tanh(3/2), i = 1/2 and 1/(1 − f) = 1 + e^forget
     np.testing.assert_allclose(far, 0.5 * np.tanh(1.5) * (1 + np.exp(forget)), rtol=1e-6)
+    assert ds["stable"].values.tolist() == [1, 1, 0]
+    # at 0 both rows of J are multiples of (3/2, f): its eigenvalues are 3/4 + f and 0
+    assert (np.abs(ds["eigenvalue"].values[2] - [0.75 + 1 / (1 + np.exp(-forget)), 0]) < 1e-14).all()
+    assert (ds["eigenvalue_error"].values[2] < 1e-13).all()
 
 
 def test_the_flip_flop_has_27_points_for_every_command():

@@ -20,7 +20,7 @@ FLIP, NEIMARK_SACKER, HOPF = extended.FLIP, "Neimark–Sacker", "Hopf"
 CUBIC = (FLIP, NEIMARK_SACKER, HOPF, switching.PITCHFORK)  # whose cubic term says whether what is born is stable
 SAME_POINT = 1e-6  # of arclength: nearer points are on one branch
 SAME_ROOT = 1e-8  # of arclength: nearer roots of one system are one; an imperfection of 1e-14 parts two by 4e-7
-CONTINUUM = "continuum"
+CONTINUUM, OF_ORBITS = "continuum", "continuum of orbits"  # of fixed points, and at a flip of orbits twice as long
 NEARBY = 0.05  # of arclength: a branch's nearest point is not farther from what lies on the branch
 AWAY = 0.5  # the cosine between a branch's direction at its bifurcation and its first chord, at least
 FIRST_STEPS = (3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5)  # of arclength off a bifurcation
@@ -129,7 +129,7 @@ class Diagram:
         if halves:
             self._add(curve, halves, number)
             if tracing.UPRIGHT in self.branches[-1].ends:
-                self.bifurcations[number] = origin._replace(kind=CONTINUUM)
+                self.bifurcations[number] = origin._replace(kind=OF_ORBITS if period > origin.period else CONTINUUM)
 
     def _first(self, curve: Curve, origin: Bifurcation, direction: Vector) -> Point | None:
         """The first point of a new branch, so near that nothing but the critical eigenvalue can have changed."""

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynlab.diagnostics.bifurcation import together
-from dynlab.diagnostics.bifurcation.exploring import CONTINUUM, FLIP, Bifurcation, Diagram
+from dynlab.diagnostics.bifurcation.exploring import CONTINUUM, FLIP, OF_ORBITS, Bifurcation, Diagram
 from dynlab.diagnostics.bifurcation.extended import TOLERANCE
 from dynlab.diagnostics.bifurcation.locating import BORDER_COLLISION
 from dynlab.diagnostics.bifurcation.normal_form import UNDECIDED as EITHER
@@ -34,7 +34,8 @@ PLURALS = {
     "Neimark–Sacker": "Neimark–Sacker bifurcations",
     "border collision": "border collisions",
     DEGENERATE: "degenerate points, where several eigenvalues are on the border of stability at once",
-    "continuum": "continua of fixed points",
+    CONTINUUM: "continua of fixed points",
+    OF_ORBITS: "continua of orbits of twice the period",
     UNDECIDED: "undecided points, each a branch point or a fold nearby",
     TOGETHER: "places where branches could not be told apart",
 }
@@ -45,7 +46,8 @@ IN_A = {
     "transcritical": "transcritical bifurcation",
     "flip": "flip (period doubling)",
     DEGENERATE: "degenerate point where several eigenvalues are on the border of stability at once",
-    "continuum": "continuum of fixed points",
+    CONTINUUM: "continuum of fixed points",
+    OF_ORBITS: "continuum of orbits of twice the period",
     UNDECIDED: "undecided point, a branch point or a fold nearby",
     TOGETHER: "place where branches could not be told apart",
 }
@@ -141,8 +143,8 @@ def _change(one: Bifurcation, row: Row, stable: Row, unstable: Row, name: str, n
     verb = "loses" if stable.parameter < unstable.parameter else "gains"
     criticality, undecided = _criticality(one)
     how = f" ({'; '.join(filter(None, (_angle(one), undecided)))})" if _angle(one) or undecided else ""
-    if one.kind == CONTINUUM:
-        return f"{subject} {verb} stability {at}, where a continuum of fixed points stands upright"
+    if one.kind in (CONTINUUM, OF_ORBITS):
+        return f"{subject} {verb} stability {at}, where {article(IN_A[one.kind])} stands upright"
     return f"{subject} {verb} stability {at} in {article(criticality + IN_A.get(one.kind, one.kind))}{how}"
 
 

@@ -126,7 +126,8 @@ def _part(exact: Held, place: Place, level: int, direction: Vector) -> _Part:
     if place.status != SLOW:
         moved = _moved(whole, state, uncertain, direction, by_input)
     told = all(np.isfinite(each).all() for each in (*moved, *blocks))
-    wrong = _wrong(whole, point[0], moved, bool(place.layers)) if told else [np.zeros(())] * len(blocks)
+    by_entry = bool(place.layers) or isinstance(whole.unit, torch.Tensor)
+    wrong = _wrong(whole, point[0], moved, by_entry) if told else [np.zeros(())] * len(blocks)
     eigenvalues, errors = eigenvalues_along_diagonal(blocks, wrong)
     end, status = fsolve_check.Check(own.state, np.nan, np.nan), SLOW
     if place.status != SLOW:
@@ -228,7 +229,8 @@ def _in_proportion(exact: Held, state: Vector, direction: Vector) -> Vector:
 def _wrong(exact: Held, state: torch.Tensor, moved: list[Vector], entries: bool) -> list[Vector]:
     """What each block of J is wrong by, with what rounding has left in it: in the 2-norm, or entry by entry.
 
-    Rows of large layers differ by tens of orders of magnitude, which a norm would not keep.
+    Rows of large layers, and of coordinates in units of their own, differ by tens of orders of magnitude, which a norm
+    would not keep.
     """
     error = jacobian_and_error(exact.system, *exact.given(state), diagonal=True, unit=exact.unit)[1]
     rounding = exact.in_unit(error).numpy()
