@@ -134,8 +134,8 @@ def _facts(network: Network) -> dict[str, Any]:
     if found["task"]:
         facts["task"] = _setting(found["task"])
     told = found["training"] or {}
-    facts |= {f"training: {name}": _setting(value) for name, value in told.items() if value is not None}
-    return {"name": network.name, "command": network.command, "facts": facts}
+    training = {name: _setting(value) for name, value in told.items() if value is not None}
+    return {"name": network.name, "command": network.command, "facts": facts, "training": training}
 
 
 def _setting(value: Any) -> str:
