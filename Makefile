@@ -12,7 +12,7 @@ OLDEST := .venv-oldest
 MANIFEST := setup.cfg pyproject.toml constraints.txt
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test browser-test test-oldest fuzz coverage lint bench bench-full queue queue-pause queue-status queue-time queue-results pages clean
+.PHONY: help demo test browser-test test-oldest fuzz faults coverage lint bench bench-full queue queue-pause queue-status queue-time queue-results pages clean
 
 help:
 	@echo "make demo    install dynlab into $(VENV) and run it on what it ships; pictures go to figures/demo/"
@@ -20,6 +20,7 @@ help:
 	@echo "make browser-test   the explorer and reports in headless Chromium, which Debian has: apt-get install chromium"
 	@echo "make test-oldest   the test suite in an environment of its own with the oldest versions that setup.cfg allows"
 	@echo "make fuzz    damaged and hostile files for every reader, about a minute each, and random options for every command"
+	@echo "make faults  a hundred kills of every kind of writing by each of three signals, full and read-only disks"
 	@echo "make coverage   the test suite once more, with the lines and branches it does not reach"
 	@echo "make lint    lint, types and import contract alone"
 	@echo "make bench   timed comparisons, each a ratio measured in one run, into benchmarks/results/ and the README"
@@ -48,6 +49,9 @@ test-oldest:
 
 fuzz: $(VENV)/dev.stamp
 	nice $(BIN)/python fuzz --seconds 60
+
+faults: $(VENV)/dev.stamp
+	DYNLAB_FAULTS=100 nice $(BIN)/python -m pytest tests/faults
 
 # Tracing every call makes the suite a third to a half slower.
 coverage: $(VENV)/dev.stamp

@@ -10,16 +10,21 @@ from .streams import echo, one_line
 
 @click.command()
 @click.argument("checkpoint", metavar="CKPT")
+@click.option("--layer", help="Only this recurrent layer: its prefix in the model, then :1 or :1r.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of the table.")
-def inspect(checkpoint: str, as_json: bool) -> None:
+def inspect(checkpoint: str, layer: str | None, as_json: bool) -> None:
     """Say what is in a checkpoint: systems, sizes, parameters, facts of the training; no analysis.
 
     CKPT is a file or a name that `dynlab zoo` lists. The column "layer" is what --layer of the other commands takes.
     """
     from dynlab import zoo
-    from dynlab.checkpoints import describe
+    from dynlab.checkpoints import describe, read
 
-    found = describe(zoo.locate(checkpoint))
+    path = zoo.locate(checkpoint)
+    found = describe(path)
+    if layer is not None:
+        chosen = read(path, layer=layer).layer
+        found["systems"] = [each for each in found["systems"] if each["layer"] == chosen]
     if as_json:
         print_json(found)
     else:

@@ -136,6 +136,8 @@ def layers_of(path: Path, contents: Contents) -> list[RecurrentLayer]:
             "torch.nn.utils.parametrize.remove_parametrizations(module, name) before saving, or take the model itself "
             "in Python, dynlab.from_module(model)"
         )
+    if not names:
+        fix = "quantised and scripted weights are packed: save the state_dict of the model as it was before"
     raise UserError(f"{path} has no RNN, GRU or LSTM layer (it holds {shown}); {fix}.")
 
 

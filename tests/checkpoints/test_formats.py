@@ -246,3 +246,10 @@ def test_two_state_dicts_side_by_side_are_both_found(tmp_path):
     assert read(tmp_path / "a.pt", layer="dec").system.state_size == 4
     with pytest.raises(UserError, match=r"2 recurrent systems.*enc, dec"):
         read(tmp_path / "a.pt")
+
+
+def test_of_packed_weights_it_is_said_which_ones_to_save(tmp_path):
+    """A quantised LSTM keeps its weights in objects of torch's own, which are not read."""
+    torch.save({"0._packed_weights": {"packed": (1, "weights")}}, tmp_path / "quantised.pt")
+    with pytest.raises(UserError, match="as it was before"):
+        describe(tmp_path / "quantised.pt")

@@ -18,6 +18,13 @@ def path(tmp_path):
     return tmp_path / "a.pt"
 
 
+@pytest.mark.parametrize("layer, listed", [("encoder:1r", ["encoder:1r"]), ("cell", ["cell"])])
+def test_inspect_of_one_layer_lists_that_one(path, layer, listed, printed_json, refused):
+    found = printed_json(["inspect", str(path), "--layer", layer, "--json"])["systems"]
+    assert [each["layer"] for each in found] == listed
+    refused(["inspect", str(path), "--layer", "decoder"], "encoder")
+
+
 def test_inspect_lists_the_names_that_layer_takes(path, capsys):
     assert run(["inspect", str(path)]) == 0
     out = capsys.readouterr().out

@@ -1,0 +1,107 @@
+"""Kills at random moments, full disks and folders that cannot be written to, for every kind of writing.
+
+One of each here; ``make faults`` has a hundred kills of each. What has its final name is whole, and the exit codes
+are those that `dynlab.cli.main` states.
+"""
+
+import os
+import random
+import signal
+import time
+
+import matplotlib.image
+import pytest
+import torch
+from processes import NOT_ALLOWED, begun, end, start
+
+from dynlab import io
+from dynlab.checkpoints import describe
+from dynlab.cli.main import run
+
+KILLS = int(os.environ.get("DYNLAB_FAULTS", "1"))  # of each command by each signal
+LONGEST = 1.5  # seconds until a kill
+CODES = {signal.SIGKILL: -signal.SIGKILL, signal.SIGTERM: 143, signal.SIGINT: 130}
+PHASE = ["phase", "--matrix", "diff", "--quiet", "--overwrite", "--steps", "5"]
+TRAIN = ["train", "--system", "vanilla", "--set", "state_size=3", "--task", "adding", "--task-set", "length=5"]
+TRAIN += ["--task-set", "train_size=200", "--epochs", "2", "--batch-size", "20", "--checkpoint-every", "2", "-o", "run"]
+COMMANDS = {
+    "f.png": [*PHASE, "-o", "f.png"],
+    "f.svg": [*PHASE, "-o", "f.svg"],
+    "d.nc": [*PHASE, "-o", "f.png", "--data", "d.nc"],
+    "d.zarr": [*PHASE, "-o", "f.png", "--data", "d.zarr"],
+    "p.html": ["explore", "--matrix", "diff", "--quiet", "--overwrite", "-o", "p.html"],
+    "run": [*TRAIN, "--quiet", "--overwrite"],
+}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path / "work"
+
+
+def check_whole(path):
+    """What has its final name can be read."""
+    if path.suffix in (".nc", ".zarr"):
+        assert set(io.open(path).data_vars) >= {"trajectory", "velocity"}
+    elif path.suffix == ".png":
+        assert matplotlib.image.imread(path).ndim == 3
+    elif path.is_dir():
+        for checkpoint in [*path.glob("*.pt"), *path.glob("*.ckpt")]:
+            assert describe(checkpoint)["parameters"] > 0
+    else:
+        assert path.read_text().rstrip().endswith(("</svg>", "</html>"))
+
+
+@pytest.mark.parametrize("number", CODES, ids=lambda number: number.name)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_has_its_final_name_is_whole_whenever_its_writer_is_killed(name, number, folder):
+    assert run(COMMANDS[name]) == 0
+    draw = random.Random(f"{name} {number}")
+    for _ in range(KILLS):
+        process = start(COMMANDS[name], folder, times=1000)
+        begun(folder)
+        time.sleep(draw.random() * LONGEST)
+        assert end(process, number) == CODES[number], folder.with_name("told").read_text()
+        if (folder / name).exists() or name != "run":  # a training that begins anew has removed the one before
+            check_whole(folder / name)
+        if number != signal.SIGKILL:
+            assert [found.name for found in folder.rglob("*") if found.name.endswith((".partial", ".old"))] == []
+
+
+def test_a_training_that_was_killed_anywhere_ends_as_it_would_have(folder):
+    assert run([*TRAIN, "--quiet"]) == 0
+    whole = torch.load(folder / "run" / "network.pt")["state_dict"]
+    draw = random.Random(0)
+    for kill in range(KILLS):
+        again = [*TRAIN[:-1], f"again{kill}", "--quiet"]
+        process = start(again, folder)
+        begun(folder)
+        time.sleep(draw.random() * LONGEST)
+        end(process, signal.SIGKILL)
+        resumable = (folder / f"again{kill}" / "run.json").exists()
+        assert run(["train", "--resume", "-o", f"again{kill}", "--quiet"] if resumable else again) == 0
+        found = torch.load(folder / f"again{kill}" / "network.pt")["state_dict"]
+        assert all(torch.equal(value, found[name]) for name, value in whole.items())
+
+
+@pytest.mark.parametrize("kibibytes", [0, 8])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_full_or_read_only_disk_is_a_sentence_and_leaves_nothing_half_written(name, kibibytes, folder):
+    code = end(start(COMMANDS[name], folder, mounted=kibibytes))
+    if code == NOT_ALLOWED:
+        pytest.skip("file systems cannot be mounted here")
+    told = folder.with_name("told").read_text()
+    assert code == 2, told
+    assert "Traceback" not in told
+    left = [line for line in folder.with_name("said").read_text().splitlines() if line.startswith("left")]
+    assert [line for line in left if line.endswith((".partial", ".old", "network.pt", name))] == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_two_processes_write_the_same_and_one_whole_result_stays(name, folder):
+    processes = [start(COMMANDS[name], folder, times=2) for _ in range(2)]
+    allowed = {0, 2} if name == "run" else {0}  # of two trainings one may find the other's folder
+    assert {end(process) for process in processes} <= allowed
+    check_whole(folder / name)
