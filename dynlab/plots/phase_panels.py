@@ -66,7 +66,7 @@ def plot_phase_panels(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
 
 
 def _draw(one: xr.Dataset, ax: Axes, title: str, artist: dict[str, Any]) -> Axes:
-    plot_phase_plane(one, ax=ax, **artist)
+    plot_phase_plane(one.drop_vars("backward_orbit", errors="ignore"), ax=ax, **artist)  # too much in a small panel
     ax.set_title(f"{title}\n{_kinds(one)}", fontsize="medium")
     place = cast(SubplotSpec, ax.get_subplotspec())
     if not place.is_last_row():

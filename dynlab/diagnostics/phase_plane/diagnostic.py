@@ -6,7 +6,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from dynlab import schema, simulation
-from dynlab.diagnostics.phase_plane import exact_origin
+from dynlab.diagnostics.phase_plane import backward, exact_origin
 from dynlab.diagnostics.phase_plane import variables as phase_variables
 from dynlab.diagnostics.phase_plane.equilibria import planar_equilibria, without_input
 from dynlab.diagnostics.phase_plane.variables import KEPT, LONGEST, described
@@ -120,6 +120,9 @@ def phase_plane(
     variables |= phase_variables.of_equilibria(found, each, flow=held.is_flow, map=is_map, matrix=matrix)
     if isinstance(analysed, Map):
         variables |= phase_variables.of_long_orbits(analysed, initial, found, half_width)
+    moving = without_input(analysed) if isinstance(analysed, Euler) else held
+    led = backward.come_from(moving, found, each, orbits, half_width)
+    variables |= led
     reasons = "; ".join(sorted({point.flag for point in each if point.flag}))
     settings = {
         "starts": initial.tolist(),
@@ -142,7 +145,9 @@ def phase_plane(
         verdict=verdict,
         method=METHOD if matrix is None else METHOD_BY_HAND,
         coords=_coordinates(line, orbits),
-        flags=schema.flags(orbits) | ({"critical_step": reasons} if reasons else {}),
+        flags=schema.flags(orbits)
+        | schema.not_finite(led, backward.REASONS)
+        | ({"critical_step": reasons} if reasons else {}),
     )
 
 

@@ -1,0 +1,100 @@
+"""Eigenvectors, separatrices and backward orbits of the plane, against closed forms and the step itself."""
+
+import numpy as np
+import pytest
+import torch
+
+from dynlab.diagnostics.phase_plane import phase_plane
+from dynlab.diagnostics.phase_plane.panels import planar_portrait
+from dynlab.systems import Flow, create, from_function
+from dynlab.systems.planar import planar_matrix, planar_system
+
+
+class Bent(Flow):
+    """x' = −x, y' = y − x², whose saddle at 0 has the stable manifold y = x²/3."""
+
+    name = "bent"
+
+    def __init__(self):
+        super().__init__(2, 0)
+
+    def velocity(self, state, input, t=0):
+        x, y = state.unbind(-1)
+        return torch.stack([-x, y - x**2], dim=-1)
+
+
+def bent_map(first):
+    """(x, y) ↦ (± x/2, 2y − x²), whose saddle at 0 has the stable manifold y = 4x²/7: c/4 = 2c − 1."""
+    return from_function(lambda h, x: torch.stack([first * h[..., 0], 2 * h[..., 1] - h[..., 0] ** 2], -1), 2)
+
+
+def separatrix(ds):
+    (saddle,) = np.flatnonzero(np.isfinite(ds["separatrix"].values).all(axis=(1, 2, 3)))
+    return ds["separatrix"].values[saddle]
+
+
+@pytest.mark.parametrize("system, c", [(Bent(), 1 / 3), (bent_map(0.5), 4 / 7), (bent_map(-0.5), 4 / 7)])
+def test_a_separatrix_is_the_stable_manifold_on_both_sides_and_to_the_window_s_edge(system, c):
+    curves = separatrix(phase_plane(system, starts=[[0.3, 0.2]], extent=1.0, steps=5))
+    x, y = np.moveaxis(curves, -1, 0)
+    assert np.abs(y - c * x**2).max() < 2e-3  # it starts at a hundredth of the window, on the eigenvector
+    assert x[0].max() > 0.9
+    assert x[1].min() < -0.9
+    assert np.abs(curves[:, 0]).max() == 0.0
+
+
+@pytest.mark.parametrize("kind", ["flow", "feedback"])
+def test_the_separatrix_of_a_system_of_two_parts_is_an_axis(kind):
+    curves = separatrix(planar_portrait("2,0;0,-1", kind))
+    assert np.abs(curves[..., 0]).max() < 1e-9
+    assert np.ptp(curves[..., 1]) > 2.0
+
+
+@pytest.mark.parametrize("system", [planar_system(planar_matrix("diff")), create("henon"), bent_map(0.5)])
+def test_steps_lead_from_a_backward_orbit_to_the_start_and_along_it(system):
+    starts = [[0.1, 0.1], [-0.3, 0.2]]
+    before = phase_plane(system, starts=starts, extent=1.5, steps=20)["backward_orbit"].values
+    np.testing.assert_array_equal(before[:, 0], starts)
+    known = torch.as_tensor(before)
+    ahead = system.double().step(known[:, 1:], known.new_zeros(2, 20, 0)).detach().numpy()
+    there = np.isfinite(before[:, 1:]).all(axis=-1)
+    assert there.sum() >= 2
+    np.testing.assert_allclose(ahead[there], before[:, :-1][there], atol=1e-11)
+
+
+def test_a_flow_is_followed_against_its_velocity():
+    """x(−t) = x e^t, and y − x²/3 shrinks backward in time."""
+    ds = phase_plane(Bent(), starts=[[0.2, 0.0]], extent=2.0, steps=20, step_size=0.1)
+    t = ds["time"].values
+    x = 0.2 * np.exp(t)
+    exact = np.stack([x, x**2 / 3 - 0.2**2 / 3 * np.exp(-t)], axis=-1)
+    found = ds["backward_orbit"].values[0]
+    there = np.isfinite(found).all(axis=-1)
+    assert there.sum() > 15
+    np.testing.assert_allclose(found[there], exact[there], atol=4e-3)  # a fiftieth of the window a step
+
+
+def test_a_state_without_a_preimage_has_no_backward_orbit():
+    """tanh(W h) is inside the square: what lies outside comes from nowhere."""
+    ds = planar_portrait("identity", "vanilla", starts=[[1.5, 0.2]], steps=3)
+    assert np.isnan(ds["backward_orbit"].values[:, 1:]).all()
+    assert "backward_orbit" in ds.attrs["flags"]
+
+
+@pytest.mark.parametrize("kind", ["flow", "feedback", "linear"])
+@pytest.mark.parametrize("text", ["2,-2;0,2", "1,0.5;0.5,-1", "-1,3;0,-2", "1,1;1,1"])
+def test_eigenvectors_are_those_of_the_matrix(text, kind):
+    matrix = np.array(planar_matrix(text), dtype=float)
+    vectors = planar_portrait(text, kind)["eigenvector"].values[0]
+    known = vectors[np.isfinite(vectors).all(axis=-1)]
+    expected = 1 if text == "2,-2;0,2" else 2  # a double eigenvalue with one eigenvector
+    assert len(known) == expected
+    image = known @ matrix.T
+    np.testing.assert_allclose(image[:, 0] * known[:, 1], image[:, 1] * known[:, 0], atol=1e-12)
+
+
+@pytest.mark.parametrize("text", ["diff", "zero", "identity"])
+def test_kinds_without_directions_of_their_own_have_no_eigenvectors(text):
+    ds = planar_portrait(text, "feedback")
+    assert np.isnan(ds["eigenvector"].values).all()
+    assert np.isnan(ds["separatrix"].values).all()
