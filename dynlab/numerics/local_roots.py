@@ -15,27 +15,25 @@ bordered system); Deimling, Nonlinear Functional Analysis (1985), section 3 (the
 """
 
 import itertools
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from dynlab.numerics.continua import joined
+from dynlab.numerics.arrays import Real
+from dynlab.numerics.continua import STORED, curve_of, joined, told_ends
 from dynlab.numerics.isolation import ENTRIES, Equations, rounding
 from dynlab.numerics.roots import solve
 
 ROOT, CONTINUUM, UNDECIDED = "root", "continuum", "undecided"
 CROSSING = "crossing"  # several curves of roots meet here: what is given are roots on them
-STRETCH = "undecided stretch"  # g is rounding as far as is looked, and there may be no root
+STRETCH = "undecided stretch"  # g is rounding along a curve, and there may be no root
 NULL, TOGETHER = 1e-8, 10.0  # singular values up to 1e-8 (1 + ‖f'‖), or ten times the smallest, are reduced to
 REACH = 0.05  # times max(1, ‖h₀‖): how far along the null directions g is looked at
 FINEST = 40  # times that distance is halved: down to 5e-14
 FLAT_AT = 8  # states of a stretch on which g is rounding, at which f' must be singular too
-FARTHEST = 14  # times the reach is doubled: how far away g is looked at where it seems to be 0
-STORED = 16  # + n, times the rounding of f: what the rounding of stored weights makes of a g that is 0 without it
-NUDGE = 1e-3  # of the reach: f' is looked at so far beyond where g ceases to be rounding
-SMOOTH = 1e-4  # times 1 + ‖f'‖: a smallest singular value there that is larger is a jump
 BISECTIONS = 60
 NEWTON = 25  # iterations of the bordered system
 BENT = 2.0  # times |s|: h(s) farther than that from h₀ + V s is another branch
@@ -62,6 +60,8 @@ class LocalRoots(NamedTuple):
         The null directions V.
     reach : float
         How far along them was looked.
+    curves : list of ndarray, shape (m, n), or None
+        Of each the curve on which it lies and along which f is not told from 0, where that is longer than the reach.
     """
 
     states: Tensor
@@ -69,6 +69,7 @@ class LocalRoots(NamedTuple):
     errors: Tensor
     directions: Tensor
     reach: float
+    curves: Sequence[Real | None] = (None,)
 
 
 class _Reduction(NamedTuple):
@@ -135,57 +136,46 @@ def _on_curve(reduction: _Reduction, reach: float) -> LocalRoots:
     states: list[Tensor] = []
     kinds: list[str] = []
     errors: list[float] = []
+    curves: list[Real | None] = []
     runs = _runs(signs)
     for number, (sign, first, last) in enumerate(runs):
         before, after = (runs[i][0] if 0 <= i < len(runs) else 0.0 for i in (number - 1, number + 1))
         if sign == 0:
-            width = float(s[last] - s[first])
             middle = first + int(s[first : last + 1].abs().argmin())
-            whole = (first == 0 or last == len(s) - 1) and width >= reach / 2
-            flat = whole and _flat(reduction, h[first : last + 1])
-            flat = flat and not any(_falls_off(reduction, s[i], way * reach) for i, way in ((first, -1), (last, 1)))
-            kinds.append(CONTINUUM if flat else ROOT if before * after < 0 else STRETCH if whole else UNDECIDED)
-            states.append(h[middle])
             ends = s[max(first - 1, 0)], s[min(last + 1, len(s) - 1)]
+            states.append(h[middle])
+            curves.append(None)
             errors.append(max(float((end - s[middle]).abs()) for end in ends))
+            if first == 0 or last == len(s) - 1:
+                behind, ahead, curve = _followed(reduction, h[middle])
+                before, after = behind if first == 0 else before, ahead if last == len(s) - 1 else after
+                curves[-1], errors[-1] = curve, float(np.linalg.norm(curve - h[middle].numpy(), axis=1).max())
+                flat = bool(s[last] - s[first] >= reach / 2) and not behind and not ahead
+                flat = flat and _flat(reduction, h[first : last + 1])
+                kinds.append(CONTINUUM if flat else ROOT if before * after < 0 else STRETCH)
+            else:
+                kinds.append(ROOT if before * after < 0 else UNDECIDED)
         elif after * sign < 0:
             state, error = _bisected(reduction, s[last], s[last + 1], sign)
             states.append(state)
             kinds.append(ROOT)
             errors.append(error)
+            curves.append(None)
     found = torch.stack(states) if states else h[:0]
-    return LocalRoots(found, kinds, torch.tensor(errors, dtype=torch.float64), reduction.right, reach)
+    return LocalRoots(found, kinds, torch.tensor(errors, dtype=torch.float64), reduction.right, reach, curves)
+
+
+def _followed(reduction: _Reduction, root: Tensor) -> tuple[float, float, Real]:
+    """The signs of g where it is first told from 0 behind and ahead of a root, 0 for nowhere, and the curve between."""
+    equations, start = reduction.equations, root.numpy()
+    curve = curve_of(equations, start, reduction.right[0].numpy())
+    return told_ends(equations, curve, start, -reduction.left[0].numpy())
 
 
 def _flat(reduction: _Reduction, states: Tensor) -> bool:
     """Whether f' is singular to rounding at all of these (k, n), as on a continuum; not where f falls off."""
     sigma = torch.linalg.svdvals(reduction.equations.matrix(states[:: max(1, len(states) // FLAT_AT)]))
     return bool((sigma[:, -1] <= ENTRIES * torch.finfo(states.dtype).eps * (1 + sigma[:, 0])).all())
-
-
-def _falls_off(reduction: _Reduction, begin: Tensor, reach: float) -> bool:
-    """Whether g becomes told from 0 smoothly, farther and farther from `begin`: an analytic g is then 0 nowhere here.
-
-    A continuum may end at a kink, where f' jumps.
-    """
-    farthest = FARTHEST if len(reduction.center) == 1 else 1  # a curve h(s) bends away from its tangent
-    s = begin + reach * 2.0 ** torch.arange(-FINEST, farthest, dtype=torch.float64)
-    _, g, noise, solved = reduction(s[:, None])
-    lost = ~torch.isfinite(g[:, 0])  # where f overflows it is not 0
-    usable = (solved | lost).cumprod(0).bool()
-    stored = STORED + len(reduction.center)
-    told = (((g.abs() > stored * noise)[:, 0] | lost) & usable).nonzero()[:, 0]
-    if len(told) == 0:
-        return False
-    beyond = s[told[0]]
-    within = begin
-    for _ in range(BISECTIONS):
-        middle = (within + beyond) / 2
-        _, g, noise, _ = reduction(middle.reshape(1, 1))
-        within, beyond = (middle, beyond) if float(g.abs()) <= stored * float(noise) else (within, middle)
-    h, _, _, _ = reduction((beyond + NUDGE * reach).reshape(1, 1))
-    sigma = torch.linalg.svdvals(reduction.equations.matrix(h))[0]
-    return bool(sigma[-1] <= SMOOTH * (1 + sigma[0]))
 
 
 def _about_the_middle(solved: Tensor) -> slice:
@@ -225,7 +215,8 @@ def _on_sphere(reduction: _Reduction, reach: float) -> LocalRoots:
     if len(crossing) == LINE:
         across = torch.nn.functional.normalize(crossing[:1] - crossing[1:], dim=1)
         if float((crossing - center).norm(dim=1).sum()) * SAME_RAY < float((crossing[0] - crossing[1]).norm()):
-            return LocalRoots(center, [CONTINUUM], error, across, reach)
+            kind = UNDECIDED if _fades(reduction, across) else CONTINUUM
+            return LocalRoots(center, [kind], error, across, reach)
     if len(crossing):
         return LocalRoots(crossing, [CROSSING] * len(crossing), error.expand(len(crossing)), reduction.right, reach)
     if spanned is None or len(spanned):
@@ -265,7 +256,16 @@ def _spanned(reduction: _Reduction, s: Tensor, reach: float) -> Tensor | None:
         _, g, noise, _ = reduction(s)
         if not (g.abs() <= (STORED + len(reduction.center)) * noise).all(-1).any():
             return None  # roots to the solver's tolerance only; at a kink g vanishes on one side
-    return axes[:dimension] @ right if joined(equations, ends[:-1], ends[1:], dimension).all() else None
+    spanned = axes[:dimension] @ right
+    lies = joined(equations, ends[:-1], ends[1:], dimension).all() and not _fades(reduction, spanned)
+    return spanned if lies else None
+
+
+def _fades(reduction: _Reduction, axes: Tensor) -> bool:
+    """Whether f is told from 0 at last along one of these directions (k, n), and so no continuum is there."""
+    equations, start, plane = reduction.equations, reduction.center.numpy(), len(reduction.right)
+    curves = (curve_of(equations, start, axis, plane) for axis in axes.numpy())
+    return any(any(told_ends(equations, curve, start)[:2]) for curve in curves)
 
 
 def _rays(reduction: _Reduction, directions: Tensor, reach: float) -> Tensor:

@@ -5,7 +5,7 @@ Fixed points and equilibria are points of a `Held` system.
 
 import copy
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -143,3 +143,9 @@ def step_number(system: System, at_step: int) -> int:
     if not -length <= at_step < length:
         raise UserError(f"{system.name} has parameters for the steps 0 to {length - 1}, got the step {at_step}.")
     return at_step % length
+
+
+def held_settings(system: System, at: str | ArrayLike, held: Held) -> dict[str, Any]:
+    """What a Dataset's settings say of a system and of what is held."""
+    words = at if isinstance(at, str) else "values"
+    return {"at": words, "input": held.input.tolist(), "at_step": held.t, "config": system.json_config}

@@ -22,7 +22,7 @@ from dynlab.diagnostics.fixed_points.verdict import incomplete, verdict
 from dynlab.errors import UserError
 from dynlab.simulation import prepare
 from dynlab.systems import Map, System
-from dynlab.systems.held import Held, held_input, step_number
+from dynlab.systems.held import Held, held_input, held_settings, step_number
 
 METHOD = (
     "A map is taken as affine where its Jacobian is the same to the last bit at states up to 1e6 away. Its fixed "
@@ -146,11 +146,8 @@ def fixed_points(
     analysed, driving, _ = prepare(system, _some_input(system, inputs), None, dtype, device)
     driven = analysed.drive(driving)
     frozen = Held(analysed, held_input(analysed, at, driven, inputs is not None), step_number(system, at_step))
-    own = (dtype, device) == ("float64", "cpu")
-    exact = frozen if own else _exact(system, driving, frozen)
-    unit = unit_of(exact)
-    exact = replace(exact, unit=unit)
-    scaled = exact if own else replace(frozen, unit=unit if isinstance(unit, float) else unit.to(frozen.input))
+    scaled, exact = _in_unit(frozen, None if (dtype, device) == ("float64", "cpu") else _exact(system, driving, frozen))
+    unit = exact.unit
     count = usual_starts(system) if starts is None else starts if isinstance(starts, int) else 0
     given = None if count or starts is None else given_starts(frozen, starts)
     direction = np.random.default_rng(seed).standard_normal(system.state_size)
@@ -167,10 +164,7 @@ def fixed_points(
     of_starts = _of_starts(found)
     rows, exact = in_unit(rows, np.asarray(unit)), replace(exact, unit=1.0)
     rows = proved(exact, rows) if certify else rows
-    settings = {
-        "at": at if isinstance(at, str) else "values",
-        "input": frozen.input.tolist(),
-        "at_step": frozen.t,
+    settings = held_settings(system, at, frozen) | {
         "starts": count if given is None else len(given),
         "given_starts": given is not None,
         "inputs": None if inputs is None else list(driving.shape),
@@ -184,7 +178,7 @@ def fixed_points(
         variables,
         system=system.name,
         source=system.source,
-        settings=settings | {"dtype": dtype, "device": device, "config": system.json_config},
+        settings=settings | {"dtype": dtype, "device": device},
         verdict=" ".join(filter(None, [verdict(rows, found), fewer])),
         method=METHOD,
         flags=_flags(rows, variables),
@@ -293,6 +287,15 @@ def _flags(rows: list[Record], variables: dict[str, xr.Variable]) -> dict[str, s
     if "continuum_direction" in variables and np.isnan(variables["continuum_direction"].values).any():
         flags = flags | {"continuum_direction": "NaN beyond the dimension of the continuum"}
     return flags | ({"end_residual": "not finite where the search left every bound"} if lost else {})
+
+
+def _in_unit(frozen: Held, exact: Held | None) -> tuple[Held, Held]:
+    """The map as the caller chose dtype and device, and in float64 on the CPU, in the unit that its states have."""
+    unit = unit_of(frozen if exact is None else exact)
+    if exact is None:
+        frozen = replace(frozen, unit=unit)
+        return frozen, frozen
+    return replace(frozen, unit=unit if isinstance(unit, float) else unit.to(frozen.input)), replace(exact, unit=unit)
 
 
 def _exact(system: Map, driving: Tensor, frozen: Held) -> Held:

@@ -12,7 +12,7 @@ from dynlab.diagnostics.fixed_points.kinks import at_kink, flat_piece, jumps, st
 from dynlab.jacobians import cancelled, displacement_matrices, ungated_matrices
 from dynlab.numerics import local_roots as local
 from dynlab.numerics import merging
-from dynlab.numerics.continua import box_of, curve_of, joined, on_curve
+from dynlab.numerics.continua import curve_of, joined, on_curve
 from dynlab.numerics.isolation import Equations, Isolation, isolation
 from dynlab.numerics.roots import solve
 from dynlab.systems.held import Held
@@ -95,7 +95,6 @@ class Places:
     found: list[Place] = field(default_factory=list)
     _curves: dict[int, list[Real]] = field(default_factory=dict)
     _flat: set[int] = field(default_factory=set)
-    _stretches: set[int] = field(default_factory=set)
     _members: dict[int, Real] = field(default_factory=dict)
     _regions: list[_Region] = field(default_factory=list)
 
@@ -169,7 +168,7 @@ class Places:
             labels[inside[copies]] = places + owner[copies]
         for number, place in enumerate(newer, places):
             left = np.flatnonzero(labels == NOWHERE)
-            if (place.status == CONTINUUM or number in self._stretches) and len(left):
+            if (place.status == CONTINUUM or number in self._curves) and len(left):
                 labels[left[self._lie_on(number, ends[left])]] = number
         for region in self._regions[regions:]:
             left = np.flatnonzero(labels == NOWHERE)
@@ -253,15 +252,14 @@ class Places:
         """The number of the place of an end at which f' is singular, once its surroundings have been looked at."""
         near = local.local_roots(self.equations, torch.as_tensor(end), reach)
         found: list[int] = []
-        axes = near.directions.numpy()
         if local.CROSSING in near.kinds:
             return self._of_crossing(end, near, ends) if reach == local.REACH else NOWHERE
         apart = cdist(near.states, near.states)
         np.fill_diagonal(apart, 2 * near.reach)
-        for state, kind, error, others in zip(near.states, near.kinds, near.errors.tolist(), apart, strict=True):
-            found.append(self._of_local(state, kind, error, float(others.min()) / 2, axes, ends))
+        for index, radius in enumerate((apart.min(axis=1) / 2).tolist() if len(apart) else ()):
+            found.append(self._of_local(near, index, radius))
         if near.kinds not in ([local.CONTINUUM], [local.STRETCH]):
-            self._regions.append(_Region(end, axes, near.reach, found))
+            self._regions.append(_Region(end, near.directions.numpy(), near.reach, found))
         if not found:
             return NOWHERE
         return found[int(np.linalg.norm(np.array([self.found[n].state for n in found]) - end, axis=1).argmin())]
@@ -275,14 +273,16 @@ class Places:
         for state in beside if number in self._curves else ():
             if all(cdist(state[None], curve).min() > near.reach / 2 for curve in self._curves[number]):
                 tangent = np.linalg.svd(self.equations.matrix(torch.as_tensor(state)[None])[0].numpy())[2][-1]
-                self._curves[number].append(curve_of(self.equations, state, tangent, box_of(ends)))
+                self._curves[number].append(curve_of(self.equations, state, tangent))
         if number != NOWHERE:
             self._regions.append(_Region(end, near.directions.numpy(), near.reach, [number]))
         return number
 
-    def _of_local(self, state: torch.Tensor, kind: str, error: float, radius: float, axes: Real, ends: Real) -> int:
+    def _of_local(self, near: local.LocalRoots, index: int, radius: float) -> int:
         """The number of what was found about a state with a singular f'."""
-        if kind == local.UNDECIDED and not state.any() and not self.equations.value(state[None]).any():
+        state, kind, error, curve = near.states[index], near.kinds[index], float(near.errors[index]), near.curves[index]
+        axes = near.directions.numpy()
+        if kind in (local.UNDECIDED, local.STRETCH) and not state.any() and not self.equations.value(state[None]).any():
             kind = local.ROOT  # f(0) = 0 is no matter of rounding
         if kind == local.ROOT:
             polished = solve(self.equations.value, self.equations.matrix, state[None]).states
@@ -300,10 +300,10 @@ class Places:
             error = 0.0
         radius = radius if status == FIXED else 0.0
         number = self._add(Place(state.numpy(), status, radius, error, axes[0], along))
-        if kind == local.STRETCH:
-            self._stretches.add(number)
-        if status == CONTINUUM and len(axes) == 1 and len(state) > 1:
-            self._curves[number] = [curve_of(self.equations, state.numpy(), axes[0], box_of(ends))]
+        if curve is None and status == CONTINUUM and len(axes) == 1:
+            curve = curve_of(self.equations, state.numpy(), axes[0])
+        if curve is not None:
+            self._curves[number] = [curve]
         return number
 
     def _add(self, place: Place) -> int:

@@ -103,7 +103,9 @@ def lyapunov(
     -----
     Λ_i = lim (1/T) Σ_t ln R_t,ii with J_t Q_{t−1} = Q_t R_t; several J_t are multiplied between two QR where accuracy
     allows it. J_tᵀ in the same order of t would be another product. Growth by fewer than 10 nats over the whole orbit
-    decides no sign, since a power of time grows as much. The sum of the positive exponents bounds the entropy rate from
+    decides no sign, since a power of time grows as much. The errors suppose that blocks of the orbit
+    forget each other. They are too small for an intermittent orbit that rests as long as it is followed, as near the
+    neutral fixed point of h → h + h^z mod 1 with z ≥ 2. The sum of the positive exponents bounds the entropy rate from
     above (Ruelle's inequality), with equality for SRB measures (Pesin's formula).
 
     References
