@@ -10,8 +10,10 @@ DECIMALS = 6  # roots are put in order by their coordinates rounded so, which ro
 
 
 def scale(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What distances between points (m, n) are relative to: max(1, ‖h‖₂), shape (m,)."""
-    return np.maximum(1.0, np.linalg.norm(points, axis=-1))
+    """What distances between points (m, n) are relative to: max(1, ‖h‖₂), shape (m,), of any finite size."""
+    sizes = np.abs(points).max(axis=-1, initial=1.0)
+    sizes = np.where(np.isfinite(sizes), sizes, 1.0)
+    return np.asarray(np.maximum(1.0, sizes * np.linalg.norm(points / sizes[..., None], axis=-1)))
 
 
 def merged(points: NDArray[np.float64], same: float = SAME) -> NDArray[np.int64]:

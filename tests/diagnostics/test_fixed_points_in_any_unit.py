@@ -116,3 +116,10 @@ def test_points_far_from_0_beside_their_distances_are_as_many_as_near_it(far):
     roots = np.array([-0.9575040240772687, 0.9575040240772687, 0.0])  # stable ones first
     np.testing.assert_allclose(ds["fixed_point_state"].values[:, 0] - far, roots, atol=1e-15 * abs(far))
     assert ds["stable"].values.tolist() == [1, 1, 0]
+
+
+@pytest.mark.parametrize("size", [1e100, 1e160, 1e300])
+def test_states_whose_squares_overflow_have_their_fixed_point(size):
+    ds = dl.fixed_points(from_function(lambda h, x: h / 2 + size, state_size=2), starts=16)
+    np.testing.assert_allclose(ds["fixed_point_state"].values, [[2 * size, 2 * size]], rtol=1e-15)
+    assert ds["stable"].values.tolist() == [1]
