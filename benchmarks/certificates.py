@@ -11,8 +11,10 @@ UNITS = 128
 
 
 def _said(ds, _) -> str:
-    proved = int((ds["certified"].values == 1).sum())
-    undecided = int(ds["proved_undecided_directions"].values[ds["certified"].values == 1].sum())
+    certified = ds["certified"].values == 1
+    told = ds["proved_stable_directions"] + ds["proved_unstable_directions"]
+    undecided = int((ds.sizes["state"] - told.values[certified]).sum())
+    proved = int(certified.sum())
     return f"{proved} of {ds.sizes['fixed_point']} proved, {undecided} directions undecided"
 
 

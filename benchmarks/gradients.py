@@ -32,6 +32,7 @@ def bare_products(system, states: Tensor, inputs: Tensor) -> Tensor:
 JACOBIANS: list[Tensor] = []
 
 
+@torch.no_grad()  # of the derivatives no further ones are taken
 def by_autograd(system, states: Tensor, inputs: Tensor) -> Tensor:
     """The naive way: vmap(jacrev) at every step, and a product."""
     product = torch.eye(system.state_size, dtype=torch.float64).expand(len(states), -1, -1)

@@ -268,7 +268,7 @@ def main() -> None:
     if words == ["--readme"]:
         readme()
         return
-    began, found, order = time.perf_counter(), known(), []
+    began, found, order, failed = time.perf_counter(), known(), [], []
     print(machine(), "\n", *HEAD, sep="\n", flush=True)
     for name in FILES:
         for row in importlib.import_module(name).rows(os.environ.get("DYNLAB_NETWORK")):
@@ -276,13 +276,19 @@ def main() -> None:
             if words and not any(word in row.job for word in words):
                 continue
             if not row.missing:
-                found[row.job] = written(row, timed(row))
+                try:
+                    found[row.job] = written(row, timed(row))
+                except Exception as error:  # the other rows are worth having
+                    failed.append(row.job)
+                    found[row.job] = [f"| {row.job} | **failed**: {error!r} | | | | | | |".replace("\n", " ")]
             elif row.job not in found:
                 found[row.job] = [f"| {row.job} | not run: {row.missing} | | | | | | |"]
             print("\n".join(found[row.job]), flush=True)
             keep(found)
     keep({job: found[job] for job in order if job in found})
     print(f"\n{NOTE} All of it took {time.perf_counter() - began:.0f} s.")
+    if failed:
+        sys.exit(f"These could not be run: {'; '.join(failed)}.")
 
 
 if __name__ == "__main__":
