@@ -22,7 +22,7 @@ from dynlab.errors import UserError
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.grids import check_grid
 from dynlab.systems import Map, frozen
-from dynlab.systems.held import Held, held_input, step_number
+from dynlab.systems.held import Held, held_input, held_settings, step_number
 
 STEPS = 2000
 GRID, SMALLEST_GRID = 151, 4  # starts in each direction where none is asked for
@@ -147,12 +147,10 @@ def basins(
     line = np.linspace(-half, half, grid)
     starts = plane.states(line, line).reshape(-1, system.state_size)
     unit = _unit(exact, half)
-    if not isinstance(unit, float):
-        held, exact = (replace(one, unit=torch.as_tensor(unit).to(one.input)) for one in (held, exact))
+    held, exact = _in_unit(unit, held), _in_unit(unit, exact)
     found = ends(held, starts / unit, steps, largest_state, max_memory)
     known = recognised(exact, found, largest_state, max_memory, seed, is_followed)
-    attractors, basin = _by_share(known.attractors, known.assigned.reshape(grid, grid))
-    attractors = [replace(one, state=unit * one.state, points=unit * one.points) for one in attractors]
+    attractors, basin = _by_share(known.attractors, known.assigned.reshape(grid, grid), unit)
     belongs = np.isin(basin, [DIVERGED, *(number for number, one in enumerate(attractors) if one.has_basin)])
     variables = result.of_grid(basin, belongs, found.steps.reshape(grid, grid), plane)
     variables |= result.of_attractors(attractors, basin, plane, system.state_size)
@@ -160,10 +158,8 @@ def basins(
         variables,
         system=system.name,
         source=system.source,
-        settings={
-            "at": at if isinstance(at, str) else "values",
-            "input": exact.input.tolist(),
-            "at_step": t,
+        settings=held_settings(system, at, exact)
+        | {
             "inputs": None if inputs is None else list(driven.inputs.shape),
             "states": None if states is None else list(np.shape(states)),
             "grid": grid,
@@ -176,21 +172,25 @@ def basins(
             "dtype": dtype,
             "device": device,
             "seed": seed,
-            "config": system.json_config,
         },
         method=METHOD,
         coords=result.coordinates(line, plane, system.state_size),
         flags=result.flags(variables),
     )
-    ds.attrs["verdict"] = verdict(
-        ds, known.reasons[known.assigned == UNDECIDED].tolist(), len(np.unique(basin[belongs]))
-    )
-    if asked is None and grid < GRID:
-        ds.attrs["verdict"] += (
-            f" A step of this network takes {each:,} multiplications, and so {grid} × {grid} starts are followed: "
-            f"--grid (grid) takes more."
-        )
+    reasons = known.reasons[known.assigned == UNDECIDED].tolist()
+    fewer = _fewer(each, grid) if asked is None else ""
+    ds.attrs["verdict"] = verdict(ds, reasons, len(np.unique(basin[belongs]))) + fewer
     return ds
+
+
+def _fewer(each: int, grid: int) -> str:
+    """What the verdict adds where nobody asked for so few starts."""
+    if grid == GRID:
+        return ""
+    return (
+        f" A step of this network takes {each:,} multiplications, and so {grid} × {grid} starts are followed: "
+        f"--grid (grid) takes more."
+    )
 
 
 def usual_grid(each: float) -> int:
@@ -253,11 +253,18 @@ def _unit(held: Held, half: float) -> float | Real:
     return units if (units != 1).any() else 1.0
 
 
-def _by_share(attractors: list[Attractor], basin: NDArray[np.int64]) -> tuple[list[Attractor], NDArray[np.int64]]:
-    """The attractors by the share of the starts that they draw, those that draw none left out."""
+def _in_unit(unit: float | Real, held: Held) -> Held:
+    return held if isinstance(unit, float) else replace(held, unit=torch.as_tensor(unit).to(held.input))
+
+
+def _by_share(
+    attractors: list[Attractor], basin: NDArray[np.int64], unit: float | Real
+) -> tuple[list[Attractor], NDArray[np.int64]]:
+    """The attractors by the share of the starts that they draw, those that draw none left out, in the system's unit."""
     counts = np.bincount(basin[basin >= 0], minlength=len(attractors))
     order = sorted(np.flatnonzero(counts), key=lambda i: (-counts[i], *np.round(attractors[i].state, 6)))
     number = np.full(len(attractors) + 2, UNDECIDED)  # the last two places are those of −1 and −2
     number[order] = np.arange(len(order))
     number[-1] = DIVERGED
-    return [attractors[i] for i in order], number[basin]
+    kept = [attractors[i] for i in order]
+    return [replace(one, state=unit * one.state, points=unit * one.points) for one in kept], number[basin]

@@ -22,6 +22,7 @@ from dynlab.diagnostics.bifurcation.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Map, System
+from dynlab.systems.held import held_settings
 from dynlab.wording import number
 
 Real = NDArray[np.float64]
@@ -169,10 +170,8 @@ def bifurcation(
     if visited is not None:
         variables |= _visited(visited[1], coordinate, isinstance(system, Map))
         coords[schema.PARAMETER] = schema.variable((schema.PARAMETER,), visited[0], described(parameter))
-    settings = asked._asdict() | {
-        "at": at if isinstance(at, str) else "values",
-        "input": varied.held.input.tolist(),
-        "at_step": varied.held.t,
+    settings = asked._asdict() | held_settings(system, at, varied.held)
+    settings |= {
         "starts": starts,
         "searches": searches,
         "max_period": max_period,
@@ -180,7 +179,6 @@ def bifurcation(
         "values": values,
         "dtype": "float64",
         "device": "cpu",
-        "config": system.json_config,
     }
     return schema.dataset(
         variables,

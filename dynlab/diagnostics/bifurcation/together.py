@@ -2,6 +2,7 @@
 
 import itertools
 from collections import Counter
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 import numpy as np
@@ -35,7 +36,7 @@ class Place(NamedTuple):
 
 
 def gathered(diagram: Diagram) -> list[Place]:
-    """Each degenerate point with all that is near it, where more than one branch passes.
+    """Each degenerate point with all that is near it, where more than one branch passes; as one where they overlap.
 
     A bifurcation there may be at any parameter of its place: its error becomes what covers that.
     """
@@ -50,7 +51,10 @@ def gathered(diagram: Diagram) -> list[Place]:
         members = {i for i, one in enumerate(listed) if one.period == 1 and np.linalg.norm(one.z - center) <= TOGETHER}
         met = [other for other in found if other & members]
         found = [other for other in found if not other & members] + [members.union(*met)]
-    places = [_place(diagram, members) for members in found if _is_met(diagram, members)]
+    places: list[Place] = []
+    for members in found:
+        if _is_met(diagram, members):
+            _add(diagram, places, _place(diagram, members))
     for place in places:
         for index in place.bifurcations:
             one = listed[index]
@@ -90,7 +94,15 @@ def _is_met(diagram: Diagram, members: set[int]) -> bool:
     return len(through) > 1
 
 
-def _place(diagram: Diagram, members: set[int]) -> Place:
+def _add(diagram: Diagram, places: list[Place], place: Place) -> None:
+    """Add a place, together with those whose parameters are not told from its own."""
+    while met := [one for one in places if one.lowest <= place.highest and place.lowest <= one.highest]:
+        places[:] = [one for one in places if one not in met]
+        place = _place(diagram, place.bifurcations.union(*(one.bifurcations for one in met)))
+    places.append(place)
+
+
+def _place(diagram: Diagram, members: AbstractSet[int]) -> Place:
     some = [diagram.bifurcations[number] for number in members]
     at = np.array([diagram.curve.parameter(one.z) for one in some])
     errors = np.array([one.parameter_error for one in some])
