@@ -30,7 +30,7 @@ FIGURE_FOLDER = Path("figures")
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
 PAGE_SUFFIXES = (".html",)
 DATA_SUFFIXES = (".nc", ".zarr")
-FULL_DPI, SMALL_DPI, MOVIE_DPI = 150, 110, 40
+FULL_DPI, SMALL_DPI, MOVIE_DPI = 150, 110, 60
 MOST_PIXELS = 50_000_000
 LONGEST_NAME = 200  # bytes of a made-up file name: file systems take 255
 

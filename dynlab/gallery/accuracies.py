@@ -62,7 +62,7 @@ class Accuracies:
 
     def __call__(self, recompute: bool = False) -> Table:
         names = self.names
-        ds = measured(io.open(RECORDED), names)
+        ds = measured(io.shipped(RECORDED), names)
         of_each = facts()
         rows = [_row(ds.sel({schema.NETWORK: name}), of_each[name], self.facts) for name in names]
         numeric = ["published", *MEASURED, "iterations", *(FACT_NAMES[fact] for fact in self.facts)]

@@ -94,11 +94,11 @@ class Curve(NamedTuple):
 
 def curves() -> list[Curve]:
     """All that were recorded; without losses where a training of the queue is not finished."""
-    return list(_recorded()) + list(_queued(io.open(TRAININGS)))
+    return list(_recorded()) + list(_queued(io.shipped(TRAININGS)))
 
 
 def _recorded() -> Iterator[Curve]:
-    ds = io.open(RECORDED)
+    ds = io.shipped(RECORDED)
     steps = ds[schema.TRAINING_STEP].values.astype(float)
     for name in NAMES.values():
         yield Curve(DELAYS[0], name, steps, ds["loss"].sel({schema.NETWORK: name}).values.astype(float))

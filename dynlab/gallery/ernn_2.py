@@ -29,7 +29,7 @@ LOOK = {
 
 def make(fast: bool = False, recompute: bool = False) -> Made:
     """The recorded runs; fast is every fourth of their checkpoints. To record again needs the trainings."""
-    recorded = io.open(RECORDED)
+    recorded = io.shipped(RECORDED)
     if fast:
         recorded = recorded.isel({schema.TRAINING_STEP: slice(None, None, 4)})
     runs = {name: _one(recorded, name) for name in LOOK}

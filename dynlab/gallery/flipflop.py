@@ -19,7 +19,7 @@ NETWORK = "gru-flipflop"
 def compute(fast: bool) -> Results:
     """Fixed points at zero input among the trajectories of the task."""
     network = zoo.load(NETWORK)
-    driving = driving_inputs(None, network, samples=8 if fast else 32)
+    driving = driving_inputs(None, network, samples=8 if fast else 32, shipped=True)
     found = geometry(network, driving.inputs, starts=96 if fast else 256, inputs_description=driving.description)
     return {"geometry": found}
 

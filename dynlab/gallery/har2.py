@@ -59,7 +59,7 @@ LOWEST, HIGHEST = 85, 98  # percent, of what is drawn
 
 def table(recompute: bool = False) -> Table:
     """The table, from the trainings that are finished; there is nothing to compute again."""
-    ds = compared(io.open(RECORDED))
+    ds = compared(io.shipped(RECORDED))
     rows = [_row(ds.sel({schema.RECIPE: recipe, schema.NETWORK: name})) for recipe in RECIPES for name in PUBLISHED]
     numeric = [*SELECTIONS, "published", "seeds"]
     return Table(
@@ -172,7 +172,7 @@ def _verdict(ds: xr.Dataset) -> str:
 
 def make(fast: bool = False, recompute: bool = False) -> Made:
     """The recorded test accuracies after every epoch under the published recipes; fast is every fifth epoch."""
-    trainings = io.open(RECORDED)
+    trainings = io.shipped(RECORDED)
     ds = compared(trainings)
     with style.style((10, 7)) as size:
         figure, panels = plt.subplots(3, 4, figsize=size, sharex=True, sharey=True)

@@ -95,6 +95,11 @@ def draw(results: Results) -> Made:
                 line.set_ydata(_joined(values.values))
         return [title]
 
+    def movie() -> FuncAnimation:
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")  # nothing moves from frame to frame, and a layout takes longer than a frame
+        return FuncAnimation(figure, update, frames=frames, interval=PAUSE, repeat_delay=HOLD)
+
     frames = ds.sizes[schema.TRAINING_STEP]
     update(frames - 1)
     return Made(
@@ -105,7 +110,7 @@ def draw(results: Results) -> Made:
         measured(ds),
         figure,
         results,
-        lambda: FuncAnimation(figure, update, frames=frames, interval=PAUSE, repeat_delay=HOLD),
+        movie,
     )
 
 
@@ -124,7 +129,8 @@ def _draw(ds: xr.Dataset, name: str, ax: Axes) -> dict[str, Any]:
         for along, look in LOOK.items()
     }
     ends = [errors(ds).sel({"loss": name, schema.NETWORK: along}).values[-1] for along in LOOK]
-    ax.set(title=f"{name}: error {ends[0]:.3f}, {RULE} {ends[1]:.3f}", ylim=(-1.4, 1.4), xticks=[])
+    ax.set_title(f"{name}\nerror {ends[0]:.3f}, {RULE} {ends[1]:.3f}")
+    ax.set(ylim=(-1.4, 1.4), xticks=[])
     return lines
 
 

@@ -79,7 +79,7 @@ make = Script("zoo", compute, draw)
 
 def _analyse(name: str, samples: int, times: int, starts: int) -> dict[str, xr.Dataset]:
     system = zoo.load(name)
-    driving = driving_inputs(None, system, samples=samples)
+    driving = driving_inputs(None, system, samples=samples, shipped=True)
     options: dict[str, Any] = {"inputs_description": driving.description}
     found = {
         "spectrum": spectrum(system, driving.inputs, times=times, **options),

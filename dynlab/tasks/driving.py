@@ -53,6 +53,7 @@ def driving_inputs(
     steps: int = 50,
     seed: int = 0,
     data_dir: str | Path | None = None,
+    shipped: bool = False,
 ) -> Driving:
     """The inputs that `spec` names. Nothing is ever downloaded for it.
 
@@ -70,6 +71,8 @@ def driving_inputs(
     seed : int
     data_dir : str or Path, optional
         Where data sets lie, besides DYNLAB_DATA.
+    shipped : bool
+        Of HAR only the sequences that ship with dynlab, even where the data set is at hand: the same everywhere.
 
     Returns
     -------
@@ -85,9 +88,9 @@ def driving_inputs(
     width = system.network_input_size
     generator = np.random.default_rng(seed)
     if spec is None:
-        driving = _default(system, samples, steps, generator, data_dir)
+        driving = _default(system, samples, steps, generator, data_dir, shipped)
     elif spec.startswith("task:"):
-        driving = _from_task(spec.removeprefix("task:"), system, samples, generator, data_dir)
+        driving = _from_task(spec.removeprefix("task:"), system, samples, generator, data_dir, shipped)
     elif Path(spec).suffix in FILES:
         driving = _from_file(Path(spec), samples, generator)
     elif spec == "zero":
@@ -104,7 +107,12 @@ def driving_inputs(
 
 
 def _default(
-    system: System, samples: int, steps: int, generator: np.random.Generator, data_dir: str | Path | None
+    system: System,
+    samples: int,
+    steps: int,
+    generator: np.random.Generator,
+    data_dir: str | Path | None,
+    shipped: bool,
 ) -> Driving:
     width = system.network_input_size
     if not width:
@@ -112,14 +120,16 @@ def _default(
     if system.recorded_inputs is not None:
         inputs = system.recorded_inputs[_choice(len(system.recorded_inputs), samples, generator)]
         return Driving(inputs, None, f"{_sequences(inputs)} recorded with the network", True)
-    task = _own_task(system, samples, generator, data_dir)
+    task = _own_task(system, samples, generator, data_dir, shipped)
     if isinstance(task, Driving):
         return task
     noise = _noise("1.0", samples, steps, system, generator)
     return replace(noise, description=f"{noise.description} ({task})")
 
 
-def _own_task(system: System, samples: int, generator: np.random.Generator, data_dir: str | Path | None) -> Any:
+def _own_task(
+    system: System, samples: int, generator: np.random.Generator, data_dir: str | Path | None, shipped: bool
+) -> Any:
     """Sequences of the system's own task, or why there are none."""
     from dynlab.tasks import TASKS
     from dynlab.tasks.official import NotAtHand
@@ -129,7 +139,7 @@ def _own_task(system: System, samples: int, generator: np.random.Generator, data
     if system.task not in TASKS:
         return f"task {system.task!r} is not dynlab's"
     try:
-        driving = _from_task(system.task, system, samples, generator, data_dir)
+        driving = _from_task(system.task, system, samples, generator, data_dir, shipped)
     except NotAtHand:
         return f"the data of its task {system.task!r} are not at hand"
     found, width = driving.inputs.shape[-1], system.network_input_size
@@ -137,7 +147,12 @@ def _own_task(system: System, samples: int, generator: np.random.Generator, data
 
 
 def _from_task(
-    name: str, system: System, samples: int, generator: np.random.Generator, data_dir: str | Path | None
+    name: str,
+    system: System,
+    samples: int,
+    generator: np.random.Generator,
+    data_dir: str | Path | None,
+    shipped: bool,
 ) -> Driving:
     """Test sequences of a task, made as it was for the system's training where it is the same.
 
@@ -154,6 +169,8 @@ def _from_task(
     if "download" in inspect.signature(lookup(TASKS, name, "task")).parameters:
         settings, within = settings | {"download": False}, nullcontext()
     try:
+        if shipped and name in har.CLASSES:
+            raise NotAtHand(f"only the embedded sequences of {name} are asked for")
         with within:
             task = create(name, **settings | {"data_dir": data_dir})
         split, embedded, real = task.test, False, task.source["origin"] != "generated"

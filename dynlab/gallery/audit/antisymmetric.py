@@ -33,7 +33,8 @@ def _imaginary() -> Numbers:
     matrices = slopes * (W - W.swapaxes(1, 2))
     real = np.abs(approximate_eigenvalues(matrices).real).max(axis=-1) / np.linalg.norm(matrices, 2, axis=(1, 2))
     system = zoo.load(TRAINED)
-    found = spectrum(system, driving_inputs(None, system, samples=4).inputs, times=16)["flow_eigenvalue"].values.real
+    inputs = driving_inputs(None, system, samples=4, shipped=True).inputs
+    found = spectrum(system, inputs, times=16)["flow_eigenvalue"].values.real
     return {"real": real.max(), "lowest": found.min(), "highest": found.max(), "gamma": float(system.config["gamma"])}
 
 
@@ -179,7 +180,7 @@ def _judge_kinds(n: Numbers) -> tuple[str, str]:
 
 def of_table(table: accuracies.Accuracies) -> tuple[str, str]:
     """The verdict on a table of accuracies as a whole, and its sentence."""
-    ds = accuracies.measured(io.open(accuracies.RECORDED), table.names)
+    ds = accuracies.measured(io.shipped(accuracies.RECORDED), table.names)
     words = ds["meaning"].values.tolist()
     run = [word for word in words if word != accuracies.NOT_RUN]
     if len(run) < len(words):

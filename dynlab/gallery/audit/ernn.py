@@ -30,7 +30,7 @@ def _driven(name: str) -> tuple[ERNN, Driven]:
     system = zoo.load(name)
     if not isinstance(system, ERNN):
         raise TypeError(f"{name} is {type(system).__name__}")
-    return system, ernn_5.along(system, driving_inputs(None, system, samples=SAMPLES).inputs)
+    return system, ernn_5.along(system, driving_inputs(None, system, samples=SAMPLES, shipped=True).inputs)
 
 
 def _to_equilibrium() -> tuple[ERNN, torch.Tensor, torch.Tensor]:
@@ -212,7 +212,7 @@ def _judge_noise(n: Numbers) -> tuple[str, str]:
 
 
 def _figure_2() -> Numbers:
-    recorded = io.open(ernn_2.RECORDED)["log_norm"].isel({schema.TIME: 0}).median(schema.SAMPLE)
+    recorded = io.shipped(ernn_2.RECORDED)["log_norm"].isel({schema.TIME: 0}).median(schema.SAMPLE)
     later = recorded.isel({schema.TRAINING_STEP: slice(recorded.sizes[schema.TRAINING_STEP] // 2, None)})
     found: dict[str, float] = {}
     for index, name in enumerate(ernn_2.LOOK):
