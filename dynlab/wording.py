@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-UNCHANGED = 0.05  # nats: what is written e^0.0 neither shrinks nor grows
+UNCHANGED = 0.05  # nats: what changes by less than 5 % neither shrinks nor grows
+LARGE = 10.0  # nats: below, the second decimal of a power of e is worth its place
 READABLE = 7.0  # nats: a growth up to this is told as a number too, about a thousand times
 NEAR_ONE = 1e-4  # what is nearer to 1 is told by its difference
 SMALLEST_SHARE = 0.001  # a share below, or as near to all, is said to be so
@@ -130,12 +131,12 @@ def interval(values: Any, digits: int = 3) -> str:
 
 
 def ranged(values: Any, digits: int = 3) -> str:
-    """The median, and where there are different values the range: "0.98 (0.95 to 1.02)"."""
+    """The median, and where there are different values the range: "0.98 (range 0.95 to 1.02)"."""
     finite = np.asarray(values)[np.isfinite(values)]
     if finite.size == 0:
         return "not known"
     middle, both = number(float(np.median(finite)), digits), interval(finite, digits)
-    return middle if middle == both else f"{middle} ({both})"
+    return middle if middle == both else f"{middle} (range {both})"
 
 
 def near_one(value: float, digits: int = 4) -> str:
@@ -154,12 +155,13 @@ def at_most(value: float, digits: int = 4) -> str:
 
 
 def power(exponent: float) -> str:
-    """A power of e: "e^−3.0"."""
-    return f"e^{round(exponent, 1) + 0.0:.1f}".replace("-", "−")
+    """A power of e: "e^−2.95", "e^−73.5"."""
+    digits = 2 if abs(exponent) < LARGE else 1
+    return f"e^{round(exponent, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 
 def factor(exponent: float) -> str:
-    """A power of e and what it is: "e^−3.0 ≈ 0.05"; alone where that is no number to read."""
+    """A power of e and what it is: "e^−3.00 ≈ 0.05"; alone where that is no number to read."""
     if abs(exponent) < UNCHANGED:
         return power(exponent)
     return power(exponent) + (f" ≈ {number(math.exp(exponent), 2)}" if abs(exponent) <= READABLE else "")
@@ -171,7 +173,7 @@ def resized(exponents: Any) -> str:
     Examples
     --------
     >>> resized([-3.0]), resized([-1.0, 0.0, 1.0])
-    ('shrinks to e^−3.0 ≈ 5 % of its size', 'keeps its size (median of 3 samples, e^−1.0 to e^1.0)')
+    ('shrinks to e^−3.00 ≈ 5 % of its size', 'keeps its size (median of 3 samples, range e^−1.00 to e^1.00)')
     """
     finite = np.asarray(exponents)[np.isfinite(exponents)]
     if finite.size == 0:
@@ -191,7 +193,7 @@ def among(exponents: Any, samples: int) -> str:
     """Of how many samples a power of e is the median, and its range over them."""
     if samples == 1:
         return ""
-    return f" (median of {samples} samples, {power(np.min(exponents))} to {power(np.max(exponents))})"
+    return f" (median of {samples} samples, range {power(np.min(exponents))} to {power(np.max(exponents))})"
 
 
 def over(steps: int, described: str) -> str:

@@ -270,6 +270,6 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
         size = "exactly 0" if zeros == samples else some
     return (
         f"Over {over(steps, described)} the largest singular value of ∂h_T/∂h_0 is {size}; "
-        f"{ranged(last['surviving'].values, 0)} of {n} directions survive (σ ≥ {SURVIVES}), "
-        f"{ranged(last['resolved'].values, 0)} of {n} modes are resolved."
+        f"{ranged(last['surviving'].values, 0)} of {n} directions keep at least a tenth of their size "
+        f"(σ ≥ {SURVIVES}), {ranged(last['resolved'].values, 0)} of {n} modes are resolved."
     )

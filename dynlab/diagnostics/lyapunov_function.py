@@ -284,13 +284,12 @@ def _verdict(rows: list[AtPoint], continua: int, of_flow: bool) -> str:
     widest = max(proved, key=lambda row: row.radius / np.linalg.norm(row.weights, 2))
     axes = widest.radius / np.linalg.svd(widest.weights, compute_uv=False)
     bound = at_most(widest.rate, 3 if of_flow else 6)
-    how = (
-        f"at the rate {bound.lstrip('−')} per second or faster" if of_flow else f"by the factor {bound} a step or less"
-    )
+    falls = f"√V falls at the rate {bound.lstrip('−')} per second or faster"
+    how = falls if of_flow else f"a step multiplies √V by {bound} at most"
     return (
-        f"At {len(proved)} of {points} V = (h − h*)ᵀ P (h − h*) is proved to decrease around it. The widest of these "
-        f"sets has semi-axes of {interval(axes)}, and √V falls in it {how}; every start in it "
-        f"ends at h*. In samples, V decreases out to {_farther(widest)} this radius (observed, not proved)."
+        f"At {len(proved)} of {points} V = (h − h*)ᵀ P (h − h*) is proved to decrease along every orbit in an "
+        f"ellipsoid around h*. The widest has semi-axes of {interval(axes)}; in it {how}, so that every start in it "
+        f"ends at h*. In samples, V decreases out to {_farther(widest)} these semi-axes (observed, not proved)."
     )
 
 

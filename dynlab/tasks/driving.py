@@ -14,7 +14,7 @@ import numpy as np
 from dynlab.errors import UserError, lookup
 from dynlab.reading import bounded
 from dynlab.tasks.array_files import read_array
-from dynlab.wording import NO_INPUT, counted
+from dynlab.wording import NO_INPUT, agree, counted
 
 if TYPE_CHECKING:
     from dynlab.systems import System
@@ -180,7 +180,7 @@ def _from_task(
         split, embedded, real = har.sample(name, settings.get("standardise", "feature")), True, True
     chosen = split[_choice(len(split), samples, generator)]
     described = counted(len(chosen), f"test sequence of {name}")
-    described = f"{len(chosen)} of the embedded test sequences of {name}" if embedded else described
+    described = f"{described} that {agree(len(chosen), 'ships', 'ship')} with dynlab" if embedded else described
     return Driving(chosen.inputs, chosen.targets, described, real)
 
 

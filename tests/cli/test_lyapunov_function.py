@@ -7,7 +7,9 @@ from dynlab.cli.main import run
 pytest.importorskip("flint")
 
 
-@pytest.mark.parametrize("kind, verdict", [([], "not stable"), (["--kind", "flow"], "is proved to decrease around it")])
+@pytest.mark.parametrize(
+    "kind, verdict", [([], "not stable"), (["--kind", "flow"], "is proved to decrease along every orbit")]
+)
 def test_a_matrix_on_the_blackboard(kind, verdict, tmp_path, capsys):
     assert run(["lyapunov-function", "--matrix", "diff", *kind, "--starts", "8", "--quiet"]) == 0
     assert verdict in capsys.readouterr().out

@@ -221,7 +221,7 @@ def test_what_has_not_settled_is_still_on_its_way(orbit, expected):
 def test_slow_decay_is_no_periodic_orbit_of_one_step():
     ds = planar_portrait("-0.1,1e-9;-1e-9,-0.1", "feedback", 0, steps=5)
     assert set(ds["outcome"].values.tolist()) == {"fixed point"}
-    assert "all 3 starts are at rest at (0, 0)" in ds.attrs["verdict"]
+    assert "all 3 orbits are at rest at (0, 0)" in ds.attrs["verdict"]
 
 
 @pytest.mark.parametrize("text", ["0,1e5;-1e-5,0", "0,1e60;-1e60,0"])

@@ -179,11 +179,15 @@ def test_what_float32_has_rounded_is_not_told_from_the_border():
         ([[1e10, 1.0], [0.0, 1e-10]], 100, "grown to e^2302.6"),
         ([[0.9, 4.0], [0.0, 0.9]], 5, "follow it longer"),
         ([[0.9, 4.0], [0.0, 0.9]], 60, "grows to 15.51 at k = 9 before it decays"),
-        ([[0.999, 1e6], [0.0, 0.998]], 100, "has grown to e^18.3 by k = 100, the last one: follow it longer"),
+        (
+            [[0.999, 1e6], [0.0, 0.998]],
+            100,
+            "has grown to e^18.3 by k = 100, the last that was computed: follow it longer",
+        ),
         (
             [[0.9, 4.0], [0.0, 0.9]],
             50,
-            "grows to 15.51 at k = 9 and is 1.145 at the last one: follow it longer to see it",
+            "grows to 15.51 at k = 9 and is 1.145 at the last: follow it longer to see it",
         ),
         ([[-0.9, 40.0], [0.0, 0.9]], 50, "grows to 40.02 at k = 1"),
     ],

@@ -30,13 +30,13 @@ def test_the_task_of_a_network_is_its_default_and_ships_with_dynlab():
     assert np.array_equal(driving.inputs, har.sample("har2").inputs)
     assert np.array_equal(driving.targets, har.sample("har2").targets)
     assert driving.real
-    assert driving.description == "32 of the embedded test sequences of har2"
+    assert driving.description == "32 test sequences of har2 that ship with dynlab"
 
 
 def test_the_six_classes_ship_with_dynlab_too():
     driving = driving_inputs("task:har6", network(), samples=32)
     assert np.array_equal(driving.targets, har.sample("har6").targets)
-    assert driving.description == "32 of the embedded test sequences of har6"
+    assert driving.description == "32 test sequences of har6 that ship with dynlab"
     assert driving.real
 
 

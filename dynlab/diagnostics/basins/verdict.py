@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.wording import counted, joined, number, share
+from dynlab.wording import counted, number, share
 
 SURE = 3.0  # standard errors
 FRACTAL = float(np.log(2))  # nats: more than a smooth border of two basins can have
@@ -29,12 +29,10 @@ def verdict(ds: xr.Dataset, reasons: list[str], basins: int) -> str:
     longer = f" (up to {longest:,} where still coming to rest)" if longest > steps else ""
     ends = _listed(ds, kinds)
     leaving = int((basin == -1).sum())
-    parts = [f"end on {ends}"] if ends else []
-    parts += [f"{share(leaving / basin.size)} leave every bound"] if leaving else []
+    parts = [*ends, f"{share(leaving / basin.size)} diverge"] if leaving else ends
     for reason, count in Counter(reasons).most_common():
         parts.append(f"{share(count / basin.size)} are undecided, since {reason}")
-    said = f"{counted(basin.size, 'start')} followed for {counted(steps, 'step')}{longer}"
-    said += (" " if ends else ": ") + "; ".join(parts)
+    said = f"Of {counted(basin.size, 'start')} followed for {counted(steps, 'step')}{longer}, {'; '.join(parts)}"
     if any(kind.startswith("family") for kind in kinds):
         said += ". Nothing attracts the orbits of a family: each start has its own"
     if not ends:
@@ -50,13 +48,14 @@ def verdict(ds: xr.Dataset, reasons: list[str], basins: int) -> str:
     surely = border - SURE * float(ds["boundary_basin_entropy_error"]) > FRACTAL
     more = MANY_MEET if surely else ""
     return (
-        f"{said}. The basin entropy is {number(float(ds['basin_entropy']), 3)}, on borders {number(border, 3)}{more}."
+        f"{said}. The basin entropy is {number(float(ds['basin_entropy']), 3)}, in boxes that hold a border "
+        f"{number(border, 3)}{more}."
     )
 
 
-def _listed(ds: xr.Dataset, kinds: list[str]) -> str:
+def _listed(ds: xr.Dataset, kinds: list[str]) -> list[str]:
     parts = []
     for kind, count in Counter(kinds).items():
         starts = int(np.isin(ds["basin"].values, [place for place, one in enumerate(kinds) if one == kind]).sum())
-        parts.append(f"{counted(count, kind)} ({share(starts / ds['basin'].size)})")
-    return joined(parts)
+        parts.append(f"{share(starts / ds['basin'].size)} end on {counted(count, kind)}")
+    return parts

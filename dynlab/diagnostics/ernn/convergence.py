@@ -218,8 +218,8 @@ NOWHERE = "no equilibrium to converge to"
 SAID = {
     CONVERGES: "has come down to rounding",
     APPROACHES: "is still falling",
-    NOT_YET: "has not begun to fall",
-    FAILS: "does not fall",
+    NOT_YET: "has not fallen yet",
+    FAILS: "will not fall to 0, since the equilibrium repels or the iteration overflows,",
 }
 WORDS = {
     ONE: "one equilibrium",
@@ -233,13 +233,11 @@ def verdict(ds: xr.Dataset) -> str:
     """The sentences for a Dataset of `dynlab.ernn_convergence`."""
     kinds, outcomes = ds["equilibrium_status"].values, ds["outcome"].values
     counts = [f"{WORDS[kind]} at {int((kinds == kind).sum())}" for kind in WORDS if (kinds == kind).any()]
-    sentences = [f"The inner flow has {joined(counts)} of {counted(kinds.size, 'step')}."]
+    sentences = [f"Of {counted(kinds.size, 'step')} the inner flow has {joined(counts)}."]
     counts = [f"{SAID[one]} at {int((outcomes == one).sum())}" for one in SAID if (outcomes == one).any()]
     if counts:
-        after = counted(ds.sizes[schema.ITERATION] - 1, "iteration")
-        sentences.append(
-            f"After {after} the distance to the equilibrium {joined(counts)} of {counted(outcomes.size, 'step')}."
-        )
+        after = counted(ds.sizes[schema.ITERATION] - 1, "inner iteration")
+        sentences.append(f"After {after} of each step the distance to the equilibrium {joined(counts)}.")
     if (outcomes == NOWHERE).any():
         sentences.append(_astray(ds, outcomes == NOWHERE))
     if np.isin(outcomes, (CONVERGES, APPROACHES)).any():
@@ -265,21 +263,24 @@ def _rates(ds: xr.Dataset, converges: np.ndarray) -> str:
     settled = converges & (ds["settled"].values == 1)
     if not settled.any():
         last, predicted = ds.sizes[schema.ITERATION] - 1, np.median(ds["predicted_rate"].values[converges])
-        within = counted(last, "iteration")
-        return f"No measured rate has settled within {within}; the predicted one is {number(predicted)}."
+        within = counted(last, "inner iteration")
+        return (
+            f"The factor by which an iteration multiplies the distance has settled at no step within {within}; the "
+            f"predicted factor is {number(predicted)}."
+        )
     measured, predicted = ds["rate"].values[settled], ds["predicted_rate"].values[settled]
     worst = np.max(np.abs(measured / predicted - 1))
     return (
-        f"The measured rate is {number(np.median(measured))} per iteration, the predicted one "
-        f"{number(np.median(predicted))} (medians of {settled.sum()} rates that have settled); they differ by at most "
-        f"{number(100 * worst, 1)} %."
+        f"An iteration multiplies the distance by {number(np.median(measured))}, predicted is "
+        f"{number(np.median(predicted))} (medians of {settled.sum()} factors that have settled); they differ by at "
+        f"most {number(100 * worst, 1)} %."
     )
 
 
 def _conditions(ds: xr.Dataset) -> str:
     parts = []
     for name, words in (
-        ("theorem2", "The condition of the paper's Theorem 2 holds"),
+        ("theorem2", "The condition under which the ERNN paper's Theorem 2 promises convergence holds"),
         ("corollary1", "that of its Corollary 1"),
     ):
         values = ds[name].values[np.isfinite(ds[name].values)]

@@ -32,10 +32,10 @@ def _dimension(ds: xr.Dataset, averaged: str) -> str:
     held = np.cumsum(ds["explained_variance"].values)
     count = int(np.searchsorted(held, MOST)) + 1
     known = with_error(ratio, error) if np.isfinite(error) else number(ratio, 3)
+    components = f"{counted(count, 'principal component')} {agree(count, 'holds', 'hold')}"
     return (
         f"Along {averaged} the states take up {known} of {counted(n, 'dimension')} (participation ratio); "
-        f"{counted(count, 'component')} {agree(count, 'holds', 'hold')} {share(held[min(count, n) - 1])} of the "
-        f"variance."
+        f"{components} {share(held[min(count, n) - 1])} of the variance."
     )
 
 
@@ -59,8 +59,10 @@ def _connections(ds: xr.Dataset) -> str:
     if not traced.any():
         return ""
     reached = int((ds["leads_to"].values[traced] >= 0).sum())
-    saddles = f"{traced.sum()} of them leave" if traced.sum() > 1 else "One of them leaves"
-    return f" {saddles} along one curve, which leads to a stable one on {reached} of {2 * traced.sum()} sides."
+    saddles = counted(int(traced.sum()), "saddle")
+    followed = "the curve along which orbits leave was followed to both sides"
+    ends = f"{reached} of {2 * traced.sum()} ways end at a stable fixed point"
+    return f" From {saddles} with 1 growing direction {followed}: {ends}."
 
 
 def _named(stable: int, unstable: int) -> str:

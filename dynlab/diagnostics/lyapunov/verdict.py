@@ -81,7 +81,7 @@ def _meaning(ds: xr.Dataset, name: str) -> str:
     if mean > error:
         positive, unsure = int((means > error).sum()), int((np.abs(means) <= errors).sum())
         counts = f"{positive} of {counted(len(means), 'exponent')} {agree(positive)} positive"
-        undecided = f", {unsure} {agree(unsure)} undecided" if unsure else ""
+        undecided = f", the sign of {unsure} is undecided" if unsure else ""
         return f"nearby orbits separate{steps}; {counts}{undecided}"
     if not np.isfinite(error):
         return "its error is not known, and its sign is undecided"
@@ -102,8 +102,8 @@ def _aligned(ds: xr.Dataset) -> str:
     change = float(ds["alignment_error"][:, 0].mean())
     if not change > float(np.sqrt((ds["standard_error"][:, 0] ** 2).sum())) / ds.sizes[schema.SAMPLE]:
         return ""
-    moved = f"moves this value by {number(change, 1)} {ds['mean_exponent'].attrs['units']}"
-    return f" The sequences are too short: a different random start of the computation {moved}."
+    moved = f"by {number(change, 1)} {ds['mean_exponent'].attrs['units']}"
+    return f" The exponent moves {moved} with the random directions it is measured along: longer sequences lessen that."
 
 
 def _differing(ds: xr.Dataset, name: str) -> str:
@@ -192,7 +192,7 @@ def _dimension(ds: xr.Dataset) -> str:
         return f"{text}."
     units = ds["positive_exponent_sum"].attrs["units"]
     total = _known(ds, "positive_exponent_sum")
-    return f"{text}; the entropy rate is at most {total} {units}, the sum of the positive exponents."
+    return f"{text}; the entropy rate is at most the sum of the positive exponents, {total} {units}."
 
 
 def _known(ds: xr.Dataset, name: str, digits: int = 3) -> str:
@@ -213,7 +213,8 @@ def _self_check(ds: xr.Dataset, name: str, size: int) -> str:
         return (
             " The exponents' sum is not finite, and so not checked: a Jacobian is singular, or rounding hides a mode."
         )
-    other = "the mean divergence" if ds[name].attrs["units"] == schema.NAT_PER_SECOND else "the mean of ln |det J|"
+    of_flow = ds[name].attrs["units"] == schema.NAT_PER_SECOND
+    other = "the mean divergence of the vector field" if of_flow else "the mean of ln |det J|"
     difference = number(np.abs(sums[both] - dets[both]).max(), 1)
     return f" Check: the exponents' sum is {number(sums[both].mean(), 6)}, and {other} differs from it by {difference}."
 
@@ -224,11 +225,11 @@ def _echo_state(ds: xr.Dataset) -> str:
     outcome, rates = ds["echo_state"].values, ds["separation_rate"]
     counts = {each: int(np.sum(outcome == each)) for each in (MEET, DRAW_NEARER, STAY_APART, NEITHER)}
     said = joined([f"{each} in {count}" for each, count in counts.items() if count])
-    text = f" Two starts under the same input {said} of {len(outcome)} samples"
+    text = f" Two initial states under the same input {said} of {len(outcome)} samples"
     finite = rates.values[np.isfinite(rates.values)]
     if not finite.size:
         return f"{text}."
     middle = float(np.median(finite))
     do = "approach each other" if middle < 0 else "move apart"
-    spread = f" (growth {number(finite.min(), 2)} to {number(finite.max(), 2)})" if finite.size > 1 else ""
+    spread = f" (growth rates {number(finite.min(), 2)} to {number(finite.max(), 2)})" if finite.size > 1 else ""
     return f"{text}; nearby states {do} at {number(abs(middle), 2)} {rates.attrs['units']}{spread}."

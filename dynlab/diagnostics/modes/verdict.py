@@ -26,7 +26,7 @@ def verdict(ds: xr.Dataset) -> str:
         said.append(f"the slowest mode that decays has a time constant of {constant} steps{_where(ds, slowest)}")
     if fastest:
         doubling = number(float(ds["doubling_time"].values[fastest]))
-        said.append(f"the fastest that grows doubles in {doubling} steps{_where(ds, fastest)}")
+        said.append(f"the fastest mode that grows doubles in {doubling} steps{_where(ds, fastest)}")
     text += f" {'; '.join(said)}." if said else " no mode is told from the others and from abs(μ) = 1."
     lost, open_ = int((~separated).sum()), int((separated & (fate == UNDECIDED)).sum())
     zero = int((~separated & (fate == DECAYS) & np.isnan(ds["frequency"].values)).sum())
@@ -53,5 +53,5 @@ def _where(ds: xr.Dataset, at: tuple[int, int]) -> str:
         text += f", turning {number(abs(turning), 3)} cycles a step"
     shares = ds["input_share"].values[at]
     if len(shares) and np.isfinite(shares).all():
-        text += f"; input {int(shares.argmax())} has {share(shares.max())} of what drives it"
+        text += f"; {share(shares.max())} of its drive comes from input {int(shares.argmax())}"
     return text + ")"

@@ -110,7 +110,7 @@ def _ends(ds: xr.Dataset) -> str:
     parts = []
     for name, count in Counter(ds["outcome"].values.tolist()).most_common():
         everyone = "all " if count == ds.sizes[schema.SAMPLE] > 1 else ""
-        parts.append(f"{everyone}{counted(count, 'start')} {agree(count)} {_ending(ds, name)}")
+        parts.append(f"{everyone}{counted(count, 'orbit')} {agree(count)} {_ending(ds, name)}")
     return f"After {int(ds[schema.ITERATION].values[-1]):,} steps {joined(parts)}."
 
 
@@ -124,9 +124,9 @@ def _ending(ds: xr.Dataset, name: str) -> str:
         periods = sorted({long_orbit.period(orbit / unit) for orbit in states})
         return f"on a periodic orbit of {joined([str(period) for period in periods])} steps"
     if name == long_orbit.CLOSED_CURVE:
-        return f"on an invariant closed curve, {_distances(ds, states)} from the equilibrium"
+        return f"on an invariant closed curve, at a distance of {_distances(ds, states)} from the equilibrium"
     if name in (long_orbit.OUTWARD, long_orbit.INWARD):
-        return f"{name}, {_distances(ds, states)} from the equilibrium"
+        return f"{name}, at a distance of {_distances(ds, states)} from the equilibrium"
     return name
 
 

@@ -19,7 +19,7 @@ def verdict(ds: xr.Dataset) -> str:
     leading = int(np.argmax(beyond))
     side = _side(beyond, errors)
     size = f"{number(beyond[leading], 6)} per second" if flow else near_one(1 + float(beyond[leading]), 6)
-    first = f"By its eigenvalues the Jacobian is {side}: the spectral {'abscissa' if flow else 'radius'} is {size}"
+    first = f"By its eigenvalues the Jacobian A is {side}: the spectral {'abscissa' if flow else 'radius'} is {size}"
     if side == "undecided":
         first += f", known to {number(errors[beyond + errors >= 0].max(), 1)}"
     if flow:
@@ -43,16 +43,16 @@ def _transient(ds: xr.Dataset, flow: bool, side: str) -> str:
     elif np.isnan(ds["log_power_norm"].values).any():
         said = f"{norm} has grown to {_growth(ds)} by {at}, and rounding drowns it later"
     elif when == last:
-        said = f"{norm} has grown to {_growth(ds)} by {at}, the last one"
+        said = f"{norm} has grown to {_growth(ds)} by {at}, the last that was computed"
     else:
         # between the times that are looked at a flow's may be larger
         said = f"{norm} grows to {'at least ' if flow else ''}{_growth(ds)} at {at}"
-        said += " before it decays" if _back_at_one(ds, when) else f" and is {_size(_last(ds))} at the last one"
+        said += " before it decays" if _back_at_one(ds, when) else f" and is {_size(_last(ds))} at the last"
     if side == "stable" and growth > NO_GROWTH and not _back_at_one(ds, when):
         said += f": {'follow it longer' if np.isfinite(_last(ds)) else 'take fewer steps'} to see it decay"
     kreiss = float(ds["kreiss_constant"])
     if np.isinf(kreiss):
-        return f"{said}; the Kreiss constant is infinite."
+        return f"{said}; the Kreiss constant is infinite{', as of all that is unstable' if side == 'unstable' else ''}."
     if growth <= NO_GROWTH:
         return f"{said}."
     return f"{said}. The Kreiss constant, which such growth must reach, is at least {number(kreiss)}."

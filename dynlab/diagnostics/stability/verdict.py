@@ -8,7 +8,7 @@ from dynlab.diagnostics.eigenvalue_bounds.judgement import HOLDS, UNDECIDED, VIO
 from dynlab.diagnostics.stability.methods import METHODS
 from dynlab.diagnostics.stability.rates import ROUNDING
 from dynlab.diagnostics.stability.theory import NO_BOUND
-from dynlab.wording import agree, capital, interval, joined, near_one, number, over, ranged, share
+from dynlab.wording import agree, capital, counted, interval, joined, near_one, number, over, ranged, share
 
 POSSESSIVE = {
     "euler": "Euler's step",
@@ -73,18 +73,19 @@ def _of_many(ds: xr.Dataset, steps: int, described: str) -> str:
     grows = float(np.mean((values.real > errors).any(axis=-1)))
     spread = interval(values.real[finite], 4)
     noun = "inner flow" if "ernn" in ds.attrs["system"] else "flow"
-    flow = f"the {noun} is unstable at {share(grows)} of the {stable.size} states"
+    flow = f"the {noun} is unstable at {share(grows)} of {counted(stable.size, 'state')}"
     text = (
-        f"Over {over(steps, described)} {flow} (Re λ is {spread} per second); {name} at ε = {ranged(used, 4)} is "
-        f"unstable at {share(np.mean(stable == 0))} of them"
+        f"Over {over(steps, described)} {flow} (Re λ is {spread} per second). {capital(name)} at ε = {ranged(used, 4)} "
+        f"is unstable at {share(np.mean(stable == 0))} of them"
     )
     if (stable == -1).any():
         text += f", undecided at {share(np.mean(stable == -1))}"
     known = critical[np.isfinite(critical) & (critical > 0)]
     if known.size:
-        text += f"; the critical step is {ranged(known)}{' where the flow is stable' if (critical == 0).any() else ''}"
+        stable_flow = " where the flow is stable" if (critical == 0).any() else ""
+        text += f"; the critical step has the median {ranged(known)}{stable_flow}"
     worst = float(np.nanmax(ds["step_modulus"].values))
-    text = f"{text}, the largest modulus {near_one(worst, 7)}."
+    text = f"{text}. The largest modulus of a multiplier is {near_one(worst, 7)}."
     if (stable == 1).all():
         text += " That is said of each state by itself: along a trajectory products of Jacobians decide."
     return text
@@ -96,7 +97,7 @@ def _remedy(ds: xr.Dataset) -> str:
         return ""
     parts = []
     if "needed_diffusion" in ds and np.isfinite(needed := float(ds["needed_diffusion"])):
-        parts.append(f"a diffusion γ of {number(needed)} would make it stable at this ε")
+        parts.append(f"a diffusion γ of {number(needed)} in all would make the step stable at this ε")
     unstable, open_ = ds["integrator_unstable"].values, ds["integrator_undecided"].values
     steps = ds["integrator_step"].values
     titles = [method.title for method in METHODS.values()]
@@ -123,7 +124,8 @@ def _bounds(ds: xr.Dataset) -> str:
     unknown = [name for name, outcome in bounded if outcome == UNDECIDED]
     kept = len(bounded) - len(wrong) - len(unknown)
     if kept == len(bounded):
-        text = f"{'the bound' if kept == 1 else f'all {kept} bounds'} of theory {agree(kept, 'holds', 'hold')}"
+        what = f"{'bound' if kept == 1 else 'bounds'} on {joined([name for name, _ in bounded])}"
+        text = f"theory's {what} {agree(kept, 'holds', 'hold')}"
     else:
         text = f"of {len(bounded)} statements of theory {kept} {agree(kept, 'holds', 'hold')}"
     if wrong:
