@@ -139,6 +139,12 @@ def ranged(values: Any, digits: int = 3) -> str:
     return middle if middle == both else f"{middle} (range {both})"
 
 
+def typically(values: Any, digits: int = 3) -> str:
+    """What a quantity is: "is 0.98", of different values "has the median 0.98 (range 0.95 to 1.02)"."""
+    text = ranged(values, digits)
+    return f"has the median {text}" if "(" in text else f"is {text}"
+
+
 def near_one(value: float, digits: int = 4) -> str:
     """A number with as many digits as tell it from 1: "1.005", "1 − 3.2e−07"."""
     off = value - 1

@@ -17,7 +17,7 @@ from dynlab.numerics.eigenvalues import Eigenvalues, eigenvalues
 from dynlab.numerics.threads import in_threads, slices
 from dynlab.progress import through
 from dynlab.systems import Euler, Map
-from dynlab.wording import counted, interval, over, ranged, share
+from dynlab.wording import counted, interval, over, share, typically
 
 METHOD = f"{EIGENVALUES}. The rounding of each entry of J is bounded"
 METHOD_FLOW = METHOD + "; all of the flow's Jacobian A, whose eigenvalues λ give the map's μ = 1 + ελ"
@@ -265,12 +265,12 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     undecided = f", undecided at {share(open_)}" if open_ else ""
     where = f"the {counted(above.size, 'Jacobian')}{'' if finite.all() else ' that are finite'}"
     text = (
-        f"Over {over(steps, described)} the spectral radius of the state's Jacobian ∂h_t/∂h_{{t−1}} has the median "
-        f"{ranged(radius[finite], 4)}. It exceeds 1 in {share(above.mean())} of {where}{undecided}"
+        f"Over {over(steps, described)} the spectral radius of the state's Jacobian ∂h_t/∂h_{{t−1}} "
+        f"{typically(radius[finite], 4)}. It exceeds 1 in {share(above.mean())} of {where}{undecided}"
     )
     if "departure_from_normality" in ds:
-        departure = ranged(ds["departure_from_normality"].values)
-        text += f". The departure from normality, 0 where eigenvectors are orthogonal, has the median {departure}"
+        departure = typically(ds["departure_from_normality"].values)
+        text += f". The departure from normality, 0 where eigenvectors are orthogonal, {departure}"
     text += "."
     if "flow_eigenvalue" in ds:
         text += f" The flow's Re λ is {interval(ds['flow_eigenvalue'].values.real)} per second."

@@ -8,7 +8,7 @@ from dynlab.diagnostics.eigenvalue_bounds.judgement import HOLDS, UNDECIDED, VIO
 from dynlab.diagnostics.stability.methods import METHODS
 from dynlab.diagnostics.stability.rates import ROUNDING
 from dynlab.diagnostics.stability.theory import NO_BOUND
-from dynlab.wording import agree, capital, counted, interval, joined, near_one, number, over, ranged, share
+from dynlab.wording import agree, capital, counted, interval, joined, near_one, number, over, ranged, share, typically
 
 POSSESSIVE = {
     "euler": "Euler's step",
@@ -83,7 +83,7 @@ def _of_many(ds: xr.Dataset, steps: int, described: str) -> str:
     known = critical[np.isfinite(critical) & (critical > 0)]
     if known.size:
         stable_flow = " where the flow is stable" if (critical == 0).any() else ""
-        text += f"; the critical step has the median {ranged(known)}{stable_flow}"
+        text += f"; the critical step {typically(known)}{stable_flow}"
     worst = float(np.nanmax(ds["step_modulus"].values))
     text = f"{text}. The largest modulus of a multiplier is {near_one(worst, 7)}."
     if (stable == 1).all():
