@@ -113,7 +113,7 @@ def _confidence(found: Search) -> list[str]:
     within = f"whose coordinates are within ±{number(sure.reach)}"
     return [
         f"{ended} With 95 % confidence at most {share} % {of_which}, {within}, would end at a fixed point that is "
-        f"not listed. A point that very few starts reach may still be missing."
+        f"not listed. A point that very few starts reach may be unlisted."
     ]
 
 
