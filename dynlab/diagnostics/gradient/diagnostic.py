@@ -184,8 +184,8 @@ def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
     samples, _, n = driven.states.shape
     text = f"Over {over(driven.steps, described)} the gradient ‖∂h_T/∂h_0‖ {resized(start)}"
     if np.isfinite(start).any() and np.isfinite(ds["surviving"].values).all():
-        count = ranged(ds["surviving"].values, 0)
-        text += f"; {count} of {n} directions keep at least a tenth of their size (σ ≥ {SURVIVES})"
+        kept = ranged(ds["surviving"].values, 0)
+        text += f"; {kept} of {n} directions keep at least a tenth of their size (σ ≥ {SURVIVES})"
     lost = int((~driven.states[:, -1].isfinite().all(dim=-1)).sum())
     if lost:
         text += f"; {lost} of {samples} trajectories diverge"
