@@ -55,7 +55,7 @@ def plot_parameter_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
     if ax is None:
         drawn: list[style.Panel] = [(plot_parameter_plane, artist)] + [(_draw_periods, {})] * ("period" in ds)
         size = len(drawn) * PANEL[0] + LEGEND * (len(drawn) - 1), PANEL[1]
-        return style.panels(ds, drawn, size, "Stability over two parameters")
+        return style.panels(ds, drawn, size, "Parameter plane")
     x, y = ds[schema.X].values, ds[schema.Y].values
     leading = ds["leading"].transpose(schema.Y, schema.X).values
     border = 1.0 if ds["leading"].attrs["units"] == schema.ONE else 0.0

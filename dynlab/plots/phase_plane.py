@@ -18,7 +18,7 @@ from dynlab.wording import capital
 NEEDS = ("trajectory", "velocity", "divergence", "equilibrium")
 SIZE = (10.0, 6.6)  # inches
 WIDTHS = (1.9, 1.0)  # of the portrait and of what stands beside it
-BAR = (1.05, 0.0, 0.06, 1.0)  # of the divergence, in parts of its axes: it is as tall as they are
+BAR = (1.05, 0.0, 0.06, 0.9)  # of the divergence, in parts of its axes: its highest number stays below the title
 SHADE = 0.9  # how dark the extremes of the divergence are
 
 

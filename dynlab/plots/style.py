@@ -46,6 +46,7 @@ MEANT = {"feedback": "the feedback system h′ = φ(W h + b)", "LinearMap": "the
 Panel = tuple[Callable[..., object], Mapping[str, Any]]  # what draws it, and its options
 
 DPI, THEMES = 150, ("light", "dark")
+CLIP = re.compile(rb"(?<=[#\"])p[0-9a-f]{10}(?=[)\"])")  # what SVG calls a clip path
 SETTINGS: dict[Any, Any] = {
     "axes.prop_cycle": plt.cycler(color=CYCLE),
     "axes.spines.top": False,
@@ -241,4 +242,10 @@ def rendered(figure: Figure, suffix: str, dpi: int = DPI, theme: str = "light") 
             figure.savefig(file, format=suffix, dpi=dpi, metadata=undated, facecolor=figure.get_facecolor())
     finally:
         plt.close(figure)
-    return file.getvalue()
+    return _numbered(file.getvalue()) if suffix == "svg" else file.getvalue()
+
+
+def _numbered(svg: bytes) -> bytes:
+    """The file with its clip paths named by their order: their names hash places, which rounding moves in each run."""
+    order = {name: b"clip%d" % place for place, name in enumerate(dict.fromkeys(CLIP.findall(svg)))}
+    return CLIP.sub(lambda found: order[found[0]], svg)

@@ -65,7 +65,7 @@ def plot_theory_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
         ax.text(columns.outcomes, row, text, va="center", color=colour, weight="bold")
     ax.set(xlim=(0, columns.end), ylim=(len(rows) - 0.4, -0.6), xticks=[], yticks=[])
     ax.spines[["left", "bottom"]].set_visible(False)
-    ax.set_title("Grey: what theory allows; blue: what was measured; every row has its own scale")
+    ax.set_title("Grey: theory allows; blue: measured; each row has its scale")
     return ax
 
 
@@ -76,7 +76,7 @@ def _columns(ax: Axes, names: list[str], words: list[str], outcomes: list[str]) 
     room = share * float(ax.figure.bbox.width / ax.figure.dpi) - FRAME
     letter = LETTER * plt.rcParams["font.size"] / fitting.POINTS
     bars = letter * max(map(len, names)) + GAP
-    numbers = letter * max(len(line) for text in words for line in text.split("\n")) + GAP
+    numbers = letter * max(map(len, words)) + GAP
     last = BOLD / LETTER * letter * (2 + max(map(len, outcomes)))
     width = float(np.clip(room - bars - GAP - numbers - last, NARROWEST, WIDEST))
     after = bars + width + GAP
@@ -102,7 +102,7 @@ def _words(one: xr.Dataset) -> str:
     """Both intervals in numbers."""
     strict = " < " in str(one["quantity"].values)
     theory = _interval(float(one["theory_low"]), float(one["theory_high"]), "below" if strict else "at most")
-    return f"theory {theory}\nmeasured {_interval(float(one['measured_low']), float(one['measured_high']))}"
+    return f"theory {theory}; measured {_interval(float(one['measured_low']), float(one['measured_high']))}"
 
 
 def _interval(low: float, high: float, up_to: str = "at most") -> str:

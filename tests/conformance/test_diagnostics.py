@@ -1,70 +1,17 @@
 """Every diagnostic keeps the contract of Datasets, and every one has a picture that reads nothing else."""
 
-import inspect
 import json
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pytest
 import torch
 import xarray as xr
+from small_results import call, first_call
 
 from dynlab import io, schema
 from dynlab.diagnostics import DIAGNOSTICS
 from dynlab.errors import UserError, lookup
 from dynlab.plots import PLOTS
-from dynlab.systems import create
-from dynlab.systems.planar import planar_matrix, planar_system
-
-
-def vanilla():
-    torch.manual_seed(0)
-    return create("vanilla", input_size=2, state_size=5).double()
-
-
-def ernn():
-    torch.manual_seed(0)
-    return create("ernn", input_size=2, state_size=5, length=20, rank=None, activation="tanh").double()
-
-
-def inputs():
-    return np.random.default_rng(0).normal(size=(3, 12, 2))
-
-
-DIFF = {"parameter": "step_size", "lowest": 0.02, "highest": 0.2, "values": 8}
-PLANE = {"parameters": ("step_size", "W[0,0]"), "lowest": (0.02, -1.0), "highest": (0.2, 0.2), "grid": 4}
-BOUNDS = {"max_modulus": 1.0, "min_log_gradient": -3.0, "max_exponent": 0.0}
-# What makes a diagnostic quick here, by the names of its arguments.
-QUICK = {"starts": 8, "grid": 6, "steps": 200, "samples": 16}
-# Where another system than a vanilla RNN is asked about, or arguments are required.
-CALLS = {
-    "phase_plane": lambda: ([planar("diff")], {"matrix": planar_matrix("diff"), "steps": 10}),
-    "ernn_manifold": lambda: ([ernn(), inputs()], {}),
-    "tangent_map": lambda: ([vanilla(), np.zeros(5)], {"grid": 5}),
-    "ernn_convergence": lambda: ([ernn(), inputs()], {}),
-    "lyapunov": lambda: ([vanilla(), inputs()], {}),
-    "covariant_vectors": lambda: ([vanilla(), inputs()], {}),
-    "eigenvalue_bounds": lambda: ([vanilla(), inputs()], BOUNDS),
-    "bifurcation": lambda: ([planar("diff")], DIFF),
-    "parameter_plane": lambda: ([planar("diff")], PLANE),
-    "ernn_spectrum": lambda: ([ernn(), inputs()], {}),
-    "lyapunov_function": lambda: ([planar("diff", "flow")], {"starts": 8}),
-    "energy": lambda: ([planar("zero")], {"steps": 20}),
-    "stability": lambda: ([ernn(), inputs()], {}),
-}
-
-
-def planar(name, kind="feedback"):
-    return planar_system(planar_matrix(name), kind)
-
-
-def call(name):
-    """The call of a diagnostic: that of the table, else of a small vanilla RNN, driven where it takes inputs."""
-    if name in CALLS:
-        return CALLS[name]()
-    takes = inspect.signature(lookup(DIAGNOSTICS, name, "diagnostic")).parameters
-    driven = [inputs()] if "inputs" in takes else []
-    return [vanilla(), *driven], {key: value for key, value in QUICK.items() if key in takes}
 
 
 @pytest.fixture(scope="module")
@@ -74,16 +21,6 @@ def results():
 
 def result(results, name) -> xr.Dataset:
     return first_call(results, name)[0]
-
-
-def first_call(results, name) -> tuple[xr.Dataset, torch.nn.Module, dict[str, torch.Tensor]]:
-    """The result, the system that was given, in float32 and training, and the weights that it had before."""
-    if name not in results:
-        positional, keywords = call(name)
-        system = positional[0].float().train()
-        before = {key: value.clone() for key, value in system.state_dict().items()}
-        results[name] = lookup(DIAGNOSTICS, name, "diagnostic")(*positional, **keywords), system, before
-    return results[name]
 
 
 @pytest.mark.parametrize("name", DIAGNOSTICS)

@@ -1,6 +1,5 @@
 """Text of every picture is large enough and apart from other text, files have text as text, and dark is readable."""
 
-import itertools
 import re
 
 import matplotlib.pyplot as plt
@@ -8,6 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from matplotlib.text import Text
+from pictures import outside, overlapping, shown
 
 from dynlab.plots import dark, fitting, style
 
@@ -29,19 +29,6 @@ def picture(count=2, below=False, size=(8.0, 3.5)):
     return style.panels(xr.Dataset(attrs=attrs), [(lines, {})] * count, size, "Lines", below=below).figure
 
 
-def shown(figure):
-    figure.draw_without_rendering()
-    texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
-    return [text for text in texts if text not in beyond(figure)]
-
-
-def beyond(figure):
-    """The numbers that matplotlib keeps for ticks outside the axes and does not draw."""
-    axes = [axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)]
-    ticks = [(tick, *axis.get_view_interval()) for axis in axes for tick in axis.get_major_ticks()]
-    return [tick.label1 for tick, low, high in ticks if not low <= tick.get_loc() <= high]
-
-
 @pytest.mark.parametrize("width", [3.0, 8.0, 16.0])
 def test_text_grows_with_the_figure(width):
     figure = picture(size=(width, width / 2))
@@ -53,13 +40,8 @@ def test_text_grows_with_the_figure(width):
 @pytest.mark.parametrize("count, below", [(1, False), (2, False), (3, False), (2, True)])
 def test_no_two_texts_overlap_and_none_leaves_the_figure(count, below):
     figure = picture(count, below, (9.0, 4.0 * count))
-    boxes = {text: text.get_window_extent().padded(-1.0) for text in shown(figure)}
-    for one, other in itertools.combinations(boxes, 2):
-        assert not boxes[one].overlaps(boxes[other]), (one.get_text(), other.get_text())
-    for text, box in boxes.items():
-        assert box.x0 >= 0, text.get_text()
-        assert box.x1 <= figure.bbox.width, text.get_text()
-        assert box.y0 >= 0, text.get_text()
+    assert overlapping(figure) == []
+    assert outside(figure) == []
 
 
 def test_a_formula_is_never_parted():
