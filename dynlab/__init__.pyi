@@ -35,6 +35,7 @@ from dynlab.plots.covariant_vectors import plot_covariant_vectors as plot_covari
 from dynlab.plots.critical_steps import plot_critical_steps as plot_critical_steps
 from dynlab.plots.critical_steps import plot_diffusion_plane as plot_diffusion_plane
 from dynlab.plots.eigenvalue_bounds import plot_eigenvalue_bounds as plot_eigenvalue_bounds
+from dynlab.plots.eigenvalues_over_time import plot_eigenvalues_over_time as plot_eigenvalues_over_time
 from dynlab.plots.energy import plot_energy as plot_energy
 from dynlab.plots.ernn_convergence import plot_ernn_convergence as plot_ernn_convergence
 from dynlab.plots.ernn_manifold import plot_ernn_manifold as plot_ernn_manifold

@@ -7,9 +7,23 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-READERS = (
-    "checkpoint old-checkpoint lightning document safetensors npy npz netcdf zarr idx uci ptb wav certificate matrix"
-)
+READERS = [
+    "checkpoint",
+    "old-checkpoint",
+    "lightning",
+    "document",
+    "safetensors",
+    "npy",
+    "npz",
+    "netcdf",
+    "zarr",
+    "idx",
+    "uci",
+    "ptb",
+    "wav",
+    "certificate",
+    "matrix",
+]
 
 
 def attacked(*arguments):

@@ -107,6 +107,7 @@ CHANGES = {
     "Neimark–Sacker": "Neimark–Sacker",
     "border collision": "Border collision",
     "continuum": "Continuum",
+    "continuum of orbits": "Continuum",
     "undecided": "Undecided",
 }
 PHRASES = {"degenerate", "together"}  # of `PLURALS`: their sentences say what they are

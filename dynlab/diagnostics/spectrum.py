@@ -263,7 +263,8 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     above, below = (sizes > 1 + errors).any(axis=-1), (sizes < 1 - errors).all(axis=-1)
     open_ = float((~above & ~below).mean())
     undecided = f", undecided at {share(open_)}" if open_ else ""
-    where = f"the {counted(above.size, 'Jacobian')}{'' if finite.all() else ' that are finite'}"
+    some = "" if finite.all() else f"{above.size:,} finite ones of "
+    where = f"the {some}{counted(finite.size, 'Jacobian')}"
     text = (
         f"Over {over(steps, described)} the spectral radius of the state's Jacobian ∂h_t/∂h_{{t−1}} "
         f"{typically(radius[finite], 4)}. It exceeds 1 in {share(above.mean())} of {where}{undecided}"

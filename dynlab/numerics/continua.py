@@ -126,7 +126,7 @@ def joined(equations: Equations, roots: Real, goals: Real, dimension: int) -> ND
         planes = _null(equations, here[walking], dimension)
         along = _along(planes, apart)
         forward = np.linalg.norm(along, axis=1)
-        shorter = np.minimum(1.0, length[walking] * unit / np.maximum(forward, np.finfo(float).tiny))
+        shorter = length[walking] * unit / np.maximum(forward, length[walking] * unit)
         ahead = here[walking] + along * shorter[:, None]
         there, settled, _ = corrected(equations, ahead, planes)
         settled &= np.linalg.norm(goals[walking] - there, axis=1) < distance

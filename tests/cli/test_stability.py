@@ -41,7 +41,7 @@ def test_the_step_and_the_integrator_that_are_asked_about(capsys, step, stable):
 
 def test_orbits_of_starts(capsys):
     found = document(capsys, "--matrix", "diff", "--start", "0,0.5", "--start", "0.5,-0.75", "--steps", "30")
-    assert found["verdict"].startswith("Over 30 steps of orbits of 2 starts the flow is unstable at none of the 60")
+    assert found["verdict"].startswith("Over 30 steps of orbits of 2 starts the flow is unstable at none of 60 states")
 
 
 def test_a_network(folder, capsys):
