@@ -36,11 +36,15 @@ def test_layers_at_the_edge_of_stability_have_the_origin_alone(layers):
 
 
 @pytest.mark.parametrize(
-    "order, unit, center",
-    [([2, 0, 1], [1.0, 1.0, 1.0], 0.0), ([2, 1, 0], [0.5, 3.0, 10.0], 0.0), ([2, 0, 1], [1.0, 0.2, 2.0], 0.3)],
+    "order, unit, center, most",
+    [
+        ([2, 0, 1], [1.0, 1.0, 1.0], 0.0, 1),
+        ([2, 1, 0], [0.5, 3.0, 10.0], 0.0, 2),  # two undecided states, where one point is the truth
+        ([2, 0, 1], [1.0, 0.2, 2.0], 0.3, 1),
+    ],
     ids=["permuted", "reversed, in other units", "permuted, in other units, about another state"],
 )
-def test_the_order_the_units_and_the_origin_of_coordinates_change_nothing(order, unit, center):
+def test_the_order_the_units_and_the_origin_of_coordinates_change_nothing(order, unit, center, most):
     unit, back = torch.tensor(unit, dtype=torch.float64), np.argsort(order)
 
     def step(h, x):
@@ -49,7 +53,7 @@ def test_the_order_the_units_and_the_origin_of_coordinates_change_nothing(order,
     ds = fixed_points(from_function(step, state_size=3), starts=16)
     points, continua, undecided = counted(ds)
     assert continua == 0
-    assert points + undecided >= 1  # states that rounding does not tell apart may be several undecided ones
+    assert 1 <= points + undecided <= most
     assert (np.abs(ds["fixed_point_state"].values[0] - center) < unit.numpy()).all()
 
 
@@ -99,4 +103,4 @@ def test_a_ring_beside_layers_at_the_edge_is_no_volume():
         return torch.cat([ring(1.0)(h[..., :2]), layers_at_the_edge(h[..., 2:])], dim=-1)
 
     ds = fixed_points(from_function(step, state_size=4), starts=8)
-    assert ds["continuum_dimension"].max() < 3
+    assert ds["continuum_dimension"].max() < 3  # 1 is the truth, and 2 is claimed
