@@ -20,12 +20,13 @@ from dynlab.checkpoints.layers import check_finite
 from dynlab.checkpoints.naming import Choice, Extent, choose
 from dynlab.checkpoints.recording import record
 from dynlab.errors import UserError
-from dynlab.systems import System, frozen
+from dynlab.systems import System, from_function, frozen
+from dynlab.systems.function import Function
 from dynlab.systems.torch_layers import RecurrentModule, torch_layer
 
 
-def from_module(module: nn.Module, layer: str | None = None, batch: Any = None) -> System:
-    """A recurrent network inside a torch module as a system, ready for analysis.
+def from_module(module: nn.Module, layer: str | None = None, batch: Any = None, **step: Any) -> System:
+    """A recurrent network inside a torch module, or a module that is one step, as a system ready for analysis.
 
     Parameters
     ----------
@@ -39,6 +40,9 @@ def from_module(module: nn.Module, layer: str | None = None, batch: Any = None) 
         What the model is called with (a tuple: its arguments). The model's copy is run on it in eval mode, and what
         the layer really receives is kept as ``system.recorded_inputs``, shape (sample, time, input), in float64, which
         every diagnostic takes where it is given no other inputs.
+    **step
+        Of a module that is itself one step: what `dynlab.from_function` takes, `state_size`, `input_size`, `order` and
+        `complex_state`. Its `batch` is the inputs, shape (sample, time, input).
 
     Returns
     -------
@@ -57,18 +61,21 @@ def from_module(module: nn.Module, layer: str | None = None, batch: Any = None) 
     >>> model = nn.ModuleDict({"rnn": nn.LSTM(3, 8, num_layers=2), "head": nn.Linear(8, 2)})
     >>> from_module(model, layer="rnn").state_size
     32
+    >>> from_module(nn.Bilinear(2, 3, 2), state_size=2, input_size=3, order="hx").state_size
+    2
     """
     if not isinstance(module, nn.Module):
         raise UserError(
             f"from_module takes a torch.nn.Module, got {type(module).__name__}; of a function, from_function."
         )
-    module = unwrapped(module)
+    module = from_function(unwrapped(module), **step) if step else unwrapped(module)
     found = extents(module)
     if not found:
         kinds = sorted({type(part).__name__ for part in module.modules()})
         raise UserError(
-            f"{type(module).__name__} holds no RNN, GRU, LSTM or system of dynlab's (it holds {', '.join(kinds)}); "
-            f"make a system of its step with from_function."
+            f"{type(module).__name__} holds no RNN, GRU, LSTM or system of dynlab's (it holds {', '.join(kinds)}). "
+            f"If it is one step, say its sizes: from_module(module, state_size=8, input_size=3), with order='xh' where "
+            f"it takes the input first; --system names a function that returns that."
         )
     chosen = choose(found, layer)
     model = _copied(module)
@@ -136,7 +143,9 @@ def from_factory(path: Path, contents: Contents, name: str, layer: str | None) -
     """
     check_finite(contents.tensors, str(path))
     module = _built(_imported(name), name, contents.facts.get("hyper_parameters"))
-    load_weights(module, contents.tensors, f"{path}: the weights do not fit what {name} makes")
+    own = module.f if isinstance(module, Function) and isinstance(module.f, nn.Module) else module
+    fits = own if own.state_dict().keys() == contents.tensors.keys() else module  # a file of the module's, or of ours
+    load_weights(fits, contents.tensors, f"{path}: the weights do not fit what {name} makes")
     return from_module(module, layer)
 
 

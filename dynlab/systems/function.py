@@ -1,66 +1,167 @@
 """A plain function f(state, input), or any torch module called so, as a `Map`."""
 
 import copy
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
 
+import torch
 from torch import Tensor, nn
 
-from dynlab.errors import UserError
+from dynlab.errors import UserError, entry
+from dynlab.reading import out_of_memory
 from dynlab.systems.base import Map
+from dynlab.systems.complex_state import to_complex, to_real
+
+ORDERS = {"hx": "f(state, input)", "xh": "f(input, state)"}
+# What authors of cells call the two: where both stand in a signature, they tell which comes first.
+STATES = {"h", "hx", "h_t", "ht", "h_prev", "prev_h", "hidden", "hidden_state", "state", "states", "prev_state", "z"}
+INPUTS = {"x", "x_t", "xt", "input", "inputs", "input_", "inp", "u", "u_t"}
 
 
 class Function(Map):
-    """h_t = f(h_{t−1}, x_t), with its Jacobian by automatic differentiation."""
+    """h_t = f(h_{t−1}, x_t), with its Jacobian by automatic differentiation; `from_function` has the arguments."""
 
-    def __init__(self, f: Callable[[Tensor, Tensor], Tensor], state_size: int, input_size: int) -> None:
-        super().__init__(state_size, input_size)
-        self.f = f
-        self.name = type(f).__name__ if isinstance(f, nn.Module) else getattr(f, "__name__", "function")
+    def __init__(
+        self, f: Callable[..., Any], state_size: int | Sequence[int], input_size: int, order: str, complex_state: bool
+    ) -> None:
+        given = list(state_size) if isinstance(state_size, Sequence) else [state_size]
+        sizes = [2 * size if complex_state else size for size in given]
+        super().__init__(sum(sizes), input_size)
+        self.f, self.sizes, self.order, self.complex_state = f, sizes, order, complex_state
+        self.is_tuple = isinstance(state_size, Sequence)
+        self.name = _name(f)
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        lead = torch.broadcast_shapes(state.shape[:-1], input.shape[:-1])
+        if len(lead) > 1:  # which cells of torch's do not take
+            rows = [value.expand(*lead, value.shape[-1]).reshape(-1, value.shape[-1]) for value in (state, input)]
+            return self._next(*rows).reshape(*lead, self.state_size)
+        return self._next(state, input)
+
+    def _next(self, state: Tensor, input: Tensor) -> Tensor:
+        """The state that follows, of states (n,) or (rows, n)."""
+        parts = tuple(to_complex(part) if self.complex_state else part for part in state.split(self.sizes, dim=-1))
+        given = parts if self.is_tuple else parts[0]
         try:
-            following = self.f(state, input)
-        except RuntimeError as error:
-            if "numpy" in str(error):
-                raise UserError(
-                    f"{self.name} computes with numpy, and dynlab needs torch's derivatives: write it with torch, "
-                    f"as torch.tanh in place of numpy.tanh."
-                ) from error
-            if "dtype" not in str(error):
-                shapes = tuple(state.shape), tuple(input.shape)
-                error.add_note(f"{self.name} was called as f(state, input), of shapes {shapes[0]} and {shapes[1]}.")
+            following = self.f(given, input) if self.order == "hx" else self.f(input, given)
+        except (RuntimeError, IndexError) as error:
+            if out_of_memory(error):
                 raise
-            raise UserError(
-                f"{self.name} cannot compute in {state.dtype} ({error}): give a module itself rather than a function "
-                f"around it, so that its parameters are converted, or analyse with dtype='float32'."
-            ) from error
-        if following.shape[-1:] != (self.state_size,):
-            raise UserError(
-                f"{self.name} must return the next state, of shape (..., {self.state_size}), got "
-                f"{tuple(following.shape)}: check state_size and what it returns."
+            raise UserError(self._why(str(error), state, input)) from error
+        found = tuple(following) if self.is_tuple and isinstance(following, tuple | list) else (following,)
+        told = [tuple(part.shape) if isinstance(part, Tensor) else type(part).__name__ for part in found]
+        if [shape[-1:] for shape in told] != [tuple(part.shape[-1:]) for part in parts]:
+            raise UserError(self._misfit(parts, told))
+        real = [to_real(part) if self.complex_state else part for part in found]
+        return torch.cat(real, dim=-1) if self.is_tuple else real[0]
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "Function":
+        """Complex parameters stay complex where all others become float64: torch would drop their imaginary parts."""
+
+        def each(value: Tensor) -> Tensor:
+            return torch.complex(fn(value.real), fn(value.imag)) if value.is_complex() else fn(value)
+
+        made: Function = super()._apply(each, recurse)
+        return made
+
+    def _why(self, reason: str, state: Tensor, input: Tensor) -> str:
+        """What to do about an error of the function's own."""
+        if "numpy" in reason:
+            return (
+                f"{self.name} computes with numpy, and dynlab needs torch's derivatives: write it with torch, "
+                f"as torch.tanh in place of numpy.tanh."
             )
-        return following
+        if "dtype" in reason:
+            return (
+                f"{self.name} cannot compute in {state.dtype} ({reason}): give a module itself rather than a function "
+                f"around it, so that its parameters are converted, or analyse with dtype='float32'."
+            )
+        other = next(order for order in ORDERS if order != self.order)
+        return (
+            f"{self.name} fails when it is called as {ORDERS[self.order]} with a state of shape {tuple(state.shape)} "
+            f"and an input of shape {tuple(input.shape)} ({' '.join(reason.split())}): check state_size and "
+            f"input_size, or say order={other!r} where it is called as {ORDERS[other]}."
+        )
+
+    def _misfit(self, parts: tuple[Tensor, ...], got: list[Any]) -> str:
+        shapes = ", ".join(f"(..., {part.shape[-1]})" for part in parts)
+        return (
+            f"{self.name} must return the next state, of shape {shapes}, got {', '.join(map(str, got))}: check "
+            f"state_size and what it returns. Of a state of several tensors state_size is a tuple, and of outputs "
+            f"beside the state nothing may be returned."
+        )
 
 
-def from_function(f: Callable[[Tensor, Tensor], Tensor], state_size: int, input_size: int = 0) -> Map:
+def from_function(
+    f: Callable[..., Any],
+    state_size: int | Sequence[int],
+    input_size: int = 0,
+    order: str | None = None,
+    complex_state: bool = False,
+) -> Map:
     """Make a system of one step given as code.
 
     Parameters
     ----------
     f : callable
-        ``f(state, input)`` with tensors of shape (..., state_size) and (..., input_size), returning the next state. A
-        `torch.nn.Module` is copied, never changed.
-    state_size, input_size : int
+        ``f(state, input)`` with tensors of shape (state_size,) and (input_size,), or (rows, state_size) and (rows,
+        input_size), returning the next state. A `torch.nn.Module` is copied, never changed.
+    state_size : int or sequence of int
+        Of several, the state is a tuple of tensors of these sizes, such as (h, c), and so is what `f` returns.
+    input_size : int
+    order : "hx" or "xh", optional
+        ``"xh"`` calls ``f(input, state)``. Without it the state comes first. A function whose arguments are named the
+        other way round, such as ``forward(self, x, h)``, is then refused: both orders may compute, and one is wrong.
+    complex_state : bool
+        Whether `f` takes and returns complex states. The system's state is their real parts, then the imaginary ones.
 
     Returns
     -------
     Map
 
+    Raises
+    ------
+    UserError
+        For another order, and a function of other arguments.
+
     Examples
     --------
-    >>> import torch
     >>> system = from_function(lambda h, x: torch.tanh(2 * h), state_size=1)
     >>> system.step(torch.zeros(1), torch.zeros(0))
     tensor([0.])
+    >>> from_function(nn.LSTMCell(3, 4), state_size=(4, 4), input_size=3, order="xh").state_size
+    8
     """
-    return Function(copy.deepcopy(f) if isinstance(f, nn.Module) else f, state_size, input_size)
+    entry(ORDERS, order or "hx", "order of the arguments")
+    names = _arguments(f)
+    if order is None and len(names) > 1 and names[0] in INPUTS and names[1] in STATES:
+        raise UserError(
+            f"{_name(f)} takes ({names[0]}, {names[1]}), which looks like the input before the state: say order='xh', "
+            f"or order='hx' if {names[0]} is the state."
+        )
+    own = copy.deepcopy(f) if isinstance(f, nn.Module) else f
+    return Function(own, state_size, input_size, order or "hx", complex_state)
+
+
+def _name(f: Callable[..., Any]) -> str:
+    return type(f).__name__ if isinstance(f, nn.Module) else getattr(f, "__name__", "function")
+
+
+def _arguments(f: Callable[..., Any]) -> list[str]:
+    """The names of the arguments by position; none where they are not known.
+
+    Raises
+    ------
+    UserError
+        Where it cannot be called with two.
+    """
+    try:
+        signature = inspect.signature(f.forward if isinstance(f, nn.Module) else f)
+    except (TypeError, ValueError):  # of what is written in C
+        return []
+    try:
+        signature.bind(None, None)
+    except TypeError as error:
+        raise UserError(f"{_name(f)}{signature} must take a state and an input, and no more ({error}).") from error
+    return [name for name, one in signature.parameters.items() if one.kind != one.KEYWORD_ONLY]

@@ -11,7 +11,7 @@ from dynlab.errors import UserError
 
 MODULE = """
 from torch import nn, tanh
-from dynlab.systems import from_function
+from dynlab import from_function, from_module
 
 class Net(nn.Module):
     def __init__(self, hidden_size=4):
@@ -28,6 +28,9 @@ class Step(nn.Module):
 
 def as_system():
     return from_function(Step(), 2)
+
+def as_module():
+    return from_module(Step(), state_size=2)
 
 def fails(width=0):
     raise RuntimeError("no such width")
@@ -68,10 +71,12 @@ def test_the_factory_is_given_the_hyper_parameters_that_it_takes(name):
     assert read("a.pt", system_factory=f"{name}:Net").system.state_size == 6
 
 
-def test_a_step_of_the_users_own_becomes_a_system(name):
+@pytest.mark.parametrize("prefix", ["mix.", "f.mix."])  # saved from the module, and from the system of it
+@pytest.mark.parametrize("factory", ["as_system", "as_module"])
+def test_a_step_of_the_users_own_becomes_a_system(factory, prefix, name):
     linear = nn.Linear(2, 2)
-    torch.save({f"f.mix.{key}": value for key, value in linear.state_dict().items()}, "a.pt")
-    system = read("a.pt", system_factory=f"{name}:as_system").system
+    torch.save({f"{prefix}{key}": value for key, value in linear.state_dict().items()}, "a.pt")
+    system = read("a.pt", system_factory=f"{name}:{factory}").system
     state = torch.tensor([0.3, -2.0], dtype=torch.float64)
     torch.testing.assert_close(system.step(state, torch.zeros(0)), torch.tanh(linear.double()(state)))
 
@@ -85,6 +90,12 @@ ERRORS = {
     "makes no module": ("own_networks:not_a_module", "must make a torch.nn.Module, got dict"),
     "other weights": ("own_networks:Step", "weights do not fit what own_networks:Step makes: .*mix.weight"),
 }
+
+
+def test_of_a_step_without_its_sizes_it_is_said_how_to_give_them(name):
+    torch.save(nn.ModuleDict({"mix": nn.Linear(2, 2)}).state_dict(), "a.pt")
+    with pytest.raises(UserError, match=r"from_module\(module, state_size=8, input_size=3\), with order='xh'"):
+        read("a.pt", system_factory=f"{name}:Step")
 
 
 @pytest.mark.parametrize("factory, sentence", ERRORS.values(), ids=ERRORS)

@@ -222,3 +222,12 @@ def test_a_diagnostic_takes_the_inputs_that_were_recorded(name):
     xr.testing.assert_equal(diagnostic(system), diagnostic(system, batch))
     with pytest.raises(UserError, match="no inputs were recorded"):
         diagnostic(from_module(layer))
+
+
+def test_a_module_that_is_one_step_records_its_inputs(batch):
+    torch.manual_seed(3)
+    cell = nn.GRUCell(3, 4)
+    step = from_module(nn.utils.parametrizations.weight_norm(cell, "weight_hh"), state_size=4, input_size=3, order="xh")
+    assert from_module(step).state_size == 4
+    driven = from_module(cell, batch=batch, state_size=4, input_size=3, order="xh")
+    np.testing.assert_array_equal(driven.recorded_inputs, batch.numpy())

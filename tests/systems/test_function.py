@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch import nn
 
+from dynlab import from_module
 from dynlab.errors import UserError
 from dynlab.jacobians import jacobian
 from dynlab.systems import from_function, frozen
@@ -45,11 +46,11 @@ def test_a_function_around_a_float32_module_says_what_to_do():
         system.step(torch.zeros(1, 3).double(), torch.zeros(1, 1).double())
 
 
-def test_other_errors_of_the_function_are_its_own():
-    system = from_function(lambda h, x: h @ torch.zeros(5, 5), 3, 1)
-    with pytest.raises(RuntimeError, match="shapes cannot be multiplied") as raised:
-        system.step(torch.zeros(1, 3), torch.zeros(1, 1))
-    assert "called as f(state, input), of shapes (1, 3) and (1, 1)" in raised.value.__notes__[0]
+def test_shapes_that_do_not_fit_are_told_with_the_order_of_the_arguments():
+    system = from_function(lambda a, b: b @ torch.zeros(3, 3) + a @ torch.zeros(2, 3), 3, 2)
+    with pytest.raises(UserError, match=r"called as f\(state, input\) .*\(1, 3\).*\(1, 2\).*order='xh'") as told:
+        system.step(torch.zeros(1, 3), torch.zeros(1, 2))
+    assert "\n" not in str(told.value)
 
 
 def test_a_function_of_numpy_says_that_it_must_be_torchs():
@@ -62,3 +63,98 @@ def test_a_function_that_returns_another_size_is_refused():
     system = from_function(lambda h, x: h[..., :1], 3)
     with pytest.raises(UserError, match=r"shape \(\.\.\., 3\), got \(4, 1\)"):
         system.step(torch.zeros(4, 3), torch.zeros(4, 0))
+
+
+class Swapped(nn.Module):
+    """A cell that takes the input first, with state and input of one size."""
+
+    def __init__(self):
+        super().__init__()
+        self.own = Own()
+
+    def forward(self, x, h):
+        return self.own(h, x)
+
+
+@pytest.mark.parametrize("f", [Swapped(), Swapped().forward, lambda inp, hidden: hidden, nn.GRUCell(2, 2)])
+def test_a_function_named_the_other_way_round_is_refused_until_its_order_is_said(f):
+    with pytest.raises(UserError, match="input before the state: say order='xh'"):
+        from_function(f, 2, 2)
+    assert from_function(f, 2, 2, order="xh").order == "xh"
+    assert from_function(f, 2, 2, order="hx").order == "hx"
+
+
+def test_names_of_other_fields_are_let_through():
+    assert from_function(lambda x, u: x + u, 2, 2).step(torch.ones(2), torch.zeros(2)).tolist() == [1, 1]
+
+
+def test_the_input_first():
+    torch.manual_seed(1)
+    module, h, x = Swapped(), torch.randn(5, 2), torch.randn(5, 1)
+    system = from_function(module, 2, 1, order="xh").eval()
+    torch.testing.assert_close(system.step(h, x), module.own.eval()(h, x), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("lead", [(), (3,), (2, 5)])
+def test_a_cell_of_torchs_with_two_states_steps_as_dynlabs_own(lead):
+    torch.manual_seed(2)
+    cell = nn.LSTMCell(3, 4)
+    ours, own = (frozen(made) for made in (from_function(cell, (4, 4), 3, order="xh"), from_module(cell)))
+    h, x = torch.randn(*lead, 8).double(), torch.randn(*lead, 3).double()
+    torch.testing.assert_close(ours.step(h, x), own.step(h, x), rtol=0, atol=1e-15)
+    torch.testing.assert_close(jacobian(ours, h, x).dense(), jacobian(own, h, x).dense(), rtol=0, atol=1e-15)
+
+
+class LinearRecurrentUnit(nn.Module):
+    """z ↦ λ z + B x, with complex parameters."""
+
+    def __init__(self, values):
+        super().__init__()
+        self.values = nn.Parameter(values)
+        self.B = nn.Parameter(torch.ones(len(values), 1, dtype=values.dtype))
+
+    def forward(self, z, x):
+        return self.values * z + (x.to(self.B) @ self.B.mT)
+
+
+def test_the_eigenvalues_of_a_complex_state_are_its_own_and_their_conjugates():
+    values = torch.tensor([0.9 * np.exp(0.3j), 0.5 * np.exp(2j)], dtype=torch.complex64)
+    module = LinearRecurrentUnit(values)
+    system = frozen(from_function(module, 2, 1, complex_state=True))
+    assert system.state_size == 4
+    assert system.f.values.dtype == torch.complex128
+    assert module.values.dtype == torch.complex64
+    found = torch.linalg.eigvals(jacobian(system, torch.zeros(4).double(), torch.zeros(1).double()).dense())
+    expected = torch.cat([values, values.conj()]).to(torch.complex128)
+    assert sorted(found.tolist(), key=lambda z: z.imag) == pytest.approx(
+        sorted(expected.tolist(), key=lambda z: z.imag), abs=1e-14
+    )
+    state = torch.tensor([1.0, 2.0, 3.0, 4.0]).double()  # z = 1 + 3i, 2 + 4i
+    z = values.to(torch.complex128) * torch.tensor([1 + 3j, 2 + 4j]) + 5
+    torch.testing.assert_close(system.step(state, torch.full((1,), 5.0).double()), torch.cat([z.real, z.imag]))
+
+
+MISUSE = {
+    "order": (lambda h, x: h, {"order": "hxx"}, r"Unknown order of the arguments 'hxx': choose from hx, xh"),
+    "one argument": (lambda h: h, {}, r"must take a state and an input"),
+    "three arguments": (lambda h, x, t: h, {}, r"must take a state and an input"),
+}
+
+
+@pytest.mark.parametrize("f, options, sentence", MISUSE.values(), ids=MISUSE)
+def test_what_is_no_step_is_refused_at_once(f, options, sentence):
+    with pytest.raises(UserError, match=sentence):
+        from_function(f, 2, **options)
+
+
+RETURNS = {
+    "an output beside it": (2, lambda h, x: (h, h), "got tuple.*of outputs beside the state"),
+    "one of two states": ((2, 2), lambda h, x: h[0], r"\(..., 2\), \(..., 2\), got \(2,\)"),
+    "states in the wrong order": ((1, 3), lambda h, x: h[::-1], r"got \(3,\), \(1,\)"),
+}
+
+
+@pytest.mark.parametrize("size, f, sentence", RETURNS.values(), ids=RETURNS)
+def test_what_is_not_the_next_state_is_refused(size, f, sentence):
+    with pytest.raises(UserError, match=sentence):
+        from_function(f, size).step(torch.zeros(4 if isinstance(size, tuple) else size), torch.zeros(0))
