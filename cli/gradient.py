@@ -10,6 +10,7 @@ from .analysis import analysis, measured
 from .options import ANYTHING, COUNT
 from .output import CommandResult
 from .source import Source
+from .streams import echo, one_line
 
 
 @analysis(ANYTHING | {"starts"})
@@ -17,7 +18,11 @@ from .source import Source
 @click.option(
     "--times", type=COUNT, help="At how many steps.  [default: 32 with --end-to-end; else all, some of large states]"
 )
-@click.option("--loss", is_flag=True, help="Also ‖∂L/∂h_t‖ through the checkpoint's read-out and its task's targets.")
+@click.option(
+    "--loss",
+    is_flag=True,
+    help="Also ‖∂L/∂h_t‖ through the checkpoint's read-out (or its one linear layer) and its task's targets.",
+)
 def gradient(source: Source, end_to_end: bool, times: int | None, loss: bool) -> CommandResult:
     """Show how much of a small change is left at the end of a sequence: ‖∂h_T/∂h_t‖, in log scale.
 
@@ -40,13 +45,18 @@ def _loss(source: Source) -> dict[str, Any]:
     """The loss of the checkpoint's read-out and the targets of what drives it."""
     if source.checkpoint.readout is None:
         raise UserError(
-            f"{source.name} holds no read-out, so there is no loss to differentiate: leave --loss out, or give your "
-            f"own loss to dynlab.gradient(..., loss=)."
+            f"{source.name} holds no read-out that is known: one linear layer beside the recurrent one, and nothing "
+            f"else. Leave --loss out, or give a loss of your own to dynlab.gradient(..., loss=, targets=)."
         )
     if source.driving.targets is None:
         raise UserError(
             f"--loss needs targets, and {source.driving.description} have none: drive the network by its task, "
             f"--inputs task:NAME."
+        )
+    if source.checkpoint.readout_name and not source.quiet:
+        echo(
+            f"{one_line(source.checkpoint.readout_name)} is taken to read the last state, with nothing between.",
+            err=True,
         )
     from dynlab.diagnostics.gradient.loss_gradient import read_out_loss
 

@@ -9,7 +9,7 @@ from torch import nn
 
 from dynlab.checkpoints.contents import Contents, read_contents, source_of
 from dynlab.checkpoints.document import restore
-from dynlab.checkpoints.layers import RecurrentLayer, check_finite, find_layers
+from dynlab.checkpoints.layers import RecurrentLayer, check_finite, find_layers, only_read_out
 from dynlab.checkpoints.modules import from_factory
 from dynlab.checkpoints.naming import Choice, choose
 from dynlab.errors import UserError
@@ -31,7 +31,10 @@ class Checkpoint:
     system : System
         A Map, but where a flow was written. In the file's own precision, with `source` and `task` set.
     readout : torch.nn.Module or None
-        From `System.output` to the classes or targets, where the file says so.
+        From `System.output` to the classes or targets, where the file says so, or holds one linear layer of that width
+        and nothing else beside the recurrent one.
+    readout_name : str
+        Of that linear layer, ``net.fc``; empty where the file itself says what the read-out is.
     task : str or None
         The public name of the task it was trained on.
     facts : dict
@@ -54,6 +57,7 @@ class Checkpoint:
     format: str
     source: dict[str, str]
     assumed: str = ""
+    readout_name: str = ""
 
 
 def read(
@@ -94,7 +98,7 @@ def read(
     if nonlinearity not in ("tanh", "relu", None):
         raise UserError(f"The nonlinearity of torch's RNN is tanh or relu, got {nonlinearity!r}.")
     contents = read_contents(path)
-    readout, task, assumed = None, None, ""
+    readout, task, assumed, readout_name = None, None, "", ""
     task_settings: dict[str, Any] = {}
     if system_factory is not None:
         system: System = from_factory(path, contents, system_factory, layer)
@@ -111,13 +115,15 @@ def read(
         found = layers[chosen.prefix]
         with bounded(path), torch_threads(1):
             system = system_of(path, contents, found, chosen, nonlinearity or DEFAULT_NONLINEARITY)
+            readout_name, readout = only_read_out(contents.tensors, found, chosen) or ("", None)
         if found.kind == "rnn" and nonlinearity is None and chosen.prefix not in contents.nonlinearities:
             assumed = (
                 f"{path.name} does not tell the nonlinearity of its RNN: {DEFAULT_NONLINEARITY} is assumed "
                 f"(nonlinearity relu otherwise)."
             )
     system.source, system.task, system.task_settings = source_of(path), task, task_settings
-    return Checkpoint(system, readout, task, contents.facts, layer, contents.format, system.source, assumed)
+    facts, kind = contents.facts, contents.format
+    return Checkpoint(system, readout, task, facts, layer, kind, system.source, assumed, readout_name)
 
 
 def layers_of(path: Path, contents: Contents) -> list[RecurrentLayer]:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from dynlab.checkpoints.checkpoint import DEFAULT_NONLINEARITY, config_of, layers_of, system_of
 from dynlab.checkpoints.contents import Contents, plain, read_contents, source_of
 from dynlab.checkpoints.document import restore
-from dynlab.checkpoints.layers import RecurrentLayer, find_layers, is_plain
+from dynlab.checkpoints.layers import RecurrentLayer, find_layers, is_plain, only_read_out
 from dynlab.checkpoints.naming import Choice, choose, system_names
 from dynlab.numerics.threads import torch_threads
 from dynlab.reading import bounded
@@ -51,7 +51,10 @@ def _described(path: Path, contents: Contents) -> dict[str, Any]:
         shape = list(readout.weight.shape) if isinstance(readout, nn.Linear) else None
         systems = [_entry(system, None, system.config)]
     else:
-        systems = [entry for found in layers_of(path, contents) for entry in _entries(path, contents, found)]
+        layers = layers_of(path, contents)
+        systems = [entry for found in layers for entry in _entries(path, contents, found)]
+        read = only_read_out(contents.tensors, layers[0], Choice(layers[0].prefix, None, False))
+        shape = None if read is None else list(read[1].weight.shape)
         misfits = {prefix: str(error) for prefix, error in find_layers(contents.tensors)[1].items()}
     return {
         **source_of(path),

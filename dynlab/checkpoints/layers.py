@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from dynlab.checkpoints.naming import Extent
+from dynlab.checkpoints.naming import Choice, Extent
 from dynlab.errors import UserError
 
 _PARAMETER = re.compile(
@@ -171,9 +171,36 @@ def _check_shapes(layer: RecurrentLayer, where: str) -> None:
         )
 
 
+def only_read_out(tensors: Mapping[str, Tensor], found: RecurrentLayer, chosen: Choice) -> tuple[str, nn.Linear] | None:
+    """The linear layer that reads the chosen system, and its name: the file's only module beside the recurrent one.
+
+    Where there are others the file does not tell what is between them, and where a direction or a layer below the top
+    is chosen, what it gives is not what is read.
+    """
+    own = {f"{found.prefix}.{name}" if found.prefix else name for name in found.weights}
+    others = {name: value for name, value in tensors.items() if name not in own}
+    name = next(iter(others), "").rpartition(".")[0]
+    weight, bias = others.pop(f"{name}.weight", None), others.pop(f"{name}.bias", None)
+    is_top = not found.extent.bidirectional and chosen.number in (None, found.extent.layers - 1)
+    given = [value for value in (weight, bias) if value is not None]
+    if others or weight is None or not is_top or not all(map(_is_finite, given)):
+        return None
+    if weight.shape[1:] != (found.proj_size or found.hidden_size,) or given[-1].shape[:1] != weight.shape[:1]:
+        return None
+    if bias is not None and bias.ndim != 1:
+        return None
+    linear = nn.Linear(weight.shape[1], weight.shape[0], bias=bias is not None, device="meta")
+    linear.load_state_dict({"weight": weight} | ({} if bias is None else {"bias": bias}), assign=True)
+    return name, linear.eval()
+
+
 def is_plain(value: Tensor) -> bool:
     """Whether a tensor is an ordinary one: dense, with its numbers in memory, of a type that torch computes with."""
     return value.layout == torch.strided and value.dtype in PLAIN and not (value.is_meta or value.is_nested)
+
+
+def _is_finite(value: Tensor) -> bool:
+    return is_plain(value) and value.is_floating_point() and bool(value.isfinite().all())
 
 
 def check_finite(tensors: Mapping[str, Tensor], where: str) -> None:

@@ -76,10 +76,60 @@ def test_the_loss_of_the_checkpoints_read_out(own, printed_json):
     assert "the gradient of the loss" in found["verdict"]
 
 
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("save", ["state_dict", "module"])
+def test_the_loss_through_the_one_linear_layer_of_somebody_elses_file(save, bias, folder, capsys):
+    torch.manual_seed(1)
+    net = nn.ModuleDict({"rnn": nn.LSTM(2, 5, num_layers=2), "fc": nn.Linear(5, 1, bias=bias)}).double()
+    model = nn.ModuleDict({"net": net})
+    torch.save(model if save == "module" else {"state_dict": model.state_dict()}, "a.pt")
+    command = ["gradient", "a.pt", "--loss", "--inputs", "task:adding", "--samples", "3", "--json"]
+    assert run(command) == 0
+    said = capsys.readouterr()
+    assert "net.fc is taken to read the last state, with nothing between." in said.err
+    driving = dl.driving_inputs("task:adding", dl.load("a.pt"), samples=3)
+    inputs = torch.from_numpy(np.asarray(driving.inputs)).double()
+    states = torch.zeros(2, 2, 3, 5, dtype=torch.float64, requires_grad=True)
+    output, _ = net["rnn"](inputs.transpose(0, 1), tuple(states))
+    targets = torch.from_numpy(np.asarray(driving.targets)).double()
+    loss = (net["fc"](output[-1]) - targets.reshape(3, -1)).square().mean(dim=-1).sum()
+    expected = torch.autograd.grad(loss, states)[0].permute(2, 0, 1, 3).reshape(3, -1).norm(dim=-1).log()
+    found = np.array(json.loads(said.out)["variables"]["log_loss_gradient"]["values"])
+    np.testing.assert_allclose(found[:, 0], expected.numpy(), atol=1e-9)
+
+
+OTHERS = {
+    "a second linear layer": {"head": nn.Sequential(nn.Linear(4, 7), nn.ReLU(), nn.Linear(7, 2))},
+    "a norm between": {"norm": nn.LayerNorm(4), "fc": nn.Linear(4, 2)},
+    "another width": {"fc": nn.Linear(5, 2)},
+    "two recurrent layers": {"second": nn.GRU(4, 4), "fc": nn.Linear(4, 2)},
+    "a convolution": {"conv": nn.Conv1d(4, 2, 3)},
+}
+
+
+@pytest.mark.parametrize("others", OTHERS.values(), ids=OTHERS)
+def test_no_read_out_is_guessed(others, folder):
+    torch.save(nn.ModuleDict({"rnn": nn.GRU(3, 4), **others}).state_dict(), "a.pt")
+    assert checkpoints.read("a.pt", layer="rnn").readout is None
+    assert checkpoints.describe("a.pt")["readout"] is None
+
+
+@pytest.mark.parametrize("layer, known", [("rnn", True), ("rnn:1", True), ("rnn:0", False)])
+def test_the_read_out_is_of_the_top_layer(layer, known, folder):
+    torch.save(nn.ModuleDict({"rnn": nn.GRU(3, 4, num_layers=2), "fc": nn.Linear(4, 2)}).state_dict(), "a.pt")
+    assert (checkpoints.read("a.pt", layer=layer).readout is not None) == known
+    assert checkpoints.describe("a.pt")["readout"] == [2, 4]
+
+
+def test_targets_that_the_read_out_does_not_know_are_refused(folder, refused):
+    torch.save(nn.ModuleDict({"rnn": nn.GRU(9, 4), "fc": nn.Linear(4, 1)}).state_dict(), "a.pt")
+    refused(["gradient", "a.pt", "--loss", "--inputs", "task:har2", "--quiet"], "the read-out tells 1 apart")
+
+
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
-        (["gradient", "gru.pt", "--loss"], "holds no read-out"),
+        (["gradient", "gru.pt", "--loss"], "holds no read-out that is known"),
         (["gradient", "own.pt", "--loss", "--inputs", "noise:1.0"], "--loss needs targets"),
         (["gradient", "gru.pt", "--loss", "--end-to-end"], "leave --loss or --end-to-end out"),
         (["spectrum", "gru.pt", "--times", "0"], "--times"),

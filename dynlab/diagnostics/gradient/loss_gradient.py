@@ -69,7 +69,17 @@ def read_out_loss(system: System, read_out: nn.Module) -> Callable[[Tensor, Any]
         every_step = classes and wanted.ndim == 2
         answers = read_out.to(states)(system.output(states[:, 1:] if every_step else states[:, -1]))
         if not classes:
+            if answers.numel() != wanted.numel():
+                raise UserError(
+                    f"The targets have shape {tuple(wanted.shape)}, and the read-out's answers {tuple(answers.shape)}: "
+                    f"give targets of the task that it was trained on."
+                )
             return mse_loss(answers, wanted.to(answers).reshape(answers.shape), reduction="none").mean(dim=-1)
+        if int(wanted.max()) >= answers.shape[-1]:
+            raise UserError(
+                f"The targets name class {int(wanted.max())}, counted from 0, and the read-out tells "
+                f"{answers.shape[-1]} apart: give targets of the task that it was trained on."
+            )
         entropies = cross_entropy(answers.flatten(0, -2), wanted.flatten().long(), reduction="none")
         return entropies.reshape(len(states), -1).mean(dim=-1)
 
