@@ -9,7 +9,7 @@ import pytest
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 # What a lesson may import of dynlab: names that stay.
-PUBLIC = {"dynlab", "dynlab.plots", "dynlab.systems", "dynlab.systems.planar"}
+PUBLIC = {"dynlab", "dynlab.explore", "dynlab.plots", "dynlab.systems", "dynlab.systems.planar"}
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 
 
@@ -47,3 +47,10 @@ def test_every_exercise_has_its_solution(cells):
 def test_links_to_files_lead_somewhere(cells):
     text = "\n".join(of_kind(cells, "markdown"))
     assert [link for link in LINK.findall(text) if not (FOLDER / link).exists()] == []
+
+
+def test_every_lesson_opens_with_a_question_and_ends_with_notes_for_the_teacher(cells):
+    texts = of_kind(cells, "markdown")
+    assert "**A question.**" in texts[0]
+    assert [word for word in ("**Aims.**", "**Time.**", "**Misconceptions.**") if word not in texts[-1]] == []
+    assert texts[-1].startswith("## Teacher's notes")

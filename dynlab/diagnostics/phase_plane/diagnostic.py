@@ -44,7 +44,7 @@ def phase_plane(
     dtype: str = "float64",
     device: str = "cpu",
 ) -> xr.Dataset:
-    """What a planar system without input does: its held, its orbits, its equilibria and their kinds.
+    """What a planar system without input does: its field, its orbits, its equilibria and their kinds.
 
     Parameters
     ----------
