@@ -11,10 +11,13 @@ from .source import Source
 @analysis(ANYTHING | HELD, alone=["tangent"])
 @click.option("--starts", type=COUNT, help="Of the search for fixed points.  [default: 256, of large layers fewer]")
 @click.option("--transient", type=int, default=0, show_default=True, metavar="STEPS", help="Steps that do not count.")
+@click.option("--curve-steps", type=COUNT, metavar="STEPS", help="Of the curves from saddles.  [default: 10,000]")
 @click.option(
     "--tangent", type=int, metavar="N", help="Instead: the step around fixed point N, from 0, beside its linear map."
 )
-def geometry(source: Source, starts: int | None, transient: int, tangent: int | None) -> CommandResult:
+def geometry(
+    source: Source, starts: int | None, transient: int, curve_steps: int | None, tangent: int | None
+) -> CommandResult:
     """Show where a network's states lie: principal components, their dimension, and the fixed points among them.
 
     Fixed points are filled where they are stable and open where not; lines show the directions in which orbits leave
@@ -27,7 +30,8 @@ def geometry(source: Source, starts: int | None, transient: int, tangent: int | 
     dynlab geometry runs/x/*.ckpt --over step
     """
     doing, system = "Following trajectories, searching for fixed points", source.map
-    asked = source.driven | {"starts": starts, "transient": transient} | source.held | source.computing
+    own = {"starts": starts, "transient": transient, "curve_steps": curve_steps}
+    asked = source.driven | own | source.held | source.computing
     found = measured(source, "geometry", doing, [system], asked)
     if tangent is None:
         return found

@@ -11,7 +11,7 @@ from dynlab import schema
 from dynlab.diagnostics.fixed_points.at_points import held_map
 from dynlab.diagnostics.geometry import geometry
 from dynlab.diagnostics.geometry.participation import jackknife, participation_ratio
-from dynlab.diagnostics.geometry.unstable_manifold import _followed, growing_modes, unstable_manifolds
+from dynlab.diagnostics.geometry.unstable_manifold import STEPS, _followed, growing_modes, unstable_manifolds
 from dynlab.errors import UserError
 from dynlab.numerics.eigenvectors import real_axes
 from dynlab.systems import create, from_function
@@ -219,7 +219,7 @@ def test_a_manifold_is_the_curve_that_is_known(multiplier):
     found = dl.fixed_points(system, starts=np.zeros((1, 2)))
     held = held_map(system, found)
     starts = np.array([[[1e-4, 0.0], [1.0001e-4, 0.0]], [[-1e-4, 0.0], [-1.0001e-4, 0.0]]])
-    traced, _ = _followed(held, starts, 10.0)
+    traced, _ = _followed(held, starts, 10.0, STEPS)
     np.testing.assert_allclose(traced[..., 1], traced[..., 0] ** 2, atol=1.1e-8)  # it starts 1e-8 below
     curves = unstable_manifolds(held, found, growing_modes(held, found), 10.0).curves[0]
     ends = np.abs(curves[:, -1, 0])
@@ -255,6 +255,17 @@ def test_a_manifold_that_leaves_is_cut():
     states = ds["unstable_manifold"].values @ ds["direction"].values + ds["origin"].values
     assert 1 < np.abs(states).max() <= 3 * 256
     np.testing.assert_allclose(states[0, :, :, 1], 0, atol=1e-12)
+
+
+def test_a_curve_is_followed_as_far_as_is_asked():
+    """Its last start is at 1e-4 λ^{2·3/4}, as 4 starts lie between one and its second image, and 10 steps go on."""
+    system = linear([[1.2, 0.0], [0.0, 0.5]], np.eye(2))
+    ds = geometry(system, np.zeros((2, 9, 2)), starts=4, initial_state=[0.5, 0.5], curve_steps=10)
+    states = ds["unstable_manifold"].values @ ds["direction"].values + ds["origin"].values
+    np.testing.assert_allclose(np.abs(states[0, :, -1, 0]), 1e-4 * 1.2**11.5, rtol=1e-9)
+    assert "within 10 steps" in ds.attrs["verdict"]
+    with pytest.raises(UserError, match="curve_steps=0"):
+        geometry(system, np.zeros((2, 9, 2)), curve_steps=0)
 
 
 # --- What is left out, and what is refused ---

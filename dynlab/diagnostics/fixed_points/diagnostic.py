@@ -20,6 +20,7 @@ from dynlab.diagnostics.fixed_points.records import Record, in_unit, order, reco
 from dynlab.diagnostics.fixed_points.starts import USUAL, driven_states, unit_of, usual_starts
 from dynlab.diagnostics.fixed_points.verdict import incomplete, verdict
 from dynlab.errors import UserError
+from dynlab.numerics.threads import one_thread_each
 from dynlab.simulation import prepare
 from dynlab.systems import Map, System
 from dynlab.systems.held import Held, held_input, held_settings, step_number
@@ -49,6 +50,7 @@ KINK_FLAGS = {
 SLOW_FLAGS = dict.fromkeys(("fsolve_residual", "fsolve_distance"), "a slow point is no root")
 
 
+@one_thread_each()
 def fixed_points(
     system: System,
     inputs: Any = None,

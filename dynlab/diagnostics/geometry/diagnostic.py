@@ -15,11 +15,13 @@ from dynlab.diagnostics.geometry.unstable_manifold import (
     growing_directions,
     growing_modes,
     unstable_manifolds,
+    usual_steps,
 )
 from dynlab.diagnostics.geometry.verdict import verdict
 from dynlab.driven import Driven, drive
 from dynlab.errors import UserError
 from dynlab.numerics.principal import Components, principal_components
+from dynlab.numerics.threads import one_thread_each
 from dynlab.systems import Map
 from dynlab.wording import over
 
@@ -47,6 +49,7 @@ COPIED = (
 )
 
 
+@one_thread_each()
 def geometry(
     system: Map,
     inputs: Any = None,
@@ -56,6 +59,7 @@ def geometry(
     at: str | ArrayLike = "zero",
     at_step: int = -1,
     starts: int | ArrayLike | None = None,
+    curve_steps: int | None = None,
     initial_state: Any = None,
     inputs_description: str = "",
     dtype: str = "float64",
@@ -79,6 +83,9 @@ def geometry(
         The step whose parameters are held where parameters change with time; −1 is the last.
     starts : int or array_like, shape (sample, state), optional
         How many starts the search for fixed points has, or the starts themselves: then no others are added.
+    curve_steps : int, optional
+        How far the curves along which orbits leave saddles are followed: 10,000 steps where it is not given, and of
+        networks of more than 1,000 states fewer, which the verdict says.
     initial_state : array_like, shape (state,) or (sample, state), optional
         Where it is not given, what the system has learned to start at, zero for most.
     inputs_description : str
@@ -123,6 +130,8 @@ def geometry(
     >>> round(float(ds["participation_ratio"]), 1), ds["stable"].values.tolist()
     (2.0, [1])
     """
+    if curve_steps is not None and curve_steps < 1:
+        raise UserError(f"Curves are followed for one step at least, got curve_steps={curve_steps}.")
     if components < 1:
         raise UserError(f"At least one principal component is needed, got components={components}.")
     driven = drive(
@@ -142,13 +151,14 @@ def geometry(
     inside = (np.abs(states) <= LARGEST_STATE).all(axis=(1, 2))
     counted = states[inside, 1 + transient :]  # a copy
     found = principal_components(counted.reshape(-1, states.shape[-1]))
+    steps = usual_steps(system.state_size) if curve_steps is None else curve_steps
     search: dict[str, Any] = {"at": at, "at_step": at_step, "dtype": dtype, "device": device, "seed": seed}
     points = fixed_points(system, inputs, starts=starts, **search)
     axes = found.directions[:components]
     held = held_map(system, points)
     modes = growing_modes(held, points)
     growing = growing_directions(modes, points, axes)
-    manifolds = unstable_manifolds(held, points, modes, _reach(counted, points))
+    manifolds = unstable_manifolds(held, points, modes, _reach(counted, points), steps)
     states[~inside] = np.nan
     trajectory = (states[:, transient:] - found.origin) @ axes.T
     variables = _of_states(found, counted, axes, trajectory) | _of_points(
@@ -159,7 +169,7 @@ def geometry(
         system=driven.system.name,
         source=driven.system.source,
         settings=driven.settings
-        | {"components": len(axes), "transient": transient}
+        | {"components": len(axes), "transient": transient, "curve_steps": steps}
         | {name: schema.settings(points)[name] for name in ("at", "input", "at_step", "starts", "given_starts")},
         verdict=lambda ds: (
             verdict(ds, _averaged(driven, transient, inside, inputs_description)) + also_incomplete(points)

@@ -60,7 +60,9 @@ def growing_directions(each: list[Eigenmodes | None], found: xr.Dataset, directi
 OFF = 1e-4  # times 1 + ‖h‖: where a curve starts; it is off the manifold by its square
 APART = 1.1  # the largest ratio of the distances at which neighbours on a curve start
 MOST_POINTS = 16  # between a start and its image
-STEPS = 10_000
+STEPS = 10_000  # that a curve is followed, unless told otherwise
+WORK = 1e10  # steps times the square of the number of states: of large networks curves are followed for fewer steps
+FEWEST_STEPS = 500
 LOOK = 100  # steps between two looks at which curves are at rest
 SETTLED = 1e-9  # times 1 + ‖h‖: an orbit that moves no more in two steps is at rest
 NOTED = 0.01  # times 1 + ‖h‖: a curve is noted anew where it has moved that far
@@ -80,7 +82,14 @@ class Manifolds(NamedTuple):
     leads_to: Index
 
 
-def unstable_manifolds(held: Held, found: xr.Dataset, each: list[Eigenmodes | None], largest_state: float) -> Manifolds:
+def usual_steps(states: int) -> int:
+    """How many steps curves of a network with so many states are followed: 10,000, or as many as `WORK` allows."""
+    return max(FEWEST_STEPS, min(STEPS, int(WORK / states**2)))
+
+
+def unstable_manifolds(
+    held: Held, found: xr.Dataset, each: list[Eigenmodes | None], largest_state: float, steps: int = STEPS
+) -> Manifolds:
     """Follow both sides of every unstable manifold of one dimension.
 
     Parameters
@@ -92,6 +101,8 @@ def unstable_manifolds(held: Held, found: xr.Dataset, each: list[Eigenmodes | No
         `growing_modes` of the points.
     largest_state : float
         Where abs(h_i) exceeds it, a curve is cut.
+    steps : int
+        How far curves are followed that do not come to rest.
 
     Notes
     -----
@@ -116,7 +127,7 @@ def unstable_manifolds(held: Held, found: xr.Dataset, each: list[Eigenmodes | No
         return Manifolds(curves, leads_to)
     both = np.array(directions)[alone, None] * np.array(SIDES)[:, None]
     starts = _starts(states[chosen], both, np.abs(values[chosen, 0]))
-    noted, ends = _followed(held, starts.reshape(-1, *starts.shape[2:]), largest_state)
+    noted, ends = _followed(held, starts.reshape(-1, *starts.shape[2:]), largest_state, steps)
     stable = np.flatnonzero((found["stable"].values == 1) & (found["status"].values == "fixed point"))
     for number, (curve, end) in enumerate(zip(noted, ends, strict=True)):
         point, side = chosen[number // 2], number % 2
@@ -134,12 +145,12 @@ def _starts(points: Real, directions: Real, moduli: Real) -> Real:
     return np.asarray(points[:, None, None] + distances[:, None, :, None] * directions[:, :, None])
 
 
-def _followed(held: Held, starts: Real, largest_state: float) -> tuple[Real, Real]:
+def _followed(held: Held, starts: Real, largest_state: float, steps: int) -> tuple[Real, Real]:
     """The points of each curve in their order, (curve, k, state), and where the orbit of the first ends."""
     h = torch.as_tensor(starts)
     moving = torch.ones(len(h), dtype=torch.bool)
     noted = [h]
-    for step in range(0, STEPS, 2):
+    for step in range(0, steps, 2):
         flat = h.flatten(0, 1)
         moved = held.moved(held.moved(flat)).reshape(h.shape)
         moving &= (moved.abs() <= largest_state).all(dim=-1).all(dim=-1)

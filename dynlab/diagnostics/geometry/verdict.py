@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
+from dynlab.diagnostics.geometry.unstable_manifold import STEPS, usual_steps
 from dynlab.wording import agree, counted, joined, number, share, with_error
 
 MOST = 0.95  # of the variance, which the components named hold
@@ -61,7 +62,10 @@ def _connections(ds: xr.Dataset) -> str:
     reached = int((ds["leads_to"].values[traced] >= 0).sum())
     saddles = counted(int(traced.sum()), "saddle")
     followed = "the curve along which orbits leave was followed to both sides"
-    ends = f"{reached} of {2 * traced.sum()} ways end at a stable fixed point"
+    steps, n = schema.settings(ds)["curve_steps"], ds.sizes[schema.STATE]
+    ends = f"{reached} of {2 * traced.sum()} ways end at a stable fixed point within {steps:,} steps"
+    if steps == usual_steps(n) < STEPS:
+        ends += f" (of {n:,} dimensions; --curve-steps, curve_steps=, for more)"
     return f" From {saddles} with 1 growing direction {followed}: {ends}."
 
 
