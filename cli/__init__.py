@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "box-bounds": "dynlab.cli.box_bounds:box_bounds",
     "check": "dynlab.cli.check:check",
     "report": "dynlab.cli.report:report",
+    "sweep": "dynlab.cli.sweep:sweep",
     "systems": "dynlab.cli.systems:systems",
     "train": "dynlab.cli.train:train",
     "tasks": "dynlab.cli.tasks:tasks",

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -37,16 +38,24 @@ class AnalysisCommand(click.Command):
         From a `Source` and options of its own to a `CommandResult`.
     names : frozenset of str
         Which of the shared options it takes.
+    page : bool
+        Whether it gives a page in place of a figure.
     """
 
     function: Analysis
     names: frozenset[str]
+    page: bool
+
+    @contextmanager
+    def asked(self, arguments: list[str]) -> Iterator[tuple[Source, dict[str, Any]]]:
+        """What these arguments say is looked at, and the command's own options; nothing is read, written or printed."""
+        with self.make_context(self.name, arguments) as context:
+            given = {name: value for name, value in context.params.items() if name not in {*OUTPUT, "over"} - {"quiet"}}
+            yield _source(context, given, self.names), given
 
     def result(self, arguments: list[str], found: Checkpoint) -> CommandResult:
         """What it makes of a checkpoint that was read, given these arguments; nothing is written or printed."""
-        with self.make_context(self.name, arguments) as context:
-            given = {name: value for name, value in context.params.items() if name not in {*OUTPUT, "over"} - {"quiet"}}
-            source = _source(context, given, self.names)
+        with self.asked(arguments) as (source, given):
             return self.function(replace(source, found=found), **given)
 
 
@@ -138,7 +147,7 @@ def analysis(
         if "checkpoints" in names:
             decorated = click.argument("checkpoints", metavar="[CKPT]", nargs=-1)(decorated)
         made = click.command(name, cls=AnalysisCommand)(decorated)
-        made.function, made.names = function, names
+        made.function, made.names, made.page = function, names, page
         return made
 
     return decorate

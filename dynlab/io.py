@@ -50,7 +50,7 @@ def save(ds: xr.Dataset, path: str | Path, *, overwrite: bool = False) -> Path:
         raise UserError(f"{path} exists: choose another name or allow overwriting it.")
     if not path.parent.is_dir():
         raise UserError(f"The folder {path.parent} does not exist; create it first.")
-    plain = _split_complex(ds)
+    plain = split_complex(ds)
     if suffix == ".nc":  # made in memory: HDF5 ends the process where a disk is full
         files.write_bytes(path, plain.to_netcdf(None, engine="h5netcdf"), overwrite=overwrite)
     else:
@@ -121,7 +121,7 @@ def as_document(ds: xr.Dataset) -> dict[str, Any]:
 
     Complex variables have the last dimension ``part`` as on disk.
     """
-    plain = _split_complex(ds)
+    plain = split_complex(ds)
     reasons = schema.flags(ds)
     variables = {str(name): _entry(array) for name, array in plain.data_vars.items()}
     flags = {
@@ -148,7 +148,7 @@ def _suffix(path: Path) -> str:
     return path.suffix
 
 
-def _split_complex(ds: xr.Dataset) -> xr.Dataset:
+def split_complex(ds: xr.Dataset) -> xr.Dataset:
     """For files: complex variables in two parts, and strings of any length (Zarr has no others)."""
     plain = ds.copy()
     for name, array in ds.variables.items():
@@ -163,7 +163,7 @@ def _split_complex(ds: xr.Dataset) -> xr.Dataset:
 
 
 def _join_complex(ds: xr.Dataset) -> xr.Dataset:
-    """What `_split_complex` was given; a dimension of that name that is somebody else's stays what it is."""
+    """What `split_complex` was given; a dimension of that name that is somebody else's stays what it is."""
     split = PART in ds.coords and ds[PART].values.tolist() == PARTS
     joined = ds.drop_vars(PART) if split else ds.copy()
     for name, array in joined.variables.items():

@@ -133,15 +133,15 @@ def _left(loops: list[_Loop], least: float = 0.0) -> str:
     spent = time.perf_counter() - turns[0][2]
     if spent < PATIENCE or not share or spent < least * share:
         return ""
-    return f"{100 * share:.0f} % of this part done, {_duration(spent / share - spent)} left"
+    return f"{100 * share:.0f} % of this part done, {duration(spent / share - spent)} left"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """About how long, in words.
 
     Examples
     --------
-    >>> _duration(0.2), _duration(47), _duration(200), _duration(7500)
+    >>> duration(0.2), duration(47), duration(200), duration(7500)
     ('about 1 s', 'about 47 s', 'about 4 min', 'about 2 h 5 min')
     """
     if seconds < 90:

@@ -162,7 +162,7 @@ def dataset(
         "dynlab_version": dynlab.__version__,
         "system": system,
         "settings": json.dumps(dict(settings), sort_keys=True),
-        "created": _created(),
+        "created": created(),
     }
     optional = {
         "verdict": verdict if isinstance(verdict, str) else "",
@@ -222,7 +222,7 @@ def not_finite(variables: Mapping[str, xr.Variable], reasons: Mapping[str, str])
     }
 
 
-def _created() -> str:
+def created() -> str:
     """The present in UTC, or SOURCE_DATE_EPOCH where that is set (reproducible-builds.org)."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     moment = datetime.datetime.fromtimestamp(int(epoch), datetime.UTC) if epoch else datetime.datetime.now(datetime.UTC)

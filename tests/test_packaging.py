@@ -126,7 +126,7 @@ def test_the_oldest_versions_allowed_are_those_that_the_tests_run_with():
     lines = (ROOT / "constraints-oldest.txt").read_text().splitlines()
     oldest = {canonical(name): version for name, _, version in (line.partition("==") for line in lines)}
     needed = listed("options", "install_requires")
-    for extra in ("train", "zarr", "certify", "speech"):
+    for extra in ("train", "zarr", "certify", "speech", "sweep"):
         needed += listed("options.extras_require", extra)
     bounds = {canonical(Requirement(text).name): str(Requirement(text).specifier) for text in needed}
     assert {name: f">={oldest.get(name)}" for name in bounds} == bounds

@@ -1,0 +1,195 @@
+"""`dynlab sweep`: an analysis over a grid of its options, computed by many processes into one store."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dynlab.errors import UserError, lookup
+from dynlab.progress import duration, through
+
+from . import COMMANDS
+from .analysis import AnalysisCommand
+from .options import FOLDER
+from .output import check_folder, print_json, working
+from .streams import echo
+from .sweep_grid import CHECKPOINT, grid_of
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from dynlab.checkpoints import Checkpoint
+    from dynlab.sweep import Axis, Outcome, Trial
+
+MOST_SAID = 5  # failures
+THEIRS = {"ignore_unknown_options": True}
+
+
+@click.command(context_settings=THEIRS)
+@click.argument("command", metavar="COMMAND")
+@click.argument("arguments", metavar="[CKPT]... [OPTIONS OF COMMAND]", nargs=-1, type=click.UNPROCESSED)
+@click.option("--grid", multiple=True, metavar="NAME=VALUES", help="lo:hi:20, lo:hi:log20 or a,b,c; repeatable.")
+@click.option("--data", type=FOLDER, metavar="FILE", help="The store, .zarr; one that is not complete is gone on with.")
+@click.option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster: tcp://host:8786.  [default: this machine]")
+@click.option("--workers", type=click.IntRange(min=0), help="On this machine.  [default: its cores; 0: no others]")
+@click.option("--dry-run", is_flag=True, help="Say how many cells there are, and how long and large they will be.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of the verdict.")
+@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+def sweep(
+    command: str,
+    arguments: tuple[str, ...],
+    grid: tuple[str, ...],
+    data: Path | None,
+    scheduler: str | None,
+    workers: int | None,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Compute an analysis over a grid of its options, by many processes, into one store that can be read meanwhile.
+
+    NAME is an option of the command, or a setting of --system. Several checkpoints are an axis of their own. Where it
+    is interrupted, the same line goes on with what is not done; cells that failed say why, and are tried again.
+    Trainings are not swept: dynlab train makes one network at a time.
+
+    \b
+    dynlab sweep lyapunov --system lorenz --seconds 50 --grid rho=20:30:11 --data lorenz.zarr
+    dynlab sweep gradient a.pt b.pt --grid inputs=noise:0.5,noise:1.0 --grid seed=0,1,2 --data gradients.zarr
+    dynlab sweep fixed-points model.pt --grid seed=0:99:100 --data points.zarr --scheduler tcp://10.0.0.1:8786
+    """
+    analysis = _analysis(command)
+    if not dry_run:
+        _check_data(data)
+    with working("Loading", quiet=quiet):
+        from dynlab import sweep as sweeps
+
+        cells, before = grid_of(analysis, arguments, grid)
+    compute = functools.partial(cell_dataset, command, list(arguments), before)
+    if data is None or dry_run:
+        with working("Computing a cell", quiet=quiet, at_once=True):
+            first = sweeps.first_trial(compute, cells)
+        return _tell_first(first, cells, workers or sweeps.cores(), scheduler, as_json)
+    with working("Computing a cell", quiet=quiet, at_once=True):
+        store, trial = sweeps.opened(compute, cells, data, {"command": command, "arguments": list(arguments)})
+    found = [] if trial is None else list(trial.outcomes)
+    ready = sweeps.size(cells) - len(store.pending()) - sum(not each.problem for each in found)
+    if trial is not None:
+        left = sweeps.size(cells) - ready - len(found)
+        with working(f"Sweeping {left:,} cells", quiet=quiet, at_once=True):
+            found += through(sweeps.run(compute, store, trial, scheduler=scheduler, workers=workers), left)
+    return _tell(command, store.path, cells, found, ready, as_json)
+
+
+def cell_dataset(
+    command: str, arguments: list[str], before: Mapping[str, str], values: Mapping[str, Any]
+) -> xr.Dataset:
+    """The Dataset of one cell of a sweep: what the command computes, given the arguments of all and the cell's values.
+
+    Parameters
+    ----------
+    command : str
+        Its name.
+    arguments : list of str
+    before : mapping of str to str
+        What stands before a value of that name on the command line.
+    values : mapping
+        By the name of their axis.
+    """
+    analysis = _analysis(command)
+    words = [f"{text}{values[name]}" for name, text in before.items()]
+    try:
+        with analysis.asked([*arguments, *words, "--quiet"]) as (source, own):
+            source.check(optional=False)
+            if source.checkpoints:
+                name = str(values.get(CHECKPOINT, source.checkpoints[0]))
+                source = replace(source, checkpoints=(name,), found=_checkpoint(name, _state(name), **source.reading))
+            return analysis.function(source, **own).dataset
+    except click.ClickException as error:
+        raise UserError(error.format_message()) from error
+
+
+def _state(name: str) -> tuple[int, int]:
+    """What changes with a file."""
+    from dynlab import zoo
+
+    found = os.stat(zoo.locate(name))
+    return found.st_mtime_ns, found.st_size
+
+
+@functools.lru_cache(maxsize=8)
+def _checkpoint(name: str, state: tuple[int, int], **reading: Any) -> Checkpoint:
+    """A checkpoint, read once for the cells that a worker computes one after the other."""
+    from dynlab import zoo
+    from dynlab.checkpoints import read
+
+    return read(zoo.locate(name), **reading)
+
+
+def _analysis(name: str) -> AnalysisCommand:
+    found = lookup(COMMANDS, name, "command")
+    if not isinstance(found, AnalysisCommand) or found.page:
+        raise UserError(
+            f"dynlab {name} is no analysis with a Dataset, so it is not swept: choose one with --data, such as "
+            f"spectrum, gradient or lyapunov."
+        )
+    return found
+
+
+def _check_data(data: Path | None) -> None:
+    if data is None or data.suffix != ".zarr":
+        got = "nothing" if data is None else repr(str(data))
+        raise UserError(f"--data names the store of all cells, and ends in .zarr; got {got}. --dry-run needs none.")
+    check_folder(data.parent, "choose another place for --data")
+    if not data.parent.is_dir():
+        raise UserError(f"The folder {data.parent} of --data does not exist; create it first.")
+
+
+def _tell_first(first: Trial, grid: list[Axis], workers: int, scheduler: str | None, as_json: bool) -> int:
+    """What a sweep would take, on standard output."""
+    from dynlab import sweep, wording
+
+    count = sweep.size(grid)
+    seconds = count * first.seconds / workers
+    if as_json:
+        document = {"command": "sweep", "cells": count, "seconds_each": first.seconds, "bytes_each": first.bytes}
+        print_json(document | {"workers": workers, "seconds": seconds, "bytes": count * first.bytes})
+        return 0
+    by = f"with {wording.counted(workers, 'worker')}" + (" (more of a cluster take less)" if scheduler else "")
+    each, total = (f"{wording.number(size / 1e6, 2)} MB" for size in (first.bytes, count * first.bytes))
+    echo(f"{_axes(grid)}. A cell takes {wording.number(first.seconds, 2)} s and {each}, before it is compressed.")
+    echo(f"The sweep takes {duration(seconds)} {by}, and {total} at most.")
+    return 0
+
+
+def _axes(grid: list[Axis]) -> str:
+    from dynlab import sweep, wording
+
+    axes = " × ".join(f"{each.name} ({len(each.values):,})" for each in grid)
+    return f"{wording.counted(sweep.size(grid), 'cell')}: {axes}"
+
+
+def _tell(command: str, path: Path, grid: list[Axis], found: list[Outcome], ready: int, as_json: bool) -> int:
+    """What was computed and what failed, on standard output."""
+    from dynlab import sweep
+
+    failed = [each for each in found if each.problem]
+    done = len(found) - len(failed)
+    if as_json:
+        problems = [{"cell": sweep.cell(grid, each.index), "problem": each.problem} for each in failed]
+        counts = {"cells": sweep.size(grid), "done_before": ready, "done": done, "failed": len(failed)}
+        print_json({"command": "sweep", "of": command, "files": {"data": str(path)}} | counts | {"problems": problems})
+        return 0
+    before = f", {ready:,} were before" if ready else ""
+    echo(f"{_axes(grid)}. {done:,} are done{before}, {len(failed):,} failed: {path}.")
+    for each in failed[:MOST_SAID]:
+        place = ", ".join(f"{name} = {value}" for name, value in sweep.cell(grid, each.index).items())
+        echo(f"Failed: {place}: {each.problem}")
+    if failed:
+        echo("The same line tries them again.")
+    return 0

@@ -1,0 +1,139 @@
+"""The engine of a sweep: dask.distributed, on this machine's cores or on a cluster that is there.
+
+Tasks are handed out in windows, and forgotten by the scheduler once they are written, so that its memory does not grow
+with the number of cells. Nothing is lost with a worker or a scheduler: what is not in the store is handed out again.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+
+from dynlab.errors import UserError, require_extra
+from dynlab.sweep.cells import Compute, Outcome, outcomes
+from dynlab.sweep.grid import boxes, cell
+from dynlab.sweep.store import DONE, Store
+from dynlab.sweep.trial import Trial
+
+LENGTH = 1.0  # seconds that a task shall take: far more than to hand it out, far less than is sad to lose
+MOST_IN_TASK, MOST_BYTES = 1000, 2**24  # cells, and bytes of their Datasets
+WINDOW = 3  # tasks that are handed out for each processor
+TURNS = 8  # tasks for each processor at least, so that none waits long for the last one
+AGAIN = 300.0  # seconds until a scheduler that was lost is given up
+
+Cells = list[tuple[tuple[int, ...], dict[str, Any]]]
+
+
+def cores() -> int:
+    """The processors of this machine that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run(
+    compute: Compute, store: Store, first: Trial, *, scheduler: str | None = None, workers: int | None = None
+) -> Iterator[Outcome]:
+    """Compute what is not in the store yet, write it, and give what came of each cell.
+
+    Parameters
+    ----------
+    compute : callable
+        From the values of a cell to its Dataset; workers must be able to import it.
+    store : Store
+    first : Trial
+        What a cell takes.
+    scheduler : str, optional
+        The address of a Dask scheduler; workers of this machine are started where there is none.
+    workers : int, optional
+        How many are started, one for each core by default; with 0 all is computed here.
+
+    Raises
+    ------
+    UserError
+        Where the scheduler cannot be reached, at the beginning or after it was lost.
+    """
+    tried = {each.index for each in first.outcomes}  # in this run: a cell that failed is not tried twice
+    waiting = int((store.status != DONE).sum())
+    if workers == 0 and scheduler is None:
+        for cells in _tasks(store, tried, _at_once(first, waiting, 1)):
+            found = outcomes(compute, cells)
+            store.write(found)
+            yield from found
+        return
+    distributed = require_extra("distributed", "sweep")
+    reached, lost = False, None
+    while True:
+        try:
+            with ExitStack() as stack:
+                client = stack.enter_context(_client(distributed, stack, scheduler, workers))
+                client.wait_for_workers(1)
+                reached, lost = True, None
+                threads = max(1, sum(client.nthreads().values()))
+                tasks = _tasks(store, tried, _at_once(first, waiting, threads))
+                for found in _computed(distributed, client, compute, tasks, WINDOW * threads):
+                    store.write(found)
+                    tried |= {each.index for each in found}
+                    yield from found
+            return
+        except (OSError, distributed.client.FutureCancelledError, TimeoutError) as error:
+            if scheduler is None or isinstance(error, UserError):
+                raise
+            lost = lost or time.monotonic()
+            if time.monotonic() - lost > AGAIN or not reached:
+                raise UserError(
+                    f"The scheduler {scheduler} cannot be reached ({error}): check its address, start it, and give the "
+                    f"command again, which goes on with what is not done."
+                ) from error
+            time.sleep(1)
+
+
+def _at_once(first: Trial, cells: int, threads: int) -> int:
+    """How many cells a task has."""
+    by_time = LENGTH / max(first.seconds, LENGTH / MOST_IN_TASK)
+    by_size = MOST_BYTES / max(first.bytes, 1)
+    return max(1, int(min(by_time, by_size, cells / (TURNS * threads))))
+
+
+def _tasks(store: Store, tried: set[tuple[int, ...]], most: int) -> Iterator[Cells]:
+    """The cells that are not done, in parts of at most so many."""
+    for part in boxes(store.status.shape, most):
+        left = np.argwhere(store.status[part] != DONE) + [each.start for each in part]
+        indices = [index for index in map(tuple, left.tolist()) if index not in tried]
+        if indices:
+            yield [(index, cell(store.grid, index)) for index in indices]
+
+
+def _client(distributed: Any, stack: ExitStack, scheduler: str | None, workers: int | None) -> Any:
+    if scheduler is not None:
+        return distributed.Client(scheduler, timeout="10s", set_as_default=False)
+    cluster = distributed.LocalCluster(
+        n_workers=workers or cores(),
+        threads_per_worker=1,
+        processes=True,  # each with one thread for BLAS, which Dask sees to
+        dashboard_address=None,
+        silence_logs=50,
+    )
+    return distributed.Client(stack.enter_context(cluster), set_as_default=False)
+
+
+def _computed(distributed: Any, client: Any, compute: Compute, tasks: Iterator[Cells], window: int) -> Iterator[Any]:
+    """What came of each task, in the order in which they end."""
+    handed = distributed.as_completed(loop=client.loop)
+    cells_of: dict[Any, Cells] = {}
+    while True:
+        while len(cells_of) < window and (cells := next(tasks, None)) is not None:
+            future = client.submit(outcomes, compute, cells, pure=False)
+            cells_of[future] = cells
+            handed.add(future)
+        if not cells_of:
+            return
+        future = next(handed)
+        cells = cells_of.pop(future)
+        if future.status == "error":  # of the worker: what a cell raises is an outcome
+            error = future.exception()
+            yield [Outcome(index, None, f"its worker failed, {type(error).__name__}: {error}") for index, _ in cells]
+        else:
+            yield future.result()
+        future.release()

@@ -1,0 +1,110 @@
+"""The first cells of a sweep, computed here: they show what a cell takes, and what its Dataset holds."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from dynlab.errors import UserError
+from dynlab.sweep.cells import Compute, Outcome, outcomes
+from dynlab.sweep.grid import MOST_CELLS, Axis, cell, size
+from dynlab.sweep.store import Store
+
+WARM = 5.0  # seconds: what takes less is timed again, as the first run loads libraries
+
+
+class Trial(NamedTuple):
+    """What the first cells showed.
+
+    Attributes
+    ----------
+    outcomes : list of Outcome
+        The last one is the first that did not fail, if any.
+    seconds : float
+        That the last of them took.
+    bytes : int
+        Of its Dataset, before it is compressed.
+    """
+
+    outcomes: list[Outcome]
+    seconds: float
+    bytes: int
+
+    @property
+    def succeeded(self) -> bool:
+        return self.outcomes[-1].dataset is not None
+
+
+def trial(compute: Compute, grid: Sequence[Axis], indices: np.ndarray) -> Trial:
+    """Compute the first of cells, shape (cell, axis); where it fails, the last, and then the one in the middle."""
+    tried: list[Outcome] = []
+    seconds = 0.0
+    for place in dict.fromkeys((0, len(indices) - 1, len(indices) // 2)):
+        index = tuple(indices[place].tolist())
+        one = [(index, cell(grid, index))]
+        for _ in range(2):
+            started = time.perf_counter()
+            (found,) = outcomes(compute, one)
+            seconds = time.perf_counter() - started
+            if seconds > WARM or found.dataset is None:
+                break
+        tried.append(found)
+        if found.dataset is not None:
+            return Trial(tried, seconds, found.dataset.nbytes)
+    return Trial(tried, seconds, 0)
+
+
+def first_trial(compute: Compute, grid: Sequence[Axis]) -> Trial:
+    """What the first cells of a new sweep take.
+
+    Raises
+    ------
+    UserError
+        Where the first, the last and the middle cell fail, with what is wrong with the first.
+    """
+    if size(grid) > MOST_CELLS:
+        raise UserError(f"The grid has {size(grid):,} cells, and a sweep at most {MOST_CELLS:,}: part it.")
+    first = trial(compute, grid, np.argwhere(np.ones([len(each.values) for each in grid])))
+    if not first.succeeded:
+        raise UserError(f"The first cell fails, and so do all that were tried: {first.outcomes[0].problem}")
+    return first
+
+
+def opened(compute: Compute, grid: Sequence[Axis], path: Path, about: Mapping[str, Any]) -> tuple[Store, Trial | None]:
+    """The store of a sweep, made where there is none, with the first of its unfinished cells.
+
+    Parameters
+    ----------
+    compute : callable
+    grid : sequence of Axis
+    path : Path
+        Ends in .zarr.
+    about : mapping
+        What is computed, JSON-able: a store of something else is left alone.
+
+    Returns
+    -------
+    store : Store
+    trial : Trial or None
+        None where every cell is done.
+
+    Raises
+    ------
+    UserError
+        Where `path` holds something else, and where the first, the last and the middle cell of a new sweep fail.
+    """
+    if not path.exists():
+        first = first_trial(compute, grid)
+        store = Store.create(path, grid, about, first.outcomes[-1].dataset or xr.Dataset())
+    else:
+        store = Store(path)
+        store.check_same(grid, about)
+        pending = store.pending()
+        if not len(pending):
+            return store, None
+        first = trial(compute, grid, pending)
+    store.write(first.outcomes)
+    return store, first

@@ -1,0 +1,125 @@
+"""`dynlab sweep`: each cell is what its command gives alone, and what cannot be swept is answered in a sentence."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+import xarray as xr
+
+import dynlab as dl
+from dynlab.cli import sweep, sweep_grid
+from dynlab.cli.bifurcation import bifurcation
+from dynlab.cli.main import run
+
+HENON = ["sweep", "lyapunov", "--system", "henon", "--steps", "60"]
+HERE = ["--workers", "0", "--quiet"]
+
+
+@pytest.fixture
+def network(folder):
+    torch.manual_seed(0)
+    for name in ("one.pt", "two.pt"):
+        torch.save(torch.nn.GRU(2, 3).state_dict(), folder / name)
+    return ["one.pt", "two.pt"]
+
+
+def test_a_cell_is_what_the_command_gives_alone_and_workers_give_the_same_store(folder, capsys):
+    grid = ["--grid", "a=1.1,1.4", "--grid", "seed=0:1:2"]
+    assert run([*HENON, *grid, "--data", "here.zarr", *HERE]) == 0
+    assert capsys.readouterr().out == "4 cells: a (2) × seed (2). 4 are done, 0 failed: here.zarr.\n"
+    assert run([*HENON, *grid, "--data", "there.zarr", "--workers", "1", "--quiet"]) == 0
+    stores = [xr.open_zarr(name, consolidated=False).load() for name in ("here.zarr", "there.zarr")]
+    for ds in stores:
+        del ds.attrs["created"]
+    xr.testing.assert_identical(*stores)
+    one = dl.lyapunov(dl.create("henon", a=1.4), steps=60, seed=1)
+    cell = dl.open("here.zarr").sel(a=1.4, seed=1)
+    np.testing.assert_array_equal(cell["exponent"], one["exponent"])
+    np.testing.assert_array_equal(cell["time"], one["time"])
+    assert str(cell["verdict"].values) == one.attrs["verdict"]
+    assert json.loads(str(cell["settings"].values)) == json.loads(one.attrs["settings"])
+    assert run([*HENON, *grid, "--data", "here.zarr", *HERE]) == 0
+    assert "0 are done, 4 were before, 0 failed" in capsys.readouterr().out
+
+
+def test_several_checkpoints_are_an_axis_and_a_failing_one_says_why(network, folder, printed_json):
+    (folder / "three.pt").write_bytes(b"no network")
+    driven = ["--inputs", "noise:1.0", "--steps", "5", "--samples", "2"]
+    told = printed_json(["sweep", "gradient", *network, "three.pt", *driven, "--data", "g.zarr", "--json", *HERE])
+    assert [told[name] for name in ("cells", "done", "done_before", "failed")] == [3, 2, 0, 1]
+    assert told["problems"][0]["cell"] == {"checkpoint": "three.pt"}
+    assert "three.pt" in told["problems"][0]["problem"]
+    ds = dl.open("g.zarr")
+    for name in network:
+        system = dl.load(name)
+        one = dl.gradient(system, dl.driving_inputs("noise:1.0", system, samples=2, steps=5).inputs)
+        np.testing.assert_array_equal(ds["log_norm"].sel(checkpoint=name), one["log_norm"])
+    assert np.isnan(ds["log_norm"].sel(checkpoint="three.pt")).all()
+
+
+def test_an_option_that_the_command_cannot_do_without_may_be_swept():
+    words = ["--system", "logistic", "--parameter", "r", "--from", "2.8"]
+    axes, before = sweep_grid.grid_of(bifurcation, words, ["to=3.1,3.2", "max-period=1,2"])
+    assert [(axis.name, axis.values) for axis in axes] == [("to", (3.1, 3.2)), ("max_period", (1, 2))]
+    assert before == {"to": "--to=", "max_period": "--max-period="}
+
+
+def test_a_dry_run_computes_a_cell_and_writes_nothing(folder, printed_json):
+    told = printed_json(
+        [*HENON, "--grid", "a=1:1.4:1000", "--grid", "seed=0:99:100", "--dry-run", "--json", "--workers", "4"]
+    )
+    assert (told["cells"], told["workers"]) == (100_000, 4)
+    assert told["seconds"] == pytest.approx(100_000 * told["seconds_each"] / 4)
+    assert told["bytes"] == 100_000 * told["bytes_each"] > 100_000 * 8 * 60
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["--grid", "rho=1,2"], "Unknown grid name 'rho'"),
+        (["--grid", "sead=1,2"], "did you mean 'seed'?"),
+        (["--grid", "b=0.1:0.3"], "needs its number of values, such as b=20:30:5"),
+        (["--grid", "dtype=float64,float16"], "'float16' is not one of"),
+        (["--grid", "k=1.5,2"], "'1.5' is not a valid integer"),
+        (["--grid", "covariant=1,2"], "--covariant takes no single value"),
+        (["--grid", "b=0.1,0.3", "--grid", "b=0.2,0.4"], "b is swept twice"),
+        (["--grid", "b=0.1,0.3", "--output", "x.png"], "--output is of one result"),
+        (["--grid", "b=0.1,0.3", "--wrong"], "No such option"),
+        ([], "add --grid NAME=VALUES"),
+        (["--grid", "a=x,y"], "System 'henon': a must be a number, got 'x'."),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_sentence_before_anything_is_written(refused, arguments, sentence):
+    refused([*HENON, *arguments, "--data", "x.zarr", *HERE], sentence)
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["train", "--system", "gru"], "dynlab train is no analysis with a Dataset, so it is not swept"),
+        (["explore"], "dynlab explore is no analysis"),
+        (["sweep"], "dynlab sweep is no analysis"),
+        (["lyapunof"], "did you mean 'lyapunov'?"),
+        (["lyapunov", "--matrix", "diff", "--data", "x.nc"], "ends in .zarr; got 'x.nc'"),
+        (["lyapunov", "--matrix", "diff"], "ends in .zarr; got nothing"),
+        (["lyapunov", "--matrix", "diff", "--data", "no/x.zarr"], "does not exist"),
+    ],
+)
+def test_what_is_no_sweep_is_refused(refused, arguments, sentence):
+    refused(["sweep", *arguments, "--grid", "seed=0,1", "--quiet"], sentence)
+
+
+def test_a_checkpoint_is_read_once_for_its_cells_and_again_when_it_changes(network, monkeypatch):
+    from dynlab import checkpoints
+
+    read, names = checkpoints.read, []
+    monkeypatch.setattr(checkpoints, "read", lambda path, **how: names.append(path.name) or read(path, **how))
+    cell = ["gradient", ["one.pt", "--inputs", "noise:1.0", "--steps", "5"], {"seed": "--seed="}]
+    found = [sweep.cell_dataset(*cell, {"seed": seed}) for seed in (0, 1)]
+    assert names == ["one.pt"]
+    assert not np.array_equal(found[0]["log_norm"], found[1]["log_norm"])
+    torch.save(torch.nn.GRU(2, 4).state_dict(), "one.pt")
+    assert sweep.cell_dataset(*cell, {"seed": 0})["log_norm"].shape == found[0]["log_norm"].shape
+    assert names == ["one.pt"] * 2

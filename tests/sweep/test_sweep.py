@@ -1,0 +1,186 @@
+"""Sweeps: the store of every way to compute one is that of a serial run, whose values are known in closed form."""
+
+import functools
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+from sweep_cells import failing, killed, line, refused
+
+import dynlab as dl
+from dynlab import sweep
+from dynlab.errors import UserError
+from dynlab.sweep.grid import boxes
+
+GRID = [sweep.Axis("x", (0.5, 1, 2)), sweep.Axis("n", (1, 2, 3, 4))]
+ABOUT = {"function": "line"}
+
+
+def swept(compute, path, **how):
+    """Carry a sweep out, or go on with it; the outcomes of this time."""
+    store, trial = sweep.opened(compute, GRID, path, ABOUT)
+    return [] if trial is None else [*trial.outcomes, *sweep.run(compute, store, trial, **how)]
+
+
+@pytest.fixture(scope="module")
+def serial(tmp_path_factory):
+    path = tmp_path_factory.mktemp("serial") / "line.zarr"
+    assert len(swept(line, path, workers=0)) == 12
+    return path
+
+
+def check_same(path, other):
+    one, two = (xr.open_zarr(each, consolidated=False).load() for each in (path, other))
+    for ds in (one, two):
+        del ds.attrs["created"]
+    xr.testing.assert_identical(one, two)
+
+
+def test_values_lie_along_the_grid_with_their_coordinates_and_nothing_where_a_cell_has_less(serial):
+    ds = dl.open(serial)
+    np.testing.assert_array_equal(ds["square"], np.array([0.5, 1, 2])[:, None] ** 2 * np.ones(4))
+    for n in (1, 2, 3, 4):
+        one = ds.sel(x=2, n=n)
+        assert one["kind"].values.tolist() == ["saddle"] * n + ["not there"] * (4 - n)
+        np.testing.assert_array_equal(one["stable"], [*(np.arange(n) % 2 == 0), *[np.nan] * (4 - n)])
+        curve = np.full((8, 2), np.nan, complex)
+        curve[: 2 * n] = 2j * np.outer(np.arange(1, 2 * n + 1), [1, -1])
+        np.testing.assert_array_equal(one["root"], curve)
+        np.testing.assert_array_equal(one["product"], 2 * np.linspace(0, n, 3))
+        own = np.linspace(0, n, 3) if n != 1 else np.full(3, np.nan)
+        np.testing.assert_array_equal(one["y_of_cell"], own)
+        assert json.loads(str(one["settings"].values)) == {"x": 2, "n": n}
+        assert str(one["verdict"].values) == "x is 2."
+    np.testing.assert_array_equal(ds["time"], np.arange(1, 9))
+    np.testing.assert_array_equal(ds["y"], np.linspace(0, 1, 3))
+    assert ds["root"].attrs == {"long_name": "roots", "units": "1"}
+    assert (ds["status"] == 1).all()
+
+
+def test_a_worker_that_is_killed_costs_nothing_but_its_time(serial, tmp_path):
+    marker = tmp_path / "kill"
+    marker.touch()
+    found = swept(functools.partial(killed, marker=str(marker)), tmp_path / "line.zarr", workers=2)
+    assert [each.problem for each in found] == [""] * 12
+    assert not marker.exists()
+    check_same(tmp_path / "line.zarr", serial)
+
+
+def test_an_interrupted_sweep_goes_on_with_what_is_not_done_and_can_be_read_meanwhile(serial, tmp_path):
+    path = tmp_path / "line.zarr"
+    store, trial = sweep.opened(line, GRID, path, ABOUT)
+    run = sweep.run(line, store, trial, workers=0)
+    for _ in range(4):
+        next(run)
+    run.close()
+    meanwhile = dl.open(path)
+    done = meanwhile["status"].values == 1
+    assert done.sum() == 5
+    np.testing.assert_array_equal(np.isfinite(meanwhile["square"]), done)
+    with pytest.raises(UserError, match="Another process writes to"):
+        sweep.opened(line, GRID, path, ABOUT)
+    del store, run
+    assert len(swept(line, path, workers=0)) == 7
+    assert swept(line, path, workers=0) == []
+    check_same(path, serial)
+
+
+def test_what_was_written_without_its_record_is_computed_again(serial, tmp_path):
+    """As where the process ends between the data and the record, or while it lengthens a dimension."""
+    path = tmp_path / "line.zarr"
+    swept(line, path, workers=0)
+    store = sweep.Store(path)
+    store._arrays["status"][1:] = 0
+    store._arrays["square"][1:] = 77.0
+    store._arrays["stable"].resize((3, 4, 2))
+    del store
+    assert len(swept(line, path, workers=0)) == 8
+    ds = dl.open(path)
+    assert (ds["square"].sel(x=2) == 4).all()
+    np.testing.assert_array_equal(ds["stable"].sel(x=2, n=4), [1, 0, 1, 0])
+
+
+def test_a_cell_that_fails_is_recorded_with_its_sentence_and_tried_again(serial, tmp_path):
+    path, marker = tmp_path / "line.zarr", tmp_path / "fail"
+    marker.touch()
+    compute = functools.partial(failing, marker=str(marker))
+    found = swept(compute, path, workers=0)
+    assert [(each.index, each.problem) for each in found if each.problem] == [((2, 2), "Two times three is refused.")]
+    ds = dl.open(path).sel(x=2, n=3)
+    assert (int(ds["status"]), str(ds["problem"].values)) == (2, "Two times three is refused.")
+    assert np.isnan(ds["square"])
+    assert [each.index for each in swept(compute, path, workers=0)] == [(2, 2)]
+    marker.unlink()
+    assert [each.problem for each in swept(compute, path, workers=0)] == [""]
+    check_same(path, serial)
+
+
+def test_a_sweep_of_which_no_cell_that_is_tried_succeeds_is_not_begun(tmp_path):
+    with pytest.raises(UserError, match=r"and so do all that were tried: no, not 0\.5\."):
+        sweep.opened(refused, GRID, tmp_path / "line.zarr", ABOUT)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_store_of_something_else_is_left_alone(serial, tmp_path):
+    with pytest.raises(UserError, match="begun with another grid"):
+        sweep.opened(line, GRID[:1], serial, ABOUT)
+    with pytest.raises(UserError, match="begun with another command"):
+        sweep.opened(line, GRID, serial, {"function": "failing"})
+    (tmp_path / "mine.zarr").mkdir()
+    with pytest.raises(UserError, match="is not the store of a sweep"):
+        sweep.opened(line, GRID, tmp_path / "mine.zarr", ABOUT)
+    assert [*(tmp_path / "mine.zarr").iterdir()] == []
+
+
+def test_an_axis_of_the_name_of_a_variable_gets_another(tmp_path):
+    grid = [sweep.Axis("x", (1, 2)), sweep.Axis("n", (1,)), sweep.Axis("square", ("a", "b"))]
+    store, _ = sweep.opened(line, grid, tmp_path / "line.zarr", ABOUT)
+    assert store.dims == ("x", "n", "grid_square")
+
+
+@pytest.mark.parametrize("most", [1, 3, 7, 12, 1000])
+def test_parts_cover_a_grid_once(most):
+    counts = np.zeros((3, 4, 5), int)
+    for part in boxes(counts.shape, most):
+        assert counts[part].size <= most
+        counts[part] += 1
+    assert (counts == 1).all()
+
+
+@pytest.mark.parametrize(
+    "text, values",
+    [
+        ("k=1:9:3", (1, 5, 9)),
+        ("k=9:1:3", (9, 5, 1)),
+        ("k=0:1:3", (0.0, 0.5, 1.0)),
+        ("k=-1e-1:.1:2", (-0.1, 0.1)),
+        ("k=1:100:log3", (1.0, 10.0, 100.0)),
+        ("--max-memory=1,2.5", (1.0, 2.5)),
+        ("k=7", (7,)),
+        ("inputs=noise:1.0,zero", ("noise:1.0", "zero")),
+    ],
+)
+def test_an_axis_is_what_its_text_says(text, values):
+    found = sweep.axis(text).values
+    assert found == pytest.approx(values) if isinstance(values[0], float) else found == values
+    assert [*map(type, found)] == [*map(type, values)]
+
+
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        ("51", "--grid takes NAME=VALUES"),
+        ("=1,2", "--grid takes NAME=VALUES"),
+        ("k=", "--grid takes NAME=VALUES"),
+        ("k=1:2", "needs its number of values"),
+        ("k=1:2:x", "needs its number of values"),
+        ("k=1:2:1", "2 to"),
+        ("k=0:1:log5", "only positive numbers"),
+        ("k=1,2,1", "a value twice"),
+        ("k=1:1:5", "a value twice"),
+    ],
+)
+def test_what_is_no_axis_is_answered_by_how_one_is_written(text, sentence):
+    with pytest.raises(UserError, match=sentence):
+        sweep.axis(text)
