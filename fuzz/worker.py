@@ -101,6 +101,7 @@ def main() -> None:
     for line in sys.stdin:
         name, seed, start, count, counting = line.split()
         READERS[name].prepare()
+        made(READERS[name], seed, int(start))  # the valid files that others are made of, once for all copies
         process = os.fork()
         if process:
             _, status = os.waitpid(process, 0)
