@@ -148,11 +148,11 @@ def make(kind: str, draw: Random) -> bytes:
         every = contents()
         name = {"lightning": draw.choice(("lightning", "own in lightning")), "document": "own"}.get(kind)
         tree = every[name or draw.choice(list(every))]
-        for _ in range(draw.choice((1, 1, 2, 4))):
-            tree = changed(draw, dict(tree) if isinstance(tree, dict) else tree, odd_tensor)
         try:
+            for _ in range(draw.choice((1, 1, 2, 4))):
+                tree = changed(draw, dict(tree) if isinstance(tree, dict) else tree, odd_tensor)
             return saved(tree, old=old)
-        except Exception:  # what torch cannot save
+        except Exception:  # what torch cannot save, or make of a tensor that is odd already
             return saved(hostile_value(draw, 1), old=old)
     if how < 0.75 and not old:
         return in_archive(draw, files(kind), PIECES)
