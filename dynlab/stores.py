@@ -1,11 +1,13 @@
 """Zarr stores on the disk: a folder that takes the place of another one at once, and is known to be dynlab's own.
 
-A store lists its files, with their sizes, in an attribute of its own. By that list it is seen to be complete, and only
-what is on it is ever removed: a folder that holds anything else is somebody's, and is left as it is.
+A store lists its files, with their sizes and digests, in an attribute of its own. By the sizes it is seen to be
+complete. By the digests it is known to be what dynlab wrote, and nothing else is ever removed: a copy keeps the
+attribute, and where anything in it was changed, it is somebody's and is left as it is.
 """
 
 import fcntl
 import glob
+import hashlib
 import json
 import os
 import shutil
@@ -17,7 +19,7 @@ from typing import Any
 from dynlab import files
 from dynlab.errors import UserError
 
-LIST = "dynlab_files"  # the attribute: sizes in bytes by the file's name below the store
+LIST = "dynlab_files"  # the attribute: size in bytes and SHA-256 by the file's name below the store
 ROOT = "zarr.json"
 MOST_FILES = 100_000
 LARGEST_ROOT = 2**24  # bytes of `ROOT`, with a list of so many
@@ -67,9 +69,27 @@ def missing_files(folder: Path) -> list[str]:
 
 
 def _is_own(folder: Path) -> bool:
-    """Whether a folder is a store that dynlab wrote, and holds no file beside those of then."""
+    """Whether a folder is a store that dynlab wrote, and holds nothing else than then."""
     found = found_files(folder) or {}
-    return bool(found) and not folder.is_symlink() and found.keys() <= (listed_files(folder, found) or {}).keys()
+    if folder.is_symlink() or not found or not found.keys() <= (listed_files(folder, found) or {}).keys():
+        return False
+    listed = _root(folder)["attributes"][LIST]
+    return all(listed.get(name, [])[1:] == [_digest(folder, name)] for name in found)
+
+
+def _digest(folder: Path, name: str) -> str:
+    """SHA-256 of a file; of the root as it is without the list, which holds it."""
+    if name != ROOT:
+        with (folder / name).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    root = _root(folder)
+    root["attributes"].pop(LIST, None)
+    return hashlib.sha256(json.dumps(root, sort_keys=True).encode()).hexdigest()
+
+
+def _root(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / ROOT).read_bytes())
+    return found
 
 
 def found_files(folder: Path) -> dict[str, int] | None:
@@ -93,12 +113,12 @@ def found_files(folder: Path) -> dict[str, int] | None:
 
 
 def listed_files(folder: Path, found: dict[str, int]) -> dict[str, int] | None:
-    """The list that dynlab wrote into a store, and the file that it stands in; None where there is none."""
+    """The sizes that dynlab wrote into a store, with that of the file that they stand in as it is; None without."""
     if found.get(ROOT, LARGEST_ROOT + 1) > LARGEST_ROOT:
         return None
     try:
-        listed = json.loads((folder / ROOT).read_bytes())["attributes"][LIST]
-        return {str(name): int(size) for name, size in listed.items()} | {ROOT: found[ROOT]}
+        listed = _root(folder)["attributes"][LIST]
+        return {str(name): int(size) for name, (size, _) in listed.items()} | {ROOT: found[ROOT]}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
@@ -106,8 +126,8 @@ def listed_files(folder: Path, found: dict[str, int]) -> dict[str, int] | None:
 def _list_files(store: Path) -> None:
     """Write the list into the store, and all of it to the disk."""
     sizes = found_files(store) or {}
-    root: dict[str, Any] = json.loads((store / ROOT).read_bytes())
-    root["attributes"][LIST] = {name: size for name, size in sorted(sizes.items()) if name != ROOT}
+    root = _root(store)
+    root["attributes"][LIST] = {name: [size, _digest(store, name)] for name, size in sorted(sizes.items())}
     files.write_text(store / ROOT, json.dumps(root, indent=2))
     for name in sizes:
         with (store / name).open("rb") as file:

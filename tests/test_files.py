@@ -116,7 +116,28 @@ def store_with_a_link(path):
     (path / "c").symlink_to(path.parent)
 
 
+def changed_by_its_owner(path):
+    """A copy that xarray wrote: it keeps the attributes, and has the files of the same names and sizes."""
+    io.save(xr.Dataset({"a": ("x", np.arange(3.0))}), path.with_name("first.zarr"))
+    found = xr.open_zarr(path.with_name("first.zarr"), consolidated=False).load()
+    (found.sortby("a", ascending=False)).to_zarr(path, consolidated=False)
+    assert stores.LIST in found.attrs
+
+
+def with_a_note_among_its_attributes(path):
+    io.save(xr.Dataset({"a": ("x", np.arange(3.0))}), path)
+    root = json.loads((path / "zarr.json").read_text())
+    root["attributes"]["note"] = "mine"
+    (path / "zarr.json").write_text(json.dumps(root))
+
+
+def with_one_of_its_files_changed(path):
+    io.save(xr.Dataset({"a": ("x", np.arange(3.0))}), path)
+    (path / "a" / "c" / "0").write_bytes(PRECIOUS)
+
+
 FOLDERS = [users_notes, notes_in_a_store, anothers_store, store_with_a_link]
+FOLDERS += [changed_by_its_owner, with_a_note_among_its_attributes, with_one_of_its_files_changed]
 
 
 @pytest.mark.parametrize(
