@@ -276,7 +276,8 @@ def _linear(weights: Mapping[str, Any], where: str) -> nn.Module:
 
 
 def _check(document: Mapping[str, Any], where: str) -> None:
-    parts = [("", document.get("state_dict") or {}), ("readout.", document.get("readout") or {})]
+    stored = (("", document.get("state_dict")), ("readout.", document.get("readout")))
+    parts = [(prefix, {} if part is None else part) for prefix, part in stored]
     if not all(isinstance(part, Mapping) and all(isinstance(name, str) for name in part) for _, part in parts):
         raise UserError(f"{where} is no whole checkpoint of dynlab's: its state_dict and readout must name tensors.")
     named = {prefix + name: value for prefix, part in parts for name, value in part.items()}

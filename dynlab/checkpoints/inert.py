@@ -28,6 +28,7 @@ PICKLES_OF_AN_OLD_FILE = 5
 LARGEST_PICKLE = 2**26  # bytes of the one in a zip file, beside which its numbers lie
 # torch packs nothing; who packs a file again does not make what it says so much smaller.
 MOST_TIMES, LEAST = 50, 1000
+FOLDER = 0x10  # the mark of one among a member's attributes, as MS-DOS has it
 CHUNK = 2**20  # bytes of a member that are looked at together
 
 REFUSED_MODULES = ("os", "posix", "nt", "sys", "subprocess", "shutil", "importlib", "builtins")
@@ -124,13 +125,19 @@ def _collect(path: Path, names: dict[str, str]) -> None:
 
 
 def _check_contents(archive: zipfile.ZipFile) -> None:
-    """Hold every member against its checksum, which torch does not look at; 0 where torch was told to write none."""
+    """Hold every member against its size and its checksum, which torch does not look at; 0 where torch wrote none.
+
+    torch reads nothing of a member that is marked as a folder or packed into 0 bytes, and takes what lay in its memory.
+    """
     for entry in archive.infolist():
         if entry.CRC == 0:
             del entry.CRC  # zipfile compares none then
+        read = 0
         with archive.open(entry) as file:
-            while file.read(CHUNK):
-                pass
+            while part := file.read(CHUNK):
+                read += len(part)
+        if read != entry.file_size or entry.external_attr & FOLDER:
+            raise zipfile.BadZipFile
 
 
 def _refuse_code(path: Path, names: dict[str, str]) -> None:

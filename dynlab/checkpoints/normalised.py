@@ -6,6 +6,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from dynlab.checkpoints.layers import is_plain
+
 # The first part of a weight: of `torch.nn.utils.parametrizations`, or of the older `torch.nn.utils`.
 FIRST = re.compile(r"((?:.*\.)?)(?:parametrizations\.([^.]+)\.original0?|([^.]+)_(?:g|orig))", re.DOTALL)
 NEW, OLD = (("original0", "original1"), ("original", "0._u", "0._v")), (("g", "v"), ("orig", "u", "v"))
@@ -33,13 +35,17 @@ def normalised(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
         base = f"{head}parametrizations.{new}." if new else f"{head}{old}_"
         for parts, compute in zip(NEW if new else OLD, ways, strict=True):
             names = [base + part for part in parts]
-            if name != names[0] or not all(each in found and found[each].is_floating_point() for each in names):
+            if name != names[0] or not all(each in found and _is_real(found[each]) for each in names):
                 continue
             weight = compute(*(found[each] for each in names))
             if weight is not None:
                 found = {each: value for each, value in found.items() if each not in names}
                 found[head + (new or old)] = weight
     return found
+
+
+def _is_real(value: Tensor) -> bool:
+    return is_plain(value) and value.is_floating_point()
 
 
 def _by_weight_norm(g: Tensor, v: Tensor) -> Tensor | None:

@@ -367,3 +367,49 @@ def test_a_file_without_checksums_is_read(tmp_path):
     finally:
         torch.serialization.set_crc32_options(True)
     assert describe(tmp_path / "x.pt")["parameters"] == 144
+
+
+def marked_as_a_folder(entry):
+    """The external attributes."""
+    entry[38] |= 0x10
+
+
+def packed_into_nothing(entry):
+    """The checksum, and the size as packed."""
+    entry[16:24] = bytes(8)
+
+
+@pytest.mark.parametrize("change", [marked_as_a_folder, packed_into_nothing])
+@pytest.mark.parametrize("member", ["data/0", ".data/serialization_id"])
+def test_no_number_is_whatever_lay_in_the_memory(change, member, tmp_path):
+    path = tmp_path / "a.pt"
+    torch.save(nn.GRU(2, 3).state_dict(), path)
+    content = bytearray(path.read_bytes())
+    at = content.index(b"PK\x01\x02")  # the entries of the table at the end
+    while not content[at + 46 :].startswith(f"a/{member}".encode()):
+        at = content.index(b"PK\x01\x02", at + 4)
+    entry = content[at : at + 46]
+    change(entry)
+    content[at : at + 46] = entry
+    path.write_bytes(content)
+    with pytest.raises(UserError, match="cut short or damaged"):
+        read(path)
+
+
+@pytest.mark.parametrize("part", [0, 1])
+def test_parts_of_a_normalised_weight_that_are_no_ordinary_tensors_are_none(part, tmp_path):
+    weights = nn.utils.parametrizations.weight_norm(nn.RNN(2, 3), "weight_hh_l0").state_dict()
+    name = f"parametrizations.weight_hh_l0.original{part}"
+    for odd in (weights[name].to_sparse(), weights[name].to("meta"), weights[name].to(torch.float8_e4m3fn)):
+        torch.save(weights | {name: odd}, tmp_path / "a.pt")
+        with pytest.raises(UserError):
+            read(tmp_path / "a.pt")
+
+
+@pytest.mark.parametrize("name", ["readout", "state_dict"])
+@pytest.mark.parametrize("value", [[], 0, "", False, [1], 0.5])
+def test_a_document_whose_parts_are_no_mappings_is_refused(name, value, tmp_path):
+    made = checkpoints.document(create("vanilla", input_size=1, state_size=2), nn.Linear(2, 2))
+    torch.save(made | {name: value}, tmp_path / "a.pt")
+    with pytest.raises(UserError):
+        read(tmp_path / "a.pt")
