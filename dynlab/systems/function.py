@@ -35,7 +35,7 @@ class Function(Map):
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         lead = torch.broadcast_shapes(state.shape[:-1], input.shape[:-1])
         if len(lead) > 1:  # which cells of torch's do not take
-            rows = [value.expand(*lead, value.shape[-1]).reshape(-1, value.shape[-1]) for value in (state, input)]
+            rows = [value.expand(*lead, value.shape[-1]).flatten(end_dim=-2) for value in (state, input)]
             return self._next(*rows).reshape(*lead, self.state_size)
         return self._next(state, input)
 

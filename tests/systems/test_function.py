@@ -88,6 +88,12 @@ def test_names_of_other_fields_are_let_through():
     assert from_function(lambda x, u: x + u, 2, 2).step(torch.ones(2), torch.zeros(2)).tolist() == [1, 1]
 
 
+@pytest.mark.parametrize("lead", [(), (3,), (2, 5), (2, 0), (4, 1, 2)])
+def test_a_system_without_input_steps_under_any_leading_dimensions(lead):
+    h = torch.randn(*lead, 2)
+    torch.testing.assert_close(from_function(lambda h, x: 2 * h, 2).step(h, torch.zeros(*lead, 0)), 2 * h)
+
+
 def test_the_input_first():
     torch.manual_seed(1)
     module, h, x = Swapped(), torch.randn(5, 2), torch.randn(5, 1)
