@@ -25,6 +25,7 @@ BEYOND = 1.2  # times half the window: where curves end
 APART = 1.06  # the largest ratio of the distances at which neighbours on a map's separatrix start
 MOST_STARTS = 48  # between a start and its second preimage
 MOST_STEPS = 400  # backward, of a map
+AT_REST = 1e-4  # of half the window, in two steps: a curve that moves no more has come to a source
 ARC, MOST_ARCS = 0.02, 1500  # of half the window, and how many of them: a flow's paths are polygons of such sides
 KEPT = 128  # points of a separatrix, evenly spaced along it
 SIDES = np.array([1.0, -1.0])
@@ -107,7 +108,7 @@ def _upstream_curves(held: Held, centre: Real, offsets: Real, ratio: float, half
 
 
 def _upstream_orbits(held: Held, starts: Real, times: Real, half_width: float) -> Real:
-    paths, elapsed = _upstream(held, starts, half_width)
+    paths, elapsed = _upstream(held, starts, half_width, times[-1])
     orbits = np.full((len(starts), len(times), 2), np.nan)
     for orbit, path, age in zip(orbits, paths, elapsed, strict=True):
         known = np.isfinite(age)
@@ -116,11 +117,11 @@ def _upstream_orbits(held: Held, starts: Real, times: Real, half_width: float) -
     return orbits
 
 
-def _upstream(held: Held, starts: Real, half_width: float) -> tuple[Real, Real]:
+def _upstream(held: Held, starts: Real, half_width: float, duration: float = np.inf) -> tuple[Real, Real]:
     """Paths against a flow, (start, k, 2), and how long before the start each state is, (start, k).
 
-    Runge and Kutta's method of order 4 in the arc's length. A path is NaN from where it leaves the window, and from
-    where it turns back on itself, since it has come to a point at rest.
+    Runge and Kutta's method of order 4 in the arc's length. A path is NaN from where it leaves the window, from where
+    it turns back on itself, since it has come to a point at rest, and beyond the `duration`.
     """
     arc, h = ARC * half_width, starts
     paths, elapsed, ahead = [h], [np.zeros(len(h))], _against(held, h)
@@ -129,7 +130,8 @@ def _upstream(held: Held, starts: Real, half_width: float) -> tuple[Real, Real]:
         third = _against(held, h + arc / 2 * second)
         moved = h + arc / 6 * (ahead + 2 * second + 2 * third + _against(held, h + arc * third))
         then = _against(held, moved)
-        ended = ~(np.abs(moved).max(axis=1) <= BEYOND * half_width) | ((then * ahead).sum(axis=1) <= 0)
+        outside = ~(np.abs(moved).max(axis=1) <= BEYOND * half_width)
+        ended = outside | ((then * ahead).sum(axis=1) <= 0) | ~(elapsed[-1] <= duration)
         speeds = np.linalg.norm(field(held, (h + moved) / 2), axis=1)
         h, ahead = np.where(ended[:, None], np.nan, moved), then
         paths.append(h)
@@ -154,8 +156,9 @@ def _preimage_curves(held: Held, centre: Real, offsets: Real, ratio: float, half
     pieces = [h]
     for _ in range(MOST_STEPS // 2):
         h = _before(held, _before(held, h, half_width), half_width)
+        moving = (h - pieces[-1]).abs() > AT_REST * half_width  # false where it is NaN
         pieces.append(h)
-        if not torch.isfinite(h).any():
+        if not moving.any():
             break
     curves = torch.cat(pieces, dim=1).double().cpu().numpy()
     ends = [np.flatnonzero(~np.isfinite(curve).all(axis=1)) for curve in curves]
