@@ -9,7 +9,7 @@ import pytest
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 # What a lesson may import of dynlab: names that stay.
-PUBLIC = {"dynlab", "dynlab.explore", "dynlab.plots", "dynlab.systems", "dynlab.systems.planar"}
+PUBLIC = {"dynlab", "dynlab.explore", "dynlab.plots", "dynlab.systems", "dynlab.systems.planar", "dynlab.testing"}
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 
 
