@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from dynlab.numerics.arrays import Complex
 
@@ -47,4 +46,6 @@ def matched(first: Complex, second: Complex) -> NDArray[np.intp]:
     ----------
     first, second : ndarray of complex, shape (n,)
     """
+    from scipy.optimize import linear_sum_assignment  # a second import of half a second, which few callers need
+
     return np.asarray(linear_sum_assignment(np.abs(first[:, None] - second))[1])

@@ -19,6 +19,7 @@ from threadpoolctl import ThreadpoolController
 from dynlab.progress import through
 
 CHUNKS_PER_THREAD = 4  # so that a thread whose rows are done early does not wait long for the others
+LITTLE = 2**16  # bytes that all rows take together: work on fewer takes less time than threads take to start
 CHUNK_BYTES = 2**25  # that the arrays of one chunk take, unless a single row takes more
 
 _here = threading.local()  # whether this thread is one of a pool
@@ -42,7 +43,7 @@ def in_threads(
         From a slice to a tuple of arrays, tensors or lists with as many rows.
     count : int
     each : float
-        Bytes that `work` holds of each row.
+        Bytes that `work` holds of each row; where they are known and few, the call starts no threads.
     chunks_per_thread : int
         1 where rows together are worth more than threads that end together.
 
@@ -53,7 +54,7 @@ def in_threads(
     `one_torch_thread`: what ``OMP_NUM_THREADS`` says, and fewer in a process that shares its machine with others.
     """
     inside = getattr(_here, "inside", False)
-    threads = 1 if inside else cores()
+    threads = 1 if inside or 0 < count * each <= LITTLE else cores()
     at_once = CHUNK_BYTES / each if each else count
     chunks = slices(count, min(at_once, math.ceil(count / (threads * chunks_per_thread)) if threads > 1 else count))
     if inside:
