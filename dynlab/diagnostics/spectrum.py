@@ -1,7 +1,6 @@
 """The spectra of the Jacobians ∂h_t/∂h_{t−1} along driven trajectories."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from dynlab.numerics.block_triangular import parts_of
 from dynlab.numerics.eigenvalue_sets import order
 from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
 from dynlab.numerics.eigenvalues import Eigenvalues, eigenvalues
-from dynlab.numerics.threads import in_threads, slices
+from dynlab.numerics.threads import in_threads
 from dynlab.progress import through
 from dynlab.systems import Euler, Map
 from dynlab.wording import counted, interval, over, share, typically
@@ -23,7 +22,7 @@ METHOD = f"{EIGENVALUES}. The rounding of each entry of J is bounded"
 METHOD_FLOW = METHOD + "; all of the flow's Jacobian A, whose eigenvalues λ give the map's μ = 1 + ελ"
 NOT_COMPUTED = "NaN where the Jacobian is not finite (the trajectory has diverged) or the QR iteration did not converge"
 
-NUMBERS_AT_ONCE = 2**25  # entries of Jacobians of several samples at one step: 256 MiB, and twice that beside
+ARRAYS = 3  # of the size of all of its Jacobians that a sample's take
 TIMES = 64
 WORK = 2.6e10  # the cubes of the sizes of all diagonal blocks: half a minute on two cores
 
@@ -141,11 +140,9 @@ def usual_times(system: Map, samples: int) -> int:
 def _along(driven: Driven, steps: NDArray[np.int64], conditions: bool) -> dict[str, NDArray[Any]]:
     """The variables' values, the first two dimensions being sample and time."""
     samples, _, n = driven.states.shape
-    groups = [
-        _of_samples(replace(driven, inputs=driven.inputs[some], states=driven.states[some]), steps, conditions)
-        for some in through(slices(samples, NUMBERS_AT_ONCE / n**2))
-    ]
-    joined = [np.concatenate(part) for part in zip(*groups, strict=True)]
+    joined = in_threads(
+        lambda some: tuple(_of_samples(driven.of(some), steps, conditions)), samples, 8 * ARRAYS * n * n * len(steps)
+    )
     names = ["eigenvalue", "eigenvalue_error", "condition"]
     names += ["flow_eigenvalue", "flow_eigenvalue_error"] if isinstance(driven.system, Euler) else []
     found = dict(zip([*names, "departure_from_normality"], joined, strict=True))
