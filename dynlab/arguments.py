@@ -2,9 +2,13 @@
 
 import inspect
 import numbers
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, get_args
+from typing import Any, Union, get_args, get_origin
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from dynlab.errors import UserError
 
@@ -14,8 +18,14 @@ WORDS: dict[object, str] = {
     float: "a number",
     bool: "true or false",
     str: "a word",
+    Path: "the path of a file or folder",
+    Sequence: "a list",
+    Mapping: "a mapping",
+    Callable: "a function",
     NoneType: "none",
 }
+ARRAY = get_args(ArrayLike)
+LONGEST_SHOWN = 100  # letters of a value in a sentence
 
 
 def bound(kind: str, name: str, make: Callable[..., object], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -34,7 +44,7 @@ def bound(kind: str, name: str, make: Callable[..., object], given: Mapping[str,
     UserError
         For a setting that it does not take, one that it lacks, and a value of another kind.
     """
-    signature = inspect.signature(make)
+    signature = inspect.signature(make, eval_str=True)
     start = f"{kind.capitalize()} {name!r}"
     takes = signature.parameters
     strange = [key for key in given if key not in takes]
@@ -44,7 +54,8 @@ def bound(kind: str, name: str, make: Callable[..., object], given: Mapping[str,
         raise UserError(f"{start} {problem}; it takes {', '.join(map(_shown, takes.values()))}.")
     for key, value in given.items():
         if not _fits(value, takes[key].annotation):
-            raise UserError(f"{start}: {key} must be {_words(takes[key].annotation)}, got {value!r}.")
+            got = repr(value)[:LONGEST_SHOWN]
+            raise UserError(f"{start}: {key} must be {_words(takes[key].annotation)}, got {got}.")
     full = signature.bind(**given)
     full.apply_defaults()
     return dict(full.arguments)
@@ -55,18 +66,54 @@ def _shown(parameter: inspect.Parameter) -> str:
     return parameter.name if needed else f"{parameter.name} ({parameter.default})"
 
 
+def _kinds(annotation: Any) -> tuple[list[Any], bool]:
+    """The annotations that a union joins, and whether any array is among them."""
+    kinds = list(get_args(annotation)) if get_origin(annotation) in (Union, UnionType) else [annotation]
+    if not set(ARRAY) <= set(kinds):
+        return kinds, False
+    words = [str] if kinds[0] is str else []  # an array may be a word, too: it is meant where it is named first
+    return [*words, *(kind for kind in kinds if kind not in ARRAY or kind in (int, float))], True
+
+
 def _fits(value: object, annotation: Any) -> bool:
-    if isinstance(annotation, UnionType):
-        return any(_fits(value, one) for one in get_args(annotation))
-    if annotation in (int, float):
-        number = numbers.Integral if annotation is int else numbers.Real
+    kinds, takes_arrays = _kinds(annotation)
+    return any(_is(value, kind) for kind in kinds) or (takes_arrays and _is_array(value, int(int in kinds)))
+
+
+def _is_array(value: Any, dimensions: int) -> bool:
+    """Whether numpy makes an array of real numbers of it, with at least so many dimensions."""
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError, RuntimeError):  # rows of unequal length, and tensors of a GPU or with gradients
+        return False
+    return array.dtype.kind in "iuf" and array.ndim >= dimensions
+
+
+def _is(value: object, kind: Any) -> bool:
+    origin = get_origin(kind)
+    if kind in (int, float):
+        number = numbers.Integral if kind is int else numbers.Real
         return isinstance(value, number) and not isinstance(value, bool)
-    return annotation not in WORDS or isinstance(value, annotation)
+    if origin is Sequence:
+        each = get_args(kind)[0]
+        return (
+            isinstance(value, Iterable)
+            and not isinstance(value, str | Mapping)
+            and all(_is(one, each) for one in value)
+        )
+    if origin is Mapping and isinstance(value, Mapping):
+        names, each = get_args(kind)
+        return all(isinstance(name, names) and isinstance(one, each) for name, one in value.items())
+    if origin in WORDS or kind in WORDS:
+        return isinstance(value, origin or kind)
+    return True
 
 
 def _words(annotation: Any) -> str:
-    kinds = get_args(annotation) if isinstance(annotation, UnionType) else (annotation,)
-    return " or ".join(WORDS[kind] for kind in kinds)
+    kinds, takes_arrays = _kinds(annotation)
+    kinds = [kind for kind in kinds if not (kind is str and Path in kinds)]
+    words = [WORDS[get_origin(kind) or kind] for kind in kinds]
+    return " or ".join([*(["numbers"] if takes_arrays else []), *words])
 
 
 def check_at_least(least: int, **counts: int) -> None:

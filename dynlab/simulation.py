@@ -15,6 +15,7 @@ from dynlab import schema
 from dynlab.errors import UserError
 from dynlab.progress import through
 from dynlab.systems import Flow, Map, System, frozen
+from dynlab.systems.held import number_type
 
 # A flow's solution is meant to be exact beside what is compared with it: DOP853 at tolerances near rounding.
 RELATIVE_TOLERANCE = 1e-12
@@ -135,9 +136,7 @@ def prepare(
     UserError
         For an unknown dtype, and for inputs of the wrong width, of length 0, or not finite.
     """
-    number = {"float32": torch.float32, "float64": torch.float64}.get(dtype)
-    if number is None:
-        raise UserError(f"The dtype must be float32 or float64, got {dtype!r}.")
+    number = number_type(dtype)
     system = frozen(system, number, device)
     if inputs is None:
         if system.recorded_inputs is None:

@@ -11,6 +11,7 @@ from dynlab.errors import UserError, require_extra
 from dynlab.numerics.arrays import Real
 from dynlab.simulation import prepare
 from dynlab.systems import Euler, Map, System
+from dynlab.systems.checked import checked
 from dynlab.systems.held import held_input, step_number
 from dynlab.wording import at_most, number
 
@@ -28,6 +29,7 @@ METHOD = (
 CORNERS = 4  # one sampled state in so many is a corner of the box: a norm is often largest there
 
 
+@checked
 def box_bounds(
     system: System,
     inputs: Any = None,

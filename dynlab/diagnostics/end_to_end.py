@@ -16,6 +16,7 @@ from dynlab.numerics.product_errors import rounding_of_logarithms
 from dynlab.numerics.singular_values import log_singular_values
 from dynlab.numerics.threads import in_threads, one_torch_thread
 from dynlab.systems import Map
+from dynlab.systems.checked import checked
 from dynlab.wording import among, factor, over, ranged
 
 SURVIVES = 0.1  # a direction survives where its singular value is at least this
@@ -47,6 +48,7 @@ EXACTLY_ZERO = "-inf where the Jacobian is exactly singular: the singular value 
 DIVERGED = "NaN from the first Jacobian that is not finite: the trajectory has diverged"
 
 
+@checked
 def end_to_end(
     system: Map,
     inputs: Any = None,

@@ -16,6 +16,7 @@ from dynlab.numerics.arrays import Real
 from dynlab.simulation import orbit, prepare, prepare_flow, simulate
 from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.base import positive_step
+from dynlab.systems.checked import checked
 from dynlab.systems.held import Held, held_input
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.wording import interval, joined, number
@@ -42,6 +43,7 @@ NAMES = {
 CUT = "the orbit or a step's solution is not finite from here on"
 
 
+@checked
 def energy(
     system: System,
     inputs: Any = None,

@@ -19,6 +19,7 @@ from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.progress import through
 from dynlab.systems import Euler, Flow, System, frozen
+from dynlab.systems.checked import checked
 from dynlab.systems.held import Held
 from dynlab.wording import agree, at_most, counted, interval, number
 
@@ -51,6 +52,7 @@ class AtPoint(NamedTuple):
     largest: Real
 
 
+@checked
 def lyapunov_function(
     system: System,
     inputs: Any = None,

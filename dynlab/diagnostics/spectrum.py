@@ -16,6 +16,7 @@ from dynlab.numerics.eigenvalues import Eigenvalues, eigenvalues
 from dynlab.numerics.threads import in_threads
 from dynlab.progress import through
 from dynlab.systems import Euler, Map
+from dynlab.systems.checked import checked
 from dynlab.wording import counted, interval, over, share, typically
 
 METHOD = f"{EIGENVALUES}. The rounding of each entry of J is bounded"
@@ -30,6 +31,7 @@ EPS = float(np.finfo(np.float64).eps)
 DEFECTIVE = "inf where left and right eigenvectors are orthogonal: a defective eigenvalue"
 
 
+@checked
 def spectrum(
     system: Map,
     inputs: Any = None,

@@ -26,6 +26,14 @@ def check_device(device: str) -> None:
         raise UserError(f"There is no device {device!r} on this machine; use --device cpu.")
 
 
+def number_type(dtype: str) -> torch.dtype:
+    """The type of torch's of that name; raises the error for another than ``float32`` and ``float64``."""
+    types = {"float32": torch.float32, "float64": torch.float64}
+    if dtype not in types:
+        raise UserError(f"The dtype must be float32 or float64, got {dtype!r}.")
+    return types[dtype]
+
+
 SystemType = TypeVar("SystemType", bound=System)
 
 

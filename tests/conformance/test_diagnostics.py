@@ -1,5 +1,6 @@
 """Every diagnostic keeps the contract of Datasets, and every one has a picture that reads nothing else."""
 
+import inspect
 import json
 
 import matplotlib.pyplot as plt
@@ -75,6 +76,45 @@ def test_its_plot_draws_on_the_axes_it_is_given_and_labels_them(results, name):
     plt.close(figure)
     assert draw(result(results, name)).figure is not figure
     plt.close("all")
+
+
+ARGUMENTS = [
+    (name, key) for name in DIAGNOSTICS for key in inspect.signature(lookup(DIAGNOSTICS, name, "diagnostic")).parameters
+]
+# What one of a kind cannot be, and a whole number and a number beside.
+ODD = [object(), {"a": 1}]
+OF_KIND = {int: [2.5, "x", True, None, float("nan")], float: ["x", None, [1.0]], bool: ["x", 1], str: [1, None]}
+NOT_ASKED = [("lyapunov_function", "inputs")]  # of a system that takes none
+
+
+@pytest.mark.parametrize("name, key", [pair for pair in ARGUMENTS if pair not in NOT_ASKED])
+def test_a_value_of_another_kind_is_refused_in_one_sentence(name, key):
+    """Before anything is computed: a hundredth of what an answer takes."""
+    compute = lookup(DIAGNOSTICS, name, "diagnostic")
+    takes = inspect.signature(compute, eval_str=True).parameters
+    positional, keywords = call(name)
+    given = dict(zip(takes, positional, strict=False)) | keywords
+    for value in [*ODD, *OF_KIND.get(takes[key].annotation, [])]:
+        with pytest.raises(UserError) as refused:
+            compute(**given | {key: value})
+        assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", DIAGNOSTICS)
+def test_a_misspelt_argument_is_refused_with_those_there_are(name):
+    compute, (positional, keywords) = lookup(DIAGNOSTICS, name, "diagnostic"), call(name)
+    with pytest.raises(UserError, match=f"'{name}' takes no setting 'sede'; it takes system, "):
+        compute(*positional, **keywords, sede=1)
+    with pytest.raises(UserError, match=f"{name} takes system.*each once"):
+        compute(*positional, system=positional[0])
+    with pytest.raises(UserError, match="needs the setting 'system'"):
+        compute()
+
+
+def test_of_certificates_it_is_said_that_they_take_a_folder():
+    (system, *_), _ = call("fixed_points")
+    with pytest.raises(UserError, match="certificates must be the path of a file or folder or none, got True"):
+        lookup(DIAGNOSTICS, "fixed_points", "diagnostic")(system, certificates=True)
 
 
 @pytest.mark.parametrize("name", PLOTS)

@@ -458,9 +458,9 @@ def test_k_too_small_for_the_dimension_and_the_entropy():
     [
         ("henon", None, {"k": 3}, "from 1 to the state's 2 dimensions, got 3"),
         ("henon", None, {"k": 0}, "from 1 to the state's 2 dimensions, got 0"),
-        ("henon", None, {"k": 1.5}, "from 1 to the state's 2 dimensions, got 1.5"),
+        ("henon", None, {"k": 1.5}, "k must be a whole number or none, got 1.5"),
         ("henon", None, {"steps": 0}, "steps= is the length"),
-        ("henon", None, {"steps": 1.5}, "a whole number of at least 1; got 1.5"),
+        ("henon", None, {"steps": 1.5}, "steps must be a whole number or none, got 1.5"),
         ("henon", None, {"steps": 10, "transient": 10}, "from 0 to below that, got 10"),
         ("henon", None, {"steps": 10, "transient": -1}, "from 0 to below that, got -1"),
         ("henon", None, {"steps": 10, "transient": 1.5}, "whole number of steps"),

@@ -77,7 +77,7 @@ def test_a_plane_has_its_own_coordinates_and_a_defective_matrix_no_second_vector
     [
         ({"point": [0.0]}, "point must be 2 finite numbers"),
         ({"point": [0.0, np.nan]}, "point must be 2 finite numbers"),
-        ({"at": [1.0]}, "input must be 0 finite numbers"),
+        ({"at": [1.0]}, "input to hold must be 0 finite values"),
         ({"reach": 0.0}, "positive reach"),
         ({"grid": 1}, "at least 2 states"),
     ],

@@ -22,7 +22,8 @@ from dynlab.errors import UserError
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.grids import check_grid
 from dynlab.systems import Map, frozen
-from dynlab.systems.held import Held, held_input, held_settings, step_number
+from dynlab.systems.checked import checked
+from dynlab.systems.held import Held, held_input, held_settings, number_type, step_number
 
 STEPS = 2000
 GRID, SMALLEST_GRID = 151, 4  # starts in each direction where none is asked for
@@ -51,6 +52,7 @@ METHOD = (
 )
 
 
+@checked
 def basins(
     system: Map,
     inputs: Any = None,
@@ -219,7 +221,7 @@ def _driven(system: Map, inputs: Any, dtype: str, device: str) -> Driven:
 
 
 def _held(system: Map, input: torch.Tensor, t: int, dtype: str, device: str) -> Held:
-    kind = torch.float32 if dtype == "float32" else torch.float64
+    kind = number_type(dtype)
     return Held(frozen(system, kind, device), input.to(dtype=kind, device=device), t)
 
 

@@ -22,6 +22,7 @@ from dynlab.diagnostics.bifurcation.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Map, System
+from dynlab.systems.checked import checked
 from dynlab.systems.held import held_settings
 from dynlab.wording import number
 
@@ -65,6 +66,7 @@ class Asked(NamedTuple):
     seed: int
 
 
+@checked
 def bifurcation(
     system: System,
     inputs: Any = None,

@@ -15,6 +15,7 @@ from dynlab.errors import UserError
 from dynlab.numerics.grids import blocks
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Map, System
+from dynlab.systems.checked import checked
 from dynlab.wording import joined, number, share
 
 GRID, SMALLEST_GRID = 101, 2
@@ -30,6 +31,7 @@ METHOD = (
 )
 
 
+@checked
 def parameter_plane(
     system: System,
     inputs: Any = None,

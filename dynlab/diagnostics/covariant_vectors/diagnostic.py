@@ -14,6 +14,7 @@ from dynlab.diagnostics.lyapunov.starts import driven_orbit, settled
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Flow, Map, System
+from dynlab.systems.checked import checked
 from dynlab.wording import over
 
 STEPS = 10_000  # of an orbit that nothing drives
@@ -24,6 +25,7 @@ TIMES = 256
 MAX_MEMORY = 256 * 2**20  # bytes
 
 
+@checked
 def covariant_vectors(
     system: System,
     inputs: Any = None,
@@ -112,12 +114,11 @@ def covariant_vectors(
     True
     """
     count = system.state_size if k is None else k
-    if not 1 <= count <= system.state_size or count != int(count):
+    if not 1 <= count <= system.state_size:
         raise UserError(f"k counts vectors: from 1 to the state's {system.state_size} dimensions, got {count}.")
     for name, value in (("largest_state", largest_state), ("max_memory", max_memory), ("times", times)):
         if not value > 0:
             raise UserError(f"{name}= must be positive, got {value}.")
-    count = int(count)
     asked: dict[str, Any] = {"k": count, "largest_state": largest_state, "times": times}
     with one_torch_thread():
         if isinstance(system, Flow):

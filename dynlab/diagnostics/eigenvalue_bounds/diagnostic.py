@@ -20,6 +20,7 @@ from dynlab.diagnostics.spectrum import fewer_times
 from dynlab.driven import drive
 from dynlab.errors import UserError
 from dynlab.systems import Map
+from dynlab.systems.checked import checked
 from dynlab.wording import agree, joined, over
 
 METHOD = (
@@ -30,6 +31,7 @@ METHOD = (
 NOT_KNOWN = "not finite where a number is exactly zero in log scale, or is not known: see reason"
 
 
+@checked
 def eigenvalue_bounds(
     system: Map,
     inputs: Any,

@@ -24,6 +24,7 @@ from dynlab.diagnostics.ernn.iteration import LINEAR, floor_of, measured_rate
 from dynlab.errors import UserError
 from dynlab.simulation import orbit, prepare
 from dynlab.systems import System, frozen
+from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
 from dynlab.wording import counted, joined, number, share
 
@@ -47,6 +48,7 @@ REASONS = {
 }
 
 
+@checked
 def ernn_convergence(
     system: System,
     inputs: Any,

@@ -13,6 +13,7 @@ from dynlab.diagnostics.ernn.equilibria import InnerFlow, inner_equilibria
 from dynlab.errors import UserError
 from dynlab.numerics.roots import solve
 from dynlab.systems import Map, frozen
+from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
 from dynlab.wording import counted, number
 
@@ -27,6 +28,7 @@ METHOD = (
 )
 
 
+@checked
 def ernn_manifold(
     system: Map,
     inputs: Any,

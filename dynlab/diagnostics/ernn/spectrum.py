@@ -14,6 +14,7 @@ from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.singular_values import rounding_of, singular_values
 from dynlab.systems import Map, frozen
+from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
 from dynlab.wording import interval, number, over, share
 
@@ -22,6 +23,7 @@ METHOD = f"{EIGENVALUES}. The entries of ∇F are known within {ROUNDING:g} ε �
 EPS = float(np.finfo(np.float64).eps)
 
 
+@checked
 def ernn_spectrum(
     system: Map,
     inputs: Any,

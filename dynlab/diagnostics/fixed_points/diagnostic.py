@@ -23,6 +23,7 @@ from dynlab.errors import UserError
 from dynlab.numerics.threads import one_thread_each
 from dynlab.simulation import prepare
 from dynlab.systems import Map, System
+from dynlab.systems.checked import checked
 from dynlab.systems.held import Held, held_input, held_settings, step_number
 
 METHOD = (
@@ -50,6 +51,7 @@ KINK_FLAGS = {
 SLOW_FLAGS = dict.fromkeys(("fsolve_residual", "fsolve_distance"), "a slow point is no root")
 
 
+@checked
 @one_thread_each()
 def fixed_points(
     system: System,

@@ -23,6 +23,7 @@ from dynlab.errors import UserError
 from dynlab.numerics.principal import Components, principal_components
 from dynlab.numerics.threads import one_thread_each
 from dynlab.systems import Map
+from dynlab.systems.checked import checked
 from dynlab.wording import over
 
 COMPONENTS = 3  # a picture has no more
@@ -49,6 +50,7 @@ COPIED = (
 )
 
 
+@checked
 @one_thread_each()
 def geometry(
     system: Map,

@@ -16,7 +16,8 @@ from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.eigenvectors import eigenmodes, real_axes
 from dynlab.numerics.kinds import kind_of_map
 from dynlab.systems import Map, System, frozen
-from dynlab.systems.held import Held
+from dynlab.systems.checked import checked
+from dynlab.systems.held import Held, held_input
 from dynlab.wording import number, share
 
 GRID = 21
@@ -34,6 +35,7 @@ METHOD = (
 )
 
 
+@checked
 def tangent_map(
     system: System,
     point: ArrayLike,
@@ -93,7 +95,7 @@ def tangent_map(
     if grid < 2 or not 0 < reach < np.inf:
         raise UserError(f"The grid needs at least 2 states and a positive reach, got grid={grid} and reach={reach}.")
     p = _numbers("point", point, system.state_size)
-    x = np.zeros(system.input_size) if isinstance(at, str) else _numbers("input", at, system.input_size)
+    x = held_input(system, at, torch.zeros(1, 1, system.input_size, dtype=torch.float64), False).numpy()
     held = Held(frozen(system), torch.as_tensor(x), at_step)
     J = held_matrices(held, torch.as_tensor(p)[None])[0].numpy()
     values, errors, _ = eigenvalues(J, blocks=system.blocks)

@@ -20,6 +20,7 @@ from dynlab.errors import UserError
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.operators import Dense, Operator
 from dynlab.systems import Map
+from dynlab.systems.checked import checked
 from dynlab.wording import over, ranged, resized
 
 EVERY = 256  # states up to which the norm at every t costs less than it is worth
@@ -34,6 +35,7 @@ NOT_COUNTED = "NaN where it is not known: it takes all singular values, which en
 ZERO = "-inf where the gradient is exactly zero"
 
 
+@checked
 def gradient(
     system: Map,
     inputs: Any = None,
@@ -97,6 +99,8 @@ def gradient(
     >>> ds["log_norm"].values[0, [0, -1]].round(2).tolist()
     [-2079.44, 0.0]
     """
+    if loss is None and targets is not None:
+        raise UserError("targets are what a loss is given: give loss, too, or leave them out.")
     driven = drive(
         system,
         inputs,

@@ -19,6 +19,7 @@ from dynlab.numerics.frame import Growth
 from dynlab.numerics.statistics import BLOCKS, SHORTEST_BLOCK
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Flow, Map, System
+from dynlab.systems.checked import checked
 from dynlab.wording import over
 
 STEPS = 10_000  # of an orbit that nothing drives
@@ -31,6 +32,7 @@ LOOKED_AT = 10
 FRAMES = 4  # so few steps may not align a frame: what others give says whether they do
 
 
+@checked
 def lyapunov(
     system: System,
     inputs: Any = None,
@@ -125,13 +127,13 @@ def lyapunov(
     n, asked_for = system.state_size, k
     if k is None:
         k = n if n <= ALL_OF else LOOKED_AT
-    if not 1 <= k <= system.state_size or k != int(k):
+    if not 1 <= k <= system.state_size:
         raise UserError(f"k counts exponents: from 1 to the state's {system.state_size} dimensions, got {k}.")
-    if steps is not None and not (0 < steps < np.inf and steps == int(steps)):
+    if steps is not None and steps < 1:
         raise UserError(f"steps= is the length of an orbit, a whole number of at least 1; got {steps}.")
     if not largest_state > 0:
         raise UserError(f"largest_state= bounds abs(h_i) and must be positive, got {largest_state}.")
-    asked = {"k": int(k), "largest_state": float(largest_state)}
+    asked = {"k": k, "largest_state": float(largest_state)}
     left_out = (
         f" Of {n:,} exponents these are the first {k}; k={n} (-k {n}) gives all." if k < n and asked_for is None else ""
     )
@@ -147,7 +149,7 @@ def lyapunov(
         if seconds is not None or not isinstance(system, Map):
             raise UserError("seconds= is for a Flow; for a Map give inputs, or steps= for an orbit without input.")
         if inputs is None and (steps is not None or system.recorded_inputs is None):
-            inputs = np.zeros((STEPS if steps is None else int(steps), system.network_input_size))
+            inputs = np.zeros((STEPS if steps is None else steps, system.network_input_size))
         elif steps is not None:
             raise UserError("Give inputs, which say how many steps there are, or steps= for an orbit without input.")
         driven, is_driven, origin = driven_orbit(

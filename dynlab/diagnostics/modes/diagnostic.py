@@ -19,6 +19,7 @@ from dynlab.errors import UserError
 from dynlab.jacobians import input_jacobian
 from dynlab.numerics.eigenvectors import UNRESOLVED, Eigenmodes
 from dynlab.systems import Map
+from dynlab.systems.checked import checked
 from dynlab.systems.held import Held
 
 METHOD = (
@@ -32,6 +33,7 @@ COPIED = ("fixed_point_state", "residual", "kind", "stable", "status")
 Real = NDArray[np.float64]
 
 
+@checked
 def modes(
     system: Map,
     inputs: Any = None,

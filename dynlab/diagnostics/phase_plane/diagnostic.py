@@ -16,7 +16,8 @@ from dynlab.jacobians import check_seconds, held_matrices
 from dynlab.numerics.exact_kinds import Matrix
 from dynlab.systems import Euler, Flow, Map, System, frozen
 from dynlab.systems.base import positive_step
-from dynlab.systems.held import Held
+from dynlab.systems.checked import checked
+from dynlab.systems.held import Held, number_type
 from dynlab.systems.planar import STARTS, STEP_SIZE, STEPS
 
 MARGIN = 1.12  # the window is this much wider than what is drawn in it
@@ -32,6 +33,7 @@ METHOD = (
 METHOD_BY_HAND = METHOD + ", and at the origin from trace, determinant and discriminant in rational arithmetic"
 
 
+@checked
 def phase_plane(
     system: System,
     *,
@@ -105,7 +107,7 @@ def phase_plane(
         check_seconds(without_input(frozen(system)), torch.zeros(2).double(), steps * positive_step(step_size))
     orbits = _orbits(system, initial, steps, positive_step(step_size), dtype, device)
     half_width = float(extent) if extent is not None else _half_width(orbits["trajectory"].values)
-    analysed = frozen(system, torch.float32 if dtype == "float32" else torch.float64, device)
+    analysed = frozen(system, number_type(dtype), device)
     held = without_input(analysed.flow if isinstance(analysed, Euler) else analysed)
     line = np.linspace(-half_width, half_width, grid)
     points = np.stack(np.meshgrid(line, line), axis=-1)

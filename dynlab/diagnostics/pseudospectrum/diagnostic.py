@@ -21,6 +21,8 @@ from dynlab.numerics.grids import MEBIBYTE, check_grid
 from dynlab.numerics.resolvent import Resolvent, Smallest
 from dynlab.numerics.singular_values import ALL_UP_TO, norm
 from dynlab.systems import Flow, System, frozen
+from dynlab.systems.checked import checked
+from dynlab.systems.held import held_input, number_type
 
 GRID, COARSE_GRID = 101, 51  # points of the window in each direction, of a large state the second
 MAX_MEMORY = 256 * 2**20  # bytes
@@ -48,6 +50,7 @@ UNSTABLE, DROWNED = (
 )
 
 
+@checked
 def pseudospectrum(
     system: System,
     state: ArrayLike | None = None,
@@ -127,7 +130,7 @@ def pseudospectrum(
     coarser, grid = grid is None and usual < GRID, usual if grid is None else grid
     _check(system, grid, extent, steps, seconds, max_memory)
     flow = isinstance(system, Flow)
-    matrix, wrong, where = _matrix(system, state, None if isinstance(at, str) else at, at_step, dtype, device)
+    matrix, wrong, where = _matrix(system, state, at, at_step, dtype, device)
     spectrum = eigenvalues(matrix, wrong, system.blocks)
     if not np.isfinite(spectrum.values).all():
         raise UserError("The eigenvalues of that Jacobian did not converge: its entries differ too much in size.")
@@ -189,17 +192,17 @@ def _check(
 
 
 def _matrix(
-    system: System, state: ArrayLike | None, input: ArrayLike | None, t: int, dtype: str, device: str
+    system: System, state: ArrayLike | None, at: str | ArrayLike, t: int, dtype: str, device: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, Any]]:
     """The Jacobian, a bound on what rounding has left in each entry, and where it was taken, for the settings."""
-    analysed = frozen(system, torch.float32 if dtype == "float32" else torch.float64, device)
-    given: list[torch.Tensor] = []
-    for name, values, size in (("state", state, system.state_size), ("input", input, system.input_size)):
-        array = np.zeros(size) if values is None else np.asarray(values, dtype=float)
-        if array.shape != (size,) or not np.isfinite(array).all():
-            raise UserError(f"The {name} must be {size} finite numbers, got shape {array.shape}.")
-        given.append(torch.as_tensor(array, device=device).to(torch.float32 if dtype == "float32" else torch.float64))
-    found = (part.detach().double().cpu() for part in jacobian_and_error(analysed, given[0], given[1], t))
+    kind, size = number_type(dtype), system.state_size
+    analysed = frozen(system, kind, device)
+    array = np.zeros(size) if state is None else np.asarray(state, dtype=float)
+    if array.shape != (size,) or not np.isfinite(array).all():
+        raise UserError(f"The state must be {size} finite numbers, got shape {array.shape}.")
+    h = torch.as_tensor(array).to(device=device, dtype=kind)
+    x = held_input(system, at, torch.zeros(1, 1, system.input_size, device=device, dtype=kind), False)
+    found = (part.detach().double().cpu() for part in jacobian_and_error(analysed, h, x, t))
     dense, wrong = (part.numpy() for part in found)
     largest = float(np.abs(dense).max())
     if not largest <= LARGEST_ENTRY:
@@ -207,7 +210,7 @@ def _matrix(
             f"The Jacobian there has entries up to {largest:.3g}, whose norms are no numbers: up to {LARGEST_ENTRY:g} "
             f"is possible; take it at another state, or scale the matrix."
         )
-    where = {"state": given[0].tolist(), "input": given[1].tolist(), "at_step": t}
+    where = {"state": h.tolist(), "input": x.tolist(), "at_step": t}
     return dense, np.nan_to_num(wrong, nan=np.inf), where
 
 

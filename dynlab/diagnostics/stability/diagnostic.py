@@ -31,6 +31,7 @@ from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Euler, Map
 from dynlab.systems.asrnn import ASRNN
 from dynlab.systems.base import positive_step
+from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
 
 METHOD = (
@@ -43,6 +44,7 @@ METHOD = (
 
 
 @one_torch_thread()
+@checked
 def stability(
     system: Map,
     inputs: Any = None,

@@ -1,0 +1,37 @@
+"""What a public function of a system is called with, checked before it computes anything."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from dynlab.arguments import bound, check_at_least, check_positive
+from dynlab.errors import UserError
+from dynlab.systems.base import System
+from dynlab.systems.held import number_type
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """The same function, that refuses misspelt arguments, and values of another kind, in one sentence."""
+    takes = inspect.signature(function, eval_str=True).parameters
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        names = list(takes)[: len(args)]
+        if len(names) < len(args) or kwargs.keys() & set(names):
+            raise UserError(f"{function.__name__} takes {', '.join(takes)}, each once.")
+        given = bound("diagnostic", function.__name__, function, dict(zip(names, args, strict=True)) | kwargs)
+        if not isinstance(given["system"], System):
+            raise UserError(
+                f"{function.__name__} takes a system of dynlab's, got {type(given['system']).__name__}: dynlab.load, "
+                f"from_module, from_function and create make one."
+            )
+        check_at_least(0, seed=given.get("seed", 0))
+        check_positive(max_memory=given.get("max_memory"))
+        number_type(given.get("dtype", "float64"))
+        return function(**given)  # type: ignore[call-arg]
+
+    return call
