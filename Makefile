@@ -12,12 +12,13 @@ OLDEST := .venv-oldest
 MANIFEST := setup.cfg pyproject.toml constraints.txt
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test browser-test test-oldest fuzz faults coverage lint bench bench-full queue queue-pause queue-status queue-time queue-results pages clean
+.PHONY: help demo test browser-test docs test-oldest fuzz faults coverage lint bench bench-full queue queue-pause queue-status queue-time queue-results pages clean
 
 help:
 	@echo "make demo    install dynlab into $(VENV) and run it on what it ships; pictures go to figures/demo/"
 	@echo "make test    install everything, then lint, types, import contract and the whole test suite"
 	@echo "make browser-test   the explorer and reports in headless Chromium, which Debian has: apt-get install chromium"
+	@echo "make docs    the site of pages, lessons and reference, into build/site; warnings are errors"
 	@echo "make test-oldest   the test suite in an environment of its own with the oldest versions that setup.cfg allows"
 	@echo "make fuzz    damaged and hostile files for every reader, about a minute each, and random options for every command"
 	@echo "make faults  a hundred kills of every kind of writing by each of three signals, full and read-only disks"
@@ -40,6 +41,15 @@ browser-test: $(VENV)/dev.stamp
 	@command -v chromium chromium-browser google-chrome >/dev/null || { echo "Chromium is not installed: apt-get install chromium"; exit 1; }
 	$(PIP_INSTALL) -e '.[browser]'
 	$(BIN)/python -m pytest tests/explore tests/report
+
+# The source folder is the repository: a link leads to the same page here and there.
+docs: $(VENV)/docs.stamp
+	$(BIN)/python -m sphinx -W --keep-going -q -c docs -b html . build/site
+	@echo "Site: build/site/index.html"
+
+$(VENV)/docs.stamp: $(VENV)/dev.stamp
+	$(PIP_INSTALL) -e '.[docs]'
+	touch $@
 
 # In an environment of its own: `make test` goes on with the newest.
 test-oldest:

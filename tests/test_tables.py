@@ -35,8 +35,8 @@ def named(cells):
     return [name for cell in cells for name in re.findall(r"`([\w-]+)`", cell)]
 
 
-def test_the_readme_has_every_command_in_the_order_of_the_help():
-    cells = [row[0] for row in rows("README.md", "command")]
+def test_the_page_of_commands_has_every_one_in_the_order_of_the_help():
+    cells = [row[0] for row in rows("docs/which.md", "command")]
     assert [re.match(r"`dynlab ([\w-]+)", cell)[1] for cell in cells] == list(COMMANDS)
 
 

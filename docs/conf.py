@@ -1,0 +1,120 @@
+"""How Sphinx builds the site (`make docs`): the repository's own pages, and those that are written here at each build.
+
+The source folder is the repository itself, so that a link between pages leads to the same place on the site and in the
+repository. What is written at the build goes to docs/generated/, which git ignores.
+"""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import click
+
+import dynlab
+from dynlab.cli import COMMANDS
+from dynlab.diagnostics import DIAGNOSTICS
+from dynlab.errors import lookup
+from dynlab.plots import PLOTS
+
+ROOT = Path(__file__).parents[1]
+GENERATED = ROOT / "docs" / "generated"
+
+project, author = "dynlab", "the authors of dynlab"
+release = version = dynlab.__version__
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+root_doc = "docs/index"
+include_patterns = [
+    "docs/*.md",
+    "docs/generated/*.md",
+    "notebooks/*.ipynb",
+    "figures/gallery/README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+]
+exclude_patterns = [".venv*", "build", "runs", "dynlab", "cli", "tests", "**/.ipynb_checkpoints"]
+html_theme = "pydata_sphinx_theme"
+html_title = "dynlab"
+html_show_sourcelink = False
+html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"], "search_as_you_type": True}
+myst_enable_extensions = ["dollarmath", "amsmath"]
+myst_heading_anchors = 4
+nb_execution_mode = "off"  # `make test` runs the notebooks
+autodoc_typehints = "none"  # the docstrings say shapes
+autodoc_member_order = "bysource"
+napoleon_google_docstring = False
+
+SYSTEMS_API = ("create", "from_function", "from_module", "Map", "Flow", "Euler", "load", "save_checkpoint")
+GROUPS = {
+    "Systems": SYSTEMS_API,
+    "What drives them": ("driving_inputs", "simulate"),
+    "Diagnostics": tuple(DIAGNOSTICS),
+    "Pictures": tuple(PLOTS),
+}
+
+
+def reference() -> str:
+    """Every public name of `dynlab`, from its docstring."""
+    grouped = [name for names in GROUPS.values() for name in names]
+    rest = {"Results and training": tuple(name for name in dynlab.__all__ if name not in grouped)}
+    parts = ["# Reference\n\nAll of it is reached as `import dynlab as dl`; what follows comes from the docstrings.\n"]
+    for heading, names in {**GROUPS, **rest}.items():
+        parts.append(f"## {heading}\n")
+        for name in names:
+            module, attribute = dynlab._places()[name].split(":")
+            kind = "class" if isinstance(getattr(dynlab, name), type) else "function"
+            parts.append(f"### dl.{name}\n\n```{{eval-rst}}\n.. auto{kind}:: {module}.{attribute}\n```\n")
+    return "\n".join(parts)
+
+
+def commands() -> str:
+    """The help of every command, with all options, as the terminal prints it."""
+    parts = ["# Command reference\n\nWhat `dynlab COMMAND --help` prints.\n"]
+    for name in COMMANDS:
+        command = lookup(COMMANDS, name, "command")
+        context = click.Context(command, info_name=f"dynlab {name}", max_content_width=100, terminal_width=100)
+        parts.append(f"## {name}\n\n```text\n{command.get_help(context)}\n```\n")
+    return "\n".join(parts)
+
+
+def explorer() -> str:
+    """The page of `dynlab explore` in a frame."""
+    return (
+        "# Try the explorer\n\nThe page of `dynlab explore`, as it opens ([what it does](../explore.md)).\n\n"
+        '```{raw} html\n<iframe src="../../explorer.html" title="phase-plane explorer" '
+        'style="width:100%;height:85vh;border:0"></iframe>\n```\n'
+    )
+
+
+PAGES = {"reference": reference, "commands": commands, "explorer": explorer}
+
+
+def write_pages(app: Any) -> None:
+    """Before Sphinx reads the pages."""
+    GENERATED.mkdir(exist_ok=True)
+    for name, text in PAGES.items():
+        path, page = GENERATED / f"{name}.md", text()
+        if not path.exists() or path.read_text(encoding="utf-8") != page:  # so that only what changed is built again
+            path.write_text(page, encoding="utf-8")
+
+
+def keep_bars(app: Any, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:
+    """A bar in a docstring is a modulus, where reStructuredText sees a substitution."""
+    lines[:] = [line.replace("|", "\\|") for line in lines]
+
+
+def finish(app: Any, error: Exception | None) -> None:
+    """The explorer as a file of its own, and a first page that leads to the index."""
+    if error is None:
+        shutil.copy(ROOT / "dynlab" / "explore" / "explorer.html", app.outdir)
+        (Path(app.outdir) / "index.html").write_text(
+            '<!doctype html><meta charset="utf-8"><title>dynlab</title>'
+            '<meta http-equiv="refresh" content="0; url=docs/index.html">',
+            encoding="utf-8",
+        )
+
+
+def setup(app: Any) -> None:
+    """What Sphinx calls."""
+    app.connect("builder-inited", write_pages)
+    app.connect("autodoc-process-docstring", keep_bars)
+    app.connect("build-finished", finish)
