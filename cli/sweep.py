@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from dynlab.checkpoints import Checkpoint
-    from dynlab.sweep import Axis, Outcome, Trial
+    from dynlab.sweep import Axis, Store, Trial
 
 MOST_SAID = 5  # failures
 THEIRS = {"ignore_unknown_options": True}
@@ -77,13 +77,13 @@ def sweep(
         return _tell_first(first, cells, workers or sweeps.cores(), scheduler, as_json)
     with working("Computing a cell", quiet=quiet, at_once=True):
         store, trial = sweeps.opened(compute, cells, data, {"command": command, "arguments": list(arguments)})
-    found = [] if trial is None else list(trial.outcomes)
-    ready = sweeps.size(cells) - len(store.pending()) - sum(not each.problem for each in found)
+    ready = sweeps.size(cells) - len(store.pending()) - (trial is not None and trial.succeeded)
     if trial is not None:
-        left = sweeps.size(cells) - ready - len(found)
+        left = sweeps.size(cells) - ready - len(trial.outcomes)
         with working(f"Sweeping {left:,} cells", quiet=quiet, at_once=True):
-            found += through(sweeps.run(compute, store, trial, scheduler=scheduler, workers=workers), left)
-    return _tell(command, store.path, cells, found, ready, as_json)
+            for _ in through(sweeps.run(compute, store, trial, scheduler=scheduler, workers=workers), left):
+                pass
+    return _tell(command, store, ready, as_json)
 
 
 def cell_dataset(
@@ -174,22 +174,22 @@ def _axes(grid: list[Axis]) -> str:
     return f"{wording.counted(sweep.size(grid), 'cell')}: {axes}"
 
 
-def _tell(command: str, path: Path, grid: list[Axis], found: list[Outcome], ready: int, as_json: bool) -> int:
+def _tell(command: str, store: Store, ready: int, as_json: bool) -> int:
     """What was computed and what failed, on standard output."""
     from dynlab import sweep
 
-    failed = [each for each in found if each.problem]
-    done = len(found) - len(failed)
+    failed = [(sweep.cell(store.grid, index), problem) for index, problem in store.problems()]
+    done = store.status.size - len(store.pending()) - ready
     if as_json:
-        problems = [{"cell": sweep.cell(grid, each.index), "problem": each.problem} for each in failed]
-        counts = {"cells": sweep.size(grid), "done_before": ready, "done": done, "failed": len(failed)}
-        print_json({"command": "sweep", "of": command, "files": {"data": str(path)}} | counts | {"problems": problems})
+        counts = {"cells": store.status.size, "done_before": ready, "done": done, "failed": len(failed)}
+        problems = [{"cell": cell, "problem": problem} for cell, problem in failed]
+        files = {"data": str(store.path)}
+        print_json({"command": "sweep", "of": command, "files": files} | counts | {"problems": problems})
         return 0
     before = f", {ready:,} were before" if ready else ""
-    echo(f"{_axes(grid)}. {done:,} are done{before}, {len(failed):,} failed: {path}.")
-    for each in failed[:MOST_SAID]:
-        place = ", ".join(f"{name} = {value}" for name, value in sweep.cell(grid, each.index).items())
-        echo(f"Failed: {place}: {each.problem}")
+    echo(f"{_axes(store.grid)}. {done:,} are done{before}, {len(failed):,} failed: {store.path}.")
+    for cell, problem in failed[:MOST_SAID]:
+        echo(f"Failed: {', '.join(f'{name} = {value}' for name, value in cell.items())}: {problem}")
     if failed:
         echo("The same line tries them again.")
     return 0

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import numpy as np
@@ -49,3 +50,9 @@ def killed(values, marker):
 
 def refused(values):
     raise UserError(f"no, not {values['x']}.")
+
+
+def slow(values):
+    """As `line`, but it takes a moment."""
+    time.sleep(0.2)
+    return line(values)

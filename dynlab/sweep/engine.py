@@ -14,7 +14,7 @@ import numpy as np
 
 from dynlab.errors import UserError, require_extra
 from dynlab.sweep.cells import Compute, Outcome, outcomes
-from dynlab.sweep.grid import boxes, cell
+from dynlab.sweep.grid import Index, boxes, cell
 from dynlab.sweep.store import DONE, Store
 from dynlab.sweep.trial import Trial
 
@@ -22,9 +22,11 @@ LENGTH = 1.0  # seconds that a task shall take: far more than to hand it out, fa
 MOST_IN_TASK, MOST_BYTES = 1000, 2**24  # cells, and bytes of their Datasets
 WINDOW = 3  # tasks that are handed out for each processor
 TURNS = 8  # tasks for each processor at least, so that none waits long for the last one
-AGAIN = 300.0  # seconds until a scheduler that was lost is given up
+REACHED = 10.0  # seconds in which a scheduler answers
+BETWEEN = 10.0  # seconds between two writings: one for many cells costs little more than one for a single one
+AGAIN = 300.0  # seconds until one that was lost is given up
 
-Cells = list[tuple[tuple[int, ...], dict[str, Any]]]
+Cells = list[tuple[Index, dict[str, Any]]]
 
 
 def cores() -> int:
@@ -54,13 +56,11 @@ def run(
     UserError
         Where the scheduler cannot be reached, at the beginning or after it was lost.
     """
-    tried = {each.index for each in first.outcomes}  # in this run: a cell that failed is not tried twice
+    failed = {each.index for each in first.outcomes if each.problem}  # now: they are tried again by the next run
     waiting = int((store.status != DONE).sum())
     if workers == 0 and scheduler is None:
-        for cells in _tasks(store, tried, _at_once(first, waiting, 1)):
-            found = outcomes(compute, cells)
-            store.write(found)
-            yield from found
+        tasks = _tasks(store, failed, _at_once(first, waiting, 1))
+        yield from _kept(store, (outcomes(compute, cells) for cells in tasks), failed)
         return
     distributed = require_extra("distributed", "sweep")
     reached, lost = False, None
@@ -71,11 +71,8 @@ def run(
                 client.wait_for_workers(1)
                 reached, lost = True, None
                 threads = max(1, sum(client.nthreads().values()))
-                tasks = _tasks(store, tried, _at_once(first, waiting, threads))
-                for found in _computed(distributed, client, compute, tasks, WINDOW * threads):
-                    store.write(found)
-                    tried |= {each.index for each in found}
-                    yield from found
+                tasks = _tasks(store, failed, _at_once(first, waiting, threads))
+                yield from _kept(store, _computed(distributed, client, compute, tasks, WINDOW * threads), failed)
             return
         except (OSError, distributed.client.FutureCancelledError, TimeoutError) as error:
             if scheduler is None or isinstance(error, UserError):
@@ -96,18 +93,35 @@ def _at_once(first: Trial, cells: int, threads: int) -> int:
     return max(1, int(min(by_time, by_size, cells / (TURNS * threads))))
 
 
-def _tasks(store: Store, tried: set[tuple[int, ...]], most: int) -> Iterator[Cells]:
+def _kept(store: Store, found: Iterator[list[Outcome]], failed: set[Index]) -> Iterator[Outcome]:
+    """Write what came of tasks, many at a time, and give it; whatever ends this, what has come is written."""
+    waiting: list[Outcome] = []
+    since = time.monotonic()
+    try:
+        for each in found:
+            waiting += each
+            failed |= {outcome.index for outcome in each if outcome.problem}
+            if time.monotonic() - since >= BETWEEN or len(waiting) >= MOST_IN_TASK:
+                store.write(waiting)
+                written, waiting, since = waiting, [], time.monotonic()
+                yield from written
+    finally:
+        store.write(waiting)
+    yield from waiting
+
+
+def _tasks(store: Store, failed: set[Index], most: int) -> Iterator[Cells]:
     """The cells that are not done, in parts of at most so many."""
     for part in boxes(store.status.shape, most):
         left = np.argwhere(store.status[part] != DONE) + [each.start for each in part]
-        indices = [index for index in map(tuple, left.tolist()) if index not in tried]
+        indices = [index for index in map(tuple, left.tolist()) if index not in failed]
         if indices:
             yield [(index, cell(store.grid, index)) for index in indices]
 
 
 def _client(distributed: Any, stack: ExitStack, scheduler: str | None, workers: int | None) -> Any:
     if scheduler is not None:
-        return distributed.Client(scheduler, timeout="10s", set_as_default=False)
+        return distributed.Client(scheduler, timeout=REACHED, set_as_default=False)
     cluster = distributed.LocalCluster(
         n_workers=workers or cores(),
         threads_per_worker=1,
@@ -118,7 +132,9 @@ def _client(distributed: Any, stack: ExitStack, scheduler: str | None, workers: 
     return distributed.Client(stack.enter_context(cluster), set_as_default=False)
 
 
-def _computed(distributed: Any, client: Any, compute: Compute, tasks: Iterator[Cells], window: int) -> Iterator[Any]:
+def _computed(
+    distributed: Any, client: Any, compute: Compute, tasks: Iterator[Cells], window: int
+) -> Iterator[list[Outcome]]:
     """What came of each task, in the order in which they end."""
     handed = distributed.as_completed(loop=client.loop)
     cells_of: dict[Any, Cells] = {}

@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ NOT_THERE = "not there"  # the text of a cell that has none
 OWN = "{}_of_cell"  # a coordinate of a cell's own, where that is not the first one's
 CHUNK = 2**18  # bytes: a chunk holds so many cells' values of one variable, and is written anew with each of them
 MOST_IN_CHUNK = 4096  # cells
+NEAR = 256  # cells of a box that are written together
 
 
 class Store:
@@ -67,6 +68,7 @@ class Store:
         for array in self._arrays.values():
             for dim, length in zip(_dims(array), array.shape, strict=True):
                 self._sizes[dim] = max(length, self._sizes.get(dim, 0))
+        self._coordinates = {name: each[...] for name, each in self._arrays.items() if _dims(each) == (name,)}
         self._even()  # where a process ended while it lengthened a dimension
         self.status: np.ndarray = self._arrays[STATUS][...]
 
@@ -113,8 +115,21 @@ class Store:
         """The places of the cells that are not done, shape (cell, axis); failed ones are among them."""
         return np.argwhere(self.status != DONE)
 
+    def problems(self) -> Iterator[tuple[Index, str]]:
+        """The cells that failed, and why."""
+        for place in np.argwhere(self.status == FAILED).tolist():
+            yield tuple(place), str(self._arrays[PROBLEM][tuple(place)])
+
     def write(self, outcomes: Sequence[Outcome]) -> None:
-        """Write what came of some cells, which lie in one small box of the grid; then that they are done or failed."""
+        """Write what came of some cells, and then that they are done or failed."""
+        near = box(self.status.shape, NEAR)
+        groups: dict[Index, list[Outcome]] = {}
+        for each in outcomes:
+            groups.setdefault(tuple(i // n for i, n in zip(each.index, near, strict=True)), []).append(each)
+        for group in groups.values():
+            self._write(group)
+
+    def _write(self, outcomes: Sequence[Outcome]) -> None:
         problems = {each.index: each.problem for each in outcomes}
         found: dict[str, dict[Index, xr.Variable]] = {}
         for each in outcomes:
@@ -161,10 +176,11 @@ class Store:
         array = self._arrays.get(name)
         if array is None:
             self._arrays[name] = _create(self._group, name, variable)
+            self._coordinates[name] = variable.values
             self._sizes[name] = max(variable.size, self._sizes.get(name, 0))
             self._even()
             return True
-        stored = array[...]
+        stored = self._coordinates[name]
         if stored.shape == variable.shape and np.array_equal(stored, variable.values):
             return True
         if not (_counts(stored) and _counts(variable.values) and stored[0] == variable.values[0]):
@@ -183,10 +199,11 @@ class Store:
         for name, array in self._arrays.items():
             shape = tuple(self._sizes[dim] for dim in _dims(array))
             if shape != array.shape:
-                before = array[...] if _dims(array) == (name,) else None
                 array.resize(shape)
-                if before is not None and _counts(before):
-                    array[...] = before[0] + np.arange(shape[0])
+                if name in self._coordinates:
+                    if _counts(before := self._coordinates[name]):
+                        array[...] = before[0] + np.arange(shape[0])
+                    self._coordinates[name] = array[...]
 
     def _lay(self, name: str, cells: Mapping[Index, xr.Variable]) -> None:
         """Write one variable of some cells into the smallest box around them, padded where a cell has less."""

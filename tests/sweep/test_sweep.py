@@ -11,6 +11,7 @@ from sweep_cells import failing, killed, line, refused
 import dynlab as dl
 from dynlab import sweep
 from dynlab.errors import UserError
+from dynlab.sweep import engine
 from dynlab.sweep.grid import boxes
 
 GRID = [sweep.Axis("x", (0.5, 1, 2)), sweep.Axis("n", (1, 2, 3, 4))]
@@ -67,7 +68,9 @@ def test_a_worker_that_is_killed_costs_nothing_but_its_time(serial, tmp_path):
     check_same(tmp_path / "line.zarr", serial)
 
 
-def test_an_interrupted_sweep_goes_on_with_what_is_not_done_and_can_be_read_meanwhile(serial, tmp_path):
+def test_an_interrupted_sweep_goes_on_with_what_is_not_done_and_can_be_read_meanwhile(serial, tmp_path, monkeypatch):
+    monkeypatch.setattr(engine, "BETWEEN", 0.0)
+    monkeypatch.setattr(engine, "MOST_IN_TASK", 1)
     path = tmp_path / "line.zarr"
     store, trial = sweep.opened(line, GRID, path, ABOUT)
     run = sweep.run(line, store, trial, workers=0)

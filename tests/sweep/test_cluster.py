@@ -1,0 +1,79 @@
+"""A sweep on a scheduler and workers that are processes of their own, as on a cluster."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import xarray as xr
+from sweep_cells import line, slow
+
+from dynlab import sweep
+from dynlab.errors import UserError
+from dynlab.sweep import engine
+
+GRID = [sweep.Axis("x", (0.5, 1, 2)), sweep.Axis("n", (1, 2, 3, 4))]
+TESTS = Path(__file__).parents[1]
+
+
+class Cluster:
+    """A scheduler at an address, and two workers."""
+
+    def __init__(self, folder):
+        self.folder, self.processes = folder, []
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.address = f"tcp://127.0.0.1:{self.port}"
+
+    def start(self):
+        self._run("dask_scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard")
+        self._run("dask_worker", self.address, "--nworkers", "2", "--nthreads", "1", "--no-dashboard")
+
+    def kill(self):
+        while self.processes:
+            process = self.processes.pop()
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+    def _run(self, module, *arguments):
+        command = [sys.executable, "-m", f"distributed.cli.{module}", *arguments]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
+        environment = os.environ | {"PYTHONPATH": str(TESTS)}
+        self.processes.append(subprocess.Popen(command, cwd=self.folder, env=environment, **quiet))
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    (tmp_path / "cluster").mkdir()
+    cluster = Cluster(tmp_path / "cluster")
+    yield cluster
+    cluster.kill()
+
+
+def test_a_scheduler_that_is_killed_and_started_again_costs_nothing_but_its_time(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(engine, "BETWEEN", 0.0)
+    cluster.start()
+    found = []
+    for compute, name, how in ((slow, "one", {"scheduler": cluster.address}), (line, "two", {"workers": 0})):
+        store, trial = sweep.opened(compute, GRID, tmp_path / f"{name}.zarr", {})
+        for outcome in sweep.run(compute, store, trial, **how):
+            found.append(outcome.problem)
+            if len(found) == 3:
+                cluster.kill()
+                cluster.start()
+    assert found == [""] * 22
+    one, two = (xr.open_zarr(tmp_path / name, consolidated=False).load() for name in ("one.zarr", "two.zarr"))
+    for ds in (one, two):
+        del ds.attrs["created"]
+    xr.testing.assert_identical(one, two)
+
+
+def test_a_scheduler_that_is_not_there_is_said(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(engine, "REACHED", 0.5)
+    store, trial = sweep.opened(line, GRID, tmp_path / "line.zarr", {})
+    with pytest.raises(UserError, match=f"The scheduler {cluster.address} cannot be reached"):
+        list(sweep.run(line, store, trial, scheduler=cluster.address))
