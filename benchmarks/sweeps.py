@@ -14,6 +14,7 @@ import os
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import psutil
@@ -53,8 +54,17 @@ def tiny(values):
     return _dataset(values["x"])
 
 
-def timed(compute, cells: int, workers: int) -> tuple[float, list[float], int]:
-    """Seconds that so many cells take, the memory in MB at each tenth of the way, and bytes on the disk."""
+class Took(NamedTuple):
+    """What cells took."""
+
+    seconds: float
+    processor: float  # seconds of this process, without its workers
+    memory: list[float]  # MB at each tenth of the way
+    size: int  # bytes on the disk
+
+
+def timed(compute, cells: int, workers: int) -> Took:
+    """What so many cells take once the workers have started."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "sweep.zarr"
         first = 1 + workers  # the trial, and a cell of each worker, which has started then
@@ -63,20 +73,20 @@ def timed(compute, cells: int, workers: int) -> tuple[float, list[float], int]:
         run = sweep.run(compute, store, trial, workers=workers)
         for _ in range(workers):
             next(run)
-        started, memory = time.perf_counter(), []
+        started, of_processor, memory = time.perf_counter(), time.process_time(), []
         for number, outcome in enumerate(run):
             if outcome.problem:
                 raise SystemExit(outcome.problem)
             if number % max(1, cells // 10) == 0:
                 memory.append(psutil.Process().memory_info().rss / 1e6)
-        seconds = time.perf_counter() - started
+        seconds, processor = time.perf_counter() - started, time.process_time() - of_processor
         size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-    return seconds, memory, size
+    return Took(seconds, processor, memory, size)
 
 
 def efficiency(cells: int) -> None:
     """How much faster two workers are than one, divided by two."""
-    seconds = {workers: timed(busy, cells * workers, workers)[0] for workers in (1, 2)}
+    seconds = {workers: timed(busy, cells * workers, workers).seconds for workers in (1, 2)}
     print(f"{cells} cells of {LENGTH:g} s for each worker: {seconds[1]:.2f} s with 1, {seconds[2]:.2f} s with 2.")
     print(f"Efficiency from 1 to 2 workers: {seconds[1] / seconds[2]:.3f} (asked 0.9).")
     print(f"Overhead of a cell with 1 worker: {1000 * (seconds[1] / cells - LENGTH):.1f} ms (asked 10 ms).")
@@ -84,10 +94,12 @@ def efficiency(cells: int) -> None:
 
 def overhead(cells: int) -> None:
     """What a cell costs that takes no time, and the memory that many of them take."""
-    seconds, memory, size = timed(tiny, cells, 2)
-    print(f"{cells:,} cells in {seconds:.1f} s with 2 workers: {1000 * seconds / cells:.3f} ms a cell (asked 10 ms).")
-    print(f"Memory at each tenth of the way, MB: {' '.join(f'{each:.0f}' for each in memory)}.")
-    print(f"On the disk: {size / 1e6:.1f} MB, {size / cells:.0f} bytes a cell.")
+    took = timed(tiny, cells, 2)
+    each = f"{1000 * took.seconds / cells:.3f} ms a cell (asked 10 ms)"
+    print(f"{cells:,} cells in {took.seconds:.1f} s with 2 workers: {each}.")
+    print(f"Of the processor, without the workers: {1000 * took.processor / cells:.3f} ms a cell.")
+    print(f"Memory at each tenth of the way, MB: {' '.join(f'{each:.0f}' for each in took.memory)}.")
+    print(f"On the disk: {took.size / 1e6:.1f} MB, {took.size / cells:.0f} bytes a cell.")
 
 
 if __name__ == "__main__":
@@ -102,5 +114,5 @@ if __name__ == "__main__":
     if asked.overhead:
         overhead(asked.overhead)
     if asked.tasks:
-        engine.LENGTH = 1e-9  # seconds of a task
+        engine.LENGTH = engine.HANDED = 1e-9  # seconds of a task
         overhead(asked.tasks)

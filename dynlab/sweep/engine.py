@@ -18,7 +18,8 @@ from dynlab.sweep.grid import Index, boxes, cell
 from dynlab.sweep.store import DONE, Store
 from dynlab.sweep.trial import Trial
 
-LENGTH = 1.0  # seconds that a task shall take: far more than to hand it out, far less than is sad to lose
+LENGTH = 1.0  # seconds that a task takes at least, where it can: far more than to hand it out
+HANDED = 0.05  # seconds longer for each processor: handing out takes 0.01 of them, one task after the other
 MOST_IN_TASK, MOST_BYTES = 1000, 2**24  # cells, and bytes of their Datasets
 WINDOW = 3  # tasks that are handed out for each processor
 TURNS = 8  # tasks for each processor at least, so that none waits long for the last one
@@ -88,7 +89,7 @@ def run(
 
 def _at_once(first: Trial, cells: int, threads: int) -> int:
     """How many cells a task has."""
-    by_time = LENGTH / max(first.seconds, LENGTH / MOST_IN_TASK)
+    by_time = max(LENGTH, HANDED * threads) / max(first.seconds, LENGTH / MOST_IN_TASK)
     by_size = MOST_BYTES / max(first.bytes, 1)
     return max(1, int(min(by_time, by_size, cells / (TURNS * threads))))
 
