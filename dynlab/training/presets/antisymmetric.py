@@ -20,8 +20,8 @@ GRIDS = {"lstm": "", "antisymmetric": ", ε, γ, σ_w", "antisymmetric-gated": "
 POINT = "one point of the published grids, not the row's own"
 # What a task leaves open.
 TASK_CHOSEN = {
-    "pmnist": "; the permutation is expRNN's",
-    "noisy-cifar": "; how the rows are scaled (standardised), and that an image keeps its noise",
+    "pmnist": ". The permutation is expRNN's",
+    "noisy-cifar": ". How the rows are scaled (standardised), and that an image keeps its noise",
 }
 # The bases' Cayley step of 1e-6: a step in the coordinates here is four times as long in the source's measure.
 BASES_LR = 1e-6 / 4
@@ -57,11 +57,11 @@ REPORTED = {
 def _own(task: str, row: str, config: Mapping[str, Any]) -> Preset:
     settings = Settings(epochs=EPOCHS[task], batch_size=128, optimizer="adagrad", lr=0.1)
     chosen = (
-        f"the optimizer (Adagrad){GRIDS[row]} and the learning rate: {POINT}; its iterations are {EPOCHS[task]} whole "
+        f"the optimizer (Adagrad){GRIDS[row]} and the learning rate: {POINT}. Its iterations are {EPOCHS[task]} whole "
         f"epochs{TASK_CHOSEN.get(task, '')}"
     )
     if row == "lstm" and task.endswith("mnist"):
-        chosen = f"quoted from Arjovsky et al., 2016, and trained as the paper's own rows; {chosen}"
+        chosen = f"Quoted from Arjovsky et al., 2016, and trained as the paper's own rows. Chosen: {chosen}"
     return _row(task, row, row, config, settings, chosen)
 
 
@@ -87,14 +87,14 @@ def _table(task: str, units: int) -> dict[str, Preset]:
 def _baselines(task: str) -> dict[str, Preset]:
     """Wisdom's full-capacity uRNN, Vorontsov's soft-orthogonal RNN and Jose's KRU."""
     full = (
-        f"{QUOTED}, with its code's settings, which hold 5,000 images out and stop after 5 epochs without progress; "
-        "here all 60,000 are learned for its longest, 200; its code scales the unitary matrix's gradient element by "
-        "element first, its paper and this do not"
+        f"{QUOTED}, with its code's settings, which hold 5,000 images out and stop after 5 epochs without progress. "
+        "Here all 60,000 are learned for its longest, 200. Its code scales the unitary matrix's gradient element by "
+        "element first. Its paper and this do not"
     )
     soft = (
-        f"{QUOTED}, with its code's defaults; φ on MNIST, m, batch and epochs are not given; p moves at the rate of "
-        "the rest, there at five times that; the norm of the gradient is clipped, there what flows back at each step; "
-        "there the matrices decay, the recurrent one as a whole, here all but its bases"
+        f"{QUOTED}, with its code's defaults. φ on MNIST, m, batch and epochs are not given. p moves at the rate of "
+        "the rest, there at five times that. The norm of the gradient is clipped, there what flows back at each step. "
+        "There the matrices decay, the recurrent one as a whole, here all but its bases"
     )
     kru = f"{QUOTED}, of which no setting is known here: φ, λ, the optimizer, its rate, clipping, batch and epochs"
     return {

@@ -19,22 +19,22 @@ COPYING |= {"init": "henaff", "rebase_every": 100, "project_every": 100}
 BATCH = 128
 COPYING_EPOCHS, COPYING_SIZE = 40, 100 * BATCH  # 4,000 steps, each on new sequences
 OF_THE_CODE = "a, b and ε are the code's defaults"
-TESTED = "the source reports the best test accuracy over the epochs; here the last epoch's is taken"
-SWAPPED = "the learning rates of 360 and 512 units are listed the other way round, against all other rows"
+TESTED = "The source reports the best test accuracy over the epochs. Here the last epoch's is taken"
+SWAPPED = "The learning rates of 360 and 512 units are listed the other way round, against all other rows"
 LSTM = "the source's LSTM reads out its cell state, which this one does not"
 COPYING_CHOSEN = {
     "lstm": LSTM,
     "scornn": "nothing; the sequences are of another generator",
-    "exprnn": "dtriv with K = 100 and M = 30 is expRNN's code's default; at a move of the base, every 100 steps, that "
-    "code mixes two charts in a gradient, this does not",
-    "asrnn": f"{OF_THE_CODE}, K = M = 100 too; D_f stays at 1e-5, as in the source's code, where its gradient is 0: "
-    "learned from there (`--set learn_saturation=true`) its entries drift apart and the training diverges",
+    "exprnn": "dtriv with K = 100 and M = 30 is expRNN's code's default. At a move of the base, every 100 steps, that "
+    "code mixes two charts in a gradient, which this one does not",
+    "asrnn": f"{OF_THE_CODE}, K = M = 100 too. D_f stays at 1e-5, as in the source's code, where its gradient is 0. "
+    "Learned from there (`--set learn_saturation=true`) its entries drift apart, and the training diverges",
 }
 PTB = (
-    "the streams are cut at windows, a few characters from where the source cuts them, and its last, shorter window is "
-    "left out; one seed, the source has five"
+    "The streams are cut at windows, a few characters from where the source cuts them. Its last, shorter window is "
+    "left out. One seed is trained, the source has five"
 )
-PTB_CHOSEN = {"asrnn": f"{OF_THE_CODE}, but for ε = 1e-5 in place of 0, which could lose D_f's inverse; {PTB}"}
+PTB_CHOSEN = {"asrnn": f"{OF_THE_CODE}, but for ε = 1e-5 in place of 0, which could lose D_f's inverse. {PTB}"}
 STREAMED: dict[str, Any] = {"embedding": 200, "carry": True, "schedule": "plateau"}
 
 REPORTED = {
@@ -95,21 +95,21 @@ def _mnist(task: str, sizes: tuple[tuple[int, int, float], ...]) -> dict[str, Pr
     rho = 0.1 if task == "smnist" else 0.5
     found = {
         "lstm-128": row(
-            "lstm", 128, {"hidden_size": 128, "forget_bias": 1.0}, _rmsprop(70, 1e-3, 0.9, 1.0), f"{LSTM}; {TESTED}"
+            "lstm", 128, {"hidden_size": 128, "forget_bias": 1.0}, _rmsprop(70, 1e-3, 0.9, 1.0), f"{LSTM}. {TESTED}"
         )
     }
     for units, others, lr in sizes:
         part = lr / 10
         asrnn = {"state_size": units, "init": "cayley"} | SATURATION
         found[f"asrnn-{units}"] = row(
-            "asrnn", units, asrnn, _rmsprop(70, lr, 0.99, 10.0, part), f"{OF_THE_CODE}; {TESTED}"
+            "asrnn", units, asrnn, _rmsprop(70, lr, 0.99, 10.0, part), f"{OF_THE_CODE}. {TESTED}"
         )
         exprnn = {"state_size": others, "init": "cayley"}
         found[f"exprnn-{others}"] = row("exprnn", others, exprnn, _rmsprop(70, lr, 0.9, 0.0, part))
         # the one row with another α
         alpha = 0.99 if (task, others) == ("smnist", 360) else 0.9
         scornn = {"state_size": others, "rho": rho, "init": "cayley"}
-        chosen = f"{SWAPPED}; {TESTED}" if task == "pmnist" and others > 170 else TESTED
+        chosen = f"{SWAPPED}. {TESTED}" if task == "pmnist" and others > 170 else TESTED
         found[f"scornn-{others}"] = row("scornn", others, scornn, _rmsprop(70, lr, alpha, 0.0, part), chosen)
     return found
 

@@ -14,15 +14,15 @@ from dynlab.training.presets.preset import Preset
 from dynlab.training.settings import Settings
 
 TASK = {"standardise": "feature", "retrain": True}
-BEST = "the code reports the best test accuracy of all epochs; here the last epoch's is taken"
+BEST = "The code reports the best test accuracy of all epochs. Here the last epoch's is taken"
 BY_SIZE = "units (by the kilobytes of ERNN's Table 3)"
 # beside the rows of ERNN's Table 3, which has no UGRNN: 64 units have the FastGRNN paper's 37 KB
 UGRNN = ("ugrnn", {"state_size": 64}, 37, 94.53)
 CORNN = {"hidden_size": 64, "step_size": 0.1, "gamma": 0.2, "epsilon": 6.4}
 ALSO_CHOSEN = {
     "ugrnn": "units (by the FastGRNN paper's 37 KB)",
-    "antisymmetric": f"{BY_SIZE}, ε, γ and σ_w; quoted from the ERNN paper, which trained it in its own way",
-    "spectral": f"{BY_SIZE}, reflections; it starts as its own authors' code does",
+    "antisymmetric": f"{BY_SIZE}, ε, γ and σ_w. Quoted from the ERNN paper, which trained it in its own way",
+    "spectral": f"{BY_SIZE}, reflections. It starts as its own authors' code does",
 }
 
 
@@ -33,7 +33,7 @@ def _settings(row: str) -> Settings:
 
 def _preset(row: str) -> Preset:
     system, config, _, accuracy = UGRNN if row == "ugrnn" else ROWS["har2", row]
-    chosen = f"{ALSO_CHOSEN.get(row, BY_SIZE)}; {BEST}"
+    chosen = f"{ALSO_CHOSEN.get(row, BY_SIZE)}. {BEST}"
     return Preset(system, "har2", _settings(row), config, TASK, "FastGRNN, HAR-2", f"{accuracy:.2f} %", chosen)
 
 

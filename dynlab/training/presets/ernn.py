@@ -14,28 +14,28 @@ from dynlab.training.settings import Settings
 EPOCHS, HALVE_EVERY = 100, 25
 CHOSEN = "epochs and the period of halving (100 and 25), clipping (at 1)"
 BY_SIZE = "units (by the table's kilobytes)"
-HALVED = "the source halves the rate for ERNN, and says that this did not give these their accuracy"
+HALVED = "The source halves the rate for ERNN, and says that this did not give these their accuracy"
 # what stands beside those of every row
 SYSTEM_CHOSEN = {
     "ernn": "units and rank (by the table's kilobytes)",
     "antisymmetric": f"{BY_SIZE}, ε, γ and σ_w",
     "spectral": f"{BY_SIZE}, reflections",
-    "fastrnn": f"{BY_SIZE}; {HALVED}",
-    "fastgrnn": f"{BY_SIZE}; {HALVED}",
+    "fastrnn": f"{BY_SIZE}. {HALVED}",
+    "fastgrnn": f"{BY_SIZE}. {HALVED}",
 }
-QUOTED = "; quoted from the FastGRNN paper, there in batches of {} and with a schedule of its own"
+QUOTED = ". Quoted from the FastGRNN paper, there in batches of {} and with a schedule of its own"
 QUOTED_SYSTEMS = ("rnn", "spectral", "lstm", "gru", "ugrnn")
 NOT_QUOTED = ("pmnist", "noisy-mnist", "noisy-cifar")  # which that paper has not
 ALSO_CHOSEN = {
-    "smnist": "; what the pixels are standardised over (all together)",
-    "pmnist": "; what the pixels are standardised over (all together) and the permutation (expRNN's)",
-    "noisy-mnist": "; how the rows are scaled (standardised), and that an image keeps its noise",
-    "noisy-cifar": "; how the rows are scaled (standardised), and that an image keeps its noise",
-    "dsa19": "; which subjects are tested",
-    "google12": "; which other words and silences there are; the validation clips choose the epoch",
-    "google30": "; the validation clips choose the epoch",
-    "yelp5": "; what a word is and which half is tested",
-    "ptb-word": "; the size of the vectors (by the same); states are carried; the validation text chooses the epoch",
+    "smnist": ". What the pixels are standardised over (all together)",
+    "pmnist": ". What the pixels are standardised over (all together) and the permutation (expRNN's)",
+    "noisy-mnist": ". How the rows are scaled (standardised), and that an image keeps its noise",
+    "noisy-cifar": ". How the rows are scaled (standardised), and that an image keeps its noise",
+    "dsa19": ". Which subjects are tested",
+    "google12": ". Which other words and silences there are. The validation clips choose the epoch",
+    "google30": ". The validation clips choose the epoch",
+    "yelp5": ". What a word is and which half is tested",
+    "ptb-word": ". The size of the vectors (by the same). States are carried. The validation text chooses the epoch",
 }
 WHOLE = {"retrain": True}  # where a source's training split is all that is not tested
 # EdgeML standardises each (step, feature) of HAR-2; pixels of MNIST are standardised.

@@ -8,7 +8,7 @@ WINDOWS, ASKED = 50, 8
 LR = 0.1 / 54 * WINDOWS * ASKED
 CHOSEN = (
     "W and V start with Q of a QR decomposition, where the source takes R for W, of norm 0.06, and the polar factor "
-    "for V; the read-out has a bias and torch's start; it descends along the gradient, which the source's rule is not"
+    "for V. The read-out has a bias and torch's start. It descends along the gradient, which the source's rule is not"
 )
 
 TUTORIAL: dict[str, Preset] = {
