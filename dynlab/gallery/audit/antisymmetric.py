@@ -70,14 +70,14 @@ def _gated() -> Numbers:
 
 
 def _judge_gated(n: Numbers) -> tuple[str, str]:
-    said = "; ".join(
+    said = ". ".join(
         f"σ_w = {scale}: {n[f'negative_{scale}']:.0%} of the diagonal's entries are negative, largest Re λ "
         f"{n[f'largest_{scale}']:+.2f} per second"
         for scale in SCALES
     )
     return FAILS if max(n[f"largest_{scale}"] for scale in SCALES) > 0 else HOLDS, (
-        f"The diagonal factor σ′(p_z) tanh(p_h) + σ(p_z) tanh′(p_h) may be negative. At the paper's start, noise as "
-        f"input: {said}."
+        f"The diagonal factor σ′(p_z) tanh(p_h) + σ(p_z) tanh′(p_h) may be negative. These are measured at the "
+        f"paper's start, with noise as input. {said}."
     )
 
 
@@ -144,8 +144,8 @@ def _slides() -> Numbers:
 def _judge_slides(n: Numbers) -> tuple[str, str]:
     right = np.isclose([n["lowest"], n["highest"]], -SLIDE_GAMMA, atol=1e-6).all()
     return (HOLDS if right else FAILS), (
-        f"A scalar is subtracted from every entry, W − Wᵀ − γ11ᵀ: the direction of equal entries is damped by "
-        f"{number(n['rayleigh'], 3)} (γn), the eigenvalues' real parts lie between {number(n['lowest'], 3)} and "
+        f"A scalar is subtracted from every entry, W − Wᵀ − γ11ᵀ. The direction of equal entries is damped by "
+        f"{number(n['rayleigh'], 3)} (γn). The eigenvalues' real parts lie between {number(n['lowest'], 3)} and "
         f"{number(n['highest'], 2)} in place of −{SLIDE_GAMMA:g} for all ({UNITS} units)."
     )
 

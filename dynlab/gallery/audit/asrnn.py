@@ -79,7 +79,7 @@ def _judge_expressivity(n: Numbers) -> tuple[str, str]:
     return (CONDITION if n["off"] < ROUNDING else UNDECIDED), (
         f"In u = W_f h it is a vanilla tanh RNN with the matrix W_f W W_f⁻¹: states agree to below {ROUNDING:g} of "
         f"their norm. So it has at most a vanilla RNN's capacity, and of those only the matrices that are similar to "
-        f"an orthogonal one (all eigenvalues' moduli 1 to below {ROUNDING:g}); with large D_f it saturates as they do."
+        f"an orthogonal one (all eigenvalues' moduli 1 to below {ROUNDING:g}). With large D_f it saturates as they do."
     )
 
 
@@ -98,7 +98,7 @@ def _norm() -> Numbers:
 def _judge_norm(n: Numbers) -> tuple[str, str]:
     return (CONDITION if n["norm"] > 1 + ROUNDING else HOLDS), (
         f"It holds of the orthogonal RNN it starts from. asRNN's Jacobian W_f⁻¹ diag(tanh′) W_f W is bounded by the "
-        f"quotient of D_f's extremes only: with U_f turned and D_f in (0.8, 3) as on PTB its norm reaches "
+        f"quotient of D_f's extremes only. With U_f turned and D_f in (0.8, 3) as on PTB its norm reaches "
         f"{n['norm']:.2f} (bound {n['bound']:.2f})."
     )
 
@@ -151,20 +151,21 @@ def _tutorial() -> Numbers:
 def _judge_tutorial(n: Numbers) -> tuple[str, str]:
     return (FAILS if n["start_first"] > ROUNDING else HOLDS), (
         f"∂s/∂W kept as a matrix of the size of W sums what should be kept apart. It is off by {n['start_W']:.1%} for "
-        f"W at the tutorial's start, whose W is all but 0, by {n['large_W']:.0%} at W ~ 4 N(0, 1/n), and for the "
-        f"input weights of the first step by {n['start_first']:.0%}. The network learns all the same."
+        f"W at the tutorial's start, whose W is all but 0. At W ~ 4 N(0, 1/n) it is off by {n['large_W']:.0%}, and for "
+        f"the input weights of the first step by {n['start_first']:.0%}. The network learns all the same."
     )
 
 
 def _judge_losses(n: Numbers) -> tuple[str, str]:
     found = {along: movie.ends(along) for along in (collapsed_rule.RULE, collapsed_rule.GRADIENT)}
     best = [min(each, key=lambda name: each[name]) == movie.SOFT for each in found.values()]
-    said = "; ".join(
-        f"{along} {', '.join(f'{name} {value:.4f}' for name, value in each.items())}" for along, each in found.items()
+    said = ". ".join(
+        f"{along[0].upper()}{along[1:]}: {', '.join(f'{name} {value:.4f}' for name, value in each.items())}"
+        for along, each in found.items()
     )
     return (HOLDS if all(best) else CONDITION if any(best) else FAILS), (
         f"Root of the mean squared error on the windows held out after {movie.EPOCHS:,} epochs from the tutorial's "
-        f"start: {said}. Its rule is no gradient, and favours another loss than the gradient does."
+        f"start. {said}. Its rule is no gradient, and favours another loss than the gradient does."
     )
 
 

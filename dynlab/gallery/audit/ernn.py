@@ -112,9 +112,9 @@ def _fastrnn() -> Numbers:
 def _judge_fastrnn(n: Numbers) -> tuple[str, str]:
     return (CONDITION if n["difference"] < ROUNDING else FAILS), (
         f"On {TRAINED[1]} a step is one of a FastRNN with α = η_t, β = 1 − 2η_t and the matrix 2PU, to less than "
-        f"{ROUNDING:g}, at the {n['possible']:.0f} of {n['steps']:.0f} steps where 0 < η_t < ½. η_t is learned for "
-        f"each step ({number(n['lowest'], 3)} to {number(n['highest'], 3)}), where a FastRNN has one positive α. So "
-        "what K = 1 gains over FastRNN it gains by that and its low rank, not by an equilibrium."
+        f"{ROUNDING:g}. That is at the {n['possible']:.0f} of {n['steps']:.0f} steps where 0 < η_t < ½. η_t is learned "
+        f"for each step ({number(n['lowest'], 3)} to {number(n['highest'], 3)}), where a FastRNN has one positive α. "
+        "So what K = 1 gains over FastRNN it gains by that and its low rank, not by an equilibrium."
     )
 
 
@@ -133,7 +133,7 @@ def _small(value: float) -> str:
 
 def _judge_figure_5(n: Numbers) -> tuple[str, str]:
     shares = ernn_5.shares()
-    said = "; ".join(
+    said = ". ".join(
         f"{label}: {one['below']:.1%} below 0, {one['zero']:.1%} equal to 0, {one['above']:.1%} above"
         for label, one in shares.items()
     )
@@ -174,8 +174,8 @@ def _convergence() -> Numbers:
 def _judge_theorem_2(n: Numbers) -> tuple[str, str]:
     return CONDITION, (
         f"Equation 12 holds at {n['dense_theorem2']:.0%} of the iterates of a dense ERNN with ‖PU‖ = 0.81, which "
-        f"converges at the predicted rate, and at {n['trained_theorem2']:.0%} of those of {ernn_6.TRAINED}; there the "
-        f"inner flow has exactly one equilibrium at {n['trained_one']:.0%} of the steps."
+        f"converges at the predicted rate. It holds at {n['trained_theorem2']:.0%} of those of {ernn_6.TRAINED}. There "
+        f"the inner flow has exactly one equilibrium at {n['trained_one']:.0%} of the steps."
     )
 
 
@@ -203,11 +203,11 @@ def _noise() -> Numbers:
 
 
 def _judge_noise(n: Numbers) -> tuple[str, str]:
-    said = "; ".join(f"K = {K}: {n[f'noise_{K}']:.1%} under noise, {n[f'data_{K}']:.1%} under data" for K in TRAINED)
+    said = ". ".join(f"K = {K}: {n[f'noise_{K}']:.1%} under noise, {n[f'data_{K}']:.1%} under data" for K in TRAINED)
     still = [n[f"noise_{K}"] < MOVES for K in TRAINED]
     return (HOLDS if all(still) else FAILS), (
-        f"How far a trained network moves in a step, relative to its state (medians; noise of variance 1 around the "
-        f"inputs' mean): {said}. At equilibrium, h_k = z*(x_k) − h_{{k−1}}, noise adds to the state in every step."
+        f"Medians of how far a trained network moves in a step, relative to its state. Noise has variance 1 around the "
+        f"inputs' mean. {said}. At equilibrium, h_k = z*(x_k) − h_{{k−1}}, noise adds to the state in every step."
     )
 
 
@@ -222,11 +222,11 @@ def _figure_2() -> Numbers:
 
 
 def _judge_figure_2(n: Numbers) -> tuple[str, str]:
-    said = "; ".join(
+    said = ". ".join(
         f"{name}: {power(n[f'low_{index}'])} to {power(n[f'high_{index}'])}" for index, name in enumerate(ernn_2.LOOK)
     )
     return CONDITION, (
-        f"‖∂h_T/∂h_1‖ in the second half of training (medians): {said}. It holds of a tanh RNN from torch's start; one "
+        f"‖∂h_T/∂h_1‖ in the second half of training, medians. {said}. It holds of a tanh RNN from torch's start; one "
         "with ReLU that starts at the identity does not vanish either."
     )
 
