@@ -10,7 +10,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if Path(__file__).with_name("flows.py").exists():  # a file of an unrelated package that is called dynlab, and not ours
     warnings.warn(

@@ -159,5 +159,5 @@ def test_links_into_the_glossary_lead_to_entries(page):
         text = "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
     anchors = {"#" + re.sub(r"[^\w\- ]", "", term).lower().replace(" ", "-") for term in ENTRIES}
     found = LINK.findall(text)
-    assert found or page.name == "glossary.md"
+    assert found or page.name in ("glossary.md", "licences.md", "release.md")  # which say nothing of networks
     assert {anchor for anchor in found if anchor} <= anchors

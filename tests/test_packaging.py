@@ -1,9 +1,12 @@
 """What is installed is what is in the folders, and nothing in it names the machine it was made on."""
 
+import importlib.metadata
 import re
+import runpy
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from configparser import ConfigParser
 from pathlib import Path
@@ -141,18 +144,50 @@ def test_import_contract_knows_every_module():
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    """A wheel built from a copy, so that no build folder is left in the source tree or taken from it."""
+def built(tmp_path_factory):
+    """The sdist of what git has, and the wheel of that sdist, made in a copy so that nothing else gets into them."""
     copy = tmp_path_factory.mktemp("source")
-    for name in ["setup.cfg", "pyproject.toml", "README.md", "LICENSE"]:
-        shutil.copy(ROOT / name, copy)
-    for top in INSTALLED_AS:
-        shutil.copytree(ROOT / top, copy / top, ignore=shutil.ignore_patterns("__pycache__"))
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", "dist"]
-    built = subprocess.run(command, cwd=copy, capture_output=True, text=True)
-    assert built.returncode == 0, built.stdout + built.stderr
-    (file,) = (copy / "dist").glob("*.whl")
+    for file in tracked():
+        place = copy / file.relative_to(ROOT)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, place)
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", "dist"]
+    done = subprocess.run(command, cwd=copy, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return copy / "dist"
+
+
+@pytest.fixture(scope="module")
+def wheel(built):
+    (file,) = built.glob("*.whl")
     return file
+
+
+def test_sdist_holds_what_git_has(built):
+    (file,) = built.glob("*.tar.gz")
+    with tarfile.open(file) as archive:
+        packed = {name.partition("/")[2] for name in archive.getnames() if not archive.getmember(name).isdir()}
+    packed = {name for name in packed if ".egg-info/" not in name} - {"PKG-INFO"}
+    assert packed == {file.relative_to(ROOT).as_posix() for file in tracked()}, "name them in MANIFEST.in"
+
+
+def test_the_version_is_the_same_wherever_it_stands():
+    assert f"\nversion: {dynlab.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(r"^## (\S+)", changes, re.MULTILINE).group(1) == dynlab.__version__
+
+
+def test_the_licence_of_every_dependency_is_listed():
+    listing = runpy.run_path(str(ROOT / "docs" / "licences.py"))
+    found = dict(listing["ROW"].findall((ROOT / "docs" / "licences.md").read_text(encoding="utf-8")))
+    assert sorted(found) == listing["pinned"]()
+    assert set(listing["asked"]()) <= set(found)
+    assert [name for name, licence in found.items() if not licence] == []
+    lines = (line.partition("==") for line in (ROOT / "constraints.txt").read_text().splitlines())
+    pins = {(canonical(name), version) for name, _, version in lines}
+    installed = {(canonical(each.metadata["Name"]), each.version) for each in importlib.metadata.distributions()}
+    told = {name: listing["licence"](name) for name, _ in sorted(installed & pins)}
+    assert told == {name: found[name] for name in told}
 
 
 def test_wheel_holds_every_file(wheel):
