@@ -39,9 +39,9 @@ METHOD = (
     f"vectors that are carried along, and holds but for a probability of {FAILING:g}. In other samples it is kept as Q "
     "e^d T (QR with the columns sorted at every step), and its singular values come from one-sided Jacobi in log "
     f"scale. A mode is resolved where the bound of its error is at most {LARGEST_BOUND:g}, or this share of ln σ. Of Q "
-    "e^d T that bound sums what the rounding of the Jacobians' entries and of each QR does to the mode: |Q'ᵀ| E |Q| "
-    "|R⁻¹| at first order, with its running maximum over the sorted modes. The eigenvalues are those of e^(d/2) T Q "
-    "e^(d/2)"
+    "e^d T that bound sums what the rounding of the Jacobians' entries and of each QR does to the mode. That is |Q'ᵀ| "
+    "E |Q| |R⁻¹| at first order, with its running maximum over the sorted modes. The eigenvalues are those of e^(d/2) "
+    "T Q e^(d/2)"
 )
 NOT_RESOLVED = "NaN where the mode is not resolved: the bound of its error is too large"
 EXACTLY_ZERO = "-inf where the Jacobian is exactly singular: the singular value is 0"
@@ -82,11 +82,11 @@ def end_to_end(
     Returns
     -------
     xarray.Dataset
-        ``log_singular_value(sample, time, mode)``, decreasing, NaN for modes that are not resolved; ``error_bound`` of
-        each; ``resolved(sample, time)``, how many are resolved (exact zeros, −inf, among them); ``surviving``, how many
-        resolved singular values are at least 0.1; ``effective_rank`` = exp(−Σ p ln p) with p = σ/Σσ;
-        ``log_mean_modulus`` and ``log_std_modulus``, ln of the mean and of the standard deviation of the eigenvalues'
-        moduli; ``mean_log_modulus`` = Σ ln abs(det J_s) / n, the mean of their logarithms, with
+        ``log_singular_value(sample, time, mode)``, decreasing, NaN for modes that are not resolved, with the
+        ``error_bound`` of each. ``resolved(sample, time)``, how many are resolved (exact zeros, −inf, among them).
+        ``surviving``, how many resolved singular values are at least 0.1. ``effective_rank`` = exp(−Σ p ln p) with p =
+        σ/Σσ. ``log_mean_modulus`` and ``log_std_modulus``, ln of the mean and of the standard deviation of the
+        eigenvalues' moduli. ``mean_log_modulus`` = Σ ln abs(det J_s) / n, the mean of their logarithms, with
         ``mean_log_modulus_error``.
 
     Raises

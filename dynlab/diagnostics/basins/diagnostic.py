@@ -89,8 +89,8 @@ def basins(
     steps : int
         How long each start is followed; one that is still coming to rest then, up to ten times as long.
     follow : bool, optional
-        Whether orbits that neither rest nor repeat are followed for thousands of steps, to say what they are on; where
-        it is not given they are unless the network is so large that this takes minutes.
+        Whether orbits that neither rest nor repeat are followed for thousands of steps, to say what they are on. Where
+        it is not given they are, unless the network is so large that this takes minutes.
     largest_state : float
         An orbit is cut where its norm exceeds it, and counted as one that leaves.
     max_memory : float
@@ -103,13 +103,14 @@ def basins(
     Returns
     -------
     xarray.Dataset
-        ``basin(y, x)``, the number of the attractor, −1 where the orbit left the bound and −2 undecided; ``steps(y,
-        x)``, after how many an orbit was at rest or gone; of each attractor ``kind(attractor)``, ``attractor_class``
-        ("stable fixed point", …), ``period``, ``stable`` (1, 0, −1 undecided), ``share`` of the starts, ``residual`` =
-        ‖F^p(h) − h‖₂, ``largest_exponent`` with ``largest_exponent_error``, ``attractor_state(attractor, state)`` and,
-        in the plane's coordinates, ``attractor_x(attractor, iteration)``, ``attractor_y``; ``leaving_share`` and
-        ``undecided_share`` of the starts; ``basin_entropy``, ``boundary_basin_entropy`` with its standard error, and
-        ``boundary_boxes``; the plane's ``origin(state)``, ``direction(axis, state)``.
+        ``basin(y, x)``, the number of the attractor, −1 where the orbit left the bound and −2 undecided. ``steps(y,
+        x)``, after how many an orbit was at rest or gone. Of each attractor ``kind(attractor)``, ``attractor_class``
+        ("stable fixed point", …), ``period``, ``stable`` (1, 0, −1 undecided), ``share`` of the starts and
+        ``residual`` = ‖F^p(h) − h‖₂. Of each also ``largest_exponent`` with ``largest_exponent_error``,
+        ``attractor_state(attractor, state)`` and, in the plane's coordinates, ``attractor_x(attractor, iteration)``,
+        ``attractor_y``. ``leaving_share`` and ``undecided_share`` of the starts. ``basin_entropy``,
+        ``boundary_basin_entropy`` with its standard error, and ``boundary_boxes``. The plane's ``origin(state)``,
+        ``direction(axis, state)``.
 
     Raises
     ------

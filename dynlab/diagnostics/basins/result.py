@@ -3,7 +3,7 @@
 References
 ----------
 Daza, Wagemakers, Georgeot, Guéry-Odelin and Sanjuán, "Basin entropy: a new tool to analyze uncertainty in dynamical
-systems", Scientific Reports 6 (2016), equations 4 and 7, and the criterion ln 2 for fractal borders.
+systems", Scientific Reports 6 (2016). Equations 4 and 7, and the criterion ln 2 for fractal borders.
 """
 
 from typing import Any

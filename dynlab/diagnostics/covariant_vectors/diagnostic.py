@@ -62,8 +62,9 @@ def covariant_vectors(
         Of a flow: seconds between two orthonormalisations, which are its steps from there on; three over the norm of
         its Jacobian at the start where it is not given.
     transient, backward_transient : int, optional
-        How many steps are discarded at the start, while frames align and the orbit comes to its attractor, and at the
-        end, while coefficients carried backward do; a fifth of all each where they are not given.
+        How many steps are discarded at the start, while frames align and the orbit comes to its attractor. The second
+        is how many are at the end, while coefficients carried backward align. Each is a fifth of all where it is not
+        given.
     times : int
         At how many steps of the rest vectors and rates are kept at most; what is largest or smallest is sought at all.
     initial_state : array_like, shape (state,) or (sample, state), optional
@@ -82,14 +83,14 @@ def covariant_vectors(
     Returns
     -------
     xarray.Dataset
-        ``vector(sample, time, mode, state)``, of length 1, v_i(t) at h_t, which is ``trajectory(sample, time, state)``,
-        with ``local_rate(sample, time, mode)`` = ln ‖J_t v_i(t − 1)‖; NaN where the vector is not ``determined(sample,
-        mode)``: ``start_difference`` is the largest angle between those of two runs from other random starts;
-        ``exponent(sample, mode)`` with ``standard_error``, and ``mean_local_rate``, which must equal it;
-        ``covariance_residual`` = max_t ‖J v(t − 1)/‖·‖ − v(t)‖.
-        ``angle(sample, time)``, in radians, is the smallest principal angle between the unstable and the stable
-        subspace, of dimensions ``unstable_dimension(sample)`` and ``stable_dimension``; ``smallest_angle(sample)`` over
-        all steps, ``smallest_angle_time``, ``median_angle`` and ``angle_difference`` between both runs.
+        ``vector(sample, time, mode, state)``, of length 1, v_i(t) at h_t, which is ``trajectory(sample, time,
+        state)``. ``local_rate(sample, time, mode)`` = ln ‖J_t v_i(t − 1)‖. Both are NaN where the vector is not
+        ``determined(sample, mode)``. ``start_difference`` is the largest angle between those of two runs from other
+        random starts. ``exponent(sample, mode)`` with ``standard_error``, and ``mean_local_rate``, which must equal
+        it. ``covariance_residual`` = max_t ‖J v(t − 1)/‖·‖ − v(t)‖. ``angle(sample, time)``, in radians, is the
+        smallest principal angle between the unstable and the stable subspace, of dimensions
+        ``unstable_dimension(sample)`` and ``stable_dimension``; ``smallest_angle(sample)`` over all steps,
+        ``smallest_angle_time``, ``median_angle`` and ``angle_difference`` between both runs.
 
     Raises
     ------
@@ -98,9 +99,10 @@ def covariant_vectors(
 
     Notes
     -----
-    With J_t Q_{t−1} = Q_t R_t, v_i(t) = Q_t c_i(t), where c_i has i entries and c_i(t − 1) ∝ R_t⁻¹ c_i(t): carried
-    back, all upper triangular C come to the same where the gaps between exponents tell the vectors apart. A frame's own
-    columns are not covariant but for the first. Neighbours along v_i grow at Λ_i forward, and shrink at it backward.
+    With J_t Q_{t−1} = Q_t R_t, v_i(t) = Q_t c_i(t), where c_i has i entries and c_i(t − 1) ∝ R_t⁻¹ c_i(t). Carried
+    back, all upper triangular C come to the same where the gaps between exponents tell the vectors apart. A frame's
+    own columns are not covariant but for the first. Neighbours along v_i grow at Λ_i forward, and shrink at it
+    backward.
 
     References
     ----------

@@ -193,7 +193,7 @@ def smallest_angles(coefficients: Tensor, unstable: int, stable: int) -> Tensor:
     Notes
     -----
     The first vectors span the frame's first directions. With an orthonormal basis of the others, cos θ is the largest
-    singular value of its rows there, sin θ the smallest of its rows elsewhere: the arc tangent of both is accurate for
+    singular value of its rows there, sin θ the smallest of its rows elsewhere. The arc tangent of both is accurate for
     small angles and for right ones.
 
     References

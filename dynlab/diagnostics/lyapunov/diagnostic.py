@@ -67,8 +67,8 @@ def lyapunov(
         frame aligns; a tenth of all where it is not given.
     initial_state : array_like, shape (state,) or (sample, state), optional
         Where it is not given, what the system has learned to start at. Where that is 0 and no input changes with time,
-        a random state near 0, off the sets of symmetric states that an orbit never leaves; 0 itself only where the
-        orbit from there leaves `largest_state`.
+        a random state near 0, off the sets of symmetric states that an orbit never leaves. It is 0 itself only where
+        the orbit from there leaves `largest_state`.
     largest_state : float
         An orbit is cut where some abs(h_i) exceeds it.
     inputs_description : str
@@ -82,19 +82,19 @@ def lyapunov(
     -------
     xarray.Dataset
         ``exponent(sample, mode)`` in nat/step or nat/s, in the order of the frame's columns, which decreases but for
-        exponents that the orbit is too short to tell apart; called ``finite_time_exponent`` on driven sequences of
-        fewer than 1000 steps. ``exponent_error`` is what the sign is held against: 2 of 1,000 exponents may be off by
-        more. It counts ``standard_error``, from the means over blocks of the orbit, of finite-time exponents the
-        standard deviation between samples, as often as so few of them need; ``rounding_bound``, inf where an exponent
-        is an upper bound because the Jacobian is as small as its own error and might be 0; and of finite-time
-        exponents ``alignment_error``, by how much other first frames change them. ``mean_exponent(mode)`` with
-        ``mean_exponent_error`` is the mean over samples. ``running_exponent(sample, time, mode)``;
-        ``mean_log_det(sample)``, the mean of ln abs(det J), of a flow the mean divergence, which the sum of all
-        exponents must equal, NaN for some exponents of a map of more than 128 dimensions;
-        ``kaplan_yorke_dimension(sample)``; ``positive_exponent_sum(sample)``; both with ``…_error(sample)``. For driven
-        maps also the echo-state test: ``echo_state(sample)``, whether two starts under the same input meet, by the
-        ``shrinkage(sample)`` of their distance; and
-        ``separation_rate(sample)``, how fast nearby starts separate, to be held against the largest exponent.
+        exponents that the orbit is too short to tell apart. It is called ``finite_time_exponent`` on driven sequences
+        of fewer than 1000 steps. ``exponent_error`` is what the sign is held against: 2 of 1,000 exponents may be off
+        by more. It counts ``standard_error``, from the means over blocks of the orbit, as often as so few of them
+        need. Of finite-time exponents that is the standard deviation between samples. It counts ``rounding_bound``,
+        inf where an exponent is an upper bound because the Jacobian is as small as its own error and might be 0. Of
+        finite-time exponents it also counts ``alignment_error``, by how much other first frames change them.
+        ``mean_exponent(mode)`` with ``mean_exponent_error`` is the mean over samples. ``running_exponent(sample, time,
+        mode)``. ``mean_log_det(sample)``, the mean of ln abs(det J), of a flow the mean divergence, which the sum of
+        all exponents must equal. It is NaN for some exponents of a map of more than 128 dimensions.
+        ``kaplan_yorke_dimension(sample)``; ``positive_exponent_sum(sample)``; both with ``…_error(sample)``. For
+        driven maps also the echo-state test: ``echo_state(sample)``, whether two starts under the same input meet, by
+        the ``shrinkage(sample)`` of their distance. ``separation_rate(sample)`` is how fast nearby starts separate, to
+        be held against the largest exponent.
 
     Raises
     ------

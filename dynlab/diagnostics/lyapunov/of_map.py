@@ -47,13 +47,13 @@ class Factors:
 
     `block` has leading dimensions (sample, step), and counts as the identity where `valid` (sample, step) is false.
     Very large and very small ones are multiplied by 2 to the power of `doublings` (sample, step), so that no product of
-    several over- or underflows. `log_norms` (sample, step) bound ln ‖J‖₂ of what is multiplied; `log_dets` are
-    ln abs(det J), NaN where they would need the matrix; `lost` (sample, step) says whether J has a row or column of
-    zeros, `singular` marks the steps where one of them has, `blind` those with a column, `seen` (sample, step, state)
-    the columns that are not zero.
-    `wrong` (sample, step) are the `relative_errors` of what is multiplied. Where they reach its size it is `drowned`
-    (sample, step): of its growth no more is known than that it is below ‖J‖₂ and that error together. `regular` marks
-    the steps where nothing of this is to be minded, `sorted_rows` those where a QR needs its rows in order.
+    several over- or underflows. `log_norms` (sample, step) bound ln ‖J‖₂ of what is multiplied. `log_dets` are ln
+    abs(det J), NaN where they would need the matrix. `lost` (sample, step) says whether J has a row or column of
+    zeros. `singular` marks the steps where one of them has, `blind` those with a column, `seen` (sample, step, state)
+    the columns that are not zero. `wrong` (sample, step) are the `relative_errors` of what is multiplied. Where they
+    reach its size it is `drowned` (sample, step): of its growth no more is known than that it is below ‖J‖₂ and that
+    error together. `regular` marks the steps where nothing of this is to be minded, `sorted_rows` those where a QR
+    needs its rows in order.
     """
 
     block: Operator

@@ -32,8 +32,9 @@ from dynlab.systems import System
 
 METHOD = (
     "The Jacobians carry a frame of tangent vectors forward, which is random at first. QR makes it orthonormal again "
-    f"before a first-order bound of the relative error of a growth factor, {SAFETY:g} ε Π‖J‖₂ ‖R⁻¹ e_i‖₂, exceeds "
-    "{tolerance:g} (or after every step), with ε {epsilon}: here every {length:.3g} {units} on average. {errors}"
+    "before the relative error of a growth factor exceeds {tolerance:g} (or after every step). It is bounded at first "
+    f"order by {SAFETY:g} ε Π‖J‖₂ ‖R⁻¹ e_i‖₂, with ε {{epsilon}}. "
+    "That is every {length:.3g} {units} here, on average. {errors}"
 )
 OF_BLOCKS = (
     f"Standard errors come from the means over at most {BLOCKS} blocks of at least {SHORTEST_BLOCK} steps. Where these "
@@ -64,8 +65,8 @@ SUM = (
 class Measured:
     """What was measured, and how.
 
-    `stops` are the times of the running estimates, `transient` the time discarded before them; `blocks` is 0 where
-    errors are taken between samples; `ends` is None of driven orbits; `units` are those of time; `epsilon` says what
+    `stops` are the times of the running estimates, `transient` the time discarded before them. `blocks` is 0 where
+    errors are taken between samples. `ends` is None of driven orbits; `units` are those of time; `epsilon` says what
     one factor's relative error is.
     """
 

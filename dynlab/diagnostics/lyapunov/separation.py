@@ -22,7 +22,7 @@ MEET, DRAW_NEARER, STAY_APART, NEITHER = "meet", "draw nearer", "stay apart", "u
 class Separation:
     """How two starts under the same input end, all of shape (sample,).
 
-    `shrinkage` is ln of the last distance over the first, of starts far from each other; `rate` is the mean growth of
+    `shrinkage` is ln of the last distance over the first, of starts far from each other. `rate` is the mean growth of
     ln of the distance of orbits near each other, in nat/step.
     """
 

@@ -86,8 +86,8 @@ def pseudospectrum(
     steps : int
         Up to which power; of a flow, at how many times.
     seconds : float, optional
-        How long a flow is followed, in seconds: eight of its slowest time constants 1/|Re λ| where not given, with
-        no rate below 0.001 of the largest |λ|, and of ‖A‖ where an eigenvalue's error hides the rate.
+        How long a flow is followed, in seconds; eight of its slowest time constants 1/|Re λ| where not given. No rate
+        below 0.001 of the largest |λ| is taken for that, or of ‖A‖ where an eigenvalue's error hides the rate.
     max_memory : float
         Bytes: the grid is computed in blocks that stay below. What cannot is refused before anything is allocated.
     dtype, device : str
@@ -99,10 +99,10 @@ def pseudospectrum(
     -------
     xarray.Dataset
         ``smallest_singular_value(y, x)`` = σ_min(zI − A) = 1/‖(zI − A)⁻¹‖₂ at z = x + iy, with ``lanczos_residual``,
-        ``lanczos_iterations`` and ``converged``; ``eigenvalue(mode)`` with ``eigenvalue_error`` and ``condition``;
-        ``spectral_radius``, of a flow ``spectral_abscissa``; ``numerical_range(angle)``, its ``numerical_abscissa`` and
-        ``numerical_radius``; ``log_power_norm(time)`` = ln ‖A^k‖₂ (of a flow ln ‖e^{tA}‖₂) with
-        ``log_power_norm_error``; ``transient_growth``, the largest of these norms, and ``transient_time``;
+        ``lanczos_iterations`` and ``converged``. ``eigenvalue(mode)`` with ``eigenvalue_error`` and ``condition``.
+        ``spectral_radius``, of a flow ``spectral_abscissa``. ``numerical_range(angle)``, its ``numerical_abscissa``
+        and ``numerical_radius``. ``log_power_norm(time)`` = ln ‖A^k‖₂ (of a flow ln ‖e^{tA}‖₂) with
+        ``log_power_norm_error``. ``transient_growth``, the largest of these norms, and ``transient_time``;
         ``kreiss_constant``, a lower bound, and ``kreiss_point``.
 
     Raises

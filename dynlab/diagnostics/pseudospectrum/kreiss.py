@@ -2,8 +2,8 @@
 
 References
 ----------
-Kreiss, BIT 2 (1962); Trefethen and Embree, "Spectra and Pseudospectra", Princeton 2005, chapters 14 and 18: with
-K = sup_{|z|>1} (|z| − 1) ‖(zI − A)⁻¹‖ it is K ≤ sup_k ‖A^k‖ ≤ e n K; of a flow, sup Re z ‖(zI − A)⁻¹‖ over Re z > 0.
+Kreiss, BIT 2 (1962); Trefethen and Embree, "Spectra and Pseudospectra", Princeton 2005, chapters 14 and 18. With K =
+sup _{|z|>1} (|z| − 1) ‖(zI − A)⁻¹‖ it is K ≤ sup_k ‖A^k‖ ≤ e n K; of a flow, sup Re z ‖(zI − A)⁻¹‖ over Re z > 0.
 """
 
 import numpy as np
@@ -27,8 +27,8 @@ def kreiss_lower_bound(
 ) -> tuple[float, complex]:
     """The largest (|z| − 1)/σ_min(zI − A), or Re z/σ_min(zI − A), found, and its z. At least 1, the limit at ∞.
 
-    Every value is one of those that the constant is the supremum of, and each is taken at its least: (|z| − 1) less,
-    σ_min more by what rounding may have moved it, a few n^{3/2} ε ‖zI − A‖ and `rounding` of A itself.
+    Every value is one of those that the constant is the supremum of, and each is taken at its least. So (|z| − 1) is
+    less, and σ_min more by what rounding may have moved it, a few n^{3/2} ε ‖zI − A‖ and `rounding` of A itself.
     """
     size, unit, norm = len(matrix), float(np.finfo(float).eps), float(np.linalg.norm(matrix))
     scale = norm or 1.0

@@ -46,10 +46,10 @@ def power_norms(matrix: NDArray[np.float64], powers: int, wrong: float = 0.0, *,
 
     Notes
     -----
-    With a relative error of n ε in each product, the k-th power is wrong by at most n ε Σ_j ‖A^{k−j}‖ ‖A‖ ‖A^{j−1}‖,
-    and entry by entry by at most E_k = E_{k−1} abs(A) + n ε abs(A^{k−1}) abs(A), which says more of matrices whose
-    entries differ in size. The smaller of both counts, and of a large matrix the first alone. Sizes are taken off as
-    powers of 2, which rounds nothing.
+    With a relative error of n ε in each product, the k-th power is wrong by at most n ε Σ_j ‖A^{k−j}‖ ‖A‖ ‖A^{j−1}‖.
+    Entry by entry it is wrong by at most E_k = E_{k−1} abs(A) + n ε abs(A^{k−1}) abs(A), which says more of matrices
+    whose entries differ in size. The smaller of both counts, and of a large matrix the first alone. Sizes are taken
+    off as powers of 2, which rounds nothing.
     """
     unit = len(matrix) * np.finfo(float).eps + wrong
     log_norm, entrywise = np.full(powers + 1, -np.inf), np.zeros(powers + 1)
