@@ -25,6 +25,7 @@ WORDS: dict[object, str] = {
     NoneType: "none",
 }
 ARRAY = get_args(ArrayLike)
+LARGEST = 2**63 - 1  # of the whole numbers that torch and numpy count with
 LONGEST_SHOWN = 100  # letters of a value in a sentence
 
 
@@ -56,6 +57,8 @@ def bound(kind: str, name: str, make: Callable[..., object], given: Mapping[str,
         if not _fits(value, takes[key].annotation):
             got = repr(value)[:LONGEST_SHOWN]
             raise UserError(f"{start}: {key} must be {_words(takes[key].annotation)}, got {got}.")
+        if isinstance(value, int) and abs(value) > LARGEST:
+            raise UserError(f"{start}: {key} must be a whole number of at most {LARGEST:,} in size.")
     full = signature.bind(**given)
     full.apply_defaults()
     return dict(full.arguments)

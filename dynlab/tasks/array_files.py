@@ -45,6 +45,8 @@ def read_array(path: Path) -> np.ndarray:
 def _of_numpy(path: Path, file: IO[bytes], size: int) -> np.ndarray:
     """The array of a .npy file of `size` bytes, which must be those of the array that its head describes."""
     version = np.lib.format.read_magic(file)
+    if version not in ((1, 0), (2, 0), (3, 0)):
+        raise UserError(f"{path} has the format version {version[0]}.{version[1]}, which numpy does not know.")
     read_head: Any = np.lib.format.read_array_header_1_0
     if version != (1, 0):
         read_head = np.lib.format.read_array_header_2_0

@@ -188,3 +188,13 @@ def test_a_task_as_a_file_has_it_is_made_within_limits(settings, message):
     system.task, system.task_settings = "copying", settings
     with pytest.raises(UserError, match=message):
         driving_inputs(None, system)
+
+
+@pytest.mark.parametrize("version", [(0, 0), (1, 1), (4, 0), (9, 0)])
+def test_an_array_of_a_version_that_numpy_does_not_know_is_refused(version, tmp_path):
+    np.save(tmp_path / "x.npy", np.ones((5, 2)))
+    content = bytearray((tmp_path / "x.npy").read_bytes())
+    content[6:8] = bytes(version)
+    (tmp_path / "x.npy").write_bytes(content)
+    with pytest.raises(UserError, match=f"version {version[0]}.{version[1]}"):
+        driving_inputs(str(tmp_path / "x.npy"), network(2))

@@ -17,7 +17,8 @@ METHOD = (
     "other random starts. A vector is determined where two things hold. The two runs agree within {agree:g} rad at "
     "every step between the transients. The gaps of its exponent to its neighbours, times the shorter transient, "
     "exceed {separated:.3g}. {again}A mode is lost where its R_ii drowns in rounding. Signs of exponents are believed "
-    "as those of `lyapunov` are: beyond an error that two in a thousand exceed, and where all the growth is above {nats:g} nats"
+    "as those of `lyapunov` are: beyond an error that two in a thousand exceed, and where all the growth is above "
+    "{nats:g} nats"
 )
 LOST = "NaN where the orbit was cut, or rounding drowns the mode"
 UNDETERMINED = f"NaN where the vector is not determined: its exponent is not told from another's, or {LOST[4:]}"
