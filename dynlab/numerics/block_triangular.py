@@ -10,7 +10,8 @@ Golub and Van Loan, Matrix Computations, sections 7.1.4 and 7.2.2.
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,18 +64,26 @@ def whole_conditions(
     return conditions
 
 
-def whole_eigenvectors(matrix: Real, parts: Sequence[slice]) -> tuple[Complex, Complex, Complex]:
+def block_modes(block: Real) -> Schur:
+    """The Schur form of one diagonal block, its left eigenvectors being the inverse of the right ones."""
+    found = schur(block, balanced=True)
+    return found._replace(left=np.asarray(left_inverses(found.right.T[None])[0], np.float64))
+
+
+def whole_eigenvectors(
+    matrix: Real, parts: Sequence[slice], known: Mapping[int, Schur] = MappingProxyType({})
+) -> tuple[Complex, Complex, Complex]:
     """Eigenvalues (n,) of a lower block triangular matrix, with right and left eigenvectors as rows, l_i v_j = δ_ij.
 
-    Not finite where an eigenvalue of one block is one of another too.
+    `known` are the `block_modes` of some of its diagonal blocks, by their number. Not finite where an eigenvalue of one
+    block is one of another too.
     """
-    found = [schur(matrix[part, part], balanced=True) for part in parts]
-    modes = [each._replace(left=np.asarray(left_inverses(each.right.T[None])[0], np.float64)) for each in found]
+    modes = [known.get(number) or block_modes(matrix[part, part]) for number, part in enumerate(parts)]
     own, other, *both = _vectors(matrix, parts, modes)
     vectors = np.zeros((2, *matrix.shape), dtype=complex)
     for rows, columns in zip(vectors, both, strict=True):
         rows[other], rows[own] = columns.T.conj(), columns.T
-    return np.concatenate([each.values for each in found]), vectors[0], vectors[1]
+    return np.concatenate([each.values for each in modes]), vectors[0], vectors[1]
 
 
 def _vectors(

@@ -6,7 +6,8 @@ Golub and Van Loan, Matrix Computations, sections 7.2.2 to 7.2.4; Stewart and Su
 V.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from dynlab.numerics.arrays import Complex, Index, Real
 from dynlab.numerics.block_triangular import parts_of, real_times, whole_eigenvectors
 from dynlab.numerics.eigenvalue_discs import UNIT
 from dynlab.numerics.eigenvalue_sets import order
+from dynlab.numerics.lapack import Schur
 
 # An eigenvector that its matrix's own error may turn by more than this is not told from its neighbours'.
 UNRESOLVED = 1e-3
@@ -55,7 +57,11 @@ class Eigenmodes(NamedTuple):
 
 
 def eigenmodes(
-    jacobian: Real, value_errors: ArrayLike = 0.0, blocks: Sequence[int] = (), count: int | None = None
+    jacobian: Real,
+    value_errors: ArrayLike = 0.0,
+    blocks: Sequence[int] = (),
+    count: int | None = None,
+    known: Mapping[int, Schur] = MappingProxyType({}),
 ) -> Eigenmodes:
     """The first `count` modes, or all, of a real matrix (n, n), finite, with the errors (n,) of its eigenvalues.
 
@@ -68,6 +74,8 @@ def eigenmodes(
         The sizes of the diagonal blocks of a matrix that is lower block triangular: eigenvectors are then those of the
         blocks, carried into the blocks below.
     count : int, optional
+    known : mapping of int to Schur, optional
+        `block_modes` of some of the blocks, by their number.
 
     Notes
     -----
@@ -82,7 +90,7 @@ def eigenmodes(
         raise ValueError("eigenmodes takes a matrix whose entries are finite")
     n = len(jacobian)
     count, parts = count or n, parts_of(blocks or (n,))
-    values, right, left = whole_eigenvectors(jacobian, parts)
+    values, right, left = whole_eigenvectors(jacobian, parts, known)
     first = order(values)
     values, right, left = values[first], right[first], left[first]
     value_errors = np.broadcast_to(np.asarray(value_errors, dtype=np.float64), n)

@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 import torch
+import xarray as xr
 
 import dynlab as dl
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.diagnostics.fixed_points import starts as where
+from dynlab.diagnostics.fixed_points.at_points import leading_modes
 from dynlab.diagnostics.fixed_points.search import search_at_once
+from dynlab.jacobians import held_matrices
 from dynlab.numerics.homotopy import end_of_path
 from dynlab.numerics.isolation import Equations
 from dynlab.numerics.merging import merged
@@ -182,3 +185,24 @@ def test_a_layer_at_the_edge_of_stability(recurrent, count):
     ds = fixed_points(dl.from_module(module))
     assert ds["status"].values.tolist() == ["fixed point"] * count
     assert "missing" not in ds.attrs["verdict"]
+
+
+def test_layers_that_points_share_have_the_modes_that_each_point_alone_has():
+    """Of three states two share the first layer, two the first two, and J of each is its own matrix."""
+    system = stack_of("lstm", 0, layers=3)
+    held = Held(frozen(system), torch.tensor([0.3, -0.2], dtype=torch.float64), 0)
+    states = np.random.default_rng(0).standard_normal((3, system.state_size))
+    states[1, :8], states[2, :16] = states[0, :8], states[0, :16]
+    errors = xr.DataArray(np.zeros(states.shape), dims=("fixed_point", "mode"))
+    found = xr.Dataset({"fixed_point_state": (("fixed_point", "state"), states), "eigenvalue_error": errors})
+    together = leading_modes(held, found, [5, 5, 24])
+    for state, modes in zip(torch.as_tensor(states), together, strict=True):
+        matrix = held_matrices(held, state[None])[0].numpy()
+        for index, (value, right, left) in enumerate(zip(modes.values, modes.right, modes.left, strict=True)):
+            assert np.abs(matrix @ right - value * right).max() < 1e-13
+            assert np.abs(left @ matrix - value * left).max() < 1e-13 * modes.conditions[index]
+            assert abs(left @ right - 1) < 1e-12 * modes.conditions[index]
+        every = np.linalg.eigvals(matrix)
+        np.testing.assert_allclose(
+            np.sort(np.abs(modes.values)), np.sort(np.abs(every))[-len(modes.values) :], atol=1e-12
+        )
