@@ -64,8 +64,12 @@ class Equation:
 
     def _by_parameter(self, states: Tensor, p: Tensor) -> Tensor:
         """∂/∂p of what `states` (m, n) move to: u ↦ uᵀ ∂/∂p is linear, and its own derivative is ∂/∂p."""
-        # with no auxiliary output vjp gives two things: the value, and the product with a cotangent
-        moved, pull = torch.func.vjp(lambda q: self._moved(states, q), p)[:2]
-        push = torch.func.vjp(lambda u: pull(u)[0], torch.zeros_like(moved))[1]
-        found: Tensor = push(torch.ones_like(p))[0]
+        recorded = torch.is_grad_enabled() and (p.requires_grad or states.requires_grad)
+        with torch.enable_grad():
+            q = p.clone() if p.requires_grad else p.detach().requires_grad_()  # on which `states` do not depend
+            moved = self._moved(states, q)
+            u = torch.zeros_like(moved, requires_grad=True)
+            pulled = torch.autograd.grad(moved, q, u, create_graph=True, materialize_grads=True)[0]
+            along = torch.autograd.grad(pulled, u, torch.ones_like(q), create_graph=recorded, materialize_grads=True)
+        found: Tensor = along[0]
         return found

@@ -161,12 +161,11 @@ def _on_border(curve: Curve, at: Vector, errors: Vector, matrix: Vector) -> tupl
 
 def _newton(equations: Callable[[Tensor], Tensor], start: Vector) -> tuple[Vector, Vector, Vector, int] | None:
     """A root, the equations there, their last derivative, and the iterations; None where there are none."""
-    derivative = torch.func.jacrev(equations)
     unknowns, slope, iterations, before, slow = start, np.eye(len(start)), 0, np.inf, 0
     try:
         while iterations < MAX_NEWTON:
             value = equations(torch.from_numpy(unknowns)).numpy()
-            slope = derivative(torch.from_numpy(unknowns)).numpy()
+            slope = torch.autograd.functional.jacobian(equations, torch.from_numpy(unknowns)).numpy()
             if not (np.isfinite(value).all() and np.isfinite(slope).all()):
                 return None
             step = np.linalg.solve(slope, value)

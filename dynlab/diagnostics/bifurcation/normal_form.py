@@ -122,9 +122,13 @@ def _directional(function: Callable[[Tensor], Tensor], along: Tensor) -> Callabl
     """The derivative of a function in one direction: u ↦ uᵀ ∂ function · along is linear, and its own derivative."""
 
     def derived(at: Tensor) -> Tensor:
-        moved, pull = torch.func.vjp(function, at)[:2]
-        push = torch.func.vjp(lambda u: pull(u)[0] @ along, torch.zeros_like(moved))[1]
-        found: Tensor = push(torch.ones((), dtype=torch.float64))[0]
-        return found
+        recorded = at.requires_grad
+        with torch.enable_grad():
+            at = at if recorded else at.detach().requires_grad_()
+            moved = function(at)
+            u = torch.zeros_like(moved, requires_grad=True)
+            pulled = torch.autograd.grad(moved, at, u, create_graph=True, materialize_grads=True)[0] @ along
+            found = torch.autograd.grad(pulled, u, create_graph=recorded, materialize_grads=True)
+        return found[0]
 
     return derived

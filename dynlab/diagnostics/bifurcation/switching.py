@@ -164,4 +164,4 @@ def _second_derivatives(curve: Curve, refined: Refined, basis: Vector) -> Vector
         z = origin + alpha @ directions
         return w @ curve.equation.residual(z[:-1] * curve.state_scale, z[-1] * curve.parameter_scale)
 
-    return torch.func.jacrev(torch.func.jacrev(along))(torch.zeros(2, dtype=torch.float64)).numpy()
+    return torch.autograd.functional.hessian(along, torch.zeros(2, dtype=torch.float64)).numpy()
