@@ -35,10 +35,19 @@ exclude_patterns = [".venv*", "build", "runs", "dynlab", "cli", "tests", "**/.ip
 html_theme = "pydata_sphinx_theme"
 html_title = "dynlab"
 html_show_sourcelink = False
-html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"], "search_as_you_type": True}
+html_theme_options = {
+    "show_prev_next": False,
+    "navbar_center": [],
+    "secondary_sidebar_items": ["page-toc"],
+    "search_as_you_type": True,
+}
+html_sidebars = {"**": ["globaltoc.html"]}
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 4
-nb_execution_mode = "off"  # `make test` runs the notebooks
+nb_execution_mode = "cache"  # a lesson is run again where it has changed
+nb_execution_cache_path = str(ROOT / "build" / "lessons")
+nb_execution_timeout = 600
+nb_execution_raise_on_error = True
 autodoc_typehints = "none"  # the docstrings say shapes
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False

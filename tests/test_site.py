@@ -8,6 +8,7 @@ import pytest
 
 import dynlab
 from dynlab.cli import COMMANDS
+from dynlab.errors import lookup
 
 ROOT = Path(__file__).resolve().parents[1]
 CONF = runpy.run_path(str(ROOT / "docs" / "conf.py"))
@@ -15,7 +16,10 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
 ]
+# CONTRIBUTING adds a command as its example.
+SAYING = [page for page in PAGES if page.name != "CONTRIBUTING.md"] + sorted((ROOT / "notebooks").glob("*.ipynb"))
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+CALL = re.compile(r"`dynlab ([a-z][a-z-]*)([^`]*)`")
 TREE = re.compile(r"```\{toctree\}\n(.*?)```", re.DOTALL)
 
 
@@ -44,3 +48,20 @@ def test_the_command_reference_has_every_command():
 
 def test_the_reference_has_every_public_name_once():
     assert sorted(re.findall(r"^### dl\.(\w+)$", CONF["reference"](), re.MULTILINE)) == dynlab.__all__
+
+
+@pytest.mark.parametrize("page", SAYING, ids=lambda page: page.name)
+def test_commands_in_the_text_have_their_options(page):
+    """Of `dynlab sweep COMMAND` the options are the other command's too."""
+    found = [
+        (name, re.findall(r"--[a-z][\w-]*", rest)) for name, rest in CALL.findall(page.read_text(encoding="utf-8"))
+    ]
+    wrong = [(name, option) for name, options in found for option in options or [None] if not known(name, option)]
+    assert wrong == []
+
+
+def known(name, option):
+    if name not in COMMANDS:
+        return False
+    options = {text for one in lookup(COMMANDS, name, "command").params for text in (*one.opts, *one.secondary_opts)}
+    return option in options | {None, "--help"} or name == "sweep"
