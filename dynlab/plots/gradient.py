@@ -72,7 +72,7 @@ def plot_end_to_end(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     ax.plot(times, values.isel(mode=0), **options)
     ax.plot(times, values.median(schema.MODE), color=style.BLUE, marker=mark, linewidth=1, label="median σ")
     modulus = ds["log_mean_modulus"].median(schema.SAMPLE)
-    ax.plot(times, modulus, color=style.VERMILION, linestyle="--", marker=mark, label="mean modulus")
+    ax.plot(times, modulus, color=style.VERMILION, linestyle="--", marker=mark, label="mean modulus of the eigenvalues")
     ax.axhline(np.log(SURVIVES), color=style.BLACK, linestyle=":", linewidth=1, label=f"σ = {SURVIVES}: survives above")
     ax.axhline(0, color=style.FAINT, linewidth=0.8, zorder=0)
     ax.set(xlabel=style.label(ds[schema.TIME]), ylabel=r"$\ln\,\sigma_i$ of $\partial h_t/\partial h_0$")
