@@ -27,12 +27,11 @@ LOOK = {  # colour and sign, so that grey print tells them apart
 
 
 class Columns(NamedTuple):
-    """Where the bars start and how wide they are, where numbers and outcomes start, and where all ends, in inches."""
+    """Where the bars start and how wide they are, where numbers start, and where all ends, in inches."""
 
     bars: float
     width: float
     numbers: float
-    outcomes: float
     end: float
 
 
@@ -60,9 +59,15 @@ def plot_theory_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
         colour, sign = LOOK[outcomes[row]]
         ax.text(0, row, names[row], va="center")
         _draw_row(ax, row, one, columns, **artist)
-        ax.text(columns.numbers, row, words[row], va="center")
-        text = f"{sign} {outcomes[row]}"
-        ax.text(columns.outcomes, row, text, va="center", color=colour, weight="bold")
+        numbers = ax.text(columns.numbers, row, words[row], va="center")
+        look: dict[str, Any] = {
+            "va": "center",
+            "color": colour,
+            "weight": "bold",
+        }  # behind the numbers, however wide these are drawn
+        ax.annotate(
+            f"{sign} {outcomes[row]}", (1, 0.5), (8, 0), numbers, "offset points", annotation_clip=False, **look
+        )
     ax.set(xlim=(0, columns.end), ylim=(len(rows) - 0.4, -0.6), xticks=[], yticks=[])
     ax.spines[["left", "bottom"]].set_visible(False)
     ax.set_title("Grey: theory allows; blue: measured; each row has its scale")
@@ -80,7 +85,7 @@ def _columns(ax: Axes, names: list[str], words: list[str], outcomes: list[str]) 
     last = BOLD / LETTER * letter * (2 + max(map(len, outcomes)))
     width = float(np.clip(room - bars - GAP - numbers - last, NARROWEST, WIDEST))
     after = bars + width + GAP
-    return Columns(bars, width, after, after + numbers, max(room, after + numbers + last))
+    return Columns(bars, width, after, max(room, after + numbers + last))
 
 
 def _draw_row(ax: Axes, row: int, one: xr.Dataset, columns: Columns, **artist: Any) -> None:

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import torch
+import xarray as xr
+from pictures import outside, overlapping
 from sentences import numbers_in
 
 import dynlab as dl
@@ -54,6 +56,16 @@ def test_a_row_for_every_bound(ds):
     words = [text.get_text() for text in ax.texts]
     assert str(ds["quantity"].values[0]) in words
     assert any("holds" in word for word in words)
+
+
+def test_numbers_and_outcomes_of_the_bounds_are_apart_however_long_they_are(ds):
+    ends = {"theory_low": -0.01, "theory_high": -6.042e-13, "measured_low": -0.009719, "measured_high": -2.197e-11}
+    long = ds.assign({name: xr.full_like(ds[name], value) for name, value in ends.items()})
+    long["quantity"] = long["quantity"].astype(object).where(False, "Re λ of the flow, in [−γ d_max, −γ d_min]")
+    figure = dl.plot_stability(long).figure
+    figure.canvas.draw()
+    assert overlapping(figure) == []
+    assert outside(figure) == []
 
 
 def test_of_a_system_without_a_flow_the_bounds_alone():
