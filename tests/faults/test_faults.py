@@ -12,6 +12,7 @@ import time
 import matplotlib.image
 import pytest
 import torch
+import xarray as xr
 from processes import NOT_ALLOWED, begun, end, start
 
 from dynlab import io
@@ -32,6 +33,9 @@ COMMANDS = {
     "p.html": ["explore", "--matrix", "diff", "--quiet", "--overwrite", "-o", "p.html"],
     "run": [*TRAIN, "--quiet", "--overwrite"],
 }
+
+SWEEP = ["sweep", "spectrum", "--matrix", "diff", "--steps", "5", "--grid", "seed=0,1,2,3", "--workers", "0", "--quiet"]
+SWEPT = {"s.zarr": [*SWEEP, "--data", "s.zarr"]}  # which goes on with what is there, where others begin anew
 
 
 @pytest.fixture
@@ -86,10 +90,25 @@ def test_a_training_that_was_killed_anywhere_ends_as_it_would_have(folder):
         assert all(torch.equal(value, found[name]) for name, value in whole.items())
 
 
+def test_a_sweep_that_was_killed_anywhere_ends_as_it_would_have(folder):
+    assert run(SWEPT["s.zarr"]) == 0
+    draw = random.Random(0)
+    for kill in range(KILLS):
+        again = [*SWEEP, "--data", f"again{kill}.zarr"]
+        process = start(again, folder)
+        begun(folder)
+        time.sleep(draw.random() * LONGEST)
+        end(process, signal.SIGKILL)
+        assert run(again) == 0
+        one, two = io.open(folder / "s.zarr"), io.open(folder / f"again{kill}.zarr")
+        del one.attrs["created"], two.attrs["created"]
+        xr.testing.assert_identical(one, two)
+
+
 @pytest.mark.parametrize("kibibytes", [0, 8])
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", COMMANDS | SWEPT)
 def test_a_full_or_read_only_disk_is_a_sentence_and_leaves_nothing_half_written(name, kibibytes, folder):
-    code = end(start(COMMANDS[name], folder, mounted=kibibytes))
+    code = end(start((COMMANDS | SWEPT)[name], folder, mounted=kibibytes))
     if code == NOT_ALLOWED:
         pytest.skip("file systems cannot be mounted here")
     told = folder.with_name("told").read_text()
