@@ -159,7 +159,7 @@ def _draw_leading(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     high = max(border, min(float(size.max()), TALLEST * reach))
     room = 0.08 * max(high - low, 1e-3)
     ax.set(ylim=(low - room, high + room), ylabel="largest |μ|" if is_map else "largest Re λ (1/s)")
-    ax.set_title("stable below the dotted line")
+    ax.set_title("Stable below the dotted line")
 
 
 def _in_view(ds: xr.Dataset) -> tuple[float, float]:
