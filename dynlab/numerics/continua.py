@@ -5,6 +5,8 @@ References
 Allgower and Georg, Introduction to Numerical Continuation Methods (2003), chapters 6 and 10.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -16,7 +18,7 @@ from dynlab.numerics.isolation import Equations, rounding
 from dynlab.numerics.merging import scale
 from dynlab.numerics.roots import tolerance
 
-STEP, SHORTEST = 0.05, 1e-5  # times max(1, ‖h‖): of a walk; it is halved where the tangent turns or no root is near
+STEP, SHORTEST = 0.05, 1e-8  # times max(1, ‖h‖): of a walk; it is halved where the tangent turns or no root is near
 STRAIGHT = 1e-3  # of a step: where no more than that leads from its end back onto the roots, the next is twice as long
 TURN = 0.95  # the cosine of the angle between two tangents is above
 FARTHEST = 100.0  # times max(1, ‖h‖): a walk ends so far from where it began
@@ -55,7 +57,23 @@ def curve_of(equations: Equations, root: Real, tangent: Real, plane: int = 1) ->
     return np.stack([*behind[::-1], root, *ahead])
 
 
-def told_ends(equations: Equations, curve: Real, root: Real, left: Real | None = None) -> tuple[float, float, Real]:
+class Told(NamedTuple):
+    """Where f is told from 0 along a curve through a root.
+
+    Attributes
+    ----------
+    before, after : float
+        The sign of f there, before and after the root; 0 where it is told from 0 nowhere.
+    states : ndarray, shape (k, n)
+        The states of the curve from where to where, or to its ends.
+    """
+
+    before: float
+    after: float
+    states: Real
+
+
+def told_ends(equations: Equations, curve: Real, root: Real, plane: int = 1, left: Real | None = None) -> Told:
     """Which sign f has on either side of a root on a curve, where it is told from 0, and the states between.
 
     The states of a walk are roots to the solver's tolerance. Where f rises out of its rounding along them, f is 0
@@ -68,14 +86,11 @@ def told_ends(equations: Equations, curve: Real, root: Real, left: Real | None =
     curve : ndarray, shape (m, n)
         Of `curve_of`.
     root : ndarray, shape (n,)
+    plane : int
+        The number of directions in which f' is singular.
     left : ndarray, shape (n,), optional
         The left singular vector of the smallest singular value at the root: f has its sign along it, and along what it
-        becomes from state to state.
-
-    Returns
-    -------
-    tuple of float, float and ndarray, shape (k, n)
-        The signs before and after the root, 0 where f is never told from 0, and the states from where to where.
+        becomes from state to state. Without it the signs say no more than that f is told from 0.
     """
     points = torch.as_tensor(curve)
     values, matrices = equations.value(points), equations.matrix(points)
@@ -84,12 +99,12 @@ def told_ends(equations: Equations, curve: Real, root: Real, left: Real | None =
     turned = torch.where((along[1:] * along[:-1]).sum(-1) < 0, -1.0, 1.0).to(along)
     turned = torch.cat([turned.new_ones(1), turned.cumprod(0)])
     sign = ((along * values).sum(-1).sign() * turned * turned[here]).numpy()
-    sign *= 1.0 if left is None or along[here].numpy() @ left > 0 else -1.0
+    sign = np.ones(len(sign)) if left is None else sign if along[here].numpy() @ left > 0 else -sign
     noise = (STORED + points.shape[1]) * rounding(equations, points, values, matrices)
-    told = ((values.abs() > noise).any(-1) & (sigma[:, -1] <= SMOOTH * (1 + sigma[:, 0]))).numpy()
+    told = ((values.abs() > noise).any(-1) & (sigma[:, -plane] <= SMOOTH * (1 + sigma[:, 0]))).numpy()
     first, last = here - _first_told(told[here::-1]), here + _first_told(told[here:])
     behind, ahead = (float(sign[end]) if end != here and told[end] else 0.0 for end in (first, last))
-    return behind, ahead, curve[first : last + 1]
+    return Told(behind, ahead, curve[first : last + 1])
 
 
 def _first_told(told: NDArray[np.bool_]) -> int:

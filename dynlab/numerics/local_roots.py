@@ -23,9 +23,8 @@ import torch
 from torch import Tensor
 
 from dynlab.numerics.arrays import Real
-from dynlab.numerics.continua import STORED, curve_of, joined, told_ends
+from dynlab.numerics.continua import STORED, Told, curve_of, told_ends
 from dynlab.numerics.isolation import ENTRIES, Equations, rounding
-from dynlab.numerics.roots import solve
 
 ROOT, CONTINUUM, UNDECIDED = "root", "continuum", "undecided"
 CROSSING = "crossing"  # several curves of roots meet here: what is given are roots on them
@@ -38,8 +37,8 @@ BISECTIONS = 60
 NEWTON = 25  # iterations of the bordered system
 BENT = 2.0  # times |s|: h(s) farther than that from h₀ + V s is another branch
 SPHERE = 32  # directions for d ≥ 2, and as many opposite ones
-SPREAD = 0.05  # of the reach: how far roots lie apart in the directions of a continuum
 TURNED = 30  # steps in which a direction is turned to where g vanishes
+FEWER = 1e-3  # times the largest that grew along a walk: smaller singular values stay null
 LINE = 2  # rays, if they are opposite
 SAME_RAY = 0.9  # the cosine of the angle between two directions in which g vanishes is above
 ALIGNED = 0.05  # of ‖g‖ ‖M s‖: ⟨g, M s⟩ above it on the whole sphere means that g turns as M does
@@ -62,6 +61,8 @@ class LocalRoots(NamedTuple):
         How far along them was looked.
     curves : list of ndarray, shape (m, n), or None
         Of each the curve on which it lies and along which f is not told from 0, where that is longer than the reach.
+    plane : int
+        In how many directions f is not told from 0 near a continuum: beside a root of high order more than it has.
     """
 
     states: Tensor
@@ -70,6 +71,7 @@ class LocalRoots(NamedTuple):
     directions: Tensor
     reach: float
     curves: Sequence[Real | None] = (None,)
+    plane: int = 1
 
 
 class _Reduction(NamedTuple):
@@ -165,11 +167,11 @@ def _on_curve(reduction: _Reduction, reach: float) -> LocalRoots:
     return LocalRoots(found, kinds, torch.tensor(errors, dtype=torch.float64), reduction.right, reach, curves)
 
 
-def _followed(reduction: _Reduction, root: Tensor) -> tuple[float, float, Real]:
-    """The signs of g where it is first told from 0 behind and ahead of a root, 0 for nowhere, and the curve between."""
+def _followed(reduction: _Reduction, root: Tensor) -> Told:
+    """The signs of g where it is first told from 0 behind and ahead of a root, and the curve between."""
     equations, start = reduction.equations, root.numpy()
     curve = curve_of(equations, start, reduction.right[0].numpy())
-    return told_ends(equations, curve, start, -reduction.left[0].numpy())
+    return told_ends(equations, curve, start, left=-reduction.left[0].numpy())
 
 
 def _flat(reduction: _Reduction, states: Tensor) -> bool:
@@ -210,19 +212,19 @@ def _on_sphere(reduction: _Reduction, reach: float) -> LocalRoots:
     directions = torch.cat([directions, -directions])
     directions /= directions.norm(dim=1, keepdim=True)
     center, error = reduction.center[None], torch.zeros(1, dtype=torch.float64)
-    spanned = _spanned(reduction, reach * directions, reach)
-    crossing = center[:0] if spanned is not None and len(spanned) else _rays(reduction, directions, reach)
+    staying = _staying(reduction, reach)
+    if 0 < len(staying) < d or (len(staying) and _vanishes(reduction, reach * directions)):
+        return LocalRoots(center, [CONTINUUM], error + reach, staying, reach, plane=d)
+    crossing = _rays(reduction, directions, reach)
     if len(crossing) == LINE:
         across = torch.nn.functional.normalize(crossing[:1] - crossing[1:], dim=1)
         if float((crossing - center).norm(dim=1).sum()) * SAME_RAY < float((crossing[0] - crossing[1]).norm()):
-            kind = UNDECIDED if _fades(reduction, across) else CONTINUUM
+            _, stays, length = _walked(reduction, across[0])  # where it is lost nearer by, the rays know better
+            kind = CONTINUUM if stays or length < reach else UNDECIDED
             return LocalRoots(center, [kind], error, across, reach)
     if len(crossing):
         return LocalRoots(crossing, [CROSSING] * len(crossing), error.expand(len(crossing)), reduction.right, reach)
-    if spanned is None or len(spanned):
-        kind, along = (UNDECIDED, reduction.right) if spanned is None else (CONTINUUM, spanned)
-        return LocalRoots(center, [kind], error + reach, along, reach)
-    for level in range(FINEST):
+    for level in range(0 if len(staying) else FINEST):
         s = reach * 0.5**level * directions
         _, g, noise, solved = reduction(s)
         if solved.all():
@@ -232,40 +234,56 @@ def _on_sphere(reduction: _Reduction, reach: float) -> LocalRoots:
     return LocalRoots(center, [UNDECIDED], error + reach, reduction.right, reach)
 
 
-def _spanned(reduction: _Reduction, s: Tensor, reach: float) -> Tensor | None:
-    """The directions of the continuum that the point lies on, orthonormal (d, n); none where it is alone.
+def _vanishes(reduction: _Reduction, s: Tensor) -> bool:
+    """Whether g is rounding at any of these (k, d), and not only within the solver's tolerance."""
+    _, g, noise, _ = reduction(s)
+    return bool((g.abs() <= (STORED + len(reduction.center)) * noise).all(-1).any())
 
-    They are those in which roots lie that are found from about the point, if a walk leads from one to another; None
-    where it does not.
+
+def _staying(reduction: _Reduction, reach: float) -> Tensor:
+    """The directions of the continuum that the point lies on, orthonormal (k, n); none where it is alone.
+
+    They are the null directions along which, and between which, a walk goes beyond the reach and f is never told from
+    0. A root of high order hides f far along its null directions too. Where f is told from 0 at last, fewer singular
+    values of f' are 0: what is left of the null space there is carried back to the center and looked at in turn.
     """
-    equations, right = reduction.equations, reduction.right
-    starts = reduction.center + s @ right
-    found = solve(equations.value, equations.matrix, starts)
-    near = found.converged & ((found.states - starts).norm(dim=-1) <= reach)
-    roots = found.states[near]
-    if len(roots) < len(s):
-        return right[:0] if len(roots) == 0 else None
-    places = (roots - reduction.center) @ right.T
-    _, spread, axes = torch.linalg.svd(places, full_matrices=False)
-    dimension = int((spread > SPREAD * reach * len(s) ** 0.5).sum())
-    if dimension == 0:
-        return right[:0]
-    order = (places @ axes[0]).argsort().tolist()
-    ends = roots[[order[i] for i in (0, len(order) // 2, -1)]].numpy()
-    if dimension == len(right):
-        _, g, noise, _ = reduction(s)
-        if not (g.abs() <= (STORED + len(reduction.center)) * noise).all(-1).any():
-            return None  # roots to the solver's tolerance only; at a kink g vanishes on one side
-    spanned = axes[:dimension] @ right
-    lies = joined(equations, ends[:-1], ends[1:], dimension).all() and not _fades(reduction, spanned)
-    return spanned if lies else None
+    axes, weights = reduction.right, torch.as_tensor(np.random.default_rng(0).standard_normal(len(reduction.right)))
+    while len(axes):
+        between = torch.nn.functional.normalize(weights[None, : len(axes)] @ axes, dim=1)
+        for axis in torch.cat([between, axes]) if len(axes) > 1 else axes:
+            curve, stays, length = _walked(reduction, axis)
+            if not stays:
+                axes = _carried(reduction, curve, axes)
+                break
+            if length < reach:
+                return axes[:0]
+        else:
+            return axes
+    return axes
 
 
-def _fades(reduction: _Reduction, axes: Tensor) -> bool:
-    """Whether f is told from 0 at last along one of these directions (k, n), and so no continuum is there."""
-    equations, start, plane = reduction.equations, reduction.center.numpy(), len(reduction.right)
-    curves = (curve_of(equations, start, axis, plane) for axis in axes.numpy())
-    return any(any(told_ends(equations, curve, start)[:2]) for curve in curves)
+def _walked(reduction: _Reduction, axis: Tensor) -> tuple[Real, bool, float]:
+    """A walk both ways along a direction, whether f is told from 0 nowhere on it, and how far it goes.
+
+    It begins where f is told from 0, if it is.
+    """
+    equations, start = reduction.equations, reduction.center.numpy()
+    curve = curve_of(equations, start, axis.numpy(), len(reduction.right))
+    before, after, untold = told_ends(equations, curve, start, len(reduction.right))
+    length = float(np.linalg.norm(untold - start, axis=1).max())
+    return curve[::-1] if after and not before else curve, not (before or after), length
+
+
+def _carried(reduction: _Reduction, curve: Real, axes: Tensor) -> Tensor:
+    """The null space of f' where a curve begins, carried along it to the center, in the span of `axes` (k, n)."""
+    here = int(np.linalg.norm(curve - reduction.center.numpy(), axis=1).argmin())
+    _, sigma, v = torch.linalg.svd(reduction.equations.matrix(torch.as_tensor(curve[: here + 1].copy())))
+    least = max(ENTRIES * torch.finfo(v.dtype).eps * float(1 + sigma[0, 0]), FEWER * float(sigma[0, -len(axes)]))
+    left = min(int((sigma[0] <= least).sum()), len(axes) - 1)
+    null = v[0, len(v[0]) - left :]
+    for plane in [*v[1:, -len(reduction.right) :], axes]:
+        null = torch.linalg.svd(null @ plane.T @ plane, full_matrices=False)[2]
+    return null
 
 
 def _rays(reduction: _Reduction, directions: Tensor, reach: float) -> Tensor:

@@ -96,6 +96,7 @@ class Places:
     _curves: dict[int, list[Real]] = field(default_factory=dict)
     _flat: set[int] = field(default_factory=set)
     _members: dict[int, Real] = field(default_factory=dict)
+    _planes: dict[int, int] = field(default_factory=dict)
     _regions: list[_Region] = field(default_factory=list)
 
     @property
@@ -205,8 +206,9 @@ class Places:
     def _lie_on(self, number: int, ends: Real) -> NDArray[np.bool_]:
         place = self.found[number]
         if number in self._curves:
-            return np.any([self._on_curve(curve, ends) for curve in self._curves[number]], axis=0)
-        dimension = max(1, len(place.directions))
+            plane = self._planes.get(number, 1)
+            return np.any([self._on_curve(curve, ends, plane) for curve in self._curves[number]], axis=0)
+        dimension = max(1, self._planes.get(number, len(place.directions)))
         lies = np.zeros(len(ends), dtype=bool)
         members = self._members.setdefault(number, place.state[None])
         while not lies.all():
@@ -223,12 +225,12 @@ class Places:
         self._members[number] = members[:MOST_MEMBERS]
         return lies
 
-    def _on_curve(self, curve: Real, ends: Real) -> NDArray[np.bool_]:
-        """Whether each end lies on the curve, or on its continuation beyond what was walked along."""
+    def _on_curve(self, curve: Real, ends: Real, plane: int) -> NDArray[np.bool_]:
+        """Whether each end lies on the curve, on its continuation, or where f stays 0 on the way to it."""
         lies = on_curve(self.equations, curve, ends)
-        beyond = ~lies & ((ends < curve.min(axis=0)) | (ends > curve.max(axis=0))).any(axis=1)
+        beyond = ~lies & ((plane > 1) | ((ends < curve.min(axis=0)) | (ends > curve.max(axis=0))).any(axis=1))
         nearest = curve[cdist(ends[beyond], curve).argmin(axis=1)]
-        lies[beyond] = joined(self.equations, ends[beyond], nearest, 1)
+        lies[beyond] = joined(self.equations, ends[beyond], nearest, plane)
         return lies
 
     def _refused(self, end: Real) -> bool:
@@ -301,7 +303,9 @@ class Places:
         radius = radius if status == FIXED else 0.0
         number = self._add(Place(state.numpy(), status, radius, error, axes[0], along))
         if curve is None and status == CONTINUUM and len(axes) == 1:
-            curve = curve_of(self.equations, state.numpy(), axes[0])
+            curve = curve_of(self.equations, state.numpy(), axes[0], near.plane)
+        if status == CONTINUUM:
+            self._planes[number] = max(near.plane, len(axes))
         if curve is not None:
             self._curves[number] = [curve]
         return number
