@@ -165,7 +165,6 @@ def fixed_points(
         seed=seed,
     )
     rows = records(exact, found.places, direction / np.linalg.norm(direction))
-    of_starts = _of_starts(found)
     rows, exact = in_unit(rows, np.asarray(unit)), replace(exact, unit=1.0)
     rows = proved(exact, rows) if certify else rows
     settings = held_settings(system, at, frozen) | {
@@ -176,7 +175,7 @@ def fixed_points(
         "certify": certify,
         "seed": seed,
     }
-    variables = _of_points(rows, found) | of_starts
+    variables = _of_points(rows, found) | _of_starts(found)
     fewer = _fewer(count) if starts is None else ""
     ds = schema.dataset(
         variables,

@@ -241,5 +241,7 @@ def _wrong(exact: Held, state: torch.Tensor, moved: list[Vector], entries: bool)
             found.append(np.abs(change).max(axis=0) + left if change.ndim else left)
         else:
             largest = np.linalg.norm(change, 2, axis=(1, 2)).max() if change.ndim else 0.0
-            found.append(np.asarray(largest + np.linalg.norm(left)))
+            size = max(float(left.max(initial=0.0)), np.finfo(np.float64).tiny)  # squares of entries may overflow
+            within = size * np.linalg.norm(left / size) if np.isfinite(size) else np.inf
+            found.append(np.asarray(largest + within))
     return found

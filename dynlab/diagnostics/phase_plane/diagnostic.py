@@ -117,8 +117,7 @@ def phase_plane(
     euler_step = system.step_size if isinstance(system, Euler) else None
     each = described(held, found, euler_step, matrix, points.reshape(-1, 2))
     is_map = isinstance(system, Map)
-    variables = {"trajectory": orbits["trajectory"].variable}
-    variables |= phase_variables.of_field(held, points, matrix)
+    variables = {"trajectory": orbits["trajectory"].variable} | phase_variables.of_field(held, points, matrix)
     variables |= phase_variables.of_equilibria(found, each, flow=held.is_flow, map=is_map, matrix=matrix)
     if isinstance(analysed, Map):
         variables |= phase_variables.of_long_orbits(analysed, initial, found, half_width)
