@@ -100,8 +100,9 @@ def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -
     else:
         line: dict[str, Any] = {"color": style.VERMILION, "linewidth": 0.5, "marker": ".", "markersize": 2} | artist
         ax.plot(*states.T, label="state h of RNN, FastRNN", **line)
-    begin: dict[str, Any] = {"markersize": 9, "color": style.BLACK, "markeredgecolor": "white", "zorder": 7}
-    ax.plot(*states[0], "o", label="initial state h₀", **begin)
+    begin: dict[str, Any] = {"markersize": 14, "markerfacecolor": "none", "color": style.BLACK, "markeredgewidth": 1.5}
+    begin |= {"linestyle": "none", "zorder": 7}  # a ring, in which the end of the iteration is seen
+    ax.plot(*states[0], marker="o", label="initial state h₀", **begin)
     title = FORMS.get(name, name.upper() if len(name) < 6 else name)
     first, second = (f"state h{number}".translate(SUBSCRIPTS) for number in ds[schema.STATE].values)
     ax.set(title=_title(ds, name, title, scale), ylabel=second)

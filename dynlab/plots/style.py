@@ -173,7 +173,7 @@ def caption(figure: Figure, title: str, words: str, named: Mapping[str, Any] | N
 
 def subscripts(text: str) -> str:
     """h_t, h_{t−1} and Λ_1 set as mathematics."""
-    return re.sub(r"([hxλμΛ])_(\{[^}]*\}|\w)", lambda found: f"${found.group(1)}_{found.group(2)}$", text)
+    return re.sub(r"(?<!\w)([hxλμΛ])_(\{[^}]*\}|\w)(?!\w)", lambda found: f"${found.group(1)}_{found.group(2)}$", text)
 
 
 def legend_below(ax: Axes, columns: int, **options: Any) -> Legend:
