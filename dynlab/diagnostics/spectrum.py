@@ -1,6 +1,6 @@
 """The spectra of the Jacobians ∂h_t/∂h_{t−1} along driven trajectories."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
 from dynlab.numerics.eigenvalues import Eigenvalues, eigenvalues
 from dynlab.numerics.threads import in_threads
 from dynlab.progress import through
-from dynlab.systems import Euler, Map
+from dynlab.systems import Euler, Map, System
 from dynlab.systems.checked import checked
 from dynlab.wording import counted, interval, over, share, typically
 
@@ -157,13 +157,23 @@ def _of_samples(driven: Driven, steps: NDArray[np.int64], conditions: bool) -> l
     step_size = driven.system.step_size if isinstance(driven.system, Euler) else None
     of, parts = flow or driven.system, []
     sizes = of.blocks
-    for whole, diagonal in zip(driven.blocks(of, steps), driven.diagonal_blocks(of, steps), strict=True):
-        stack = whole.cpu().numpy().astype(np.float64, copy=False)
-        errors = [np.nan_to_num(wrong, nan=np.inf) for _, wrong in diagonal]
+    for stack, errors in _matrices(driven, of, steps):
         found = eigenvalues(stack, errors, sizes, conditions=conditions)
         of_map = found if step_size is None else _of_map(found, step_size)
         parts.append((*of_map, _departures(stack, step_size, sizes) if conditions else found.values[..., 0].real))
     return [np.concatenate(part, axis=1) for part in zip(*parts, strict=True)]
+
+
+def _matrices(
+    driven: Driven, of: System, steps: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.float64], list[NDArray[np.float64]]]]:
+    """Jacobians, and the errors of their diagonal blocks, which are those whose errors are known, to the last bit."""
+    whole = driven.blocks(of, steps) if len(of.blocks) > 1 else None
+    for diagonal in driven.diagonal_blocks(of, steps):
+        stack = diagonal[0][0] if whole is None else np.array(next(whole).cpu().numpy(), np.float64)
+        for part, (block, _) in zip(parts_of(of.blocks), diagonal, strict=True):
+            stack[..., part, part] = block
+        yield stack, [np.nan_to_num(wrong, nan=np.inf) for _, wrong in diagonal]
 
 
 def _of_map(found: Eigenvalues, step_size: float) -> tuple[NDArray[Any], ...]:

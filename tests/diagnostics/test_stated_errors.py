@@ -55,6 +55,12 @@ def test_every_family(benchmark, kind, networks):
 # Of the benchmark: states of 1e46 whose slopes are 0 (ERNN), a mode that drowns in rounding and was given too
 # small a size, one that is exactly zero and was told from zero, errors that a row hands on to the one above it,
 # slopes below 1e-162.
+@pytest.mark.parametrize("number", [0, 120, 281, 503, 788, 848])
+def test_the_matrix_is_the_one_whose_errors_are_known(benchmark, number):
+    """Made twice, the same entries were rounded in two ways, and only one of them was within the stated errors."""
+    within(benchmark, benchmark.judged(number)["spectra"])
+
+
 @pytest.mark.parametrize("number, answered", [(226, 1.0), (233, 0.4), (260, 0.9), (364, 0.6), (454, 0.6), (773, 0.6)])
 def test_networks_with_lost_modes(benchmark, number, answered):
     rows = benchmark.judged(number)
