@@ -5,8 +5,8 @@ only where it is, and an error decides how many digits of its number are shown.
 """
 
 import math
-from collections.abc import Sequence
-from decimal import ROUND_CEILING, Decimal
+from collections.abc import Callable, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,10 @@ LARGE = 10.0  # nats: below, the second decimal of a power of e is worth its pla
 READABLE = 7.0  # nats: a growth up to this is told as a number too, about a thousand times
 NEAR_ONE = 1e-4  # what is nearer to 1 is told by its difference
 SMALLEST_SHARE = 0.001  # a share below, or as near to all, is said to be so
+SMALL_RANGE = 0.01  # numbers up to this are all powers of ten in a range where one of them is
 WHOLE = 1e6  # below, a number of many digits before its point is written out: "1,540" and not "1.54e+03"
 SMALL = -5  # the decimal place beyond which a number with its error is written as a power of ten
+FEW_UNITS = 3  # a state of so many dimensions at most is written out
 MOST_DIGITS = 7  # of a number whose error would allow more
 IRREGULAR = {"equilibrium": "equilibria", "continuum": "continua", "torus": "tori", "axis": "axes"}
 NO_INPUT = "no input"  # how a trajectory is described that nothing drives
@@ -43,13 +45,13 @@ def with_error(value: float, error: float, unit: str = "") -> str:
 
     Examples
     --------
-    >>> with_error(0.86874, 0.0021, "nat/step"), with_error(0.5, math.inf), with_error(2.0, 0.0)
-    ('0.869 ± 0.002 nat/step', '0.5 (error not known)', '2')
+    >>> with_error(0.86874, 0.0021, "nat/step"), with_error(0.5, math.inf), with_error(2.0, 0.0), with_error(0.37, 1.2)
+    ('0.869 ± 0.002 nat/step', '0.5 (error not known)', '2', '0.4 ± 1')
     """
     after = f" {unit}" if unit else ""
     if not math.isfinite(error) or not math.isfinite(value):
         return f"{number(value)}{after}" + (" (error not known)" if math.isfinite(value) else "")
-    written = to_error(value, error)
+    written = to_error(value, error / 10 if 0 < abs(value) < error else error)  # what is within its error is told, too
     return f"{written}{after}" if error == 0 else f"{written} ± {number(error, 1)}{after}"
 
 
@@ -69,6 +71,15 @@ def to_error(value: float, error: float, most: int = MOST_DIGITS) -> str:
     if digits > most or last < SMALL:
         return number(rounded, min(max(digits, 1), most))
     return f"{rounded:,.{max(0, -last)}f}".replace("-", "−")
+
+
+def place(point: Any) -> str:
+    """Where a state is: "0", "(0.8586, 0)", of many dimensions "the distance 3.21 from 0"."""
+    if not np.any(point):
+        return "0"
+    if len(point) <= FEW_UNITS:
+        return f"({', '.join(number(value) for value in point)})"
+    return f"the distance {number(float(np.linalg.norm(point)), 3)} from 0"
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
@@ -126,38 +137,66 @@ def share(part: float) -> str:
 
 def interval(values: Any, digits: int = 3) -> str:
     """From the least to the largest: "0.95 to 1.02", one number where they are written alike."""
-    low, high = (number(float(end), digits) for end in (np.nanmin(values), np.nanmax(values)))
+    low, high = _alike([np.nanmin(values), np.nanmax(values)], digits, number)
     return low if low == high else f"{low} to {high}"
 
 
-def ranged(values: Any, digits: int = 3) -> str:
-    """The median, and where there are different values the range: "0.98 (range 0.95 to 1.02)"."""
+def ranging(values: Any, digits: int = 3) -> str:
+    """Where values are: "is 0.98", of different ones "ranges from 0.95 to 1.02"."""
+    text = interval(values, digits)
+    return f"ranges from {text}" if " to " in text else f"is {text}"
+
+
+def ranged(values: Any, digits: int = 3, write: Callable[[float, int], str] = number) -> str:
+    """The median, and where there are different values the range: "0.98 (range 0.95 to 1.02)".
+
+    Examples
+    --------
+    >>> ranged([2.06e-5, 9.39e-5, 1.17e-4]), ranged([0.99998, 1.001, 1.005], 4, near_one)
+    ('9.39e−05 (range 2.06e−05 to 1.17e−04)', '1.001 (range 1 − 2e−05 to 1.005)')
+    """
     finite = np.asarray(values)[np.isfinite(values)]
     if finite.size == 0:
         return "not known"
-    middle, both = number(float(np.median(finite)), digits), interval(finite, digits)
-    return middle if middle == both else f"{middle} (range {both})"
+    middle, low, high = _alike([np.median(finite), finite.min(), finite.max()], digits, write)
+    return middle if low == high else f"{middle} (range {low} to {high})"
 
 
-def typically(values: Any, digits: int = 3) -> str:
+def _alike(values: Sequence[float], digits: int, write: Callable[[float, int], str]) -> list[str]:
+    """The numbers of one range, all as powers of ten where a small one is."""
+    written = [write(float(value), digits) for value in values]
+    if np.abs(values).max() >= SMALL_RANGE or not any("e" in text for text in written):
+        return written
+    parts = (f"{value:.{max(digits - 1, 0)}e}".partition("e") for value in values)
+    return [f"{float(size):g}e{exponent}".replace("-", "−") if float(size) else "0" for size, _, exponent in parts]
+
+
+def typically(values: Any, digits: int = 3, write: Callable[[float, int], str] = number) -> str:
     """What a quantity is: "is 0.98", of different values "has the median 0.98 (range 0.95 to 1.02)"."""
-    text = ranged(values, digits)
+    text = ranged(values, digits, write)
     return f"has the median {text}" if "(" in text else f"is {text}"
 
 
 def near_one(value: float, digits: int = 4) -> str:
     """A number with as many digits as tell it from 1: "1.005", "1 − 3.2e−07"."""
-    off = value - 1
-    if off == 0 or abs(off) >= NEAR_ONE:
-        return number(value, digits)
+    off, written = value - 1, number(value, digits)
+    if off == 0 or (abs(off) >= NEAR_ONE and written != "1"):
+        return written
     return f"1 {'+' if off > 0 else '−'} {number(abs(off), 2)}"
 
 
 def at_most(value: float, digits: int = 4) -> str:
     """A bound rounded up, as a proved one must be: "1.545" for 1.5441."""
-    exact = Decimal(value)
-    above = exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), ROUND_CEILING)
-    return number(float(above), digits)
+    return _rounded(Decimal(value), digits, ROUND_CEILING)
+
+
+def at_least(value: float, digits: int = 4) -> str:
+    """A limit rounded down, below which all is well, but for what rounding left in it: "0.07458" for 0.074589."""
+    return _rounded(Decimal(f"{value:.12g}"), digits, ROUND_FLOOR)
+
+
+def _rounded(exact: Decimal, digits: int, to: str) -> str:
+    return number(float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), to)), digits)
 
 
 def power(exponent: float) -> str:
@@ -173,19 +212,21 @@ def factor(exponent: float) -> str:
     return power(exponent) + (f" ≈ {number(math.exp(exponent), 2)}" if abs(exponent) <= READABLE else "")
 
 
-def resized(exponents: Any) -> str:
-    """What a factor e^x does to a size, said of the median over samples.
+def resized(exponents: Any, mixed: str = "changes by the factor") -> str:
+    """What a factor e^x does to a size, said of the median over samples; after `mixed` where they differ in direction.
 
     Examples
     --------
-    >>> resized([-3.0]), resized([-1.0, 0.0, 1.0])
-    ('shrinks to e^−3.00 ≈ 5 % of its size', 'keeps its size (median of 3 samples, range e^−1.00 to e^1.00)')
+    >>> resized([-3.0]), resized([-3.0, 1.0])[:47]
+    ('shrinks to e^−3.00 ≈ 5 % of its size', 'changes by the factor e^−1.00 ≈ 0.37 (median of')
     """
     finite = np.asarray(exponents)[np.isfinite(exponents)]
     if finite.size == 0:
         return "vanishes exactly" if np.isneginf(exponents).any() else "is not known"
     middle = float(np.median(finite))
-    if abs(middle) < UNCHANGED:
+    if finite.min() < -UNCHANGED and finite.max() > UNCHANGED:
+        text = f"{mixed} {factor(middle)}"
+    elif abs(middle) < UNCHANGED:
         text = "keeps its size"
     elif middle > 0:
         text = f"grows to {factor(middle)} times its size"

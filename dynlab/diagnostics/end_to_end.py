@@ -17,7 +17,7 @@ from dynlab.numerics.singular_values import log_singular_values
 from dynlab.numerics.threads import in_threads, one_torch_thread
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
-from dynlab.wording import among, factor, over, ranged
+from dynlab.wording import among, factor, over, ranged, typically
 
 SURVIVES = 0.1  # a direction survives where its singular value is at least this
 NEGLIGIBLE = 1e-6  # of ln(effective rank): what modes that are not resolved may contribute to it
@@ -271,7 +271,7 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
         some = f"exactly 0 in {zeros} of {samples} samples, in the others {size}"
         size = "exactly 0" if zeros == samples else some
     return (
-        f"Over {over(steps, described)} the largest singular value of ∂h_T/∂h_0 is {size}; "
-        f"{ranged(last['surviving'].values, 0)} of {n} directions keep at least a tenth of their size "
-        f"(σ ≥ {SURVIVES}), {ranged(last['resolved'].values, 0)} of {n} modes are resolved."
+        f"Over {over(steps, described)} the largest singular value of ∂h_T/∂h_0 is {size}. The number of its "
+        f"{n} singular values that are at least {SURVIVES} {typically(last['surviving'].values, 0)}; "
+        f"{ranged(last['resolved'].values, 0)} of {n} modes are resolved."
     )

@@ -17,7 +17,7 @@ from dynlab.numerics.threads import in_threads
 from dynlab.progress import through
 from dynlab.systems import Euler, Map, System
 from dynlab.systems.checked import checked
-from dynlab.wording import counted, interval, over, share, typically
+from dynlab.wording import counted, near_one, over, ranging, share, typically
 
 METHOD = f"{EIGENVALUES}. The rounding of each entry of J is bounded"
 METHOD_FLOW = METHOD + "; all of the flow's Jacobian A, whose eigenvalues λ give the map's μ = 1 + ελ"
@@ -274,14 +274,15 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     undecided = f", undecided at {share(open_)}" if open_ else ""
     some = "" if finite.all() else f"{above.size:,} finite ones of "
     where = f"the {some}{counted(finite.size, 'Jacobian')}"
+    looked = f"{radius.shape[1]:,} of " if radius.shape[1] < steps else ""
     text = (
-        f"Over {over(steps, described)} the spectral radius of the state's Jacobian ∂h_t/∂h_{{t−1}} "
-        f"{typically(radius[finite], 4)}. It exceeds 1 in {share(above.mean())} of {where}{undecided}"
+        f"Over {looked}{over(steps, described)} the spectral radius of the state's Jacobian ∂h_t/∂h_{{t−1}} "
+        f"{typically(radius[finite], 4, near_one)}. The radius exceeds 1 in {share(above.mean())} of {where}{undecided}"
     )
     if "departure_from_normality" in ds:
         departure = typically(ds["departure_from_normality"].values)
         text += f". The departure from normality, 0 where eigenvectors are orthogonal, {departure}"
     text += "."
     if "flow_eigenvalue" in ds:
-        text += f" The flow's Re λ is {interval(ds['flow_eigenvalue'].values.real)} per second."
+        text += f" Re λ of the flow {ranging(ds['flow_eigenvalue'].values.real)} per second."
     return text

@@ -51,7 +51,7 @@ def test_w_diff_is_known_in_closed_form():
         "The flow is stable",
         "Euler's step at ε = 0.1 is not stable",
         "critical step is 0.07458",
-        "γ of 0.202",
+        "γ of at least 0.2021",
     ):
         assert said in ds.attrs["verdict"]
     assert "Implicit midpoint and exponential Euler would be stable at any step" in ds.attrs["verdict"]
@@ -328,7 +328,7 @@ def test_a_critical_step_is_that_of_the_states_where_the_flow_is_stable():
     assert ds["critical_step"].values[1].item() == 0
     alone = ds["critical_step"].values[0].item()
     assert alone == pytest.approx(0.5 / 3.5, rel=1e-12)  # 2 |Re λ|/|λ|² = −tr/det
-    assert f"the critical step is {alone:.3g} where the flow is stable" in ds.attrs["verdict"]
+    assert f"the critical step is {math.floor(alone * 1e3) / 1e3:g} where the flow is stable" in ds.attrs["verdict"]
 
 
 def test_where_every_slope_is_0_there_is_no_formula_and_no_warning():

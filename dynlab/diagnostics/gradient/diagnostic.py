@@ -21,7 +21,7 @@ from dynlab.numerics.threads import one_torch_thread
 from dynlab.operators import Dense, Operator
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
-from dynlab.wording import over, ranged, resized
+from dynlab.wording import over, resized, typically
 
 EVERY = 256  # states up to which the norm at every t costs less than it is worth
 Loss = Callable[[Tensor, Any], Tensor]
@@ -186,10 +186,10 @@ def _flags(found: dict[str, NDArray[Any]], large: bool) -> dict[str, str]:
 def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
     start = ds["log_norm"].values[:, 0]
     samples, _, n = driven.states.shape
-    text = f"Over {over(driven.steps, described)} the gradient ‖∂h_T/∂h_0‖ {resized(start)}"
+    text = f"Over {over(driven.steps, described)} the gradient ‖∂h_T/∂h_0‖ {resized(start, 'is')}"
     if np.isfinite(start).any() and np.isfinite(ds["surviving"].values).all():
-        kept = ranged(ds["surviving"].values, 0)
-        text += f"; {kept} of {n} directions keep at least a tenth of their size (σ ≥ {SURVIVES})"
+        kept = typically(ds["surviving"].values, 0)
+        text += f". The number of its {n} singular values that are at least {SURVIVES} {kept}"
     lost = int((~driven.states[:, -1].isfinite().all(dim=-1)).sum())
     if lost:
         text += f"; {lost} of {samples} trajectories diverge"

@@ -7,9 +7,8 @@ from dynlab import schema
 from dynlab.diagnostics.lyapunov.ends import ALL_BUT_ZERO, Ends
 from dynlab.diagnostics.lyapunov.separation import DRAW_NEARER, MEET, NEITHER, STAY_APART
 from dynlab.numerics.statistics import FEW_NATS, with_signs
-from dynlab.wording import agree, counted, joined, number, plural_of, power, ranged, with_error
+from dynlab.wording import agree, counted, joined, number, place, plural_of, power, ranged, with_error
 
-FEW_UNITS = 3  # a state of so many dimensions at most is written out
 SAME = 1e-6  # of their size: orbits that end so near each other end at one point
 
 
@@ -88,9 +87,11 @@ def _meaning(ds: xr.Dataset, name: str) -> str:
     elapsed = float(ds[schema.TIME][-1]) - float(schema.settings(ds)["transient"])
     nats = mean * elapsed
     if name == "exponent" and abs(nats) < FEW_NATS:
+        of_flow = ds[name].attrs["units"] == schema.NAT_PER_SECOND
+        unit, runs = ("s", "runs (--seconds, seconds=)") if of_flow else ("steps", "runs (--steps, steps=)")
         return (
-            f"its sign is undecided, since a small difference changes by {power(nats)} only in all, as it would where "
-            f"it grows or shrinks by a power of time"
+            f"its sign is undecided, since a change by {power(nats)} in {number(elapsed)} {unit} could also be a power "
+            f"of time. Longer {'inputs' if 'echo_state' in ds else runs} may decide it"
         )
     return "its sign is undecided, since zero lies within the error"
 
@@ -177,11 +178,7 @@ def _named(periods: np.ndarray, points: np.ndarray, noun: str, kind: str) -> str
     if np.ptp(points, axis=0).max() > SAME * size:
         return f"{kind}{plural_of(noun)}"
     point = np.where(np.abs(points[0]) <= ALL_BUT_ZERO * size, 0.0, points[0])
-    if (point == 0).all():
-        return f"the {kind}{noun} at 0"
-    if len(point) <= FEW_UNITS:
-        return f"the {kind}{noun} at ({', '.join(number(value) for value in point)})"
-    return f"the {kind}{noun} at the distance {number(float(np.linalg.norm(point)), 3)} from 0"
+    return f"the {kind}{noun} at {place(point)}"
 
 
 def _dimension(ds: xr.Dataset) -> str:

@@ -5,7 +5,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.wording import near_one, number, power
+from dynlab.wording import near_one, number, place, power
 
 NO_GROWTH = 1 + 1e-9  # a largest norm up to this is that of the start
 READABLE = 7.0  # nats: a growth up to this is told as a number, beyond as a power of e
@@ -19,7 +19,8 @@ def verdict(ds: xr.Dataset) -> str:
     leading = int(np.argmax(beyond))
     side = _side(beyond, errors)
     size = f"{number(beyond[leading], 6)} per second" if flow else near_one(1 + float(beyond[leading]), 6)
-    first = f"By its eigenvalues the Jacobian A is {side}: the spectral {'abscissa' if flow else 'radius'} is {size}"
+    at, which = place(np.array(schema.settings(ds)["state"])), "abscissa" if flow else "radius"
+    first = f"By its eigenvalues the Jacobian A at {at} is {side}: the spectral {which} is {size}"
     if side == "undecided":
         first += f", known to {number(errors[beyond + errors >= 0].max(), 1)}"
     if flow:
@@ -43,7 +44,7 @@ def _transient(ds: xr.Dataset, flow: bool, side: str) -> str:
     elif np.isnan(ds["log_power_norm"].values).any():
         said = f"{norm} has grown to {_growth(ds)} by {at}, and rounding drowns it later"
     elif when == last:
-        said = f"{norm} has grown to {_growth(ds)} by {at}, the last that was computed"
+        said = f"{norm} has grown to {_growth(ds)} by {at}, the last {'time' if flow else 'power'} computed"
     else:
         # between the times that are looked at a flow's may be larger
         said = f"{norm} grows to {'at least ' if flow else ''}{_growth(ds)} at {at}"
@@ -52,7 +53,7 @@ def _transient(ds: xr.Dataset, flow: bool, side: str) -> str:
         said += f": {'follow it longer' if np.isfinite(_last(ds)) else 'take fewer steps'} to see it decay"
     kreiss = float(ds["kreiss_constant"])
     if np.isinf(kreiss):
-        return f"{said}; the Kreiss constant is infinite{', as of all that is unstable' if side == 'unstable' else ''}."
+        return f"{said}; the Kreiss constant is infinite{', because A is unstable' if side == 'unstable' else ''}."
     if growth <= NO_GROWTH:
         return f"{said}."
     return f"{said}. The Kreiss constant, which such growth must reach, is at least {number(kreiss)}."

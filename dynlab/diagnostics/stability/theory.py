@@ -174,7 +174,7 @@ def rows_of_flow(
     if antisymmetric and not gated.all():
         sides = -gamma * c.max(axis=-1), -gamma * c.min(axis=-1)
         low, high = (np.where(gated, np.nan, side)[..., None] for side in (np.minimum(*sides), np.maximum(*sides)))
-        words = "Re λ where no factor c is negative" if gated.any() else "Re λ of the flow, in [−γ d_max, −γ d_min]"
+        words = "Re λ where no factor c is negative" if gated.any() else "Re λ of the flow"
         rows.append(row("real_part", words, real, errors, low, high, times, schema.PER_SECOND))
     if antisymmetric and gated.any():
         below, above = (np.where(gated, end, np.nan)[..., None] for end in (-np.inf, np.inf))

@@ -1,5 +1,7 @@
 """What a step makes of a flow, and of theory's bounds, in two or three sentences."""
 
+import math
+
 import numpy as np
 import xarray as xr
 
@@ -8,7 +10,21 @@ from dynlab.diagnostics.eigenvalue_bounds.judgement import HOLDS, UNDECIDED, VIO
 from dynlab.diagnostics.stability.methods import METHODS
 from dynlab.diagnostics.stability.rates import ROUNDING
 from dynlab.diagnostics.stability.theory import NO_BOUND
-from dynlab.wording import agree, capital, counted, interval, joined, near_one, number, over, ranged, share, typically
+from dynlab.wording import (
+    agree,
+    at_least,
+    at_most,
+    capital,
+    counted,
+    interval,
+    joined,
+    near_one,
+    number,
+    over,
+    ranged,
+    share,
+    typically,
+)
 
 POSSESSIVE = {
     "euler": "Euler's step",
@@ -59,7 +75,7 @@ def _of_one(ds: xr.Dataset) -> str:
         f"{joint}: its largest modulus is {near_one(modulus, 7)}"
     )
     if np.isfinite(critical) and critical > 0:
-        return f"{text}, the critical step is {number(critical)}."
+        return f"{text}, the critical step is {at_least(critical)}. Below it no small change grows."
     if critical == 0:
         return f"{text}, and no step is small enough."
     return f"{text}, and no step is too large." if np.isinf(critical) else f"{text}."
@@ -83,7 +99,7 @@ def _of_many(ds: xr.Dataset, steps: int, described: str) -> str:
     known = critical[np.isfinite(critical) & (critical > 0)]
     if known.size:
         stable_flow = " where the flow is stable" if (critical == 0).any() else ""
-        text += f"; the critical step {typically(known)}{stable_flow}"
+        text += f"; the critical step {typically(known, 3, at_least)}{stable_flow}"
     worst = float(np.nanmax(ds["step_modulus"].values))
     text = f"{text}. The largest modulus of a multiplier is {near_one(worst, 7)}."
     if (stable == 1).all():
@@ -97,7 +113,8 @@ def _remedy(ds: xr.Dataset) -> str:
         return ""
     parts = []
     if "needed_diffusion" in ds and np.isfinite(needed := float(ds["needed_diffusion"])):
-        parts.append(f"a diffusion γ of {number(needed)} in all would make the step stable at this ε")
+        least = at_most(math.nextafter(needed, math.inf))
+        parts.append(f"a diffusion γ of at least {least} in all would make the step stable at this ε")
     unstable, open_ = ds["integrator_unstable"].values, ds["integrator_undecided"].values
     steps = ds["integrator_step"].values
     titles = [method.title for method in METHODS.values()]
@@ -116,7 +133,7 @@ def _remedy(ds: xr.Dataset) -> str:
 
 
 def _bounds(ds: xr.Dataset) -> str:
-    names, outcomes = ds["quantity"].values.tolist(), ds["outcome"].values.tolist()
+    names, outcomes = ds["quantity"].values, ds["outcome"].values
     bounded = [(name, outcome) for name, outcome in zip(names, outcomes, strict=True) if outcome != NO_BOUND]
     if not bounded:
         return ""
@@ -124,8 +141,12 @@ def _bounds(ds: xr.Dataset) -> str:
     unknown = [name for name, outcome in bounded if outcome == UNDECIDED]
     kept = len(bounded) - len(wrong) - len(unknown)
     if kept == len(bounded):
-        what = f"{'bound' if kept == 1 else 'bounds'} on {joined([name for name, _ in bounded])}"
-        text = f"theory's {what} {agree(kept, 'holds', 'hold')}"
+        columns = (ds[each].values[outcomes != NO_BOUND] for each in ("quantity", "theory_low", "theory_high", "unit"))
+        rows = zip(*columns, strict=True)
+        said = [
+            f"{name} ({interval(ends, 4)}{' per second' * (unit == schema.PER_SECOND)})" for name, *ends, unit in rows
+        ]
+        text = f"theory's {'bound' if kept == 1 else 'bounds'} on {joined(said)} {agree(kept, 'holds', 'hold')}"
     else:
         text = f"of {len(bounded)} statements of theory {kept} {agree(kept, 'holds', 'hold')}"
     if wrong:
