@@ -124,6 +124,25 @@ def test_a_slope_whose_side_of_the_kink_rounding_decides_is_not_known():
     assert slope.error.tolist() == [1.0, 0.0]
 
 
+def test_a_doubt_that_something_certain_settles_is_none():
+    """Of each pair of operands the first is doubtful: "and" is settled by what is false, "or" by what is true."""
+    with RunningErrors():
+        p = torch.tanh(torch.tensor(0.5, dtype=torch.float64))
+        doubtful, false, true = p > float(p), p > 2, p < 2
+        found = [doubtful & false, false & doubtful, doubtful & true, doubtful | true, doubtful | false]
+    assert [float(each.error) for each in found] == [0.0, 0.0, 1.0, 0.0, 1.0]
+
+
+def test_a_modrelu_that_is_closed_is_an_exact_zero_at_rest_too():
+    """At z = 0 its sign is not known, and neither does it matter: abs(z) + b is far below 0."""
+    system = frozen(create("exprnn", input_size=0, state_size=3))
+    with torch.no_grad():
+        system.b.fill_(-0.1)
+    found, bound = jacobian_and_error(system, torch.zeros(3).double(), torch.zeros(0).double())
+    assert (found == 0).all()
+    assert (bound == 0).all()
+
+
 def test_what_has_no_rule_is_said():
     with RunningErrors(), pytest.raises(Untracked, match="cumsum"):
         torch.cumsum(torch.tanh(torch.ones(2)), dim=0)

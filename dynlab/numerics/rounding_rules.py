@@ -174,9 +174,18 @@ def _comparison(value: Tensor, a: Argument, b: Argument) -> Error:
     return None if moved is None else ((x - y).abs() <= moved).logical_and(moved > 0).to(moved.dtype)
 
 
-def _logical(value: Tensor, a: Argument, b: Argument) -> Error:
-    dx, dy = a[1], b[1]
-    return torch.maximum(dx, dy) if dx is not None and dy is not None else _total(dx, dy)
+def _joined(settling: bool) -> "Rule":
+    """Of "and", which one operand that is certainly false settles, and of "or", where it is one that is true."""
+
+    def rule(value: Tensor, a: Argument, b: Argument) -> Error:
+        (x, dx), (y, dy) = a, b
+        doubt = torch.maximum(dx, dy) if dx is not None and dy is not None else _total(dx, dy)
+        if doubt is None:
+            return None
+        settled = [(each == settling) & (True if wrong is None else wrong == 0) for each, wrong in ((x, dx), (y, dy))]
+        return torch.where(settled[0] | settled[1], 0.0, doubt)
+
+    return rule
 
 
 def _sign(value: Tensor, a: Argument) -> Error:
@@ -223,7 +232,8 @@ RULES: dict[str, Rule] = {
     "sigmoid": _sigmoid,
     "sign": _sign,
     **dict.fromkeys(("gt", "lt", "ge", "le", "eq", "ne"), _comparison),
-    **dict.fromkeys(("and", "or", "bitwise_and", "bitwise_or", "logical_and", "logical_or"), _logical),
+    **dict.fromkeys(("and", "bitwise_and", "logical_and"), _joined(False)),
+    **dict.fromkeys(("or", "bitwise_or", "logical_or"), _joined(True)),
     **dict.fromkeys(("invert", "bitwise_not", "logical_not"), _same),
     "where": _where,
     **dict.fromkeys(("to", "double", "float", "type_as"), _converted),
