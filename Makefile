@@ -6,10 +6,15 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 # how far the long trainings stand back behind all else: 19 for all that can be, 0 for not at all
 NICE ?= 10
+# more options of the site's build
+SPHINX ?=
 PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check install -c constraints.txt
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 OLDEST := .venv-oldest
 MANIFEST := setup.cfg pyproject.toml constraints.txt
+
+# Byte code is kept, also where the environment says otherwise: else every process compiles dynlab anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
 .PHONY: help demo test browser-test docs test-oldest fuzz faults coverage lint bench bench-full queue queue-pause queue-status queue-time queue-results pages clean
@@ -44,7 +49,7 @@ browser-test: $(VENV)/dev.stamp
 
 # The source folder is the repository: a link leads to the same page here and there.
 docs: $(VENV)/docs.stamp
-	$(BIN)/python -m sphinx -W --keep-going -q -c docs -b html . build/site
+	$(BIN)/python -m sphinx -W --keep-going -q -c docs -b html $(SPHINX) . build/site
 	@echo "Site: build/site/index.html"
 
 $(VENV)/docs.stamp: $(VENV)/dev.stamp
