@@ -178,7 +178,8 @@ def _box(system: Map, box: float | ArrayLike | None) -> tuple[Real, Real]:
         given = system.state_bound()
         if given is None or not bool(given.isfinite().all()):
             raise UserError(
-                f"The states of {system.name!r} have no bounds of their own: name the box (--box 1, or --box -1,2)."
+                f"The states of {system.name!r} have no bounds of their own: give a box, --box 1 for [−1, 1] or "
+                f"--box -1,2 for [−1, 2]."
             )
         largest = given.detach().double().cpu().numpy()
         return -largest, largest

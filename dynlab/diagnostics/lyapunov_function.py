@@ -26,6 +26,7 @@ from dynlab.wording import agree, at_most, counted, interval, number
 DIRECTIONS = 512  # drawn on each level, beside the axes of the set
 LEVELS = 40  # sampled radii
 LARGEST_LEVEL = 1e3  # the largest, in radii that are proved
+NOT_STABLE = "not stable"  # a status
 GRID = 81  # points of the plane in each direction
 METHOD = (
     "P solves Lyapunov's equation with the identity, and T is its Cholesky factor. The set |T (h − h*)| ≤ r is proved "
@@ -158,7 +159,7 @@ def _row(at_rest: Held, flow: Flow | None, point: xr.Dataset, seed: int) -> AtPo
     if not point["certified"]:
         return _nothing(len(state), "the fixed point is not proved: " + str(point["certificate_reason"].values))
     if flow is None and point["stable"] != 1:
-        return _nothing(len(state), "not stable" if point["stable"] == 0 else "its stability is undecided")
+        return _nothing(len(state), NOT_STABLE if point["stable"] == 0 else "its stability is undecided")
     rates_there = eigenvalues(J)
     if flow is not None and (rates_there.values.real >= -rates_there.errors).any():
         return _nothing(len(state), "not stable, or not to double precision")
@@ -279,6 +280,8 @@ def _verdict(rows: list[AtPoint], continua: int, of_flow: bool) -> str:
         return "No fixed point was found."
     points = counted(len(rows), "fixed point")
     if not proved:
+        if len(rows) == 1 and rows[0].status == NOT_STABLE:
+            return "The fixed point is not stable, so it has no Lyapunov function."
         reasons = "; ".join(sorted({row.status for row in rows}))
         where = f"none of {points}" if len(rows) > 1 else "the one fixed point no"
         said = "is a Lyapunov function proved" if len(rows) > 1 else "Lyapunov function is proved"

@@ -61,9 +61,9 @@ def test_a_system_by_name_and_a_matrix(folder, capsys, pictures):
     assert run(["lyapunov", "--system", "lorenz", "--seconds", "2", "--set", "rho=0.5", "--quiet"]) == 0
     said = capsys.readouterr().out  # the origin attracts: ΣΛ = −(σ + 1 + β)
     assert "Over 1.8 s from a random start near 0 (the first 0.2 of 2 s discarded)" in said
-    assert "the exponents' sum is −13.6667" in said
+    assert "the sum of all exponents, −13.6667 nat/s, equals" in said
     assert run(["lyapunov", "--matrix", "minus", "--steps", "200", "--quiet"]) == 0
-    assert "nearby orbits meet" in capsys.readouterr().out
+    assert "nearby orbits approach each other" in capsys.readouterr().out
 
 
 def test_a_system_that_has_a_start_of_its_own_starts_there(capsys):

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.wording import counted, number, share
+from dynlab.wording import counted, joined, number, share
 
 SURE = 3.0  # standard errors
 FRACTAL = float(np.log(2))  # nats: more than a smooth border of two basins can have
@@ -30,15 +30,15 @@ def verdict(ds: xr.Dataset, reasons: list[str], basins: int) -> str:
     ends = _listed(ds, kinds)
     leaving = int((basin == -1).sum())
     parts = [*ends, f"{share(leaving / basin.size)} diverge"] if leaving else ends
-    for reason, count in Counter(reasons).most_common():
-        parts.append(f"{share(count / basin.size)} are undecided, since {reason}")
+    open_ = [f"{share(count / basin.size)} ({reason})" for reason, count in Counter(reasons).most_common()]
+    parts += [f"undecided: {joined(open_)}"] if open_ else []
     said = f"Of {counted(basin.size, 'start')} followed for {counted(steps, 'step')}{longer}, {'; '.join(parts)}"
     if any(kind.startswith("family") for kind in kinds):
         said += ". Nothing attracts the orbits of a family: each start has its own"
     if not ends:
         return f"{said}."
     if not basins:
-        return f"{said}. None of these ends is known to have a basin of its own."
+        return f"{said}. No basin was found."
     border = float(ds["boundary_basin_entropy"])
     if basins == 1:
         return f"{said}. No border between two basins is seen in this window."

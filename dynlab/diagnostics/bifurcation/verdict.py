@@ -17,7 +17,7 @@ from dynlab.diagnostics.bifurcation.result import Row
 from dynlab.diagnostics.bifurcation.switching import DEGENERATE, UNDECIDED
 from dynlab.diagnostics.bifurcation.together import Place
 from dynlab.diagnostics.bifurcation.tracing import LEFT
-from dynlab.wording import article, at_most, capital, counted, joined, number, to_error, with_error
+from dynlab.wording import agree, article, at_most, capital, counted, joined, number, to_error, with_error
 
 AT_ZERO = 1e-9  # times 1: a state so small is the origin
 MOST_CHANGES, MOST_VALUES = 3, 4  # sentences on changes of stability, and values that are listed of each kind
@@ -77,7 +77,8 @@ def verdict(
     sentences = changes or [
         f"No {noun} that was found changes stability for {name} from {_number(low)} to {_number(high)}"
     ]
-    sentences.append(_counts(diagram, places))
+    if not changes or len(diagram.branches) > 1 or len(diagram.bifurcations) > 1:  # else all of it has been said
+        sentences.append(_counts(diagram, places))
     if any(one.kind == DEGENERATE for one in diagram.bifurcations):
         sentences.append("What leaves a degenerate point is followed only where a search has found it")
     cascade = _cascade(diagram)
@@ -108,7 +109,7 @@ def _of_orbits(settled: NDArray[np.int8], name: str, largest: float) -> list[str
     if left.any():
         sentences.append(f"{at(left)} every orbit left |h_i| ≤ {largest:g} and was cut")
     if moving.any():
-        sentences.append(f"{at(moving)} an orbit had not settled: what is drawn there in grey may be on its way")
+        sentences.append(f"{at(moving)} an orbit had not settled: the grey points there may be transients")
     return sentences
 
 
@@ -250,10 +251,14 @@ def _accuracy(bifurcations: list[Bifurcation], name: str) -> str:
     other = [one for one in bifurcations if not one.located]
     said = ""
     if located:
-        said = f"{len(located) if other else 'All'} located to {at_most(max(located), 1)} in {name} or better"
+        several = len(located) > 1
+        subject = counted(len(located), "bifurcation") if other else "All" if several else "It"
+        said = (
+            f"{subject} {agree(len(located))} located to {at_most(max(located), 1)} in {name}{' or better' * several}"
+        )
     if other:
-        at_kinks = all(one.kind == BORDER_COLLISION for one in other)
-        why = ", at kinks of the activation" if at_kinks else ""
-        bracketed = f"{len(other)} bracketed to {at_most(max(one.parameter_error for one in other), 1)}{why}"
-        said = f"{said}, {bracketed}" if said else bracketed
+        why = ", at kinks of the activation" if all(one.kind == BORDER_COLLISION for one in other) else ""
+        worst = at_most(max(one.parameter_error for one in other), 1)
+        bracketed = f"{counted(len(other), 'bifurcation')} {agree(len(other))} bracketed to {worst}{why}"
+        said = f"{said}; {bracketed}" if said else bracketed
     return said

@@ -47,12 +47,11 @@ def _points(points: list[Record], affine: str) -> str:
     worst = number(max(apart, SMALLEST_DISTANCE), 1)
     if len(points) == 1:
         only = f", the only one of a map that is {affine}" if affine else ""
-        return f"1 fixed point ({points[0].kind.name}){only}, verified with fsolve to {worst}."
+        return f"1 fixed point ({points[0].kind.name}){only}; fsolve confirms it to {worst}."
     stable, undecided = (sum(row.kind.stable == code for row in points) for code in (1, -1))
     doubtful = f" and {undecided} undecided" if undecided else ""
-    return (
-        f"{len(points)} fixed points, {stable or 'none'} of them stable{doubtful}, all verified with fsolve to {worst}."
-    )
+    confirmed = f"fsolve confirms all {len(points)} to"
+    return f"{len(points)} fixed points, {stable or 'none'} of them stable{doubtful}; {confirmed} {worst}."
 
 
 def _continua(lines: list[Record], beside: bool, affine: str) -> str:
@@ -81,8 +80,9 @@ def _starts(found: Search) -> str:
     failed = [
         f"{int((found.outcome == name).sum()):,} {words}" for name, words in FAILED.items() if name in found.outcome
     ]
-    of = " of the layers' searches" if found.searches else ""
-    return f"{converged:,} of {total:,} starts{of} converged{''.join(', ' + each for each in failed)}."
+    of = "All" if converged == total > 1 else f"{converged:,} of"
+    searches = counted(total, "search of a layer" if found.searches else "search")
+    return f"{of} {searches} converged{''.join(', ' + each for each in failed)}."
 
 
 def incomplete(found: Search) -> str:
@@ -99,7 +99,7 @@ def _confidence(found: Search) -> list[str]:
         new = f"{sure.new} of its {sure.starts} random starts" if sure.new else "its other starts"
         ended = f"The search stopped after {sure.rounds} rounds, in the last of which {new} still ended at new points."
     else:
-        ended = f"The last of {sure.rounds} rounds found nothing new."
+        ended = f"The last of {sure.rounds} rounds found no new point."
     if found.searches:
         ended = _of_layers(found)
     if sure.missing:
@@ -109,11 +109,10 @@ def _confidence(found: Search) -> list[str]:
             f"fixed points of a bounded map sum to 1{sum_of}."
         ]
     share = at_most(100 * sure.bound, 2)
-    of_which = "of the random starts of any of these searches" if found.searches else "of random starts"
-    within = f"whose coordinates are within ±{number(sure.reach)}"
+    of_which = "searches of a layer" if found.searches else "searches"
     return [
-        f"{ended} With 95 % confidence at most {share} % {of_which}, {within}, would end at a fixed point that is "
-        f"not listed. A point that very few starts reach may be unlisted."
+        f"{ended} At 95 % confidence at most {share} % of {of_which} from random starts, with coordinates within "
+        f"±{number(sure.reach)}, would find a point that is not listed."
     ]
 
 
@@ -126,5 +125,5 @@ def _of_layers(found: Search) -> str:
         return f"{text} No fixed point of layer {empty[0] - 1} was found, and so none above."
     sure = found.confidence
     if sure is None or sure.complete:
-        return f"{text} The last round of each found nothing new."
+        return f"{text} The last round of each found no new point."
     return f"{text} At least one of them stopped early: its last round still found new points."

@@ -7,7 +7,7 @@ from dynlab import schema
 from dynlab.diagnostics.lyapunov.ends import ALL_BUT_ZERO, Ends
 from dynlab.diagnostics.lyapunov.separation import DRAW_NEARER, MEET, NEITHER, STAY_APART
 from dynlab.numerics.statistics import FEW_NATS, with_signs
-from dynlab.wording import agree, counted, joined, number, place, plural_of, power, ranged, with_error
+from dynlab.wording import agree, counted, interval, joined, number, place, plural_of, power, ranged, with_error
 
 SAME = 1e-6  # of their size: orbits that end so near each other end at one point
 
@@ -71,12 +71,12 @@ def _meaning(ds: xr.Dataset, name: str) -> str:
         return _by_sample(ds, name) + steps
     if np.isposinf(bounds).any():
         below = "might be 0, and the exponent −∞"
-        meet = f"nearby orbits meet{steps}" if mean < 0 else "its sign is undecided"
+        meet = f"nearby orbits approach each other{steps}" if mean < 0 else "its sign is undecided"
         return f"{meet}, and no lower bound is known, since a Jacobian is as small as its own error: it {below}"
     if (np.abs(values) <= bounds).all():
         return "it is zero to rounding, and nearby orbits keep their distance"
     if np.isneginf(mean) or mean < -error:
-        return f"nearby orbits meet{steps}"
+        return f"nearby orbits approach each other{steps}"
     if mean > error:
         positive, unsure = int((means > error).sum()), int((np.abs(means) <= errors).sum())
         counts = f"{positive} of {counted(len(means), 'exponent')} {agree(positive)} positive"
@@ -104,7 +104,7 @@ def _aligned(ds: xr.Dataset) -> str:
     if not change > float(np.sqrt((ds["standard_error"][:, 0] ** 2).sum())) / ds.sizes[schema.SAMPLE]:
         return ""
     moved = f"by {number(change, 1)} {ds['mean_exponent'].attrs['units']}"
-    return f" The exponent moves {moved} with the random directions it is measured along: longer sequences lessen that."
+    return f" Other random starting directions change it {moved}, less on longer sequences."
 
 
 def _differing(ds: xr.Dataset, name: str) -> str:
@@ -207,13 +207,12 @@ def _self_check(ds: xr.Dataset, name: str, size: int) -> str:
         return ""
     both = np.isfinite(sums) & np.isfinite(dets)
     if not both.any():
-        return (
-            " The exponents' sum is not finite, and so not checked: a Jacobian is singular, or rounding hides a mode."
-        )
+        return " The sum of all exponents is not checked: a Jacobian is singular, or rounding hides a mode."
     of_flow = ds[name].attrs["units"] == schema.NAT_PER_SECOND
     other = "the mean divergence of the vector field" if of_flow else "the mean of ln |det J|"
+    total = f"{number(sums[both].mean(), 6)} {ds[name].attrs['units']}"
     difference = number(np.abs(sums[both] - dets[both]).max(), 1)
-    return f" Check: the exponents' sum is {number(sums[both].mean(), 6)}, and {other} differs from it by {difference}."
+    return f" Check: the sum of all exponents, {total}, equals {other} to {difference}."
 
 
 def _echo_state(ds: xr.Dataset) -> str:
@@ -222,11 +221,9 @@ def _echo_state(ds: xr.Dataset) -> str:
     outcome, rates = ds["echo_state"].values, ds["separation_rate"]
     counts = {each: int(np.sum(outcome == each)) for each in (MEET, DRAW_NEARER, STAY_APART, NEITHER)}
     said = joined([f"{each} in {count}" for each, count in counts.items() if count])
-    text = f" Two initial states under the same input {said} of {len(outcome)} samples"
+    text = f" Two different initial states under the same input {said} of {counted(len(outcome), 'sample')}"
     finite = rates.values[np.isfinite(rates.values)]
     if not finite.size:
         return f"{text}."
-    middle = float(np.median(finite))
-    do = "approach each other" if middle < 0 else "move apart"
-    spread = f" (growth rates {number(finite.min(), 2)} to {number(finite.max(), 2)})" if finite.size > 1 else ""
-    return f"{text}; nearby states {do} at {number(abs(middle), 2)} {rates.attrs['units']}{spread}."
+    named = f"growth rate{'s' * (finite.size > 1)} of a small distance"
+    return f"{text} ({named} {interval(finite, 2)} {rates.attrs['units']})."
