@@ -53,7 +53,7 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
-            raise unknown("command", args[0], COMMANDS)
+            raise unknown("command", args[0], COMMANDS, "dynlab --help")
         return super().resolve_command(ctx, args)
 
 
@@ -132,7 +132,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         error.show()
         return BAD_INPUT
     except click.ClickException as error:
-        _say(f"{_where(error)}: {error.format_message()}")
+        out = isinstance(error, click.NoSuchOption) and not error.possibilities
+        _say(f"{_where(error)}: {error.format_message()}{' Leave it out.' * out}")
         return BAD_INPUT
     except UserError as error:
         _say(f"dynlab: {error}")

@@ -32,10 +32,12 @@ def unknown(kind: str, got: str, allowed: Iterable[str], listed_by: str = "") ->
         The command that lists them, for a table too long for a sentence.
     """
     names = list(allowed)
-    close = difflib.get_close_matches(got[:LONGEST], [name for name in names if len(name) <= LONGEST], n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else "."
+    same = [name for name in names if sorted(name.split("-")) == sorted(got.split("-"))]  # parts in another order
+    close = same or difflib.get_close_matches(got[:LONGEST], [name for name in names if len(name) <= LONGEST], n=1)
     choice = f"{listed_by} lists the {len(names)} there are" if listed_by else f"choose from {', '.join(names)}"
-    return UserError(f"Unknown {kind} {got!r}: {choice}{hint}")
+    if close:
+        choice = f"did you mean {close[0]!r}? {choice.replace('choose', 'Choose', 1)}"
+    return UserError(f"Unknown {kind} {got!r}: {choice}.")
 
 
 def entry(table: Mapping[str, Entry], name: str, kind: str, listed_by: str = "") -> Entry:

@@ -19,8 +19,9 @@ from dynlab.systems.base import positive_step
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held, held_input
 from dynlab.systems.integrators import INTEGRATORS
-from dynlab.wording import interval, joined, number
+from dynlab.wording import interval, joined, number, ranging
 
+ENERGY = "H = Σ log cosh((M h + q)_i)"
 STEPS = 500
 STARTS = 3
 CONSERVED = 1e-9  # relative: a change below it is the solver's, whose tolerance is 1e-12, not the flow's
@@ -243,27 +244,29 @@ def _divergence(held: Held, states: Real) -> Real:
 def _verdict(values: Real, rate: Real, found: Real, integrators: Sequence[str], step: float, duration: float) -> str:
     change = values[:, -1] - values[:, 0]
     largest = np.abs(values - values[:, :1]).max()
+    orbits = f" along {len(values)} orbits" * (len(values) > 1)
     if largest <= CONSERVED * (1 + np.abs(values).max()):
-        first = f"The flow conserves H = Σ log cosh: over {duration:g} s it changes by at most {number(largest, 2)}."
+        first = f"The flow conserves {ENERGY}: over {duration:g} s it changes by at most {number(largest, 2)}."
     elif (rate <= ROUNDED * np.abs(rate).max()).all():
-        first = f"The flow dissipates H = Σ log cosh: over {duration:g} s it falls by {interval(-change)}."
+        first = f"The flow dissipates {ENERGY}: over {duration:g} s it falls by {interval(-change)}{orbits}."
     else:
         first = (
-            f"The flow neither conserves nor only dissipates H: over {duration:g} s it changes by {interval(change)}."
+            f"The flow neither conserves nor only dissipates {ENERGY}: over {duration:g} s it changes by "
+            f"{interval(change)}{orbits}."
         )
     drift = found[:, :, -1] - values[:, -1]
     said = [f"{NAMES[name]} {_drifted(one)}" for name, one in zip(integrators, drift, strict=True)]
-    return f"{first} At ε = {step:g} s the drift at the end is: {joined(said)}."
+    return f"{first} At ε = {step:g} s the error in H after {duration:g} s is: {joined(said)}."
 
 
 def _volumes(divergence: Real) -> str:
     """What the divergence of the field says: d ln(volume)/dt."""
     if not divergence.any():
-        return "Its divergence is 0 at every state: volumes are kept."
+        return "The flow's divergence is 0 at every state: volumes are kept."
     what = (
         "volumes shrink" if (divergence <= 0).all() else "volumes grow" if (divergence >= 0).all() else "of both signs"
     )
-    return f"Its divergence is {interval(divergence)} per second along the solutions: {what}."
+    return f"The flow's divergence {ranging(divergence)} per second along the solutions: {what}."
 
 
 def _drifted(drift: Real) -> str:

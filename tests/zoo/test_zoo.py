@@ -100,7 +100,10 @@ def test_a_flow_becomes_a_map_as_the_errors_say():
 
 
 UNKNOWN = {
-    "a typo": ("lstm-har", "Unknown file or zoo name 'lstm-har': choose from gru-har2, lstm-har2; did you mean"),
+    "a typo": (
+        "lstm-har",
+        "Unknown file or zoo name 'lstm-har': did you mean 'lstm-har2'? Choose from gru-har2, lstm-har2.",
+    ),
     "a path": ("nets/lstm.pt", "There is no file nets/lstm.pt"),
     "a file name": ("lstm-har2.ckpt", "There is no file lstm-har2.ckpt"),
 }
