@@ -33,10 +33,10 @@ def _dimension(ds: xr.Dataset, averaged: str) -> str:
     held = np.cumsum(ds["explained_variance"].values)
     count = int(np.searchsorted(held, MOST)) + 1
     known = with_error(ratio, error) if np.isfinite(error) else number(ratio, 3)
-    components = f"{counted(count, 'principal component')} {agree(count, 'holds', 'hold')}"
+    components = f"{f'{count} ' * (count > 1)}principal component{'s' * (count > 1)} {agree(count, 'holds', 'hold')}"
     return (
-        f"Along {averaged} the states take up {known} of {counted(n, 'dimension')} (participation ratio); "
-        f"{components} {share(held[min(count, n) - 1])} of the variance."
+        f"Over {averaged} the participation ratio of the states is {known} of {counted(n, 'dimension')}. "
+        f"The first {components} {share(held[min(count, n) - 1])} of the variance."
     )
 
 
@@ -61,9 +61,9 @@ def _connections(ds: xr.Dataset) -> str:
         return ""
     reached = int((ds["leads_to"].values[traced] >= 0).sum())
     saddles = counted(int(traced.sum()), "saddle")
-    followed = "the curve along which orbits leave was followed to both sides"
+    followed = "both branches of the unstable manifold were followed"
     steps, n = schema.settings(ds)["curve_steps"], ds.sizes[schema.STATE]
-    ends = f"{reached} of {2 * traced.sum()} ways end at a stable fixed point within {steps:,} steps"
+    ends = f"{reached} of {2 * traced.sum()} end at a stable fixed point within {steps:,} steps"
     if steps == usual_steps(n) < STEPS:
         ends += f" (of {n:,} dimensions; --curve-steps, curve_steps=, for more)"
     return f" From {saddles} with 1 growing direction {followed}: {ends}."
