@@ -1,5 +1,6 @@
 """The equation that a branch solves: F^m(h, p) = h of a map, f(h, p) = 0 of a flow, with its derivatives."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -63,13 +64,24 @@ class Equation:
         return self.varied.at(p.reshape(1), "step" if self.is_map else "velocity", states)
 
     def _by_parameter(self, states: Tensor, p: Tensor) -> Tensor:
-        """∂/∂p of what `states` (m, n) move to: u ↦ uᵀ ∂/∂p is linear, and its own derivative is ∂/∂p."""
-        recorded = torch.is_grad_enabled() and (p.requires_grad or states.requires_grad)
-        with torch.enable_grad():
-            q = p.clone() if p.requires_grad else p.detach().requires_grad_()  # on which `states` do not depend
-            moved = self._moved(states, q)
-            u = torch.zeros_like(moved, requires_grad=True)
-            pulled = torch.autograd.grad(moved, q, u, create_graph=True, materialize_grads=True)[0]
-            along = torch.autograd.grad(pulled, u, torch.ones_like(q), create_graph=recorded, materialize_grads=True)
-        found: Tensor = along[0]
-        return found
+        """∂/∂p of what `states` (m, n) move to."""
+        return derivative_along(lambda q: self._moved(states, q), p, torch.ones_like(p), states.requires_grad)
+
+
+def derivative_along(function: Callable[[Tensor], Tensor], at: Tensor, along: Tensor, recorded: bool = False) -> Tensor:
+    """The derivative of a function in one direction: u ↦ uᵀ ∂ function · along is linear, and its own derivative.
+
+    Where `at` asks for gradients, or it is to be `recorded`, it can be differentiated further.
+    """
+    recorded = recorded or at.requires_grad
+    with torch.enable_grad():
+        place = at.clone() if at.requires_grad else at.detach().requires_grad_()
+        moved = function(place)
+        u = torch.zeros_like(moved, requires_grad=True)
+        if not moved.requires_grad:  # it does not depend on `at`
+            return torch.zeros_like(moved)
+        pulled = torch.autograd.grad(moved, place, u, create_graph=True, materialize_grads=True)[0]
+        if not pulled.requires_grad:
+            return torch.zeros_like(moved)
+        found: Tensor = torch.autograd.grad((pulled * along).sum(), u, create_graph=recorded, materialize_grads=True)[0]
+    return found

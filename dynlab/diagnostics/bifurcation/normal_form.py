@@ -6,6 +6,7 @@ Kuznetsov, Elements of Applied Bifurcation Theory, sections 5.4 (Hopf, flip, Nei
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.diagnostics.bifurcation.curve import Curve
+from dynlab.diagnostics.bifurcation.equation import derivative_along
 from dynlab.diagnostics.bifurcation.extended import Refined
 
 SUPERCRITICAL, SUBCRITICAL, UNDECIDED = "supercritical", "subcritical", "undecided"
@@ -103,7 +105,7 @@ def _derivative(curve: Curve, z: NDArray[np.float64]) -> Callable[..., Vectors]:
     def real(*directions: NDArray[np.float64]) -> Vectors:
         function: Callable[[Tensor], Tensor] = residual
         for one in directions:
-            function = _directional(function, torch.from_numpy(np.ascontiguousarray(one)))
+            function = partial(derivative_along, function, along=torch.from_numpy(np.ascontiguousarray(one)))
         return function(state).numpy().astype(complex)
 
     def applied(*vectors: Vectors) -> Vectors:
@@ -116,19 +118,3 @@ def _derivative(curve: Curve, z: NDArray[np.float64]) -> Callable[..., Vectors]:
         return found
 
     return applied
-
-
-def _directional(function: Callable[[Tensor], Tensor], along: Tensor) -> Callable[[Tensor], Tensor]:
-    """The derivative of a function in one direction: u ↦ uᵀ ∂ function · along is linear, and its own derivative."""
-
-    def derived(at: Tensor) -> Tensor:
-        recorded = at.requires_grad
-        with torch.enable_grad():
-            at = at if recorded else at.detach().requires_grad_()
-            moved = function(at)
-            u = torch.zeros_like(moved, requires_grad=True)
-            pulled = torch.autograd.grad(moved, at, u, create_graph=True, materialize_grads=True)[0] @ along
-            found = torch.autograd.grad(pulled, u, create_graph=recorded, materialize_grads=True)
-        return found[0]
-
-    return derived
