@@ -24,6 +24,7 @@ WORDS: dict[object, str] = {
     Callable: "a function",
     NoneType: "none",
 }
+ROWS = "rows of numbers"
 ARRAY = get_args(ArrayLike)
 LARGEST = 2**63 - 1  # of the whole numbers that torch and numpy count with
 LONGEST_SHOWN = 100  # letters of a value in a sentence
@@ -112,10 +113,15 @@ def _is(value: object, kind: Any) -> bool:
     return True
 
 
+def _rows(kind: Any) -> bool:
+    """Whether it is a list of lists."""
+    return get_origin(kind) is Sequence and get_origin(get_args(kind)[0]) is Sequence
+
+
 def _words(annotation: Any) -> str:
     kinds, takes_arrays = _kinds(annotation)
     kinds = [kind for kind in kinds if not (kind is str and Path in kinds)]
-    words = [WORDS[get_origin(kind) or kind] for kind in kinds]
+    words = [ROWS if _rows(kind) else WORDS[get_origin(kind) or kind] for kind in kinds]
     return " or ".join([*(["numbers"] if takes_arrays else []), *words])
 
 

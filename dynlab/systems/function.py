@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from dynlab.errors import UserError, entry
+from dynlab.numerics.running_error import Rounded
 from dynlab.reading import out_of_memory
 from dynlab.systems.base import Map
 from dynlab.systems.complex_state import to_complex, to_real
@@ -41,7 +42,8 @@ class Function(Map):
 
     def _next(self, state: Tensor, input: Tensor) -> Tensor:
         """The state that follows, of states (n,) or (rows, n)."""
-        parts = tuple(to_complex(part) if self.complex_state else part for part in state.split(self.sizes, dim=-1))
+        whole = state.split(self.sizes, dim=-1) if self.is_tuple else [state]
+        parts = tuple(to_complex(part) if self.complex_state else part for part in whole)
         given = parts if self.is_tuple else parts[0]
         try:
             following = self.f(given, input) if self.order == "hx" else self.f(input, given)
@@ -50,7 +52,7 @@ class Function(Map):
                 raise
             raise UserError(self._why(str(error), state, input)) from error
         found = tuple(following) if self.is_tuple and isinstance(following, tuple | list) else (following,)
-        told = [tuple(part.shape) if isinstance(part, Tensor) else type(part).__name__ for part in found]
+        told = [tuple(part.shape) if isinstance(part, Tensor | Rounded) else type(part).__name__ for part in found]
         if [shape[-1:] for shape in told] != [tuple(part.shape[-1:]) for part in parts]:
             raise UserError(self._misfit(parts, told))
         real = [to_real(part) if self.complex_state else part for part in found]

@@ -163,7 +163,7 @@ def test_an_orthogonal_map_has_none_but_zeros_and_a_full_dimension():
     assert "zero to rounding" in ds.attrs["verdict"]
     assert ds["positive_exponent_sum"].item() == 0
     # nothing blurs an orthogonal frame: it is made orthonormal again where its growth is noted, no more often
-    assert float(re.search(r"here every (\S+) step", ds.attrs["method"])[1]) > 7
+    assert float(re.search(r"every (\S+) steps here", ds.attrs["method"])[1]) > 7
 
 
 # --- Products of chosen matrices ---

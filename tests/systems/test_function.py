@@ -1,5 +1,6 @@
 """A function or a module of the user's own, as a system that never changes it."""
 
+import mpmath
 import numpy as np
 import pytest
 import torch
@@ -8,6 +9,7 @@ from torch import nn
 from dynlab import from_module
 from dynlab.errors import UserError
 from dynlab.jacobians import jacobian
+from dynlab.numerics.running_error import RunningErrors, bounded
 from dynlab.systems import from_function, frozen
 
 
@@ -141,7 +143,7 @@ def test_the_eigenvalues_of_a_complex_state_are_its_own_and_their_conjugates():
 
 
 MISUSE = {
-    "order": (lambda h, x: h, {"order": "hxx"}, r"Unknown order of the arguments 'hxx': choose from hx, xh"),
+    "order": (lambda h, x: h, {"order": "hxx"}, r"Unknown order of the arguments 'hxx': did you mean 'hx'"),
     "one argument": (lambda h: h, {}, r"must take a state and an input"),
     "three arguments": (lambda h, x, t: h, {}, r"must take a state and an input"),
 }
@@ -164,3 +166,24 @@ RETURNS = {
 def test_what_is_not_the_next_state_is_refused(size, f, sentence):
     with pytest.raises(UserError, match=sentence):
         from_function(f, size).step(torch.zeros(4 if isinstance(size, tuple) else size), torch.zeros(0))
+
+
+@pytest.mark.parametrize("sizes", [1, (1, 2)])
+def test_its_rounding_is_known(sizes):
+    """Of a step of one state, and of several: what a state far from 0 loses is within the bound, and is not much."""
+    far = 1e7
+    count = np.sum(sizes)
+
+    def near(h, x):
+        return far + torch.tanh(2 * (h - far))
+
+    step = near if isinstance(sizes, int) else lambda h, x: tuple(near(part, x) for part in h)
+    system = from_function(step, state_size=sizes)
+    state = torch.full((3, count), far + 0.3, dtype=torch.float64)
+    with RunningErrors():
+        following = system.step(state, torch.zeros(0).double())
+    value, error = bounded(following)
+    with mpmath.workdps(30):
+        truth = float(mpmath.tanh(2 * (mpmath.mpf(float(state[0, 0])) - int(far))))
+    assert ((value - far - truth).abs() <= error).all()
+    assert (error < 1e-8).all()

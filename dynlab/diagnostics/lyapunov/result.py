@@ -101,7 +101,7 @@ def result(
             tolerance=measured.tolerance,
             epsilon=measured.epsilon,
             length=growth.length,
-            units=measured.units,
+            units="steps" if measured.units == schema.STEP else measured.units,
             errors=BETWEEN if measured.finite_time else OF_BLOCKS,
         ),
         coords={schema.TIME: schema.time_coordinate(measured.stops, measured.units)},
