@@ -58,8 +58,8 @@ def licence(name: str) -> str:
     """
     told = metadata(name)
     classifiers = [text.rpartition(" :: ")[2] for text in told.get_all("Classifier") or [] if "License ::" in text]
-    line = (told["License"] or "").strip().partition("\n")[0]
-    said = (told["License-Expression"] or "", ", ".join(classifiers), line)
+    line = (told.get("License") or "").strip().partition("\n")[0]
+    said = (told.get("License-Expression") or "", ", ".join(classifiers), line)
     return next((text for text in said if 0 < len(text) <= LONGEST), "")
 
 
