@@ -166,15 +166,14 @@ def _system(network: Map | nn.Module | str | Path, layer: str | None, batch: Any
 
 
 def _row(one: xr.Dataset) -> tuple[str, ...]:
-    from dynlab.wording import number
+    from dynlab.wording import number, unit_after
 
     side, limit, measured = "≤" if one["is_upper"] else "≥", float(one["limit"]), float(one["measured"])
-    unit = _text(one, "unit")
     error = float(one["error"])
     violations, compared = int(one["violations"]), int(one["compared"])
     count = f" ({violations:,} of {compared:,})" if violations and compared > 1 else ""
     return (
-        f"{_text(one, 'bound')} {side} {number(limit, _digits(limit, limit, 1))}" + (f" {unit}" if unit != "1" else ""),
+        f"{_text(one, 'bound')} {side} {number(limit, _digits(limit, limit, 1))}{unit_after(_text(one, 'unit'))}",
         number(measured, 6 if measured == limit else _digits(measured, limit, 6)),
         number(error, 2) if abs(error) < float("inf") else "none",
         number(float(one["margin"]), 6),

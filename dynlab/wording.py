@@ -113,6 +113,11 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def unit_after(unit: str) -> str:
+    """A unit behind a number: " per second" of "1/s", " nat/step", and nothing of the pure number's "1"."""
+    return "" if unit == "1" else " per second" if unit == "1/s" else f" {unit}"
+
+
 def joined(parts: Sequence[str]) -> str:
     """A list in words: "a, b and c"."""
     return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))

@@ -9,7 +9,7 @@ from matplotlib.transforms import blended_transform_factory
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import number
+from dynlab.wording import number, unit_after
 
 WIDTH, ROW = 8.6, 0.62  # inches
 LEGEND = 0.42  # inches below the axes
@@ -84,10 +84,9 @@ def _draw_row(ax: Axes, row: int, one: xr.Dataset, **artist: Any) -> None:
 
 
 def _bound(one: xr.Dataset) -> str:
-    unit = str(one["unit"].values)
     side = "≤" if one["is_upper"] else "≥"
     name = str(one[schema.BOUND].values).replace("_", " ")
-    return f"{name}\n{side} {number(float(one['limit']), 5)}" + (f" {unit}" if unit != "1" else "")
+    return f"{name}\n{side} {number(float(one['limit']), 5)}{unit_after(str(one['unit'].values))}"
 
 
 def _words(one: xr.Dataset) -> str:

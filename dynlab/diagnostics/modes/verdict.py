@@ -17,17 +17,17 @@ def verdict(ds: xr.Dataset) -> str:
     fate, separated = ds["fate"].values, ds["separated"].values == 1
     lines = int((ds["status"] == CONTINUUM).sum())
     parts = [counted(points - lines, "fixed point")] if points > lines else []
-    text = f"At {joined([*parts, counted(lines, 'continuum of fixed points')] if lines else parts)}"
+    text = f"At {joined([*parts, counted(lines, 'continuum of fixed points')] if lines else parts)} the"
     slowest = _most(np.where((fate == DECAYS) & separated, ds["time_constant"].values, np.nan))
     fastest = _most(np.where((fate == GROWS) & separated, -ds["doubling_time"].values, np.nan))
     said = []
     if slowest:
         constant = number(float(ds["time_constant"].values[slowest]))
-        said.append(f"the slowest mode that decays has a time constant of {constant} steps{_where(ds, slowest)}")
+        said.append(f"slowest mode that decays has a time constant of {constant} steps{_where(ds, slowest)}")
     if fastest:
         doubling = number(float(ds["doubling_time"].values[fastest]))
-        said.append(f"the fastest mode that grows doubles in {doubling} steps{_where(ds, fastest)}")
-    text += f" {'; '.join(said)}." if said else " no mode is told from the others and from abs(μ) = 1."
+        said.append(f"fastest mode that grows doubles in {doubling} steps{_where(ds, fastest)}")
+    text += f" {'. The '.join(said)}." if said else " modes are not told from each other, or not from |μ| = 1."
     lost, open_ = int((~separated).sum()), int((separated & (fate == UNDECIDED)).sum())
     zero = int((~separated & (fate == DECAYS) & np.isnan(ds["frequency"].values)).sum())
     forgotten = f" ({zero} with μ = 0, forgotten in a step)" if zero else ""
@@ -45,13 +45,13 @@ def _most(values: np.ndarray) -> tuple[int, int] | None:
 
 def _where(ds: xr.Dataset, at: tuple[int, int]) -> str:
     """At which point, turning how fast, driven by what."""
-    text = f" (point {at[0]}, {ds['kind'].values[at[0]]}"
+    said = [f"it belongs to point {at[0]} ({ds['kind'].values[at[0]]})"]
     turning = float(ds["frequency"].values[at])
     if np.isnan(turning):
-        text += ", its frequency not known"
+        said.append("its frequency is not known")
     elif turning:
-        text += f", turning {number(abs(turning), 3)} cycles a step"
+        said.append(f"it turns {number(abs(turning), 3)} cycles a step")
     shares = ds["input_share"].values[at]
     if len(shares) and np.isfinite(shares).all():
-        text += f"; {share(shares.max())} of its drive comes from input {int(shares.argmax())}"
-    return text + ")"
+        said.append(f"{share(shares.max())} of its drive comes from input {int(shares.argmax())}")
+    return f": {joined(said)}"
