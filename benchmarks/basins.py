@@ -10,6 +10,7 @@ from table import Row, Way
 from dynlab import basins, create
 from dynlab.systems import System
 from dynlab.systems.planar import planar_matrix, planar_system
+from dynlab.wording import counted
 
 GRID, STEPS, EXTENT = 1000, 500, 3.0
 GONE, SETTLED = 1e6, 1e-12  # a start that is farther away, or has moved less in one step, is not followed on
@@ -83,7 +84,7 @@ def _by_numba(name: str) -> Real:
 
 
 def _found(ds) -> str:
-    return f"{ds.sizes['attractor']} attractors"
+    return counted(ds.sizes["attractor"], "attractor")
 
 
 def rows(network: str | None) -> list[Row]:

@@ -175,11 +175,11 @@ def _marked(value: float, shown: str, most: float) -> str:
 def written(row: Row, found: Timed) -> list[str]:
     """The lines of the table for one job."""
     (own, used), memory = _median(found.dynlab), found.peak / 2**20
-    seconds = _marked(own, f"{own:.3g} s", row.seconds)
+    seconds = _marked(own, _seconds(own), row.seconds)
     taken = _marked(memory, f"{memory:.0f} MiB", row.bytes / 2**20)
     way = "dynlab" if row.share == 1 else f"dynlab, {row.share:.3g} of the job"
     load = f"{os.getloadavg()[0]:.1f}"
-    lines = [f"| {row.job} | {way} | {seconds} | {used:.3g} s | | {found.error} | {taken} | {load} |"]
+    lines = [f"| {row.job} | {way} | {seconds} | {_seconds(used)} | | {found.error} | {taken} | {load} |"]
     for rival in row.rivals:
         spent = found.rivals[rival.name]
         ratios = [mine.seconds / theirs.seconds for mine, theirs in zip(found.dynlab, spent, strict=True)]
@@ -187,7 +187,7 @@ def written(row: Row, found: Timed) -> list[str]:
         ratio = _marked(middle, f"{low:.2f}–{middle:.2f}–{high:.2f}", rival.reach)
         name = rival.name if rival.share == 1 else f"{rival.name}, {rival.share:.3g} of the job"
         own, used = _median(spent)
-        lines.append(f"| | {name} | {own:.3g} s | {used:.3g} s | {ratio} | | | |")
+        lines.append(f"| | {name} | {_seconds(own)} | {_seconds(used)} | {ratio} | | | |")
     return lines
 
 
@@ -213,6 +213,10 @@ def keep(found: Mapping[str, list[str]]) -> None:
     RESULTS.parent.mkdir(exist_ok=True)
     lines = itertools.chain.from_iterable(found.values())
     RESULTS.write_text("\n".join([machine(), "", *HEAD, *lines, "", NOTE]) + "\n")
+
+
+def _seconds(value: float) -> str:
+    return f"{value:,.0f} s" if value >= 1e3 else f"{value:.3g} s"
 
 
 def readme() -> None:
