@@ -20,6 +20,7 @@ COMMANDS: dict[str, str] = {
     "stability": "dynlab.cli.stability:stability",
     "bifurcation": "dynlab.cli.bifurcation:bifurcation",
     "box-bounds": "dynlab.cli.box_bounds:box_bounds",
+    "compare": "dynlab.cli.compare:compare",
     "check": "dynlab.cli.check:check",
     "report": "dynlab.cli.report:report",
     "sweep": "dynlab.cli.sweep:sweep",
@@ -29,5 +30,6 @@ COMMANDS: dict[str, str] = {
     "zoo": "dynlab.cli.zoo:zoo",
     "figure": "dynlab.cli.figure:figure",
     "table": "dynlab.cli.table:table",
+    "completion": "dynlab.cli.completion:completion",
     "demo": "dynlab.cli.demo:demo",
 }

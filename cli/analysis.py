@@ -18,7 +18,8 @@ from click.core import ParameterSource
 from dynlab.errors import UserError
 from dynlab.progress import through
 
-from .options import LOOK, OUTPUT, output_options, shared
+from .movie import MOVIE_SUFFIXES
+from .options import LOOK, OUTPUT, Network, output_options, shared
 from .output import PAGE_SUFFIXES, Analysis, CommandResult, Look, Output, check_not_read, working
 from .source import Source
 from .streams import echo
@@ -40,11 +41,14 @@ class AnalysisCommand(click.Command):
         Which of the shared options it takes.
     page : bool
         Whether it gives a page in place of a figure.
+    several : bool
+        Whether it is of several checkpoints together.
     """
 
     function: Analysis
     names: frozenset[str]
     page: bool
+    several: bool
 
     @contextmanager
     def asked(self, arguments: list[str]) -> Iterator[tuple[Source, dict[str, Any]]]:
@@ -96,6 +100,8 @@ def analysis(
     alone: Iterable[str] = (),
     defaults: Mapping[str, Any] | None = None,
     page: bool = False,
+    several: int = 0,
+    movie: bool = False,
 ) -> Callable[[Analysis], AnalysisCommand]:
     """Make a command of a function of a `Source` and options of its own.
 
@@ -115,6 +121,10 @@ def analysis(
         Of shared options, where they are others.
     page : bool
         Whether it writes an HTML page in place of a figure.
+    several : int
+        How many checkpoints it is of, −1 for any number: the function then reads them itself.
+    movie : bool
+        Whether it writes a movie in place of a figure.
     """
     names = frozenset(options)
     follows = over and "checkpoints" in names
@@ -125,7 +135,7 @@ def analysis(
             context = click.get_current_context()
             files: dict[str, Any] = {each: given.pop(each) for each in ("data", "as_json", "overwrite")}
             files |= {"figure": given.pop("output"), "quiet": given["quiet"]}
-            files |= {"suffixes": PAGE_SUFFIXES} if page else {}
+            files |= {"suffixes": PAGE_SUFFIXES if page else MOVIE_SUFFIXES} if page or movie else {}
             files["look"] = Look(*(given.pop(each) for each in LOOK))
             output = Output(context.info_name or "dynlab", **files)
             source = _source(context, given, names)
@@ -138,16 +148,20 @@ def analysis(
                     importlib.import_module("dynlab.checkpoints")
             if over_steps:
                 return output.emit(over_step(function, source, given, alone))
-            return output.emit(function(_read(source) if source.checkpoints else source, **given))
+            reads = source.checkpoints and not several
+            return output.emit(function(_read(source) if reads else source, **given))
 
-        decorated = shared(names, defaults or {})(output_options(command, page=page))
+        decorated = shared(names, defaults or {})(output_options(command, page=page, movie=movie))
         if follows:
             words = "CKPT … are of one training: a folder, or files."
             decorated = click.option("--over", type=click.Choice(["step"]), help=words)(decorated)
         if "checkpoints" in names:
-            decorated = click.argument("checkpoints", metavar="[CKPT]", nargs=-1)(decorated)
+            many: dict[str, Any] = (
+                {"metavar": "A B", "nargs": several} if several > 1 else {"metavar": "[CKPT]", "nargs": -1}
+            )
+            decorated = click.argument("checkpoints", type=Network(), **many)(decorated)
         made = click.command(name, cls=AnalysisCommand)(decorated)
-        made.function, made.names, made.page = function, names, page
+        made.function, made.names, made.page, made.several = function, names, page, bool(several)
         return made
 
     return decorate

@@ -7,11 +7,13 @@ import click
 
 from dynlab.errors import lookup
 
+from .movie import Movie, save_movie
 from .options import look_options
-from .output import Look, Output, check_folder, save_animation, save_figure
+from .output import Look, Output, check_folder, save_figure
 from .streams import echo
 
 FOLDER = Path("figures/gallery")
+RATE, HOLD = 6.25, 12  # frames a second, and how many of them long the last one stands
 
 
 @click.command()
@@ -71,7 +73,8 @@ def figure(
         path = output or FOLDER / f"{each}.png"
         make_folder(path.parent)
         if made[each].animation is not None:
-            save_animation(made[each].animation(), path.with_suffix(".gif"), overwrite=overwrite or output is None)
+            movie = Movie(made[each].animation(), RATE, HOLD)
+            save_movie(movie, path.with_suffix(".gif"), overwrite=overwrite or output is None)
             files.log(f"Movie: {path.with_suffix('.gif')}")
         save_figure(made[each].figure, path, files.look, small=output is None, overwrite=overwrite or output is None)
         echo(f"{made[each].title}. {made[each].measured}")

@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
+
+import dynlab
 
 Command = Callable[..., Any]
 Options = dict[str, tuple[tuple[str, ...], dict[str, Any]]]  # by the argument: its flags, and what click takes
@@ -22,6 +25,16 @@ MATRIX = 'In place of CKPT: plus, minus, zero, diff, identity, orthogonal, rando
 KIND = "Of --matrix: h + ε tanh(W h), tanh(W h), W h, or h' = tanh(W h); of a cell flow: what it is Euler's step of."
 STEP = "ε in seconds: of --matrix, or to take Euler's map of a flow that --system names.  [default: 0.1 of --matrix]"
 SYSTEM = "In place of CKPT a system that `dynlab systems` lists; with CKPT your own class."
+
+
+class Network(click.types.StringParamType):
+    """A checkpoint: where a shell completes it, a name of the zoo that begins so, or else a file."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The zoo's names by their files: to import it takes longer than a key should."""
+        names = sorted(file.stem for file in Path(dynlab.__file__).with_name("zoo").glob(f"{incomplete}*.pt"))
+        return [CompletionItem(name) for name in names if incomplete] or [CompletionItem(incomplete, type="file")]
+
 
 SHARED: Options = {
     "layer": (("--layer",), {"help": "Which recurrent layer: its prefix in the model, then :1 or :1r."}),
@@ -102,6 +115,9 @@ OUTPUT: Options = {
     "overwrite": (("--overwrite",), {"is_flag": True, "help": "Replace the files that --output and --data name."}),
     "quiet": (("--quiet",), {"is_flag": True, "help": "No progress on standard error."}),
 } | LOOK
+MOVIE: Options = {
+    "output": (OUTPUT["output"][0], {"type": FOLDER, "metavar": "MOVIE", "help": "gif, or mp4 (ffmpeg)."})
+}
 PAGE: Options = {"output": (OUTPUT["output"][0], {"type": FOLDER, "metavar": "PAGE", "help": "html."})}
 CHECKPOINT = frozenset({"checkpoints", "layer", "factory", "config", "nonlinearity"})
 PLANAR = frozenset({"matrix", "kind", "step"})
@@ -116,9 +132,9 @@ def shared(names: Iterable[str], defaults: Mapping[str, Any]) -> Callable[[Comma
     return from_table({name: SHARED[name] for name in SHARED if name in set(names)}, defaults)
 
 
-def output_options(command: Command, *, page: bool = False) -> Command:
-    """Give a command what is written, in which words, and how it looks; its output is a figure, or a `page`."""
-    return from_table(OUTPUT | (PAGE if page else {}))(command)
+def output_options(command: Command, *, page: bool = False, movie: bool = False) -> Command:
+    """Give a command what is written, in which words, and how it looks; its output is a figure, `page` or `movie`."""
+    return from_table(OUTPUT | (PAGE if page else MOVIE if movie else {}))(command)
 
 
 def look_options(command: Command) -> Command:

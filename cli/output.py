@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -19,18 +18,18 @@ from dynlab import progress
 from dynlab.errors import UserError
 from dynlab.files import exists, make_folder, write_bytes, write_text
 
+from .movie import Movie, check_movie, save_movie
 from .streams import echo
 
 if TYPE_CHECKING:
     import xarray as xr
-    from matplotlib.animation import Animation
     from matplotlib.figure import Figure
 
 FIGURE_FOLDER = Path("figures")
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
 PAGE_SUFFIXES = (".html",)
 DATA_SUFFIXES = (".nc", ".zarr")
-FULL_DPI, SMALL_DPI, MOVIE_DPI = 150, 110, 60
+FULL_DPI, SMALL_DPI = 150, 110
 MOST_PIXELS = 50_000_000
 LONGEST_NAME = 200  # bytes of a made-up file name: file systems take 255
 
@@ -52,6 +51,8 @@ class CommandResult(NamedTuple):
         The exit code.
     page : str
         HTML, which is written in place of a figure.
+    movie : Movie or None
+        What is written in place of a figure.
     """
 
     dataset: xr.Dataset
@@ -60,6 +61,7 @@ class CommandResult(NamedTuple):
     table: str = ""
     code: int = 0
     page: str = ""
+    movie: Movie | None = None
 
 
 Analysis = Callable[..., CommandResult]
@@ -166,14 +168,6 @@ def save_figure(
     write_bytes(path, drawn, overwrite=overwrite)
 
 
-def save_animation(animation: Animation, path: Path, *, overwrite: bool = True) -> None:
-    """Write a movie as a GIF, whole or not at all."""
-    with tempfile.TemporaryDirectory() as folder:
-        drawn = Path(folder) / "movie.gif"
-        animation.save(drawn, writer="pillow", dpi=MOVIE_DPI)
-        write_bytes(path, drawn.read_bytes(), overwrite=overwrite)
-
-
 @contextmanager
 def working(what: str, *, quiet: bool, at_once: bool = False) -> Iterator[None]:
     """Say on standard error what is being done, on a terminal with a clock, else once it takes longer than a moment."""
@@ -207,6 +201,7 @@ class Output:
         """Refuse what cannot be written before anything is computed."""
         self.look.check()
         check_file(self.figure, "--output", self.suffixes, overwrite=self.overwrite)
+        check_movie(self.figure)
         check_file(self.data, "--data", DATA_SUFFIXES, overwrite=self.overwrite)
         if self.figure is None:
             check_folder(FIGURE_FOLDER, "go elsewhere, or name a file with --output")
@@ -217,7 +212,7 @@ class Output:
 
     def emit(self, result: CommandResult) -> int:
         """Draw the figure, save the data, print the verdict or the JSON document, and return the exit code."""
-        ds, what = result.dataset, "page" if result.page else "figure"
+        ds, what = result.dataset, "page" if result.page else "movie" if result.movie else "figure"
         if self.data and not ds:
             raise UserError("--data saves what is computed of a checkpoint: name one, or leave it out.")
         with working("Drawing", quiet=self.quiet):
@@ -253,12 +248,14 @@ class Output:
         if self.figure is None:
             make_folder(path.parent)
         overwrite = self.overwrite or self.figure is None
-        if result.plot is None:
+        if result.page:
             write_text(path, result.page, overwrite=overwrite)
             return path
         from dynlab.plots.style import asked
 
         with asked(self.look.size):
-            figure = result.plot(result.dataset).figure
-        save_figure(figure, path, look=self.look, overwrite=overwrite)
+            if result.movie is not None:
+                save_movie(result.movie, path, self.look.dpi, self.look.theme, overwrite=overwrite)
+            elif result.plot is not None:
+                save_figure(result.plot(result.dataset).figure, path, look=self.look, overwrite=overwrite)
         return path

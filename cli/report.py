@@ -18,7 +18,7 @@ from dynlab.files import make_folder, write_bytes, write_text
 from . import COMMANDS
 from .analysis import AnalysisCommand, read_one
 from .budget import Budget, Duration, OutOfTime
-from .options import OUTPUT, PAGE, SHARED, from_table
+from .options import OUTPUT, PAGE, SHARED, Network, from_table
 from .output import FIGURE_FOLDER, PAGE_SUFFIXES, Output, check_file, check_not_read, file_name, print_json, working
 from .report_pdf import chromium, print_pdf
 from .report_picture import picture
@@ -37,7 +37,7 @@ DEFAULT_BUDGET = "2min"
 
 
 @click.command()
-@click.argument("checkpoints", metavar="CKPT...", nargs=-1, required=True)
+@click.argument("checkpoints", type=Network(), metavar="CKPT...", nargs=-1, required=True)
 @click.option("--budget", type=Duration(), default=DEFAULT_BUDGET, show_default=True, help="90s, 2min, 1h or none.")
 @click.option("--pdf", is_flag=True, help="Also print the page as a PDF beside it (needs Chromium).")
 @from_table({name: (flags, how | {"default": None}) for name, (flags, how) in SHARED.items() if name in FORWARDED})

@@ -133,7 +133,7 @@ def _checkpoint(name: str, state: tuple[int, int], **reading: Any) -> Checkpoint
 
 def _analysis(name: str) -> AnalysisCommand:
     found = lookup(COMMANDS, name, "command")
-    if not isinstance(found, AnalysisCommand) or found.page:
+    if not isinstance(found, AnalysisCommand) or found.page or found.several:
         raise UserError(
             f"dynlab {name} is no analysis with a Dataset, so it is not swept: choose one with --data, such as "
             f"spectrum, gradient or lyapunov."

@@ -6,6 +6,7 @@ from dynlab.diagnostics.basins import basins as basins
 from dynlab.diagnostics.bifurcation import bifurcation as bifurcation
 from dynlab.diagnostics.bifurcation.parameter_plane import parameter_plane as parameter_plane
 from dynlab.diagnostics.box_bounds import box_bounds as box_bounds
+from dynlab.diagnostics.compare import compare as compare
 from dynlab.diagnostics.covariant_vectors import covariant_vectors as covariant_vectors
 from dynlab.diagnostics.eigenvalue_bounds import eigenvalue_bounds as eigenvalue_bounds
 from dynlab.diagnostics.end_to_end import end_to_end as end_to_end
@@ -31,6 +32,7 @@ from dynlab.plots.attractor import plot_attractor as plot_attractor
 from dynlab.plots.basins import plot_basins as plot_basins
 from dynlab.plots.bifurcation import plot_bifurcation as plot_bifurcation
 from dynlab.plots.box_bounds import plot_box_bounds as plot_box_bounds
+from dynlab.plots.compare import plot_compare as plot_compare
 from dynlab.plots.covariant_vectors import plot_covariant_vectors as plot_covariant_vectors
 from dynlab.plots.critical_steps import plot_critical_steps as plot_critical_steps
 from dynlab.plots.critical_steps import plot_diffusion_plane as plot_diffusion_plane

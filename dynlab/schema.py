@@ -42,6 +42,8 @@ INTEGRATOR = "integrator"  # by name
 WINDOW = "window"  # parts of a plane, by name
 TRAINING_STEP = "step"  # how many batches a network has learned from, over checkpoints of one run
 NETWORK = "network"  # several networks beside each other, by name
+RUN = "run"  # shares of the sequences, of which each is a run of its own
+RELABELLING = "relabelling"  # ways in which runs may be said to be of the one network or of the other
 PANEL = "panel"  # the panels of a source's figure, by letter
 TRAINING = "training"  # several trainings, by name
 EPOCH = "epoch"  # of a training, from 1
@@ -75,6 +77,8 @@ DIMENSIONS = (
     WINDOW,
     TRAINING_STEP,
     NETWORK,
+    RUN,
+    RELABELLING,
     PANEL,
     TRAINING,
     EPOCH,

@@ -44,6 +44,7 @@ CALLS = {
     "ernn_convergence": lambda: ([ernn(), inputs()], {}),
     "lyapunov": lambda: ([vanilla(), inputs()], {}),
     "covariant_vectors": lambda: ([vanilla(), inputs()], {}),
+    "compare": lambda: ([vanilla(), ernn(), np.random.default_rng(0).normal(size=(6, 20, 2))], {}),
     "eigenvalue_bounds": lambda: ([vanilla(), inputs()], BOUNDS),
     "bifurcation": lambda: ([planar("diff")], DIFF),
     "parameter_plane": lambda: ([planar("diff")], PLANE),

@@ -25,6 +25,7 @@ DIAGNOSTICS: dict[str, str] = {
     "eigenvalue_bounds": "dynlab.diagnostics.eigenvalue_bounds:eigenvalue_bounds",
     "bifurcation": "dynlab.diagnostics.bifurcation:bifurcation",
     "parameter_plane": "dynlab.diagnostics.bifurcation.parameter_plane:parameter_plane",
+    "compare": "dynlab.diagnostics.compare:compare",
     "box_bounds": "dynlab.diagnostics.box_bounds:box_bounds",
     "ernn_spectrum": "dynlab.diagnostics.ernn.spectrum:ernn_spectrum",
 }

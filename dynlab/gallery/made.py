@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import xarray as xr
-    from matplotlib.animation import FuncAnimation
     from matplotlib.figure import Figure
 
 
@@ -28,7 +27,7 @@ class Made:
     results : mapping of str to Dataset
         What was drawn, by name.
     animation : callable, optional
-        Gives the movie that ends with the figure.
+        Gives the figure at each frame of the movie that ends with it.
     """
 
     title: str
@@ -36,7 +35,7 @@ class Made:
     measured: str
     figure: Figure
     results: Mapping[str, xr.Dataset]
-    animation: Callable[[], FuncAnimation] | None = None
+    animation: Callable[[], Iterator[Figure]] | None = None
 
     def __post_init__(self) -> None:
         """Set what it is above the figure, and what was measured below, where it does not say so itself."""

@@ -1,14 +1,14 @@
 """The NumPy RNN tutorial's movie of a network that learns a sine, for its three losses, along gradient and rule."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import xarray as xr
-from matplotlib.animation import FuncAnimation
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from dynlab import schema
@@ -29,8 +29,6 @@ LOSSES: dict[str, Callable[[Tensor], Tensor]] = {
     "elastic net": lambda error: MIX * torch.sign(error) + (1 - MIX) * error,
     SOFT: lambda error: (error / BETA).clamp(-1, 1),
 }
-PAUSE = 160  # milliseconds a frame
-HOLD = 2000  # milliseconds of the last one
 GAP = 2  # steps between two windows
 
 
@@ -87,18 +85,19 @@ def draw(results: Results) -> Made:
         figure.legend(handles, labels, loc="outside lower center", ncols=4)
         title = figure.suptitle("", fontsize=11)
 
-    def update(frame: int) -> list[Any]:
+    def update(frame: int) -> None:
         title.set_text(f"The tutorial's network learns a sine: epoch {int(ds[schema.TRAINING_STEP][frame]):,}")
         for name, each in zip(LOSSES, lines, strict=True):
             for along, line in each.items():
                 values = ds["predicted"].sel({"loss": name, schema.NETWORK: along}).isel({schema.TRAINING_STEP: frame})
                 line.set_ydata(_joined(values.values))
-        return [title]
 
-    def movie() -> FuncAnimation:
+    def movie() -> Iterator[Figure]:
         figure.draw_without_rendering()
         figure.set_layout_engine("none")  # nothing moves from frame to frame, and a layout takes longer than a frame
-        return FuncAnimation(figure, update, frames=frames, interval=PAUSE, repeat_delay=HOLD)
+        for frame in range(frames):
+            update(frame)
+            yield figure
 
     frames = ds.sizes[schema.TRAINING_STEP]
     update(frames - 1)

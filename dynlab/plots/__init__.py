@@ -37,6 +37,7 @@ PLOTS: dict[str, str] = {
     "plot_over_training": "dynlab.plots.over_training:plot_over_training",
     "plot_bifurcation": "dynlab.plots.bifurcation:plot_bifurcation",
     "plot_parameter_plane": "dynlab.plots.parameter_plane:plot_parameter_plane",
+    "plot_compare": "dynlab.plots.compare:plot_compare",
     "plot_box_bounds": "dynlab.plots.box_bounds:plot_box_bounds",
     "plot_ernn_spectrum": "dynlab.plots.ernn_spectrum:plot_ernn_spectrum",
 }

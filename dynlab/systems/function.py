@@ -1,6 +1,7 @@
 """A plain function f(state, input), or any torch module called so, as a `Map`."""
 
 import copy
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from dynlab.numerics.running_error import Rounded
 from dynlab.reading import out_of_memory
 from dynlab.systems.base import Map
 from dynlab.systems.complex_state import to_complex, to_real
+from dynlab.systems.foreign import ARRAYS
 
 ORDERS = {"hx": "f(state, input)", "xh": "f(input, state)"}
 # What authors of cells call the two: where both stand in a signature, they tell which comes first.
@@ -71,8 +73,8 @@ class Function(Map):
         """What to do about an error of the function's own."""
         if "numpy" in reason:
             return (
-                f"{self.name} computes with numpy, and dynlab needs torch's derivatives: write it with torch, "
-                f"as torch.tanh in place of numpy.tanh."
+                f"{self.name} computes with numpy, and dynlab needs derivatives: say arrays='numpy', or write it with "
+                f"torch, as torch.tanh in place of numpy.tanh."
             )
         if "dtype" in reason:
             return (
@@ -101,6 +103,7 @@ def from_function(
     input_size: int = 0,
     order: str | None = None,
     complex_state: bool = False,
+    arrays: str = "torch",
 ) -> Map:
     """Make a system of one step given as code.
 
@@ -117,6 +120,9 @@ def from_function(
         other way round, such as ``forward(self, x, h)``, is then refused: both orders may compute, and one is wrong.
     complex_state : bool
         Whether `f` takes and returns complex states. The system's state is their real parts, then the imaginary ones.
+    arrays : "torch", "numpy" or "jax"
+        Whose arrays `f` computes with. Of NumPy's and JAX's it is given one state and one input at a time, and its
+        derivatives are as exact as torch's.
 
     Returns
     -------
@@ -125,7 +131,7 @@ def from_function(
     Raises
     ------
     UserError
-        For another order, and a function of other arguments.
+        For another order, other arrays, and a function of other arguments.
 
     Examples
     --------
@@ -134,6 +140,9 @@ def from_function(
     tensor([0.])
     >>> from_function(nn.LSTMCell(3, 4), state_size=(4, 4), input_size=3, order="xh").state_size
     8
+    >>> import numpy as np
+    >>> from_function(lambda h, x: np.tanh(2 * h), state_size=1, arrays="numpy").step(torch.ones(1), torch.zeros(0))
+    tensor([0.9640])
     """
     entry(ORDERS, order or "hx", "order of the arguments")
     names = _arguments(f)
@@ -142,6 +151,10 @@ def from_function(
             f"{_name(f)} takes ({names[0]}, {names[1]}), which looks like the input before the state: say order='xh', "
             f"or order='hx' if {names[0]} is the state."
         )
+    made_of = entry(ARRAYS, arrays, "kind of arrays")
+    if arrays != "torch":
+        first = f if order != "xh" else lambda state, input: f(input, state)
+        return Function(functools.wraps(f)(made_of(first)), state_size, input_size, "hx", complex_state)
     own = copy.deepcopy(f) if isinstance(f, nn.Module) else f
     return Function(own, state_size, input_size, order or "hx", complex_state)
 

@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import pytest
 from PIL import Image
 
-from dynlab.cli.output import save_animation
+from dynlab.cli.movie import Movie, save_movie
 from dynlab.errors import lookup
 from dynlab.gallery import FIGURES, page
 from dynlab.gallery.kept import Script, kept
@@ -66,7 +66,7 @@ def test_what_is_kept_can_be_computed_and_has_the_same_form(name):
 
 def test_a_movie_is_written_as_a_gif(tmp_path):
     made = lookup(FIGURES, "movie", "figure")(fast=True)
-    save_animation(made.animation(), tmp_path / "movie.gif")
+    save_movie(Movie(made.animation(), 6.25), tmp_path / "movie.gif")
     with Image.open(tmp_path / "movie.gif") as movie:
         assert movie.n_frames == made.results["predictions"].sizes["step"]
     plt.close("all")

@@ -1,0 +1,244 @@
+"""How far the dynamics of two networks are from each other, whatever the basis of their states."""
+
+import itertools
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from dynlab import schema
+from dynlab.driven import drive, in_float64
+from dynlab.errors import UserError
+from dynlab.numerics.arrays import Real
+from dynlab.numerics.eigenvalues import approximate_eigenvalues
+from dynlab.numerics.orthogonal_similarity import Similarity, orthogonal_similarity
+from dynlab.numerics.principal import principal_components
+from dynlab.numerics.threads import one_thread_each
+from dynlab.systems import Map
+from dynlab.systems.checked import checked
+from dynlab.wording import number
+
+DELAYS = 1
+SHARE, MOST = 0.99, 10  # of the variance that is kept, and at most so many coordinates
+LEADING = 64  # principal components of the states: delays of more of them would fill the memory
+LARGEST_STATE = 1e8  # a network whose states exceed it goes nowhere that could be compared
+SMALLEST = 1e-8  # relative size of a coordinate that rounding alone may have made
+MOST_RUNS, FEWEST_RUNS = 8, 6  # 128 relabellings; of fewer than 6 runs no share of them is below 0.05
+STARTS = 60  # ascents to the stated distance, besides those from matched eigenvectors
+RESOLUTION = 1e-3  # distances of runs that differ by less are alike
+BEYOND = 0.05  # the share of relabellings below which networks are told apart
+METHOD = (
+    "States after the first are projected on their principal components, at most "
+    f"{LEADING}, put beside those of the steps before, and made white; the leading coordinates are kept, and the "
+    "linear map from each step to the next is fitted by least squares. The distance is the least over orthogonal "
+    "changes of basis, found by ascents from matched eigenvectors and at random; the bound from below is that of "
+    "ordered eigenvalues and singular values. Maps of runs are compared with every relabelling of them, pair by pair"
+)
+
+
+class _Fitted(NamedTuple):
+    whole: Real  # (rank, rank)
+    runs: Real  # (run, rank, rank)
+    explained: float
+
+
+@checked
+@one_thread_each()
+def compare(
+    system: Map,
+    other: Map,
+    inputs: Any = None,
+    *,
+    other_inputs: Any = None,
+    delays: int = DELAYS,
+    rank: int | None = None,
+    initial_state: Any = None,
+    other_initial_state: Any = None,
+    inputs_description: str = "",
+    dtype: str = "float64",
+    device: str = "cpu",
+    seed: int = 0,
+) -> xr.Dataset:
+    """The distance between the dynamics of two networks, and whether it exceeds that of two runs of one network.
+
+    Parameters
+    ----------
+    system, other : Map
+        Of any sizes.
+    inputs : array_like, shape (sample, time, input)
+        At least 6 sequences; both networks are driven by them.
+    other_inputs : array_like, shape (sample, time, input), optional
+        What drives `other` in their place.
+    delays : int
+        How many steps that follow each other are seen together: more than 1 where the state is not all there is.
+    rank : int, optional
+        How many coordinates are kept. Where it is not given, as many as hold 99 % of the variance of either network, 10
+        at most.
+    initial_state, other_initial_state : array_like, shape (state,) or (sample, state), optional
+        Where they are not given, what the system has learned to start at, zero for most.
+    inputs_description : str
+        What the inputs are, for the settings.
+    dtype, device : str
+        Of the trajectories.
+    seed : int
+        Of the random starts of the search for the best basis.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``distance`` and ``angle`` with bounds from below, ``distance_bound`` and ``angle_bound``; ``eigenvalue(network,
+        mode)`` of the fitted maps and ``run_eigenvalue(network, run, mode)`` of those of runs; ``explained(network)``;
+        the mean distances ``between_runs`` of the two networks and ``within_runs(network)``;
+        ``relabelled_distance(relabelling)`` and ``p_value``.
+
+    Raises
+    ------
+    UserError
+        For systems that are no maps, fewer than 6 sequences, sequences that are too short or all alike, and states that
+        diverge.
+
+    Notes
+    -----
+    With white coordinates z of A and B, z_{t+1} ≈ A z_t, the distance is min_C ‖A − C B Cᵀ‖_F/√r over orthogonal C. It
+    is 0 for networks whose states are linear images of each other, and 1 where a step differs by its own size. A run is
+    a share of the sequences. If the networks were the same, swapping the i-th runs of the two would change nothing in
+    law: the p-value is the share of all such relabellings with a mean distance between networks at least as large.
+
+    References
+    ----------
+    Ostrow, Eisen, Kozachkov and Fiete, "Beyond Geometry: Comparing the Temporal Structure of Computation in Neural
+    Circuits with Dynamical Similarity Analysis", NeurIPS 2023.
+
+    Examples
+    --------
+    >>> import numpy as np, torch, dynlab as dl
+    >>> one, other = (dl.from_function(lambda h, x, a=a: a * h + x, 1, 1) for a in (0.5, 0.9))
+    >>> noise = np.random.default_rng(0).normal(size=(8, 500, 1))
+    >>> bool(dl.compare(one, other, noise).p_value < 0.01)
+    True
+    """
+    if delays < 1 or (rank is not None and rank < 1):
+        raise UserError(f"delays and rank must be at least 1, got {delays} and {rank}.")
+    where: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed, "inputs_description": inputs_description}
+    driven = [
+        drive(system, inputs, initial_state, **where),
+        drive(other, inputs if other_inputs is None else other_inputs, other_initial_state, **where),
+    ]
+    names = _names(system, other)
+    white = [
+        _white(in_float64(each.states[:, 1:]).cpu().numpy(), delays, name)
+        for each, name in zip(driven, names, strict=True)
+    ]
+    runs = min(MOST_RUNS, *(len(values) for values, _ in white))
+    if runs < FEWEST_RUNS:
+        raise UserError(f"Runs of a network are compared with each other: give {FEWEST_RUNS} sequences, got {runs}.")
+    chosen = _rank(white, runs, rank)
+    one, two = fitted = [_fitted(values, chosen, runs) for values, _ in white]
+    found = orthogonal_similarity(one.whole, two.whole, STARTS, seed)
+    return schema.dataset(
+        _variables(found, fitted, chosen),
+        system=system.name,
+        source=system.source,
+        settings=driven[0].settings
+        | {"delays": delays, "rank": chosen, "runs": runs, "other": other.name, "other_source": other.source}
+        | {"other_config": other.json_config, "other_inputs_shape": driven[1].settings["inputs_shape"]},
+        method=METHOD,
+        coords={schema.NETWORK: names},
+        verdict=_verdict,
+    )
+
+
+def _names(system: Map, other: Map) -> list[str]:
+    names = [Path(each.source["file"]).stem if each.source else each.name for each in (system, other)]
+    return names if names[0] != names[1] else [names[0], f"{names[1]} (2)"]
+
+
+def _white(states: Real, delays: int, name: str) -> tuple[Real, Real]:
+    """Uncorrelated coordinates of variance 1 of states (sample, time, state) seen with delays, and their shares.
+
+    Those of no size are 0.
+    """
+    samples, times, n = states.shape
+    if not np.abs(states).max() < LARGEST_STATE:
+        raise UserError(f"The states of {name} diverge: give other inputs, or fewer --steps.")
+    if not np.ptp(states, axis=0).max() > SMALLEST * np.abs(states).max():
+        raise UserError(f"All sequences lead {name} through the same states: give several that differ, as noise:1.0.")
+    if times < delays + 2:
+        raise UserError(f"Sequences of {times} steps are too short for {delays} delays: give longer ones.")
+    components = principal_components(states.reshape(-1, n))
+    scores = (states - components.origin) @ components.directions[:LEADING].T
+    seen = np.lib.stride_tricks.sliding_window_view(scores, delays, axis=1)
+    rows = seen.reshape(samples * seen.shape[1], -1)
+    white, sizes, _ = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
+    white = np.where(sizes > SMALLEST * sizes[0], white, 0) * len(rows) ** 0.5
+    return white.reshape(samples, seen.shape[1], -1), sizes**2 / (sizes**2).sum()
+
+
+def _rank(white: list[tuple[Real, Real]], runs: int, asked: int | None) -> int:
+    """How many coordinates are kept: no more than half the steps of the smallest run."""
+    most = min(len(values) // runs * (values.shape[1] - 1) for values, _ in white) // 2
+    if most < 1 or (asked is not None and asked > most):
+        raise UserError(f"Runs this short bear a rank of {most}: give more or longer sequences, or a smaller rank.")
+    return asked or min(MOST, most, max(int(np.searchsorted(shares.cumsum(), SHARE)) + 1 for _, shares in white))
+
+
+def _fitted(white: Real, rank: int, runs: int) -> _Fitted:
+    kept = white[..., :rank]
+    kept = np.concatenate([kept, np.zeros((*kept.shape[:2], rank - kept.shape[2]))], axis=2)
+
+    def fit(values: Real) -> Real:
+        before, after = values[:, :-1].reshape(-1, rank), values[:, 1:].reshape(-1, rank)
+        return np.asarray(np.linalg.lstsq(before, after)[0].T)
+
+    whole = fit(kept)
+    left = kept[:, 1:] - kept[:, :-1] @ whole.T
+    explained = 1 - float((left**2).sum() / (kept[:, 1:] ** 2).sum())
+    return _Fitted(whole, np.stack([fit(part) for part in np.array_split(kept, runs)]), explained)
+
+
+def _variables(found: Similarity, fitted: list[_Fitted], rank: int) -> dict[str, xr.Variable]:
+    maps = np.concatenate([each.runs for each in fitted])
+    runs, size = len(maps) // 2, rank**0.5
+    places = np.array(list(itertools.combinations(range(len(maps)), 2)))
+    table = np.zeros((len(maps), len(maps)))
+    table[*places.T] = orthogonal_similarity(maps[places[:, 0]], maps[places[:, 1]], 0).distance / size
+    table += table.T
+    apart = ~np.eye(runs, dtype=bool)  # two runs that may have had the same inputs are not compared
+    mine = np.arange(runs)
+    swaps = np.array([(0, *rest) for rest in itertools.product((0, 1), repeat=runs - 1)])
+    between = np.array([table[np.ix_(mine + runs * swap, mine + runs * (1 - swap))][apart].mean() for swap in swaps])
+    within = [table[:runs, :runs][apart].mean(), table[runs:, runs:][apart].mean()]
+    clouds = [approximate_eigenvalues(each) for each in (np.stack([one.whole for one in fitted]), maps)]
+    of_network = (schema.NETWORK,)
+    return {
+        "distance": schema.variable((), found.distance / size, "distance of the maps min ‖A − C B Cᵀ‖/√r"),
+        "distance_bound": schema.variable((), found.distance_bound / size, "bound on the distance from below"),
+        "angle": schema.variable((), found.angle, "angle between the maps (radians)"),
+        "angle_bound": schema.variable((), found.angle_bound, "bound on the angle from below (radians)"),
+        "eigenvalue": schema.variable((*of_network, schema.MODE), clouds[0], "eigenvalue of the fitted map"),
+        "run_eigenvalue": schema.variable(
+            (*of_network, schema.RUN, schema.MODE), clouds[1].reshape(2, runs, -1), "eigenvalue of the map of a run"
+        ),
+        "explained": schema.variable(of_network, [one.explained for one in fitted], "share of a step that is told"),
+        "between_runs": schema.variable((), between[0], "mean distance between runs of the two networks"),
+        "within_runs": schema.variable(of_network, within, "mean distance between runs of one network"),
+        "relabelled_distance": schema.variable((schema.RELABELLING,), between, "mean distance between relabelled runs"),
+        "p_value": schema.variable((), (between >= between[0] - RESOLUTION).mean(), "share of relabellings as far"),
+    }
+
+
+def _verdict(ds: xr.Dataset) -> str:
+    one, two = ds[schema.NETWORK].values
+    first, second = (number(value, 2) for value in ds["within_runs"].values)
+    far, p = (float(ds[name]) for name in ("distance", "p_value"))
+    size = (
+        f"{number(far, 3)}, and by no less than {number(float(ds['distance_bound']), 3)}," if far > RESOLUTION else ""
+    )
+    told = "more than" if p < BEYOND else "not told from what"
+    return (
+        f"In the bases that fit best a step of {one} and one of {two} differ by {size or f'less than {RESOLUTION:g}'} "
+        f"of their size. Runs of the two differ by {number(float(ds['between_runs']), 2)}, those of one by {first} and "
+        f"{second}. That is {told} two runs of one network give: p = {number(p, 2)} of "
+        f"{ds.sizes[schema.RELABELLING]} relabellings."
+    )

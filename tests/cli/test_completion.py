@@ -1,0 +1,49 @@
+"""`dynlab completion`: its script, run by bash, gives what is typed further."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from dynlab.cli.main import run
+
+ASK = """
+source script
+COMP_WORDS=({words}); COMP_CWORD={last}
+_dynlab_completion dynlab
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+@pytest.mark.parametrize(
+    "words, expected",
+    [
+        ("dynlab compl", ["completion"]),
+        ("dynlab spectrum --over", ["--over", "--overwrite"]),
+        ("dynlab spectrum gru", ["gru-flipflop"]),
+        ("dynlab compare gru-flipflop ernn-har2", ["ernn-har2-k1", "ernn-har2-k3", "ernn-har2-k5"]),
+        ("dynlab inspect mod", [""]),  # which bash makes a file of, that begins so
+        ("dynlab completion z", ["zsh"]),
+    ],
+)
+def test_bash_completes(words, expected, folder, capsys):
+    assert run(["completion", "bash"]) == 0
+    (folder / "script").write_text(capsys.readouterr().out)
+    program = folder / "dynlab"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m dynlab "$@"\n')
+    program.chmod(0o755)
+    asked = f"PATH={folder}:$PATH\ncompopt() {{ :; }}\n" + ASK.format(words=words, last=len(words.split()) - 1)
+    done = subprocess.run(["bash", "-c", asked], cwd=folder, capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip("\n").split("\n") == expected, done.stderr
+
+
+@pytest.mark.parametrize("shell, word", [("zsh", "#compdef dynlab"), ("fish", "complete --no-files --command dynlab")])
+def test_other_shells_have_their_scripts(shell, word, capsys):
+    assert run(["completion", shell]) == 0
+    assert word in capsys.readouterr().out
+
+
+def test_another_shell_is_refused(refused):
+    refused(["completion", "csh"], "'csh' is not one of 'bash', 'zsh', 'fish'")

@@ -1,0 +1,115 @@
+"""How far two networks are apart: closed forms of linear ones, copies in other bases, a ring that becomes a line."""
+
+import numpy as np
+import pytest
+import torch
+
+import dynlab as dl
+from dynlab.errors import UserError
+from dynlab.systems import create, from_function
+
+
+def noise(*shape, seed=0):
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def vanilla(size=12):
+    torch.manual_seed(0)
+    return create("vanilla", input_size=2, state_size=size).double()
+
+
+def seen_through(system, matrix):
+    """The same network with the state M h."""
+    matrix = torch.from_numpy(matrix)
+    back = torch.linalg.inv(matrix)
+
+    def step(state, x):
+        return system.step(state @ back.mT, x) @ matrix.mT
+
+    return from_function(step, system.state_size, system.input_size)
+
+
+def turning(warp, cut):
+    """An angle that its input turns: on a ring, warped to an ellipse, or between two ends where the ring is cut."""
+
+    def step(state, x):
+        angle = torch.atan2(state[..., 1] / warp, state[..., 0]) + x[..., 0]
+        angle = angle.clamp(-cut, cut) if cut else angle
+        return torch.stack([angle.cos(), warp * angle.sin()], dim=-1)
+
+    return from_function(step, 2, 1)
+
+
+@pytest.mark.parametrize("delays", [1, 4])
+def test_a_rotated_copy_is_at_distance_0(delays):
+    system = vanilla()
+    rotated = seen_through(system, np.linalg.qr(noise(12, 12, seed=1))[0])
+    ds = dl.compare(system, rotated, noise(16, 60, 2), delays=delays)
+    assert float(ds["distance"]) < 1e-6  # 1e-3 is asked for; white coordinates of little variance magnify rounding
+    assert float(ds["angle"]) < 1e-6
+    assert float(ds["p_value"]) == 1
+    assert "less than 0.001 of their size" in ds.attrs["verdict"]
+    assert "not told from what two runs of one network give" in ds.attrs["verdict"]
+
+
+def test_all_of_the_state_seen_through_any_matrix_is_the_same_too():
+    system = vanilla(4)
+    ds = dl.compare(system, seen_through(system, noise(4, 4, seed=1)), noise(16, 200, 2), rank=4)
+    assert float(ds["distance"]) < 1e-9
+
+
+def test_of_scalar_linear_networks_it_is_the_difference_of_their_factors():
+    one, other = (from_function(lambda h, x, a=a: a * h + x, 1, 1) for a in (0.5, 0.9))
+    ds = dl.compare(one, other, noise(8, 4000, 1))
+    np.testing.assert_allclose(ds["eigenvalue"].values[:, 0].real, [0.5, 0.9], atol=0.01)
+    np.testing.assert_allclose(ds["distance"], 0.4, atol=0.015)
+    np.testing.assert_allclose(ds["distance_bound"], ds["distance"], rtol=1e-12)
+    np.testing.assert_allclose(ds["explained"], [0.25, 0.81], atol=0.02)  # of a stationary one the factor squared
+    assert float(ds["p_value"]) == 1 / 128
+
+
+def test_other_noise_alone_tells_no_network_from_itself():
+    ds = dl.compare(vanilla(), vanilla(), noise(16, 200, 2), other_inputs=noise(16, 200, 2, seed=5))
+    assert float(ds["distance"]) > 0.005
+    assert float(ds["p_value"]) > 0.05
+
+
+def test_the_distance_jumps_where_a_ring_attractor_becomes_a_line():
+    walk = 0.5 * noise(16, 300, 1)
+    start = {"initial_state": [1.0, 0.0], "other_initial_state": [1.0, 0.0]}
+    others = turning(3.0, None), turning(1.0, 1.0)
+    warped, line = (dl.compare(turning(1.0, None), each, walk, **start) for each in others)
+    assert float(warped["distance"]) < 0.001
+    assert float(warped["p_value"]) == 1
+    assert float(line["distance_bound"]) > 0.2
+    assert float(line["p_value"]) == 1 / 128
+
+
+def test_the_p_value_is_the_share_of_relabellings_as_far():
+    ds = dl.compare(vanilla(), create("vanilla", input_size=2, state_size=5).double(), noise(7, 40, 2))
+    values = ds["relabelled_distance"].values
+    assert values.shape == (64,)
+    assert values[0] == float(ds["between_runs"])
+    np.testing.assert_allclose(ds["p_value"], (values >= values[0] - 1e-3).mean())
+
+
+@pytest.mark.parametrize(
+    "inputs, options, sentence",
+    [
+        (noise(5, 40, 2), {}, "give 6 sequences, got 5"),
+        (noise(8, 5, 2), {"delays": 4}, "too short for 4 delays"),
+        (np.zeros((8, 40, 2)), {}, "through the same states"),
+        (noise(8, 40, 2), {"rank": 400}, "a smaller rank"),
+        (noise(8, 40, 2), {"delays": 0}, "at least 1"),
+        (noise(8, 40, 3), {}, "inputs of shape"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(inputs, options, sentence):
+    with pytest.raises(UserError, match=sentence):
+        dl.compare(vanilla(), vanilla(), inputs, **options)
+
+
+def test_states_that_diverge_are_refused():
+    grows = from_function(lambda h, x: 3 * h + x[..., :1], 1, 2)
+    with pytest.raises(UserError, match="diverge"):
+        dl.compare(vanilla(), grows, noise(8, 200, 2))

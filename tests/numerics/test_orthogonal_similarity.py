@@ -1,0 +1,76 @@
+"""The least distance over orthogonal changes of basis: against closed forms, and against all of the plane's turns."""
+
+import numpy as np
+import pytest
+from scipy.linalg import block_diag
+
+from dynlab.numerics.orthogonal_similarity import orthogonal_similarity
+
+ROUNDING = 1e-13
+
+
+def orthogonal(generator, *shape):
+    return np.linalg.qr(generator.standard_normal(shape))[0]
+
+
+def turn(angle):
+    return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 10])
+def test_a_matrix_in_another_basis_is_at_distance_0(n):
+    generator = np.random.default_rng(n)
+    matrices, basis = generator.standard_normal((6, n, n)), orthogonal(generator, 6, n, n)
+    found = orthogonal_similarity(matrices, basis @ matrices @ basis.mT, 0)
+    assert all(np.abs(part).max() < ROUNDING * n for part in found)
+
+
+def test_of_symmetric_matrices_it_is_the_distance_of_ordered_eigenvalues():
+    generator = np.random.default_rng(0)
+    one, other = (each + each.mT for each in generator.standard_normal((2, 5, 7, 7)))
+    found = orthogonal_similarity(one, other, 0)
+    expected = np.linalg.norm(np.linalg.eigvalsh(one) - np.linalg.eigvalsh(other), axis=-1)
+    np.testing.assert_allclose(found.distance, expected, rtol=1e-9)
+    np.testing.assert_allclose(found.distance_bound, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("one, other", [(0.3, 0.8), (0.3, -0.8), (3.0, 0.1)])
+def test_of_turns_it_is_that_of_their_angles(one, other):
+    """Every second angle is as good as its negative: a reflection takes the one to the other."""
+    found = orthogonal_similarity(turn(one), turn(other), 0)
+    between = abs(abs(one) - abs(other))
+    np.testing.assert_allclose(found.distance, 2 * np.sqrt(2) * np.sin(between / 2), rtol=1e-12)
+    np.testing.assert_allclose([found.angle, found.angle_bound], between, rtol=1e-12)
+
+
+def test_of_rotations_in_several_planes_it_is_that_of_the_planes():
+    """Each plane alone has no preferred basis."""
+    basis = orthogonal(np.random.default_rng(3), 6, 6)
+    speeds = np.array([[0.1, 0.6, 1.5], [0.2, 0.9, 1.4]])
+    one, other = (block_diag(*map(turn, each)) for each in speeds)
+    found = orthogonal_similarity(basis @ one @ basis.T, other, 4)
+    expected = 2 * np.sqrt(2) * np.linalg.norm(np.sin(np.subtract(*speeds) / 2))
+    np.testing.assert_allclose([found.distance, found.distance_bound], expected, rtol=1e-9)
+
+
+def test_in_the_plane_no_turn_and_no_reflection_comes_nearer():
+    one, other = np.random.default_rng(1).standard_normal((2, 30, 2, 2))
+    turns = np.stack([turn(angle) for angle in np.linspace(0, 2 * np.pi, 2001)])
+    every = np.concatenate([turns, turns @ np.diag([1.0, -1.0])])
+    images = every @ other[:, None] @ every.mT
+    least = np.linalg.norm(one[:, None] - images, axis=(-2, -1)).min(axis=1)
+    found = orthogonal_similarity(one, other, 0)
+    assert (found.distance <= least + ROUNDING).all()
+    assert (found.distance >= least - 1e-4).all()
+
+
+def test_the_bounds_stand_in_their_order_and_more_starts_come_no_farther():
+    one, other = np.random.default_rng(2).standard_normal((2, 20, 8, 8))
+    few, many = (orthogonal_similarity(one, other, starts) for starts in (0, 30))
+    assert (many.distance <= few.distance + ROUNDING).all()
+    for found in (few, many):
+        assert (found.distance_bound <= found.distance).all()
+        assert (found.angle_bound <= found.angle).all()
+    exact = np.linalg.norm(one, axis=(-2, -1)) ** 2 + np.linalg.norm(other, axis=(-2, -1)) ** 2
+    product = 2 * np.linalg.norm(one, axis=(-2, -1)) * np.linalg.norm(other, axis=(-2, -1)) * np.cos(many.angle)
+    np.testing.assert_allclose(many.distance**2, exact - product, rtol=1e-10)
