@@ -4,6 +4,7 @@
 COMMANDS: dict[str, str] = {
     "phase": "dynlab.cli.phase:phase",
     "explore": "dynlab.cli.explore:explore",
+    "animate": "dynlab.cli.animate:animate",
     "ernn-manifold": "dynlab.cli.ernn_manifold:ernn_manifold",
     "inspect": "dynlab.cli.inspect:inspect",
     "spectrum": "dynlab.cli.spectrum:spectrum",

@@ -13,7 +13,7 @@ from .output import Look, Output, check_folder, save_figure
 from .streams import echo
 
 FOLDER = Path("figures/gallery")
-RATE, HOLD = 6.25, 12  # frames a second, and how many of them long the last one stands
+RATE, HOLD, MOVIE_DPI = 6.25, 12, 60  # frames a second, and how many of them long the last one stands
 
 
 @click.command()
@@ -74,7 +74,7 @@ def figure(
         make_folder(path.parent)
         if made[each].animation is not None:
             movie = Movie(made[each].animation(), RATE, HOLD)
-            save_movie(movie, path.with_suffix(".gif"), overwrite=overwrite or output is None)
+            save_movie(movie, path.with_suffix(".gif"), MOVIE_DPI, overwrite=overwrite or output is None)
             files.log(f"Movie: {path.with_suffix('.gif')}")
         save_figure(made[each].figure, path, files.look, small=output is None, overwrite=overwrite or output is None)
         echo(f"{made[each].title}. {made[each].measured}")

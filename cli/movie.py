@@ -13,11 +13,10 @@ from dynlab.files import write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from PIL.Image import Image
 
 MOVIE_SUFFIXES = (".gif", ".mp4")
-MOVIE_DPI = 60
-COLOURS = 128  # of a frame of a GIF
+MOVIE_DPI = 100
+COLOURS = 64  # of a GIF
 FFMPEG = "-loglevel error -y -f image2pipe -c:v png -i - -c:v libx264 -pix_fmt yuv420p -threads 1"
 EXACT = "-fflags +bitexact -flags:v +bitexact -map_metadata -1"
 EVEN = "pad=ceil(iw/2)*2:ceil(ih/2)*2"  # which the format asks for
@@ -51,17 +50,11 @@ def save_movie(
     movie: Movie, path: Path, dpi: int | None = None, theme: str = "light", *, overwrite: bool = True
 ) -> None:
     """Write a movie whole or not at all; the suffix of `path` decides the format."""
-    from PIL import Image
-
     from dynlab.plots.style import rendered
 
     drawn = [rendered(figure, "png", dpi or MOVIE_DPI, theme) for figure in movie.frames]
     if path.suffix == ".gif":
-        images = []
-        for each in drawn:
-            with Image.open(BytesIO(each)) as image:
-                images.append(image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE))
-        write_bytes(path, _gif(images, movie), overwrite=overwrite)
+        write_bytes(path, _gif(drawn, movie), overwrite=overwrite)
         return
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "movie.mp4"
@@ -73,8 +66,18 @@ def save_movie(
         write_bytes(path, made.read_bytes(), overwrite=overwrite)
 
 
-def _gif(images: "list[Image]", movie: Movie) -> bytes:
+def _gif(drawn: list[bytes], movie: Movie) -> bytes:
+    """All frames in the colours of the first, the middle and the last one: what does not change takes no room then."""
+    from PIL import Image
+
+    images = [Image.open(BytesIO(each)).convert("RGB") for each in drawn]
+    width, height = images[0].size
+    shown = Image.new("RGB", (width, 3 * height))
+    for row, place in enumerate((0, len(images) // 2, -1)):
+        shown.paste(images[place], (0, row * height))
+    palette = shown.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, 3, dither=Image.Dither.NONE)
+    frames = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
     file, pause = BytesIO(), 1000 / movie.rate
-    pauses = [round(pause)] * (len(images) - 1) + [round(pause * movie.hold)]
-    images[0].save(file, "gif", save_all=True, append_images=images[1:], duration=pauses, loop=0, optimize=False)
+    pauses = [round(pause)] * (len(frames) - 1) + [round(pause * movie.hold)]
+    frames[0].save(file, "gif", save_all=True, append_images=frames[1:], duration=pauses, loop=0, optimize=False)
     return file.getvalue()

@@ -63,6 +63,8 @@ NAMED = {
 }
 ALWAYS = {
     "train": "--system rnn --task adding --task-set length=5 --task-set train_size=40 --epochs 1 -o out".split(),
+    "animate": ["--frames", "3"],
+    "compare": ["--steps", "20", "--samples", "6"],
     "lyapunov": ["--steps", "100"],
     "bifurcation": ["--values", "5", "--starts", "3"],
     "basins": ["--grid", "5"],

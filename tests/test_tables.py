@@ -16,7 +16,7 @@ from dynlab.training import PRESETS
 ROOT = Path(__file__).resolve().parents[1]
 # Commands that no question of the page of diagnostics is for: what they look at, list, train or draw is no result.
 NO_DIAGNOSTIC = {"explore", "report", "sweep", "inspect", "systems", "train", "tasks", "zoo", "figure", "table", "demo"}
-NO_DIAGNOSTIC |= {"completion"}
+NO_DIAGNOSTIC |= {"animate", "completion"}
 
 
 def rows(page, heading):

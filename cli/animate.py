@@ -1,0 +1,93 @@
+"""`dynlab animate`: a portrait under a parameter, spectra over a training, states among fixed points, as a movie."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from dynlab.errors import UserError
+
+from .analysis import analysis, measured, over_step, read_one
+from .movie import Movie
+from .options import ANYTHING, HELD
+from .output import CommandResult
+from .source import Source
+
+WIDER = 1.2  # the window of all portraits, beside the wider one of the two ends
+
+
+@analysis(ANYTHING | HELD | {"starts"}, over=False, several=-1, movie=True)
+@click.option("--parameter", metavar="NAME", help="Of a planar system: step_size, W[0,1], r …")
+@click.option("--from", "lowest", type=float, help="Where its range begins.")
+@click.option("--to", "highest", type=float, help="Where it ends.")
+@click.option("--frames", type=click.IntRange(2, 1000), default=40, show_default=True, help="At most.")
+@click.option("--rate", type=click.FloatRange(0.1, 50), default=10.0, show_default=True, help="Frames a second.")
+def animate(
+    source: Source, parameter: str | None, lowest: float | None, highest: float | None, frames: int, rate: float
+) -> CommandResult:
+    """Make a movie: a phase portrait under a parameter, spectra over a training, or states among fixed points.
+
+    \b
+    dynlab animate --matrix diff --parameter step_size --from 0.02 --to 0.2
+    dynlab animate runs/x                   spectra at each checkpoint of a run: its folder, or its files
+    dynlab animate gru-flipflop             its states among its fixed points, on the principal plane
+    dynlab animate gru-flipflop -o memories.mp4
+    """
+    swept = (parameter, lowest, highest)
+    if any(each is not None for each in swept):
+        if parameter is None or lowest is None or highest is None:
+            raise UserError("A sweep has all of --parameter, --from and --to: add those that are missing.")
+        made = _portraits(source, parameter, np.linspace(lowest, highest, frames))
+    elif len(source.checkpoints) > 1 or any(Path(each).is_dir() for each in source.checkpoints):
+        made = _spectra(source, frames)
+    else:
+        made = _states(source, frames)
+    return made._replace(plot=None, movie=made.movie and made.movie._replace(rate=rate, hold=max(1, round(rate))))
+
+
+def _portraits(source: Source, parameter: str, values: Any) -> CommandResult:
+    import xarray as xr
+
+    from dynlab.diagnostics.bifurcation.held_system import varied_system
+    from dynlab.diagnostics.phase_plane import phase_plane
+    from dynlab.plots.movie import phase_frames
+    from dynlab.systems.planar import STARTS
+
+    found = replace(source, found=read_one(source, source.checkpoints[0])) if source.checkpoints else source
+    ends = (float(values[0]),), (float(values[-1]),)
+    varied = varied_system(found.system, found.visiting, (parameter,), source.at, source.at_step, *ends, source.seed)
+    settings: dict[str, Any] = {"starts": source.initial_states or STARTS, "steps": source.steps}
+
+    def portrait(value: float, extent: float | None = None) -> xr.Dataset:
+        return phase_plane(varied.fixed(float(value)).system, extent=extent, **settings)
+
+    with source.working("Looking at both ends"):
+        both = [portrait(values[0]), portrait(values[-1])]
+    extent = WIDER * max(float(each["x"].values[-1]) for each in both)
+    told = f"{parameter} from {values[0]:g} to {values[-1]:g}, {len(values)} frames. "
+    told += f"First: {both[0].attrs['verdict']} Last: {both[1].attrs['verdict']}"
+    drawn = phase_frames((portrait(value, extent) for value in values), parameter, values)
+    return CommandResult(xr.Dataset(attrs={"verdict": told}), None, f"{found.name}-{parameter}", movie=Movie(drawn, 1))
+
+
+def _spectra(source: Source, frames: int) -> CommandResult:
+    from dynlab.plots.movie import spectrum_frames
+
+    def spectrum(one: Source) -> CommandResult:
+        return measured(one, "spectrum", "Computing spectra", [one.map], one.driven | one.computing)
+
+    made = over_step(spectrum, source, {}, ())
+    return made._replace(movie=Movie(spectrum_frames(made.dataset, frames), 1))
+
+
+def _states(source: Source, frames: int) -> CommandResult:
+    from dynlab.plots.movie import trajectory_frames
+
+    found = replace(source, found=read_one(source, source.checkpoints[0])) if source.checkpoints else source
+    options = found.driven | found.held | found.computing
+    made = measured(found, "geometry", "Searching for fixed points", [found.map], options)
+    return made._replace(movie=Movie(trajectory_frames(made.dataset, frames), 1))

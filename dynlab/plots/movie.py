@@ -1,0 +1,123 @@
+"""The frames of movies: one figure a frame, all of one size with their axes in one place."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dynlab import schema
+from dynlab.plots import style
+from dynlab.plots.geometry import plot_geometry
+from dynlab.plots.phase_plane import plot_phase_plane
+from dynlab.plots.spectrum import plot_spectrum
+from dynlab.plots.stability_disc import plot_stability_disc
+from dynlab.progress import through
+from dynlab.wording import number
+
+Place = tuple[float, float, float, float]  # of axes, in parts of the figure
+
+SIZE, WIDE, TALL = (6.4, 5.2), (9.6, 4.8), (6.4, 6.2)  # inches
+PLACE, ABOVE_LEGEND = (0.12, 0.12, 0.82, 0.76), (0.12, 0.3, 0.82, 0.62)
+LEFT, RIGHT = (0.07, 0.12, 0.43, 0.76), (0.58, 0.12, 0.39, 0.76)
+ROOM = 1.08
+TAIL = 6  # steps that a moving point leaves behind
+MOST_MOVING = 8  # trajectories
+
+
+def phase_frames(portraits: Iterable[xr.Dataset], name: str, values: Sequence[float]) -> Iterator[Figure]:
+    """Phase portraits at values of a parameter, each beside the eigenvalues of its equilibria.
+
+    Parameters
+    ----------
+    portraits : iterable of Dataset
+        Of `dynlab.phase_plane`, all of one window.
+    name : str
+        The parameter's.
+    values : sequence of float
+    """
+    for ds, value in through(zip(portraits, values, strict=True), len(values)):
+        with style.style(WIDE) as size:
+            figure = plt.figure(figsize=size, layout="none")
+            plot_phase_plane(ds, ax=figure.add_axes(LEFT))
+            plot_stability_disc(ds, ax=figure.add_axes(RIGHT))
+            kinds = ds["map_kind" if "map_kind" in ds else "flow_kind"].values
+            _title(figure, ": ".join([f"{name} = {number(value, 3)}", *map(str, kinds[:1])]))
+        yield figure
+
+
+def spectrum_frames(ds: xr.Dataset, frames: int) -> Iterator[Figure]:
+    """The Jacobians' eigenvalues at steps of a training.
+
+    Parameters
+    ----------
+    ds : Dataset
+        Of `dynlab.over_training` of `dynlab.spectrum`.
+    frames : int
+        At most; checkpoints are left out where there are more.
+    """
+    values = ds["eigenvalue"].values
+    half = ROOM * max(1.0, float(np.abs(values[np.isfinite(values)]).max(initial=0)))
+    for place in through(_chosen(ds.sizes[schema.TRAINING_STEP], frames)):
+        one = ds.isel({schema.TRAINING_STEP: place})
+
+        def draw(ax: Axes, one: xr.Dataset = one) -> None:
+            plot_spectrum(one, ax=ax)
+            ax.set(xlim=(-half, half), ylim=(-half, half), title="")
+
+        radius = number(float(one["spectral_radius"].median()), 3)
+        yield _frame(
+            draw, f"Step {int(one[schema.TRAINING_STEP]):,} of the training: spectral radius {radius}", SIZE, PLACE
+        )
+
+
+def trajectory_frames(ds: xr.Dataset, frames: int) -> Iterator[Figure]:
+    """States that move among the fixed points, on the first two principal components.
+
+    Parameters
+    ----------
+    ds : Dataset
+        Of `dynlab.geometry`.
+    frames : int
+        At most; steps are left out where there are more.
+    """
+    moving = ds["trajectory"].values[:MOST_MOVING, :, :2]
+    moving = np.pad(moving, ((0, 0), (0, 0), (0, 2 - moving.shape[2])))
+    for t in through(_chosen(ds.sizes[schema.TIME], frames)):
+
+        def draw(ax: Axes, t: int = t) -> None:
+            plot_geometry(ds, ax=ax)
+            ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.12), ncols=2)
+            for path in moving:
+                ax.plot(*path[max(0, t - TAIL) : t + 1].T, color=style.VERMILION, lw=1.4, alpha=0.7, zorder=6)
+            ax.scatter(
+                moving[:, t, 0],
+                moving[:, t, 1],
+                s=30,
+                color=style.VERMILION,
+                edgecolors=style.BLACK,
+                linewidths=0.6,
+                zorder=7,
+            )
+
+        words = f"Step {int(ds[schema.TIME].values[t]):,} among {ds.sizes[schema.FIXED_POINT]} fixed points"
+        yield _frame(draw, words, TALL, ABOVE_LEGEND)
+
+
+def _chosen(count: int, most: int) -> list[int]:
+    return [int(place) for place in np.linspace(0, count - 1, min(count, most)).round()]
+
+
+def _frame(draw: Callable[[Axes], Any], title: str, size: tuple[float, float], place: Place) -> Figure:
+    with style.style(size) as whole:
+        figure = plt.figure(figsize=whole, layout="none")
+        draw(figure.add_axes(place))
+        _title(figure, title)
+    return figure
+
+
+def _title(figure: Figure, words: str) -> None:
+    figure.suptitle(words, x=0.02, ha="left", fontsize="large")

@@ -1,0 +1,116 @@
+"""`dynlab animate`: frames show what their titles say, the bytes are the same each time, bad input has one sentence."""
+
+import shutil
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torch import nn
+
+import dynlab as dl
+from dynlab.cli import movie as movies
+from dynlab.cli.main import run
+from dynlab.cli.movie import Movie, save_movie
+from dynlab.errors import UserError
+from dynlab.plots.movie import phase_frames, spectrum_frames, trajectory_frames
+from dynlab.systems.planar import planar_matrix, planar_system
+
+SWEEP = ["animate", "--matrix", "diff", "--parameter", "step_size", "--from", "0.02", "--to", "0.2", "--frames", "3"]
+
+
+def frames_of(path):
+    with Image.open(path) as film:
+        return film.n_frames, film.size
+
+
+def test_a_sweep_is_a_gif_of_as_many_frames_and_the_same_bytes_each_time(folder, capsys):
+    for name in ("a.gif", "b.gif"):
+        assert run([*SWEEP, "-o", name]) == 0
+    assert (folder / "a.gif").read_bytes() == (folder / "b.gif").read_bytes()
+    assert frames_of("a.gif") == (3, (960, 480))
+    said = capsys.readouterr().out
+    assert "First: The flow's focus is stable and so is Euler's map at ε = 0.02" in said
+    assert "Last: The flow's focus is stable, Euler's map at ε = 0.2 is not" in said
+
+
+def test_a_checkpoint_moves_among_its_fixed_points_and_a_run_has_a_frame_each(folder, capsys):
+    torch.manual_seed(0)
+    (folder / "run").mkdir()
+    for step in (0, 10):
+        torch.save(nn.GRU(2, 3).state_dict(), f"run/step-{step}.pt")
+    how = ["--inputs", "noise:1.0", "--steps", "12", "--samples", "2", "--frames", "4", "--quiet"]
+    assert run(["animate", "run/step-0.pt", *how, "--dpi", "40"]) == 0
+    assert frames_of("figures/animate-step-0.gif")[0] == 4
+    assert run(["animate", "run", *how, "--dpi", "40", "--data", "run.nc"]) == 0
+    assert frames_of("figures/animate-run-over-step.gif")[0] == 2
+    assert "spectral radius" in capsys.readouterr().out
+
+
+def test_portraits_have_one_window_and_the_kind_of_their_parameter():
+    values = [0.02, 0.2]
+    portraits = [
+        dl.phase_plane(planar_system(planar_matrix("diff"), "feedback", value), extent=2.0) for value in values
+    ]
+    drawn = list(phase_frames(portraits, "step_size", values))
+    assert [figure.get_suptitle() for figure in drawn] == [
+        "step_size = 0.02: stable focus",
+        "step_size = 0.2: unstable focus",
+    ]
+    assert {figure.axes[0].get_xlim() for figure in drawn} == {(-2.0, 2.0)}
+    plt.close("all")
+
+
+def test_spectra_stand_at_the_eigenvalues_of_their_step_in_one_window():
+    run_of = {step: dl.from_function(lambda h, x, g=g: g * h, state_size=2) for step, g in {0: 0.5, 100: 1.25}.items()}
+    drawn = list(spectrum_frames(dl.over_training("spectrum", run_of, [[], []]), 5))
+    for figure, factor in zip(drawn, (0.5, 1.25), strict=True):
+        np.testing.assert_allclose(figure.axes[0].collections[0].get_offsets().data, [[factor, 0]] * 4)
+        assert figure.axes[0].get_xlim() == drawn[0].axes[0].get_xlim()
+    assert drawn[1].get_suptitle() == "Step 100 of the training: spectral radius 1.25"
+    plt.close("all")
+
+
+def test_points_move_along_the_trajectories():
+    torch.manual_seed(0)
+    ds = dl.geometry(dl.from_module(nn.GRU(2, 3)), np.random.default_rng(0).standard_normal((3, 9, 2)), starts=8)
+    drawn = list(trajectory_frames(ds, 4))
+    for figure, t in zip(drawn, (0, 3, 6, 9), strict=True):
+        np.testing.assert_allclose(figure.axes[0].collections[-1].get_offsets().data, ds["trajectory"].values[:, t, :2])
+    plt.close("all")
+
+
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed")
+def test_an_mp4_is_written_by_ffmpeg(folder):
+    for name in ("a.mp4", "b.mp4"):
+        assert run([*SWEEP, "-o", name, "--quiet"]) == 0
+    assert (folder / "a.mp4").read_bytes()[4:8] == b"ftyp"
+    assert (folder / "a.mp4").read_bytes() == (folder / "b.mp4").read_bytes()
+
+
+def test_ffmpegs_own_refusal_is_told(folder, monkeypatch):
+    program = folder / "ffmpeg"
+    program.write_text("#!/bin/sh\ncat >/dev/null\necho no such codec >&2\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=":")
+    with pytest.raises(UserError, match=r"could not write .*a\.mp4 \(no such codec\)"):
+        save_movie(Movie([plt.figure()], 5.0), folder / "a.mp4")
+    assert not (folder / "a.mp4").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (SWEEP[:-4], "A sweep has all of --parameter, --from and --to"),
+        ([*SWEEP, "--parameter", "x"], "'x'"),
+        ([*SWEEP, "-o", "a.png"], "--output takes a file that ends in .gif, .mp4"),
+        ([*SWEEP, "-o", "a.mp4"], "a.mp4 needs ffmpeg, which is not installed"),
+        ([*SWEEP, "--frames", "1"], "1 is not in the range"),
+        (["animate"], "Got nothing to look at"),
+        (["animate", "a.pt", "b.pt"], "a.pt"),
+    ],
+)
+def test_bad_input_ends_with_2_and_writes_nothing(arguments, sentence, refused, monkeypatch):
+    monkeypatch.setattr(movies.shutil, "which", lambda name: None)
+    refused([*arguments, "--quiet"], sentence)
