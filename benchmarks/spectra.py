@@ -1,7 +1,6 @@
 """Spectra and fixed points beside bare LAPACK, one matrix for a whole stack, fsolve and Adam from every start."""
 
 import numpy as np
-import scipy.linalg
 import scipy.optimize
 import torch
 from table import Row, Way
@@ -9,6 +8,7 @@ from torch import nn
 
 from dynlab import fixed_points, load
 from dynlab.numerics.eigenvalues import approximate_eigenvalues, eigenvalues
+from dynlab.numerics.lapack import geev
 from dynlab.numerics.threads import in_threads
 from dynlab.systems.torch_layers import torch_layer
 
@@ -67,7 +67,7 @@ def _of_many() -> list[Row]:
     rounding, tensor = np.finfo(float).eps * np.abs(many), torch.from_numpy(many)
 
     def with_vectors(part: slice) -> tuple[np.ndarray]:
-        return (np.stack([scipy.linalg.eig(one, left=True, right=True)[0] for one in many[part]]),)
+        return (np.stack([geev(one, vectors=True)[0] for one in many[part]]),)  # SciPy's own call holds Python's lock
 
     def alone(part: slice) -> tuple[np.ndarray]:
         return (np.linalg.eigvals(many[part]),)

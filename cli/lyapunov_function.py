@@ -12,7 +12,8 @@ from .source import Source
 
 @analysis(ANYTHING - {"device", "dtype"} | HELD, name="lyapunov-function")
 @click.option("--starts", type=COUNT, help="Of the search for fixed points.  [default: 256, of large layers fewer]")
-def lyapunov_function(source: Source, starts: int | None) -> CommandResult:
+@click.option("--prove/--no-prove", default=None, help="Or sample alone.  [default: --prove up to 256 states]")
+def lyapunov_function(source: Source, starts: int | None, prove: bool | None) -> CommandResult:
     """Prove around each stable fixed point how far V = (h − h*)ᵀ P (h − h*) decreases: all starts there end at it.
 
     Needs python-flint (pip install dynlab-rnn[certify]).
@@ -24,5 +25,8 @@ def lyapunov_function(source: Source, starts: int | None) -> CommandResult:
     dynlab lyapunov-function runs/x/*.ckpt --over step
     """
     require_extra("flint", "certify")
-    arguments, asked = (source.system, source.visiting), source.held | {"starts": starts, "seed": source.seed}
+    arguments, asked = (
+        (source.system, source.visiting),
+        source.held | {"starts": starts, "prove": prove, "seed": source.seed},
+    )
     return measured(source, "lyapunov_function", "Proving where the function decreases", arguments, asked)

@@ -22,6 +22,10 @@ CHUNKS_PER_THREAD = 4  # so that a thread whose rows are done early does not wai
 LITTLE = 2**16  # bytes that all rows take together: work on fewer takes less time than threads take to start
 CHUNK_BYTES = 2**25  # that the arrays of one chunk take, unless a single row takes more
 
+# The system's allocator (glibc's) keeps as much freed memory at hand as the largest array that it has given back, up to
+# this size: without it every temporary array of 128 KiB is asked for anew, and a pass over it takes ten times as long.
+np.empty(2**25 - 2**16, np.uint8)
+
 _here = threading.local()  # whether this thread is one of a pool
 _given = 0  # torch's threads before `one_torch_thread`, 0 outside of it
 

@@ -27,6 +27,18 @@ def test_the_logistic_map_has_the_set_that_its_slope_allows():
     assert sorted(ds.status.values) == ["not stable", "proved"]
 
 
+@pytest.mark.parametrize("cubic", [1.0, 1e4, 1e10])
+def test_without_proofs_v_is_sampled_out_to_where_it_grows(cubic):
+    """h/2 + c h³ brings h nearer to 0 for c h² < 1/2, however small that is; a function has no ball arithmetic."""
+    ds = lyapunov_function(from_function(lambda h, x: h / 2 + cubic * h**3, state_size=1), starts=8, prove=False)
+    row = ds.isel(fixed_point=int(np.argmax(ds.status.values == "sampled, not proved")))
+    reach, border = float(row.sampled_radius / row.weights[0, 0]), (0.5 / cubic) ** 0.5
+    assert border / float(row.level[1] / row.level[0]) <= reach <= border
+    assert np.isnan(float(row.radius))
+    assert "(observed, not proved)" in ds.attrs["verdict"]
+    assert "--prove" not in ds.attrs["verdict"]
+
+
 @pytest.mark.parametrize("matrix", [[[0.5, 0.3], [0.0, 0.2]], [[0.3, 4.0], [0.0, -0.4]], [[0.99]]])
 def test_a_linear_map_falls_everywhere_at_its_norm(matrix):
     ds = lyapunov_function(LinearMap(matrix), starts=4)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -13,6 +14,15 @@ from numpy.typing import ArrayLike
 from dynlab import schema
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.diagnostics.fixed_points.at_points import also_incomplete
+from dynlab.diagnostics.lyapunov_function.verdict import (
+    NO_SET,
+    NOT_STABLE,
+    PROVED,
+    SAMPLED,
+    AtPoint,
+    left_out,
+    verdict,
+)
 from dynlab.errors import UserError, require_extra
 from dynlab.jacobians import held_matrices
 from dynlab.numerics.arrays import Real
@@ -21,36 +31,24 @@ from dynlab.progress import through
 from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held
-from dynlab.wording import agree, at_most, counted, interval, number
 
 DIRECTIONS = 512  # drawn on each level, beside the axes of the set
 LEVELS = 40  # sampled radii
 LARGEST_LEVEL = 1e3  # the largest, in radii that are proved
-NOT_STABLE = "not stable"  # a status
+SMALLEST = 2.0**-30  # times the unit ball's level: below nothing is looked for
+# States of a system beyond which nothing is proved unless asked for: 128 take a minute, and the time grows as n^2.6.
+LARGEST_PROVED = 256
+MOST_AXES = 256  # of a set, the slowest, along which states are sampled
 GRID = 81  # points of the plane in each direction
 METHOD = (
-    "P solves Lyapunov's equation with the identity, and T is its Cholesky factor. The set |T (h − h*)| ≤ r is proved "
-    "in ball arithmetic (Arb, 64 bits) over the box that holds it, r to 3 %. States are sampled on 81 levels, and on "
-    "the plane of the two slowest directions. The proof is about the step in real numbers with the weights as stored."
+    "P solves Lyapunov's equation with the identity, and T is its Cholesky factor. States are sampled on 81 levels, "
+    "and on the plane of the two slowest directions."
+)
+OF_PROOFS = (
+    " The set |T (h − h*)| ≤ r is proved in ball arithmetic (Arb, 64 bits) over the box that holds it, r to 3 %. The "
+    "proof is about the step in real numbers with the weights as stored."
 )
 FLAGS = {"ratio": "at h* itself there is none; −inf where one step ends at it"}
-
-
-class AtPoint(NamedTuple):
-    """What is known of one fixed point."""
-
-    status: str
-    weights: Real
-    residual: float
-    radius: float
-    rate: float
-    tried: int
-    sampled_radius: float
-    sampled_rate: float
-    ratio: Real
-    extent: float
-    levels: Real
-    largest: Real
 
 
 @checked
@@ -62,6 +60,7 @@ def lyapunov_function(
     at_step: int = -1,
     kind: str | None = None,
     starts: int | ArrayLike | None = None,
+    prove: bool | None = None,
     seed: int = 0,
 ) -> xr.Dataset:
     """V(h) = (h − h*)ᵀ P (h − h*) at each fixed point h*, and how far around it V is proved to decrease.
@@ -77,6 +76,8 @@ def lyapunov_function(
         What is held, and where fixed points are sought.
     kind : {"map", "flow"}, optional
         Of an `Euler` step, whether the step or its flow; otherwise what the system is.
+    prove : bool, optional
+        Whether anything is proved, or only sampled. Where it is not given, up to 256 states: the verdict says so.
 
     Returns
     -------
@@ -111,8 +112,9 @@ def lyapunov_function(
     of_flow, flow = _kind(system, kind)
     # equilibria of a flow are fixed points of an Euler step of any size, and the proof that they exist is the same
     stepped: Any = Euler(flow, 1.0) if flow is not None else system
-    found = fixed_points(stepped, inputs, at=at, at_step=at_step, starts=starts, certify=True, seed=seed)
-    said = also_incomplete(found)
+    proving = stepped.state_size <= LARGEST_PROVED if prove is None else prove
+    found = fixed_points(stepped, inputs, at=at, at_step=at_step, starts=starts, certify=proving, seed=seed)
+    said = left_out(proving, prove, stepped.state_size) + also_incomplete(found)
     continua = int((found["status"] == "continuum").sum())
     found = found.isel({schema.FIXED_POINT: (found["status"] == "fixed point").values})
     chosen = schema.settings(found)
@@ -123,14 +125,15 @@ def lyapunov_function(
         for i in through(range(found.sizes["fixed_point"]))
     ]
     settings = {key: chosen[key] for key in ("at", "input", "at_step", "starts", "inputs", "seed", "config")}
-    proved = np.array([row.status == "proved" for row in rows], dtype=bool)
+    proved = np.array([row.status == PROVED for row in rows], dtype=bool)
     return schema.dataset(
         {"fixed_point_state": found["fixed_point_state"].variable} | _variables(rows, stepped.state_size, of_flow),
         system=system.name,
         source=system.source,
-        settings=settings | {"kind": "flow" if of_flow else "map", "dtype": "float64", "device": "cpu"},
-        verdict=_verdict(rows, continua, of_flow) + said,
-        method=METHOD,
+        settings=settings
+        | {"prove": proving, "kind": "flow" if of_flow else "map", "dtype": "float64", "device": "cpu"},
+        verdict=verdict(rows, continua, of_flow) + said,
+        method=METHOD + OF_PROOFS * proving,
         coords={
             name: schema.variable((name,), np.linspace(-1, 1, GRID), f"along the {which} direction, in extents")
             for name, which in ((schema.X, "slowest"), (schema.Y, "second slowest"))
@@ -154,21 +157,19 @@ def _kind(system: System, kind: str | None) -> tuple[bool, Flow | None]:
 
 def _row(at_rest: Held, flow: Flow | None, point: xr.Dataset, seed: int) -> AtPoint:
     state = point["fixed_point_state"].values
-    h = torch.from_numpy(state)
-    J = held_matrices(at_rest, h).numpy()
-    if not point["certified"]:
+    if not point.get("certified", True):
         return _nothing(len(state), "the fixed point is not proved: " + str(point["certificate_reason"].values))
     if flow is None and point["stable"] != 1:
         return _nothing(len(state), NOT_STABLE if point["stable"] == 0 else "its stability is undecided")
-    rates_there = eigenvalues(J)
-    if flow is not None and (rates_there.values.real >= -rates_there.errors).any():
-        return _nothing(len(state), "not stable, or not to double precision")
-    identity = np.eye(len(state))
+    J, identity = held_matrices(at_rest, torch.from_numpy(state)).numpy(), np.eye(len(state))
     if flow is not None:
+        rates_there = eigenvalues(J)
+        if (rates_there.values.real >= -rates_there.errors).any():
+            return _nothing(len(state), "not stable, or not to double precision")
         P = scipy.linalg.solve_continuous_lyapunov(J.T, -identity)
         residual = J.T @ P + P @ J + identity
     else:
-        P = scipy.linalg.solve_discrete_lyapunov(J.T, identity)
+        P = _of_powers(J)
         residual = J.T @ P @ J - P + identity
     try:
         T = np.linalg.cholesky((P + P.T) / 2).T
@@ -177,15 +178,29 @@ def _row(at_rest: Held, flow: Flow | None, point: xr.Dataset, seed: int) -> AtPo
     return _around(at_rest, flow, point, T, float(np.linalg.norm(residual) / np.linalg.norm(P)), seed)
 
 
-def _around(at_rest: Held, flow: Flow | None, point: xr.Dataset, T: Real, residual: float, seed: int) -> AtPoint:
-    from dynlab.proofs.level_set import proved_level_set
+def _of_powers(J: Real) -> Real:
+    """Σ_k (J^k)ᵀ J^k, which solves a map's equation: twice as many terms in each step (Smith's squared method)."""
+    P, power, last = np.eye(len(J)), J, np.inf
+    with np.errstate(all="ignore"):  # of a J that is not stable
+        while last > np.finfo(float).eps * np.abs(P).max():  # nor NaN
+            more = power.T @ P @ power
+            P, power, last = P + more, power @ power, float(np.abs(more).max())
+    return P
 
-    state, radius = point["fixed_point_state"].values, float(point["certificate_radius"])
-    first = float(np.linalg.norm(T, 2))  # the unit ball is not larger
-    program = at_rest.system.program(at_rest.input, at_rest.t)
-    proved = proved_level_set(program, state, radius, T, first, logarithmic=flow is not None)
-    along = _directions(T, np.random.default_rng(seed))
-    base = proved.radius or first
+
+def _around(at_rest: Held, flow: Flow | None, point: xr.Dataset, T: Real, residual: float, seed: int) -> AtPoint:
+    from dynlab.proofs.level_set import LevelSet, proved_level_set
+
+    state = point["fixed_point_state"].values
+    axes, sizes, _ = np.linalg.svd(T)
+    first, proved = float(sizes[0]), LevelSet(0.0, np.nan, 0)  # the unit ball is not larger
+    status = SAMPLED
+    if "certified" in point:
+        program, radius = at_rest.system.program(at_rest.input, at_rest.t), float(point["certificate_radius"])
+        proved = proved_level_set(program, state, radius, T, first, logarithmic=flow is not None)
+        status = PROVED if proved.radius else NO_SET
+    along = _directions(axes, np.random.default_rng(seed))
+    base = proved.radius or _falling(lambda level: _rates(at_rest, state, T, level * along), first)
     levels = base * np.geomspace(1 / LARGEST_LEVEL, LARGEST_LEVEL, 2 * LEVELS + 1)
     fall = np.stack([_rates(at_rest, state, T, level * along) for level in levels])
     falls = int(np.append(~(fall < 0).all(axis=1), True).argmax())  # so many levels, from the innermost
@@ -197,7 +212,7 @@ def _around(at_rest: Held, flow: Flow | None, point: xr.Dataset, T: Real, residu
     leading = along[:2] if len(state) > 1 else np.concatenate([along[:1], np.zeros((1, 1))])
     ratio = _rates(at_rest, state, T, (extent * plane @ leading).reshape(-1, len(state))).reshape(GRID, GRID)
     return AtPoint(
-        "proved" if proved.radius else "no set is proved: the Jacobian over every box that was tried may expand",
+        status,
         T,
         residual,
         proved.radius or np.nan,
@@ -212,6 +227,14 @@ def _around(at_rest: Held, flow: Flow | None, point: xr.Dataset, T: Real, residu
     )
 
 
+def _falling(rates: Callable[[float], Real], first: float) -> float:
+    """`first`, or as much less as puts a level at which V falls among those that are sampled about it."""
+    base = first
+    while base > SMALLEST * first and not (rates(base / LARGEST_LEVEL) < 0).all():
+        base /= LARGEST_LEVEL
+    return base
+
+
 def _nothing(size: int, reason: str) -> AtPoint:
     """Of a fixed point without a Lyapunov function."""
     nan = np.nan
@@ -219,12 +242,13 @@ def _nothing(size: int, reason: str) -> AtPoint:
     return AtPoint(reason, np.full((size, size), nan), nan, nan, nan, 0, nan, nan, plane, nan, levels, levels)
 
 
-def _directions(T: Real, generator: np.random.Generator) -> Real:
-    """Unit vectors u = T x of the set's axes, the slowest first, then at random, shape (direction, state)."""
-    # V, and with it what is left to fall, is largest for its distance along T's leading singular vectors
-    axes = np.linalg.svd(T)[0].T
-    drawn = generator.standard_normal((DIRECTIONS, len(T)))
-    return np.concatenate([axes, drawn / np.linalg.norm(drawn, axis=1, keepdims=True)])
+def _directions(axes: Real, generator: np.random.Generator) -> Real:
+    """Unit vectors u = T x of the set's axes, the slowest first, then at random, shape (direction, state).
+
+    Along T's leading singular vectors, the columns of `axes`, V is largest for its distance: most is left to fall.
+    """
+    drawn = generator.standard_normal((DIRECTIONS, len(axes)))
+    return np.concatenate([axes.T[:MOST_AXES], drawn / np.linalg.norm(drawn, axis=1, keepdims=True)])
 
 
 def _rates(at_rest: Held, state: Real, T: Real, u: Real) -> Real:
@@ -269,36 +293,3 @@ def _variables(rows: list[AtPoint], size: int, of_flow: bool) -> dict[str, xr.Va
         "extent": of(point, each("extent"), "half the width of the plane"),
         "ratio": of((*point, schema.Y, schema.X), each("ratio", (GRID, GRID)), what, per),
     }
-
-
-def _verdict(rows: list[AtPoint], continua: int, of_flow: bool) -> str:
-    proved = [row for row in rows if row.status == "proved"]
-    if not rows and continua:
-        there = f"There {agree(continua)} {counted(continua, 'continuum', 'continua')} of fixed points"
-        return f"{there} and no isolated one: no V decreases all around a point of a continuum."
-    if not rows:
-        return "No fixed point was found."
-    points = counted(len(rows), "fixed point")
-    if not proved:
-        if len(rows) == 1 and rows[0].status == NOT_STABLE:
-            return "The fixed point is not stable, so it has no Lyapunov function."
-        reasons = "; ".join(sorted({row.status for row in rows}))
-        where = f"none of {points}" if len(rows) > 1 else "the one fixed point no"
-        said = "is a Lyapunov function proved" if len(rows) > 1 else "Lyapunov function is proved"
-        return f"At {where} {said}: {reasons}."
-    widest = max(proved, key=lambda row: row.radius / np.linalg.norm(row.weights, 2))
-    axes = widest.radius / np.linalg.svd(widest.weights, compute_uv=False)
-    bound = at_most(widest.rate, 3 if of_flow else 6)
-    falls = f"√V falls at the rate {bound.lstrip('−')} per second or faster"
-    how = falls if of_flow else f"a step multiplies √V by {bound} at most"
-    return (
-        f"At {len(proved)} of {points} V = (h − h*)ᵀ P (h − h*) is proved to decrease along every orbit in an "
-        f"ellipsoid around h*. The widest has semi-axes of {interval(axes)}; in it {how}, so that every start in it "
-        f"ends at h*. In samples, V decreases out to {_farther(widest)} these semi-axes (observed, not proved)."
-    )
-
-
-def _farther(row: AtPoint) -> str:
-    """How far V falls as sampled, in proved radii."""
-    times = row.sampled_radius / row.radius
-    return f"{'at least ' * bool(row.sampled_radius == row.levels[-1])}{number(times, 3)} times"
