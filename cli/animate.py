@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
 from dynlab.errors import UserError
 
@@ -41,7 +40,7 @@ def animate(
     if any(each is not None for each in swept):
         if parameter is None or lowest is None or highest is None:
             raise UserError("A sweep has all of --parameter, --from and --to: add those that are missing.")
-        made = _portraits(source, parameter, np.linspace(lowest, highest, frames))
+        made = _portraits(source, parameter, [lowest + (highest - lowest) * k / (frames - 1) for k in range(frames)])
     elif len(source.checkpoints) > 1 or any(Path(each).is_dir() for each in source.checkpoints):
         made = _spectra(source, frames)
     else:
@@ -49,7 +48,7 @@ def animate(
     return made._replace(plot=None, movie=made.movie and made.movie._replace(rate=rate, hold=max(1, round(rate))))
 
 
-def _portraits(source: Source, parameter: str, values: Any) -> CommandResult:
+def _portraits(source: Source, parameter: str, values: list[float]) -> CommandResult:
     import xarray as xr
 
     from dynlab.diagnostics.bifurcation.held_system import varied_system
@@ -58,12 +57,12 @@ def _portraits(source: Source, parameter: str, values: Any) -> CommandResult:
     from dynlab.systems.planar import STARTS
 
     found = replace(source, found=read_one(source, source.checkpoints[0])) if source.checkpoints else source
-    ends = (float(values[0]),), (float(values[-1]),)
+    ends = (values[0],), (values[-1],)
     varied = varied_system(found.system, found.visiting, (parameter,), source.at, source.at_step, *ends, source.seed)
     settings: dict[str, Any] = {"starts": source.initial_states or STARTS, "steps": source.steps}
 
     def portrait(value: float, extent: float | None = None) -> xr.Dataset:
-        return phase_plane(varied.fixed(float(value)).system, extent=extent, **settings)
+        return phase_plane(varied.fixed(value).system, extent=extent, **settings)
 
     with source.working("Looking at both ends"):
         both = [portrait(values[0]), portrait(values[-1])]
