@@ -12,7 +12,8 @@ from dynlab.errors import require_extra
 from dynlab.files import told_of_failure, write_text
 from dynlab.training.module import VALIDATION_LOSS, VALIDATION_METRIC, Training
 from dynlab.training.run import STEPS_FILE, TENSORBOARD
-from dynlab.training.stability_monitor import LARGEST_EXPONENT, LOG_GRADIENT, SPECTRAL_RADIUS, StabilityMonitor
+from dynlab.training.stability_monitor import StabilityMonitor
+from dynlab.training.stability_watch import LARGEST_EXPONENT, LOG_GRADIENT, SPECTRAL_RADIUS
 
 STABILITY = (LOG_GRADIENT, SPECTRAL_RADIUS, LARGEST_EXPONENT)
 FIRST = ("step", "loss", "learning_rate")

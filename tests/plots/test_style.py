@@ -2,6 +2,7 @@
 
 import matplotlib.pyplot as plt
 import pytest
+from matplotlib.colors import to_hex
 
 from dynlab.plots import style
 
@@ -29,3 +30,17 @@ def test_style_restores_its_own_settings_and_no_others():
 )
 def test_only_indices_are_set_as_mathematics(words, drawn):
     assert style.subscripts(words) == drawn
+
+
+def test_the_style_sheet_has_the_same_settings():
+    with plt.style.context("default"):
+        plt.style.use("dynlab.plots.style")
+        sheet = {name: plt.rcParams[name] for name in style.SETTINGS}
+    with plt.style.context("default"):
+        plt.rcParams.update(style.SETTINGS)
+        own = {name: plt.rcParams[name] for name in style.SETTINGS}
+    colours = [name for name in own if name.endswith("color")]
+    assert {name: to_hex(sheet.pop(name)) for name in colours} == {name: to_hex(own.pop(name)) for name in colours}
+    of_lines = [to_hex(each["color"]) for each in sheet.pop("axes.prop_cycle")]
+    assert of_lines == [to_hex(each["color"]) for each in own.pop("axes.prop_cycle")]
+    assert sheet == own

@@ -12,7 +12,7 @@ import dynlab as dl
 from dynlab.errors import UserError
 from dynlab.training import StabilityMonitor
 from dynlab.training.stability_measure import measure
-from dynlab.training.stability_monitor import LARGEST_EXPONENT, LOG_GRADIENT, SPECTRAL_RADIUS
+from dynlab.training.stability_watch import LARGEST_EXPONENT, LOG_GRADIENT, SPECTRAL_RADIUS
 
 STEPS = 12
 
