@@ -79,7 +79,7 @@ def check_seconds(held: Held, states: Tensor, seconds: float) -> None:
     speed = float(torch.linalg.matrix_norm(held_matrices(held, states), 2).max())
     if speed * seconds > MOST_TIMES:
         raise UserError(
-            f"{seconds:g} s are {speed * seconds:,.0f} times the flow's own time scale of {1 / speed:.2g} s, "
+            f"{seconds:g} s are {speed * seconds:,.6g} times the flow's own time scale of {1 / speed:.2g} s, "
             f"of which at most {MOST_TIMES:,} are solved: take fewer steps, or smaller ones."
         )
 

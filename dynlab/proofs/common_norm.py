@@ -7,12 +7,14 @@ logarithmic norm", BIT Numerical Mathematics 46 (2006); Boyd, El Ghaoui, Feron a
 Inequalities in System and Control Theory", SIAM 1994, section 5.
 """
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
 from flint import arb, arb_mat
 
+from dynlab.errors import UserError
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import approximate_eigenvalues
 from dynlab.numerics.eigenvectors import eigenmodes
@@ -36,6 +38,12 @@ class Floating(NamedTuple):
 def best_weights(jacobian: Structured, logarithmic: bool) -> Real:
     """T of the smallest bound among the identity, Perron's diagonal, and the factors of Lyapunov's equation."""
     parts = _floating(jacobian)
+    with np.errstate(all="ignore"):
+        squares = [(matrix**2).sum() for matrix in (parts.middle, parts.radii, *itertools.chain(*parts.terms))]
+    if not np.isfinite(squares).all():
+        raise UserError(
+            "Entries of the Jacobian over this box are so large that its norm is no number: scale the system."
+        )
     tried = [
         (_estimate(weights, parts, logarithmic), index, weights)
         for index, weights in enumerate(_candidates(parts, logarithmic))

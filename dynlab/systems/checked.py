@@ -2,8 +2,11 @@
 
 import functools
 import inspect
+import itertools
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
+
+import torch
 
 from dynlab.arguments import bound, check_at_least, check_positive
 from dynlab.errors import UserError
@@ -31,7 +34,20 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             )
         check_at_least(0, seed=given.get("seed", 0))
         check_positive(max_memory=given.get("max_memory"))
-        number_type(given.get("dtype", "float64"))
+        _check_finite(given["system"], number_type(given.get("dtype", "float64")))
         return function(**given)  # type: ignore[call-arg]
 
     return call
+
+
+def _check_finite(system: System, dtype: torch.dtype) -> None:
+    """Raise where a weight is NaN or infinite, as after a training that diverged, or too large for the type."""
+    for name, values in itertools.chain(system.named_parameters(), system.named_buffers()):
+        if not (values.is_floating_point() or values.is_complex()) or values.is_meta:
+            continue
+        wrong = int((~(values.detach() if values.is_complex() else values.detach().to(dtype)).isfinite()).sum())
+        if wrong:
+            raise UserError(
+                f"{name} of {system.name!r} has {wrong:,} of {values.numel():,} entries that are no finite numbers "
+                f"of {str(dtype).removeprefix('torch.')}: take a checkpoint from before the training diverged."
+            )

@@ -136,9 +136,7 @@ class Curve:
         known = max(residual, eps * float(np.linalg.norm(self.state(z))))
         moved = z + right[-1] * min(known / max(sigma[-1], eps), 1e-3)
         nearby = self.equation.jacobian(*self._tensors(moved)).numpy()
-        error = float(np.linalg.norm(nearby - matrix)) + self.equation.period * len(matrix) * eps * float(
-            np.linalg.norm(matrix)
-        )
+        error = _norm(nearby - matrix) + self.equation.period * len(matrix) * eps * _norm(matrix)
         eigenvalues, errors, _ = eigenvalues_of(matrix, error)
         kind = (kind_of_map if self.equation.is_map else kind_of_flow)(eigenvalues, errors)
         signs = crossings.decided(eigenvalues, errors, self.equation.is_map)
@@ -149,8 +147,14 @@ class Curve:
 
     def _rounding(self, z: Vector, derivative: Vector) -> float:
         eps, period = np.finfo(np.float64).eps, self.equation.period
-        size = max(1.0, float(np.linalg.norm(z))) * max(1.0, float(np.linalg.norm(derivative)))
+        size = max(1.0, float(np.linalg.norm(z))) * max(1.0, _norm(derivative))
         return ROUNDINGS * period * len(z) * eps * size
 
     def _tensors(self, z: Vector) -> tuple[torch.Tensor, torch.Tensor]:
         return torch.from_numpy(self.state(z)), torch.tensor(self.parameter(z), dtype=torch.float64)
+
+
+def _norm(matrix: NDArray[np.float64]) -> float:
+    """The Frobenius norm, where squares of entries may overflow."""
+    largest = max(1.0, float(np.abs(matrix).max(initial=0.0)))
+    return float(np.linalg.norm(matrix / largest)) * largest

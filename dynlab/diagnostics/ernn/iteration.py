@@ -83,8 +83,11 @@ def _norms(flow: InnerFlow, g: Tensor, eta: Tensor, points: Tensor) -> NDArray[n
     matrices = eta[:, None, None] * flow.jacobian(g, points)
     matrices.diagonal(dim1=-2, dim2=-1).add_(1)
     squares = (matrices @ matrices.mT).numpy()
-    (largest,) = in_threads(lambda some: (np.linalg.eigvalsh(squares[some])[:, -1],), len(squares))
-    return np.asarray(np.sqrt(largest))
+    finite, norms = np.isfinite(squares).all(axis=(1, 2)), np.full(len(squares), np.inf)  # a square may overflow
+    good = squares[finite]
+    (largest,) = in_threads(lambda some: (np.linalg.eigvalsh(good[some])[:, -1],), len(good))
+    norms[finite] = np.sqrt(largest)
+    return norms
 
 
 def _log(values: NDArray[np.float64]) -> NDArray[np.float64]:

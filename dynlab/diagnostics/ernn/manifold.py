@@ -206,7 +206,8 @@ def _inner_path(system: ERNN, initial: Tensor, first: Tensor) -> Tensor:
 
 def _flags(variables: dict[str, xr.Variable]) -> dict[str, str]:
     reason = "NaN at the initial state, for a network that is no ERNN, and where no equilibrium was found"
-    return {name: reason for name in NOT_EVERYWHERE if name in variables}
+    diverged = dict.fromkeys(("trajectory", "inner_path"), "not finite where a network's trajectory diverges")
+    return {name: reason for name in NOT_EVERYWHERE if name in variables} | schema.not_finite(variables, diverged)
 
 
 def _array(values: Tensor) -> np.ndarray:
@@ -239,7 +240,7 @@ def _verdict(ds: xr.Dataset) -> str:
             away = number(largest, 2)
             away = f"{number(middle, 2)} in the median and up to {away}" if found.sum() > 1 else away
             sentences.append(f"{who}: h_k is off the manifold. Its distance from z*(x_k) − {s} is {away}{share}.")
-    return " ".join(sentences)
+    return " ".join(sentences) or "No state of an ERNN is finite beyond the first one: the trajectories diverge."
 
 
 def _who(name: str, settings: dict[str, Any]) -> str:

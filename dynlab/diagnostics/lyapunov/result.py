@@ -134,7 +134,7 @@ def _values(measured: Measured, size: int) -> dict[str, NDArray[Any]]:
     together = log_growth[known].mean(axis=0, keepdims=True) if known.any() else log_growth[:1]
     if measured.finite_time:
         error, times = errors_between(exponent), sure(int(known.sum()))
-        mean_error = error[known].mean(axis=0) / np.sqrt(known.sum())
+        mean_error = error[known].mean(axis=0) / np.sqrt(known.sum()) if known.any() else error[0]
     else:
         error, times = standard_errors(log_growth, elapsed, measured.blocks), sure(measured.blocks)
         mean_error = standard_errors(together, elapsed, measured.blocks)[0]

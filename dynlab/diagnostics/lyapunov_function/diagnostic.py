@@ -49,6 +49,8 @@ OF_PROOFS = (
     "proof is about the step in real numbers with the weights as stored."
 )
 FLAGS = {"ratio": "at h* itself there is none; −inf where one step ends at it"}
+OF_A_SET = ("weights", "lyapunov_residual", "radius", "rate", "semi_axis", "extent")  # known where a set is proved
+OF_A_SET += ("sampled_radius", "sampled_rate", "largest_rate")
 
 
 @checked
@@ -125,9 +127,11 @@ def lyapunov_function(
         for i in through(range(found.sizes["fixed_point"]))
     ]
     settings = {key: chosen[key] for key in ("at", "input", "at_step", "starts", "inputs", "seed", "config")}
-    proved = np.array([row.status == PROVED for row in rows], dtype=bool)
+    variables = {"fixed_point_state": found["fixed_point_state"].variable} | _variables(
+        rows, stepped.state_size, of_flow
+    )
     return schema.dataset(
-        {"fixed_point_state": found["fixed_point_state"].variable} | _variables(rows, stepped.state_size, of_flow),
+        variables,
         system=system.name,
         source=system.source,
         settings=settings
@@ -138,7 +142,7 @@ def lyapunov_function(
             name: schema.variable((name,), np.linspace(-1, 1, GRID), f"along the {which} direction, in extents")
             for name, which in ((schema.X, "slowest"), (schema.Y, "second slowest"))
         },
-        flags=FLAGS | ({} if proved.all() else dict.fromkeys(("radius", "rate"), "not proved: status says why")),
+        flags=FLAGS | schema.not_finite(variables, dict.fromkeys(OF_A_SET, "not proved: status says why")),
     )
 
 

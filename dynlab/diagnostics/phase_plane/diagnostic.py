@@ -148,7 +148,7 @@ def phase_plane(
         coords=_coordinates(line, orbits),
         flags=schema.flags(orbits)
         | schema.not_finite(led, backward.REASONS)
-        | ({"critical_step": reasons} if reasons else {}),
+        | schema.not_finite(variables, {"critical_step": reasons or "larger than any floating-point number"}),
     )
 
 
