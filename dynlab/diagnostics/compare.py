@@ -166,6 +166,7 @@ def _white(states: Real, delays: int, name: str) -> tuple[Real, Real]:
         raise UserError(f"All sequences lead {name} through the same states: give several that differ, as noise:1.0.")
     if times < delays + 2:
         raise UserError(f"Sequences of {times} steps are too short for {delays} delays: give longer ones.")
+    states = states / np.abs(states).max()  # squares of tiny ones are 0
     components = principal_components(states.reshape(-1, n))
     scores = (states - components.origin) @ components.directions[:LEADING].T
     seen = np.lib.stride_tricks.sliding_window_view(scores, delays, axis=1)

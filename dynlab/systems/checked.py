@@ -34,7 +34,9 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             )
         check_at_least(0, seed=given.get("seed", 0))
         check_positive(max_memory=given.get("max_memory"))
-        _check_finite(given["system"], number_type(given.get("dtype", "float64")))
+        dtype = number_type(given.get("dtype", "float64"))
+        for system in (value for value in given.values() if isinstance(value, System)):
+            _check_finite(system, dtype)
         return function(**given)  # type: ignore[call-arg]
 
     return call

@@ -48,9 +48,10 @@ def with_weights(change):
 def with_inputs(change):
     def faulty(name):
         positional, keywords = given(name)
-        if len(positional) < 2 or np.ndim(positional[1]) != 3:
-            return None  # it takes no sequences
-        return [positional[0], change(positional[1]), *positional[2:]], keywords
+        sequences = [np.ndim(value) == 3 for value in positional]
+        if not any(sequences):
+            return None  # it takes none
+        return [change(v) if one else v for v, one in zip(positional, sequences, strict=True)], keywords
 
     return faulty
 
