@@ -49,8 +49,10 @@ OF_PROOFS = (
     "proof is about the step in real numbers with the weights as stored."
 )
 FLAGS = {"ratio": "at h* itself there is none; −inf where one step ends at it"}
-OF_A_SET = ("weights", "lyapunov_residual", "radius", "rate", "semi_axis", "extent")  # known where a set is proved
-OF_A_SET += ("sampled_radius", "sampled_rate", "largest_rate")
+OF_A_SET = (  # variables, known where a set is proved
+    *("weights", "lyapunov_residual", "radius", "rate", "semi_axis", "extent"),
+    *("sampled_radius", "sampled_rate", "largest_rate"),
+)
 
 
 @checked
