@@ -16,7 +16,8 @@ from .values import numbers
     "--box", metavar="R|LOW,HIGH", help="|h_i| up to R, or from LOW to HIGH.  [default: the states' own bounds]"
 )
 @click.option("--states", type=COUNT, default=256, show_default=True, help="Sampled in the box.")
-def box_bounds(source: Source, box: str | None, states: int) -> CommandResult:
+@click.option("--prove", is_flag=True, help="Also of more than 256 states, in hours.")
+def box_bounds(source: Source, box: str | None, states: int, prove: bool) -> CommandResult:
     """Prove bounds on the Jacobian over all states of a box: a common norm, and the real parts of eigenvalues.
 
     A spectral radius below 1 at every state proves nothing about orbits; one norm below 1 for all states does. Needs
@@ -30,5 +31,5 @@ def box_bounds(source: Source, box: str | None, states: int) -> CommandResult:
     ends = None if box is None else numbers("--box", box)
     width = ends[0] if ends is not None and len(ends) == 1 else ends
     arguments = source.map, source.mean_of
-    asked = {"box": width, "samples": states} | source.held | source.computing
+    asked = {"box": width, "samples": states, "prove": prove} | source.held | source.computing
     return measured(source, "box_bounds", "Bounding the Jacobian over the box", arguments, asked)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dynlab.proofs.over_box import BoxBound
 
 DEFAULT_SAMPLES = 256
+LARGEST = 256  # states of a system that is taken without being asked: they take a minute, and the time grows as n^2.5
 METHOD = (
     "Ball arithmetic (Arb, 64 bits) encloses the Jacobian over the box as M + Σ A_k S_k B_k with diagonal |S_k| ≤ 1, "
     "a term for every activation and product. T is the best of three in floating point: the identity, Perron's "
@@ -38,6 +39,7 @@ def box_bounds(
     at: str | ArrayLike = "zero",
     at_step: int = -1,
     samples: int = DEFAULT_SAMPLES,
+    prove: bool = False,
     dtype: str = "float64",
     device: str = "cpu",
     seed: int = 0,
@@ -59,6 +61,8 @@ def box_bounds(
         What is held.
     samples : int
         At how many states the lower bounds are taken.
+    prove : bool
+        Also of a system with more than 256 states, where it takes hours.
     dtype, device : str
         Of the sampled Jacobians; what is proved does not depend on them.
     seed : int
@@ -77,8 +81,8 @@ def box_bounds(
     Raises
     ------
     UserError
-        For a system that is no map or that has no ball arithmetic, a box that is none or has no default, and without
-        python-flint.
+        For a system that is no map, that has no ball arithmetic or more than 256 states, a box that is none or has no
+        default, and without python-flint.
 
     Examples
     --------
@@ -97,6 +101,11 @@ def box_bounds(
         raise UserError(
             f"Bounds over a box are of a map's Jacobian, and {system.name!r} is none: "
             f"take the step dynlab.Euler(flow, step_size)."
+        )
+    if system.state_size > LARGEST and not prove:
+        raise UserError(
+            f"Bounds over a box of {system.state_size:,} states take hours and gigabytes: --prove (prove=True) proves "
+            f"them all the same; `dynlab spectrum` samples trajectories."
         )
     if samples < 1:
         raise UserError(f"The lower bounds need at least one sampled state, got {samples}.")
