@@ -562,3 +562,34 @@ def test_attractors_that_are_near_each_other_in_some_coordinates_are_told_apart(
     s = torch.tensor(small, dtype=torch.float64)
     system = dl.from_function(lambda h, x: s * torch.tanh(2 * h / s), state_size=2)
     assert f"{count} stable fixed points" in dl.basins(system, grid=10, extent=0.9).attrs["verdict"]
+
+
+def rotation(z, angle):
+    turned = torch.stack([torch.cos(angle) * z[..., 0] - torch.sin(angle) * z[..., 1]], -1)
+    return torch.cat([turned, (torch.sin(angle) * z[..., 0] + torch.cos(angle) * z[..., 1])[..., None]], -1)
+
+
+def two_rotors(h, x):
+    """Each pair of states is turned, and drawn to the unit circle; from a modulus of about 2.4 on it diverges."""
+    pairs = [(h[..., :2], torch.tensor(1.0)), (h[..., 2:], torch.tensor(2.0).sqrt())]
+    return torch.cat([rotation(z, a) * (1 + 0.3 * (1 - z.square().sum(-1, keepdim=True))) for z, a in pairs], -1)
+
+
+def test_orbits_that_leave_do_not_choose_the_plane():
+    ds = dl.basins(dl.from_function(two_rotors, state_size=4), grid=4)
+    assert "invariant torus" in ds.attrs["verdict"]
+    assert np.abs(ds["origin"].values).max() < 1
+
+
+def test_a_system_whose_orbits_all_leave_is_drawn_on_the_plane_of_its_starts():
+    ds = dl.basins(dl.from_function(lambda h, x: 3 * h + 1e9, state_size=3), grid=4)
+    assert "diverge" in ds.attrs["verdict"]
+    assert np.isfinite(ds["origin"].values).all()
+
+
+def test_driven_orbits_that_leave_do_not_choose_the_plane():
+    pushed = dl.from_function(lambda h, x: 0.5 * h + torch.exp(x), state_size=3, input_size=3)
+    inputs = np.zeros((2, 6, 3))
+    inputs[1] = 100.0
+    ds = dl.basins(pushed, inputs, at=[0.0, 0.0, 0.0], grid=4)
+    np.testing.assert_allclose(ds["attractor_state"].values[0], np.full(3, 2.0))

@@ -144,8 +144,10 @@ def basins(
     x, t = held_input(system, at, driven.inputs, inputs is not None), step_number(system, at_step)
     held, exact = (_held(system, x, t, *where) for where in ((dtype, device), ("float64", "cpu")))
     if inputs is not None and states is None:
-        states = driven.states.cpu().numpy()
-    plane, wide_enough = _plane(exact, states, seed)
+        visited = driven.states.cpu().numpy().reshape(-1, system.state_size)
+        visited = visited[(np.abs(visited) <= largest_state).all(axis=1)]
+        states = visited if len(visited) else None
+    plane, wide_enough = _plane(exact, states, seed, largest_state)
     half = wide_enough if extent is None else extent
     line = np.linspace(-half, half, grid)
     starts = plane.states(line, line).reshape(-1, system.state_size)
@@ -226,7 +228,7 @@ def _held(system: Map, input: torch.Tensor, t: int, dtype: str, device: str) -> 
     return Held(frozen(system, kind, device), input.to(dtype=kind, device=device), t)
 
 
-def _plane(held: Held, states: ArrayLike | None, seed: int) -> tuple[Plane, float]:
+def _plane(held: Held, states: ArrayLike | None, seed: int, largest_state: float) -> tuple[Plane, float]:
     n = held.system.state_size
     if states is not None:
         given = np.asarray(states, dtype=float)
@@ -238,14 +240,14 @@ def _plane(held: Held, states: ArrayLike | None, seed: int) -> tuple[Plane, floa
         return Plane(np.zeros(2), np.eye(2)), 1.3 * (float(np.abs(given).max()) or 1.0)
     if n == 2:
         return Plane(np.zeros(2), np.eye(2)), EXTENT
-    # orbits from random starts show where a network's states are
-    h = torch.as_tensor(np.random.default_rng(seed).standard_normal((64, n)))
-    visited = []
+    # orbits from random starts show where a network's states are; of those that leave nothing is shown
+    orbits = [torch.as_tensor(np.random.default_rng(seed).standard_normal((64, n)))]
     with torch.no_grad():
         for _ in range(32):
-            h = held.moved(h)
-            visited.append(h)
-    return plane_of(torch.cat(visited).numpy())
+            orbits.append(held.moved(orbits[-1]))
+    visited = torch.stack(orbits[1:]).numpy()
+    stays = (np.abs(visited) <= largest_state).all(axis=(0, 2))
+    return plane_of(visited[:, stays].reshape(-1, n) if stays.any() else orbits[0].numpy())
 
 
 def _unit(held: Held, half: float) -> float | Real:
