@@ -26,7 +26,7 @@ LARGEST_STATE = 1e8  # a network whose states exceed it goes nowhere that could 
 SMALLEST = 1e-8  # relative size of a coordinate that rounding alone may have made
 MOST_RUNS, FEWEST_RUNS = 8, 6  # 128 relabellings; of fewer than 6 runs no share of them is below 0.05
 STARTS = 60  # ascents to the stated distance, besides those from matched eigenvectors
-RESOLUTION = 1e-3  # distances of runs that differ by less are alike
+RESOLUTION = 1e-3  # a distance below is told as such, and mean distances that differ by a smaller share are alike
 BEYOND = 0.05  # the share of relabellings below which networks are told apart
 METHOD = (
     "States after the first are projected on their principal components, at most "
@@ -225,7 +225,9 @@ def _variables(found: Similarity, fitted: list[_Fitted], rank: int) -> dict[str,
         "between_runs": schema.variable((), between[0], "mean distance between runs of the two networks"),
         "within_runs": schema.variable(of_network, within, "mean distance between runs of one network"),
         "relabelled_distance": schema.variable((schema.RELABELLING,), between, "mean distance between relabelled runs"),
-        "p_value": schema.variable((), (between >= between[0] - RESOLUTION).mean(), "share of relabellings as far"),
+        "p_value": schema.variable(
+            (), (between >= (1 - RESOLUTION) * between[0]).mean(), "share of relabellings as far"
+        ),
     }
 
 

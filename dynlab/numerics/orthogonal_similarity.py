@@ -53,12 +53,10 @@ def orthogonal_similarity(first: Real, second: Real, starts: int, seed: int = 0)
     image = found @ second @ found.mT
     sizes = [np.linalg.norm(each, axis=(-2, -1), keepdims=True) for each in (first, second)]
     sides = first / sizes[0], image / sizes[1]
-    return Similarity(
-        np.linalg.norm(first - image, axis=(-2, -1)),
-        _angle(np.linalg.norm(sides[0] - sides[1], axis=(-2, -1))),
-        _least(first, second),
-        _angle(_least(first / sizes[0], second / sizes[1])),
-    )
+    distance = np.linalg.norm(first - image, axis=(-2, -1))
+    angle = _angle(np.linalg.norm(sides[0] - sides[1], axis=(-2, -1)))
+    least = _least(first, second), _angle(_least(first / sizes[0], second / sizes[1]))
+    return Similarity(distance, angle, np.minimum(least[0], distance), np.minimum(least[1], angle))
 
 
 def _angle(chord: Real) -> Real:

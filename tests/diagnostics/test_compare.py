@@ -90,7 +90,7 @@ def test_the_p_value_is_the_share_of_relabellings_as_far():
     values = ds["relabelled_distance"].values
     assert values.shape == (64,)
     assert values[0] == float(ds["between_runs"])
-    np.testing.assert_allclose(ds["p_value"], (values >= values[0] - 1e-3).mean())
+    np.testing.assert_allclose(ds["p_value"], (values >= 0.999 * values[0]).mean())
 
 
 @pytest.mark.parametrize(
