@@ -21,9 +21,9 @@ from dynlab.errors import UserError, lookup, unknown
 from dynlab.reading import out_of_memory
 
 from . import COMMANDS
-from .streams import echo, lasting, one_line
+from .streams import OWN_ERROR, echo, lasting, one_line
 
-BAD_INPUT, OWN_ERROR, INTERRUPTED, TERMINATED = 2, 3, 130, 143
+BAD_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
 GRACE = 5.0  # seconds in which a terminated command puts away what is not whole, unless a library does not let it
 LONGEST = 2000  # letters of a sentence, which may name what stands in a file
 SENTENCE = 200  # letters, more than the first sentence of any command has

@@ -24,7 +24,7 @@ from .report_pdf import chromium, print_pdf
 from .report_picture import picture
 from .report_sections import PROOFS, SECTIONS, Section
 from .source import Source
-from .streams import echo
+from .streams import OWN_ERROR, echo
 
 if TYPE_CHECKING:
     from dynlab.checkpoints import Checkpoint
@@ -79,7 +79,7 @@ def report(checkpoints: tuple[str, ...], budget: float, pdf: bool, **given: Any)
         with files.working("Printing the PDF"):
             write_bytes(path.with_suffix(".pdf"), print_pdf(browser, path), overwrite=overwrite or page is None)
     _tell(run, path, path.with_suffix(".pdf") if pdf else None, files)
-    return 0
+    return run.code
 
 
 def _words(options: dict[str, Any]) -> dict[str, list[str]]:
@@ -97,6 +97,7 @@ class _Run:
     files: Output
     parts: list[Part] = field(default_factory=list)
     left: list[Left] = field(default_factory=list)
+    code: int = 0
 
     def all_parts(self, folder: Path) -> None:
         """Make every part that fits, from cheap to dear, each of all networks before the next."""
@@ -142,6 +143,7 @@ class _Run:
             part = replace(part, problem=str(error))
         except Exception as error:  # the report goes on: one part that fails leaves the others as they are
             part = replace(part, problem=f"an error of dynlab's own, {type(error).__name__}: {error}")
+            self.code = OWN_ERROR
         proofs = sorted(place.glob("*.json"), key=lambda file: (len(file.name), file.name))
         return replace(part, seconds=time.perf_counter() - started, certificates=proofs)
 

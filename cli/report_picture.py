@@ -4,9 +4,10 @@ import base64
 import tempfile
 from pathlib import Path
 
-from .output import CommandResult, save_figure
+from .output import CommandResult, Look, save_figure
 
 MOST_BYTES = 120_000  # of an SVG: a picture of many points is shorter as a PNG
+SHARP = 180  # pixels per inch of a PNG, which a page shows 960 pixels wide
 TYPES = {"svg": "image/svg+xml", "png": "image/png"}
 
 
@@ -21,6 +22,6 @@ def picture(result: CommandResult) -> str:
     if len(drawn) > MOST_BYTES:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "figure.png"
-            save_figure(figure, path, small=True)
+            save_figure(figure, path, Look(dpi=SHARP), small=True)
             drawn, suffix = path.read_bytes(), "png"
     return f"data:{TYPES[suffix]};base64,{base64.b64encode(drawn).decode('ascii')}"

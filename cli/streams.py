@@ -10,6 +10,7 @@ import sys
 import unicodedata
 from typing import Any, TextIO
 
+OWN_ERROR = 3  # the exit code of what went wrong in dynlab itself
 FALLBACK = "dynlab-plain"  # the name of `plain_letters` for encodings
 PLAIN = {"−": "-", "–": "-", "—": "-", "‖": "||", "∂": "d", "≤": "<=", "≥": ">=", "→": "->", "·": "*", "×": "x"} | {
     "∞": "inf",

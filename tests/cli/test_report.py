@@ -64,6 +64,23 @@ def test_the_page_holds_verdicts_figures_proofs_commands_and_says_what_failed(ne
     assert "dynlab fixed-points two.pt --starts 8 --certificates certificates --inputs noise:1.0 --samples 2" in page
 
 
+def test_an_error_of_dynlabs_own_leaves_the_other_parts_and_ends_with_3(networks, few, folder, monkeypatch, capsys):
+    drawn = []
+
+    def breaks(result):
+        drawn.append(result)
+        if len(drawn) == 1:
+            raise ZeroDivisionError("in a picture")
+        return ""
+
+    monkeypatch.setattr(report, "picture", breaks)
+    assert run(["report", *networks, *DRIVEN, "-o", "page.html", "--quiet"]) == 3
+    said = capsys.readouterr().out
+    assert "Failed: Gradient of one.pt: an error of dynlab's own, ZeroDivisionError: in a picture" in said
+    assert "ZeroDivisionError" in read(folder / "page.html")
+    assert len(drawn) == 4
+
+
 def test_what_the_budget_leaves_out_is_named_with_its_command(networks, few, folder, capsys):
     assert run(["report", "one.pt", *DRIVEN[:4], "--budget", "0.001s", "--quiet"]) == 0
     page = read(folder / "figures/report-one.html")
