@@ -69,7 +69,7 @@ def _portraits(source: Source, parameter: str, values: list[float]) -> CommandRe
     extent = WIDER * max(float(each["x"].values[-1]) for each in both)
     told = f"{parameter} from {values[0]:g} to {values[-1]:g}, {len(values)} frames. "
     told += f"First: {both[0].attrs['verdict']} Last: {both[1].attrs['verdict']}"
-    drawn = phase_frames((portrait(value, extent) for value in values), parameter, values)
+    drawn = phase_frames((portrait(value, extent) for value in values), parameter, values, both)
     return CommandResult(xr.Dataset(attrs={"verdict": told}), None, f"{found.name}-{parameter}", movie=Movie(drawn, 1))
 
 
@@ -86,6 +86,8 @@ def _spectra(source: Source, frames: int) -> CommandResult:
 def _states(source: Source, frames: int) -> CommandResult:
     from dynlab.plots.movie import trajectory_frames
 
+    if not (source.checkpoints or source.starts or source.inputs):
+        raise UserError("Nothing moves without inputs from 0: add --parameter, --from and --to, or --start.")
     found = replace(source, found=read_one(source, source.checkpoints[0])) if source.checkpoints else source
     options = found.driven | found.held | found.computing
     made = measured(found, "geometry", "Searching for fixed points", [found.map], options)

@@ -16,11 +16,11 @@ from dynlab.plots.phase_plane import plot_phase_plane
 from dynlab.plots.spectrum import plot_spectrum
 from dynlab.plots.stability_disc import plot_stability_disc
 from dynlab.progress import through
-from dynlab.wording import number
+from dynlab.wording import counted, number
 
 Place = tuple[float, float, float, float]  # of axes, in parts of the figure
 
-SIZE, WIDE, TALL = (6.4, 5.2), (9.6, 4.8), (6.4, 6.2)  # inches
+SIZE, WIDE, TALL = (6.4, 5.2), (9.6, 4.8), (6.4, 5.9)  # inches
 PLACE, ABOVE_LEGEND = (0.12, 0.12, 0.82, 0.76), (0.12, 0.3, 0.82, 0.62)
 LEFT, RIGHT = (0.07, 0.12, 0.43, 0.76), (0.58, 0.12, 0.39, 0.76)
 ROOM = 1.08
@@ -28,7 +28,9 @@ TAIL = 6  # steps that a moving point leaves behind
 MOST_MOVING = 8  # trajectories
 
 
-def phase_frames(portraits: Iterable[xr.Dataset], name: str, values: Sequence[float]) -> Iterator[Figure]:
+def phase_frames(
+    portraits: Iterable[xr.Dataset], name: str, values: Sequence[float], ends: Sequence[xr.Dataset]
+) -> Iterator[Figure]:
     """Phase portraits at values of a parameter, each beside the eigenvalues of its equilibria.
 
     Parameters
@@ -38,12 +40,15 @@ def phase_frames(portraits: Iterable[xr.Dataset], name: str, values: Sequence[fl
     name : str
         The parameter's.
     values : sequence of float
+    ends : sequence of Dataset
+        The first and the last portrait, which say how wide the plane of eigenvalues is.
     """
+    limits = _limits(ends)
     for ds, value in through(zip(portraits, values, strict=True), len(values)):
         with style.style(WIDE) as size:
             figure = plt.figure(figsize=size, layout="none")
             plot_phase_plane(ds, ax=figure.add_axes(LEFT))
-            plot_stability_disc(ds, ax=figure.add_axes(RIGHT))
+            plot_stability_disc(ds, ax=figure.add_axes(RIGHT)).set(**limits)
             kinds = ds["map_kind" if "map_kind" in ds else "flow_kind"].values
             _title(figure, ": ".join([f"{name} = {number(value, 3)}", *map(str, kinds[:1])]))
         yield figure
@@ -103,8 +108,15 @@ def trajectory_frames(ds: xr.Dataset, frames: int) -> Iterator[Figure]:
                 zorder=7,
             )
 
-        words = f"Step {int(ds[schema.TIME].values[t]):,} among {ds.sizes[schema.FIXED_POINT]} fixed points"
+        words = f"Step {int(ds[schema.TIME].values[t]):,} among {counted(ds.sizes[schema.FIXED_POINT], 'fixed point')}"
         yield _frame(draw, words, TALL, ABOVE_LEGEND)
+
+
+def _limits(ends: Sequence[xr.Dataset]) -> dict[str, tuple[float, float]]:
+    """The plane in which the eigenvalues of all these portraits are seen."""
+    axes = [plot_stability_disc(ds, ax=Figure().add_subplot()) for ds in ends]
+    found = {"xlim": [ax.get_xlim() for ax in axes], "ylim": [ax.get_ylim() for ax in axes]}
+    return {name: (min(low for low, _ in each), max(high for _, high in each)) for name, each in found.items()}
 
 
 def _chosen(count: int, most: int) -> list[int]:

@@ -53,12 +53,13 @@ def test_portraits_have_one_window_and_the_kind_of_their_parameter():
     portraits = [
         dl.phase_plane(planar_system(planar_matrix("diff"), "feedback", value), extent=2.0) for value in values
     ]
-    drawn = list(phase_frames(portraits, "step_size", values))
+    drawn = list(phase_frames(portraits, "step_size", values, portraits))
     assert [figure.get_suptitle() for figure in drawn] == [
         "step_size = 0.02: stable focus",
         "step_size = 0.2: unstable focus",
     ]
     assert {figure.axes[0].get_xlim() for figure in drawn} == {(-2.0, 2.0)}
+    assert len({figure.axes[1].get_xlim() for figure in drawn}) == 1
     plt.close("all")
 
 
@@ -108,6 +109,8 @@ def test_ffmpegs_own_refusal_is_told(folder, monkeypatch):
         ([*SWEEP, "-o", "a.mp4"], "a.mp4 needs ffmpeg, which is not installed"),
         ([*SWEEP, "--frames", "1"], "1 is not in the range"),
         (["animate"], "Got nothing to look at"),
+        (["animate", "--matrix", "diff"], "Nothing moves"),
+        (["animate", "--system", "lorenz", *SWEEP[3:4], "rho", "--from", "1", "--to", "2"], "two states"),
         (["animate", "a.pt", "b.pt"], "a.pt"),
     ],
 )
