@@ -140,7 +140,8 @@ class Driven:
         each = samples * n * n
         for found, rounding in self.operators_with_rounding(steps, NUMBERS_AT_ONCE / (ARRAYS * each)):
             for part in slices(rounding.shape[1], NUMBERS_IN_CACHE / each):
-                yield found[:, part].dense().expand(samples, -1, n, n), rounding[:, part]
+                wrong = rounding[:, part]
+                yield found[:, part].dense().expand(*wrong.shape, n, n), wrong
 
     def of(self, samples: slice | NDArray[np.int64]) -> Driven:
         """Some of the trajectories."""

@@ -26,7 +26,12 @@ DOUBT = 4.0
 OF_FUNCTIONS = 8
 DRAWS = 2
 MATRIX = 2  # dimensions
+NOT_BATCHED = "Batching rule not implemented"  # what torch says
 ORDER = 6  # of the differences from which the noise of a function is estimated
+AHEAD, AROUND = range(2 * ORDER), range(-4, 4)  # where it is evaluated for that; of a Jacobian on both sides of a kink
+SPACINGS = (1.0, 0.618034)  # in one of them rounding may look smooth
+NEAREST = 1e-7  # times abs(h_i): a spacing of that share of a share is still many of the last digits
+FEWER_PLACES = 4.0  # times an estimate from two differences, each of which may be small by chance
 NOISE_REACH, NOISE_TIMES = 6.180339887e-8, 4.0  # between neighbours, no binary fraction; and for safety
 MOST_TIMES = 5000  # of a flow's own time scale 1/‖∂f/∂h‖₂ that it is solved for: about two minutes
 
@@ -115,26 +120,28 @@ def cancelled(held: Held, states: Tensor) -> Tensor:
         with RunningErrors():
             found = held.displacement(states)
     except (Untracked, TypeError, AttributeError, ValueError):
-        return _noise(held, states)
+        return _noise_of_displacement(held, states)
     error = bounded(found)[1]
     told = torch.isfinite(error)
-    return error if bool(told.all()) else torch.where(told, error, _noise(held, states))
+    return error if bool(told.all()) else torch.where(told, error, _noise_of_displacement(held, states))
 
 
-def _noise(held: Held, states: Tensor) -> Tensor:
-    """`NOISE_TIMES` the noise of `Held.displacement` at states (..., n), from differences of order `ORDER`.
+def _noise_of_displacement(held: Held, states: Tensor) -> Tensor:
+    return torch.maximum(*(_noise(held.displacement, states, size) for size in (states.abs(), torch.ones_like(states))))
+
+
+def _noise(function: Callable[[Tensor], Tensor], states: Tensor, size: Tensor, places: range = AHEAD) -> Tensor:
+    """`NOISE_TIMES` the noise of a function at states (..., n), from differences of order `ORDER`.
 
     Over states so near each other what is smooth has none (Moré and Wild, "Estimating computational noise", SIAM
-    Journal on Scientific Computing 33, 2011).
+    Journal on Scientific Computing 33, 2011). They are apart by a share of `size`, at these `places`.
     """
-    steps = torch.arange(2 * ORDER, dtype=states.dtype, device=states.device)
+    reach = NOISE_REACH * (torch.finfo(states.dtype).eps / torch.finfo(torch.float64).eps) ** 0.5
+    steps = torch.tensor(places, dtype=states.dtype, device=states.device)
     alternating = 1 - 2 * (torch.arange(states.shape[-1], device=states.device) % 2)
-    found = torch.zeros_like(states)
-    for size in (states.abs(), torch.ones_like(states)):
-        near = states + NOISE_REACH * steps.reshape(-1, *(1,) * states.ndim) * alternating * size
-        differences = held.displacement(near).diff(n=ORDER, dim=0).abs().amax(dim=0)
-        found = torch.maximum(found, differences.nan_to_num(0.0, 0.0))
-    return NOISE_TIMES / math.comb(2 * ORDER, ORDER) ** 0.5 * found
+    near = states + reach * steps.reshape(-1, *(1,) * states.ndim) * alternating * size
+    differences = function(near).diff(n=ORDER, dim=0).abs().amax(dim=0)
+    return NOISE_TIMES / math.comb(2 * ORDER, ORDER) ** 0.5 * differences.nan_to_num(0.0, 0.0)
 
 
 def finite_or_zero(matrices: Tensor) -> Tensor:
@@ -153,7 +160,7 @@ def _own(matrices: Tensor, states: Tensor) -> Tensor:
 def automatic_jacobian(
     system: System, state: Tensor, input: Tensor, t: int | Tensor = 0, *, by_input: bool = False
 ) -> Dense:
-    """The same by reverse-mode automatic differentiation, ``vmap(jacrev)``, whether there is a closed form or not.
+    """The same by automatic differentiation, whether there is a closed form or not.
 
     The slopes of tanh and σ are those of `dynlab.systems.stable_slopes`. Parameters are those of `jacobian`; `by_input`
     for the derivative by the input.
@@ -169,11 +176,24 @@ def automatic_jacobian(
     evolve, argument = _evolve(system), int(by_input)
     with StableSlopes():
         if isinstance(t, Tensor) and t.ndim:
-            times = t.expand(batch).reshape(-1)
-            found = torch.func.vmap(torch.func.jacrev(evolve, argument))(states, inputs, times)
+            found = _derivative(evolve, argument, states, inputs, t.expand(batch).reshape(-1))
         else:
-            found = torch.func.vmap(torch.func.jacrev(lambda h, x: evolve(h, x, t), argument))(states, inputs)
+            found = _derivative(lambda h, x: evolve(h, x, t), argument, states, inputs)
     return Dense(found.reshape(*batch, state.shape[-1], columns))
+
+
+def _derivative(function: Callable[..., Tensor], argument: int, *rows: Tensor) -> Tensor:
+    """The Jacobian of each row's own value; entry by entry of it where torch cannot batch them, as of z.conj().imag."""
+    try:
+        return torch.func.vmap(torch.func.jacrev(function, argument))(*rows)
+    except RuntimeError as error:
+        if NOT_BATCHED not in str(error):
+            raise
+    before, after = rows[:argument], rows[argument + 1 :]
+    found: Any = torch.func.vjp(lambda own: function(*before, own, *after), rows[argument])
+    value, pulled = found
+    units = torch.eye(value.shape[-1]).to(value)
+    return torch.stack([pulled(unit.expand_as(value))[0] for unit in units], dim=1)
 
 
 def jacobian_and_error(
@@ -197,7 +217,8 @@ def jacobian_and_error(
     jacobian, error : Tensor, shape (..., rows, columns)
         Where a closed form is made of functions that `dynlab.numerics.running_error` has rules for, the bound is
         rigorous. Elsewhere, as after automatic differentiation, it is an estimate: what changes in the last digits of
-        all stored numbers do, and roundings of the matrix's largest entry, each `DOUBT` (n + `OF_FUNCTIONS`) times.
+        all stored numbers do, and roundings of the matrix's largest entry, each `DOUBT` (n + `OF_FUNCTIONS`) times. Of
+        a user's function it is no less than the noise of its derivative beside the state.
     """
     if diagonal and len(system.blocks) > 1:
         blocks = diagonal_blocks_and_errors(system, state, input, t, unit=unit)
@@ -303,6 +324,12 @@ def _with_estimate(
                     numbers.copy_(changed(numbers))
         moved = (jacobian(near, changed(state), changed(input), t).dense() - found).abs()
         error = torch.maximum(error, doubt * unit / reach * moved)
+    if isinstance(system, Function):  # whose derivative may be a difference of large numbers, or jump beside the state
+        near = torch.maximum(state.abs().clamp_max(1), NEAREST * state.abs())  # a state may be far from 0
+        size = torch.where(state == 0, torch.finfo(state.dtype).tiny ** 0.5, near)
+        for spacing in SPACINGS:
+            noise = _noise(lambda h: jacobian(system, h, input, t).dense(), state, spacing * size, AROUND)
+            error = torch.maximum(error, FEWER_PLACES * noise)
     return found, error
 
 

@@ -10,6 +10,8 @@ from exact_steps import exact_jacobian
 from flint import arb
 from saturated_networks import FAMILIES, network
 
+from dynlab.checkpoints import from_module
+from dynlab.diagnostics.eigenvalue_bounds import eigenvalue_bounds
 from dynlab.jacobians import automatic_jacobian, jacobian, jacobian_and_error
 from dynlab.numerics.running_error import RunningErrors, Untracked
 from dynlab.simulation import orbit
@@ -164,3 +166,49 @@ def test_along_the_diagonal_of_a_stack_nothing_is_lost():
     assert torch.equal(errors[:, inside], bound[:, inside])
     assert torch.allclose(found, whole, rtol=1e-13, atol=1e-15)
     assert torch.isinf(errors[:, ~inside]).all()
+
+
+@pytest.mark.parametrize(
+    "written, slope",
+    [
+        (lambda h: torch.exp(h) / (1 + torch.exp(h)), lambda h: 1 / (2 * math.cosh(h / 2)) ** 2),
+        (lambda h: (torch.exp(2 * h) - 1) / (torch.exp(2 * h) + 1), lambda h: 1 / math.cosh(h) ** 2),
+        (lambda h: torch.nn.functional.softsign(2 * h), lambda h: 2 / (1 + 2 * h) ** 2),
+        (lambda h: h / torch.sqrt(1 + h * h), lambda h: (1 + h * h) ** -1.5),
+        (lambda h: 0.5 * h + 1e8 * (torch.cos(h) ** 2 + torch.sin(h) ** 2 - 1), lambda h: 0.5),
+        (lambda h: torch.exp(h) - h, math.expm1),
+    ],
+    ids=["logistic", "tanh by exponentials", "softsign", "h/√(1 + h²)", "a large zero", "exp(h) − h"],
+)
+def test_a_users_derivative_that_cancels_lies_within_its_error(written, slope):
+    states = torch.logspace(-6, 1.2, 60, dtype=torch.float64)[:, None]
+    system = from_function(lambda h, x: written(h), state_size=1)
+    found, error = jacobian_and_error(system, states, states[:, :0])
+    exact = np.array([slope(h) for h in states[:, 0].tolist()])
+    assert (np.abs(found[:, 0, 0].numpy() - exact) <= error[:, 0, 0].numpy()).all()
+
+
+@pytest.mark.parametrize("system", [torch.nn.RNN(1, 3, nonlinearity="relu", bias=False).double(), None])
+def test_at_a_kink_the_error_holds_the_slopes_of_both_sides(system):
+    one = from_function(lambda h, x: 2 * torch.relu(h) - 0.5 * torch.relu(-h), state_size=3)
+    made = one if system is None else from_module(system)
+    W = 2 * torch.eye(3) if system is None else system.weight_hh_l0.detach()
+    found, error = jacobian_and_error(made, torch.zeros(3, dtype=torch.float64), torch.zeros(made.input_size).double())
+    assert ((found - W).abs() <= error).all()
+    verdict = eigenvalue_bounds(made, np.zeros((5, made.input_size)), max_log_gradient=0.0).attrs["verdict"]
+    assert "undecided" in verdict
+
+
+def test_where_torch_cannot_batch_a_derivative_it_is_taken_entry_by_entry():
+    """z̄² has the real Jacobian 2 [[a, −b], [−b, −a]], at tanh(h) with its slope."""
+
+    def written(h, x):
+        w = torch.complex(torch.tanh(h[..., 0]), h[..., 1]).conj() ** 2
+        return torch.stack([w.real, w.imag], dim=-1)
+
+    h = torch.randn(5, 2, dtype=torch.float64)
+    a, b = torch.tanh(h[:, 0]), h[:, 1]
+    exact = 2 * torch.stack([a, -b, -b, -a], dim=-1).reshape(-1, 2, 2)
+    exact[:, :, 0] /= torch.cosh(h[:, :1]) ** 2
+    found = automatic_jacobian(from_function(written, state_size=2), h, h[:, :0]).dense()
+    torch.testing.assert_close(found, exact)

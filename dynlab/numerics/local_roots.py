@@ -5,7 +5,7 @@ for (h, g): it gives a curve or surface h(s), on which g(s) is all that is left 
 of g. For d = 1 every change of sign of g is a root, whatever f' is there. A g that is rounding along the whole curve is
 a continuum if f' is singular there too, and if g does not grow smoothly out of that rounding: an analytic g that is 0
 on a stretch is 0 everywhere. For d ≥ 2, a g that turns with s on a small sphere (⟨g(s), M s⟩ > 0 with a regular M) has
-a root.
+a root; for d = 2 also one that turns more than once.
 
 References
 ----------
@@ -32,6 +32,7 @@ STRETCH = "undecided stretch"  # g is rounding along a curve, and there may be n
 NULL, TOGETHER = 1e-8, 10.0  # singular values up to 1e-8 (1 + ‖f'‖), or ten times the smallest, are reduced to
 REACH = 0.05  # times max(1, ‖h₀‖): how far along the null directions g is looked at
 FINEST = 40  # times that distance is halved: down to 5e-14
+WIDEST = 16.0  # times it: a sphere on which a root of order 27 is told is as large as that
 FLAT_AT = 8  # states of a stretch on which g is rounding, at which f' must be singular too
 BISECTIONS = 60
 NEWTON = 25  # iterations of the bordered system
@@ -40,6 +41,7 @@ SPHERE = 32  # directions for d ≥ 2, and as many opposite ones
 TURNED = 30  # steps in which a direction is turned to where g vanishes
 FEWER = 1e-3  # times the largest that grew along a walk: smaller singular values stay null
 LINE = 2  # rays, if they are opposite
+PLANE, LARGEST_TURN = 2, 2.5  # dimensions; between neighbouring directions g turns by less, in rad, or is not followed
 SAME_RAY = 0.9  # the cosine of the angle between two directions in which g vanishes is above
 ALIGNED = 0.05  # of ‖g‖ ‖M s‖: ⟨g, M s⟩ above it on the whole sphere means that g turns as M does
 
@@ -99,6 +101,8 @@ class _Reduction(NamedTuple):
                 break
         values, matrices = self.equations.value(h), self.equations.matrix(h)
         noise = rounding(self.equations, h, values, matrices)
+        # of f itself: beside a root of high order the solver's own rounding may be larger
+        g = (-values @ self.left.T).nan_to_num(0.0, 0.0, 0.0)
         straight = self.center + s @ self.right
         near = (h - straight).norm(dim=-1) <= BENT * s.norm(dim=-1) + torch.finfo(h.dtype).eps ** 0.5
         solved = ((values + g @ self.left).abs() <= 2 * noise + 2 * torch.finfo(h.dtype).eps).all(-1) & near
@@ -206,9 +210,12 @@ def _bisected(reduction: _Reduction, low: Tensor, high: Tensor, sign: float) -> 
 
 
 def _on_sphere(reduction: _Reduction, reach: float) -> LocalRoots:
-    """Of d ≥ 2: roots near states on a sphere about the point, then g on smaller and smaller spheres."""
+    """Of d ≥ 2: roots near states on a sphere about the point, then g on smaller spheres, or on larger ones."""
     d = len(reduction.right)
     directions = torch.as_tensor(np.random.default_rng(0).standard_normal((SPHERE, d)))
+    if d == PLANE:
+        angles = torch.arange(SPHERE, dtype=torch.float64) * (torch.pi / SPHERE)
+        directions = torch.stack([angles.cos(), angles.sin()], dim=1)
     directions = torch.cat([directions, -directions])
     directions /= directions.norm(dim=1, keepdim=True)
     center, error = reduction.center[None], torch.zeros(1, dtype=torch.float64)
@@ -224,14 +231,30 @@ def _on_sphere(reduction: _Reduction, reach: float) -> LocalRoots:
             return LocalRoots(center, [kind], error, across, reach)
     if len(crossing):
         return LocalRoots(crossing, [CROSSING] * len(crossing), error.expand(len(crossing)), reduction.right, reach)
-    for level in range(0 if len(staying) else FINEST):
-        s = reach * 0.5**level * directions
-        _, g, noise, solved = reduction(s)
-        if solved.all():
-            told = not (g.abs() <= noise).all(-1).any()
-            kind = ROOT if told and _turns(s, g) else UNDECIDED
-            return LocalRoots(center, [kind], error + reach * 0.5**level, reduction.right, reach)
-    return LocalRoots(center, [UNDECIDED], error + reach, reduction.right, reach)
+    least, largest = (0.0, 0.0) if len(staying) else _surrounding(reduction, directions, reach)
+    kind = ROOT if least else UNDECIDED
+    return LocalRoots(center, [kind], error + (least or reach), reduction.right, max(largest, reach))
+
+
+def _surrounding(reduction: _Reduction, directions: Tensor, reach: float) -> tuple[float, float]:
+    """The radii of the least and the largest sphere looked at on which g turns as about a root; 0 where it does not.
+
+    Where the bordered system is not solved smaller ones are looked at, and where rounding hides g larger ones, up to
+    where it is told again.
+    """
+    size, factor, least, largest = reach, 0.0, 0.0, 0.0
+    for _ in range(FINEST):
+        _, g, noise, solved = reduction(size * directions)
+        told = bool(solved.all()) and not (g.abs() <= noise).all(-1).any()
+        if told and not _turns(size * directions, g):
+            break
+        if told:
+            least, largest = least or size, size
+        before, factor = factor, 2.0 if solved.all() else 0.5
+        if least == reach or before not in (0.0, factor) or size * factor > WIDEST * reach:
+            break
+        size *= factor
+    return least, largest
 
 
 def _vanishes(reduction: _Reduction, s: Tensor) -> bool:
@@ -316,7 +339,14 @@ def _rays(reduction: _Reduction, directions: Tensor, reach: float) -> Tensor:
 
 
 def _turns(s: Tensor, g: Tensor) -> bool:
-    """Whether g on the sphere turns as a regular linear map does: its degree is then that map's, 1 or −1."""
+    """Whether g on the sphere turns as a regular linear map does: its degree is then that map's, 1 or −1.
+
+    On a circle, whose directions come in order, it may also turn several times.
+    """
+    if s.shape[1] == PLANE:
+        angles = torch.atan2(g[:, 1], g[:, 0])
+        steps = torch.remainder(angles.roll(-1) - angles + torch.pi, 2 * torch.pi) - torch.pi
+        return bool(steps.abs().max() < LARGEST_TURN) and bool(steps.sum().abs() > torch.pi)
     M = torch.linalg.lstsq(s, g).solution
     image = s @ M
     aligned = (g * image).sum(-1) > ALIGNED * g.norm(dim=-1) * image.norm(dim=-1)

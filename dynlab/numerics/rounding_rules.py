@@ -174,6 +174,13 @@ def _comparison(value: Tensor, a: Argument, b: Argument) -> Error:
     return None if moved is None else ((x - y).abs() <= moved).logical_and(moved > 0).to(moved.dtype)
 
 
+def _side(value: Tensor, a: Argument, b: Argument) -> Error:
+    """The same, and 1 at equality: a slope that is 0 on one side of a kink and 1 on the other is neither there."""
+    (x, dx), (y, dy) = a, b
+    moved = _total(dx, dy)
+    return None if moved is None else ((x - y).abs() <= moved).to(moved.dtype)
+
+
 def _joined(settling: bool) -> "Rule":
     """Of "and", which one operand that is certainly false settles, and of "or", where it is one that is true."""
 
@@ -231,7 +238,8 @@ RULES: dict[str, Rule] = {
     "tanh": _tanh,
     "sigmoid": _sigmoid,
     "sign": _sign,
-    **dict.fromkeys(("gt", "lt", "ge", "le", "eq", "ne"), _comparison),
+    **dict.fromkeys(("gt", "lt"), _side),
+    **dict.fromkeys(("ge", "le", "eq", "ne"), _comparison),
     **dict.fromkeys(("and", "bitwise_and", "logical_and"), _joined(False)),
     **dict.fromkeys(("or", "bitwise_or", "logical_or"), _joined(True)),
     **dict.fromkeys(("invert", "bitwise_not", "logical_not"), _same),

@@ -10,6 +10,7 @@ from dynlab.checkpoints import from_module
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.diagnostics.fixed_points import search as search_module
 from dynlab.systems import Euler, create, from_function
+from dynlab.systems.textbook import LinearMap
 from dynlab.zoo import load
 
 
@@ -297,6 +298,26 @@ def test_curves_of_fixed_points_that_cross_are_one_continuum(f):
 )
 def test_a_root_of_third_order_is_one_point(f):
     assert counted(fixed_points(planar(f))) == (1, 0, 0)
+
+
+@pytest.mark.parametrize("power", [2, 3, 4, -4])
+def test_a_multiple_root_of_a_power_is_one_point_anywhere(power):
+    """F(z) = z + (z − c)ⁿ/10, and with the conjugate."""
+
+    def step(h, x):
+        z = torch.complex(h[..., 0] - 0.2, h[..., 1] + 0.1)
+        w = z**power if power > 0 else z.conj() ** -power
+        return h + torch.stack([w.real, w.imag], dim=-1) / 10
+
+    ds = fixed_points(from_function(step, state_size=2), starts=16)
+    assert counted(ds) == (1, 0, 0)
+    np.testing.assert_allclose(ds["fixed_point_state"].values, [[0.2, -0.1]], atol=1e-3)
+
+
+def test_on_a_continuum_of_a_matrix_to_rounding_one_multiplier_is_1():
+    ds = fixed_points(LinearMap([[1 - 2**-50, 1.0], [0.0, 0.5]]))
+    assert counted(ds) == (0, 1, 0)
+    assert ds["stable"].item() == -1
 
 
 @pytest.mark.parametrize("matrix", [[[1.0]], np.eye(2), [[1.0, 0.0], [0.0, 0.5]], [[0.0, 1.0], [1.0, 0.0]], np.eye(20)])

@@ -29,6 +29,10 @@ def contraction(h):
     return torch.tanh(0.5 * h)
 
 
+def logistic(h):
+    return 3.7 * h * (1 - h)  # most orbits diverge
+
+
 UNITS = [(1e-8, 1e8), (3e6, 7e-4)]
 
 
@@ -45,7 +49,7 @@ def plain(step, size):
 
 
 @pytest.mark.parametrize("units", UNITS)
-@pytest.mark.parametrize("step, size", [(product, 2), (henon, 2), (sines, 2), (contraction, 1)])
+@pytest.mark.parametrize("step, size", [(product, 2), (henon, 2), (sines, 2), (contraction, 1), (logistic, 1)])
 def test_a_change_of_units_of_single_coordinates_gives_the_same_points(step, size, units):
     d = torch.tensor(units[:size], dtype=torch.float64)
     other = dl.fixed_points(from_function(lambda h, x: step(h * d) / d, state_size=size), starts=16)

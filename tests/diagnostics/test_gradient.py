@@ -13,6 +13,7 @@ from dynlab.diagnostics.gradient.loss_gradient import read_out_loss
 from dynlab.errors import UserError
 from dynlab.simulation import orbit
 from dynlab.systems import create, from_function
+from dynlab.systems.textbook import LinearMap
 from dynlab.systems.torch_layers import torch_layer
 
 
@@ -283,3 +284,11 @@ def test_weights_that_are_still_trained_are_numbers(diagnostic):
     ds = diagnostic(system, np.zeros((3, 9, 0)), initial_state=np.random.default_rng(3).standard_normal((3, 4)))
     assert np.isfinite(ds["surviving"].values).all()
     assert all(parameter.requires_grad for parameter in layer.parameters())
+
+
+def test_a_matrix_that_is_the_same_at_every_step():
+    """Aᵀ to the power of the steps, of a map that says its Jacobian once for all."""
+    A = np.array([[0.9, 5.0], [0.0, 0.8]])
+    ds = gradient(LinearMap(A.tolist()), np.zeros((30, 0)))
+    exact = [np.log(np.linalg.norm(np.linalg.matrix_power(A, 30 - t), 2)) for t in ds["time"].values]
+    np.testing.assert_allclose(ds["log_norm"].values[0], exact, atol=1e-12)

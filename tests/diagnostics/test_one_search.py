@@ -51,10 +51,10 @@ def test_the_points_are_those_of_fixed_points(searched, name):
 def test_branches_begin_at_these_points(searched):
     system, inputs, points = searched
     varied = varied_system(system, inputs, ("input[0]",), "zero", -1, (0.0,), (1.0,), 0)
-    states, said = fixed_points_at(varied, 0.0, inputs, None, 0)
-    states = np.array(states)
+    begun = fixed_points_at(varied, 0.0, inputs, None, 0)
+    states = np.array(begun.states)
     np.testing.assert_allclose(states[np.lexsort(np.round(states, 6).T)], placed(points), atol=1e-9)
-    assert said == points.attrs.get("incomplete", "")
+    assert begun.incomplete == points.attrs.get("incomplete", "")
 
 
 def test_lyapunov_functions_are_at_these_points():

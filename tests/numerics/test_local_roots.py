@@ -60,7 +60,11 @@ def test_directions_in_which_a_root_is_of_high_order_are_no_dimensions(width, pa
     assert float((near.directions @ turned)[:, width:].abs().max()) < 1e-2
 
 
-def test_two_roots_of_high_order_side_by_side_are_one_root():
-    eye, two = torch.eye(4, dtype=torch.float64), (layers_at_the_edge, 2)
-    near = local_roots(beside(eye, two, two), torch.zeros(4, dtype=torch.float64))
+@pytest.mark.parametrize("layers, hidden", [(2, 0.0), (3, 0.7)])
+def test_two_roots_of_high_order_side_by_side_are_one_root(layers, hidden):
+    """Of order 27 f is below its rounding, and searches end, as far away as 0.7."""
+    part = (layers_at_the_edge, layers)
+    origin = torch.zeros(2 * layers, dtype=torch.float64)
+    near = local_roots(beside(torch.eye(len(origin), dtype=torch.float64), part, part), origin)
     assert near.kinds == [ROOT]
+    assert near.reach > hidden

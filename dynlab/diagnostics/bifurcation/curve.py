@@ -63,6 +63,12 @@ class Curve:
     state_scale: float
     parameter_scale: float
 
+    @property
+    def unit(self) -> Vector:
+        """What states are measured in, shape (n,)."""
+        held = self.equation.varied.held
+        return np.broadcast_to(np.asarray(held.unit), held.system.state_size)
+
     def z(self, state: Vector, p: float) -> Vector:
         """Where that state and parameter lie."""
         return np.append(np.asarray(state) / self.state_scale, p / self.parameter_scale)

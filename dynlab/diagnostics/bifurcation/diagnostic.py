@@ -1,8 +1,10 @@
 """How fixed points, periodic orbits and equilibria change with one parameter: branches and their bifurcations."""
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
@@ -16,7 +18,13 @@ from dynlab.diagnostics.bifurcation.held_system import check_range, varied_syste
 from dynlab.diagnostics.bifurcation.orbits import SMALL, Visited
 from dynlab.diagnostics.bifurcation.parameter import Varied, described
 from dynlab.diagnostics.bifurcation.result import Row
-from dynlab.diagnostics.bifurcation.starts import beside_branches, fixed_points_at, typical_size
+from dynlab.diagnostics.bifurcation.starts import (
+    Begun,
+    beside_branches,
+    common_unit,
+    fixed_points_at,
+    typical_size,
+)
 from dynlab.diagnostics.bifurcation.tracing import Limits
 from dynlab.diagnostics.bifurcation.verdict import verdict
 from dynlab.errors import UserError
@@ -162,8 +170,8 @@ def bifurcation(
     generator = np.random.default_rng(seed)
     with one_torch_thread():
         at_values = np.linspace(asked.lowest, asked.highest, searches) if searches > 1 else np.array([asked.lowest])
-        begun = [(p, *fixed_points_at(varied, p, inputs, starts, seed)) for p in at_values.tolist()]
-        diagram = _diagram(varied, asked, [(p, states) for p, states, _ in begun], max_period)
+        begun = [fixed_points_at(varied, p, inputs, starts, seed) for p in at_values.tolist()]
+        diagram = _diagram(varied, asked, begun, max_period)
         places = together.gathered(diagram)
         points = result.rows(diagram)
         visited, coordinate = _orbits(diagram, points, asked, values, observed, generator)
@@ -188,7 +196,7 @@ def bifurcation(
         source=system.source,
         settings=settings,
         verdict=verdict(diagram, points, places, parameter, None if visited is None else visited[1].settled)
-        + "".join(f" At {parameter} = {number(p)}: {said}" for p, _, said in begun if said),
+        + "".join(f" At {parameter} = {number(one.value)}: {one.incomplete}" for one in begun if one.incomplete),
         method=METHOD,
         coords=coords,
         flags=_flags(diagram, variables, largest_state),
@@ -229,9 +237,11 @@ def _check(
         raise UserError(f"observed= is one of the state's {size} coordinates, counted from 0, got {observed}.")
 
 
-def _diagram(varied: Varied, asked: Asked, found: list[tuple[float, list[Real]]], max_period: int) -> Diagram:
+def _diagram(varied: Varied, asked: Asked, begun: list[Begun], max_period: int) -> Diagram:
+    unit = common_unit(begun)
+    varied.held = replace(varied.held, unit=torch.as_tensor(unit) if (unit != 1).any() else 1.0)
     equation = Equation(varied, isinstance(varied.system, Map))
-    size = typical_size([state for _, states in found for state in states])
+    size = typical_size([state / unit for one in begun for state in one.states])
     longest = LONGEST_STEP if varied.system.state_size <= SMALL else LONGER_STEP
     diagram = Diagram(
         Curve(equation, size, asked.highest - asked.lowest),
@@ -239,10 +249,10 @@ def _diagram(varied: Varied, asked: Asked, found: list[tuple[float, list[Real]]]
         max_period,
         switching.sign_symmetries(equation, asked.lowest, asked.highest, asked.seed),
     )
-    for p, states in found:
-        for state in states:
+    for one in begun:
+        for state in one.states:
             if np.abs(state).max() <= asked.largest_state:
-                diagram.start(state, p)
+                diagram.start(state / unit, one.value)
     return diagram
 
 
@@ -256,7 +266,8 @@ def _orbits(
 ) -> tuple[tuple[Real, Visited] | None, int]:
     """The values and where orbits are there, or None; and the observed coordinate."""
     varied = diagram.curve.equation.varied
-    bounds = (asked.largest_state, asked.max_memory)
+    unit = diagram.curve.unit
+    bounds = (torch.as_tensor(asked.largest_state / unit), asked.max_memory)
     coordinate = observed if observed is not None else result.coordinate(points, diagram.symmetries)
     if coordinate is None:
         coordinate = 0
@@ -274,4 +285,4 @@ def _orbits(
         found = found._replace(states=found.states[..., coordinate])
     else:
         found = orbits.visited_by_flow(varied, grid[:, None], begin, *bounds, coordinate)
-    return (grid, found), coordinate
+    return (grid, found._replace(states=unit[coordinate] * found.states)), coordinate

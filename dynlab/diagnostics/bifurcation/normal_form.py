@@ -66,7 +66,8 @@ def coefficient(curve: Curve, refined: Refined) -> Coefficient:
         ]
     else:
         terms = [derivative(q, q, q) / 6, derivative(q, at_rest(derivative(q, q))) / 2]
-    parts = np.array([np.vdot(w, term) for term in terms]) * (np.conj(mu) if is_map else 1.0)
+    size = float(np.linalg.norm(curve.unit * q))  # of q in the system's own unit, where it is 1
+    parts = np.array([np.vdot(w, term) for term in terms]) * (np.conj(mu) if is_map else 1.0) / size**2
     value = float(parts.sum().real)
     own = refined.parameter_error / max(1.0, abs(curve.parameter(refined.z)))
     rounding = ROUNDINGS * (len(matrix) * float(np.finfo(np.float64).eps) + own) * condition / float(abs(along))

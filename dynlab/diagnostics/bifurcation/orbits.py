@@ -52,7 +52,7 @@ class Visited(NamedTuple):
 
 
 def visited_by_map(
-    varied: Varied, values: NDArray[np.float64], starts: NDArray[np.float64], largest: float, max_memory: float
+    varied: Varied, values: NDArray[np.float64], starts: NDArray[np.float64], largest: Tensor, max_memory: float
 ) -> Visited:
     """The points of each orbit after it has settled.
 
@@ -61,7 +61,7 @@ def visited_by_map(
     varied : Varied
     values : ndarray, shape (value, parameter)
     starts : ndarray, shape (value, start, n)
-    largest : float
+    largest : Tensor, shape (n,)
     max_memory : float
         In bytes; values are taken in blocks that stay below.
     """
@@ -86,7 +86,7 @@ def visited_by_flow(
     varied: Varied,
     values: NDArray[np.float64],
     starts: NDArray[np.float64],
-    largest: float,
+    largest: Tensor,
     max_memory: float,
     coordinate: int,
 ) -> Visited:
@@ -191,7 +191,7 @@ def recorded(step: Step, states: Tensor) -> Step:
     return make_fx(step)(states)
 
 
-def cut(states: Tensor, largest: float) -> Tensor:
+def cut(states: Tensor, largest: float | Tensor) -> Tensor:
     """The states, NaN where they have left the bound, and so from there on."""
     gone = ~(states.abs() <= largest).all(dim=-1, keepdim=True)
     return torch.where(gone, torch.nan, states)

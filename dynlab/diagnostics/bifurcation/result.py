@@ -18,7 +18,7 @@ FLAT = 1e-9  # a coordinate that varies less along the branches is constant
 
 
 class Row(NamedTuple):
-    """One point of a branch as the Dataset holds it."""
+    """One point of a branch as the Dataset holds it, but the orbit in the unit of the diagram."""
 
     branch: int
     bifurcation: int
@@ -41,7 +41,8 @@ def rows(diagram: Diagram) -> list[Row]:
             if index >= 0:
                 point = branch.points[index]
                 orbit, p = curve.orbit(point.z), curve.parameter(point.z)
-                measured = (point.residual, point.iterations, point.eigenvalues, point.errors, point.kind)
+                residual = float(np.linalg.norm(curve.unit * curve.residual(point.z)))
+                measured = (residual, point.iterations, point.eigenvalues, point.errors, point.kind)
                 found.append(Row(number, NO_BIFURCATION, p, orbit, *measured))
             for after, bifurcation in marks:
                 if after == index:
@@ -53,15 +54,15 @@ def of_branches(diagram: Diagram, points: list[Row], name: str, observed: int) -
     """The variables along `point`, `branch` and `bifurcation`; `name` is the parameter's."""
     of, along = schema.variable, (schema.POINT,)
     n = diagram.curve.equation.varied.system.state_size
-    longest = max([1, *(len(row.orbit) for row in points)])
+    unit, longest = diagram.curve.unit, max([1, *(len(row.orbit) for row in points)])
     phases = np.full((len(points), longest), np.nan)
     for number, row in enumerate(points):
-        phases[number, : len(row.orbit)] = row.orbit[:, observed]
+        phases[number, : len(row.orbit)] = unit[observed] * row.orbit[:, observed]
 
     def each(values: list[Any], dtype: Any, shape: tuple[int, ...] = ()) -> NDArray[Any]:
         return np.array(values, dtype=dtype).reshape(len(points), *shape)
 
-    states = each([row.orbit[0] for row in points], float, (n,))
+    states = unit * each([row.orbit[0] for row in points], float, (n,))
     eigenvalues = each([row.eigenvalues for row in points], complex, (n,))
     what = "multiplier μ" if diagram.curve.equation.is_map else "eigenvalue λ"
     units = schema.ONE if diagram.curve.equation.is_map else schema.PER_SECOND
@@ -110,7 +111,7 @@ def _of_bifurcations(diagram: Diagram, name: str, observed: int, units: str) -> 
     def each(values: list[Any], dtype: Any, shape: tuple[int, ...] = ()) -> NDArray[Any]:
         return np.array(values, dtype=dtype).reshape(len(listed), *shape)
 
-    states = each([diagram.curve.state(one.z) for one in listed], float, (n,))
+    states = diagram.curve.unit * each([diagram.curve.state(one.z) for one in listed], float, (n,))
     cubic = [one.coefficient for one in listed]
     errors = [one.parameter_error for one in listed]
     return {
@@ -150,7 +151,7 @@ def _at(curve: Curve, branch: int, number: int, found: Bifurcation) -> Row:
     error = 0.0 if refined is None else float(np.linalg.norm(matrix)) * np.sqrt(np.finfo(np.float64).eps)
     eigenvalues, errors, _ = eigenvalues_of(matrix, error)
     kind = (kind_of_map if curve.equation.is_map else kind_of_flow)(eigenvalues, errors)
-    residual = float(np.linalg.norm(curve.residual(found.z)))
+    residual = float(np.linalg.norm(curve.unit * curve.residual(found.z)))
     iterations = refined.iterations if refined else 0
     return Row(
         branch, number, curve.parameter(found.z), curve.orbit(found.z), residual, iterations, eigenvalues, errors, kind

@@ -1,7 +1,7 @@
 """Where branches begin, at fixed points and equilibria, and where orbits begin, beside the branches."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,20 +12,39 @@ from dynlab.diagnostics.bifurcation.parameter import Varied
 from dynlab.diagnostics.bifurcation.result import Row
 from dynlab.diagnostics.fixed_points.by_layers import search
 from dynlab.diagnostics.fixed_points.places import FIXED
-from dynlab.diagnostics.fixed_points.starts import driven_states, unit_of, usual_starts
+from dynlab.diagnostics.fixed_points.starts import ORDINARY, driven_states, unit_of, usual_starts
 from dynlab.diagnostics.fixed_points.verdict import incomplete
 from dynlab.simulation import prepare
 from dynlab.systems import Euler, Flow, Map
 
 OFF, OFF_STABLE = 1e-2, 1e-4  # times the states' typical size: so far orbits start from a branch, and from a stable one
 SLOW = 0.02  # per step, or second: growth so slow that the normal form is nearly right and an orbit long on its way
+OF_ONE_SIZE = 16.0  # times the unit of one search at most: states of another
 EULER_STEP = 0.01  # of a flow, whose equilibria Euler's map has; its orbits show where to look
 
 
-def fixed_points_at(
-    varied: Varied, value: float, inputs: Any, count: int | None, seed: int
-) -> tuple[list[NDArray[np.float64]], str]:
-    """Every isolated fixed point or equilibrium that `dynlab.fixed_points` finds, and what says that some are missing.
+class Begun(NamedTuple):
+    """What the search at one value of the parameter found.
+
+    Attributes
+    ----------
+    value : float
+    states : list of ndarray, shape (n,)
+        Every isolated fixed point or equilibrium.
+    incomplete : str
+        What says that some are missing.
+    unit : ndarray, shape (n,)
+        What the search measured states in.
+    """
+
+    value: float
+    states: list[NDArray[np.float64]]
+    incomplete: str
+    unit: NDArray[np.float64]
+
+
+def fixed_points_at(varied: Varied, value: float, inputs: Any, count: int | None, seed: int) -> Begun:
+    """What the search of `dynlab.fixed_points` finds at one value of the parameter.
 
     Parameters
     ----------
@@ -46,12 +65,26 @@ def fixed_points_at(
     if isinstance(system, Map) and system.network_input_size and inputs is not None:
         visited = driven_states(system, system.drive(prepare(system, inputs)[1])) / held.unit
     found = search(held, held, count=count or usual_starts(system), visited=visited, seed=seed)
-    states = [np.asarray(held.unit) * place.state for place in found.places if place.status == FIXED]
-    return sorted(states, key=lambda state: float(np.linalg.norm(state))), incomplete(found)
+    unit = np.broadcast_to(np.asarray(held.unit), held.system.state_size)
+    states = [unit * place.state for place in found.places if place.status == FIXED]
+    return Begun(value, sorted(states, key=lambda state: float(np.linalg.norm(state))), incomplete(found), unit)
+
+
+def common_unit(begun: list[Begun]) -> NDArray[np.float64]:
+    """What the whole diagram measures states in, shape (n,): 1, but of a coordinate that is small in all of it.
+
+    Of that it is the largest small unit that a search had. One search alone does not say what the rest is like.
+    """
+    units = np.array([each.unit for each in begun])
+    small = np.where(units < 1, units, 0.0).max(axis=0) if len(begun) > 1 else np.zeros(units.shape[1])
+    largest = np.abs([state for each in begun for state in each.states] or units[:1] * 0).max(axis=0)
+    unit = np.where((small > 0) & (largest <= OF_ONE_SIZE * small), small, 1.0)
+    rest = float((largest / unit).max())
+    return unit * 2.0 ** np.floor(np.log2(rest)) if 1 / ORDINARY <= rest <= 1 / OF_ONE_SIZE and len(begun) > 1 else unit
 
 
 def typical_size(states: list[NDArray[np.float64]]) -> float:
-    """The unit of states in the length of a branch: the median norm, at least 1."""
+    """The scale of states in the length of a branch: the median norm, at least 1."""
     return max(1.0, float(np.median([np.linalg.norm(state) for state in states]))) if states else 1.0
 
 

@@ -105,7 +105,7 @@ def follow(
         if not limits.lowest <= p <= limits.highest:
             last = _landed(curve, here, found, limits.lowest if p < limits.lowest else limits.highest)
             return Traced(points + ([last] if last else []), AT_THE_END, passed)
-        if np.abs(curve.state(found.z)).max() > limits.largest_state:
+        if np.abs(curve.unit * curve.state(found.z)).max() > limits.largest_state:
             return Traced(points, LEFT, passed)
         points.append(found)
         near = np.linalg.norm(found.z - begin) < RETURNED * step

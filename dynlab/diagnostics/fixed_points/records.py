@@ -142,6 +142,9 @@ def _record(exact: Held, place: Place, parts: list[_Part]) -> Record:
     )
     sorts = eigenvalue_sets.order(eigenvalues)
     eigenvalues, errors = eigenvalues[sorts], errors[sorts]
+    away = np.abs(eigenvalues - 1)
+    along = np.argsort(away, kind="stable")[: len(place.directions)]  # of these the multiplier is 1
+    errors[along] = np.maximum(errors[along], away[along])
     kind = kind_of_map(eigenvalues, errors)
     if place.status == UNDECIDED:
         kind = DOUBTFUL._replace(undecided=len(state))

@@ -21,7 +21,7 @@ STEPS_TIMES_SIZE = 256_000
 # Orbits begin at these sizes. Where two of them lead a coordinate to one size, within a factor of 2, that is its own;
 # it is measured in units of that size where it is not within 1/1000 … 1000.
 SIZES = tuple(2.0**k for k in (-1000, -600, -300, -96, -64, -48, -32, -16, 0, 16, 32, 48))
-EACH, SAME_SIZE, ORDINARY = 2, 2.0, 1e3
+SAME_SIZE, ORDINARY = 2.0, 1e3
 REACH = 1.5  # random starts reach this many times as far as the states that were visited
 SMALLEST_REACH, LARGEST_REACH = 1.0, 1e3  # whatever was visited: an orbit may stay at 0, or diverge
 FARTHEST = 1e8  # up to which the ungated formulas are believed: c* = i g/(1 − f) of an LSTM whose f is 1 − 1e-8
@@ -78,7 +78,8 @@ def unit_of(held: Held) -> float | Tensor:
 def _led_to(held: Held) -> Tensor:
     """The size that orbits lead each coordinate to, 1 where they lead to none."""
     size = held.system.state_size
-    draw = np.random.default_rng(0).uniform(-1, 1, (EACH, size))
+    one = np.random.default_rng(0).uniform(-1, 1, (1, size))
+    draw = np.concatenate([one, -one, abs(one), -abs(one)])  # from one side orbits may diverge
     states = torch.as_tensor(np.array(SIZES)[:, None, None] * draw).to(held.input)
     first = held.moved(states).abs()
     for _ in range(ORBIT_STEPS // 2):
@@ -95,9 +96,10 @@ def _led_to(held: Held) -> Tensor:
     last = torch.where(settled & (last >= torch.finfo(last.dtype).tiny), last, 0.0)
     units = torch.ones_like(states[0, 0])
     # small states say of a first step how far it goes, and not what size states have
-    for sizes in (first.amax(dim=1)[SIZES.index(1.0) :], last.amax(dim=1)):
+    for each in (first[SIZES.index(1.0) :], last):
+        sizes = torch.where(torch.isfinite(each), each, 0.0).amax(dim=1)
         ratio = sizes[1:] / sizes[:-1]
-        same = (ratio <= SAME_SIZE) & (ratio >= 1 / SAME_SIZE) & torch.isfinite(sizes[1:])
+        same = (ratio <= SAME_SIZE) & (ratio >= 1 / SAME_SIZE)
         own = torch.where(same, sizes[1:], 0.0).amax(dim=0)
         units = torch.where(own > 0, own, units)
     return units

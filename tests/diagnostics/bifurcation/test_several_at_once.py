@@ -83,6 +83,36 @@ def test_the_unit_of_the_parameter_does_not_matter(unit):
     assert ds["bifurcation_criticality"].item() == "supercritical"
 
 
+@pytest.mark.parametrize("units", [[1e-6], [1e-12], [1.0, 1e-6]], ids=str)
+def test_the_unit_of_the_state_does_not_matter(units):
+    """±√(p − 1) in the last coordinate's unit is born at p = 1, and attracts; the other coordinate rests."""
+
+    def coordinates(p, *h):
+        return [
+            *(unit * torch.tanh(x / unit / 2 + 1) for unit, x in zip(units[:-1], h[:-1], strict=True)),
+            p * h[-1] - h[-1] ** 3 / units[-1] ** 2,
+        ]
+
+    ds = followed(coordinates, len(units), 0.9, 1.1)
+    assert ds["bifurcation_kind"].values.tolist() == ["pitchfork"]
+    assert ds["bifurcation_parameter"].item() == pytest.approx(1, abs=1e-9)
+    assert ds["bifurcation_coefficient"].item() == pytest.approx(-(units[-1] ** -2), rel=1e-6)
+    p, last = ds["branch_parameter"].values, ds["branch_state"].values[:, -1] / units[-1]
+    np.testing.assert_allclose(last * (p - 1 - last**2), 0, atol=1e-9)
+    assert set(np.round(last[p == p.max()], 6)) == {0.0, -0.316228, 0.316228}
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1e-3, 1e-2])
+def test_one_fold_is_one_in_any_unit(unit):
+    """h = ± unit √p."""
+    ds = followed(lambda p, h: [h + unit * (p - (h / unit) ** 2) / 2], 1, -1.0, 1.3)
+    assert ds["bifurcation_kind"].values.tolist() == ["fold"]
+    assert abs(ds["bifurcation_parameter"].item()) < 1e-12
+    np.testing.assert_allclose(
+        ds["branch_state"].values[:, 0] ** 2, unit**2 * ds["branch_parameter"], atol=1e-9 * unit**2
+    )
+
+
 @pytest.mark.parametrize("turns, kind", [(2, "degenerate"), (3, "Neimark–Sacker"), (4, "Neimark–Sacker")])
 def test_strong_resonances(turns, kind):
     """Multipliers (1 + p) e^{±2πi/m} of 0: at 1:2 they are one real double eigenvalue, −1."""
