@@ -325,8 +325,8 @@ def _with_estimate(
         moved = (jacobian(near, changed(state), changed(input), t).dense() - found).abs()
         error = torch.maximum(error, doubt * unit / reach * moved)
     if isinstance(system, Function):  # whose derivative may be a difference of large numbers, or jump beside the state
-        near = torch.maximum(state.abs().clamp_max(1), NEAREST * state.abs())  # a state may be far from 0
-        size = torch.where(state == 0, torch.finfo(state.dtype).tiny ** 0.5, near)
+        apart = torch.maximum(state.abs().clamp_max(1), NEAREST * state.abs())  # a state may be far from 0
+        size = torch.where(state == 0, torch.finfo(state.dtype).tiny ** 0.5, apart)
         for spacing in SPACINGS:
             noise = _noise(lambda h: jacobian(system, h, input, t).dense(), state, spacing * size, AROUND)
             error = torch.maximum(error, FEWER_PLACES * noise)
