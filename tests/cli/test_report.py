@@ -91,6 +91,21 @@ def test_what_the_budget_leaves_out_is_named_with_its_command(networks, few, fol
         assert f"<code>dynlab {command}" in page
 
 
+def test_a_section_of_one_network_alone_says_why_the_others_have_none(networks, folder, monkeypatch):
+    """The first was left out for want of time, and of the last it is not asked."""
+    torch.save(torch.nn.RNN(2, 3).state_dict(), folder / "rnn.pt")
+    of_grus = Section("Gradient", "What is left?", ("gradient",), 1, frozenset({"gru"}))
+    monkeypatch.setattr(report, "SECTIONS", (of_grus,))
+    enough = iter([False, True])
+    monkeypatch.setattr(Budget, "fits", lambda self, cost: next(enough))
+    assert run(["report", *networks, "rnn.pt", *DRIVEN, "-o", "page.html", "--quiet"]) == 0
+    row = re.search(r'<tr><th scope="row"><a href="#s1">Gradient</a></th>(.*?)</tr>', read(folder / "page.html"), re.S)
+    late, done, not_asked = re.findall(r"<td>(.*?)</td>", row[1])
+    assert late == 'Left out: see <a href="#made">below</a>.'
+    assert done.startswith("Over 50 steps")
+    assert not_asked == "–"
+
+
 def test_certificates_of_large_networks_lie_beside_the_page(networks, few, folder, monkeypatch):
     from dynlab.report import proofs
 
