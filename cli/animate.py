@@ -24,9 +24,9 @@ WIDER = 1.2  # the window of all portraits, beside the wider one of the two ends
 @click.option("--from", "lowest", type=float, help="Where its range begins.")
 @click.option("--to", "highest", type=float, help="Where it ends.")
 @click.option("--frames", type=click.IntRange(2, 1000), default=40, show_default=True, help="At most.")
-@click.option("--rate", type=click.FloatRange(0.1, 50), default=10.0, show_default=True, help="Frames a second.")
+@click.option("--rate", type=click.IntRange(1, 50), default=10, show_default=True, help="Frames a second.")
 def animate(
-    source: Source, parameter: str | None, lowest: float | None, highest: float | None, frames: int, rate: float
+    source: Source, parameter: str | None, lowest: float | None, highest: float | None, frames: int, rate: int
 ) -> CommandResult:
     """Make a movie: a phase portrait under a parameter, spectra over a training, or states among fixed points.
 
@@ -45,7 +45,7 @@ def animate(
         made = _spectra(source, frames)
     else:
         made = _states(source, frames)
-    return made._replace(plot=None, movie=made.movie and made.movie._replace(rate=rate, hold=max(1, round(rate))))
+    return made._replace(plot=None, movie=made.movie and made.movie._replace(rate=rate, hold=rate))
 
 
 def _portraits(source: Source, parameter: str, values: list[float]) -> CommandResult:
