@@ -227,8 +227,8 @@ def _on_sphere(reduction: _Reduction, reach: float) -> LocalRoots:
         across = torch.nn.functional.normalize(crossing[:1] - crossing[1:], dim=1)
         if float((crossing - center).norm(dim=1).sum()) * SAME_RAY < float((crossing[0] - crossing[1]).norm()):
             _, stays, length = _walked(reduction, across[0])  # where it is lost nearer by, the rays know better
-            kind = CONTINUUM if stays or length < reach else UNDECIDED
-            return LocalRoots(center, [kind], error, across, reach)
+            if stays or length < reach:
+                return LocalRoots(center, [CONTINUUM], error, across, reach)
     if len(crossing):
         return LocalRoots(crossing, [CROSSING] * len(crossing), error.expand(len(crossing)), reduction.right, reach)
     least, largest = (0.0, 0.0) if len(staying) else _surrounding(reduction, directions, reach)

@@ -291,6 +291,25 @@ def test_curves_of_fixed_points_that_cross_are_one_continuum(f):
     assert counted(fixed_points(planar(f))) == (0, 1, 0)
 
 
+def off_circle(x, y, center, radius):
+    return (x - center) ** 2 + y**2 - radius**2
+
+
+@pytest.mark.parametrize(
+    "f, count",
+    [
+        (lambda x, y: (y - x) * (y + 2 * x) / (1 + x**2 + y**2), 1),
+        (lambda x, y: y * off_circle(x, y, 1, 1) / (1 + x**2 + y**2), 1),
+        (lambda x, y: off_circle(x, y, -1, 1) * off_circle(x, y, 1, 1) / 10, 2),
+        (lambda x, y: off_circle(x, y, 0, 1) * off_circle(x, y, 0, 1.01), 2),
+    ],
+    ids=["oblique lines", "a line through a circle", "circles that touch", "circles of radius 1 and 1.01"],
+)
+def test_curves_that_cross_are_one_and_curves_that_touch_or_come_close_are_two(f, count):
+    ds = fixed_points(planar(lambda x, y: (f(x, y), 0 * x)), starts=4)
+    assert counted(ds) == (0, count, 0)
+
+
 @pytest.mark.parametrize(
     "f",
     [lambda x, y: (x**3, y**3), lambda x, y: (x**3 - 3 * x * y**2, y**3 - 3 * x**2 * y)],

@@ -290,6 +290,14 @@ def test_a_diverging_orbit_is_cut_and_flagged_and_the_others_stay():
     assert "the orbit leaves |h_i| ≤ 1e+08, the first at step 4, and is cut there." in every.attrs["verdict"]
 
 
+def test_an_orbit_whose_exponents_rounding_hides_is_not_said_to_leave():
+    """(a + b⁵, b + 1): after 2,000 steps a is 1e19, and neighbours part like t⁵."""
+    shear = from_function(lambda h, x: torch.stack([h[..., 0] + h[..., 1] ** 5, h[..., 1] + 1], -1), state_size=2)
+    said = lyapunov(shear, initial_state=[0.0, 1.0], steps=2000, largest_state=1e300).attrs["verdict"]
+    assert "No exponent is known" in said
+    assert "leaves" not in said
+
+
 def test_what_was_measured_before_the_cut_is_kept():
     system = create("linear", matrix=[[0.5, 0], [0, -1]])
     for ds in (

@@ -125,6 +125,9 @@ def fixed_points(
 
     Notes
     -----
+    Curves of fixed points that cross are one continuum where a search ends at the crossing; one that starts at 0 always
+    does there. Curves that only touch or come close are joined by a walk from one to the other, and by nothing else.
+
     An eigenvalue's error is its condition number times what J is wrong by, the rounding of its entries and its change
     over the uncertainty of the root's position, and what is of second order (`dynlab.numerics.eigenvalues`). At a kink
     of the activation, as where the argument of a ReLU is 0, the Jacobian is that of one side, and nothing is decided

@@ -107,9 +107,9 @@ def result(
         coords={schema.TIME: schema.time_coordinate(measured.stops, measured.units)},
         flags=_flags(measured, values, extra, settings["largest_state"]),
     )
-    bound = f"|h_i| ≤ {settings['largest_state']:g}" + (
-        f", the first at {_when(measured)}" if np.isfinite(growth.cut).any() else ""
-    )
+    bound = ""
+    if np.isfinite(growth.cut).any():
+        bound = f"|h_i| ≤ {settings['largest_state']:g}, the first at {_when(measured)}"
     ds.attrs["verdict"] = verdict(ds, measured.averaged, measured.name, bound, measured.ends, size)
     return ds
 

@@ -24,7 +24,7 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, bound: str, ends: Ends | N
     name : str
         ``exponent`` or ``finite_time_exponent``.
     bound : str
-        Beyond which orbits are cut, and when the first was: "|h_i| ≤ 1e+08, the first at step 14".
+        Beyond which orbits are cut, and when the first was: "|h_i| ≤ 1e+08, the first at step 14"; "" where none was.
     ends : Ends, optional
         How the orbits end that nothing drives.
     size : int
@@ -33,7 +33,8 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, bound: str, ends: Ends | N
     known = ~np.isnan(ds[name].values).all(axis=1)
     if not known.any():
         left = "the orbit leaves" if len(known) == 1 else "every orbit leaves"
-        return f"No exponent is known over {averaged}: {left} {bound}, and is cut there."
+        why = f"{left} {bound}, and is cut there" if bound else "rounding hides how fast nearby states part"
+        return f"No exponent is known over {averaged}: {why}."
     some = ds.isel({schema.SAMPLE: np.flatnonzero(known)})
     words = "finite-time exponent" if name != "exponent" else "Lyapunov exponent"
     before, after = ("", "") if ends is None else _whereabouts(some, name, ends, known)
@@ -44,7 +45,8 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, bound: str, ends: Ends | N
     text += _self_check(some, name, size) + _echo_state(some)
     if not known.all():
         gone = int(np.sum(~known))
-        text += f" {gone} of {len(known)} orbits {agree(gone, 'leaves', 'leave')} {bound}, and {agree(gone)} left out."
+        why = f"{agree(gone, 'leaves', 'leave')} {bound}" if bound else f"{agree(gone)} hidden by rounding"
+        text += f" {gone} of {len(known)} orbits {why}, and {agree(gone)} left out."
     return text
 
 
