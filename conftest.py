@@ -1,7 +1,12 @@
 """What every test and every example of a docstring starts with: the same state of torch's generator."""
 
+from importlib.util import find_spec
+
 import pytest
 import torch
+
+# its examples are collected where what it goes with is installed; tests/training/test_hugging_face.py says so
+collect_ignore = [] if find_spec("transformers") else ["dynlab/training/hugging_face.py"]
 
 
 @pytest.fixture(autouse=True)

@@ -8,9 +8,14 @@ It goes with any model that holds an RNN, GRU or LSTM of torch, a Cell, or a sys
 from typing import Any
 
 from torch import nn
-from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
+from dynlab.errors import UserError
 from dynlab.training.stability_watch import StabilityWatch
+
+try:
+    from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+except ModuleNotFoundError as error:
+    raise UserError("TrainerStabilityMonitor needs transformers: pip install 'transformers[torch]'.") from error
 
 
 class TrainerStabilityMonitor(StabilityWatch, TrainerCallback):
