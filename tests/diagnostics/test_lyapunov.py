@@ -11,6 +11,7 @@ from products import driven_by, random_products
 
 import problems
 from dynlab import schema
+from dynlab.checkpoints import from_module
 from dynlab.diagnostics.eigenvalue_bounds import eigenvalue_bounds
 from dynlab.diagnostics.lyapunov import lyapunov
 from dynlab.errors import UserError
@@ -648,3 +649,13 @@ def test_an_error_just_above_the_rounding_changes_the_interval_by_a_finite_facto
     A = torch.tensor([[1e2, 0.0], [0.0, 1e-100]], dtype=torch.float64)
     ds = lyapunov(from_function(lambda h, x: h @ A.T, state_size=2), steps=100, initial_state=[0.0, 1.0])
     assert float(ds["exponent"][0, 0]) == pytest.approx(np.log(100), abs=1e-12)
+
+
+def test_of_a_network_that_rests_on_its_kink_no_exponent_is_known():
+    """From beside 0 it grows, though the slope of relu at 0 is taken as 0."""
+    network = torch.nn.RNN(1, 2, nonlinearity="relu", bias=False).double()
+    with torch.no_grad():
+        network.weight_hh_l0.copy_(torch.tensor([[1.5, 0.0], [0.0, 0.5]]))
+    said = lyapunov(from_module(network), np.zeros((50, 1)), initial_state=[0.0, 0.0]).attrs["verdict"]
+    assert "No exponent is known" in said
+    assert "stable" not in said

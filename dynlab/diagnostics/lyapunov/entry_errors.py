@@ -10,6 +10,8 @@ SMALL = (
     1e-3  # ‖J‖₂ below which its error is looked at: a larger one would have to change by 10¹⁰ times its state's change
 )
 
+AT_KINK = 1e-6  # ‖E‖₂ of a Jacobian 0: a larger one is that of a slope on the other side of a kink
+
 
 def relative_errors(driven: Driven, start: int, log_norms: Tensor) -> Tensor:
     """‖E‖₂/‖J‖₂ of the Jacobians after h_start, h_{start+1}, …, shape (sample, step).
@@ -28,7 +30,7 @@ def relative_errors(driven: Driven, start: int, log_norms: Tensor) -> Tensor:
     Returns
     -------
     Tensor
-        0 where ‖J‖₂ is at least `SMALL`, or 0, or not finite.
+        0 where ‖J‖₂ is at least `SMALL`, or 0, or not finite; inf where it is 0 on one side of a kink.
 
     Notes
     -----
@@ -36,7 +38,7 @@ def relative_errors(driven: Driven, start: int, log_norms: Tensor) -> Tensor:
     (1 + max abs(h)) ε/2, estimated as there: by a larger change in random directions.
     """
     found = torch.zeros_like(log_norms)
-    small = torch.isfinite(log_norms) & (log_norms.exp() < SMALL)
+    small = ~log_norms.isnan() & (log_norms.exp() < SMALL)
     if not small.any():
         return found
     n = driven.states.shape[-1]
@@ -45,7 +47,8 @@ def relative_errors(driven: Driven, start: int, log_norms: Tensor) -> Tensor:
         error = _errors(driven, sample, start + step).to(found)
         size = (error.sum(dim=-1).amax(dim=-1) * error.sum(dim=-2).amax(dim=-1)).sqrt()
         place = tuple(some.unbind(dim=1))
-        found[place] = size / log_norms[place].exp()
+        known = torch.isfinite(log_norms[place])
+        found[place] = torch.where(known, size / log_norms[place].exp(), torch.where(size > AT_KINK, torch.inf, 0.0))
     return found
 
 
@@ -62,4 +65,5 @@ def _errors(driven: Driven, sample: Tensor, step: Tensor) -> Tensor:
         near = states + unit**0.5 * size * drawn.sign()
         changed = jacobian(driven.system, near, inputs, step).dense() - matrices
         moved = torch.maximum(moved, changed.abs())
-    return error + doubt * unit**0.5 * moved
+    there = matrices.abs().amax(dim=(-2, -1), keepdim=True) > 0  # else it is 0 at this state, whatever it is beside
+    return error + doubt * unit**0.5 * moved * there

@@ -184,7 +184,9 @@ def growth_of_map(
             for end, growth, bound in zip(ends, growths, bounds, strict=False):
                 if t >= transient and t + end == stops[len(noted)]:
                     cut = ~inside[:, t + end].to(bound.device).repeat(frames)
-                    noted.append(torch.where(torch.isinf(bound) | cut[:, None], torch.nan, growth))
+                    unknown = torch.isinf(bound) | cut[:, None]
+                    unknown |= torch.isneginf(growth) & torch.isinf(below).repeat(frames)[:, None]  # 0, or a kink
+                    noted.append(torch.where(unknown, torch.nan, growth))
             done, t = done + ends[len(growths) - 1], t + ends[len(growths) - 1]
     outside = (~inside).cpu().numpy()
     grown = torch.stack(noted, dim=1).unflatten(0, (frames, samples)).cpu().numpy()

@@ -33,7 +33,7 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, bound: str, ends: Ends | N
     known = ~np.isnan(ds[name].values).all(axis=1)
     if not known.any():
         left = "the orbit leaves" if len(known) == 1 else "every orbit leaves"
-        why = f"{left} {bound}, and is cut there" if bound else "rounding hides how fast nearby states part"
+        why = f"{left} {bound}, and is cut there" if bound else "rounding, or a kink, hides how fast nearby states part"
         return f"No exponent is known over {averaged}: {why}."
     some = ds.isel({schema.SAMPLE: np.flatnonzero(known)})
     words = "finite-time exponent" if name != "exponent" else "Lyapunov exponent"
