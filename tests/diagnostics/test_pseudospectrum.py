@@ -1,8 +1,11 @@
 """Pseudospectra against closed forms of 2 × 2 matrices, against singular values, and against Kreiss's theorem."""
 
+import re
+
 import mpmath
 import numpy as np
 import pytest
+import scipy.linalg
 import torch
 
 import dynlab as dl
@@ -421,3 +424,36 @@ def test_a_large_stack_is_as_its_jacobian_taken_as_one_matrix():
     assert 1 < kreiss <= (abs(z) - 1) / smallest(z) * (1 + 1e-9)
     nearby = [(abs(w) - 1) / smallest(w) for w in z * np.exp(np.linspace(-0.02, 0.02, 9))]
     assert max(nearby) <= kreiss * (1 + 1e-4)
+
+
+def banded(n):
+    return 0.3 * (np.diag(-np.ones(n - 1), -1) + sum(np.diag(np.ones(n - k), k) for k in range(4)))
+
+
+@pytest.mark.parametrize(
+    "matrix", [banded(12), banded(300), np.diag([1.0, -2, 0.5]), np.eye(5, k=1), [[1, 9], [-3, 2]]]
+)
+def test_the_numerical_radius_lies_within_its_error_at_every_angle(matrix):
+    A = np.array(matrix, dtype=float)
+    ds = dl.pseudospectrum(LinearMap(A.tolist()), grid=3, steps=2)
+    radius, error = float(ds["numerical_radius"]), float(ds["numerical_radius_error"])
+    turned = [np.exp(1j * angle) * A for angle in np.linspace(0, np.pi, 101 if len(A) > 100 else 1801)]
+    seen = max(np.linalg.eigvalsh((each + each.conj().T) / 2)[-1] for each in turned)
+    assert seen <= radius + error
+    assert radius <= seen * (1 + 1e-3)
+    assert error <= 2e-4 * radius
+
+
+def test_a_radius_between_the_angles_of_the_grid():
+    """Of a normal matrix it is the spectral one, whose angle is nobody's choice."""
+    a, b = 0.7, 0.3141
+    ds = dl.pseudospectrum(LinearMap([[a, b], [-b, a]]), grid=3, steps=2)
+    np.testing.assert_allclose(float(ds["numerical_radius"]), np.hypot(a, b), rtol=2e-10)
+    assert 0 < float(ds["numerical_radius_error"]) < 2e-10
+
+
+def test_what_was_seen_is_no_peak_where_the_kreiss_constant_is_larger():
+    slow, fast = [[0.999, 0.5], [0, 0.9985]], [[0.1, 40.0], [0, 0.2]]
+    said = dl.pseudospectrum(LinearMap(scipy.linalg.block_diag(slow, fast).tolist())).attrs["verdict"]
+    assert "‖Aᵏ‖ has grown to 44.2 by k = 100" in said  # 148 at k = 1,000
+    assert re.search(r": it grows on to at least 1\d\d\S*, and follow it longer to see it decay", said)

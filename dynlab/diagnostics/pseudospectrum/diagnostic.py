@@ -100,10 +100,10 @@ def pseudospectrum(
     xarray.Dataset
         ``smallest_singular_value(y, x)`` = σ_min(zI − A) = 1/‖(zI − A)⁻¹‖₂ at z = x + iy, with ``lanczos_residual``,
         ``lanczos_iterations`` and ``converged``. ``eigenvalue(mode)`` with ``eigenvalue_error`` and ``condition``.
-        ``spectral_radius``, of a flow ``spectral_abscissa``. ``numerical_range(angle)``, its ``numerical_abscissa``
-        and ``numerical_radius``. ``log_power_norm(time)`` = ln ‖A^k‖₂ (of a flow ln ‖e^{tA}‖₂) with
-        ``log_power_norm_error``. ``transient_growth``, the largest of these norms, and ``transient_time``;
-        ``kreiss_constant``, a lower bound, and ``kreiss_point``.
+        ``spectral_radius``, of a flow ``spectral_abscissa``. ``numerical_range(angle)``, its ``numerical_abscissa``,
+        and ``numerical_radius`` with ``numerical_radius_error``. ``log_power_norm(time)`` = ln ‖A^k‖₂, of a flow
+        ln ‖e^{tA}‖₂, with ``log_power_norm_error``. ``transient_growth``, the largest of these norms, and
+        ``transient_time``; ``kreiss_constant``, a lower bound, and ``kreiss_point``.
 
     Raises
     ------
@@ -290,7 +290,8 @@ def _of_spectrum(spectrum: Eigenvalues, shape: NumericalRange, flow: bool) -> di
         "condition": schema.variable(mode, spectrum.conditions, "condition of the eigenvalue"),
         "numerical_range": schema.variable((schema.ANGLE,), shape.border, "border of the numerical range", units),
         "numerical_abscissa": schema.variable((), shape.abscissa, "numerical abscissa ω(A)", units),
-        "numerical_radius": schema.variable((), shape.radius, "numerical radius", units),
+        "numerical_radius": schema.variable((), shape.radius, "numerical radius, a lower bound", units),
+        "numerical_radius_error": schema.variable((), shape.radius_error, "by how much it is short at most", units),
     }
 
 

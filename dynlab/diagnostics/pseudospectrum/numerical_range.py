@@ -19,6 +19,7 @@ from dynlab.progress import through
 ANGLES = 180  # of supporting lines
 STEPS, RESTARTS = 24, 40  # of Lanczos's iteration, which starts anew from the best vectors so far
 BEHIND = 1e-12  # of the numerical radius: a supporting line that is nearer than a known point by less stays
+SHORT, MOST_NEAR = 1e-10, 32  # of the numerical radius; angles that may have it
 RESIDUAL = 1e-8  # of it, in parts of the numerical radius: the supporting line is off by the square of it
 
 
@@ -33,12 +34,15 @@ class NumericalRange:
     abscissa : float
         ω = max Re xᴴAx, the largest eigenvalue of (A + Aᵀ)/2: the slope of ‖e^{tA}‖ at t = 0.
     radius : float
-        Largest modulus of the points found, a lower bound that is short by a factor cos(π/ANGLES) at most.
+        Largest modulus, a lower bound.
+    radius_error : float
+        By how much it is short at most.
     """
 
     border: Complex
     abscissa: float
     radius: float
+    radius_error: float
 
 
 def numerical_range(matrix: Real) -> NumericalRange:
@@ -53,7 +57,27 @@ def numerical_range(matrix: Real) -> NumericalRange:
 
     supports, upper = in_threads(work, len(half), chunks_per_thread=1)
     border = np.concatenate([upper, upper[-2:0:-1].conj()])
-    return NumericalRange(border, float(supports[0]), float(supports.max()))
+    return NumericalRange(border, float(supports[0]), *_radius(matrix, half, supports))
+
+
+def _radius(matrix: Real, angles: Real, supports: Real) -> tuple[float, float]:
+    """The largest support of all angles, from those of a grid, and by how much it is short at most.
+
+    The support is at least r cos(δ) at a distance δ from the angle of the largest one, r. So that angle lies within
+    half a spacing of one whose support is so large, and only beside these the grid is made finer.
+    """
+    found = _of_small if len(matrix) <= ALL_UP_TO else _of_large
+    spacing = 2 * np.pi / ANGLES
+    while (short := 1 / np.cos(spacing / 2) - 1) > SHORT:
+        near = supports >= supports.max() * (np.cos(spacing / 2) - BEHIND)
+        if near.sum() > MOST_NEAR:  # as of a disc, whose every angle has the largest one
+            break
+        spacing /= 3
+        beside = np.concatenate([angles[near] - spacing, angles[near] + spacing])
+        angles = np.concatenate([angles[near], beside])
+        supports = np.concatenate([supports[near], found(matrix, beside)[0]])
+    rounding = len(matrix) * np.finfo(float).eps * float(np.linalg.norm(matrix))
+    return float(supports.max()), float(supports.max()) * short + rounding
 
 
 def _of_small(matrix: Real, angles: Real) -> tuple[Real, Complex]:

@@ -39,6 +39,7 @@ def _transient(ds: xr.Dataset, flow: bool, side: str) -> str:
     last = float(ds[schema.TIME].values[-1])
     norm = "‖exp(tA)‖" if flow else "‖Aᵏ‖"
     at = f"t = {number(when, 3)} s" if flow else f"k = {number(when, 0)}"
+    kreiss = float(ds["kreiss_constant"])
     if growth <= NO_GROWTH:
         said = f"{norm} never exceeds 1: nothing grows first"
     elif np.isnan(ds["log_power_norm"].values).any():
@@ -50,8 +51,8 @@ def _transient(ds: xr.Dataset, flow: bool, side: str) -> str:
         said = f"{norm} grows to {'at least ' if flow else ''}{_growth(ds)} at {at}"
         said += " before it decays" if _back_at_one(ds, when) else f" and is {_size(_last(ds))} at the last"
     if side == "stable" and growth > NO_GROWTH and not _back_at_one(ds, when):
-        said += f": {'follow it longer' if np.isfinite(_last(ds)) else 'take fewer steps'} to see it decay"
-    kreiss = float(ds["kreiss_constant"])
+        on = f"it grows on to at least {number(kreiss)}, and " if growth < kreiss < np.inf else ""
+        said += f": {on}{'follow it longer' if np.isfinite(_last(ds)) else 'take fewer steps'} to see it decay"
     if np.isinf(kreiss):
         return f"{said}; the Kreiss constant is infinite{', because A is unstable' if side == 'unstable' else ''}."
     if growth <= NO_GROWTH:
