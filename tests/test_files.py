@@ -1,5 +1,6 @@
 """What is written is whole, in its own place, and nothing else is touched: links, kills, full disks, many at once."""
 
+import contextlib
 import json
 import os
 import random
@@ -227,25 +228,27 @@ def test_many_writers_at_once_leave_one_whole_result(tmp_path, name):
     assert [found.name for found in tmp_path.iterdir()] == [name]
 
 
-@pytest.fixture
+@contextlib.contextmanager
 def full_disk():
-    """No file can grow beyond a few bytes."""
+    """No file can grow beyond a few bytes, nor can what pytest writes to while this holds."""
     kept, ignored = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (40, kept[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, kept)
-    signal.signal(signal.SIGXFSZ, ignored)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, kept)
+        signal.signal(signal.SIGXFSZ, ignored)
 
 
 @pytest.mark.parametrize("name", ["x.nc", "x.zarr", "x.pt", "x.safetensors", "x.txt"])
-def test_a_full_disk_is_a_sentence_and_leaves_nothing(tmp_path, full_disk, name):
+def test_a_full_disk_is_a_sentence_and_leaves_nothing(tmp_path, name):
     path, network = tmp_path / name, create("vanilla", input_size=1, state_size=2)
     write = {
         ".nc": lambda: io.save(xr.Dataset({"a": ("x", np.arange(99.0))}), path),
         ".zarr": lambda: io.save(xr.Dataset({"a": ("x", np.arange(99.0))}), path),
         ".txt": lambda: files.write_text(path, "long" * 99),
     }
-    with pytest.raises(UserError, match=r"could not be written \(File too large"):
+    with full_disk(), pytest.raises(UserError, match=r"could not be written \(File too large"):
         write.get(path.suffix, lambda: checkpoints.save_checkpoint(network, path))()
     assert list(tmp_path.iterdir()) == []
 

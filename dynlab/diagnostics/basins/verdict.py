@@ -29,7 +29,8 @@ def verdict(ds: xr.Dataset, reasons: list[str], basins: int) -> str:
     longer = f" (up to {longest:,} where still coming to rest)" if longest > steps else ""
     ends = _listed(ds, kinds)
     leaving = int((basin == -1).sum())
-    parts = [*ends, f"{share(leaving / basin.size)} diverge"] if leaving else ends
+    far = number(settings["largest_state"])
+    parts = [*ends, f"{share(leaving / basin.size)} leave ‖h‖ ≤ {far}"] if leaving else ends
     open_ = [f"{share(count / basin.size)} ({reason})" for reason, count in Counter(reasons).most_common()]
     parts += [f"undecided: {joined(open_)}"] if open_ else []
     said = f"Of {counted(basin.size, 'start')} followed for {counted(steps, 'step')}{longer}, {'; '.join(parts)}"
