@@ -144,9 +144,7 @@ def basins(
     x, t = held_input(system, at, driven.inputs, inputs is not None), step_number(system, at_step)
     held, exact = (_held(system, x, t, *where) for where in ((dtype, device), ("float64", "cpu")))
     if inputs is not None and states is None:
-        visited = driven.states.cpu().numpy().reshape(-1, system.state_size)
-        visited = visited[(np.abs(visited) <= largest_state).all(axis=1)]
-        states = visited if len(visited) else None
+        states = _visited(driven, largest_state)
     plane, wide_enough = _plane(exact, states, seed, largest_state)
     half = wide_enough if extent is None else extent
     line = np.linspace(-half, half, grid)
@@ -183,9 +181,16 @@ def basins(
         flags=result.flags(variables),
     )
     reasons = known.reasons[known.assigned == UNDECIDED].tolist()
-    fewer = _fewer(each, grid) if asked is None else ""
-    ds.attrs["verdict"] = verdict(ds, reasons, len(np.unique(basin[belongs]))) + fewer
+    ds.attrs["verdict"] = verdict(ds, reasons, len(np.unique(basin[belongs])))
+    ds.attrs["verdict"] += _fewer(each, grid) if asked is None else ""
     return ds
+
+
+def _visited(driven: Driven, largest_state: float) -> NDArray[np.float64] | None:
+    """The states of orbits that are driven, shape (k, state), but for those beyond the bound; None where all are."""
+    states = driven.states.double().cpu().numpy().reshape(-1, driven.system.state_size)
+    within = states[(np.abs(states) <= largest_state).all(axis=1)]
+    return within if len(within) else None
 
 
 def _fewer(each: int, grid: int) -> str:

@@ -136,15 +136,8 @@ def geometry(
         raise UserError(f"Curves are followed for one step at least, got curve_steps={curve_steps}.")
     if components < 1:
         raise UserError(f"At least one principal component is needed, got components={components}.")
-    driven = drive(
-        system,
-        inputs,
-        initial_state,
-        dtype=dtype,
-        device=device,
-        seed=seed,
-        inputs_description=inputs_description,
-    )
+    where: dict[str, Any] = {"dtype": dtype, "device": device, "seed": seed}
+    driven = drive(system, inputs, initial_state, inputs_description=inputs_description, **where)
     if not 0 <= transient < driven.steps:
         raise UserError(
             f"The transient must leave some of the {driven.steps} steps: from 0 to below that, got {transient}."
@@ -154,8 +147,7 @@ def geometry(
     counted = states[inside, 1 + transient :]  # a copy
     found = principal_components(counted.reshape(-1, states.shape[-1]))
     steps = usual_steps(system.state_size) if curve_steps is None else curve_steps
-    search: dict[str, Any] = {"at": at, "at_step": at_step, "dtype": dtype, "device": device, "seed": seed}
-    points = fixed_points(system, inputs, starts=starts, **search)
+    points = fixed_points(system, inputs, at=at, at_step=at_step, starts=starts, **where)
     axes = found.directions[:components]
     held = held_map(system, points)
     modes = growing_modes(held, points)

@@ -148,7 +148,6 @@ def pseudospectrum(
     times = np.linspace(0, followed, steps + 1) if flow else np.arange(steps + 1)
     variables = _of_grid(smallest, grid) | _of_spectrum(spectrum, shape, flow)
     variables |= _of_powers(powers, times, between, flow) | _of_kreiss(kreiss)
-    plane = "Re z", "Im z"
     units = schema.PER_SECOND if flow else schema.ONE
     ds = schema.dataset(
         variables,
@@ -160,8 +159,8 @@ def pseudospectrum(
         verdict=verdict,
         method=METHOD,
         coords={
-            schema.X: schema.variable((schema.X,), x, plane[0], units),
-            schema.Y: schema.variable((schema.Y,), y, plane[1], units),
+            schema.X: schema.variable((schema.X,), x, "Re z", units),
+            schema.Y: schema.variable((schema.Y,), y, "Im z", units),
             schema.TIME: schema.time_coordinate(times, schema.SECOND if flow else schema.STEP),
         },
         flags=_flags(variables),
