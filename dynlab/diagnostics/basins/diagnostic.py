@@ -162,20 +162,10 @@ def basins(
         system=system.name,
         source=system.source,
         settings=held_settings(system, at, exact)
-        | {
-            "inputs": None if inputs is None else list(driven.inputs.shape),
-            "states": None if states is None else list(np.shape(states)),
-            "grid": grid,
-            "extent": half,
-            "steps": steps,
-            "follow": is_followed,
-            "largest_state": largest_state,
-            "max_memory": max_memory,
-            "plane_share": plane.share,
-            "dtype": dtype,
-            "device": device,
-            "seed": seed,
-        },
+        | {"inputs": None if inputs is None else list(driven.inputs.shape)}
+        | {"states": None if states is None else list(np.shape(states)), "plane_share": plane.share}
+        | {"grid": grid, "extent": half, "steps": steps, "follow": is_followed, "largest_state": largest_state}
+        | {"max_memory": max_memory, "dtype": dtype, "device": device, "seed": seed},
         method=METHOD,
         coords=result.coordinates(line, plane, system.state_size),
         flags=result.flags(variables),
