@@ -326,7 +326,8 @@ def _with_estimate(
         error = torch.maximum(error, doubt * unit / reach * moved)
     if isinstance(system, Function):  # whose derivative may be a difference of large numbers, or jump beside the state
         apart = torch.maximum(state.abs().clamp_max(1), NEAREST * state.abs())  # a state may be far from 0
-        size = torch.where(state == 0, torch.finfo(state.dtype).tiny ** 0.5, apart)
+        beside_0 = (reach * measured).clamp_max(torch.finfo(state.dtype).tiny ** 0.5)  # in tiny units nearer still
+        size = torch.where(state == 0, beside_0.to(state), apart)
         for spacing in SPACINGS:
             noise = _noise(lambda h: jacobian(system, h, input, t).dense(), state, spacing * size, AROUND)
             error = torch.maximum(error, FEWER_PLACES * noise)

@@ -9,10 +9,11 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.diagnostics.fixed_points.places import FIXED, SLOW
+from dynlab.diagnostics.fixed_points.places import CONTINUUM, FIXED, SLOW
 from dynlab.diagnostics.fixed_points.records import Record
 from dynlab.errors import UserError, require_extra
 from dynlab.files import make_folder, write_text
+from dynlab.numerics.kinds import kind_of_map
 from dynlab.program import NoProgram
 from dynlab.systems.held import Held
 from dynlab.wording import at_most, joined
@@ -58,9 +59,21 @@ def proved(exact: Held, rows: list[Record]) -> list[Record]:
     for row in rows:
         slow = row.status == SLOW
         certificate = refused(size, "a slow point is no fixed point") if slow else certify(program, row.state)
-        status = FIXED if certificate.certified else row.status
-        found.append(row._replace(certificate=certificate, status=status))
+        if certificate.certified:
+            row = _alone(row, certificate)
+        found.append(row._replace(certificate=certificate))
     return found
+
+
+def _alone(row: Record, certificate: "Certificate") -> Record:
+    """A row of what is proved to be a fixed point; one that was a continuum by rounding has the proved eigenvalues."""
+    from dynlab.proofs.certify import eigenvalue_radii
+
+    if row.status != CONTINUUM:
+        return row._replace(status=FIXED)
+    errors = np.fmin(row.errors, eigenvalue_radii(certificate, row.eigenvalues))
+    kind, nowhere = kind_of_map(row.eigenvalues, errors), row.directions[:0]
+    return row._replace(status=FIXED, errors=errors, kind=kind, directions=nowhere)
 
 
 def with_proofs(ds: xr.Dataset, exact: Held, rows: list[Record], folder: str | Path | None) -> xr.Dataset:

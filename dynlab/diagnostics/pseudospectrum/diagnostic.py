@@ -289,7 +289,7 @@ def _of_spectrum(spectrum: Eigenvalues, shape: NumericalRange, flow: bool) -> di
         "condition": schema.variable(mode, spectrum.conditions, "condition of the eigenvalue"),
         "numerical_range": schema.variable((schema.ANGLE,), shape.border, "border of the numerical range", units),
         "numerical_abscissa": schema.variable((), shape.abscissa, "numerical abscissa ω(A)", units),
-        "numerical_radius": schema.variable((), shape.radius, "numerical radius, a lower bound", units),
+        "numerical_radius": schema.variable((), shape.radius, "numerical radius", units),
         "numerical_radius_error": schema.variable((), shape.radius_error, "by how much it is short at most", units),
     }
 
