@@ -20,7 +20,10 @@ from dynlab.errors import UserError
 SECONDS, GIBIBYTES = "DYNLAB_READ_SECONDS", "DYNLAB_READ_GIB"
 DEFAULTS = {SECONDS: 60.0, GIBIBYTES: 2.0}
 MORE = f"{SECONDS} and {GIBIBYTES} in the environment allow more"
-OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")  # as torch says it
+OUT_OF_MEMORY = (  # as torch says it
+    *("can't allocate memory", "not enough memory", "out of memory"),
+    *("size calculation overflowed", "integer multiplication overflow"),  # of more bytes than can be counted
+)
 
 
 class Limits(NamedTuple):

@@ -3,7 +3,8 @@
 from typing import Any
 
 from dynlab.arguments import bound
-from dynlab.errors import lookup
+from dynlab.errors import UserError, lookup
+from dynlab.reading import out_of_memory
 from dynlab.systems.base import Euler, Flow, Map, System
 from dynlab.systems.function import from_function
 from dynlab.systems.held import frozen
@@ -60,6 +61,8 @@ SYSTEMS = {
     "markus-yamabe": "dynlab.systems.textbook:MarkusYamabe",
 }
 
+MOST_UNITS = 2**31  # whose squares torch can count
+
 
 def create(name: str, **config: Any) -> System:
     """A system by its public name.
@@ -79,7 +82,8 @@ def create(name: str, **config: Any) -> System:
     Raises
     ------
     UserError
-        For an unknown name, an argument that the system does not take or lacks, and one of another kind.
+        For an unknown name, an argument that the system does not take or lacks, one of another kind, and sizes whose
+        weights do not fit into memory.
 
     Examples
     --------
@@ -89,7 +93,17 @@ def create(name: str, **config: Any) -> System:
     """
     make = lookup(SYSTEMS, name, "system")
     complete = bound("system", name, make, config)
-    system: System = make(**complete)
+    sizes = {key: value for key, value in complete.items() if key.endswith("_size") and isinstance(value, int)}
+    described = ", ".join(f"{key} {value:,}" for key, value in sizes.items())
+    too_much = f"There is not enough memory for the weights of {name} with {described}."
+    if max(sizes.values(), default=0) > MOST_UNITS:
+        raise UserError(too_much)
+    try:
+        system: System = make(**complete)
+    except (MemoryError, RuntimeError) as error:
+        if out_of_memory(error):
+            raise UserError(too_much) from error
+        raise
     system.name = name
     system.config = complete
     return system

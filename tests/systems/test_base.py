@@ -88,3 +88,16 @@ def test_a_flow_and_its_maps_have_the_same_known_equilibrium(method):
 
 def test_no_equilibrium_is_claimed_where_none_is_known():
     assert create("gru", input_size=1, hidden_size=2).known_equilibrium(torch.zeros(1)) is None
+
+
+@pytest.mark.parametrize("name", [name for name in SYSTEMS if "input_size" in _sizes(name) and name != "linear"])
+def test_weights_that_do_not_fit_into_memory_are_refused_in_a_sentence(name):
+    sizes = {key: 2**53 if key.endswith("_size") else value for key, value in _sizes(name).items()}
+    with pytest.raises(UserError, match="not enough memory for the weights of"):
+        create(name, **sizes)
+
+
+@pytest.mark.parametrize("name, size", [("lstm", "hidden_size"), ("vanilla", "state_size"), ("dtriv", "state_size")])
+def test_so_are_weights_that_torch_can_count_but_not_hold(name, size):
+    with pytest.raises(UserError, match="not enough memory for the weights of"):
+        create(name, **{"input_size": 1, size: 2**30})
