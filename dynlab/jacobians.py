@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from dynlab.errors import UserError
+from dynlab.numerics.rounded_anew import RoundedAnew
 from dynlab.numerics.running_error import RunningErrors, Untracked, bounded
 from dynlab.operators import Cascade, Dense, Operator
 from dynlab.systems import Flow, Map, System
@@ -20,8 +21,8 @@ from dynlab.systems.held import Held
 from dynlab.systems.stable_slopes import StableSlopes
 
 # Where a bound is only estimated, DOUBT (n + OF_FUNCTIONS) times what a change of the last digit of every stored number
-# does, and a rounding of the largest entry: sums of n terms round n times, an activation, its slope and products with
-# it some eight times more, however small n is.
+# and of what every operation makes of them does, and a rounding of the largest entry: sums of n terms round n times, an
+# activation, its slope and products with it some eight times more, however small n is.
 DOUBT = 4.0
 OF_FUNCTIONS = 8
 DRAWS = 2
@@ -309,9 +310,14 @@ def _with_estimate(
     reach, doubt = unit**0.5, DOUBT * (max(found.shape[-2:]) + OF_FUNCTIONS)
     generator = torch.Generator(state.device).manual_seed(0)
 
+    def drawn(values: Tensor) -> Tensor:
+        return torch.rand(values.shape, generator=generator, device=values.device, dtype=values.dtype) - 0.5
+
     def changed(values: Tensor) -> Tensor:
-        signs = torch.rand(values.shape, generator=generator, device=values.device, dtype=values.dtype) - 0.5
-        return values * (1 + reach * signs.sign())
+        return values * (1 + reach * drawn(values).sign())
+
+    def rounded(values: Tensor) -> Tensor:  # by shares of all sizes: equal ones might cancel
+        return values * (1 + 2 * reach * drawn(values))
 
     measured = torch.as_tensor(unit_of_states).to(found).expand(found.shape[-1])
     ratio = measured / measured.unsqueeze(-1)
@@ -322,7 +328,8 @@ def _with_estimate(
             for numbers in (*near.parameters(), *near.buffers()):
                 if numbers.is_floating_point():
                     numbers.copy_(changed(numbers))
-        moved = (jacobian(near, changed(state), changed(input), t).dense() - found).abs()
+        with RoundedAnew(rounded):
+            moved = (jacobian(near, changed(state), changed(input), t).dense() - found).abs()
         error = torch.maximum(error, doubt * unit / reach * moved)
     if isinstance(system, Function):  # whose derivative may be a difference of large numbers, or jump beside the state
         apart = torch.maximum(state.abs().clamp_max(1), NEAREST * state.abs())  # a state may be far from 0

@@ -1,0 +1,76 @@
+"""Derivatives by automatic differentiation that cancel: every entry lies within its estimated bound of the true one."""
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from dynlab.diagnostics.gradient import gradient
+from dynlab.diagnostics.spectrum import spectrum
+from dynlab.jacobians import jacobian_and_error
+from dynlab.systems import from_function
+
+DIGITS = 400
+
+
+def softmax_slopes(h):
+    """p_i (δ_ij − p_j) times 300."""
+    weights = [mpmath.exp(300 * (each - max(h))) for each in h]
+    p = [each / sum(weights) for each in weights]
+    return [[300 * p[i] * (sum(p[:j] + p[j + 1 :]) if i == j else -p[j]) for j in range(3)] for i in range(3)]
+
+
+def gelu_slope(h):
+    return mpmath.erfc(-h / mpmath.sqrt(2)) / 2 + h * mpmath.exp(-h * h / 2) / mpmath.sqrt(2 * mpmath.pi)
+
+
+# A step, its Jacobian, and the states that it is taken at.
+CANCELLING = {
+    "softsign by hand": (lambda h, x: 2 * h / (1 + h.abs()), lambda h: [[2 / (1 + abs(h[0])) ** 2]], [[1e4], [1e8]]),
+    "softsign": (lambda h, x: functional.softsign(h), lambda h: [[1 / (1 + abs(h[0])) ** 2]], [[1e8], [-3e6]]),
+    "a quotient that saturates": (
+        lambda h, x: (torch.exp(2 * h) - 1) / (torch.exp(2 * h) + 1),
+        lambda h: [[mpmath.sech(h[0]) ** 2]],
+        [[5.0], [15.0], [18.5]],
+    ),
+    "a root that saturates": (
+        lambda h, x: h / torch.sqrt(1 + h * h),
+        lambda h: [[(1 + h[0] ** 2) ** mpmath.mpf(-1.5)]],
+        [[1e3], [1e6]],
+    ),
+    "softmax": (lambda h, x: torch.softmax(300 * h, -1), softmax_slopes, [[0.1, 0.3, -0.2], [1.0, 0.9, 0.2]]),
+    "gelu less h": (lambda h, x: functional.gelu(h) - h, lambda h: [[gelu_slope(h[0]) - 1]], [[6.0], [10.0]]),
+    "a difference of squares": (
+        lambda h, x: ((h + 1e12) ** 2 - 1e24 - 2e12 * h) / 1e3 + 0.5 * h,
+        lambda h: [[2 * h[0] / 1000 + mpmath.mpf("0.5")]],
+        [[0.77]],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CANCELLING)
+def test_a_derivative_that_cancels_lies_within_its_bound(name):
+    step, slopes, states = CANCELLING[name]
+    system = from_function(step, state_size=len(states[0]))
+    for state in states:
+        found, bound = jacobian_and_error(system, torch.tensor(state, dtype=torch.float64), torch.zeros(0).double())
+        with mpmath.workdps(DIGITS):
+            exact = np.array(slopes([mpmath.mpf(each) for each in state]))
+            errors = np.vectorize(lambda a, b: float(abs(a - mpmath.mpf(b))))(exact, found.numpy())
+        assert (errors <= bound.numpy()).all()
+
+
+@pytest.mark.parametrize("step", [torch.tanh, torch.sigmoid, torch.sin, torch.relu, torch.square])
+def test_what_does_not_cancel_keeps_its_digits(step):
+    states = torch.tensor([0.3, -2.0, 7.0], dtype=torch.float64)
+    found, bound = jacobian_and_error(from_function(lambda h, x: step(h), 3), states, torch.zeros(0))
+    assert (bound <= 1e-12 * found.abs().max()).all()
+
+
+def test_gradients_and_eigenvalues_of_a_sharp_softmax_are_not_told_from_zero():
+    system = from_function(CANCELLING["softmax"][0], state_size=3)
+    start = CANCELLING["softmax"][2][0]
+    ds = spectrum(system, np.zeros((1, 0)), initial_state=start)
+    assert (np.abs(ds["eigenvalue"]) <= ds["eigenvalue_error"]).all()
+    assert np.isnan(gradient(system, np.zeros((1, 0)), initial_state=start)["log_norm"].values[0, 0])
