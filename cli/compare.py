@@ -10,7 +10,7 @@ from .output import CommandResult
 from .source import Source
 
 
-@analysis(CHECKPOINT | DRIVING | COMPUTING, over=False, several=2, defaults={"samples": 64})
+@analysis((CHECKPOINT - {"config"}) | DRIVING | COMPUTING, over=False, several=2, defaults={"samples": 64})
 @click.option("--other-layer", metavar="LAYER", help="Of the second network, where it is another than --layer.")
 @click.option("--delays", type=COUNT, default=1, show_default=True, help="How many steps are seen together.")
 @click.option("--rank", type=COUNT, help="How many coordinates are kept.  [default: 99 % of the variance, 10 at most]")

@@ -24,6 +24,7 @@ INPUTS = "task:NAME, a .npy, .npz or .nc file, noise:1.0, constant:0.1,0.2, zero
 MATRIX = 'In place of CKPT: plus, minus, zero, diff, identity, orthogonal, random, or W\'s entries "a,b;c,d".'
 KIND = "Of --matrix: h + ε tanh(W h), tanh(W h), W h, or h' = tanh(W h); of a cell flow: what it is Euler's step of."
 STEP = "ε in seconds: of --matrix, or to take Euler's map of a flow that --system names.  [default: 0.1 of --matrix]"
+OWN_CLASS = "Your own class, which makes the network that CKPT holds the weights of."
 SYSTEM = "In place of CKPT a system that `dynlab systems` lists; with CKPT your own class."
 
 
@@ -146,8 +147,11 @@ def from_table(table: Options, defaults: Mapping[str, Any] | None = None) -> Cal
     """The decorator that gives a command the options of a table, some with other defaults."""
 
     def decorate(command: Command) -> Command:
+        alone = "factory" in table and "config" not in table  # there is no system without a checkpoint
         for name, (flags, how) in reversed(list(table.items())):
             given = how | ({"default": defaults[name]} if defaults and name in defaults else {})
+            if name == "factory" and alone:
+                given |= {"metavar": "MODULE:FACTORY", "help": OWN_CLASS}
             is_value = given.get("default") is not None
             command = click.option(*flags, name, show_default=is_value, **given)(command)
         return command

@@ -15,12 +15,14 @@ import torch
 import xarray as xr
 from processes import NOT_ALLOWED, begun, end, start
 
+import dynlab as dl
 from dynlab import io
 from dynlab.checkpoints import describe
 from dynlab.cli.main import run
 
 KILLS = int(os.environ.get("DYNLAB_FAULTS", "1"))  # of each command by each signal
 LONGEST = 1.5  # seconds until a kill
+WEEK = 7 * 86400.0
 CODES = {signal.SIGKILL: -signal.SIGKILL, signal.SIGTERM: 143, signal.SIGINT: 130}
 PHASE = ["phase", "--matrix", "diff", "--quiet", "--overwrite", "--steps", "5"]
 TRAIN = ["train", "--system", "vanilla", "--set", "state_size=3", "--task", "adding", "--task-set", "length=5"]
@@ -31,6 +33,7 @@ COMMANDS = {
     "d.nc": [*PHASE, "-o", "f.png", "--data", "d.nc"],
     "d.zarr": [*PHASE, "-o", "f.png", "--data", "d.zarr"],
     "p.html": ["explore", "--matrix", "diff", "--quiet", "--overwrite", "-o", "p.html"],
+    "r.html": ["report", "tiny.pt", "--inputs", "noise:1", "--budget", "1s", "--quiet", "--overwrite", "-o", "r.html"],
     "run": [*TRAIN, "--quiet", "--overwrite"],
 }
 
@@ -42,6 +45,8 @@ SWEPT = {"s.zarr": [*SWEEP, "--data", "s.zarr"]}  # which goes on with what is t
 def folder(tmp_path, monkeypatch):
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
+    torch.manual_seed(0)
+    dl.save_checkpoint(dl.create("vanilla", input_size=1, state_size=2), "tiny.pt")
     return tmp_path / "work"
 
 
@@ -116,6 +121,37 @@ def test_a_full_or_read_only_disk_is_a_sentence_and_leaves_nothing_half_written(
     assert "Traceback" not in told
     left = [line for line in folder.with_name("said").read_text().splitlines() if line.startswith("left")]
     assert [line for line in left if line.endswith((".partial", ".old", "network.pt", name))] == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_permission_that_is_lost_half_way_is_a_sentence_and_leaves_what_was_whole(name, folder):
+    draw = random.Random(name)
+    for _ in range(KILLS):
+        process = start(COMMANDS[name], folder, times=1000, powers=False)
+        begun(folder)
+        time.sleep(draw.random() * LONGEST)
+        for each in (folder, folder / "run"):
+            if each.exists():
+                each.chmod(0o500)
+        code = end(process)
+        for each in (folder, folder / "run"):
+            if each.exists():
+                each.chmod(0o700)
+        told = folder.with_name("told").read_text()
+        assert code == 2, told
+        assert "Traceback" not in told
+        if (folder / name).exists() and name != "run":
+            check_whole(folder / name)
+
+
+@pytest.mark.parametrize("name", COMMANDS | SWEPT)
+def test_a_clock_that_jumps_changes_nothing(name, folder, monkeypatch):
+    draw = random.Random(name)
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + draw.uniform(-WEEK, WEEK))
+    assert run((COMMANDS | SWEPT)[name]) == 0
+    if name in COMMANDS:
+        check_whole(folder / name)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
