@@ -37,15 +37,17 @@ Matrix = tuple[Rows, Rows]
 Number = tuple[int, int]  # (mantissa, exponent): mantissa · 2^exponent
 
 FORMAT = "dynlab certificate 1"
-NUMBER = re.compile("(-?[0-9a-f]{1,40000})p(-?[0-9]{1,18})")  # a hexadecimal integer, an exponent of 2
+NUMBER = re.compile("(-?(?:0|[1-9a-f][0-9a-f]{0,39999}))p(-?[0-9]{1,18})")  # a hexadecimal integer, an exponent of 2
 DIGEST = re.compile("[0-9a-f]{64}")
 MOST_BYTES = 2**27  # of a file: about what a proof about 600 units takes
-MOST_NUMBERS = 2**24  # in one result: joins of joins would double without end
-MOST_BITS = 2**16  # more would only take time
+MOST_BITS = 2**13  # more would only take time
 EXTRA_BITS = 64  # beyond twice the precision of the proof, so that its own rounding decides what stands
 GUARD = 64  # more bits inside the exponential, whose squarings double the error
 SMALL = 8  # its argument is halved until it is below 2^−SMALL
-MOST_WORK = 10**6  # products of 30-bit digits for each character of the file: honest ones need below 60,000
+USUAL_BITS = 256  # of honest certificates, which take fewer than 1,000 + 50 n products of digits a character
+MOST_WORK = 2000, 200  # of them, for each character of the file, and as many more for each state
+LITTLE_WORK = 5 * 10**9  # half a minute at most, which is never too much for a file that is not too long for it
+MOST_OF_A_CHARACTER = 10**6
 
 # How many earlier results an operation reads; `join` reads one or more.
 READS = {
@@ -200,8 +202,6 @@ class Reader:
             start = self.whole(start, f"the start of {what}", 0, size)
             span = start, self.whole(stop, f"the end of {what}", start, size)
             size = span[1] - start
-        if size > MOST_NUMBERS:
-            raise Rejected(f"the result of {what} has more than {MOST_NUMBERS} numbers")
         return Operation(name, reads, numbers, span, size)
 
 
@@ -268,18 +268,28 @@ def read(document: Any) -> Certificate:
     exact = [number for each in (ball, tight) for number in (*each.center, each.radius)]
     deepest = max(-exponent if mantissa else 0 for mantissa, exponent in exact)
     bits = max(2 * precision, deepest, reader.highest)
+    if sum(operation.size for operation in program) > reader.characters:
+        raise Rejected("the program's results have more numbers than the file has characters")
     if bits > MOST_BITS:
         raise Rejected(f"the certificate asks for numbers of more than {MOST_BITS} bits")
-    if _work(program, n, bits) > MOST_WORK * reader.characters:
+    if _work(program, n, bits) > _most_work(reader.characters, n, bits):
         raise Rejected("the certificate asks for far more work than one of its length needs")
     return found._replace(bits=bits + EXTRA_BITS)
+
+
+def _most_work(characters: int, n: int, bits: int) -> float:
+    """The work that a certificate of this length may ask for."""
+    more = max(1.0, bits / USUAL_BITS) ** 1.6
+    usual = (MOST_WORK[0] + MOST_WORK[1] * n) * more * characters
+    return min(max(usual, LITTLE_WORK), MOST_OF_A_CHARACTER * characters)
 
 
 def _work(program: list[Operation], n: int, bits: int) -> int:
     """About how many products of digits the check takes."""
     products = 60 * n**3  # ten products of matrices, each of the middles and twice of the radii, and a margin
     for operation in program:
-        products += 6 * operation.size * (n + 1) * (len(operation.numbers[0]) if operation.name == "linear" else 1)
+        columns = len(operation.numbers[0]) if operation.name == "linear" and operation.numbers else 1
+        products += 6 * operation.size * (n + 1) * columns
         if operation.name in ("tanh", "sigmoid"):
             products += 4 * operation.size * bits  # the terms of eight exponentials
     digits = 2 * bits / 30  # numbers are below 2^bits

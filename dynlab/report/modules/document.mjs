@@ -5,12 +5,14 @@ import { sha256 } from "./sha256.mjs";
 import { dumped } from "./strict_json.mjs";
 
 const FORMAT = "dynlab certificate 1";
-const NUMBER = /^(-?)([0-9a-f]{1,40000})p(-?[0-9]{1,18})$/; // a hexadecimal integer, an exponent of 2
+const NUMBER = /^(-?)(0|[1-9a-f][0-9a-f]{0,39999})p(-?[0-9]{1,18})$/; // a hexadecimal integer, an exponent of 2
 const DIGEST = /^[0-9a-f]{64}$/;
-const MOST_NUMBERS = 2 ** 24; // in one result: joins of joins would double without end
-const MOST_BITS = 2 ** 16; // more would only take time
+const MOST_BITS = 2 ** 13; // more would only take time
 const EXTRA_BITS = 64; // beyond twice the precision of the proof, so that its own rounding decides what stands
-const MOST_WORK = 10 ** 6; // products of 30-bit digits for each character of the file: honest ones need below 60,000
+const USUAL_BITS = 256; // of honest certificates, which take fewer than 1,000 + 50 n products of digits a character
+const MOST_WORK = [2000, 200]; // of them, for each character of the file, and as many more for each state
+const LITTLE_WORK = 5e9; // never too much for a file that is not too long for it
+const MOST_OF_A_CHARACTER = 1e6;
 // How many earlier results an operation reads; `join` reads one or more.
 const READS = new Map(Object.entries({ state: 0, constant: 0, linear: 1, add: 2, subtract: 2, multiply: 2, reciprocal: 1, sqrt: 1, tanh: 1, sigmoid: 1, relu: 1, modrelu: 1, part: 1, join: null }));
 const HOLDS = { constant: "values", linear: "values", modrelu: "values", part: "span" }; // a key beyond name and reads
@@ -105,7 +107,6 @@ class Reader {
     if (name !== "join" && sizes[0] !== sizes.at(-1)) throw new Malformed(`${what} combines vectors of different lengths`);
     const found = { name, reads, numbers: [], span: [0, 0], size: name === "join" ? sizes.reduce((sum, each) => sum + each, 0) : sizes[0] };
     this.take(found, held, what, n);
-    if (found.size > MOST_NUMBERS) throw new Rejected(`the result of ${what} has more than ${MOST_NUMBERS} numbers`);
     return found;
   }
 
@@ -150,9 +151,18 @@ export function taken(document) {
   const exact = [found.ball, found.tight].flatMap((each) => [...each.center, each.radius]);
   const deepest = exact.reduce((most, { mantissa, exponent }) => Math.max(most, mantissa ? -exponent : 0), 0);
   const bits = Math.max(2 * asked, deepest, reader.highest);
+  if (found.program.reduce((sum, { size: each }) => sum + each, 0) > reader.characters) {
+    throw new Rejected("the program's results have more numbers than the file has characters");
+  }
   if (bits > MOST_BITS) throw new Rejected(`the certificate asks for numbers of more than ${MOST_BITS} bits`);
-  if (work(found.program, n, bits) > MOST_WORK * reader.characters) throw new Rejected("the certificate asks for far more work than one of its length needs");
+  if (work(found.program, n, bits) > mostWork(reader.characters, n, bits)) throw new Rejected("the certificate asks for far more work than one of its length needs");
   return { ...found, bits: bits + EXTRA_BITS };
+}
+
+/** The work that a certificate of this length may ask for. */
+function mostWork(characters, n, bits) {
+  const usual = (MOST_WORK[0] + MOST_WORK[1] * n) * Math.max(1, bits / USUAL_BITS) ** 1.6 * characters;
+  return Math.min(Math.max(usual, LITTLE_WORK), MOST_OF_A_CHARACTER * characters);
 }
 
 /** About how many products of digits the check takes. */
