@@ -62,15 +62,18 @@ def _of_numpy(path: Path, file: IO[bytes], size: int) -> np.ndarray:
 
 
 def _of_archive(path: Path) -> np.ndarray:
-    with zipfile.ZipFile(path) as archive:
+    with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+        file.seek(0)
+        if file.read(2) != b"PK":  # zipfile would also read an archive that stands behind something else
+            raise UserError(f"{path} is no .npz file: it does not begin as one.")
         inside = {entry.filename.removesuffix(".npy"): entry for entry in archive.infolist()}
         name = NAME if NAME in inside else next(iter(inside), "") if len(inside) == 1 else None
         if not name:
             held = ", ".join(list(inside)[:10]) or "nothing"
             raise UserError(f"{path} holds {held}; name the array of inputs {NAME!r}.")
         check_size(path, inside[name].file_size)
-        with archive.open(inside[name]) as file:
-            return _of_numpy(path, file, inside[name].file_size)
+        with archive.open(inside[name]) as entry:
+            return _of_numpy(path, entry, inside[name].file_size)
 
 
 def _of_netcdf(path: Path) -> np.ndarray:

@@ -173,6 +173,14 @@ def test_files_that_are_none_are_named(suffix, content, tmp_path):
         driving_inputs(str(path), network())
 
 
+def test_an_archive_behind_something_else_is_none(tmp_path):
+    path = tmp_path / "x.npz"
+    np.savez(path, inputs=np.ones((1, 5, 1)))
+    path.write_bytes(b"x" + path.read_bytes())
+    with pytest.raises(UserError, match="does not begin as one"):
+        driving_inputs(str(path), network())
+
+
 @pytest.mark.parametrize(
     "settings, message",
     [
