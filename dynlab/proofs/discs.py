@@ -9,7 +9,7 @@ V = W T with T = [[1, 1], [i, −i]] for each pair, and Y = T⁻¹ Z.
 
 References
 ----------
-Golub and Van Loan, Real Computations, section 7.2.1; Miyajima, "Fast enclosure for all eigenvalues in generalized
+Golub and Van Loan, Matrix Computations, section 7.2.1; Miyajima, "Fast enclosure for all eigenvalues in generalized
 eigenvalue problems", J. Comput. Appl. Math. 233 (2010).
 """
 
