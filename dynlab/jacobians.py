@@ -302,23 +302,44 @@ def _largest_modulus(number: Any) -> Any:
     return abs(number) if isinstance(number, float | int) else bounded(number)[0].abs() + bounded(number)[1]
 
 
+class _Draws:
+    """Random changes of numbers by a share `reach`, the same ones every time."""
+
+    def __init__(self, device: torch.device, reach: float) -> None:
+        self.generator, self.reach = torch.Generator(device).manual_seed(0), reach
+
+    def changed(self, values: Tensor) -> Tensor:
+        return values * (1 + self.reach * self._drawn(values).sign())
+
+    def rounded(self, values: Tensor) -> Tensor:
+        """By shares of all sizes: equal ones might cancel."""
+        return values * (1 + 2 * self.reach * self._drawn(values))
+
+    def _drawn(self, values: Tensor) -> Tensor:
+        return torch.rand(values.shape, generator=self.generator, device=values.device, dtype=values.dtype) - 0.5
+
+
+def exact_zeros(system: System, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+    """Where the Jacobian is 0, and not for rounding, as of a saturated unit, or a difference: shape (..., n, n).
+
+    Parameters are those of `jacobian`.
+    """
+    found = _tracked(system, state, input, t, lambda closed: closed.dense())
+    if found is not None:
+        value, error = bounded(found)
+        return (value == 0) & (error == 0)
+    with RoundedAnew(_Draws(state.device, torch.finfo(state.dtype).eps ** 0.5).rounded):
+        anew = jacobian(system, state, input, t).dense()
+    return (jacobian(system, state, input, t).dense() == 0) & (anew == 0)
+
+
 def _with_estimate(
     system: System, state: Tensor, input: Tensor, t: int | Tensor, unit_of_states: float | Tensor
 ) -> tuple[Tensor, Tensor]:
     found = jacobian(system, state, input, t).dense()
     unit = torch.finfo(found.dtype).eps / 2
     reach, doubt = unit**0.5, DOUBT * (max(found.shape[-2:]) + OF_FUNCTIONS)
-    generator = torch.Generator(state.device).manual_seed(0)
-
-    def drawn(values: Tensor) -> Tensor:
-        return torch.rand(values.shape, generator=generator, device=values.device, dtype=values.dtype) - 0.5
-
-    def changed(values: Tensor) -> Tensor:
-        return values * (1 + reach * drawn(values).sign())
-
-    def rounded(values: Tensor) -> Tensor:  # by shares of all sizes: equal ones might cancel
-        return values * (1 + 2 * reach * drawn(values))
-
+    draws = _Draws(state.device, reach)
     measured = torch.as_tensor(unit_of_states).to(found).expand(found.shape[-1])
     ratio = measured / measured.unsqueeze(-1)
     error = doubt * unit * (found * ratio).abs().amax(dim=(-2, -1), keepdim=True) / ratio
@@ -327,9 +348,9 @@ def _with_estimate(
         with torch.no_grad():
             for numbers in (*near.parameters(), *near.buffers()):
                 if numbers.is_floating_point():
-                    numbers.copy_(changed(numbers))
-        with RoundedAnew(rounded):
-            moved = (jacobian(near, changed(state), changed(input), t).dense() - found).abs()
+                    numbers.copy_(draws.changed(numbers))
+        with RoundedAnew(draws.rounded):
+            moved = (jacobian(near, draws.changed(state), draws.changed(input), t).dense() - found).abs()
         error = torch.maximum(error, doubt * unit / reach * moved)
     if isinstance(system, Function):  # whose derivative may be a difference of large numbers, or jump beside the state
         apart = torch.maximum(state.abs().clamp_max(1), NEAREST * state.abs())  # a state may be far from 0

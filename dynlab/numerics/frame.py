@@ -127,10 +127,11 @@ def stretched(
     if singular is not None:
         gone = gone | ((diagonal == 0) & singular.unsqueeze(-1))
     eye = torch.eye(R.shape[-1], dtype=R.dtype, device=R.device)
-    if gone.any():
-        columns, R = columns.masked_fill(gone.unsqueeze(-2), 0), torch.where(gone.unsqueeze(-2), eye, R)
+    vanished = diagonal == 0
+    if vanished.any() or gone.any():
+        columns, R = columns.masked_fill(gone.unsqueeze(-2), 0), torch.where((gone | vanished).unsqueeze(-2), eye, R)
     inverse = solve_triangular(R, eye.expand_as(R), upper=True)
-    error = _errors(inverse, log_size, roundings).masked_fill(gone, 0)
+    error = _errors(inverse, log_size, roundings).masked_fill(vanished, torch.inf).masked_fill(gone, 0)
     known = torch.where(error < UNRESOLVED, error, torch.inf)
     grown = torch.where(gone, -torch.inf, frame.log_growth + diagonal.abs().log())
     counted = error.masked_fill(torch.isinf(frame.bound), 0)  # a mode that is lost already need not be spared

@@ -74,7 +74,8 @@ class RoundedAnew(TorchDispatchMode):
 def _vanished(found: Tensor, args: tuple[Any, ...]) -> Tensor:
     """Where the result is 0, and no operand is 0 or infinite, shape of `found`."""
     zero = found == 0
-    for operand in map(torch.as_tensor, args):
+    for each in args:
+        operand = torch.as_tensor(each, dtype=found.dtype)
         zero = zero & (operand != 0) & torch.isfinite(operand)
     return zero
 

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from dynlab.driven import ARRAYS, NUMBERS_AT_ONCE, Driven
-from dynlab.jacobians import DOUBT, DRAWS, OF_FUNCTIONS, jacobian, jacobian_and_error
+from dynlab.jacobians import DOUBT, DRAWS, OF_FUNCTIONS, exact_zeros, jacobian, jacobian_and_error
 
 SMALL = (
     1e-3  # ‖J‖₂ below which its error is looked at: a larger one would have to change by 10¹⁰ times its state's change
@@ -13,8 +13,37 @@ SMALL = (
 AT_KINK = 1e-6  # ‖E‖₂ of a Jacobian 0: a larger one is that of a slope on the other side of a kink
 
 
-def relative_errors(driven: Driven, start: int, log_norms: Tensor) -> Tensor:
-    """‖E‖₂/‖J‖₂ of the Jacobians after h_start, h_{start+1}, …, shape (sample, step).
+def certain_zeros(driven: Driven, start: int, rows: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
+    """Which rows and columns of zeros are so exactly: the slope of a saturated unit only rounds to 0.
+
+    Parameters
+    ----------
+    driven : Driven
+    start : int
+        The number of the state that the first Jacobian is taken at.
+    rows, columns : Tensor of bool, shape (sample, step, state)
+        Those that are 0 as computed.
+
+    Returns
+    -------
+    Tensor of bool, shape (sample, step, state)
+        For rows and for columns.
+    """
+    n = driven.states.shape[-1]
+    rows, columns = rows.clone(), columns.clone()
+    looked_at = (rows | columns).any(dim=-1).nonzero()
+    for some in looked_at.split(max(1, NUMBERS_AT_ONCE // (ARRAYS * n * n))) if len(looked_at) else ():
+        sample, step = some.to(driven.states.device).unbind(dim=1)
+        place = tuple(some.unbind(dim=1))
+        states, inputs = driven.states[sample, start + step], driven.inputs[sample, start + step]
+        zeros = exact_zeros(driven.system, states, inputs, start + step).to(rows.device).expand(len(some), n, n)
+        rows[place] &= zeros.all(dim=-1)
+        columns[place] &= zeros.all(dim=-2)
+    return rows, columns
+
+
+def relative_errors(driven: Driven, start: int, log_norms: Tensor, gone: Tensor) -> tuple[Tensor, Tensor]:
+    """‖E‖₂/‖J‖₂ of the Jacobians after h_start, h_{start+1}, …, shape (sample, step), and ln ‖J‖₂ at most.
 
     Near a fixed point whose multipliers are all 0 the slope is as small as its own error, and its logarithm is not
     known from below.
@@ -26,30 +55,37 @@ def relative_errors(driven: Driven, start: int, log_norms: Tensor) -> Tensor:
         The number of the first of these states.
     log_norms : Tensor, shape (sample, step)
         ln ‖J‖₂.
+    gone : Tensor of bool, shape (sample, step)
+        Where J has an exact row or column of zeros.
 
     Returns
     -------
     Tensor
-        0 where ‖J‖₂ is at least `SMALL`, or 0, or not finite; inf where it is 0 on one side of a kink.
+        0 where ‖J‖₂ is at least `SMALL`, or exactly 0, or not finite; inf where it is 0 on one side of a kink.
+    Tensor
+        `log_norms`, but ln ‖E‖₂ where J is 0 and not exactly so: the first is 1 there.
 
     Notes
     -----
     E counts the bound of `dynlab.jacobians.jacobian_and_error`, and the change of J by a change of h_i by
     (1 + max abs(h)) ε/2, estimated as there: by a larger change in random directions.
     """
-    found = torch.zeros_like(log_norms)
+    found, log_norms = torch.zeros_like(log_norms), log_norms.clone()
     small = ~log_norms.isnan() & (log_norms.exp() < SMALL)
     if not small.any():
-        return found
+        return found, log_norms
     n = driven.states.shape[-1]
     for some in small.nonzero().split(max(1, NUMBERS_AT_ONCE // (ARRAYS * n * n))):
         sample, step = some.to(driven.states.device).unbind(dim=1)
         error = _errors(driven, sample, start + step).to(found)
-        size = (error.sum(dim=-1).amax(dim=-1) * error.sum(dim=-2).amax(dim=-1)).sqrt()
+        size = error.sum(dim=-1).amax(dim=-1).sqrt() * error.sum(dim=-2).amax(dim=-1).sqrt()
         place = tuple(some.unbind(dim=1))
-        known = torch.isfinite(log_norms[place])
-        found[place] = torch.where(known, size / log_norms[place].exp(), torch.where(size > AT_KINK, torch.inf, 0.0))
-    return found
+        known, kinked = torch.isfinite(log_norms[place]), size > AT_KINK
+        vanished = ~known & ~kinked & ~gone[place] & (size > 0)
+        log_norms[place] = torch.where(vanished, size.log(), log_norms[place])
+        of_zero = torch.where(kinked, torch.inf, vanished.to(size))
+        found[place] = torch.where(known, size / log_norms[place].exp(), of_zero)
+    return found, log_norms
 
 
 def _errors(driven: Driven, sample: Tensor, step: Tensor) -> Tensor:

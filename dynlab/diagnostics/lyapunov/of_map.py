@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.diagnostics.lyapunov.entry_errors import relative_errors
+from dynlab.diagnostics.lyapunov.entry_errors import certain_zeros, relative_errors
 from dynlab.driven import NUMBERS_AT_ONCE, Driven, in_float64
 from dynlab.numerics.frame import (
     SAFETY,
@@ -49,11 +49,11 @@ class Factors:
     Very large and very small ones are multiplied by 2 to the power of `doublings` (sample, step), so that no product of
     several over- or underflows. `log_norms` (sample, step) bound ln ‖J‖₂ of what is multiplied. `log_dets` are ln
     abs(det J), NaN where they would need the matrix. `lost` (sample, step) says whether J has a row or column of
-    zeros. `singular` marks the steps where one of them has, `blind` those with a column, `seen` (sample, step, state)
-    the columns that are not zero. `wrong` (sample, step) are the `relative_errors` of what is multiplied. Where they
-    reach its size it is `drowned` (sample, step): of its growth no more is known than that it is below ‖J‖₂ and that
-    error together. `regular` marks the steps where nothing of this is to be minded, `sorted_rows` those where a QR
-    needs its rows in order.
+    zeros, and none that only rounding made 0. `singular` marks the steps where one of them has, `blind` those with a
+    column, `seen` (sample, step, state) the columns that are not zero. `wrong` (sample, step) are the `relative_errors`
+    of what is multiplied. Where they reach its size it is `drowned` (sample, step): of its growth no more is known than
+    that it is below ‖J‖₂ and that error together. `regular` marks the steps where nothing of this is to be minded,
+    `sorted_rows` those where a QR needs its rows in order.
     """
 
     block: Operator
@@ -86,11 +86,18 @@ class Factors:
         valid = _until_first_false(inside & ~norms.isnan() & ~norms.isposinf())
         norms = torch.where(valid, norms, 0)
         dets = block.log_abs_det() if dense else torch.full_like(norms, torch.nan)
-        seen = (columns != 0) | ~valid.unsqueeze(-1)
-        wrong = relative_errors(driven, start, norms) if dense else torch.zeros_like(norms)
+        zeros = ((rows == 0) & valid.unsqueeze(-1), (columns == 0) & valid.unsqueeze(-1))
+        looked_at = torch.ones_like(valid) if dense else norms.isneginf()
+        exact = certain_zeros(driven, start, *(each & looked_at.unsqueeze(-1) for each in zeros))
+        seen = ~exact[1]
+        doubtful = (zeros[0] ^ exact[0] | zeros[1] ^ exact[1]).any(dim=-1)  # of some that are 0 to rounding
+        lost = (exact[0] | exact[1]).any(dim=-1) & ~doubtful
+        dets = torch.where(dets.isneginf() & doubtful, torch.nan, dets)
+        wrong = torch.zeros_like(norms)
+        if dense:
+            wrong, norms = relative_errors(driven, start, norms, lost)
         drowned = SAFETY * wrong >= UNRESOLVED
         blind = ~seen.all(dim=-1).all(dim=0) | drowned.any(dim=0)
-        lost = ((rows == 0) & valid.unsqueeze(-1)).any(dim=-1) | ~seen.all(dim=-1)
         singular = (lost.any(dim=0) | blind).cpu().numpy()
         far = torch.isfinite(norms) & (norms.abs() > FAR)
         doublings = torch.where(far, (-norms / math.log(2)).round(), 0.0)
@@ -286,11 +293,12 @@ def _advanced(frame: Frame, factors: Factors, start: int, steps: int) -> Several
     rounded = _repeated(eps * (stop - start) + torch.where(drowned, 0, wrong), repeats)
     found, last = stretched(frame, _apart(image, repeats), size, rounded, _repeated(factors.lost[:, stop - 1], repeats))
     if drowned.any():  # it is the only factor since the frame was orthonormal
+        here = _repeated(drowned, repeats).unsqueeze(-1)
         most = frame.log_growth + (size + _repeated(wrong.log1p(), repeats)).unsqueeze(-1)
-        most = torch.where(torch.isneginf(found.log_growth), found.log_growth, most)
-        found = replace(
-            found, log_growth=torch.where(_repeated(drowned, repeats).unsqueeze(-1), most, found.log_growth)
-        )
+        gone = torch.isneginf(found.log_growth) & _repeated(factors.lost[:, stop - 1], repeats).unsqueeze(-1)
+        most = torch.where(gone | torch.isneginf(frame.log_growth), -torch.inf, most)
+        bound = torch.where(here, frame.bound, found.bound)
+        found = replace(found, log_growth=torch.where(here, most, found.log_growth), bound=bound)
     doubled = factors.doublings[:, begun:stop].sum(dim=1)
     if doubled.any():
         shrunk = _repeated(doubled * math.log(2), repeats).unsqueeze(-1)

@@ -48,7 +48,7 @@ BETWEEN = (
     "change by other random frames"
 )
 CUT = "NaN where the orbit left abs(h_i) ≤ {largest:g} and was cut, first at {first}"
-SINGULAR = "-inf where a Jacobian is exactly singular: a unit's slope is 0, or rounds to it"
+SINGULAR = "-inf where a Jacobian is exactly singular: a unit's slope is 0"
 FROM_ABOVE = "an upper bound where rounding_bound is inf: the Jacobian is as small as its own error, and might be 0"
 UNRESOLVED = "NaN where rounding drowns the mode: it shrinks too much beside the others in a single step"
 NEEDS_ALL = "NaN where some of many exponents were asked for, which need no matrix whose determinant this is"
