@@ -60,7 +60,7 @@ class Driven:
         Yields
         ------
         Tensor, shape (sample, some of the steps, state, state)
-            NaN where h_{t−1} is: comparisons with NaN are false, so that the slope of a ReLU would be 0 there.
+            NaN where h_{t−1} is not finite: comparisons with NaN are false, so that a ReLU's slope would be 0 there.
         """
         samples, _, n = self.states.shape
         at_once = max(1, NUMBERS_AT_ONCE // (samples * n * n))
@@ -68,7 +68,7 @@ class Driven:
             before = torch.as_tensor(np.asarray(steps[start : start + at_once]) - 1, device=self.states.device)
             states = self.states[:, before]
             dense = jacobian(of, states, self.inputs[:, before], before).dense().expand(samples, len(before), n, n)
-            lost = states.isnan().any(dim=-1)
+            lost = ~torch.isfinite(states).all(dim=-1)
             yield dense.masked_fill(lost[..., None, None], torch.nan) if bool(lost.any()) else dense
 
     def operators(self, steps: Sequence[int] | NDArray[np.int64], at_once: int) -> Iterator[Operator]:
@@ -77,7 +77,7 @@ class Driven:
         Yields
         ------
         Operator
-            With leading dimensions (sample, some of the steps). Where h_{t−1} is NaN it may be anything.
+            With leading dimensions (sample, some of the steps). Where h_{t−1} is not finite it may be anything.
         """
         for start in through(range(0, len(steps), at_once)):
             before = torch.as_tensor(np.asarray(steps[start : start + at_once]) - 1, device=self.states.device)
@@ -94,7 +94,7 @@ class Driven:
             before = torch.as_tensor(np.asarray(steps[start : start + at_once]) - 1, device=self.states.device)
             states, shape = self.states[:, before], (samples, len(before), n, n)
             dense, error = jacobian_and_error(of, states, self.inputs[:, before], before)
-            lost = states.isnan().any(dim=-1)[..., None, None]
+            lost = ~torch.isfinite(states).all(dim=-1)[..., None, None]
             yield dense.expand(shape).masked_fill(lost, torch.nan), error.expand(shape).masked_fill(lost, torch.nan)
 
     def diagonal_blocks(
@@ -105,13 +105,13 @@ class Driven:
         Yields
         ------
         list of (ndarray, ndarray), shape (sample, some of the steps, block, block)
-            One for each of `System.blocks`; NaN where h_{t−1} is. As many steps as `blocks` yields at a time.
+            One for each of `System.blocks`; NaN where h_{t−1} is not finite. As many steps as of `blocks`.
         """
         samples, _, n = self.states.shape
         for some in slices(len(steps), NUMBERS_AT_ONCE // (samples * n * n)):
             before = torch.as_tensor(np.asarray(steps[some]) - 1, device=self.states.device)
             states = self.states[:, before]
-            lost = states.isnan().any(dim=-1)[..., None, None]
+            lost = ~torch.isfinite(states).all(dim=-1)[..., None, None]
             found = diagonal_blocks_and_errors(of, states, self.inputs[:, before], before)
             shape = samples, len(before)
 
@@ -124,13 +124,13 @@ class Driven:
     def operators_with_rounding(self, steps: Sequence[int], at_once: float) -> Iterator[tuple[Operator, Tensor]]:
         """What `operators` yields, with bounds of `jacobian_and_rounding`, (sample, some of the steps).
 
-        The bounds are NaN where h_{t−1} is.
+        The bounds are NaN where h_{t−1} is not finite.
         """
         for some in through(slices(len(steps), at_once)):
             before = torch.as_tensor(steps[some], device=self.states.device) - 1
             states = self.states[:, before]
             found, rounding = jacobian_and_rounding(self.system, states, self.inputs[:, before], before)
-            lost = states.isnan().any(dim=-1)
+            lost = ~torch.isfinite(states).all(dim=-1)
             rounding = in_float64(rounding).expand(lost.shape).masked_fill(lost.to(rounding.device), torch.nan)
             yield found.mapped(_number_in_float64, _number_in_float64), rounding
 

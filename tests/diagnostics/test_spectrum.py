@@ -166,6 +166,17 @@ def test_the_error_of_an_eigenvalue_bounds_what_rounding_does_to_it(condition, d
     assert (error[apart] <= 1.1 * first_order[apart]).all()
 
 
+def test_beyond_the_largest_number_no_jacobian_is_known():
+    """h ← ReLU(1e200 h − 1) from 0.1: the third state is infinite, and its slope neither 0 nor 1e200."""
+    layer = nn.RNN(1, 1, nonlinearity="relu").double()
+    for weights, value in zip(layer.parameters(), (0.0, 1e200, -1.0, 0.0), strict=True):
+        nn.init.constant_(weights, value)
+    for system in (torch_layer(layer), from_function(lambda h, x: torch.relu(1e200 * h - 1), 1)):
+        ds = spectrum(system, np.zeros((5, system.input_size)), initial_state=[0.1])
+        assert np.isnan(ds["eigenvalue"].values[0, 2:]).all()
+        assert "2 finite ones of 5 Jacobians" in ds.attrs["verdict"]
+
+
 def test_the_error_of_a_defective_eigenvalue_is_finite():
     """W₊: to first order infinite; Elsner's bound is of the size √(u ‖A‖²) that is known of a double eigenvalue."""
     system = from_function(lambda h, x: h @ h.new_tensor([[2.0, 0.0], [-2.0, 2.0]]), state_size=2)
