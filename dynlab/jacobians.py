@@ -352,7 +352,7 @@ def _with_estimate(
         with RoundedAnew(draws.rounded):
             moved = (jacobian(near, draws.changed(state), draws.changed(input), t).dense() - found).abs()
         error = torch.maximum(error, doubt * unit / reach * moved)
-    if isinstance(system, Function):  # whose derivative may be a difference of large numbers, or jump beside the state
+    if system.closed_form_jacobian(state, input, t) is None:  # it may cancel, or jump beside the state
         apart = torch.maximum(state.abs().clamp_max(1), NEAREST * state.abs())  # a state may be far from 0
         beside_0 = (reach * measured).clamp_max(torch.finfo(state.dtype).tiny ** 0.5)  # in tiny units nearer still
         size = torch.where(state == 0, beside_0.to(state), apart)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 import dynlab as dl
 from dynlab.diagnostics.eigenvalue_bounds import radii
@@ -238,3 +239,12 @@ def test_a_gradient_that_is_exactly_zero_is_below_every_bound():
 def test_bad_input_is_one_sentence(bounds, sentence):
     with pytest.raises(UserError, match=sentence):
         dl.eigenvalue_bounds(linear(0.5), no_input(), **bounds)
+
+
+@pytest.mark.parametrize("limit, said", [(0.5, "undecided"), (1.0, "undecided"), (1.6, "holds")])
+def test_on_a_kink_a_bound_between_both_slopes_is_undecided(limit, said):
+    layer = nn.RNN(1, 1, nonlinearity="relu", bias=False).double()
+    nn.init.constant_(layer.weight_hh_l0, 1.5)
+    ds = dl.eigenvalue_bounds(dl.from_module(layer), np.zeros((3, 1)), max_modulus=limit)
+    assert outcome(ds, "max_modulus") == said
+    assert ("kink" in str(ds["reason"].values)) == (said == "undecided")

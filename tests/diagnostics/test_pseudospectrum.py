@@ -457,3 +457,27 @@ def test_what_was_seen_is_no_peak_where_the_kreiss_constant_is_larger():
     said = dl.pseudospectrum(LinearMap(scipy.linalg.block_diag(slow, fast).tolist())).attrs["verdict"]
     assert "‖Aᵏ‖ has grown to 44.2 by k = 100" in said  # 148 at k = 1,000
     assert re.search(r": it grows on to at least 1\d\d\S*, and follow it longer to see it decay", said)
+
+
+@pytest.mark.parametrize("flow", [False, True])
+def test_on_a_kink_no_power_is_known(flow):
+    """At 0 the map ReLU(1.5 h) has the slopes 0 and 1.5, the flow ReLU(1.5 h) − h the slopes −1 and 0.5."""
+    layer = torch.nn.RNN(1, 1, nonlinearity="relu", bias=False).double()
+    torch.nn.init.constant_(layer.weight_hh_l0, 1.5)
+    own = Relaxing(1, 0) if flow else dl.from_module(layer)
+    ds = dl.pseudospectrum(own, [0.0], grid=11)
+    assert abs(1.5 - flow - ds["eigenvalue"].values[0]) <= ds["eigenvalue_error"].values[0]
+    assert np.isnan(ds["log_power_norm"].values[1:]).all()
+    assert "undecided" in ds.attrs["verdict"]
+    assert "is not known: rounding, or a kink, hides it" in ds.attrs["verdict"]
+    assert "nothing grows" not in ds.attrs["verdict"]
+    away = dl.pseudospectrum(own, [0.1], grid=11)
+    assert away["log_power_norm"].values[-1] > 0
+    assert "kink" not in away.attrs["verdict"]
+
+
+class Relaxing(dl.Flow):
+    """h' = ReLU(1.5 h) − h."""
+
+    def velocity(self, state, input, t=0):
+        return torch.relu(1.5 * state) - state

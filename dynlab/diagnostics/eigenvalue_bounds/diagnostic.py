@@ -114,7 +114,7 @@ def eigenvalue_bounds(
     results = measured(system, driven, inputs, asked, times, inputs_description=inputs_description, **options)
     found = {name: measurement(name, results) for name in asked}
     verdicts = {
-        name: judged(each.values, each.errors, asked[name], BOUNDS[name].is_upper, each.only_above)
+        name: judged(each.values, each.errors, asked[name], BOUNDS[name].is_upper, each.only_above, each.widest)
         for name, each in found.items()
     }
     variables = _variables(asked, found, verdicts)

@@ -51,7 +51,12 @@ class Judgement:
 
 
 def judged(
-    values: NDArray[np.float64], errors: NDArray[np.float64], limit: float, is_upper: bool, only_above: bool = False
+    values: NDArray[np.float64],
+    errors: NDArray[np.float64],
+    limit: float,
+    is_upper: bool,
+    only_above: bool = False,
+    widest: float = np.inf,
 ) -> Judgement:
     """Judge numbers by an upper bound, or by a lower one.
 
@@ -66,6 +71,8 @@ def judged(
         Whether values must not be above `limit`; else they must not be below it.
     only_above : bool
         Whether `values` are themselves bounds from above, and nothing is known from below.
+    widest : float
+        Times max(1, abs(limit)): a value whose error is larger is not told to be at the bound, but undecided.
 
     Returns
     -------
@@ -75,10 +82,11 @@ def judged(
     known = ~np.isnan(values) & (is_upper & (margins > 0) if only_above else np.isfinite(errors) | np.isinf(values))
     reach = np.where(np.isinf(values) | only_above, 0.0, errors)
     with np.errstate(invalid="ignore"):
+        near, wide = known & (np.abs(margins) <= reach), reach > widest * max(1.0, abs(limit))
         classes = {
             VIOLATED: known & (margins < -reach),
-            UNDECIDED: ~known,
-            AT_THE_BOUND: known & (np.abs(margins) <= reach),
+            UNDECIDED: ~known | (near & wide),
+            AT_THE_BOUND: near & ~wide,
             HOLDS: known & (margins > reach),
         }
     outcome = next(name for name in WORST_FIRST if classes[name].any())

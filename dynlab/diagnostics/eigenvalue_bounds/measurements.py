@@ -48,6 +48,8 @@ BOUNDS: dict[str, Bound] = {
     "max_exponent": Bound("largest Lyapunov exponent", schema.NAT_PER_STEP, True, "lyapunov"),
 }
 EIGENVALUES = "a true bound: the eigenvalue's condition times the rounding of J's entries, and what is of second order"
+ON_A_KINK = 1e-3  # times max(1, the bound): an eigenvalue is known worse where a unit is on its kink
+WIDE = "the error reaches over the bound, as where a unit is on its kink"
 LINEARISED = ("spectrum", "radii")  # the results that know how many steps were linearised
 ERRORS = {
     "max_modulus": f"{EIGENVALUES}; of large Jacobians half the distance between bounds from their powers",
@@ -64,7 +66,7 @@ class Measurement:
     """Numbers to be judged, each with its error; `reason` says why some are not known.
 
     `where` gives for the index of a number its sample, step and mode, −1 where it belongs to none. `only_above` says
-    that the values are bounds from above, and nothing is known from below.
+    that the values are bounds from above, and nothing is known from below; `widest` is that of `judged`.
     """
 
     values: NDArray[np.float64]
@@ -72,6 +74,7 @@ class Measurement:
     where: Callable[[tuple[int, ...]], tuple[int, int, int]]
     reason: str
     only_above: bool = False
+    widest: float = np.inf
 
 
 def measured(
@@ -115,8 +118,9 @@ def measurement(name: str, results: Mapping[str, xr.Dataset]) -> Measurement:
         return sample, int(steps[time]), mode
 
     values, errors = ds[variable].values, ds[f"{variable}_error"].values
-    reason = schema.flags(ds).get(variable, "")
-    return Measurement(values.real if name == "max_real" else np.abs(values), errors, where, reason)
+    reason = schema.flags(ds).get(variable, WIDE if (errors > ON_A_KINK).any() else "")
+    values = values.real if name == "max_real" else np.abs(values)
+    return Measurement(values, errors, where, reason, widest=ON_A_KINK)
 
 
 def _of_radii(ds: xr.Dataset) -> Measurement:
@@ -125,7 +129,8 @@ def _of_radii(ds: xr.Dataset) -> Measurement:
         ds["spectral_radius"].values,
         ds["spectral_radius_error"].values,
         lambda index: (index[0], int(steps[index[1]]), 0),
-        schema.flags(ds).get("spectral_radius", ""),
+        schema.flags(ds).get("spectral_radius", WIDE),
+        widest=ON_A_KINK,
     )
 
 

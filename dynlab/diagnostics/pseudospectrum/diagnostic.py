@@ -44,9 +44,10 @@ METHOD = (
     f"the powers too, at times that resolve every mode that is still there, and refined. Of more than {ALL_UP_TO} "
     "states norms and supporting lines come from Lanczos's iteration, to residuals of 1e-10 and 1e-8"
 )
+KINKED = 1e-3  # of the largest entry: an entry whose error is larger is that of another side of a kink
 UNSTABLE, DROWNED = (
     "inf: an eigenvalue lies outside the stable region beyond its error",
-    "NaN where rounding drowns the power",
+    "NaN where rounding drowns the power, or the two sides of a kink differ",
 )
 
 
@@ -139,11 +140,12 @@ def pseudospectrum(
     resolvent = Resolvent(matrix, system.blocks, max_memory=max_memory, seed=seed)
     smallest = _on_grid(resolvent, x, y)
     followed, powers = (
-        _followed(spectrum, matrix, seconds, steps)
+        _followed(spectrum, matrix, wrong, seconds, steps)
         if flow
-        else (float(steps), power_norms(matrix, steps, blocks=system.blocks))
+        else (float(steps), power_norms(matrix, steps, wrong, blocks=system.blocks))
     )
-    between = largest_exponential(matrix, spectrum.values, followed) if flow else (0.0, 0.0)
+    told = flow and np.isfinite(powers.log_norm[1:]).any()
+    between = largest_exponential(matrix, spectrum.values, followed) if told else (0.0, 0.0)
     kreiss = _kreiss(matrix, spectrum, flow, resolvent, float(np.linalg.norm(wrong)))
     times = np.linspace(0, followed, steps + 1) if flow else np.arange(steps + 1)
     variables = _of_grid(smallest, grid) | _of_spectrum(spectrum, shape, flow)
@@ -165,6 +167,8 @@ def pseudospectrum(
         },
         flags=_flags(variables),
     )
+    if np.abs(wrong).max() > KINKED * np.abs(matrix).max():
+        ds.attrs["verdict"] += " A unit may be on its kink, as a ReLU at 0: the plane is that of one side's Jacobian."
     if coarser:
         ds.attrs["verdict"] += (
             f" The state has {system.state_size:,} dimensions, and so the window has {grid} points in each direction: "
@@ -238,16 +242,16 @@ def _on_grid(resolvent: Resolvent, x: NDArray[np.float64], y: NDArray[np.float64
 
 
 def _followed(
-    spectrum: Eigenvalues, matrix: NDArray[np.float64], given: float | None, steps: int
+    spectrum: Eigenvalues, matrix: NDArray[np.float64], wrong: NDArray[np.float64], given: float | None, steps: int
 ) -> tuple[float, Powers]:
     """How long a flow is followed, and its norms: unless it is `given`, until what decays is below 1."""
     followed = _seconds(spectrum, matrix) if given is None else given
-    powers = exponential_norms(matrix, followed, steps)
+    powers = exponential_norms(matrix, followed, steps, wrong)
     for _ in range(LONGER if given is None and (spectrum.values.real < -spectrum.errors).all() else 0):
         if not powers.log_norm[-1] > 0:
             break
         followed *= 1 + (powers.log_norm[-1] + 1) / DECAY
-        powers = exponential_norms(matrix, followed, steps)
+        powers = exponential_norms(matrix, followed, steps, wrong)
     return followed, powers
 
 

@@ -39,19 +39,26 @@ class Powers:
     error: NDArray[np.float64]
 
 
-def power_norms(matrix: NDArray[np.float64], powers: int, wrong: float = 0.0, *, blocks: Sequence[int] = ()) -> Powers:
-    """The logarithms of ‖A^k‖₂ for k = 0 … `powers`, where A itself has a relative error of `wrong`.
+def power_norms(
+    matrix: NDArray[np.float64],
+    powers: int,
+    wrong: NDArray[np.float64] | float = 0.0,
+    *,
+    blocks: Sequence[int] = (),
+) -> Powers:
+    """The logarithms of ‖A^k‖₂ for k = 0 … `powers`, where each entry of A has an error of `wrong` at most.
 
     Of a lower block triangular matrix `blocks` are the sizes of its diagonal blocks.
 
     Notes
     -----
-    With a relative error of n ε in each product, the k-th power is wrong by at most n ε Σ_j ‖A^{k−j}‖ ‖A‖ ‖A^{j−1}‖.
-    Entry by entry it is wrong by at most E_k = E_{k−1} abs(A) + n ε abs(A^{k−1}) abs(A), which says more of matrices
-    whose entries differ in size. The smaller of both counts, and of a large matrix the first alone. Sizes are taken
-    off as powers of 2, which rounds nothing.
+    With a relative error of n ε in each product, the k-th power is wrong by at most u Σ_j ‖A^{k−j}‖ ‖A‖ ‖A^{j−1}‖, with
+    u = n ε + ‖W‖/‖A‖ and W = `wrong`. Entry by entry it is wrong by at most E_k = E_{k−1} (abs(A) + W) + abs(A^{k−1})
+    (n ε abs(A) + W), which says more of matrices whose entries differ in size. The smaller of both counts, and of a
+    large matrix the first alone. Sizes are taken off as powers of 2, which rounds nothing.
     """
-    unit = len(matrix) * np.finfo(float).eps + wrong
+    rounded = len(matrix) * np.finfo(float).eps
+    wrong = np.minimum(np.broadcast_to(wrong, matrix.shape), NOTHING_KNOWN)
     log_norm, entrywise = np.full(powers + 1, -np.inf), np.zeros(powers + 1)
     log_norm[0] = 0.0
     product, exponent, sizes = np.eye(len(matrix)), 0, np.abs(matrix)
@@ -59,15 +66,17 @@ def power_norms(matrix: NDArray[np.float64], powers: int, wrong: float = 0.0, *,
     errors = np.zeros_like(product) if small else np.full((1, 1), np.inf)
     for k in through(range(1, powers + 1)):
         if small:
-            errors = np.minimum(errors, NOTHING_KNOWN) @ sizes + unit * (np.abs(product) @ sizes)
+            errors = np.minimum(errors, NOTHING_KNOWN) @ (sizes + wrong) + np.abs(product) @ (rounded * sizes + wrong)
         product = _times(product, matrix, parts_of(blocks or (len(matrix),)))
         size, direction = norm_and_direction(product, direction)
         if size == 0:
+            entrywise[k:] = np.inf if np.any(errors if small else wrong) else 0.0  # else it is zero exactly
             break
         log_norm[k], entrywise[k] = exponent * np.log(2) + np.log(size), np.linalg.norm(errors) / size
         taken = int(np.frexp(size)[1])
         product, errors, exponent = np.ldexp(product, -taken), np.ldexp(errors, -taken), exponent + taken
-    error = np.zeros(powers + 1)
+    error = np.where(np.isposinf(entrywise), np.inf, 0.0)
+    unit = rounded + float(np.linalg.norm(wrong)) / max(float(np.exp(log_norm[1])), np.finfo(float).tiny)
     for k in through(np.nonzero(np.isfinite(log_norm))[0][1:].tolist()):
         parts = log_norm[1] + log_norm[:k] + log_norm[k - 1 :: -1] - log_norm[k]
         lost = min(unit * np.exp(np.logaddexp.reduce(parts)), entrywise[k])
@@ -142,18 +151,22 @@ def _refined(
     return max((-float(found.fun), time + float(found.x)), (0.0, 0.0))
 
 
-def exponential_norms(matrix: NDArray[np.float64], duration: float, powers: int) -> Powers:
+def exponential_norms(
+    matrix: NDArray[np.float64], duration: float, powers: int, wrong: NDArray[np.float64] | float = 0.0
+) -> Powers:
     """The logarithms of ‖e^{tA}‖₂ at `powers` + 1 times from 0 to `duration`, as powers of one exponential.
 
-    What rounding left in that one is seen in the cube of that of a third of the time, whose roundings are others.
+    What rounding left in that one is seen in the cube of that of a third of the time, whose roundings are others, and
+    what `wrong` of the entries of A does in that of A + `wrong`.
     """
-    step = duration / powers * matrix
+    step, moved = duration / powers * matrix, duration / powers * wrong
     shift = float(np.linalg.eigvals(step).real.max())  # the exponential of what grows fast overflows
     step = step - shift * np.eye(len(step))
     with np.errstate(all="ignore"):
         exponential, third = expm(step), expm(step / 3)
-        wrong = float(np.abs(exponential - third @ third @ third).max() / np.abs(exponential).max())
-    if not np.isfinite(wrong):
-        exponential, wrong = np.eye(len(step)), np.inf
-    found = power_norms(exponential, powers, DOUBT * wrong)
+        rounded = float(np.abs(exponential - third @ third @ third).max() / np.abs(exponential).max())
+        seen = DOUBT * (rounded * np.abs(exponential) + np.abs(exponential - expm(step + moved)))
+    if not np.isfinite(seen).all():
+        exponential, seen = np.eye(len(step)), np.full_like(step, np.inf)
+    found = power_norms(exponential, powers, seen)
     return Powers(found.log_norm + shift * np.arange(powers + 1), found.error)

@@ -8,6 +8,7 @@ from dynlab import schema
 from dynlab.wording import near_one, number, place, power
 
 NO_GROWTH = 1 + 1e-9  # a largest norm up to this is that of the start
+KINKED = 1e-3  # an eigenvalue is known worse where a unit is on its kink
 READABLE = 7.0  # nats: a growth up to this is told as a number, beyond as a power of e
 
 
@@ -21,8 +22,8 @@ def verdict(ds: xr.Dataset) -> str:
     size = f"{number(beyond[leading], 6)} per second" if flow else near_one(1 + float(beyond[leading]), 6)
     at, which = place(np.array(schema.settings(ds)["state"])), "abscissa" if flow else "radius"
     first = f"By its eigenvalues the Jacobian A at {at} is {side}: the spectral {which} is {size}"
-    if side == "undecided":
-        first += f", known to {number(errors[beyond + errors >= 0].max(), 1)}"
+    if side == "undecided" or errors.max() > KINKED:
+        first += f", known to {number(errors[beyond + errors >= 0].max(initial=errors[leading]), 1)}"
     if flow:
         first += f" (the numerical abscissa {number(float(ds['numerical_abscissa']))} per second)"
     return f"{first}. {_transient(ds, flow, side)}"
@@ -40,7 +41,9 @@ def _transient(ds: xr.Dataset, flow: bool, side: str) -> str:
     norm = "‖exp(tA)‖" if flow else "‖Aᵏ‖"
     at = f"t = {number(when, 3)} s" if flow else f"k = {number(when, 0)}"
     kreiss = float(ds["kreiss_constant"])
-    if growth <= NO_GROWTH:
+    if growth <= NO_GROWTH and np.isnan(ds["log_power_norm"].values).any() and not _back_at_one(ds, when):
+        said = f"How far {norm} grows is not known: rounding, or a kink, hides it"
+    elif growth <= NO_GROWTH:
         said = f"{norm} never exceeds 1: nothing grows first"
     elif np.isnan(ds["log_power_norm"].values).any():
         said = f"{norm} has grown to {_growth(ds)} by {at}, and rounding drowns it later"
