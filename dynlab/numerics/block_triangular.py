@@ -23,9 +23,6 @@ from dynlab.numerics.shifted_solves import shifted_solutions
 Complex = NDArray[np.complex128]
 Real = NDArray[np.float64]
 
-# A block whose balanced form has scales that differ by more than half of the digits is solved with in a form without.
-FAR_APART = 2.0**26
-
 
 def parts_of(sizes: Sequence[int]) -> list[slice]:
     """Where blocks of these sizes lie along the diagonal."""
@@ -66,7 +63,7 @@ def whole_conditions(
 
 def block_modes(block: Real) -> Schur:
     """The Schur form of one diagonal block, its left eigenvectors being the inverse of the right ones."""
-    found = schur(block, balanced=True)
+    found = schur(block)
     return found._replace(left=np.asarray(left_inverses(found.right.T[None])[0], np.float64))
 
 
@@ -90,9 +87,6 @@ def _vectors(
     matrix: Real, parts: Sequence[slice], modes: Sequence[Schur]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], Complex, Complex]:
     """Rows of all eigenvalues, of a pair's both, and right and left eigenvectors of the first ones as columns."""
-    forms = [
-        _even(matrix[part, part], mode) if len(parts) > 1 else mode for part, mode in zip(parts, modes, strict=True)
-    ]
     rows, others, right, left = [], [], [], []
     with np.errstate(all="ignore"):
         for values, v, w, *_ in modes:
@@ -104,16 +98,11 @@ def _vectors(
             rows.append(own)
             others.append(other)
         shifts = [values[own] for (values, *_), own in zip(modes, rows, strict=True)]
-        forward = _extended(matrix, parts, right, shifts, forms)
-        backward = _extended(matrix.T, parts, left, shifts, forms, -1)
+        forward = _extended(matrix, parts, right, shifts, modes)
+        backward = _extended(matrix.T, parts, left, shifts, modes, -1)
     for each in (rows, others):
         each[:] = (own + part.start for own, part in zip(each, parts, strict=True))
     return np.concatenate(rows), np.concatenate(others), forward, backward
-
-
-def _even(block: Real, mode: Schur) -> Schur:
-    """A form whose scales do not differ so much that the roundings of one row drown another."""
-    return mode if mode.scale.max() <= FAR_APART * mode.scale.min() else schur(block, balanced=False, vectors=False)
 
 
 def _extended(

@@ -47,9 +47,10 @@ class Discs(NamedTuple):
     alone : ndarray of bool, shape (k, n)
         Whether the disc meets no other, and so holds one eigenvalue exactly.
     conditions : ndarray, shape (k, n)
-        ‖w_i‖‖x_i‖; inf or NaN where X is singular.
+        ‖l_i‖‖x_i‖; inf or NaN where l_i and x_i are orthogonal.
     right, left : ndarray, shape (k, n, n)
-        Rows of X and of W, two for a pair.
+        Rows x_i of X and left eigenvectors l_i with l_i x_i = 1, two for a pair. W, where it is another inverse, may
+        have rows that are far longer, if other eigenvectors are nearly parallel.
     turned : ndarray, shape (k, n, n)
         Entry (j, i): how much of x_j the exact eigenvector i may hold, to first order.
     """
@@ -109,9 +110,10 @@ def _discs(A: Real, values: Complex, right: Real, left: Real, error: Real) -> Di
     d, size, B, X, Y = _balanced(A, right, left)
     values, error = values / size[:, None], (error.T / size).T
     X = X / both(_lengths(X))[:, :, None]
-    W, G = _inverse(X, Y, partner)
+    own, W, G = _inverse(X, Y, partner)
     # of A itself, before it was balanced, whose E is bounded
     original, inverse = X * d[:, None, :], W / d[:, None, :]
+    lefts = inverse if own is W else own / d[:, None, :]
     x, w = _lengths(original), _lengths(inverse)
     g = _lengths(G) + n * UNIT * _lengths(W) * np.sqrt(n)
     room = 1 - np.sqrt((g * g).sum(axis=1, keepdims=True))
@@ -142,16 +144,16 @@ def _discs(A: Real, values: Complex, right: Real, left: Real, error: Real) -> Di
     M *= np.sqrt(2)
     M += of_entries
     centers, left_out = _corrected(values, P, partner)
-    own = both(_lengths(W)) * both(rho) + both(g) * both(p) + moves
-    own += left_out + 6 * UNIT * np.abs(centers)
-    radii, alone, turned = shrunk(centers, own, M, partner)
+    itself = both(_lengths(W)) * both(rho) + both(g) * both(p) + moves
+    itself += left_out + 6 * UNIT * np.abs(centers)
+    radii, alone, turned = shrunk(centers, itself, M, partner)
     return Discs(
         centers * size[:, None],
         radii * size[:, None],
         alone,
-        both(w) * both(x),
+        both(w if own is W else _lengths(lefts)) * both(x),
         original,
-        inverse,
+        lefts,
         turned,
     )
 
@@ -217,8 +219,8 @@ def _balanced(A: Real, right: Real, left: Real) -> tuple[Real, Real, Real, Real,
     return d, size, B / size[:, None, None], right / d[:, None, :], left * d[:, None, :]
 
 
-def _inverse(X: Real, Y: Real, partner: NDArray[np.intp]) -> tuple[Real, Real]:
-    """W, rows, and G = W X − I: left eigenvectors divided by their products with right ones, or better than these."""
+def _inverse(X: Real, Y: Real, partner: NDArray[np.intp]) -> tuple[Real, Real, Real]:
+    """Left eigenvectors, rows, divided by their products with right ones; W, these or a better inverse; G = W X − I."""
     at, index = np.arange(len(X))[:, None], np.arange(X.shape[1])
     other = Y[at, partner]
     along, across = np.einsum("kij,kij->ki", Y, X), np.einsum("kij,kij->ki", other, X)
@@ -230,12 +232,13 @@ def _inverse(X: Real, Y: Real, partner: NDArray[np.intp]) -> tuple[Real, Real]:
     columns = X.swapaxes(1, 2)
     G = W @ columns
     G[:, index, index] -= 1
-    poor = np.flatnonzero(~(np.abs(G).max(axis=(1, 2)) < GOOD))
+    own, poor = W, np.flatnonzero(~(np.abs(G).max(axis=(1, 2)) < GOOD))
     if len(poor):
+        W = W.copy()
         W[poor] = left_inverses(columns[poor])
         G[poor] = W[poor] @ columns[poor]
         G[poor[:, None], index, index] -= 1
-    return W, G
+    return own, W, G
 
 
 def _residual(B: Real, X: Real, values: Complex, partner: NDArray[np.intp], allowed: Real) -> tuple[Real, Real]:

@@ -17,7 +17,7 @@ from dynlab.numerics.lapack import geev, schur
 from dynlab.numerics.threads import in_threads
 
 METHOD = (  # for the methods of diagnostics
-    "Eigenvalues are LAPACK's (geev in float64), corrected by the residual of its eigenvectors. The error of each is "
+    "Eigenvalues are LAPACK's, in float64, corrected by the residual of its eigenvectors. The error of each is "
     "a true bound, from Gershgorin discs about the residual or from invariant subspaces. Of one that is isolated it "
     "is the condition ‖l‖‖r‖ of left and right eigenvectors times the error of the matrix, and what is of second "
     "order"
@@ -170,7 +170,7 @@ def _along_diagonal(stack: Real, error: Sequence[Real], parts: Sequence[slice], 
     if not finite.all():
         stack = np.where(finite[:, None, None], stack, 0.0)
     conditions = np.full(stack.shape[:2], np.inf)
-    forms = [[schur(block, balanced=True) for block in stack[:, part, part]] for part in parts]
+    forms = [[schur(block) for block in stack[:, part, part]] for part in parts]
     found = [
         discs(stack[:, part, part], wrong, [each[:3] for each in known])
         for part, wrong, known in zip(parts, error, forms, strict=True)

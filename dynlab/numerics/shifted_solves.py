@@ -39,10 +39,15 @@ def shifted_solutions(triangle: Real, shifts: Complex, right: Complex, *, transp
 
 def shifted_gaps(T: Real, shifts: Complex) -> Complex:
     """λ less each eigenvalue of T's diagonal blocks, of a pair the positive imaginary part first, shape (n, m)."""
+    return np.asarray(shifts - eigenvalues_of_form(T)[:, None])
+
+
+def eigenvalues_of_form(T: Real) -> Complex:
+    """Those of a real Schur form's diagonal blocks, of a pair the positive imaginary part first, shape (n,)."""
     turning = np.zeros(len(T))
     turning[:-1] = np.sqrt(np.abs(T.diagonal(1))) * np.sqrt(np.abs(T.diagonal(-1)))
     turning[1:] -= turning[:-1].copy()
-    return np.asarray(shifts - (T.diagonal() + 1j * turning)[:, None])
+    return np.asarray(T.diagonal() + 1j * turning)
 
 
 def inverses_of_blocks(T: Real, gaps: Complex) -> Complex:
