@@ -12,6 +12,7 @@ from dynlab.systems.held import Held
 AT_KINK = Kind("undecided, at a kink", -1, 0, 0)  # of the activation
 PROBES = 16  # directions in which J is looked at next to a state
 REACH = 4 * float(np.finfo(np.float64).eps)  # times max(1, |h_i|): how far away, in each coordinate
+FARTHER = (1.0, 4.0, 16.0)  # times as far: what is smooth and steep changes about as many times as much there
 ASIDE = 1e-10  # the same where F itself may jump: a root beside a jump is found to the tolerance of the search only
 JUMP = 1e-6  # times max(1, ‖J‖): a smooth step's J changes by less over so short a way, rounding included
 NULL = 1e-8  # times 1 + ‖f'‖: singular values of directions along which a flat piece may begin
@@ -33,9 +34,12 @@ def at_kink(exact: Held, state: Real) -> bool:
     state : ndarray, shape (n,)
     """
     matrix = held_matrices(exact, torch.as_tensor(state)[None])[0].numpy()
-    points = torch.as_tensor(state + _probes(state, _ordinary(exact)))
-    changed = np.abs(held_matrices(exact, points).numpy() - matrix).max()
-    return jumps(exact, state) or bool(changed > JUMP * max(1.0, float(np.abs(matrix).max())))
+    points = torch.as_tensor(state + np.multiply.outer(FARTHER, _probes(state, _ordinary(exact))))
+    changed = np.abs(held_matrices(exact, points).numpy() - matrix).max(axis=(1, 2, 3))
+    if jumps(exact, state):
+        return True
+    steep = (np.diff(np.log(changed)) > np.log(FARTHER[1]) / 2).all() if (changed > 0).all() else False
+    return bool(changed[0] > JUMP * max(1.0, float(np.abs(matrix).max()))) and not steep
 
 
 def jumps(exact: Held, state: Real) -> bool:
@@ -85,6 +89,14 @@ def _vanishes_from(equations: Equations, state: Real, directions: Real, beside: 
     unit = max(1.0, float(np.linalg.norm(state)))
     ways = unit * np.array(ALONG)[None, :, None] * directions[:, None]
     return _vanishes(equations, state, state + ways, beside)
+
+
+def rounds_to_zero(equations: Equations, state: Real) -> bool:
+    """Whether f at a kink is no more than rounding leaves of it, of the steepest side's: else there is no root."""
+    point = torch.as_tensor(state)[None]
+    beside = equations.matrix(torch.as_tensor(state + _probes(state))).abs().amax(dim=0)
+    values = equations.value(point)
+    return bool((values.abs() <= len(state) * rounding(equations, point, values, beside[None])).all())
 
 
 def straight_between(equations: Equations, roots: Real, goals: Real) -> NDArray[np.bool_]:

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from dynlab.diagnostics.fixed_points.kinks import at_kink, flat_piece, jumps, straight_between
+from dynlab.diagnostics.fixed_points.kinks import at_kink, flat_piece, jumps, rounds_to_zero, straight_between
 from dynlab.jacobians import cancelled, displacement_matrices, ungated_matrices
 from dynlab.numerics import local_roots as local
 from dynlab.numerics import merging
@@ -245,6 +245,8 @@ class Places:
         along = flat_piece(self.equations, end)
         if len(along) == 0 and jumps(self.held, end) and self.held.displacement(torch.as_tensor(end)).any():
             return self._add(replace(_place(end, shown, index, radius=0.0), status=UNDECIDED))
+        if len(along) == 0 and not rounds_to_zero(self.equations, end):
+            return NOWHERE
         if len(along) == 0:
             return self._add(_place(end, shown, index, radius=merging.SAME * float(merging.scale(end))))
         self._flat.add(len(self.found))

@@ -1,0 +1,46 @@
+"""Fixed points that lie nearer to each other than the search's tolerance on residuals, or nearly meet."""
+
+import numpy as np
+import pytest
+import torch
+
+from dynlab.diagnostics.fixed_points import fixed_points
+from dynlab.systems import from_function
+
+AT = 0.3
+
+
+def listed(step, size=1):
+    ds = fixed_points(from_function(step, state_size=size))
+    return ds, ds["fixed_point_state"].values[ds["status"].values == "fixed point"]
+
+
+@pytest.mark.parametrize("apart, steep", [(1e-11, 1e10), (1e-12, 1e12), (1e-10, 1e10)])
+def test_of_two_steep_roots_each_is_listed_once(apart, steep):
+    """h + k (h − a)(h − a − d): between the roots the residual is k d²/4, below the tolerance, and J − I is 0."""
+    ds, states = listed(lambda h, x: h + steep * (h - AT) * (h - AT - apart))
+    assert np.abs(np.sort(states[:, 0]) - [AT, AT + apart]).max() < 1e-15
+    order = np.argsort(ds["fixed_point_state"].values[:, 0])
+    wrong = np.abs(ds["eigenvalue"].values[order, 0] - [1 - steep * apart, 1 + steep * apart])
+    assert (wrong <= ds["eigenvalue_error"].values[order, 0]).all()
+    assert ds["stable"].values[order].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("steep, least", [(1e10, 9e-14), (1e12, 1e-14)])
+def test_a_steep_parabola_above_zero_has_no_root(steep, least):
+    assert len(listed(lambda h, x: h + steep * (h - AT) ** 2 + least)[1]) == 0
+
+
+@pytest.mark.parametrize("least, roots", [(-1e-13, 2), (1e-15, 0), (1e-13, 0), (0.0, 1)])
+def test_the_tip_of_a_wedge_is_no_root_unless_it_is_zero(least, roots):
+    _, states = listed(lambda h, x: h + (h - AT).abs() / 2 + least)
+    assert len(states) == roots
+    assert (np.abs(np.abs(states - AT) - max(0.0, -2 * least)) < 1e-15).all()
+
+
+@pytest.mark.parametrize("steep", [1e5, 1e7])
+def test_a_steep_smooth_unit_is_at_no_kink(steep):
+    ds, states = listed(lambda h, x: AT + torch.tanh(steep * (h - AT)) / 2)
+    assert np.abs(np.sort(states[:, 0]) - [AT - 0.5, AT, AT + 0.5]).max() < 1e-12
+    assert sorted(ds["stable"].values.tolist()) == [0, 1, 1]
+    assert not any("kink" in str(kind) for kind in ds["kind"].values)
