@@ -20,6 +20,7 @@ from .options import FOLDER
 from .output import check_folder, print_json, working
 from .streams import echo
 from .sweep_grid import CHECKPOINT, grid_of
+from .sweep_train import trained
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -56,27 +57,30 @@ def sweep(
 
     NAME is an option of the command, or a setting of --system. Several checkpoints are an axis of their own. Where it
     is interrupted, the same line goes on with what is not done; cells that failed say why, and are tried again.
-    Trainings are not swept: dynlab train makes one network at a time.
+    `sweep train` trains one network a cell, each in a folder of its own in --output.
 
     \b
     dynlab sweep lyapunov --system lorenz --seconds 50 --grid rho=20:30:11 --data lorenz.zarr
     dynlab sweep gradient a.pt b.pt --grid inputs=noise:0.5,noise:1.0 --grid seed=0,1,2 --data gradients.zarr
     dynlab sweep fixed-points model.pt --grid seed=0:99:100 --data points.zarr --scheduler tcp://10.0.0.1:8786
+    dynlab sweep train --system gru --task flipflop --grid hidden_size=16,32 --grid seed=0,1,2 -o runs --data gru.zarr
     """
-    analysis = _analysis(command)
+    swept = _swept(command)
     if not dry_run:
         _check_data(data)
     with working("Loading", quiet=quiet):
         from dynlab import sweep as sweeps
 
-        cells, before = grid_of(analysis, arguments, grid)
+        cells, before = grid_of(swept, arguments, grid)
+    once = not isinstance(swept, AnalysisCommand)  # a training stays in its folder
     compute = functools.partial(cell_dataset, command, list(arguments), before)
     if data is None or dry_run:
         with working("Computing a cell", quiet=quiet, at_once=True):
-            first = sweeps.first_trial(compute, cells)
+            first = sweeps.first_trial(compute, cells, once)
         return _tell_first(first, cells, workers or sweeps.cores(), scheduler, as_json)
     with working("Computing a cell", quiet=quiet, at_once=True):
-        store, trial = sweeps.opened(compute, cells, data, {"command": command, "arguments": list(arguments)})
+        about = {"command": command, "arguments": list(arguments)}
+        store, trial = sweeps.opened(compute, cells, data, about, once)
     ready = sweeps.size(cells) - len(store.pending()) - (trial is not None and trial.succeeded)
     if trial is not None:
         left = sweeps.size(cells) - ready - len(trial.outcomes)
@@ -101,9 +105,11 @@ def cell_dataset(
     values : mapping
         By the name of their axis.
     """
-    analysis = _analysis(command)
+    analysis = _swept(command)
     words = [f"{text}{values[name]}" for name, text in before.items()]
     try:
+        if not isinstance(analysis, AnalysisCommand):
+            return trained([*arguments, *words], values)
         with analysis.asked([*arguments, *words, "--quiet"]) as (source, own):
             source.check(optional=False)
             if source.checkpoints:
@@ -131,14 +137,14 @@ def _checkpoint(name: str, state: tuple[int, int], **reading: Any) -> Checkpoint
     return read(zoo.locate(name), **reading)
 
 
-def _analysis(name: str) -> AnalysisCommand:
-    found = lookup(COMMANDS, name, "command")
-    if not isinstance(found, AnalysisCommand) or found.page or found.several:
-        raise UserError(
-            f"dynlab {name} is no analysis with a Dataset, so it is not swept: choose one with --data, such as "
-            f"spectrum, gradient or lyapunov."
-        )
-    return found
+def _swept(name: str) -> click.Command:
+    found: click.Command = lookup(COMMANDS, name, "command")
+    if found.name == "train" or (isinstance(found, AnalysisCommand) and not found.page and not found.several):
+        return found
+    raise UserError(
+        f"dynlab {name} is no analysis with a Dataset, so it is not swept: choose one with --data, such as spectrum, "
+        f"gradient or lyapunov, or train."
+    )
 
 
 def _check_data(data: Path | None) -> None:

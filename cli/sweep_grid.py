@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,7 @@ from dynlab.errors import UserError, unknown
 
 from .analysis import AnalysisCommand
 from .options import OUTPUT
+from .sweep_train import asked, names_of, settings_of
 
 if TYPE_CHECKING:
     from dynlab.sweep import Axis
@@ -21,13 +22,14 @@ READ = ("data_dir",)  # a folder that is read; others are written to, and by eve
 
 
 def grid_of(
-    analysis: AnalysisCommand, arguments: Sequence[str], texts: Sequence[str]
+    command: click.Command, arguments: Sequence[str], texts: Sequence[str]
 ) -> tuple[list[Axis], dict[str, str]]:
     """The axes of a sweep, and for each but the checkpoints' what stands before a value on the command line.
 
     Parameters
     ----------
-    analysis : AnalysisCommand
+    command : Command
+        An `AnalysisCommand`, or that of trainings.
     arguments : sequence of str
         Its checkpoints and options, those of every cell.
     texts : sequence of str
@@ -40,41 +42,44 @@ def grid_of(
     """
     from dynlab import sweep
 
-    with analysis.make_context(analysis.name, [*arguments], resilient_parsing=True) as context:
-        _check_writes_nothing(analysis, context)
-        checkpoints, factory = context.params.get("checkpoints") or (), context.params.get("factory")
+    with command.make_context(command.name, [*arguments], resilient_parsing=True) as context:
+        _check_writes_nothing(command, context)
+        given = context.params
+    checkpoints = given.get("checkpoints") or ()
     grid = [sweep.Axis(CHECKPOINT, tuple(checkpoints))] if len(checkpoints) > 1 else []
-    settings = [] if checkpoints or factory is None else _settings(factory)
+    settings = _settings(command, given)
     grid += [sweep.axis(text) for text in texts]
     if not grid:
         raise UserError("There is nothing to sweep over: add --grid NAME=VALUES, or name several checkpoints.")
     names = [each.name for each in grid]
     if len(set(names)) < len(names):
         raise UserError(f"{next(name for name in names if names.count(name) > 1)} is swept twice: join its values.")
-    before = {name: _before(analysis, settings, name) for name in names if name != CHECKPOINT}
-    _check_values(analysis, arguments, grid, before)
+    before = {name: _before(command, settings, name) for name in names if name != CHECKPOINT}
+    _check_values(command, arguments, grid, before)
     return grid, before
 
 
-def _check_writes_nothing(analysis: AnalysisCommand, context: click.Context) -> None:
+def _check_writes_nothing(command: click.Command, context: click.Context) -> None:
     """Refuse typed options that write files, or follow a training: every cell would write the same."""
-    for option in _options(analysis):
+    if not isinstance(command, AnalysisCommand):
+        return
+    for option in _options(command):
         name = str(option.name)
         writes = name in OF_ONE or (isinstance(option.type, click.Path) and name not in READ)
         if writes and context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             raise UserError(f"{option.opts[0]} is of one result, and a sweep has one for each cell: leave it out.")
 
 
-def _options(analysis: AnalysisCommand) -> list[click.Option]:
-    return [each for each in analysis.params if isinstance(each, click.Option)]
+def _options(command: click.Command) -> list[click.Option]:
+    return [each for each in command.params if isinstance(each, click.Option)]
 
 
-def _before(analysis: AnalysisCommand, settings: Sequence[str], name: str) -> str:
+def _before(command: click.Command, settings: Mapping[str, str], name: str) -> str:
     """What stands before a value of that name."""
-    flags = {flag.lstrip("-").replace("-", "_"): flag for option in _options(analysis) for flag in option.opts}
+    flags = {flag.lstrip("-").replace("-", "_"): flag for option in _options(command) for flag in option.opts}
     of_one_value = [
         flag
-        for option in _options(analysis)
+        for option in _options(command)
         if not (option.is_flag or option.multiple or isinstance(option.type, click.Path) or option.name in OF_ONE)
         for flag in option.opts
     ]
@@ -82,7 +87,7 @@ def _before(analysis: AnalysisCommand, settings: Sequence[str], name: str) -> st
     if flags.get(name) in of_one_value:
         return f"{flags[name]}=" if flags[name].startswith("--") else flags[name]
     if name in settings:
-        return f"--set={name}="
+        return settings[name]
     if name in flags:
         raise UserError(
             f"{flags[name]} takes no single value that cells could differ in: type it once, for all of them, or choose "
@@ -91,18 +96,18 @@ def _before(analysis: AnalysisCommand, settings: Sequence[str], name: str) -> st
     raise unknown("grid name", name, names)
 
 
-def _settings(factory: str) -> list[str]:
-    """The settings that a system by name takes."""
-    import inspect
-
-    from dynlab.errors import lookup
+def _settings(command: click.Command, given: Mapping[str, Any]) -> dict[str, str]:
+    """What stands before a value of each setting of the system that is named, and of a training's task."""
+    if not isinstance(command, AnalysisCommand):
+        return settings_of(given)
     from dynlab.systems import SYSTEMS
 
-    return list(inspect.signature(lookup(SYSTEMS, factory, "system")).parameters)
+    named = not given.get("checkpoints") and given.get("factory")
+    return {name: f"--set={name}=" for name in names_of(SYSTEMS, named, "system")} if named else {}
 
 
 def _check_values(
-    analysis: AnalysisCommand, arguments: Sequence[str], grid: Sequence[Axis], before: dict[str, str]
+    command: click.Command, arguments: Sequence[str], grid: Sequence[Axis], before: Mapping[str, str]
 ) -> None:
     """Refuse a value that its option does not take, each beside the first ones of the other axes."""
     typed = {
@@ -111,5 +116,8 @@ def _check_values(
     first = {name: words[0] for name, words in typed.items()}
     others = [first | {name: word} for name, words in typed.items() for word in words[1:]]
     for words in (first, *others):
-        with analysis.asked([*arguments, *words.values(), "--quiet"]) as (source, _):
-            source.check(optional=False)
+        if isinstance(command, AnalysisCommand):
+            with command.asked([*arguments, *words.values(), "--quiet"]) as (source, _):
+                source.check(optional=False)
+        else:
+            asked([*arguments, *words.values()])

@@ -209,22 +209,23 @@ def train(
             raise UserError("--resume takes --output, the run's folder, and none of what the run was started with.")
         result = training.resume(output, **show)
     else:
-        run = _run(**chosen)
+        run = run_of(**chosen)
         folder = output or Path("runs") / f"{run.system}-{run.task}-seed{run.settings.seed}"
         result = training.train(run, folder, overwrite=overwrite, **writes, **show)
     facts = result.facts
     if as_json:
         print_json({"checkpoint": str(result.checkpoint)} | facts)
     else:
-        scores = ", ".join(f"{key.replace('_', ' ')} {value:.4f}" for key, value in facts.items() if _score(key))
+        scores = ", ".join(f"{key.replace('_', ' ')} {value:.4f}" for key, value in facts.items() if score(key))
         echo(f"{result.checkpoint}: epoch {facts['epoch']}, {scores}, {facts['cell_parameters']} cell parameters.")
 
 
-def _score(key: str) -> bool:
+def score(key: str) -> bool:
+    """Whether a fact of a training is a score of its network."""
     return key.endswith(("_accuracy", "_mse", "_bits_per_character", "_bits_per_word", "_perplexity"))
 
 
-def _run(
+def run_of(
     preset: str | None,
     system: str | None,
     task: str | None,

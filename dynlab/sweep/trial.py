@@ -38,8 +38,11 @@ class Trial(NamedTuple):
         return self.outcomes[-1].dataset is not None
 
 
-def trial(compute: Compute, grid: Sequence[Axis], indices: np.ndarray) -> Trial:
-    """Compute the first of cells, shape (cell, axis); where it fails, the last, and then the one in the middle."""
+def trial(compute: Compute, grid: Sequence[Axis], indices: np.ndarray, once: bool = False) -> Trial:
+    """Compute the first of cells, shape (cell, axis); where it fails, the last, and then the one in the middle.
+
+    Each is timed twice where it takes little, but for cells that keep what they did `once`.
+    """
     tried: list[Outcome] = []
     seconds = 0.0
     for place in dict.fromkeys((0, len(indices) - 1, len(indices) // 2)):
@@ -49,7 +52,7 @@ def trial(compute: Compute, grid: Sequence[Axis], indices: np.ndarray) -> Trial:
             started = time.perf_counter()
             (found,) = outcomes(compute, one)
             seconds = time.perf_counter() - started
-            if seconds > WARM or found.dataset is None:
+            if once or seconds > WARM or found.dataset is None:
                 break
         tried.append(found)
         if found.dataset is not None:
@@ -57,7 +60,7 @@ def trial(compute: Compute, grid: Sequence[Axis], indices: np.ndarray) -> Trial:
     return Trial(tried, seconds, 0)
 
 
-def first_trial(compute: Compute, grid: Sequence[Axis]) -> Trial:
+def first_trial(compute: Compute, grid: Sequence[Axis], once: bool = False) -> Trial:
     """What the first cells of a new sweep take.
 
     Raises
@@ -67,13 +70,15 @@ def first_trial(compute: Compute, grid: Sequence[Axis]) -> Trial:
     """
     if size(grid) > MOST_CELLS:
         raise UserError(f"The grid has {size(grid):,} cells, and a sweep at most {MOST_CELLS:,}: part it.")
-    first = trial(compute, grid, np.argwhere(np.ones([len(each.values) for each in grid])))
+    first = trial(compute, grid, np.argwhere(np.ones([len(each.values) for each in grid])), once)
     if not first.succeeded:
         raise UserError(f"The first cell fails, and so do all that were tried: {first.outcomes[0].problem}")
     return first
 
 
-def opened(compute: Compute, grid: Sequence[Axis], path: Path, about: Mapping[str, Any]) -> tuple[Store, Trial | None]:
+def opened(
+    compute: Compute, grid: Sequence[Axis], path: Path, about: Mapping[str, Any], once: bool = False
+) -> tuple[Store, Trial | None]:
     """The store of a sweep, made where there is none, with the first of its unfinished cells.
 
     Parameters
@@ -84,6 +89,8 @@ def opened(compute: Compute, grid: Sequence[Axis], path: Path, about: Mapping[st
         Ends in .zarr.
     about : mapping
         What is computed, JSON-able: a store of something else is left alone.
+    once : bool
+        A cell that was computed is kept by itself, so that a second time would tell nothing of how long it takes.
 
     Returns
     -------
@@ -97,7 +104,7 @@ def opened(compute: Compute, grid: Sequence[Axis], path: Path, about: Mapping[st
         Where `path` holds something else, and where the first, the last and the middle cell of a new sweep fail.
     """
     if not path.exists():
-        first = first_trial(compute, grid)
+        first = first_trial(compute, grid, once)
         store = Store.create(path, grid, about, first.outcomes[-1].dataset or xr.Dataset())
     else:
         store = Store(path)
@@ -105,6 +112,6 @@ def opened(compute: Compute, grid: Sequence[Axis], path: Path, about: Mapping[st
         pending = store.pending()
         if not len(pending):
             return store, None
-        first = trial(compute, grid, pending)
+        first = trial(compute, grid, pending, once)
     store.write(first.outcomes)
     return store, first

@@ -5,9 +5,20 @@ from typing import Any
 from dynlab.training.presets import PRESETS, Preset
 from dynlab.training.run import Run, Writes
 from dynlab.training.settings import Settings
-from dynlab.training.train import Result, resume, train
+from dynlab.training.train import Result, resume, stored_run, train
 
-__all__ = ["PRESETS", "Preset", "Result", "Run", "Settings", "StabilityMonitor", "Writes", "resume", "train"]
+__all__ = [
+    "PRESETS",
+    "Preset",
+    "Result",
+    "Run",
+    "Settings",
+    "StabilityMonitor",
+    "Writes",
+    "resume",
+    "stored_run",
+    "train",
+]
 
 
 def __getattr__(name: str) -> Any:

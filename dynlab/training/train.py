@@ -149,7 +149,7 @@ def resume(
         Where the folder holds no run, or none that has got to a checkpoint.
     """
     folder = Path(folder)
-    run, writes, devices = _stored(folder)
+    run, writes, devices = stored_run(folder)
     last = folder / f"{LAST}.ckpt"
     if not last.is_file():
         raise UserError(
@@ -160,7 +160,8 @@ def resume(
     return _carry_out(making(), making, last)
 
 
-def _stored(folder: Path) -> tuple[Run, Writes, int]:
+def stored_run(folder: Path) -> tuple[Run, Writes, int]:
+    """The run of a folder, what it writes, and how many processes share each batch."""
     path = folder / RUN_FILE
     if not path.is_file():
         raise UserError(f"{folder} holds no training run (no {RUN_FILE}); name the folder that --output named.")
@@ -188,7 +189,7 @@ def _remove(folder: Path) -> None:
     if not any(folder.iterdir()):
         return
     try:
-        _stored(folder)
+        stored_run(folder)
     except UserError as error:
         raise UserError(f"{folder} holds no training run, so it is not overwritten; choose another folder.") from error
     for file in [file for pattern in OWN_FILES for file in folder.glob(pattern)]:

@@ -14,6 +14,8 @@ from dynlab.cli.main import run
 
 HENON = ["sweep", "lyapunov", "--system", "henon", "--steps", "60"]
 HERE = ["--workers", "0", "--quiet"]
+ADDING = ["sweep", "train", "--system", "gru", "--task", "adding", "--task-set", "length=5"]
+ADDING += ["--task-set", "train_size=60", "--task-set", "test_size=20", "--epochs", "2"]
 
 
 @pytest.fixture
@@ -98,7 +100,6 @@ def test_what_is_wrong_is_said_in_one_sentence_before_anything_is_written(refuse
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
-        (["train", "--system", "gru"], "dynlab train is no analysis with a Dataset, so it is not swept"),
         (["explore"], "dynlab explore is no analysis"),
         (["sweep"], "dynlab sweep is no analysis"),
         (["lyapunof"], "did you mean 'lyapunov'?"),
@@ -109,6 +110,20 @@ def test_what_is_wrong_is_said_in_one_sentence_before_anything_is_written(refuse
 )
 def test_what_is_no_sweep_is_refused(refused, arguments, sentence):
     refused(["sweep", *arguments, "--grid", "seed=0,1", "--quiet"], sentence)
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["train", "--system", "gru"], "Name what is trained and what on"),
+        ([*ADDING[1:]], "A sweep of trainings needs --output FOLDER"),
+        ([*ADDING[1:], "-o", "runs", "--resume"], "--resume is of one training"),
+        ([*ADDING[1:], "-o", "runs", "--epochs", "0"], "--epochs"),
+        ([*ADDING[1:], "-o", "runs", "--grid", "hiden_size=2,3"], "did you mean 'hidden_size'?"),
+    ],
+)
+def test_trainings_that_cannot_be_swept_are_refused(refused, arguments, sentence):
+    refused(["sweep", *arguments, "--grid", "seed=0,1", "--data", "x.zarr", "--quiet"], sentence)
 
 
 def test_a_checkpoint_is_read_once_for_its_cells_and_again_when_it_changes(network, monkeypatch):
@@ -123,3 +138,36 @@ def test_a_checkpoint_is_read_once_for_its_cells_and_again_when_it_changes(netwo
     torch.save(torch.nn.GRU(2, 4).state_dict(), "one.pt")
     assert sweep.cell_dataset(*cell, {"seed": 0})["log_norm"].shape == found[0]["log_norm"].shape
     assert names == ["one.pt"] * 2
+
+
+def test_a_sweep_of_trainings_has_the_scores_that_each_training_has_alone(folder, capsys, printed_json):
+    line = [*ADDING, "--grid", "hidden_size=2,3", "--grid", "lr=0.01,1e30", "-o", "runs", "--data", "a.zarr", *HERE]
+    assert run(line) == 0
+    told = capsys.readouterr().out
+    assert "2 are done, 2 failed" in told
+    assert "The training diverged in epoch" in told
+    ds = dl.open("a.zarr")
+    for size in (2, 3):
+        alone = printed_json([*ADDING[1:], "--set", f"hidden_size={size}", "-o", f"alone{size}", "--quiet", "--json"])
+        cell = ds.sel(hidden_size=size, lr=0.01)
+        for name in ("validation_mse", "test_mse", "cell_parameters"):
+            assert cell[name] == alone[name]
+        kept = float(cell["validation_mse_history"][int(cell["kept_epoch"]) - 1])
+        assert abs(kept / alone["validation_mse"] - 1) < 1e-5
+        networks = [torch.load(f"{each}/network.pt")["state_dict"] for each in (f"alone{size}", name_of(size))]
+        assert all(torch.equal(value, networks[1][name]) for name, value in networks[0].items())
+
+
+def name_of(size):
+    return f"runs/hidden_size={size},lr=0.01"
+
+
+def test_a_training_of_a_sweep_goes_on_where_it_was_and_never_with_another(folder, printed_json, refused):
+    line = [*ADDING, "--grid", "seed=0,1", "--set", "hidden_size=2", "-o", "runs", *HERE]
+    whole = printed_json([*line, "--data", "a.zarr", "--json"])
+    assert (whole["done"], whole["failed"]) == (2, 0)
+    again = printed_json([*line, "--data", "b.zarr", "--json"])
+    assert again["done"] == 2
+    one, two = dl.open("a.zarr"), dl.open("b.zarr")
+    assert one.drop_attrs().equals(two.drop_attrs())
+    refused([*line, "--lr", "0.1", "--data", "c.zarr"], "holds another training: choose another --output")
