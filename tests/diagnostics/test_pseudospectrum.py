@@ -476,6 +476,12 @@ def test_on_a_kink_no_power_is_known(flow):
     assert "kink" not in away.attrs["verdict"]
 
 
+@pytest.mark.parametrize("radius, said", [(1e-18, "1e−18"), (1.5e-200, "1.5e−200"), (1 - 1e-9, "1 − 1e−09")])
+def test_the_radius_that_is_said_is_the_one_computed(radius, said):
+    ds = dl.pseudospectrum(LinearMap(np.diag([radius, radius / 2])), grid=3)
+    assert f"the spectral radius is {said}" in ds.attrs["verdict"]
+
+
 class Relaxing(dl.Flow):
     """h' = ReLU(1.5 h) − h."""
 

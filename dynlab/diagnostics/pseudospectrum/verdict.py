@@ -19,7 +19,7 @@ def verdict(ds: xr.Dataset) -> str:
     beyond = values.real if flow else np.abs(values) - 1
     leading = int(np.argmax(beyond))
     side = _side(beyond, errors)
-    size = f"{number(beyond[leading], 6)} per second" if flow else near_one(1 + float(beyond[leading]), 6)
+    size = f"{number(beyond[leading], 6)} per second" if flow else near_one(float(np.abs(values[leading])), 6)
     at, which = place(np.array(schema.settings(ds)["state"])), "abscissa" if flow else "radius"
     first = f"By its eigenvalues the Jacobian A at {at} is {side}: the spectral {which} is {size}"
     if side == "undecided" or errors.max() > KINKED:
