@@ -16,6 +16,7 @@ from dynlab.diagnostics.pseudospectrum.powers import power_norms
 from dynlab.errors import UserError
 from dynlab.numerics.resolvent import Resolvent
 from dynlab.systems.textbook import LinearMap
+from dynlab.wording import near_one
 
 SHEAR = [[-1.0, 10.0], [0.0, -2.0]]
 
@@ -487,3 +488,11 @@ class Relaxing(dl.Flow):
 
     def velocity(self, state, input, t=0):
         return torch.relu(1.5 * state) - state
+
+
+@pytest.mark.parametrize("radius", [1e-200, 1e-30, 1e-18, 1e-16, 1e-14, 0.3, 1 - 1e-12, 1 + 1e-12])
+def test_the_sentence_has_the_digits_of_the_spectral_radius(radius):
+    matrix = torch.tensor([[radius, 0.0], [0.0, radius / 2]], dtype=torch.float64)
+    said = dl.pseudospectrum(dl.from_function(lambda h, x: h @ matrix.T, state_size=2), grid=5).attrs["verdict"]
+    assert f"the spectral radius is {near_one(radius, 6)}" in said
+    assert ("never exceeds 1" in said) == (radius < 1)

@@ -19,7 +19,7 @@ def verdict(ds: xr.Dataset) -> str:
     beyond = values.real if flow else np.abs(values) - 1
     leading = int(np.argmax(beyond))
     side = _side(beyond, errors)
-    size = f"{number(beyond[leading], 6)} per second" if flow else near_one(float(np.abs(values[leading])), 6)
+    size = f"{number(beyond[leading], 6)} per second" if flow else _radius(np.abs(values), errors)
     at, which = place(np.array(schema.settings(ds)["state"])), "abscissa" if flow else "radius"
     first = f"By its eigenvalues the Jacobian A at {at} is {side}: the spectral {which} is {size}"
     if side == "undecided" or errors.max() > KINKED:
@@ -27,6 +27,14 @@ def verdict(ds: xr.Dataset) -> str:
     if flow:
         first += f" (the numerical abscissa {number(float(ds['numerical_abscissa']))} per second)"
     return f"{first}. {_transient(ds, flow, side)}"
+
+
+def _radius(moduli: NDArray[np.float64], errors: NDArray[np.float64]) -> str:
+    """The spectral radius, or a bound on it where it is not told from 0."""
+    leading = int(np.argmax(moduli))
+    if errors[leading] < moduli[leading] or not (moduli + errors).any():
+        return near_one(float(moduli[leading]), 6)
+    return f"at most {number(float((moduli + errors).max()), 1)}"
 
 
 def _side(beyond: NDArray[np.float64], errors: NDArray[np.float64]) -> str:
@@ -43,8 +51,12 @@ def _transient(ds: xr.Dataset, flow: bool, side: str) -> str:
     kreiss = float(ds["kreiss_constant"])
     if growth <= NO_GROWTH and np.isnan(ds["log_power_norm"].values).any() and not _back_at_one(ds, when):
         said = f"How far {norm} grows is not known: rounding, or a kink, hides it"
-    elif growth <= NO_GROWTH:
+    elif growth <= NO_GROWTH and side != "unstable":
         said = f"{norm} never exceeds 1: nothing grows first"
+    elif growth <= NO_GROWTH:
+        said = (
+            f"{norm} grows by less than {number(NO_GROWTH - 1)} up to the last {'time' if flow else 'power'} computed"
+        )
     elif np.isnan(ds["log_power_norm"].values).any():
         said = f"{norm} has grown to {_growth(ds)} by {at}, and rounding drowns it later"
     elif when == last:
