@@ -85,7 +85,7 @@ def pickled(draw: Random) -> bytes:
 
     def called() -> bytes:
         module, _, name = draw.choice(NAMES).rpartition(".")
-        arguments = b"".join(value(2) for _ in range(draw.randrange(4)))
+        arguments = b"".join(value(0) for _ in range(draw.randrange(4)))  # deeper ones would nest without end
         return f"c{module}\n{name}\n(".encode() + arguments + b"t" + draw.choice((b"R", b"R", b"\x81", b"Rb", b""))
 
     def value(depth: int) -> bytes:

@@ -1,0 +1,123 @@
+"""What no choice of coordinates, order of products or precision may change, of every map in the table."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.optimize import linear_sum_assignment
+
+import dynlab as dl
+from dynlab.driven import drive
+from dynlab.systems import SYSTEMS, Map, create, frozen
+from dynlab.systems.examples import LENGTH as STEPS
+from dynlab.systems.examples import example_config
+
+SAMPLES = 2
+ORBIT = 1e-9  # what rounding may move an orbit by, and with it a Jacobian, relatively: 1e-16 and a growth of 1e7
+MAPS = [name for name in SYSTEMS if isinstance(create(name, **example_config(name)), Map)]
+
+
+@pytest.fixture(params=MAPS)
+def system(request):
+    torch.manual_seed(3)
+    return frozen(create(request.param, **example_config(request.param)))
+
+
+@pytest.fixture
+def inputs(system):
+    return np.random.default_rng(4).standard_normal((SAMPLES, STEPS, system.input_size))
+
+
+@pytest.fixture
+def start(system):
+    return np.random.default_rng(5).uniform(0.1, 0.4, (SAMPLES, system.state_size))
+
+
+class Turned(Map):
+    """The same map of states s = Q h, for an orthogonal Q."""
+
+    def __init__(self, inner, basis):
+        super().__init__(inner.state_size, inner.input_size)
+        self.inner, self.basis = inner, torch.as_tensor(basis)
+
+    def step(self, state, input, t=0):
+        return self.inner.step(state @ self.basis, input, t) @ self.basis.mT
+
+
+class Linear(Map):
+    """h ↦ M_t h: as many matrices as steps."""
+
+    def __init__(self, matrices):
+        super().__init__(matrices.shape[-1], 0)
+        self.matrices = matrices
+
+    def step(self, state, input, t=0):
+        now = (torch.arange(len(self.matrices)) == torch.as_tensor(t).unsqueeze(-1)).to(state)
+        return torch.einsum("...t,tij,...j->...i", now, self.matrices, state)
+
+
+def basis_of(kind, n):
+    generator = np.random.default_rng(6)
+    if kind == "permuted":
+        return np.eye(n)[generator.permutation(n)]
+    return np.linalg.qr(generator.standard_normal((n, n)))[0]
+
+
+def close(one, one_error, two, two_error, more=ORBIT):
+    """Both lie within their errors of one number; what neither states is not compared."""
+    known = np.isfinite(one) & np.isfinite(two)
+    assert known.any() or not np.isfinite(one).any()
+    apart = np.abs(np.where(known, one - two, 0))
+    assert (apart <= np.nan_to_num(one_error + two_error, nan=np.inf) + more)[known].all()
+
+
+@pytest.mark.parametrize("kind", ["permuted", "turned"])
+def test_another_orthogonal_basis_changes_no_gradient_and_no_eigenvalue(system, inputs, start, kind):
+    basis, inputs = basis_of(kind, system.state_size), inputs[:, :2]
+    runs = [(system, start), (Turned(system, basis), start @ basis.T)]
+    one, two = (dl.gradient(of, inputs, initial_state=at) for of, at in runs)
+    for name in ("log_norm", "log_norm_frobenius"):
+        close(*(each[key].values for each in (one, two) for key in (name, f"{name}_error")))
+    one, two = (dl.spectrum(of, inputs, initial_state=at) for of, at in runs)
+    values, others = (each["eigenvalue"].values.reshape(-1, system.state_size) for each in (one, two))
+    errors, other_errors = (each["eigenvalue_error"].values.reshape(-1, system.state_size) for each in (one, two))
+    doubt = ORBIT * one["condition"].values.reshape(errors.shape)  # infinite where a matrix is defective
+    for a, b, a_error, b_error, more in zip(values, others, errors, other_errors, doubt, strict=True):
+        apart = np.abs(a[:, None] - b)
+        allowed = a_error[:, None] + b_error + more[:, None]
+        within = np.where(np.isnan(allowed), True, apart <= allowed)
+        assert within[linear_sum_assignment(~within)].all()
+
+
+def test_a_product_forward_is_the_product_backward(system, inputs, start):
+    backward = dl.gradient(system, inputs, initial_state=start).isel(time=0)
+    forward = dl.end_to_end(system, inputs, initial_state=start, times=STEPS).isel(time=-1, mode=0)
+    close(
+        backward["log_norm"].values,
+        backward["log_norm_error"].values,
+        forward["log_singular_value"].values,
+        forward["error_bound"].values,
+        more=0,
+    )
+
+
+def test_transposed_and_in_reverse_a_product_has_the_same_singular_values(system, inputs, start):
+    driven = drive(system, inputs, start, dtype="float64", device="cpu", seed=0, inputs_description="")
+    matrices = torch.cat([*driven.blocks(driven.system, range(1, STEPS + 1))], dim=1)[0]
+    one, two = (
+        dl.end_to_end(Linear(each), np.empty((STEPS, 0)), times=STEPS).isel(time=-1)
+        for each in (matrices, matrices.flip(0).mT.contiguous())
+    )
+    names = ("log_singular_value", "error_bound")
+    close(*(each[name].values for each in (one, two) for name in names), more=0)
+
+
+def test_single_precision_is_wrong_by_no_more_than_it_says(system, inputs, start):
+    """Over one step, from a state and an input that both precisions hold: later states are others."""
+    given = inputs[:, :1].astype(np.float32), start.astype(np.float32)
+    weights = {name: value.float() for name, value in system.state_dict().items() if value.is_floating_point()}
+    rounded = frozen(system)
+    rounded.load_state_dict({name: value.double() for name, value in weights.items()}, strict=False)
+    single, double = (
+        dl.gradient(rounded, given[0], initial_state=given[1], dtype=each) for each in ("float32", "float64")
+    )
+    close(*(each[key].values for each in (single, double) for key in ("log_norm", "log_norm_error")), more=0)
