@@ -13,13 +13,16 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from torch import Tensor
 
-from dynlab.numerics.arrays import Real
+from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.isolation import Equations, rounding
 from dynlab.numerics.merging import scale
 from dynlab.numerics.roots import tolerance
 
 STEP, SHORTEST = 0.05, 1e-8  # times max(1, ‖h‖): of a walk; it is halved where the tangent turns or no root is near
 STRAIGHT = 1e-3  # of a step: where no more than that leads from its end back onto the roots, the next is twice as long
+FORESEEN = 0.01  # of a step, likewise where the curve's bend is known
+CONTRACTION = 0.25  # of Newton's first step is what the second may be, or another curve may be as near
+CROSSED = STEP / 64  # a step below that may lead across a curve that crosses this one
 TURN = 0.95  # the cosine of the angle between two tangents is above
 FARTHEST = 100.0  # times max(1, ‖h‖): a walk ends so far from where it began
 MOST_STEPS = 1000
@@ -30,31 +33,48 @@ LEFT = 10.0  # times the tolerance of a root: what may be left of f where the it
 ON = 1e-6  # times max(1, ‖h‖): a root this near to the walk is on the continuum
 FORWARD = 0.1  # of the way to the other root must lie along the continuum, or there is no way
 STORED = 16  # + n, times the rounding of f: what the rounding of stored weights makes of an f that is 0 without it
+NEARER = 3  # steps of Newton's method to the nearest point of a cubic
 IN_SUCCESSION = 3  # states at which f is told from 0, unless the walk ends there
 SMOOTH = 1e-4  # times 1 + ‖f'‖: a smallest singular value that is larger where f is just told from 0 is a jump
 
 
-def curve_of(equations: Equations, root: Real, tangent: Real, plane: int = 1) -> Real:
-    """States along a curve of roots, both ways from one of them to where it closes, ends, or is far away.
+class Curve(NamedTuple):
+    """A curve of roots by states in order, and unit tangents forwards.
+
+    Attributes
+    ----------
+    states, tangents : ndarray, shape (m, n)
+        The first and the last are the same state where the curve closes.
+    closed : bool
+    finished : bool
+        Whether it closes, ends or is far away at both ends; no walk goes on for ever.
+    """
+
+    states: Real
+    tangents: Real
+    closed: bool
+    finished: bool
+
+
+def curve_of(equations: Equations, root: Real, tangent: Real, plane: int = 1) -> Curve:
+    """The curve of roots through one of them, both ways to where it closes, ends, or is far away.
 
     Parameters
     ----------
     equations : Equations
     root : ndarray, shape (n,)
+        It is among the states.
     tangent : ndarray, shape (n,)
     plane : int
         The number of directions in which f' is singular; the walk goes straight on in their plane.
-
-    Returns
-    -------
-    ndarray, shape (m, n)
-        In order; the first and the last are neighbours where the curve closes. The root is among them.
     """
-    ahead, closed = _walk(equations, root, tangent, plane)
-    if closed:
-        return np.stack([root, *ahead])
-    behind, _ = _walk(equations, root, -tangent, plane)
-    return np.stack([*behind[::-1], root, *ahead])
+    ahead = _walk(equations, root, tangent, plane)
+    if ahead.closed:
+        return ahead
+    behind = _walk(equations, root, -tangent, plane)
+    states = np.concatenate([behind.states[:0:-1], ahead.states])
+    tangents = np.concatenate([-behind.tangents[:0:-1], ahead.tangents])
+    return Curve(states, tangents, False, ahead.finished and behind.finished)
 
 
 class Told(NamedTuple):
@@ -64,16 +84,16 @@ class Told(NamedTuple):
     ----------
     before, after : float
         The sign of f there, before and after the root; 0 where it is told from 0 nowhere.
-    states : ndarray, shape (k, n)
-        The states of the curve from where to where, or to its ends.
+    curve : Curve
+        The part of the curve from where to where, or to its ends.
     """
 
     before: float
     after: float
-    states: Real
+    curve: Curve
 
 
-def told_ends(equations: Equations, curve: Real, root: Real, plane: int = 1, left: Real | None = None) -> Told:
+def told_ends(equations: Equations, curve: Curve, root: Real, plane: int = 1, left: Real | None = None) -> Told:
     """Which sign f has on either side of a root on a curve, where it is told from 0, and the states between.
 
     The states of a walk are roots to the solver's tolerance. Where f rises out of its rounding along them, f is 0
@@ -83,7 +103,7 @@ def told_ends(equations: Equations, curve: Real, root: Real, plane: int = 1, lef
     Parameters
     ----------
     equations : Equations
-    curve : ndarray, shape (m, n)
+    curve : Curve
         Of `curve_of`.
     root : ndarray, shape (n,)
     plane : int
@@ -92,10 +112,11 @@ def told_ends(equations: Equations, curve: Real, root: Real, plane: int = 1, lef
         The left singular vector of the smallest singular value at the root: f has its sign along it, and along what it
         becomes from state to state. Without it the signs say no more than that f is told from 0.
     """
-    points = torch.as_tensor(curve)
+    states = curve.states
+    points = torch.as_tensor(states)
     values, matrices = equations.value(points), equations.matrix(points)
     u, sigma, _ = torch.linalg.svd(matrices)
-    here, along = int(np.linalg.norm(curve - root, axis=1).argmin()), u[:, :, -1]
+    here, along = int(np.linalg.norm(states - root, axis=1).argmin()), u[:, :, -1]
     turned = torch.where((along[1:] * along[:-1]).sum(-1) < 0, -1.0, 1.0).to(along)
     turned = torch.cat([turned.new_ones(1), turned.cumprod(0)])
     sign = ((along * values).sum(-1).sign() * turned * turned[here]).numpy()
@@ -104,7 +125,13 @@ def told_ends(equations: Equations, curve: Real, root: Real, plane: int = 1, lef
     told = ((values.abs() > noise).any(-1) & (sigma[:, -plane] <= SMOOTH * (1 + sigma[:, 0]))).numpy()
     first, last = here - _first_told(told[here::-1]), here + _first_told(told[here:])
     behind, ahead = (float(sign[end]) if end != here and told[end] else 0.0 for end in (first, last))
-    return Told(behind, ahead, curve[first : last + 1])
+    return Told(behind, ahead, _part_of(curve, first, last))
+
+
+def _part_of(curve: Curve, first: int, last: int) -> Curve:
+    part = slice(first, last + 1)
+    closed = curve.closed and first == 0 and last == len(curve.states) - 1
+    return Curve(curve.states[part], curve.tangents[part], closed, curve.finished)
 
 
 def _first_told(told: NDArray[np.bool_]) -> int:
@@ -114,15 +141,14 @@ def _first_told(told: NDArray[np.bool_]) -> int:
     return int(runs.argmax()) if runs.any() else len(told) - 1
 
 
-def on_curve(equations: Equations, curve: Real, roots: Real) -> NDArray[np.bool_]:
-    """Whether each root (k, n) lies on the curve, whose states are `curve` (m, n)."""
-    nearest, distance = _nearest(curve, roots)
+def on_curve(equations: Equations, curve: Curve, roots: Real) -> NDArray[np.bool_]:
+    """Whether each root (k, n) lies on the curve."""
+    nearest, tangents, distance = _nearest(curve, roots)
     found: NDArray[np.bool_] = distance <= 2 * STEP * scale(roots)
     if not found.any():
         return found
-    roots, nearest = roots[found], nearest[found]
-    tangents = _null(equations, nearest, 1)
-    there, settled, _ = corrected(equations, nearest + _along(tangents, roots - nearest), tangents)
+    roots, nearest, tangents = roots[found], nearest[found], tangents[found, None]
+    there, settled, _, _ = corrected(equations, nearest + _along(tangents, roots - nearest), tangents)
     found[found] = settled & (np.linalg.norm(there - roots, axis=1) <= ON * scale(roots))
     return found
 
@@ -143,7 +169,7 @@ def joined(equations: Equations, roots: Real, goals: Real, dimension: int) -> ND
         forward = np.linalg.norm(along, axis=1)
         shorter = length[walking] * unit / np.maximum(forward, length[walking] * unit)
         ahead = here[walking] + along * shorter[:, None]
-        there, settled, _ = corrected(equations, ahead, planes)
+        there, settled, _, _ = corrected(equations, ahead, planes)
         settled &= np.linalg.norm(goals[walking] - there, axis=1) < distance
         straight = settled & (np.linalg.norm(there - ahead, axis=1) <= STRAIGHT * shorter * forward)
         again = ~settled & (length[walking] > STEP)  # once more, with a shorter step
@@ -153,41 +179,113 @@ def joined(equations: Equations, roots: Real, goals: Real, dimension: int) -> ND
     return arrived
 
 
-def _walk(equations: Equations, root: Real, tangent: Real, plane: int) -> tuple[list[Real], bool]:
-    """The states of a walk one way, and whether it came back to where it began."""
-    states: list[Real] = []
-    here, normals, length = root, _null(equations, root[None], plane), STEP
-    while len(states) < MOST_STEPS and length >= SHORTEST:
-        step = length * float(scale(here))
-        ahead = here + step * tangent
-        (there,), settled, matrices = corrected(equations, ahead[None], normals)
-        turned = there - here
-        if settled[0]:
-            planes = np.linalg.svd(matrices)[2][:, -plane:]
-            turned = _along(planes, tangent[None])[0]
-            turned /= max(float(np.linalg.norm(turned)), np.finfo(float).tiny)
-        if not settled[0] or turned @ tangent < TURN or np.linalg.norm(there - here) > 2 * step:
+def _walk(equations: Equations, root: Real, tangent: Real, plane: int) -> Curve:
+    """The curve from a root one way."""
+    matrix = equations.matrix(torch.as_tensor(root)[None])[0].numpy()
+    here = first = _Stand(root, tangent, np.zeros_like(root), *_null_vectors(matrix, plane), matrix)
+    stands, length, tried, closed = [here], STEP, 0, False
+    while tried < MOST_STEPS and length >= SHORTEST and np.linalg.norm(here.state - root) <= FARTHEST * scale(root):
+        tried += 1
+        step = length * float(scale(here.state))
+        there, off = _stepped(equations, here, step, plane, length < CROSSED)
+        if there is None:
             length /= 2
             continue
-        states.append(there)
-        if len(states) > 2 and np.linalg.norm(there - root) <= step:
-            return states, True
-        if np.linalg.norm(there - root) > FARTHEST * scale(root):
+        closed = len(stands) > 2 and _passes(equations, here, root, step)
+        here = first if closed else there
+        stands.append(here)
+        if closed:
             break
-        straight = np.linalg.norm(there - ahead) <= STRAIGHT * step
-        here, tangent, normals, length = there, turned, planes, 2 * length if straight else min(STEP, 2 * length)
-    return states, False
+        foreseen = off <= (STRAIGHT if plane > 1 else FORESEEN) * step
+        length = 2 * length if foreseen else max(length, min(STEP, 2 * length))
+    states, tangents = np.array([each.state for each in stands]), np.array([each.tangent for each in stands])
+    return Curve(states, tangents, closed, tried < MOST_STEPS)
 
 
-def corrected(equations: Equations, starts: Real, normals: Real) -> tuple[Real, NDArray[np.bool_], Real]:
-    """The roots (k, n) in the planes through `starts` with the normals (k, d, n), where the iteration settles, and f'.
+class _Stand(NamedTuple):
+    """Where a walk is: a state, the unit tangent, how that turns, the null vectors of f' and f'ᵀ, and f' itself."""
 
-    The matrices (k, n, n) are those of the last iteration, as good as at the roots where it settles.
+    state: Real
+    tangent: Real
+    bend: Real
+    normals: Real
+    left: Real
+    matrix: Real
+
+    def ahead(self, step: float) -> Real:
+        return self.state + step * self.tangent + step**2 / 2 * self.bend
+
+    def side(self) -> float:
+        """The sign of f' bordered by its null vectors: it changes where another curve is crossed, or jumped onto."""
+        corner = np.zeros((1, 1))
+        bordered = np.block([[self.matrix, self.left[:, None]], [self.tangent[None], corner]])
+        return float(np.linalg.slogdet(bordered)[0])
+
+
+def _null_vectors(matrix: Real, plane: int) -> tuple[Real, Real]:
+    """So many of f' (plane, n), and one of f'ᵀ (n,)."""
+    u, _, v = np.linalg.svd(matrix)
+    return v[-plane:], u[:, -1]
+
+
+def _stepped(equations: Equations, here: _Stand, step: float, plane: int, anyway: bool) -> tuple[_Stand | None, float]:
+    """The next state of a walk, None where the step is too long, and how far off the curve it first was.
+
+    On two curves that are neighbours f' has opposite signs across them. A step that ends with the sign of its
+    beginning, and from where Newton's method goes straight to a root, has not left its curve. One that is short may
+    change the sign, as where curves cross.
     """
+    ahead = here.ahead(step)
+    (state,), settled, (matrix,), (slowing,) = corrected(equations, ahead[None], here.normals[None])
+    off = float(np.linalg.norm(state - ahead))
+    if not settled[0] or np.linalg.norm(state - here.state) > 2 * step:
+        return None, off
+    normals, left = _null_vectors(matrix, plane)
+    turned = _along(normals[None], here.tangent[None])[0]
+    turned /= max(float(np.linalg.norm(turned)), np.finfo(float).tiny)
+    if turned @ here.tangent < TURN:
+        return None, off
+    left = left if left @ here.left >= 0 else -left
+    way = float(np.linalg.norm(state - here.state))
+    bend = np.zeros_like(turned)
+    if plane == 1:
+        bend = 6 * (here.state - state) / way**2 + (2 * here.tangent + 4 * turned) / way  # of Hermite's cubic
+        bend -= (bend @ turned) * turned
+    there = _Stand(state, turned, bend, normals, left, matrix)
+    if plane == 1 and not anyway and (slowing > CONTRACTION or there.side() != here.side()):
+        return None, off
+    return there, off
+
+
+def _passes(equations: Equations, here: _Stand, goal: Real, step: float) -> bool:
+    """Whether a step along the curve leads past the goal."""
+    apart = goal - here.state
+    along = float(apart @ here.tangent)
+    if not 0 < along <= step or np.linalg.norm(apart) > 2 * step:
+        return False
+    (there,), settled, _, _ = corrected(equations, here.ahead(along)[None], here.normals[None])
+    return bool(settled[0] and np.linalg.norm(there - goal) <= ON * scale(goal))
+
+
+class Corrected(NamedTuple):
+    """Roots (k, n) in planes, where the iteration settles (k,), and f' (k, n, n) of its last step.
+
+    `slowing` (k,) is how long its second step is beside its first.
+    """
+
+    states: Real
+    settled: NDArray[np.bool_]
+    matrices: Real
+    slowing: Real
+
+
+def corrected(equations: Equations, starts: Real, normals: Real) -> Corrected:
+    """The roots in the planes through `starts` (k, n) with the normals (k, d, n), by Newton's method."""
     here, settled = starts.copy(), np.zeros(len(starts), dtype=bool)
     slopes = np.zeros((*starts.shape, starts.shape[1]))
+    first, slowing = np.zeros(len(starts)), np.zeros(len(starts))
     left = np.arange(len(starts))
-    for _ in range(CORRECTIONS):
+    for number in range(CORRECTIONS):
         points = torch.as_tensor(here[left])
         values, matrices = equations.value(points).numpy(), equations.matrix(points).numpy()
         finite = np.isfinite(values).all(axis=1) & np.isfinite(matrices).all(axis=(1, 2))
@@ -199,13 +297,18 @@ def corrected(equations: Equations, starts: Real, normals: Real) -> tuple[Real, 
         bordered = np.concatenate([matrices, normals[left]], axis=1)
         step = -(np.linalg.pinv(bordered, rcond=SINGULAR) @ off[..., None])[..., 0]
         here[left] += step
-        done = np.linalg.norm(step, axis=1) <= SETTLED * scale(here[left])
+        size = np.linalg.norm(step, axis=1)
+        if number == 0:
+            first[left] = np.maximum(size, ON * scale(here[left]))
+        elif number == 1:
+            slowing[left] = size / first[left]
+        done = size <= SETTLED * scale(here[left])
         small = is_left_of_a_root(torch.as_tensor(values), points[torch.as_tensor(finite)]).numpy()
         settled[left[done]] = small[done]  # what settles elsewhere is a least square, and no root
         left = left[~done]
         if len(left) == 0:
             break
-    return here, settled, slopes
+    return Corrected(here, settled, slopes, slowing)
 
 
 def is_left_of_a_root(values: Tensor, points: Tensor) -> Tensor:
@@ -223,13 +326,30 @@ def _along(planes: Real, vectors: Real) -> Real:
     return (planes.swapaxes(1, 2) @ (planes @ vectors[..., None]))[..., 0]
 
 
-def _nearest(curve: Real, roots: Real) -> tuple[Real, Real]:
-    """The nearest point to each root (k, n) on the straight pieces between a curve's states, and how far away it is."""
-    begins, pieces = curve[:-1], np.diff(curve, axis=0)
+def _nearest(curve: Curve, roots: Real) -> tuple[Real, Real, Real]:
+    """The nearest point of a curve to each root (k, n), the unit tangent there, and how far away it is."""
+    begins, pieces = curve.states[:-1], np.diff(curve.states, axis=0)
     if not len(pieces):
-        return np.broadcast_to(curve, roots.shape), np.linalg.norm(roots - curve, axis=1)
+        tangents = np.broadcast_to(curve.tangents, roots.shape)
+        return np.broadcast_to(curve.states, roots.shape), tangents, np.linalg.norm(roots - curve.states, axis=1)
     squares, ways = (pieces**2).sum(axis=1), roots @ pieces.T - (begins * pieces).sum(axis=1)
     parts = (ways / squares).clip(0.0, 1.0)
     number = (cdist(roots, begins) ** 2 + parts * (parts * squares - 2 * ways)).argmin(axis=1)
-    nearest: Real = begins[number] + np.take_along_axis(parts, number[:, None], axis=1) * pieces[number]
-    return nearest, np.linalg.norm(nearest - roots, axis=1)
+    part = parts[np.arange(len(roots)), number]
+    for _ in range(NEARER):
+        nearest, velocity = between(curve, number, part)
+        nearer = ((roots - nearest) * velocity).sum(axis=1) / (velocity**2).sum(axis=1)
+        part = (part + nearer).clip(0.0, 1.0)
+    nearest, velocity = between(curve, number, part)
+    tangents = velocity / np.linalg.norm(velocity, axis=1, keepdims=True)
+    return nearest, tangents, np.linalg.norm(nearest - roots, axis=1)
+
+
+def between(curve: Curve, number: Index, part: Real) -> tuple[Real, Real]:
+    """Points (k, n) so far, from 0 to 1, along pieces (k,) of a curve, and their velocities: of Hermite's cubics."""
+    begin, end = curve.states[number], curve.states[number + 1]
+    length = np.linalg.norm(end - begin, axis=1, keepdims=True)
+    leaving, coming = length * curve.tangents[number], length * curve.tangents[number + 1]
+    t = part[:, None]
+    bend, twist = 3 * (end - begin) - 2 * leaving - coming, 2 * (begin - end) + leaving + coming
+    return begin + t * (leaving + t * (bend + t * twist)), leaving + t * (2 * bend + 3 * t * twist)

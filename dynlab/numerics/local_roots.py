@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from dynlab.numerics.arrays import Real
-from dynlab.numerics.continua import STORED, Told, curve_of, told_ends
+from dynlab.numerics.continua import STORED, Curve, Told, curve_of, told_ends
 from dynlab.numerics.isolation import ENTRIES, Equations, rounding
 
 ROOT, CONTINUUM, UNDECIDED = "root", "continuum", "undecided"
@@ -61,7 +61,7 @@ class LocalRoots(NamedTuple):
         The null directions V.
     reach : float
         How far along them was looked.
-    curves : list of ndarray, shape (m, n), or None
+    curves : list of Curve or None
         Of each the curve on which it lies and along which f is not told from 0, where that is longer than the reach.
     plane : int
         In how many directions f is not told from 0 near a continuum: beside a root of high order more than it has.
@@ -72,7 +72,7 @@ class LocalRoots(NamedTuple):
     errors: Tensor
     directions: Tensor
     reach: float
-    curves: Sequence[Real | None] = (None,)
+    curves: Sequence[Curve | None] = (None,)
     plane: int = 1
 
 
@@ -142,7 +142,7 @@ def _on_curve(reduction: _Reduction, reach: float) -> LocalRoots:
     states: list[Tensor] = []
     kinds: list[str] = []
     errors: list[float] = []
-    curves: list[Real | None] = []
+    curves: list[Curve | None] = []
     runs = _runs(signs)
     for number, (sign, first, last) in enumerate(runs):
         before, after = (runs[i][0] if 0 <= i < len(runs) else 0.0 for i in (number - 1, number + 1))
@@ -155,7 +155,7 @@ def _on_curve(reduction: _Reduction, reach: float) -> LocalRoots:
             if first == 0 or last == len(s) - 1:
                 behind, ahead, curve = _followed(reduction, h[middle])
                 before, after = behind if first == 0 else before, ahead if last == len(s) - 1 else after
-                curves[-1], errors[-1] = curve, float(np.linalg.norm(curve - h[middle].numpy(), axis=1).max())
+                curves[-1], errors[-1] = curve, float(np.linalg.norm(curve.states - h[middle].numpy(), axis=1).max())
                 flat = bool(s[last] - s[first] >= reach / 2) and not behind and not ahead
                 flat = flat and _flat(reduction, h[first : last + 1])
                 kinds.append(CONTINUUM if flat else ROOT if before * after < 0 else STRETCH)
@@ -293,8 +293,8 @@ def _walked(reduction: _Reduction, axis: Tensor) -> tuple[Real, bool, float]:
     equations, start = reduction.equations, reduction.center.numpy()
     curve = curve_of(equations, start, axis.numpy(), len(reduction.right))
     before, after, untold = told_ends(equations, curve, start, len(reduction.right))
-    length = float(np.linalg.norm(untold - start, axis=1).max())
-    return curve[::-1] if after and not before else curve, not (before or after), length
+    length = float(np.linalg.norm(untold.states - start, axis=1).max())
+    return curve.states[::-1] if after and not before else curve.states, not (before or after), length
 
 
 def _carried(reduction: _Reduction, curve: Real, axes: Tensor) -> Tensor:

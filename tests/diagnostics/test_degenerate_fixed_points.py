@@ -300,14 +300,29 @@ def off_circle(x, y, center, radius):
     [
         (lambda x, y: (y - x) * (y + 2 * x) / (1 + x**2 + y**2), 1),
         (lambda x, y: y * off_circle(x, y, 1, 1) / (1 + x**2 + y**2), 1),
-        (lambda x, y: off_circle(x, y, -1, 1) * off_circle(x, y, 1, 1) / 10, 2),
+        (lambda x, y: off_circle(x, y, -1, 1) * off_circle(x, y, 1, 1) / 10, 1),
+        (lambda x, y: off_circle(x, y, 0, 1) * off_circle(x, y, 0.5, 0.5), 1),
+        (lambda x, y: off_circle(x, y, 0, 1) * off_circle(x, y, 0.3, 0.699), 2),
         (lambda x, y: off_circle(x, y, 0, 1) * off_circle(x, y, 0, 1.01), 2),
     ],
-    ids=["oblique lines", "a line through a circle", "circles that touch", "circles of radius 1 and 1.01"],
+    ids=["oblique lines", "a line through a circle", "touching", "touching from inside", "0.001 apart", "0.01 apart"],
 )
-def test_curves_that_cross_are_one_and_curves_that_touch_or_come_close_are_two(f, count):
-    ds = fixed_points(planar(lambda x, y: (f(x, y), 0 * x)), starts=4)
+def test_curves_of_fixed_points_that_meet_are_one_continuum_and_those_that_only_come_close_are_two(f, count):
+    ds = fixed_points(planar(lambda x, y: (f(x, y), 0 * x)), starts=16)
     assert counted(ds) == (0, count, 0)
+
+
+@pytest.mark.parametrize(
+    "center, radius, alone, count", [(0.5, 1.0, 1, 1), (0.5, 0.5, 0, 1), (0.0, 1.01, 1, 2), (0.0, 1.001, 1, 2)]
+)
+def test_circles_that_meet_are_one_continuum_whatever_the_field_is_elsewhere(center, radius, alone, count):
+    """h − g(h) h: the origin is a fixed point too, alone or on the second circle."""
+
+    def g(x, y):
+        return off_circle(x, y, 0, 1) * off_circle(x, y, center, radius)
+
+    ds = fixed_points(planar(lambda x, y: (g(x, y) * x, g(x, y) * y)), starts=64)
+    assert counted(ds) == (alone, count, 0)
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,22 @@
 """Which ends of a search are fixed points, each once: isolated ones, continua, and what rounding does not tell."""
 
+import itertools
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
 from dynlab.diagnostics.fixed_points.kinks import at_kink, flat_piece, jumps, rounds_to_zero, straight_between
 from dynlab.jacobians import cancelled, displacement_matrices, ungated_matrices
 from dynlab.numerics import local_roots as local
 from dynlab.numerics import merging
-from dynlab.numerics.continua import curve_of, joined, on_curve
+from dynlab.numerics.continua import Curve, curve_of, joined, on_curve
 from dynlab.numerics.isolation import Equations, Isolation, isolation
+from dynlab.numerics.meeting import meet
 from dynlab.numerics.roots import solve
 from dynlab.systems.held import Held
 
@@ -93,7 +96,7 @@ class Places:
 
     held: Held
     found: list[Place] = field(default_factory=list)
-    _curves: dict[int, list[Real]] = field(default_factory=dict)
+    _curves: dict[int, list[Curve]] = field(default_factory=dict)
     _flat: set[int] = field(default_factory=set)
     _members: dict[int, Real] = field(default_factory=dict)
     _planes: dict[int, int] = field(default_factory=dict)
@@ -154,6 +157,17 @@ class Places:
             named[later] = self._known(reps[later], places, regions)
         labels[left] = named[groups]
         return labels
+
+    def united(self) -> tuple[list[Place], Index]:
+        """The places, those whose curves meet as one, and of each of `found` the number that it has among them."""
+        numbers = [n for n, curves in self._curves.items() if curves and self.found[n].status == CONTINUUM]
+        meeting = np.eye(len(self.found), dtype=bool)
+        for one, other in itertools.combinations(numbers, 2):
+            pairs = itertools.product(self._curves[one], self._curves[other])
+            meeting[one, other] = any(meet(self.equations, *pair) for pair in pairs)
+        _, labels = connected_components(meeting, directed=False)
+        first = np.unique(labels, return_index=True)[1]
+        return [self.found[n] for n in first], labels.astype(np.int64)
 
     def _known(self, ends: Real, places: int = 0, regions: int = 0) -> Index:
         """The place that is already known for each end, of those after the first so many places and regions."""
@@ -225,11 +239,12 @@ class Places:
         self._members[number] = members[:MOST_MEMBERS]
         return lies
 
-    def _on_curve(self, curve: Real, ends: Real, plane: int) -> NDArray[np.bool_]:
+    def _on_curve(self, curve: Curve, ends: Real, plane: int) -> NDArray[np.bool_]:
         """Whether each end lies on the curve, on its continuation, or where f stays 0 on the way to it."""
         lies = on_curve(self.equations, curve, ends)
-        beyond = ~lies & ((plane > 1) | ((ends < curve.min(axis=0)) | (ends > curve.max(axis=0))).any(axis=1))
-        nearest = curve[cdist(ends[beyond], curve).argmin(axis=1)]
+        states = curve.states
+        beyond = ~lies & ((plane > 1) | ((ends < states.min(axis=0)) | (ends > states.max(axis=0))).any(axis=1))
+        nearest = states[cdist(ends[beyond], states).argmin(axis=1)]
         lies[beyond] = joined(self.equations, ends[beyond], nearest, plane)
         return lies
 
@@ -275,7 +290,7 @@ class Places:
         if number == NOWHERE:
             number = self._look_about(beside[0], ends, BESIDE * local.REACH)
         for state in beside if number in self._curves else ():
-            if all(cdist(state[None], curve).min() > near.reach / 2 for curve in self._curves[number]):
+            if all(cdist(state[None], curve.states).min() > near.reach / 2 for curve in self._curves[number]):
                 tangent = np.linalg.svd(self.equations.matrix(torch.as_tensor(state)[None])[0].numpy())[2][-1]
                 self._curves[number].append(curve_of(self.equations, state, tangent))
         if number != NOWHERE:

@@ -38,7 +38,7 @@ from dynlab.diagnostics.fixed_points.suggested import is_bounded, is_large, path
 from dynlab.jacobians import displacement_matrices
 from dynlab.numerics import merging
 from dynlab.numerics.affine_roots import AffineRoots
-from dynlab.numerics.arrays import Real
+from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.isolation import to_the_last_digit
 from dynlab.numerics.roots import solve, tolerance
 from dynlab.numerics.unseen import share_bound, unseen_share
@@ -108,6 +108,8 @@ def search_at_once(
     confidence = None
     if given is None:
         confidence = _rounds(frozen, places, batches, count, reach, generator)
+    places.found, renumbered = places.united()
+    batches = [batch._replace(assignment=_renumbered(batch.assignment, renumbered)) for batch in batches]
     if largest_speed is not None:
         _add_slow_points(exact, places, batches, first, largest_speed)
     ends, assignment, outcome, origins, iterations = (np.concatenate(parts) for parts in zip(*batches, strict=True))
@@ -138,6 +140,11 @@ def _rounds(
     total = _index_sum(places)
     widest = float((reach[-1] * frozen.unit).max())
     return Confidence(rounds, len(places.found) == before, count, new, share, bound, total, _missing(total), widest)
+
+
+def _renumbered(assignment: Index, numbers: Index) -> Index:
+    """`NOWHERE` stays."""
+    return np.append(numbers, NOWHERE)[assignment]
 
 
 def _index_sum(places: Places) -> int | None:

@@ -1,0 +1,76 @@
+"""Whether two curves of roots have a state in common: where they cross, where they touch, and where they are one.
+
+The cubics between the states of both walks say where they come nearest to each other. There states nearer to each other
+are computed on both, twice, so that their cubics are exact to far less than what two curves must be apart to be two.
+"""
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from dynlab.numerics.arrays import Index, Real
+from dynlab.numerics.continua import CONTRACTION, Curve, between, corrected, on_curve
+from dynlab.numerics.isolation import Equations
+from dynlab.numerics.merging import SAME, scale
+
+REACHING = 1.2  # times half the lengths of two pieces: middles farther apart, they do not meet
+ROUGH = 1e-3  # times those lengths: nearer to each other the cubics between walked states may meet
+FINER = (1 / 8, 1 / 64)  # of a walk's piece, both ways from where it may meet another
+ITERATIONS = 40  # of Gauss and Newton's method: each halves the distance to where curves touch
+DAMPED = 1e-12  # times the squared lengths: of curves that are parallel
+ALONG = 0.99  # the cosine of the angle of a computed tangent and the cubic's is above, where f' is not 0
+
+
+def meet(equations: Equations, one: Curve, other: Curve) -> bool:
+    """Whether two curves come nearer to each other than `dynlab.numerics.merging.SAME`."""
+    if min(len(one.states), len(other.states)) < 2:
+        return bool(on_curve(equations, one, other.states).any() or on_curve(equations, other, one.states).any())
+    middles, lengths = zip(_pieces(one), _pieces(other), strict=True)
+    reach = (lengths[0][:, None] + lengths[1]) / 2
+    pairs = np.argwhere(cdist(*middles) <= REACHING * reach)
+    parts, apart = _nearest(one, other, pairs)
+    near = apart <= ROUGH * reach[tuple(pairs.T)]
+    pairs, parts = pairs[near], parts[near]
+    width = 1.0
+    for finer in FINER:
+        if not len(pairs):
+            return False
+        one = _finer(equations, one, pairs[:, 0], parts[:, 0], finer / width)
+        other = _finer(equations, other, pairs[:, 1], parts[:, 1], finer / width)
+        pairs = np.repeat(2 * np.arange(len(pairs))[:, None], 2, axis=1)
+        parts, apart = _nearest(one, other, pairs)
+        width = 2 * finer
+    return bool((apart <= SAME * scale(one.states[::2])).any())
+
+
+def _pieces(curve: Curve) -> tuple[Real, Real]:
+    begins, ends = curve.states[:-1], curve.states[1:]
+    return (begins + ends) / 2, np.linalg.norm(ends - begins, axis=1)
+
+
+def _nearest(one: Curve, other: Curve, pairs: Index) -> tuple[Real, Real]:
+    """How far along each pair of pieces (k, 2) they are nearest to each other (k, 2), and how near (k,)."""
+    parts = np.full(pairs.shape, 0.5)
+    best, least = parts, np.full(len(pairs), np.inf)
+    for _ in range(ITERATIONS):
+        (a, forward), (b, beside) = (between(c, pairs[:, k], parts[:, k]) for k, c in enumerate((one, other)))
+        apart = np.linalg.norm(a - b, axis=1)
+        best, least = np.where((apart < least)[:, None], parts, best), np.minimum(apart, least)
+        slopes = np.stack([forward, -beside], axis=2)
+        squares = slopes.swapaxes(1, 2) @ slopes
+        squares += DAMPED * np.trace(squares, axis1=1, axis2=2)[:, None, None] * np.eye(2)
+        step = np.linalg.solve(squares, slopes.swapaxes(1, 2) @ (b - a)[..., None])[..., 0]
+        parts = (parts + step).clip(0.0, 1.0)
+    return best, least
+
+
+def _finer(equations: Equations, curve: Curve, numbers: Index, parts: Real, width: float) -> Curve:
+    """Two states for each of these pieces, so far to both sides of a part of it; they are on the curve, in pairs."""
+    numbers = np.repeat(numbers, 2)
+    states, velocities = between(curve, numbers, (parts[:, None] + np.array([-width, width])).clip(0.0, 1.0).ravel())
+    tangents = velocities / np.linalg.norm(velocities, axis=1, keepdims=True)
+    found = corrected(equations, states, tangents[:, None])
+    better = found.settled & (found.slowing <= CONTRACTION)
+    null = np.linalg.svd(found.matrices)[2][:, -1]
+    cosines = (null * tangents).sum(axis=1)
+    turned = np.where((better & (abs(cosines) > ALONG))[:, None], np.sign(cosines)[:, None] * null, tangents)
+    return Curve(np.where(better[:, None], found.states, states), turned, False, True)
