@@ -57,7 +57,7 @@ def whole_conditions(
     ]
     own, other, *both = _vectors(matrix, parts, modes)
     conditions = np.full(len(matrix), np.nan)
-    conditions[own] = conditions[other] = np.prod([np.linalg.norm(each, axis=0) for each in both], axis=0)
+    conditions[own] = conditions[other] = _lengths(both[0]) * _lengths(both[1])
     return conditions
 
 
@@ -133,6 +133,12 @@ def _extended(
             turned = shifted_solutions(form.triangle, every[done], turned, transposed=step < 0)
             whole[parts[j], done] = back * real_times(form.basis, turned)
     return whole
+
+
+def _lengths(columns: Complex) -> Real:
+    """‖v‖₂ of complex columns, without a copy of them."""
+    parts = columns.view(np.float64)
+    return np.asarray(np.sqrt(np.einsum("ij,ij->j", parts, parts).reshape(-1, 2).sum(axis=1)))
 
 
 def real_times(matrix: Real, vectors: Complex) -> Complex:

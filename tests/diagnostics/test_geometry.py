@@ -219,7 +219,7 @@ def test_a_manifold_is_the_curve_that_is_known(multiplier):
     found = dl.fixed_points(system, starts=np.zeros((1, 2)))
     held = held_map(system, found)
     starts = np.array([[[1e-4, 0.0], [1.0001e-4, 0.0]], [[-1e-4, 0.0], [-1.0001e-4, 0.0]]])
-    traced, _ = _followed(held, starts, 10.0, STEPS)
+    traced = np.concatenate(_followed(held, starts, 10.0, STEPS)[0])
     np.testing.assert_allclose(traced[..., 1], traced[..., 0] ** 2, atol=1.1e-8)  # it starts 1e-8 below
     curves = unstable_manifolds(held, found, growing_modes(held, found), 10.0).curves[0]
     ends = np.abs(curves[:, -1, 0])

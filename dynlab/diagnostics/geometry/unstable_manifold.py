@@ -13,6 +13,7 @@ from dynlab import schema
 from dynlab.diagnostics.fixed_points.at_points import leading_modes
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.eigenvectors import Eigenmodes, real_axes
+from dynlab.numerics.threads import in_threads
 from dynlab.systems.held import Held
 
 
@@ -145,24 +146,31 @@ def _starts(points: Real, directions: Real, moduli: Real) -> Real:
     return np.asarray(points[:, None, None] + distances[:, None, :, None] * directions[:, :, None])
 
 
-def _followed(held: Held, starts: Real, largest_state: float, steps: int) -> tuple[Real, Real]:
-    """The points of each curve in their order, (curve, k, state), and where the orbit of the first ends."""
-    h = torch.as_tensor(starts)
-    moving = torch.ones(len(h), dtype=torch.bool)
-    noted = [h]
-    for step in range(0, steps, 2):
-        flat = h.flatten(0, 1)
-        moved = held.moved(held.moved(flat)).reshape(h.shape)
-        moving &= (moved.abs() <= largest_state).all(dim=-1).all(dim=-1)
-        moved = torch.where(moving[:, None, None], moved, h)
-        size = 1 + moved.norm(dim=-1)
-        if bool(((moved - noted[-1]).norm(dim=-1) > NOTED * size).any()):
-            noted.append(moved)
-        if step % LOOK == 0 and bool(((moved - h).norm(dim=-1) <= SETTLED * size).all()):
-            break
-        h = moved
-    noted.append(h)
-    return torch.cat(noted, dim=1).numpy(), h[:, 0].numpy()
+def _followed(held: Held, starts: Real, largest_state: float, steps: int) -> tuple[list[Real], Real]:
+    """The points of each curve in their order, (k, state), and where the orbit of the first ends."""
+
+    def work(some: slice) -> tuple[list[Real], Real]:
+        h = last = torch.as_tensor(starts[some])
+        moving = torch.ones(len(h), dtype=torch.bool)
+        noted = [[curve] for curve in h]
+        for step in range(0, steps, 2):
+            moved = held.moved(held.moved(h.flatten(0, 1))).reshape(h.shape)
+            moving &= (moved.abs() <= largest_state).all(dim=-1).all(dim=-1)
+            moved = torch.where(moving[:, None, None], moved, h)
+            size = 1 + moved.norm(dim=-1)
+            far = ((moved - last).norm(dim=-1) > NOTED * size).any(dim=-1)
+            for number in far.nonzero()[:, 0].tolist():
+                noted[number].append(moved[number])
+            last = torch.where(far[:, None, None], moved, last)
+            if step % LOOK == 0:
+                moving &= ((moved - h).norm(dim=-1) > SETTLED * size).any(dim=-1)
+            h = moved
+            if not moving.any():
+                break
+        return [torch.cat([*points, end]).numpy() for points, end in zip(noted, h, strict=True)], h[:, 0].numpy()
+
+    curves, ends = in_threads(work, len(starts), KEPT * starts[0].nbytes, 1)
+    return curves, ends
 
 
 def _evenly(curve: Real) -> Real:
