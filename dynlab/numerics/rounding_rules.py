@@ -8,6 +8,7 @@ References
 Higham, "Accuracy and Stability of Numerical Algorithms", SIAM 2002, section 3.1 (γ_n = n u/(1 − n u)).
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -47,10 +48,9 @@ def _add(value: Tensor, a: Argument, b: Argument) -> Error:
     (x, dx), (y, dy) = a, b
     if not value.is_floating_point():
         return None
-    if dx is None and dy is None:  # of weights: what the sum has lost, without rounding (Knuth's TwoSum)
-        virtual = value - x
-        return ((x - (value - virtual)) + (y - virtual)).abs()
-    return _total(_rounding(value), dx, dy)
+    virtual = value - x
+    lost = ((x - (value - virtual)) + (y - virtual)).abs()  # what the sum has lost, without rounding (Knuth's TwoSum)
+    return _total(lost, dx, dy)
 
 
 def _negative(a: Argument) -> Argument:
@@ -63,7 +63,16 @@ def _multiply(value: Tensor, a: Argument, b: Argument) -> Error:
         return None
     moved = [None if dx is None else dx * abs(y), None if dy is None else dy * abs(x)]
     both = None if dx is None or dy is None else dx * dy
-    return _total(_rounding(value), *moved, both, _underflow(value, (x != 0) & (y != 0)))
+    return _total(_lost(value, x, y), *moved, both, _underflow(value, (x != 0) & (y != 0)))
+
+
+def _lost(value: Tensor, x: Any, y: Any) -> Tensor:
+    """What a product has lost, without rounding (Dekker's TwoProduct); of very large numbers its rounding."""
+    digits = 1 + round(-math.log2(_unit(value)) + 1) // 2
+    upper = [(2.0**digits + 1) * each - ((2.0**digits + 1) * each - each) for each in (x, y)]
+    lower = [x - upper[0], y - upper[1]]
+    sums = ((upper[0] * upper[1] - value) + upper[0] * lower[1] + lower[0] * upper[1]) + lower[0] * lower[1]
+    return torch.where(torch.isfinite(sums), sums.abs(), _rounding(value))
 
 
 def _underflow(value: Tensor, nonzero: Any) -> Error:
@@ -77,7 +86,9 @@ def _divide(value: Tensor, a: Argument, b: Argument) -> Error:
     moved = _total(dx, None if dy is None else value.abs() * dy)
     least = torch.as_tensor(abs(y) if dy is None else abs(y) - dy, dtype=value.dtype)
     share = None if moved is None else torch.where(least > 0, moved / least, torch.inf)
-    return _total(_rounding(value), share, _underflow(value, x != 0))
+    product = value * y
+    lost = ((x - product).abs() + _lost(product, value, y)) / abs(y)
+    return _total(torch.where(torch.isfinite(lost), lost, _rounding(value)), share, _underflow(value, x != 0))
 
 
 def _matmul(value: Tensor, a: Argument, b: Argument) -> Error | tuple[Tensor, Tensor]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dynlab.diagnostics.bifurcation.curve import Curve
 from dynlab.diagnostics.bifurcation.equation import Equation
 from dynlab.diagnostics.bifurcation.extended import Refined
+from dynlab.numerics.running_error import RunningErrors, Untracked, bounded
 
 Vector = NDArray[np.float64]
 
@@ -26,7 +27,8 @@ DEGENERATE = "degenerate"
 FLAT = 1e-6  # times max(1, ‖a‖): a branching equation with a smaller eigenvalue does not say where branches leave
 MOVES = 1e-5  # of a unit tangent: a branch whose parameter component is larger passes through, rounding being 1e-8
 SAME = 0.9  # the cosine between the tangent of the branch that is known and the root that must be it
-STEPS_OF_STATE, NEAR = 2.0**20, 1e-8  # a state that stays is tried as a multiple of 2⁻²⁰, where one is so near
+STEPS = 2.0**20  # a straight branch is tried with multiples of 2⁻²⁰
+NEAR = 1e-8  # times max(1, |h|): where it meets the point so nearly
 SMALL = 1e-6  # times the state's size: what vanishes by symmetry is below
 MOST_SIGNS = 8  # dimensions: up to so many every change of signs is tried, beyond only h → −h
 TRIALS, TRIAL_REACHES = (
@@ -70,26 +72,26 @@ def meeting(curve: Curve, refined: Refined, tangent: Vector, symmetries: list[Ve
     With φ_1, φ_2 spanning the null space of G_z and w its left null vector, the tangents α_1 φ_1 + α_2 φ_2 solve
     Σ a_ij α_i α_j = 0, a_ij = wᵀ G_zz φ_i φ_j. The branch point is a pitchfork where an exact symmetry S, with
     S G(h) = G(S h), keeps the state and turns the null vector around: the other branch then breaks S and comes in
-    mirrored pairs. Without a symmetry branches meet where one of them is a state that is a fixed point to the last
-    bit at every parameter. Otherwise numbers cannot tell β = 0 from one below its error, with which the branches pass
-    each other within √(2 |β| / |a|) of the point, and some turn back there: it is undecided. Where a has an eigenvalue
-    that is as good as 0, branches touch or more than two of them meet: it is degenerate.
+    mirrored pairs. Without a symmetry branches meet where one of them is a straight line of fixed points, or a state
+    that stays, exactly so at every parameter tried. Otherwise numbers cannot tell β = 0 from one below its error, with
+    which the branches pass each other within √(2 |β| / |a|) of the point, and some turn back there: it is undecided.
+    Where a has an eigenvalue that is as good as 0, branches touch or more than two of them meet: it is degenerate.
     """
     basis = np.linalg.svd(curve.linear(refined.z)[0])[2][-2:]
     a = _second_derivatives(curve, refined, basis)
     discriminant = a[0, 1] ** 2 - a[0, 0] * a[1, 1]
-    is_pitchfork = any(_breaks(curve, refined, signs) for signs in symmetries)
-    is_sure = is_pitchfork or _stays(curve, refined)
     curved = np.abs(np.linalg.eigvalsh(a))
     if curved.min() <= FLAT * max(1.0, float(curved.max())):
         return Meeting(DEGENERATE, None)
+    q = -(a[0, 1] + np.copysign(np.sqrt(max(0.0, discriminant)), a[0, 1]))
+    roots = [np.array([q, a[0, 0]]), np.array([a[1, 1], q])] if discriminant > 0 else []
+    tangents = [root @ basis / np.linalg.norm(root) for root in roots]
+    is_pitchfork = any(_breaks(curve, refined, signs) for signs in symmetries)
+    is_sure = is_pitchfork or any(_is_straight(curve, refined, one) for one in tangents)
     least = float(curved.min())
     reach = 0.0 if is_sure else curve.parameter_scale * float(np.sqrt(2 * refined.unfolding_error / least))
-    if discriminant <= 0:
-        return Meeting(PITCHFORK if is_pitchfork else BRANCH_POINT if is_sure else UNDECIDED, None, reach)
-    q = -(a[0, 1] + np.copysign(np.sqrt(discriminant), a[0, 1]))
-    roots = [np.array([q, a[0, 0]]), np.array([a[1, 1], q])]
-    tangents = [root @ basis / np.linalg.norm(root) for root in roots]
+    if not tangents:
+        return Meeting(PITCHFORK if is_pitchfork else UNDECIDED, None, reach)
     tangents.sort(key=lambda one: abs(float(one @ tangent)))
     other, known = tangents
     if is_pitchfork:
@@ -101,14 +103,35 @@ def meeting(curve: Curve, refined: Refined, tangent: Vector, symmetries: list[Ve
     return Meeting(kind, other if abs(float(known @ tangent)) > SAME else None, reach)
 
 
-def _stays(curve: Curve, refined: Refined) -> bool:
-    """Whether the state is a fixed point at every parameter tried, to the last bit."""
-    state = curve.state(refined.z)
-    near = np.round(state * STEPS_OF_STATE) / STEPS_OF_STATE + 0.0
-    if np.abs(near - state).max() > NEAR:
+def _is_straight(curve: Curve, refined: Refined, tangent: Vector) -> bool:
+    """Whether a straight line through the point is a branch, exactly so at every parameter tried.
+
+    Its slope and its state at the parameter 0 are tried as multiples of 2⁻²⁰. What rounding may have taken away counts.
+    """
+    if abs(tangent[-1]) <= MOVES:
         return False
-    away = curve.parameter_scale * np.linspace(-0.5, 0.5, TRIALS)
-    return all(not curve.residual(curve.z(near, curve.parameter(refined.z) + one)).any() for one in away)
+    state, p = curve.state(refined.z), curve.parameter(refined.z)
+    slope = _nearest(tangent[:-1] * curve.state_scale / (tangent[-1] * curve.parameter_scale))
+    start = _nearest(state - slope * p)
+    if np.abs(slope * p + start - state).max() > NEAR * max(1.0, float(np.abs(state).max())):
+        return False
+    tried = _nearest(p + curve.parameter_scale * np.linspace(-0.5, 0.5, TRIALS))
+    return all(_vanishes(curve.equation, slope * one + start, one) for one in tried)
+
+
+def _nearest(values: Vector) -> Vector:
+    return np.asarray(np.round(values * STEPS) / STEPS + 0.0)
+
+
+def _vanishes(equation: Equation, state: Vector, p: float) -> bool:
+    """Whether G is 0 in exact arithmetic."""
+    try:
+        with RunningErrors():
+            found = equation.residual(torch.from_numpy(state), torch.tensor(p, dtype=torch.float64))
+    except (Untracked, TypeError, AttributeError):
+        return False
+    value, error = bounded(found)
+    return not bool(value.any() or error.any())
 
 
 def sign_symmetries(equation: Equation, lowest: float, highest: float, seed: int) -> list[Vector]:

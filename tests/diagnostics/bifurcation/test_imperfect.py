@@ -104,6 +104,7 @@ def test_or_into_none():
         (from_function(Logistic(1e-17), 1), "r"),
         (from_function(Logistic(1e-15), 1), "r"),
         (from_function(Logistic(0.0, shift=0.3), 1), "r"),  # exact on paper, and rounded at every step
+        (from_function(Logistic(1e-17, shift=0.5), 1), "r"),  # which rounding takes away
     ],
 )
 def test_an_imperfection_within_rounding_is_undecided(system, parameter):
@@ -113,6 +114,26 @@ def test_an_imperfection_within_rounding_is_undecided(system, parameter):
     # a fold of the offset 1e-15 is 6.3e-8 away, and nothing nearer is claimed
     np.testing.assert_allclose(ds["bifurcation_parameter"], 1.0, atol=1e-7)
     assert "a branch point or a fold nearby" in ds.attrs["verdict"]
+
+
+class Crossing(torch.nn.Module):
+    """h − 0.3 ((h − p/2) (h − 2p + 1/4) + c), whose branches cross at p = 1/6 where c is 0."""
+
+    def __init__(self, c):
+        super().__init__()
+        self.p, self.c = 0.0, c
+
+    def forward(self, state, input):
+        return state - 0.3 * ((state - 0.5 * self.p) * (state - (2 * self.p - 0.25)) + self.c)
+
+
+@pytest.mark.parametrize("c, kind", [(0.0, "transcritical"), (1e-18, UNDECIDED)])
+def test_straight_branches_cross_where_they_are_exact(c, kind):
+    options = OPTIONS | {"lowest": -1.0, "highest": 1.0}
+    ds = bifurcation(from_function(Crossing(c), 1), parameter="p", **options)
+    assert ds["bifurcation_kind"].values.tolist() == [kind]
+    error = ds["bifurcation_parameter_error"].values[0]
+    assert abs(ds["bifurcation_parameter"].values[0] - 1 / 6) <= error
 
 
 @pytest.mark.parametrize("above", [1e-2, 1e-4, 1e-7])
