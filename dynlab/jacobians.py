@@ -172,8 +172,8 @@ def automatic_jacobian(
     states = state.expand(*batch, state.shape[-1]).reshape(math.prod(batch), state.shape[-1])
     inputs = input.expand(*batch, input.shape[-1]).reshape(math.prod(batch), input.shape[-1])
     columns = input.shape[-1] if by_input else state.shape[-1]
-    if columns == 0:
-        return Dense(state.new_zeros(*batch, state.shape[-1], 0))
+    if columns == 0 or len(states) == 0:  # which a function of one state cannot be asked for
+        return Dense(state.new_zeros(*batch, state.shape[-1], columns))
     evolve, argument = _evolve(system), int(by_input)
     with StableSlopes():
         if isinstance(t, Tensor) and t.ndim:

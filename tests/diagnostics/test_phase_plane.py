@@ -12,7 +12,7 @@ from dynlab.diagnostics.phase_plane import long_orbit, phase_plane
 from dynlab.diagnostics.phase_plane.panels import planar_portrait
 from dynlab.errors import UserError
 from dynlab.numerics.critical_step import critical_step
-from dynlab.systems import create, from_function
+from dynlab.systems import Flow, create, from_function
 from dynlab.systems.planar import STARTS, planar_matrix, planar_system
 
 # Chang et al., Figure 1: where the three starts are after 50 steps of Euler's map at ε = 0.1.
@@ -367,3 +367,53 @@ def test_a_flow_of_any_speed_is_drawn_at_its_own_step_and_too_long_an_orbit_refu
 def test_only_two_states_make_a_plane():
     with pytest.raises(UserError, match="two states"):
         phase_plane(from_function(torch.tanh, state_size=3))
+
+
+def planar_map(step):
+    return from_function(step, state_size=2)
+
+
+def turned(h, angle, factor=1.0):
+    c, s = np.cos(angle), np.sin(angle)
+    return factor * torch.stack([c * h[..., 0] - s * h[..., 1], s * h[..., 0] + c * h[..., 1]], dim=-1)
+
+
+@pytest.mark.parametrize("angle", [0.003, 0.01, 2 * np.pi / 600, 0.3])
+@pytest.mark.parametrize("attracting", [False, True])
+def test_a_circle_is_told_however_slowly_it_is_gone_round(angle, attracting):
+    def step(h, x):
+        return turned(h, angle, 1 + 0.05 * (1 - (h**2).sum(-1, keepdim=True)) if attracting else 1.0)
+
+    said = phase_plane(planar_map(step), starts=[[0.6, 0.8]]).attrs["verdict"]
+    assert "1 orbit is on an invariant closed curve, at a distance of 1.00 from the equilibrium." in said
+
+
+@pytest.mark.parametrize("start", [[0.0, 0.0], [0.2, -0.1], [-0.3, 0.1], [0.5, 0.0]])
+def test_chaos_has_no_trend(start):
+    ds = phase_plane(create("henon"), starts=[start])
+    assert ds.attrs["verdict"].endswith("1 orbit is not settled on a point, a cycle or a curve.")
+
+
+@pytest.mark.parametrize(
+    "step, far",
+    [
+        (lambda h, x: h + 0.1, "284 to 341"),  # h_t = h_0 + 0.1 t, looked at from t = 2,000 to 2,400
+        (lambda h, x: torch.stack([h[..., 0] + h[..., 1] ** 2 + 0.1, h[..., 1] / 2], dim=-1), "202 to 242"),
+    ],
+)
+def test_without_an_equilibrium_distances_are_from_0(step, far):
+    said = phase_plane(planar_map(step), starts=[[1.0, 1.0]]).attrs["verdict"]
+    assert said == (
+        f"The window holds no fixed points. After 2,400 steps 1 orbit is still moving outward, at a distance of {far} "
+        "from 0."
+    )
+
+
+def test_a_flow_of_ones_own_without_an_equilibrium_has_a_portrait():
+    class Drift(Flow):
+        def velocity(self, state, input, t=0):
+            return torch.stack([state[..., 0] ** 2 + 1e-6, -state[..., 1]], dim=-1)
+
+    ds = phase_plane(Drift(2, 0))
+    assert ds.attrs["verdict"] == "The window holds no equilibria."
+    assert ds.sizes["fixed_point"] == 0

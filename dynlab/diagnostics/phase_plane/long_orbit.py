@@ -8,7 +8,7 @@ CLOSED_CURVE = "invariant closed curve"
 OUTWARD = "still moving outward"
 INWARD = "still moving inward"
 PERIODIC = "periodic orbit"
-UNSETTLED = "neither at a point nor on a curve"
+UNSETTLED = "not settled on a point, a cycle or a curve"
 GONE = "beyond floating-point numbers"
 MOVING = (OUTWARD, INWARD, UNSETTLED)  # what may settle yet
 
@@ -19,11 +19,12 @@ ROUNDED = 1e-14  # of ‖h‖, and so does one that moves no more than that; mor
 REPEATS = 1e-9  # of its size: an orbit that is so near to its last period in all the steps that are kept repeats
 SAME_CURVE = 2e-3  # of the radius: the two halves of an orbit on one closed curve agree to this as functions of angle
 WIDEST_GAP = 0.7  # rad: an orbit whose angles leave no gap wider than this winds around a curve
-TREND = 1e-4  # of the distance from the centre: by more than this the last quarter reaches farther, or less far
+TREND = 1e-4  # of the distance from the centre: by more than this the last steps reach farther, or less far
+PARTS = 8  # of the later three quarters of an orbit: each reaches farther than the one before, or less far
 LONGEST_PERIOD = 12  # steps
 
 
-def outcome(states: NDArray[np.float64], kept: int, centre: NDArray[np.float64]) -> str:
+def outcome(states: NDArray[np.float64], kept: int, centre: NDArray[np.float64] | None) -> str:
     """What an orbit has come to.
 
     Parameters
@@ -32,8 +33,9 @@ def outcome(states: NDArray[np.float64], kept: int, centre: NDArray[np.float64])
         The whole orbit, in parts of the window's half width.
     kept : int
         How many of its last states tell a point, a cycle or a curve.
-    centre : ndarray, shape (2,)
-        The equilibrium that it may wind around, approach or leave.
+    centre : ndarray, shape (2,), or None
+        The equilibrium that it may wind around, approach or leave. Without one it may wind around the middle of its
+        last states, and leave or approach 0.
 
     Returns
     -------
@@ -43,21 +45,27 @@ def outcome(states: NDArray[np.float64], kept: int, centre: NDArray[np.float64])
     if not np.isfinite(states).all():
         return GONE
     last = states[-kept:]
-    radius, angle = polar(last, centre)
+    radius, angle = polar(last, _centre(last, centre))
     early, late = radius[: kept // 2].max(), radius[kept // 2 :].max()
     still = _spread(last) <= STILL + ROUNDED * np.linalg.norm(last[-1])
     if still or (early <= SETTLED and late <= NEARER * early):
         return FIXED_POINT
     if period(last):
         return PERIODIC
-    if _on_one_curve(radius, angle):
+    if _on_one_curve(radius, angle) or _on_one_curve(*polar(states[-len(states) // 2 :], _centre(last, centre))):
         return CLOSED_CURVE
-    quarter = len(states) // 4
-    distance = polar(states, centre)[0]
-    trend = distance[-quarter:].max() / distance[quarter : 2 * quarter].max() - 1
-    if abs(trend) > TREND:
-        return OUTWARD if trend > 0 else INWARD
+    distance = polar(states[len(states) // 4 :], np.zeros(2) if centre is None else centre)[0]
+    reached = np.array([part.max() for part in np.array_split(distance, PARTS)])
+    if abs(reached[-1] / reached[0] - 1) > TREND and (np.diff(reached) > 0).all():
+        return OUTWARD
+    if abs(reached[-1] / reached[0] - 1) > TREND and (np.diff(reached) < 0).all():
+        return INWARD
     return UNSETTLED
+
+
+def _centre(states: NDArray[np.float64], centre: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """What a curve may wind around."""
+    return states.mean(axis=0) if centre is None else centre
 
 
 def period(states: NDArray[np.float64]) -> int:

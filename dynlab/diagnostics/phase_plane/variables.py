@@ -168,7 +168,7 @@ def of_long_orbits(system: Map, initial: NDArray[np.float64], found: Equilibria,
         orbits = np.where(np.isfinite(orbits).all(axis=2, keepdims=True), orbits, np.nan)
         centres = [_nearest(found.states, orbit[-KEPT:].mean(axis=0)) for orbit in orbits]
         outcomes = [
-            outcome(orbit / half_width, KEPT, centre / half_width)
+            outcome(orbit / half_width, KEPT, None if centre is None else centre / half_width)
             for orbit, centre in zip(orbits, centres, strict=True)
         ]
         moving = [
@@ -208,9 +208,9 @@ def _null_direction(matrix: Matrix, flow: bool) -> tuple[float, float]:
     return exact_origin.null_direction(matrix if flow else ((a - 1, b), (c, d - 1))) or (np.nan, np.nan)
 
 
-def _nearest(states: NDArray[np.float64], centre: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The equilibrium nearest to `centre`, or `centre` itself where there is none."""
+def _nearest(states: NDArray[np.float64], centre: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """The equilibrium nearest to `centre`; None where there is none."""
     if not len(states) or not np.isfinite(centre).all():
-        return centre
+        return None
     nearest: NDArray[np.float64] = states[np.argmin(np.linalg.norm(states - centre, axis=1))]
     return nearest

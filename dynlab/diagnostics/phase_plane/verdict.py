@@ -124,19 +124,22 @@ def _ending(ds: xr.Dataset, name: str) -> str:
         periods = sorted({long_orbit.period(orbit / unit) for orbit in states})
         return f"on a periodic orbit of {joined([str(period) for period in periods])} steps"
     if name == long_orbit.CLOSED_CURVE:
-        return f"on an invariant closed curve, at a distance of {_distances(ds, states)} from the equilibrium"
+        return f"on an invariant closed curve, at a distance of {_distances(ds, states, 'its middle')}"
     if name in (long_orbit.OUTWARD, long_orbit.INWARD):
-        return f"{name}, at a distance of {_distances(ds, states)} from the equilibrium"
+        return f"{name}, at a distance of {_distances(ds, states, '0')}"
     return name
 
 
-def _distances(ds: xr.Dataset, states: NDArray[np.float64]) -> str:
-    """Nearest and farthest distance of orbits from the equilibrium nearest to each."""
+def _distances(ds: xr.Dataset, states: NDArray[np.float64], else_from: str) -> str:
+    """Nearest and farthest distance of orbits from the equilibrium nearest to each, or from the middle of each or 0."""
     equilibria = ds["equilibrium"].values
     lengths = []
     for orbit in states:
         middle = orbit.mean(axis=0)
-        centre = equilibria[np.argmin(np.linalg.norm(equilibria - middle, axis=1))] if len(equilibria) else middle
+        centre = middle if else_from == "its middle" else np.zeros(2)
+        if len(equilibria):
+            centre = equilibria[np.argmin(np.linalg.norm(equilibria - middle, axis=1))]
         lengths.append(np.linalg.norm(orbit - centre, axis=1))
     near, far = (f"{limit:#.3g}".rstrip(".") for limit in (np.min(lengths), np.max(lengths)))
-    return near if near == far else f"{near} to {far}"
+    distance = near if near == far else f"{near} to {far}"
+    return f"{distance} from {'the equilibrium' if len(equilibria) else else_from}"
