@@ -31,7 +31,7 @@ def _pointer(holder: Any) -> Any:
     if isinstance(holder, bytes):
         return ctypes.c_char_p(holder)
     if isinstance(holder, np.ndarray):
-        return holder.ctypes.data_as(ctypes.c_void_p)
+        return holder.ctypes.data  # the caller holds the array
     return ctypes.byref(holder)
 
 
