@@ -32,6 +32,12 @@ ORDER = 6  # of the differences from which the noise of a function is estimated
 AHEAD, AROUND = range(2 * ORDER), range(-4, 4)  # where it is evaluated for that; of a Jacobian on both sides of a kink
 SPACINGS = (1.0, 0.618034)  # in one of them rounding may look smooth
 NEAREST = 1e-7  # times abs(h_i): a spacing of that share of a share is still many of the last digits
+# Of the distances at which a function's values are held against its derivative, as shares of |h_i|, and of 1 at 0.
+DISTANCES = tuple(10.0**-k for k in (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13))
+NEAR_ZERO = tuple(10.0**-k for k in (2, 4, 6, 9, 12, 16, 20, 40, 60, 80, 110, 150))
+BELIED = 1e-2  # of what the derivative says, at all of them: what is smooth and steep comes nearer
+LASTING = 0.3  # times what they differ by, from one distance to the next
+ROUNDED_ALIKE = 64.0  # times ε: what rounding makes of such a difference
 FEWER_PLACES = 4.0  # times an estimate from two differences, each of which may be small by chance
 NOISE_REACH, NOISE_TIMES = 6.180339887e-8, 4.0  # between neighbours, no binary fraction; and for safety
 MOST_TIMES = 5000  # of a flow's own time scale 1/‖∂f/∂h‖₂ that it is solved for: about two minutes
@@ -319,6 +325,39 @@ class _Draws:
         return torch.rand(values.shape, generator=self.generator, device=values.device, dtype=values.dtype) - 0.5
 
 
+def belied(
+    system: System, state: Tensor, input: Tensor, t: int | Tensor, found: Tensor, unit: float | Tensor = 1.0
+) -> Tensor:
+    """What the entries of a user's Jacobian `found` are wrong by where the function's own values belie it; else 0.
+
+    A detached state, or a rule of its own for the backward pass, gives a derivative that is another function's. The
+    difference of two values, along signs drawn at random, is then another one at every distance that is tried.
+    """
+    wrong = torch.zeros_like(found)
+    if not isinstance(system, Function) or found.numel() == 0:
+        return wrong
+    evolve, eps = _evolve(system), torch.finfo(state.dtype).eps
+    signs = _Draws(state.device, 1.0).changed(torch.ones_like(state)) - 1
+    measured = torch.as_tensor(unit).to(state).expand_as(state)
+    at_zero = state.abs() < NEAREST * measured
+    size = torch.where(at_zero, measured, state.abs())
+    least, share = torch.full_like(state, torch.inf), wrong
+    rates = [torch.zeros_like(state)] * 2  # at the two smallest distances that tell
+    for share_of_size, of_zero in zip(DISTANCES, NEAR_ZERO, strict=True):
+        way = signs * size * torch.where(at_zero, of_zero, share_of_size)
+        ahead, back = (evolve(state + sign * way, input, t) for sign in (1, -1))
+        told = (found @ way.unsqueeze(-1)).squeeze(-1)
+        changed, noise = (ahead - back) / 2, ROUNDED_ALIKE * eps * (ahead.abs() + back.abs())
+        scale = (found.abs() @ way.abs().unsqueeze(-1)).squeeze(-1) + changed.abs()
+        off, tells = (changed - told).abs(), noise < BELIED * scale
+        rate = off / way.abs().amax(dim=-1, keepdim=True)
+        rates = [torch.where(tells, later, former) for later, former in zip((rates[1], rate), rates, strict=True)]
+        share = torch.where(tells.unsqueeze(-1), off.unsqueeze(-1) / way.abs().unsqueeze(-2), share)
+        least = torch.where(tells, torch.minimum(off / scale, least), least)
+    stays = (rates[0] > 0) & (rates[1] > LASTING * rates[0])  # what the step bends by shrinks with the distance
+    return torch.where((torch.isfinite(least) & (least > 2 * BELIED) & stays).unsqueeze(-1), share, wrong)
+
+
 def exact_zeros(system: System, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
     """Where the Jacobian is 0, and not for rounding, as of a saturated unit, or a difference: shape (..., n, n).
 
@@ -359,7 +398,7 @@ def _with_estimate(
         for spacing in SPACINGS:
             noise = _noise(lambda h: jacobian(system, h, input, t).dense(), state, spacing * size, AROUND)
             error = torch.maximum(error, FEWER_PLACES * noise)
-    return found, error
+    return found, torch.maximum(error, FEWER_PLACES * belied(system, state, input, t, found, unit_of_states))
 
 
 def along(system: Map, states: Tensor, inputs: Tensor) -> Operator:

@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from dynlab.diagnostics.gradient import gradient
 from dynlab.diagnostics.spectrum import spectrum
-from dynlab.jacobians import jacobian_and_error
+from dynlab.jacobians import belied, jacobian, jacobian_and_error
 from dynlab.systems import from_function
 
 DIGITS = 400
@@ -74,3 +74,52 @@ def test_gradients_and_eigenvalues_of_a_sharp_softmax_are_not_told_from_zero():
     ds = spectrum(system, np.zeros((1, 0)), initial_state=start)
     assert (np.abs(ds["eigenvalue"]) <= ds["eigenvalue_error"]).all()
     assert np.isnan(gradient(system, np.zeros((1, 0)), initial_state=start)["log_norm"].values[0, 0])
+
+
+class Misled(torch.autograd.Function):
+    """tanh(2h), whose backward pass is another function's."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(h):
+        return torch.tanh(2 * h)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return 0.1 * gradient
+
+
+def quantised(h, x):
+    smooth = torch.tanh(2 * h)
+    return (torch.round(4 * torch.tanh(h)) / 4 - smooth).detach() + smooth
+
+
+# Steps whose derivative is not what torch takes for it, a state, and the true derivative there.
+BELIED = {
+    "detached": (lambda h, x: torch.tanh(2 * h.detach()) + 0 * h, 0.0, 2.0),
+    "detached in part": (lambda h, x: 4 * h * (1 - h.detach()), 0.3, 1.6),
+    "rounded": (quantised, 0.0, 0.0),
+    "a backward pass of its own": (lambda h, x: Misled.apply(h), 0.957504024077, 2 * (1 - 0.957504024077**2)),
+}
+
+
+@pytest.mark.parametrize("name", BELIED)
+def test_a_derivative_that_the_values_belie_has_an_error_that_says_so(name):
+    step, state, slope = BELIED[name]
+    system = from_function(step, state_size=1)
+    found, bound = jacobian_and_error(system, torch.tensor([state], dtype=torch.float64), torch.zeros(0))
+    assert abs(float(found) - slope) <= float(bound)
+    assert abs(float(found) - slope) > 0.05
+
+
+@pytest.mark.parametrize("steep", [1.0, 1e3, 1e-3, 1e7])
+@pytest.mark.parametrize("state", [0.0, 1e-17, 0.3, 1e5])
+def test_the_values_of_a_smooth_step_do_not_belie_it(steep, state):
+    system = from_function(lambda h, x: torch.sin(steep * (h - state)) + h.square() / 7 + torch.tanh(h), state_size=1)
+    h, x = torch.tensor([state], dtype=torch.float64), torch.zeros(0)
+    assert not belied(system, h, x, 0, jacobian(system, h, x).dense()).any()

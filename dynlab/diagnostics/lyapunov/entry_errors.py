@@ -4,12 +4,14 @@ import torch
 from torch import Tensor
 
 from dynlab.driven import ARRAYS, NUMBERS_AT_ONCE, Driven
-from dynlab.jacobians import DOUBT, DRAWS, OF_FUNCTIONS, exact_zeros, jacobian, jacobian_and_error
+from dynlab.jacobians import DOUBT, DRAWS, OF_FUNCTIONS, belied, exact_zeros, jacobian, jacobian_and_error
+from dynlab.systems.function import Function
 
 SMALL = (
     1e-3  # ‖J‖₂ below which its error is looked at: a larger one would have to change by 10¹⁰ times its state's change
 )
 
+LOOKED_AT = 8  # Jacobians of a user's step that are held against its values
 AT_KINK = 1e-6  # ‖E‖₂ of a Jacobian 0: a larger one is that of a slope on the other side of a kink
 
 
@@ -71,6 +73,8 @@ def relative_errors(driven: Driven, start: int, log_norms: Tensor, gone: Tensor)
     (1 + max abs(h)) ε/2, estimated as there: by a larger change in random directions.
     """
     found, log_norms = torch.zeros_like(log_norms), log_norms.clone()
+    if _belied(driven, start, log_norms):
+        return found + torch.inf, log_norms
     small = ~log_norms.isnan() & (log_norms.exp() < SMALL)
     if not small.any():
         return found, log_norms
@@ -86,6 +90,16 @@ def relative_errors(driven: Driven, start: int, log_norms: Tensor, gone: Tensor)
         of_zero = torch.where(kinked, torch.inf, vanished.to(size))
         found[place] = torch.where(known, size / log_norms[place].exp(), of_zero)
     return found, log_norms
+
+
+def _belied(driven: Driven, start: int, log_norms: Tensor) -> bool:
+    """Whether the values of a user's step belie most of its derivatives that are looked at."""
+    steps = torch.linspace(0, log_norms.shape[1] - 1, min(LOOKED_AT, log_norms.shape[1])).long() + start
+    states, inputs, told = driven.states[0, steps], driven.inputs[0, steps], torch.isfinite(log_norms[0, steps - start])
+    if not isinstance(driven.system, Function) or not told.all():
+        return False
+    found = jacobian(driven.system, states, inputs, steps).dense()
+    return bool(belied(driven.system, states, inputs, steps, found).flatten(1).any(dim=1).float().mean() > 1 / 2)
 
 
 def _errors(driven: Driven, sample: Tensor, step: Tensor) -> Tensor:

@@ -191,7 +191,7 @@ def growth_of_map(
             for end, growth, bound in zip(ends, growths, bounds, strict=False):
                 if t >= transient and t + end == stops[len(noted)]:
                     cut = ~inside[:, t + end].to(bound.device).repeat(frames)
-                    unknown = torch.isinf(bound) | cut[:, None]
+                    unknown = torch.isinf(bound) | cut[:, None] | torch.isposinf(growth)
                     unknown |= torch.isneginf(growth) & torch.isinf(below).repeat(frames)[:, None]  # 0, or a kink
                     noted.append(torch.where(unknown, torch.nan, growth))
             done, t = done + ends[len(growths) - 1], t + ends[len(growths) - 1]
