@@ -34,3 +34,16 @@ COMMANDS: dict[str, str] = {
     "completion": "dynlab.cli.completion:completion",
     "demo": "dynlab.cli.demo:demo",
 }
+
+# What is a command in Python alone, or in a reader's words, to the line that does it.
+OTHERWISE: dict[str, str] = {
+    "phase-plane": "phase",
+    "end-to-end": "gradient --end-to-end",
+    "tangent-map": "geometry --tangent",
+    "covariant-vectors": "lyapunov --covariant",
+    "eigenvalue-bounds": "stability",
+    "parameter-plane": "bifurcation --second",
+    "ernn-spectrum": "stability",
+    "eigenvalues": "spectrum",
+    "jacobian": "spectrum",
+}

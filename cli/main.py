@@ -4,6 +4,7 @@
 4 a check undecided; 130 interrupted; 143 terminated. Whether somebody reads what is printed changes none of them.
 """
 
+import difflib
 import os
 import signal
 import sys
@@ -20,7 +21,7 @@ from dynlab.docstrings import docstring
 from dynlab.errors import UserError, lookup, unknown
 from dynlab.reading import out_of_memory
 
-from . import COMMANDS
+from . import COMMANDS, OTHERWISE
 from .streams import OWN_ERROR, echo, lasting, one_line
 
 BAD_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
@@ -53,6 +54,8 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            if (meant := difflib.get_close_matches(args[0], [*COMMANDS, *OTHERWISE], 1)) and meant[0] in OTHERWISE:
+                raise UserError(f"Unknown command {args[0]!r}: `dynlab {OTHERWISE[meant[0]]}` does that.")
             raise unknown("command", args[0], COMMANDS, "dynlab --help")
         return super().resolve_command(ctx, args)
 
@@ -134,8 +137,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         error.show()
         return BAD_INPUT
     except click.ClickException as error:
-        out = isinstance(error, click.NoSuchOption) and not error.possibilities
-        _say(f"{_where(error)}: {error.format_message()}{' Leave it out.' * out}")
+        _say(f"{_where(error)}: {_of_click(error)}")
         return BAD_INPUT
     except UserError as error:
         _say(f"dynlab: {error}")
@@ -157,6 +159,23 @@ def _say(sentence: str) -> None:
     """One line on standard error, of a length that can be read."""
     line = one_line(sentence)
     echo(line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} … {line[-LONGEST // 2 :]}", err=True)
+
+
+def _of_click(error: click.ClickException) -> str:
+    """What click says, with everything that is missing and with what to do."""
+    context: click.Context | None = getattr(error, "ctx", None)
+    if isinstance(error, click.MissingParameter) and context:
+        from dynlab.wording import agree, joined  # and with it numpy, which help has no need of
+
+        left = [each for each in context.command.params if each.required and each.name not in context.params]
+        names = [each.opts[0] if isinstance(each, click.Option) else each.make_metavar(context) for each in left]
+        return f"{joined(names)} {agree(len(names))} missing: {context.command_path} --help has examples."
+    said = error.format_message()
+    if isinstance(error, click.NoSuchOption) and not error.possibilities:
+        return f"{said} Leave it out."
+    if said.startswith("Got unexpected extra") and context:
+        return f"{said}. Leave it out: {context.command_path} --help says what is taken."
+    return said
 
 
 def _where(error: click.ClickException) -> str:

@@ -212,7 +212,8 @@ def _tell(run: _Run, path: Path, pdf: Path | None, files: Output) -> None:
         )
         for part in problems:
             echo(f"Failed: {part.section} of {part.network}: {part.problem}")
-        for each in run.left:
-            echo(f"Left out: {each.section} of {each.network}: {each.reason} {each.command}")
+        for network in dict.fromkeys(each.network for each in run.left):
+            sections = wording.joined([each.section for each in run.left if each.network == network])
+            echo(f"Left out of {network}: {sections}. The page has their commands; a larger --budget takes them in.")
     if pdf:
         files.log(f"PDF: {pdf}")

@@ -17,7 +17,7 @@ def picture(result: CommandResult) -> str:
         return ""
     from dynlab.plots.style import rendered
 
-    figure = result.plot(result.dataset).figure
+    figure = result.plot(result.dataset.assign_attrs(verdict="")).figure  # which the page says beside it
     drawn, suffix = rendered(figure, "svg"), "svg"
     if len(drawn) > MOST_BYTES:
         with tempfile.TemporaryDirectory() as folder:

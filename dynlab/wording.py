@@ -22,6 +22,7 @@ SMALL = -5  # the decimal place beyond which a number with its error is written 
 FEW_UNITS = 3  # a state of so many dimensions at most is written out
 MOST_DIGITS = 7  # of a number whose error would allow more
 IRREGULAR = {"equilibrium": "equilibria", "continuum": "continua", "torus": "tori", "axis": "axes"}
+SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 NO_INPUT = "no input"  # how a trajectory is described that nothing drives
 
 
@@ -113,6 +114,11 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def subscript(index: int) -> str:
+    """A whole number below the line: "₁₂"."""
+    return f"{index}".translate(SUBSCRIPTS)
+
+
 def unit_after(unit: str) -> str:
     """A unit behind a number: " per second" of "1/s", " nat/step", and nothing of the pure number's "1"."""
     return "" if unit == "1" else " per second" if unit == "1/s" else f" {unit}"
@@ -164,6 +170,8 @@ def ranged(values: Any, digits: int = 3, write: Callable[[float, int], str] = nu
     if finite.size == 0:
         return "not known"
     middle, low, high = _alike([np.median(finite), finite.min(), finite.max()], digits, write)
+    if digits == 0 and (half := float(np.median(finite))) % 1:  # between two counts
+        middle = f"{half:,.1f}"
     return middle if low == high else f"{middle} (range {low} to {high})"
 
 

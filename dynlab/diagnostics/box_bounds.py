@@ -91,7 +91,7 @@ def box_bounds(
     >>> torch.manual_seed(0)  # doctest: +ELLIPSIS
     <torch...>
     >>> ds = box_bounds(create("vanilla", input_size=1, state_size=4))
-    >>> ds.attrs["verdict"].startswith("Over the whole box a common norm of the Jacobian is at most 0.")
+    >>> ds.attrs["verdict"].startswith("At all states of the box the Jacobian's norm")
     True
     """
     require_extra("flint", "certify")
@@ -162,12 +162,13 @@ def _variables(norm: "BoxBound", rate: "BoxBound", ends: tuple[Real, Real], per:
 
 def _verdict(norm: "BoxBound", rate: "BoxBound", of_flow: bool) -> str:
     first = (
-        f"Over the whole box a common norm of the Jacobian is at most {at_most(norm.value)}, proved; at sampled states "
-        f"it is up to {number(norm.sampled.max())}, the spectral radius up to {number(norm.eigenvalues.max())}."
+        f"At all states of the box the Jacobian's norm ‖T J T⁻¹‖₂, with one T for all, is at most "
+        f"{at_most(norm.value)}, proved. At sampled states it reaches {number(norm.sampled.max())}, and the spectral "
+        f"radius {number(norm.eigenvalues.max())}."
     )
     whose = "of the flow's eigenvalues is at most" if of_flow else "of the step's eigenvalues is at most"
     sampled = number(rate.eigenvalues.max())
-    second = f" The real part {whose} {at_most(rate.value)}, proved; in samples it is up to {sampled}."
+    second = f" The real part {whose} {at_most(rate.value)}, proved; in samples it reaches {sampled}."
     if norm.value < 1 and norm.inside:
         return (
             first

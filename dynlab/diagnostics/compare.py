@@ -17,7 +17,7 @@ from dynlab.numerics.principal import principal_components
 from dynlab.numerics.threads import one_thread_each
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
-from dynlab.wording import number
+from dynlab.wording import interval, number
 
 DELAYS = 1
 SHARE, MOST = 0.99, 10  # of the variance that is kept, and at most so many coordinates
@@ -235,13 +235,11 @@ def _verdict(ds: xr.Dataset) -> str:
     one, two = ds[schema.NETWORK].values
     first, second = (number(value, 2) for value in ds["within_runs"].values)
     far, p = (float(ds[name]) for name in ("distance", "p_value"))
-    size = (
-        f"{number(far, 3)}, and by no less than {number(float(ds['distance_bound']), 3)}," if far > RESOLUTION else ""
-    )
+    size = interval([float(ds["distance_bound"]), far]) if far > RESOLUTION else f"less than {RESOLUTION:g}"
     told = "more than" if p < BEYOND else "not told from what"
     return (
-        f"In the bases that fit best a step of {one} and one of {two} differ by {size or f'less than {RESOLUTION:g}'} "
-        f"of their size. Runs of the two differ by {number(float(ds['between_runs']), 2)}, those of one by {first} and "
-        f"{second}. That is {told} two runs of one network give: p = {number(p, 2)} of "
+        f"In the bases that fit best a step of {one} and one of {two} differ by {size} of their size. "
+        f"Runs of the two differ by {number(float(ds['between_runs']), 2)} in the mean, runs of {one} among themselves "
+        f"by {first}, and of {two} by {second}. That is {told} two runs of one network give: p = {number(p, 2)} of "
         f"{ds.sizes[schema.RELABELLING]} relabellings."
     )

@@ -23,7 +23,7 @@ from dynlab.numerics.arrays import Real
 from dynlab.plots import style
 from dynlab.systems import Map, create
 from dynlab.tasks import driving_inputs
-from dynlab.wording import power
+from dynlab.wording import joined, power
 
 TASK, INPUTS = "noisy-cifar", 96
 STEPS, FEW = 1000, 40
@@ -104,10 +104,10 @@ def draw(results: Results) -> Made:
             above.set_title(title)
             below.set(xlabel="step t")
             style.legend_below(below, 4)
-        axes[0, 0].set(ylim=(LOWEST, 15), ylabel="ln |λ| of ∂h_t/∂h_0: mean,\nlight: one deviation around it")
+        axes[0, 0].set(ylim=(LOWEST, 15), ylabel="ln |λ| of $∂h_t/∂h_0$: mean,\nlight: one deviation around it")
         axes[1, 0].set(ylim=(LOWEST, 15), ylabel="ln σ: largest, dashed: the middle one")
         if not any(name.startswith("trained") for name in names):
-            axes[0, 0].text(0.03, 0.06, "trained networks: not run", transform=axes[0, 0].transAxes, fontsize=8)
+            axes[0, 0].text(0.97, 0.06, "trained networks: not run", ha="right", transform=axes[0, 0].transAxes)
     return Made(
         "AntisymmetricRNN, Figure 2: eigenvalues of the end-to-end Jacobian",
         "Trained on noise-padded CIFAR-10, the LSTM's eigenvalues go to 0 quickly; AntisymmetricRNN's keep a mean "
@@ -136,17 +136,29 @@ def _singular(one: xr.Dataset, label: str, colour: str, ax: Axes) -> None:
 def measured(ds: xr.Dataset) -> str:
     """The means at the end, and where the singular values say otherwise."""
     last = ds.isel({schema.TIME: -1})
+    names = ds[schema.NETWORK].values.tolist()
+
+    def told(name: str, which: list[str]) -> str:
+        return joined([power(float(last[name].sel({schema.NETWORK: one}))) for one in which])
+
+    groups = {name: [name] for name in names if not name.startswith("ε")}
+    groups |= {f"ε = {s:g}": [one for one in names if one.startswith(f"ε = {s:g},")] for s in STEP_SIZES}
     said = ". ".join(
-        f"{name}: mean |λ| {power(float(last['mean'].sel({schema.NETWORK: name})))}, largest σ "
-        f"{power(float(last['largest'].sel({schema.NETWORK: name})))}"
-        for name in ds[schema.NETWORK].values.tolist()
+        f"{group}{_diffusions(which)}: mean |λ| {told('mean', which)}; largest σ {told('largest', which)}"
+        for group, which in groups.items()
     )
-    trained = [name for name in ds[schema.NETWORK].values.tolist() if name.startswith("trained")]
+    trained = [name for name in names if name.startswith("trained")]
     which = "Beside them trained networks" if trained else "Trained networks are not in the zoo yet: not run"
     return (
         f"At their start, {schema.settings(ds)['units']} units, after {int(last[schema.TIME]):,} steps of noise. "
         f"{said}. {which}."
     )
+
+
+def _diffusions(names: list[str]) -> str:
+    """The γ of several networks: ", γ = 0.01 and 0.1"."""
+    values = [name.rpartition("γ = ")[2] for name in names]
+    return f", γ = {joined(values)}" if len(names) > 1 else ""
 
 
 def kept_eigenvalues() -> xr.Dataset:

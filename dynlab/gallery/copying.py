@@ -173,7 +173,9 @@ def measured(found: list[Curve]) -> str:
         here = [one for one in found if one.delay == delay]
         outcomes = dict.fromkeys(one.outcome for one in here)
         each = [f"{outcome}: {', '.join(one.short for one in here if one.outcome == outcome)}" for outcome in outcomes]
-        said.append(f"Over {delay:,} steps, where {here[0].guess:.4f} needs no memory. {'. '.join(map(capital, each))}")
+        said.append(
+            f"Over {delay:,} steps a loss of {here[0].guess:.4f} needs no memory. {'. '.join(map(capital, each))}"
+        )
     return (
         f"{'. '.join(said)}. Learned from the source's start D_f = 1e-5 asRNN diverges, as a step of the optimiser "
         "moves each entry by many times its size. In the source's code D_f has the gradient 0 there and stays, so that "

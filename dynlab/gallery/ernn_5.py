@@ -22,7 +22,7 @@ from dynlab.plots import style
 from dynlab.systems import Map, frozen
 from dynlab.systems.ernn import ERNN, IdentityPlusLowRank
 from dynlab.tasks import create as create_task
-from dynlab.wording import number, share
+from dynlab.wording import joined, number, share
 
 NETWORKS = {"k1": "ernn-har2-k1", "k3": "ernn-har2-k3", "k5": "ernn-har2-k5"}
 PAIRS, FEW = 20_000, 640  # (window, step) pairs, of each step as many
@@ -182,16 +182,15 @@ def _draw(ds: xr.Dataset, ax: Axes) -> None:
 
 
 def _measured(results: Results) -> str:
-    said = []
-    for key, ds in results.items():
-        found, pairs = _shares(ds), schema.settings(ds)["pairs"]
-        said.append(
-            f"{_label(key)}: over {pairs:,} (window, step) pairs of training and test, {found['patterns']:,.0f} "
-            f"patterns of activation, ∇F = diag(φ′)PU − I is singular at {share(found['singular'])}; of its "
-            f"eigenvalues {share(found['below'])} have a real part below 0, {share(found['zero'])} are 0 and "
-            f"{share(found['above'])} have one above 0, up to {number(found['largest'], 3)} per second"
-        )
-    return f"{'. '.join(said)}."
+    pairs = {schema.settings(ds)["pairs"] for ds in results.values()}
+    found = [_shares(ds) for ds in results.values()]
+    of = {name: joined([share(each[name]) for each in found]) for name in ("singular", "below", "zero", "above")}
+    largest = joined([number(each["largest"], 3) for each in found])
+    return (
+        f"Of {joined([_label(key) for key in results])}, over {max(pairs):,} (window, step) pairs of training and test "
+        f"∇F = diag(φ′)PU − I is singular at {of['singular']}. Of its eigenvalues {of['below']} have a real part below "
+        f"0, {of['zero']} are 0, and {of['above']} have one above 0, up to {largest} per second."
+    )
 
 
 make = Script("ernn-5", compute, draw)

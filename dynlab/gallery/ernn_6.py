@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import torch
 
 from dynlab import zoo
-from dynlab.diagnostics.ernn.convergence import ernn_convergence
+from dynlab.diagnostics.ernn.convergence import ernn_convergence, verdict
 from dynlab.gallery.kept import Results, Script
 from dynlab.gallery.made import Made
 from dynlab.plots import style
@@ -40,7 +40,7 @@ def draw(results: Results) -> Made:
         "ERNN, Figure 6: convergence of the inner iteration",
         "The Euler iterates “converge with linear rate” to the fixed point that fsolve finds (section 6.3, learnable "
         "parameters “initialized suitably and then fixed”; sizes and η are not given).",
-        f"Dense: {results['dense'].attrs['verdict']} Trained: {results['trained'].attrs['verdict']}",
+        f"Dense: {verdict(results['dense'])} Trained: {verdict(results['trained'])}",
         figure,
         results,
     )

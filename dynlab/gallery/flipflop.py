@@ -12,6 +12,7 @@ from dynlab.gallery.made import Made
 from dynlab.plots import style
 from dynlab.plots.geometry import plot_geometry
 from dynlab.tasks import driving_inputs
+from dynlab.wording import counted, joined, number
 
 NETWORK = "gru-flipflop"
 
@@ -48,9 +49,10 @@ make = Script("flipflop", compute, draw)
 def _measured(found: xr.Dataset) -> str:
     unstable = found["unstable_directions"].values
     counts = {index: int((unstable == index).sum()) for index in sorted(set(unstable))}
-    saddles = ", ".join(f"{count} with {index}" for index, count in counts.items() if index)
+    saddles = joined([f"{count} with {counted(index, 'direction')}" for index, count in counts.items() if index])
     return (
-        f"{len(unstable)} fixed points at zero input, all verified with fsolve (largest residual "
-        f"{float(found['residual'].max()):.0e}): {counts.get(0, 0)} stable, saddles: {saddles} unstable direction(s). "
+        f"Of {len(unstable)} fixed points at zero input {counts.get(0, 0)} are stable. "
+        f"The others are saddles, {saddles} that grow. "
+        f"All are verified with fsolve (largest residual {number(float(found['residual'].max()), 1)}). "
         "A cube has 8 corners, 12 edges, 6 faces and a centre."
     )

@@ -21,6 +21,7 @@ from dynlab.systems.integrators import INTEGRATORS
 from dynlab.systems.planar import planar_matrix, planar_system
 from dynlab.wording import capital, number
 
+TITLE = "Integrators: what each makes of W₀"
 STEP, STEPS, FEWER = 0.2, 1000, 100
 START = (0.0, 0.5)
 SHOWN = 400  # steps of an orbit that are drawn
@@ -64,14 +65,12 @@ def draw(results: Results) -> Made:
         for ax in axes[2]:
             ax.remove()
         _draw_energy(drift, figure.add_subplot(axes[2, 0].get_gridspec()[2, :]))
-        figure.suptitle(
-            f"h' = tanh(W₀ h) turns for ever on one closed curve (dotted); five integrators, steps of ε = {STEP:g} s",
-            x=0.01,
-            ha="left",
-            fontsize=11,
+        dotted = (
+            f"h' = tanh(W₀ h) turns for ever on one closed curve (dotted). Each integrator takes steps of {STEP:g} s."
         )
+        style.caption(figure, TITLE, dotted)
     return Made(
-        "Integrators: what each makes of W₀",
+        TITLE,
         "An antisymmetric matrix makes the flow neither grow nor decay; Euler's method with a little diffusion is said "
         "to keep that (AntisymmetricRNN, sections 3.3 and 4).",
         _measured(regions, drift, drift.sizes[schema.TIME] - 1),
@@ -86,7 +85,7 @@ make = Script("integrators", compute, draw)
 def _draw_region(region: xr.Dataset, name: str, ax: Axes) -> None:
     plot_step_region(region, ax=ax)
     ax.set(xlim=(LEFT, RIGHT), ylim=(-TALL, TALL), ylabel="")
-    ax.set_title(f"{capital(LOOKS[name]['label'])}\nlargest |R(ελ)| = {_largest(region)}")
+    ax.set_title(f"{capital(LOOKS[name]['label'])}\n|R| up to {_largest(region)}")
     legend = ax.get_legend()
     if legend is not None:
         legend.remove()
@@ -133,7 +132,7 @@ def _measured(regions: dict[str, xr.Dataset], drift: xr.Dataset, steps: int) -> 
         parts.append(f"{LOOKS[name]['label']} {change} (largest |R(ελ)| = {_largest(regions[name])})")
     kept = np.abs(_change(drift, "implicit-midpoint")).max()
     return (
-        f"The flow keeps its energy to {number(exact, 1)}. After {steps} steps of ε = {STEP:g} its relative change is: "
-        f"{'; '.join(parts)}. The implicit midpoint rule's energy swings by {number(kept, 2)} and does not drift; "
+        f"The flow keeps its energy to {number(exact, 1)}. After {steps:,} steps of ε = {STEP:g} its relative change "
+        f"is: {'; '.join(parts)}. The implicit midpoint rule's energy swings by {number(kept, 2)} and does not drift; "
         f"exponential Euler, exact for linear flows, holds the rest of tanh over its step and loses energy."
     )

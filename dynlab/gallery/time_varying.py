@@ -17,7 +17,7 @@ from dynlab.plots import style
 from dynlab.simulation import simulate
 from dynlab.systems import frozen
 from dynlab.systems.textbook import MarkusYamabe
-from dynlab.wording import power
+from dynlab.wording import power, ranging
 
 START, SECONDS = (-1.0, 0.0, 1.0, 0.0), 20.0
 SIDE, SHEAR, PRODUCTS = 0.5, 2.0, 20  # two shears with the eigenvalue 1/2, taken by turns
@@ -64,10 +64,10 @@ def draw(results: Results) -> Made:
         "Time-varying Jacobians: stable at every moment, and growing",
         "An AntisymmetricRNN is said to be stable if Re λ(J(t)) ≤ 0 for all t (Proposition 1, section 3.1). Its "
         "Euler step is said to be if |1 + ελ| ≤ 1 for all t (Proposition 2).",
-        f"Markus and Yamabe's 2 × 2 matrix has Re λ between {real.min():.4f} and {real.max():.4f} at all "
-        f"{len(times)} times (exact: −0.25), and the solution grows to e^{size:.6f} by t = 20 (exact: e^10). Two "
-        f"shears of spectral radius {SIDE:g} have a product of spectral radius {radius:.4f}: after {PRODUCTS} steps "
-        f"the norm is {power(last)}, where the eigenvalues promise {power(PRODUCTS * np.log(SIDE))}.",
+        f"Re λ of Markus and Yamabe's 2 × 2 matrix {ranging(real, 4)} at all {len(times)} times (exact: −0.25), and "
+        f"the solution grows to {power(size)} by t = 20 (exact: e^10). Two shears of spectral radius {SIDE:g} have a "
+        f"product of spectral radius {radius:.4f}. After {PRODUCTS} steps the norm is {power(last)}, where the "
+        f"eigenvalues promise {power(PRODUCTS * np.log(SIDE))}.",
         figure,
         results,
     )

@@ -25,7 +25,7 @@ from dynlab.plots.spectrum import plot_spectrum
 from dynlab.progress import through
 from dynlab.systems.ernn import ERNN
 from dynlab.tasks import driving_inputs
-from dynlab.wording import power
+from dynlab.wording import joined, power
 
 NETWORKS = {
     "RNN": "rnn-har2",
@@ -37,10 +37,10 @@ SURVIVES = 0.1  # DESIGN: a direction survives where its singular value is at le
 # What is drawn of the largest Datasets; the others are kept whole.
 DRAWN = {"spectrum": ["eigenvalue", "spectral_radius"], "end_to_end": ["log_singular_value"]}
 ROWS = (
-    "A column for each network. From above: eigenvalues μ of ∂h_t/∂h_{t−1} at its steps, early ones dark; its gradient "
-    "from T back to t; eigenvalues at its fixed points."
+    "A column for each network. From above: eigenvalues μ of $∂h_t/∂h_{t−1}$ at its steps, late ones dark; its "
+    "gradient from T back to t; eigenvalues at its fixed points."
 )
-LABELS = {"spectrum": "steps: Im μ", "gradient": "ln ‖∂h_T/∂h_t‖₂", "fixed_points": "fixed points: Im μ"}
+LABELS = {"spectrum": "steps: Im μ", "gradient": "ln ‖$∂h_T/∂h_t$‖₂", "fixed_points": "fixed points: Im μ"}
 WORDS_WIDTH = 60  # characters
 
 
@@ -68,7 +68,7 @@ def draw(results: Results) -> Made:
         "The vanilla RNN's and the LSTM's gradients vanish, the AntisymmetricRNN's keep the mean modulus of "
         "eigenvalues close to 1 and its spread close to 0 (AntisymmetricRNN, Figure 2). ERNN's are "
         "norm-preserving with ‖∂h_T/∂h_1‖ close to 1 (ERNN, Theorem 1 and Figure 2).",
-        table.attrs["verdict"],
+        measured(table),
         _figure(analysed),
         results,
     )
@@ -105,14 +105,18 @@ def _table(analysed: Mapping[str, Mapping[str, xr.Dataset]]) -> xr.Dataset:
         settings={"networks": list(NETWORKS.values())},
         coords={schema.NETWORK: list(analysed)},
     )
-    logs, survivors = ds["log_gradient"], ds["surviving"]
-    changes = ", ".join(f"{title} {power(float(logs[i]))}" for i, title in enumerate(analysed))
-    kept = ", ".join(f"{title} {survivors.values[i]}" for i, title in enumerate(analysed))
-    ds.attrs["verdict"] = (
-        f"Over {int(ds['steps'][0])} real steps ‖∂h_T/∂h_0‖ is in the median: {changes}. Directions that survive "
-        f"(σ ≥ {SURVIVES}): {kept}."
+    return ds.assign_attrs(verdict=measured(ds))
+
+
+def measured(ds: xr.Dataset) -> str:
+    """The gradients, and how many directions survive."""
+    titles = ds[schema.NETWORK].values.tolist()
+    changes = [f"{power(float(log))} ({title})" for title, log in zip(titles, ds["log_gradient"], strict=True)]
+    kept = [f"{count} ({title})" for title, count in zip(titles, ds["surviving"].values, strict=True)]
+    return (
+        f"Over {int(ds['steps'][0])} real steps the median of ‖∂h_T/∂h_0‖ is {joined(changes)}. Directions that "
+        f"survive (σ ≥ {SURVIVES}) are {joined(kept)}."
     )
-    return ds
 
 
 def _row(found: Mapping[str, xr.Dataset], facts: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.wording import subscript
 
 SIZE = (5.4, 4.6)  # inches
 COBWEB = 40  # the last steps of an orbit, which are drawn as stairs
@@ -46,7 +47,7 @@ def plot_attractor(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> 
         return ax
     last = visited.shape[1] - 1
     ax.plot(visited[:, 0], visited[:, last], **look | artist)
-    ax.set(xlabel="state h₁", ylabel=f"state h{'₁₂₃'[last]}", title="States that the orbit visits")
+    ax.set(xlabel="state h₁", ylabel=f"state h{subscript(last + 1)}", title="States that the orbit visits")
     return ax
 
 

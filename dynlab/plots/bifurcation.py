@@ -1,6 +1,7 @@
 """A bifurcation diagram: branches, bifurcations, and the points that orbits visit behind them."""
 
 import textwrap
+from itertools import pairwise
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -55,6 +56,7 @@ SETTLED: dict[str, Any] = {"ms": 1.6, "mew": 0, "color": style.BLACK, "alpha": 0
 MOVING: dict[str, Any] = {"ms": 2.2, "mew": 0.5, "mfc": "white", "mec": style.GREY, "alpha": 0.5}
 LESSER = 0.6  # times the size of a marker: a bifurcation of what is unstable before and after
 MOST_NUMBERS = 4  # values of one kind that the legend lists
+HIDDEN = 1e-2  # of the size: lines so near to each other are one to the eye
 SAME = 1e-9  # relative: such parameters are written once
 
 
@@ -132,13 +134,28 @@ def _draw_branches(ds: xr.Dataset, ax: Axes, values: NDArray[np.float64], **arti
         look: dict[str, Any] = line | {"label": None, "zorder": 3, "solid_capstyle": "butt"} | artist
         for run in np.split(first, np.flatnonzero(np.diff(first) > 1) + 1):
             rows = np.append(run, run[-1:] + 1)
-            ax.plot(p[rows], values[rows], **look)
+            turns = np.flatnonzero(np.diff(np.sign(np.diff(p[rows])))) + 1  # where it goes back in the parameter
+            for first_row, last_row in pairwise([0, *turns, len(rows) - 1]):
+                part = rows[first_row : last_row + 1]
+                if not any(_covers(line, p[part], values[part]) for line in ax.lines):
+                    ax.plot(p[part], values[part], **look)
     for row in np.flatnonzero(bifurcates):
         beside = [side for side in (row - 1, row + 1) if 0 <= side < len(branch) and branch[side] == branch[row]]
         marker = _marker(str(ds["bifurcation_kind"].values[numbers[row]]))
         if not (stable[beside] != 0).any():
             marker["ms"] *= LESSER
         ax.plot(np.broadcast_to(p[row], values[row].shape), values[row], zorder=5, **marker)
+
+
+def _covers(line: Line2D, x: NDArray[np.float64], y: NDArray[np.float64]) -> bool:
+    """Whether a line drawn before hides these points: the dashes of two such would fill each other's gaps."""
+    across, up = (np.asarray(data, dtype=float) for data in line.get_data())
+    if len(across) and across[0] > across[-1]:
+        across, up = across[::-1], up[::-1]
+    if y.ndim > 1 or len(across) < 2 or not len(x) or (np.diff(across) <= 0).any():
+        return False
+    within = across[0] - HIDDEN * np.ptp(x) <= x.min() and x.max() <= across[-1] + HIDDEN * np.ptp(x)
+    return bool(within and (np.abs(np.interp(x, across, up) - y) <= HIDDEN * np.abs(y).max()).all())
 
 
 def _draw_leading(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
@@ -216,6 +233,6 @@ def _legend(ds: xr.Dataset) -> list[Line2D]:
         listed = ", ".join(f"{value:.6g}".replace("-", "−") for value in here[:MOST_NUMBERS]) + (
             ", …" if len(here) > MOST_NUMBERS else ""
         )
-        label = f"{WORDS.get(kind, kind)} at\n{textwrap.fill(listed, 24)}"
+        label = textwrap.fill(f"{WORDS.get(kind, kind)} at {listed}", 24)
         handles.append(Line2D([], [], label=label, **_marker(kind)))
     return handles

@@ -39,8 +39,11 @@ def plot_box_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     schema.check(ds, needs=[*NORM[:3], *RATE[:3]])
     if ax is None:
         units = ds["abscissa_bound"].attrs["units"]
-        whose = "step's Jacobian" if units == schema.ONE else f"flow's Jacobian ({units})"
-        names = ((NORM, "modulus or norm of the step's Jacobian"), (RATE, f"real part of the {whose}"))
+        whose = "of the step" if units == schema.ONE else f"of the flow ({units})"
+        names = (
+            (NORM, "modulus or norm of the step's Jacobian"),
+            (RATE, f"real part of eigenvalues, or logarithmic norm, {whose}"),
+        )
         drawn = [(_draw_panel, artist | {"names": name, "label": label}) for name, label in names]
         return style.panels(ds, drawn, SIZE, "Bounds over a box of states", below=True)
     return _draw_panel(ds, ax, NORM, "modulus or norm", **artist)
@@ -64,6 +67,6 @@ def _draw_panel(ds: xr.Dataset, ax: Axes, names: tuple[str, str, str, float], la
         at = " 1: contracts below " if border else " 0: decays below "
         ax.annotate(at, (border, 1.42), ha=other, va="center", color=style.GREY)
     ax.set_yticks([0, 1], [textwrap.fill(ds[name].attrs["long_name"], 18) for name in rows])
-    ax.set(ylim=(-0.5, 2.1), xlabel=label, ylabel="sampled")
+    ax.set(ylim=(-0.5, 2.1), xlabel=label, ylabel="sampled states")
     ax.margins(x=0.12)
     return ax

@@ -6,13 +6,14 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle
+from matplotlib.ticker import MaxNLocator
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.plots.spectrum import window_of
 
 SIZE = (9.2, 4.2)  # inches
 LOOKS = (("o", style.BLUE), ("s", style.VERMILION))
-ROOM = 1.15
 BINS = 24
 
 
@@ -44,8 +45,8 @@ def plot_compare(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Ax
         ax.scatter(runs.real, runs.imag, s=6, marker=marker, color=colour, alpha=0.35, linewidths=0, zorder=2)
         look: dict[str, Any] = {"s": 34, "marker": marker, "facecolors": "none", "edgecolors": colour, "zorder": 3}
         ax.scatter(whole.real, whole.imag, label=str(ds[schema.NETWORK].values[place]), **look | artist)
-    half = ROOM * max(1.0, float(np.abs(ds["run_eigenvalue"].values).max()))
-    ax.set(xlim=(-half, half), ylim=(-half, half), aspect="equal", xlabel="Re μ", ylabel="Im μ")
+    middle, half = window_of(np.concatenate([ds[name].values.ravel() for name in ("eigenvalue", "run_eigenvalue")]))
+    ax.set(xlim=(middle - half, middle + half), ylim=(-half, half), aspect="equal", xlabel="Re μ", ylabel="Im μ")
     ax.set_title("Eigenvalues μ of the fitted maps, small: of runs")
     style.legend_below(ax, 2)
     return ax
@@ -58,5 +59,6 @@ def _draw_distances(ds: xr.Dataset, ax: Axes) -> None:
     for (_, colour), name, value in zip(LOOKS, ds[schema.NETWORK].values, ds["within_runs"].values, strict=True):
         ax.axvline(float(value), color=colour, lw=1.2, ls="--", label=f"runs of {name} alone")
     ax.set(xlim=(0, None), xlabel="mean distance between runs", ylabel="relabellings")
-    ax.set_title(f"p = {float(ds['p_value']):.2g}")
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_title(f"Relabelled runs lie as far apart in a share p = {float(ds['p_value']):.2g}")
     style.legend_below(ax, 2)

@@ -1,5 +1,6 @@
 """The largest step that is stable, beside the one that is used: along a sequence, and over step size and diffusion."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from matplotlib.colors import TwoSlopeNorm
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import share
+from dynlab.wording import at_most, share
 
 DECADES = 4.0  # at most below the step that is used: at a state where no step is small enough the band just ends
 FARTHEST = 0.3  # of a modulus from 1, which the colours reach to
@@ -50,7 +51,7 @@ def plot_critical_steps(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any
     ax.plot(time, np.median(used, axis=0), color=style.VERMILION, ls="--", lw=1.5, label="ε that is used", zorder=6)
     ax.set_ylim(bottom=max(ax.get_ylim()[0], 10**-DECADES * float(np.nanmax(used))))
     ax.set(xlabel=style.label(ds[schema.TIME]), ylabel=style.label(ds["critical_step"]))
-    ax.set_title(f"The step is unstable at {share(float((ds['stable'] == 0).mean()))} of {ds['stable'].size} states")
+    ax.set_title(f"The step is unstable at {share(float((ds['stable'] == 0).mean()))} of {ds['stable'].size:,} states")
     for which, words in (
         (critical == 0, "no step is small enough"),
         (np.isinf(critical), "no step is too large"),
@@ -79,7 +80,7 @@ def plot_diffusion_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
     step, gamma = ds["plane_step_size"].values, ds["plane_diffusion"].values
     modulus = np.nan_to_num(ds["plane_modulus"].transpose(schema.DIFFUSION, schema.STEP_SIZE).values, posinf=1e3)
     norm = TwoSlopeNorm(1.0, 1 - FARTHEST, 1 + FARTHEST)
-    look: dict[str, Any] = {"cmap": f"{style.DIVERGING}_r", "norm": norm, "shading": "nearest", "rasterized": True}
+    look: dict[str, Any] = {"cmap": style.DIVERGING, "norm": norm, "shading": "nearest", "rasterized": True}
     mesh = ax.pcolormesh(step, gamma, modulus, **look | artist)
     ax.figure.colorbar(mesh, ax=ax, label=ds["plane_modulus"].attrs["long_name"], extend="both", pad=0.02)
     border = ds["plane_critical_step"].values
@@ -96,7 +97,7 @@ def plot_diffusion_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
     else:
         ax.axvline(used, color=style.BLACK, ls="--", lw=1, label="the network's ε (its γ is 0)")
     if np.isfinite(needed):
-        words = f"γ = {needed:.4g}, least for this ε"
+        words = f"γ = {at_most(math.nextafter(needed, math.inf))}, least for this ε"
         ax.plot(used, needed, "D", ms=6, color="white", mec=style.BLACK, zorder=6, label=words)
     ax.set(xscale="log", yscale="log", xlim=step[[0, -1]], ylim=gamma[[0, -1]])
     ax.set(xlabel=style.label(ds["plane_step_size"]), ylabel=style.label(ds["plane_diffusion"]))

@@ -6,8 +6,9 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.collections import Collection
+from matplotlib.collections import Collection, LineCollection
 from matplotlib.colors import Colormap, ListedColormap, to_hex, to_rgba, to_rgba_array
+from matplotlib.contour import ContourSet
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 GROUND = "#161616"
 DARKEST = 0.2  # lightness of the ground in Oklab, to which white becomes
+LIFT = 1.8  # the power of lightness: what is nearly white is told from white, and on the ground from the ground
 # Colours with a meaning that would be as hard to see as they are light when turned (the palette of `style`).
 KEPT = {
     "#0072b2": "#4fa8e0",
@@ -50,7 +52,7 @@ def turned(colours: ArrayLike) -> NDArray[np.float64]:
     rgba = np.atleast_2d(np.asarray(colours, dtype=float))
     kept = [KEPT.get(to_hex(each[:3])) for each in rgba]
     lab = np.cbrt(_linear(rgba[:, :3]) @ TO_CONES.T) @ TO_LAB.T
-    lab[:, 0] = 1.0 - (1.0 - DARKEST) * lab[:, 0]
+    lab[:, 0] = 1.0 - (1.0 - DARKEST) * np.clip(lab[:, 0], 0.0, 1.0) ** LIFT
     linear = (lab @ np.linalg.inv(TO_LAB).T) ** 3 @ np.linalg.inv(TO_CONES).T
     found = np.column_stack([_encoded(np.clip(linear, 0.0, 1.0)), rgba[:, 3]])
     for row, name in enumerate(kept):
@@ -76,6 +78,9 @@ def darken(figure: Figure) -> None:
             seen[id(artist.get_cmap())] = artist.get_cmap()  # what two share is turned once
         _turn(artist)
     for ax in figure.findobj(Axes):  # and some are made later still
+        for axis in (ax.xaxis, ax.yaxis, getattr(ax, "zaxis", None)):
+            if (wall := getattr(axis, "pane", None)) is not None:  # of a box, which no search finds
+                _turn(wall)
         ax.tick_params(which="both", colors=tuple(turned(to_rgba("black"))[0]))
 
 
@@ -83,7 +88,8 @@ def _turn(artist: Artist) -> None:
     if isinstance(artist, Collection):
         for name in ("facecolor", "edgecolor"):
             colours = getattr(artist, f"get_{name}")()
-            mapped = artist.get_array() is not None and name == "facecolor"
+            lines = isinstance(artist, ContourSet | LineCollection)  # whose edges have the map's colours, too
+            mapped = artist.get_array() is not None and (lines or name == "facecolor")
             if len(colours) and not mapped and not isinstance(colours, str):
                 getattr(artist, f"set_{name}")(turned(colours))
     elif isinstance(artist, Line2D):

@@ -10,6 +10,7 @@ from matplotlib.ticker import NullLocator
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.wording import subscript
 
 SAMPLE = 0  # the sequence that is drawn
 WIDTH = 11.0  # inches
@@ -17,7 +18,6 @@ MARGIN = 1.05
 RATIOS = (1.6, 1.0)  # of the heights of the networks and of the distance below them
 ARRIVED = 1e-6  # the inner iteration's end counts as on the manifold within this distance
 SMALLEST = 1e-17  # a distance of exactly 0 has no place on a logarithmic axis
-SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 FORMS = {"rnn": "RNN", "fastrnn": "FastRNN", "ernn": "ERNN"}
 
 
@@ -104,7 +104,7 @@ def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -
     begin |= {"linestyle": "none", "zorder": 7}  # a ring, in which the end of the iteration is seen
     ax.plot(*states[0], marker="o", label="initial state h₀", **begin)
     title = FORMS.get(name, name.upper() if len(name) < 6 else name)
-    first, second = (f"state h{number}".translate(SUBSCRIPTS) for number in ds[schema.STATE].values)
+    first, second = (f"state h{subscript(number)}" for number in ds[schema.STATE].values)
     ax.set(title=_title(ds, name, title, scale), ylabel=second)
     if ds[schema.STATE].values[0] == 0:
         ax.set_xlabel(ds[schema.TIME].attrs["long_name"])

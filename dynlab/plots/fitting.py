@@ -27,6 +27,7 @@ MOST_TICKS = 6  # to begin with, where they touch
 TOUCH = 0.4  # of the height of text: numbers so near to each other are not told apart
 ROUNDS = 2  # what is broken makes other room for the axes, and so for other text
 
+TIED = re.compile(r" (?=[=±−≤≥<>×≈%] |% |[=±−≤≥<>×≈] |%[.,;)]|[\d.,]+[).][.,;]?(?:\s|$))|(?<= [=±−≤≥<>×≈]) ")
 Options = dict[str, Any]
 _WHOLE: WeakKeyDictionary[Text, str] = WeakKeyDictionary()  # texts as they were before they were broken
 _FITTED: WeakSet[Figure] = WeakSet()  # a figure has one title
@@ -39,8 +40,9 @@ def points(width: float) -> float:
 
 
 def broken(text: str, letters: float) -> str:
-    """The text in lines of so many letters; formulas between dollars are not parted."""
+    """The text in lines of so many letters; formulas, signs and a number that ends a phrase stay with their words."""
     kept = re.sub(r"\$[^$]*\$", lambda found: found.group().replace(" ", "\x00"), text)
+    kept = TIED.sub("\x00", kept)
     lines = (textwrap.fill(line, max(FEWEST, int(letters)), break_long_words=False) for line in kept.split("\n"))
     return "\n".join(lines).replace("\x00", " ")
 

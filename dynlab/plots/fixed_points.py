@@ -97,6 +97,7 @@ def _draw(
         ax.scatter(found.real, found.imag, label=_entry(ds, status, kind, members), **(look | artist))
     reach = MARGIN * float(np.abs(ds["eigenvalue"].values).max(initial=1.0))
     whole = (-reach, reach)
+    ax.locator_params(nbins=6)
     ax.set(xlim=xlim or whole, ylim=ylim or whole, aspect="equal", xlabel="Re μ", ylabel="Im μ", title=title)
     if below:
         style.legend_below(ax, 2, title="Eigenvalues of", alignment="left")

@@ -50,7 +50,7 @@ def plot_lyapunov_function(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     sizes = np.abs(values[np.isfinite(values)])
     reach = max(float(np.quantile(sizes, SHADES)) if sizes.size else 1.0, np.finfo(float).tiny)
     x, y = extent * ds[schema.X].values, extent * ds[schema.Y].values
-    look: dict[str, Any] = {"cmap": f"{style.DIVERGING}_r", "norm": TwoSlopeNorm(0, -reach, reach)}
+    look: dict[str, Any] = {"cmap": style.DIVERGING, "norm": TwoSlopeNorm(0, -reach, reach)}
     mesh = ax.pcolormesh(x, y, values, shading="nearest", rasterized=True, **look)
     ax.figure.colorbar(mesh, ax=ax, label=style.label(ds["ratio"]), shrink=0.85, extend="both")
     if np.mean(values > ROUNDING * reach) > SEEN:
@@ -65,7 +65,8 @@ def plot_lyapunov_function(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     second = "no meaning: the state is one number" if ds.sizes[schema.STATE] == 1 else "along the second slowest"
     ax.set(aspect="equal", xlabel="T (h − h*) along the slowest direction", ylabel=second)
     count = ds.sizes[schema.FIXED_POINT]
-    ax.set_title("Around the fixed point" if count == 1 else f"Around fixed point {number} of 0 … {count - 1}")
+    which = "the fixed point" if count == 1 else f"fixed point {number}"
+    ax.set_title(f"Around {which}; V = |T (h − h*)|²")
     style.legend_below(ax, 2)
     return ax
 

@@ -62,7 +62,7 @@ def plot_parameter_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
     finite = leading[np.isfinite(leading)]
     low, high = np.quantile(finite, SPREAD) if len(finite) else (border, border)
     norm = TwoSlopeNorm(border, min(float(low), border - NARROWEST), max(float(high), border + NARROWEST))
-    look: dict[str, Any] = {"cmap": f"{style.DIVERGING}_r", "norm": norm, "shading": "nearest", "rasterized": True}
+    look: dict[str, Any] = {"cmap": style.DIVERGING, "norm": norm, "shading": "nearest", "rasterized": True}
     mesh = ax.pcolormesh(x, y, leading, **(look | artist))
     if len(finite) and finite.min() < border < finite.max():
         lines = ax.contour(x, y, leading, levels=[border], colors=style.BLACK, linewidths=1.6)

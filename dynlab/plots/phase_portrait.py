@@ -10,6 +10,7 @@ from matplotlib.colors import Colormap, ListedColormap
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.wording import subscript
 
 ARROWS_PER_INCH = 3.5  # more of them hide the orbits
 LONGEST_ARROW = 0.85  # of the distance between arrows
@@ -17,7 +18,6 @@ ARROW_COLOUR = "#B0B0B0"
 DOTTED = (0, (1, 1.6))
 DASHED = (0, (5, 2.5))
 LEVELS = 6  # of a conserved quantity
-SUBSCRIPTS = "₁₂"
 FLOW_SIZE, MAP_SIZE = 11.0, 5.5  # points: the fixed point's marker lies on the equilibrium's
 
 
@@ -48,7 +48,7 @@ def draw_nullclines(ds: xr.Dataset, ax: Axes) -> None:
         if component.min() < 0 < component.max():
             line: dict[str, Any] = {"colors": [colour], "linestyles": [dashes], "linewidths": 1.3}
             ax.contour(ds[schema.X], ds[schema.Y], component, levels=[0.0], zorder=2, **line)
-            ax.plot([], [], color=colour, linestyle=dashes, label=f"nullcline of h{SUBSCRIPTS[i]}")
+            ax.plot([], [], color=colour, linestyle=dashes, label=f"nullcline of h{subscript(i + 1)}")
 
 
 def draw_conserved(ds: xr.Dataset, ax: Axes) -> None:

@@ -47,7 +47,7 @@ def plot_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
         flow: list[style.Panel] = [(plot_flow_spectrum, artist)] if "flow_eigenvalue" in ds else []
         drawn = [(plot_spectrum, artist), *flow, (plot_eigenvalues_over_time, {}), (plot_spectral_radius, {})]
         return style.panels(ds, drawn, (SIZE[0], SIZE[1] * -(-len(drawn) // 2)), "Spectrum")
-    middle, half = _window(_draw_points(ds, "eigenvalue", ax, **artist))
+    middle, half = window_of(_draw_points(ds, "eigenvalue", ax, **artist))
     ax.add_patch(Circle((0, 0), 1, fill=False, edgecolor=style.BLACK, linewidth=1, zorder=3))
     ax.set(xlim=(middle - half, middle + half), ylim=(-half, half), aspect="equal", xlabel="Re μ", ylabel="Im μ")
     ax.set_title(r"Eigenvalues μ of $\partial h_t/\partial h_{t-1}$, unit circle" + (" near 1" if middle else ""))
@@ -128,7 +128,7 @@ def _draw_points(ds: xr.Dataset, name: str, ax: Axes, **artist: Any) -> NDArray[
     return chosen
 
 
-def _window(values: NDArray[np.complex128]) -> tuple[float, float]:
+def window_of(values: NDArray[np.complex128]) -> tuple[float, float]:
     """Where on the real axis the window has its middle, and half its width: the whole circle, or what lies near 1."""
     from_one = float(np.abs(values - 1).max()) if values.size else np.inf
     if from_one < NEAR_ONE:

@@ -38,8 +38,8 @@ FAINT = "#D9D9D9"
 SHADED = "#E3EEF6"  # a region that is stable
 STABLE, UNSTABLE, UNDECIDED = GREEN, VERMILION, GREY
 SEQUENTIAL = "cividis"  # perceptually uniform, and the same to a reader with red-green blindness
-DIVERGING = "PuOr"
-TIME = ListedColormap(colormaps[SEQUENTIAL](np.linspace(0.93, 0.0, 256)), "time")  # light is early, dark is late
+DIVERGING = "PuOr_r"  # orange grows, violet shrinks, in every picture
+TIME = ListedColormap(colormaps[SEQUENTIAL](np.linspace(0.82, 0.0, 256)), "time")  # light is early, dark is late
 # What titles say in place of a system's name that says too little.
 MEANT = {"feedback": "the feedback system h′ = φ(W h + b)", "LinearMap": "the linear map h ↦ W h"}
 
@@ -172,7 +172,8 @@ def caption(figure: Figure, title: str, words: str, named: Mapping[str, Any] | N
 
 
 def subscripts(text: str) -> str:
-    """h_t, h_{t−1} and Λ_1 set as mathematics."""
+    """h_t, h_{t−1}, Λ_1 and σ_min set as mathematics."""
+    text = re.sub(r"σ_(min|max)(?!\w)", r"$σ_{\\rm \1}$", text)
     return re.sub(r"(?<!\w)([hxλμΛ])_(\{[^}]*\}|\w)(?!\w)", lambda found: f"${found.group(1)}_{found.group(2)}$", text)
 
 

@@ -9,13 +9,14 @@ from matplotlib.axes import Axes
 
 from dynlab import schema
 from dynlab.plots import fitting, style
-from dynlab.wording import number
+from dynlab.wording import interval, number
 
 WIDTH, ROW = 9.0, 0.5  # inches
 HALF = 0.36  # of a row: the height of theory's bar
 LETTER, BOLD = 0.58, 0.68  # of the height of text: how wide its characters are
 GAP, FRAME = 0.2, 0.5  # inches between columns, and around the axes
 NARROWEST, WIDEST = 1.2, 5.0  # the bars, which take what the words leave
+POINT = 0.04  # of the bars: how wide a bound is drawn that is one number
 ROOM = 0.18  # of a row's range on each side, where an interval without an end goes on
 LOOK = {  # colour and sign, so that grey print tells them apart
     "holds": (style.GREEN, "✓"),
@@ -57,7 +58,7 @@ def plot_theory_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
     columns = _columns(ax, names, words, outcomes)
     for row, one in enumerate(rows):
         colour, sign = LOOK[outcomes[row]]
-        ax.text(0, row, names[row], va="center")
+        ax.text(0, row, style.subscripts(names[row]), va="center")
         _draw_row(ax, row, one, columns, **artist)
         numbers = ax.text(columns.numbers, row, words[row], va="center")
         look: dict[str, Any] = {
@@ -97,8 +98,10 @@ def _draw_row(ax: Axes, row: int, one: xr.Dataset, columns: Columns, **artist: A
     width = (high - low) or abs(high) or 1.0
     scale = high - low + 2 * ROOM * width
     left, right, *measured = columns.bars + columns.width * np.clip((ends - low + ROOM * width) / scale, 0, 1)
-    ax.barh(row, max(right - left, 0.004 * columns.width), left=left, height=2 * HALF, color=style.FAINT, zorder=1)
-    look: dict[str, Any] = {"color": style.BLUE, "lw": 3, "solid_capstyle": "butt", "marker": "|", "ms": 9}
+    wide = max(right - left, POINT * columns.width)
+    ax.barh(row, wide, left=(left + right - wide) / 2, height=2 * HALF, color=style.FAINT, zorder=1)
+    look: dict[str, Any] = {"color": style.BLUE, "lw": 3, "solid_capstyle": "butt", "ms": 9}
+    look["marker"] = "|" if measured[1] - measured[0] > POINT * columns.width else "o"
     if np.isfinite(ends[2:]).all():
         ax.plot(measured, [row, row], zorder=3, **look | artist)
 
@@ -116,4 +119,4 @@ def _interval(low: float, high: float, up_to: str = "at most") -> str:
         return "none" if np.isposinf(high) else f"{up_to} {number(high)}"
     if np.isposinf(high):
         return f"above {number(low)}"
-    return number(low) if low == high else f"{number(low)} to {number(high)}"
+    return interval([low, high], 4)

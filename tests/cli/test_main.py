@@ -6,8 +6,9 @@ import sys
 import click
 import pytest
 
-from dynlab.cli import COMMANDS
+from dynlab.cli import COMMANDS, OTHERWISE
 from dynlab.cli.main import group, run
+from dynlab.diagnostics import DIAGNOSTICS
 from dynlab.errors import lookup
 
 
@@ -47,6 +48,10 @@ def test_help_imports_neither_torch_nor_xarray_nor_matplotlib():
     "arguments, sentence",
     [
         (["spectrun", "x.pt"], "did you mean 'spectrum'"),
+        (["covarient-vectors", "x.pt"], "`dynlab lyapunov --covariant` does that"),
+        (["bifurcation", "x.pt"], "--parameter, --from and --to are missing"),
+        (["table"], "NAME is missing"),
+        (["phase", "x.pt"], "extra argument (x.pt). Leave it out"),
         (["spectrum"], "Got nothing to look at"),
         (["spectrum", "no-such-file.pt"], "no-such-file.pt"),
         (["phase", "--no-such-option"], "No such option"),
@@ -80,3 +85,12 @@ def test_what_does_not_fit_into_memory_is_one_sentence(error, monkeypatch, capsy
     assert capsys.readouterr().err == (
         "dynlab: This needs more memory than there is: ask for fewer steps, samples or points.\n"
     )
+
+
+def test_what_python_alone_has_as_a_command_leads_to_the_line_that_does_it():
+    """Every diagnostic is a command or stands in the table, and every line of the table is one that there is."""
+    names = {name.replace("_", "-") for name in DIAGNOSTICS}
+    assert names <= {*COMMANDS, *OTHERWISE}
+    for line in OTHERWISE.values():
+        command, *option = line.split()
+        assert set(option) <= {opt for each in lookup(COMMANDS, command, "command").params for opt in each.opts}

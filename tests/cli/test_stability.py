@@ -46,7 +46,7 @@ def test_orbits_of_starts(capsys):
 
 def test_a_network(folder, capsys):
     found = document(capsys, "ernn-har2-k1", "--samples", "2", "--times", "4", "-o", "figure.pdf")
-    assert "violated: Lemma 1" in found["verdict"]
+    assert "Violated: Lemma 1 (σ_min(∇F) > 0)" in found["verdict"]
     assert (folder / "figure.pdf").read_bytes().startswith(b"%PDF-")
 
 

@@ -75,7 +75,7 @@ def test_the_dimension_and_the_entropy_bound_have_errors(henon, lorenz):
         in one.attrs["verdict"]
     )
     assert (
-        "1 of 3 exponents is positive, the sign of 1 is undecided" in one.attrs["verdict"]
+        "of 3 exponents 1 is positive (Λ₁), 1 undecided (Λ₂) and 1 negative (Λ₃)" in one.attrs["verdict"]
     )  # the sum is of those that are
     assert one["positive_exponent_sum"].item() == one["exponent"][0, 0].item()
     every = lyapunov(create("logistic"), steps=2000, initial_state=[0.3])
@@ -490,7 +490,7 @@ def test_bad_input_is_one_sentence(system, inputs, settings, sentence):
 
 def test_the_verdict_has_the_numbers(henon):
     assert henon.attrs["verdict"].startswith(
-        "Over 4,500 steps (the first 500 of 5000 discarded) the largest Lyapunov exponent is 0.4"
+        "Over 4,500 steps (the first 500 of 5,000 discarded) the largest Lyapunov exponent is 0.4"
     )
     assert (
         "Check: the sum of all exponents, −1.20397 nat/step, equals the mean of ln |det J| to" in henon.attrs["verdict"]

@@ -186,7 +186,7 @@ def test_a_mode_that_is_not_told_from_another_is_not_interpreted(matrix):
     for name in ("right_eigenvector", "left_eigenvector", "input_drive", "input_share"):
         assert np.isnan(ds[name]).all()
         assert "without eigenvectors of its own" in schema.flags(ds)[name]
-    assert "2 without eigenvectors of their own" in ds.attrs["verdict"]
+    assert "2 whose eigenvectors are not told apart" in ds.attrs["verdict"]
 
 
 def test_the_bound_on_an_eigenvector_holds():
@@ -213,7 +213,7 @@ def test_units_that_are_dead_are_forgotten_in_a_step():
     dead = np.isnan(ds["frequency"].values[0])
     assert dead.sum() > 50
     assert (ds["time_constant"].values[0, dead] < 0.05).all()
-    assert "forgotten in a step" in ds.attrs["verdict"]
+    assert "with μ = 0, which a step forgets" in ds.attrs["verdict"]
 
 
 # --- Read-outs and bad input ---

@@ -277,7 +277,7 @@ def test_all_states_stable_and_growth_all_the_same():
 def test_what_neither_grows_nor_decays_is_said_to():
     ds = dl.stability(planar_system(planar_matrix("zero")), integrator="implicit-midpoint")
     assert ds["stable"].values.tolist() == [[-1]]
-    assert "neither grows nor decays but for rounding: its largest modulus is 1" in ds.attrs["verdict"]
+    assert "neither grows nor decays but for rounding: its largest multiplier has modulus 1" in ds.attrs["verdict"]
 
 
 @pytest.mark.parametrize(

@@ -24,11 +24,11 @@ KNOWN = {
     "ernn-4": "Training loss after 10 epochs",
     "ernn-5": "(window, step) pairs of training and test",
     "ernn-6": "predicted",
-    "flipflop": "8 stable, saddles: 12 with 1, 6 with 2, 1 with 3",
+    "flipflop": "12 with 1 direction, 6 with 2 directions and 1 with 3 directions that grow",
     "har2": "Of 12 published accuracies under the published recipes",
     "integrators": "rule's energy swings by 0.002 and does not drift",
     "movie": "Root of the mean squared error on the four windows held out",
-    "time-varying": "the solution grows to e^10.000000 by t = 20",
+    "time-varying": "is −0.25 at all 801 times (exact: −0.25), and the solution grows to e^10.00 by t = 20",
     "zoo": "Directions that survive",
 }
 

@@ -78,3 +78,14 @@ def test_the_plane_has_the_border_of_stability_and_the_periods_by_their_words():
     words = [text.get_text() for text in right.get_legend().get_texts()]
     assert words[:3] == ["at rest", "period 2", "period 4"]
     assert (left.get_xlabel(), left.get_ylabel()) == ("a", "b")
+
+
+def test_branches_that_mirror_each_other_are_one_line_below():
+    """x ← tanh(w x) has a pitchfork at w = 1: both branches have the same multiplier, and dashes would fill gaps."""
+    system = create("vanilla", input_size=1, state_size=1).double()
+    for parameter in system.parameters():
+        parameter.data *= 0
+    ds = bifurcation(system, parameter="W[0,0]", lowest=0.5, highest=2.0, values=0)
+    top, bottom = plot_bifurcation(ds).figure.axes[:2]
+    assert [sum(line.get_xdata().min() > 0.99 for line in lines_of(ax, 1)) for ax in (top, bottom)] == [2, 1]
+    plt.close("all")

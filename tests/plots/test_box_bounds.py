@@ -18,4 +18,4 @@ def test_dots_and_lines_are_the_datasets():
             np.testing.assert_allclose(artist.get_offsets()[:, 0], ds[name].values)
     assert [line.get_xdata()[0] for line in norm.lines] == [float(ds["norm_bound"]), 1.0]
     assert [line.get_xdata()[0] for line in rate.lines] == [float(ds["abscissa_bound"]), 0.0]
-    assert "flow's Jacobian (1/s)" in rate.get_xlabel()
+    assert "of the flow (1/s)" in rate.get_xlabel()

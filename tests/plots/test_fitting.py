@@ -98,3 +98,29 @@ def test_a_colour_map_that_panels_share_is_turned_once():
     drawn = [ax.imshow(np.eye(3), cmap="Greys") for ax in panels]
     dark.darken(figure)
     assert all(dark.contrast(image.get_cmap()(0.0), dark.GROUND) < 1.2 for image in drawn)
+
+
+@pytest.mark.parametrize("letters", range(12, 60))
+def test_signs_stay_with_their_numbers(letters):
+    text = "the range 1 − 7e−06 to 1.005 at γ = 1: J v(t − 1) at 95 % of x ≤ 2 (seed 12), and input 0."
+    for line in fitting.broken(text, letters).split("\n"):
+        assert line[0] not in "−=%≤"
+        assert line[-1] not in "−=≤"
+        assert line not in ("12), and", "0.")
+
+
+def test_lines_of_a_contour_are_turned_once_and_the_walls_of_a_box_too():
+    """A colour that is turned twice is nearly what it was: black lines on a black ground."""
+    figure = plt.figure()
+    flat, box = figure.add_subplot(121), figure.add_subplot(122, projection="3d")
+    drawn = flat.contour([[0.0, 1.0], [1.0, 2.0]], levels=[0.5], colors=["black"])
+    dark.darken(figure)
+    assert dark.contrast(drawn.get_edgecolor()[0], dark.GROUND) > 10
+    assert dark.contrast(box.xaxis.pane.get_facecolor(), dark.GROUND) < 1.5
+    plt.close(figure)
+
+
+def test_the_first_step_of_an_orbit_is_seen_on_either_ground():
+    first = style.TIME(0.0)
+    assert dark.contrast(first, "white") > 1.7
+    assert dark.contrast(dark.turned(first)[0], dark.GROUND) > 2.4

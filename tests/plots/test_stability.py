@@ -1,5 +1,6 @@
 """The pictures of stability show the numbers of the Dataset."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
@@ -75,3 +76,15 @@ def test_of_a_system_without_a_flow_the_bounds_alone():
     ax = dl.plot_stability(ds)
     assert "theory" in ax.get_title(loc="left") + ax.get_title()
     assert len(ax.figure.axes) == 1
+
+
+def test_a_bound_that_is_one_number_is_as_wide_as_a_mark_and_what_meets_it_stands_in_its_middle(ds):
+    one = ds.isel(bound=[0]).copy(deep=True)
+    for name in ("theory_low", "theory_high", "measured_low", "measured_high"):
+        one[name] = one[name] * 0 - 0.15
+    _, ax = plt.subplots(figsize=(9, 2))
+    plot_theory_bounds(one, ax=ax)
+    (bar,), (line,) = ax.patches, ax.lines
+    assert bar.get_width() > 0.04
+    np.testing.assert_allclose(line.get_xdata(), bar.get_x() + bar.get_width() / 2)
+    plt.close("all")

@@ -25,6 +25,7 @@ def test_style_restores_its_own_settings_and_no_others():
     [
         ("max_modulus and min_log_gradient are violated", "max_modulus and min_log_gradient are violated"),
         ("∂h_T/∂h_{t−1} and Λ_1", "∂$h_T$/∂$h_{t−1}$ and $Λ_1$"),
+        ("Lemma 1: σ_min(∇F) > 0", r"Lemma 1: $σ_{\rm min}$(∇F) > 0"),
         ("λ_max, x_train and weight_hh_l0", "λ_max, x_train and weight_hh_l0"),
     ],
 )

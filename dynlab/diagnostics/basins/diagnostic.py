@@ -189,7 +189,7 @@ def _fewer(each: int, grid: int) -> str:
         return ""
     return (
         f" A step of this network takes {each:,} multiplications, and so {grid} × {grid} starts are followed: "
-        f"--grid (grid) takes more."
+        f"--grid (in Python grid=) takes more."
     )
 
 

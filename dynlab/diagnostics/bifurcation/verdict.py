@@ -208,8 +208,8 @@ def _counts(diagram: Diagram, places: list[Place]) -> str:
     for kind, values in kinds.items():
         shown = list(dict.fromkeys(values))
         listed = ", ".join(shown[:MOST_VALUES]) + (", …" if len(shown) > MOST_VALUES else "")
-        parts.append(f"{len(values)} {PLURALS[kind] if len(values) > 1 else IN_A.get(kind, kind)} ({listed})")
-    return f"{begin} with " + ", ".join(parts)
+        parts.append(f"{len(values)} {PLURALS[kind] if len(values) > 1 else IN_A.get(kind, kind)} (at {listed})")
+    return f"{begin} with {joined(parts)}"
 
 
 def _number(value: float, error: float = 0.0) -> str:

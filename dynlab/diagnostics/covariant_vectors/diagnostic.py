@@ -152,7 +152,7 @@ def covariant_vectors(
     asked |= {"transient": first, "backward_transient": followed.count - last, "steps": followed.count}
     unit = "steps" if isinstance(system, Map) else "intervals"
     words = over(last - first, inputs_description).replace("steps", unit) + origin
-    words += f" (the first {first} and the last {followed.count - last} of {followed.count} discarded)"
+    words += f" (the first {first:,} and the last {followed.count - last:,} of {followed.count:,} discarded)"
     return result(found, system, settings | asked | {"separated": SEPARATED}, words)
 
 

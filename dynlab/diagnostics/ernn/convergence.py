@@ -218,16 +218,16 @@ CONVERGES, APPROACHES, FAILS = "converges", "still approaching", "does not conve
 NOT_YET = "does not approach yet"  # although the equilibrium attracts what is near it: undecided
 NOWHERE = "no equilibrium to converge to"
 SAID = {
-    CONVERGES: "has come down to rounding",
-    APPROACHES: "is still falling",
-    NOT_YET: "has not fallen yet",
-    FAILS: "will not fall to 0, since the equilibrium repels or the iteration overflows,",
+    CONVERGES: "it has come down to rounding",
+    APPROACHES: "it is still falling",
+    NOT_YET: "it has not fallen yet",
+    FAILS: "it will not fall to 0, since the equilibrium repels or the iteration overflows",
 }
 WORDS = {
     ONE: "one equilibrium",
     SEVERAL: "several equilibria",
     CONTINUUM: "a continuum of equilibria",
-    NONE: "no equilibrium that was found",
+    NONE: "none that was found",
 }
 
 
@@ -236,10 +236,10 @@ def verdict(ds: xr.Dataset) -> str:
     kinds, outcomes = ds["equilibrium_status"].values, ds["outcome"].values
     counts = [f"{WORDS[kind]} at {int((kinds == kind).sum())}" for kind in WORDS if (kinds == kind).any()]
     sentences = [f"Of {counted(kinds.size, 'step')} the inner flow has {joined(counts)}."]
-    counts = [f"{SAID[one]} at {int((outcomes == one).sum())}" for one in SAID if (outcomes == one).any()]
+    counts = [f"at {int((outcomes == one).sum())} {SAID[one]}" for one in SAID if (outcomes == one).any()]
     if counts:
         after = counted(ds.sizes[schema.ITERATION] - 1, "inner iteration")
-        sentences.append(f"After {after} of each step the distance to the equilibrium {joined(counts)}.")
+        sentences.append(f"The distance to the equilibrium after {after}: {joined(counts)}.")
     if (outcomes == NOWHERE).any():
         sentences.append(_astray(ds, outcomes == NOWHERE))
     if np.isin(outcomes, (CONVERGES, APPROACHES)).any():
@@ -265,10 +265,9 @@ def _rates(ds: xr.Dataset, converges: np.ndarray) -> str:
     settled = converges & (ds["settled"].values == 1)
     if not settled.any():
         last, predicted = ds.sizes[schema.ITERATION] - 1, np.median(ds["predicted_rate"].values[converges])
-        within = counted(last, "inner iteration")
         return (
-            f"The factor by which an iteration multiplies the distance has settled at no step within {within}; the "
-            f"predicted factor is {number(predicted)}."
+            f"What an iteration multiplies the distance by still changes at every step after {last:,} of them; "
+            f"predicted is {number(predicted)} in the end."
         )
     measured, predicted = ds["rate"].values[settled], ds["predicted_rate"].values[settled]
     worst = np.max(np.abs(measured / predicted - 1))

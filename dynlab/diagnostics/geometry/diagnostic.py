@@ -176,7 +176,7 @@ def geometry(
 
 def _averaged(driven: Driven, transient: int, inside: NDArray[np.bool_], described: str) -> str:
     text = over(driven.steps - transient, described)
-    text += f" (the first {transient} discarded)" if transient else ""
+    text += f" (the first {transient:,} discarded)" if transient else ""
     left = int((~inside).sum())
     return text + (f", {left} of {len(inside)} sequences that leave the bound left out," if left else "")
 

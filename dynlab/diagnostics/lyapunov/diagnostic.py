@@ -194,7 +194,7 @@ def _of_map(
             "shrinkage": schema.variable(each, test.shrinkage, f"ln of the last over the first distance {words}"),
             "separation_rate": schema.variable(each, test.rate, f"separation rate {words}", schema.NAT_PER_STEP),
         }
-    discarded = f" (the first {start} of {driven.steps} discarded)" if start else ""
+    discarded = f" (the first {start:,} of {driven.steps:,} discarded)" if start else ""
     measured = Measured(
         growth=growth,
         stops=stops,

@@ -7,7 +7,19 @@ from dynlab import schema
 from dynlab.diagnostics.lyapunov.ends import ALL_BUT_ZERO, Ends
 from dynlab.diagnostics.lyapunov.separation import DRAW_NEARER, MEET, NEITHER, STAY_APART
 from dynlab.numerics.statistics import FEW_NATS, with_signs
-from dynlab.wording import agree, counted, interval, joined, number, place, plural_of, power, ranged, with_error
+from dynlab.wording import (
+    agree,
+    counted,
+    interval,
+    joined,
+    number,
+    place,
+    plural_of,
+    power,
+    ranged,
+    subscript,
+    with_error,
+)
 
 SAME = 1e-6  # of their size: orbits that end so near each other end at one point
 
@@ -80,10 +92,7 @@ def _meaning(ds: xr.Dataset, name: str) -> str:
     if np.isneginf(mean) or mean < -error:
         return f"nearby orbits approach each other{steps}"
     if mean > error:
-        positive, unsure = int((means > error).sum()), int((np.abs(means) <= errors).sum())
-        counts = f"{positive} of {counted(len(means), 'exponent')} {agree(positive)} positive"
-        undecided = f", the sign of {unsure} is undecided" if unsure else ""
-        return f"nearby orbits separate{steps}; {counts}{undecided}"
+        return f"nearby orbits separate{steps}; {_signs(means, errors)}"
     if not np.isfinite(error):
         return "its error is not known, and its sign is undecided"
     elapsed = float(ds[schema.TIME][-1]) - float(schema.settings(ds)["transient"])
@@ -96,6 +105,21 @@ def _meaning(ds: xr.Dataset, name: str) -> str:
             f"of time. Longer {'inputs' if 'echo_state' in ds else runs} may decide it"
         )
     return "its sign is undecided, since zero lies within the error"
+
+
+def _signs(means: np.ndarray, errors: np.ndarray) -> str:
+    """Which exponents have which sign: "of 3 exponents 1 is positive (Λ₁), 1 undecided (Λ₂) and 1 negative (Λ₃)"."""
+    groups = {"positive": means > errors, "undecided": ~(np.abs(means) > errors), "negative": means < -errors}
+    said = [f"{int(each.sum())} {word} ({_named_exponents(each)})" for word, each in groups.items() if each.any()]
+    verb = agree(int(groups["positive"].sum()))
+    return f"of {counted(len(means), 'exponent')} {joined(said).replace(' ', f' {verb} ', 1)}"
+
+
+def _named_exponents(which: np.ndarray) -> str:
+    """Each run of neighbours by its ends: "Λ₁", "Λ₁ to Λ₄ and Λ₆"."""
+    numbers = np.flatnonzero(which) + 1
+    runs = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
+    return joined([" to ".join(f"Λ{subscript(end)}" for end in dict.fromkeys([run[0], run[-1]])) for run in runs])
 
 
 def _aligned(ds: xr.Dataset) -> str:
@@ -222,7 +246,7 @@ def _echo_state(ds: xr.Dataset) -> str:
         return ""
     outcome, rates = ds["echo_state"].values, ds["separation_rate"]
     counts = {each: int(np.sum(outcome == each)) for each in (MEET, DRAW_NEARER, STAY_APART, NEITHER)}
-    said = joined([f"{each} in {count}" for each, count in counts.items() if count])
+    said = joined([f"{'are ' * (each == NEITHER)}{each} in {count}" for each, count in counts.items() if count])
     text = f" Two different initial states under the same input {said} of {counted(len(outcome), 'sample')}"
     finite = rates.values[np.isfinite(rates.values)]
     if not finite.size:

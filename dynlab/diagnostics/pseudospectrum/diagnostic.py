@@ -172,7 +172,7 @@ def pseudospectrum(
     if coarser:
         ds.attrs["verdict"] += (
             f" The state has {system.state_size:,} dimensions, and so the window has {grid} points in each direction: "
-            f"--grid (grid) takes more."
+            f"--grid (in Python grid=) takes more."
         )
     return ds
 

@@ -72,10 +72,10 @@ def _of_one(ds: xr.Dataset) -> str:
     joint = " too" if stable == 1 and inside else ""
     text = (
         f"The flow {flow} (largest Re λ {number(leading)} per second{near}), {name} at ε = {number(used)} {said}"
-        f"{joint}: its largest modulus is {near_one(modulus, 7)}"
+        f"{joint}: its largest multiplier has modulus {near_one(modulus, 7)}"
     )
     if np.isfinite(critical) and critical > 0:
-        return f"{text}, the critical step is {at_least(critical)}. Below it no small change grows."
+        return f"{text}, and the critical step is {at_least(critical)}. Below it no small change grows."
     if critical == 0:
         return f"{text}, and no step is small enough."
     return f"{text}, and no step is too large." if np.isinf(critical) else f"{text}."
@@ -114,7 +114,7 @@ def _remedy(ds: xr.Dataset) -> str:
     parts = []
     if "needed_diffusion" in ds and np.isfinite(needed := float(ds["needed_diffusion"])):
         least = at_most(math.nextafter(needed, math.inf))
-        parts.append(f"a diffusion γ of at least {least} in all would make the step stable at this ε")
+        parts.append(f"a total diffusion γ of at least {least} would make the step stable at this ε")
     unstable, open_ = ds["integrator_unstable"].values, ds["integrator_undecided"].values
     steps = ds["integrator_step"].values
     titles = [method.title for method in METHODS.values()]
@@ -137,8 +137,8 @@ def _bounds(ds: xr.Dataset) -> str:
     bounded = [(name, outcome) for name, outcome in zip(names, outcomes, strict=True) if outcome != NO_BOUND]
     if not bounded:
         return ""
-    wrong = [name for name, outcome in bounded if outcome == VIOLATED]
-    unknown = [name for name, outcome in bounded if outcome == UNDECIDED]
+    wrong = [_claim(name) for name, outcome in bounded if outcome == VIOLATED]
+    unknown = [_claim(name) for name, outcome in bounded if outcome == UNDECIDED]
     kept = len(bounded) - len(wrong) - len(unknown)
     if kept == len(bounded):
         columns = (ds[each].values[outcomes != NO_BOUND] for each in ("quantity", "theory_low", "theory_high", "unit"))
@@ -150,7 +150,13 @@ def _bounds(ds: xr.Dataset) -> str:
     else:
         text = f"of {len(bounded)} statements of theory {kept} {agree(kept, 'holds', 'hold')}"
     if wrong:
-        text += f"; violated: {joined(wrong)}"
+        text += f". Violated: {joined(wrong)}"
     if unknown:
-        text += f"; undecided: {joined(unknown)}"
+        text += f". Undecided: {joined(unknown)}"
     return f"{capital(text)}."
+
+
+def _claim(name: str) -> str:
+    """A statement inside a list: "Lemma 1 (σ_min(∇F) > 0)"."""
+    of, _, claim = name.partition(": ")
+    return f"{of} ({claim})" if claim else name
