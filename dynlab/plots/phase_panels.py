@@ -89,8 +89,6 @@ def legend_entries(drawn: list[Axes]) -> dict[str, Any]:
         labels |= {text: handle for handle, text in zip(*small.get_legend_handles_labels(), strict=False)}
     kept = {text: handle for text, handle in labels.items() if not text.startswith(OWNERS)}
     for text, stable, size in MARKERS:
-        if stable < 0 and not any("undecided" in each for each in labels):
-            continue
         kept[text] = Line2D([], [], linestyle="none", **phase_portrait.marker(stable, size))
     return kept
 
