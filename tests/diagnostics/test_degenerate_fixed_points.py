@@ -326,6 +326,32 @@ def test_circles_that_meet_are_one_continuum_whatever_the_field_is_elsewhere(cen
 
 
 @pytest.mark.parametrize(
+    "g, count",
+    [
+        (lambda x, y: (x**2 / 4 + 100 * y**2 - 1) / 20, 1),
+        (lambda x, y: (y - 1) * off_circle(x, y, 0, 1) / (1 + x**2 + y**2), 1),
+        (lambda x, y: (y - 1.01) * off_circle(x, y, 0, 1) / (1 + x**2 + y**2), 2),
+        (lambda x, y: ((x - 0.3) ** 2 + y**2) ** 2 - (x - 0.3) ** 2 + y**2, 1),
+    ],
+    ids=["ellipse of aspect 20", "circle and tangent", "circle and line beside it", "lemniscate off the origin"],
+)
+@pytest.mark.parametrize("seed", range(2))
+def test_the_number_of_curves_does_not_hang_on_the_seed(g, count, seed):
+    ds = fixed_points(planar(lambda x, y: (g(x, y), 0 * x)), starts=16, seed=seed)
+    assert counted(ds) == (0, count, 0)
+
+
+def test_walks_that_are_not_finished_make_no_sure_count(monkeypatch):
+    monkeypatch.setattr("dynlab.numerics.continua.MOST_STEPS", 12)
+
+    def g(x, y):
+        return off_circle(x, y, -1.5, 1) * off_circle(x, y, 1.5, 1) / 10
+
+    ds = fixed_points(planar(lambda x, y: (g(x, y), 0 * x)), starts=4)
+    assert "There may be fewer" in ds.attrs["verdict"]
+
+
+@pytest.mark.parametrize(
     "f",
     [lambda x, y: (x**3, y**3), lambda x, y: (x**3 - 3 * x * y**2, y**3 - 3 * x**2 * y)],
     ids=["cubes", "z³ and its conjugate"],

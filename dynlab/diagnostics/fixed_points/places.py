@@ -55,6 +55,8 @@ class Place:
         Whether f' is shown to be regular at it, so that the sign of its determinant is the point's index.
     layers : tuple of (Held, Place)
         Of a stack that was searched layer by layer: what each layer's search held, and the layer's own place.
+    finished : bool
+        Whether a walk along a continuum came to its ends; without that another may be a part of it.
     """
 
     state: Real
@@ -65,6 +67,7 @@ class Place:
     directions: Real
     simple: bool = False
     layers: "tuple[tuple[Held, Place], ...]" = ()
+    finished: bool = True
 
 
 @dataclass(frozen=True)
@@ -167,7 +170,9 @@ class Places:
             meeting[one, other] = any(meet(self.equations, *pair) for pair in pairs)
         _, labels = connected_components(meeting, directed=False)
         first = np.unique(labels, return_index=True)[1]
-        return [self.found[n] for n in first], labels.astype(np.int64)
+        cut = {int(labels[n]) for n in numbers if not all(curve.finished for curve in self._curves[n])}
+        places = [replace(self.found[n], finished=number not in cut) for number, n in enumerate(first)]
+        return places, labels.astype(np.int64)
 
     def _known(self, ends: Real, places: int = 0, regions: int = 0) -> Index:
         """The place that is already known for each end, of those after the first so many places and regions."""

@@ -18,6 +18,7 @@ OTHERS = {
     UNVERIFIED: ("root that fsolve does not verify", "roots that fsolve does not verify"),
     SLOW: ("slow point", "slow points"),
 }
+UNFINISHED = "There may be fewer: the walk along {} of them was not finished, and another may be a part of it."
 SETS = {1: "a line or curve", 2: "a plane or surface"}
 SMALLEST_DISTANCE = 1e-15  # times max(1, ‖h‖), as distances are said: below are named so: they are rounding, or nothing
 
@@ -29,6 +30,8 @@ def verdict(rows: list[Record], found: Search) -> str:
     doubtful = [row for row in rows if row.status == UNDECIDED]
     sentences = [_points(points, found.affine)] if points else []
     sentences += [_continua(lines, bool(points), found.affine)] if lines else []
+    cut = sum(not place.finished for place in found.places)
+    sentences += [UNFINISHED.format(cut)] if cut and len(lines) > 1 else []
     if not sentences:
         none = f"The map is {found.affine} and has no fixed point{'' if found.affine == 'affine' else ' there'}"
         only = "was verified" if any(row.status in (NEIGHBOURING, UNVERIFIED) for row in rows) else "was found"
