@@ -8,12 +8,14 @@ import pytest
 import torch
 
 from dynlab import schema
+from dynlab.diagnostics.lyapunov import lyapunov
 from dynlab.diagnostics.phase_plane import long_orbit, phase_plane
 from dynlab.diagnostics.phase_plane.panels import planar_portrait
 from dynlab.errors import UserError
 from dynlab.numerics.critical_step import critical_step
 from dynlab.systems import Flow, create, from_function
 from dynlab.systems.planar import STARTS, planar_matrix, planar_system
+from dynlab.systems.torch_layers import torch_layer
 
 # Chang et al., Figure 1: where the three starts are after 50 steps of Euler's map at ε = 0.1.
 STEP_50 = {
@@ -417,3 +419,30 @@ def test_a_flow_of_ones_own_without_an_equilibrium_has_a_portrait():
     ds = phase_plane(Drift(2, 0))
     assert ds.attrs["verdict"] == "The window holds no equilibria."
     assert ds.sizes["fixed_point"] == 0
+
+
+@pytest.mark.parametrize("bias", [20.0, 27.0, 33.0])
+def test_a_gate_that_is_nearly_shut_hides_no_fixed_point_and_makes_none(bias):
+    """h_i ← (1 − z) tanh(2 h_i) + z h_i, whose nine roots no z < 1 moves: 1 − z is 2e-9, 2e-12, 5e-15."""
+    layer = torch.nn.GRU(1, 2).double()
+    with torch.no_grad():
+        for parameter in layer.parameters():
+            parameter.zero_()
+        layer.weight_hh_l0[4, 0] = layer.weight_hh_l0[5, 1] = 2.0
+        layer.bias_ih_l0[2:4] = bias
+        layer.bias_ih_l0[:2] = 50.0  # the reset gate is open
+    system = torch_layer(layer)
+    ds = phase_plane(system, starts=[[0.5, 0.3]])
+    root = float(mpmath.findroot(lambda h: mpmath.tanh(2 * h) - h, 0.9))
+    found = sorted(map(tuple, np.round(ds["equilibrium"].values, 9).tolist()))
+    assert found == sorted((x, y) for x in np.round([-root, 0, root], 9) for y in np.round([-root, 0, root], 9))
+    assert "at rest" not in ds.attrs["verdict"]
+    said = lyapunov(system, np.zeros((2000, 1)), initial_state=[0.5, 0.3]).attrs["verdict"]
+    assert "fixed point" not in said
+
+
+@pytest.mark.parametrize("drift", [1e-10, 1e-13])
+def test_a_slow_drift_has_no_fixed_point(drift):
+    system = from_function(lambda h, x: torch.stack([h[..., 0] + drift, h[..., 1] / 2], dim=-1), state_size=2)
+    assert phase_plane(system, starts=[[0.5, 0.3]]).attrs["verdict"].startswith("The window holds no fixed points.")
+    assert "fixed point" not in lyapunov(system, initial_state=[0.5, 0.3], steps=2000).attrs["verdict"]

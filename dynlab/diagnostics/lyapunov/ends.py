@@ -16,6 +16,7 @@ from dynlab.systems import Flow, frozen
 
 ALL_BUT_ZERO = 1e-12  # of the state's size: an orbit that returns this near to where it was has closed
 LONGEST_PERIOD = 64
+ROUNDED = 64 * np.finfo(float).eps  # likewise, over half of its time: what moves farther, and does not slow, drifts
 FLAT = 1e-10  # of the orbit's extent: a direction in which it extends less has none of it
 DRAWN, MOST_VISITED = 3, 8_000  # dimensions and states of the attractor that are kept for its picture
 MOST = 512  # states that say in which directions an orbit extends
@@ -106,7 +107,18 @@ def periods_of_map(states: Real) -> Index:
     before = states[:, -1 - LONGEST_PERIOD : -1][:, ::-1]
     with np.errstate(invalid="ignore"):
         back = np.all(np.abs(before - last) <= ALL_BUT_ZERO * (1 + np.abs(last)), axis=-1)
-    return np.asarray(np.where(back.any(axis=1), back.argmax(axis=1) + 1, 0))
+    periods = np.where(back.any(axis=1), back.argmax(axis=1) + 1, 0)
+    return np.array([0 if p and _drifts(orbit[::-p]) else p for orbit, p in zip(states, periods, strict=True)])
+
+
+def _drifts(states: Real) -> bool:
+    """Whether an orbit (time, state), latest first, still moves on from where it seems to rest, as fast as before."""
+    half = len(states) // 2
+    if half < 2:
+        return False
+    moved = np.abs(states[0] - states[half])
+    slows = np.linalg.norm(states[0] - states[1]) <= np.linalg.norm(states[half - 1] - states[half]) / 2
+    return bool((moved > ROUNDED * (1 + np.abs(states[0]))).any() and not slows)
 
 
 def periods_of_flow(velocities: Real, states: Real) -> Index:

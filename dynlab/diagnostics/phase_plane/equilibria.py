@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.errors import UserError
-from dynlab.jacobians import displacement_matrices, held_matrices
+from dynlab.jacobians import cancelled, displacement_matrices, held_matrices, ungated_matrices
 from dynlab.numerics.roots import solve, tolerance
 from dynlab.systems import System
 from dynlab.systems.held import Held
@@ -42,6 +42,8 @@ SAME = 1e-6
 CONTINUUM = 1e-3  # of the window: a set of roots longer than this is a continuum, a shorter one a degenerate root
 ENDS = 0.05  # of the distance between two roots: what is sought between them and found nearer to one is that one
 BETWEEN = (0.21, 0.5, 0.83)  # where between two roots the residual is looked at: a third root may lie in the middle
+NEWTON_STEPS, WEAK, SMALL = 60, 1e-9, 1e-2  # of Newton's method to the last digit; singular values; its longest step
+ROUNDINGS = 64
 AXES = ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))
 
 
@@ -76,10 +78,18 @@ class _Window(NamedTuple):
     rate: float
 
     def value(self, states: Tensor, rows: Tensor | None = None) -> Tensor:
-        return self.held.displacement(self.half_width * states) / self.rate
+        return self.held.ungated(self.half_width * states) / self.rate
 
     def matrices(self, states: Tensor, rows: Tensor | None = None) -> Tensor:
-        return displacement_matrices(self.held, self.half_width * states) * (self.half_width / self.rate)
+        gated = len(states) and self.held.system.ungated_residual(*self.held.given(states)) is not None
+        of = ungated_matrices if gated else displacement_matrices
+        return of(self.held, self.half_width * states) * (self.half_width / self.rate)
+
+    def rounding(self, states: Tensor, matrices: Tensor) -> Tensor:
+        """What rounding leaves of the value, coordinate by coordinate."""
+        size = states.abs() + (matrices.abs() @ (1 + states.abs()).unsqueeze(-1)).squeeze(-1)
+        own = cancelled(self.held, self.half_width * states) / self.rate
+        return ROUNDINGS * torch.finfo(states.dtype).eps * size + own
 
 
 def planar_equilibria(held: Held, half_width: float) -> Equilibria:
@@ -92,7 +102,7 @@ def planar_equilibria(held: Held, half_width: float) -> Equilibria:
     window = window._replace(rate=fastest if held.is_flow else half_width)  # of a map states of that size are rounded
     found = solve(window.value, window.matrices, starts)
     inside = found.converged & (found.states.abs() <= 1).all(-1)
-    roots, residuals = found.states[inside], found.residuals[inside]
+    roots, residuals = _not_slow(window, found.states[inside])
     # Of a set of roots the one with the smallest residual stands for it: the origin, where that is exact.
     order = np.lexsort((roots.norm(dim=-1).cpu(), residuals.cpu()))
     roots, spreads = _merged(window, roots[order.tolist()])
@@ -110,6 +120,25 @@ def planar_equilibria(held: Held, half_width: float) -> Equilibria:
     parts = (states, matrices, errors, held.displacement(states).norm(dim=-1))
     known, linear, wrong, left = (part.double().cpu().numpy() for part in parts)
     return Equilibria(known, linear, wrong, left, continuum.cpu().numpy())
+
+
+def _not_slow(window: _Window, states: Tensor) -> tuple[Tensor, Tensor]:
+    """Those states that rounding alone keeps from being roots, or that Newton's method leads to such, and what is left.
+
+    A field that is nearly 0 everywhere, as a slow drift, has small values and no root.
+    """
+    values, matrices = window.value(states), window.matrices(states)
+    for _ in range(NEWTON_STEPS):
+        step = -(torch.linalg.pinv(matrices, rtol=WEAK) @ values.unsqueeze(-1)).squeeze(-1)
+        ahead = states + torch.where((step.norm(dim=-1) <= SMALL)[:, None], step, 0.0)
+        there = window.value(ahead)
+        nearer = there.norm(dim=-1) < values.norm(dim=-1)
+        if not nearer.any():
+            break
+        states, values = torch.where(nearer[:, None], ahead, states), torch.where(nearer[:, None], there, values)
+        matrices = window.matrices(states)
+    told = (values.abs() <= window.rounding(states, matrices)).all(-1)
+    return states[told], values[told].norm(dim=-1)
 
 
 def _merged(window: _Window, roots: Tensor) -> tuple[Tensor, Tensor]:

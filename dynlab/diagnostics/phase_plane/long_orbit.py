@@ -47,7 +47,9 @@ def outcome(states: NDArray[np.float64], kept: int, centre: NDArray[np.float64] 
     last = states[-kept:]
     radius, angle = polar(last, _centre(last, centre))
     early, late = radius[: kept // 2].max(), radius[kept // 2 :].max()
-    still = _spread(last) <= STILL + ROUNDED * np.linalg.norm(last[-1])
+    half = last[kept // 2]
+    slows = np.linalg.norm(last[-1] - half) <= np.linalg.norm(half - last[0]) / 2  # what does not drifts
+    still = _spread(last) <= STILL * slows + ROUNDED * np.linalg.norm(last[-1])
     if still or (early <= SETTLED and late <= NEARER * early):
         return FIXED_POINT
     if period(last):
