@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0}
+AGAIN = 1.0  # seconds after which an alarm comes again: Python loses one that comes while an object is being put away
 DURATION = re.compile(r"([0-9.]+) ?(s|min|h)?")
 
 
@@ -100,7 +101,7 @@ def _alarm(seconds: float) -> Iterator[None]:
         raise OutOfTime
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), AGAIN)
     try:
         yield
     finally:

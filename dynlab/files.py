@@ -8,6 +8,7 @@ this process: what else is there, a symbolic link included, is never written to.
 import ctypes
 import errno
 import os
+import re
 import secrets
 import stat
 from collections.abc import Callable, Iterator
@@ -83,6 +84,11 @@ def exists(path: Path) -> bool:
 def private_name(path: Path) -> Path:
     """A name beside `path` that nobody can guess, for what is not whole yet."""
     return path.with_name(f".{secrets.token_hex(12)}.partial")
+
+
+def is_private(path: Path) -> bool:
+    """Whether a name is one of those: where a process was killed, what it was writing stays under it."""
+    return re.fullmatch(r"\.[0-9a-f]{24}\.partial", path.name) is not None
 
 
 @contextmanager

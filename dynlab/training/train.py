@@ -179,21 +179,21 @@ def stored_run(folder: Path) -> tuple[Run, Writes, int]:
 
 
 def _remove(folder: Path) -> None:
-    """Remove the files of an earlier run, and nothing that stands beside them.
+    """Remove the files of an earlier run but `RUN_FILE`, and nothing that stands beside them.
 
     Raises
     ------
     UserError
         Where there is something, and no run.
     """
-    if not any(folder.iterdir()):
+    if all(files.is_private(entry) for entry in folder.iterdir()):
         return
     try:
         stored_run(folder)
     except UserError as error:
         raise UserError(f"{folder} holds no training run, so it is not overwritten; choose another folder.") from error
     for file in [file for pattern in OWN_FILES for file in folder.glob(pattern)]:
-        if not file.is_dir():
+        if file.name != RUN_FILE and not file.is_dir():  # which says whose folder this is, until another replaces it
             file.unlink()
 
 

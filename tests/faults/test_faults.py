@@ -89,8 +89,9 @@ def test_a_training_that_was_killed_anywhere_ends_as_it_would_have(folder):
         begun(folder)
         time.sleep(draw.random() * LONGEST)
         end(process, signal.SIGKILL)
-        resumable = (folder / f"again{kill}" / "run.json").exists()
-        assert run(["train", "--resume", "-o", f"again{kill}", "--quiet"] if resumable else again) == 0
+        resumable = (folder / f"again{kill}" / "last.ckpt").exists()
+        anew = [*again, "--overwrite"]
+        assert run(["train", "--resume", "-o", f"again{kill}", "--quiet"] if resumable else anew) == 0
         found = torch.load(folder / f"again{kill}" / "network.pt")["state_dict"]
         assert all(torch.equal(value, found[name]) for name, value in whole.items())
 
