@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+import dynlab as dl
 from dynlab import from_module
 from dynlab.errors import UserError
 from dynlab.jacobians import jacobian
@@ -187,3 +188,18 @@ def test_its_rounding_is_known(sizes):
         truth = float(mpmath.tanh(2 * (mpmath.mpf(float(state[0, 0])) - int(far))))
     assert ((value - far - truth).abs() <= error).all()
     assert (error < 1e-8).all()
+
+
+@pytest.mark.parametrize("name", ["fixed_points", "lyapunov", "geometry", "covariant_vectors", "simulate", "spectrum"])
+def test_a_function_around_a_module_that_is_being_trained_gives_what_the_module_gives(name):
+    torch.manual_seed(0)
+    cell = nn.GRUCell(2, 3).double()
+    around = dl.from_function(lambda h, x: cell(x, h), state_size=3, input_size=2)
+    own = dl.from_function(cell, state_size=3, input_size=2, order="xh")
+    inputs = () if name == "fixed_points" else (np.random.default_rng(0).standard_normal((2, 12, 2)),)
+    how = {"starts": 16} if name in ("fixed_points", "geometry") else {}
+    one, two = (getattr(dl, name)(system, *inputs, **how) for system in (around, own))
+    for variable in one.data_vars:
+        if one[variable].dtype.kind in "fc" and "error" not in variable and "residual" not in variable:
+            np.testing.assert_allclose(one[variable], two[variable], rtol=1e-9, atol=1e-12, err_msg=variable)
+    assert all(parameter.requires_grad and parameter.grad is None for parameter in cell.parameters())

@@ -75,7 +75,7 @@ def diffusion_plane(
     critical = np.array([_least_step(at_gamma, method) for at_gamma in values])
     means = diagonals.mean(axis=1)
     with np.errstate(divide="ignore"):
-        formula = 2 * diffusion / (diffusion**2 + omega**2) / np.where(means > 0, means, np.nan)[:, None]
+        formula = 2 / (diffusion + omega * (omega / diffusion)) / np.where(means > 0, means, np.nan)[:, None]
 
     def excess(log_gamma: float) -> float:
         found = _eigenvalues(diagonals, M0, float(np.exp(log_gamma)))
@@ -90,8 +90,8 @@ def mean_slope_step(diagonals: NDArray[np.float64], matrix: NDArray[np.float64],
     """Euler's critical step 2γ/(γ² + ω²) divided by the mean of c, exact where all entries of c are equal; (...,)."""
     omega = float(np.abs(approximate_eigenvalues(matrix + gamma * np.eye(len(matrix))).imag).max())
     means = diagonals.mean(axis=-1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        step = 2 * gamma / np.float64(gamma**2 + omega**2)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        step = 2 / (np.float64(gamma) + omega * (omega / np.float64(gamma)))
         return np.asarray(np.where((means > 0) & (gamma > 0), step / means, np.nan))
 
 
