@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dynlab.errors import UserError, entry, lookup
 
 from .output import file_name
@@ -92,6 +90,8 @@ def _result(run: Run, folder: Path, others: dict[str, Any]) -> Result:
 
 
 def _dataset(run: Run, result: Result) -> xr.Dataset:
+    import numpy as np
+
     from dynlab import schema
 
     facts = {key: value for key, value in result.facts.items() if score(key)}

@@ -38,6 +38,7 @@ EXACT = frozenset(
 # Their results are 0 where rounding made them so: of operands that are not 0.
 PRODUCTS = frozenset({"mul", "div"})
 UNDERFLOWING = PRODUCTS | {"exp", "exp2", "sigmoid", "_softmax", "pow", "square", "erfc", "reciprocal"}
+WHOLE = 1e-6  # an exponent that is a whole number up to this is one
 VANISHED = 0.94  # of the logarithm of the smallest number, in place of such a 0: products with it do not vanish again
 
 
@@ -49,8 +50,11 @@ class RoundedAnew(TorchDispatchMode):
         self.changed = changed
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None) -> Any:
-        found = func(*args, **(kwargs or {}))
         name = func.overloadpacket.__name__
+        if name == "pow" and isinstance(args[1], Tensor):  # of what is below 0 other powers than whole ones are none
+            whole = args[1].round()
+            args = (args[0], torch.where((args[1] - whole).abs() <= WHOLE, whole, args[1]))
+        found = func(*args, **(kwargs or {}))
         if name in EXACT:
             return found
         if isinstance(found, tuple | list):

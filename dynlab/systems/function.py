@@ -159,7 +159,7 @@ def from_function(
     return Function(own, state_size, input_size, order or "hx", complex_state)
 
 
-def without_weights(found: Tensor, *given: Tensor) -> Tensor:
+def without_weights(found: Any, *given: Tensor) -> Any:
     """What depends on none of what is differentiated by, but on weights that a user's function holds and trains."""
     by_torch_func = torch._C._functorch.peek_interpreter_stack() is not None
     if by_torch_func or not isinstance(found, Tensor) or any(value.requires_grad for value in given):

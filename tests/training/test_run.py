@@ -215,7 +215,7 @@ def test_an_interrupted_run_ends_as_an_interrupt_and_can_be_resumed(whole, monke
         ),
         (
             Run("vanilla", "digits", config={"state_size": 10**15}),
-            "cannot be made with state_size=10{15}, input_size=1",
+            "not enough memory for the weights of vanilla with input_size 1, state_size 1,000,000,000,000,000",
         ),
         (Run("lstm", "digits", config={"hidden_size": 3, "input_size": 2}), "width 2, task 'digits' gives 1"),
         (Run("henon", "digits"), "nothing to train"),

@@ -22,7 +22,7 @@ STEPS_TIMES_SIZE = 256_000
 # it is measured in units of that size where it is not within 1/1000 … 1000.
 SIZES = tuple(2.0**k for k in (-1000, -600, -300, -96, -64, -48, -32, -16, 0, 16, 32, 48))
 SAME_SIZE, ORDINARY = 2.0, 1e3
-TOLD = 1e3  # times what cancellation leaves of a step: a size below that may be where rounding stopped an orbit
+TOLD = 1e2  # times what cancellation leaves of a step: a size below that may be where rounding stopped an orbit
 REACH = 1.5  # random starts reach this many times as far as the states that were visited
 SMALLEST_REACH, LARGEST_REACH = 1.0, 1e3  # whatever was visited: an orbit may stay at 0, or diverge
 FARTHEST = 1e8  # up to which the ungated formulas are believed: c* = i g/(1 − f) of an LSTM whose f is 1 − 1e-8
@@ -94,7 +94,8 @@ def _led_to(held: Held) -> Tensor:
         last = torch.maximum(last, states.abs())
     # what is on its way to 0 or to infinity has no size there, nor what underflow or rounding has stopped
     settled = (last >= earlier / SAME_SIZE) & (last <= earlier * SAME_SIZE)
-    noise = cancelled(held, states.reshape(-1, size)).reshape(states.shape)
+    # what is estimated beside 1 says nothing of a step that bends on smaller states: it counts as one rounding at most
+    noise = cancelled(held, states.reshape(-1, size)).reshape(states.shape).clamp(max=torch.finfo(states.dtype).eps)
     told = last >= torch.maximum(TOLD * noise, torch.full_like(last, torch.finfo(last.dtype).tiny))
     last = torch.where(settled & told, last, 0.0)
     units = torch.ones_like(states[0, 0])

@@ -332,7 +332,7 @@ def _flags(variables: dict[str, xr.Variable]) -> dict[str, str]:
         np.isneginf(norms).any()
     )
     if reasons:
-        flags["log_power_norm"] = "; ".join(reasons)
+        flags["log_power_norm"] = flags["log_power_norm_error"] = "; ".join(reasons)
     if not np.isfinite(variables["transient_growth"].values):
         flags["transient_growth"] = "inf: beyond the largest number; log_power_norm has its logarithm"
     for name in ("condition", "eigenvalue_error"):
