@@ -167,14 +167,19 @@ def pseudospectrum(
         },
         flags=_flags(variables),
     )
-    if np.abs(wrong).max() > KINKED * np.abs(matrix).max():
-        ds.attrs["verdict"] += " A unit may be on its kink, as a ReLU at 0: the plane is that of one side's Jacobian."
+    ds.attrs["verdict"] += _remarks(system, bool(np.abs(wrong).max() > KINKED * np.abs(matrix).max()), coarser, grid)
+    return ds
+
+
+def _remarks(system: System, kinked: bool, coarser: bool, grid: int) -> str:
+    """What the verdict adds: that a kink has another side, and that the window has fewer points."""
+    said = " A unit may be on its kink, as a ReLU at 0: the plane is that of one side's Jacobian." if kinked else ""
     if coarser:
-        ds.attrs["verdict"] += (
+        said += (
             f" The state has {system.state_size:,} dimensions, and so the window has {grid} points in each direction: "
             f"--grid (in Python grid=) takes more."
         )
-    return ds
+    return said
 
 
 def _check(
