@@ -16,7 +16,7 @@ from dynlab.numerics.rounded_anew import RoundedAnew
 from dynlab.numerics.running_error import RunningErrors, Untracked, bounded
 from dynlab.operators import Cascade, Dense, Operator
 from dynlab.systems import Flow, Map, System
-from dynlab.systems.function import Function, without_weights
+from dynlab.systems.function import Function
 from dynlab.systems.held import Held
 from dynlab.systems.stable_slopes import StableSlopes
 
@@ -128,7 +128,7 @@ def cancelled(held: Held, states: Tensor) -> Tensor:
             found = held.displacement(states)
     except (Untracked, TypeError, AttributeError, ValueError):
         return _noise_of_displacement(held, states)
-    error = bounded(found)[1].detach()
+    error = bounded(found)[1]
     told = torch.isfinite(error)
     return error if bool(told.all()) else torch.where(told, error, _noise_of_displacement(held, states))
 
@@ -186,7 +186,7 @@ def automatic_jacobian(
             found = _derivative(evolve, argument, states, inputs, t.expand(batch).reshape(-1))
         else:
             found = _derivative(lambda h, x: evolve(h, x, t), argument, states, inputs)
-    return Dense(without_weights(found, state, input).reshape(*batch, state.shape[-1], columns))
+    return Dense(found.reshape(*batch, state.shape[-1], columns))
 
 
 def _derivative(function: Callable[..., Tensor], argument: int, *rows: Tensor) -> Tensor:

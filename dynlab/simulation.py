@@ -25,6 +25,7 @@ PIECE = 4096  # states of an orbit that are held one by one before they are writ
 MapType = TypeVar("MapType", bound=Map)
 
 
+@torch.no_grad()
 def simulate(
     system: System,
     inputs: Any = None,

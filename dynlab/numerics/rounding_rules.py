@@ -106,7 +106,7 @@ def _matmul(value: Tensor, a: Argument, b: Argument) -> Error | tuple[Tensor, Te
 
 
 def _smallest(sizes: Tensor) -> float:
-    return float(torch.where(sizes > 0, sizes, torch.inf).min().detach()) if sizes.numel() else torch.inf
+    return float(torch.where(sizes > 0, sizes, torch.inf).min()) if sizes.numel() else torch.inf
 
 
 def _linear(value: Tensor, x: Argument, matrix: Argument, bias: Argument | None = None) -> tuple[Tensor, Tensor]:

@@ -67,7 +67,10 @@ def in_threads(
         with one_thread_each():
             found = [work(rows) for rows in through(chunks or [slice(0, 0)])]
     else:
-        with one_thread_each(), ThreadPoolExecutor(threads, initializer=_enter) as pool:
+        with (
+            one_thread_each(),
+            ThreadPoolExecutor(threads, initializer=_enter, initargs=(torch.is_grad_enabled(),)) as pool,
+        ):
             few, here = len(chunks) <= threads, contextvars.copy_context()
             # of as many chunks as threads, the loops inside the first tell how far all are
             jobs = [pool.submit(here.run, work, chunks[0])] if few else []
@@ -108,8 +111,9 @@ def one_thread_each() -> Iterator[None]:
         yield
 
 
-def _enter() -> None:
+def _enter(grad_enabled: bool) -> None:
     _here.inside = True
+    torch.set_grad_enabled(grad_enabled)  # as in the thread that asks: torch keeps it for each
     torch.get_num_threads()  # as in `torch_threads`, but to the thread's end
     _controller().limit(limits=1, user_api="openmp")
 

@@ -37,7 +37,8 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         dtype = number_type(given.get("dtype", "float64"))
         for system in (value for value in given.values() if isinstance(value, System)):
             _check_finite(system, dtype)
-        return function(**given)  # type: ignore[call-arg]
+        with torch.no_grad():  # a user's function may hold weights that are being trained
+            return function(**given)  # type: ignore[call-arg]
 
     return call
 

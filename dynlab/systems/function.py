@@ -58,7 +58,7 @@ class Function(Map):
         if [shape[-1:] for shape in told] != [tuple(part.shape[-1:]) for part in parts]:
             raise UserError(self._misfit(parts, told))
         real = [to_real(part) if self.complex_state else part for part in found]
-        return without_weights(torch.cat(real, dim=-1) if self.is_tuple else real[0], state, input)
+        return torch.cat(real, dim=-1) if self.is_tuple else real[0]
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "Function":
         """Complex parameters stay complex where all others become float64: torch would drop their imaginary parts."""
@@ -157,14 +157,6 @@ def from_function(
         return Function(functools.wraps(f)(made_of(first)), state_size, input_size, "hx", complex_state)
     own = copy.deepcopy(f) if isinstance(f, nn.Module) else f
     return Function(own, state_size, input_size, order or "hx", complex_state)
-
-
-def without_weights(found: Any, *given: Tensor) -> Any:
-    """What depends on none of what is differentiated by, but on weights that a user's function holds and trains."""
-    by_torch_func = torch._C._functorch.peek_interpreter_stack() is not None
-    if by_torch_func or not isinstance(found, Tensor) or any(value.requires_grad for value in given):
-        return found
-    return found.detach()
 
 
 def _name(f: Callable[..., Any]) -> str:

@@ -209,3 +209,24 @@ def test_fixed_points_of_a_function_around_weights_that_are_being_trained():
     ds = dl.fixed_points(from_function(lambda h, x: torch.tanh(h @ weight), state_size=1), starts=16)
     root = float(mpmath.findroot(lambda h: mpmath.tanh(2 * h) - h, 0.9))
     np.testing.assert_allclose(np.sort(ds["fixed_point_state"].values[:, 0]), [-root, 0, root], atol=1e-12)
+
+
+def test_a_flow_around_weights_that_are_being_trained_is_that_of_the_weights():
+    weight = torch.tensor([[-1.0, 2.0], [-2.0, -1.0]], dtype=torch.float64, requires_grad=True)
+    own, around = dl.create("linear", matrix=weight.tolist()), Around(weight)
+    for name, given in [("phase_plane", {}), ("simulate", {"times": [0.0, 1.0]}), ("lyapunov", {"seconds": 5.0})]:
+        one, two = (getattr(dl, name)(system, **given) for system in (own, around))
+        for variable in set(one.data_vars) & set(two.data_vars):
+            if one[variable].dtype.kind in "fc" and "error" not in variable and "residual" not in variable:
+                np.testing.assert_allclose(one[variable], two[variable], rtol=1e-7, atol=1e-9, err_msg=variable)
+    steps = dl.fixed_points(dl.Euler(around, 0.1), starts=16)
+    np.testing.assert_allclose(np.abs(steps["eigenvalue"]), np.hypot(0.9, 0.2), rtol=1e-12)
+
+
+class Around(dl.Flow):
+    def __init__(self, weight):
+        super().__init__(2, 0)
+        self.held = [weight]
+
+    def velocity(self, state, input, t=0):
+        return state @ self.held[0].T

@@ -89,14 +89,16 @@ def read_out_loss(system: System, read_out: nn.Module) -> Callable[[Tensor, Any]
 def _partial(loss: Callable[[Tensor, Any], Tensor], targets: Any, states: Tensor) -> Tensor:
     """The derivative of the loss by each state with the others held, shape of `states`."""
     leaf = states.detach().clone().requires_grad_(True)
-    values: Any = loss(leaf, targets)
-    if not isinstance(values, Tensor) or values.shape != states.shape[:1] or not values.requires_grad:
+    with torch.enable_grad():
+        values: Any = loss(leaf, targets)
+        total = values.sum() if isinstance(values, Tensor) else None
+    if total is None or values.shape != states.shape[:1] or not values.requires_grad:
         got = tuple(values.shape) if isinstance(values, Tensor) else type(values).__name__
         raise UserError(
             f"The loss must give one number for each of the {len(states)} samples, differentiable by torch, got {got}; "
             f"reduce over time and outputs, not over samples."
         )
-    return torch.autograd.grad(values.sum(), leaf)[0]
+    return torch.autograd.grad(total, leaf)[0]
 
 
 def _normalised(vector: Tensor, log_size: Tensor) -> tuple[Tensor, Tensor]:
