@@ -46,7 +46,7 @@ MEANT = {"feedback": "the feedback system h′ = φ(W h + b)", "LinearMap": "the
 Panel = tuple[Callable[..., object], Mapping[str, Any]]  # what draws it, and its options
 
 DPI, THEMES = 150, ("light", "dark")
-CLIP = re.compile(rb"(?<=[#\"])p[0-9a-f]{10}(?=[)\"])")  # what SVG calls a clip path
+PLACE_DIGITS = 6  # of a place in the figure, whose width is 1
 SETTINGS: dict[Any, Any] = {
     "axes.prop_cycle": plt.cycler(color=CYCLE),
     "axes.spines.top": False,
@@ -240,13 +240,18 @@ def rendered(figure: Figure, suffix: str, dpi: int = DPI, theme: str = "light") 
             darken(figure)
         undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(suffix)
         with style((figure.get_figwidth(), figure.get_figheight())):
+            _settle(figure)
             figure.savefig(file, format=suffix, dpi=dpi, metadata=undated, facecolor=figure.get_facecolor())
     finally:
         plt.close(figure)
-    return _numbered(file.getvalue()) if suffix == "svg" else file.getvalue()
+    return file.getvalue()
 
 
-def _numbered(svg: bytes) -> bytes:
-    """The file with its clip paths named by their order: their names hash places, which rounding moves in each run."""
-    order = {name: b"clip%d" % place for place, name in enumerate(dict.fromkeys(CLIP.findall(svg)))}
-    return CLIP.sub(lambda found: order[found[0]], svg)
+def _settle(figure: Figure) -> None:
+    """The axes where the layout puts them, to six digits: its solver's last ones are others in each run."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+        figure.set_layout_engine("none")
+        for ax in figure.axes:
+            ax.set_position(np.round(ax.get_position(original=True).bounds, PLACE_DIGITS))
