@@ -198,7 +198,8 @@ def check_inputs(inputs: Tensor, width: int) -> None:
     if inputs.ndim != 3 or inputs.shape[-1] != width:
         raise UserError(
             f"The network takes inputs of shape (sample, time, {width}), got {tuple(inputs.shape)}; "
-            f"check that these are the data it was trained on."
+            f"check that these are the data it was trained on. Where other layers stand before it, "
+            f"from_module(model, batch=batch) records what it is given."
         )
     if inputs.shape[0] == 0 or inputs.shape[1] == 0:
         raise UserError(f"The inputs are empty: shape {tuple(inputs.shape)}; give at least one sequence of one step.")
