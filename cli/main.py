@@ -19,7 +19,7 @@ import click
 import dynlab
 from dynlab.docstrings import docstring
 from dynlab.errors import UserError, lookup, unknown
-from dynlab.reading import out_of_memory
+from dynlab.reading import OWN, in_words
 
 from . import COMMANDS, OTHERWISE
 from .streams import OWN_ERROR, echo, lasting, one_line
@@ -139,16 +139,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         _say(f"{_where(error)}: {_of_click(error)}")
         return BAD_INPUT
-    except UserError as error:
-        _say(f"dynlab: {error}")
-        return BAD_INPUT
-    except OSError as error:  # of a disk, a folder or a pipe; dynlab's own files are checked when it is made
-        named = f"{error.filename} " if error.filename else ""
-        _say(f"dynlab: {named}could not be read or written: {error.strerror or error}.")
-        return BAD_INPUT
-    except Exception as error:  # the last resort: whatever else went wrong is dynlab's own fault, and says so
-        if out_of_memory(error):
-            _say("dynlab: This needs more memory than there is: ask for fewer steps, samples or points.")
+    except Exception as error:  # the last resort: what is not the user's or the machine's is dynlab's own fault
+        said = in_words(error)
+        if not said.startswith(OWN):
+            _say(f"dynlab: {said}")
             return BAD_INPUT
         echo(traceback.format_exc(), err=True)
         _say("dynlab: this is an error of dynlab's own; please report it with the lines above.")

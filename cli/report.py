@@ -14,6 +14,7 @@ import click
 
 from dynlab.errors import UserError, lookup
 from dynlab.files import make_folder, write_bytes, write_text
+from dynlab.reading import OWN, in_words
 
 from . import COMMANDS
 from .analysis import AnalysisCommand, read_one
@@ -139,11 +140,9 @@ class _Run:
         try:
             result = command.result([*words, "--quiet"], self.found[name])
             part = replace(part, dataset=result.dataset, table=result.table, picture=picture(result))
-        except UserError as error:
-            part = replace(part, problem=str(error))
         except Exception as error:  # the report goes on: one part that fails leaves the others as they are
-            part = replace(part, problem=f"an error of dynlab's own, {type(error).__name__}: {error}")
-            self.code = OWN_ERROR
+            part = replace(part, problem=in_words(error))
+            self.code = OWN_ERROR if part.problem.startswith(OWN) else self.code
         proofs = sorted(place.glob("*.json"), key=lambda file: (len(file.name), file.name))
         return replace(part, seconds=time.perf_counter() - started, certificates=proofs)
 

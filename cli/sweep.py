@@ -13,12 +13,13 @@ import click
 
 from dynlab.errors import UserError, lookup
 from dynlab.progress import duration, through
+from dynlab.reading import OWN
 
 from . import COMMANDS
 from .analysis import AnalysisCommand
 from .options import FOLDER
 from .output import check_folder, print_json, working
-from .streams import echo
+from .streams import OWN_ERROR, echo
 from .sweep_grid import CHECKPOINT, grid_of
 from .sweep_train import trained
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from dynlab.sweep import Axis, Store, Trial
 
 MOST_SAID = 5  # failures
+AGAIN = "The same line tries them again."
 THEIRS = {"ignore_unknown_options": True}
 
 
@@ -181,21 +183,36 @@ def _axes(grid: list[Axis]) -> str:
 
 
 def _tell(command: str, store: Store, ready: int, as_json: bool) -> int:
-    """What was computed and what failed, on standard output."""
+    """What was computed and what failed, on standard output; the exit code.
+
+    Raises
+    ------
+    UserError
+        Where every cell fails, and none by a fault of dynlab's own.
+    """
     from dynlab import sweep
 
     failed = [(sweep.cell(store.grid, index), problem) for index, problem in store.problems()]
+    own = [_shown(*each) for each in failed if each[1].startswith(OWN)]
+    if len(failed) == store.status.size and not own:
+        raise UserError(f"No cell of {store.path} is done, as all {len(failed):,} failed: {_shown(*failed[0])} {AGAIN}")
+    if own:
+        echo(f"dynlab: errors of dynlab's own are in {store.path}; please report them. {own[0]}", err=True)
     done = store.status.size - len(store.pending()) - ready
     if as_json:
         counts = {"cells": store.status.size, "done_before": ready, "done": done, "failed": len(failed)}
         problems = [{"cell": cell, "problem": problem} for cell, problem in failed]
         files = {"data": str(store.path)}
         print_json({"command": "sweep", "of": command, "files": files} | counts | {"problems": problems})
-        return 0
+        return OWN_ERROR if own else 0
     before = f", {ready:,} were before" if ready else ""
     echo(f"{_axes(store.grid)}. {done:,} are done{before}, {len(failed):,} failed: {store.path}.")
-    for cell, problem in failed[:MOST_SAID]:
-        echo(f"Failed: {', '.join(f'{name} = {value}' for name, value in cell.items())}: {problem}")
+    for each in failed[:MOST_SAID]:
+        echo(f"Failed: {_shown(*each)}")
     if failed:
-        echo("The same line tries them again.")
-    return 0
+        echo(AGAIN)
+    return OWN_ERROR if own else 0
+
+
+def _shown(cell: Mapping[str, Any], problem: str) -> str:
+    return f"{', '.join(f'{name} = {value}' for name, value in cell.items())}: {problem}"

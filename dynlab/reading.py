@@ -24,6 +24,7 @@ OUT_OF_MEMORY = (  # as torch says it
     *("can't allocate memory", "not enough memory", "out of memory"),
     *("size calculation overflowed", "integer multiplication overflow"),  # of more bytes than can be counted
 )
+OWN = "an error of dynlab's own, "
 
 
 class Limits(NamedTuple):
@@ -124,6 +125,18 @@ def bounded(path: object) -> Iterator[None]:
 def out_of_memory(error: BaseException) -> bool:
     """Whether an error says that there is no memory left."""
     return isinstance(error, MemoryError) or any(words in str(error)[:10_000] for words in OUT_OF_MEMORY)
+
+
+def in_words(error: Exception) -> str:
+    """What is said of an error that ends a command or a part of one; it begins with `OWN` where dynlab is at fault."""
+    if isinstance(error, UserError):
+        return str(error)
+    if isinstance(error, OSError):  # of a disk, a folder or a pipe; dynlab's own files are checked when it is made
+        named = f"{error.filename} " if error.filename else ""
+        return f"{named}could not be read or written: {error.strerror or error}."
+    if out_of_memory(error):
+        return "This needs more memory than there is: ask for fewer steps, samples or points."
+    return f"{OWN}{type(error).__name__}: {error}"
 
 
 _alone = threading.RLock()  # the limits are the whole process's

@@ -6,7 +6,7 @@ from typing import Any
 
 import xarray as xr
 
-from dynlab.errors import UserError
+from dynlab.reading import in_words
 from dynlab.sweep.grid import Index, Value
 
 Compute = Callable[[Mapping[str, Value]], xr.Dataset]  # from the values of a cell to its Dataset
@@ -36,8 +36,6 @@ def outcomes(compute: Compute, cells: Iterable[tuple[Index, dict[str, Any]]]) ->
     for index, values in cells:
         try:
             found.append(Outcome(index, compute(values)))
-        except UserError as error:
-            found.append(Outcome(index, None, str(error)))
         except Exception as error:  # the sweep goes on, and the store says which cell to look at
-            found.append(Outcome(index, None, f"an error of dynlab's own, {type(error).__name__}: {error}"))
+            found.append(Outcome(index, None, in_words(error)))
     return found

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from dynlab.errors import UserError
+from dynlab.reading import OWN
 from dynlab.sweep.cells import Compute, Outcome, outcomes
 from dynlab.sweep.grid import MOST_CELLS, Axis, cell, size
 from dynlab.sweep.store import Store
@@ -67,12 +68,16 @@ def first_trial(compute: Compute, grid: Sequence[Axis], once: bool = False) -> T
     ------
     UserError
         Where the first, the last and the middle cell fail, with what is wrong with the first.
+    RuntimeError
+        The same, where what is wrong with the first is dynlab's own fault.
     """
     if size(grid) > MOST_CELLS:
         raise UserError(f"The grid has {size(grid):,} cells, and a sweep at most {MOST_CELLS:,}: part it.")
     first = trial(compute, grid, np.argwhere(np.ones([len(each.values) for each in grid])), once)
     if not first.succeeded:
-        raise UserError(f"The first cell fails, and so do all that were tried: {first.outcomes[0].problem}")
+        problem = first.outcomes[0].problem
+        error = RuntimeError if problem.startswith(OWN) else UserError
+        raise error(f"The first cell fails, and so do all that were tried: {problem}")
     return first
 
 

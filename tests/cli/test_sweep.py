@@ -11,6 +11,7 @@ import dynlab as dl
 from dynlab.cli import sweep, sweep_grid
 from dynlab.cli.bifurcation import bifurcation
 from dynlab.cli.main import run
+from dynlab.sweep import Store
 
 HENON = ["sweep", "lyapunov", "--system", "henon", "--steps", "60"]
 HERE = ["--workers", "0", "--quiet"]
@@ -58,6 +59,56 @@ def test_several_checkpoints_are_an_axis_and_a_failing_one_says_why(network, fol
         one = dl.gradient(system, dl.driving_inputs("noise:1.0", system, samples=2, steps=5).inputs)
         np.testing.assert_array_equal(ds["log_norm"].sel(checkpoint=name), one["log_norm"])
     assert np.isnan(ds["log_norm"].sel(checkpoint="three.pt")).all()
+
+
+def test_a_sweep_of_which_no_cell_is_done_ends_with_2_and_is_tried_again(network, folder, capsys, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    line = ["sweep", "gradient", *network, "--inputs", "noise:1.0", "--steps", "5", "--data", "g.zarr", *HERE]
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "write", interrupted)  # the store is begun, and has no cell yet
+        assert run(line) == 130
+    capsys.readouterr()
+    good = (folder / "one.pt").read_bytes()
+    for name in network:
+        (folder / name).write_bytes(b"no network")
+    for as_json in ([], ["--json"]):
+        assert run([*line, *as_json]) == 2
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert said.err.startswith("dynlab: No cell of g.zarr is done, as all 2 failed: checkpoint = one.pt: ")
+        assert said.err.endswith(" The same line tries them again.\n")
+        assert len(said.err.splitlines()) == 1
+    (folder / "one.pt").write_bytes(good)
+    assert run(line) == 0
+    assert "1 are done, 1 failed" in capsys.readouterr().out
+    (folder / "two.pt").write_bytes(good)
+    assert run(line) == 0
+    assert "1 are done, 1 were before, 0 failed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_an_error_of_dynlabs_own_is_a_failed_cell_and_ends_with_3(folder, capsys, monkeypatch, as_json):
+    def wrong(*arguments):
+        if arguments[-1]["a"] > least:
+            raise ZeroDivisionError("in a cell")
+        return compute(*arguments)
+
+    compute, least = sweep.cell_dataset, 1.0
+    monkeypatch.setattr(sweep, "cell_dataset", wrong)
+    line = [*HENON, "--grid", "a=1.0,1.2,1.3", "--data", "h.zarr", *HERE, *(["--json"] if as_json else [])]
+    assert run(line) == 3
+    said = capsys.readouterr()
+    assert json.loads(said.out)["failed"] == 2 if as_json else "1 are done, 2 failed" in said.out
+    told = "a = 1.2: an error of dynlab's own, ZeroDivisionError: in a cell"
+    assert said.err == f"dynlab: errors of dynlab's own are in h.zarr; please report them. {told}\n"
+    least = 2.0
+    assert run(line) == 0
+    least = 0.0
+    assert run([*line, "--data", "new.zarr"]) == 3
+    assert "The first cell fails, and so do all that were tried: an error of dynlab's own" in capsys.readouterr().err
+    assert not (folder / "new.zarr").exists()
 
 
 def test_an_option_that_the_command_cannot_do_without_may_be_swept():

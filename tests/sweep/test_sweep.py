@@ -12,6 +12,7 @@ import dynlab as dl
 from dynlab import sweep
 from dynlab.errors import UserError
 from dynlab.sweep import engine
+from dynlab.sweep.cells import outcomes
 from dynlab.sweep.grid import boxes
 
 GRID = [sweep.Axis("x", (0.5, 1, 2)), sweep.Axis("n", (1, 2, 3, 4))]
@@ -123,6 +124,24 @@ def test_a_sweep_of_which_no_cell_that_is_tried_succeeds_is_not_begun(tmp_path):
     with pytest.raises(UserError, match=r"and so do all that were tried: no, not 0\.5\."):
         sweep.opened(refused, GRID, tmp_path / "line.zarr", ABOUT)
     assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize(
+    "error, problem",
+    [
+        (
+            OSError(28, "No space left on device", "run.pt"),
+            "run.pt could not be read or written: No space left on device.",
+        ),
+        (MemoryError(), "This needs more memory than there is: ask for fewer steps, samples or points."),
+        (ZeroDivisionError("where"), "an error of dynlab's own, ZeroDivisionError: where"),
+    ],
+)
+def test_what_the_machine_has_no_room_for_is_no_error_of_dynlabs_own(error, problem):
+    def compute(values):
+        raise error
+
+    assert [each.problem for each in outcomes(compute, [((0,), {})])] == [problem]
 
 
 def test_a_store_of_something_else_is_left_alone(serial, tmp_path):
