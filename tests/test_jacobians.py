@@ -86,6 +86,49 @@ def test_the_derivative_by_the_input_of_every_system(name, config):
         torch.testing.assert_close(found[..., column], slope, rtol=1e-7, atol=1e-7)
 
 
+@pytest.mark.parametrize("name, config", CASES, ids=lambda part: part if isinstance(part, str) else len(part))
+@pytest.mark.parametrize("by_input", [False, True])
+def test_without_a_graph_the_automatic_jacobian_of_every_system_is_the_same(name, config, by_input):
+    torch.manual_seed(1)
+    system = frozen(create(name, **config))
+    given = draw(2, TIMES, system.state_size), draw(2, TIMES, system.input_size), torch.arange(TIMES)
+    with torch.enable_grad():
+        each = automatic_jacobian(system, *given, by_input=by_input).dense()
+    with torch.no_grad():
+        rows = automatic_jacobian(system, *given, by_input=by_input).dense()
+    torch.testing.assert_close(rows, each, rtol=1e-13, atol=1e-13)
+
+
+def written_on(h, x):
+    h[..., 0] += 3 * x.sum() + 1
+    return torch.tanh(h)
+
+
+WEIGHT = torch.tensor([[0.5, -1.0], [2.0, 0.3]], dtype=torch.float64, requires_grad=True)
+STRANGERS = {
+    "a sum over all rows": lambda h, x: torch.tanh(2 * h) * (1 - (h * h).sum()),
+    "written on": written_on,
+    "a constant": lambda h, x: torch.ones_like(h),
+    "one row for all": lambda h, x: torch.ones(2, dtype=torch.float64),
+    "weights and no state": lambda h, x: torch.ones_like(h.detach()) @ WEIGHT,
+    "weights that are trained": lambda h, x: torch.sigmoid(h @ WEIGHT),
+}
+
+
+@pytest.mark.parametrize("f", STRANGERS.values(), ids=STRANGERS)
+def test_a_function_is_differentiated_as_of_one_state(f):
+    """Of what a function makes of one state at a time, the quotients of differences, whatever it makes of rows."""
+    system, states, none = from_function(f, state_size=2), draw(6, 2), draw(0)
+    states[0] = 0.5  # no state of all is 0, where sums over all rows would not tell
+    with torch.no_grad():
+        found = automatic_jacobian(system, states, none).dense()
+        assert found.shape == (6, 2, 2)
+        assert not found.requires_grad
+        for h, matrix in zip(states, found, strict=True):
+            columns = [(f(h + e, none) - f(h - e, none)) / 2e-5 for e in 1e-5 * torch.eye(2, dtype=torch.float64)]
+            torch.testing.assert_close(matrix, torch.stack(columns, dim=-1), rtol=0, atol=1e-8)
+
+
 @pytest.mark.parametrize(
     "module",
     [

@@ -20,7 +20,11 @@ def _with_slope(function: Callable[[Tensor], Tensor], slope: Callable[[Tensor], 
     """`function`, differentiated by `slope` of its argument."""
 
     class Sloped(torch.autograd.Function):
-        generate_vmap_rule = True
+        generate_vmap_rule = False
+
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, p: Tensor) -> Any:
+            return Sloped.apply(p), in_dims[0]
 
         @staticmethod
         def forward(p: Tensor) -> Tensor:

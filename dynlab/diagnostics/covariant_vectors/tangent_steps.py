@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.diagnostics.lyapunov.of_flow import RELATIVE_TOLERANCE, Carried, solved
+from dynlab.diagnostics.lyapunov.variational import RELATIVE_TOLERANCE, Carried, solved
 from dynlab.driven import Driven, in_float64
 from dynlab.progress import through
 from dynlab.systems import Flow

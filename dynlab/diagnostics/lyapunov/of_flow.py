@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from dynlab.diagnostics.lyapunov.variational import RELATIVE_TOLERANCE, Carried, solved
 from dynlab.jacobians import jacobian
 from dynlab.numerics.frame import (
     SAFETY,
@@ -22,30 +20,8 @@ from dynlab.numerics.frame import (
 from dynlab.progress import through
 from dynlab.systems import Flow
 
-RELATIVE_TOLERANCE = 1e-10  # of the solver, for states and tangent vectors alike
-ABSOLUTE_TOLERANCE = 1e-13
 TOLERANCE = 1e-7  # largest error of a growth factor between two orthonormalisations
 SHORTEST = 1e-9  # of the whole duration: an interval this short is not shortened again
-
-Rate = Callable[[float, NDArray[np.float64]], NDArray[np.float64]]
-
-
-@dataclass(frozen=True)
-class Carried:
-    """A state (sample, state), the integral of its divergence (sample,), and its tangent vectors."""
-
-    state: Tensor
-    log_det: Tensor
-    vectors: Tensor
-
-    def packed(self) -> NDArray[np.float64]:
-        parts = [self.state, self.log_det.unsqueeze(-1), self.vectors.flatten(1)]
-        return torch.cat(parts, dim=1).numpy().ravel()
-
-    def unpacked(self, values: NDArray[np.float64]) -> Carried:
-        samples, n, k = self.vectors.shape
-        state, log_det, vectors = torch.from_numpy(values).reshape(samples, -1).split([n, 1, n * k], dim=1)
-        return Carried(state, log_det.squeeze(-1), vectors.reshape(samples, n, k))
 
 
 def growth_of_flow(
@@ -120,48 +96,3 @@ def time_scale(system: Flow, initial: Tensor) -> float:
     """One over the size of the Jacobian at the start, the length of the first interval."""
     rate = jacobian(system, initial, initial.new_zeros(system.input_size)).dense()
     return 1 / max(1e-6, float(torch.linalg.matrix_norm(rate).max()))
-
-
-def solved(
-    system: Flow, start: Carried, span: float, step: float, alive: NDArray[np.bool_], largest_state: float
-) -> tuple[Carried, float, NDArray[np.bool_]]:
-    """What is carried a time `span` later, the solver's last step, and which of the `alive` samples ran away."""
-    from scipy.integrate import DOP853  # here, since a third of a second is long for a command that solves no flow
-
-    left = np.zeros_like(alive)
-    with np.errstate(all="ignore"):  # a solution that runs away is told from its state
-        solver = DOP853(
-            _rate(system, start, alive),
-            0.0,
-            start.packed(),
-            span,
-            rtol=RELATIVE_TOLERANCE,
-            atol=ABSOLUTE_TOLERANCE,
-            first_step=min(step, span) or None,
-        )
-        largest_step = 0.0
-        while solver.status == "running":
-            solver.step()
-            largest_step = max(largest_step, solver.step_size or 0.0)
-            state = start.unpacked(solver.y).state
-            left = ~(state.abs() <= largest_state).all(dim=-1).numpy() & alive
-            if left.any():
-                break
-            if solver.status == "failed":  # no step is small enough: nothing is known beyond
-                left = alive
-    return start.unpacked(solver.y), largest_step, left
-
-
-def _rate(system: Flow, carried: Carried, alive: NDArray[np.bool_]) -> Rate:
-    """The rates of change of state, integrated divergence and tangent vectors, zero for samples that ran away."""
-    no_input = carried.state.new_zeros(system.input_size)
-    moving = torch.from_numpy(alive.astype(np.float64))[:, None]
-
-    def rate(_: float, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        now = carried.unpacked(values)
-        A = jacobian(system, now.state, no_input).dense()
-        divergence = A.diagonal(dim1=-2, dim2=-1).sum(-1).expand(len(now.state))
-        parts = [system.velocity(now.state, no_input), divergence.unsqueeze(-1), (A @ now.vectors).flatten(1)]
-        return (torch.cat(parts, dim=1) * moving).numpy().ravel()
-
-    return rate

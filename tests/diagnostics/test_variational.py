@@ -1,0 +1,73 @@
+"""Tangent vectors along solutions of a flow, against SciPy's solver, and what they cost."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.integrate import solve_ivp
+
+from dynlab.diagnostics.lyapunov import variational
+from dynlab.diagnostics.lyapunov.diagnostic import lyapunov
+from dynlab.systems import Flow
+
+ASKED = []  # how many states at each call
+
+
+class HenonHeiles(Flow):
+    """x'' = −x − 2xy, y'' = −y − x² + y²."""
+
+    def __init__(self):
+        super().__init__(4, 0)
+
+    def velocity(self, state, input, t=0):
+        ASKED.append(state.shape[:-1].numel())
+        x, y, p, q = state.unbind(-1)
+        return torch.stack([p, q, -x - 2 * x * y, -y - x * x + y * y], -1)
+
+
+STARTS = np.array([[0.1, 0.1, 0.3, 0.2], [0.0, 0.2, 0.1, -0.3]])
+
+
+def by_scipy(start, span):
+    """The state and ∂h(span)/∂h(0), with the Jacobian written by hand."""
+
+    def rate(_, values):
+        (x, y, p, q), V = values[:4], values[4:].reshape(4, 4)
+        J = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [-1 - 2 * y, -2 * x, 0, 0], [-2 * x, -1 + 2 * y, 0, 0]])
+        return np.concatenate([[p, q, -x - 2 * x * y, -y - x * x + y * y], (J @ V).ravel()])
+
+    together = np.concatenate([start, np.eye(4).ravel()])
+    found = solve_ivp(rate, (0, span), together, "DOP853", rtol=1e-12, atol=1e-14).y[:, -1]
+    return found[:4], found[4:].reshape(4, 4)
+
+
+@pytest.mark.parametrize("at_once", [1, 2**22])
+def test_tangent_vectors_are_those_of_another_solver(monkeypatch, at_once):
+    monkeypatch.setattr(variational, "NUMBERS_AT_ONCE", at_once)
+    start = torch.tensor(STARTS)
+    eye = torch.eye(4, dtype=torch.float64).expand(2, 4, 4)
+    carried = variational.Carried(start, start.new_zeros(2), eye)
+    end, _, left = variational.solved(HenonHeiles(), carried, 7.0, 0.0, np.array([True, True]), 1e8)
+    assert not left.any()
+    assert end.log_det.abs().max() < 1e-12  # it preserves volume
+    for found, vectors, begin in zip(end.state, end.vectors, STARTS, strict=True):
+        state, matrix = by_scipy(begin, 7.0)
+        np.testing.assert_allclose(found, state, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(vectors, matrix, rtol=0, atol=1e-7)
+
+
+def test_a_sample_that_is_held_stays_where_it_is():
+    start = torch.tensor(STARTS)
+    carried = variational.Carried(start, start.new_zeros(2), torch.ones(2, 4, 1, dtype=torch.float64))
+    end, _, _ = variational.solved(HenonHeiles(), carried, 1.0, 0.0, np.array([True, False]), 1e8)
+    alone = variational.Carried(start[:1], start.new_zeros(1), torch.ones(1, 4, 1, dtype=torch.float64))
+    expected, _, _ = variational.solved(HenonHeiles(), alone, 1.0, 0.0, np.array([True]), 1e8)
+    torch.testing.assert_close(end.state, torch.cat([expected.state, start[1:]]), rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(end.vectors[1], carried.vectors[1], rtol=0, atol=0)
+
+
+def test_jacobians_of_a_step_are_asked_for_together():
+    """Of twelve stages: as many calls for the states, which are solved for, and two for all their Jacobians."""
+    ASKED.clear()
+    ds = lyapunov(HenonHeiles(), seconds=20, initial_state=STARTS[0])
+    assert np.isfinite(ds["exponent"]).all()
+    assert len(ASKED) < 0.6 * sum(ASKED)  # it was once one call for each of them
