@@ -193,8 +193,8 @@ def automatic_jacobian(
 def _derivative(function: Callable[..., Tensor], argument: int, *rows: Tensor) -> Tensor:
     """The Jacobian of each row's own value; entry by entry of it where torch cannot batch them, as of z.conj().imag."""
     try:
-        found = _of_rows_at_once(function, argument, *rows)
-        return torch.func.vmap(torch.func.jacrev(function, argument))(*rows) if found is None else found
+        at_once = _of_rows_at_once(function, argument, *rows)
+        return torch.func.vmap(torch.func.jacrev(function, argument))(*rows) if at_once is None else at_once
     except RuntimeError as error:
         if NOT_BATCHED not in str(error):
             raise
@@ -221,8 +221,8 @@ def _of_rows_at_once(function: Callable[..., Tensor], argument: int, *rows: Tens
     units = torch.eye(value.shape[-1]).to(value).unsqueeze(1).expand(-1, *value.shape)
     if not value.requires_grad:
         return own.new_zeros(*value.shape, own.shape[-1])
-    found = torch.autograd.grad(value, own, units, is_grads_batched=True, allow_unused=True)[0]
-    return own.new_zeros(*value.shape, own.shape[-1]) if found is None else found.transpose(0, 1)
+    found: Any = torch.autograd.grad(value, own, units, is_grads_batched=True, allow_unused=True)
+    return own.new_zeros(*value.shape, own.shape[-1]) if found[0] is None else found[0].transpose(0, 1)
 
 
 def _apart(function: Callable[..., Tensor], value: Tensor, *rows: Tensor) -> bool:
