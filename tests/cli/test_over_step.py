@@ -53,7 +53,7 @@ COMMANDS = {
     "stability": (["stability", "--times", "4", *DRIVEN], "antisymmetric"),
     "ernn-convergence": (["ernn-convergence", "--iterations", "9", "--times", "2", *NOISE, "--steps", "10"], "ernn"),
     "bifurcation": (
-        ["bifurcation", "--parameter", "weight_hh*", "--from", "0.5", "--to", "4.5", "--values", "3", *SEARCH],
+        ["bifurcation", "--parameter", "weight_hh*", "--from", "0.5", "--to", "2.5", "--values", "3", *SEARCH],
         "gru",
     ),
     "box bounds": (["box-bounds", "--box", "0.1", "--states", "8"], "gru"),
