@@ -20,6 +20,7 @@ from random import Random
 from typing import Any
 
 import coverage
+from reader import IN_COPIES, branches
 from readers import READERS, Reader, Wrong
 
 from dynlab.errors import UserError
@@ -82,12 +83,6 @@ def peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def branches(measured: coverage.Coverage) -> list[list[Any]]:
-    """The branches of dynlab's own files that were taken, as file, from and to."""
-    data = measured.get_data()
-    return [[Path(file).stem, *arc] for file in data.measured_files() for arc in data.arcs(file) or ()]
-
-
 def main() -> None:
     """Work until there is nothing more to do."""
     out = os.fdopen(os.dup(1), "w")
@@ -112,7 +107,7 @@ def main() -> None:
         measured = coverage.Coverage(branch=True, data_file=None, include=["*/dynlab/*", "*/cli/*"], config_file=False)
         with measured.collect() if counting == "1" else contextlib.nullcontext():
             counts = work(name, seed, int(start), int(count), say)
-        say("=" + json.dumps([counts, branches(measured) if counting == "1" else []]))
+        say("=" + json.dumps([counts, [*branches(measured) | IN_COPIES] if counting == "1" else []]))
         os._exit(0)
 
 
