@@ -12,6 +12,8 @@ from typing import Any
 
 import click
 
+from dynlab.errors import Stopped
+
 UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 AGAIN = 1.0  # seconds after which an alarm comes again: Python loses one that comes while an object is being put away
 DURATION = re.compile(r"([0-9.]+) ?(s|min|h)?")
@@ -36,7 +38,7 @@ class Duration(click.ParamType):
         return seconds
 
 
-class OutOfTime(BaseException):
+class OutOfTime(Stopped):
     """The budget is spent; no handler of ordinary errors takes it for one."""
 
 

@@ -18,8 +18,8 @@ import click
 
 import dynlab
 from dynlab.docstrings import docstring
-from dynlab.errors import UserError, lookup, unknown
-from dynlab.reading import OWN, in_words
+from dynlab.errors import Stopped, UserError, lookup, unknown
+from dynlab.reading import OWN, in_words, interruption
 
 from . import COMMANDS, OTHERWISE
 from .streams import OWN_ERROR, echo, lasting, one_line
@@ -91,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(code)
 
 
-class Terminated(BaseException):
+class Terminated(Stopped):
     """The process was told to end."""
 
 
@@ -125,9 +125,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     # Torch's arrays lie in large pages where the system has these: a step of training takes a fifth less.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     try:
-        code = group.main(args=arguments, prog_name="dynlab", standalone_mode=False)
-        return code if isinstance(code, int) else 0
-    except click.exceptions.Abort:
+        return _code(arguments)
+    except (click.exceptions.Abort, KeyboardInterrupt):
         _say("Interrupted.")
         return INTERRUPTED
     except Terminated:
@@ -147,6 +146,17 @@ def run(arguments: Sequence[str] | None = None) -> int:
         echo(traceback.format_exc(), err=True)
         _say("dynlab: this is an error of dynlab's own; please report it with the lines above.")
         return OWN_ERROR
+
+
+def _code(arguments: Sequence[str] | None) -> int:
+    """Of a command that ends by itself; what stops it is raised as it was."""
+    try:
+        code = group.main(args=arguments, prog_name="dynlab", standalone_mode=False)
+    except Exception as error:
+        if (stopped := interruption(error)) is not None:
+            raise stopped from error
+        raise
+    return code if isinstance(code, int) else 0
 
 
 def _say(sentence: str) -> None:

@@ -17,6 +17,10 @@ class UserError(ValueError):
     """
 
 
+class Stopped(BaseException):
+    """The program, or this part of it, was told to end. No handler of `Exception` on the way keeps it."""
+
+
 def unknown(kind: str, got: str, allowed: Iterable[str], listed_by: str = "") -> UserError:
     """The error for a name that is not in a table, with a suggestion for a typo.
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dynlab.errors import UserError
+from dynlab.errors import Stopped, UserError
 
 SECONDS, GIBIBYTES = "DYNLAB_READ_SECONDS", "DYNLAB_READ_GIB"
 DEFAULTS = {SECONDS: 60.0, GIBIBYTES: 2.0}
@@ -127,8 +127,20 @@ def out_of_memory(error: BaseException) -> bool:
     return isinstance(error, MemoryError) or any(words in str(error)[:10_000] for words in OUT_OF_MEMORY)
 
 
+def interruption(error: BaseException | None) -> type[BaseException] | None:
+    """What stopped the program, such as Ctrl-C, where Python or a library made this error of it."""
+    while isinstance(error, Exception):
+        error = error.__cause__ or error.__context__
+    return type(error) if isinstance(error, KeyboardInterrupt | Stopped) else None
+
+
 def in_words(error: Exception) -> str:
-    """What is said of an error that ends a command or a part of one; it begins with `OWN` where dynlab is at fault."""
+    """What is said of an error that ends a command or a part of one; it begins with `OWN` where dynlab is at fault.
+
+    What stopped the program is no error of that part, and is raised.
+    """
+    if (stopped := interruption(error)) is not None:
+        raise stopped from error
     if isinstance(error, UserError):
         return str(error)
     if isinstance(error, OSError):  # of a disk, a folder or a pipe; dynlab's own files are checked when it is made

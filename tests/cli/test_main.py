@@ -6,10 +6,10 @@ import sys
 import click
 import pytest
 
-from dynlab.cli import COMMANDS, OTHERWISE
+from dynlab.cli import COMMANDS, OTHERWISE, main
 from dynlab.cli.main import group, run
 from dynlab.diagnostics import DIAGNOSTICS
-from dynlab.errors import lookup
+from dynlab.errors import UserError, lookup
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -73,6 +73,22 @@ def test_an_error_of_dynlabs_own_is_3_and_an_interruption_130(monkeypatch, capsy
     assert "dynlab's own" in capsys.readouterr().err
     monkeypatch.setattr(group, "get_command", lambda ctx, name: fail(KeyboardInterrupt()))
     assert run(["phase"]) == 130
+
+
+@pytest.mark.parametrize("stopped, code", [(KeyboardInterrupt(), 130), (main.Terminated(), 143)])
+@pytest.mark.parametrize("around", [RuntimeError("Error calling __set_name__"), UserError("The file is damaged.")])
+def test_an_interruption_that_became_another_error_on_its_way_is_one(stopped, code, around, monkeypatch, capsys):
+    """As Python 3.11 makes one of it while a class is made, and a library while it imports."""
+
+    def fails(**given):
+        try:
+            raise stopped
+        except BaseException as error:
+            raise around from error
+
+    monkeypatch.setattr(group, "main", fails)
+    assert run(["phase"]) == code
+    assert capsys.readouterr().err in ("Interrupted.\n", "Terminated.\n")
 
 
 @pytest.mark.parametrize("error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory: 8 bytes")])

@@ -144,6 +144,14 @@ def test_what_the_machine_has_no_room_for_is_no_error_of_dynlabs_own(error, prob
     assert [each.problem for each in outcomes(compute, [((0,), {})])] == [problem]
 
 
+def test_an_interruption_within_a_cell_ends_the_sweep_whatever_error_it_became():
+    def compute(values):
+        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+
+    with pytest.raises(KeyboardInterrupt):
+        outcomes(compute, [((0,), {})])
+
+
 def test_a_store_of_something_else_is_left_alone(serial, tmp_path):
     with pytest.raises(UserError, match="begun with another grid"):
         sweep.opened(line, GRID[:1], serial, ABOUT)
