@@ -226,6 +226,8 @@ def _solution(system: Flow, initial_state: Any, times: Any) -> xr.Dataset:
     def solve(start: np.ndarray) -> np.ndarray:
         # A solution that runs off to infinity ends early and is flagged; its overflow is no warning besides.
         with np.errstate(all="ignore"):
+            if not np.isfinite(velocity(0.0, start)).all():  # of which SciPy makes no length of a first step
+                return start[None]
             found = scipy.integrate.solve_ivp(
                 velocity,
                 (seconds[0], seconds[-1]),
@@ -251,7 +253,7 @@ def _trajectory_dataset(
     diverged = ~np.isfinite(states).all(axis=-1)
     diverged = np.maximum.accumulate(diverged, axis=1)
     states = np.where(diverged[..., None], np.nan, states)
-    flags = {"trajectory": "NaN where the trajectory has left the range of floating-point numbers"}
+    flags = {"trajectory": "NaN where the trajectory has left the floating-point numbers, or where the step is none"}
     return schema.dataset(
         {"trajectory": schema.variable((schema.SAMPLE, schema.TIME, schema.STATE), states, "state h")},
         system=system.name,

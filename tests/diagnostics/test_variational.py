@@ -1,5 +1,7 @@
 """Tangent vectors along solutions of a flow, against SciPy's solver, and what they cost."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -63,6 +65,32 @@ def test_a_sample_that_is_held_stays_where_it_is():
     expected, _, _ = variational.solved(HenonHeiles(), alone, 1.0, 0.0, np.array([True]), 1e8)
     torch.testing.assert_close(end.state, torch.cat([expected.state, start[1:]]), rtol=1e-9, atol=1e-9)
     torch.testing.assert_close(end.vectors[1], carried.vectors[1], rtol=0, atol=0)
+
+
+class Written(Flow):
+    def __init__(self, velocity):
+        super().__init__(1, 0)
+        self.written = velocity
+
+    def velocity(self, state, input, t=0):
+        return self.written(state)
+
+
+@pytest.mark.parametrize(
+    "velocity, start, ends",
+    [
+        (lambda h: h**2, 1.0, 1.0),  # 1/(1 − t)
+        (torch.exp, 0.0, 1.0),  # −ln(1 − t)
+        (lambda h: -torch.sqrt(h) - 0.1, 0.5, 2 * (0.5**0.5 - 0.1 * np.log(1 + 0.5**0.5 / 0.1))),  # √ of less than 0
+        (torch.log, -1.0, 0.0),
+    ],
+)
+def test_a_solution_that_ends_is_cut_there(velocity, start, ends):
+    ds = lyapunov(Written(velocity), seconds=3.0, initial_state=[start])
+    assert np.isnan(ds["exponent"]).all()
+    assert "No exponent is known" in ds.attrs["verdict"]
+    cut = float(re.search(r"the first at ([\d.]+) s", ds.attrs["verdict"])[1])
+    assert 0.5 * ends <= cut <= ends  # the last time before it at which the growth was noted
 
 
 def test_jacobians_of_a_step_are_asked_for_together():

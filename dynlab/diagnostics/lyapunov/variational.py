@@ -49,7 +49,7 @@ def solved(
     from scipy.integrate import DOP853  # here, since a third of a second is long for a command that solves no flow
 
     weights, errors = (torch.tensor(np.vstack(rows)) for rows in ([DOP853.A, DOP853.B], [DOP853.E5, DOP853.E3]))
-    variation = _Variation(system, start, torch.from_numpy(alive.astype(np.float64))[:, None], weights)
+    variation = _Variation(system, start, torch.from_numpy(alive)[:, None], weights)
     y, t, length, left, refused = start.packed(), 0.0, step or FIRST_STEP * span, np.zeros_like(alive), False
     rates = y.new_zeros(len(weights), *y.shape)
     variation.fill(rates, y, 0.0, range(1))
@@ -58,14 +58,15 @@ def solved(
         variation.fill(rates, y, h, range(1, len(rates)))
         new = y + h * torch.tensordot(weights[-1], rates[:-1], 1)
         error = _error(errors, rates, h, torch.maximum(y.abs(), new.abs()))
-        change = SAFETY * error ** (-1 / ORDER) if error > 0 else LARGEST_CHANGE
+        # in this order NaN, of a step beyond where the velocity is a number, makes the next one shorter
+        change = max(SMALLEST_CHANGE, SAFETY * error ** (-1 / ORDER)) if error != 0 else LARGEST_CHANGE
         if error < 1:
             longer = h * min(1.0 if refused else LARGEST_CHANGE, change)
             length, refused = longer if h == length else max(length, longer), False
             y, t, rates[0] = new, span if h == span - t else t + h, rates[-1]
             left = ~(start.unpacked(y).state.abs() <= largest_state).all(dim=-1).numpy() & alive
-        else:  # or no number
-            length, refused = h * max(SMALLEST_CHANGE, change), True
+        else:
+            length, refused = h * change, True
             left = alive & (length < SHORTEST_STEP * span)  # nothing is known beyond
     return start.unpacked(y), length, left
 
@@ -73,8 +74,8 @@ def solved(
 class _Variation:
     """The rates of change of state, integrated divergence and tangent vectors at the stages of a step.
 
-    They are zero for samples that are not `moving`, shape (sample, 1). `weights` (stage, stage − 1) are those of the
-    rates of the stages before.
+    They are zero for samples that are not `moving`, shape (sample, 1), also where the velocity is no number.
+    `weights` (stage, stage − 1) are those of the rates of the stages before.
     """
 
     def __init__(self, system: Flow, carried: Carried, moving: Tensor, weights: Tensor) -> None:
@@ -87,15 +88,17 @@ class _Variation:
         states = []
         for i in stages:
             states.append(self._at(i, rates[..., :n], y[:, :n], h))
-            rates[i, :, :n] = self.system.velocity(states[-1], self.no_input) * self.moving
+            rates[i, :, :n] = torch.where(self.moving, self.system.velocity(states[-1], self.no_input), 0.0)
         at_once = max(1, NUMBERS_AT_ONCE // (samples * n * n))
         for some in (stages[i : i + at_once] for i in range(0, len(stages), at_once)):
             where = torch.stack(states[some.start - stages.start : some.stop - stages.start])
             A = jacobian(self.system, where, self.no_input).dense().expand(len(some), samples, n, n)
-            rates[some.start : some.stop, :, n] = A.diagonal(dim1=-2, dim2=-1).sum(-1) * self.moving[:, 0]
+            rates[some.start : some.stop, :, n] = torch.where(
+                self.moving[:, 0], A.diagonal(dim1=-2, dim2=-1).sum(-1), 0.0
+            )
             for i, matrices in zip(some, A, strict=True):
                 vectors = self._at(i, rates[..., n + 1 :], y[:, n + 1 :], h).reshape(self.carried.vectors.shape)
-                rates[i, :, n + 1 :] = (matrices @ vectors).flatten(1) * self.moving
+                rates[i, :, n + 1 :] = torch.where(self.moving, (matrices @ vectors).flatten(1), 0.0)
 
     def _at(self, stage: int, rates: Tensor, y: Tensor, h: float) -> Tensor:
         return y + h * torch.tensordot(self.weights[stage, :stage], rates[:stage], 1)
