@@ -16,6 +16,7 @@ from dynlab.systems.base import Map
 from dynlab.systems.complex_state import to_complex, to_real
 from dynlab.systems.foreign import ARRAYS
 
+ROWS = 2  # dimensions
 ORDERS = {"hx": "f(state, input)", "xh": "f(input, state)"}
 # What authors of cells call the two: where both stand in a signature, they tell which comes first.
 STATES = {"h", "hx", "h_t", "ht", "h_prev", "prev_h", "hidden", "hidden_state", "state", "states", "prev_state", "z"}
@@ -36,8 +37,8 @@ class Function(Map):
         self.name = _name(f)
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        lead = torch.broadcast_shapes(state.shape[:-1], input.shape[:-1])
-        if len(lead) > 1:  # which cells of torch's do not take
+        if max(len(state.shape), len(input.shape)) > ROWS:  # which cells of torch's do not take
+            lead = torch.broadcast_shapes(state.shape[:-1], input.shape[:-1])
             rows = [value.expand(*lead, value.shape[-1]).flatten(end_dim=-2) for value in (state, input)]
             return self._next(*rows).reshape(*lead, self.state_size)
         return self._next(state, input)

@@ -91,8 +91,14 @@ def cycles(held: Held, p: int, starts: Real) -> list[Cycle | None]:
         moved, product, sizes = carried_with_jacobian(held, p, h)
     missed = moved - h
     is_root = (missed.norm(dim=-1) <= tolerance(h)) & torch.isfinite(product).all(-1).all(-1)
-    found = zip(h, is_root.tolist(), (held.unit * missed).norm(dim=-1).tolist(), product, sizes, strict=True)
-    return [_cycle(held, p, state, *known) if root else None for state, root, *known in found]
+    found: list[Cycle | None] = [None] * len(h)
+    places = is_root.nonzero()[:, 0]
+    if len(places):
+        known = (h, product, sizes, (held.unit * missed).norm(dim=-1))
+        judged = _judged(held, p, *(part[places].numpy() for part in known))
+        for place, cycle in zip(places.tolist(), judged, strict=True):
+            found[place] = cycle
+    return found
 
 
 def carried_with_jacobian(held: Held, p: int, h: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -111,26 +117,27 @@ def carried_with_jacobian(held: Held, p: int, h: Tensor) -> tuple[Tensor, Tensor
     return h, product, sizes
 
 
-def _cycle(held: Held, p: int, state: Tensor, residual: float, product: Tensor, sizes: Tensor) -> Cycle | None:
-    """The cycle through a root of F^p(h) − h; None where it repeats earlier, as a fixed point does."""
-    points = np.concatenate([state[None].numpy(), tail(held, state.numpy(), p - 1)])
-    n, eps = points.shape[1], float(np.finfo(np.float64).eps)
-    again = np.linalg.norm(points[1:] - points[0], axis=1).min(initial=np.inf)
-    if again <= SETTLED * (1 + np.linalg.norm(points[0])):
-        return None
-    matrix = product.numpy()
-    _, singular, directions = np.linalg.svd(matrix - np.eye(n))
-    noise = float(np.linalg.norm(carried(held, points, p) - points, axis=1).max()) + eps * float(state.norm())
-    uncertain = min(UNSURE * noise / max(float(singular[-1]), eps), FARTHEST * (1 + float(state.norm())))
+def _judged(held: Held, p: int, roots: Real, products: Real, sizes: Real, residuals: Real) -> list[Cycle | None]:
+    """The cycles through `roots` (k, n) of F^p(h) − h; None where one repeats earlier, as a fixed point does."""
+    points = np.concatenate([roots[:, None], tail(held, roots, p - 1)], axis=1)
+    n, eps, size = points.shape[2], float(np.finfo(np.float64).eps), np.linalg.norm(roots, axis=1)
+    again = np.linalg.norm(points[:, 1:] - points[:, :1], axis=2).min(axis=1, initial=np.inf) <= SETTLED * (1 + size)
+    _, singular, directions = np.linalg.svd(products - np.eye(n))
+    missed = np.linalg.norm(carried(held, points.reshape(-1, n), p).reshape(points.shape) - points, axis=2).max(axis=1)
+    uncertain = UNSURE * (missed + eps * size) / np.maximum(singular[:, -1], eps)
+    off = np.minimum(uncertain, FARTHEST * (1 + size))[:, None] * directions[:, -1]
     with torch.no_grad():
-        beside = carried_with_jacobian(held, p, state[None] + uncertain * torch.from_numpy(directions[-1]))[1][
-            0
-        ].numpy()
-    error = ROUNDINGS * n * p * eps * sizes.numpy() + np.abs(beside - matrix)
+        beside = carried_with_jacobian(held, p, torch.from_numpy(roots + off))[1].numpy()
+    errors = ROUNDINGS * n * p * eps * sizes + np.abs(beside - products)
+    parts = zip(again, points, residuals, products, errors, strict=True)
+    return [None if repeats else _cycle(*known) for repeats, *known in parts]
+
+
+def _cycle(points: Real, residual: float, matrix: Real, error: Real) -> Cycle:
     values, errors, _ = eigenvalues(matrix, error)
     return Cycle(
         points,
-        residual,
+        float(residual),
         kind_of_map(values, errors).stable,
         float(abs(values[0])),
         float(errors[0]),

@@ -56,11 +56,11 @@ def ends(held: Held, starts: NDArray[np.float64], steps: int, bound: float, max_
     return Ends(*_in_blocks(held, starts, lambda some: _block(held, some, steps, bound), at_once))
 
 
-def tail(held: Held, state: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
-    """The next `steps` states of one orbit, shape (step, state)."""
+def tail(held: Held, states: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
+    """The next `steps` states of the orbits from `states` (k, n), shape (k, step, n)."""
     with torch.no_grad():
-        rows = list(_orbit(held, torch.as_tensor(state).to(held.input).unsqueeze(0), steps))
-    return torch.cat(rows).double().cpu().numpy()
+        rows = list(_orbit(held, torch.as_tensor(states).to(held.input), steps))
+    return torch.stack(rows, dim=1).double().cpu().numpy()
 
 
 def carried(held: Held, states: NDArray[np.float64], steps: int) -> NDArray[np.float64]:

@@ -221,7 +221,7 @@ def _moving(held: Held, states: Real, known: Recognised, largest_state: float, s
         left = known.left()
         if not len(left):
             return
-        orbit = tail(held, states[left[0]], 2 * FOLLOWED)[FOLLOWED:]
+        orbit = tail(held, states[left[:1]], 2 * FOLLOWED)[0, FOLLOWED:]
         same = [one for one in known.clouds if one.holds(orbit[-FOLLOWED // 8 :]).all()]
         if same:
             known.belongs(replace(same[0], near=np.inf), states, left[:1])
@@ -282,7 +282,7 @@ def _followed(held: Held, orbit: Real, known: Recognised, largest_state: float, 
             return _Cloud(cKDTree(orbit), found.near, known.number(attractor))
         if longer <= len(orbit):
             return _Cloud(cKDTree(orbit), found.near, UNDECIDED, found.reason)
-        orbit = tail(held, orbit[-1], longer)
+        orbit = tail(held, orbit[-1:], longer)[0]
 
 
 def _repeating(held: Held, orbit: Real) -> Attractor | None:
