@@ -10,6 +10,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 UNCHANGED = 0.05  # nats: what changes by less than 5 % neither shrinks nor grows
 LARGE = 10.0  # nats: below, the second decimal of a power of e is worth its place
@@ -102,6 +103,23 @@ def plural_of(noun: str) -> str:
 def agree(count: int, one: str = "is", several: str = "are") -> str:
     """The form of a verb that goes with a count."""
     return one if count == 1 else several
+
+
+def why_cut(lost: NDArray[np.bool_], largest: str, is_flow: bool, count: int) -> str:
+    """What `count` orbits do that are cut: "leaves |h_i| ≤ 1e+08".
+
+    Parameters
+    ----------
+    lost : ndarray of bool
+        Of each such orbit, whether it came to where nothing is known, and not beyond the bound.
+    largest : str
+        The bound.
+    is_flow : bool
+    count : int
+    """
+    nowhere = "the solver finds no further step" if is_flow else "the step or its derivative is no number"
+    left = [f"{agree(count, 'leaves', 'leave')} {largest}"] if not lost.all() else []
+    return " or ".join(left + [f"{agree(count, 'comes', 'come')} to where {nowhere}"] * bool(lost.any()))
 
 
 def article(noun: str) -> str:

@@ -53,9 +53,11 @@ class Growth:
     bound : ndarray, shape (sample, mode)
         Of the error of the last `log_growth` by rounding; inf beside a finite growth that is an upper bound only.
     cut : ndarray, shape (sample,)
-        When the orbit left the bound on states; inf where it did not.
+        When the orbit left the bound on states, or was lost; inf where it did not.
+    lost : ndarray of bool, shape (sample,)
+        Whether it was cut where it is no number, or its derivative is not, and not beyond the bound.
     visited : ndarray, shape (sample, stop, state)
-        The states at the stops.
+        The states at the stops; of a flow NaN once it was cut.
     length : float
         Of the mean interval between two orthonormalisations, in steps or seconds.
     others : ndarray, shape (frame, sample, mode)
@@ -66,9 +68,16 @@ class Growth:
     log_det: NDArray[np.float64]
     bound: NDArray[np.float64]
     cut: NDArray[np.float64]
+    lost: NDArray[np.bool_]
     visited: NDArray[np.float64]
     length: float
     others: NDArray[np.float64]
+
+
+def beyond(states: Tensor, largest_state: float) -> NDArray[np.bool_]:
+    """Which of the states (sample, state) are beyond the bound; one that is no number is not."""
+    found: NDArray[np.bool_] = (states.abs() > largest_state).any(dim=-1).cpu().numpy()
+    return found
 
 
 def random_frame(samples: int, size: int, k: int, seed: int, like: Tensor) -> Frame:

@@ -587,6 +587,13 @@ def test_a_system_whose_orbits_all_leave_is_drawn_on_the_plane_of_its_starts():
     assert np.isfinite(ds["origin"].values).all()
 
 
+def test_orbits_that_become_no_number_are_not_said_to_leave():
+    """√(h − 0.1) in each unit, so that half of the window has no step at all."""
+    ds = dl.basins(dl.from_function(lambda h, x: torch.sqrt(h - 0.1) * 0 + h / 2 + 0.2, state_size=2), grid=4)
+    assert ds.attrs["verdict"].startswith("Of 16 starts followed for 2,000 steps, 25 % end on 1 stable fixed point; ")
+    assert "75 % come to where the step or its derivative is no number" in ds.attrs["verdict"]
+
+
 def test_driven_orbits_that_leave_do_not_choose_the_plane():
     pushed = dl.from_function(lambda h, x: 0.5 * h + torch.exp(x), state_size=3, input_size=3)
     inputs = np.zeros((2, 6, 3))

@@ -277,7 +277,7 @@ def test_a_sequence_that_leaves_the_bound_is_left_out_and_said_so():
     alone = geometry(system, inputs[[0, 1, 3]], starts=4)
     assert float(ds["participation_ratio"]) == float(alone["participation_ratio"])
     assert np.isnan(ds["trajectory"]).any(("time", "axis")).values.tolist() == [False, False, True, False]
-    assert "1 of 4 sequences that leave the bound left out" in ds.attrs["verdict"]
+    assert "1 of 4 sequences that do not stay within the bound left out" in ds.attrs["verdict"]
     assert "exceed 1e+08" in schema.flags(ds)["trajectory"]
     none = geometry(system, inputs[[2]], starts=4)
     assert "no dimension is known" in none.attrs["verdict"]

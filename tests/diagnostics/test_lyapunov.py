@@ -12,6 +12,7 @@ from products import driven_by, random_products
 import problems
 from dynlab import schema
 from dynlab.checkpoints import from_module
+from dynlab.diagnostics.covariant_vectors import covariant_vectors
 from dynlab.diagnostics.eigenvalue_bounds import eigenvalue_bounds
 from dynlab.diagnostics.lyapunov import lyapunov
 from dynlab.errors import UserError
@@ -279,16 +280,72 @@ def test_a_map_to_zero():
     assert ds["positive_exponent_sum"].item() == 0
 
 
+@pytest.mark.parametrize("rate", [1e-17, 1e-12, 1.0, 1e5])
+def test_a_slow_flow_is_at_no_equilibrium_it_has_not_come_to(rate):
+    """A of [[−1, ½], [0, −0.9]] times the rate, whose only equilibrium is 0, over half a unit of its time and 60."""
+    flow = create("linear", matrix=[[-rate, 0.5 * rate], [0.0, -0.9 * rate]])
+    turned = create("linear", matrix=[[-0.95 * rate, 0.5 * rate], [0.02 * rate, -0.95 * rate]])
+    for system in (flow, turned):
+        short = lyapunov(system, seconds=min(0.5 / rate, 50.0), initial_state=[1.0, 1.0])
+        assert "equilibrium" not in short.attrs["verdict"]
+    if rate < 1:
+        return
+    there = lyapunov(flow, seconds=60 / rate, initial_state=[1.0, 1.0]).attrs["verdict"]
+    assert "ends at the stable equilibrium at 0" in there
+
+
 # --- Orbits that run away ---
 def test_a_diverging_orbit_is_cut_and_flagged_and_the_others_stay():
     ds = lyapunov(create("henon"), steps=500, initial_state=[[0.1, 0.1], [3.0, 3.0]])
     alone = lyapunov(create("henon"), steps=500, initial_state=[0.1, 0.1])
     np.testing.assert_allclose(ds["exponent"][0], alone["exponent"][0], atol=1e-10)
     assert np.isnan(ds["exponent"][1]).all()
-    assert "left abs(h_i) ≤ 1e+08 and was cut, first at" in schema.flags(ds)["exponent"]
+    assert "leaves |h_i| ≤ 1e+08, the first at step 4, and is cut there" in schema.flags(ds)["exponent"]
     assert "1 of 2 orbits leaves |h_i| ≤ 1e+08, the first at step 4, and is left out." in ds.attrs["verdict"]
     every = lyapunov(create("henon"), steps=500, initial_state=[3.0, 3.0])
     assert "the orbit leaves |h_i| ≤ 1e+08, the first at step 4, and is cut there." in every.attrs["verdict"]
+
+
+class RunsOut(Flow):
+    """h' = −1 − 0 √(h − a): h(t) = h₀ − t, and no velocity below a."""
+
+    def __init__(self, least: float) -> None:
+        super().__init__(1, 0)
+        self.least = least
+
+    def velocity(self, state, input, t=0):
+        return -1 - 0 * torch.sqrt(state - self.least)
+
+    def closed_form_jacobian(self, state, input, t=0):
+        return Diagonal(torch.zeros_like(state))
+
+
+LOST = "comes to where the step or its derivative is no number, the first at step {}"
+
+
+@pytest.mark.parametrize("diagnostic", [lyapunov, covariant_vectors])
+def test_an_orbit_that_becomes_no_number_is_not_said_to_leave(diagnostic):
+    """√(h − 0.1): of h = 0.05 there is none, and from 0.7 it goes to the root ½ + √0.15."""
+    root = from_function(lambda h, x: torch.sqrt(h - 0.1), state_size=1)
+    said = diagnostic(root, steps=100, initial_state=[0.05]).attrs["verdict"]
+    assert f"the orbit {LOST.format(1)}, and is cut there" in said
+    both = diagnostic(root, steps=100, initial_state=[[0.05], [0.7]])
+    assert f"1 of 2 orbits {LOST.format(1)}, and is left out" in both.attrs["verdict"]
+    kink = from_function(lambda h, x: torch.sqrt(h.abs()) * (h > 1), state_size=1)  # 0 has no derivative by torch
+    assert LOST.format(2) in diagnostic(kink, steps=100, initial_state=[0.5]).attrs["verdict"]
+    fork = from_function(lambda h, x: torch.where(h > 0, 3 * h, torch.sqrt(h)), state_size=1)
+    said = diagnostic(fork, steps=100, initial_state=[[1.0], [-1.0]]).attrs["verdict"]
+    assert "every orbit leaves |h_i| ≤ 1e+08 or comes to where the step or its derivative is no number" in said
+
+
+@pytest.mark.parametrize("least", [0.5, 2.0])
+def test_a_flow_that_becomes_no_number_is_not_said_to_leave(least):
+    ds = lyapunov(RunsOut(least), seconds=1.0, initial_state=[1.0])
+    assert "the orbit comes to where the solver finds no further step" in ds.attrs["verdict"]
+    assert "leave" not in ds.attrs["verdict"] + schema.flags(ds)["exponent"]
+    some = lyapunov(RunsOut(least), seconds=1.0, initial_state=[[1.0], [1e3]])
+    assert "1 of 2 orbits comes to where" in some.attrs["verdict"]
+    assert float(some["exponent"][1, 0]) == 0
 
 
 def test_an_orbit_whose_exponents_rounding_hides_is_not_said_to_leave():
@@ -592,7 +649,7 @@ def test_a_system_that_runs_away_from_a_random_start_is_measured_at_0():
     ds = lyapunov(LinearMap([[3.0, 0.0], [0.0, 2.0]]), steps=100)
     assert (np.abs(ds["exponent"][0] - np.log([3, 2])) <= ds["exponent_error"][0]).all()
     np.testing.assert_allclose(ds["exponent"][0], np.log([3, 2]), atol=1e-4)
-    assert "since the orbit from a random start near it leaves |h_i| ≤ 1e+08" in ds.attrs["verdict"]
+    assert "since the orbit from a random start near it does not stay within |h_i| ≤ 1e+08" in ds.attrs["verdict"]
 
 
 def test_one_exponent_is_one_number():

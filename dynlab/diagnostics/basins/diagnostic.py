@@ -12,7 +12,7 @@ from dynlab import schema
 from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.basins import result
 from dynlab.diagnostics.basins.attractor import Attractor
-from dynlab.diagnostics.basins.ends import ends
+from dynlab.diagnostics.basins.ends import Ends, ends
 from dynlab.diagnostics.basins.plane import Plane, plane_of
 from dynlab.diagnostics.basins.recognition import DIVERGED, FOLLOWED, UNDECIDED, recognised
 from dynlab.diagnostics.basins.verdict import verdict
@@ -92,7 +92,7 @@ def basins(
         Whether orbits that neither rest nor repeat are followed for thousands of steps, to say what they are on. Where
         it is not given they are, unless the network is so large that this takes minutes.
     largest_state : float
-        An orbit is cut where its norm exceeds it, and counted as one that leaves.
+        An orbit is cut where its norm exceeds it, or is no number, and counted as one that leaves.
     max_memory : float
         Bytes: starts are followed in blocks that stay below, and refused where their ends alone do not.
     dtype, device : str
@@ -103,7 +103,7 @@ def basins(
     Returns
     -------
     xarray.Dataset
-        ``basin(y, x)``, the number of the attractor, −1 where the orbit left the bound and −2 undecided. ``steps(y,
+        ``basin(y, x)``, the number of the attractor, −1 where the orbit was cut and −2 undecided. ``steps(y,
         x)``, after how many an orbit was at rest or gone. Of each attractor ``kind(attractor)``, ``attractor_class``
         ("stable fixed point", …), ``period``, ``stable`` (1, 0, −1 undecided), ``share`` of the starts and
         ``residual`` = ‖F^p(h) − h‖₂. Of each also ``largest_exponent`` with ``largest_exponent_error``,
@@ -171,7 +171,7 @@ def basins(
         flags=result.flags(variables),
     )
     reasons = known.reasons[known.assigned == UNDECIDED].tolist()
-    ds.attrs["verdict"] = verdict(ds, reasons, len(np.unique(basin[belongs])))
+    ds.attrs["verdict"] = verdict(ds, reasons, len(np.unique(basin[belongs])), _lost(held, found, basin))
     ds.attrs["verdict"] += _fewer(each, grid) if asked is None else ""
     return ds
 
@@ -181,6 +181,14 @@ def _visited(driven: Driven, largest_state: float) -> NDArray[np.float64] | None
     states = driven.states.double().cpu().numpy().reshape(-1, driven.system.state_size)
     within = states[(np.abs(states) <= largest_state).all(axis=1)]
     return within if len(within) else None
+
+
+def _lost(held: Held, found: Ends, basin: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Of each start that was cut, whether it is no number after its last state, and not beyond the bound."""
+    last = found.states[basin.ravel() == DIVERGED]
+    if not len(last):
+        return np.zeros(0, dtype=bool)
+    return np.asarray(held.moved(torch.as_tensor(last).to(held.input)).isnan().any(dim=-1).cpu())
 
 
 def _fewer(each: int, grid: int) -> str:

@@ -4,9 +4,10 @@ from collections import Counter
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.wording import counted, joined, number, share
+from dynlab.wording import counted, joined, number, share, why_cut
 
 SURE = 3.0  # standard errors
 FRACTAL = float(np.log(2))  # nats: more than a smooth border of two basins can have
@@ -17,10 +18,11 @@ MANY_MEET = (
 )
 
 
-def verdict(ds: xr.Dataset, reasons: list[str], basins: int) -> str:
+def verdict(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.bool_]) -> str:
     """The attractors and their shares, and how uncertain a start's fate is; `reasons` are those of undecided starts.
 
     `basins` is how many basins are told to lie in the window, that of leaving every bound among them.
+    `lost` says of each start that was cut whether it became no number.
     """
     settings = schema.settings(ds)
     basin = ds["basin"].values
@@ -28,9 +30,8 @@ def verdict(ds: xr.Dataset, reasons: list[str], basins: int) -> str:
     steps, longest = settings["steps"], int(ds["steps"].max())
     longer = f" (up to {longest:,} where still coming to rest)" if longest > steps else ""
     ends = _listed(ds, kinds)
-    leaving = int((basin == -1).sum())
-    far = number(settings["largest_state"])
-    parts = [*ends, f"{share(leaving / basin.size)} leave ‖h‖ ≤ {far}"] if leaving else ends
+    gone = why_cut(lost, f"‖h‖ ≤ {number(settings['largest_state'])}", False, lost.size + 1)  # "leave", of a share
+    parts = [*ends, f"{share(lost.size / basin.size)} {gone}"] if lost.size else ends
     open_ = [f"{share(count / basin.size)} ({reason})" for reason, count in Counter(reasons).most_common()]
     parts += [f"undecided: {joined(open_)}"] if open_ else []
     said = f"Of {counted(basin.size, 'start')} followed for {counted(steps, 'step')}{longer}, {'; '.join(parts)}"

@@ -208,7 +208,7 @@ def _visited(found: Visited, coordinate: int, is_map: bool) -> dict[str, xr.Vari
     each = (schema.PARAMETER, schema.SAMPLE)
     return {
         "visited": schema.variable((*each, schema.ITERATION), found.states, what),
-        "settled": schema.variable(each, found.settled, "1 settled, 0 still changing, −1 left the bound"),
+        "settled": schema.variable(each, found.settled, "1 settled, 0 still changing, −1 left the bound, or no number"),
     }
 
 
@@ -221,7 +221,9 @@ def _flags(diagram: Diagram, variables: dict[str, xr.Variable], largest_state: f
     if not all(one.refined for one in diagram.bifurcations):
         flags["bifurcation_residual"] = flags["bifurcation_eigenvalue"] = "bracketed where no smooth system has a root"
     if "visited" in variables and np.isnan(variables["visited"].values).any():
-        flags["visited"] = f"NaN where an orbit left abs(h_i) ≤ {largest_state:g}, or a solution has no more extrema"
+        flags["visited"] = (
+            f"NaN where an orbit left abs(h_i) ≤ {largest_state:g} or was no number, or a solution has no more extrema"
+        )
     return flags
 
 

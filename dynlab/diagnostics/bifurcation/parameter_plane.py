@@ -80,7 +80,7 @@ def parameter_plane(
     xarray.Dataset
         Over ``(y, x)``: ``leading`` (the largest modulus of a map's multipliers, of a flow the largest real part),
         ``stable`` (1, 0, −1 undecided), ``unstable_directions``, ``residual``, ``iterations``, ``converged``; of a map
-        ``period`` (0 none, −1 the orbit left the bound, −2 undecided).
+        ``period`` (0 none, −1 the orbit left the bound or was no number, −2 undecided).
 
     Raises
     ------
@@ -210,7 +210,7 @@ def _verdict(
     longer = [str(one) for one in sorted(set(period[period > 1].tolist()))]
     parts = [f"at rest on {share((period == 1).mean())}"]
     parts += [f"on orbits of the periods {joined(longer)} on {share((period > 1).mean())}"] if longer else []
-    words = {on_grid.APERIODIC: "without a period", on_grid.CUT: f"beyond |h_i| ≤ {number(largest)}"}
+    words = {on_grid.APERIODIC: "without a period", on_grid.CUT: f"beyond |h_i| ≤ {number(largest)}, or at no number,"}
     words |= {on_grid.UNDECIDED: "undecided"}
     parts += [f"{what} on {share((period == code).mean())}" for code, what in words.items() if (period == code).any()]
     return f"{text}. Orbits beside it end {joined(parts)}."

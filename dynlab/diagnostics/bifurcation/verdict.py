@@ -107,7 +107,7 @@ def _of_orbits(settled: NDArray[np.int8], name: str, largest: float) -> list[str
     sentences = []
     left, moving = (settled == LEFT_BOUND).all(axis=1), (settled == UNSETTLED).any(axis=1)
     if left.any():
-        sentences.append(f"{at(left)} every orbit left |h_i| ≤ {largest:g} and was cut")
+        sentences.append(f"{at(left)} every orbit left |h_i| ≤ {largest:g}, or was no number, and was cut")
     if moving.any():
         sentences.append(f"{at(moving)} an orbit had not settled: the grey points there may be transients")
     return sentences

@@ -9,7 +9,7 @@ from dynlab import schema
 from dynlab.diagnostics.covariant_vectors.measured import AGREE, CovariantVectors
 from dynlab.numerics.statistics import FEW_NATS
 from dynlab.systems import Flow, System
-from dynlab.wording import agree, number, ranged
+from dynlab.wording import agree, number, ranged, why_cut
 
 METHOD = (
     "Ginelli's method: the Jacobians carry a random frame forward, which QR makes orthonormal after every {step}, and "
@@ -91,8 +91,8 @@ def _variables(found: CovariantVectors, flow: bool) -> dict[str, xr.Variable]:
 def _verdict(ds: xr.Dataset, found: CovariantVectors, averaged: str, settings: dict[str, Any]) -> str:
     inside = np.isinf(found.steps.cut)
     if not inside.any():
-        left = "the orbit leaves" if len(inside) == 1 else "every orbit leaves"
-        return f"No vector is known over {averaged}: {left} {_bound(found, settings)}, and is cut there."
+        which = "the orbit" if len(inside) == 1 else "every orbit"
+        return f"No vector is known over {averaged}: {which} {_why_cut(found, settings, 1)}, and is cut there."
     counts = found.determined[inside].sum(axis=1)
     total = ds.sizes[schema.MODE]
     text = f"Over {averaged} {ranged(counts, 0)} of {total} covariant vectors are determined."
@@ -116,16 +116,17 @@ def _verdict(ds: xr.Dataset, found: CovariantVectors, averaged: str, settings: d
         text += f"within {number(off, 1)}."
     if not inside.all():
         gone = int((~inside).sum())
-        text += f" {gone} of {len(inside)} orbits {agree(gone, 'leaves', 'leave')} {_bound(found, settings)}, and "
+        text += f" {gone} of {len(inside)} orbits {_why_cut(found, settings, gone)}, and "
         text += f"{agree(gone)} left out."
     return text
 
 
-def _bound(found: CovariantVectors, settings: dict[str, Any]) -> str:
-    """The bound that orbits leave, and when the first did: "|h_i| ≤ 1e+08, the first at step 14"."""
+def _why_cut(found: CovariantVectors, settings: dict[str, Any], count: int) -> str:
+    """What so many orbits do, and when the first did: "leaves |h_i| ≤ 1e+08, the first at step 14"."""
+    lost, is_flow = ~found.steps.left[np.isfinite(found.steps.cut)], "seconds" in settings
+    why = why_cut(lost, f"|h_i| ≤ {number(settings['largest_state'])}", is_flow, count)
     when = found.steps.cut.min() * found.steps.length
-    first = f"{number(when)} s" if "seconds" in settings else f"step {number(when, 0)}"
-    return f"|h_i| ≤ {number(settings['largest_state'])}, the first at {first}"
+    return f"{why}, the first at {f'{number(when)} s' if is_flow else f'step {number(when, 0)}'}"
 
 
 def _degrees(angle: float) -> str:

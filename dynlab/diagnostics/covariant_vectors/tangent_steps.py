@@ -10,6 +10,7 @@ from torch import Tensor
 
 from dynlab.diagnostics.lyapunov.variational import RELATIVE_TOLERANCE, Carried, solved
 from dynlab.driven import Driven, in_float64
+from dynlab.numerics.frame import beyond
 from dynlab.progress import through
 from dynlab.systems import Flow
 
@@ -27,8 +28,10 @@ class TangentSteps:
     roundings : float
         The relative error of one of these maps.
     cut : ndarray, shape (sample,)
-        The step at which an orbit left the bound on states, inf where it did not; from there on its maps are the
-        identity. Known once all blocks were read.
+        The step at which an orbit left the bound on states, or was no number, inf where it did not; from there on its
+        maps are the identity. Known once all blocks were read.
+    left : ndarray of bool, shape (sample,)
+        Whether it was cut beyond the bound.
     states : ndarray, shape (sample, count + 1, state)
         h_0 … h_count.
     block : callable
@@ -41,6 +44,7 @@ class TangentSteps:
     length: float
     roundings: float
     cut: NDArray[np.float64]
+    left: NDArray[np.bool_]
     states: NDArray[np.float64]
     block: Callable[[int, int], Tensor]
 
@@ -48,9 +52,9 @@ class TangentSteps:
 def steps_of_map(driven: Driven, largest_state: float) -> TangentSteps:
     """The Jacobians along driven orbits."""
     samples, _, n = driven.states.shape
-    left = ~(driven.states.abs() <= largest_state).all(dim=-1).cpu().numpy()
-    cut = np.where(left.any(axis=1), left.argmax(axis=1), np.inf)
-
+    outside = ~(driven.states.abs() <= largest_state).all(dim=-1).cpu().numpy()
+    cut = np.where(outside.any(axis=1), outside.argmax(axis=1), np.inf)
+    gone = beyond(driven.states[range(samples), outside.argmax(axis=1)], largest_state)
     states = driven.states.double().cpu().numpy()
 
     def block(start: int, stop: int) -> Tensor:
@@ -62,7 +66,7 @@ def steps_of_map(driven: Driven, largest_state: float) -> TangentSteps:
         inside = torch.as_tensor(numbers < cut[:, None], device=found.device)
         return torch.where(inside[..., None, None], found, torch.eye(n, dtype=found.dtype, device=found.device))
 
-    return TangentSteps(samples, n, driven.steps, 1.0, n * np.finfo(float).eps, cut, states, block)
+    return TangentSteps(samples, n, driven.steps, 1.0, n * np.finfo(float).eps, cut, gone, states, block)
 
 
 def steps_of_flow(
@@ -74,15 +78,17 @@ def steps_of_flow(
     block needs is solved again.
     """
     samples, n = initial.shape
-    cut = np.full(samples, np.inf)
+    cut, gone = np.full(samples, np.inf), np.zeros(samples, dtype=bool)
     states, kept = [initial], []
     keeps = 8 * samples * n * n * count <= max_memory
     step = 0.0
     for number in through(range(count)):
-        matrices, state, step, left = _over_interval(system, states[-1], interval, step, np.isinf(cut), largest_state)
-        if left.any():  # once more, with the solutions that ran away held where they are
+        left = np.ones(samples, dtype=bool)
+        while left.any():  # once more, with the solutions that ran away held where they are
+            alive = np.isinf(cut)
+            matrices, state, step, left = _over_interval(system, states[-1], interval, step, alive, largest_state)
             cut[left] = number
-            matrices, state, step, _ = _over_interval(system, states[-1], interval, step, np.isinf(cut), largest_state)
+            gone |= left & beyond(state, largest_state)
         states.append(state)
         if keeps:
             kept.append(matrices)
@@ -100,7 +106,7 @@ def steps_of_flow(
             dim=1,
         )
 
-    return TangentSteps(samples, n, count, interval, RELATIVE_TOLERANCE, cut, followed, block)
+    return TangentSteps(samples, n, count, interval, RELATIVE_TOLERANCE, cut, gone, followed, block)
 
 
 def _over_interval(

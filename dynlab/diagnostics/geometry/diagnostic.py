@@ -178,7 +178,7 @@ def _averaged(driven: Driven, transient: int, inside: NDArray[np.bool_], describ
     text = over(driven.steps - transient, described)
     text += f" (the first {transient:,} discarded)" if transient else ""
     left = int((~inside).sum())
-    return text + (f", {left} of {len(inside)} sequences that leave the bound left out," if left else "")
+    return text + (f", {left} of {len(inside)} sequences that do not stay within the bound left out," if left else "")
 
 
 def _of_states(

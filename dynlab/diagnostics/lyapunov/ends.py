@@ -11,12 +11,14 @@ import xarray as xr
 
 from dynlab import schema, simulation
 from dynlab.driven import Driven
+from dynlab.jacobians import finite_or_zero, jacobian
 from dynlab.numerics.arrays import Index, Real
 from dynlab.systems import Flow, frozen
 
 ALL_BUT_ZERO = 1e-12  # of the state's size: an orbit that returns this near to where it was has closed
 LONGEST_PERIOD = 64
 ROUNDED = 64 * np.finfo(float).eps  # likewise, over half of its time: what moves farther, and does not slow, drifts
+NEAR = 1e-6  # likewise: Newton's step from where a flow rests leads no farther
 FLAT = 1e-10  # of the orbit's extent: a direction in which it extends less has none of it
 DRAWN, MOST_VISITED = 3, 8_000  # dimensions and states of the attractor that are kept for its picture
 MOST = 512  # states that say in which directions an orbit extends
@@ -59,15 +61,13 @@ def ends_of_map(driven: Driven, is_given: bool, seed: int) -> Ends:
 
 def ends_of_flow(system: Flow, visited: Real, seconds: float, is_given: bool, seed: int) -> Ends:
     """The same of a flow from the states (sample, time, state) that it visits in so many seconds."""
-    final = torch.from_numpy(visited[:, -1])
-    velocity = frozen(system).velocity(final, final.new_zeros(system.input_size)).numpy()
 
     def follow(beside: Real) -> Real:
         found = simulation.simulate(system, initial_state=beside, times=[0.0, seconds / 2])
         return np.asarray(found["trajectory"].values[:, -1])
 
     later = visited[:, visited.shape[1] // 2 :]
-    return _ends(periods_of_flow(velocity, visited[:, -1]), visited[:, -1], later, follow, is_given, seed)
+    return _ends(periods_of_flow(system, visited[:, -1]), visited[:, -1], later, follow, is_given, seed)
 
 
 def visited_states(states: Real) -> dict[str, xr.Variable]:
@@ -121,10 +121,24 @@ def _drifts(states: Real) -> bool:
     return bool((moved > ROUNDED * (1 + np.abs(states[0]))).any() and not slows)
 
 
-def periods_of_flow(velocities: Real, states: Real) -> Index:
-    """1 where a flow's velocity (sample, state) is zero beside its state, 0 elsewhere."""
-    with np.errstate(invalid="ignore"):
-        return np.all(np.abs(velocities) <= ALL_BUT_ZERO * (1 + np.abs(states)), axis=-1).astype(np.int64)
+def periods_of_flow(system: Flow, states: Real) -> Index:
+    """1 where a flow is at an equilibrium, 0 at other states (sample, state).
+
+    There f is small beside the change that its own derivative makes of it over a state's size, Newton's step is short,
+    and what it leaves is rounding: a slow field is small everywhere, and 0 nowhere.
+    """
+    found = np.asarray(np.isfinite(states).all(axis=1))
+    h, analysed = torch.from_numpy(states[found]), frozen(system)
+    if not len(h):
+        return found.astype(np.int64)
+    no_input = h.new_zeros(system.input_size)
+    f, J = analysed.velocity(h, no_input), finite_or_zero(jacobian(analysed, h, no_input).dense())
+    step = -(torch.linalg.pinv(J) @ f.unsqueeze(-1))
+    size = (J.abs() @ (1 + h.abs()).unsqueeze(-1)).squeeze(-1)
+    near = (step.squeeze(-1).abs() <= NEAR * (1 + h.abs())) & (f.abs() <= ALL_BUT_ZERO * size)
+    exact = (f + (J @ step).squeeze(-1)).abs() <= ROUNDED * size
+    found[found] = (near & exact).all(dim=-1).numpy()
+    return found.astype(np.int64)
 
 
 def dimensions_left(visited: Real, follow: Callable[[Real], Real], seed: int) -> Index:
@@ -144,7 +158,7 @@ def dimensions_left(visited: Real, follow: Callable[[Real], Real], seed: int) ->
     finite = np.asarray(np.isfinite(visited).all(axis=(1, 2)))
     if count < 2 * n or not finite.any():  # too few states say in which directions the orbit does not extend
         return found
-    kept = np.where(finite[:, None, None], visited, 0.0)
+    kept = np.where(finite[:, None, None], visited, visited[finite][:1])
     centre = kept.mean(axis=1)
     sizes, axes = np.linalg.svd(kept - centre[:, None], full_matrices=False)[1:]
     scale = 1 + np.abs(centre).max(axis=1) + sizes[:, 0] / np.sqrt(count)

@@ -12,6 +12,7 @@ from dynlab.jacobians import jacobian
 from dynlab.numerics.frame import (
     SAFETY,
     Growth,
+    beyond,
     change_of_length,
     random_frame,
     renewed,
@@ -52,7 +53,7 @@ def growth_of_flow(
     samples, n = initial.shape
     frame = random_frame(samples, n, k, seed, initial)
     state, log_det = initial, torch.zeros(samples, dtype=torch.float64)
-    cut = np.full(samples, np.inf)
+    cut, lost = np.full(samples, np.inf), np.zeros(samples, dtype=bool)
     noted: list[Tensor] = []
     visited: list[Tensor] = []
     t, count, step, length = 0.0, 0, 0.0, time_scale(system, initial)
@@ -67,6 +68,7 @@ def growth_of_flow(
             end, next_step, left = solved(system, start, span, step, np.isinf(cut), largest_state)
             if left.any():  # once more, with the solutions that ran away held where they are
                 cut[left] = t
+                lost |= left & ~beyond(end.state, largest_state)
                 continue
             size = torch.linalg.matrix_norm(end.vectors).clamp(min=1).log()
             found, worst = stretched(frame, end.vectors, size, RELATIVE_TOLERANCE)
@@ -78,14 +80,15 @@ def growth_of_flow(
             length = max(length, span * change) if span < length else span * change
             t = boundary if span == boundary - t else t + span
         if boundary > transient:
-            lost = torch.isinf(frame.bound) | torch.from_numpy(np.isfinite(cut))[:, None]
-            noted.append(torch.where(lost, torch.nan, frame.log_growth))
-            visited.append(state)
+            unknown = torch.isinf(frame.bound) | torch.from_numpy(np.isfinite(cut))[:, None]
+            noted.append(torch.where(unknown, torch.nan, frame.log_growth))
+            visited.append(torch.where(torch.from_numpy(np.isinf(cut))[:, None], state, torch.nan))
     return Growth(
         torch.stack(noted, dim=1).numpy(),
         np.where(np.isinf(cut), log_det.numpy(), np.nan),
         frame.bound.numpy(),
         cut,
+        lost,
         torch.stack(visited, dim=1).numpy(),
         t / count,
         np.empty((0, samples, k)),

@@ -19,6 +19,7 @@ from dynlab.numerics.frame import (
     Frame,
     Growth,
     alike,
+    beyond,
     change_of_length,
     orthonormal,
     passed,
@@ -196,12 +197,14 @@ def growth_of_map(
                     noted.append(torch.where(unknown, torch.nan, growth))
             done, t = done + ends[len(growths) - 1], t + ends[len(growths) - 1]
     outside = (~inside).cpu().numpy()
+    first = outside.argmax(axis=1)
     grown = torch.stack(noted, dim=1).unflatten(0, (frames, samples)).cpu().numpy()
     return Growth(
         grown[0],
         torch.where(inside[:, -1].to(log_det.device) & (below == 0), log_det, torch.nan).cpu().numpy(),
         (frame.bound[:samples] + below[:, None]).cpu().numpy(),
-        np.where(outside.any(axis=1), outside.argmax(axis=1), np.inf),
+        np.where(outside.any(axis=1), first, np.inf),
+        outside.any(axis=1) & ~beyond(driven.states[range(samples), first], largest_state),
         driven.states[:, stops].double().cpu().numpy(),
         driven.steps / count,
         grown[1:, :, -1],

@@ -29,6 +29,7 @@ from dynlab.numerics.statistics import (
     with_signs,
 )
 from dynlab.systems import System
+from dynlab.wording import why_cut
 
 METHOD = (
     "The Jacobians carry a frame of tangent vectors forward, which is random at first. QR makes it orthonormal again "
@@ -47,7 +48,7 @@ BETWEEN = (
     "The standard error of one sample is the standard deviation between samples. The alignment error is the largest "
     "change by other random frames"
 )
-CUT = "NaN where the orbit left abs(h_i) ≤ {largest:g} and was cut, first at {first}"
+CUT = "NaN where an orbit {why}, and is cut there"
 SINGULAR = "-inf where a Jacobian is exactly singular: a unit's slope is 0"
 FROM_ABOVE = "an upper bound where rounding_bound is inf: the Jacobian is as small as its own error, and might be 0"
 UNRESOLVED = "NaN where rounding drowns the mode: it shrinks too much beside the others in a single step"
@@ -107,17 +108,19 @@ def result(
         coords={schema.TIME: schema.time_coordinate(measured.stops, measured.units)},
         flags=_flags(measured, values, extra, settings["largest_state"]),
     )
-    bound = ""
-    if np.isfinite(growth.cut).any():
-        bound = f"|h_i| ≤ {settings['largest_state']:g}, the first at {_when(measured)}"
-    ds.attrs["verdict"] = verdict(ds, measured.averaged, measured.name, bound, measured.ends, size)
+    gone = int(np.isfinite(growth.cut).sum())
+    cut = _why_cut(measured, settings["largest_state"], 1 if gone == len(growth.cut) else gone)
+    ds.attrs["verdict"] = verdict(ds, measured.averaged, measured.name, cut, measured.ends, size)
     return ds
 
 
-def _when(measured: Measured) -> str:
-    """When the first orbit was cut: "step 14", "36.7 s"."""
-    first = measured.growth.cut.min()
-    return f"{first:.4g} s" if measured.units == schema.SECOND else f"step {first:.0f}"
+def _why_cut(measured: Measured, largest: float, count: int = 1) -> str:
+    """What `count` orbits do that are cut, "leaves |h_i| ≤ 1e+08, the first at step 14"; "" where none is."""
+    cut, is_flow = measured.growth.cut, measured.units == schema.SECOND
+    if np.isinf(cut).all():
+        return ""
+    why = why_cut(measured.growth.lost[np.isfinite(cut)], f"|h_i| ≤ {largest:g}", is_flow, count)
+    return f"{why}, the first at {f'{cut.min():.4g} s' if is_flow else f'step {cut.min():.0f}'}"
 
 
 def _values(measured: Measured, size: int) -> dict[str, NDArray[Any]]:
@@ -232,7 +235,7 @@ def _flags(
     cut, last = measured.growth.cut, measured.growth.log_growth[:, -1]
     reasons = []
     if np.isfinite(cut).any():
-        reasons.append(CUT.format(largest=largest, first=_when(measured)))
+        reasons.append(CUT.format(why=_why_cut(measured, largest)))
     if np.isneginf(values["running_exponent"]).any():
         reasons.append(SINGULAR)
     if np.isposinf(values["rounding_bound"]).any():

@@ -15,7 +15,7 @@ Found = TypeVar("Found")
 # whether it attracts or not, and in the basins of the textbooks' attractors.
 NEAR = 0.1
 DRAWN = " from a random start near 0"
-AT_ZERO = " from 0, since the orbit from a random start near it leaves |h_i| ≤ {largest:g}"
+AT_ZERO = " from 0, since the orbit from a random start near it does not stay within |h_i| ≤ {largest:g}"
 
 
 def settled(

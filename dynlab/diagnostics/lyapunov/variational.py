@@ -53,7 +53,8 @@ def solved(
     y, t, length, left, refused = start.packed(), 0.0, step or FIRST_STEP * span, np.zeros_like(alive), False
     rates = y.new_zeros(len(weights), *y.shape)
     variation.fill(rates, y, 0.0, range(1))
-    while t < span and not left.any():
+    lost = np.zeros_like(alive)  # of which samples the last step ended at what is no number
+    while t < span and alive.any() and not left.any():
         h = min(length, span - t)
         variation.fill(rates, y, h, range(1, len(rates)))
         new = y + h * torch.tensordot(weights[-1], rates[:-1], 1)
@@ -63,11 +64,15 @@ def solved(
         if error < 1:
             longer = h * min(1.0 if refused else LARGEST_CHANGE, change)
             length, refused = longer if h == length else max(length, longer), False
+            still = (start.unpacked(new).state == start.unpacked(y).state).all(dim=-1).numpy()
             y, t, rates[0] = new, span if h == span - t else t + h, rates[-1]
             left = ~(start.unpacked(y).state.abs() <= largest_state).all(dim=-1).numpy() & alive
-        else:
+            left |= lost & still  # only a step that moves nothing ends at a number
+            lost = np.zeros_like(alive)
+        else:  # or no number
             length, refused = h * change, True
-            left = alive & (length < SHORTEST_STEP * span)  # nothing is known beyond
+            lost = alive & ~torch.isfinite(rates).all(dim=-1).all(dim=0).numpy()
+            left = (lost if lost.any() else alive) & (length < SHORTEST_STEP * span)  # nothing is known beyond
     return start.unpacked(y), length, left
 
 

@@ -24,7 +24,7 @@ from dynlab.wording import (
 SAME = 1e-6  # of their size: orbits that end so near each other end at one point
 
 
-def verdict(ds: xr.Dataset, averaged: str, name: str, bound: str, ends: Ends | None, size: int) -> str:
+def verdict(ds: xr.Dataset, averaged: str, name: str, cut: str, ends: Ends | None, size: int) -> str:
     """What the exponents say.
 
     Parameters
@@ -35,8 +35,8 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, bound: str, ends: Ends | N
         Over what they were taken: "116 steps of 16 sequences (the first 12 discarded)".
     name : str
         ``exponent`` or ``finite_time_exponent``.
-    bound : str
-        Beyond which orbits are cut, and when the first was: "|h_i| ≤ 1e+08, the first at step 14"; "" where none was.
+    cut : str
+        What orbits do that are cut: "leaves |h_i| ≤ 1e+08, the first at step 14"; "" where none is.
     ends : Ends, optional
         How the orbits end that nothing drives.
     size : int
@@ -44,8 +44,8 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, bound: str, ends: Ends | N
     """
     known = ~np.isnan(ds[name].values).all(axis=1)
     if not known.any():
-        left = "the orbit leaves" if len(known) == 1 else "every orbit leaves"
-        why = f"{left} {bound}, and is cut there" if bound else "rounding, or a kink, hides how fast nearby states part"
+        which = "the orbit" if len(known) == 1 else "every orbit"
+        why = f"{which} {cut}, and is cut there" if cut else "rounding, or a kink, hides how fast nearby states part"
         return f"No exponent is known over {averaged}: {why}."
     some = ds.isel({schema.SAMPLE: np.flatnonzero(known)})
     words = "finite-time exponent" if name != "exponent" else "Lyapunov exponent"
@@ -57,8 +57,8 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, bound: str, ends: Ends | N
     text += _self_check(some, name, size) + _echo_state(some)
     if not known.all():
         gone = int(np.sum(~known))
-        why = f"{agree(gone, 'leaves', 'leave')} {bound}" if bound else f"{agree(gone)} hidden by rounding"
-        text += f" {gone} of {len(known)} orbits {why}, and {agree(gone)} left out."
+        text += f" {gone} of {len(known)} orbits {cut or f'{agree(gone)} hidden by rounding'}, and "
+        text += f"{agree(gone)} left out."
     return text
 
 
