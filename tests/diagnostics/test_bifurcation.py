@@ -439,6 +439,11 @@ def test_bad_input_is_one_sentence(change, sentence):
         bifurcation(create("logistic"), **({"parameter": "r", "lowest": 2.0, "highest": 4.0, "values": 0} | change))
 
 
+def test_more_states_than_can_be_followed_in_an_hour_are_refused():
+    with pytest.raises(UserError, match="Branches of 2,048 states take hours, and at most 512 are followed"):
+        bifurcation(create("vanilla", input_size=1, state_size=2048), parameter="W*", lowest=0.5, highest=1.5)
+
+
 @pytest.mark.parametrize(
     "step, lowest, highest",
     [

@@ -90,6 +90,13 @@ def test_bad_input_is_one_sentence(change, sentence):
         parameter_plane(create("henon"), **(spans | change))
 
 
+def test_a_grid_that_takes_hours_is_refused_with_one_that_does_not():
+    large = create("vanilla", input_size=1, state_size=2048)
+    spans = {"parameters": ("W[0,0]", "W[0,1]"), "lowest": (0.0, 0.0), "highest": (0.1, 0.1)}
+    with pytest.raises(UserError, match=r"of 2,048 states takes hours: --grid \(grid=\) may be at most 4 here"):
+        parameter_plane(large, **spans, grid=5)
+
+
 def test_an_entry_and_a_number_together():
     # the origin of the map tanh(W h) has the eigenvalues of W whatever else is changed
     system = planar_system(planar_matrix("1,0;0,0.5"), "vanilla")

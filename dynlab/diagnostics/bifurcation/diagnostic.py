@@ -43,6 +43,7 @@ LONGEST_STEP, LONGER_STEP = 0.01, 0.02  # of arclength, the second for networks
 VALUES, FEWER_VALUES, ORBITS = 400, 100, 4  # of the brute-force diagram; fewer for networks
 PILOT = 16  # values at which orbits show which coordinate varies, where branches do not
 MAX_MEMORY = 2.0**30
+MOST_STATES = 512  # one branch without a bifurcation takes a quarter of an hour, and the time grows as n³
 METHOD = (
     "Branches are followed by pseudo-arclength continuation. Its corrector is Newton's method on closed-form "
     "Jacobians (∂/∂p by forward differentiation) until ‖G‖ is rounding. Steps are at most 0.01 in arclength (0.02 "
@@ -146,7 +147,8 @@ def bifurcation(
     Raises
     ------
     UserError
-        For an unknown parameter, one that changes nothing, an empty or reversed range, and numbers out of range.
+        For an unknown parameter, one that changes nothing, an empty or reversed range, numbers out of range, and more
+        than 512 states.
 
     References
     ----------
@@ -233,6 +235,11 @@ def _check(
     check_range(asked.parameter, asked.lowest, asked.highest)
     check_at_least(1, starts=1 if starts is None else starts, searches=searches, max_period=max_period)
     check_at_least(0, values=values)
+    if size > MOST_STATES:
+        raise UserError(
+            f"Branches of {size:,} states take hours, and at most {MOST_STATES} are followed: `dynlab fixed-points` "
+            f"finds the points at one value of a parameter."
+        )
     if not asked.largest_state > 0:
         raise UserError(f"largest_state= bounds abs(h_i) and must be positive, got {asked.largest_state}.")
     if observed is not None and not 0 <= observed < size:

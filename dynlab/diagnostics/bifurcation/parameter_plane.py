@@ -22,6 +22,7 @@ GRID, SMALLEST_GRID = 101, 2
 MAX_PERIOD = 16
 OFF = 1e-2  # times max(1, ‖h‖): so far from the fixed point an orbit starts
 MAX_MEMORY = 2.0**30
+MOST_WORK = 2e11  # points times n³, as of the default grid and 256 states: some twenty minutes of one processor
 METHOD = (
     f"At every point of the grid Newton's method goes on from one state until ‖G‖₂ ≤ {on_grid.SETTLED:g} max(1, ‖h‖). "
     f"All eigenvalues have the error of rounding. Of a map an orbit is followed too, which starts {OFF:g} max(1, ‖h‖) "
@@ -85,7 +86,7 @@ def parameter_plane(
     Raises
     ------
     UserError
-        As `dynlab.bifurcation`; for a grid too large for `max_memory`.
+        As `dynlab.bifurcation`; for a grid too large for `max_memory`, and one that takes hours.
 
     Examples
     --------
@@ -166,6 +167,11 @@ def _check(
             f"{max_period} and {largest_state}."
         )
     blocks(grid * grid, 8.0 * n * n, max_memory, 8.0 * grid * grid * (n + 8))  # refused before anything is made
+    if grid**2 * n**3 > MOST_WORK:
+        raise UserError(
+            f"A grid of {grid} x {grid} fixed points of {n:,} states takes hours: --grid (grid=) may be at most "
+            f"{int((MOST_WORK / n**3) ** 0.5)} here, and at least {SMALLEST_GRID}."
+        )
 
 
 def _beside(fixed: on_grid.Fixed, start: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
