@@ -22,7 +22,7 @@ GRID, SMALLEST_GRID = 101, 2
 MAX_PERIOD = 16
 OFF = 1e-2  # times max(1, ‖h‖): so far from the fixed point an orbit starts
 MAX_MEMORY = 2.0**30
-MOST_WORK = 2e11  # points times n³, as of the default grid and 256 states: some twenty minutes of one processor
+MOST_WORK = 2e11  # points times n³, as of the default grid and 256 states, which takes three quarters of an hour
 METHOD = (
     f"At every point of the grid Newton's method goes on from one state until ‖G‖₂ ≤ {on_grid.SETTLED:g} max(1, ‖h‖). "
     f"All eigenvalues have the error of rounding. Of a map an orbit is followed too, which starts {OFF:g} max(1, ‖h‖) "
