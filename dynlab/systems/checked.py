@@ -11,7 +11,10 @@ import torch
 from dynlab.arguments import bound, check_at_least, check_positive
 from dynlab.errors import UserError
 from dynlab.systems.base import System
-from dynlab.systems.held import number_type
+from dynlab.systems.function import Function
+from dynlab.systems.held import frozen, number_type
+
+STATES = 64  # at which a function is called twice: that dropout makes the same of all of them has no chance
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -38,9 +41,29 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         for system in (value for value in given.values() if isinstance(value, System)):
             _check_finite(system, dtype)
         with torch.no_grad():  # a user's function may hold weights that are being trained
+            for part in given["system"].modules():
+                if isinstance(part, Function):
+                    _check_is_map(part, dtype)
             return function(**given)  # type: ignore[call-arg]
 
     return call
+
+
+def _check_is_map(function: Function, dtype: torch.dtype) -> None:
+    """Raise where two calls of a user's function at the same random states and inputs differ, beyond rounding."""
+    generator, analysed = torch.Generator().manual_seed(0), frozen(function, dtype)
+    sizes = function.state_size, function.input_size
+    given = [torch.randn(STATES, size, generator=generator, dtype=dtype) for size in sizes]
+    try:
+        first, second = (analysed.step(*(one.clone() for one in given)).nan_to_num(0, 0, 0) for _ in range(2))
+    except UserError:  # what calls it where it is defined may not mind
+        return
+    size = torch.maximum(first.abs(), given[0].abs()).amax(dim=-1, keepdim=True)
+    if bool(((first - second).abs() > torch.finfo(dtype).eps ** 0.5 * size).any()):  # a kernel may round otherwise
+        raise UserError(
+            f"{function.name} gives two answers to one state and input, so it is no map: it keeps a count, or draws "
+            f"random numbers. Call eval() on a module that has dropout, or give a function of state and input alone."
+        )
 
 
 def _check_finite(system: System, dtype: torch.dtype) -> None:

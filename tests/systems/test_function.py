@@ -230,3 +230,52 @@ class Around(dl.Flow):
 
     def velocity(self, state, input, t=0):
         return state @ self.held[0].T
+
+
+class Counting:
+    """A step that knows how often it was called."""
+
+    def __init__(self, change):
+        self.calls, self.change = 0, change
+
+    def __call__(self, h, x):
+        self.calls += 1
+        return h / 2 + self.change * (self.calls % 2)
+
+
+DROPOUT = nn.Dropout(0.1)
+
+
+def in_training_mode(h, x):
+    """Around a module that nobody puts in eval mode."""
+    return torch.tanh(DROPOUT(h))
+
+
+@pytest.mark.parametrize(
+    "f, arrays",
+    [
+        (Counting(0.1), "torch"),
+        (Counting(1e-6), "torch"),
+        (in_training_mode, "torch"),
+        (lambda h, x: h / 2 + 1e-5 * torch.randn(1), "torch"),
+        (lambda h, x: h / 2 + 1e-5 * np.random.default_rng().standard_normal(), "numpy"),
+    ],
+)
+@pytest.mark.parametrize("diagnostic", [dl.fixed_points, dl.lyapunov, dl.modes])
+def test_what_gives_two_answers_to_one_state_is_no_map(diagnostic, f, arrays):
+    with pytest.raises(UserError, match=r"two answers to one state and input, so it is no map.*eval\(\)"):
+        diagnostic(from_function(f, state_size=1, arrays=arrays))
+
+
+def only_below_1(h, x):
+    """h/2, after a factorisation that fails beyond 1."""
+    return h / 2 + 0 * torch.linalg.cholesky((1 - h[..., :1].square()).unsqueeze(-1))[..., 0]
+
+
+@pytest.mark.parametrize("f", [Counting(1e-15), only_below_1, Own()])
+def test_what_differs_by_rounding_or_fails_elsewhere_is_a_map(f):
+    """Λ of h/2 is −ln 2; of the module whatever it is, without its dropout."""
+    own = isinstance(f, Own)
+    ds = dl.lyapunov(from_function(f, 2, 1 if own else 0), steps=200, initial_state=[0.5, 0.3])
+    expected = ds["exponent"][0] if own else np.full(2, -np.log(2))
+    np.testing.assert_allclose(ds["exponent"][0], expected, atol=1e-9)
