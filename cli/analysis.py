@@ -19,7 +19,7 @@ from dynlab.errors import UserError
 from dynlab.progress import through
 
 from .movie import MOVIE_SUFFIXES
-from .options import LOOK, OUTPUT, Network, output_options, shared
+from .options import LOOK, OUTPUT, NetworkName, output_options, shared
 from .output import PAGE_SUFFIXES, Analysis, CommandResult, Look, Output, check_not_read, working
 from .source import Source
 from .streams import echo
@@ -159,7 +159,7 @@ def analysis(
             many: dict[str, Any] = (
                 {"metavar": "A B", "nargs": several} if several > 1 else {"metavar": "[CKPT]", "nargs": -1}
             )
-            decorated = click.argument("checkpoints", type=Network(), **many)(decorated)
+            decorated = click.argument("checkpoints", type=NetworkName(), **many)(decorated)
         made = click.command(name, cls=AnalysisCommand)(decorated)
         made.function, made.names, made.page, made.several = function, names, page, bool(several)
         return made

@@ -4,13 +4,13 @@ from typing import Any
 
 import click
 
-from .options import Network
+from .options import NetworkName
 from .output import print_json
 from .streams import echo, one_line
 
 
 @click.command()
-@click.argument("checkpoint", type=Network(), metavar="CKPT")
+@click.argument("checkpoint", type=NetworkName(), metavar="CKPT")
 @click.option("--layer", help="Only this recurrent layer: its prefix in the model, then :1 or :1r.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of the table.")
 def inspect(checkpoint: str, layer: str | None, as_json: bool) -> None:

@@ -28,7 +28,7 @@ OWN_CLASS = "Your own class, which makes the network that CKPT holds the weights
 SYSTEM = "In place of CKPT a system that `dynlab systems` lists; with CKPT your own class."
 
 
-class Network(click.types.StringParamType):
+class NetworkName(click.types.StringParamType):
     """A checkpoint: where a shell completes it, a name of the zoo that begins so, or else a file."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -19,7 +19,7 @@ from dynlab.reading import OWN, in_words
 from . import COMMANDS
 from .analysis import AnalysisCommand, read_one
 from .budget import Budget, Duration, OutOfTime
-from .options import OUTPUT, PAGE, SHARED, Network, from_table
+from .options import OUTPUT, PAGE, SHARED, NetworkName, from_table
 from .output import FIGURE_FOLDER, PAGE_SUFFIXES, Output, check_file, check_not_read, file_name, print_json, working
 from .report_pdf import chromium, print_pdf
 from .report_picture import picture
@@ -38,7 +38,7 @@ DEFAULT_BUDGET = "2min"
 
 
 @click.command()
-@click.argument("checkpoints", type=Network(), metavar="CKPT...", nargs=-1, required=True)
+@click.argument("checkpoints", type=NetworkName(), metavar="CKPT...", nargs=-1, required=True)
 @click.option("--budget", type=Duration(), default=DEFAULT_BUDGET, show_default=True, help="90s, 2min, 1h or none.")
 @click.option("--pdf", is_flag=True, help="Also print the page as a PDF beside it (needs Chromium).")
 @from_table({name: (flags, how | {"default": None}) for name, (flags, how) in SHARED.items() if name in FORWARDED})
@@ -150,11 +150,12 @@ class _Run:
         """The HTML; certificates that are too long for it are put beside it."""
         from dynlab import wording, zoo
         from dynlab.checkpoints import describe
-        from dynlab.report import Network, report_page
+        from dynlab.report import ReportedNetwork, report_page
         from dynlab.report.proofs import MOST_UNITS
 
         networks = [
-            Network(name, describe(zoo.locate(name)), shlex.join(["dynlab", "inspect", name])) for name in checkpoints
+            ReportedNetwork(name, describe(zoo.locate(name)), shlex.join(["dynlab", "inspect", name]))
+            for name in checkpoints
         ]
         proofs = {}
         for part in self.parts:

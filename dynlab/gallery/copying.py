@@ -57,7 +57,7 @@ UNITS = re.compile(r", \d+ units")
 COPIED = 0.05  # of the baseline: fewer than one symbol in ten is not known
 
 
-class Curve(NamedTuple):
+class LossCurve(NamedTuple):
     """The training loss of one network at one delay."""
 
     delay: int
@@ -92,26 +92,26 @@ class Curve(NamedTuple):
         return f"{int(self.steps[below[0]]):,}" if len(below) else "never" if len(self.losses) else ""
 
 
-def curves() -> list[Curve]:
+def curves() -> list[LossCurve]:
     """All that were recorded; without losses where a training of the queue is not finished."""
     return list(_recorded()) + list(_queued(io.shipped(TRAININGS)))
 
 
-def _recorded() -> Iterator[Curve]:
+def _recorded() -> Iterator[LossCurve]:
     ds = io.shipped(RECORDED)
     steps = ds[schema.TRAINING_STEP].values.astype(float)
     for name in NAMES.values():
-        yield Curve(DELAYS[0], name, steps, ds["loss"].sel({schema.NETWORK: name}).values.astype(float))
+        yield LossCurve(DELAYS[0], name, steps, ds["loss"].sel({schema.NETWORK: name}).values.astype(float))
 
 
-def _queued(trainings: xr.Dataset) -> Iterator[Curve]:
+def _queued(trainings: xr.Dataset) -> Iterator[LossCurve]:
     for delay in DELAYS[1:]:
         for network in COPYING:
             name = f"copying-{delay}-{network}"
             losses = np.zeros(0)
             if name in trainings[schema.TRAINING].values:
                 losses = trainings["loss"].sel({schema.TRAINING: name}).dropna(schema.EPOCH).values.astype(float)
-            yield Curve(delay, NAMES[network], STEPS_PER_EPOCH * np.arange(1, len(losses) + 1.0), losses)
+            yield LossCurve(delay, NAMES[network], STEPS_PER_EPOCH * np.arange(1, len(losses) + 1.0), losses)
 
 
 def make(fast: bool = False, recompute: bool = False) -> Made:
@@ -127,7 +127,7 @@ def make(fast: bool = False, recompute: bool = False) -> Made:
     return Made(TITLE, CLAIM, measured(found), figure, {"copying": dataset(found)})
 
 
-def _draw(found: list[Curve], ax: Axes) -> None:
+def _draw(found: list[LossCurve], ax: Axes) -> None:
     guess, delay = found[0].guess, found[0].delay
     ax.axhline(guess, color=style.BLACK, ls=":", lw=1.3)
     ax.annotate(
@@ -146,7 +146,7 @@ def _draw(found: list[Curve], ax: Axes) -> None:
     ax.set(yscale="log", xlabel="step of the optimiser", title=f"Copying {SYMBOLS} symbols over {delay:,} steps")
 
 
-def dataset(found: list[Curve]) -> xr.Dataset:
+def dataset(found: list[LossCurve]) -> xr.Dataset:
     """The curves' ends in one Dataset, by delay and network."""
     shape = len(DELAYS), len(NAMES)
     values: Mapping[str, Real] = {name: np.full(shape, np.nan) for name in ("best", "last")}
@@ -166,7 +166,7 @@ def dataset(found: list[Curve]) -> xr.Dataset:
     )
 
 
-def measured(found: list[Curve]) -> str:
+def measured(found: list[LossCurve]) -> str:
     """What each network did at each delay."""
     said = []
     for delay in DELAYS:

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from dynlab import __version__, schema, wording
 from dynlab.javascript import inlined
-from dynlab.report.parts import Left, Network, Part
+from dynlab.report.parts import Left, Part, ReportedNetwork
 from dynlab.report.proofs import MOST_UNITS, packed
 from dynlab.report.tables import tables
 
@@ -24,7 +24,7 @@ PROGRAM = 60_000  # characters of style, modules and words that are not in the p
 
 
 def report_page(
-    networks: Sequence[Network],
+    networks: Sequence[ReportedNetwork],
     sections: Mapping[str, str],
     parts: Sequence[Part],
     left: Sequence[Left] = (),
@@ -37,7 +37,7 @@ def report_page(
 
     Parameters
     ----------
-    networks : sequence of Network
+    networks : sequence of ReportedNetwork
         Side by side, in this order.
     sections : mapping
         The headings in their order, each with the question that it answers.
@@ -116,7 +116,7 @@ def _shown(part: Part) -> dict[str, Any]:
     }
 
 
-def _facts(network: Network) -> dict[str, Any]:
+def _facts(network: ReportedNetwork) -> dict[str, Any]:
     """The rows that say what a network is."""
     found = network.description
     facts = {"file": f"{found['file']}, {found['bytes']:,} bytes", "sha256": found["sha256"], "form": found["format"]}

@@ -8,7 +8,7 @@ import xarray as xr
 
 
 @dataclass(frozen=True)
-class Network:
+class ReportedNetwork:
     """A network of the report.
 
     Attributes

@@ -12,22 +12,22 @@ MOST_ROWS = 200
 MOST_COLUMNS = 14
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """What is shown, and what it is sorted by."""
 
     text: str
     key: float | str
 
 
-class Table(NamedTuple):
+class ReportTable(NamedTuple):
     """A table with its caption."""
 
     caption: str
     headings: list[str]
-    rows: list[list[Cell]]
+    rows: list[list[TableCell]]
 
 
-def tables(ds: xr.Dataset) -> list[Table]:
+def tables(ds: xr.Dataset) -> list[ReportTable]:
     """The tables, those along fixed points first.
 
     Examples
@@ -35,18 +35,18 @@ def tables(ds: xr.Dataset) -> list[Table]:
     >>> ds = xr.Dataset({"a": ("fixed_point", [2.0, float("nan")], {"long_name": "size", "units": "s"})})
     >>> found = tables(ds)[0]
     >>> found.headings, found.rows[1]
-    (['fixed point', 'size (s)'], [Cell(text='1', key=1.0), Cell(text='—', key=-inf)])
+    (['fixed point', 'size (s)'], [TableCell(text='1', key=1.0), TableCell(text='—', key=-inf)])
     """
     names = sorted((str(name) for name in ds.dims), key=lambda name: (name != schema.FIXED_POINT, name))
     found = [_along(ds, name) for name in names]
     alone = [variable for variable in ds.data_vars.values() if not variable.dims and _plain(variable)]
-    rows = [[Cell(_heading(variable), _heading(variable)), _cell(variable.values.item())] for variable in alone]
+    rows = [[TableCell(_heading(variable), _heading(variable)), _cell(variable.values.item())] for variable in alone]
     return [table for table in found if table] + (
-        [Table("Single numbers", ["quantity", "value"], rows)] if rows else []
+        [ReportTable("Single numbers", ["quantity", "value"], rows)] if rows else []
     )
 
 
-def _along(ds: xr.Dataset, dimension: str) -> Table | None:
+def _along(ds: xr.Dataset, dimension: str) -> ReportTable | None:
     """Everything that has one value for each place along a dimension."""
     variables = [each for each in ds.data_vars.values() if each.dims == (dimension,) and _plain(each)][:MOST_COLUMNS]
     if not variables:
@@ -60,7 +60,7 @@ def _along(ds: xr.Dataset, dimension: str) -> Table | None:
     ]
     count = ds.sizes[dimension]
     rest = f", the first {MOST_ROWS} of {count:,}" if count > MOST_ROWS else ""
-    return Table(f"By {word}{rest}", [word, *map(_heading, variables)], rows)
+    return ReportTable(f"By {word}{rest}", [word, *map(_heading, variables)], rows)
 
 
 def _plain(variable: xr.DataArray) -> bool:
@@ -72,9 +72,11 @@ def _heading(variable: xr.DataArray) -> str:
     return str(name) if units == "1" else f"{name} ({units})"
 
 
-def _cell(value: Any) -> Cell:
+def _cell(value: Any) -> TableCell:
     if isinstance(value, bool | str) or value is None:
-        return Cell(str(value), str(value))
+        return TableCell(str(value), str(value))
     if not math.isfinite(value):
-        return Cell("—" if math.isnan(value) else "∞" if value > 0 else "−∞", -math.inf if math.isnan(value) else value)
-    return Cell(f"{value:,}" if isinstance(value, int) else wording.number(value), float(value))
+        return TableCell(
+            "—" if math.isnan(value) else "∞" if value > 0 else "−∞", -math.inf if math.isnan(value) else value
+        )
+    return TableCell(f"{value:,}" if isinstance(value, int) else wording.number(value), float(value))

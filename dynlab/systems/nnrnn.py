@@ -55,12 +55,12 @@ class NNRNN(ModReLURNN):
         V = math.sqrt(2 / (input_size + state_size)) * torch.randn(state_size, input_size)
         super().__init__(V, modrelu_bias(state_size))
         constrain(self, "W", skew_start(state_size, init), Orthogonal(SkewSymmetric(state_size)))
-        register_parametrization(self, "W", Schur(state_size))
+        register_parametrization(self, "W", SchurForm(state_size))
 
     @property
-    def schur(self) -> "Schur":
+    def schur(self) -> "SchurForm":
         """What holds θ, γ and T."""
-        return cast(Schur, parametrizations_of(self, "W")[1])
+        return cast(SchurForm, parametrizations_of(self, "W")[1])
 
     def recurrent(self) -> Tensor:
         return self.W.mT
@@ -77,7 +77,7 @@ class NNRNN(ModReLURNN):
         return [self.schur.T]
 
 
-class Schur(nn.Module):
+class SchurForm(nn.Module):
     """The parametrization P ↦ P (Θ + T) Pᵀ with its own θ, γ and T, the latter as entries row by row."""
 
     places: Tensor

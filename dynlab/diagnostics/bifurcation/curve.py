@@ -56,7 +56,7 @@ class Point(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Curve:
+class SolutionCurve:
     """G(h, p) = 0 in z = (h / state_scale, p / parameter_scale), in which lengths along branches are measured."""
 
     equation: Equation

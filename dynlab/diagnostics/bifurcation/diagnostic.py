@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from dynlab import schema
 from dynlab.arguments import check_at_least
 from dynlab.diagnostics.bifurcation import orbits, result, switching, together
-from dynlab.diagnostics.bifurcation.curve import Curve
+from dynlab.diagnostics.bifurcation.curve import SolutionCurve
 from dynlab.diagnostics.bifurcation.equation import Equation
 from dynlab.diagnostics.bifurcation.exploring import Diagram
 from dynlab.diagnostics.bifurcation.held_system import check_range, varied_system
@@ -25,7 +25,7 @@ from dynlab.diagnostics.bifurcation.starts import (
     fixed_points_at,
     typical_size,
 )
-from dynlab.diagnostics.bifurcation.tracing import Limits
+from dynlab.diagnostics.bifurcation.tracing import TracingLimits
 from dynlab.diagnostics.bifurcation.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_torch_thread
@@ -253,8 +253,8 @@ def _diagram(varied: Varied, asked: Asked, begun: list[Begun], max_period: int) 
     size = typical_size([state / unit for one in begun for state in one.states])
     longest = LONGEST_STEP if varied.system.state_size <= SMALL else LONGER_STEP
     diagram = Diagram(
-        Curve(equation, size, asked.highest - asked.lowest),
-        Limits(asked.lowest, asked.highest, asked.largest_state, MOST_POINTS, longest),
+        SolutionCurve(equation, size, asked.highest - asked.lowest),
+        TracingLimits(asked.lowest, asked.highest, asked.largest_state, MOST_POINTS, longest),
         max_period,
         switching.sign_symmetries(equation, asked.lowest, asked.highest, asked.seed),
     )

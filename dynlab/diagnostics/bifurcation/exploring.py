@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynlab.diagnostics.bifurcation import extended, locating, normal_form, switching, tracing
-from dynlab.diagnostics.bifurcation.curve import Curve, Point
+from dynlab.diagnostics.bifurcation.curve import Point, SolutionCurve
 from dynlab.diagnostics.bifurcation.equation import Equation
 from dynlab.diagnostics.bifurcation.extended import Refined
 from dynlab.diagnostics.bifurcation.locating import Found
 from dynlab.diagnostics.bifurcation.normal_form import Coefficient
-from dynlab.diagnostics.bifurcation.tracing import Limits
+from dynlab.diagnostics.bifurcation.tracing import TracingLimits
 
 Vector = NDArray[np.float64]
 
@@ -76,14 +76,14 @@ class Branch(NamedTuple):
 class Diagram:
     """What is known so far, and what is still to be followed."""
 
-    curve: Curve
-    limits: Limits
+    curve: SolutionCurve
+    limits: TracingLimits
     max_period: int
     symmetries: list[Vector]
     branches: list[Branch] = field(default_factory=list)
     bifurcations: list[Bifurcation] = field(default_factory=list)
     waiting: list[tuple[int, Vector, int]] = field(default_factory=list)
-    beside: list[tuple[Vector, Curve]] = field(default_factory=list)
+    beside: list[tuple[Vector, SolutionCurve]] = field(default_factory=list)
     cut_short: bool = False
 
     def start(self, state: Vector, p: float) -> None:
@@ -96,7 +96,7 @@ class Diagram:
                 z, curve = self.beside.pop(0)
                 self._start(curve, curve.state(z), curve.parameter(z))
 
-    def _start(self, curve: Curve, state: Vector, p: float) -> None:
+    def _start(self, curve: SolutionCurve, state: Vector, p: float) -> None:
         up = tracing.pinned(curve, state, p)
         if up is None or self._known(curve, up.z):
             return
@@ -109,10 +109,10 @@ class Diagram:
             halves.insert(0, (down, None))
         self._add(curve, halves, -1)
 
-    def curve_of(self, period: int) -> Curve:
+    def curve_of(self, period: int) -> SolutionCurve:
         """The curve of orbits of that period."""
         equation = Equation(self.curve.equation.varied, self.curve.equation.is_map, period)
-        return Curve(equation, self.curve.state_scale, self.curve.parameter_scale)
+        return SolutionCurve(equation, self.curve.state_scale, self.curve.parameter_scale)
 
     def _switch(self, number: int, direction: Vector, period: int) -> None:
         """Follow what leaves a bifurcation along ±`direction`, of a flip one side: the other is its image."""
@@ -131,7 +131,7 @@ class Diagram:
             if tracing.UPRIGHT in self.branches[-1].ends:
                 self.bifurcations[number] = origin._replace(kind=OF_ORBITS if period > origin.period else CONTINUUM)
 
-    def _first(self, curve: Curve, origin: Bifurcation, direction: Vector) -> Point | None:
+    def _first(self, curve: SolutionCurve, origin: Bifurcation, direction: Vector) -> Point | None:
         """The first point of a new branch, so near that nothing but the critical eigenvalue can have changed."""
         for step in FIRST_STEPS:
             corrected = curve.correct(origin.z + step * direction, direction)
@@ -146,7 +146,7 @@ class Diagram:
                 return point
         return None
 
-    def _add(self, curve: Curve, halves: list[tuple[Point, Vector | None]], origin: int) -> None:
+    def _add(self, curve: SolutionCurve, halves: list[tuple[Point, Vector | None]], origin: int) -> None:
         number = len(self.branches)
         traced = []
         self.branches.append(Branch(curve.equation.period, [], [], origin, ("", "")))  # its number is taken
@@ -169,7 +169,7 @@ class Diagram:
                 break
         self.branches[number] = _joined(curve.equation.period, traced, origin)
 
-    def _note(self, curve: Curve, found: Found, branch: int) -> int:
+    def _note(self, curve: SolutionCurve, found: Found, branch: int) -> int:
         """The number of this bifurcation; a new one is waited on for the branches that leave it."""
         period = curve.equation.period
         for number, one in enumerate(self.bifurcations):
@@ -194,19 +194,19 @@ class Diagram:
         self.bifurcations.append(Bifurcation(kind, found.z, period, branch, refined, found.width, cubic))
         return number
 
-    def _shorter(self, curve: Curve, z: Vector) -> bool:
+    def _shorter(self, curve: SolutionCurve, z: Vector) -> bool:
         """Whether the orbit at `z` has half the period."""
         half = self.curve_of(curve.equation.period // 2)
         return float(np.linalg.norm(half.residual(z))) < SAME_POINT * max(1.0, float(np.linalg.norm(half.state(z))))
 
-    def _known(self, curve: Curve, z: Vector) -> bool:
+    def _known(self, curve: SolutionCurve, z: Vector) -> bool:
         """Whether some phase of the orbit at `z` lies on a branch that is there already."""
         every = [curve.z(state, curve.parameter(z)) for state in curve.orbit(z)]
         same = [branch for branch in self.branches if branch.period == curve.equation.period]
         return any(_on(curve, one, branch) for one in every for branch in same)
 
 
-def _on(curve: Curve, z: Vector, branch: Branch) -> bool:
+def _on(curve: SolutionCurve, z: Vector, branch: Branch) -> bool:
     """Whether the branch passes through `z`, seen in the plane through z across its nearest point's tangent."""
     if not branch.points:
         return False

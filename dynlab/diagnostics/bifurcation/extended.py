@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.diagnostics.bifurcation import crossings
-from dynlab.diagnostics.bifurcation.curve import Curve
+from dynlab.diagnostics.bifurcation.curve import SolutionCurve
 from dynlab.numerics.eigenvalues import approximate_eigenvalues, eigenvalues
 
 Vector = NDArray[np.float64]
@@ -89,12 +89,12 @@ class Refined(NamedTuple):
         return abs(self.unfolding) > self.unfolding_error
 
 
-def refine(curve: Curve, kind: str, guess: Vector) -> Refined | None:
+def refine(curve: SolutionCurve, kind: str, guess: Vector) -> Refined | None:
     """The bifurcation point of that kind near `guess`, or None where Newton's method does not reach one.
 
     Parameters
     ----------
-    curve : Curve
+    curve : SolutionCurve
     kind : {"fold", "branch point", "flip", "pair"}
     guess : ndarray, shape (n + 1,)
     """
@@ -147,7 +147,9 @@ def refine(curve: Curve, kind: str, guess: Vector) -> Refined | None:
     )
 
 
-def _on_border(curve: Curve, at: Vector, errors: Vector, matrix: Vector) -> tuple[NDArray[np.complex128], float]:
+def _on_border(
+    curve: SolutionCurve, at: Vector, errors: Vector, matrix: Vector
+) -> tuple[NDArray[np.complex128], float]:
     """Eigenvalues at `at` (n + 1,), known to `errors`, that are not told from the border, and how far off they are."""
     beside = curve.equation.jacobian(torch.from_numpy(at[:-1] + errors[:-1]), torch.tensor(at[-1] + errors[-1])).numpy()
     wrong = np.abs(beside - matrix) + len(matrix) * curve.equation.period * np.finfo(np.float64).eps * np.abs(matrix)
@@ -201,7 +203,7 @@ def _critical(kind: str, angle: float, is_map: bool) -> complex:
     return (-1.0 if kind == FLIP else 1.0) if is_map else 0.0
 
 
-def _equations(curve: Curve, kind: str, b: Tensor, c: Tensor) -> Callable[[Tensor], Tensor]:
+def _equations(curve: SolutionCurve, kind: str, b: Tensor, c: Tensor) -> Callable[[Tensor], Tensor]:
     """The extended system as a function of its unknowns: n of the state, p, and β or an angle where there is one."""
     equation, n = curve.equation, len(b)
     identity = torch.eye(n, dtype=torch.float64)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from dynlab.diagnostics.bifurcation import crossings, extended, switching, tracing
 from dynlab.diagnostics.bifurcation.crossings import Crossing
-from dynlab.diagnostics.bifurcation.curve import Curve, Point
+from dynlab.diagnostics.bifurcation.curve import Point, SolutionCurve
 from dynlab.diagnostics.bifurcation.extended import Refined
 
 BORDER_COLLISION = "border collision"
@@ -60,13 +60,13 @@ class Found(NamedTuple):
     width: float
 
 
-def closer(curve: Curve, points: list[Point]) -> list[Point]:
+def closer(curve: SolutionCurve, points: list[Point]) -> list[Point]:
     """The points, and more of them where an eigenvalue may cross the border and come back between two of them."""
     inner = [_closer(curve, *points[number - 1 : number + 2]) for number in range(1, len(points) - 1)]
     return points[:1] + list(itertools.chain.from_iterable(inner)) + points[1:][-1:]
 
 
-def _closer(curve: Curve, before: Point, point: Point, after: Point) -> list[Point]:
+def _closer(curve: SolutionCurve, before: Point, point: Point, after: Point) -> list[Point]:
     """What lies strictly between `before` and `after`."""
     if not _returns(curve, (before, point, after)) or np.linalg.norm(after.z - before.z) < TOUCHING:
         return [point]
@@ -78,7 +78,7 @@ def _closer(curve: Curve, before: Point, point: Point, after: Point) -> list[Poi
     return five[1:nearest] + _closer(curve, *five[nearest - 1 : nearest + 2]) + five[nearest + 1 : 4]
 
 
-def _returns(curve: Curve, three: tuple[Point, Point, Point]) -> bool:
+def _returns(curve: SolutionCurve, three: tuple[Point, Point, Point]) -> bool:
     """Whether the eigenvalue nearest to the border may cross it twice between the first and the last of three points.
 
     So it may where it is nearest in the middle, on one side of it at all three, and the parabola through them gets
@@ -94,14 +94,14 @@ def _returns(curve: Curve, three: tuple[Point, Point, Point]) -> bool:
     return bool(lowest * np.sign(at[1]) < NEARLY * max(abs(at[0]), abs(at[2])))
 
 
-def _nearest(curve: Curve, point: Point) -> float:
+def _nearest(curve: SolutionCurve, point: Point) -> float:
     """How far the eigenvalue nearest to the border of stability is beyond it; NaN where its error does not tell."""
     excess = crossings.beyond(point.eigenvalues, curve.equation.is_map)
     nearest = int(np.abs(excess).argmin())
     return float(excess[nearest]) if abs(excess[nearest]) > point.errors[nearest] else np.nan
 
 
-def along(curve: Curve, points: list[Point]) -> tuple[list[Point], list[Found]]:
+def along(curve: SolutionCurve, points: list[Point]) -> tuple[list[Point], list[Found]]:
     """The points, and every bifurcation on them, in their order; one more point between two where none is decided."""
     passed: list[Point] = points[:1]
     found: list[Found] = []
@@ -117,7 +117,9 @@ def along(curve: Curve, points: list[Point]) -> tuple[list[Point], list[Found]]:
     return passed, found
 
 
-def _halfway(curve: Curve, first: NDArray[np.float64], second: NDArray[np.float64], before: Point) -> Point | None:
+def _halfway(
+    curve: SolutionCurve, first: NDArray[np.float64], second: NDArray[np.float64], before: Point
+) -> Point | None:
     """A decided point of the branch between two bifurcations, none where they are too near to each other."""
     length = float(np.linalg.norm(second - first))
     if length == 0:
@@ -127,7 +129,7 @@ def _halfway(curve: Curve, first: NDArray[np.float64], second: NDArray[np.float6
     return found if found is not None and found.kind.stable >= 0 else None
 
 
-def _between(curve: Curve, left: Point, right: Point, tried: float = np.inf) -> list[Found]:
+def _between(curve: SolutionCurve, left: Point, right: Point, tried: float = np.inf) -> list[Found]:
     """`tried` is the length of the last interval around this one in which nothing was solved for."""
     sides = [(point.eigenvalues, point.signs, float(point.tangent[-1])) for point in (left, right)]
     crossing = crossings.between(sides[0], sides[1], curve.equation.is_map)
@@ -168,19 +170,19 @@ def _parts(left: Point, middle: Point, right: Point) -> bool:
     return bool(np.linalg.norm(middle.z - left.z) < length and np.linalg.norm(right.z - middle.z) < length)
 
 
-def _company(curve: Curve, left: Point, right: Point) -> bool:
+def _company(curve: SolutionCurve, left: Point, right: Point) -> bool:
     """Whether a second eigenvalue comes about as near to the border of stability as the one that crosses it."""
     ends = [np.sort(np.abs(crossings.beyond(end.eigenvalues, curve.equation.is_map))) for end in (left, right)]
     nearest = np.minimum(*ends)
     return len(nearest) > 1 and bool(nearest[1] <= COMPANY * max(ends[0][0], ends[1][0]))
 
 
-def _untold(curve: Curve, point: Point) -> int:
+def _untold(curve: SolutionCurve, point: Point) -> int:
     """How many eigenvalues are within their own errors of the border of stability."""
     return int((crossings.decided(point.eigenvalues, point.errors, curve.equation.is_map) == 0).sum())
 
 
-def jumps(curve: Curve, left: NDArray[np.float64], right: NDArray[np.float64]) -> bool:
+def jumps(curve: SolutionCurve, left: NDArray[np.float64], right: NDArray[np.float64]) -> bool:
     """Whether the Jacobian jumps on the chord: a smooth one changes ever less over the half where it changes more."""
     first, last = curve.linear(left)[1], curve.linear(right)[1]
     least = JUMPS * max(1.0, float(np.linalg.norm(first)))

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.diagnostics.bifurcation.curve import Curve
+from dynlab.diagnostics.bifurcation.curve import SolutionCurve
 from dynlab.diagnostics.bifurcation.equation import derivative_along
 from dynlab.diagnostics.bifurcation.extended import Refined
 
@@ -37,7 +37,7 @@ class Coefficient(NamedTuple):
     criticality: str
 
 
-def coefficient(curve: Curve, refined: Refined) -> Coefficient:
+def coefficient(curve: SolutionCurve, refined: Refined) -> Coefficient:
     """The cubic coefficient of a flip, a pitchfork, a Neimark–Sacker or a Hopf point.
 
     Notes
@@ -93,7 +93,7 @@ def _solver(
     return solve, condition
 
 
-def _derivative(curve: Curve, z: NDArray[np.float64]) -> Callable[..., Vectors]:
+def _derivative(curve: SolutionCurve, z: NDArray[np.float64]) -> Callable[..., Vectors]:
     """The second, or third, derivative at `z` applied to two, or three, complex vectors: real ones, one after another.
 
     What is multilinear over the reals is so over the complex numbers by its real and imaginary parts.

@@ -7,7 +7,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.bifurcation.curve import Curve, Vector
+from dynlab.diagnostics.bifurcation.curve import SolutionCurve, Vector
 from dynlab.diagnostics.bifurcation.exploring import Bifurcation, Branch, Diagram
 from dynlab.diagnostics.bifurcation.parameter import described
 from dynlab.numerics.eigenvalues import eigenvalues as eigenvalues_of
@@ -144,7 +144,7 @@ def _of_bifurcations(diagram: Diagram, name: str, observed: int, units: str) -> 
     }
 
 
-def _at(curve: Curve, branch: int, number: int, found: Bifurcation) -> Row:
+def _at(curve: SolutionCurve, branch: int, number: int, found: Bifurcation) -> Row:
     """The row of a bifurcation on a branch, where the critical eigenvalue is undecided."""
     matrix = curve.linear(found.z)[1]
     refined = found.refined

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dynlab.diagnostics.bifurcation.curve import Curve
+from dynlab.diagnostics.bifurcation.curve import SolutionCurve
 from dynlab.diagnostics.bifurcation.equation import Equation
 from dynlab.diagnostics.bifurcation.extended import Refined
 from dynlab.numerics.running_error import RunningErrors, Untracked, bounded
@@ -55,12 +55,12 @@ class Meeting(NamedTuple):
     reach: float = 0.0
 
 
-def meeting(curve: Curve, refined: Refined, tangent: Vector, symmetries: list[Vector]) -> Meeting:
+def meeting(curve: SolutionCurve, refined: Refined, tangent: Vector, symmetries: list[Vector]) -> Meeting:
     """What meets at a branch point.
 
     Parameters
     ----------
-    curve : Curve
+    curve : SolutionCurve
     refined : Refined
     tangent : ndarray, shape (n + 1,)
         Of the branch that is known, nearby.
@@ -103,7 +103,7 @@ def meeting(curve: Curve, refined: Refined, tangent: Vector, symmetries: list[Ve
     return Meeting(kind, other if abs(float(known @ tangent)) > SAME else None, reach)
 
 
-def _is_straight(curve: Curve, refined: Refined, tangent: Vector) -> bool:
+def _is_straight(curve: SolutionCurve, refined: Refined, tangent: Vector) -> bool:
     """Whether a straight line through the point is a branch, exactly so at every parameter tried.
 
     Its slope and its state at the parameter 0 are tried as multiples of 2⁻²⁰. What rounding may have taken away counts.
@@ -161,7 +161,7 @@ def sign_symmetries(equation: Equation, lowest: float, highest: float, seed: int
     return found
 
 
-def _breaks(curve: Curve, refined: Refined, signs: Vector) -> bool:
+def _breaks(curve: SolutionCurve, refined: Refined, signs: Vector) -> bool:
     """Whether S, or S after half of an orbit of even period, keeps the state and turns the null vector around."""
     state, null = curve.state(refined.z), refined.null.real
     images = [(signs * state, signs * null)]
@@ -178,7 +178,7 @@ def _breaks(curve: Curve, refined: Refined, signs: Vector) -> bool:
     )
 
 
-def _second_derivatives(curve: Curve, refined: Refined, basis: Vector) -> Vector:
+def _second_derivatives(curve: SolutionCurve, refined: Refined, basis: Vector) -> Vector:
     """a_ij, shape (2, 2)."""
     w = torch.from_numpy(refined.left.real.copy())
     origin, directions = torch.from_numpy(refined.z), torch.from_numpy(basis)

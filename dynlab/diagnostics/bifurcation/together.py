@@ -22,7 +22,7 @@ DIGITS = 7  # of the parameter
 BESIDE, WIDER = 5e-3, 3.0  # of the range, or times the place's own extent: so far from it fixed points are counted
 
 
-class Place(NamedTuple):
+class JointPlace(NamedTuple):
     """Bifurcations of fixed points that are not told apart, by number, and the parameters that they lie between."""
 
     bifurcations: frozenset[int]
@@ -35,7 +35,7 @@ class Place(NamedTuple):
         return with_error((self.lowest + self.highest) / 2, (self.highest - self.lowest) / 2)
 
 
-def gathered(diagram: Diagram) -> list[Place]:
+def gathered(diagram: Diagram) -> list[JointPlace]:
     """Each degenerate point with all that is near it, where more than one branch passes; as one where they overlap.
 
     A bifurcation there may be at any parameter of its place: its error becomes what covers that.
@@ -51,7 +51,7 @@ def gathered(diagram: Diagram) -> list[Place]:
         members = {i for i, one in enumerate(listed) if one.period == 1 and np.linalg.norm(one.z - center) <= TOGETHER}
         met = [other for other in found if other & members]
         found = [other for other in found if not other & members] + [members.union(*met)]
-    places: list[Place] = []
+    places: list[JointPlace] = []
     for members in found:
         if _is_met(diagram, members):
             _add(diagram, places, _place(diagram, members))
@@ -94,7 +94,7 @@ def _is_met(diagram: Diagram, members: set[int]) -> bool:
     return len(through) > 1
 
 
-def _add(diagram: Diagram, places: list[Place], place: Place) -> None:
+def _add(diagram: Diagram, places: list[JointPlace], place: JointPlace) -> None:
     """Add a place, together with those whose parameters are not told from its own."""
     while met := [one for one in places if one.lowest <= place.highest and place.lowest <= one.highest]:
         places[:] = [one for one in places if one not in met]
@@ -102,14 +102,14 @@ def _add(diagram: Diagram, places: list[Place], place: Place) -> None:
     places.append(place)
 
 
-def _place(diagram: Diagram, members: AbstractSet[int]) -> Place:
+def _place(diagram: Diagram, members: AbstractSet[int]) -> JointPlace:
     some = [diagram.bifurcations[number] for number in members]
     at = np.array([diagram.curve.parameter(one.z) for one in some])
     errors = np.array([one.parameter_error for one in some])
-    return Place(frozenset(members), float((at - errors).min()), float((at + errors).max()))
+    return JointPlace(frozenset(members), float((at - errors).min()), float((at + errors).max()))
 
 
-def said(diagram: Diagram, points: list[Row], place: Place, name: str, noun: str) -> str:
+def said(diagram: Diagram, points: list[Row], place: JointPlace, name: str, noun: str) -> str:
     """What stands on both sides of a place: which branch goes on as which is not said."""
     beside = max(BESIDE * diagram.curve.parameter_scale, WIDER * (place.highest - place.lowest))
     sides = []

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynlab.diagnostics.bifurcation import crossings, extended
-from dynlab.diagnostics.bifurcation.curve import Curve, Point
+from dynlab.diagnostics.bifurcation.curve import Point, SolutionCurve
 
 Vector = NDArray[np.float64]
 
@@ -55,7 +55,7 @@ class Traced(NamedTuple):
     passed: list[Vector]
 
 
-class Limits(NamedTuple):
+class TracingLimits(NamedTuple):
     """Where a branch is followed: the parameter's range, abs(h_i), how many points, and by which steps at most."""
 
     lowest: float
@@ -66,15 +66,19 @@ class Limits(NamedTuple):
 
 
 def follow(
-    curve: Curve, start: Point, limits: Limits, first_step: float = FIRST_STEP, origin: Vector | None = None
+    curve: SolutionCurve,
+    start: Point,
+    limits: TracingLimits,
+    first_step: float = FIRST_STEP,
+    origin: Vector | None = None,
 ) -> Traced:
     """The points after `start` in the direction of its tangent, `start` included.
 
     Parameters
     ----------
-    curve : Curve
+    curve : SolutionCurve
     start : Point
-    limits : Limits
+    limits : TracingLimits
     first_step : float
     origin : ndarray, optional
         Where the branch began, where that is not `start`: returning there closes it.
@@ -120,7 +124,7 @@ def follow(
     return Traced(points, TOO_LONG, passed)
 
 
-def _is_passed(curve: Curve, here: Point, found: Point) -> bool:
+def _is_passed(curve: SolutionCurve, here: Point, found: Point) -> bool:
     """Whether a step may have left the branch for another one that passes it, as no branch point lies between.
 
     Where no branch point is solved for and the step is short, more happens at once than one crossing: it is let be.
@@ -133,13 +137,13 @@ def _is_passed(curve: Curve, here: Point, found: Point) -> bool:
     return refined.splits
 
 
-def _upright(curve: Curve, points: list[Point], origin: Vector) -> bool:
+def _upright(curve: SolutionCurve, points: list[Point], origin: Vector) -> bool:
     """Whether the parameter has not changed since a branch left another one: a continuum of solutions at one value."""
     parameters = [point.z[-1] for point in points] + [origin[-1]]
     return bool(np.ptp(parameters) <= FIXED)
 
 
-def _hidden(curve: Curve, points: list[Point]) -> bool:
+def _hidden(curve: SolutionCurve, points: list[Point]) -> bool:
     """Whether rounding alone says where a branch goes: p stands still, and an eigenvalue is not told from the border.
 
     Beside a Jordan block the state may still move by 0.4 while p is within rounding of its last value.
@@ -149,7 +153,7 @@ def _hidden(curve: Curve, points: list[Point]) -> bool:
     return bool(moves) and not any(told) and _upright(curve, points, points[0].z)
 
 
-def between(curve: Curve, left: Point, right: Point, part: float = 0.5) -> Point | None:
+def between(curve: SolutionCurve, left: Point, right: Point, part: float = 0.5) -> Point | None:
     """A point of the branch between two neighbouring ones."""
     chord = right.z - left.z
     length = float(np.linalg.norm(chord))
@@ -162,7 +166,7 @@ def between(curve: Curve, left: Point, right: Point, part: float = 0.5) -> Point
     return None if corrected is None else curve.point(*corrected, left)
 
 
-def pinned(curve: Curve, state: Vector, p: float, upward: bool = True) -> Point | None:
+def pinned(curve: SolutionCurve, state: Vector, p: float, upward: bool = True) -> Point | None:
     """The point at the parameter `p` near `state`, its tangent towards larger p, or smaller."""
     row = np.zeros(len(state) + 1)
     row[-1] = 1.0 if upward else -1.0
@@ -170,7 +174,7 @@ def pinned(curve: Curve, state: Vector, p: float, upward: bool = True) -> Point 
     return None if corrected is None else curve.point(*corrected, row)
 
 
-def _next(curve: Curve, here: Point, step: float) -> Point | None:
+def _next(curve: SolutionCurve, here: Point, step: float) -> Point | None:
     guess = here.z + step * here.tangent
     corrected = curve.correct(guess, here.tangent)
     if corrected is None or np.linalg.norm(corrected[0] - guess) > OFF * step:
@@ -181,7 +185,7 @@ def _next(curve: Curve, here: Point, step: float) -> Point | None:
     return found if curve.equation.period == 1 or _moves_along(curve, here, found) else None
 
 
-def _moves_along(curve: Curve, here: Point, found: Point) -> bool:
+def _moves_along(curve: SolutionCurve, here: Point, found: Point) -> bool:
     """Whether every point of the orbit has moved as the tangent says: another orbit may be near in one of them."""
     before = curve.orbit(here.z)
     slope = (curve.orbit(here.z + NUDGE * here.tangent) - before) / NUDGE
@@ -190,7 +194,7 @@ def _moves_along(curve: Curve, here: Point, found: Point) -> bool:
     return bool(np.linalg.norm(moved - expected) <= ASTRAY * np.linalg.norm(expected))
 
 
-def _around_corner(curve: Curve, here: Point) -> Point | None:
+def _around_corner(curve: SolutionCurve, here: Point) -> Point | None:
     """The point on the other side of a kink, where the branch goes on in another direction, which may be back in p.
 
     Beyond the kink the branch has the tangent that the Jacobian there gives; of its two directions one leads back over
@@ -217,7 +221,7 @@ def _around_corner(curve: Curve, here: Point) -> Point | None:
     return None
 
 
-def _landed(curve: Curve, inside: Point, outside: Point, p: float) -> Point | None:
+def _landed(curve: SolutionCurve, inside: Point, outside: Point, p: float) -> Point | None:
     """The point where the branch leaves the range."""
     edge = p / curve.parameter_scale
     part = (edge - inside.z[-1]) / (outside.z[-1] - inside.z[-1])

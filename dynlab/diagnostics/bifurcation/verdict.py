@@ -15,7 +15,7 @@ from dynlab.diagnostics.bifurcation.orbits import LEFT as LEFT_BOUND
 from dynlab.diagnostics.bifurcation.orbits import UNSETTLED
 from dynlab.diagnostics.bifurcation.result import Row
 from dynlab.diagnostics.bifurcation.switching import DEGENERATE, UNDECIDED
-from dynlab.diagnostics.bifurcation.together import Place
+from dynlab.diagnostics.bifurcation.together import JointPlace
 from dynlab.diagnostics.bifurcation.tracing import LEFT
 from dynlab.wording import agree, article, at_most, capital, counted, joined, number, to_error, with_error
 
@@ -54,7 +54,7 @@ IN_A = {
 
 
 def verdict(
-    diagram: Diagram, points: list[Row], places: list[Place], name: str, settled: NDArray[np.int8] | None
+    diagram: Diagram, points: list[Row], places: list[JointPlace], name: str, settled: NDArray[np.int8] | None
 ) -> str:
     """The sentences.
 
@@ -62,7 +62,7 @@ def verdict(
     ----------
     diagram : Diagram
     points : list of Row
-    places : list of Place
+    places : list of JointPlace
         Where branches could not be told apart.
     name : str
         The parameter's.
@@ -113,7 +113,7 @@ def _of_orbits(settled: NDArray[np.int8], name: str, largest: float) -> list[str
     return sentences
 
 
-def _changes(diagram: Diagram, points: list[Row], places: list[Place], name: str, noun: str) -> list[str]:
+def _changes(diagram: Diagram, points: list[Row], places: list[JointPlace], name: str, noun: str) -> list[str]:
     """Where a stable fixed point becomes unstable or the reverse, in the order of the parameter."""
     found = [(place.lowest, together.said(diagram, points, place, name, noun)) for place in places]
     apart = frozenset().union(*(place.bifurcations for place in places))
@@ -191,7 +191,7 @@ def _angle(one: Bifurcation) -> str:
     return f"multipliers e^(±{abs(np.angle(value)):.4g}i)"
 
 
-def _counts(diagram: Diagram, places: list[Place]) -> str:
+def _counts(diagram: Diagram, places: list[JointPlace]) -> str:
     """How many branches, and which bifurcations at which values."""
     begin = counted(len(diagram.branches), "branch", "branches")
     apart = frozenset().union(*(place.bifurcations for place in places))

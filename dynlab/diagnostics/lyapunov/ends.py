@@ -28,7 +28,7 @@ BESIDE, AWAY = 1e-8, 1e-3
 
 
 @dataclass(frozen=True)
-class Ends:
+class OrbitEnds:
     """How orbits end.
 
     Attributes
@@ -46,7 +46,7 @@ class Ends:
     dimensions: Index
 
 
-def ends_of_map(driven: Driven, is_given: bool, seed: int) -> Ends:
+def ends_of_map(driven: Driven, is_given: bool, seed: int) -> OrbitEnds:
     """How orbits of a map end; `is_given` says that their starts were not random."""
     states = driven.states.double().cpu().numpy()
     half = driven.steps // 2
@@ -59,7 +59,7 @@ def ends_of_map(driven: Driven, is_given: bool, seed: int) -> Ends:
     return _ends(periods_of_map(states), states[:, -1], later, follow, is_given, seed)
 
 
-def ends_of_flow(system: Flow, visited: Real, seconds: float, is_given: bool, seed: int) -> Ends:
+def ends_of_flow(system: Flow, visited: Real, seconds: float, is_given: bool, seed: int) -> OrbitEnds:
     """The same of a flow from the states (sample, time, state) that it visits in so many seconds."""
 
     def follow(beside: Real) -> Real:
@@ -94,11 +94,11 @@ def _ends(
     follow: Callable[[Real], Real],
     is_given: bool,
     seed: int,
-) -> Ends:
+) -> OrbitEnds:
     """Only a given start may lie on a set that its neighbours leave; of closed orbits the exponents tell it."""
     nowhere = np.full(len(periods), -1)
     found = nowhere if not is_given or periods.all() else dimensions_left(later, follow, seed)
-    return Ends(periods, points, np.where(periods > 0, -1, found))
+    return OrbitEnds(periods, points, np.where(periods > 0, -1, found))
 
 
 def periods_of_map(states: Real) -> Index:

@@ -11,7 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.diagnostics.lyapunov.ends import Ends
+from dynlab.diagnostics.lyapunov.ends import OrbitEnds
 from dynlab.diagnostics.lyapunov.verdict import verdict
 from dynlab.numerics.frame import SAFETY, Growth
 from dynlab.numerics.statistics import (
@@ -76,7 +76,7 @@ class Measured:
     transient: float
     blocks: int
     finite_time: bool
-    ends: Ends | None
+    ends: OrbitEnds | None
     units: str
     tolerance: float
     epsilon: str

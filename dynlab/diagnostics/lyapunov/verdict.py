@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.diagnostics.lyapunov.ends import ALL_BUT_ZERO, Ends
+from dynlab.diagnostics.lyapunov.ends import ALL_BUT_ZERO, OrbitEnds
 from dynlab.diagnostics.lyapunov.separation import DRAW_NEARER, MEET, NEITHER, STAY_APART
 from dynlab.numerics.statistics import FEW_NATS, with_signs
 from dynlab.wording import (
@@ -24,7 +24,7 @@ from dynlab.wording import (
 SAME = 1e-6  # of their size: orbits that end so near each other end at one point
 
 
-def verdict(ds: xr.Dataset, averaged: str, name: str, cut: str, ends: Ends | None, size: int) -> str:
+def verdict(ds: xr.Dataset, averaged: str, name: str, cut: str, ends: OrbitEnds | None, size: int) -> str:
     """What the exponents say.
 
     Parameters
@@ -37,7 +37,7 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, cut: str, ends: Ends | Non
         ``exponent`` or ``finite_time_exponent``.
     cut : str
         What orbits do that are cut: "leaves |h_i| ≤ 1e+08, the first at step 14"; "" where none is.
-    ends : Ends, optional
+    ends : OrbitEnds, optional
         How the orbits end that nothing drives.
     size : int
         The dimension of the state.
@@ -164,7 +164,7 @@ def _by_sample(ds: xr.Dataset, name: str) -> str:
     return f"nearby orbits {said} of {counted(len(values), 'sample')}{undecided}"
 
 
-def _whereabouts(ds: xr.Dataset, name: str, ends: Ends, known: np.ndarray) -> tuple[str, str]:
+def _whereabouts(ds: xr.Dataset, name: str, ends: OrbitEnds, known: np.ndarray) -> tuple[str, str]:
     """A sentence before all others where orbits stayed on what their neighbours leave, and one for where others end."""
     errors, bounds = ds["exponent_error"].values[:, 0], ds["rounding_bound"].values[:, 0]
     values = with_signs(ds[name].values[:, 0], bounds)
