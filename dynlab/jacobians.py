@@ -222,7 +222,9 @@ def _of_rows_at_once(function: Callable[..., Tensor], argument: int, *rows: Tens
     if not value.requires_grad:
         return own.new_zeros(*value.shape, own.shape[-1])
     found: Any = torch.autograd.grad(value, own, units, is_grads_batched=True, allow_unused=True)
-    return own.new_zeros(*value.shape, own.shape[-1]) if found[0] is None else found[0].transpose(0, 1)
+    if found[0] is None:
+        return own.new_zeros(*value.shape, own.shape[-1])
+    return found[0].transpose(0, 1).contiguous()  # a sum's slopes are one number, which the rows would share
 
 
 def _apart(function: Callable[..., Tensor], value: Tensor, *rows: Tensor) -> bool:
