@@ -8,7 +8,7 @@ from dynlab.cli.main import run
 from dynlab.errors import lookup
 from dynlab.gallery import TABLES, speed
 from dynlab.gallery.accuracies import NOT_RUN, facts, measured, number, trainings_of
-from dynlab.gallery.copying import COPIES, HIGHER, STAYED, Curve, baseline
+from dynlab.gallery.copying import COPIES, HIGHER, STAYED, LossCurve, baseline
 from dynlab.gallery.data_sets import COLUMNS, sizes
 from dynlab.gallery.equilibria import HOLDS, ONLY_FLOW, table
 from dynlab.gallery.har2 import EXPLAINED, LAST, NEITHER, RECORDED
@@ -108,7 +108,7 @@ def test_every_row_of_a_source_has_its_published_facts():
     ],
 )
 def test_a_curve_is_called_what_it_is(losses, outcome, halved):
-    curve = Curve(1000, "asRNN, 138 units", np.array([100.0, 200.0, 300.0]), np.array(losses))
+    curve = LossCurve(1000, "asRNN, 138 units", np.array([100.0, 200.0, 300.0]), np.array(losses))
     assert curve.guess == baseline(10, 1000)
     assert (curve.outcome, curve.halved) == (outcome, halved)
 
