@@ -12,6 +12,7 @@ import time
 
 import numpy as np
 import pytest
+import xarray as xr
 from runs import Stopped, differing, stored
 
 from dynlab import io, schema
@@ -19,6 +20,7 @@ from dynlab.errors import UserError
 from dynlab.training import Run, Settings, train
 from dynlab.training.queue import folder as kept
 from dynlab.training.queue.folder import alone, home, pause, record, resolved, running
+from dynlab.training.queue.kept import RECORDED, take_over
 from dynlab.training.queue.queued import Queued, described, kind
 from dynlab.training.queue.results import results
 from dynlab.training.queue.status import overview, total
@@ -282,3 +284,30 @@ def test_the_predictions_are_tested_first():
         for network in ("fastrnn", "ernn-k1")
         for split in ("held-out", "whole")
     ]
+
+
+def test_a_queue_goes_on_from_what_another_machine_kept(whole, tmp_path):
+    path = io.save(results(TWO, whole), tmp_path / "trainings.nc")
+    queue = (*TWO, digits("third", seed=2, retrain=True))
+    take_over(queue, tmp_path / "here", path)
+    assert finished(queue, tmp_path / "here") == ["first", "second"]
+    said = []
+    work(queue, tmp_path / "here", say=said.append)
+    assert {line.split(":")[0] for line in said if "epoch" in line} == {"third"}
+    both = results(queue, tmp_path / "here")
+    assert both.sel(training=["first", "second"]).equals(io.open(path))
+    assert json.loads(both.attrs["settings"])["data"] == json.loads(io.open(path).attrs["settings"])["data"]
+
+
+def test_what_another_machine_trained_otherwise_is_trained_anew(whole, tmp_path):
+    path = io.save(results(TWO, whole), tmp_path / "trainings.nc")
+    queue = (digits("first", lr=0.03), TWO[1])
+    take_over(queue, tmp_path / "here", path)
+    assert finished(queue, tmp_path / "here") == ["second"]
+
+
+def test_the_kept_trainings_come_back_number_for_number(tmp_path):
+    take_over(QUEUE, tmp_path)
+    again, shipped = results(QUEUE, tmp_path), io.open(RECORDED)
+    xr.testing.assert_equal(again, shipped)
+    assert json.loads(again.attrs["settings"]) == json.loads(shipped.attrs["settings"])

@@ -5,6 +5,7 @@ import sys
 from dynlab import io
 from dynlab.errors import UserError
 from dynlab.training.queue.folder import home, pause, running
+from dynlab.training.queue.kept import take_over
 from dynlab.training.queue.results import results
 from dynlab.training.queue.status import overview, time_all
 from dynlab.training.queue.table import QUEUE
@@ -21,9 +22,14 @@ def main(words: list[str]) -> int:
     """Do what the words ask; the number that the process ends with."""
     folder = home()
     try:
+        if words not in ([], ["pause"], ["status"], ["time"]) and (words[:1] != ["results"] or len(words) != 2):
+            raise UserError(
+                f"The queue is asked to `pause`, to `time`, for its `status` or `results FILE`, got {words}."
+            )
         if words == ["pause"]:
             process = pause(folder)
             say("The queue is not running." if process is None else f"The queue is paused; it was process {process}.")
+        take_over(QUEUE, folder)
         if words in (["status"], ["pause"]):
             process = running(folder)
             say(
@@ -31,19 +37,13 @@ def main(words: list[str]) -> int:
             )
             for line in overview(QUEUE, folder):
                 say(line)
-            return 0
-        if words[:1] == ["results"] and len(words) == 2:
+        elif words == ["time"]:
+            time_all(QUEUE, folder, say=say)
+        elif words:
             kept = io.save(results(QUEUE, folder), words[1], overwrite=True)
             say(f"{kept}: {io.open(kept).attrs['verdict']}")
-            return 0
-        if words == ["time"]:
-            time_all(QUEUE, folder, say=say)
-            return 0
-        if words:
-            raise UserError(
-                f"The queue is asked to `pause`, to `time`, for its `status` or `results FILE`, got {words}."
-            )
-        work(QUEUE, folder, say=say)
+        else:
+            work(QUEUE, folder, say=say)
     except KeyboardInterrupt:
         say("The queue is paused; `make queue` goes on.")
     except UserError as error:

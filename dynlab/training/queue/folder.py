@@ -18,6 +18,7 @@ from dynlab.training.run import METRICS_FILE, Run
 from dynlab.training.train import RUN_FILE
 
 LOCK, SPENT, TIMES = "running", "spent.json", "timed.json"
+KEPT = "kept.json"  # of the trainings that other machines finished: versions, data, and how far others got
 ASKED_AGAIN = 10.0  # seconds after which a queue that goes on is told again to pause
 
 
@@ -71,12 +72,13 @@ def epochs(run: Path) -> dict[str, list[float]]:
 
 
 def noted(folder: Path, file: str) -> dict[str, Any]:
-    """What stands in `SPENT`, seconds by a training's name, or in `TIMES`, by kind."""
+    """What stands in `SPENT`, seconds by a training's name, in `TIMES`, by kind, or in `KEPT`."""
     return _read(folder / file)
 
 
 def note(folder: Path, file: str, **entries: Any) -> None:
-    """Write entries into `SPENT` or `TIMES`, beside those that stand there."""
+    """Write entries into `SPENT`, `TIMES` or `KEPT`, beside those that stand there."""
+    files.make_folder(folder)
     files.write_text(folder / file, json.dumps(_read(folder / file) | entries) + "\n")
 
 

@@ -10,7 +10,7 @@ import xarray as xr
 
 from dynlab import schema
 from dynlab.errors import UserError
-from dynlab.training.queue.folder import begun, epochs, record, run_folder
+from dynlab.training.queue.folder import KEPT, begun, epochs, noted, record, run_folder
 from dynlab.training.queue.queued import Queued, Record
 
 # Columns of the records' epochs, and what they are.
@@ -33,7 +33,9 @@ def results(queue: Sequence[Queued], folder: Path) -> xr.Dataset:
     UserError
         Where none is finished.
     """
-    unfinished = {one.name: _so_far(one, folder) for one in queue if not record(one, folder) and begun(one, folder)}
+    elsewhere = noted(folder, KEPT)
+    others = elsewhere.get("unfinished", {})
+    unfinished = {one.name: so_far for one in queue if (so_far := _so_far(one, folder, others.get(one.name, {})))}
     records = [found for one in queue if (found := record(one, folder))]
     if not records:
         raise UserError(f"No training of the queue in {folder} is finished yet: `make queue` goes on.")
@@ -56,8 +58,8 @@ def results(queue: Sequence[Queued], folder: Path) -> xr.Dataset:
         variables,
         system="several",
         settings={
-            "versions": _different(records, "versions"),
-            "data": _different(records, "data"),
+            "versions": _different(records, "versions", elsewhere),
+            "data": _different(records, "data", elsewhere),
             "unfinished": unfinished,
         },
         verdict=f"{len(records)} of {len(queue)} trainings are finished.",
@@ -78,15 +80,23 @@ def _by_epoch(records: Sequence[Record], name: str, words: str, longest: int) ->
     return schema.variable((schema.TRAINING, schema.EPOCH), table, words)
 
 
-def _so_far(queued: Queued, folder: Path) -> dict[str, float]:
-    """How many ``epochs`` a training that goes on has behind it, ``of`` how many, and the last one's numbers."""
+def _so_far(queued: Queued, folder: Path, elsewhere: dict[str, float]) -> dict[str, float]:
+    """How many ``epochs`` an unfinished training has behind it, ``of`` how many, and the last one's numbers.
+
+    The further of this folder's and another machine's; empty where it is finished or not begun.
+    """
+    if record(queued, folder):
+        return {}
+    if not begun(queued, folder):
+        return elsewhere
     done = epochs(run_folder(folder, queued.name))
-    passed = len(done.get("loss", ()))
     last = {name: values[-1] for name, values in done.items() if name in COLUMNS}
-    return {"epochs": passed, "of": queued.run.settings.epochs} | last
+    here = {"epochs": len(done.get("loss", ())), "of": queued.run.settings.epochs} | last
+    return max(elsewhere, here, key=lambda one: one.get("epochs", -1))
 
 
-def _different(records: Sequence[Record], key: str) -> list[dict[str, str]]:
-    """Each of the values that occur, once."""
-    texts = dict.fromkeys(json.dumps(one["facts"][key], sort_keys=True) for one in records if key in one["facts"])
+def _different(records: Sequence[Record], key: str, elsewhere: dict[str, Any]) -> list[dict[str, str]]:
+    """Each of the values that occur, once, other machines' first."""
+    here = [one["facts"][key] for one in records if key in one["facts"]]
+    texts = dict.fromkeys(json.dumps(value, sort_keys=True) for value in [*elsewhere.get(key, []), *here])
     return [json.loads(text) for text in texts]

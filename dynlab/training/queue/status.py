@@ -33,7 +33,7 @@ def _line(members: Sequence[Queued], folder: Path, seconds: dict[str, float]) ->
     ran = [done(one, folder) for one in members]
     left = [total(one, folder) - ready for one, ready in zip(members, ran, strict=True)]
     hours = sum(seconds.get(kind(one.run), 0.0) * rest for one, rest in zip(members, left, strict=True)) / 3600
-    untimed = sum(kind(one.run) not in seconds for one in members)
+    untimed = sum(not total(one, folder) for one in members)
     return (
         f"{finished} of {len(members)} trainings are finished, {sum(ran):,} of {sum(ran) + sum(left):,} iterations are "
         f"done, {hours:.1f} core-hours are left"
@@ -42,11 +42,11 @@ def _line(members: Sequence[Queued], folder: Path, seconds: dict[str, float]) ->
 
 
 def iteration_seconds(queue: Sequence[Queued], folder: Path) -> dict[str, float]:
-    """Seconds an iteration, by the kind of run: those of the finished runs where there are any, or the timed ones."""
+    """Seconds an iteration, by the kind of run: those of the runs finished on a processor, or the timed ones."""
     seconds = {key: timed["seconds"] for key, timed in noted(folder, TIMES).items()}
     for queued in queue:
         found = record(queued, folder)
-        if found and found["iterations"]:
+        if found and found["iterations"] and found["facts"].get("device", "cpu") == "cpu":
             seconds[kind(queued.run)] = 3600 * found["core_hours"] / found["iterations"]
     return seconds
 
