@@ -105,8 +105,8 @@ def agree(count: int, one: str = "is", several: str = "are") -> str:
     return one if count == 1 else several
 
 
-def why_cut(lost: NDArray[np.bool_], largest: str, is_flow: bool, count: int) -> str:
-    """What `count` orbits do that are cut: "leaves |h_i| ≤ 1e+08".
+def why_cut(lost: NDArray[np.bool_], largest: str, is_flow: bool, several: bool) -> str:
+    """What orbits do that are cut: "leaves |h_i| ≤ 1e+08".
 
     Parameters
     ----------
@@ -115,11 +115,12 @@ def why_cut(lost: NDArray[np.bool_], largest: str, is_flow: bool, count: int) ->
     largest : str
         The bound.
     is_flow : bool
-    count : int
+    several : bool
+        Whether the verb is that of several orbits, or of a share of them.
     """
     nowhere = "the solver finds no further step" if is_flow else "the step or its derivative is no number"
-    left = [f"{agree(count, 'leaves', 'leave')} {largest}"] if not lost.all() else []
-    return " or ".join(left + [f"{agree(count, 'comes', 'come')} to where {nowhere}"] * bool(lost.any()))
+    left = [f"{'leave' if several else 'leaves'} {largest}"] if not lost.all() else []
+    return " or ".join(left + [f"{'come' if several else 'comes'} to where {nowhere}"] * bool(lost.any()))
 
 
 def article(noun: str) -> str:

@@ -30,7 +30,7 @@ def verdict(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.bo
     steps, longest = settings["steps"], int(ds["steps"].max())
     longer = f" (up to {longest:,} where still coming to rest)" if longest > steps else ""
     ends = _listed(ds, kinds)
-    gone = why_cut(lost, f"‖h‖ ≤ {number(settings['largest_state'])}", False, lost.size + 1)  # "leave", of a share
+    gone = why_cut(lost, f"‖h‖ ≤ {number(settings['largest_state'])}", False, True)
     parts = [*ends, f"{share(lost.size / basin.size)} {gone}"] if lost.size else ends
     open_ = [f"{share(count / basin.size)} ({reason})" for reason, count in Counter(reasons).most_common()]
     parts += [f"undecided: {joined(open_)}"] if open_ else []

@@ -92,7 +92,7 @@ def _verdict(ds: xr.Dataset, found: CovariantVectors, averaged: str, settings: d
     inside = np.isinf(found.steps.cut)
     if not inside.any():
         which = "the orbit" if len(inside) == 1 else "every orbit"
-        return f"No vector is known over {averaged}: {which} {_why_cut(found, settings, 1)}, and is cut there."
+        return f"No vector is known over {averaged}: {which} {_why_cut(found, settings, False)}, and is cut there."
     counts = found.determined[inside].sum(axis=1)
     total = ds.sizes[schema.MODE]
     text = f"Over {averaged} {ranged(counts, 0)} of {total} covariant vectors are determined."
@@ -116,15 +116,15 @@ def _verdict(ds: xr.Dataset, found: CovariantVectors, averaged: str, settings: d
         text += f"within {number(off, 1)}."
     if not inside.all():
         gone = int((~inside).sum())
-        text += f" {gone} of {len(inside)} orbits {_why_cut(found, settings, gone)}, and "
+        text += f" {gone} of {len(inside)} orbits {_why_cut(found, settings, gone > 1)}, and "
         text += f"{agree(gone)} left out."
     return text
 
 
-def _why_cut(found: CovariantVectors, settings: dict[str, Any], count: int) -> str:
-    """What so many orbits do, and when the first did: "leaves |h_i| ≤ 1e+08, the first at step 14"."""
+def _why_cut(found: CovariantVectors, settings: dict[str, Any], several: bool) -> str:
+    """What orbits do that are cut, and when the first did: "leaves |h_i| ≤ 1e+08, the first at step 14"."""
     lost, is_flow = ~found.steps.left[np.isfinite(found.steps.cut)], "seconds" in settings
-    why = why_cut(lost, f"|h_i| ≤ {number(settings['largest_state'])}", is_flow, count)
+    why = why_cut(lost, f"|h_i| ≤ {number(settings['largest_state'])}", is_flow, several)
     when = found.steps.cut.min() * found.steps.length
     return f"{why}, the first at {f'{number(when)} s' if is_flow else f'step {number(when, 0)}'}"
 

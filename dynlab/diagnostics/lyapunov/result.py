@@ -109,17 +109,17 @@ def result(
         flags=_flags(measured, values, extra, settings["largest_state"]),
     )
     gone = int(np.isfinite(growth.cut).sum())
-    cut = _why_cut(measured, settings["largest_state"], 1 if gone == len(growth.cut) else gone)
+    cut = _why_cut(measured, settings["largest_state"], 1 < gone < len(growth.cut))
     ds.attrs["verdict"] = verdict(ds, measured.averaged, measured.name, cut, measured.ends, size)
     return ds
 
 
-def _why_cut(measured: Measured, largest: float, count: int = 1) -> str:
-    """What `count` orbits do that are cut, "leaves |h_i| ≤ 1e+08, the first at step 14"; "" where none is."""
+def _why_cut(measured: Measured, largest: float, several: bool = False) -> str:
+    """What orbits do that are cut, "leaves |h_i| ≤ 1e+08, the first at step 14"; "" where none is."""
     cut, is_flow = measured.growth.cut, measured.units == schema.SECOND
     if np.isinf(cut).all():
         return ""
-    why = why_cut(measured.growth.lost[np.isfinite(cut)], f"|h_i| ≤ {largest:g}", is_flow, count)
+    why = why_cut(measured.growth.lost[np.isfinite(cut)], f"|h_i| ≤ {largest:g}", is_flow, several)
     return f"{why}, the first at {f'{cut.min():.4g} s' if is_flow else f'step {cut.min():.0f}'}"
 
 
