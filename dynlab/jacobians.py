@@ -15,6 +15,7 @@ from dynlab.errors import UserError
 from dynlab.numerics.rounded_anew import RoundedAnew
 from dynlab.numerics.running_error import RunningErrors, Untracked, bounded
 from dynlab.operators import Cascade, Dense, Operator
+from dynlab.reading import out_of_memory
 from dynlab.systems import Flow, Map, System
 from dynlab.systems.function import Function
 from dynlab.systems.held import Held
@@ -41,6 +42,8 @@ LASTING = 0.3  # times what they differ by, from one distance to the next
 ROUNDED_ALIKE = 64.0  # times ε: what rounding makes of such a difference
 FEWER_PLACES = 4.0  # times an estimate from two differences, each of which may be small by chance
 NOISE_REACH, NOISE_TIMES = 6.180339887e-8, 4.0  # between neighbours, no binary fraction; and for safety
+# Said where a function computes anew, in the backward pass and outside of `StableSlopes`, what was not kept for it.
+RECOMPUTED = "torch.utils.checkpoint keeps nothing that derivatives need: call the function without it"
 MOST_TIMES = 5000  # of a flow's own time scale 1/‖∂f/∂h‖₂ that it is solved for: about two minutes
 
 
@@ -182,11 +185,19 @@ def automatic_jacobian(
     if columns == 0 or len(states) == 0:  # which a function of one state cannot be asked for
         return Dense(state.new_zeros(*batch, state.shape[-1], columns))
     evolve, argument = _evolve(system), int(by_input)
-    with StableSlopes():
-        if isinstance(t, Tensor) and t.ndim:
-            found = _derivative(evolve, argument, states, inputs, t.expand(batch).reshape(-1))
-        else:
-            found = _derivative(lambda h, x: evolve(h, x, t), argument, states, inputs)
+    try:
+        with StableSlopes(), torch.autograd.graph.disable_saved_tensors_hooks(RECOMPUTED):
+            if isinstance(t, Tensor) and t.ndim:
+                found = _derivative(evolve, argument, states, inputs, t.expand(batch).reshape(-1))
+            else:
+                found = _derivative(lambda h, x: evolve(h, x, t), argument, states, inputs)
+    except RuntimeError as error:
+        if out_of_memory(error):
+            raise
+        said = str(error).split(". ")[0]
+        mend = f"{said}; compute a new tensor in place of writing on one, as y = 0.5 * y for y *= 0.5"
+        why = RECOMPUTED if "torch.utils.checkpoint" in said else mend
+        raise UserError(f"{system.name} cannot be differentiated: {' '.join(why.split())}.") from error
     return Dense(found.reshape(*batch, state.shape[-1], columns))
 
 

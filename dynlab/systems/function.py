@@ -82,6 +82,8 @@ class Function(Map):
                 f"{self.name} cannot compute in {state.dtype} ({reason}): give a module itself rather than a function "
                 f"around it, so that its parameters are converted, or analyse with dtype='float32'."
             )
+        if "torch.utils.checkpoint" in reason:
+            return f"{self.name} cannot be differentiated: {' '.join(reason.split())}."
         other = next(order for order in ORDERS if order != self.order)
         return (
             f"{self.name} fails when it is called as {ORDERS[self.order]} with a state of shape {tuple(state.shape)} "

@@ -38,7 +38,7 @@ def _with_slope(function: Callable[[Tensor], Tensor], slope: Callable[[Tensor], 
         def backward(ctx: Any, gradient: Tensor) -> Tensor:
             return gradient * slope(*ctx.saved_tensors)
 
-    return lambda p, **_: Sloped.apply(p)
+    return lambda p, **_: Sloped.apply(p.clone())  # the function may write on its argument afterwards
 
 
 _tanh = _with_slope(torch.tanh, tanh_slope)

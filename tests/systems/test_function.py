@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 import dynlab as dl
 from dynlab import from_module
@@ -279,3 +280,32 @@ def test_what_differs_by_rounding_or_fails_elsewhere_is_a_map(f):
     ds = dl.lyapunov(from_function(f, 2, 1 if own else 0), steps=200, initial_state=[0.5, 0.3])
     expected = ds["exponent"][0] if own else np.full(2, -np.log(2))
     np.testing.assert_allclose(ds["exponent"][0], expected, atol=1e-9)
+
+
+def test_a_function_may_write_on_what_it_took_the_tanh_of():
+    def along(h, x):
+        y = h.clone()
+        y[..., 0] = torch.tanh(y[..., 1]) + torch.sigmoid(y[..., 0])
+        y *= 0.5
+        return y
+
+    state = torch.tensor([0.3, -0.2], dtype=torch.float64)
+    found = jacobian(from_function(along, 2), state, torch.zeros(0, dtype=torch.float64)).dense()
+    torch.testing.assert_close(found, torch.autograd.functional.jacobian(lambda h: along(h, None), state))
+
+
+def _halved_in_place(h, x):
+    h *= 0.5
+    h[..., 1] += h[..., 0] ** 2
+    return h
+
+
+def test_a_function_that_torch_cannot_differentiate_is_refused_with_the_reason():
+    with pytest.raises(UserError, match="compute a new tensor"):
+        dl.fixed_points(from_function(_halved_in_place, 2))
+
+    def again(h, x):
+        return checkpoint(lambda v: torch.tanh(2 * v), h, use_reentrant=False)
+
+    with pytest.raises(UserError, match="call the function without it"):
+        dl.fixed_points(from_function(again, 2))
