@@ -1,6 +1,7 @@
 """The norms of ∂h_T/∂h_t of large states, from products of the chain of Jacobians with a few vectors."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,7 @@ from torch.linalg import vector_norm
 from dynlab.diagnostics.end_to_end import SURVIVES
 from dynlab.driven import NUMBERS_AT_ONCE, Driven
 from dynlab.numerics.arrays import Real
+from dynlab.numerics.deflated_norms import DeflatedNorms, deflated_norms
 from dynlab.numerics.golub_kahan import NormBounds, norm_bounds
 from dynlab.numerics.plain_product import FAILING
 from dynlab.numerics.threads import in_threads
@@ -22,7 +24,10 @@ from dynlab.progress import through
 VECTORS = 4  # that each bound starts from: fewer need longer Krylov spaces, more are multiplied in vain
 MOST = 24  # products with the chain and its transpose; a norm without a gap below it takes some 12
 WIDTH = 0.09  # of ln ‖∂h_T/∂h_t‖₂ between its bounds
-PROBES = 64  # random vectors for the Frobenius norms
+PROBES = 64  # random vectors for the Frobenius norms, and for what a basis leaves
+BASIS = 32  # directions that all products share
+SHORT = 1 / 8  # of the longest product: shorter ones seldom share its directions
+NOISE = 4  # random vectors of what rounding adds: few, since that is far below what bounds differ by
 NUMBERS = 16  # for each unit, that the factors of a cell's Jacobian take
 KEPT = 2**26  # numbers of all Jacobians' factors that are kept: 512 MiB; of more they are made anew for each product
 ALIASED, PADDING = 512, 8  # numbers from row to row that share the places of a cache, and what is put between them
@@ -30,10 +35,12 @@ SAFETY = 2.0  # of the first-order bound of rounding
 
 NAMES = ("log_norm", "log_norm_error", "log_norm_frobenius", "log_norm_frobenius_error")
 METHOD = (
-    f"∂h_T/∂h_t is made bidiagonal by Golub and Kahan's method from {VECTORS} random vectors, in products with the "
-    f"factors of the Jacobians. The norm lies between two bounds, but for a probability of {FAILING:g}; its error is "
-    f"half their distance. The Frobenius norm is estimated from {PROBES} random vectors, and its error holds as "
-    "surely. Both errors hold the rounding of the Jacobians' entries and of the products"
+    "∂h_T/∂h_t is known along a basis that many t share, and beside it by random vectors, from one pass back through "
+    "the factors of the Jacobians. Where that leaves the bounds of its norm too far apart, Golub and Kahan's method "
+    f"makes it bidiagonal from {VECTORS} random vectors. The norm lies between two bounds, but for a probability of "
+    f"{FAILING:g}; its error is half their distance. What the basis leaves of the Frobenius norm is estimated from "
+    f"{PROBES} random vectors, and its error holds as surely. Both errors hold the rounding of the Jacobians' entries "
+    "and of the products"
 )
 
 
@@ -142,16 +149,61 @@ def _norms(
         return torch.from_numpy(np.stack([each.standard_normal((count, n)) for each in generators])).mT
 
     known = driven.states.isfinite().all(dim=-1)[:, -1].cpu().numpy()
-    columns: list[tuple[Real, Real]] = []
-    for t in through(times.tolist()):
+    rows: list[tuple[Real, Real, Real, Real]] = []
+    for t, found in zip(through(times[::-1].tolist()), _together(chain, times, drawn, failing), strict=True):
         if t == driven.steps:
-            columns.append((np.zeros(samples), np.zeros(samples)))
+            zero = np.zeros(samples)
+            rows.append((zero, zero, zero + np.log(n) / 2, zero))
             continue
-        bounds = norm_bounds(partial(chain.back, t=t), partial(chain.forth, t=t), drawn(VECTORS), failing, WIDTH, MOST)
-        columns.append(_middle(bounds, _of_rounding(chain, bounds, t, driven.steps)))
-    of_norm = (np.stack(part, axis=1) for part in zip(*columns, strict=True))
-    of_frobenius = _frobenius(chain, drawn(PROBES), times, driven.steps, failing)
-    return tuple(np.where(known[:, None], values, np.nan) for values in (*of_norm, *of_frobenius))
+        lower, upper = found.log_lower, found.log_upper
+        if (upper - lower <= WIDTH)[known].all():
+            of_norm = (lower + upper) / 2, (upper - lower) / 2
+        else:
+            both = partial(chain.back, t=t), partial(chain.forth, t=t)
+            bounds = norm_bounds(*both, drawn(VECTORS), failing, WIDTH, MOST)
+            of_norm = _middle(bounds, _of_rounding(chain, bounds, t, driven.steps))
+        rows.append((*of_norm, found.log_frobenius, found.frobenius_error))
+    columns = (np.stack(column[::-1], axis=1) for column in zip(*rows, strict=True))
+    return tuple(np.where(known[:, None], values, np.nan) for values in columns)
+
+
+def _together(
+    chain: Chain, times: NDArray[np.int64], drawn: Callable[[int], Tensor], failing: float
+) -> Iterator[DeflatedNorms]:
+    """Bounds at all t, the last first, from one pass back of a basis that all share and of random vectors.
+
+    The first left singular vectors of a long product are nearly those of its last steps. So the basis has those of the
+    shortest product that is no shorter than a share `SHORT` of the longest, after one iteration of its subspace. What
+    rounding adds at every step, ‖E_s‖ times the vectors' size, is drawn at random and goes through the same factors.
+    """
+    steps = chain.rounding.shape[1]
+    lengths = steps - times
+    t = steps - int(lengths[lengths >= SHORT * lengths.max()].min())
+    probes = drawn(PROBES)
+    samples, n, _ = probes.shape
+    basis = drawn(min(BASIS, n))
+    for way in (chain.back, chain.forth):
+        basis = torch.linalg.qr(way(basis, t)[0].nan_to_num()).Q
+    probes = probes - basis @ (basis.mT @ probes)
+    vectors = torch.cat([each.mT for each in (basis, probes, drawn(NOISE))], dim=1).mT
+    share = failing ** (2 / NOISE) / np.e  # of the mean of NOISE squares, as in `plain_products`
+    size = vector_norm(vectors[..., :-NOISE], dim=(1, 2))
+    vectors[..., -NOISE:] *= (n * torch.finfo(vectors.dtype).eps * size)[
+        :, None, None
+    ]  # what is left of U in the probes
+    scale = torch.zeros(samples, dtype=vectors.dtype)
+    operators = iter(chain.operators(range(steps, int(times[0]), -1)))
+    for t in range(steps, int(times[0]) - 1, -1):
+        if t < steps:
+            vectors = next(operators).apply_transpose(vectors)
+            vectors[..., -NOISE:] += (SAFETY * size * chain.rounding[:, t])[:, None, None] * drawn(NOISE)
+            exponent = torch.frexp(vector_norm(vectors[..., :-NOISE], dim=(1, 2))).exponent
+            vectors, scale = vectors * (-exponent).to(scale).exp2()[:, None, None], scale + exponent
+            size = vector_norm(vectors[..., :-NOISE], dim=(1, 2))
+        if t in times:
+            wrong = vector_norm(vectors[..., -NOISE:], dim=(1, 2)) * ((steps - t + 1) / (NOISE * share)) ** 0.5
+            found = deflated_norms(vectors[..., :-NOISE], basis.shape[2], wrong, failing)
+            yield found.scaled((scale * math.log(2)).numpy())
 
 
 def _middle(found: NormBounds, rounding: Real) -> tuple[Real, Real]:
@@ -176,28 +228,3 @@ def _of_rounding(chain: Chain, found: NormBounds, t: int, steps: int) -> Real:
     right = torch.stack(after[:-1], dim=1).squeeze(-1)
     sigma = before[-1]
     return (SAFETY * (left + right - sigma).exp() * chain.rounding[:, t:steps]).sum(dim=1).nan_to_num(0).cpu().numpy()
-
-
-def _frobenius(chain: Chain, probes: Tensor, times: NDArray[np.int64], steps: int, failing: float) -> tuple[Real, Real]:
-    """The logarithm of the mean of ‖(∂h_T/∂h_t)ᵀ g‖², halved, and its error.
-
-    The mean of squares is a sum of χ² variables times squares of singular values, whose tails are widest where there is
-    one singular value alone.
-    """
-    from scipy.stats import chi2
-
-    count = probes.shape[-1]
-    wanted = set(times.tolist())
-    found: dict[int, Real] = {}
-    for t, (vectors, scale) in zip(
-        range(steps, -1, -1), chain.passed(probes, range(steps, int(times[0]), -1), transposed=True), strict=False
-    ):
-        if t in wanted:
-            sizes = 2 * (vector_norm(vectors, dim=1).log() + scale)
-            found[t] = ((torch.logsumexp(sizes, dim=-1) - np.log(count)) / 2).cpu().numpy()
-    ends = chi2.ppf([failing / 2, 1 - failing / 2], count) / count
-    wrong = float(np.abs(np.log(ends)).max()) / 2
-    value = np.stack([found[int(t)] for t in times], axis=1)
-    exact = times[None] == steps
-    value = np.where(exact, np.log(probes.shape[1]) / 2, value)
-    return value, np.where(exact | np.isneginf(value), 0.0, wrong)
