@@ -17,7 +17,7 @@ from dynlab.numerics.principal import principal_components
 from dynlab.numerics.threads import one_thread_each
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
-from dynlab.wording import interval, number
+from dynlab.wording import number
 
 DELAYS = 1
 SHARE, MOST = 0.99, 10  # of the variance that is kept, and at most so many coordinates
@@ -235,11 +235,13 @@ def _verdict(ds: xr.Dataset) -> str:
     one, two = ds[schema.NETWORK].values
     first, second = (number(value, 2) for value in ds["within_runs"].values)
     far, p = (float(ds[name]) for name in ("distance", "p_value"))
-    size = interval([float(ds["distance_bound"]), far]) if far > RESOLUTION else f"less than {RESOLUTION:g}"
-    told = "more than" if p < BEYOND else "not told from what"
+    size, least = (f"{number(100 * each, 3)} %" for each in (max(far, RESOLUTION), float(ds["distance_bound"])))
+    fit = f"{size} of their size, and in no bases by less than {least}"
+    told = "differ more than" if p < BEYOND else "are not told from"
     return (
-        f"In the bases that fit best a step of {one} and one of {two} differ by {size} of their size. "
-        f"Runs of the two differ by {number(float(ds['between_runs']), 2)} in the mean, runs of {one} among themselves "
-        f"by {first}, and of {two} by {second}. That is {told} two runs of one network give: p = {number(p, 2)} of "
-        f"{ds.sizes[schema.RELABELLING]} relabellings."
+        f"In the bases that fit best a step of {one} and one of {two} differ by "
+        f"{fit if far > RESOLUTION else f'less than {size} of their size'}. "
+        f"The mean distance between a run of {one} and a run of {two} is {number(float(ds['between_runs']), 2)}; "
+        f"between two runs of {one} it is {first}, and between two runs of {two} {second}. So the two networks "
+        f"{told} two runs of one network (p = {number(p, 2)} from {ds.sizes[schema.RELABELLING]} relabellings of runs)."
     )

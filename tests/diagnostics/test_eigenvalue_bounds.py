@@ -77,7 +77,7 @@ def test_where_it_is_violated():
     assert number(ds, "margin", "max_modulus") == -1.0
     assert number(ds, "violations", "max_modulus") == 1
     assert number(ds, "compared", "max_modulus") == 36
-    assert "max_modulus is violated" in ds.attrs["verdict"]
+    assert "the bound max modulus ≤ 2 (measured: 3) is violated" in ds.attrs["verdict"]
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_the_dimension_and_the_entropy_bound_have_errors(henon, lorenz):
         in one.attrs["verdict"]
     )
     assert (
-        "of 3 exponents 1 is positive (Λ₁), 1 undecided (Λ₂) and 1 negative (Λ₃)" in one.attrs["verdict"]
+        "of 3 exponents 1 is positive (Λ₁), 1 of undecided sign (Λ₂) and 1 negative (Λ₃)" in one.attrs["verdict"]
     )  # the sum is of those that are
     assert one["positive_exponent_sum"].item() == one["exponent"][0, 0].item()
     every = lyapunov(create("logistic"), steps=2000, initial_state=[0.3])

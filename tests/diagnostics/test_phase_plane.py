@@ -71,6 +71,19 @@ def test_the_papers_diffusion_is_too_small_for_its_step():
     assert "modulus 1.0051" in ds.verdict
 
 
+@pytest.mark.parametrize(
+    "matrix, said",
+    [
+        ("0,1;-1,0", "and no step is small enough to make it stable: at (0, 0)"),  # |1 + iε| > 1 at every ε > 0
+        ("1,2;3,-1", "The flow has a saddle and so has Euler's map at ε = 0.1: at (0, 0)"),  # the flow itself leaves it
+    ],
+)
+def test_that_no_step_is_small_enough_is_said_in_words(matrix, said):
+    verdict = portrait(matrix).verdict
+    assert said in verdict
+    assert "critical step is 0" not in verdict
+
+
 def test_every_start_ends_on_the_invariant_curve_of_w_diff():
     ds = portrait("diff", starts=[(0.0, 0.5), (1e-3, 0.0), (3.0, -2.0)])
     radius = np.linalg.norm(ds["long_orbit"].values, axis=-1)

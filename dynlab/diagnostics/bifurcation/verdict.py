@@ -243,7 +243,7 @@ def _cascade(diagram: Diagram) -> str:
     if len(ratios) < 2:
         return ""
     listed = joined([number(ratio, 5) for ratio in ratios])
-    return f"The intervals between period doublings shrink by {listed} (Feigenbaum's limit is 4.6692)"
+    return f"The intervals between period doublings shrink by the factors {listed} (Feigenbaum's limit is 4.6692)"
 
 
 def _accuracy(bifurcations: list[Bifurcation], name: str) -> str:

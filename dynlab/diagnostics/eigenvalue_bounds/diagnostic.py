@@ -21,13 +21,14 @@ from dynlab.driven import drive
 from dynlab.errors import UserError
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
-from dynlab.wording import agree, joined, over
+from dynlab.wording import agree, joined, number, over, unit_after
 
 METHOD = (
     "Each bound is held against every number measured, with that number's own error. It is violated where a number is "
     "beyond it by more than its error. It is undecided where a number or its error is not known, and at the bound "
     "where a number is within its error of it. Errors: {errors}"
 )
+SAID = {AT_THE_BOUND: "reached to within the error"}  # an outcome in a sentence
 NOT_KNOWN = "not finite where a number is exactly zero in log scale, or is not known: see reason"
 
 
@@ -189,7 +190,7 @@ def _variables(
 
 def _verdict(ds: xr.Dataset, where: str) -> str:
     outcomes = ds["outcome"].values.tolist()
-    names = ds[schema.BOUND].values.tolist()
+    names = [_in_words(ds.isel({schema.BOUND: row})) for row in range(len(outcomes))]
     if set(outcomes) == {HOLDS}:
         return f"Over {where} {'the bound holds' if len(names) == 1 else f'all {len(names)} bounds hold'}."
     parts = []
@@ -197,6 +198,14 @@ def _verdict(ds: xr.Dataset, where: str) -> str:
         of_it = [name for name, each in zip(names, outcomes, strict=True) if each == outcome]
         if of_it:
             count = len(of_it)
-            verb = agree(count, "holds", "hold") if outcome == HOLDS else f"{agree(count)} {outcome}"
-            parts.append(f"{joined(of_it)} {verb}")
+            verb = agree(count, "holds", "hold") if outcome == HOLDS else f"{agree(count)} {SAID.get(outcome, outcome)}"
+            parts.append(f"the {agree(count, 'bound', 'bounds')} {joined(of_it)} {verb}")
     return f"Over {where} {'; '.join(parts)}."
+
+
+def _in_words(one: xr.Dataset) -> str:
+    """A bound, and what was measured where that is beyond it: "max modulus ≤ 1.05 (measured: 1.258)"."""
+    name = str(one[schema.BOUND].values).replace("_", " ")
+    limit = f"{number(float(one['limit']))}{unit_after(str(one['unit'].values))}"
+    bound = f"{name} {'≤' if one['is_upper'] else '≥'} {limit}"
+    return bound + (f" (measured: {number(float(one['measured']))})" if one["outcome"] == VIOLATED else "")

@@ -218,10 +218,10 @@ CONVERGES, APPROACHES, FAILS = "converges", "still approaching", "does not conve
 NOT_YET = "does not approach yet"  # although the equilibrium attracts what is near it: undecided
 NOWHERE = "no equilibrium to converge to"
 SAID = {
-    CONVERGES: "it has come down to rounding",
-    APPROACHES: "it is still falling",
-    NOT_YET: "it has not fallen yet",
-    FAILS: "it will not fall to 0, since the equilibrium repels or the iteration overflows",
+    CONVERGES: "has come down to rounding at",
+    APPROACHES: "is still falling at",
+    NOT_YET: "has not fallen yet at",
+    FAILS: "cannot reach 0, because the equilibrium repels or the iteration overflows, at",
 }
 WORDS = {
     ONE: "one equilibrium",
@@ -236,10 +236,10 @@ def verdict(ds: xr.Dataset) -> str:
     kinds, outcomes = ds["equilibrium_status"].values, ds["outcome"].values
     counts = [f"{WORDS[kind]} at {int((kinds == kind).sum())}" for kind in WORDS if (kinds == kind).any()]
     sentences = [f"Of {counted(kinds.size, 'step')} the inner flow has {joined(counts)}."]
-    counts = [f"at {int((outcomes == one).sum())} {SAID[one]}" for one in SAID if (outcomes == one).any()]
+    counts = [f"{SAID[one]} {counted(int((outcomes == one).sum()), 'step')}" for one in SAID if (outcomes == one).any()]
     if counts:
         after = counted(ds.sizes[schema.ITERATION] - 1, "inner iteration")
-        sentences.append(f"The distance to the equilibrium after {after}: {joined(counts)}.")
+        sentences.append(f"After {after} the distance to the equilibrium {joined(counts)}.")
     if (outcomes == NOWHERE).any():
         sentences.append(_astray(ds, outcomes == NOWHERE))
     if np.isin(outcomes, (CONVERGES, APPROACHES)).any():
@@ -266,15 +266,15 @@ def _rates(ds: xr.Dataset, converges: np.ndarray) -> str:
     if not settled.any():
         last, predicted = ds.sizes[schema.ITERATION] - 1, np.median(ds["predicted_rate"].values[converges])
         return (
-            f"What an iteration multiplies the distance by still changes at every step after {last:,} of them; "
-            f"predicted is {number(predicted)} in the end."
+            f"The factor by which one iteration multiplies the distance has not settled at any step within {last:,} "
+            f"iterations; the predicted factor is {number(predicted)} (median)."
         )
     measured, predicted = ds["rate"].values[settled], ds["predicted_rate"].values[settled]
     worst = np.max(np.abs(measured / predicted - 1))
     return (
-        f"An iteration multiplies the distance by {number(np.median(measured))}, predicted is "
-        f"{number(np.median(predicted))} (medians of {settled.sum()} factors that have settled); they differ by at "
-        f"most {number(100 * worst, 1)} %."
+        f"One iteration multiplies the distance by {number(np.median(measured))}; predicted is "
+        f"{number(np.median(predicted))} (medians of {settled.sum()} factors that have settled; they differ by at "
+        f"most {number(100 * worst, 1)} %)."
     )
 
 

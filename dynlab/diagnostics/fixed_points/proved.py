@@ -156,7 +156,7 @@ def _verdict(certificates: list["Certificate"]) -> str:
     growing = sorted({c.counts.outside for c in proved if c.counts.outside})
     told = [
         f"{codes.count(1)} stable" if 1 in codes else "",
-        f"{codes.count(0)} unstable (directions that grow: {joined(list(map(str, growing)))})" if 0 in codes else "",
+        f"{codes.count(0)} unstable (with {_directions(growing)})" if 0 in codes else "",
         f"{codes.count(-1)} of undecided stability" if -1 in codes else "",
     ]
     rest = f"; {len(missing)} not proved ({missing[0]})" if missing else ""
@@ -164,6 +164,12 @@ def _verdict(certificates: list["Certificate"]) -> str:
         f" Proved in ball arithmetic: {len(proved)} of {len(certificates)} exist, each alone in a ball of radius up to "
         f"{at_most(max(c.radius for c in proved), 1)}: {joined(list(filter(None, told)))}{rest}."
     )
+
+
+def _directions(growing: list[int]) -> str:
+    """How many directions grow: "1 growing direction", "1, 2 or 3 growing directions"."""
+    said = " or ".join(filter(None, [", ".join(map(str, growing[:-1])), str(growing[-1])]))
+    return f"{said} growing {'direction' if growing == [1] else 'directions'}"
 
 
 def _stable(certificate: "Certificate") -> int:

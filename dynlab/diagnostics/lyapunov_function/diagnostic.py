@@ -171,7 +171,8 @@ def _row(at_rest: Held, flow: Flow | None, point: xr.Dataset, seed: int) -> AtPo
     if flow is not None:
         rates_there = eigenvalues(J)
         if (rates_there.values.real >= -rates_there.errors).any():
-            return _nothing(len(state), "not stable, or not to double precision")
+            grows = (rates_there.values.real > rates_there.errors).any()
+            return _nothing(len(state), NOT_STABLE if grows else "its stability is undecided")
         P = scipy.linalg.solve_continuous_lyapunov(J.T, -identity)
         residual = J.T @ P + P @ J + identity
     else:

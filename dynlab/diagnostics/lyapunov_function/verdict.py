@@ -51,10 +51,12 @@ def verdict(rows: list[AtPoint], continua: int, of_flow: bool) -> str:
     if not proved:
         if len(rows) == 1 and rows[0].status == NOT_STABLE:
             return "The fixed point is not stable, so it has no Lyapunov function."
-        reasons = "; ".join(sorted({row.status for row in rows}))
+        reasons = sorted({row.status for row in rows})
+        if reasons == [NOT_STABLE]:
+            return f"None of {points} is stable, so none has a Lyapunov function."
         where = f"none of {points}" if len(rows) > 1 else "the one fixed point no"
         said = "is a Lyapunov function proved" if len(rows) > 1 else "Lyapunov function is proved"
-        return f"At {where} {said}: {reasons}."
+        return f"At {where} {said}: {'; '.join(reasons)}."
     widest = max(proved, key=lambda row: row.radius / np.linalg.norm(row.weights, 2))
     axes = widest.radius / np.linalg.svd(widest.weights, compute_uv=False)
     bound = at_most(widest.rate, 3 if of_flow else 6)

@@ -73,6 +73,8 @@ def _kind(ds: xr.Dataset, i: int) -> str:
 
 def _critical(ds: xr.Dataset) -> str:
     value = float(ds["critical_step"].values[0])
+    if value == 0:  # of what the flow itself moves away from, no step is asked to be stable
+        return ", and no step is small enough to make it stable" if int(ds["flow_stable"].values[0]) else ""
     return f", the critical step is {number(value, 3)}" if np.isfinite(value) else ""
 
 
