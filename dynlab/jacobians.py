@@ -1,6 +1,5 @@
 """Jacobians of systems: in closed form where the system has one, else by automatic differentiation."""
 
-import copy
 import itertools
 import math
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from dynlab.numerics.running_error import RunningErrors, Untracked, bounded
 from dynlab.operators import Cascade, Dense, Operator
 from dynlab.reading import out_of_memory
 from dynlab.systems import Flow, Map, System
+from dynlab.systems.copied import copied
 from dynlab.systems.function import Function
 from dynlab.systems.held import Held
 from dynlab.systems.stable_slopes import StableSlopes
@@ -427,7 +427,7 @@ def _with_estimate(
     ratio = measured / measured.unsqueeze(-1)
     error = doubt * unit * (found * ratio).abs().amax(dim=(-2, -1), keepdim=True) / ratio
     for _ in range(DRAWS):
-        near = copy.deepcopy(system)
+        near = copied(system)
         with torch.no_grad():
             for numbers in (*near.parameters(), *near.buffers()):
                 if numbers.is_floating_point():

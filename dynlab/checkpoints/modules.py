@@ -3,7 +3,6 @@
 The module is the user's, or what ``--system package.module:factory`` makes, with a file's weights.
 """
 
-import copy
 import inspect
 import os
 import pkgutil
@@ -13,6 +12,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from torch import nn
+from torch.nn.utils.spectral_norm import SpectralNorm
+from torch.nn.utils.weight_norm import WeightNorm
 
 from dynlab.checkpoints.contents import Contents
 from dynlab.checkpoints.document import load_weights
@@ -21,6 +22,7 @@ from dynlab.checkpoints.naming import Choice, Extent, choose
 from dynlab.checkpoints.recording import record
 from dynlab.errors import UserError
 from dynlab.systems import System, from_function, frozen
+from dynlab.systems.copied import copied
 from dynlab.systems.function import Function
 from dynlab.systems.torch_layers import RecurrentModule, torch_layer
 
@@ -111,8 +113,14 @@ def extents(module: nn.Module, prefix: str = "") -> dict[str, Extent]:
 
 
 def _copied(module: nn.Module) -> nn.Module:
+    """A copy in eval mode, whose weights that older hooks normalise before a call are those of the next call."""
     try:
-        return copy.deepcopy(module).eval()
+        found = copied(module).eval()
+        for part in found.modules():
+            for hook in part._forward_pre_hooks.values():
+                if isinstance(hook, WeightNorm | SpectralNorm):
+                    hook(part, None)
+        return found
     except (RuntimeError, TypeError) as error:
         raise UserError(
             f"{type(module).__name__} cannot be copied ({str(error).splitlines()[0]}); load its state_dict into a "

@@ -1,6 +1,5 @@
 """A plain function f(state, input), or any torch module called so, as a `Map`."""
 
-import copy
 import functools
 import inspect
 from collections.abc import Callable, Sequence
@@ -14,6 +13,7 @@ from dynlab.numerics.running_error import Rounded
 from dynlab.reading import out_of_memory
 from dynlab.systems.base import Map
 from dynlab.systems.complex_state import to_complex, to_real
+from dynlab.systems.copied import copied
 from dynlab.systems.foreign import ARRAYS
 
 ROWS = 2  # dimensions
@@ -158,7 +158,7 @@ def from_function(
     if arrays != "torch":
         first = f if order != "xh" else lambda state, input: f(input, state)
         return Function(functools.wraps(f)(made_of(first)), state_size, input_size, "hx", complex_state)
-    own = copy.deepcopy(f) if isinstance(f, nn.Module) else f
+    own = copied(f) if isinstance(f, nn.Module) else f
     return Function(own, state_size, input_size, order or "hx", complex_state)
 
 

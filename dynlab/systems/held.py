@@ -3,7 +3,6 @@
 Fixed points and equilibria are points of a `Held` system.
 """
 
-import copy
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -14,6 +13,7 @@ from torch import Tensor
 
 from dynlab.errors import UserError
 from dynlab.systems.base import Flow, Map, System
+from dynlab.systems.copied import copied
 
 
 def check_device(device: str) -> None:
@@ -48,7 +48,7 @@ def frozen(system: SystemType, dtype: torch.dtype = torch.float64, device: str =
     check_device(device)
     if device.startswith("mps") and dtype == torch.float64:
         raise UserError("mps has no float64: add --dtype float32 (dtype='float32'), or compute on cpu.")
-    return copy.deepcopy(system).eval().requires_grad_(False).to(device=device, dtype=dtype)
+    return copied(system).eval().requires_grad_(False).to(device=device, dtype=dtype)
 
 
 @dataclass(frozen=True)

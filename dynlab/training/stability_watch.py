@@ -1,6 +1,5 @@
 """What every `StabilityMonitor` does, whoever trains: hears what a recurrent layer is given, and measures it."""
 
-import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +13,7 @@ from dynlab.checkpoints.recording import listen
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Map
+from dynlab.systems.copied import copied
 from dynlab.training.stability_measure import Stability, measure
 
 LOG_GRADIENT, SPECTRAL_RADIUS, LARGEST_EXPONENT = (
@@ -82,7 +82,7 @@ class StabilityWatch:
             self._stop_listening = None
 
     def _measured(self, module: nn.Module, inputs: Tensor) -> Stability:
-        system = part_system(copy.deepcopy(self._part(module)), self._chosen)
+        system = part_system(copied(self._part(module)), self._chosen)
         if not isinstance(system, Map):
             self.failure = f"{system.name} is no map"
         elif inputs.shape[1] < 2:

@@ -163,6 +163,16 @@ def test_a_parametrised_weight_is_taken_at_its_value(batch):
     assert nn.utils.parametrize.is_parametrized(module)
 
 
+@pytest.mark.filterwarnings("ignore:.*weight_norm:FutureWarning")
+@pytest.mark.parametrize("norm", [nn.utils.weight_norm, nn.utils.spectral_norm])
+def test_a_weight_that_an_older_hook_normalises_is_that_of_the_next_call(norm, batch):
+    trained, module = (norm(nn.RNN(3, 4, batch_first=True).double(), "weight_hh_l0") for _ in range(2))
+    trained(batch)
+    module.load_state_dict(trained.state_dict())
+    system = from_module(module, batch=batch)  # the module has not been called since
+    torch.testing.assert_close(orbit_outputs(system), module.eval()(batch)[0].detach(), rtol=1e-12, atol=1e-14)
+
+
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
 @pytest.mark.parametrize("wrap", [nn.DataParallel, torch.compile], ids=["DataParallel", "compile"])
 def test_a_wrapped_model_keeps_its_own_names(wrap, tagger, batch):

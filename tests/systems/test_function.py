@@ -309,3 +309,26 @@ def test_a_function_that_torch_cannot_differentiate_is_refused_with_the_reason()
 
     with pytest.raises(UserError, match="call the function without it"):
         dl.fixed_points(from_function(again, 2))
+
+
+class Keeping(nn.Module):
+    """A cell that keeps what it computed, as for a plot or a loss."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear, self.last, self.all = nn.Linear(2, 2), None, []
+
+    def forward(self, state, input):
+        self.last = torch.tanh(self.linear(state))
+        self.all = [self.last]
+        return self.last
+
+
+@pytest.mark.parametrize("question", [dl.fixed_points, dl.pseudospectrum, lambda one: dl.basins(one, grid=5)])
+def test_a_module_that_keeps_its_results_is_analysed_and_copied(question):
+    torch.manual_seed(0)
+    module = Keeping()
+    module(torch.zeros(2), None)  # the results have a history that torch refuses to copy
+    assert module.last.grad_fn is not None
+    assert question(from_function(module, 2)).attrs["verdict"]
+    assert module.last.grad_fn is not None

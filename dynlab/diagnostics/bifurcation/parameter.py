@@ -1,6 +1,5 @@
 """What of a system can be changed continuously: its numbers, its weights, and the input that is held."""
 
-import copy
 import inspect
 import re
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from torch import Tensor, nn
 from dynlab.errors import UserError, lookup, unknown
 from dynlab.jacobians import held_matrices
 from dynlab.systems import SYSTEMS, System
+from dynlab.systems.copied import copied
 from dynlab.systems.held import Held
 
 INPUT = "input"
@@ -157,7 +157,7 @@ class Varied(nn.Module):
 
     def fixed(self, value: float) -> Held:
         """A copy of what is held, with the first parameter at `value` for good."""
-        parameter, system = self.parameters_varied[0], copy.deepcopy(self.system)
+        parameter, system = self.parameters_varied[0], copied(self.system)
         number = torch.tensor(value, dtype=self.held.input.dtype)
         if parameter.kind == "input":
             return Held(system, _changed(parameter, self.held.input, number), self.held.t)

@@ -1,6 +1,5 @@
 """The gradient of a loss by every state of a trajectory, in log scale."""
 
-import copy
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -15,6 +14,7 @@ from dynlab.driven import in_float64
 from dynlab.errors import UserError
 from dynlab.operators import Operator
 from dynlab.systems import System
+from dynlab.systems.copied import copied
 
 
 def log_loss_gradient(
@@ -56,7 +56,7 @@ def read_out_loss(system: System, read_out: nn.Module) -> Callable[[Tensor, Any]
     Targets that are whole numbers are classes, of the sequence (sample,), read from the last state, or of every step
     (sample, time); others are values of shape (sample, output), read from the last state.
     """
-    read_out = copy.deepcopy(read_out).eval()
+    read_out = copied(read_out).eval()
 
     def loss(states: Tensor, targets: Any) -> Tensor:
         wanted = torch.as_tensor(np.asarray(targets), device=states.device)

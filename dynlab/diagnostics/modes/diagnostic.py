@@ -1,6 +1,5 @@
 """What a network keeps at its fixed points, and what it reads: the modes of its linear map there."""
 
-import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +19,7 @@ from dynlab.jacobians import input_jacobian
 from dynlab.numerics.eigenvectors import UNRESOLVED, Eigenmodes
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
+from dynlab.systems.copied import copied
 from dynlab.systems.held import Held
 
 METHOD = (
@@ -191,7 +191,7 @@ def _of_outputs(
 ) -> dict[str, xr.Variable]:
     read = readout
     if isinstance(readout, torch.nn.Module):
-        read = copy.deepcopy(readout).eval().double().cpu()
+        read = copied(readout).eval().double().cpu()
     states = torch.as_tensor(found["fixed_point_state"].values)
     derivative = torch.func.jacrev(lambda h: read(held.system.output(h)).reshape(-1))
     width = read(held.system.output(states.new_zeros(states.shape[1]))).numel()
