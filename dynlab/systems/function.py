@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -35,6 +36,7 @@ class Function(Map):
         self.f, self.sizes, self.order, self.complex_state = f, sizes, order, complex_state
         self.is_tuple = isinstance(state_size, Sequence)
         self.name = _name(f)
+        self.by_row = False  # whether `f` is one of one state alone
 
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         if max(len(state.shape), len(input.shape)) > ROWS:  # which cells of torch's do not take
@@ -48,10 +50,13 @@ class Function(Map):
         whole = state.split(self.sizes, dim=-1) if self.is_tuple else [state]
         parts = tuple(to_complex(part) if self.complex_state else part for part in whole)
         given = parts if self.is_tuple else parts[0]
+        f: Callable[..., Any] = torch.func.vmap(self.f) if self.by_row and state.ndim == ROWS else self.f
         try:
-            following = self.f(given, input) if self.order == "hx" else self.f(input, given)
-        except (RuntimeError, IndexError) as error:
-            if out_of_memory(error):
+            following = f(given, input) if self.order == "hx" else f(input, given)
+        except UserError:
+            raise
+        except (RuntimeError, IndexError, ValueError) as error:
+            if out_of_memory(error) or (isinstance(state, Rounded) and isinstance(error, ValueError)):
                 raise
             raise UserError(self._why(str(error), state, input)) from error
         found = tuple(following) if self.is_tuple and isinstance(following, tuple | list) else (following,)
@@ -60,6 +65,26 @@ class Function(Map):
             raise UserError(self._misfit(parts, told))
         real = [to_real(part) if self.complex_state else part for part in found]
         return torch.cat(real, dim=-1) if self.is_tuple else real[0]
+
+    def mixes_rows(self) -> bool:
+        """Whether it answers a state otherwise beside others: h.norm() is a row's norm of one state alone."""
+        generator, analysed = torch.Generator().manual_seed(0), copied(self).eval()
+        sizes = self.state_size, self.input_size
+        for dtype in (torch.float64, torch.float32):  # of the weights, which may be in a closure
+            state, input = (torch.randn(3, size, generator=generator, dtype=dtype) for size in sizes)
+
+            def alone(state: Tensor = state, input: Tensor = input) -> Tensor:
+                return torch.stack([analysed.step(*row) for row in zip(state.clone(), input.clone(), strict=True)])
+
+            try:
+                with torch.no_grad(), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    beside, first, again = analysed.step(state.clone(), input.clone()), alone(), alone()
+            except (UserError, TypeError, AttributeError):
+                continue
+            reach = torch.finfo(dtype).eps ** 0.5 * float(torch.maximum(first.abs(), state.abs()).max())
+            return torch.equal(first, again) and not torch.allclose(beside, first, 0.0, reach, equal_nan=True)
+        return False
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "Function":
         """Complex parameters stay complex where all others become float64: torch would drop their imaginary parts."""
@@ -114,7 +139,8 @@ def from_function(
     ----------
     f : callable
         ``f(state, input)`` with tensors of shape (state_size,) and (input_size,), or (rows, state_size) and (rows,
-        input_size), returning the next state. A `torch.nn.Module` is copied, never changed.
+        input_size), returning the next state. One that is of one state alone, as h / h.norm(), is given each row by
+        itself. A `torch.nn.Module` is copied, never changed.
     state_size : int or sequence of int
         Of several, the state is a tuple of tensors of these sizes, such as (h, c), and so is what `f` returns.
     input_size : int
@@ -159,7 +185,9 @@ def from_function(
         first = f if order != "xh" else lambda state, input: f(input, state)
         return Function(functools.wraps(f)(made_of(first)), state_size, input_size, "hx", complex_state)
     own = copied(f) if isinstance(f, nn.Module) else f
-    return Function(own, state_size, input_size, order or "hx", complex_state)
+    found = Function(own, state_size, input_size, order or "hx", complex_state)
+    found.by_row = found.mixes_rows()
+    return found
 
 
 def _name(f: Callable[..., Any]) -> str:

@@ -332,3 +332,31 @@ def test_a_module_that_keeps_its_results_is_analysed_and_copied(question):
     assert module.last.grad_fn is not None
     assert question(from_function(module, 2)).attrs["verdict"]
     assert module.last.grad_fn is not None
+
+
+MIXING = {
+    "a norm of all that is given": (lambda h, x: 2 * h / (1 + h.norm()), lambda h: 2 * h / (1 + np.linalg.norm(h))),
+    "a mean of all that is given": (
+        lambda h, x: torch.tanh(2 * (h - 0.5 * h.mean())),
+        lambda h: np.tanh(2 * (h - 0.5 * h.mean())),
+    ),
+    "the first dimension": (lambda h, x: torch.softmax(3 * h, 0), lambda h: np.exp(3 * h) / np.exp(3 * h).sum()),
+    "the number of rows": (lambda h, x: h * (h.shape[0] if h.ndim > 1 else 0.5), lambda h: 0.5 * h),
+}
+
+
+@pytest.mark.parametrize("f, alone", MIXING.values(), ids=MIXING)
+def test_a_function_of_one_state_is_that_of_each_row(f, alone):
+    states = np.array([[0.3, 0.2], [0.6, -0.1], [-0.4, 1.5]])
+    system = from_function(f, 2)
+    ended = dl.simulate(system, initial_state=states, steps=2)["trajectory"].values[:, -1]
+    np.testing.assert_allclose(ended, [alone(alone(state)) for state in states], rtol=1e-13)
+
+
+def test_fixed_points_of_a_function_of_one_state_are_found():
+    found = dl.fixed_points(from_function(MIXING["a mean of all that is given"][0], 2))
+    points = found["fixed_point_state"].values
+    # h₁ = −h₂ = a on the line where the mean is 0, with a = tanh(2 a)
+    a = mpmath.findroot(lambda a: mpmath.tanh(2 * a) - a, 0.95)
+    np.testing.assert_allclose(sorted(points[:, 0]), [-float(a), 0, float(a)], atol=1e-9)
+    np.testing.assert_allclose(points.sum(axis=1), 0, atol=1e-9)
