@@ -131,14 +131,16 @@ def _path(points: Real, tree: Tree) -> Index | None:
 
 
 def _turns(path: Index, states: int) -> bool:
-    """Whether the successors of the states along the path follow in the same cyclic order, and go around."""
+    """Whether the successors of the states along the path follow in the same cyclic order, once, and go around."""
     place = np.full(states + 1, -1)
     place[path] = np.arange(len(path))
     after = place[path + 1]
     here, after = place[path][after >= 0], after[after >= 0]
     back = int((np.diff(after) < 0).sum())
+    half, around = len(path) / 2, np.diff(after, append=after[:1])
+    degree = round(float(((around + half) % len(path) - half).sum()) / len(path))  # 2 of a map that doubles the angle
     rounds = min(int((after < here).sum()), int((after > here).sum()))
-    return back <= 1 + DISORDER * len(after) and rounds >= TURNS
+    return degree == 1 and back <= 1 + DISORDER * len(after) and rounds >= TURNS
 
 
 def _has_length(points: Real, path: Index) -> bool:

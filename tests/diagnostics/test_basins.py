@@ -600,3 +600,17 @@ def test_driven_orbits_that_leave_do_not_choose_the_plane():
     inputs[1] = 100.0
     ds = dl.basins(pushed, inputs, at=[0.0, 0.0, 0.0], grid=4)
     np.testing.assert_allclose(ds["attractor_state"].values[0], np.full(3, 2.0))
+
+
+def test_chaos_on_an_attracting_circle_is_chaos():
+    """The angle doubles and r → 0.7 + 0.3 r²: the circle r = 1 attracts, and on it Λ₁ = ln 2."""
+
+    def doubled(h, x):
+        z = torch.complex(h[..., 0], h[..., 1])
+        w = (z / z.abs()) ** 2 * (0.7 + 0.3 * z.abs() ** 2)
+        return torch.stack([w.real, w.imag], dim=-1)
+
+    found = dl.basins(dl.from_function(doubled, state_size=2), grid=6, extent=1.3)
+    chaos = found["attractor_class"].values.tolist().index("chaotic attractor")
+    assert abs(float(found["largest_exponent"][chaos]) - np.log(2)) < 1e-9
+    assert (found["basin"].values == chaos).mean() > 0.5

@@ -87,3 +87,16 @@ def graph_without_length():
 )
 def test_no_curve_is_seen_where_there_is_none(orbit):
     assert seen(orbit) is None
+
+
+@pytest.mark.parametrize("degree", [2, 3, -2])
+def test_a_map_that_goes_around_more_than_once_keeps_no_order(degree):
+    """θ → degree · θ mod 2π is chaotic on the circle; the angles are whole numbers, so that none is rounded."""
+    modulus = 3**8 * 7 + 2 if degree % 3 else 2**16 + 1
+    angles = [1]
+    for _ in range(2047):
+        angles.append(angles[-1] * degree % modulus)
+    angle = 2 * np.pi * np.array(angles) / modulus
+    circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    assert len(set(angles)) > 500
+    assert closed_curves(circle, shortest_tree(circle)) is None
