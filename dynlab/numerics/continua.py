@@ -155,6 +155,7 @@ def on_curve(equations: Equations, curve: Curve, roots: Real) -> NDArray[np.bool
 
 def joined(equations: Equations, roots: Real, goals: Real, dimension: int) -> NDArray[np.bool_]:
     """Whether a walk along a continuum of that dimension leads from each root (k, n) to its goal (k, n), shape (k,)."""
+    equations = equations.walking()
     here, arrived = roots.copy(), np.zeros(len(roots), dtype=bool)
     walking, length = np.arange(len(roots)), np.full(len(roots), STEP)
     for _ in range(MOST_STEPS):
@@ -162,7 +163,7 @@ def joined(equations: Equations, roots: Real, goals: Real, dimension: int) -> ND
         distance = np.linalg.norm(apart, axis=1)
         arrived[walking] = distance <= ON * unit
         walking, apart, unit, distance = (each[distance > ON * unit] for each in (walking, apart, unit, distance))
-        if len(walking) == 0:
+        if len(walking) == 0 or equations.spent():
             break
         planes = _null(equations, here[walking], dimension)
         along = _along(planes, apart)
@@ -181,10 +182,13 @@ def joined(equations: Equations, roots: Real, goals: Real, dimension: int) -> ND
 
 def _walk(equations: Equations, root: Real, tangent: Real, plane: int) -> Curve:
     """The curve from a root one way."""
+    equations = equations.walking()
     matrix = equations.matrix(torch.as_tensor(root)[None])[0].numpy()
     here = first = _Stand(root, tangent, np.zeros_like(root), *_null_vectors(matrix, plane), matrix)
     stands, length, tried, closed = [here], STEP, 0, False
-    while tried < MOST_STEPS and length >= SHORTEST and np.linalg.norm(here.state - root) <= FARTHEST * scale(root):
+    while length >= SHORTEST and np.linalg.norm(here.state - root) <= FARTHEST * scale(root):
+        if tried == MOST_STEPS or equations.spent():
+            return _curve(stands, False, False)
         tried += 1
         step = length * float(scale(here.state))
         there, off = _stepped(equations, here, step, plane, length < CROSSED)
@@ -198,8 +202,7 @@ def _walk(equations: Equations, root: Real, tangent: Real, plane: int) -> Curve:
             break
         foreseen = off <= (STRAIGHT if plane > 1 else FORESEEN) * step
         length = 2 * length if foreseen else max(length, min(STEP, 2 * length))
-    states, tangents = np.array([each.state for each in stands]), np.array([each.tangent for each in stands])
-    return Curve(states, tangents, closed, tried < MOST_STEPS)
+    return _curve(stands, closed, True)
 
 
 class _Stand(NamedTuple):
@@ -220,6 +223,11 @@ class _Stand(NamedTuple):
         corner = np.zeros((1, 1))
         bordered = np.block([[self.matrix, self.left[:, None]], [self.tangent[None], corner]])
         return float(np.linalg.slogdet(bordered)[0])
+
+
+def _curve(stands: list[_Stand], closed: bool, finished: bool) -> Curve:
+    states, tangents = np.array([each.state for each in stands]), np.array([each.tangent for each in stands])
+    return Curve(states, tangents, closed, finished)
 
 
 def _null_vectors(matrix: Real, plane: int) -> tuple[Real, Real]:

@@ -12,6 +12,7 @@ Deuflhard, Newton Methods for Nonlinear Problems (2004), section 2.1; Rump, "Ver
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -27,8 +28,26 @@ LARGEST, SMALLER, LEVELS = 0.1, 0.25, 24  # radii that are tried: a tenth of max
 CONTRACTION = 0.5  # q must be below
 COARSE = 100.0  # times the least tolerance: above it a state's size may hide what is left of f in a coordinate
 WHOLE_STEPS = 20  # of Newton's
+OF_A_WALK = 0.25  # of the work that is left: a walk may spend so much
+ENTRIES_A_CALL = 2000  # of matrices: computing and decomposing so many takes as long as the call itself
 OTHERS = 2  # directions beside the weakest
 ALONG = (1.0, 0.618, 0.271, 0.113, -1.0, -0.791, -0.437, -0.189)  # of the radius, where along the weakest one
+
+
+@dataclass
+class Work:
+    """What is `left` to spend: a call costs 1, and every matrix in it its share of entries."""
+
+    left: float
+
+    def counted(self, equations: "Equations") -> "Equations":
+        """The same equations, whose evaluations of f' are taken off what is left."""
+
+        def matrix(points: Tensor, *rows: Tensor) -> Tensor:
+            self.left -= 1 + points.numel() * points.shape[-1] / ENTRIES_A_CALL
+            return equations.matrix(points, *rows)
+
+        return equations._replace(matrix=matrix, work=self)
 
 
 class Equations(NamedTuple):
@@ -42,11 +61,25 @@ class Equations(NamedTuple):
         Shape (k, n, n).
     cancelled : callable, optional
         What rounding leaves of f beyond its share of |h| and |f|, shape (k, n): of code that subtracts large numbers.
+    work : Work, optional
+        What may still be spent on evaluations of f'; without it there is no end.
+    least : float
+        What a walk leaves of it.
     """
 
     value: Callable[..., Tensor]
     matrix: Callable[..., Tensor]
     cancelled: Callable[[Tensor], Tensor] | None = None
+    work: Work | None = None
+    least: float = 0.0
+
+    def walking(self) -> "Equations":
+        """The same equations for one walk, which leaves most of the work to others."""
+        return self if self.work is None else self._replace(least=(1 - OF_A_WALK) * max(self.work.left, 0.0))
+
+    def spent(self) -> bool:
+        """Whether a walk has to stop where it is."""
+        return self.work is not None and self.work.left <= self.least
 
 
 class Isolation(NamedTuple):

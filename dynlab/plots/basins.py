@@ -60,7 +60,7 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
         _draw_number(ds, number, ax)
     for colour, words, here in (
         ("none", f"{count - MOST_NAMED} more", basin >= MOST_NAMED),
-        (LEAVES, "leaves every bound", basin == -1),
+        (LEAVES, "leaves every bound, or is no number", basin == -1),
         (UNDECIDED, "undecided", basin == -2),
     ):
         if here.any():

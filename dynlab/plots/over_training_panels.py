@@ -104,7 +104,10 @@ OTHERS = (
     (style.GREY, ""),
     (style.YELLOW, "oo"),
 )
-REST = {"leaving_share": ("leaves every bound", "white", ""), "undecided_share": ("undecided", "#BDBDBD", "")}
+REST = {
+    "leaving_share": ("leaves every bound, or is no number", "white", ""),
+    "undecided_share": ("undecided", "#BDBDBD", ""),
+}
 
 
 def draw_parts(ds: xr.Dataset, panel: dict[str, Any], ax: Axes, label: str, **artist: Any) -> None:

@@ -29,7 +29,7 @@ PERIODS: dict[int | None, tuple[str, str]] = {
     6: ("period 6", "#D94801"),
     None: ("other periods", "#41AB5D"),
     0: ("no period found", "#252525"),
-    -1: ("left the bound", GROUND),
+    -1: ("left the bound, or no number", GROUND),
     -2: ("undecided", "#9E9E9E"),
 }
 

@@ -10,11 +10,13 @@ import torch
 
 from dynlab.arguments import bound, check_at_least, check_positive
 from dynlab.errors import UserError
-from dynlab.systems.base import System
+from dynlab.systems.base import Flow, Map, System
 from dynlab.systems.function import Function
 from dynlab.systems.held import frozen, number_type
 
-STATES = 64  # at which a function is called twice: that dropout makes the same of all of them has no chance
+# At how many states a function is called, and at how many of them again: that dropout makes the same of all has no
+# chance, and what mixes the states of a batch makes another thing of fewer.
+STATES, FEWER = 64, 32
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -42,27 +44,36 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             _check_finite(system, dtype)
         with torch.no_grad():  # a user's function may hold weights that are being trained
             for part in given["system"].modules():
-                if isinstance(part, Function):
-                    _check_is_map(part, dtype)
+                if isinstance(part, Map | Flow) and _is_own(part):
+                    _check_one_answer(part, dtype)
             return function(**given)  # type: ignore[call-arg]
 
     return call
 
 
-def _check_is_map(function: Function, dtype: torch.dtype) -> None:
-    """Raise where two calls of a user's function at the same random states and inputs differ, beyond rounding."""
-    generator, analysed = torch.Generator().manual_seed(0), frozen(function, dtype)
-    sizes = function.state_size, function.input_size
-    given = [torch.randn(STATES, size, generator=generator, dtype=dtype) for size in sizes]
+def _is_own(part: System) -> bool:
+    """Whether its step or velocity is a user's code."""
+    return isinstance(part, Function) or not type(part).__module__.startswith("dynlab.")
+
+
+def _check_one_answer(part: Map | Flow, dtype: torch.dtype) -> None:
+    """Raise where a user's code gives random states another answer beside fewer of them, beyond rounding."""
+    generator, analysed = torch.Generator().manual_seed(0), frozen(part, dtype)
+    evolve = analysed.velocity if isinstance(analysed, Flow) else analysed.step
+    given = [torch.randn(STATES, size, generator=generator, dtype=dtype) for size in (part.state_size, part.input_size)]
     try:
-        first, second = (analysed.step(*(one.clone() for one in given)).nan_to_num(0, 0, 0) for _ in range(2))
-    except (UserError, TypeError):  # what calls it where it is defined, or not at all, may not mind
+        first, second = (evolve(*(one[:some].clone() for one in given)).nan_to_num(0, 0, 0) for some in (STATES, FEWER))
+    except (UserError, TypeError, ValueError, RuntimeError, IndexError):  # what calls it where it is defined may not mind
         return
-    size = torch.maximum(first.abs(), given[0].abs()).amax(dim=-1, keepdim=True)
-    if bool(((first - second).abs() > torch.finfo(dtype).eps ** 0.5 * size).any()):  # a kernel may round otherwise
+    size = torch.maximum(first.abs(), given[0].abs())[:FEWER].amax(dim=-1, keepdim=True)
+    if bool(
+        ((first[:FEWER] - second).abs() > torch.finfo(dtype).eps ** 0.5 * size).any()
+    ):  # a kernel may round otherwise
+        kind = "flow" if isinstance(part, Flow) else "map"
         raise UserError(
-            f"{function.name} gives two answers to one state and input, so it is no map: it keeps a count, or draws "
-            f"random numbers. Call eval() on a module that has dropout, or give a function of state and input alone."
+            f"{part.name} gives two answers to one state and input, so it is no {kind}: it keeps a count, draws "
+            f"random numbers, or mixes the states of a batch. Call eval() on a module that has dropout or batch "
+            f"normalisation, or give a function of state and input alone."
         )
 
 

@@ -59,6 +59,13 @@ class Function(Map):
             if out_of_memory(error) or (isinstance(state, Rounded) and isinstance(error, ValueError)):
                 raise
             raise UserError(self._why(str(error), state, input)) from error
+        except TypeError as error:
+            if _arguments(self.f) or not isinstance(state, Tensor):  # what a signature names was told to take two
+                raise
+            raise UserError(
+                f"{self.name} cannot be called as {ORDERS[self.order]} ({' '.join(str(error).split())}): give a "
+                f"function of both, as lambda state, input: {self.name}(state)."
+            ) from error
         found = tuple(following) if self.is_tuple and isinstance(following, tuple | list) else (following,)
         told = [tuple(part.shape) if isinstance(part, Tensor | Rounded) else type(part).__name__ for part in found]
         if [shape[-1:] for shape in told] != [tuple(part.shape[-1:]) for part in parts]:

@@ -341,6 +341,30 @@ def test_the_number_of_curves_does_not_hang_on_the_seed(g, count, seed):
     assert counted(ds) == (0, count, 0)
 
 
+def test_a_curve_without_end_is_walked_along_for_a_while_only(monkeypatch):
+    monkeypatch.setattr("dynlab.diagnostics.fixed_points.places.MOST_WORK", 1000.0)
+    ds = fixed_points(planar(lambda x, y: (0 * x, y - torch.sin(20 * x))), starts=8)
+    assert counted(ds)[0] == 0
+    assert counted(ds)[1] > 0  # that there may be fewer is said
+    assert "not finished" in ds.attrs["verdict"]
+
+
+def test_what_is_not_looked_at_once_the_work_is_spent_is_said(monkeypatch):
+    """Far out a gate of the function shuts to the last digit, and F(h) − h is rounding: there is no end of such states.
+
+    The cell as a module says so by a formula, which a function has not.
+    """
+    monkeypatch.setattr("dynlab.diagnostics.fixed_points.places.MOST_WORK", 1000.0)
+    torch.manual_seed(0)
+    cell = nn.GRUCell(2, 3).double()
+    ds = fixed_points(from_function(cell, order="xh", state_size=3, input_size=2))
+    truth = fixed_points(from_module(cell), starts=16)["fixed_point_state"].values
+    found = ds["fixed_point_state"].values[ds["status"].values == "fixed point"]
+    np.testing.assert_allclose(found, truth, atol=1e-12)
+    assert "were not looked at" in ds.attrs["verdict"]
+    assert "not looked at" in ds["outcome"].values
+
+
 def test_walks_that_are_not_finished_make_no_sure_count(monkeypatch):
     monkeypatch.setattr("dynlab.numerics.continua.MOST_STEPS", 12)
 

@@ -360,3 +360,38 @@ def test_fixed_points_of_a_function_of_one_state_are_found():
     a = mpmath.findroot(lambda a: mpmath.tanh(2 * a) - a, 0.95)
     np.testing.assert_allclose(sorted(points[:, 0]), [-float(a), 0, float(a)], atol=1e-9)
     np.testing.assert_allclose(points.sum(axis=1), 0, atol=1e-9)
+
+
+def test_a_function_written_in_c_says_how_one_is_written():
+    with pytest.raises(
+        UserError, match=r"tanh cannot be called as f\(state, input\).*lambda state, input: tanh\(state\)"
+    ):
+        dl.fixed_points(from_function(torch.tanh, state_size=2))
+
+
+class Noisy(dl.Map):
+    """Around a layer that nobody puts in eval mode, since a list holds it."""
+
+    def __init__(self, layer):
+        super().__init__(4, 0)
+        self.hidden = [layer]
+
+    def step(self, state, input, t=0):
+        return torch.tanh(self.hidden[0](state))
+
+
+class NoisyFlow(dl.Flow):
+    def __init__(self, layer):
+        super().__init__(4, 0)
+        self.hidden = [layer]
+
+    def velocity(self, state, input, t=0):
+        return torch.tanh(self.hidden[0](state)) - state
+
+
+@pytest.mark.parametrize("layer", [nn.Dropout(0.1), nn.BatchNorm1d(4).double()], ids=["dropout", "batch normalisation"])
+@pytest.mark.parametrize("kind", [Noisy, NoisyFlow, lambda layer: from_function(lambda h, x: layer(h), 4)])
+def test_a_system_of_ones_own_is_checked_as_a_function_is(kind, layer):
+    system = kind(layer.train())
+    with pytest.raises(UserError, match=r"two answers to one state and input.*eval\(\)"):
+        dl.fixed_points(dl.Euler(system, 0.1) if isinstance(system, dl.Flow) else system)

@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 from dynlab.diagnostics.fixed_points.places import Place
 from dynlab.numerics.arrays import Real
 
-LOST, OUTSIDE, CLOSED_GATE = "not converged", "outside the state's bounds", "closed gate"  # what else a start comes to
+# What else a start comes to.
+LOST, OUTSIDE, CLOSED_GATE = "not converged", "outside the state's bounds", "closed gate"
+NOT_LOOKED_AT = "not looked at"  # at a singular J − I, once so many others were that a search ends in time
 # Where a start is from.
 GIVEN, VISITED, RANDOM, DRAWN_FROM = "given", "visited", "random", "points found"
 

@@ -15,20 +15,22 @@ from dynlab.jacobians import cancelled, displacement_matrices, ungated_matrices
 from dynlab.numerics import local_roots as local
 from dynlab.numerics import merging
 from dynlab.numerics.continua import Curve, curve_of, joined, on_curve
-from dynlab.numerics.isolation import Equations, Isolation, isolation
+from dynlab.numerics.isolation import Equations, Isolation, Work, isolation
 from dynlab.numerics.meeting import meet
 from dynlab.numerics.roots import solve
 from dynlab.systems.held import Held
 
 # The status of a place.
 FIXED, CONTINUUM, UNDECIDED, SLOW = "fixed point", "continuum", "undecided", "slow point"
-NOWHERE = -1  # in place of a place's number
+NOWHERE, UNSEEN = -1, -2  # in place of a place's number; UNSEEN of an end that was not looked at
 
 COPIES = 1e-10  # times max(1, ‖h‖): ends of a search this near are one before they are looked at
 APART = 10.0  # times the errors of two roots: farther from each other they are two
 MOST_MEMBERS = 256  # roots of a continuum that are remembered, to walk to the nearest from others
 BESIDE = 0.2  # of the distance from where continua cross: how far one of them is looked at
 MOST_DEGENERATE = 48  # ends with a singular f' that are looked at, each with a search about it
+FRUITLESS = 2  # searches that found nothing, where f is rounding on the way from an end to each: as far out on a tail
+MOST_WORK = 12_000.0  # of all those searches and walks together (`dynlab.numerics.isolation.Work`): some 12 s
 
 Real = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -104,11 +106,12 @@ class Places:
     _members: dict[int, Real] = field(default_factory=dict)
     _planes: dict[int, int] = field(default_factory=dict)
     _regions: list[_Region] = field(default_factory=list)
+    _work: Work = field(default_factory=lambda: Work(MOST_WORK))
 
     @property
     def equations(self) -> Equations:
         """What vanishes at a fixed point and is not made small by a closed gate."""
-        return equations(self.held)
+        return self._work.counted(equations(self.held))
 
     def indices(self) -> Index | None:
         """Sign det(I − J) of each point; None where its sum is not known, or not all of them have such a sign.
@@ -125,7 +128,10 @@ class Places:
         return np.asarray(signs.astype(np.int64) * (1 if is_gated(self.held) else (-1) ** n))
 
     def numbers(self, ends: Real) -> Index:
-        """The number of the place that each of these roots (k, n), as computed, belongs to; `NOWHERE` for no root."""
+        """The number of the place that each of these roots (k, n), as computed, belongs to; `NOWHERE` for no root.
+
+        `UNSEEN` for one at which f' is singular, and whose surroundings were not looked at, to end in time.
+        """
         labels = self._known(ends)
         left = np.flatnonzero(labels == NOWHERE)
         if len(left) == 0:
@@ -133,12 +139,12 @@ class Places:
         groups = merging.merged(ends[left], same=COPIES)
         first = self._best(ends[left], groups)
         reps = ends[left][first]
-        shown = isolation(self.equations, torch.as_tensor(reps))
+        shown = isolation(equations(self.held), torch.as_tensor(reps))
         named = np.full(len(reps), NOWHERE)
         singular = shown.radii.numpy() == 0
         kinked = singular.copy()
         kinked[singular] = [at_kink(self.held, rep) for rep in reps[singular]]
-        looked = 0
+        looked, unseen = 0, []
         # what is alone first, then what has a singular f', and at last kinks, where either may end
         residuals = np.linalg.norm(self.equations.value(torch.as_tensor(reps)).numpy(), axis=1)
         order = np.lexsort((np.linalg.norm(reps, axis=1), residuals, singular.astype(int) + kinked))
@@ -147,7 +153,8 @@ class Places:
                 continue
             if singular[index] and not kinked[index]:
                 looked += 1
-                if looked > MOST_DEGENERATE:
+                if looked > MOST_DEGENERATE or self._work.left <= 0:
+                    unseen.append(index)
                     continue
             places, regions = len(self.found), len(self._regions)
             if not singular[index]:
@@ -158,6 +165,7 @@ class Places:
                 named[index] = self._look_about(reps[index], ends)
             later = order[place + 1 :][named[order[place + 1 :]] == NOWHERE]
             named[later] = self._known(reps[later], places, regions)
+        named[unseen] = np.where(named[unseen] == NOWHERE, UNSEEN, named[unseen])
         labels[left] = named[groups]
         return labels
 
@@ -254,8 +262,13 @@ class Places:
         return lies
 
     def _refused(self, end: Real) -> bool:
-        """Whether the end lies where nothing was found though it was looked for."""
-        return any(not region.places and region.holds(end[None])[0] for region in self._regions)
+        """Whether the end lies where nothing was found though it was looked for, or f is rounding on the ways there."""
+        empty = [region for region in self._regions if not region.places]
+        if any(region.holds(end[None])[0] for region in empty):
+            return True
+        nearest = sorted((region.center for region in empty), key=lambda center: float(np.linalg.norm(center - end)))
+        joins = [straight_between(self.equations, end[None], center[None])[0] for center in nearest[:FRUITLESS]]
+        return len(joins) == FRUITLESS and all(joins)
 
     def _at_a_kink(self, end: Real, shown: Isolation, index: int) -> int:
         """The number of the place of an end at a kink: where a continuum ends or bends, or a point of its own."""
@@ -276,6 +289,8 @@ class Places:
         """The number of the place of an end at which f' is singular, once its surroundings have been looked at."""
         near = local.local_roots(self.equations, torch.as_tensor(end), reach)
         found: list[int] = []
+        if self._work.left <= 0:
+            return UNSEEN  # a walk may have been stopped
         if local.CROSSING in near.kinds:
             return self._of_crossing(end, near, ends) if reach == local.REACH else NOWHERE
         apart = cdist(near.states, near.states)
@@ -292,14 +307,14 @@ class Places:
         """The number of the continuum whose branches cross at an end; one branch is looked at beside the crossing."""
         beside = near.states.numpy()
         number = int(self._known(beside).max())
-        if number == NOWHERE:
+        if number < 0:
             number = self._look_about(beside[0], ends, BESIDE * local.REACH)
         for state in beside if number in self._curves else ():
             if all(cdist(state[None], curve.states).min() > near.reach / 2 for curve in self._curves[number]):
                 tangent = np.linalg.svd(self.equations.matrix(torch.as_tensor(state)[None])[0].numpy())[2][-1]
                 self._curves[number].append(curve_of(self.equations, state, tangent))
-        if number != NOWHERE:
-            self._regions.append(_Region(end, near.directions.numpy(), near.reach, [number]))
+        if number != UNSEEN:
+            self._regions.append(_Region(end, near.directions.numpy(), near.reach, [number] if number >= 0 else []))
         return number
 
     def _of_local(self, near: local.LocalRoots, index: int, radius: float) -> int:

@@ -16,6 +16,7 @@ from dynlab.diagnostics.fixed_points.found import (
     DRAWN_FROM,
     GIVEN,
     LOST,
+    NOT_LOOKED_AT,
     OUTSIDE,
     RANDOM,
     VISITED,
@@ -29,6 +30,7 @@ from dynlab.diagnostics.fixed_points.places import (
     NOWHERE,
     SLOW,
     UNDECIDED,
+    UNSEEN,
     Place,
     Places,
     equations,
@@ -197,11 +199,14 @@ def _batch(frozen: Held, places: Places, starts: Tensor, origin: list[str]) -> _
     roots = np.flatnonzero(outcome == FIXED)
     assignment[roots] = places.numbers(states.numpy()[roots])
     outcome[roots] = [_said(places, number) for number in assignment[roots]]
+    assignment[assignment == UNSEEN] = NOWHERE
     return _Batch(states.numpy(), assignment, outcome.astype(str), np.array(origin, dtype=str), iterations.numpy())
 
 
 def _said(places: Places, number: int) -> str:
-    status = places.found[number].status if number != NOWHERE else LOST
+    if number < 0:
+        return NOT_LOOKED_AT if number == UNSEEN else LOST
+    status = places.found[number].status
     return FIXED if status == CONTINUUM else status
 
 

@@ -1,6 +1,6 @@
 """What a search for fixed points found, and how sure that is, in a few sentences."""
 
-from dynlab.diagnostics.fixed_points.found import CLOSED_GATE, LOST, OUTSIDE, Search
+from dynlab.diagnostics.fixed_points.found import CLOSED_GATE, LOST, NOT_LOOKED_AT, OUTSIDE, Search
 from dynlab.diagnostics.fixed_points.places import CONTINUUM, FIXED, SLOW, UNDECIDED
 from dynlab.diagnostics.fixed_points.records import NEIGHBOURING, UNVERIFIED, Record
 from dynlab.numerics import merging
@@ -12,6 +12,7 @@ FAILED = {
     CLOSED_GATE: "ended where a closed gate hides the motion",
     UNDECIDED: "ended at a state that is not told from a fixed point",
     SLOW: "ended at a slow point",
+    NOT_LOOKED_AT: "ended where J − I is singular and were not looked at, to end in time",
 }
 OTHERS = {
     NEIGHBOURING: ("root that fsolve leaves for a neighbouring one", "roots that fsolve leaves for neighbouring ones"),
@@ -19,6 +20,7 @@ OTHERS = {
     SLOW: ("slow point", "slow points"),
 }
 UNFINISHED = "There may be fewer: the walk along {} of them was not finished, and another may be a part of it."
+CUT_SHORT = "The walk along it was not finished."
 SETS = {1: "a line or curve", 2: "a plane or surface"}
 SMALLEST_DISTANCE = 1e-15  # times max(1, ‖h‖), as distances are said: below are named so: they are rounding, or nothing
 
@@ -31,7 +33,7 @@ def verdict(rows: list[Record], found: Search) -> str:
     sentences = [_points(points, found.affine)] if points else []
     sentences += [_continua(lines, bool(points), found.affine)] if lines else []
     cut = sum(not place.finished for place in found.places)
-    sentences += [UNFINISHED.format(cut)] if cut and len(lines) > 1 else []
+    sentences += [UNFINISHED.format(cut) if len(lines) > 1 else CUT_SHORT] if cut and lines else []
     if not sentences:
         none = f"The map is {found.affine} and has no fixed point{'' if found.affine == 'affine' else ' there'}"
         only = "was verified" if any(row.status in (NEIGHBOURING, UNVERIFIED) for row in rows) else "was found"

@@ -103,8 +103,9 @@ def pseudospectrum(
         ``lanczos_iterations`` and ``converged``. ``eigenvalue(mode)`` with ``eigenvalue_error`` and ``condition``.
         ``spectral_radius``, of a flow ``spectral_abscissa``. ``numerical_range(angle)``, its ``numerical_abscissa``,
         and ``numerical_radius`` with ``numerical_radius_error``. ``log_power_norm(time)`` = ln ‖A^k‖₂, of a flow
-        ln ‖e^{tA}‖₂, with ``log_power_norm_error``. ``transient_growth``, the largest of these norms, and
-        ``transient_time``; ``kreiss_constant``, a lower bound, and ``kreiss_point``.
+        ln ‖e^{tA}‖₂, with ``log_power_norm_error``, and ``log_power_norm_bound``, what it is at most, also where
+        rounding drowns it. ``transient_growth``, the largest of these norms, and ``transient_time``;
+        ``kreiss_constant``, a lower bound, and ``kreiss_point``.
 
     Raises
     ------
@@ -314,6 +315,7 @@ def _of_powers(powers: Powers, times: NDArray[Any], between: tuple[float, float]
     return {
         "log_power_norm": schema.variable(time, powers.log_norm, name),
         "log_power_norm_error": schema.variable(time, powers.error, f"bound on the error of {name}"),
+        "log_power_norm_bound": schema.variable(time, powers.bound, f"upper bound on {name}"),
         "transient_growth": schema.variable((), growth, f"largest {name[3:]} that was met"),
         "transient_time": schema.variable((), when, "when", schema.SECOND if flow else schema.STEP),
     }
@@ -338,6 +340,9 @@ def _flags(variables: dict[str, xr.Variable]) -> dict[str, str]:
     )
     if reasons:
         flags["log_power_norm"] = flags["log_power_norm_error"] = "; ".join(reasons)
+    bounds = variables["log_power_norm_bound"].values
+    if not np.isfinite(bounds).all():
+        flags["log_power_norm_bound"] = "inf: no bound is known; −inf: the power is exactly zero"
     if not np.isfinite(variables["transient_growth"].values):
         flags["transient_growth"] = "inf: beyond the largest number; log_power_norm has its logarithm"
     for name in ("condition", "eigenvalue_error"):

@@ -33,10 +33,13 @@ class Powers:
         ln ‖A^k‖₂ for k = 0, 1, …; −inf where the power is exactly zero, NaN where rounding drowns it.
     error : ndarray, shape (power,)
         A bound of first order on the absolute error of `log_norm`.
+    bound : ndarray, shape (power,)
+        What ln ‖A^k‖₂ is at most, where rounding drowns it too; inf where not even that is known.
     """
 
     log_norm: NDArray[np.float64]
     error: NDArray[np.float64]
+    bound: NDArray[np.float64]
 
 
 def power_norms(
@@ -59,7 +62,7 @@ def power_norms(
     """
     rounded = len(matrix) * np.finfo(float).eps
     wrong = np.minimum(np.broadcast_to(wrong, matrix.shape), NOTHING_KNOWN)
-    log_norm, entrywise = np.full(powers + 1, -np.inf), np.zeros(powers + 1)
+    log_norm, entrywise, bound = np.full(powers + 1, -np.inf), np.zeros(powers + 1), np.full(powers + 1, np.inf)
     log_norm[0] = 0.0
     product, exponent, sizes = np.eye(len(matrix)), 0, np.abs(matrix)
     small, direction = len(matrix) <= ALL_UP_TO, None
@@ -69,6 +72,8 @@ def power_norms(
             errors = np.minimum(errors, NOTHING_KNOWN) @ (sizes + wrong) + np.abs(product) @ (rounded * sizes + wrong)
         product = _times(product, matrix, parts_of(blocks or (len(matrix),)))
         size, direction = norm_and_direction(product, direction)
+        with np.errstate(divide="ignore"):
+            bound[k] = exponent * np.log(2) + np.log(size + np.linalg.norm(errors))
         if size == 0:
             entrywise[k:] = np.inf if np.any(errors if small else wrong) else 0.0  # else it is zero exactly
             break
@@ -81,7 +86,9 @@ def power_norms(
         parts = log_norm[1] + log_norm[:k] + log_norm[k - 1 :: -1] - log_norm[k]
         lost = min(unit * np.exp(np.logaddexp.reduce(parts)), entrywise[k])
         error[k] = lost + unit + (0 if small else RESIDUAL) + 2 * np.finfo(float).eps * abs(log_norm[k])
-    return Powers(np.where(error > HALF, np.nan, log_norm), error)
+    with np.errstate(invalid="ignore"):  # of a power that is computed as 0 and is not known to be
+        bound = np.fmin(bound, log_norm + error)
+    return Powers(np.where(error > HALF, np.nan, log_norm), error, bound)
 
 
 def _times(product: NDArray[np.float64], matrix: NDArray[np.float64], parts: Sequence[slice]) -> NDArray[np.float64]:
@@ -169,4 +176,5 @@ def exponential_norms(
     if not np.isfinite(seen).all():
         exponential, seen = np.eye(len(step)), np.full_like(step, np.inf)
     found = power_norms(exponential, powers, seen)
-    return Powers(found.log_norm + shift * np.arange(powers + 1), found.error)
+    shifts = shift * np.arange(powers + 1)
+    return Powers(found.log_norm + shifts, found.error, found.bound + shifts)

@@ -76,9 +76,10 @@ def _transient(ds: xr.Dataset, flow: bool, side: str) -> str:
 
 
 def _back_at_one(ds: xr.Dataset, when: float) -> bool:
-    """Whether the norm is below 1 after that time, so that none is larger later: ‖A^(j+k)‖ ≤ ‖A^j‖ ‖A^k‖."""
-    above = ds["log_power_norm"] + ds["log_power_norm_error"]
-    return bool((above.values[ds[schema.TIME].values > when] < 0).any())
+    """Whether the norm is below 1 after that time, and known until then: ‖A^(j+k)‖ ≤ ‖A^j‖ ‖A^k‖, so none is larger."""
+    later = ds[schema.TIME].values > when
+    below = ds["log_power_norm_bound"].values[later] < 0
+    return bool(below.any() and not np.isnan(ds["log_power_norm"].values[later][: below.argmax()]).any())
 
 
 def _last(ds: xr.Dataset) -> float:
