@@ -209,6 +209,19 @@ def test_spheres_of_fixed_points_and_their_products(size, parts, dimensions):
     assert sorted(ds["continuum_dimension"].values.tolist()) == [0, *dimensions]
 
 
+@pytest.mark.parametrize("steep", [1e9, 1e12])
+def test_a_function_of_one_number_has_a_point_between_two_stable_ones_however_steep(steep):
+    ds = fixed_points(from_function(lambda h, x: torch.tanh(steep * h - 0.3 * steep), state_size=1), starts=16)
+    np.testing.assert_allclose(sorted(ds["fixed_point_state"].values[:, 0]), [-1, 0.3, 1], atol=1e-8)
+
+
+@pytest.mark.parametrize("steep", [1e20, 1e200])
+def test_beside_a_steep_face_a_flat_one_is_not_hidden_by_its_rounding(steep):
+    """ReLU(k h − 1) has the fixed points 0 and 1/(k − 1) in each coordinate, and no continuum."""
+    ds = fixed_points(from_function(lambda h, x: torch.relu(steep * h - 1), state_size=2), starts=16)
+    assert counted(ds)[1] == 0
+
+
 @pytest.mark.parametrize("slope, bias", [(1e3, 500.0), (800.0, 400.0), (1e6, 3e5), (3.0, 0.5)])
 def test_between_two_stable_points_of_one_steep_unit_lies_a_third(slope, bias):
     ds = fixed_points(tanh_unit(slope, bias))

@@ -60,16 +60,16 @@ def flat_piece(equations: Equations, state: Real) -> Real:
     """
     probes = _probes(state)
     beside = equations.matrix(torch.as_tensor(state + probes)).numpy()
-    pieces = [_rays(equations, state, matrix, probe, beside) for matrix, probe in zip(beside, probes, strict=True)]
+    pieces = [_rays(equations, state, matrix, probe) for matrix, probe in zip(beside, probes, strict=True)]
     largest = max(pieces, key=_rank)
     if len(largest) == 0:
         return largest
     rays = np.concatenate(pieces)
-    together = rays[_vanishes_from(equations, state, largest.mean(axis=0) + WIDTH * rays, beside)]
+    together = rays[_vanishes_from(equations, state, largest.mean(axis=0) + WIDTH * rays)]
     return np.linalg.svd(together, full_matrices=False)[2][: _rank(together)]
 
 
-def _rays(equations: Equations, state: Real, matrix: Real, probe: Real, beside: Real) -> Real:
+def _rays(equations: Equations, state: Real, matrix: Real, probe: Real) -> Real:
     """Directions (k, n) on one side of a kink, the side of the probe, along which f stays 0."""
     _, sigma, v = np.linalg.svd(matrix)
     null = v[sigma <= NULL * (1 + sigma[0])]
@@ -77,18 +77,18 @@ def _rays(equations: Equations, state: Real, matrix: Real, probe: Real, beside: 
     if not inward.any():
         return null[:0]
     around = inward / np.linalg.norm(inward) + np.concatenate([np.zeros((1, len(state))), WIDTH * null])
-    return around[_vanishes_from(equations, state, around, beside)]
+    return around[_vanishes_from(equations, state, around)]
 
 
 def _rank(rays: Real) -> int:
     return int((np.linalg.svd(rays, compute_uv=False) > FLAT).sum()) if len(rays) else 0
 
 
-def _vanishes_from(equations: Equations, state: Real, directions: Real, beside: Real) -> NDArray[np.bool_]:
+def _vanishes_from(equations: Equations, state: Real, directions: Real) -> NDArray[np.bool_]:
     """Whether f is rounding from `state` a little way along each direction (k, n), shape (k,)."""
     unit = max(1.0, float(np.linalg.norm(state)))
     ways = unit * np.array(ALONG)[None, :, None] * directions[:, None]
-    return _vanishes(equations, state, state + ways, beside)
+    return _vanishes(equations, state, state + ways)
 
 
 def rounds_to_zero(equations: Equations, state: Real) -> bool:
@@ -102,24 +102,16 @@ def rounds_to_zero(equations: Equations, state: Real) -> bool:
 def straight_between(equations: Equations, roots: Real, goals: Real) -> NDArray[np.bool_]:
     """Whether f is rounding on the straight way from each root (k, n) to its goal (k, n), shape (k,)."""
     ways = np.array(BETWEEN)[None, :, None] * (goals - roots)[:, None]
-    return np.array(
-        [
-            _vanishes(
-                equations, root, (root + way)[None], equations.matrix(torch.as_tensor(root + _probes(root))).numpy()
-            )[0]
-            for root, way in zip(roots, ways, strict=True)
-        ]
-    )
+    return np.array([_vanishes(equations, root, (root + way)[None])[0] for root, way in zip(roots, ways, strict=True)])
 
 
-def _vanishes(equations: Equations, root: Real, states: Real, beside: Real) -> NDArray[np.bool_]:
-    """Whether f is rounding, or what it is at the root, at all states (k, m, n) of each row.
-
-    `beside` are matrices that say how large rounding is.
-    """
+def _vanishes(equations: Equations, root: Real, states: Real) -> NDArray[np.bool_]:
+    """Whether f is rounding, of the steepest side there, or what it is at the root, at all (k, m, n) of each row."""
     points = torch.as_tensor(states.reshape(-1, states.shape[-1]))
     values = equations.value(points)
-    noise = rounding(equations, points, values, torch.as_tensor(np.abs(beside).max(axis=0))[None])
+    near = torch.as_tensor(np.array([point + _probes(point) for point in points.numpy()]))
+    beside = equations.matrix(near.flatten(end_dim=1)).abs().reshape(*near.shape, -1).amax(dim=1)
+    noise = rounding(equations, points, values, beside)
     left = 2 * equations.value(torch.as_tensor(root)[None]).abs()
     vanishes: NDArray[np.bool_] = (values.abs() <= noise + left).all(-1).reshape(states.shape[:-1]).all(-1).numpy()
     return vanishes

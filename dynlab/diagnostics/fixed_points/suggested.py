@@ -73,7 +73,7 @@ def suggested(
     usual, fresh = where.usual_count(frozen.system.state_size), torch.as_tensor(points[tried:])
     random = where.random_starts(frozen, min(DEFLATED, usual // 4), reach, generator)
     parts = [where.between(points, tried, generator), where.beside_saddles(frozen, points[tried:])]
-    if lacking:
+    if lacking or frozen.system.state_size == 1:  # of one number there is a point wherever the displacement turns
         parts.append(where.turning_back(frozen, points, generator))
     if is_large(frozen):
         parts = [generator.permutation(part)[: usual // 2] for part in parts]
