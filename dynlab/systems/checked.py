@@ -63,7 +63,7 @@ def _check_one_answer(part: Map | Flow, dtype: torch.dtype) -> None:
     given = [torch.randn(STATES, size, generator=generator, dtype=dtype) for size in (part.state_size, part.input_size)]
     try:
         first, second = (evolve(*(one[:some].clone() for one in given)).nan_to_num(0, 0, 0) for some in (STATES, FEWER))
-    except (UserError, TypeError, ValueError, RuntimeError, IndexError):  # what calls it where it is defined may not mind
+    except (UserError, TypeError, ValueError, RuntimeError, IndexError):  # of one, or a few, it may not mind
         return
     size = torch.maximum(first.abs(), given[0].abs())[:FEWER].amax(dim=-1, keepdim=True)
     if bool(
