@@ -41,6 +41,7 @@ OTHERWISE: dict[str, str] = {
     "end-to-end": "gradient --end-to-end",
     "tangent-map": "geometry --tangent",
     "covariant-vectors": "lyapunov --covariant",
+    "covariant": "lyapunov --covariant",
     "eigenvalue-bounds": "stability",
     "parameter-plane": "bifurcation --second",
     "ernn-spectrum": "stability",

@@ -27,6 +27,7 @@ from .streams import OWN_ERROR, echo, lasting, one_line
 BAD_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
 GRACE = 5.0  # seconds in which a terminated command puts away what is not whole, unless a library does not let it
 LONGEST = 2000  # letters of a sentence, which may name what stands in a file
+ALIKE = 0.75  # an option less like what was typed is no typo of it
 SENTENCE = 200  # letters, more than the first sentence of any command has
 
 
@@ -175,8 +176,13 @@ def _of_click(error: click.ClickException) -> str:
         names = [each.opts[0] if isinstance(each, click.Option) else each.make_metavar(context) for each in left]
         return f"{joined(names)} {agree(len(names))} missing: {context.command_path} --help has examples."
     said = error.format_message()
-    if isinstance(error, click.NoSuchOption) and not error.possibilities:
-        return f"{said} Leave it out."
+    if isinstance(error, click.NoSuchOption):
+        close = difflib.get_close_matches(error.option_name, error.possibilities or (), 3, ALIKE)
+        said = f"No such option {error.option_name!r}."
+        listed = f"{context.command_path} --help lists those there are." if context else "Leave it out."
+        return f"{said} Did you mean {' or '.join(close)}?" if close else f"{said} {listed}"
+    if isinstance(error, click.BadArgumentUsage):
+        return f"{said} `dynlab COMMAND --help` has examples."
     if said.startswith("Got unexpected extra") and context:
         return f"{said}. Leave it out: {context.command_path} --help says what is taken."
     return said

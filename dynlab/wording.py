@@ -165,6 +165,11 @@ def share(part: float) -> str:
     return f"{round(100 * part, 1):g} %"
 
 
+def percent(part: float, places: int = 0) -> str:
+    """A part of 1 in per cent, to so many places: "42 %", "219 %"."""
+    return f"{100 * part:.{places}f} %".replace("-", "−")
+
+
 def interval(values: Any, digits: int = 3) -> str:
     """From the least to the largest: "0.95 to 1.02", one number where they are written alike."""
     low, high = _alike([np.nanmin(values), np.nanmax(values)], digits, number)
@@ -183,7 +188,7 @@ def ranged(values: Any, digits: int = 3, write: Callable[[float, int], str] = nu
     Examples
     --------
     >>> ranged([2.06e-5, 9.39e-5, 1.17e-4]), ranged([0.99998, 1.001, 1.005], 4, near_one)
-    ('9.39e−05 (range 2.06e−05 to 1.17e−04)', '1.001 (range 1 − 2e−05 to 1.005)')
+    ('9.39e−05 (range 2.06e−05 to 1.17e−04)', '1.001 (range 0.99998 to 1.005)')
     """
     finite = np.asarray(values)[np.isfinite(values)]
     if finite.size == 0:
@@ -195,12 +200,19 @@ def ranged(values: Any, digits: int = 3, write: Callable[[float, int], str] = nu
 
 
 def _alike(values: Sequence[float], digits: int, write: Callable[[float, int], str]) -> list[str]:
-    """The numbers of one range, all as powers of ten where a small one is."""
+    """The numbers of one range, all as powers of ten where a small one is, and none as a sum."""
     written = [write(float(value), digits) for value in values]
+    written = [_whole(float(value)) if " " in text else text for text, value in zip(written, values, strict=True)]
     if np.abs(values).max() >= SMALL_RANGE or not any("e" in text for text in written):
         return written
     parts = (f"{value:.{max(digits - 1, 0)}e}".partition("e") for value in values)
     return [f"{float(size):g}e{exponent}".replace("-", "−") if float(size) else "0" for size, _, exponent in parts]
+
+
+def _whole(value: float) -> str:
+    """A number next to 1 in digits: "0.999993", which between two others is read as one number."""
+    places = 1 - Decimal(f"{abs(value - 1):.1e}").adjusted()
+    return f"{value:.{places}f}".rstrip("0")
 
 
 def typically(values: Any, digits: int = 3, write: Callable[[float, int], str] = number) -> str:

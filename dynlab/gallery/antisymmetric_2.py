@@ -104,7 +104,7 @@ def draw(results: Results) -> Made:
             above.set_title(title)
             below.set(xlabel="step t")
             style.legend_below(below, 4)
-        axes[0, 0].set(ylim=(LOWEST, 15), ylabel="ln |λ| of $∂h_t/∂h_0$: mean,\nlight: one deviation around it")
+        axes[0, 0].set(ylim=(LOWEST, 15), ylabel="ln |μ| of $∂h_t/∂h_0$: mean,\nlight: one deviation around it")
         axes[1, 0].set(ylim=(LOWEST, 15), ylabel="ln σ: largest, dashed: the middle one")
         if not any(name.startswith("trained") for name in names):
             axes[0, 0].text(0.97, 0.06, "trained networks: not run", ha="right", transform=axes[0, 0].transAxes)
@@ -143,14 +143,16 @@ def measured(ds: xr.Dataset) -> str:
 
     groups = {name: [name] for name in names if not name.startswith("ε")}
     groups |= {f"ε = {s:g}": [one for one in names if one.startswith(f"ε = {s:g},")] for s in STEP_SIZES}
-    said = ". ".join(
-        f"{group}{_diffusions(which)}: mean |λ| {told('mean', which)}; largest σ {told('largest', which)}"
-        for group, which in groups.items()
-    )
+    meant = {"mean": "The mean modulus of the eigenvalues μ", "largest": "The largest singular value σ"}
+    each = {
+        name: "; ".join(f"{told(name, which)} ({group}{_diffusions(which)})" for group, which in groups.items())
+        for name in meant
+    }
+    said = ". ".join(f"{words} is {each[name]}" for name, words in meant.items())
     trained = [name for name in names if name.startswith("trained")]
     which = "Beside them trained networks" if trained else "Trained networks are not in the zoo yet: not run"
     return (
-        f"At their start, {schema.settings(ds)['units']} units, after {int(last[schema.TIME]):,} steps of noise. "
+        f"Untrained networks of {schema.settings(ds)['units']} units, after {int(last[schema.TIME]):,} steps of noise. "
         f"{said}. {which}."
     )
 

@@ -19,6 +19,7 @@ from dynlab.systems import create
 from dynlab.systems.vanilla import Vanilla
 from dynlab.tasks import create as create_task
 from dynlab.training.collapsed_rule import collapsed_rule, collapsed_sensitivities
+from dynlab.wording import number, percent
 
 SEED = 2882  # the tutorial's
 UNITS, SHOWN, ASKED = 32, 6, 8
@@ -209,7 +210,7 @@ def _draw_starts(starts: xr.Dataset, tutorials: float, ax: Axes) -> None:
     ax.plot(scale, error.mean(axis=1), "o-", ms=3.5, color=style.BLUE, label="mean")
     ax.axhline(tutorials, color=style.BLACK, ls=":", lw=1.3)
     ax.annotate(
-        f"the tutorial's start, ‖W‖ = 0.06: {tutorials:.1%}",
+        f"the tutorial's start, ‖W‖ = 0.06: {percent(tutorials, 1)}",
         (0.98, tutorials),
         (0, 4),
         xycoords=ax.get_yaxis_transform(),
@@ -219,7 +220,7 @@ def _draw_starts(starts: xr.Dataset, tutorials: float, ax: Axes) -> None:
     )
     for named in NAMED:
         mean = float(starts["error"].sel(scale=named).mean())
-        ax.annotate(f"{mean:.0%}", (named, mean), (-4, 7), textcoords="offset points", ha="right")
+        ax.annotate(f"{percent(mean)}", (named, mean), (-4, 7), textcoords="offset points", ha="right")
     ax.set(xscale="log", yscale="log", xlabel="s, entries of W ~ s N(0, 1/n)", ylabel=style.label(starts["error"]))
     ax.set_title("The more recurrence, the more it is off")
     ax.legend(loc="upper left")
@@ -250,7 +251,8 @@ def _draw_training(training: xr.DataArray, ax: Axes, said: str, title: str) -> N
 def _measured(training: xr.Dataset, starts: xr.Dataset, columns: xr.Dataset) -> str:
     first = training.sel({schema.NETWORK: GRADIENT}).isel({schema.TRAINING_STEP: 0})
     said = " and ".join(
-        f"{float(one['error'].mean()):.0%} ({float(one['error'].min()):.0%} to {float(one['error'].max()):.0%}; cosine "
+        f"{percent(float(one['error'].mean()))} ({percent(float(one['error'].min()))} to "
+        f"{percent(float(one['error'].max()))}; cosine "
         f"{float(np.cos(np.deg2rad(one['angle'])).mean()):.2f}) with {float(one['scale']):g} N(0, 1/n)"
         for one in (starts.sel(scale=scale) for scale in NAMED)
     )
@@ -259,11 +261,12 @@ def _measured(training: xr.Dataset, starts: xr.Dataset, columns: xr.Dataset) -> 
     path = training.sel({schema.NETWORK: RULE})
     quotient = path["quotient"].values
     return (
-        f"For W the rule is off by {float(first['error']):.1%} at the tutorial's start, whose W is all but 0. It is "
-        f"off by {said}. The input weights of the last step are right to rounding "
-        f"({float(columns['error'][:, -1].max()):.0e}), those of earlier steps off by "
-        f"{float(earlier.min()):.0%} to {float(earlier.max()):.0%}. In {path.sizes[schema.TRAINING_STEP]:,} epochs "
-        f"along the rule the angle for W grows from {float(path['angle'][0]):.1f}° to as much as "
-        f"{float(path['angle'].max()):.0f}°, and the rule is {quotient.min():.2f} to {quotient.max():.2f} times as "
-        f"long as the gradient. The training error is {ends[RULE]:.4f} then, along the gradient {ends[GRADIENT]:.4f}."
+        f"For W the rule is off by {percent(float(first['error']), 1)} at the tutorial's start, whose W is all but 0. "
+        f"It is off by {said}. The input weights of the last step are right to rounding "
+        f"({number(float(columns['error'][:, -1].max()), 1)}), those of earlier steps off by "
+        f"{percent(float(earlier.min()))} to {percent(float(earlier.max()))}. "
+        f"In {path.sizes[schema.TRAINING_STEP]:,} epochs along the rule the angle for W grows from "
+        f"{float(path['angle'][0]):.1f}° to as much as {float(path['angle'].max()):.0f}°, and the rule is "
+        f"{quotient.min():.2f} to {quotient.max():.2f} times as long as the gradient. The training error is "
+        f"{ends[RULE]:.4f} then, along the gradient {ends[GRADIENT]:.4f}."
     )

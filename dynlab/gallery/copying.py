@@ -174,7 +174,8 @@ def measured(found: list[LossCurve]) -> str:
         outcomes = dict.fromkeys(one.outcome for one in here)
         each = [f"{outcome}: {', '.join(one.short for one in here if one.outcome == outcome)}" for outcome in outcomes]
         said.append(
-            f"Over {delay:,} steps a loss of {here[0].guess:.4f} needs no memory. {'. '.join(map(capital, each))}"
+            f"Over {delay:,} steps a network without memory has a loss of {here[0].guess:.4f}. "
+            f"{'. '.join(map(capital, each))}"
         )
     return (
         f"{'. '.join(said)}. Learned from the source's start D_f = 1e-5 asRNN diverges, as a step of the optimiser "

@@ -26,6 +26,8 @@ LOOK = {
     "ERNN, K = 5": {"color": style.GREEN, "marker": "D"},
 }
 
+TITLE = "ERNN, Figure 2: the gradient while the network learns"
+
 
 def make(fast: bool = False, recompute: bool = False) -> Made:
     """The recorded runs; fast is every fourth of their checkpoints. To record again needs the trainings."""
@@ -46,10 +48,10 @@ def make(fast: bool = False, recompute: bool = False) -> Made:
             ax.get_legend().remove()
         kept = [index for index, text in enumerate(words) if text.endswith("median")]
         names = [words[index].removesuffix(": median") for index in kept]
-        title = "median of 16 sequences; dark: the middle half, light: the range"
-        figure.legend([handles[i] for i in kept], names, loc="outside lower center", ncols=4, title=title)
+        words = f"Dark: the middle half of the sequences, light: their range. {_measured(runs)}"
+        style.caption(figure, TITLE, words, dict(zip(names, [handles[i] for i in kept], strict=True)))
     return Made(
-        "ERNN, Figure 2: the gradient while the network learns",
+        TITLE,
         "On HAR-2 the RNN suffers from serious vanishing gradients in training, while ERNN's are close to 1; the "
         "variance arises mainly from the approximation of fixed points (section 2). Sizes, learning rates and the "
         "batches that were looked at are not given.",

@@ -91,7 +91,7 @@ def measured(trainings: xr.Dataset) -> str:
         found = curves(trainings, "published", network)
         lost = sum(diverged for _, diverged in found)
         ended = f" ({lost} of {len(found)} diverged)" if lost else ""
-        said.append(f"{network}: {both[0]:.3f}, {both[1]:.3f}{ended}")
+        said.append(f"{network} {both[0]:.3f} and {both[1]:.3f}{ended}")
     return (
         f"Training loss after {TENTH} epochs and the least within {EPOCHS}, medians over seeds: {'; '.join(said)}. "
         "dynlab's own recipe smooths its labels, which keeps its losses above 0.2."

@@ -22,7 +22,7 @@ from dynlab.plots import style
 from dynlab.systems import Map, frozen
 from dynlab.systems.ernn import ERNN, IdentityPlusLowRank
 from dynlab.tasks import create as create_task
-from dynlab.wording import joined, number, share
+from dynlab.wording import number, share
 
 NETWORKS = {"k1": "ernn-har2-k1", "k3": "ernn-har2-k3", "k5": "ernn-har2-k5"}
 PAIRS, FEW = 20_000, 640  # (window, step) pairs, of each step as many
@@ -184,12 +184,15 @@ def _draw(ds: xr.Dataset, ax: Axes) -> None:
 def _measured(results: Results) -> str:
     pairs = {schema.settings(ds)["pairs"] for ds in results.values()}
     found = [_shares(ds) for ds in results.values()]
-    of = {name: joined([share(each[name]) for each in found]) for name in ("singular", "below", "zero", "above")}
-    largest = joined([number(each["largest"], 3) for each in found])
+    said = [
+        f"{_label(key)}: singular at {share(each['singular'])} of the pairs; of the eigenvalues' real parts "
+        f"{share(each['below'])} are below 0, {share(each['zero'])} are 0 and {share(each['above'])} above 0, "
+        f"up to {number(each['largest'], 3)} per second."
+        for key, each in zip(results, found, strict=True)
+    ]
     return (
-        f"Of {joined([_label(key) for key in results])}, over {max(pairs):,} (window, step) pairs of training and test "
-        f"∇F = diag(φ′)PU − I is singular at {of['singular']}. Of its eigenvalues {of['below']} have a real part below "
-        f"0, {of['zero']} are 0, and {of['above']} have one above 0, up to {largest} per second."
+        f"Over {max(pairs):,} (window, step) pairs of training and test, the matrix ∇F = diag(φ′)PU − I of each "
+        f"trained ERNN. {' '.join(said)}"
     )
 
 

@@ -18,6 +18,7 @@ from dynlab.numerics.arrays import Real
 from dynlab.plots import style
 
 RECORDED = Path(__file__).parent / "trainings.nc"
+TITLE = "HAR-2 (ERNN, Table 3)"
 RECIPES = ("published", "own")
 SEEDS = 5
 TAIL = 10  # the last tenth of the epochs
@@ -183,15 +184,18 @@ def make(fast: bool = False, recompute: bool = False) -> Made:
             ax.axhline(published, color=style.BLACK, ls=":", lw=1.2)
             ax.set_title(name)
         panels[0, 0].set(xlim=(0, None), ylim=(LOWEST, HIGHEST))
-        figure.supxlabel("epoch")
-        figure.supylabel("test accuracy in percent")
+        for ax in panels[-1]:
+            ax.set_xlabel("epoch")
+        for ax in panels[:, 0]:
+            ax.set_ylabel("test accuracy (%)")
         for color, words in ((style.SKY, "trained on 17 subjects"), (style.BLUE, "on all 21")):
             panels[0, 0].plot([], [], color=color, label=words)
         panels[0, 0].plot([], [], color=style.BLACK, ls=":", label="published")
         panels[0, 0].plot([], [], "x", color=style.BLUE, ms=5, label="diverged")
-        figure.legend(loc="outside upper center", ncols=4)
+        handles, labels = panels[0, 0].get_legend_handles_labels()
+        style.caption(figure, TITLE, ds.attrs["verdict"], dict(zip(labels, handles, strict=True)))
     return Made(
-        "HAR-2 (ERNN, Table 3)",
+        TITLE,
         "Each network reaches the accuracy of the dotted line.",
         f"{ds.attrs['verdict']} `dynlab table har2` has the numbers.",
         figure,

@@ -83,7 +83,7 @@ make = Script("integrators", compute, draw)
 
 
 def _draw_region(region: xr.Dataset, name: str, ax: Axes) -> None:
-    plot_step_region(region, ax=ax)
+    plot_step_region(region, ax=ax, color=LOOKS[name]["color"])
     ax.set(xlim=(LEFT, RIGHT), ylim=(-TALL, TALL), ylabel="")
     ax.set_title(f"{capital(LOOKS[name]['label'])}\n|R| up to {_largest(region)}")
     legend = ax.get_legend()

@@ -61,7 +61,7 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     for colour, words, here in (
         ("none", f"{count - MOST_NAMED} more", basin >= MOST_NAMED),
         (LEAVES, "leaves every bound, or is no number", basin == -1),
-        (UNDECIDED, "undecided", basin == -2),
+        (UNDECIDED, "where it ends is undecided", basin == -2),
     ):
         if here.any():
             handles.append(_patch(colour, f"{words} ({share(here.mean())})"))

@@ -35,7 +35,7 @@ TALLEST = 4.0  # times the largest leading size at a bifurcation or a stable poi
 LINES: dict[int, dict[str, Any]] = {
     1: {"color": style.BLUE, "ls": "-", "lw": 2.0, "label": "stable"},
     0: {"color": style.VERMILION, "ls": (0, (3.5, 1.8)), "lw": 1.3, "label": "unstable"},
-    -1: {"color": style.BLACK, "ls": (0, (1, 1)), "lw": 1.3, "label": "undecided"},
+    -1: {"color": style.BLACK, "ls": (0, (1, 1)), "lw": 1.3, "label": "stability undecided"},
 }
 MARKERS = {
     "fold": "^",

@@ -60,5 +60,5 @@ def _draw_distances(ds: xr.Dataset, ax: Axes) -> None:
         ax.axvline(float(value), color=colour, lw=1.2, ls="--", label=f"runs of {name} alone")
     ax.set(xlim=(0, None), xlabel="mean distance between runs", ylabel="relabellings")
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_title(f"Of relabelled runs as far: p = {float(ds['p_value']):.2g}")
+    ax.set_title(f"Share of relabellings as far: p = {float(ds['p_value']):.2g}")
     style.legend_below(ax, 2)

@@ -10,8 +10,10 @@ from matplotlib.ticker import MaxNLocator
 from dynlab import schema
 from dynlab.plots import style
 from dynlab.plots.gradient import BANDS
+from dynlab.wording import share
 
 PANEL = (5.0, 4.0)  # inches
+ZERO, MANY = 1e-9, 0.25  # a modulus that is 0 but for rounding, and the share of such modes that hides the others
 FEW = 4  # modes, each of which has its own line; of more bands are drawn
 
 
@@ -34,6 +36,9 @@ def plot_eigenvalues_over_time(ds: xr.Dataset, *, ax: Axes | None = None, **arti
     values, times = values.transpose(schema.TIME, schema.SAMPLE, schema.MODE), ds[schema.TIME].values
     known = np.isfinite(values.values).any(axis=(1, 2))
     values, times = values.isel({schema.TIME: known}), times[known]
+    gone = values < ZERO if not is_flow and ds.sizes[schema.MODE] > FEW else xr.zeros_like(values, dtype=bool)
+    some = bool(gone.mean() > MANY and (~gone).any([schema.SAMPLE, schema.MODE]).all())
+    values = values.where(~gone) if some else values  # else the bands of a network of rectifiers are one block from 0
     line: dict[str, Any] = {"linewidth": 2.0, "marker": "o" if len(times) == 1 else None, "markersize": 4} | artist
     symbol = "λ" if is_flow else "μ"
     edge: dict[str, Any] = {"color": style.BLACK, "ls": "--", "lw": 1, "zorder": 1.5}  # above the bands
@@ -48,7 +53,8 @@ def plot_eigenvalues_over_time(ds: xr.Dataset, *, ax: Axes | None = None, **arti
         middle = values.median([schema.SAMPLE, schema.MODE]).values
         ax.plot(times, middle, **{"color": style.BLUE, "label": "median"} | line)
     ax.set(xlabel=style.label(ds[schema.TIME]), ylabel="Re λ (1/s)" if is_flow else "|μ|")
-    ax.set_title("Re λ(t) of the flow" if is_flow else "Moduli |μ(t)|")
+    left_out = f" of the modes that are not 0 ({share(1 - float(gone.mean()))})" if some else ""
+    ax.set_title("Re λ(t) of the flow" if is_flow else f"Moduli |μ(t)|{left_out}")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     style.legend_below(ax, 2)
     return ax

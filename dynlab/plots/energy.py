@@ -49,7 +49,8 @@ def plot_energy(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     highest = float(orbits[np.isfinite(orbits)].max(initial=high))
     top = 1.08 * min(highest, high + 3 * max(high - low, 0.5 * high))
     ax.set(ylim=(min(0.0, low), top), xlabel=style.label(ds[schema.TIME]), ylabel="H = Σ log cosh(M h + q)")
-    ax.set_title(f"H of the flow and along each integrator's orbits{', cut above' if highest > top else ''}")
+    cut = "; higher values are cut off" if highest > top else ""
+    ax.set_title(f"H of the flow and along each integrator's orbits{cut}")
     style.legend_below(ax, 3)
     return ax
 

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.text import Text
-from matplotlib.ticker import FixedLocator, LogLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, ScalarFormatter
 from matplotlib.transforms import Bbox, ScaledTranslation
 
 PIXELS, PAGE = 9.8, 800.0  # the height of the smallest text where a picture is so many pixels wide
@@ -56,7 +56,9 @@ def legend_below(ax: Axes, columns: int, **options: Any) -> Legend:
 def _place(ax: Axes, columns: int, inches: float, options: Options) -> Legend:
     down = ScaledTranslation(0.0, -inches, ax.figure.dpi_scale_trans)
     place: Options = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "bbox_transform": ax.transAxes + down}
-    return ax.legend(ncols=columns, **place | {"columnspacing": 1.2, "borderaxespad": 0.0} | options)
+    size = _size(ax.xaxis.label)  # also where it is placed again outside of the style's block
+    look: Options = {"fontsize": size, "title_fontsize": size, "frameon": False}
+    return ax.legend(ncols=columns, **place | look | {"columnspacing": 1.2, "borderaxespad": 0.0} | options)
 
 
 def fit(
@@ -129,12 +131,20 @@ def _fit_axes(figure: Figure, ax: Axes, extents: Mapping[Axes, Bbox]) -> None:
     for text in filter(Text.get_text, titles):
         _break(text, high - box.x0)
     if ax.axison and getattr(ax, "name", "") != "3d":
+        _part_thousands(ax)
         _thin(ax)
         middle = (box.x0 + box.x1) / 2
         _break(ax.xaxis.label, 2 * min(middle - low, high - middle))
         _break(ax.yaxis.label, box.height)
     if ax in _BELOW and ax.get_legend() is not None:
         _fit_legend(ax, low, high)
+
+
+def _part_thousands(ax: Axes) -> None:
+    """10,000 and not 10000 along a linear axis, as in the sentences below it."""
+    for axis in (ax.xaxis, ax.yaxis):
+        if type(axis.get_major_formatter()) is ScalarFormatter and 1e3 <= max(map(abs, axis.get_view_interval())) < 1e6:
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}".replace("-", "−")))
 
 
 def _thin(ax: Axes) -> None:

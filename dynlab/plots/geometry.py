@@ -124,7 +124,7 @@ def _groups(ds: xr.Dataset) -> dict[tuple[str, int], list[int]]:
 def _entry(what: str, growing: int, number: int) -> str:
     if what == SADDLE:
         return f"{number} × unstable: {growing} direction{'s grow' if growing > 1 else ' grows'}"
-    words = {STABLE: "stable", UNDECIDED: "undecided", OTHER: "slow point or continuum"}
+    words = {STABLE: "stable", UNDECIDED: "stability undecided", OTHER: "slow point or continuum"}
     return f"{number} × {words[what]}"
 
 

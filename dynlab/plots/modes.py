@@ -20,7 +20,7 @@ MOST_CELLS = 150  # with their numbers written in
 FATES = {
     "decays": ("o", style.STABLE, "decays"),
     "grows": ("^", style.UNSTABLE, "grows"),
-    "undecided": ("X", style.UNDECIDED, "undecided: |μ| = 1 within the error"),
+    "undecided": ("X", style.UNDECIDED, "growth undecided: |μ| = 1 within the error"),
 }
 SHORTEST = 0.05  # steps, below which a mode is drawn at the lower edge
 

@@ -19,7 +19,7 @@ SHORT = 26  # characters of names of which three stand beside each other
 STABILITY = {
     1: (style.STABLE, "o", "stable"),
     0: (style.UNSTABLE, "^", "unstable"),
-    -1: (style.UNDECIDED, "s", "undecided"),
+    -1: (style.UNDECIDED, "s", "stability undecided"),
 }
 MARGIN = 0.03  # of the axis, at both ends
 

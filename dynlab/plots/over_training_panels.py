@@ -106,7 +106,7 @@ OTHERS = (
 )
 REST = {
     "leaving_share": ("leaves every bound, or is no number", "white", ""),
-    "undecided_share": ("undecided", "#BDBDBD", ""),
+    "undecided_share": ("where it ends is undecided", "#BDBDBD", ""),
 }
 
 

@@ -30,7 +30,7 @@ PERIODS: dict[int | None, tuple[str, str]] = {
     None: ("other periods", "#41AB5D"),
     0: ("no period found", "#252525"),
     -1: ("left the bound, or no number", GROUND),
-    -2: ("undecided", "#9E9E9E"),
+    -2: ("period undecided", "#9E9E9E"),
 }
 
 

@@ -20,7 +20,7 @@ OWNERS = ("flow: ", "map: ", "Euler's map: ")  # how a portrait's legend begins 
 MARKERS = (
     ("stable (large: of the flow)", 1, phase_portrait.FLOW_SIZE),
     ("unstable (small: of Euler's map)", 0, phase_portrait.MAP_SIZE),
-    ("undecided", -1, phase_portrait.FLOW_SIZE),
+    ("stability undecided", -1, phase_portrait.FLOW_SIZE),
 )
 # The variables that only a panel with a flow, or with a line of equilibria or a conserved quantity, has.
 OPTIONAL = ("flow_kind", "flow_stable", "flow_eigenvalue", "critical_step", "conserved", "line_direction")
@@ -88,7 +88,8 @@ def legend_entries(drawn: list[Axes]) -> dict[str, Any]:
     for small in drawn:
         labels |= {text: handle for handle, text in zip(*small.get_legend_handles_labels(), strict=False)}
     kept = {text: handle for text, handle in labels.items() if not text.startswith(OWNERS)}
-    for text, stable, size in MARKERS:
+    undecided = any(line.get_fillstyle() == "left" for small in drawn for line in small.lines)
+    for text, stable, size in MARKERS if undecided else MARKERS[:-1]:
         kept[text] = Line2D([], [], linestyle="none", **phase_portrait.marker(stable, size))
     return kept
 
@@ -109,8 +110,15 @@ def _holds(values: np.ndarray) -> bool:
 
 def _kinds(one: xr.Dataset) -> str:
     """The kinds of one panel's equilibria, and the largest modulus where there is one equilibrium only."""
-    kinds = list(dict.fromkeys(one["map_kind"].values.tolist()))
+    kinds = [_in_words(kind) for kind in dict.fromkeys(one["map_kind"].values.tolist())]
     if one.sizes["fixed_point"] != 1 or "flow_kind" not in one:
         return "map: " + ", ".join(kinds)
     modulus = np.abs(one["map_eigenvalue"].values).max()
-    return f"flow: {one['flow_kind'].values[0]}\nEuler's map: {kinds[0]}, |μ| = {modulus:.5g}"
+    return f"flow: {_in_words(str(one['flow_kind'].values[0]))}\nEuler's map: {kinds[0]}, |μ| = {modulus:.5g}"
+
+
+def _in_words(kind: str) -> str:
+    """The kind of an equilibrium, and of one that linearisation does not decide what it is said of."""
+    if kind.startswith("linear "):
+        return f"kind undecided (linearly {kind.removeprefix('linear ').partition(',')[0]})"
+    return kind.replace("undecided,", "kind undecided,")

@@ -73,7 +73,7 @@ def _draw_modes(ds: xr.Dataset, ax: Axes, x: Any) -> None:
     values, errors = ds["eigenvalue"].values, ds["eigenvalue_error"].values
     for mode, way in enumerate(ds["mode_direction"].values[:2]):
         value, excess = values[mode], abs(values[mode]) - 1
-        fate, colour, line = ("undecided", style.GREY, ":")
+        fate, colour, line = ("growth undecided", style.GREY, ":")
         if abs(excess) > errors[mode]:
             fate, colour, line = ("grows", style.VERMILION, "-") if excess > 0 else ("decays", style.GREEN, "--")
         if value.imag:

@@ -12,9 +12,9 @@ from dynlab.gallery.kept import Script, kept
 # What each sentence must say: facts of SYSTEMS, and of the sources' errors.
 KNOWN = {
     "antisymmetric-1": "the critical step is 0.0746",
-    "antisymmetric-2": "LSTM: mean |λ| e^−",
+    "antisymmetric-2": "The mean modulus of the eigenvalues μ is e^−",
     "antisymmetric-1h": "The flow's focus is stable, Euler's map at ε = 0.1 is not, the critical step is 0.0746",
-    "collapsed-rule": "off by 0.7% at the tutorial's start, whose W is all but 0. It is off by 4",
+    "collapsed-rule": "off by 0.7 % at the tutorial's start, whose W is all but 0. It is off by 4",
     "copying": "Stays at the baseline: LSTM",
     "equilibria": "6 of 6 kinds",
     "critical-step": "radius 0.570 to 0.598",
@@ -22,7 +22,7 @@ KNOWN = {
     "ernn-2": "RNN, tanh: e^−70.0 untrained",
     "ernn-3": "A diagram, nothing is measured",
     "ernn-4": "Training loss after 10 epochs",
-    "ernn-5": "(window, step) pairs of training and test",
+    "ernn-5": "(window, step) pairs of training and test, the matrix",
     "ernn-6": "predicted",
     "flipflop": "12 with 1 direction, 6 with 2 directions and 1 with 3 directions that grow",
     "har2": "Of 12 published accuracies under the published recipes",

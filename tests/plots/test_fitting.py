@@ -109,6 +109,22 @@ def test_signs_stay_with_their_numbers(letters):
         assert line not in ("12), and", "0.")
 
 
+def test_thousands_are_parted_along_an_axis_and_a_legend_is_as_its_figure_is():
+    """Both also where the figure is made ready after the block of its style, as the gallery's are."""
+    with style.style((8.0, 4.0)) as size:
+        figure, ax = plt.subplots(figsize=size)
+        ax.plot([-2e4, 2e4], [0, 1], label="a line")
+        style.legend_below(ax, 1)
+    style.caption(figure, "Title", "A sentence.")
+    figure.canvas.draw()
+    said = [label.get_text() for label in ax.get_xticklabels()]
+    assert {"−20,000", "0", "20,000"} <= set(said)
+    (entry,) = ax.get_legend().get_texts()
+    assert entry.get_fontsize() == ax.xaxis.label.get_fontsize()
+    assert not ax.get_legend().get_frame_on()
+    plt.close(figure)
+
+
 def test_lines_of_a_contour_are_turned_once_and_the_walls_of_a_box_too():
     """A colour that is turned twice is nearly what it was: black lines on a black ground."""
     figure = plt.figure()

@@ -1,6 +1,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import xarray as xr
 from matplotlib.collections import PathCollection
 
 from dynlab.diagnostics.spectrum import spectrum
@@ -75,3 +76,19 @@ def test_the_radius_over_time_with_its_median():
     assert drawn["median"] == pytest.approx(np.full(4, 0.7))
     assert "each of 3 samples" in drawn
     assert list(drawn["1: neither shrinks nor grows"]) == [1, 1]
+
+
+def test_modes_that_a_step_forgets_hide_no_others():
+    """Of a network of rectifiers most moduli are 0: the bands show the others, and the title says their share."""
+    moduli = np.tile([0.9, 0.8, 0.7] + [0.0] * 7, (2, 5, 1))
+    radius = (("sample", "time"), moduli.max(axis=-1))
+    times = ("time", np.arange(1, 6), {"long_name": "step t"})
+    ds = xr.Dataset(
+        {"eigenvalue": (("sample", "time", "mode"), moduli.astype(complex)), "spectral_radius": radius},
+        coords={"time": times},
+    )
+    ax = plot_eigenvalues_over_time(ds, ax=plt.figure().add_subplot())
+    (median,) = [line for line in ax.lines if line.get_label() == "median"]
+    assert median.get_ydata() == pytest.approx(0.8)
+    assert "not 0 (30 %)" in ax.get_title()
+    plt.close("all")
