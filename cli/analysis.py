@@ -10,6 +10,7 @@ import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -209,12 +210,17 @@ def over_step(function: Analysis, source: Source, own: dict[str, Any], alone: It
     alone : iterable of str
         Those of them that pick something of one network.
     """
+    from dynlab import zoo
     from dynlab.checkpoints.of_run import read_run
     from dynlab.diagnostics.over_training.diagnostic import joined
     from dynlab.plots.over_training import plot_over_training
 
     if not source.checkpoints:
         raise UserError("--over step follows a run: name its folder, or its checkpoints.")
+    shipped = {str(entry["name"]) for entry in zoo.entries()}
+    for name in source.checkpoints:
+        if name in shipped and not Path(name).exists():
+            raise UserError(f"Of {name} one checkpoint ships: --over step follows a run, by its folder or checkpoints.")
     for option in alone:
         if own[option] is not None:
             raise UserError(f"--{option} is of one checkpoint: leave it out, or name that checkpoint without --over.")

@@ -129,7 +129,7 @@ def fewer_times(linearised: int, system: Map, times: int | None, steps: int) -> 
         return ""
     return (
         f" The state has {system.state_size:,} dimensions, and so {linearised} of the {steps} steps are "
-        f"linearised: --times (in Python times=) takes more."
+        f"linearised; a larger --times (in Python times=) takes more."
     )
 
 

@@ -161,6 +161,7 @@ SECOND = [
         (["geometry", "run", "--over", "step", "--tangent", "0"], "--tangent is of one checkpoint"),
         (["bifurcation", "run", "--over", "step", *SECOND], "--second is of one checkpoint"),
         (["pseudospectrum", "--matrix", "diff", "--over", "step"], "--over step follows a run"),
+        (["spectrum", "lstm-har2", "--over", "step"], "Of lstm-har2 one checkpoint ships"),
         (["basins", "run", "--matrix", "diff", "--over", "step"], "Got 2 things to look at"),
         (["ernn-manifold", "run", "--over", "step"], "No such option"),
         (["phase", "--over", "step"], "No such option"),

@@ -416,7 +416,7 @@ def test_a_large_stack_is_as_its_jacobian_taken_as_one_matrix():
     ds = dl.pseudospectrum(network, steps=12, at=[1.0, -1.0, 0.5])
     assert ds["smallest_singular_value"].shape == (51, 51)
     assert ds.attrs["verdict"].endswith(
-        "the window has 51 points in each direction: --grid (in Python grid=) takes more."
+        "the window has 51 points in each direction; a larger --grid (in Python grid=) takes more."
     )
     state, shown = torch.zeros(n, dtype=torch.float64), torch.tensor([1.0, -1.0, 0.5], dtype=torch.float64)
     matrix = torch.autograd.functional.jacobian(lambda h: network.step(h, shown, 0), state).numpy()

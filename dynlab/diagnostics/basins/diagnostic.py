@@ -196,8 +196,8 @@ def _fewer(each: int, grid: int) -> str:
     if grid == GRID:
         return ""
     return (
-        f" A step of this network takes {each:,} multiplications, and so {grid} × {grid} starts are followed: "
-        f"--grid (in Python grid=) takes more."
+        f" A step of this network takes {each:,} multiplications, and so {grid} × {grid} starts are followed; "
+        f"a larger --grid (in Python grid=) takes more."
     )
 
 

@@ -177,8 +177,8 @@ def _remarks(system: System, kinked: bool, coarser: bool, grid: int) -> str:
     said = " A unit may be on its kink, as a ReLU at 0: the plane is that of one side's Jacobian." if kinked else ""
     if coarser:
         said += (
-            f" The state has {system.state_size:,} dimensions, and so the window has {grid} points in each direction: "
-            f"--grid (in Python grid=) takes more."
+            f" The state has {system.state_size:,} dimensions, and so the window has {grid} points in each direction; "
+            f"a larger --grid (in Python grid=) takes more."
         )
     return said
 
