@@ -5,11 +5,12 @@ are computed on both, twice, so that their cubics are exact to far less than wha
 """
 
 import numpy as np
+import torch
 from scipy.spatial.distance import cdist
 
 from dynlab.numerics.arrays import Index, Real
-from dynlab.numerics.continua import CONTRACTION, Curve, between, corrected, on_curve
-from dynlab.numerics.isolation import Equations
+from dynlab.numerics.continua import CONTRACTION, STORED, Curve, between, corrected, on_curve
+from dynlab.numerics.isolation import Equations, rounding
 from dynlab.numerics.merging import SAME, scale
 
 REACHING = 1.2  # times half the lengths of two pieces: middles farther apart, they do not meet
@@ -20,13 +21,16 @@ DAMPED = 1e-12  # times the squared lengths: of curves that are parallel
 ALONG = 0.99  # the cosine of the angle of a computed tangent and the cubic's is above, where f' is not 0
 
 
-def meet(equations: Equations, one: Curve, other: Curve) -> bool:
-    """Whether two curves come nearer to each other than `dynlab.numerics.merging.SAME`."""
+def meet(equations: Equations, one: Curve, other: Curve) -> bool | None:
+    """Whether two curves come nearer to each other than `dynlab.numerics.merging.SAME`.
+
+    None where they do not, as computed, and f is rounding between them, as where they touch in steep coordinates.
+    """
     if min(len(one.states), len(other.states)) < 2:
         return bool(on_curve(equations, one, other.states).any() or on_curve(equations, other, one.states).any())
-    middles, lengths = zip(_pieces(one), _pieces(other), strict=True)
+    centers, lengths = zip(_pieces(one), _pieces(other), strict=True)
     reach = (lengths[0][:, None] + lengths[1]) / 2
-    pairs = np.argwhere(cdist(*middles) <= REACHING * reach)
+    pairs = np.argwhere(cdist(*centers) <= REACHING * reach)
     parts, apart = _nearest(one, other, pairs)
     near = apart <= ROUGH * reach[tuple(pairs.T)]
     pairs, parts = pairs[near], parts[near]
@@ -39,7 +43,13 @@ def meet(equations: Equations, one: Curve, other: Curve) -> bool:
         pairs = np.repeat(2 * np.arange(len(pairs))[:, None], 2, axis=1)
         parts, apart = _nearest(one, other, pairs)
         width = 2 * finer
-    return bool((apart <= SAME * scale(one.states[::2])).any())
+    if (apart <= SAME * scale(one.states[::2])).any():
+        return True
+    ends = [between(curve, pairs[:, k], parts[:, k])[0] for k, curve in enumerate((one, other))]
+    middles = torch.as_tensor((ends[0] + ends[1]) / 2)
+    values = equations.value(middles)
+    noise = (STORED + middles.shape[1]) * rounding(equations, middles, values, equations.matrix(middles))
+    return None if (values.abs() <= noise).all(-1).any() else False
 
 
 def _pieces(curve: Curve) -> tuple[Real, Real]:

@@ -58,7 +58,7 @@ class Place:
     layers : tuple of (Held, Place)
         Of a stack that was searched layer by layer: what each layer's search held, and the layer's own place.
     finished : bool
-        Whether a walk along a continuum came to its ends; without that another may be a part of it.
+        Whether a walk along a continuum came to its ends, and told it from others; else another may be a part of it.
     """
 
     state: Real
@@ -171,14 +171,18 @@ class Places:
 
     def united(self) -> tuple[list[Place], Index]:
         """The places, those whose curves meet as one, and of each of `found` the number that it has among them."""
-        numbers = [n for n, curves in self._curves.items() if curves and self.found[n].status == CONTINUUM]
-        meeting = np.eye(len(self.found), dtype=bool)
+        numbers = [n for n, place in enumerate(self.found) if place.status == CONTINUUM]
+        meeting, unsure = np.eye(len(self.found), dtype=bool), set()
         for one, other in itertools.combinations(numbers, 2):
-            pairs = itertools.product(self._curves[one], self._curves[other])
-            meeting[one, other] = any(meet(self.equations, *pair) for pair in pairs)
+            pairs = itertools.product(self._curves.get(one, []), self._curves.get(other, []))
+            told = [meet(self.equations, *pair) for pair in pairs]
+            meeting[one, other] = any(told)
+            if not meeting[one, other] and (None in told or not told):  # surfaces are not followed
+                unsure |= {one, other}
         _, labels = connected_components(meeting, directed=False)
         first = np.unique(labels, return_index=True)[1]
-        cut = {int(labels[n]) for n in numbers if not all(curve.finished for curve in self._curves[n])}
+        unsure |= {n for n in numbers if not all(curve.finished for curve in self._curves.get(n, []))}
+        cut = {int(labels[n]) for n in unsure}
         places = [replace(self.found[n], finished=number not in cut) for number, n in enumerate(first)]
         return places, labels.astype(np.int64)
 
