@@ -20,6 +20,7 @@ from dynlab.systems.held import number_type
 # A flow's solution is meant to be exact beside what is compared with it: DOP853 at tolerances near rounding.
 RELATIVE_TOLERANCE = 1e-12
 ABSOLUTE_TOLERANCE = 1e-13
+MOST_EVALUATIONS = 10**6  # of a velocity along one solution: half a minute at 30 µs each
 PIECE = 4096  # states of an orbit that are held one by one before they are written behind each other
 
 MapType = TypeVar("MapType", bound=Map)
@@ -220,14 +221,28 @@ def _solution(system: Flow, initial_state: Any, times: Any) -> xr.Dataset:
     starts = initial.numpy()
     zero = torch.zeros(system.input_size, dtype=torch.float64)
 
-    def velocity(_: float, h: np.ndarray) -> np.ndarray:
+    evaluations = 0
+
+    def velocity(t: float, h: np.ndarray) -> np.ndarray:
+        nonlocal evaluations
+        evaluations += 1
+        if evaluations > MOST_EVALUATIONS:
+            raise UserError(
+                f"{system.name} has taken {MOST_EVALUATIONS:,} evaluations to get to {t:.4g} s: its velocity jumps, or "
+                f"changes within much less than the time asked for. Take fewer seconds, or Euler(flow, step_size)."
+            )
         return system.velocity(torch.from_numpy(h), zero).numpy()
 
     def solve(start: np.ndarray) -> np.ndarray:
+        nonlocal evaluations
+        evaluations = 0
         # A solution that runs off to infinity ends early and is flagged; its overflow is no warning besides.
         with np.errstate(all="ignore"):
-            if not np.isfinite(velocity(0.0, start)).all():  # of which SciPy makes no length of a first step
+            begun = velocity(0.0, start)
+            if not np.isfinite(begun).all():  # of which SciPy makes no length of a first step
                 return start[None]
+            # what the state is, or becomes, where that is small: a flow in small units is as exact as in others
+            size = max(np.abs(start).max(), (seconds[-1] - seconds[0]) * np.abs(begun).max())
             found = scipy.integrate.solve_ivp(
                 velocity,
                 (seconds[0], seconds[-1]),
@@ -235,7 +250,7 @@ def _solution(system: Flow, initial_state: Any, times: Any) -> xr.Dataset:
                 method="DOP853",
                 t_eval=seconds,
                 rtol=RELATIVE_TOLERANCE,
-                atol=ABSOLUTE_TOLERANCE,
+                atol=ABSOLUTE_TOLERANCE * (min(size, 1.0) or 1.0),
             )
         return found.y.T
 

@@ -7,8 +7,10 @@ import pytest
 import torch
 from scipy.integrate import solve_ivp
 
+import dynlab as dl
 from dynlab.diagnostics.lyapunov import variational
 from dynlab.diagnostics.lyapunov.diagnostic import lyapunov
+from dynlab.errors import UserError
 from dynlab.systems import Flow
 
 ASKED = []  # how many states at each call
@@ -47,7 +49,7 @@ def test_tangent_vectors_are_those_of_another_solver(monkeypatch, at_once):
     monkeypatch.setattr(variational, "NUMBERS_AT_ONCE", at_once)
     start = torch.tensor(STARTS)
     eye = torch.eye(4, dtype=torch.float64).expand(2, 4, 4)
-    carried = variational.Carried(start, start.new_zeros(2), eye)
+    carried = variational.Carried(start, start.new_zeros(2), eye, start.new_ones(2, 1))
     end, _, left = variational.solved(HenonHeiles(), carried, 7.0, 0.0, np.array([True, True]), 1e8)
     assert not left.any()
     assert end.log_det.abs().max() < 1e-12  # it preserves volume
@@ -59,9 +61,13 @@ def test_tangent_vectors_are_those_of_another_solver(monkeypatch, at_once):
 
 def test_a_sample_that_is_held_stays_where_it_is():
     start = torch.tensor(STARTS)
-    carried = variational.Carried(start, start.new_zeros(2), torch.ones(2, 4, 1, dtype=torch.float64))
+    carried = variational.Carried(
+        start, start.new_zeros(2), torch.ones(2, 4, 1, dtype=torch.float64), start.new_ones(2, 1)
+    )
     end, _, _ = variational.solved(HenonHeiles(), carried, 1.0, 0.0, np.array([True, False]), 1e8)
-    alone = variational.Carried(start[:1], start.new_zeros(1), torch.ones(1, 4, 1, dtype=torch.float64))
+    alone = variational.Carried(
+        start[:1], start.new_zeros(1), torch.ones(1, 4, 1, dtype=torch.float64), start.new_ones(1, 1)
+    )
     expected, _, _ = variational.solved(HenonHeiles(), alone, 1.0, 0.0, np.array([True]), 1e8)
     torch.testing.assert_close(end.state, torch.cat([expected.state, start[1:]]), rtol=1e-9, atol=1e-9)
     torch.testing.assert_close(end.vectors[1], carried.vectors[1], rtol=0, atol=0)
@@ -99,3 +105,36 @@ def test_jacobians_of_a_step_are_asked_for_together():
     ds = lyapunov(HenonHeiles(), seconds=20, initial_state=STARTS[0])
     assert np.isfinite(ds["exponent"]).all()
     assert len(ASKED) < 0.6 * sum(ASKED)  # it was once one call for each of them
+
+
+class VanDerPol(dl.Flow):
+    """In units of c: h' = c v(h/c), whose solutions are c times those in the unit 1, and its exponents the same."""
+
+    def __init__(self, c):
+        super().__init__(2, 0)
+        self.c = c
+
+    def velocity(self, state, input, t=0):
+        y = state / self.c
+        return self.c * torch.stack([y[..., 1], (1 - y[..., 0] ** 2) * y[..., 1] - y[..., 0]], dim=-1)
+
+
+@pytest.mark.parametrize("c", [2.0**-40, 2.0**-300])
+def test_a_flow_in_small_units_has_the_same_exponents_and_solutions(c):
+    found, expected = (dl.lyapunov(VanDerPol(one), initial_state=[one, 0.0], seconds=4.0) for one in (c, 1.0))
+    np.testing.assert_allclose(found["exponent"], expected["exponent"], rtol=0, atol=1e-8)
+    ended, at_1 = (dl.simulate(VanDerPol(one), initial_state=[one, 0.0], times=[0.0, 5.0]) for one in (c, 1.0))
+    np.testing.assert_allclose(ended["trajectory"] / c, at_1["trajectory"], rtol=0, atol=1e-9)
+
+
+def test_a_velocity_that_jumps_ends_in_a_sentence(monkeypatch):
+    class Friction(dl.Flow):
+        def __init__(self):
+            super().__init__(1, 0)
+
+        def velocity(self, state, input, t=0):
+            return -torch.sign(state)
+
+    monkeypatch.setattr("dynlab.simulation.MOST_EVALUATIONS", 3000)
+    with pytest.raises(UserError, match="evaluations to get to 1 s: its velocity jumps"):
+        dl.simulate(Friction(), initial_state=[1.0], times=[0.0, 0.5, 1.5])

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.diagnostics.lyapunov.variational import RELATIVE_TOLERANCE, Carried, solved
+from dynlab.diagnostics.lyapunov.variational import RELATIVE_TOLERANCE, Carried, solved, unit_of_starts
 from dynlab.driven import Driven, in_float64
 from dynlab.numerics.frame import beyond
 from dynlab.progress import through
@@ -82,11 +82,12 @@ def steps_of_flow(
     states, kept = [initial], []
     keeps = 8 * samples * n * n * count <= max_memory
     step = 0.0
+    unit = unit_of_starts(states[0])
     for number in through(range(count)):
         left = np.ones(samples, dtype=bool)
         while left.any():  # once more, with the solutions that ran away held where they are
             alive = np.isinf(cut)
-            matrices, state, step, left = _over_interval(system, states[-1], interval, step, alive, largest_state)
+            matrices, state, step, left = _over_interval(system, states[-1], interval, step, alive, largest_state, unit)
             cut[left] = number
             gone |= left & beyond(state, largest_state)
         states.append(state)
@@ -100,7 +101,7 @@ def steps_of_flow(
             return torch.stack(kept[start:stop], dim=1)
         return torch.stack(
             [
-                _over_interval(system, states[number], interval, 0.0, cut > number, largest_state)[0]
+                _over_interval(system, states[number], interval, 0.0, cut > number, largest_state, unit)[0]
                 for number in range(start, stop)
             ],
             dim=1,
@@ -110,10 +111,16 @@ def steps_of_flow(
 
 
 def _over_interval(
-    system: Flow, state: Tensor, interval: float, step: float, alive: NDArray[np.bool_], largest_state: float
+    system: Flow,
+    state: Tensor,
+    interval: float,
+    step: float,
+    alive: NDArray[np.bool_],
+    largest_state: float,
+    unit: Tensor,
 ) -> tuple[Tensor, Tensor, float, NDArray[np.bool_]]:
     """∂h(t + interval)/∂h(t), the state then, the solver's last step, and which of the `alive` samples ran away."""
     samples, n = state.shape
-    start = Carried(state, state.new_zeros(samples), torch.eye(n, dtype=state.dtype).expand(samples, n, n))
+    start = Carried(state, state.new_zeros(samples), torch.eye(n, dtype=state.dtype).expand(samples, n, n), unit)
     end, step, left = solved(system, start, interval, step, alive, largest_state)
     return end.vectors, end.state, step, left

@@ -56,7 +56,7 @@ def ends_of_map(driven: Driven, is_given: bool, seed: int) -> OrbitEnds:
         return simulation.end_of_orbit(driven.system, driven.inputs[:, half:], begin).double().cpu().numpy()
 
     later = states[:, half :: max(1, (driven.steps - half) // MOST)]
-    return _ends(periods_of_map(states), states[:, -1], later, follow, is_given, seed)
+    return _ends(periods_of_map(states), states[:, -1], later, follow, is_given, seed, unit_of(states))
 
 
 def ends_of_flow(system: Flow, visited: Real, seconds: float, is_given: bool, seed: int) -> OrbitEnds:
@@ -67,7 +67,17 @@ def ends_of_flow(system: Flow, visited: Real, seconds: float, is_given: bool, se
         return np.asarray(found["trajectory"].values[:, -1])
 
     later = visited[:, visited.shape[1] // 2 :]
-    return _ends(periods_of_flow(system, visited[:, -1]), visited[:, -1], later, follow, is_given, seed)
+    unit = unit_of(visited)
+    return _ends(periods_of_flow(system, visited[:, -1], unit), visited[:, -1], later, follow, is_given, seed, unit)
+
+
+def unit_of(states: Real) -> Real:
+    """What orbits (sample, time, state) are measured in beside their own size, (sample, 1): 1, or less if all is small.
+
+    A system that is written in small units has orbits that are no nearer to a point at rest for it.
+    """
+    largest = np.abs(np.nan_to_num(states, posinf=1.0, neginf=1.0)).max(axis=(1, 2), initial=0.0)[:, None]
+    return np.where(largest > 0, np.minimum(largest, 1.0), 1.0)
 
 
 def visited_states(states: Real) -> dict[str, xr.Variable]:
@@ -94,10 +104,11 @@ def _ends(
     follow: Callable[[Real], Real],
     is_given: bool,
     seed: int,
+    unit: Real,
 ) -> OrbitEnds:
     """Only a given start may lie on a set that its neighbours leave; of closed orbits the exponents tell it."""
     nowhere = np.full(len(periods), -1)
-    found = nowhere if not is_given or periods.all() else dimensions_left(later, follow, seed)
+    found = nowhere if not is_given or periods.all() else dimensions_left(later, follow, seed, unit)
     return OrbitEnds(periods, points, np.where(periods > 0, -1, found))
 
 
@@ -105,43 +116,46 @@ def periods_of_map(states: Real) -> Index:
     """After how many steps the orbits (sample, time, state) are back at their last states; 0 where they are not."""
     last = states[:, -1:]
     before = states[:, -1 - LONGEST_PERIOD : -1][:, ::-1]
+    unit = unit_of(states)
     with np.errstate(invalid="ignore"):
-        back = np.all(np.abs(before - last) <= ALL_BUT_ZERO * (1 + np.abs(last)), axis=-1)
+        back = np.all(np.abs(before - last) <= ALL_BUT_ZERO * (unit[:, None] + np.abs(last)), axis=-1)
     periods = np.where(back.any(axis=1), back.argmax(axis=1) + 1, 0)
-    return np.array([0 if p and _drifts(orbit[::-p]) else p for orbit, p in zip(states, periods, strict=True)])
+    return np.array(
+        [0 if p and _drifts(orbit[::-p], one) else p for orbit, p, one in zip(states, periods, unit, strict=True)]
+    )
 
 
-def _drifts(states: Real) -> bool:
+def _drifts(states: Real, unit: Real) -> bool:
     """Whether an orbit (time, state), latest first, still moves on from where it seems to rest, as fast as before."""
     half = len(states) // 2
     if half < 2:
         return False
     moved = np.abs(states[0] - states[half])
     slows = np.linalg.norm(states[0] - states[1]) <= np.linalg.norm(states[half - 1] - states[half]) / 2
-    return bool((moved > ROUNDED * (1 + np.abs(states[0]))).any() and not slows)
+    return bool((moved > ROUNDED * (unit + np.abs(states[0]))).any() and not slows)
 
 
-def periods_of_flow(system: Flow, states: Real) -> Index:
+def periods_of_flow(system: Flow, states: Real, unit: Real) -> Index:
     """1 where a flow is at an equilibrium, 0 at other states (sample, state).
 
     There f is small beside the change that its own derivative makes of it over a state's size, Newton's step is short,
     and what it leaves is rounding: a slow field is small everywhere, and 0 nowhere.
     """
     found = np.asarray(np.isfinite(states).all(axis=1))
-    h, analysed = torch.from_numpy(states[found]), frozen(system)
+    h, one, analysed = torch.from_numpy(states[found]), torch.from_numpy(unit[found]), frozen(system)
     if not len(h):
         return found.astype(np.int64)
     no_input = h.new_zeros(system.input_size)
     f, J = analysed.velocity(h, no_input), finite_or_zero(jacobian(analysed, h, no_input).dense())
     step = -(torch.linalg.pinv(J) @ f.unsqueeze(-1))
-    size = (J.abs() @ (1 + h.abs()).unsqueeze(-1)).squeeze(-1)
-    near = (step.squeeze(-1).abs() <= NEAR * (1 + h.abs())) & (f.abs() <= ALL_BUT_ZERO * size)
+    size = (J.abs() @ (one + h.abs()).unsqueeze(-1)).squeeze(-1)
+    near = (step.squeeze(-1).abs() <= NEAR * (one + h.abs())) & (f.abs() <= ALL_BUT_ZERO * size)
     exact = (f + (J @ step).squeeze(-1)).abs() <= ROUNDED * size
     found[found] = (near & exact).all(dim=-1).numpy()
     return found.astype(np.int64)
 
 
-def dimensions_left(visited: Real, follow: Callable[[Real], Real], seed: int) -> Index:
+def dimensions_left(visited: Real, follow: Callable[[Real], Real], seed: int, unit: Real) -> Index:
     """The dimensions of spaces that hold the orbits and that their neighbours leave; −1 where there is no such space.
 
     Parameters
@@ -152,6 +166,8 @@ def dimensions_left(visited: Real, follow: Callable[[Real], Real], seed: int) ->
         Where states (sample, state) beside the first of these are after as long as `visited` takes.
     seed : int
         Of the direction in which the neighbour lies.
+    unit : ndarray, shape (sample, 1)
+        As `unit_of`.
     """
     samples, count, n = visited.shape
     found = np.full(samples, -1)
@@ -161,7 +177,7 @@ def dimensions_left(visited: Real, follow: Callable[[Real], Real], seed: int) ->
     kept = np.where(finite[:, None, None], visited, visited[finite][:1])
     centre = kept.mean(axis=1)
     sizes, axes = np.linalg.svd(kept - centre[:, None], full_matrices=False)[1:]
-    scale = 1 + np.abs(centre).max(axis=1) + sizes[:, 0] / np.sqrt(count)
+    scale = unit[:, 0] + np.abs(centre).max(axis=1) + sizes[:, 0] / np.sqrt(count)
     extends = sizes > FLAT * np.sqrt(count) * scale[:, None]
 
     def across(states: Real) -> Real:

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.diagnostics.lyapunov.variational import RELATIVE_TOLERANCE, Carried, solved
+from dynlab.diagnostics.lyapunov.variational import RELATIVE_TOLERANCE, Carried, solved, unit_of_starts
 from dynlab.jacobians import jacobian
 from dynlab.numerics.frame import (
     SAFETY,
@@ -55,6 +55,7 @@ def growth_of_flow(
     state, log_det = initial, torch.zeros(samples, dtype=torch.float64)
     cut, lost = np.full(samples, np.inf), np.zeros(samples, dtype=bool)
     noted: list[Tensor] = []
+    unit = unit_of_starts(initial)
     visited: list[Tensor] = []
     t, count, step, length = 0.0, 0, 0.0, time_scale(system, initial)
     boundaries = [*([transient] if transient > 0 else []), *map(float, stops)]
@@ -64,7 +65,7 @@ def growth_of_flow(
         while t < boundary:
             span = min(length, boundary - t)
             span = boundary - t if boundary - t - span < SHORTEST * boundary else span
-            start = Carried(state, log_det, frame.columns)
+            start = Carried(state, log_det, frame.columns, unit)
             end, next_step, left = solved(system, start, span, step, np.isinf(cut), largest_state)
             if left.any():  # once more, with the solutions that ran away held where they are
                 cut[left] = t

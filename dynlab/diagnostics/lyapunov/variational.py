@@ -24,11 +24,15 @@ NUMBERS_AT_ONCE = 2**22  # of Jacobians, 32 MiB
 
 @dataclass(frozen=True)
 class Carried:
-    """A state (sample, state), the integral of its divergence (sample,), and its tangent vectors."""
+    """A state (sample, state), the integral of its divergence (sample,), and its tangent vectors.
+
+    `unit`, shape (sample, 1), is what the state's absolute error is measured in.
+    """
 
     state: Tensor
     log_det: Tensor
     vectors: Tensor
+    unit: Tensor
 
     def packed(self) -> Tensor:
         """All of it, shape (sample, state + 1 + state · k)."""
@@ -36,7 +40,19 @@ class Carried:
 
     def unpacked(self, values: Tensor) -> "Carried":
         n = self.state.shape[1]
-        return Carried(values[:, :n], values[:, n], values[:, n + 1 :].reshape(self.vectors.shape))
+        return Carried(values[:, :n], values[:, n], values[:, n + 1 :].reshape(self.vectors.shape), self.unit)
+
+    def least(self) -> Tensor:
+        """The absolute error that is allowed, as `packed`."""
+        found = torch.full_like(self.packed(), ABSOLUTE_TOLERANCE)
+        found[:, : self.state.shape[1]] *= self.unit
+        return found
+
+
+def unit_of_starts(initial: Tensor) -> Tensor:
+    """The `Carried.unit` of solutions that start at `initial` (sample, state): its size where that is below 1."""
+    size = initial.abs().amax(dim=1, keepdim=True)
+    return torch.where(size > 0, size.clamp(max=1.0), 1.0)
 
 
 def solved(
@@ -53,12 +69,12 @@ def solved(
     y, t, length, left, refused = start.packed(), 0.0, step or FIRST_STEP * span, np.zeros_like(alive), False
     rates = y.new_zeros(len(weights), *y.shape)
     variation.fill(rates, y, 0.0, range(1))
-    lost = np.zeros_like(alive)  # of which samples the last step ended at what is no number
+    least, lost = start.least(), np.zeros_like(alive)  # of which samples the last step ended at what is no number
     while t < span and alive.any() and not left.any():
         h = min(length, span - t)
         variation.fill(rates, y, h, range(1, len(rates)))
         new = y + h * torch.tensordot(weights[-1], rates[:-1], 1)
-        error = _error(errors, rates, h, torch.maximum(y.abs(), new.abs()))
+        error = _error(errors, rates, h, least + RELATIVE_TOLERANCE * torch.maximum(y.abs(), new.abs()))
         # in this order NaN, of a step beyond where the velocity is a number, makes the next one shorter
         change = max(SMALLEST_CHANGE, SAFETY * error ** (-1 / ORDER)) if error != 0 else LARGEST_CHANGE
         if error < 1:
@@ -109,8 +125,8 @@ class _Variation:
         return y + h * torch.tensordot(self.weights[stage, :stage], rates[:stage], 1)
 
 
-def _error(errors: Tensor, rates: Tensor, h: float, size: Tensor) -> float:
-    """The estimate of a step's error as a share of what is allowed: of order 5, damped by that of order 3."""
-    fifth, third = torch.tensordot(errors, rates, 1) / (ABSOLUTE_TOLERANCE + RELATIVE_TOLERANCE * size)
+def _error(errors: Tensor, rates: Tensor, h: float, allowed: Tensor) -> float:
+    """The estimate of a step's error as a share of what is `allowed`: of order 5, damped by that of order 3."""
+    fifth, third = torch.tensordot(errors, rates, 1) / allowed
     fifth, third = float(fifth.square().sum()), float(third.square().sum())
-    return h * fifth / (((fifth + 0.01 * third) * size.numel()) ** 0.5) if fifth or third else 0.0
+    return h * fifth / (((fifth + 0.01 * third) * allowed.numel()) ** 0.5) if fifth or third else 0.0
