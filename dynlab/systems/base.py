@@ -219,7 +219,7 @@ class Flow(System):
 
     @abc.abstractmethod
     def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
-        """The rate of change of the state per second, shapes as in `Map.step`."""
+        """The rate of change of the state per second, shapes as in `Map.step`; `t` is 0, and no velocity reads it."""
 
     def energy(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> tuple[Tensor, Tensor] | None:
         """A quantity H that the flow conserves under a constant input where nothing dissipates, and its rate, or None.

@@ -46,6 +46,8 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             for part in given["system"].modules():
                 if isinstance(part, Map | Flow) and _is_own(part):
                     _check_one_answer(part, dtype)
+                if isinstance(part, Flow):
+                    check_autonomous(part)
             return function(**given)  # type: ignore[call-arg]
 
     return call
@@ -74,6 +76,24 @@ def _check_one_answer(part: Map | Flow, dtype: torch.dtype) -> None:
             f"{part.name} gives two answers to one state and input, so it is no {kind}: it keeps a count, draws "
             f"random numbers, or mixes the states of a batch. Call eval() on a module that has dropout or batch "
             f"normalisation, or give a function of state and input alone."
+        )
+
+
+def check_autonomous(flow: Flow) -> None:
+    """Raise where a user's velocity reads the time, which is 0 in all that dynlab computes of a flow."""
+    if not _is_own(flow):
+        return
+    generator, analysed = torch.Generator().manual_seed(0), frozen(flow)
+    sizes = flow.state_size, flow.input_size
+    state, input = (torch.randn(FEWER, size, generator=generator, dtype=torch.float64) for size in sizes)
+    try:
+        first, later = (analysed.velocity(state.clone(), input.clone(), t).nan_to_num(0, 0, 0) for t in (0, 1))
+    except (UserError, TypeError, ValueError, RuntimeError, IndexError):
+        return
+    if bool(((first - later).abs() > torch.finfo(torch.float64).eps ** 0.5 * first.abs()).any()):
+        raise UserError(
+            f"The velocity of {flow.name} changes with t, and a flow's t is always 0: make the time a state of its "
+            f"own, whose velocity is 1."
         )
 
 

@@ -18,6 +18,9 @@ from dynlab.systems.copied import copied
 from dynlab.systems.foreign import ARRAYS
 
 ROWS = 2  # dimensions
+SOME = 8  # states that tell a function of one state from one of rows
+# Errors that a function of the user's own may end in, besides those of what it is called with.
+OF_CODE = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, RuntimeError, ValueError)
 ORDERS = {"hx": "f(state, input)", "xh": "f(input, state)"}
 # What authors of cells call the two: where both stand in a signature, they tell which comes first.
 STATES = {"h", "hx", "h_t", "ht", "h_prev", "prev_h", "hidden", "hidden_state", "state", "states", "prev_state", "z"}
@@ -55,10 +58,11 @@ class Function(Map):
             following = f(given, input) if self.order == "hx" else f(input, given)
         except UserError:
             raise
-        except (RuntimeError, IndexError, ValueError) as error:
-            if out_of_memory(error) or (isinstance(state, Rounded) and isinstance(error, ValueError)):
+        except OF_CODE as error:
+            tracked = isinstance(state, Rounded) and not isinstance(error, RuntimeError | IndexError)
+            if tracked or out_of_memory(error):
                 raise
-            raise UserError(self._why(str(error), state, input)) from error
+            raise UserError(self._why(str(error) or type(error).__name__, state, input)) from error
         except TypeError as error:
             if _arguments(self.f) or not isinstance(state, Tensor):  # what a signature names was told to take two
                 raise
@@ -74,23 +78,31 @@ class Function(Map):
         return torch.cat(real, dim=-1) if self.is_tuple else real[0]
 
     def mixes_rows(self) -> bool:
-        """Whether it answers a state otherwise beside others: h.norm() is a row's norm of one state alone."""
+        """Whether `f` is one of one state alone: h.norm() and h[0] are others of a batch."""
         generator, analysed = torch.Generator().manual_seed(0), copied(self).eval()
         sizes = self.state_size, self.input_size
         for dtype in (torch.float64, torch.float32):  # of the weights, which may be in a closure
-            state, input = (torch.randn(3, size, generator=generator, dtype=dtype) for size in sizes)
+            state, input = (torch.randn(SOME, size, generator=generator, dtype=dtype) for size in sizes)
 
             def alone(state: Tensor = state, input: Tensor = input) -> Tensor:
                 return torch.stack([analysed.step(*row) for row in zip(state.clone(), input.clone(), strict=True)])
 
-            try:
-                with torch.no_grad(), warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    beside, first, again = analysed.step(state.clone(), input.clone()), alone(), alone()
-            except (UserError, TypeError, AttributeError):
-                continue
+            with torch.no_grad(), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    first, again = alone(), alone()
+                except (UserError, TypeError, AttributeError):
+                    continue
+                if not torch.equal(first, again):
+                    return False
+                try:
+                    beside, again = (analysed.step(state.clone(), input.clone()) for _ in range(2))
+                except (UserError, TypeError):  # as h[0], h[1] of three rows, or W @ h
+                    return True
             reach = torch.finfo(dtype).eps ** 0.5 * float(torch.maximum(first.abs(), state.abs()).max())
-            return torch.equal(first, again) and not torch.allclose(beside, first, 0.0, reach, equal_nan=True)
+            if beside.shape != first.shape or not torch.equal(beside, again):
+                return beside.shape != first.shape
+            return not torch.allclose(beside, first, 0.0, reach, equal_nan=True)
         return False
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "Function":
@@ -146,8 +158,8 @@ def from_function(
     ----------
     f : callable
         ``f(state, input)`` with tensors of shape (state_size,) and (input_size,), or (rows, state_size) and (rows,
-        input_size), returning the next state. One that is of one state alone, as h / h.norm(), is given each row by
-        itself. A `torch.nn.Module` is copied, never changed.
+        input_size), returning the next state. One that is of one state alone, with h[0] or h.norm(), is given each
+        row by itself. A `torch.nn.Module` is copied, never changed.
     state_size : int or sequence of int
         Of several, the state is a tuple of tensors of these sizes, such as (h, c), and so is what `f` returns.
     input_size : int

@@ -395,3 +395,53 @@ def test_a_system_of_ones_own_is_checked_as_a_function_is(kind, layer):
     system = kind(layer.train())
     with pytest.raises(UserError, match=r"two answers to one state and input.*eval\(\)"):
         dl.fixed_points(dl.Euler(system, 0.1) if isinstance(system, dl.Flow) else system)
+
+
+def _henon_of_one_state(h, x):
+    return torch.stack([1 - 1.4 * h[0] ** 2 + h[1], 0.3 * h[0]])
+
+
+W = torch.tensor([[0.5, -1.2], [0.8, 0.3]], dtype=torch.float64)
+OF_ONE_STATE = {
+    "stacked entries": (_henon_of_one_state, lambda h: np.array([1 - 1.4 * h[0] ** 2 + h[1], 0.3 * h[0]])),
+    "W @ h": (lambda h, x: torch.tanh(W @ h), lambda h: np.tanh(W.numpy() @ h)),
+    "rolled": (lambda h, x: 0.8 * torch.roll(h, 1, 0), lambda h: 0.8 * np.roll(h, 1)),
+    "slices": (lambda h, x: torch.cat([0.9 * h[1:], 0.5 * h[:1]]), lambda h: np.array([0.9 * h[1], 0.5 * h[0]])),
+}
+
+
+@pytest.mark.parametrize("f, alone", OF_ONE_STATE.values(), ids=OF_ONE_STATE)
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_function_written_with_a_states_entries_is_that_of_each_row(f, alone, count):
+    states = np.array([[0.3, 0.2], [0.6, -0.1], [-0.4, 0.5]])[:count]
+    ended = dl.simulate(from_function(f, 2), initial_state=states, steps=2)["trajectory"].values[:, -1]
+    np.testing.assert_allclose(ended, [alone(alone(state)) for state in states], rtol=1e-13)
+
+
+def test_fixed_points_of_a_function_written_with_a_states_entries_are_found():
+    found = dl.fixed_points(from_function(_henon_of_one_state, 2))["fixed_point_state"].values
+    # h₁ = 1 − 1.4 h₁² + 0.3 h₁
+    np.testing.assert_allclose(np.sort(found[:, 0]), np.sort(np.roots([1.4, 0.7, -1])), atol=1e-12)
+    linear = dl.fixed_points(from_function(OF_ONE_STATE["slices"][0], 2))
+    assert linear.attrs["verdict"].startswith("1 fixed point (stable flip node)")  # its eigenvalues are ±√0.45
+
+
+def test_an_error_of_the_users_own_code_is_told_as_such():
+    def fails(h, x):
+        raise ZeroDivisionError("mine")
+
+    with pytest.raises(UserError, match=r"fails when it is called.*mine"):
+        dl.fixed_points(from_function(fails, 2))
+
+
+def test_a_velocity_that_changes_with_time_is_refused():
+    class Driven(dl.Flow):
+        def __init__(self):
+            super().__init__(1, 0)
+
+        def velocity(self, state, input, t=0):
+            return 0.1 * t - state
+
+    for question in (dl.lyapunov, lambda flow: dl.simulate(flow, initial_state=[1.0], times=[0, 1])):
+        with pytest.raises(UserError, match="make the time a state of its own"):
+            question(Driven())
