@@ -71,14 +71,17 @@ def fixed_points_at(varied: Varied, value: float, inputs: Any, count: int | None
 
 
 def common_unit(begun: list[Begun]) -> NDArray[np.float64]:
-    """What the whole diagram measures states in, shape (n,): 1, but of a coordinate that is small in all of it.
+    """What the whole diagram measures states in, shape (n,): 1, but of a coordinate that is small, or large, in it.
 
-    Of that it is the largest small unit that a search had. One search alone does not say what the rest is like.
+    Of a small one it is the largest small unit that a search had, of a large one the largest state's. One search alone
+    does not say what the rest is like.
     """
     units = np.array([each.unit for each in begun])
     small = np.where(units < 1, units, 0.0).max(axis=0) if len(begun) > 1 else np.zeros(units.shape[1])
     largest = np.abs([state for each in begun for state in each.states] or units[:1] * 0).max(axis=0)
     unit = np.where((small > 0) & (largest <= OF_ONE_SIZE * small), small, 1.0)
+    if len(begun) > 1:
+        unit = np.where(largest > ORDINARY, 2.0 ** np.floor(np.log2(np.maximum(largest, 1.0))), unit)
     rest = float((largest / unit).max())
     return unit * 2.0 ** np.floor(np.log2(rest)) if 1 / ORDINARY <= rest <= 1 / OF_ONE_SIZE and len(begun) > 1 else unit
 

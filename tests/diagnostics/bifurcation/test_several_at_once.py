@@ -113,6 +113,24 @@ def test_one_fold_is_one_in_any_unit(unit):
     )
 
 
+@pytest.mark.parametrize("units", [[1e4], [1.0, 1e6]], ids=str)
+def test_a_pitchfork_of_large_states_is_one(units):
+    """h = c tanh(p h/c): two states ±c u with p = artanh(u)/u are born at p = 1, beside a coordinate at rest."""
+
+    def coordinates(p, *h):
+        return [*(0.5 * x for x in h[:-1]), units[-1] * torch.tanh(p * h[-1] / units[-1])]
+
+    system = from_function(Written(coordinates), len(units))
+    ds = bifurcation(
+        system, parameter="p", lowest=0.5, highest=1.5, values=0, max_period=1, largest_state=1e2 * units[-1]
+    )
+    assert ds["bifurcation_kind"].values.tolist() == ["pitchfork"]
+    assert "supercritical pitchfork" in ds.attrs["verdict"]
+    p, u = ds["branch_parameter"].values, ds["branch_state"].values[:, -1] / units[-1]
+    np.testing.assert_allclose(np.tanh(p * u), u, atol=1e-9)
+    assert np.abs(u).max() > 0.5
+
+
 @pytest.mark.parametrize("turns, kind", [(2, "degenerate"), (3, "Neimark–Sacker"), (4, "Neimark–Sacker")])
 def test_strong_resonances(turns, kind):
     """Multipliers (1 + p) e^{±2πi/m} of 0: at 1:2 they are one real double eigenvalue, −1."""
