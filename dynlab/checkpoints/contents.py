@@ -118,7 +118,10 @@ def _of_safetensors(path: Path) -> Contents:
 def _of_torch(path: Path, tree: Any) -> Contents:
     for name, value in _flatten(tree, "", {}, set()):
         if value.layout == torch.strided and not (value.is_meta or value.is_nested) and claims_more(value):
-            raise UserError(f"{path} says that {name} has {value.numel():,} numbers, and holds fewer: copy it again.")
+            raise UserError(
+                f"{path} says that {name} has {value.numel():,} numbers, and holds fewer: it is damaged, or that one "
+                f"was expanded. Copy the file again, or save tensor.contiguous()."
+            )
     if isinstance(tree, Mapping):
         if tree.get("format") == FORMAT:
             return _of_document("dynlab", dict(tree), {})

@@ -91,7 +91,9 @@ def from_numpy(f: Step) -> Step:
         given = tuple(map(Disguised, state)) if isinstance(state, tuple) else Disguised(state)
         try:
             return together(f(given, Disguised(input)))
-        except TypeError as error:
+        except UserError:
+            raise
+        except (TypeError, ValueError) as error:
             name = getattr(f, "__name__", "function")
             raise UserError(
                 f"{name} does to NumPy's arrays what dynlab cannot differentiate ({error}): write that part with "

@@ -129,3 +129,13 @@ def test_what_cannot_be_differentiated_is_refused_in_a_sentence(f, sentence):
 def test_other_arrays_are_refused():
     with pytest.raises(UserError, match="kind of arrays 'nunpy'"):
         from_function(lambda h, x: h, 1, arrays="nunpy")
+
+
+def test_what_is_written_into_an_array_of_numpys_is_refused_in_a_sentence():
+    def assigned(h, x):
+        found = np.zeros(2)
+        found[:] = np.tanh(h)
+        return found
+
+    with pytest.raises(UserError, match="without assignment to entries"):
+        dl.fixed_points(from_function(assigned, 2, arrays="numpy"))

@@ -77,7 +77,8 @@ def power_norms(
         if size == 0:
             entrywise[k:] = np.inf if np.any(errors if small else wrong) else 0.0  # else it is zero exactly
             break
-        log_norm[k], entrywise[k] = exponent * np.log(2) + np.log(size), np.linalg.norm(errors) / size
+        with np.errstate(over="ignore"):  # of a huge error
+            log_norm[k], entrywise[k] = exponent * np.log(2) + np.log(size), np.linalg.norm(errors) / size
         taken = int(np.frexp(size)[1])
         product, errors, exponent = np.ldexp(product, -taken), np.ldexp(errors, -taken), exponent + taken
     error = np.where(np.isposinf(entrywise), np.inf, 0.0)
