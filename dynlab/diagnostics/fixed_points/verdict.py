@@ -20,7 +20,7 @@ OTHERS = {
     SLOW: ("slow point", "slow points"),
 }
 UNFINISHED = "There may be fewer: of {} of them it is not known whether another is a part."
-CUT_SHORT = "The walk along it was not finished."
+CUT_SHORT = "The walk along it was not finished: it may be several."
 SETS = {1: "a line or curve", 2: "a plane or surface"}
 SMALLEST_DISTANCE = 1e-15  # times max(1, ‖h‖), as distances are said: below are named so: they are rounding, or nothing
 
