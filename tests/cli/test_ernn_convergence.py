@@ -22,7 +22,7 @@ def test_verdict_and_figure(folder, capsys, pictures):
     options = ["--inputs", "noise:1.0", "--steps", "10", "--samples", "2", "--eta", "0.5"]
     assert run(["ernn-convergence", "ernn.pt", *options]) == 0
     assert capsys.readouterr().out.startswith(
-        "Of 8 steps the inner flow has one equilibrium at 8. The distance to the equilibrium after"
+        "Of 8 steps the inner flow has one equilibrium at 8. After 200 inner iterations the distance to the "
     )
     (ax,) = pictures["ernn-convergence-ernn.png"].axes
     assert len(ax.lines) == 1 + 1  # the median of the only outcome, and the predicted slope
