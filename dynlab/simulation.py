@@ -13,6 +13,7 @@ from torch.nn.utils import parametrize
 
 from dynlab import schema
 from dynlab.errors import UserError
+from dynlab.numerics.units import unit_of_small
 from dynlab.progress import through
 from dynlab.systems import Flow, Map, System, frozen
 from dynlab.systems.checked import check_autonomous
@@ -235,7 +236,7 @@ def _solution(system: Flow, initial_state: Any, times: Any) -> xr.Dataset:
             )
         return system.velocity(torch.from_numpy(h), zero).numpy()
 
-    def solve(start: np.ndarray) -> np.ndarray:
+    def solve(start: np.ndarray, unit: float) -> np.ndarray:
         nonlocal evaluations
         evaluations = 0
         # A solution that runs off to infinity ends early and is flagged; its overflow is no warning besides.
@@ -243,8 +244,6 @@ def _solution(system: Flow, initial_state: Any, times: Any) -> xr.Dataset:
             begun = velocity(0.0, start)
             if not np.isfinite(begun).all():  # of which SciPy makes no length of a first step
                 return start[None]
-            # what the state is, or becomes, where that is small: a flow in small units is as exact as in others
-            size = max(np.abs(start).max(), (seconds[-1] - seconds[0]) * np.abs(begun).max())
             found = scipy.integrate.solve_ivp(
                 velocity,
                 (seconds[0], seconds[-1]),
@@ -252,16 +251,27 @@ def _solution(system: Flow, initial_state: Any, times: Any) -> xr.Dataset:
                 method="DOP853",
                 t_eval=seconds,
                 rtol=RELATIVE_TOLERANCE,
-                atol=ABSOLUTE_TOLERANCE * (min(size, 1.0) or 1.0),
+                atol=ABSOLUTE_TOLERANCE * unit,
             )
         return found.y.T
 
     states = np.full((len(starts), len(seconds), system.state_size), np.nan)
     for sample, begin in enumerate(starts):
-        solved = solve(begin)
+        unit = unit_of_solution(system, initial[sample], seconds[-1] - seconds[0])  # a velocity may be of one state
+        solved = solve(begin, unit.item())
         states[sample, : len(solved)] = solved
     settings = {"initial_state": starts.tolist(), "relative_tolerance": RELATIVE_TOLERANCE}
     return _trajectory_dataset(system, states, seconds, schema.SECOND, settings)
+
+
+def unit_of_solution(system: Flow, initial: Tensor, seconds: float) -> Tensor:
+    """What a solution's absolute error is measured in, (..., 1), from the state (..., state) that it starts at.
+
+    That is the unit of what the state is, or moves by at the start's velocity: a flow in small units is as exact as in
+    others.
+    """
+    moved = seconds * system.velocity(initial, initial.new_zeros(system.input_size)).abs()
+    return torch.from_numpy(unit_of_small(torch.maximum(initial.abs(), moved).amax(dim=-1, keepdim=True).numpy()))
 
 
 def _trajectory_dataset(

@@ -8,10 +8,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.diagnostics.lyapunov.variational import RELATIVE_TOLERANCE, Carried, solved, unit_of_starts
+from dynlab.diagnostics.lyapunov.variational import RELATIVE_TOLERANCE, Carried, solved
 from dynlab.driven import Driven, in_float64
 from dynlab.numerics.frame import beyond
 from dynlab.progress import through
+from dynlab.simulation import unit_of_solution
 from dynlab.systems import Flow
 
 
@@ -82,7 +83,7 @@ def steps_of_flow(
     states, kept = [initial], []
     keeps = 8 * samples * n * n * count <= max_memory
     step = 0.0
-    unit = unit_of_starts(states[0])
+    unit = unit_of_solution(system, initial, count * interval)
     for number in through(range(count)):
         left = np.ones(samples, dtype=bool)
         while left.any():  # once more, with the solutions that ran away held where they are

@@ -13,6 +13,7 @@ from dynlab import schema, simulation
 from dynlab.driven import Driven
 from dynlab.jacobians import finite_or_zero, jacobian
 from dynlab.numerics.arrays import Index, Real
+from dynlab.numerics.units import unit_of_small
 from dynlab.systems import Flow, frozen
 
 ALL_BUT_ZERO = 1e-12  # of the state's size: an orbit that returns this near to where it was has closed
@@ -56,7 +57,7 @@ def ends_of_map(driven: Driven, is_given: bool, seed: int) -> OrbitEnds:
         return simulation.end_of_orbit(driven.system, driven.inputs[:, half:], begin).double().cpu().numpy()
 
     later = states[:, half :: max(1, (driven.steps - half) // MOST)]
-    return _ends(periods_of_map(states), states[:, -1], later, follow, is_given, seed, unit_of(states))
+    return _ends(periods_of_map(states), states[:, -1], later, follow, is_given, seed, unit_of_orbits(states))
 
 
 def ends_of_flow(system: Flow, visited: Real, seconds: float, is_given: bool, seed: int) -> OrbitEnds:
@@ -67,17 +68,16 @@ def ends_of_flow(system: Flow, visited: Real, seconds: float, is_given: bool, se
         return np.asarray(found["trajectory"].values[:, -1])
 
     later = visited[:, visited.shape[1] // 2 :]
-    unit = unit_of(visited)
+    unit = unit_of_orbits(visited)
     return _ends(periods_of_flow(system, visited[:, -1], unit), visited[:, -1], later, follow, is_given, seed, unit)
 
 
-def unit_of(states: Real) -> Real:
-    """What orbits (sample, time, state) are measured in beside their own size, (sample, 1): 1, or less if all is small.
+def unit_of_orbits(states: Real) -> Real:
+    """What orbits (sample, time, state) are measured in beside their own size, (sample, 1).
 
     A system that is written in small units has orbits that are no nearer to a point at rest for it.
     """
-    largest = np.abs(np.nan_to_num(states, posinf=1.0, neginf=1.0)).max(axis=(1, 2), initial=0.0)[:, None]
-    return np.where(largest > 0, np.minimum(largest, 1.0), 1.0)
+    return unit_of_small(np.abs(states).max(axis=(1, 2), initial=0.0))[:, None]
 
 
 def visited_states(states: Real) -> dict[str, xr.Variable]:
@@ -116,7 +116,7 @@ def periods_of_map(states: Real) -> Index:
     """After how many steps the orbits (sample, time, state) are back at their last states; 0 where they are not."""
     last = states[:, -1:]
     before = states[:, -1 - LONGEST_PERIOD : -1][:, ::-1]
-    unit = unit_of(states)
+    unit = unit_of_orbits(states)
     with np.errstate(invalid="ignore"):
         back = np.all(np.abs(before - last) <= ALL_BUT_ZERO * (unit[:, None] + np.abs(last)), axis=-1)
     periods = np.where(back.any(axis=1), back.argmax(axis=1) + 1, 0)
@@ -167,7 +167,7 @@ def dimensions_left(visited: Real, follow: Callable[[Real], Real], seed: int, un
     seed : int
         Of the direction in which the neighbour lies.
     unit : ndarray, shape (sample, 1)
-        As `unit_of`.
+        As `unit_of_orbits`.
     """
     samples, count, n = visited.shape
     found = np.full(samples, -1)

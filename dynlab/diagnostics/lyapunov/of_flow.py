@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.diagnostics.lyapunov.variational import RELATIVE_TOLERANCE, Carried, solved, unit_of_starts
+from dynlab.diagnostics.lyapunov.variational import RELATIVE_TOLERANCE, Carried, solved
 from dynlab.jacobians import jacobian
 from dynlab.numerics.frame import (
     SAFETY,
@@ -19,6 +19,7 @@ from dynlab.numerics.frame import (
     stretched,
 )
 from dynlab.progress import through
+from dynlab.simulation import unit_of_solution
 from dynlab.systems import Flow
 
 TOLERANCE = 1e-7  # largest error of a growth factor between two orthonormalisations
@@ -55,7 +56,7 @@ def growth_of_flow(
     state, log_det = initial, torch.zeros(samples, dtype=torch.float64)
     cut, lost = np.full(samples, np.inf), np.zeros(samples, dtype=bool)
     noted: list[Tensor] = []
-    unit = unit_of_starts(initial)
+    unit = unit_of_solution(system, initial, float(stops[-1]))
     visited: list[Tensor] = []
     t, count, step, length = 0.0, 0, 0.0, time_scale(system, initial)
     boundaries = [*([transient] if transient > 0 else []), *map(float, stops)]

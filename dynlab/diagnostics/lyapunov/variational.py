@@ -49,12 +49,6 @@ class Carried:
         return found
 
 
-def unit_of_starts(initial: Tensor) -> Tensor:
-    """The `Carried.unit` of solutions that start at `initial` (sample, state): its size where that is below 1."""
-    size = initial.abs().amax(dim=1, keepdim=True)
-    return torch.where(size > 0, size.clamp(max=1.0), 1.0)
-
-
 def solved(
     system: Flow, start: Carried, span: float, step: float, alive: NDArray[np.bool_], largest_state: float
 ) -> tuple[Carried, float, NDArray[np.bool_]]:
