@@ -38,7 +38,8 @@ SURVIVES = 0.1  # DESIGN: a direction survives where its singular value is at le
 DRAWN = {"spectrum": ["eigenvalue", "spectral_radius"], "end_to_end": ["log_singular_value"]}
 ROWS = (
     "A column for each network. From above: eigenvalues μ of $∂h_t/∂h_{t−1}$ at its steps, late ones dark; its "
-    "gradient from T back to t; eigenvalues at its fixed points. All of AntisymmetricRNN's eigenvalues lie near 1."
+    "gradient from T back to t; eigenvalues at its fixed points. All of AntisymmetricRNN's eigenvalues lie near 1. "
+    "RNN is a ReLU network whose training started at W = I."
 )
 LABELS = {"spectrum": "steps: Im μ", "gradient": "ln ‖$∂h_T/∂h_t$‖₂", "fixed_points": "fixed points: Im μ"}
 WORDS_WIDTH = 60  # characters

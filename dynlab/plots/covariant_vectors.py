@@ -26,18 +26,19 @@ def plot_covariant_vectors(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
         Of `dynlab.covariant_vectors`.
     ax : Axes, optional
         Where only that is drawn. Without it a figure is made that also shows the exponents with the local rates along
-        the vectors, with the verdict above.
+        the vectors, and shows these alone where no angle is known.
     **artist
         For the angles' markers.
 
     Returns
     -------
     Axes
-        Of the angles.
+        Of the angles, or of the exponents where these stand alone.
     """
     schema.check(ds, needs=("angle", "local_rate", "exponent", "determined", "smallest_angle"))
     if ax is None:
-        return style.panels(ds, [(plot_covariant_vectors, artist), (_draw_rates, {})], SIZE, "Covariant vectors")
+        angled = [(plot_covariant_vectors, artist)] if np.isfinite(ds["angle"]).any() else []
+        return style.panels(ds, [*angled, (_draw_rates, {})], SIZE, "Covariant vectors")
     angles, lowest = np.degrees(ds["angle"].values), np.degrees(ds["smallest_angle"].values)
     known = np.flatnonzero(np.isfinite(angles).all(axis=1))
     time = ds[schema.TIME].values
