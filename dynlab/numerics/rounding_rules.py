@@ -134,9 +134,94 @@ def _sum(value: Tensor, a: Argument, *args: Argument, **kwargs: Any) -> Error:
     return torch.sum(sizes if dx is None else sizes + dx, *(value for value, _ in args), **kwargs)
 
 
+def _mean(value: Tensor, a: Argument, *args: Argument, **kwargs: Any) -> Error:
+    if not value.is_floating_point():
+        return None
+    terms = max(1, a[0].numel() // max(1, value.numel()))
+    summed = _sum(value, a, *args, **kwargs)
+    return _total(_rounding(value), None if summed is None else summed / terms)
+
+
+def _norm(value: Tensor, a: Argument, *args: Argument, **kwargs: Any) -> Error:
+    """Of the Euclidean norm, along one dimension or of all entries; of others nothing is known."""
+    x, dx = a
+    order = kwargs.pop("p", kwargs.pop("ord", None))
+    dim, keepdim = kwargs.get("dim"), bool(kwargs.get("keepdim", False))
+    if args or order not in (None, "fro", 2) or isinstance(dim, tuple | list):
+        return torch.full_like(value, torch.inf)
+    terms = max(1, x.numel() // max(1, value.numel()))
+    moved = None if dx is None else torch.linalg.vector_norm(dx, dim=dim, keepdim=keepdim)
+    return _total((terms + FUNCTION) * _rounding(value), terms * _tiny(value) ** 0.5 * (value == 0), moved)
+
+
+def _softmax(value: Tensor, a: Argument, dim: Argument | None = None, **kwargs: Any) -> Error:
+    """Every entry is divided by a sum of exponentials, each wrong by a factor of e^{dp} at most."""
+    p, dp = a
+    along = int(kwargs["dim"] if dim is None else dim[0])
+    rounded = (p.shape[along] + 2 * FUNCTION) * _rounding(value)
+    spread = 2 * _unit(value) * (p.amax(dim=along, keepdim=True) - p)  # the argument of each exponential is rounded
+    moved = spread if dp is None else spread + 2 * dp.amax(dim=along, keepdim=True)
+    return _total(rounded, _underflow(value, True), (value + _tiny(value)) * torch.expm1(moved))
+
+
 def _same(value: Tensor, a: Argument, *_: Argument) -> Error:
     """Of a function that rounds nothing and has no slope above 1."""
     return a[1]
+
+
+def _clamped(value: Tensor, *arguments: Argument, **kwargs: Any) -> Error:
+    if not all(bound is None or isinstance(bound, int | float) for bound in kwargs.values()):
+        return torch.full_like(value, torch.inf)
+    return _total(*(error for _, error in arguments))
+
+
+def _larger(value: Tensor, a: Argument, b: Argument) -> Error:
+    """Of the larger or the smaller of two numbers."""
+    (_, dx), (_, dy) = a, b
+    return torch.maximum(*torch.broadcast_tensors(dx, dy)) if dx is not None and dy is not None else _total(dx, dy)
+
+
+def _power(value: Tensor, a: Argument, b: Argument) -> Error:
+    """Of a constant power: no farther than the steepest slope n |p|^(n − 1) within dp of p leads."""
+    (p, dp), (n, dn) = a, b
+    if dn is not None or isinstance(n, Tensor):
+        return torch.full_like(value, torch.inf)
+    rounded = _total(FUNCTION * _rounding(value), _underflow(value, p != 0))
+    if dp is None:
+        return rounded
+    steepest = p.abs() + dp if n >= 1 else (p.abs() - dp).clamp(min=0)
+    return _total(rounded, torch.where(dp > 0, abs(n) * steepest ** (n - 1) * dp, 0.0))
+
+
+def _exponential(value: Tensor, a: Argument, base: Argument) -> Error:
+    """Of a constant's power."""
+    (_, dp), (c, dc) = a, base
+    if dc is not None or isinstance(c, Tensor) or c <= 0:
+        return torch.full_like(value, torch.inf)
+    moved = None if dp is None else value * torch.expm1(abs(math.log(c)) * dp)
+    return _total(FUNCTION * _rounding(value), _underflow(value, True), moved)
+
+
+def _log(value: Tensor, a: Argument) -> Error:
+    p, dp = a
+    moved = None if dp is None else torch.where(dp < p, -torch.log1p(-dp / p), torch.inf)
+    return _total(FUNCTION * _rounding(value), moved)
+
+
+def _log1p(value: Tensor, a: Argument) -> Error:
+    p, dp = a
+    moved = None if dp is None else torch.where(dp < 1 + p, -torch.log1p(-dp / (1 + p)), torch.inf)
+    return _total(FUNCTION * _rounding(value), moved)
+
+
+def _hyperbolic(steepest: Callable[[Tensor], Tensor]) -> "Rule":
+    """Of sinh and cosh, whose slopes are steepest where |p| is largest."""
+
+    def rule(value: Tensor, a: Argument) -> Error:
+        p, dp = a
+        return _total(FUNCTION * _rounding(value), None if dp is None else steepest(p.abs() + dp) * dp)
+
+    return rule
 
 
 def _relu(value: Tensor, a: Argument) -> Error:
@@ -151,13 +236,14 @@ def _sqrt(value: Tensor, a: Argument) -> Error:
 
 
 def _exp(value: Tensor, a: Argument) -> Error:
+    """Of e^p, and of e^p − 1."""
     p, dp = a
     moved = None if dp is None else torch.exp(p + dp) * -torch.expm1(-dp)
     return _total(FUNCTION * _rounding(value), _underflow(value, True), moved)
 
 
 def _turning(value: Tensor, a: Argument) -> Error:
-    """Of sin and cos."""
+    """Of sin, cos and arctan, which have no slope above 1."""
     return _total(FUNCTION * _rounding(value), a[1])
 
 
@@ -241,11 +327,22 @@ RULES: dict[str, Rule] = {
     "rmatmul": lambda value, a, b: _matmul(value, b, a),
     "linear": _linear,
     "sum": _sum,
-    **dict.fromkeys(("neg", "negative", "abs", "absolute"), _same),
+    "mean": _mean,
+    **dict.fromkeys(("norm", "linalg_norm", "linalg_vector_norm"), _norm),
+    "softmax": _softmax,
+    **dict.fromkeys(("neg", "negative", "positive", "abs", "absolute"), _same),
+    **dict.fromkeys(("clamp", "clip"), _clamped),
+    **dict.fromkeys(("maximum", "minimum"), _larger),
+    "pow": _power,
+    "rpow": _exponential,
     "relu": _relu,
     "sqrt": _sqrt,
-    "exp": _exp,
-    **dict.fromkeys(("sin", "cos"), _turning),
+    **dict.fromkeys(("exp", "expm1"), _exp),
+    "log": _log,
+    "log1p": _log1p,
+    "sinh": _hyperbolic(torch.cosh),
+    "cosh": _hyperbolic(torch.sinh),
+    **dict.fromkeys(("sin", "cos", "atan", "arctan"), _turning),
     "tanh": _tanh,
     "sigmoid": _sigmoid,
     "sign": _sign,

@@ -40,6 +40,7 @@ OF_THE_VALUE = frozenset(
 TRANSPOSES = ("mT", "T")
 OPERATORS = frozenset(
     {"add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "matmul", "rmatmul", "neg", "getitem"}
+    | {"pow", "rpow", "abs", "pos"}
     | {"gt", "lt", "ge", "le", "eq", "ne", "and", "or", "invert"}
 )
 

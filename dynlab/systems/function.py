@@ -71,6 +71,8 @@ class Function(Map):
                 f"function of both, as lambda state, input: {self.name}(state)."
             ) from error
         found = tuple(following) if self.is_tuple and isinstance(following, tuple | list) else (following,)
+        if self.sizes == [1] and isinstance(following, Tensor) and following.shape == state.shape[:-1]:
+            found = (following.unsqueeze(-1),)  # a number for a state of one, as of tanh(2 h[0])
         told = [tuple(part.shape) if isinstance(part, Tensor | Rounded) else type(part).__name__ for part in found]
         if [shape[-1:] for shape in told] != [tuple(part.shape[-1:]) for part in parts]:
             raise UserError(self._misfit(parts, told))
@@ -124,7 +126,7 @@ class Function(Map):
         if "dtype" in reason:
             return (
                 f"{self.name} cannot compute in {state.dtype} ({reason}): give a module itself rather than a function "
-                f"around it, so that its parameters are converted, or analyse with dtype='float32'."
+                f"around it, so that its parameters are converted, or write .to(state) behind what it takes."
             )
         if "torch.utils.checkpoint" in reason:
             return f"{self.name} cannot be differentiated: {' '.join(reason.split())}."

@@ -127,3 +127,20 @@ def test_states_whose_squares_overflow_have_their_fixed_point(size):
     ds = dl.fixed_points(from_function(lambda h, x: h / 2 + size, state_size=2), starts=16)
     np.testing.assert_allclose(ds["fixed_point_state"].values, [[2 * size, 2 * size]], rtol=1e-15)
     assert ds["stable"].values.tolist() == [1]
+
+
+@pytest.mark.parametrize("unit", [1e-14, 1e-30, 1e-100])
+def test_a_function_with_powers_is_the_same_in_a_tiny_unit(unit):
+    def scaled(h, x):
+        return torch.stack([unit - 1.4 * h[..., 0] ** 2 / unit + h[..., 1], 0.3 * h[..., 0]], -1)
+
+    found = dl.fixed_points(from_function(scaled, state_size=2))
+    roots = np.roots([1.4, 0.7, -1])  # x = 1 − 1.4 x² + 0.3 x
+    states = found.fixed_point_state.values[np.argsort(found.fixed_point_state.values[:, 0])] / unit
+    np.testing.assert_allclose(states, np.stack([np.sort(roots), 0.3 * np.sort(roots)], axis=1), rtol=1e-12)
+
+
+def test_where_a_small_orbit_ends_is_not_said_to_be_0():
+    small = from_function(lambda h, x: 1e-12 * torch.tanh(2e12 * h), state_size=1)
+    said = dl.lyapunov(small, steps=400, initial_state=[3e-13]).attrs["verdict"]
+    assert "ends at the stable fixed point at (9.575e−13)" in said  # 0 is unstable

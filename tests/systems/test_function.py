@@ -445,3 +445,9 @@ def test_a_velocity_that_changes_with_time_is_refused():
     for question in (dl.lyapunov, lambda flow: dl.simulate(flow, initial_state=[1.0], times=[0, 1])):
         with pytest.raises(UserError, match="make the time a state of its own"):
             question(Driven())
+
+
+def test_a_function_of_one_number_may_return_a_number():
+    system = from_function(lambda h, x: torch.tanh(2 * h[0]), state_size=1)
+    found = dl.fixed_points(system).fixed_point_state.values.ravel()
+    np.testing.assert_allclose(np.sort(found), [-0.957504024, 0, 0.957504024], atol=1e-9)

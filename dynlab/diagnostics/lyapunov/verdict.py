@@ -7,6 +7,7 @@ from dynlab import schema
 from dynlab.diagnostics.lyapunov.ends import ALL_BUT_ZERO, OrbitEnds
 from dynlab.diagnostics.lyapunov.separation import DRAW_NEARER, MEET, NEITHER, STAY_APART
 from dynlab.numerics.statistics import FEW_NATS, with_signs
+from dynlab.numerics.units import unit_of_small
 from dynlab.wording import (
     agree,
     counted,
@@ -173,34 +174,38 @@ def _whereabouts(ds: xr.Dataset, name: str, ends: OrbitEnds, known: np.ndarray) 
     orbits = "orbits" if several else "orbit"
     noun = "equilibrium" if ds[name].attrs["units"] == schema.NAT_PER_SECOND else "fixed point"
     unstable, stable = (periods > 0) & (values > errors), (periods > 0) & ((values < -errors) | np.isneginf(values))
+    unit = float(unit_of_small(np.abs(schema.settings(ds).get("initial_state") or 1.0).max()))
     before = after = ""
     if (dimensions >= 0).any():
         inside = f"{ranged(dimensions[dimensions >= 0], 0)} of {points.shape[1]} dimensions"
         share = f"{int((dimensions >= 0).sum())} of {count} orbits" if several else "an orbit"
         before += f"These are the exponents of {share} that stayed in {inside}, on a set that nearby orbits leave. "
     if unstable.any():
-        what = _named(periods[unstable], points[unstable], noun, "unstable")
+        what = _named(periods[unstable], points[unstable], unit, noun, "unstable")
         if unstable.all():
             before += f"These are the exponents of {what}, where the {orbits} stayed. "
         else:
             before += f"{int(unstable.sum())} of {count} orbits stayed at {what}, and have its exponents. "
     if (periods > 0).all() and not unstable.any():
-        where = _named(periods, points, noun, "stable" if stable.all() else "")
+        where = _named(periods, points, unit, noun, "stable" if stable.all() else "")
         said = "of whose exponents these are upper bounds" if np.isposinf(bounds).any() else "whose exponents these are"
         after = f" The {orbits} {'end' if several else 'ends'} at {where}, {said}."
     return before, after
 
 
-def _named(periods: np.ndarray, points: np.ndarray, noun: str, kind: str) -> str:
-    """What orbits end at: "the unstable fixed point at 0", "stable fixed points (2) and a cycle of period 3 (1)"."""
+def _named(periods: np.ndarray, points: np.ndarray, unit: float, noun: str, kind: str) -> str:
+    """What orbits end at: "the unstable fixed point at 0", "stable fixed points (2) and a cycle of period 3 (1)".
+
+    States are measured in `unit`, beside their own size.
+    """
     lengths = np.unique(periods)
     if len(lengths) > 1:
         parts = [periods == length for length in lengths]
-        return joined([f"{_named(periods[one], points[one], noun, kind)} ({int(one.sum())})" for one in parts])
+        return joined([f"{_named(periods[one], points[one], unit, noun, kind)} ({int(one.sum())})" for one in parts])
     kind = f"{kind} " if kind else ""
     if lengths[0] > 1:
         return f"{'an' if kind.startswith('u') else 'a'} {kind}cycle of period {number(int(lengths[0]))}"
-    size = 1 + np.abs(points).max()
+    size = unit + np.abs(points).max()
     if np.ptp(points, axis=0).max() > SAME * size:
         return f"{kind}{plural_of(noun)}"
     point = np.where(np.abs(points[0]) <= ALL_BUT_ZERO * size, 0.0, points[0])

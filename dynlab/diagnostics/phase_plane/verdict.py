@@ -119,7 +119,8 @@ def _ends(ds: xr.Dataset) -> str:
 def _ending(ds: xr.Dataset, name: str) -> str:
     states = ds["long_orbit"].values[ds["outcome"].values == name]
     if name == long_orbit.FIXED_POINT:
-        ends = sorted({state(np.round(orbit[-1], 6)) for orbit in states})
+        unit = schema.settings(ds)["extent"]
+        ends = sorted({state(unit * np.round(orbit[-1] / unit, 6)) for orbit in states})
         return f"at rest at {joined(ends)}" if len(ends) <= LISTED else "at rest"
     if name == long_orbit.PERIODIC:
         unit = schema.settings(ds)["extent"]
