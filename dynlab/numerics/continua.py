@@ -171,7 +171,8 @@ def joined(equations: Equations, roots: Real, goals: Real, dimension: int) -> ND
         shorter = length[walking] * unit / np.maximum(forward, length[walking] * unit)
         ahead = here[walking] + along * shorter[:, None]
         there, settled, _, _ = corrected(equations, ahead, planes)
-        settled &= np.linalg.norm(goals[walking] - there, axis=1) < distance
+        left = np.linalg.norm(goals[walking] - there, axis=1)
+        settled = (settled | (left <= ON * unit)) & (left < distance)  # at a goal with a singular f' none settles
         straight = settled & (np.linalg.norm(there - ahead, axis=1) <= STRAIGHT * shorter * forward)
         again = ~settled & (length[walking] > STEP)  # once more, with a shorter step
         length[walking] = np.where(straight, 2 * length[walking], STEP)

@@ -16,6 +16,8 @@ from dynlab.numerics.merging import SAME, scale
 REACHING = 1.2  # times half the lengths of two pieces: middles farther apart, they do not meet
 ROUGH = 1e-3  # times those lengths: nearer to each other the cubics between walked states may meet
 FINER = (1 / 8, 1 / 64)  # of a walk's piece, both ways from where it may meet another
+SAMPLES, HALVINGS = 4, 40  # of a piece, where a second singular value is looked at, and then between these
+SECOND = 1e-8  # times 1 + ‖f'‖: a second singular value that falls below is 0
 ITERATIONS = 40  # of Gauss and Newton's method: each halves the distance to where curves touch
 DAMPED = 1e-12  # times the squared lengths: of curves that are parallel
 ALONG = 0.99  # the cosine of the angle of a computed tangent and the cubic's is above, where f' is not 0
@@ -50,6 +52,35 @@ def meet(equations: Equations, one: Curve, other: Curve) -> bool | None:
     values = equations.value(middles)
     noise = (STORED + middles.shape[1]) * rounding(equations, middles, values, equations.matrix(middles))
     return None if (values.abs() <= noise).all(-1).any() else False
+
+
+def singular_states(equations: Equations, curve: Curve) -> Real:
+    """The states (k, n) of a curve at which f' is singular in a second direction: nowhere else it meets another set.
+
+    Where one singular value alone is 0, n − 1 of the equations have no other roots nearby than one smooth curve.
+    """
+    pieces = np.repeat(np.arange(len(curve.states) - 1), SAMPLES)
+    parts = np.tile(np.arange(SAMPLES) / SAMPLES, len(curve.states) - 1)
+    seconds = _second(equations, curve, pieces, parts)[1]
+    around = np.pad(seconds, 1, constant_values=np.inf)
+    least = np.flatnonzero((seconds <= around[:-2]) & (seconds <= around[2:]))
+    pieces, parts, width = pieces[least], parts[least], 1 / SAMPLES
+    for _ in range(HALVINGS):
+        width /= 2
+        tried = np.stack([parts - width, parts, parts + width])
+        each = [_second(equations, curve, pieces, part)[1] for part in tried]
+        parts = tried[np.argmin(each, axis=0), np.arange(len(pieces))]
+    states, seconds = _second(equations, curve, pieces, parts)
+    return states[seconds <= SECOND]
+
+
+def _second(equations: Equations, curve: Curve, pieces: Index, parts: Real) -> tuple[Real, Real]:
+    """States on a curve, so far along its pieces, and the second smallest singular value of f' over ‖f'‖ + 1."""
+    states, velocities = between(curve, pieces, parts)
+    normals = (velocities / np.linalg.norm(velocities, axis=1, keepdims=True))[:, None]
+    states = corrected(equations, states, normals).states
+    sigma = np.linalg.svd(equations.matrix(torch.as_tensor(states)).numpy(), compute_uv=False)
+    return states, sigma[:, -2] / (1 + sigma[:, 0])
 
 
 def _pieces(curve: Curve) -> tuple[Real, Real]:

@@ -16,7 +16,7 @@ from dynlab.numerics import local_roots as local
 from dynlab.numerics import merging
 from dynlab.numerics.continua import Curve, curve_of, joined, on_curve
 from dynlab.numerics.isolation import Equations, Isolation, Work, isolation
-from dynlab.numerics.meeting import meet
+from dynlab.numerics.meeting import meet, singular_states
 from dynlab.numerics.roots import solve
 from dynlab.systems.held import Held
 
@@ -57,8 +57,8 @@ class Place:
         Whether f' is shown to be regular at it, so that the sign of its determinant is the point's index.
     layers : tuple of (Held, Place)
         Of a stack that was searched layer by layer: what each layer's search held, and the layer's own place.
-    finished : bool
-        Whether a walk along a continuum came to its ends, and told it from others; else another may be a part of it.
+    whole : int
+        Of a continuum: another with the same number may be a part of the same one.
     """
 
     state: Real
@@ -69,7 +69,7 @@ class Place:
     directions: Real
     simple: bool = False
     layers: "tuple[tuple[Held, Place], ...]" = ()
-    finished: bool = True
+    whole: int = 0
 
 
 @dataclass(frozen=True)
@@ -170,21 +170,35 @@ class Places:
         return labels
 
     def united(self) -> tuple[list[Place], Index]:
-        """The places, those whose curves meet as one, and of each of `found` the number that it has among them."""
+        """The places, those that meet as one, and of each of `found` the number that it has among them."""
         numbers = [n for n, place in enumerate(self.found) if place.status == CONTINUUM]
-        meeting, unsure = np.eye(len(self.found), dtype=bool), set()
+        meeting = np.eye(len(self.found), dtype=bool)
+        unsure = meeting.copy()
         for one, other in itertools.combinations(numbers, 2):
-            pairs = itertools.product(self._curves.get(one, []), self._curves.get(other, []))
-            told = [meet(self.equations, *pair) for pair in pairs]
-            meeting[one, other] = any(told)
-            if not meeting[one, other] and (None in told or not told):  # surfaces are not followed
-                unsure |= {one, other}
-        _, labels = connected_components(meeting, directed=False)
+            told = self._meet(one, other)
+            meeting[one, other], unsure[one, other] = bool(told), told is not False
+        for n in numbers:
+            if self._work.left <= 0 or not all(curve.finished for curve in self._curves.get(n, [])):
+                unsure[n, numbers] = True
+        labels, wholes = (connected_components(each, directed=False)[1] for each in (meeting, unsure))
         first = np.unique(labels, return_index=True)[1]
-        unsure |= {n for n in numbers if not all(curve.finished for curve in self._curves.get(n, []))}
-        cut = {int(labels[n]) for n in unsure}
-        places = [replace(self.found[n], finished=number not in cut) for number, n in enumerate(first)]
-        return places, labels.astype(np.int64)
+        return [replace(self.found[n], whole=int(wholes[n])) for n in first], labels.astype(np.int64)
+
+    def _meet(self, one: int, other: int) -> bool | None:
+        """Whether two continua have a state in common; None where it is not known."""
+        if one in self._curves and other in self._curves:
+            pairs = itertools.product(self._curves[one], self._curves[other])
+            told = [meet(self.equations, *pair) for pair in pairs]
+            return any(told) or (None if None in told else False)
+        one, other = (other, one) if other in self._curves else (one, other)
+        if one not in self._curves:
+            return None  # surfaces are not followed
+        singular = np.concatenate([singular_states(self.equations, curve) for curve in self._curves[one]])
+        if not len(singular):
+            return False
+        members = self._members.get(other, self.found[other].state[None])
+        nearest = members[cdist(singular, members).argmin(axis=1)]
+        return bool(joined(self.equations, nearest, singular, len(self.found[other].directions)).any()) or None
 
     def _known(self, ends: Real, places: int = 0, regions: int = 0) -> Index:
         """The place that is already known for each end, of those after the first so many places and regions."""

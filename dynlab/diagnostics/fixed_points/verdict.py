@@ -19,8 +19,7 @@ OTHERS = {
     UNVERIFIED: ("root that fsolve does not verify", "roots that fsolve does not verify"),
     SLOW: ("slow point", "slow points"),
 }
-UNFINISHED = "There may be fewer: of {} of them it is not known whether another is a part."
-CUT_SHORT = "The walk along it was not finished: it may be several."
+PIECES = "{} pieces were found, {}; it is not known which of them are parts of one"
 SETS = {1: "a line or curve", 2: "a plane or surface"}
 SMALLEST_DISTANCE = 1e-15  # times max(1, ‖h‖), as distances are said: below are named so: they are rounding, or nothing
 
@@ -31,9 +30,7 @@ def verdict(rows: list[Record], found: Search) -> str:
     lines = [row for row in rows if row.status == CONTINUUM]
     doubtful = [row for row in rows if row.status == UNDECIDED]
     sentences = [_points(points, found.affine)] if points else []
-    sentences += [_continua(lines, bool(points), found.affine)] if lines else []
-    cut = sum(not place.finished for place in found.places)
-    sentences += [UNFINISHED.format(cut) if len(lines) > 1 else CUT_SHORT] if cut and lines else []
+    sentences += [_continua(lines, bool(points), found)] if lines else []
     if not sentences:
         none = f"The map is {found.affine} and has no fixed point{'' if found.affine == 'affine' else ' there'}"
         only = "was verified" if any(row.status in (NEIGHBOURING, UNVERIFIED) for row in rows) else "was found"
@@ -59,14 +56,20 @@ def _points(points: list[Record], affine: str) -> str:
     return f"{len(points)} fixed points, {stable or 'none'} of them stable{doubtful}; {confirmed} {worst}."
 
 
-def _continua(lines: list[Record], beside: bool, affine: str) -> str:
+def _continua(lines: list[Record], beside: bool, found: Search) -> str:
+    sets = len({place.whole for place in found.places if place.status == CONTINUUM})
     dimensions = sorted({len(row.directions) for row in lines})
-    also = " also" if beside else ""
-    if len(lines) == 1:
-        size = SETS.get(dimensions[0], f"a set of dimension {dimensions[0]}")
-        entries = ", to the rounding of the map's entries" if affine else ""
-        return f"There is{also} 1 continuum of fixed points, {size}{entries}."
-    return f"There are{also} {len(lines)} continua of fixed points, of dimension {joined(list(map(str, dimensions)))}."
+    size = SETS.get(dimensions[0], f"a set of dimension {dimensions[0]}")
+    sizes = f"of dimension {joined(list(map(str, dimensions)))}" if len(lines) > 1 else size
+    told = counted(sets, "continuum of fixed points")
+    if sets < len(lines):
+        return f"At least {told}: {PIECES.format(len(lines), sizes)}."
+    if NOT_LOOKED_AT in found.outcome:
+        return f"At least {told}, {sizes}."
+    said = f"There {agree(sets)}{' also' if beside else ''} {told}, {sizes}"
+    if found.affine and (lines[0].eigenvalues == 1).sum() < dimensions[0]:
+        return f"{said}, to the rounding of the map's entries; taken exactly, they may leave one fixed point or none."
+    return f"{said}."
 
 
 def _undecided(doubtful: list[Record]) -> str:
