@@ -152,15 +152,16 @@ def _on_curve(reduction: _Reduction, reach: float) -> LocalRoots:
             states.append(h[middle])
             curves.append(None)
             errors.append(max(float((end - s[middle]).abs()) for end in ends))
-            if first == 0 or last == len(s) - 1:
+            within, flat = first > 0 and last < len(s) - 1, _flat(reduction, h[first : last + 1])
+            kind = UNDECIDED
+            if flat or not within:  # a curve of roots that turns back leaves g on another branch
                 behind, ahead, curve = _followed(reduction, h[middle])
                 before, after = behind if first == 0 else before, ahead if last == len(s) - 1 else after
-                curves[-1], errors[-1] = curve, float(np.linalg.norm(curve.states - h[middle].numpy(), axis=1).max())
-                flat = bool(s[last] - s[first] >= reach / 2) and not behind and not ahead
-                flat = flat and _flat(reduction, h[first : last + 1])
-                kinds.append(CONTINUUM if flat else ROOT if before * after < 0 else STRETCH)
-            else:
-                kinds.append(ROOT if before * after < 0 else UNDECIDED)
+                flat = flat and not behind and not ahead and (within or bool(s[last] - s[first] >= reach / 2))
+                if flat or not within:
+                    kind, curves[-1] = CONTINUUM if flat else STRETCH, curve
+                    errors[-1] = float(np.linalg.norm(curve.states - h[middle].numpy(), axis=1).max())
+            kinds.append(ROOT if kind != CONTINUUM and before * after < 0 else kind)
         elif after * sign < 0:
             state, error = _bisected(reduction, s[last], s[last + 1], sign)
             states.append(state)
@@ -179,9 +180,16 @@ def _followed(reduction: _Reduction, root: Tensor) -> Told:
 
 
 def _flat(reduction: _Reduction, states: Tensor) -> bool:
-    """Whether f' is singular to rounding at all of these (k, n), as on a continuum; not where f falls off."""
-    sigma = torch.linalg.svdvals(reduction.equations.matrix(states[:: max(1, len(states) // FLAT_AT)]))
-    return bool((sigma[:, -1] <= ENTRIES * torch.finfo(states.dtype).eps * (1 + sigma[:, 0])).all())
+    """Whether f' is singular to rounding at all of these (k, n), as on a continuum; not where f falls off.
+
+    The states are rounded too, which changes f' by as much as it bends over that distance.
+    """
+    some = states[:: max(1, len(states) // FLAT_AT)]
+    matrices = reduction.equations.matrix(some)
+    sigma, apart = torch.linalg.svdvals(matrices), (some - some[0]).norm(dim=-1).max()
+    bend = (matrices - matrices[0]).flatten(1).norm(dim=-1).max() / apart.clamp_min(torch.finfo(apart.dtype).tiny)
+    rounded = 1 + sigma[:, 0] + bend * some.norm(dim=-1)
+    return bool((sigma[:, -1] <= ENTRIES * torch.finfo(states.dtype).eps * rounded).all())
 
 
 def _about_the_middle(solved: Tensor) -> slice:

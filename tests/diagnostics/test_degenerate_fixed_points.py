@@ -512,3 +512,18 @@ def test_the_verdict_says_where_random_starts_are_drawn_from():
     reach = float(ds.attrs["verdict"].partition("within ±")[2].partition(",")[0])
     assert np.abs(ds["fixed_point_state"].values).max() <= max(reach, np.pi)
     assert 0 < reach < 2 * np.pi
+
+
+@pytest.mark.parametrize("radius", [0.1, 0.03, 1e-3, 1e-6])
+def test_a_small_circle_of_fixed_points_away_from_the_origin(radius):
+    center = torch.tensor([3.0, -2.0], dtype=torch.float64)
+
+    def f(h, x):
+        y = (h - center) / radius
+        return center + radius * y * (1.5 - 0.5 * (y * y).sum(-1, keepdim=True))
+
+    found = fixed_points(from_function(f, state_size=2))
+    states = found.fixed_point_state.values[found.status.values == "continuum"]
+    assert len(states) == 1
+    np.testing.assert_allclose(np.linalg.norm(states - center.numpy(), axis=1), radius, rtol=1e-6)
+    np.testing.assert_allclose(found.fixed_point_state.values[found.status.values != "continuum"], [[3, -2]][:0])
