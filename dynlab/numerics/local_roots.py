@@ -154,10 +154,11 @@ def _on_curve(reduction: _Reduction, reach: float) -> LocalRoots:
             errors.append(max(float((end - s[middle]).abs()) for end in ends))
             within, flat = first > 0 and last < len(s) - 1, _flat(reduction, h[first : last + 1])
             kind = UNDECIDED
-            if flat or not within:  # a curve of roots that turns back leaves g on another branch
+            if flat or not within:  # where a closed curve turns back g goes on along another branch
                 behind, ahead, curve = _followed(reduction, h[middle])
                 before, after = behind if first == 0 else before, ahead if last == len(s) - 1 else after
-                flat = flat and not behind and not ahead and (within or bool(s[last] - s[first] >= reach / 2))
+                long = curve.closed if within else bool(s[last] - s[first] >= reach / 2)
+                flat = flat and long and not behind and not ahead
                 if flat or not within:
                     kind, curves[-1] = CONTINUUM if flat else STRETCH, curve
                     errors[-1] = float(np.linalg.norm(curve.states - h[middle].numpy(), axis=1).max())

@@ -493,7 +493,7 @@ def test_a_limit_at_a_jump_is_no_fixed_point(factor, inside):
     [lambda h: torch.log(1 + h), lambda h: (1 + h) ** 2 - 1 - h, lambda h: torch.sqrt(1 + 2 * h) - 1],
     ids=["log(1 + h)", "(1 + h)² − 1 − h", "√(1 + 2h) − 1"],
 )
-def test_cancellation_is_estimated_where_it_has_no_rule(f):
+def test_a_double_root_of_a_function_that_cancels_is_one_point(f):
     """Each is h + O(h²) from one side: one semi-stable fixed point, 0."""
     ds = fixed_points(from_function(lambda h, x: f(h), state_size=1))
     assert counted(ds)[0] <= 1
@@ -526,4 +526,3 @@ def test_a_small_circle_of_fixed_points_away_from_the_origin(radius):
     states = found.fixed_point_state.values[found.status.values == "continuum"]
     assert len(states) == 1
     np.testing.assert_allclose(np.linalg.norm(states - center.numpy(), axis=1), radius, rtol=1e-6)
-    np.testing.assert_allclose(found.fixed_point_state.values[found.status.values != "continuum"], [[3, -2]][:0])
