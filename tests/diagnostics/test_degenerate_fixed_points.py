@@ -526,3 +526,9 @@ def test_a_small_circle_of_fixed_points_away_from_the_origin(radius):
     states = found.fixed_point_state.values[found.status.values == "continuum"]
     assert len(states) == 1
     np.testing.assert_allclose(np.linalg.norm(states - center.numpy(), axis=1), radius, rtol=1e-6)
+
+
+@pytest.mark.parametrize("length", [lambda h: h.abs().sum(-1, keepdim=True), lambda h: h.abs().amax(-1, keepdim=True)])
+def test_the_sides_of_a_square_of_fixed_points_are_one_continuum(length):
+    found = fixed_points(from_function(lambda h, x: h * (1.3 - 0.3 * length(h)), state_size=2))
+    assert (found.status.values == "continuum").sum() == 1

@@ -26,6 +26,7 @@ NOWHERE, UNSEEN = -1, -2  # in place of a place's number; UNSEEN of an end that 
 
 COPIES = 1e-10  # times max(1, ‖h‖): ends of a search this near are one before they are looked at
 APART = 10.0  # times the errors of two roots: farther from each other they are two
+MOST_PIECES = 16  # curves of a continuum, one behind each kink
 MOST_MEMBERS = 256  # roots of a continuum that are remembered, to walk to the nearest from others
 BESIDE = 0.2  # of the distance from where continua cross: how far one of them is looked at
 MOST_DEGENERATE = 48  # ends with a singular f' that are looked at, each with a search about it
@@ -251,8 +252,7 @@ class Places:
     def _lie_on(self, number: int, ends: Real) -> NDArray[np.bool_]:
         place = self.found[number]
         if number in self._curves:
-            plane = self._planes.get(number, 1)
-            return np.any([self._on_curve(curve, ends, plane) for curve in self._curves[number]], axis=0)
+            return self._lie_on_curves(self._curves[number], ends, self._planes.get(number, 1))
         dimension = max(1, self._planes.get(number, len(place.directions)))
         lies = np.zeros(len(ends), dtype=bool)
         members = self._members.setdefault(number, place.state[None])
@@ -270,14 +270,30 @@ class Places:
         self._members[number] = members[:MOST_MEMBERS]
         return lies
 
-    def _on_curve(self, curve: Curve, ends: Real, plane: int) -> NDArray[np.bool_]:
-        """Whether each end lies on the curve, on its continuation, or where f stays 0 on the way to it."""
-        lies = on_curve(self.equations, curve, ends)
-        states = curve.states
-        beyond = ~lies & ((plane > 1) | ((ends < states.min(axis=0)) | (ends > states.max(axis=0))).any(axis=1))
-        nearest = states[cdist(ends[beyond], states).argmin(axis=1)]
-        lies[beyond] = joined(self.equations, ends[beyond], nearest, plane)
+    def _lie_on_curves(self, curves: list[Curve], ends: Real, plane: int) -> NDArray[np.bool_]:
+        """Whether each end lies on a curve, on its continuation, or where f stays 0 on the way to it.
+
+        A continuation behind a kink is a curve of its own, which is added to them.
+        """
+        lies = np.any([on_curve(self.equations, curve, ends) for curve in curves], axis=0)
+        for number in range(MOST_PIECES):
+            if number == len(curves):
+                break
+            states = curves[number].states
+            outside = ((ends < states.min(axis=0)) | (ends > states.max(axis=0))).any(axis=1)
+            beyond = np.flatnonzero(~lies & ((plane > 1) | outside))
+            nearest = states[cdist(ends[beyond], states).argmin(axis=1)]
+            reached = beyond[joined(self.equations, ends[beyond], nearest, plane)]
+            lies[reached] = True
+            if len(reached) and plane == 1 and curves[number].finished:
+                curves.append(self._branch(ends[reached[0]]))
+                lies |= on_curve(self.equations, curves[-1], ends)
         return lies
+
+    def _branch(self, state: Real) -> Curve:
+        """The curve of roots through one at which one singular value of f' is 0."""
+        tangent = np.linalg.svd(self.equations.matrix(torch.as_tensor(state)[None])[0].numpy())[2][-1]
+        return curve_of(self.equations, state, tangent)
 
     def _refused(self, end: Real) -> bool:
         """Whether the end lies where nothing was found though it was looked for, or f is rounding on the ways there."""
@@ -329,8 +345,7 @@ class Places:
             number = self._look_about(beside[0], ends, BESIDE * local.REACH)
         for state in beside if number in self._curves else ():
             if all(cdist(state[None], curve.states).min() > near.reach / 2 for curve in self._curves[number]):
-                tangent = np.linalg.svd(self.equations.matrix(torch.as_tensor(state)[None])[0].numpy())[2][-1]
-                self._curves[number].append(curve_of(self.equations, state, tangent))
+                self._curves[number].append(self._branch(state))
         if number != UNSEEN:
             self._regions.append(_Region(end, near.directions.numpy(), near.reach, [number] if number >= 0 else []))
         return number
