@@ -285,7 +285,7 @@ class Places:
             nearest = states[cdist(ends[beyond], states).argmin(axis=1)]
             reached = beyond[joined(self.equations, ends[beyond], nearest, plane)]
             lies[reached] = True
-            if len(reached) and plane == 1 and curves[number].finished:
+            if len(reached) and plane == 1 and curves[number].finished and not curves[number].closed:
                 curves.append(self._branch(ends[reached[0]]))
                 lies |= on_curve(self.equations, curves[-1], ends)
         return lies
