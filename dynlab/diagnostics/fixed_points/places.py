@@ -285,10 +285,16 @@ class Places:
             nearest = states[cdist(ends[beyond], states).argmin(axis=1)]
             reached = beyond[joined(self.equations, ends[beyond], nearest, plane)]
             lies[reached] = True
-            if len(reached) and plane == 1 and curves[number].finished and not curves[number].closed:
+            alone = len(reached) and plane == 1 and curves[number].finished and not curves[number].closed
+            if alone and self._is_of_a_curve(ends[reached[0]]):
                 curves.append(self._branch(ends[reached[0]]))
                 lies |= on_curve(self.equations, curves[-1], ends)
         return lies
+
+    def _is_of_a_curve(self, state: Real) -> bool:
+        """Whether f' is singular in one direction alone there; on a surface it is in two."""
+        sigma = np.linalg.svd(self.equations.matrix(torch.as_tensor(state)[None])[0].numpy(), compute_uv=False)
+        return len(sigma) == 1 or bool(sigma[-2] > local.NULL * (1 + sigma[0]))
 
     def _branch(self, state: Real) -> Curve:
         """The curve of roots through one at which one singular value of f' is 0."""
