@@ -50,6 +50,8 @@ class Function(Map):
 
     def _next(self, state: Tensor, input: Tensor) -> Tensor:
         """The state that follows, of states (n,) or (rows, n)."""
+        if tuple(state.shape[:-1]) == (0,):  # of which a function of one state makes nothing
+            return state
         whole = state.split(self.sizes, dim=-1) if self.is_tuple else [state]
         parts = tuple(to_complex(part) if self.complex_state else part for part in whole)
         given = parts if self.is_tuple else parts[0]

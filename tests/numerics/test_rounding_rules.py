@@ -83,3 +83,12 @@ def test_where_no_rule_fits_nothing_is_said_to_be_known(function):
     with RunningErrors():
         made = function(Rounded(h, torch.full_like(h, 1e-10)))
     assert bounded(made)[1].isinf().all()
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e-158, 1e-162, 1e-300])
+def test_a_norm_whose_squares_underflow_is_known_to_be_wrong(size):
+    h = torch.tensor([3 * size, 4 * size], dtype=torch.float64)
+    with RunningErrors():
+        made = torch.linalg.norm(h)
+    value, error = bounded(made)
+    assert abs(float(value) - 5 * size) <= float(error) <= 1e-15 * size + 1e-153

@@ -451,3 +451,12 @@ def test_a_function_of_one_number_may_return_a_number():
     system = from_function(lambda h, x: torch.tanh(2 * h[0]), state_size=1)
     found = dl.fixed_points(system).fixed_point_state.values.ravel()
     np.testing.assert_allclose(np.sort(found), [-0.957504024, 0, 0.957504024], atol=1e-9)
+
+
+def test_no_states_have_none_that_follow():
+    def one(h, x):
+        return torch.stack([torch.tanh(h[0]), h[1] / (1 + h.norm())])
+
+    system = from_function(one, state_size=2)
+    assert system.step(torch.zeros(0, 2), torch.zeros(0)).shape == (0, 2)
+    assert dl.fixed_points(system, starts=4).sizes["fixed_point"] == 1

@@ -16,7 +16,7 @@ from dynlab.numerics import local_roots as local
 from dynlab.numerics import merging
 from dynlab.numerics.continua import Curve, curve_of, joined, on_curve
 from dynlab.numerics.isolation import Equations, Isolation, Work, isolation
-from dynlab.numerics.meeting import meet, singular_states
+from dynlab.numerics.meeting import SECOND, meet, singular_states
 from dynlab.numerics.roots import solve
 from dynlab.systems.held import Held
 
@@ -285,21 +285,18 @@ class Places:
             nearest = states[cdist(ends[beyond], states).argmin(axis=1)]
             reached = beyond[joined(self.equations, ends[beyond], nearest, plane)]
             lies[reached] = True
-            alone = len(reached) and plane == 1 and curves[number].finished and not curves[number].closed
-            if alone and self._is_of_a_curve(ends[reached[0]]):
-                curves.append(self._branch(ends[reached[0]]))
-                lies |= on_curve(self.equations, curves[-1], ends)
+            ends_there = plane == 1 and curves[number].finished and not curves[number].closed
+            branch = self._branch(ends[reached[0]]) if ends_there and len(reached) else None
+            if branch:
+                curves.append(branch)
+                lies |= on_curve(self.equations, branch, ends)
         return lies
 
-    def _is_of_a_curve(self, state: Real) -> bool:
-        """Whether f' is singular in one direction alone there; on a surface it is in two."""
-        sigma = np.linalg.svd(self.equations.matrix(torch.as_tensor(state)[None])[0].numpy(), compute_uv=False)
-        return len(sigma) == 1 or bool(sigma[-2] > local.NULL * (1 + sigma[0]))
-
-    def _branch(self, state: Real) -> Curve:
-        """The curve of roots through one at which one singular value of f' is 0."""
-        tangent = np.linalg.svd(self.equations.matrix(torch.as_tensor(state)[None])[0].numpy())[2][-1]
-        return curve_of(self.equations, state, tangent)
+    def _branch(self, state: Real) -> Curve | None:
+        """The curve of roots through one; None where f' is singular in a second direction, as on a surface."""
+        _, sigma, v = np.linalg.svd(self.equations.matrix(torch.as_tensor(state)[None])[0].numpy())
+        second = sigma[-2] / (1 + sigma[0]) if len(sigma) > 1 else np.inf
+        return curve_of(self.equations, state, v[-1]) if second > SECOND else None
 
     def _refused(self, end: Real) -> bool:
         """Whether the end lies where nothing was found though it was looked for, or f is rounding on the ways there."""
@@ -351,7 +348,7 @@ class Places:
             number = self._look_about(beside[0], ends, BESIDE * local.REACH)
         for state in beside if number in self._curves else ():
             if all(cdist(state[None], curve.states).min() > near.reach / 2 for curve in self._curves[number]):
-                self._curves[number].append(self._branch(state))
+                self._curves[number] += filter(None, [self._branch(state)])
         if number != UNSEEN:
             self._regions.append(_Region(end, near.directions.numpy(), near.reach, [number] if number >= 0 else []))
         return number

@@ -131,7 +131,7 @@ def _rounds(
         rounds = further
         before, points = len(places.found), _isolated(places)
         drawn = suggested(frozen, places, points, tried, _lacking(places), reach, generator)
-        batches += [_batch(frozen, places, drawn, [DRAWN_FROM] * len(drawn))] if len(drawn) else []
+        batches.append(_batch(frozen, places, drawn, [DRAWN_FROM] * len(drawn)))
         tried, known = len(points), len(places.found)
         random = where.random_starts(frozen, count, reach, generator)
         batches.append(_batch(frozen, places, random, [RANDOM] * count))
