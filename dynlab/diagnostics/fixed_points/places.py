@@ -11,12 +11,12 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
 from dynlab.diagnostics.fixed_points.kinks import at_kink, flat_piece, jumps, rounds_to_zero, straight_between
+from dynlab.diagnostics.fixed_points.root_set import RootSet
 from dynlab.jacobians import cancelled, displacement_matrices, ungated_matrices
 from dynlab.numerics import local_roots as local
 from dynlab.numerics import merging
-from dynlab.numerics.continua import Curve, curve_of, joined, on_curve
+from dynlab.numerics.continua import curve_of
 from dynlab.numerics.isolation import Equations, Isolation, Work, isolation
-from dynlab.numerics.meeting import SECOND, meet, singular_states
 from dynlab.numerics.roots import solve
 from dynlab.systems.held import Held
 
@@ -26,8 +26,6 @@ NOWHERE, UNSEEN = -1, -2  # in place of a place's number; UNSEEN of an end that 
 
 COPIES = 1e-10  # times max(1, ‖h‖): ends of a search this near are one before they are looked at
 APART = 10.0  # times the errors of two roots: farther from each other they are two
-MOST_PIECES = 16  # curves of a continuum, one behind each kink
-MOST_MEMBERS = 256  # roots of a continuum that are remembered, to walk to the nearest from others
 BESIDE = 0.2  # of the distance from where continua cross: how far one of them is looked at
 MOST_DEGENERATE = 48  # ends with a singular f' that are looked at, each with a search about it
 FRUITLESS = 2  # searches that found nothing, where f is rounding on the way from an end to each: as far out on a tail
@@ -102,10 +100,7 @@ class Places:
 
     held: Held
     found: list[Place] = field(default_factory=list)
-    _curves: dict[int, list[Curve]] = field(default_factory=dict)
-    _flat: set[int] = field(default_factory=set)
-    _members: dict[int, Real] = field(default_factory=dict)
-    _planes: dict[int, int] = field(default_factory=dict)
+    _sets: dict[int, RootSet] = field(default_factory=dict)
     _regions: list[_Region] = field(default_factory=list)
     _work: Work = field(default_factory=lambda: Work(MOST_WORK))
 
@@ -176,30 +171,14 @@ class Places:
         meeting = np.eye(len(self.found), dtype=bool)
         unsure = meeting.copy()
         for one, other in itertools.combinations(numbers, 2):
-            told = self._meet(one, other)
+            told = self._sets[one].meets(self.equations, self._sets[other])
             meeting[one, other], unsure[one, other] = bool(told), told is not False
         for n in numbers:
-            if self._work.left <= 0 or not all(curve.finished for curve in self._curves.get(n, [])):
+            if self._work.left <= 0 or not self._sets[n].is_whole:
                 unsure[n, numbers] = True
         labels, wholes = (connected_components(each, directed=False)[1] for each in (meeting, unsure))
         first = np.unique(labels, return_index=True)[1]
         return [replace(self.found[n], whole=int(wholes[n])) for n in first], labels.astype(np.int64)
-
-    def _meet(self, one: int, other: int) -> bool | None:
-        """Whether two continua have a state in common; None where it is not known."""
-        if one in self._curves and other in self._curves:
-            pairs = itertools.product(self._curves[one], self._curves[other])
-            told = [meet(self.equations, *pair) for pair in pairs]
-            return any(told) or (None if None in told else False)
-        one, other = (other, one) if other in self._curves else (one, other)
-        if one not in self._curves:
-            return None  # surfaces are not followed
-        singular = np.concatenate([singular_states(self.equations, curve) for curve in self._curves[one]])
-        if not len(singular):
-            return False
-        members = self._members.get(other, self.found[other].state[None])
-        nearest = members[cdist(singular, members).argmin(axis=1)]
-        return bool(joined(self.equations, nearest, singular, len(self.found[other].directions)).any()) or None
 
     def _known(self, ends: Real, places: int = 0, regions: int = 0) -> Index:
         """The place that is already known for each end, of those after the first so many places and regions."""
@@ -213,10 +192,10 @@ class Places:
             owner = nearest[inside].argmin(axis=1)
             copies = self._copies(ends[inside], places + owner, nearest[inside, owner])
             labels[inside[copies]] = places + owner[copies]
-        for number, place in enumerate(newer, places):
+        for number in range(places, len(self.found)):
             left = np.flatnonzero(labels == NOWHERE)
-            if (place.status == CONTINUUM or number in self._curves) and len(left):
-                labels[left[self._lie_on(number, ends[left])]] = number
+            if number in self._sets and len(left):
+                labels[left[self._sets[number].holds(self.equations, ends[left])]] = number
         for region in self._regions[regions:]:
             left = np.flatnonzero(labels == NOWHERE)
             there = left[region.holds(ends[left])]
@@ -249,55 +228,6 @@ class Places:
             self.found[numbers[end]] = replace(place, radius=min(place.radius, float(distances[end]) / 2))
         return known
 
-    def _lie_on(self, number: int, ends: Real) -> NDArray[np.bool_]:
-        place = self.found[number]
-        if number in self._curves:
-            return self._lie_on_curves(self._curves[number], ends, self._planes.get(number, 1))
-        dimension = max(1, self._planes.get(number, len(place.directions)))
-        lies = np.zeros(len(ends), dtype=bool)
-        members = self._members.setdefault(number, place.state[None])
-        while not lies.all():
-            rest = np.flatnonzero(~lies)
-            goals = members[cdist(ends[rest], members).argmin(axis=1)]
-            if number in self._flat:
-                reached = straight_between(self.equations, ends[rest], goals)
-            else:
-                reached = joined(self.equations, ends[rest], goals, dimension)
-            if not reached.any():
-                break
-            lies[rest] = reached
-            members = np.concatenate([members, ends[rest[reached]]])
-        self._members[number] = members[:MOST_MEMBERS]
-        return lies
-
-    def _lie_on_curves(self, curves: list[Curve], ends: Real, plane: int) -> NDArray[np.bool_]:
-        """Whether each end lies on a curve, on its continuation, or where f stays 0 on the way to it.
-
-        A continuation behind a kink is a curve of its own, which is added to them.
-        """
-        lies = np.any([on_curve(self.equations, curve, ends) for curve in curves], axis=0)
-        for number in range(MOST_PIECES):
-            if number == len(curves):
-                break
-            states = curves[number].states
-            outside = ((ends < states.min(axis=0)) | (ends > states.max(axis=0))).any(axis=1)
-            beyond = np.flatnonzero(~lies & ((plane > 1) | outside))
-            nearest = states[cdist(ends[beyond], states).argmin(axis=1)]
-            reached = beyond[joined(self.equations, ends[beyond], nearest, plane)]
-            lies[reached] = True
-            ends_there = plane == 1 and curves[number].finished and not curves[number].closed
-            branch = self._branch(ends[reached[0]]) if ends_there and len(reached) else None
-            if branch:
-                curves.append(branch)
-                lies |= on_curve(self.equations, branch, ends)
-        return lies
-
-    def _branch(self, state: Real) -> Curve | None:
-        """The curve of roots through one; None where f' is singular in a second direction, as on a surface."""
-        _, sigma, v = np.linalg.svd(self.equations.matrix(torch.as_tensor(state)[None])[0].numpy())
-        second = sigma[-2] / (1 + sigma[0]) if len(sigma) > 1 else np.inf
-        return curve_of(self.equations, state, v[-1]) if second > SECOND else None
-
     def _refused(self, end: Real) -> bool:
         """Whether the end lies where nothing was found though it was looked for, or f is rounding on the ways there."""
         empty = [region for region in self._regions if not region.places]
@@ -319,7 +249,7 @@ class Places:
             return NOWHERE
         if len(along) == 0:
             return self._add(_place(end, shown, index, radius=merging.SAME * float(merging.scale(end))))
-        self._flat.add(len(self.found))
+        self._sets[len(self.found)] = RootSet(end[None], len(along), len(along), is_flat=True)
         return self._add(Place(end, CONTINUUM, 0.0, 0.0, along[0], along))
 
     def _look_about(self, end: Real, ends: Real, reach: float = local.REACH) -> int:
@@ -346,9 +276,11 @@ class Places:
         number = int(self._known(beside).max())
         if number < 0:
             number = self._look_about(beside[0], ends, BESIDE * local.REACH)
-        for state in beside if number in self._curves else ():
-            if all(cdist(state[None], curve.states).min() > near.reach / 2 for curve in self._curves[number]):
-                self._curves[number] += filter(None, [self._branch(state)])
+        followed = self._sets.get(number)
+        if followed and followed.curves:
+            for state in beside:
+                if all(cdist(state[None], curve.states).min() > near.reach / 2 for curve in followed.curves):
+                    followed.add_branch(self.equations, state)
         if number != UNSEEN:
             self._regions.append(_Region(end, near.directions.numpy(), near.reach, [number] if number >= 0 else []))
         return number
@@ -377,10 +309,11 @@ class Places:
         number = self._add(Place(state.numpy(), status, radius, error, axes[0], along))
         if curve is None and status == CONTINUUM and len(axes) == 1:
             curve = curve_of(self.equations, state.numpy(), axes[0], near.plane)
+        curves = [curve] if curve is not None else []
         if status == CONTINUUM:
-            self._planes[number] = max(near.plane, len(axes))
-        if curve is not None:
-            self._curves[number] = [curve]
+            self._sets[number] = RootSet(state[None].numpy(), len(axes), max(near.plane, len(axes)), curves=curves)
+        elif curves:
+            self._sets[number] = RootSet(state[None].numpy(), curves=curves)
         return number
 
     def _add(self, place: Place) -> int:
