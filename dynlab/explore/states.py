@@ -8,11 +8,32 @@ from dynlab.systems.activations import ACTIVATIONS
 from dynlab.systems.planar import STARTS, STEP_SIZE, STEPS, planar_matrix
 
 # What a fragment may say, and of how many numbers; `modules/state.mjs` reads it.
-LENGTHS = {"W": 4, "gamma": 1, "leak": 1, "step": 1, "bias": 2, "input": 2, "steps": 1, "half": 1, "past": 1}
+LENGTHS = {
+    "W": 4,
+    "gamma": 1,
+    "leak": 1,
+    "step": 1,
+    "bias": 2,
+    "input": 2,
+    "steps": 1,
+    "half": 1,
+    "gateBias": 1,
+    "gated": 1,
+    "past": 1,
+}
 MOST_STEPS = 20_000  # of an orbit in the page
 # What a planar system has besides W, and of each kind what makes it of h ← h + ε (φ(W h) − κ h): at ε = κ = 1 that is
 # h ← φ(W h).
-PLAIN = {"gamma": "0", "leak": "0", "bias": "0,0", "input": "0,0", "activation": "tanh", "past": "0"}
+PLAIN = {
+    "gamma": "0",
+    "leak": "0",
+    "bias": "0,0",
+    "input": "0,0",
+    "activation": "tanh",
+    "past": "0",
+    "gated": "0",
+    "gateBias": "0",
+}
 VANILLA = {"leak": "1", "step": "1"}
 KINDS = {"feedback": {}, "flow": {}, "vanilla": VANILLA, "linear": VANILLA | {"activation": "identity"}}
 

@@ -136,6 +136,27 @@ def test_orbits_of_eulers_map_and_their_gradients(cases, found):
         assert (np.abs(growth[:, t + 1] - expected) <= 1e-6 * expected + 1e-12 * largest).all()
 
 
+def test_a_gated_cell_is_the_gated_antisymmetric_network(in_node):
+    states = random_states(40, seed=3, gated=True, gateBias=-0.7, bias=[0.2, -0.1])
+    for state, each in zip(states, in_node(AT_THE_ORIGIN, states, "cell", "orbits"), strict=True):
+        W, step = torch.tensor(array(state)), state["step"]
+        h = torch.tensor(state["starts"][0], dtype=torch.float64)
+
+        def euler(h, W=W, step=step):
+            p = W @ h + torch.tensor([0.2, -0.1], dtype=torch.float64)
+            return h + step * torch.sigmoid(p - 0.7) * torch.tanh(p)
+
+        for t in range(STEPS):
+            assert np.allclose(each["map_orbit"][t], h, rtol=0, atol=ORBIT * max(1, np.exp(float(each["growth"][t]))))
+            h = euler(h)
+        jacobian = (
+            torch.func.jacrev(euler)(torch.zeros(2, dtype=torch.float64)) - torch.eye(2, dtype=torch.float64)
+        ) / step
+        assert np.allclose(np.reshape(each["jacobian"], (2, 2)), jacobian, rtol=0, atol=1e-13)
+        truth = eigenvalues(jacobian.numpy())
+        assert (abs(as_complex(each["eigenvalues"]) - truth.values) <= truth.errors + each["errors"] + 1e-13).all()
+
+
 def test_solutions_of_the_flow(cases, found):
     for state, each in list(zip(cases, found, strict=True))[:40]:
         times = state["step"] * np.arange(STEPS + 1)

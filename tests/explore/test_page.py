@@ -17,7 +17,7 @@ from dynlab.javascript import in_order
 LARGEST = 400_000  # bytes
 STATE = (
     "W=0,-2,2,0&gamma=0.15&leak=0.5&step=0.2&bias=0.1,0&input=0,0.2"
-    "&steps=30&half=2&activation=relu&past=1&starts=0.5,0;1,1"
+    "&gateBias=-1&steps=30&half=2&activation=relu&past=1&gated=0&starts=0.5,0;1,1"
 )
 
 
@@ -83,7 +83,7 @@ def test_python_checks_a_link_by_the_same_names(in_node):
     assert check_fragment(f"page.html#{STATE}") == STATE
     assert check_fragment(STATE) == STATE
     names = in_node("[...new Set(state.NUMBERS.map((row) => row.name))]", None, "state")
-    assert set(names) | {"past"} == set(LENGTHS)
+    assert set(names) | {"gated", "past"} == set(LENGTHS)
     for broken in ("gamma=abc", "W=1,2,3", "activation=softmax", "starts=1,2;3", "spam=1", "gamma=1e999"):
         with pytest.raises(UserError):
             check_fragment(broken)
@@ -105,7 +105,7 @@ def test_a_planar_system_is_the_pages_cell(kind, in_node):
     assert np.allclose(orbit, expected, atol=1e-14)
 
 
-@pytest.mark.parametrize("name", ["a", "h", "fastrnn", "ernn"])
+@pytest.mark.parametrize("name", ["a", "h", "gated", "fastrnn", "ernn"])
 def test_its_python_lines_run_and_make_the_same_orbits(name, in_node, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")

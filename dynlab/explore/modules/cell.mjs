@@ -1,5 +1,5 @@
-// The planar cell: h' = φ((W − γ I) h + x + b) − κ h, and Euler's map h ← h + ε h'. At ε = κ = 1 the map is the vanilla
-// RNN h ← φ(W h + x + b).
+// The planar cell: h' = φ(p) − κ h with p = (W − γ I) h + x + b, or σ(p + b_z) φ(p) − κ h where it has a gate, and
+// Euler's map h ← h + ε h'. At ε = κ = 1 the map is the vanilla RNN h ← φ(W h + x + b).
 
 import { eigenvalues, eigenvector, eulerMatrix, norm, criticalStep } from "./planar_matrix.mjs";
 import { CENTER, exactFlowKind, exactMapKind, flowKind, mapKind, onlyLinear, overOne, rational } from "./kinds.mjs";
@@ -16,9 +16,15 @@ export const ACTIVATIONS = {
   identity: { value: (p) => p, slope: () => 1 },
 };
 
+/** σ(p + `bias`) φ(p): the gate of the gated AntisymmetricRNN, which sees what the candidate sees and a bias of its own. */
+const gatedBy = (bias, { value, slope }) => ({
+  value: (p) => sigmoid(p + bias) * value(p),
+  slope: (p) => sigmoid(p + bias) * (slope(p) + sigmoid(-p - bias) * value(p)),
+});
+
 /** What is computed of a state of the page: `field`, `jacobian`, `step`, all on pairs of numbers. */
-export function makeCell({ W, gamma, leak, bias, input, activation, step }) {
-  const { value, slope } = ACTIVATIONS[activation];
+export function makeCell({ W, gamma, leak, bias, input, activation, step, gated, gateBias }) {
+  const { value, slope } = gated ? gatedBy(gateBias, ACTIVATIONS[activation]) : ACTIVATIONS[activation];
   const [a, b, c, d] = [W[0] - gamma, W[1], W[2], W[3] - gamma];
   const [q, r] = [input[0] + bias[0], input[1] + bias[1]];
   const preactivation = ([x, y]) => [a * x + b * y + q, c * x + d * y + r];
@@ -44,7 +50,7 @@ export function makeCell({ W, gamma, leak, bias, input, activation, step }) {
     },
     /** Σ cᵢ log cosh((W h)ᵢ) is conserved where W has no diagonal and entries of opposite sign: the weights c. */
     conserved:
-      activation === "tanh" && leak === 0 && a === 0 && d === 0 && b * c < 0 && q === 0 && r === 0
+      activation === "tanh" && !gated && leak === 0 && a === 0 && d === 0 && b * c < 0 && q === 0 && r === 0
         ? [Math.abs(c), Math.abs(b)].map((each) => each / Math.max(Math.abs(b), Math.abs(c)))
         : null,
   };
@@ -59,7 +65,7 @@ export function energy(cell, h) {
 /** All that is said of one equilibrium `h`, known to within `moved`. */
 export function describe(state, cell, h, moved) {
   const J = cell.jacobian(h);
-  const wrong = moved === 0 ? matrixRounding(state, J) : jacobianError(cell, h, moved, J);
+  const wrong = moved === 0 && !state.gated ? matrixRounding(state, J) : jacobianError(cell, h, moved, J);
   const flow = eigenvalues(J, wrong);
   const multipliers = flow.values.map(([real, imaginary]) => [1 + state.step * real, state.step * imaginary]);
   const bounds = multipliers.map((each, i) => state.step * flow.errors[i] + 2 * ROUNDING * Math.max(1, Math.hypot(...each)));
@@ -99,8 +105,8 @@ function jacobianError(cell, h, moved, J) {
 
 /** Kinds at the origin in rational arithmetic, where the origin is an equilibrium with slopes 1; else null. */
 function exactAtOrigin(state, cell) {
-  const { activation, W, gamma, leak, step } = state;
-  if (!["tanh", "identity"].includes(activation) || cell.drive.some((each) => each !== 0)) return null;
+  const { activation, W, gamma, leak, step, gated } = state;
+  if (gated || !["tanh", "identity"].includes(activation) || cell.drive.some((each) => each !== 0)) return null;
   const [[a, b, c, d, g, k, e], denominator] = overOne([...W, gamma, leak, step].map(rational));
   const J = [a - g - k, b, c, d - g - k];
   // I + ε J over the square of the common denominator

@@ -20,7 +20,7 @@ export function buildControls(page) {
   byId("numbers").append(...rows.map((row) => row.element));
   for (const name of Object.keys(ACTIVATIONS)) byId("activation").append(made("option", { value: name }, name));
   byId("activation").addEventListener("change", (event) => page.change({ ...page.state, activation: event.target.value }));
-  byId("past").addEventListener("change", (event) => page.change({ ...page.state, past: event.target.checked }));
+  for (const name of ["past", "gated"]) byId(name).addEventListener("change", (event) => page.change({ ...page.state, [name]: event.target.checked }));
   byId("clear").addEventListener("click", () => page.change({ ...page.state, starts: [] }));
   const presets = byId("preset");
   presets.append(made("option", { value: "" }, "changed by hand"));
@@ -32,7 +32,7 @@ export function buildControls(page) {
   return (state) => {
     for (const row of rows) row.show(state);
     byId("activation").value = state.activation;
-    byId("past").checked = state.past;
+    for (const name of ["past", "gated"]) byId(name).checked = state[name];
     presets.value = PRESETS.find((each) => JSON.stringify(each.state, Object.keys(each.state).sort()) === JSON.stringify(state, Object.keys(each.state).sort()))?.name ?? "";
   };
 }

@@ -12,13 +12,15 @@ const driveOf = ({ bias, input }) => bias.map((each, i) => each + input[i]);
 export function pythonLines(state) {
   const [a, b, c, d] = matrixOf(state);
   const drive = driveOf(state);
+  const candidate = `${FUNCTIONS[state.activation]}(state @ self.M.mT + self.q)`;
+  const gate = state.gated ? `torch.sigmoid(state @ self.M.mT + self.q + ${state.gateBias}) * ` : "";
   const kept = state.leak === 0 ? "" : ` - ${state.leak} * state`;
   const starts = state.starts.length ? state.starts : [[0, 0.5]];
   return `import torch
 import dynlab as dl
 
 class Cell(dl.Flow):
-    """h' = φ(M h + q) − κ h with M = W − γ I and q = x + b."""
+    """h' = ${state.gated ? "σ(M h + q + b_z) " : ""}φ(M h + q) − κ h with M = W − γ I and q = x + b."""
 
     def __init__(self):
         super().__init__(2, 0)
@@ -26,7 +28,7 @@ class Cell(dl.Flow):
         self.register_buffer("q", torch.tensor([${drive.join(", ")}], dtype=torch.float64))
 
     def velocity(self, state, input, t=0):
-        return ${FUNCTIONS[state.activation]}(state @ self.M.mT + self.q)${kept}
+        return ${gate}${candidate}${kept}
 
 starts = [${starts.map((start) => `[${start.join(", ")}]`).join(", ")}]
 ds = dl.phase_plane(dl.Euler(Cell(), ${state.step}), starts=starts, steps=${state.steps}, extent=${state.half})
@@ -39,7 +41,7 @@ dl.plot_phase_plane(ds).figure.savefig("phase-plane.png")
 export function commandLine(state) {
   const driven = driveOf(state).some((each) => each !== 0);
   const vanilla = state.leak === 1 && state.step === 1;
-  if (state.activation === "tanh" && !driven && (vanilla || state.leak === 0) && state.starts.length) {
+  if (state.activation === "tanh" && !state.gated && !driven && (vanilla || state.leak === 0) && state.starts.length) {
     const [a, b, c, d] = matrixOf(state);
     const how = vanilla ? "--kind vanilla" : `--step ${state.step}`;
     const starts = state.starts.map((start) => ` --start=${start.join(",")}`).join("");

@@ -16,12 +16,14 @@ export const NUMBERS = [
   { name: "bias", index: 1, label: "bias b₂", low: -2, high: 2, step: 0.01 },
   { name: "input", index: 0, label: "input x₁", low: -2, high: 2, step: 0.01 },
   { name: "input", index: 1, label: "input x₂", low: -2, high: 2, step: 0.01 },
+  { name: "gateBias", label: "gate’s bias b_z", low: -6, high: 6, step: 0.05 },
   { name: "steps", label: "steps", low: 1, high: 500, step: 1, least: 1, most: 20000, whole: true },
   { name: "half", label: "window ±", low: 0.5, high: 8, step: 0.1, least: 1e-3 },
 ];
 const LARGEST = 1e6; // of a number in a field or a link
 const MOST_STARTS = 40;
-const LENGTHS = { W: 4, gamma: 1, leak: 1, step: 1, bias: 2, input: 2, steps: 1, half: 1 };
+const LENGTHS = { W: 4, gamma: 1, leak: 1, step: 1, bias: 2, input: 2, gateBias: 1, steps: 1, half: 1 };
+const SWITCHES = ["past", "gated"];
 
 export const numberAt = (state, { name, index }) => (index === undefined ? state[name] : state[name][index]);
 
@@ -42,7 +44,7 @@ export function refused({ label, least = -LARGEST, most = LARGEST, whole = false
 /** The state as a link's fragment. */
 export function toFragment(state) {
   const parts = Object.keys(LENGTHS).map((name) => `${name}=${[state[name]].flat().join(",")}`);
-  parts.push(`activation=${state.activation}`, `past=${state.past ? 1 : 0}`);
+  parts.push(`activation=${state.activation}`, ...SWITCHES.map((name) => `${name}=${state[name] ? 1 : 0}`));
   if (state.textbook) parts.push(`textbook=${state.textbook.join(",")}`);
   parts.push(`starts=${state.starts.map((start) => start.join(",")).join(";")}`);
   return parts.join("&");
@@ -71,8 +73,8 @@ function parsed(name, text) {
     if (!Object.hasOwn(ACTIVATIONS, text)) throw new Error(`activation is “${text}”, which is none of ${Object.keys(ACTIVATIONS).join(", ")}`);
     return text;
   }
-  if (name === "past") {
-    if (text !== "0" && text !== "1") throw new Error(`past is “${text}”, which is neither 0 nor 1`);
+  if (SWITCHES.includes(name)) {
+    if (text !== "0" && text !== "1") throw new Error(`${name} is “${text}”, which is neither 0 nor 1`);
     return text === "1";
   }
   if (name === "textbook") return textbookOf(text.split(","));
