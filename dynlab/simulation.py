@@ -22,7 +22,8 @@ from dynlab.systems.held import number_type
 # A flow's solution is meant to be exact beside what is compared with it: DOP853 at tolerances near rounding.
 RELATIVE_TOLERANCE = 1e-12
 ABSOLUTE_TOLERANCE = 1e-13
-MOST_EVALUATIONS = 10**6  # of a velocity along one solution: half a minute at 30 µs each
+MOST_EVALUATIONS = 1_500_000  # of a velocity along one solution: a minute at 40 µs each
+LOOKED_AT = 20_000  # evaluations after which their pace is held against that: few seconds, and more than a start takes
 PIECE = 4096  # states of an orbit that are held one by one before they are written behind each other
 
 MapType = TypeVar("MapType", bound=Map)
@@ -224,24 +225,16 @@ def _solution(system: Flow, initial_state: Any, times: Any) -> xr.Dataset:
     starts = initial.numpy()
     zero = torch.zeros(system.input_size, dtype=torch.float64)
 
-    evaluations = 0
-
-    def velocity(t: float, h: np.ndarray) -> np.ndarray:
-        nonlocal evaluations
-        evaluations += 1
-        if evaluations > MOST_EVALUATIONS:
-            raise UserError(
-                f"{system.name} has taken {MOST_EVALUATIONS:,} evaluations to get to {t:.4g} s: its velocity jumps, or "
-                f"changes within much less than the time asked for. Take fewer seconds, or Euler(flow, step_size)."
-            )
-        return system.velocity(torch.from_numpy(h), zero).numpy()
-
     def solve(start: np.ndarray, unit: float) -> np.ndarray:
-        nonlocal evaluations
-        evaluations = 0
+        evaluations = Evaluations(system, seconds[0], seconds[-1])
+
+        def velocity(t: float, h: np.ndarray) -> np.ndarray:
+            evaluations.add(1, t)
+            return system.velocity(torch.from_numpy(h), zero).numpy()
+
         # A solution that runs off to infinity ends early and is flagged; its overflow is no warning besides.
         with np.errstate(all="ignore"):
-            begun = velocity(0.0, start)
+            begun = velocity(seconds[0], start)
             if not np.isfinite(begun).all():  # of which SciPy makes no length of a first step
                 return start[None]
             found = scipy.integrate.solve_ivp(
@@ -262,6 +255,36 @@ def _solution(system: Flow, initial_state: Any, times: Any) -> xr.Dataset:
         states[sample, : len(solved)] = solved
     settings = {"initial_state": starts.tolist(), "relative_tolerance": RELATIVE_TOLERANCE}
     return _trajectory_dataset(system, states, seconds, schema.SECOND, settings)
+
+
+class Evaluations:
+    """Counts the evaluations of a flow's velocity along a solution from `begin` to `end` in seconds.
+
+    A solution is given up where its last `LOOKED_AT` evaluations got it so little on that the whole way would take more
+    than `MOST_EVALUATIONS`.
+    """
+
+    def __init__(self, system: Flow, begin: float, end: float) -> None:
+        self.name, self.since, self.whole, self.count = system.name, begin, end - begin, 0
+
+    def add(self, count: int, t: float) -> None:
+        """Count some more, at `t` seconds.
+
+        Raises
+        ------
+        UserError
+            Where a solution takes too many.
+        """
+        self.count += count
+        if self.count < LOOKED_AT:
+            return
+        if (t - self.since) * MOST_EVALUATIONS < self.count * self.whole:
+            raise UserError(
+                f"{self.name} has taken {self.count:,} evaluations to get from {self.since:.4g} to {t:.4g} s of the "
+                f"{self.whole:.4g} s asked for: its velocity jumps, or changes within much less than that time. "
+                f"Take fewer seconds, or Euler(flow, step_size)."
+            )
+        self.count, self.since = 0, t
 
 
 def unit_of_solution(system: Flow, initial: Tensor, seconds: float) -> Tensor:

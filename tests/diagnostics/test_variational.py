@@ -8,6 +8,7 @@ import torch
 from scipy.integrate import solve_ivp
 
 import dynlab as dl
+from dynlab import simulation
 from dynlab.diagnostics.lyapunov import variational
 from dynlab.diagnostics.lyapunov.diagnostic import lyapunov
 from dynlab.errors import UserError
@@ -31,6 +32,13 @@ class HenonHeiles(Flow):
 STARTS = np.array([[0.1, 0.1, 0.3, 0.2], [0.0, 0.2, 0.1, -0.3]])
 
 
+def _solved(carried, span, alive):
+    flow = HenonHeiles()
+    return variational.solved(
+        flow, carried, 0.0, span, 0.0, np.array(alive), 1e8, simulation.Evaluations(flow, 0.0, span)
+    )
+
+
 def by_scipy(start, span):
     """The state and ∂h(span)/∂h(0), with the Jacobian written by hand."""
 
@@ -50,7 +58,7 @@ def test_tangent_vectors_are_those_of_another_solver(monkeypatch, at_once):
     start = torch.tensor(STARTS)
     eye = torch.eye(4, dtype=torch.float64).expand(2, 4, 4)
     carried = variational.Carried(start, start.new_zeros(2), eye, start.new_ones(2, 1))
-    end, _, left = variational.solved(HenonHeiles(), carried, 7.0, 0.0, np.array([True, True]), 1e8)
+    end, _, left = _solved(carried, 7.0, [True, True])
     assert not left.any()
     assert end.log_det.abs().max() < 1e-12  # it preserves volume
     for found, vectors, begin in zip(end.state, end.vectors, STARTS, strict=True):
@@ -64,11 +72,11 @@ def test_a_sample_that_is_held_stays_where_it_is():
     carried = variational.Carried(
         start, start.new_zeros(2), torch.ones(2, 4, 1, dtype=torch.float64), start.new_ones(2, 1)
     )
-    end, _, _ = variational.solved(HenonHeiles(), carried, 1.0, 0.0, np.array([True, False]), 1e8)
+    end, _, _ = _solved(carried, 1.0, [True, False])
     alone = variational.Carried(
         start[:1], start.new_zeros(1), torch.ones(1, 4, 1, dtype=torch.float64), start.new_ones(1, 1)
     )
-    expected, _, _ = variational.solved(HenonHeiles(), alone, 1.0, 0.0, np.array([True]), 1e8)
+    expected, _, _ = _solved(alone, 1.0, [True])
     torch.testing.assert_close(end.state, torch.cat([expected.state, start[1:]]), rtol=1e-9, atol=1e-9)
     torch.testing.assert_close(end.vectors[1], carried.vectors[1], rtol=0, atol=0)
 
@@ -127,14 +135,54 @@ def test_a_flow_in_small_units_has_the_same_exponents_and_solutions(c):
     np.testing.assert_allclose(ended["trajectory"] / c, at_1["trajectory"], rtol=0, atol=1e-9)
 
 
-def test_a_velocity_that_jumps_ends_in_a_sentence(monkeypatch):
-    class Friction(dl.Flow):
-        def __init__(self):
-            super().__init__(1, 0)
+class Friction(dl.Flow):
+    """It slides to rest at 1 s, where the velocity jumps."""
 
-        def velocity(self, state, input, t=0):
-            return -torch.sign(state)
+    def __init__(self):
+        super().__init__(1, 0)
 
-    monkeypatch.setattr("dynlab.simulation.MOST_EVALUATIONS", 3000)
-    with pytest.raises(UserError, match="evaluations to get to 1 s: its velocity jumps"):
-        dl.simulate(Friction(), initial_state=[1.0], times=[0.0, 0.5, 1.5])
+    def velocity(self, state, input, t=0):
+        return -torch.sign(state)
+
+
+class Stiff(dl.Flow):
+    """Its rates are −1 and −10,000."""
+
+    def __init__(self):
+        super().__init__(2, 0)
+
+    def velocity(self, state, input, t=0):
+        x, y = state.unbind(-1)
+        return torch.stack([-1e4 * (x - y), -y], -1)
+
+
+ASKED_OF_FLOWS = [
+    lambda flow, start: dl.simulate(flow, initial_state=start, times=[0.0, 0.5, 1.5]),
+    lambda flow, start: dl.lyapunov(flow, initial_state=start, seconds=5.0),
+    lambda flow, start: dl.covariant_vectors(flow, initial_state=start, seconds=5.0, interval=0.1),
+]
+
+
+@pytest.mark.parametrize("ask", ASKED_OF_FLOWS)
+def test_a_velocity_that_jumps_ends_in_a_sentence(monkeypatch, ask):
+    monkeypatch.setattr("dynlab.simulation.LOOKED_AT", 2000)
+    with pytest.raises(
+        UserError, match=r"to 1 s of the .* s asked for: its velocity jumps.*Take fewer seconds, or Eul"
+    ):
+        ask(Friction(), [1.0])
+
+
+@pytest.mark.parametrize("ask", ASKED_OF_FLOWS)
+def test_a_stiff_flow_ends_in_the_same_sentence(monkeypatch, ask):
+    monkeypatch.setattr("dynlab.simulation.LOOKED_AT", 2000)
+    monkeypatch.setattr("dynlab.simulation.MOST_EVALUATIONS", 20_000)
+    with pytest.raises(
+        UserError, match="Stiff has taken 2,0.. evaluations to get from .*: its velocity jumps, or changes"
+    ):
+        ask(Stiff(), [0.0, 1.0])
+
+
+def test_a_solution_may_take_most_of_its_evaluations_at_its_start():
+    """Ten decades of a decay are as many steps, and after them there is rest."""
+    found = dl.simulate(Stiff(), initial_state=[1e10, 1.0], times=[0.0, 1.0])
+    np.testing.assert_allclose(found["trajectory"][0, -1], np.exp(-1.0) / np.array([1 - 1e-4, 1]), rtol=1e-8)

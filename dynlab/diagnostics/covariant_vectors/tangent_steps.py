@@ -12,7 +12,7 @@ from dynlab.diagnostics.lyapunov.variational import RELATIVE_TOLERANCE, Carried,
 from dynlab.driven import Driven, in_float64
 from dynlab.numerics.frame import beyond
 from dynlab.progress import through
-from dynlab.simulation import unit_of_solution
+from dynlab.simulation import Evaluations, unit_of_solution
 from dynlab.systems import Flow
 
 
@@ -83,45 +83,32 @@ def steps_of_flow(
     states, kept = [initial], []
     keeps = 8 * samples * n * n * count <= max_memory
     step = 0.0
-    unit = unit_of_solution(system, initial, count * interval)
+    unit, eye = unit_of_solution(system, initial, count * interval), torch.eye(n, dtype=initial.dtype)
+
+    def over(
+        number: int, step: float, alive: NDArray[np.bool_], evaluations: Evaluations
+    ) -> tuple[Carried, float, NDArray[np.bool_]]:
+        """The tangent map of an interval, the solver's last step, and which of the `alive` samples ran away."""
+        start = Carried(states[number], initial.new_zeros(samples), eye.expand(samples, n, n), unit)
+        return solved(system, start, number * interval, interval, step, alive, largest_state, evaluations)
+
+    evaluations = Evaluations(system, 0.0, count * interval)
     for number in through(range(count)):
         left = np.ones(samples, dtype=bool)
         while left.any():  # once more, with the solutions that ran away held where they are
-            alive = np.isinf(cut)
-            matrices, state, step, left = _over_interval(system, states[-1], interval, step, alive, largest_state, unit)
+            end, step, left = over(number, step, np.isinf(cut), evaluations)
             cut[left] = number
-            gone |= left & beyond(state, largest_state)
-        states.append(state)
+            gone |= left & beyond(end.state, largest_state)
+        states.append(end.state)
         if keeps:
-            kept.append(matrices)
+            kept.append(end.vectors)
 
     followed = torch.stack(states, dim=1).numpy()
 
     def block(start: int, stop: int) -> Tensor:
         if keeps:
             return torch.stack(kept[start:stop], dim=1)
-        return torch.stack(
-            [
-                _over_interval(system, states[number], interval, 0.0, cut > number, largest_state, unit)[0]
-                for number in range(start, stop)
-            ],
-            dim=1,
-        )
+        again = Evaluations(system, 0.0, count * interval)
+        return torch.stack([over(one, 0.0, cut > one, again)[0].vectors for one in range(start, stop)], dim=1)
 
     return TangentSteps(samples, n, count, interval, RELATIVE_TOLERANCE, cut, gone, followed, block)
-
-
-def _over_interval(
-    system: Flow,
-    state: Tensor,
-    interval: float,
-    step: float,
-    alive: NDArray[np.bool_],
-    largest_state: float,
-    unit: Tensor,
-) -> tuple[Tensor, Tensor, float, NDArray[np.bool_]]:
-    """∂h(t + interval)/∂h(t), the state then, the solver's last step, and which of the `alive` samples ran away."""
-    samples, n = state.shape
-    start = Carried(state, state.new_zeros(samples), torch.eye(n, dtype=state.dtype).expand(samples, n, n), unit)
-    end, step, left = solved(system, start, interval, step, alive, largest_state)
-    return end.vectors, end.state, step, left

@@ -19,7 +19,7 @@ from dynlab.numerics.frame import (
     stretched,
 )
 from dynlab.progress import through
-from dynlab.simulation import unit_of_solution
+from dynlab.simulation import Evaluations, unit_of_solution
 from dynlab.systems import Flow
 
 TOLERANCE = 1e-7  # largest error of a growth factor between two orthonormalisations
@@ -59,6 +59,7 @@ def growth_of_flow(
     unit = unit_of_solution(system, initial, float(stops[-1]))
     visited: list[Tensor] = []
     t, count, step, length = 0.0, 0, 0.0, time_scale(system, initial)
+    evaluations = Evaluations(system, 0.0, float(stops[-1]))
     boundaries = [*([transient] if transient > 0 else []), *map(float, stops)]
     for boundary in through(boundaries):
         if t == transient:
@@ -67,7 +68,7 @@ def growth_of_flow(
             span = min(length, boundary - t)
             span = boundary - t if boundary - t - span < SHORTEST * boundary else span
             start = Carried(state, log_det, frame.columns, unit)
-            end, next_step, left = solved(system, start, span, step, np.isinf(cut), largest_state)
+            end, next_step, left = solved(system, start, t, span, step, np.isinf(cut), largest_state, evaluations)
             if left.any():  # once more, with the solutions that ran away held where they are
                 cut[left] = t
                 lost |= left & ~beyond(end.state, largest_state)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.jacobians import jacobian
+from dynlab.simulation import Evaluations
 from dynlab.systems import Flow
 
 RELATIVE_TOLERANCE = 1e-10  # of a step, for states and tangent vectors alike
@@ -50,11 +51,18 @@ class Carried:
 
 
 def solved(
-    system: Flow, start: Carried, span: float, step: float, alive: NDArray[np.bool_], largest_state: float
+    system: Flow,
+    start: Carried,
+    begin: float,
+    span: float,
+    step: float,
+    alive: NDArray[np.bool_],
+    largest_state: float,
+    evaluations: Evaluations,
 ) -> tuple[Carried, float, NDArray[np.bool_]]:
-    """What is carried a time `span` later, the step to go on with, and which of the `alive` samples ran away.
+    """What is carried from `begin` to a time `span` later, the step to go on with, and which `alive` samples ran away.
 
-    A `step` of 0 says that none is known.
+    A `step` of 0 says that none is known. `evaluations` counts those of the whole solution.
     """
     from scipy.integrate import DOP853  # here, since a third of a second is long for a command that solves no flow
 
@@ -66,6 +74,7 @@ def solved(
     least, lost = start.least(), np.zeros_like(alive)  # of which samples the last step ended at what is no number
     while t < span and alive.any() and not left.any():
         h = min(length, span - t)
+        evaluations.add(len(rates) - 1, begin + t)
         variation.fill(rates, y, h, range(1, len(rates)))
         new = y + h * torch.tensordot(weights[-1], rates[:-1], 1)
         error = _error(errors, rates, h, least + RELATIVE_TOLERANCE * torch.maximum(y.abs(), new.abs()))
