@@ -177,7 +177,7 @@ def test_a_stiff_flow_ends_in_the_same_sentence(monkeypatch, ask):
     monkeypatch.setattr("dynlab.simulation.LOOKED_AT", 2000)
     monkeypatch.setattr("dynlab.simulation.MOST_EVALUATIONS", 20_000)
     with pytest.raises(
-        UserError, match="Stiff has taken 2,0.. evaluations to get from .*: its velocity jumps, or changes"
+        UserError, match=r"Stiff has taken 2,0.. evaluations to get from .*: its velocity jumps, or changes"
     ):
         ask(Stiff(), [0.0, 1.0])
 
