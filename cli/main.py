@@ -4,6 +4,8 @@
 4 a check undecided; 130 interrupted; 143 terminated. Whether somebody reads what is printed changes none of them.
 """
 
+import atexit
+import contextlib
 import difflib
 import os
 import signal
@@ -13,6 +15,7 @@ import time
 import traceback
 import types
 from collections.abc import Sequence
+from typing import NoReturn
 
 import click
 
@@ -89,7 +92,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except OSError as error:
         _say(f"Standard output cannot be written to: {error.strerror}.")
         code = code or BAD_INPUT
-    sys.exit(code)
+    _leave(code)
+
+
+def _leave(code: int) -> NoReturn:
+    """End at once: threads of libraries that are still at work when Python takes itself apart can abort the process."""
+    atexit._run_exitfuncs()
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError):
+            sys.stderr.flush()
+    os._exit(code)
 
 
 class Terminated(Stopped):

@@ -113,3 +113,13 @@ def test_what_python_alone_has_as_a_command_leads_to_the_line_that_does_it():
     for line in OTHERWISE.values():
         command, *option = line.split()
         assert set(option) <= {opt for each in lookup(COMMANDS, command, "command").params for opt in each.opts}
+
+
+def test_threads_that_are_still_at_work_do_not_hold_or_change_the_end():
+    code = (
+        "import threading, time; from dynlab.cli.main import main;"
+        "threading.Thread(target=time.sleep, args=(600,)).start(); main(['nothing'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2
+    assert done.stderr == f"dynlab: Unknown command 'nothing': dynlab --help lists the {len(COMMANDS)} there are.\n"
