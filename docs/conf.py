@@ -5,6 +5,8 @@ repository. What is written at the build goes to docs/generated/, which git igno
 """
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,8 @@ from dynlab.plots import PLOTS
 
 ROOT = Path(__file__).parents[1]
 GENERATED = ROOT / "docs" / "generated"
+REPORTS = ROOT / "build" / "reports"
+REPORTED = ("gru-flipflop", "lstm-har2", "antisymmetric-har2")
 
 project, author = "dynlab", "the authors of dynlab"
 release = version = dynlab.__version__
@@ -95,7 +99,32 @@ def explorer() -> str:
     )
 
 
-PAGES = {"reference": reference, "commands": commands, "explorer": explorer}
+def reports() -> str:
+    """The pages of `dynlab report` that lie in `build/reports`, each in a frame."""
+    parts = ["# Three reports\n\nPages of `dynlab report`, as they are mailed ([what is in them](../report.md)).\n"]
+    for name in REPORTED:
+        frame = (
+            f'```{{raw}} html\n<iframe src="../../reports/{name}.html" title="report of {name}" '
+            'style="width:100%;height:85vh;border:0"></iframe>\n```\n'
+        )
+        shown = (
+            frame
+            if (REPORTS / f"{name}.html").exists()
+            else "This build was told to run nothing; the command makes it.\n"
+        )
+        parts.append(f"## {name}\n\n`dynlab report {name}`\n\n{shown}")
+    return "\n".join(parts)
+
+
+def make_reports(app: Any) -> None:
+    """Those that are missing, where the lessons are run too."""
+    for name in REPORTED if app.config.nb_execution_mode != "off" else ():
+        path = REPORTS / f"{name}.html"
+        if not path.exists():
+            subprocess.run([sys.executable, "-m", "dynlab", "report", name, "-o", path], check=True)
+
+
+PAGES = {"reference": reference, "commands": commands, "explorer": explorer, "reports": reports}
 
 
 def write_pages(app: Any) -> None:
@@ -113,8 +142,10 @@ def keep_bars(app: Any, what: str, name: str, thing: object, options: object, li
 
 
 def finish(app: Any, error: Exception | None) -> None:
-    """The explorer as a file of its own, and a first page that leads to the index."""
+    """The explorer and the reports as files of their own, and a first page that leads to the index."""
     if error is None:
+        if REPORTS.exists():
+            shutil.copytree(REPORTS, Path(app.outdir) / "reports", dirs_exist_ok=True)
         shutil.copy(ROOT / "dynlab" / "explore" / "explorer.html", app.outdir)
         (Path(app.outdir) / "index.html").write_text(
             '<!doctype html><meta charset="utf-8"><title>dynlab</title>'
@@ -139,6 +170,7 @@ def formula(display: str) -> tuple[Any, None]:
 def setup(app: Any) -> None:
     """What Sphinx calls."""
     app.add_html_math_renderer("mathml", formula("inline"), formula("block"))
+    app.connect("builder-inited", make_reports, priority=400)  # before the page that shows them
     app.connect("builder-inited", write_pages)
     app.connect("autodoc-process-docstring", keep_bars)
     app.connect("build-finished", finish)
