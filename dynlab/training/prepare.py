@@ -18,7 +18,7 @@ from dynlab.arguments import check_at_least
 from dynlab.checkpoints.document import EMBEDDING
 from dynlab.errors import UserError, lookup, require_extra
 from dynlab.progress import working
-from dynlab.systems import SYSTEMS, Map, create
+from dynlab.systems import SYSTEMS, Map, System, create
 from dynlab.systems.fastgrnn import FastGRNN
 from dynlab.systems.held import check_device
 from dynlab.systems.orthogonal import Orthogonal
@@ -237,9 +237,7 @@ def _facts(run: Run, task: Task, network: Network, lightning: str) -> dict[str, 
         "seed": run.settings.seed,
         "settings": settings,
         "data": task.source,
-        "cell_parameters": sum(
-            parameter.numel() for name, parameter in network.system.named_parameters() if name != EMBEDDING
-        ),
+        "cell_parameters": cell_parameters(network.system),
         "validation_subjects": _subjects(task),
         "versions": {
             "dynlab": dynlab.__version__,
@@ -248,6 +246,11 @@ def _facts(run: Run, task: Task, network: Network, lightning: str) -> dict[str, 
             "python": platform.python_version(),
         },
     }
+
+
+def cell_parameters(system: System) -> int:
+    """Return how many learned numbers the cell has: ERNN's η are among them, an embedding and a read-out are not."""
+    return sum(parameter.numel() for name, parameter in system.named_parameters() if name != EMBEDDING)
 
 
 def _subjects(task: Task) -> list[int] | None:

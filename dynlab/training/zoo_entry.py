@@ -15,8 +15,7 @@ from dynlab import checkpoints
 from dynlab.checkpoints import Checkpoint
 from dynlab.errors import UserError
 from dynlab.files import write_bytes, write_text
-from dynlab.systems import System
-from dynlab.systems.ernn import ERNN
+from dynlab.training.prepare import cell_parameters
 from dynlab.training.train import NETWORK_FILE
 
 
@@ -76,7 +75,7 @@ def zoo_entry(name: str, folder: str | Path, runs: Sequence[str | Path]) -> dict
         "command": facts["command"],
         "data_sha256": facts["data"]["sha256"],
         "dynlab_version": facts["versions"]["dynlab"],
-        "notes": _notes(shipped.system, held[best].facts),
+        "notes": _notes(held[best].facts),
         "file": f"{name}.pt",
     }
     folder = Path(folder)
@@ -85,18 +84,11 @@ def zoo_entry(name: str, folder: str | Path, runs: Sequence[str | Path]) -> dict
     return entry
 
 
-def cell_parameters(system: System) -> int:
-    """Learned numbers of the cell, as the sources count them: ERNN's η, a (K, T) table of steps, goes beside."""
-    named = system.named_parameters()
-    return sum(value.numel() for name, value in named if not (isinstance(system, ERNN) and name == "eta"))
-
-
-def _notes(system: System, held: dict[str, Any]) -> str:
-    beside = f" Beside the cell's parameters {system.eta.numel()} learned η." if isinstance(system, ERNN) else ""
+def _notes(held: dict[str, Any]) -> str:
     subjects = ", ".join(map(str, held.get("validation_subjects") or []))
     return (
         f"Hyper-parameters and seed chosen on held-out training subjects (of the shipped seed: {subjects}), then "
-        f"retrained on the whole training split; the test split chose nothing.{beside}"
+        f"retrained on the whole training split; the test split chose nothing."
     )
 
 

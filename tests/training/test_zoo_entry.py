@@ -8,7 +8,8 @@ import torch
 from dynlab import checkpoints
 from dynlab.errors import UserError
 from dynlab.systems import create
-from dynlab.training.zoo_entry import cell_parameters, zoo_entry
+from dynlab.training.prepare import cell_parameters
+from dynlab.training.zoo_entry import zoo_entry
 
 
 def finished(folder, seed, validation, test):
@@ -49,5 +50,7 @@ def test_runs_that_are_no_pairs_are_refused(tmp_path):
         zoo_entry("vanilla-har2", tmp_path, runs)
 
 
-def test_ernns_rates_are_counted_beside_its_cell():
-    assert cell_parameters(create("ernn", input_size=9, state_size=80, length=128, inner_steps=5)) == 4000
+def test_every_learned_number_of_a_cell_counts_and_no_embedding():
+    cell = create("ernn", input_size=9, state_size=80, length=128, inner_steps=5)
+    cell.embed(7)
+    assert cell_parameters(cell) == 80 * 9 + 80 + 2 * 80 * 20 + 5 * 128  # W, b, V and H, η
