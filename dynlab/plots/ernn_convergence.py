@@ -15,7 +15,7 @@ SIZE = (6.6, 4.8)  # inches
 LOOKS = {
     "converges": (style.BLUE, "-"),
     "still approaching": (style.SKY, "-"),
-    "does not approach yet": (style.PURPLE, "-."),
+    "has not come nearer yet": (style.PURPLE, "-."),
     "does not converge": (style.VERMILION, "--"),
     "no equilibrium to converge to": (style.ORANGE, ":"),
 }

@@ -163,6 +163,25 @@ def test_a_line_that_is_not_told_is_not_said_to_be_one(text):
     assert " along " not in verdict
 
 
+@pytest.mark.parametrize(
+    "text, kind, sentence",
+    [
+        (
+            "1,2;2,4",
+            "flow",
+            "The flow has a line of equilibria along (0.8944, −0.4472): at (0, 0) it has eigenvalues 5 and",
+        ),
+        ("0,0;0,0", "flow", "The flow has a plane of equilibria: at (0, 0) it has the double eigenvalue 0 per second."),
+        ("0,-2;1,0", "flow", "The flow's equilibrium is a center, "),
+        ("1,0;0,0.5", "linear", "The map has a line of equilibria: at (0, 0) it has multipliers 1 and 0.5."),
+        ("-1,0;0,-1", "linear", "The map has a plane of period-2 points: "),
+        ("1,0;0,0.5", "vanilla", "The map's fixed point is of undecided kind (linearly a line of equilibria): "),
+    ],
+)
+def test_a_line_of_equilibria_is_no_kind_of_one_equilibrium(text, kind, sentence):
+    assert portrait(text, kind).attrs["verdict"].startswith(sentence)
+
+
 def test_an_undecided_kind_has_the_article_of_its_sound():
     assert "(near an unstable node)" in portrait("1,1;1,1", by_hand=False).attrs["verdict"]
 

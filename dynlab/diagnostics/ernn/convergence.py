@@ -205,7 +205,7 @@ def _outcomes(
 ) -> NDArray[np.str_]:
     """What the iteration does at each point: an equilibrium that repels is not converged to, however near it comes.
 
-    One that attracts may still be converged to by an iterate that does not approach yet, but not after overflow.
+    One that attracts may still be converged to by an iterate that has not come nearer yet, but not after overflow.
     """
     near = (distance[-1] <= LINEAR * distance[0]) & (predicted < 1)
     nearer = (distance[-1] < distance[0]) & (rates < 1) & (predicted < 1)
@@ -215,7 +215,7 @@ def _outcomes(
 
 
 CONVERGES, APPROACHES, FAILS = "converges", "still approaching", "does not converge"
-NOT_YET = "does not approach yet"  # although the equilibrium attracts what is near it: undecided
+NOT_YET = "has not come nearer yet"  # although the equilibrium attracts what is near it: undecided
 NOWHERE = "no equilibrium to converge to"
 SAID = {
     CONVERGES: "has come down to rounding at",

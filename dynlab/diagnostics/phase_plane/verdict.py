@@ -1,5 +1,6 @@
 """What a phase portrait shows, in one or two plain sentences with numbers."""
 
+import re
 from collections import Counter
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.diagnostics.phase_plane import long_orbit
+from dynlab.numerics.kinds import LINE
 from dynlab.wording import agree, article, counted, joined, number
 
 LISTED = 3  # equilibria and ends of orbits that are described one by one; more are counted
@@ -38,17 +40,17 @@ def _one(ds: xr.Dataset) -> str:
     where = state(ds["equilibrium"].values[0])
     if "flow_kind" not in ds:
         kind = _kind(ds, 0).removeprefix("a point ")
-        return f"The map's fixed point is {kind}: at {where} it has {_multipliers(ds, 0)}."
+        return f"{_owned('map', 'fixed point', kind)}: at {where} it has {_multipliers(ds, 0)}."
     flow, values = str(ds["flow_kind"].values[0]), _values(ds["flow_eigenvalue"].values[0], "eigenvalue")
     if "map_kind" not in ds:
-        return f"The flow's equilibrium is {_article(flow)}{_critical(ds)}: at {where} it has {values} per second."
+        found = _owned("flow", "equilibrium", _article(flow)) + _along(ds)
+        return f"{found}{_critical(ds)}: at {where} it has {values} per second."
     step = f"ε = {number(schema.settings(ds)['step_size'])}"
     euler = str(ds["map_kind"].values[0])
     same = "one" if euler == flow else _article(euler, "fixed point")
     at = f"at {where} the flow has {_article(flow)} with {values} per second, the map {same} with {_multipliers(ds, 0)}"
-    if "line of equilibria" in flow and not flow.startswith("undecided"):
-        along = state(ds["line_direction"].values[0])
-        return f"The flow has a line of equilibria along {along} and so has Euler's map at {step}{_critical(ds)}: {at}."
+    if along := _along(ds):
+        return f"The flow has {_article(flow)}{along} and so has Euler's map at {step}{_critical(ds)}: {at}."
     stable = int(ds["flow_stable"].values[0]), int(ds["map_stable"].values[0])
     noun = flow.split(" ", 1)[-1]
     if flow.startswith("stable") and stable == (1, 0):
@@ -61,6 +63,18 @@ def _one(ds: xr.Dataset) -> str:
         return f"The flow has {_article(flow)} and so has Euler's map at {step}: {at}."
     other = _article(euler, "fixed point")
     return f"The flow has {_article(flow)}, Euler's map at {step} has {other}{_critical(ds)}: {at}."
+
+
+def _owned(what: str, point: str, kind: str) -> str:
+    """That a flow or a map has a kind: a line or a plane of points is no kind of one point."""
+    many = re.match("an? (flip )?(line|plane) of", kind)
+    return f"The {what} has {kind}" if many else f"The {what}'s {point} is {kind}"
+
+
+def _along(ds: xr.Dataset) -> str:
+    """Where a flow's line of equilibria points; nothing of other kinds, and of a line that is not decided."""
+    flow = str(ds["flow_kind"].values[0])
+    return f" along {state(ds['line_direction'].values[0])}" if flow == LINE else ""
 
 
 def _kind(ds: xr.Dataset, i: int) -> str:
