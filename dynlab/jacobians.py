@@ -29,6 +29,7 @@ OF_FUNCTIONS = 8
 DRAWS = 2
 MATRIX = 2  # dimensions
 NOT_BATCHED = "Batching rule not implemented"  # what torch says
+FEW = 2  # components of a value: one backward pass for each takes less time than all in one batch
 APART = 1e-6  # rounding makes less of a difference to a row's value than this share, and other rows more
 ORDER = 6  # of the differences from which the noise of a function is estimated
 AHEAD, AROUND = range(2 * ORDER), range(-4, 4)  # where it is evaluated for that; of a Jacobian on both sides of a kink
@@ -186,7 +187,7 @@ def automatic_jacobian(
         return Dense(state.new_zeros(*batch, state.shape[-1], columns))
     evolve, argument = _evolve(system), int(by_input)
     try:
-        with StableSlopes(), torch.autograd.graph.disable_saved_tensors_hooks(RECOMPUTED):
+        with torch.autograd.graph.disable_saved_tensors_hooks(RECOMPUTED):
             if isinstance(t, Tensor) and t.ndim:
                 found = _derivative(evolve, argument, states, inputs, t.expand(batch).reshape(-1))
             else:
@@ -205,15 +206,19 @@ def _derivative(function: Callable[..., Tensor], argument: int, *rows: Tensor) -
     """The Jacobian of each row's own value; entry by entry of it where torch cannot batch them, as of z.conj().imag."""
     try:
         at_once = _of_rows_at_once(function, argument, *rows)
-        return torch.func.vmap(torch.func.jacrev(function, argument))(*rows) if at_once is None else at_once
+        if at_once is not None:
+            return at_once
+        with StableSlopes():
+            return torch.func.vmap(torch.func.jacrev(function, argument))(*rows)
     except RuntimeError as error:
         if NOT_BATCHED not in str(error):
             raise
     before, after = rows[:argument], rows[argument + 1 :]
-    found: Any = torch.func.vjp(lambda own: function(*before, own, *after), rows[argument])
-    value, pulled = found
-    units = torch.eye(value.shape[-1]).to(value)
-    return torch.stack([pulled(unit.expand_as(value))[0] for unit in units], dim=1)
+    with StableSlopes():
+        found: Any = torch.func.vjp(lambda own: function(*before, own, *after), rows[argument])
+        value, pulled = found
+        units = torch.eye(value.shape[-1]).to(value)
+        return torch.stack([pulled(unit.expand_as(value))[0] for unit in units], dim=1)
 
 
 def _of_rows_at_once(function: Callable[..., Tensor], argument: int, *rows: Tensor) -> Tensor | None:
@@ -224,18 +229,25 @@ def _of_rows_at_once(function: Callable[..., Tensor], argument: int, *rows: Tens
     if torch.is_grad_enabled() or torch._C._functorch.peek_interpreter_stack() is not None:
         return None
     before, after = rows[:argument], rows[argument + 1 :]
-    with torch.enable_grad():
-        own = rows[argument].detach().requires_grad_()
-        value = function(*before, own.clone(), *after)  # of its own, that it may write on
-    if value.shape[:-1] != own.shape[:1] or not _apart(function, value.detach(), *before, own.detach().clone(), *after):
-        return None
-    units = torch.eye(value.shape[-1]).to(value).unsqueeze(1).expand(-1, *value.shape)
+    with StableSlopes():
+        with torch.enable_grad():
+            own = rows[argument].detach().requires_grad_()
+            value = function(*before, own.clone(), *after)  # of its own, that it may write on
+        apart = value.shape[:-1] == own.shape[:1]
+        if not apart or not _apart(function, value.detach(), *before, own.detach().clone(), *after):
+            return None
     if not value.requires_grad:
         return own.new_zeros(*value.shape, own.shape[-1])
-    found: Any = torch.autograd.grad(value, own, units, is_grads_batched=True, allow_unused=True)
-    if found[0] is None:
+    units = torch.eye(value.shape[-1]).to(value).unsqueeze(1).expand(-1, *value.shape)
+    # Outside of `StableSlopes`, which would look at each operation of a backward pass that nothing differentiates.
+    if len(units) > FEW:
+        found: Any = torch.autograd.grad(value, own, units, is_grads_batched=True, allow_unused=True)[0]
+    else:
+        pulled: Any = [torch.autograd.grad(value, own, u, retain_graph=True, allow_unused=True)[0] for u in units]
+        found = None if pulled[0] is None else torch.stack(pulled)
+    if found is None:
         return own.new_zeros(*value.shape, own.shape[-1])
-    return found[0].transpose(0, 1).contiguous()  # a sum's slopes are one number, which the rows would share
+    return found.transpose(0, 1).contiguous()  # a sum's slopes are one number, which the rows would share
 
 
 def _apart(function: Callable[..., Tensor], value: Tensor, *rows: Tensor) -> bool:
