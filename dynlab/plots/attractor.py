@@ -32,7 +32,7 @@ def plot_attractor(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> 
     schema.check(ds, needs=["visited"])
     if ax is None:
         return style.panels(ds, [(plot_attractor, artist)], SIZE, "Attractor")
-    visited = ds["visited"].isel({schema.SAMPLE: 0}).values
+    visited = ds["visited"].values
     is_flow = ds[schema.TIME].attrs["units"] == schema.SECOND
     look: dict[str, Any] = {"ls": "none", "marker": ".", "ms": 6 if len(visited) < FEW else 1.5, "mew": 0}
     look |= {"color": style.BLUE, "rasterized": len(visited) >= FEW}

@@ -44,7 +44,7 @@ def test_of_several_samples_the_mean_with_its_error_and_each():
 def test_the_own_figure_follows_the_running_estimates(henon):
     figure = plot_lyapunov(henon).figure
     _, running, attractor = figure.axes
-    np.testing.assert_array_equal(attractor.lines[0].get_xydata(), henon["visited"][0])
+    np.testing.assert_array_equal(attractor.lines[0].get_xydata(), henon["visited"])
     drawn = {line.get_label(): line for line in running.lines}
     for mode in (0, 1):
         line = drawn[f"$\\Lambda_{{{mode + 1}}}$"]

@@ -185,7 +185,7 @@ def _of_map(
     finite_time = is_driven and averaged < SHORT
     frames = FRAMES if finite_time else 1
     growth = of_map.growth_of_map(driven, asked["k"], start, stops, asked["largest_state"], seed, frames)
-    extra = {} if is_driven else visited_states(driven.states[:, start:].double().cpu().numpy())
+    extra = {} if is_driven else visited_states(driven.states[0, start:].double().cpu().numpy())
     if is_driven:
         test = separation(driven, start, np.isinf(growth.cut), seed)
         each, words = (schema.SAMPLE,), "of two starts under the same input"
@@ -257,7 +257,7 @@ def _of_flow(
         "seed": seed,
         "config": system.json_config,
     }
-    orbit = visited_in(system, growth.visited[:, -1], duration - start)
+    orbit = visited_in(system, growth.visited[0, -1], duration - start)
     return result(measured, system, settings, orbit)
 
 

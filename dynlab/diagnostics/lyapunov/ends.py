@@ -81,20 +81,20 @@ def unit_of_orbits(states: Real) -> Real:
 
 
 def visited_states(states: Real) -> dict[str, xr.Variable]:
-    """The last states (sample, time, state) of each orbit, of as many dimensions as a picture shows; else nothing."""
-    if states.shape[2] > DRAWN:
+    """The last states (time, state) of an orbit, of as many dimensions as a picture shows; else nothing."""
+    if states.shape[1] > DRAWN:
         return {}
-    along = schema.SAMPLE, schema.ITERATION, schema.STATE
-    return {"visited": schema.variable(along, states[:, -MOST_VISITED:], "states that the orbit visits last")}
+    along = schema.ITERATION, schema.STATE
+    return {"visited": schema.variable(along, states[-MOST_VISITED:], "states that the first sample's orbit ends in")}
 
 
-def visited_in(system: Flow, states: Real, seconds: float) -> dict[str, xr.Variable]:
-    """The same of a flow, from the states (sample, state) on for so many seconds, in steps that a curve needs."""
-    if states.shape[1] > DRAWN or not np.isfinite(states).all():
+def visited_in(system: Flow, state: Real, seconds: float) -> dict[str, xr.Variable]:
+    """The same of a flow, from the `state` (state,) on for so many seconds, in steps that a curve needs."""
+    if len(state) > DRAWN or not np.isfinite(state).all():
         return {}
     times = np.linspace(0.0, seconds, MOST_VISITED // 2)
-    found = simulation.simulate(system, initial_state=states, times=times)
-    return visited_states(np.asarray(found["trajectory"].values))
+    found = simulation.simulate(system, initial_state=state, times=times)
+    return visited_states(np.asarray(found["trajectory"].values[0]))
 
 
 def _ends(
