@@ -86,8 +86,11 @@ def open(path: str | Path) -> xr.Dataset:
     raise UserError(f"{path} is replaced by other programs all the time: open it when they are done.")
 
 
-def shipped(path: Path) -> xr.Dataset:
-    """A Dataset that ships with dynlab: read without the process that guards `open`, which takes most of its time."""
+def shipped(path: str | Path) -> xr.Dataset:
+    """A NetCDF file that dynlab itself wrote, as those it ships with: without the process that guards `open`.
+
+    That process takes most of the time.
+    """
     with xr.open_dataset(path, engine="h5netcdf") as stored:
         return _join_complex(stored.load())
 

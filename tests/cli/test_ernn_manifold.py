@@ -15,7 +15,7 @@ def test_the_random_walk(folder, capsys, pictures):
     assert "ERNN with K = 5, η = 0.01: h_k is off the manifold" in said
     *networks, distance = pictures["ernn-manifold-random-walk.png"].axes
     assert (len(networks), len(distance.lines)) == (4, 2)  # of these networks two are ERNNs
-    ds = io.open(folder / "manifold.nc")
+    ds = io.shipped(folder / "manifold.nc")
     assert ds["network"].values.tolist() == ["ernn", "ernn K=5", "rnn", "fastrnn"]
     assert ds["distance"].sel(network="ernn").max() < 1e-14
 
