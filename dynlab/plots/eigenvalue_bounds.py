@@ -20,13 +20,16 @@ LOOK = {  # colour, marker and word, so that grey print tells them apart
     "undecided": (style.GREY, "s"),
 }
 ARROW = 0.12  # how long the arrow of an upper bound is
+BELOW = (0, -9)  # points from the end of a bar to its number
+APART = 0.25  # of a row's scale: of ends that are nearer than that one has its number
 HALF = 1.0  # each row's own scale: what lies farthest from its bound is so far away
 
 
 def plot_eigenvalue_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
     """The range of all that was measured for each bound, and the number that decides, with its error.
 
-    Every row has its own scale, on which the bound is at 0 and the inside is to the left. Where what was measured is
+    Every row has its own scale, on which the bound is at 0 and the inside is to the left; below its ends stand the
+    smallest and largest numbers. Where what was measured is
     itself only an upper bound, an arrow points to where the number may lie.
 
     Parameters
@@ -51,7 +54,8 @@ def plot_eigenvalue_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
         _draw_row(ax, row, one, **artist)
         ax.text(1.02, row, _words(one), transform=beside, va="center")
     ax.set_yticks(range(len(rows)), [_bound(one) for one in rows])
-    ax.set(xlim=(-1.15 * HALF, 1.15 * HALF), ylim=(len(rows) - 0.4, -0.6), xticks=[], ylabel="bound")
+    ax.set(xlim=(-1.15 * HALF, 1.15 * HALF), ylim=(len(rows) - 0.4, -0.6), ylabel="bound")
+    ax.set_xticks([0], ["bound"])
     ax.set_xlabel("inside  ←  distance from the bound, each row on its own scale  →  outside")
     ax.set_title(f"Bounds on {ds.attrs['system']}")
     handles, labels = ax.get_legend_handles_labels()
@@ -71,6 +75,9 @@ def _draw_row(ax: Axes, row: int, one: xr.Dataset, **artist: Any) -> None:
     only_above = bool(one["only_above"])
     if np.isfinite(ends).all() and not only_above:
         ax.plot(ends[[0, 2]] / scale, [row, row], color=style.SKY, lw=6, alpha=0.6, label="all that was measured")
+        for end in {0, 2} if abs(ends[2] - ends[0]) > APART * scale else {2}:
+            value = number(float(one["highest" if end else "lowest"]), 3)
+            ax.annotate(value, (ends[end] / scale, row), BELOW, textcoords="offset points", ha="center", va="top")
         ax.plot(ends[1] / scale, row, "|", color=style.BLUE, ms=14, mew=2, label="median", zorder=3)
     outcome = str(one["outcome"].values)
     colour, marker = LOOK[outcome]

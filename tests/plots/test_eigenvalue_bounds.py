@@ -17,6 +17,10 @@ def test_a_number_stands_as_far_from_the_bound_as_its_margin_says():
     (bar,) = ax.containers
     assert bar.get_label() == "violated"
     assert bar.lines[0].get_xdata()[0] == pytest.approx(2 / 3)
+    assert {text.get_text(): text.xy[0] for text in ax.texts if hasattr(text, "xy")} == pytest.approx(
+        {"0.5": -1.0, "3": 2 / 3}
+    )
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["bound"]
 
 
 def test_the_inside_of_a_lower_bound_is_to_the_left_too():
