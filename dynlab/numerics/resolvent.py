@@ -23,7 +23,8 @@ TOLERANCE = 1e-10  # relative residual of the Ritz value 1/σ², so that σ has 
 LONGEST = 80  # Lanczos steps; a value that has not converged by then says so
 LOOK = 4  # Lanczos steps between two looks at the Ritz values, which cost as much as the steps
 LARGEST_EXPONENT = 900  # of the power of 2 that a matrix is divided by: points of its plane must not overflow
-COPIES = 9  # arrays of the size (n, points) that a block holds
+COPIES = 11  # arrays of the size (n, points) that a block holds
+MATRICES = 5  # of the size (n, n): the caller's, its error, both Schur forms; each core has one more
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Resolvent:
     blocks : sequence of int, optional
         The sizes of its diagonal blocks, where it is lower block triangular: each has a Schur form of its own.
     max_memory : float
-        Bytes: points are taken in blocks that stay below.
+        Bytes: points are taken in blocks that stay below, what the matrices hold included.
     seed : int
         Of the vector that Lanczos starts with.
     """
@@ -74,7 +75,8 @@ class Resolvent:
         self._first = (start[0] + 1j * start[1]) / np.linalg.norm(start)
         # a diagonal entry smaller than its own rounding would only divide by zero
         self._least = np.finfo(float).eps * float(np.linalg.norm(matrix)) or np.finfo(float).tiny
-        self._at_once = max(1, int(max_memory // (16 * COPIES * n * cores())))
+        free = max_memory - 8 * (MATRICES + cores()) * n**2
+        self._at_once = max(1, int(free // (16 * (COPIES * n + LONGEST**2) * cores())))
 
     def smallest(self, points: Complex) -> Smallest:
         """At each z of `points`, shape (point,)."""

@@ -69,36 +69,41 @@ def solved(T: Real, inverses: Complex, right: Complex) -> tuple[Complex, Real]:
     Returns the columns, and the exponents of the powers of 2 that they are to be multiplied by.
     """
     x, exponent = np.array(right, order="C"), np.zeros(right.shape[1])
-    parts = x.view(np.float64)  # real and imaginary parts side by side: T's products are real
-    tied = [*(T.diagonal(-1) != 0).tolist(), False]  # rows that are the first ones of their block
-
-    def rows(start: int, stop: int) -> None:
-        """Solve for these, what the later ones have in them being added already."""
-        if stop - start > ROWS:
-            middle = (start + stop) // 2
-            middle += tied[middle - 1]
-            rows(middle, stop)
-            parts[start:middle] += T[start:middle, middle:stop] @ parts[middle:stop]
-            rows(start, middle)
-            return
-        last = stop
-        while last > start:
-            first = last - 2 if last - 1 > start and tied[last - 2] else last - 1
-            if last < stop:
-                parts[first:last] += T[first:last, last:stop] @ parts[last:stop]
-            if last - first == 2:
-                others = x[first:last][::-1] * inverses[last - 1]
-                others *= T[[first, first + 1], [first + 1, first]][:, None]
-                x[first:last] *= inverses[first]
-                x[first:last] += others
-            else:
-                x[first] *= inverses[first]
-            last = first
-        scale_down(x, exponent, slice(start, stop), GROWN)
-
     if len(T):
-        rows(0, len(T))
+        tied = [*(T.diagonal(-1) != 0).tolist(), False]  # rows that are the first ones of their block
+        _solve_rows(0, len(T), T, tied, inverses, x, exponent)
     return x, exponent
+
+
+def _solve_rows(
+    start: int, stop: int, T: Real, tied: list[bool], inverses: Complex, x: Complex, exponent: Real
+) -> None:
+    """Solve for these rows in place, what the later ones have in them being added already.
+
+    It is no closure: one that calls itself would hold its arrays until the collector of cycles runs.
+    """
+    parts = x.view(np.float64)  # real and imaginary parts side by side: T's products are real
+    if stop - start > ROWS:
+        middle = (start + stop) // 2
+        middle += tied[middle - 1]
+        _solve_rows(middle, stop, T, tied, inverses, x, exponent)
+        parts[start:middle] += T[start:middle, middle:stop] @ parts[middle:stop]
+        _solve_rows(start, middle, T, tied, inverses, x, exponent)
+        return
+    last = stop
+    while last > start:
+        first = last - 2 if last - 1 > start and tied[last - 2] else last - 1
+        if last < stop:
+            parts[first:last] += T[first:last, last:stop] @ parts[last:stop]
+        if last - first == 2:
+            others = x[first:last][::-1] * inverses[last - 1]
+            others *= T[[first, first + 1], [first + 1, first]][:, None]
+            x[first:last] *= inverses[first]
+            x[first:last] += others
+        else:
+            x[first] *= inverses[first]
+        last = first
+    scale_down(x, exponent, slice(start, stop), GROWN)
 
 
 def scale_down(x: Complex, exponent: Real, rows: slice, beyond: float) -> None:

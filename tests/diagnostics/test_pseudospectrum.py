@@ -1,6 +1,8 @@
 """Pseudospectra against closed forms of 2 × 2 matrices, against singular values, and against Kreiss's theorem."""
 
+import gc
 import re
+import tracemalloc
 
 import mpmath
 import numpy as np
@@ -509,3 +511,19 @@ def test_the_sentence_has_the_digits_of_the_spectral_radius(radius):
     said = dl.pseudospectrum(dl.from_function(lambda h, x: h @ matrix.T, state_size=2), grid=5).attrs["verdict"]
     assert f"the spectral radius is {near_one(radius, 6)}" in said
     assert ("never exceeds 1" in said) == (radius < 1)
+
+
+def test_a_plane_of_many_points_takes_no_more_memory_than_it_may():
+    """A closure that called itself kept the arrays of every solve until the collector of cycles ran."""
+    n, allowed = 96, 2**24
+    resolvent = Resolvent(np.random.default_rng(0).standard_normal((n, n)) / n**0.5, max_memory=allowed, seed=0)
+    points = np.exp(2j * np.pi * np.linspace(0, 1, 2000)) * 1.5
+    gc.collect()
+    gc.disable()
+    tracemalloc.start()
+    try:
+        resolvent.smallest(points)
+        assert tracemalloc.get_traced_memory()[1] < allowed
+    finally:
+        tracemalloc.stop()
+        gc.enable()
