@@ -10,6 +10,7 @@ from typing import TypeVar
 PATIENCE = 2.0  # seconds without a word, and before a loop's first turns say how long all of them take
 LONG = 10.0  # seconds: what takes longer is told beforehand, also where nobody watches a terminal
 BETWEEN = 30.0  # seconds between two lines where nobody watches a terminal
+WARM_UP = 1.0  # seconds: the turns until then do once what later ones need not, and tell nothing of those
 LOOK = 0.5  # seconds between two looks at how far the work is
 
 Item = TypeVar("Item")
@@ -20,6 +21,7 @@ class _Loop:
 
     def __init__(self, total: int) -> None:
         self.total, self.done, self.since = total, 0, time.perf_counter()
+        self.warm: tuple[float, float] | None = None  # the share done when the first turns were over, and that time
 
 
 _loops: ContextVar[list[_Loop] | None] = ContextVar("loops", default=None)  # of the block here, the outermost first
@@ -50,6 +52,8 @@ def through(items: Iterable[Item], total: int | None = None) -> Iterator[Item]:
         for item in items:
             yield item
             loop.done += 1
+            if loops[0].warm is None and time.perf_counter() - loops[0].since >= WARM_UP:
+                loops[0].warm = _share(loops), time.perf_counter()
     finally:
         loops.remove(loop)
 
@@ -122,18 +126,29 @@ def _said(what: str, say: Callable[[str], None], loops: list[_Loop], at_once: bo
         watcher.join()
 
 
+def _share(loops: list[_Loop]) -> float:
+    """How much of the outermost loop is done; those inside are parts of its turn."""
+    share = 0.0
+    for loop in reversed(loops):
+        share = min(1.0, (loop.done + share) / loop.total)
+    return share
+
+
 def _left(loops: list[_Loop], least: float = 0.0) -> str:
     """How far the outermost loop is, once it has taken a moment and if all of it takes longer than `least` seconds."""
-    turns = [(loop.done, loop.total, loop.since) for loop in list(loops)]
-    if not turns:
+    running = list(loops)
+    if not running:
         return ""
-    share = 0.0
-    for done, total, _ in reversed(turns):
-        share = min(1.0, (done + share) / total)
-    spent = time.perf_counter() - turns[0][2]
-    if spent < PATIENCE or not share or spent < least * share:
+    share, now, first = _share(running), time.perf_counter(), running[0]
+    before, since = first.warm or (0.0, first.since)
+    if share <= before:
+        before, since = 0.0, first.since
+    if now - first.since < PATIENCE or not share:
         return ""
-    return f"{100 * share:.0f} % of this part done, {duration(spent / share - spent)} left"
+    left = (1 - share) * (now - since) / (share - before)
+    if now - first.since + left < least:
+        return ""
+    return f"{100 * share:.0f} % of this part done, {duration(left)} left"
 
 
 def duration(seconds: float) -> str:

@@ -101,6 +101,18 @@ class TestHowFar:
         assert progress._left([first, inside]) == "38 % of this part done, about 50 s left"
         assert progress._left([first, inside], least=81) == ""
 
+    def test_the_first_turns_tell_nothing_of_the_others(self, monkeypatch):
+        """The first of ten turns takes 12 s and each other 2 s: after three, 14 s are left and not 37."""
+        clock = [0.0]
+        monkeypatch.setattr(progress.time, "perf_counter", lambda: clock[0])
+        with progress.working("Linearising", lambda line: None):
+            for turn in progress.through(range(10)):
+                if turn == 1:
+                    assert progress._left(progress._loops.get()) == "10 % of this part done, about 2 min left"
+                if turn == 3:
+                    assert progress._left(progress._loops.get()) == "30 % of this part done, about 14 s left"
+                clock[0] += 2.0 if turn else 12.0
+
     def test_nothing_is_told_of_loops_that_nobody_waits_for(self):
         assert list(progress.through(iter("abc"))) == list(progress.through("abc")) == ["a", "b", "c"]
 
