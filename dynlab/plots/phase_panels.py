@@ -114,7 +114,9 @@ def _kinds(one: xr.Dataset) -> str:
     if one.sizes["fixed_point"] != 1 or "flow_kind" not in one:
         return "map: " + ", ".join(kinds)
     modulus = np.abs(one["map_eigenvalue"].values).max()
-    return f"flow: {_in_words(str(one['flow_kind'].values[0]))}\nEuler's map: {kinds[0]}, |μ| = {modulus:.5g}"
+    flow = _in_words(str(one["flow_kind"].values[0]))
+    owners = "flow and Euler's map" if flow == kinds[0] else f"flow: {flow}\nEuler's map"
+    return f"{owners}: {kinds[0]}, |μ| = {modulus:.5g}"
 
 
 def _in_words(kind: str) -> str:
