@@ -23,7 +23,7 @@ from dynlab.systems.held import number_type
 RELATIVE_TOLERANCE = 1e-12
 ABSOLUTE_TOLERANCE = 1e-13
 MOST_EVALUATIONS = 1_500_000  # of a velocity along one solution: a minute at 40 µs each
-LOOKED_AT = 100_000  # evaluations after which their pace is held against that: a few seconds, longer than a fast start lasts
+LOOKED_AT = 100_000  # evaluations after which their pace is held against that: seconds, more than a fast start takes
 PIECE = 4096  # states of an orbit that are held one by one before they are written behind each other
 
 MapType = TypeVar("MapType", bound=Map)
