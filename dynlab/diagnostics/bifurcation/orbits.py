@@ -139,9 +139,11 @@ def _settle(
     settled = np.full(states.shape[:2], UNSETTLED, dtype=np.int8)
     live, before = np.arange(len(states)), torch.full((2, *states.shape), torch.nan, dtype=states.dtype)
     drifted = torch.full(states.shape[:2], torch.nan, dtype=states.dtype)
+    step, of = recorded(step_at(values), states), len(live)
     for look in range(looks):
         h = states[live]
-        step = recorded(step_at(values[live]), h)
+        if len(live) < of:  # a record is of one shape, and takes half a second
+            step, of = recorded(step_at(values[live]), h), len(live)
         for _ in range(window * (2**look - 2) if look else 0):  # the age doubles; the last two windows are watched
             h = step(h)
         h, earlier = _envelope(step, h, window)
