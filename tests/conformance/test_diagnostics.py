@@ -15,11 +15,6 @@ from dynlab.errors import UserError, lookup
 from dynlab.plots import PLOTS
 
 
-@pytest.fixture(scope="module")
-def results():
-    return {}
-
-
 def result(results, name) -> xr.Dataset:
     return first_call(results, name)[0]
 

@@ -16,11 +16,6 @@ LONGEST = 60  # letters of a title
 READABLE = 4.5  # times lighter or darker than the ground (WCAG 2.2)
 
 
-@pytest.fixture(scope="module")
-def results():
-    return {}
-
-
 def drawn(results, name):
     """The plot's own figure of a small Dataset: of the diagnostic of its name, or of what the table of others names."""
     if name in OTHERS and name not in results:
