@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from dynlab import files
-from dynlab.errors import UserError
+from dynlab.errors import Stopped, UserError
 
 LIST = "dynlab_files"  # the attribute: size in bytes and SHA-256 by the file's name below the store
 ROOT = "zarr.json"
@@ -157,8 +157,21 @@ def _put(private: Path, path: Path) -> None:
     else:
         os.rename(path, old)  # killed here, the old store is what `recover` finds
         files.put(private, path)
-    if _is_own(old):
-        shutil.rmtree(old)
+    _remove(old)
+
+
+def _remove(old: Path) -> None:
+    """Remove what is dynlab's own; an interruption on the way is raised when that is done."""
+    own, stopped = None, None
+    while own is None or (own and files.exists(old)):
+        try:
+            own = _is_own(old) if own is None else own
+            if own:
+                shutil.rmtree(old)
+        except (KeyboardInterrupt, Stopped) as error:
+            stopped = error
+    if stopped is not None:
+        raise stopped
 
 
 @contextmanager

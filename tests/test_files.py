@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import pkgutil
 import random
 import resource
 import signal
@@ -257,3 +258,26 @@ def test_a_checkpoint_has_the_same_bytes_under_every_name_and_from_run_to_run(tm
     network = create("vanilla", input_size=1, state_size=2)
     written = [checkpoints.save_checkpoint(network, tmp_path / name) for name in ("a.pt", "another.pt")]
     assert written[0].read_bytes() == written[1].read_bytes()
+
+
+@pytest.mark.parametrize("name", ["shutil.rmtree", "dynlab.stores._is_own"])
+def test_an_interruption_while_the_old_store_goes_leaves_nothing_of_it(tmp_path, monkeypatch, name):
+    path = tmp_path / "d.zarr"
+    stores.write_store(path, lambda place: light_store(place, "a"), overwrite=False)
+    untouched = pkgutil.resolve_name(name)
+    interrupted = []
+
+    def once(place, *arguments, **options):
+        if str(place).endswith(".old") and not interrupted:
+            interrupted.append(place)
+            if name == "shutil.rmtree":
+                (place / "a" / "c" / "0").unlink()
+            raise KeyboardInterrupt
+        return untouched(place, *arguments, **options)
+
+    monkeypatch.setattr(name, once)
+    with pytest.raises(KeyboardInterrupt):
+        stores.write_store(path, lambda place: light_store(place, "b"), overwrite=True)
+    assert interrupted
+    assert value_of(path) == "b"
+    assert [found.name for found in tmp_path.iterdir()] == [path.name]
