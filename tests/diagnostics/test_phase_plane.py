@@ -252,6 +252,19 @@ def test_what_has_not_settled_is_still_on_its_way(orbit, expected):
         assert long_orbit.period(orbit[-400:]) == len(np.unique(orbit.round(8), axis=0))
 
 
+@pytest.mark.parametrize("step", [1e3, 1e10, 1e155, 1e300])
+def test_orbits_of_huge_steps_end_on_the_cycles_that_their_signs_make(step):
+    """Where tanh is ±1, an orbit moves on a lattice: it repeats exactly once a state comes again."""
+    ds = planar_portrait("diff", "feedback", step_size=step)
+    periods = set()
+    for orbit in ds["long_orbit"].values / step:
+        assert np.abs(np.abs(np.diff(orbit, axis=0)) - 1).max() < 1e-9
+        again = (np.abs(orbit[1:] - orbit[0]).max(axis=1) < 1e-6).argmax() + 1
+        periods.add(int(again))
+    assert set(ds["outcome"].values) == {"periodic orbit"}
+    assert f"on periodic orbits of {' and '.join(map(str, sorted(periods)))} steps" in ds.attrs["verdict"]
+
+
 def test_slow_decay_is_no_periodic_orbit_of_one_step():
     ds = planar_portrait("-0.1,1e-9;-1e-9,-0.1", "feedback", 0, steps=5)
     assert set(ds["outcome"].values.tolist()) == {"fixed point"}

@@ -21,7 +21,7 @@ SAME_CURVE = 2e-3  # of the radius: the two halves of an orbit on one closed cur
 WIDEST_GAP = 0.7  # rad: an orbit whose angles leave no gap wider than this winds around a curve
 TREND = 1e-4  # of the distance from the centre: by more than this the last steps reach farther, or less far
 PARTS = 8  # of the later three quarters of an orbit: each reaches farther than the one before, or less far
-LONGEST_PERIOD = 12  # steps
+LONGEST_PERIOD = 64  # steps
 
 
 def outcome(states: NDArray[np.float64], kept: int, centre: NDArray[np.float64] | None) -> str:
@@ -48,8 +48,8 @@ def outcome(states: NDArray[np.float64], kept: int, centre: NDArray[np.float64] 
     radius, angle = polar(last, _centre(last, centre))
     early, late = radius[: kept // 2].max(), radius[kept // 2 :].max()
     half = last[kept // 2]
-    slows = np.linalg.norm(last[-1] - half) <= np.linalg.norm(half - last[0]) / 2  # what does not drifts
-    still = _spread(last) <= STILL * slows + ROUNDED * np.linalg.norm(last[-1])
+    slows = length(last[-1] - half) <= length(half - last[0]) / 2  # what does not drifts
+    still = _spread(last) <= STILL * slows + ROUNDED * length(last[-1])
     if still or (early <= SETTLED and late <= NEARER * early):
         return FIXED_POINT
     if period(last):
@@ -72,23 +72,28 @@ def _centre(states: NDArray[np.float64], centre: NDArray[np.float64] | None) -> 
 
 def period(states: NDArray[np.float64]) -> int:
     """After how many steps, 2 to `LONGEST_PERIOD`, the orbit repeats, the drift of all its steps summed; else 0."""
-    allowed = REPEATS * _spread(states) + ROUNDED * np.linalg.norm(states[-1])
+    allowed = REPEATS * _spread(states) + ROUNDED * length(states[-1])
     backwards, count = states[::-1], np.arange(len(states))
     for steps in range(2, LONGEST_PERIOD + 1):
-        if np.linalg.norm(backwards - backwards[count % steps], axis=1).max() <= allowed:
+        if length(backwards - backwards[count % steps]).max() <= allowed:
             return steps
     return 0
 
 
 def _spread(states: NDArray[np.float64]) -> float:
     """How far from its last state an orbit has been."""
-    return float(np.linalg.norm(states - states[-1], axis=1).max())
+    return float(length(states - states[-1]).max())
+
+
+def length(states: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Norm of each state, shape (…, 2) to (…), also of those whose squares are beyond floating-point numbers."""
+    return np.hypot(states[..., 0], states[..., 1])
 
 
 def polar(states: NDArray[np.float64], centre: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Distance and angle from `centre`, each of shape (iteration,)."""
     offsets = states - centre
-    return np.linalg.norm(offsets, axis=1), np.arctan2(offsets[:, 1], offsets[:, 0])
+    return length(offsets), np.arctan2(offsets[:, 1], offsets[:, 0])
 
 
 def _on_one_curve(radius: NDArray[np.float64], angle: NDArray[np.float64]) -> bool:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dynlab import schema, simulation
 from dynlab.diagnostics.phase_plane import exact_origin
 from dynlab.diagnostics.phase_plane.equilibria import Equilibria, divergence, field
-from dynlab.diagnostics.phase_plane.long_orbit import MOVING, outcome
+from dynlab.diagnostics.phase_plane.long_orbit import MOVING, length, outcome
 from dynlab.numerics.critical_step import critical_step
 from dynlab.numerics.eigenvalue_sets import order
 from dynlab.numerics.eigenvalues import eigenvalues
@@ -212,5 +212,5 @@ def _nearest(states: NDArray[np.float64], centre: NDArray[np.float64]) -> NDArra
     """The equilibrium nearest to `centre`; None where there is none."""
     if not len(states) or not np.isfinite(centre).all():
         return None
-    nearest: NDArray[np.float64] = states[np.argmin(np.linalg.norm(states - centre, axis=1))]
+    nearest: NDArray[np.float64] = states[np.argmin(length(states - centre))]
     return nearest

@@ -139,7 +139,8 @@ def _ending(ds: xr.Dataset, name: str) -> str:
     if name == long_orbit.PERIODIC:
         unit = schema.settings(ds)["extent"]
         periods = sorted({long_orbit.period(orbit / unit) for orbit in states})
-        return f"on a periodic orbit of {joined([str(period) for period in periods])} steps"
+        orbits = "a periodic orbit" if len(periods) == 1 else "periodic orbits"
+        return f"on {orbits} of {joined([str(period) for period in periods])} steps"
     if name == long_orbit.CLOSED_CURVE:
         return f"on an invariant closed curve, at a distance of {_distances(ds, states, 'its middle')}"
     if name in (long_orbit.OUTWARD, long_orbit.INWARD):
@@ -155,8 +156,8 @@ def _distances(ds: xr.Dataset, states: NDArray[np.float64], else_from: str) -> s
         middle = orbit.mean(axis=0)
         centre = middle if else_from == "its middle" else np.zeros(2)
         if len(equilibria):
-            centre = equilibria[np.argmin(np.linalg.norm(equilibria - middle, axis=1))]
-        lengths.append(np.linalg.norm(orbit - centre, axis=1))
+            centre = equilibria[np.argmin(long_orbit.length(equilibria - middle))]
+        lengths.append(long_orbit.length(orbit - centre))
     near, far = (f"{limit:#.3g}".rstrip(".") for limit in (np.min(lengths), np.max(lengths)))
     distance = near if near == far else f"{near} to {far}"
     return f"{distance} from {'the equilibrium' if len(equilibria) else else_from}"
