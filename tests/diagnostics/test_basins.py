@@ -136,6 +136,26 @@ def test_henons_strange_attractor():
     assert set(np.unique(ds["basin"])) == {-1, 0}
 
 
+@pytest.mark.parametrize("unit", [1e9, 1e12])
+def test_what_moves_is_told_in_units_in_which_it_is_large(unit):
+    """Hénon's strange attractor, and the circle of radius 1 that a rotation with (1 − |h|²)/10 of growth comes to."""
+
+    def circle(h, x):
+        z = torch.view_as_complex(h.contiguous()) / unit
+        return unit * torch.view_as_real(z * np.exp(1j) * (1 + (1 - z.abs() ** 2) / 10))
+
+    def henon(h, x):
+        first, second = (h / unit).unbind(-1)
+        return unit * torch.stack([1 - 1.4 * first**2 + 0.3 * second, first], dim=-1)
+
+    for step, kind in ((circle, "invariant closed curve"), (henon, "chaotic attractor")):
+        ds = dl.basins(
+            dl.from_function(step, state_size=2), grid=9, extent=1.1 * unit, steps=500, largest_state=1e4 * unit
+        )
+        kinds = ds["kind"].values[ds["basin"].values[ds["basin"].values >= 0]]
+        assert (kinds == kind).mean() > 0.9
+
+
 def test_an_orbit_that_still_drifts_is_undecided():
     ds = dl.basins(planar_system(planar_matrix("zero")), grid=6, steps=500)
     assert (ds["basin"].values == -2).all()

@@ -38,7 +38,8 @@ def family(held: Held, states: Real, seed: int) -> tuple[str, float, float] | No
     if not kind:
         return None
     begin = states[:: -(-len(states) // FOLLOWED)]
-    measured = lyapunov(Iterated(held, 1), steps=STEPS, k=1, initial_state=np.asarray(held.unit) * begin, seed=seed)
+    begin = np.asarray(held.unit) * begin
+    measured = lyapunov(Iterated(held, 1), steps=STEPS, k=1, initial_state=begin, largest_state=np.inf, seed=seed)
     exponents, errors = (measured[name].values[:, 0] for name in ("exponent", "exponent_error"))
     chaotic = signs(exponents, errors) > 0
     kind = f"chaotic {kind}" if chaotic.all() else f"regular and chaotic {kind}" if chaotic.any() else kind

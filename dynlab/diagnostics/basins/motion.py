@@ -91,7 +91,7 @@ def _exponents(held: Held, orbit: Real, seed: int) -> tuple[Real, Real, Index]:
     """The largest exponents along the orbit, three at most, their errors, and their signs: 0 is undecided."""
     k = min(3, orbit.shape[1])
     begin = np.asarray(held.unit) * orbit[0]
-    measured = lyapunov(Iterated(held, 1), steps=len(orbit), k=k, initial_state=begin, seed=seed)
+    measured = lyapunov(Iterated(held, 1), steps=len(orbit), k=k, initial_state=begin, largest_state=np.inf, seed=seed)
     exponents, errors, bounds = (measured[name].values[0] for name in ("exponent", "exponent_error", "rounding_bound"))
     return exponents, errors, signs(with_signs(exponents, bounds), errors)
 

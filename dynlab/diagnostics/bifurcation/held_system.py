@@ -1,5 +1,6 @@
 """A system with its input and step held and some parameters free, as the diagnostics ask for it."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,13 +9,14 @@ from numpy.typing import ArrayLike
 
 from dynlab import simulation
 from dynlab.diagnostics.bifurcation.parameter import Varied, named
+from dynlab.diagnostics.fixed_points.starts import unit_of
 from dynlab.errors import UserError
 from dynlab.systems import Euler, Flow, Map, System, frozen
 from dynlab.systems.held import Held, held_input, step_number
 
 TRIALS = 8  # states of each size, and values of its range, at which a parameter must change something
 SIZES = (1e-6, 1e-3, 1.0, 1e3)
-
+EULER_STEP = 0.01  # of a flow, whose equilibria Euler's map has; its orbits show where to look
 
 LARGEST = 1e100  # of a parameter: squares are still numbers
 NARROWEST = 1e-7  # relative: a bifurcation is located to 1e-8
@@ -66,16 +68,23 @@ def varied_system(
     return varied
 
 
+def in_own_units(held: Held) -> Held:
+    """What is held, a flow as Euler's map, with states measured in the size that orbits lead them to."""
+    system = Euler(held.system, EULER_STEP) if isinstance(held.system, Flow) else held.system
+    held = replace(held, system=system)
+    return replace(held, unit=unit_of(held))
+
+
 def _check_effect(
     varied: Varied, name: str, index: int, lowest: tuple[float, ...], highest: tuple[float, ...], seed: int
 ) -> None:
     """Raise where the parameter changes nothing, as a number does that was used when the system was made."""
     generator = np.random.default_rng(seed)
-    states = torch.from_numpy(
-        np.concatenate([size * generator.uniform(-1, 1, (TRIALS, varied.system.state_size)) for size in SIZES])
-    )
+    tried = np.concatenate([size * generator.uniform(-1, 1, (TRIALS, varied.system.state_size)) for size in SIZES])
     method = "velocity" if isinstance(varied.system, Flow) else "step"
     middle = [(low + high) / 2 for low, high in zip(lowest, highest, strict=True)]
+    own = tried * np.asarray(in_own_units(varied.fixed(middle[0])).unit)  # the same where orbits are of ordinary size
+    states = torch.from_numpy(np.concatenate([tried, own]))
     found = []
     for value in (lowest[index], highest[index], *generator.uniform(lowest[index], highest[index], TRIALS)):
         at = torch.tensor([*middle[:index], value, *middle[index + 1 :]], dtype=torch.float64)

@@ -1,26 +1,25 @@
 """Where branches begin, at fixed points and equilibria, and where orbits begin, beside the branches."""
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynlab.diagnostics.bifurcation.exploring import Diagram
+from dynlab.diagnostics.bifurcation.held_system import in_own_units
 from dynlab.diagnostics.bifurcation.normal_form import SUPERCRITICAL
 from dynlab.diagnostics.bifurcation.parameter import Varied
 from dynlab.diagnostics.bifurcation.result import Row
 from dynlab.diagnostics.fixed_points.by_layers import search
 from dynlab.diagnostics.fixed_points.places import FIXED
-from dynlab.diagnostics.fixed_points.starts import ORDINARY, driven_states, unit_of, usual_starts
+from dynlab.diagnostics.fixed_points.starts import ORDINARY, driven_states, usual_starts
 from dynlab.diagnostics.fixed_points.verdict import incomplete
 from dynlab.simulation import prepare
-from dynlab.systems import Euler, Flow, Map
+from dynlab.systems import Map
 
 OFF, OFF_STABLE = 1e-2, 1e-4  # times the states' typical size: so far orbits start from a branch, and from a stable one
 SLOW = 0.02  # per step, or second: growth so slow that the normal form is nearly right and an orbit long on its way
 OF_ONE_SIZE = 16.0  # times the unit of one search at most: states of another
-EULER_STEP = 0.01  # of a flow, whose equilibria Euler's map has; its orbits show where to look
 
 
 class Begun(NamedTuple):
@@ -57,10 +56,8 @@ def fixed_points_at(varied: Varied, value: float, inputs: Any, count: int | None
         Random starts of a round; as many as usual where it is None.
     seed : int
     """
-    held = varied.fixed(value)
-    system = Euler(held.system, EULER_STEP) if isinstance(held.system, Flow) else held.system
-    held = replace(held, system=system)
-    held = replace(held, unit=unit_of(held))
+    held = in_own_units(varied.fixed(value))
+    system = held.system
     visited = None
     if isinstance(system, Map) and system.network_input_size and inputs is not None:
         visited = driven_states(system, system.drive(prepare(system, inputs)[1])) / held.unit

@@ -113,8 +113,8 @@ def test_one_fold_is_one_in_any_unit(unit):
     )
 
 
-@pytest.mark.parametrize("units", [[1e4], [1.0, 1e6]], ids=str)
-def test_a_pitchfork_of_large_states_is_one(units):
+@pytest.mark.parametrize("units", [[1e4], [1.0, 1e6], [1e-12], [1e-100]], ids=str)
+def test_a_pitchfork_of_large_or_small_states_is_one(units):
     """h = c tanh(p h/c): two states ±c u with p = artanh(u)/u are born at p = 1, beside a coordinate at rest."""
 
     def coordinates(p, *h):
