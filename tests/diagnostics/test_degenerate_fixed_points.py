@@ -1,5 +1,7 @@
 """Fixed points where they are hard to count: kinks, open and shut gates, tails, double roots, circles and spheres."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -532,3 +534,18 @@ def test_a_small_circle_of_fixed_points_away_from_the_origin(radius):
 def test_the_sides_of_a_square_of_fixed_points_are_one_continuum(length):
     found = fixed_points(from_function(lambda h, x: h * (1.3 - 0.3 * length(h)), state_size=2))
     assert (found.status.values == "continuum").sum() == 1
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e-13])
+def test_points_that_rounding_does_not_tell_apart_are_not_counted_twice(size):
+    """z(1.5 − |z|²/2) + e (z̄² − z) has seven fixed points: 0, and about |z| = 1 where sin 3θ = 0."""
+
+    def step(h, x):
+        re, im = h.unbind(-1)
+        slow = torch.stack([re * re - im * im - re, -2 * re * im - im], dim=-1)
+        return h * (1.5 - 0.5 * (h * h).sum(-1, keepdim=True)) + size * slow
+
+    ds = fixed_points(from_function(step, state_size=2))
+    said = int(re.search(r"\d+", ds.attrs["verdict"]).group())
+    assert 4 <= said <= 7
+    assert ds.attrs["verdict"].startswith("At least") == (counted(ds)[0] > said)

@@ -1,6 +1,7 @@
 """Which ends of a search are fixed points, each once: isolated ones, continua, and what rounding does not tell."""
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -324,6 +325,15 @@ class Places:
         """For each group the index of the state with the smallest residual."""
         order = np.lexsort((np.linalg.norm(self.equations.value(torch.as_tensor(states)).numpy(), axis=1), groups))
         return order[np.unique(groups[order], return_index=True)[1]]
+
+
+def told_apart(places: Sequence[Place]) -> int:
+    """How many fixed points these are at least: those that are nearer to each other than their errors may be one."""
+    points = [place for place in places if place.status == FIXED]
+    if not points:
+        return 0
+    states, errors = np.array([place.state for place in points]), np.array([place.error for place in points])
+    return int(connected_components(cdist(states, states) <= errors + errors[:, None])[0])
 
 
 def equations(held: Held) -> Equations:

@@ -1,7 +1,7 @@
 """What a search for fixed points found, and how sure that is, in a few sentences."""
 
 from dynlab.diagnostics.fixed_points.found import CLOSED_GATE, LOST, NOT_LOOKED_AT, OUTSIDE, Search
-from dynlab.diagnostics.fixed_points.places import CONTINUUM, FIXED, SLOW, UNDECIDED
+from dynlab.diagnostics.fixed_points.places import CONTINUUM, FIXED, SLOW, UNDECIDED, told_apart
 from dynlab.diagnostics.fixed_points.records import NEIGHBOURING, UNVERIFIED, Record
 from dynlab.numerics import merging
 from dynlab.wording import agree, at_most, counted, joined, number
@@ -29,7 +29,7 @@ def verdict(rows: list[Record], found: Search) -> str:
     points = [row for row in rows if row.status == FIXED]
     lines = [row for row in rows if row.status == CONTINUUM]
     doubtful = [row for row in rows if row.status == UNDECIDED]
-    sentences = [_points(points, found.affine)] if points else []
+    sentences = [_points(points, found)] if points else []
     sentences += [_continua(lines, bool(points), found)] if lines else []
     if not sentences:
         none = f"The map is {found.affine} and has no fixed point{'' if found.affine == 'affine' else ' there'}"
@@ -44,16 +44,19 @@ def verdict(rows: list[Record], found: Search) -> str:
     return " ".join([*sentences, *([] if found.affine else [_starts(found)]), *_confidence(found)])
 
 
-def _points(points: list[Record], affine: str) -> str:
+def _points(points: list[Record], found: Search) -> str:
     apart = max(row.fsolve_distance / float(merging.scale(row.state)) for row in points)
     worst = number(max(apart, SMALLEST_DISTANCE), 1)
     if len(points) == 1:
-        only = f", the only one of a map that is {affine}" if affine else ""
+        only = f", the only one of a map that is {found.affine}" if found.affine else ""
         return f"1 fixed point ({points[0].kind.name}){only}; fsolve confirms it to {worst}."
     stable, undecided = (sum(row.kind.stable == code for row in points) for code in (1, -1))
     doubtful = f" and {undecided} undecided" if undecided else ""
-    confirmed = f"fsolve confirms all {len(points)} to"
-    return f"{len(points)} fixed points, {stable or 'none'} of them stable{doubtful}; {confirmed} {worst}."
+    least = told_apart(found.places)
+    several = f"At least {counted(least, 'fixed point')}: {len(points)} were found" if least < len(points) else ""
+    same = ", and rounding does not tell which of them are one" if several else ""
+    told = f"{several or f'{len(points)} fixed points'}, {stable or 'none'} of them stable{doubtful}{same}"
+    return f"{told}; fsolve confirms all {len(points)} to {worst}."
 
 
 def _continua(lines: list[Record], beside: bool, found: Search) -> str:
