@@ -207,6 +207,9 @@ def from_function(
     if arrays != "torch":
         first = f if order != "xh" else lambda state, input: f(input, state)
         return Function(functools.wraps(f)(made_of(first)), state_size, input_size, "hx", complex_state)
+    if isinstance(f, torch.jit.ScriptFunction):
+        script = f  # no copy can be made of it, and one of a function that calls it can
+        f = functools.wraps(script)(lambda *given: script(*given))
     own = copied(f) if isinstance(f, nn.Module) else f
     found = Function(own, state_size, input_size, order or "hx", complex_state)
     found.by_row = found.mixes_rows()

@@ -460,3 +460,14 @@ def test_no_states_have_none_that_follow():
     system = from_function(one, state_size=2)
     assert system.step(torch.zeros(0, 2), torch.zeros(0)).shape == (0, 2)
     assert dl.fixed_points(system, starts=4).sizes["fixed_point"] == 1
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
+def test_a_scripted_function_is_the_function_it_was_made_of():
+    def doubled(h: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(2 * h)
+
+    system = from_function(torch.jit.script(doubled), state_size=2)
+    states = torch.linspace(-1, 1, 6, dtype=torch.float64).reshape(3, 2)
+    assert torch.equal(system.step(states, torch.zeros(0)), torch.tanh(2 * states))
+    assert dl.fixed_points(system).sizes["fixed_point"] == 9

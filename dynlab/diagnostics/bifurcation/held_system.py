@@ -83,8 +83,8 @@ def _check_effect(
     tried = np.concatenate([size * generator.uniform(-1, 1, (TRIALS, varied.system.state_size)) for size in SIZES])
     method = "velocity" if isinstance(varied.system, Flow) else "step"
     middle = [(low + high) / 2 for low, high in zip(lowest, highest, strict=True)]
-    own = tried * np.asarray(in_own_units(varied.fixed(middle[0])).unit)  # the same where orbits are of ordinary size
-    states = torch.from_numpy(np.concatenate([tried, own]))
+    units = [np.asarray(in_own_units(varied.fixed(value)).unit) for value in (lowest[0], middle[0], highest[0])]
+    states = torch.from_numpy(np.concatenate([tried, *(tried * unit for unit in units)]))
     found = []
     for value in (lowest[index], highest[index], *generator.uniform(lowest[index], highest[index], TRIALS)):
         at = torch.tensor([*middle[:index], value, *middle[index + 1 :]], dtype=torch.float64)
