@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -45,13 +46,25 @@ def write_store(path: Path, write: Callable[[Path], object], *, overwrite: bool)
         with _alone(path.parent):
             _check_replaceable(path, overwrite)
         private = files.private_name(path)
-        private.mkdir()
-        with files.own(private, shutil.rmtree):
-            write(private)
+        with made(private, write):
             _list_files(private)
             with _alone(path.parent):
                 _check_replaceable(path, overwrite)
                 _put(private, path)
+
+
+@contextmanager
+def made(private: Path, write: Callable[[Path], object]) -> Iterator[None]:
+    """Make a folder under a private name, and let `write` fill it; where it has that name at the end, it is removed.
+
+    The library that writes has threads, and they go on where whoever waits for them is interrupted: what is removed
+    while they write comes back. So a thread of its own waits for them, and no interruption reaches that.
+    """
+    with files.own(private, shutil.rmtree):
+        private.mkdir()
+        with ThreadPoolExecutor(1) as alone:
+            alone.submit(write, private).result()
+        yield
 
 
 def recover(path: Path) -> None:
@@ -152,12 +165,15 @@ def _put(private: Path, path: Path) -> None:
         files.put(private, path)
         return
     old = path.with_name(f".{path.name}{private.stem}.old")
-    if files.renamed(private, path, files.EXCHANGE):
-        os.rename(private, old)
-    else:
-        os.rename(path, old)  # killed here, the old store is what `recover` finds
-        files.put(private, path)
-    _remove(old)
+    try:
+        if files.renamed(private, path, files.EXCHANGE):
+            os.rename(private, old)
+        else:
+            os.rename(path, old)  # killed here, the old store is what `recover` finds
+            files.put(private, path)
+    finally:
+        if not files.exists(private):  # the new store is in its place
+            _remove(old)
 
 
 def _remove(old: Path) -> None:

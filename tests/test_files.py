@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -201,6 +202,25 @@ def test_a_store_is_whole_whenever_its_writer_is_killed(tmp_path, exchange):
         assert process.communicate()[1] == b""
         stores.recover(path)
         assert value_of(path) in "abcdefghz"
+
+
+def test_an_interruption_leaves_nothing_of_a_store_though_the_library_that_writes_it_has_threads(tmp_path):
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    library = ThreadPoolExecutor(1)
+
+    def slowly(place):
+        for number in range(PARTS):
+            (place / "c").mkdir(parents=True, exist_ok=True)
+            (place / "c" / str(number)).write_text("part")
+            if number == 1:
+                os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.02)
+
+    with pytest.raises(KeyboardInterrupt):
+        stores.write_store(tmp_path / "x.zarr", lambda place: library.submit(slowly, place).result(), overwrite=False)
+    library.shutdown()
+    signal.signal(signal.SIGINT, before)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_between_two_renamings_of_a_system_without_exchange_the_old_store_is_found(tmp_path, monkeypatch):

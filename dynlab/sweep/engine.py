@@ -127,7 +127,8 @@ def _client(distributed: Any, stack: ExitStack, scheduler: str | None, workers: 
         n_workers=workers or cores(),
         threads_per_worker=1,
         processes=True,  # each with one thread for BLAS, which Dask sees to
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",  # a free port: with None it is 8787 for every sweep of this machine
+        scheduler_kwargs={"dashboard": False},
         silence_logs=50,
     )
     return distributed.Client(stack.enter_context(cluster), set_as_default=False)

@@ -7,7 +7,6 @@ in the record, so that whatever is interrupted is computed again, and gives the 
 import fcntl
 import json
 import os
-import shutil
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,7 +19,7 @@ import dynlab
 from dynlab import files, schema
 from dynlab.errors import UserError, require_extra
 from dynlab.io import split_complex
-from dynlab.stores import ROOT
+from dynlab.stores import ROOT, made
 from dynlab.sweep.cells import Outcome
 from dynlab.sweep.grid import Axis, Index, box
 
@@ -82,8 +81,9 @@ class Store:
         told = {"about": dict(about), "grid": [[*each] for each in grid], "dims": dims}
         attributes = {"dynlab_version": dynlab.__version__, SWEEP: json.dumps(told), "created": schema.created()}
         private = files.private_name(path)
-        with files.told_of_failure(path), files.own(private, shutil.rmtree):
-            group = zarr.create_group(private, attributes=attributes)
+
+        def write(place: Path) -> None:
+            group = zarr.create_group(place, attributes=attributes)
             for dim, each in zip(dims, grid, strict=True):
                 _create(group, dim, xr.Variable((dim,), np.array(each.values), {"long_name": f"{each.name}, swept"}))
             plain = split_complex(first)
@@ -96,6 +96,8 @@ class Store:
             group.create_array(STATUS, dtype="int8", fill_value=WAITING, attributes=about_record, **common)
             words = {"long_name": "why the cell failed", "units": schema.ONE}
             group.create_array(PROBLEM, dtype=str, fill_value="", attributes=words, **common)
+
+        with files.told_of_failure(path), made(private, write):
             files.put(private, path)
         return cls(path)
 

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import socket
 
 import numpy as np
 import pytest
@@ -58,6 +59,15 @@ def test_values_lie_along_the_grid_with_their_coordinates_and_nothing_where_a_ce
     np.testing.assert_array_equal(ds["y"], np.linspace(0, 1, 3))
     assert ds["root"].attrs == {"long_name": "roots", "units": "1"}
     assert (ds["status"] == 1).all()
+
+
+def test_two_sweeps_of_one_machine_do_not_want_the_same_port(serial, tmp_path, monkeypatch):
+    asked = []
+    bind = socket.socket.bind
+    monkeypatch.setattr(socket.socket, "bind", lambda self, address: asked.append(address) or bind(self, address))
+    assert len(swept(line, tmp_path / "line.zarr", workers=1)) == 12
+    assert {address[1] for address in asked} == {0}  # of any free one
+    check_same(tmp_path / "line.zarr", serial)
 
 
 def test_a_worker_that_is_killed_costs_nothing_but_its_time(serial, tmp_path):
