@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch.nn.functional import linear
 from torch.overrides import TorchFunctionMode
 
@@ -76,11 +77,18 @@ REPLACED: dict[str, Callable[..., Any]] = {
     "lstm_cell": _lstm_cell,
 }
 
+# What makes an array of a tensor. Inside of torch's transforms it fails, also for a constant that none of them changes.
+READ = ("numpy", "__array__")
+
 
 class StableSlopes(TorchFunctionMode):
-    """Inside it, tanh, σ and torch's cells are differentiated without cancellation."""
+    """Inside it, tanh, σ and torch's cells are differentiated without cancellation, and constants can be arrays."""
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        return REPLACED.get(getattr(func, "__name__", ""), func)(*args, **(kwargs or {}))
+        name = getattr(func, "__name__", "")
+        if name in READ and not torch._C._functorch.is_functorch_wrapped_tensor(args[0]):
+            with temporarily_clear_interpreter_stack():
+                return func(*args, **(kwargs or {}))
+        return REPLACED.get(name, func)(*args, **(kwargs or {}))

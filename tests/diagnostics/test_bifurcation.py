@@ -470,3 +470,34 @@ def test_an_effect_that_the_ends_or_states_of_one_size_do_not_show_is_seen(step,
 def test_a_parameter_that_changes_nothing_is_refused():
     with pytest.raises(UserError, match=r"input\* changes nothing.*the held input is zero"):
         bifurcation(vanilla([[1.0]]), parameter="input*", lowest=0.0, highest=1.0)
+
+
+TURNED = torch.tensor([[0.6, -0.8], [0.8, 0.6]], dtype=torch.float64)
+CRITICAL_AT_HALF = {  # of (h, p), with a bifurcation of that kind at p = 1/2
+    "fold": (1, lambda h, p: h + p - 0.5 - h * h),
+    "transcritical": (1, lambda h, p: h + (p - 0.5) * h - h * h),
+    "pitchfork": (1, lambda h, p: h + (p - 0.5) * h - h**3),
+    "flip": (1, lambda h, p: -(p + 0.5) * h + h**3),
+    "Neimark–Sacker": (2, lambda h, p: (p + 0.5) * (h @ TURNED.T) * (1 - (h * h).sum(-1, keepdim=True))),
+}
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e6, 1e12])
+@pytest.mark.parametrize("kind", CRITICAL_AT_HALF)
+def test_a_bifurcation_is_the_same_in_any_unit_of_the_parameter(kind, unit):
+    size, f = CRITICAL_AT_HALF[kind]
+    system = from_function(lambda h, x: f(h, x / unit), state_size=size, input_size=1)
+    ends = {"lowest": 0.1 * unit, "highest": 0.9 * unit, "at": [0.1 * unit]}
+    ds = bifurcation(system, parameter="input[0]", values=0, **ends)
+    assert ds["bifurcation_kind"].values.tolist() == [kind]
+    assert (
+        abs(ds["bifurcation_parameter"].item() / unit - 0.5) <= ds["bifurcation_parameter_error"].item() / unit < 1e-12
+    )
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e6, 1e12])
+def test_a_fold_is_the_same_in_any_unit_of_states(unit):
+    f = from_function(lambda h, x: unit * (h / unit + x - 0.5 - (h / unit) ** 2), state_size=1, input_size=1)
+    ds = bifurcation(f, parameter="input[0]", lowest=0.1, highest=0.9, values=0, at=[0.1], largest_state=1e3 * unit)
+    assert ds["bifurcation_kind"].values.tolist() == ["fold"]
+    assert abs(ds["bifurcation_parameter"].item() - 0.5) < 1e-13

@@ -144,3 +144,22 @@ def test_where_a_small_orbit_ends_is_not_said_to_be_0():
     small = from_function(lambda h, x: 1e-12 * torch.tanh(2e12 * h), state_size=1)
     said = dl.lyapunov(small, steps=400, initial_state=[3e-13]).attrs["verdict"]
     assert "ends at the stable fixed point at (9.575e−13)" in said  # 0 is unstable
+
+
+@pytest.mark.parametrize("most", [1e-6, 1e6, 1e12])
+def test_a_population_that_dies_out_below_a_fifth_of_its_most_has_three_points_however_it_is_counted(most):
+    few = 0.2 * most  # what begins below ends at 0, and what begins far above diverges
+    ds = dl.fixed_points(from_function(lambda h, x: h + 0.1 * h * (h / few - 1) * (1 - h / most), state_size=1))
+    order = np.argsort(ds["fixed_point_state"].values[:, 0])
+    np.testing.assert_allclose(ds["fixed_point_state"].values[order, 0] / most, [0, 0.2, 1], rtol=1e-12)
+    np.testing.assert_allclose(ds["eigenvalue"].values[order, 0].real, [0.9, 1.08, 0.6], rtol=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_two_circles_that_attract_only_from_nearby_are_two_in_any_unit(unit):
+    def turned(h, x):
+        radius = (h / unit).norm(dim=-1, keepdim=True)
+        return h * (1 - 0.05 * (radius - 1) * (radius - 4))
+
+    ds = dl.fixed_points(from_function(turned, state_size=2))
+    assert ds["continuum_dimension"].values.tolist() == [0, 1, 1]

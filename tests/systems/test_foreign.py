@@ -106,6 +106,14 @@ def test_diagnostics_give_closed_forms(arrays):
     np.testing.assert_allclose(exponents["exponent"].values, np.log(2), atol=0.01)
 
 
+@pytest.mark.parametrize("constant", [lambda tensor: tensor.numpy(), np.asarray])
+def test_arrays_made_of_torchs_tensors_are_constants_in_every_derivative(constant):
+    turning = torch.tensor([[1.2, -0.5], [0.5, 1.2]], dtype=torch.float64)  # the origin's multipliers: x (1.2 ± 0.5i)
+    f = from_function(lambda h, x: np.tanh(x * (constant(turning) @ h)), 2, 1, arrays="numpy")
+    found = dl.bifurcation(f, parameter="input[0]", lowest=0.5, highest=0.9, values=0)
+    np.testing.assert_allclose(found["bifurcation_parameter"].values, [1 / 1.3], rtol=1e-12)
+
+
 def assigned(h, x):
     out = np.zeros_like(h)
     out[0] = h[1]

@@ -29,7 +29,7 @@ Vector = NDArray[np.float64]
 
 FOLD, BRANCH_POINT, FLIP, PAIR = "fold", "branch point", "flip", "pair"
 MAX_NEWTON = 15
-TOLERANCE = 1e-8  # relative: what the parameter's error must be below for the point to count as converged
+TOLERANCE = 1e-8  # of the parameter or its range: its error must be below for the point to count as converged
 SETTLED = 1e-14  # times max(1, ‖unknowns‖)
 ROUNDED = 1e-7  # times that: steps below it that shrink by less than half are rounding
 SLOW, SLOW_STEPS = 0.25, 4  # so many steps in a row that shrink by less lead to no regular root
@@ -106,27 +106,29 @@ def refine(curve: SolutionCurve, kind: str, guess: Vector) -> Refined | None:
     left, _, right = np.linalg.svd(matrix - mu * np.eye(n))
     b, c = torch.from_numpy(left[:, -1].copy()), torch.from_numpy(right[-1].conj().copy())
     extra = {BRANCH_POINT: [0.0], PAIR: [np.angle(mu) if is_map else mu.imag]}.get(kind, [])
-    unknowns = np.concatenate([curve.state(guess), [curve.parameter(guess)], extra])
+    unit = curve.parameter_scale
+    unknowns = np.concatenate([curve.state(guess), [curve.parameter(guess) / unit], extra])
     equations = _equations(curve, kind, b, c)
 
     solved = _newton(equations, unknowns)
     if solved is None:
         return None
     unknowns, value, slope, iterations = solved
-    p = float(unknowns[n])
+    p = float(unknowns[n]) * unit
     eps = np.finfo(np.float64).eps
     size = max(1.0, float(np.linalg.norm(matrix))) * max(1.0, float(np.linalg.norm(unknowns[:n])))
-    by_parameter = float(np.linalg.norm(curve.linear(guess)[0][:, -1])) / curve.parameter_scale
+    by_parameter = float(np.linalg.norm(curve.linear(guess)[0][:, -1])) / unit
     rounding = ROUNDINGS * curve.equation.period * n * eps * (size + by_parameter * abs(p))
     errors = np.abs(np.linalg.inv(slope)) @ (np.abs(value) + rounding)
+    errors[n] *= unit
     error, last = float(errors[n]), float(unknowns[-1])  # an angle, or β
     at = _critical(kind, last, is_map)
     final = curve.equation.jacobian(torch.from_numpy(unknowns[:n]), torch.tensor(p, dtype=torch.float64)).numpy()
     u, sigma, vh = np.linalg.svd(final - at * np.eye(n))
     second = float(sigma[-2]) if n > 1 else np.inf
     is_singular = second <= RANK * max(1.0, float(sigma[0]))
-    border, beside = _on_border(curve, unknowns[: n + 1], errors[: n + 1], final)
-    is_known = error <= TOLERANCE * max(1.0, abs(p))
+    border, beside = _on_border(curve, np.append(unknowns[:n], p), errors[: n + 1], final)
+    is_known = error <= TOLERANCE * max(unit, abs(p))
     if kind == BRANCH_POINT:
         is_known = is_known and float(errors[-1]) <= TOLERANCE * size
     return Refined(
@@ -204,8 +206,11 @@ def _critical(kind: str, angle: float, is_map: bool) -> complex:
 
 
 def _equations(curve: SolutionCurve, kind: str, b: Tensor, c: Tensor) -> Callable[[Tensor], Tensor]:
-    """The extended system as a function of its unknowns: n of the state, p, and β or an angle where there is one."""
-    equation, n = curve.equation, len(b)
+    """The extended system as a function of its unknowns: n of the state, p, and β or an angle where there is one.
+
+    p is in units of the curve, whose ranges are of the order of 1: a slope by p is compared with the others.
+    """
+    equation, n, unit = curve.equation, len(b), curve.parameter_scale
     identity = torch.eye(n, dtype=torch.float64)
     ends = torch.zeros(n + 1, dtype=b.dtype)
     ends[-1] = 1
@@ -215,21 +220,21 @@ def _equations(curve: SolutionCurve, kind: str, b: Tensor, c: Tensor) -> Callabl
         return torch.cat([upper, torch.cat([c.conj(), ends[:1] * 0])[None]], dim=0)
 
     def of_real(unknowns: Tensor) -> Tensor:
-        state, p = unknowns[:n], unknowns[n]
+        state, p = unknowns[:n], unit * unknowns[n]
         at = -1.0 if kind == FLIP else equation.critical
         matrix = bordered(equation.jacobian(state, p) - at * identity)
         return torch.cat([equation.residual(state, p), torch.linalg.solve(matrix, ends)[-1:]])
 
     def of_branches(unknowns: Tensor) -> Tensor:
-        state, p, unfolding = unknowns[:n], unknowns[n], unknowns[n + 1]
+        state, p, unfolding = unknowns[:n], unit * unknowns[n], unknowns[n + 1]
         jacobian, by_p = equation.linear(state, p)
         matrix = bordered(jacobian - equation.critical * identity)
         g = torch.linalg.solve(matrix, ends)[-1:]
         w = torch.linalg.solve(matrix.mT, ends)[:n]
-        return torch.cat([equation.residual(state, p) + unfolding * b, g, (w @ by_p)[None]])
+        return torch.cat([equation.residual(state, p) + unfolding * b, g, unit * (w @ by_p)[None]])
 
     def of_pair(unknowns: Tensor) -> Tensor:
-        state, p, angle = unknowns[:n], unknowns[n], unknowns[n + 1]
+        state, p, angle = unknowns[:n], unit * unknowns[n], unknowns[n + 1]
         zero = torch.zeros_like(angle)
         at = torch.complex(torch.cos(angle), torch.sin(angle)) if equation.is_map else torch.complex(zero, angle)
         matrix = bordered(equation.jacobian(state, p) - at * identity)

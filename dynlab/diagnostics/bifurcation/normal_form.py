@@ -69,7 +69,7 @@ def coefficient(curve: SolutionCurve, refined: Refined) -> Coefficient:
     size = float(np.linalg.norm(curve.unit * q))  # of q in the system's own unit, where it is 1
     parts = np.array([np.vdot(w, term) for term in terms]) * (np.conj(mu) if is_map else 1.0) / size**2
     value = float(parts.sum().real)
-    own = refined.parameter_error / max(1.0, abs(curve.parameter(refined.z)))
+    own = refined.parameter_error / max(curve.parameter_scale, abs(curve.parameter(refined.z)))
     rounding = ROUNDINGS * (len(matrix) * float(np.finfo(np.float64).eps) + own) * condition / float(abs(along))
     error = rounding * float(np.abs(parts).sum())
     if not abs(value) > error:

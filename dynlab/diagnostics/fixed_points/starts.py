@@ -21,6 +21,9 @@ STEPS_TIMES_SIZE = 256_000
 # Orbits begin at these sizes. Where two of them lead a coordinate to one size, within a factor of 2, that is its own;
 # it is measured in units of that size where it is not within 1/1000 … 1000.
 SIZES = tuple(2.0**k for k in (-1000, -600, -300, -96, -64, -48, -32, -16, 0, 16, 32, 48))
+# Of a small map that they lead nowhere, also at the sizes between: it may attract only what is near to where it leads.
+# Compared are those that are 4 times apart, which orbits that keep their size leave so.
+MORE_SIZES, APART, MOST_FOR_MORE = tuple(2.0**k for k in range(-64, 49)), 2, 16
 SAME_SIZE, ORDINARY = 2.0, 1e3
 TOLD = 1e2  # times what cancellation leaves of a step: a size below that may be where rounding stopped an orbit
 REACH = 1.5  # random starts reach this many times as far as the states that were visited
@@ -78,10 +81,32 @@ def unit_of(held: Held) -> float | Tensor:
 
 def _led_to(held: Held) -> Tensor:
     """The size that orbits lead each coordinate to, 1 where they lead to none."""
+    first, last = _sizes_of_orbits(held, SIZES)
+    # small states say of a first step how far it goes, and not what size states have
+    units = _common(last, 1, _common(first[SIZES.index(1.0) :], 1, torch.zeros_like(last[0])))
+    if held.system.state_size <= MOST_FOR_MORE and (units == 0).any():
+        _, more = _sizes_of_orbits(held, MORE_SIZES)
+        units = torch.where(units > 0, units, _common(more, APART, units))
+    return torch.where(units > 0, units, 1.0)
+
+
+def _common(sizes: Tensor, apart: int, otherwise: Tensor) -> Tensor:
+    """The largest size that a coordinate has twice, so many rows of `sizes` (size, n) apart, shape (n,)."""
+    ratio = sizes[apart:] / sizes[:-apart]
+    same = (ratio <= SAME_SIZE) & (ratio >= 1 / SAME_SIZE)
+    own = torch.where(same, sizes[apart:], 0.0).amax(dim=0)
+    return torch.where(own > 0, own, otherwise)
+
+
+def _sizes_of_orbits(held: Held, begun: tuple[float, ...]) -> tuple[Tensor, Tensor]:
+    """How large each coordinate is a step behind states of each size, and at last, shape (size, n); 0 where it is not.
+
+    At last it has no size where it is on its way to 0 or to infinity, or is what underflow or rounding has left.
+    """
     size = held.system.state_size
     one = np.random.default_rng(0).uniform(-1, 1, (1, size))
     draw = np.concatenate([one, -one, abs(one), -abs(one)])  # from one side orbits may diverge
-    states = torch.as_tensor(np.array(SIZES)[:, None, None] * draw).to(held.input)
+    states = torch.as_tensor(np.array(begun)[:, None, None] * draw).to(held.input)
     first = held.moved(states).abs()
     for _ in range(ORBIT_STEPS // 2):
         states = held.moved(states)
@@ -92,21 +117,13 @@ def _led_to(held: Held) -> Tensor:
     for _ in range(ORBIT_STEPS // 4):
         states = held.moved(states)
         last = torch.maximum(last, states.abs())
-    # what is on its way to 0 or to infinity has no size there, nor what underflow or rounding has stopped
     settled = (last >= earlier / SAME_SIZE) & (last <= earlier * SAME_SIZE)
     # what is estimated beside 1 says nothing of a step that bends on smaller states: it counts as one rounding at most
     noise = cancelled(held, states.reshape(-1, size)).reshape(states.shape).clamp(max=torch.finfo(states.dtype).eps)
     told = last >= torch.maximum(TOLD * noise, torch.full_like(last, torch.finfo(last.dtype).tiny))
     last = torch.where(settled & told, last, 0.0)
-    units = torch.ones_like(states[0, 0])
-    # small states say of a first step how far it goes, and not what size states have
-    for each in (first[SIZES.index(1.0) :], last):
-        sizes = torch.where(torch.isfinite(each), each, 0.0).amax(dim=1)
-        ratio = sizes[1:] / sizes[:-1]
-        same = (ratio <= SAME_SIZE) & (ratio >= 1 / SAME_SIZE)
-        own = torch.where(same, sizes[1:], 0.0).amax(dim=0)
-        units = torch.where(own > 0, own, units)
-    return units
+    largest = [torch.where(torch.isfinite(each), each, 0.0).amax(dim=1) for each in (first, last)]
+    return largest[0], largest[1]
 
 
 def visited_starts(held: Held, count: int, visited: Tensor, generator: np.random.Generator) -> Tensor:
