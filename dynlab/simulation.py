@@ -25,6 +25,7 @@ ABSOLUTE_TOLERANCE = 1e-13
 MOST_EVALUATIONS = 1_500_000  # of a velocity along one solution: a minute at 40 µs each
 LOOKED_AT = 100_000  # evaluations after which their pace is held against that: seconds, more than a fast start takes
 PIECE = 4096  # states of an orbit that are held one by one before they are written behind each other
+LONGEST_PERIOD = 64  # steps: what repeats after more is not told from what does not repeat
 
 MapType = TypeVar("MapType", bound=Map)
 

@@ -11,12 +11,12 @@ from torch import Tensor
 
 from dynlab.numerics.threads import cores, in_threads, slices
 from dynlab.progress import through
+from dynlab.simulation import LONGEST_PERIOD
 from dynlab.systems import Map
 from dynlab.systems.held import Held
 
 SETTLED = 1e-9  # relative to 1 + ‖h‖: an orbit that moves no more than this in a step is at rest
 LOOK = 25  # steps between two looks at which orbits rest or have left
-LONGEST_PERIOD = 64  # steps
 LONGER = 10  # times the steps asked for: so long an orbit is followed that is still coming to rest
 COMING = 0.5  # it moves by this part of what it moved half as many steps before, the most of `LOOK` steps each
 ROWS, NUMBERS = (

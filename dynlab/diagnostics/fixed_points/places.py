@@ -329,10 +329,9 @@ class Places:
 
 def told_apart(places: Sequence[Place]) -> int:
     """How many fixed points these are at least: those that are nearer to each other than their errors may be one."""
-    points = [place for place in places if place.status == FIXED]
-    if not points:
+    if not places:
         return 0
-    states, errors = np.array([place.state for place in points]), np.array([place.error for place in points])
+    states, errors = np.array([place.state for place in places]), np.array([place.error for place in places])
     return int(connected_components(cdist(states, states) <= errors + errors[:, None])[0])
 
 

@@ -29,7 +29,8 @@ def verdict(rows: list[Record], found: Search) -> str:
     points = [row for row in rows if row.status == FIXED]
     lines = [row for row in rows if row.status == CONTINUUM]
     doubtful = [row for row in rows if row.status == UNDECIDED]
-    sentences = [_points(points, found)] if points else []
+    listed = [place for row, place in zip(rows, found.places, strict=True) if row.status == FIXED]
+    sentences = [_points(points, told_apart(listed), found)] if points else []
     sentences += [_continua(lines, bool(points), found)] if lines else []
     if not sentences:
         none = f"The map is {found.affine} and has no fixed point{'' if found.affine == 'affine' else ' there'}"
@@ -44,7 +45,7 @@ def verdict(rows: list[Record], found: Search) -> str:
     return " ".join([*sentences, *([] if found.affine else [_starts(found)]), *_confidence(found)])
 
 
-def _points(points: list[Record], found: Search) -> str:
+def _points(points: list[Record], least: int, found: Search) -> str:
     apart = max(row.fsolve_distance / float(merging.scale(row.state)) for row in points)
     worst = number(max(apart, SMALLEST_DISTANCE), 1)
     if len(points) == 1:
@@ -52,7 +53,6 @@ def _points(points: list[Record], found: Search) -> str:
         return f"1 fixed point ({points[0].kind.name}){only}; fsolve confirms it to {worst}."
     stable, undecided = (sum(row.kind.stable == code for row in points) for code in (1, -1))
     doubtful = f" and {undecided} undecided" if undecided else ""
-    least = told_apart(found.places)
     several = f"At least {counted(least, 'fixed point')}: {len(points)} were found" if least < len(points) else ""
     same = ", and rounding does not tell which of them are one" if several else ""
     told = f"{several or f'{len(points)} fixed points'}, {stable or 'none'} of them stable{doubtful}{same}"

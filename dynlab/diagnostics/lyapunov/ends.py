@@ -14,10 +14,10 @@ from dynlab.driven import Driven
 from dynlab.jacobians import finite_or_zero, jacobian
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.units import unit_of_small
+from dynlab.simulation import LONGEST_PERIOD
 from dynlab.systems import Flow, frozen
 
 ALL_BUT_ZERO = 1e-12  # of the state's size: an orbit that returns this near to where it was has closed
-LONGEST_PERIOD = 64
 ROUNDED = 64 * np.finfo(float).eps  # likewise, over half of its time: what moves farther, and does not slow, drifts
 NEAR = 1e-6  # likewise: Newton's step from where a flow rests leads no farther
 FLAT = 1e-10  # of the orbit's extent: a direction in which it extends less has none of it

@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from dynlab.simulation import LONGEST_PERIOD
+
 FIXED_POINT = "fixed point"
 CLOSED_CURVE = "invariant closed curve"
 OUTWARD = "still moving outward"
@@ -21,7 +23,6 @@ SAME_CURVE = 2e-3  # of the radius: the two halves of an orbit on one closed cur
 WIDEST_GAP = 0.7  # rad: an orbit whose angles leave no gap wider than this winds around a curve
 TREND = 1e-4  # of the distance from the centre: by more than this the last steps reach farther, or less far
 PARTS = 8  # of the later three quarters of an orbit: each reaches farther than the one before, or less far
-LONGEST_PERIOD = 64  # steps
 
 
 def outcome(states: NDArray[np.float64], kept: int, centre: NDArray[np.float64] | None) -> str:
