@@ -146,7 +146,11 @@ def prepare(
     system = frozen(system, number, device)
     if inputs is None:
         if system.recorded_inputs is None:
-            raise UserError("Give inputs of shape (sample, time, input): no inputs were recorded with the system.")
+            width = system.network_input_size
+            raise UserError(
+                f"Give inputs= of shape (sample, time, {width}), such as torch.randn(16, 64, {width}): no inputs were "
+                f"recorded with the system."
+            )
         inputs = system.recorded_inputs
     driving = _tensor("inputs", inputs, number, device)
     driving = driving.unsqueeze(0) if driving.ndim == 2 else driving
