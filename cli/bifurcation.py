@@ -26,7 +26,7 @@ PLANE, BRANCHES = ("second_from", "second_to", "grid"), ("starts", "values", "ob
 @click.option("--max-period", type=int, help="Of doubled orbits, or of --second's.  [default: 8, 16]")
 @click.option("--observed", type=COUNT, help="The coordinate drawn, from 1.  [default: what varies most]")
 @click.option("--values", type=int, help="Of the brute-force diagram; 0 leaves it out.  [default: 400, 100]")
-@click.option("--largest-state", type=float, default=100.0, show_default=True, help="Beyond, all is cut.")
+@click.option("--largest-state", type=float, help="Beyond, all is cut.  [default: 100 or more, 1e8]")
 @click.option("--max-memory", type=COUNT, default=1024, show_default=True, metavar="MIB", help="At once.")
 def bifurcation(source: Source, **own: Any) -> CommandResult:
     """Follow fixed points (of a flow: equilibria) through a parameter, and find every bifurcation on the way.
@@ -49,8 +49,8 @@ def bifurcation(source: Source, **own: Any) -> CommandResult:
     if second and None in (own["second_from"], own["second_to"]):
         raise UserError(f"--second {second} needs its range: --second-from and --second-to.")
     asked: dict[str, Any] = source.held | {"seed": source.seed, "max_memory": own["max_memory"] * 2**20}
-    optional = ("grid", "max_period", "starts", "values")
-    asked |= {"largest_state": own["largest_state"]} | {name: own[name] for name in optional if own[name] is not None}
+    optional = ("grid", "largest_state", "max_period", "starts", "values")
+    asked |= {name: own[name] for name in optional if own[name] is not None}
     arguments = source.system, source.visiting
     if second:
         asked |= {"parameters": (own["parameter"], second), "lowest": (own["lowest"], own["second_from"])}

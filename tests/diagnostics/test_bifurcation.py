@@ -501,3 +501,37 @@ def test_a_fold_is_the_same_in_any_unit_of_states(unit):
     ds = bifurcation(f, parameter="input[0]", lowest=0.1, highest=0.9, values=0, at=[0.1], largest_state=1e3 * unit)
     assert ds["bifurcation_kind"].values.tolist() == ["fold"]
     assert abs(ds["bifurcation_parameter"].item() - 0.5) < 1e-13
+
+
+def population(most):
+    """Ricker's map h ↦ h e^(p (1 − h/most)): the multiplier at h = most is 1 − p."""
+    return from_function(lambda h, x: h * torch.exp(x * (1 - h / most)), state_size=1, input_size=1)
+
+
+@pytest.mark.parametrize("most", [500.0, 1e6])
+def test_a_population_of_any_size_is_followed(most):
+    asked = {"parameter": "input[0]", "lowest": 0.5, "highest": 2.4, "values": 0, "at": [0.5]}
+    ds = bifurcation(population(most), **asked)
+    assert ds["bifurcation_kind"].values.tolist() == ["flip"]
+    np.testing.assert_allclose(ds["bifurcation_parameter"].values, [2], rtol=1e-12)
+    np.testing.assert_allclose(ds["bifurcation_state"].values, [[most]], rtol=1e-12)
+    left_out = bifurcation(population(most), **asked, largest_state=100.0).attrs["verdict"]
+    assert "1 fixed point beyond |h_i| = 100 was found at a value of input[0] and not followed" in left_out
+
+
+def test_where_all_that_was_found_is_too_large_nothing_is_said_of_the_rest():
+    far = from_function(lambda h, x: 1e4 + x * torch.tanh(h), state_size=1, input_size=1)
+    ds = bifurcation(far, parameter="input[0]", lowest=0.5, highest=2.5, values=0, at=[0.5], largest_state=10.0)
+    assert ds.attrs["verdict"].startswith("No isolated fixed point up to |h_i| = 10 was found")
+
+
+def test_what_appears_unstable_at_a_kink_is_never_said_to_lose_stability():
+    tent = from_function(
+        lambda h, x: x - 1.5 * h.abs(), state_size=1, input_size=1
+    )  # slopes 3/2 and −3/2, none for p < 0
+    ds = bifurcation(tent, parameter="input[0]", lowest=-1, highest=1, values=0, at=[-1.0])
+    assert ds["bifurcation_kind"].values.tolist() == ["border collision"]
+    assert 1 not in ds["stable"].values
+    assert "changes stability" in ds.attrs["verdict"]
+    assert "loses" not in ds.attrs["verdict"]
+    assert "lose " not in ds.attrs["verdict"]

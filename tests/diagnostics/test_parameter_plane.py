@@ -6,7 +6,7 @@ import torch
 
 from dynlab.diagnostics.bifurcation.parameter_plane import parameter_plane
 from dynlab.errors import UserError
-from dynlab.systems import create
+from dynlab.systems import create, from_function
 from dynlab.systems.planar import planar_matrix, planar_system
 
 EDGE = 0.02  # from a boundary, where orbits take longer than they are followed
@@ -106,3 +106,13 @@ def test_an_entry_and_a_number_together():
     root = np.sqrt(0.0625 + entry * other + 0j)
     expected = np.maximum(np.abs(0.75 + root), np.abs(0.75 - root))
     np.testing.assert_allclose(ds["leading"], expected, rtol=1e-7)
+
+
+def test_periods_are_the_same_however_a_population_is_counted():
+    def periods(most):
+        f = from_function(lambda h, x: x[..., 1:] * h * torch.exp(x[..., :1] * (1 - h / most)), 1, 2)
+        asked = {"parameters": ("input[0]", "input[1]"), "lowest": (0.5, 1.0), "highest": (2.6, 1.2), "at": [0.5, 1.0]}
+        return parameter_plane(f, **asked, grid=7, state=[most])["period"].values
+
+    assert set(periods(1.0).ravel().tolist()) >= {1, 2}
+    np.testing.assert_array_equal(periods(2.0**20), periods(1.0))

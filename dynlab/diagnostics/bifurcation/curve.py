@@ -139,7 +139,7 @@ class SolutionCurve:
             return None
         tangent /= np.linalg.norm(tangent)
         eps = np.finfo(np.float64).eps
-        known = max(residual, eps * float(np.linalg.norm(self.state(z))))
+        known = max(residual, eps * max(self.state_scale, float(np.linalg.norm(self.state(z)))))
         moved = z + right[-1] * min(known / max(sigma[-1], eps), 1e-3)
         nearby = self.equation.jacobian(*self._tensors(moved)).numpy()
         error = _norm(nearby - matrix) + self.equation.period * len(matrix) * eps * _norm(matrix)

@@ -23,7 +23,9 @@ from dynlab.diagnostics.bifurcation.starts import (
     beside_branches,
     common_unit,
     fixed_points_at,
+    split,
     typical_size,
+    usual_largest_state,
 )
 from dynlab.diagnostics.bifurcation.tracing import TracingLimits
 from dynlab.diagnostics.bifurcation.verdict import verdict
@@ -90,7 +92,7 @@ def bifurcation(
     max_period: int = MAX_PERIOD,
     observed: int | None = None,
     values: int | None = None,
-    largest_state: float = 100.0,
+    largest_state: float | None = None,
     max_memory: float = MAX_MEMORY,
     seed: int = 0,
 ) -> xr.Dataset:
@@ -122,8 +124,9 @@ def bifurcation(
     values : int
         How many values of the parameter the brute-force diagram has, 0 leaves it out; 400, beyond 8 dimensions 100,
         where it is not given.
-    largest_state : float
-        A branch, and an orbit, is cut where some abs(h_i) exceeds it.
+    largest_state : float, optional
+        A branch, and an orbit, is cut where some abs(h_i) exceeds it. Where it is not given it is 100, of systems whose
+        fixed points are larger ten times their typical size.
     max_memory : float
         In bytes, of the brute-force diagram.
     seed : int
@@ -164,16 +167,21 @@ def bifurcation(
     """
     if values is None:
         values = VALUES if system.state_size <= SMALL else FEWER_VALUES
-    asked = Asked(parameter, float(lowest), float(highest), largest_state, max_memory, seed)
-    _check(asked, starts, searches, max_period, values, observed, system.state_size)
+    lowest, highest = float(lowest), float(highest)
+    check_range(parameter, lowest, highest)
+    _check(largest_state, starts, searches, max_period, values, observed, system.state_size)
     if values:
         orbits.check_memory(values, ORBITS, system.state_size, isinstance(system, Map), max_memory)
-    varied = varied_system(system, inputs, (parameter,), at, at_step, (asked.lowest,), (asked.highest,), seed)
+    varied = varied_system(system, inputs, (parameter,), at, at_step, (lowest,), (highest,), seed)
     generator = np.random.default_rng(seed)
     with one_torch_thread():
-        at_values = np.linspace(asked.lowest, asked.highest, searches) if searches > 1 else np.array([asked.lowest])
+        at_values = np.linspace(lowest, highest, searches) if searches > 1 else np.array([lowest])
         begun = [fixed_points_at(varied, p, inputs, starts, seed) for p in at_values.tolist()]
-        diagram = _diagram(varied, asked, begun, max_period)
+        unit = common_unit(begun)
+        largest_state = usual_largest_state(begun, unit) if largest_state is None else largest_state
+        asked = Asked(parameter, lowest, highest, largest_state, max_memory, seed)
+        beginnings, beyond = split(begun, largest_state)
+        diagram = _diagram(varied, asked, unit, begun, beginnings, max_period)
         places = together.gathered(diagram)
         points = result.rows(diagram)
         visited, coordinate = _orbits(diagram, points, asked, values, observed, generator)
@@ -197,7 +205,7 @@ def bifurcation(
         system=system.name,
         source=system.source,
         settings=settings,
-        verdict=verdict(diagram, points, places, parameter, None if visited is None else visited[1].settled)
+        verdict=verdict(diagram, points, places, parameter, beyond, None if visited is None else visited[1].settled)
         + "".join(f" At {parameter} = {number(one.value)}: {one.incomplete}" for one in begun if one.incomplete),
         method=METHOD,
         coords=coords,
@@ -230,9 +238,14 @@ def _flags(diagram: Diagram, variables: dict[str, xr.Variable], largest_state: f
 
 
 def _check(
-    asked: Asked, starts: int | None, searches: int, max_period: int, values: int, observed: int | None, size: int
+    largest_state: float | None,
+    starts: int | None,
+    searches: int,
+    max_period: int,
+    values: int,
+    observed: int | None,
+    size: int,
 ) -> None:
-    check_range(asked.parameter, asked.lowest, asked.highest)
     check_at_least(1, starts=1 if starts is None else starts, searches=searches, max_period=max_period)
     check_at_least(0, values=values)
     if size > MOST_STATES:
@@ -240,14 +253,15 @@ def _check(
             f"Branches of {size:,} states take hours, and at most {MOST_STATES} are followed: `dynlab fixed-points` "
             f"finds the points at one value of a parameter."
         )
-    if not asked.largest_state > 0:
-        raise UserError(f"largest_state= bounds abs(h_i) and must be positive, got {asked.largest_state}.")
+    if largest_state is not None and not largest_state > 0:
+        raise UserError(f"largest_state= bounds abs(h_i) and must be positive, got {largest_state}.")
     if observed is not None and not 0 <= observed < size:
         raise UserError(f"observed= is one of the state's {size} coordinates, counted from 0, got {observed}.")
 
 
-def _diagram(varied: Varied, asked: Asked, begun: list[Begun], max_period: int) -> Diagram:
-    unit = common_unit(begun)
+def _diagram(
+    varied: Varied, asked: Asked, unit: Real, begun: list[Begun], beginnings: list[tuple[float, Real]], max_period: int
+) -> Diagram:
     varied.held = replace(varied.held, unit=torch.as_tensor(unit) if (unit != 1).any() else 1.0)
     equation = Equation(varied, isinstance(varied.system, Map))
     size = typical_size([state / unit for one in begun for state in one.states])
@@ -258,10 +272,8 @@ def _diagram(varied: Varied, asked: Asked, begun: list[Begun], max_period: int) 
         max_period,
         switching.sign_symmetries(equation, asked.lowest, asked.highest, asked.seed),
     )
-    for one in begun:
-        for state in one.states:
-            if np.abs(state).max() <= asked.largest_state:
-                diagram.start(state / unit, one.value)
+    for value, state in beginnings:
+        diagram.start(state / unit, value)
     return diagram
 
 

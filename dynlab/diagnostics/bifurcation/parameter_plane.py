@@ -45,7 +45,7 @@ def parameter_plane(
     state: ArrayLike | None = None,
     grid: int = GRID,
     max_period: int = MAX_PERIOD,
-    largest_state: float = 100.0,
+    largest_state: float = 1e8,
     max_memory: float = MAX_MEMORY,
     seed: int = 0,
 ) -> xr.Dataset:
@@ -216,7 +216,7 @@ def _verdict(
     longer = [str(one) for one in sorted(set(period[period > 1].tolist()))]
     parts = [f"at rest on {share((period == 1).mean())}"]
     parts += [f"on orbits of the periods {joined(longer)} on {share((period > 1).mean())}"] if longer else []
-    words = {on_grid.APERIODIC: "without a period", on_grid.CUT: f"beyond |h_i| ≤ {number(largest)}, or at no number,"}
+    words = {on_grid.APERIODIC: "without a period", on_grid.CUT: f"outside |h_i| ≤ {number(largest)}, or at no number,"}
     words |= {on_grid.UNDECIDED: "undecided"}
     parts += [f"{what} on {share((period == code).mean())}" for code, what in words.items() if (period == code).any()]
     return f"{text}. Orbits beside it end {joined(parts)}."

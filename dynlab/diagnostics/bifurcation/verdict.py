@@ -54,7 +54,12 @@ IN_A = {
 
 
 def verdict(
-    diagram: Diagram, points: list[Row], places: list[JointPlace], name: str, settled: NDArray[np.int8] | None
+    diagram: Diagram,
+    points: list[Row],
+    places: list[JointPlace],
+    name: str,
+    beyond: int,
+    settled: NDArray[np.int8] | None,
 ) -> str:
     """The sentences.
 
@@ -66,13 +71,20 @@ def verdict(
         Where branches could not be told apart.
     name : str
         The parameter's.
+    beyond : int
+        How many fixed points beyond the largest state a search found; branches begin at none of them.
     settled : ndarray of int, shape (value, start), or None
         Of the orbits behind the branches.
     """
     low, high = diagram.limits.lowest, diagram.limits.highest
     noun = "fixed point" if diagram.curve.equation.is_map else "equilibrium"
+    largest = f"|h_i| = {diagram.limits.largest_state:g}"
+    were = f"{'were' if beyond > 1 else 'was'} found at a value of {name} and not followed"
+    left_out = f"{counted(beyond, noun)} beyond {largest} {were}: --largest-state (largest_state=) includes more"
     if not diagram.branches:
-        return f"No isolated {noun} was found for {name} between {_number(low)} and {_number(high)}."
+        where = f" up to {largest}" if beyond else ""
+        none = f"No isolated {noun}{where} was found for {name} between {_number(low)} and {_number(high)}."
+        return f"{none} {left_out}." if beyond else none
     changes = _changes(diagram, points, places, name, noun)
     sentences = changes or [
         f"No {noun} that was found changes stability for {name} from {_number(low)} to {_number(high)}"
@@ -86,10 +98,12 @@ def verdict(
         sentences.append(cascade)
     if diagram.bifurcations:
         sentences.append(_accuracy(diagram.bifurcations, name))
-    beyond = sum(end == LEFT for branch in diagram.branches for end in branch.ends)
-    if beyond:
-        ends = f"{beyond} ends of branches are" if beyond > 1 else "One end of a branch is"
+    cut = sum(end == LEFT for branch in diagram.branches for end in branch.ends)
+    if cut:
+        ends = f"{cut} ends of branches are" if cut > 1 else "One end of a branch is"
         sentences.append(f"{ends} cut where some |h_i| exceeds {diagram.limits.largest_state:g}")
+    if beyond:
+        sentences.append(left_out)
     if diagram.cut_short:
         sentences.append(f"More branches exist: only the first {len(diagram.branches)} were followed")
     if settled is not None:
