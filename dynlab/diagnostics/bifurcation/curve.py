@@ -18,6 +18,7 @@ MAX_NEWTON = 10
 RENEWED = (1, 4, 6, 8, 10)  # iterations at which ∂G/∂p is computed anew
 FARTHEST = 1e10  # a Newton step beyond has met a singular matrix
 SETTLED = 1e-9  # times max(1, ‖z‖): after a Newton step so small the next one would be rounding
+AT_ZERO = 1e-100  # a state of 0 is known as well as one of that size: beside a kink there the derivative is another
 ROUNDINGS = 100  # times m n ε max(1, ‖z‖) ‖∂G‖: what rounding makes of a residual on the branch
 
 
@@ -139,7 +140,7 @@ class SolutionCurve:
             return None
         tangent /= np.linalg.norm(tangent)
         eps = np.finfo(np.float64).eps
-        known = max(residual, eps * max(self.state_scale, float(np.linalg.norm(self.state(z)))))
+        known = max(residual, eps * max(AT_ZERO, float(np.linalg.norm(self.state(z)))))
         moved = z + right[-1] * min(known / max(sigma[-1], eps), 1e-3)
         nearby = self.equation.jacobian(*self._tensors(moved)).numpy()
         error = _norm(nearby - matrix) + self.equation.period * len(matrix) * eps * _norm(matrix)
