@@ -6,6 +6,7 @@ A system knows one step and nothing else; every analysis is a function of a syst
 import abc
 import dataclasses
 import math
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -306,7 +307,9 @@ def positive_step(step_size: float) -> float:
 
 
 def check_sizes(state_size: int, input_size: int) -> None:
-    """Raise the error for a system without a state, or with an input of negative size."""
+    """Raise the error for a system without a state, or with an input of negative size, or sizes that are not whole."""
+    if not all(isinstance(size, Integral) for size in (state_size, input_size)):
+        raise UserError(f"The sizes of states and inputs are whole numbers, got {state_size!r} and {input_size!r}.")
     if state_size < 1 or input_size < 0:
         raise UserError(
             f"A system needs a state of at least one dimension and an input of none or more, "

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 import torch
+from torch import Tensor
 
 from dynlab.arguments import bound, check_at_least, check_positive
 from dynlab.errors import UserError
@@ -17,6 +18,9 @@ from dynlab.systems.held import frozen, number_type
 # At how many states a function is called, and at how many of them again: that dropout makes the same of all has no
 # chance, and what mixes the states of a batch makes another thing of fewer.
 STATES, FEWER = 64, 32
+# Its slopes at so many states, by differences to both sides at these distances, which agree where they can be believed.
+SLOPES, NEAR, NEARER = 16, 1e-5, 1e-6
+ALIKE, APART = 1e-3, 1e-2  # of the larger one
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -46,6 +50,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             for part in given["system"].modules():
                 if isinstance(part, Map | Flow) and _is_own(part):
                     _check_one_answer(part, dtype)
+                    _check_slope(part)
                 if isinstance(part, Flow):
                     check_autonomous(part)
             return function(**given)  # type: ignore[call-arg]
@@ -77,6 +82,46 @@ def _check_one_answer(part: Map | Flow, dtype: torch.dtype) -> None:
             f"random numbers, or mixes the states of a batch. Call eval() on a module that has dropout or batch "
             f"normalisation, or give a function of state and input alone."
         )
+
+
+def _check_slope(part: Map | Flow) -> None:
+    """Raise where a user's code has other slopes than its derivative says, at most of some random states."""
+    generator, analysed = torch.Generator().manual_seed(0), frozen(part)
+    evolve = analysed.velocity if isinstance(analysed, Flow) else analysed.step
+    h, along, weights = torch.randn(3, SLOPES, part.state_size, generator=generator, dtype=torch.float64)
+    x = torch.randn(SLOPES, part.input_size, generator=generator, dtype=torch.float64)
+    try:
+        told = (_pulled_back(analysed, h, x, weights) * along).sum(-1)
+        far, near = (
+            ((evolve(h + at * along, x.clone()) - evolve(h - at * along, x.clone())) * weights).sum(-1) / (2 * at)
+            for at in (NEAR, NEARER)
+        )
+        size = (evolve(h.clone(), x.clone()) * weights).abs().sum(-1)
+    except (UserError, TypeError, ValueError, RuntimeError, IndexError):  # which is said where it is differentiated
+        return
+    rounding = torch.finfo(torch.float64).eps ** 0.5 * size
+    believed = (far - near).abs() <= ALIKE * near.abs() + rounding
+    wrong = believed & ((told - near).abs() > APART * torch.maximum(told.abs(), near.abs()) + 2 * rounding)
+    if int(wrong.sum()) > SLOPES // 2:
+        raise UserError(
+            f"{part.name} has another slope than its derivative says, at {int(wrong.sum())} of {SLOPES} random states: "
+            f"at one of them {float(near[wrong][0]):.3g}, and the derivative {float(told[wrong][0]):.3g}. Leave out "
+            f"detach(), no_grad() and gradients that are not those of the values, such as straight-through ones."
+        )
+
+
+def _pulled_back(system: Map | Flow, h: Tensor, x: Tensor, weights: Tensor) -> Tensor:
+    """Of each row the gradient of weights · step by the state: by the closed form where a class has its own."""
+    closed = system.closed_form_jacobian(h, x)
+    if closed is not None:
+        return (weights.unsqueeze(-2) @ closed.dense()).squeeze(-2)
+    with torch.enable_grad():
+        own = h.clone().requires_grad_()
+        evolve = system.velocity if isinstance(system, Flow) else system.step
+        value = (evolve(own.clone(), x.clone()) * weights).sum()
+        if not value.requires_grad:
+            return torch.zeros_like(h)
+        return torch.autograd.grad(value, own, materialize_grads=True)[0]
 
 
 def check_autonomous(flow: Flow) -> None:

@@ -78,8 +78,17 @@ class Function(Map):
         told = [tuple(part.shape) if isinstance(part, Tensor | Rounded) else type(part).__name__ for part in found]
         if [shape[-1:] for shape in told] != [tuple(part.shape[-1:]) for part in parts]:
             raise UserError(self._misfit(parts, told))
+        wrong = next((p for p in found if isinstance(p, Tensor) and not self._is_state(p)), None)
+        if wrong is not None:
+            raise UserError(
+                f"{self.name} returns {wrong.dtype} where states are {'complex' if self.complex_state else 'real'} "
+                f"floating-point numbers: {'say complex_state=True' if wrong.is_complex() else 'return such ones'}."
+            )
         real = [to_real(part) if self.complex_state else part for part in found]
         return torch.cat(real, dim=-1) if self.is_tuple else real[0]
+
+    def _is_state(self, value: Tensor) -> bool:
+        return value.is_complex() == self.complex_state and (value.is_complex() or value.is_floating_point())
 
     def mixes_rows(self) -> bool:
         """Whether `f` is one of one state alone: h.norm() and h[0] are others of a batch."""
@@ -130,13 +139,18 @@ class Function(Map):
                 f"{self.name} cannot compute in {state.dtype} ({reason}): give a module itself rather than a function "
                 f"around it, so that its parameters are converted, or write .to(state) behind what it takes."
             )
+        if ".item()" in reason or "data-dependent control flow" in reason:
+            return (
+                f"{self.name} makes a Python number or a decision of a tensor, through which torch does not "
+                f"differentiate: compute with tensors, as h[0] in place of float(h[0]) and torch.where in place of if."
+            )
         if "torch.utils.checkpoint" in reason:
             return f"{self.name} cannot be differentiated: {' '.join(reason.split())}."
         other = next(order for order in ORDERS if order != self.order)
         return (
             f"{self.name} fails when it is called as {ORDERS[self.order]} with a state of shape {tuple(state.shape)} "
-            f"and an input of shape {tuple(input.shape)} ({' '.join(reason.split())}): check state_size and "
-            f"input_size, or say order={other!r} where it is called as {ORDERS[other]}."
+            f"and an input of shape {tuple(input.shape)} ({' '.join(reason.split())}): mend that, "
+            f"check state_size and input_size, or say order={other!r} where it is called as {ORDERS[other]}."
         )
 
     def _misfit(self, parts: tuple[Tensor, ...], got: list[Any]) -> str:

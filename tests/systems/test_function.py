@@ -12,6 +12,7 @@ from dynlab import from_module
 from dynlab.errors import UserError
 from dynlab.jacobians import jacobian
 from dynlab.numerics.running_error import RunningErrors, bounded
+from dynlab.operators import Diagonal
 from dynlab.systems import from_function, frozen
 
 
@@ -471,3 +472,81 @@ def test_a_scripted_function_is_the_function_it_was_made_of():
     states = torch.linspace(-1, 1, 6, dtype=torch.float64).reshape(3, 2)
     assert torch.equal(system.step(states, torch.zeros(0)), torch.tanh(2 * states))
     assert dl.fixed_points(system).sizes["fixed_point"] == 9
+
+
+class StraightThrough(torch.autograd.Function):
+    """sign(h), with the gradient of h."""
+
+    @staticmethod
+    def forward(ctx, h):
+        return torch.sign(h)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient
+
+
+class WrongForm(dl.systems.Map):
+    """h ↦ sin(h), with the closed form of 2 sin(h)."""
+
+    def __init__(self):
+        super().__init__(state_size=3, input_size=0)
+
+    def step(self, state, input, t=0):
+        return torch.sin(state)
+
+    def closed_form_jacobian(self, state, input, t=0):
+        return Diagonal(2 * torch.cos(state))
+
+
+OTHER_SLOPES = {
+    "detached": lambda: from_function(lambda h, x: torch.tanh(h.detach()), 2),
+    "without gradients": lambda: from_function(torch.no_grad()(lambda h, x: torch.tanh(2 * h)), 2),
+    "half of it detached": lambda: from_function(lambda h, x: h / (1 + h.square()).detach(), 2),
+    "straight through": lambda: from_function(lambda h, x: 0.5 * h + StraightThrough.apply(h), 2),
+    "closed form": WrongForm,
+}
+
+
+@pytest.mark.parametrize("made", OTHER_SLOPES.values(), ids=OTHER_SLOPES)
+def test_a_derivative_that_is_not_that_of_the_values_is_refused(made):
+    for diagnostic in (dl.fixed_points, dl.lyapunov):
+        with pytest.raises(UserError, match="has another slope than its derivative says, at 16 of 16"):
+            diagnostic(made())
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda h, x: torch.sign(h) + 0.5 * h,  # 0 wherever it has a slope
+        lambda h, x: torch.tanh(1e6 * h),
+        lambda h, x: torch.sin(1e9 * h),
+        lambda h, x: 1e-100 * torch.tanh(1e100 * h),
+        lambda h, x: 1e8 + torch.tanh(h),
+        lambda h, x: h.float().tanh().double(),
+        lambda h, x: torch.zeros_like(h),
+        lambda h, x: torch.sqrt(h),  # NaN at negative states
+        lambda h, x: torch.relu(h) ** 1.5,
+        lambda h, x: torch.remainder(2 * h, 1.0),
+    ],
+)
+def test_slopes_that_are_steep_or_missing_or_rounded_are_believed(f):
+    dl.spectrum(from_function(f, 2), inputs=torch.zeros(1, 2, 0))
+
+
+@pytest.mark.parametrize(
+    "f, sentence",
+    [
+        (lambda h, x: h.int(), r"returns torch\.int32 where states are real"),
+        (lambda h, x: h * (1 + 1j), "say complex_state=True"),
+        (lambda h, x: torch.stack([0.5 * float(h[0]) + 0 * h[0], h[1]]), r"as h\[0\] in place of float\(h\[0\]\)"),
+    ],
+)
+def test_what_is_no_real_state_is_refused_with_what_to_do(f, sentence):
+    with pytest.raises(UserError, match=sentence):
+        dl.fixed_points(from_function(f, 2))
+
+
+def test_sizes_are_whole_numbers():
+    with pytest.raises(UserError, match=r"whole numbers, got 2\.0 and 0"):
+        from_function(lambda h, x: h, state_size=2.0)
