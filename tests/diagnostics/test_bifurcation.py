@@ -488,7 +488,7 @@ def test_a_bifurcation_is_the_same_in_any_unit_of_the_parameter(kind, unit):
     size, f = CRITICAL_AT_HALF[kind]
     system = from_function(lambda h, x: f(h, x / unit), state_size=size, input_size=1)
     ends = {"lowest": 0.1 * unit, "highest": 0.9 * unit, "at": [0.1 * unit]}
-    ds = bifurcation(system, parameter="input[0]", values=0, **ends)
+    ds = bifurcation(system, parameter="input[0]", values=0, max_period=1, starts=16, **ends)
     assert ds["bifurcation_kind"].values.tolist() == [kind]
     assert (
         abs(ds["bifurcation_parameter"].item() / unit - 0.5) <= ds["bifurcation_parameter_error"].item() / unit < 1e-12
@@ -510,7 +510,8 @@ def population(most):
 
 @pytest.mark.parametrize("most", [500.0, 1e6])
 def test_a_population_of_any_size_is_followed(most):
-    asked = {"parameter": "input[0]", "lowest": 0.5, "highest": 2.4, "values": 0, "at": [0.5]}
+    asked = {"parameter": "input[0]", "lowest": 1.9, "highest": 2.2, "at": [1.9]}
+    asked |= {"values": 0, "max_period": 1, "starts": 16}
     ds = bifurcation(population(most), **asked)
     assert ds["bifurcation_kind"].values.tolist() == ["flip"]
     np.testing.assert_allclose(ds["bifurcation_parameter"].values, [2], rtol=1e-12)
