@@ -23,7 +23,6 @@ from dynlab.diagnostics.bifurcation.starts import (
     beside_branches,
     common_unit,
     fixed_points_at,
-    split,
     typical_size,
     usual_largest_state,
 )
@@ -175,13 +174,11 @@ def bifurcation(
     varied = varied_system(system, inputs, (parameter,), at, at_step, (lowest,), (highest,), seed)
     generator = np.random.default_rng(seed)
     with one_torch_thread():
-        at_values = np.linspace(lowest, highest, searches) if searches > 1 else np.array([lowest])
-        begun = [fixed_points_at(varied, p, inputs, starts, seed) for p in at_values.tolist()]
-        unit = common_unit(begun)
-        largest_state = usual_largest_state(begun, unit) if largest_state is None else largest_state
+        at_values = np.linspace(lowest, highest, searches).tolist()
+        begun = [fixed_points_at(varied, p, inputs, starts, seed) for p in at_values]
+        largest_state = usual_largest_state(begun) if largest_state is None else largest_state
         asked = Asked(parameter, lowest, highest, largest_state, max_memory, seed)
-        beginnings, beyond = split(begun, largest_state)
-        diagram = _diagram(varied, asked, unit, begun, beginnings, max_period)
+        diagram, beyond = _diagram(varied, asked, begun, max_period)
         places = together.gathered(diagram)
         points = result.rows(diagram)
         visited, coordinate = _orbits(diagram, points, asked, values, observed, generator)
@@ -259,9 +256,9 @@ def _check(
         raise UserError(f"observed= is one of the state's {size} coordinates, counted from 0, got {observed}.")
 
 
-def _diagram(
-    varied: Varied, asked: Asked, unit: Real, begun: list[Begun], beginnings: list[tuple[float, Real]], max_period: int
-) -> Diagram:
+def _diagram(varied: Varied, asked: Asked, begun: list[Begun], max_period: int) -> tuple[Diagram, int]:
+    """The branches, and how many points beyond the largest state, at most, one search found."""
+    unit = common_unit(begun)
     varied.held = replace(varied.held, unit=torch.as_tensor(unit) if (unit != 1).any() else 1.0)
     equation = Equation(varied, isinstance(varied.system, Map))
     size = typical_size([state / unit for one in begun for state in one.states])
@@ -272,9 +269,12 @@ def _diagram(
         max_period,
         switching.sign_symmetries(equation, asked.lowest, asked.highest, asked.seed),
     )
-    for value, state in beginnings:
-        diagram.start(state / unit, value)
-    return diagram
+    for one in begun:
+        for state in one.states:
+            if np.abs(state).max() <= asked.largest_state:
+                diagram.start(state / unit, one.value)
+    beyond = [sum(bool(np.abs(state).max() > asked.largest_state) for state in one.states) for one in begun]
+    return diagram, max(beyond)
 
 
 def _orbits(

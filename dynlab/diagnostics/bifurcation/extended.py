@@ -107,7 +107,7 @@ def refine(curve: SolutionCurve, kind: str, guess: Vector) -> Refined | None:
     b, c = torch.from_numpy(left[:, -1].copy()), torch.from_numpy(right[-1].conj().copy())
     extra = {BRANCH_POINT: [0.0], PAIR: [np.angle(mu) if is_map else mu.imag]}.get(kind, [])
     unit = curve.parameter_scale
-    unknowns = np.concatenate([curve.state(guess), [curve.parameter(guess) / unit], extra])
+    unknowns = np.concatenate([curve.state(guess), guess[-1:], extra])
     equations = _equations(curve, kind, b, c)
 
     solved = _newton(equations, unknowns)

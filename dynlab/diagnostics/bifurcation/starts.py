@@ -89,26 +89,15 @@ def typical_size(states: list[NDArray[np.float64]]) -> float:
     return max(1.0, float(np.median([np.linalg.norm(state) for state in states]))) if states else 1.0
 
 
-def usual_largest_state(begun: list[Begun], unit: NDArray[np.float64]) -> float:
+def usual_largest_state(begun: list[Begun]) -> float:
     """Where branches and orbits are cut unless told otherwise: 100 in the largest unit, and of large states 10 times.
 
     Large they are where half of the points beside 0 that searches found are larger than 100.
     """
+    unit = common_unit(begun)
     states = [state / unit for each in begun for state in each.states if state.any()]
     size = typical_size(states)
     return max(1.0, float(unit.max())) * (USUAL_LARGEST if size <= USUAL_LARGEST else BEYOND_TYPICAL * size)
-
-
-def split(begun: list[Begun], largest_state: float) -> tuple[list[tuple[float, NDArray[np.float64]]], int]:
-    """The values and states at which branches begin, and how many points beyond, at most, one search found."""
-    near = [[bool(np.abs(state).max() <= largest_state) for state in each.states] for each in begun]
-    inside = [
-        (each.value, state)
-        for each, those in zip(begun, near, strict=True)
-        for state, is_near in zip(each.states, those, strict=True)
-        if is_near
-    ]
-    return inside, max((those.count(False) for those in near), default=0)
 
 
 def beside_branches(

@@ -79,12 +79,15 @@ def verdict(
     low, high = diagram.limits.lowest, diagram.limits.highest
     noun = "fixed point" if diagram.curve.equation.is_map else "equilibrium"
     largest = f"|h_i| = {diagram.limits.largest_state:g}"
-    were = f"{'were' if beyond > 1 else 'was'} found at a value of {name} and not followed"
-    left_out = f"{counted(beyond, noun)} beyond {largest} {were}: --largest-state (largest_state=) includes more"
+    were, them = ("were", "them") if beyond > 1 else ("was", "it")
+    left_out = [
+        f"{counted(beyond, noun)} beyond {largest} {were} found at a value of {name} and not followed: a larger "
+        f"--largest-state (largest_state=) includes {them}"
+    ] * bool(beyond)
     if not diagram.branches:
         where = f" up to {largest}" if beyond else ""
-        none = f"No isolated {noun}{where} was found for {name} between {_number(low)} and {_number(high)}."
-        return f"{none} {left_out}." if beyond else none
+        none = f"No isolated {noun}{where} was found for {name} between {_number(low)} and {_number(high)}"
+        return ". ".join([none, *left_out]) + "."
     changes = _changes(diagram, points, places, name, noun)
     sentences = changes or [
         f"No {noun} that was found changes stability for {name} from {_number(low)} to {_number(high)}"
@@ -102,8 +105,7 @@ def verdict(
     if cut:
         ends = f"{cut} ends of branches are" if cut > 1 else "One end of a branch is"
         sentences.append(f"{ends} cut where some |h_i| exceeds {diagram.limits.largest_state:g}")
-    if beyond:
-        sentences.append(left_out)
+    sentences += left_out
     if diagram.cut_short:
         sentences.append(f"More branches exist: only the first {len(diagram.branches)} were followed")
     if settled is not None:
