@@ -1,6 +1,7 @@
 """Lyapunov exponents against closed forms, exact identities, published values and a computation in many digits."""
 
 import json
+import math
 import re
 
 import mpmath
@@ -631,6 +632,48 @@ def test_an_equilibrium_of_a_flow_is_said_first_too():
     expected = "These are the exponents of the unstable equilibrium at 0, where the orbit stayed."
     assert ds.attrs["verdict"].startswith(expected)
     assert lyapunov(create("lorenz"), seconds=2.0).attrs["verdict"].startswith("Over 1.8 s from a random start near 0")
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-3, 1e-13, 1e-30, 1e-200])
+@pytest.mark.parametrize(
+    "sides, ends",
+    [
+        ([1.0, -1.0], "ends at a stable cycle of period 2, whose exponents these are"),
+        ([1.0, 1.0], "ends at the stable fixed point at (9.146"),
+    ],
+)
+def test_where_an_orbit_ends_is_told_in_any_unit(unit, sides, ends):
+    """h* = tanh(1.7 h*) = 0.9146, and −h* after it where a side is turned; 0 is unstable."""
+    system = from_function(lambda h, x: unit * torch.tanh(1.7 * h / unit) * torch.tensor(sides).to(h), state_size=2)
+    verdict = lyapunov(system, steps=2000).attrs["verdict"].replace("(0.009146", "(9.146").replace("(0.9146", "(9.146")
+    assert ends in verdict.replace("(0.0009146", "(9.146")
+
+
+@pytest.mark.parametrize(
+    "unit, ends", [(1.0, "equilibrium at (0.9575"), (1e-12, "equilibrium at (9.575e−13"), (1e-30, None)]
+)
+def test_where_a_flow_ends_is_told_in_any_unit_or_not_at_all(unit, ends):
+    """h* = tanh(2 h*) = 0.9575; 0 is unstable, and no digits of a solution from 0.1 are left at 1e-30."""
+
+    class Driven(Flow):
+        def __init__(self):
+            super().__init__(2, 0)
+
+        def velocity(self, state, input, t=0):
+            return unit * torch.tanh(2 * state / unit) - state
+
+    verdict = lyapunov(Driven()).attrs["verdict"]
+    assert ends in verdict if ends else "equilibrium" not in verdict
+
+
+def test_an_orbit_that_rounding_keeps_from_0_ends_at_0():
+    """The size that it keeps is what cancellation leaves of a step, and no unit."""
+    turn = 0.95 * torch.tensor([[math.cos(1), -math.sin(1)], [math.sin(1), math.cos(1)]], dtype=torch.float64)
+    offset = torch.tensor([0.3, 0.7], dtype=torch.float64)
+    system = from_function(lambda h, x: (h + offset.to(h)) @ turn.mT.to(h) - turn.to(h) @ offset.to(h), state_size=2)
+    orbit = simulate(system, np.zeros((2000, 0)), initial_state=[0.1, 0.1])["trajectory"].values[0]
+    assert 0 < np.abs(orbit[-1]).max() < 1e-14
+    assert "ends at the stable fixed point at 0, whose" in lyapunov(system, steps=2000).attrs["verdict"]
 
 
 def test_an_orbit_that_stayed_on_a_symmetric_set_is_told():

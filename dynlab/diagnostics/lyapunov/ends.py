@@ -11,18 +11,22 @@ import xarray as xr
 
 from dynlab import schema, simulation
 from dynlab.driven import Driven
-from dynlab.jacobians import finite_or_zero, jacobian
+from dynlab.jacobians import cancelled, finite_or_zero, jacobian
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.units import unit_of_small
 from dynlab.simulation import LONGEST_PERIOD
 from dynlab.systems import Flow, frozen
+from dynlab.systems.held import Held
 
 ALL_BUT_ZERO = 1e-12  # of the state's size: an orbit that returns this near to where it was has closed
 ROUNDED = 64 * np.finfo(float).eps  # likewise, over half of its time: what moves farther, and does not slow, drifts
 NEAR = 1e-6  # likewise: Newton's step from where a flow rests leads no farther
+SAME_SLOPES = 1e-3  # of a flow's derivatives: what is small beside the orbit is 0 where they are those at 0
 FLAT = 1e-10  # of the orbit's extent: a direction in which it extends less has none of it
 DRAWN, MOST_VISITED = 3, 8_000  # dimensions and states of the attractor that are kept for its picture
 MOST = 512  # states that say in which directions an orbit extends
+SAME_SIZE = 2.0  # between two quarters of its time: an orbit that changes less has a size of its own
+TOLD = 1e2  # times what cancellation leaves of a step: a size below that may be where rounding stopped the orbit
 # A neighbour that starts at one of these distances and ends beyond the other has left. A distance that grows like a
 # power of time does not get so far in 100,000 steps.
 BESIDE, AWAY = 1e-8, 1e-3
@@ -40,11 +44,14 @@ class OrbitEnds:
         The last states.
     dimensions : ndarray of int, shape (sample,)
         Of the smallest affine space that holds an orbit which its neighbours leave, −1 where there is none such.
+    unit : ndarray, shape (sample, 1)
+        What the states of each orbit are measured in, beside their own size.
     """
 
     periods: Index
     points: Real
     dimensions: Index
+    unit: Real
 
 
 def ends_of_map(driven: Driven, is_given: bool, seed: int) -> OrbitEnds:
@@ -57,7 +64,10 @@ def ends_of_map(driven: Driven, is_given: bool, seed: int) -> OrbitEnds:
         return simulation.end_of_orbit(driven.system, driven.inputs[:, half:], begin).double().cpu().numpy()
 
     later = states[:, half :: max(1, (driven.steps - half) // MOST)]
-    return _ends(periods_of_map(states), states[:, -1], later, follow, is_given, seed, unit_of_orbits(states))
+    held = Held(driven.system, driven.inputs[0, -1], driven.steps)
+    noise = cancelled(held, driven.states[:, -1].nan_to_num(0.0, 0.0, 0.0)).double().amax(dim=1).cpu().numpy()
+    unit = unit_of_orbits(states, noise)
+    return _ends(periods_of_map(states, unit), states[:, -1], later, follow, is_given, seed, unit)
 
 
 def ends_of_flow(system: Flow, visited: Real, seconds: float, is_given: bool, seed: int) -> OrbitEnds:
@@ -68,16 +78,21 @@ def ends_of_flow(system: Flow, visited: Real, seconds: float, is_given: bool, se
         return np.asarray(found["trajectory"].values[:, -1])
 
     later = visited[:, visited.shape[1] // 2 :]
-    unit = unit_of_orbits(visited)
+    unit = unit_of_orbits(visited, np.full(len(visited), np.inf))
     return _ends(periods_of_flow(system, visited[:, -1], unit), visited[:, -1], later, follow, is_given, seed, unit)
 
 
-def unit_of_orbits(states: Real) -> Real:
+def unit_of_orbits(states: Real, noise: Real) -> Real:
     """What orbits (sample, time, state) are measured in beside their own size, (sample, 1).
 
-    A system that is written in small units has orbits that are no nearer to a point at rest for it.
+    A system that is written in small units has orbits that are no nearer to a point at rest for it, wherever they
+    began. So it is the size that an orbit keeps at last, unless that may be the `noise` (sample,) of a step.
     """
-    return unit_of_small(np.abs(states).max(axis=(1, 2), initial=0.0))[:, None]
+    sizes = np.maximum(states.max(axis=2, initial=0.0), -states.min(axis=2, initial=0.0))  # without a copy
+    half, quarter = sizes.shape[1] // 2, max(1, sizes.shape[1] // 4)
+    earlier, last = sizes[:, half:-quarter].max(axis=1, initial=0.0), sizes[:, -quarter:].max(axis=1)
+    keeps = (last <= SAME_SIZE * earlier) & (earlier <= SAME_SIZE * last) & (last > TOLD * noise)
+    return unit_of_small(np.where(keeps, last, sizes.max(axis=1)))[:, None]
 
 
 def visited_states(states: Real) -> dict[str, xr.Variable]:
@@ -109,14 +124,16 @@ def _ends(
     """Only a given start may lie on a set that its neighbours leave; of closed orbits the exponents tell it."""
     nowhere = np.full(len(periods), -1)
     found = nowhere if not is_given or periods.all() else dimensions_left(later, follow, seed, unit)
-    return OrbitEnds(periods, points, np.where(periods > 0, -1, found))
+    return OrbitEnds(periods, points, np.where(periods > 0, -1, found), unit)
 
 
-def periods_of_map(states: Real) -> Index:
-    """After how many steps the orbits (sample, time, state) are back at their last states; 0 where they are not."""
+def periods_of_map(states: Real, unit: Real) -> Index:
+    """After how many steps the orbits (sample, time, state) are back at their last states; 0 where they are not.
+
+    States are measured in `unit` (sample, 1), beside their own size.
+    """
     last = states[:, -1:]
     before = states[:, -1 - LONGEST_PERIOD : -1][:, ::-1]
-    unit = unit_of_orbits(states)
     with np.errstate(invalid="ignore"):
         back = np.all(np.abs(before - last) <= ALL_BUT_ZERO * (unit[:, None] + np.abs(last)), axis=-1)
     periods = np.where(back.any(axis=1), back.argmax(axis=1) + 1, 0)
@@ -139,7 +156,8 @@ def periods_of_flow(system: Flow, states: Real, unit: Real) -> Index:
     """1 where a flow is at an equilibrium, 0 at other states (sample, state).
 
     There f is small beside the change that its own derivative makes of it over a state's size, Newton's step is short,
-    and what it leaves is rounding: a slow field is small everywhere, and 0 nowhere.
+    and what it leaves is rounding: a slow field is small everywhere, and 0 nowhere. Where a coordinate counts as 0, the
+    derivatives there are the same: a flow in very small units may be far from the equilibrium at 0.
     """
     found = np.asarray(np.isfinite(states).all(axis=1))
     h, one, analysed = torch.from_numpy(states[found]), torch.from_numpy(unit[found]), frozen(system)
@@ -151,7 +169,10 @@ def periods_of_flow(system: Flow, states: Real, unit: Real) -> Index:
     size = (J.abs() @ (one + h.abs()).unsqueeze(-1)).squeeze(-1)
     near = (step.squeeze(-1).abs() <= NEAR * (one + h.abs())) & (f.abs() <= ALL_BUT_ZERO * size)
     exact = (f + (J @ step).squeeze(-1)).abs() <= ROUNDED * size
-    found[found] = (near & exact).all(dim=-1).numpy()
+    rest = torch.where(h.abs() <= ALL_BUT_ZERO * (one + h.abs().amax(dim=-1, keepdim=True)), 0.0, h)
+    other = (finite_or_zero(jacobian(analysed, rest, no_input).dense()) - J).abs().amax(dim=(-1, -2))
+    alike = other <= SAME_SLOPES * J.abs().amax(dim=(-1, -2))
+    found[found] = ((near & exact).all(dim=-1) & alike).numpy()
     return found.astype(np.int64)
 
 

@@ -7,7 +7,6 @@ from dynlab import schema
 from dynlab.diagnostics.lyapunov.ends import ALL_BUT_ZERO, OrbitEnds
 from dynlab.diagnostics.lyapunov.separation import DRAW_NEARER, MEET, NEITHER, STAY_APART
 from dynlab.numerics.statistics import FEW_NATS, with_signs
-from dynlab.numerics.units import unit_of_small
 from dynlab.wording import (
     agree,
     counted,
@@ -174,7 +173,7 @@ def _whereabouts(ds: xr.Dataset, name: str, ends: OrbitEnds, known: np.ndarray) 
     orbits = "orbits" if several else "orbit"
     noun = "equilibrium" if ds[name].attrs["units"] == schema.NAT_PER_SECOND else "fixed point"
     unstable, stable = (periods > 0) & (values > errors), (periods > 0) & ((values < -errors) | np.isneginf(values))
-    unit = float(unit_of_small(np.abs(schema.settings(ds).get("initial_state") or 1.0).max()))
+    unit = float(ends.unit[known].max())
     before = after = ""
     if (dimensions >= 0).any():
         inside = f"{ranged(dimensions[dimensions >= 0], 0)} of {points.shape[1]} dimensions"
