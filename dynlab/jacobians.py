@@ -32,7 +32,10 @@ NOT_BATCHED = "Batching rule not implemented"  # what torch says
 FEW = 2  # components of a value: one backward pass for each takes less time than all in one batch
 APART = 1e-6  # rounding makes less of a difference to a row's value than this share, and other rows more
 ORDER = 6  # of the differences from which the noise of a function is estimated
-AHEAD, AROUND = range(2 * ORDER), range(-4, 4)  # where it is evaluated for that; of a Jacobian on both sides of a kink
+AHEAD, BEHIND = range(2 * ORDER), range(1 - 2 * ORDER, 1)  # where it is evaluated for that
+AROUND = range(-4, 4)  # the same of a Jacobian: on both sides of a kink
+# What is so many times the noise of the other side, and more than that share of max(1, |h_i|), is a jump and no noise.
+JUMP_TIMES, JUMP = 1e3, 1e-6
 SPACINGS = (1.0, 0.618034)  # in one of them rounding may look smooth
 NEAREST = 1e-7  # times abs(h_i): a spacing of that share of a share is still many of the last digits
 # Of the distances at which a function's values are held against its derivative, as shares of |h_i|, and of 1 at 0.
@@ -139,10 +142,18 @@ def cancelled(held: Held, states: Tensor) -> Tensor:
 
 
 def _noise_of_displacement(held: Held, states: Tensor) -> Tensor:
-    return torch.maximum(*(_noise(held.displacement, states, size) for size in (states.abs(), torch.ones_like(states))))
+    """On both sides of the states: a function that jumps on one of them is no less exact."""
+    sizes = states.abs(), torch.ones_like(states)
+    ahead, behind = (
+        torch.maximum(*(_noise(held.displacement, states, size, places) for size in sizes))
+        for places in (AHEAD, BEHIND)
+    )
+    smaller, larger = torch.minimum(ahead, behind), torch.maximum(ahead, behind)
+    jumps = (larger > JUMP_TIMES * smaller) & (larger > JUMP * states.abs().clamp(min=1))
+    return torch.where(jumps, smaller, larger)
 
 
-def _noise(function: Callable[[Tensor], Tensor], states: Tensor, size: Tensor, places: range = AHEAD) -> Tensor:
+def _noise(function: Callable[[Tensor], Tensor], states: Tensor, size: Tensor, places: range) -> Tensor:
     """`NOISE_TIMES` the noise of a function at states (..., n), from differences of order `ORDER`.
 
     Over states so near each other what is smooth has none (Moré and Wild, "Estimating computational noise", SIAM

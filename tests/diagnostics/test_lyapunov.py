@@ -666,6 +666,22 @@ def test_where_a_flow_ends_is_told_in_any_unit_or_not_at_all(unit, ends):
     assert ends in verdict if ends else "equilibrium" not in verdict
 
 
+@pytest.mark.parametrize("ahead, behind, rate", [(0.5, 1.7, 0.5), (0.8, 1.3, 0.5), (0.6, 1.5, 0.3)])
+@pytest.mark.parametrize("steps", [10_000, 30_000])
+def test_an_orbit_that_came_to_a_saddle_has_not_its_exponents(ahead, behind, rate, steps):
+    """May and Leonard's cycle of saddles, whose multipliers are e^(r(1 − a)), e^(r(1 − b)) and 1 − r."""
+    competition = torch.tensor([[1, ahead, behind], [behind, 1, ahead], [ahead, behind, 1]], dtype=torch.float64)
+    system = from_function(lambda h, x: h * torch.exp(rate * (1 - h @ competition.T.to(h))), state_size=3)
+    ds = lyapunov(system, initial_state=[0.3, 0.4, 0.5], steps=steps)
+    verdict, own = ds.attrs["verdict"], rate * (1 - ahead)
+    assert abs(ds["exponent"][0, 0] - own) <= ds["exponent_error"][0, 0] + 1e-9
+    assert "stable fixed point" not in verdict.replace("unstable", "")
+    assert "whose exponents these are" not in verdict
+    assert "At last the orbit is at the unstable fixed point at" in verdict
+    # exponents decrease within their errors
+    assert (np.diff(ds["exponent"][0]) <= ds["exponent_error"][0, :-1] + 1e-12).all()
+
+
 def test_an_orbit_that_rounding_keeps_from_0_ends_at_0():
     """The size that it keeps is what cancellation leaves of a step, and no unit."""
     turn = 0.95 * torch.tensor([[math.cos(1), -math.sin(1)], [math.sin(1), math.cos(1)]], dtype=torch.float64)

@@ -331,7 +331,8 @@ def told_apart(places: Sequence[Place]) -> int:
     """How many fixed points these are at least: those that are nearer to each other than their errors may be one."""
     if not places:
         return 0
-    states, errors = np.array([place.state for place in places]), np.array([place.error for place in places])
+    states = np.array([place.state for place in places])
+    errors = np.array([min(place.error, place.radius or np.inf) for place in places])
     return int(connected_components(cdist(states, states) <= errors + errors[:, None])[0])
 
 

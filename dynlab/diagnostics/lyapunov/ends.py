@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 import xarray as xr
+from torch import Tensor
 
 from dynlab import schema, simulation
 from dynlab.driven import Driven
-from dynlab.jacobians import cancelled, finite_or_zero, jacobian
+from dynlab.jacobians import cancelled, finite_or_zero, held_blocks, held_matrices, jacobian
 from dynlab.numerics.arrays import Index, Real
+from dynlab.numerics.eigenvalues import approximate_eigenvalues
 from dynlab.numerics.units import unit_of_small
 from dynlab.simulation import LONGEST_PERIOD
 from dynlab.systems import Flow, frozen
@@ -23,6 +26,7 @@ ROUNDED = 64 * np.finfo(float).eps  # likewise, over half of its time: what move
 NEAR = 1e-6  # likewise: Newton's step from where a flow rests leads no farther
 SAME_SLOPES = 1e-3  # of a flow's derivatives: what is small beside the orbit is 0 where they are those at 0
 FLAT = 1e-10  # of the orbit's extent: a direction in which it extends less has none of it
+MOST_OF_CYCLE = 128  # dimensions of a cycle whose own exponent is computed; of a fixed point in any number
 DRAWN, MOST_VISITED = 3, 8_000  # dimensions and states of the attractor that are kept for its picture
 MOST = 512  # states that say in which directions an orbit extends
 SAME_SIZE = 2.0  # between two quarters of its time: an orbit that changes less has a size of its own
@@ -46,12 +50,16 @@ class OrbitEnds:
         Of the smallest affine space that holds an orbit which its neighbours leave, −1 where there is none such.
     unit : ndarray, shape (sample, 1)
         What the states of each orbit are measured in, beside their own size.
+    leading : ndarray, shape (sample,)
+        The largest exponent of the fixed point or cycle itself, which the orbit's need not be yet: it may have come to
+        a saddle. NaN where the orbit has not closed, or this is not computed.
     """
 
     periods: Index
     points: Real
     dimensions: Index
     unit: Real
+    leading: Real
 
 
 def ends_of_map(driven: Driven, is_given: bool, seed: int) -> OrbitEnds:
@@ -67,7 +75,12 @@ def ends_of_map(driven: Driven, is_given: bool, seed: int) -> OrbitEnds:
     held = Held(driven.system, driven.inputs[0, -1], driven.steps)
     noise = cancelled(held, driven.states[:, -1].nan_to_num(0.0, 0.0, 0.0)).double().amax(dim=1).cpu().numpy()
     unit = unit_of_orbits(states, noise)
-    return _ends(periods_of_map(states, unit), states[:, -1], later, follow, is_given, seed, unit)
+    periods = periods_of_map(states, unit)
+    leading = np.full(len(states), np.nan)
+    for sample in np.flatnonzero(periods > 0):
+        held = Held(driven.system, driven.inputs[sample, -1], driven.steps)
+        leading[sample] = _leading(held, driven.states[sample, -periods[sample] :])
+    return _ends(periods, leading, states[:, -1], later, follow, is_given, seed, unit)
 
 
 def ends_of_flow(system: Flow, visited: Real, seconds: float, is_given: bool, seed: int) -> OrbitEnds:
@@ -79,7 +92,34 @@ def ends_of_flow(system: Flow, visited: Real, seconds: float, is_given: bool, se
 
     later = visited[:, visited.shape[1] // 2 :]
     unit = unit_of_orbits(visited, np.full(len(visited), np.inf))
-    return _ends(periods_of_flow(system, visited[:, -1], unit), visited[:, -1], later, follow, is_given, seed, unit)
+    periods, leading = periods_of_flow(system, visited[:, -1], unit), np.full(len(visited), np.nan)
+    held = Held(frozen(system), torch.zeros(system.input_size, dtype=torch.float64))
+    for sample in np.flatnonzero(periods > 0):
+        leading[sample] = _leading(held, torch.from_numpy(visited[sample, -1:]))
+    return _ends(periods, leading, visited[:, -1], later, follow, is_given, seed, unit)
+
+
+def _leading(held: Held, cycle: Tensor) -> float:
+    """The largest exponent of a cycle of a map (p, n), or of a flow's equilibrium (1, n)."""
+    if len(cycle) == 1:
+        values = np.concatenate(
+            [approximate_eigenvalues(block[0].double().cpu().numpy()) for block in held_blocks(held, cycle)]
+        )
+        return float(values.real.max()) if held.is_flow else _logarithm(float(np.abs(values).max()))
+    if cycle.shape[1] > MOST_OF_CYCLE:
+        return float("nan")
+    product, scale = np.eye(cycle.shape[1]), 0.0
+    for matrix in held_matrices(held, cycle).double().cpu().numpy():
+        product = matrix @ product
+        size = float(np.abs(product).max())
+        if not 0 < size < np.inf:
+            return _logarithm(size)
+        product, scale = product / size, scale + math.log(size)
+    return (scale + _logarithm(float(np.abs(approximate_eigenvalues(product)).max()))) / len(cycle)
+
+
+def _logarithm(value: float) -> float:
+    return math.log(value) if value > 0 else -math.inf if value == 0 else math.nan
 
 
 def unit_of_orbits(states: Real, noise: Real) -> Real:
@@ -114,6 +154,7 @@ def visited_in(system: Flow, state: Real, seconds: float) -> dict[str, xr.Variab
 
 def _ends(
     periods: Index,
+    leading: Real,
     points: Real,
     later: Real,
     follow: Callable[[Real], Real],
@@ -124,7 +165,7 @@ def _ends(
     """Only a given start may lie on a set that its neighbours leave; of closed orbits the exponents tell it."""
     nowhere = np.full(len(periods), -1)
     found = nowhere if not is_given or periods.all() else dimensions_left(later, follow, seed, unit)
-    return OrbitEnds(periods, points, np.where(periods > 0, -1, found), unit)
+    return OrbitEnds(periods, points, np.where(periods > 0, -1, found), unit, leading)
 
 
 def periods_of_map(states: Real, unit: Real) -> Index:

@@ -40,9 +40,10 @@ METHOD = (
 OF_BLOCKS = (
     f"Standard errors come from the means over at most {BLOCKS} blocks of at least {SHORTEST_BLOCK} steps. Where these "
     "follow a trend, the error is at least the distance of the last quarter's mean from the whole's. Where the growth "
-    f"over all steps is below {FEW_NATS:g} nats, it is at least a third of the exponent. The mean of all samples has "
-    "the error of their mean growth, so that what they share does not average out. It reaches every sample whose own "
-    "error does not reach the mean"
+    f"over all steps is below {FEW_NATS:g} nats, it is at least a third of the exponent. It is at least what the "
+    "exponents lack to their decreasing order. The largest exponent's error is at least its distance from that of the "
+    "fixed point or cycle where the orbit ends. The mean of all samples has the error of their mean growth, so that "
+    "what they share does not average out. It reaches every sample whose own error does not reach the mean"
 )
 BETWEEN = (
     "The standard error of one sample is the standard deviation between samples. The alignment error is the largest "
@@ -151,7 +152,10 @@ def _values(measured: Measured, size: int) -> dict[str, NDArray[Any]]:
     mean = together[0, -1] / elapsed[-1]
     mean_margin = times * mean_error + _mean(fixed)
     if not measured.finite_time:
+        unsettled = _unsettled(exponent, measured.ends)
+        margin = np.maximum(margin, unsettled)
         mean_margin = np.maximum(mean_margin, beyond_errors(exponent, margin, mean))
+        mean_margin = np.maximum(mean_margin, unsettled.mean(axis=0))
     rows = list(zip(with_signs(exponent, bound), margin, bound, strict=True))
     dimension = np.array([kaplan_yorke_dimension(*row, size) for row in rows])
     entropy = np.array([positive_exponent_sum(*row, size) for row in rows])
@@ -176,6 +180,21 @@ def _values(measured: Measured, size: int) -> dict[str, NDArray[Any]]:
         "positive_exponent_sum": entropy,
         "positive_exponent_sum_error": entropy_error,
     }
+
+
+def _unsettled(exponent: NDArray[np.float64], ends: OrbitEnds | None) -> NDArray[np.float64]:
+    """By how much the exponents (sample, mode) of an orbit will change at least if it goes on, so far as that is known.
+
+    They decrease at last, and the largest becomes that of the fixed point or cycle that the orbit has come to.
+    """
+    known = np.where(np.isfinite(exponent), exponent, np.nan)
+    with np.errstate(invalid="ignore"):
+        rises = np.fmax.accumulate(known[:, ::-1], axis=1)[:, ::-1] - known
+        falls = known - np.fmin.accumulate(known, axis=1)
+        change = np.fmax(rises, falls)
+        if ends is not None:
+            change[:, 0] = np.fmax(change[:, 0], np.abs(known[:, 0] - ends.leading))
+    return np.nan_to_num(change, nan=0.0, posinf=0.0)
 
 
 def _largest_change(others: NDArray[np.float64], exponent: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -21,6 +21,7 @@ from dynlab.wording import (
     with_error,
 )
 
+SURE = 1e-6  # nats: the largest exponent of a fixed point or cycle itself, beyond which it is unstable
 SAME = 1e-6  # of their size: orbits that end so near each other end at one point
 
 
@@ -172,7 +173,10 @@ def _whereabouts(ds: xr.Dataset, name: str, ends: OrbitEnds, known: np.ndarray) 
     count, several = len(periods), len(periods) > 1
     orbits = "orbits" if several else "orbit"
     noun = "equilibrium" if ds[name].attrs["units"] == schema.NAT_PER_SECOND else "fixed point"
-    unstable, stable = (periods > 0) & (values > errors), (periods > 0) & ((values < -errors) | np.isneginf(values))
+    leading = ends.leading[known]
+    left = (periods > 0) & (leading > SURE) & ~(values > errors)
+    unstable = (periods > 0) & (values > errors)
+    stable = (periods > 0) & ((values < -errors) | np.isneginf(values)) & ~left
     unit = float(ends.unit[known].max())
     before = after = ""
     if (dimensions >= 0).any():
@@ -185,7 +189,15 @@ def _whereabouts(ds: xr.Dataset, name: str, ends: OrbitEnds, known: np.ndarray) 
             before += f"These are the exponents of {what}, where the {orbits} stayed. "
         else:
             before += f"{int(unstable.sum())} of {count} orbits stayed at {what}, and have its exponents. "
-    if (periods > 0).all() and not unstable.any():
+    if left.any():
+        what = _named(periods[left], points[left], unit, noun, "unstable")
+        which = f"{int(left.sum())} of {count} orbits are" if several else "the orbit is"
+        came = "They came there from elsewhere" if several else "It came there from elsewhere"
+        after = (
+            f" At last {which} at {what}. {came} and may leave again: these exponents are not those of such a state, "
+            "and averages over such an orbit need not settle."
+        )
+    elif (periods > 0).all() and not unstable.any():
         where = _named(periods, points, unit, noun, "stable" if stable.all() else "")
         said = "of whose exponents these are upper bounds" if np.isposinf(bounds).any() else "whose exponents these are"
         after = f" The {orbits} {'end' if several else 'ends'} at {where}, {said}."
