@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from .streams import one_line
+from dynlab.letters import one_line
 
 # Wider than any table: a pipe gets whole lines, and a narrow terminal wraps them, but nothing is ever cut off.
 NO_LIMIT = 10_000

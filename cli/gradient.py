@@ -5,12 +5,13 @@ from typing import Any
 import click
 
 from dynlab.errors import UserError
+from dynlab.letters import one_line
 
 from .analysis import analysis, measured
 from .options import ANYTHING, COUNT
 from .output import CommandResult
 from .source import Source
-from .streams import echo, one_line
+from .streams import echo
 
 
 @analysis(ANYTHING | {"starts"})

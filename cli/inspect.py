@@ -4,9 +4,11 @@ from typing import Any
 
 import click
 
+from dynlab.letters import one_line
+
 from .options import NetworkName
 from .output import print_json
-from .streams import echo, one_line
+from .streams import echo
 
 
 @click.command()

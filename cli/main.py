@@ -22,10 +22,11 @@ import click
 import dynlab
 from dynlab.docstrings import docstring
 from dynlab.errors import Stopped, UserError, lookup, unknown
+from dynlab.letters import one_line
 from dynlab.reading import OWN, in_words, interruption
 
 from . import COMMANDS, OTHERWISE
-from .streams import OWN_ERROR, echo, lasting, one_line
+from .streams import OWN_ERROR, echo, lasting
 
 BAD_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
 GRACE = 5.0  # seconds in which a terminated command puts away what is not whole, unless a library does not let it
@@ -130,6 +131,7 @@ def _hear_terminate() -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    os.environ.setdefault("PYTHONSAFEPATH", "1")  # no process that is started runs what lies in the working folder
     os.environ.setdefault("MPLBACKEND", "Agg")  # figures go to files: no window, also where there is a screen
     # Torch's threads that are done wait 0.2 ms for the others before they sleep, in place of 13 ms: on a machine with
     # other work that has been most of a command's time.

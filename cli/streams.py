@@ -10,6 +10,8 @@ import sys
 import unicodedata
 from typing import Any, TextIO
 
+from dynlab.letters import shown
+
 OWN_ERROR = 3  # the exit code of what went wrong in dynlab itself
 FALLBACK = "dynlab-plain"  # the name of `plain_letters` for encodings
 PLAIN = {"−": "-", "–": "-", "—": "-", "‖": "||", "∂": "d", "≤": "<=", "≥": ">=", "→": "->", "·": "*", "×": "x"} | {
@@ -24,8 +26,6 @@ PLAIN = {"−": "-", "–": "-", "—": "-", "‖": "||", "∂": "d", "≤": "<=
     "’": "'",
     "↦": "->",
 }
-# Of Unicode's categories: control and format characters, halves of pairs, separators of lines and paragraphs.
-UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def echo(text: str = "", *, err: bool = False) -> None:
@@ -34,22 +34,6 @@ def echo(text: str = "", *, err: bool = False) -> None:
     if stream is not None:  # it was closed before the program began
         stream.write(f"{shown(text)}\n")
         stream.flush()
-
-
-def shown(text: str, kept: str = "\n\t") -> str:
-    """Text with every character that is not seen written as an escape, but for those of `kept`."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(_escaped(letter) if letter not in kept else letter for letter in text)
-
-
-def _escaped(letter: str) -> str:
-    return letter.encode("unicode_escape").decode() if unicodedata.category(letter) in UNSEEN else letter
-
-
-def one_line(value: Any) -> str:
-    """A value of a file's in a line of its own or a cell of a table."""
-    return shown(str(value), kept="")
 
 
 def plain_letters(error: UnicodeError) -> tuple[str, int]:

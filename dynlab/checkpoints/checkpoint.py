@@ -176,6 +176,6 @@ def config_of(found: RecurrentLayer, nonlinearity: str) -> dict[str, Any]:
 def _task(document: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
     """The name of the task and its settings."""
     task = document.get("task")
-    if not isinstance(task, Mapping) or not isinstance(task.get("name"), str):
+    if task is None:
         return None, {}
     return task["name"], {str(key): value for key, value in task.items() if key != "name"}

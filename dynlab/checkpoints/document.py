@@ -280,6 +280,11 @@ def _check(document: Mapping[str, Any], where: str) -> None:
     parts = [(prefix, {} if part is None else part) for prefix, part in stored]
     if not all(isinstance(part, Mapping) and all(isinstance(name, str) for name in part) for _, part in parts):
         raise UserError(f"{where} is no whole checkpoint of dynlab's: its state_dict and readout must name tensors.")
+    task = document.get("task")
+    if task is not None and not (isinstance(task, Mapping) and isinstance(task.get("name"), str)):
+        raise UserError(f"{where} is no whole checkpoint of dynlab's: its task must be None or name one.")
+    if not isinstance(document.get("training") or {}, Mapping):
+        raise UserError(f"{where} is no whole checkpoint of dynlab's: what it says of its training must have names.")
     named = {prefix + name: value for prefix, part in parts for name, value in part.items()}
     check_finite({name: value for name, value in named.items() if isinstance(value, Tensor)}, where)
 

@@ -3,7 +3,9 @@
 import itertools
 import re
 import textwrap
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -11,9 +13,12 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
+from matplotlib.mathtext import MathTextParser
 from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, ScalarFormatter
 from matplotlib.transforms import Bbox, ScaledTranslation
+
+from dynlab.letters import shown
 
 PIXELS, PAGE = 9.8, 800.0  # the height of the smallest text where a picture is so many pixels wide
 POINTS = 72.0  # of an inch
@@ -45,6 +50,11 @@ def broken(text: str, letters: float) -> str:
     kept = TIED.sub("\x00", kept)
     lines = (textwrap.fill(line, max(FEWEST, int(letters)), break_long_words=False) for line in kept.split("\n"))
     return "\n".join(lines).replace("\x00", " ")
+
+
+def literal(text: str) -> str:
+    """Text that is set as it stands, whatever name a file has: a dollar is no mathematics, and escapes are shown."""
+    return shown(text).replace("$", r"\$")
 
 
 def legend_below(ax: Axes, columns: int, **options: Any) -> Legend:
@@ -82,6 +92,44 @@ def fit(
     if engine is None or figure in _FITTED:
         return
     _FITTED.add(figure)
+    with without_glyph_warnings():
+        _settable(figure)
+        _fit(figure, engine, title, caption, named, grows)
+
+
+@contextmanager
+def without_glyph_warnings() -> Iterator[None]:
+    """Letters that the font lacks are drawn as boxes, and nobody is warned of each: a file may have any name."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
+        yield
+
+
+def _settable(figure: Figure) -> None:
+    """Labels that a file's names are part of, so that they can be set: as they stand where they are no mathematics."""
+    for artist in figure.findobj():
+        label = artist.get_label()
+        if isinstance(label, str) and _as_can_be_set(label) != label:  # legends are made of them, and made anew
+            artist.set_label(_as_can_be_set(label))
+        if isinstance(artist, Text) and _as_can_be_set(artist.get_text()) != artist.get_text():
+            artist.set_text(_as_can_be_set(artist.get_text()))
+
+
+def _as_can_be_set(text: str) -> str:
+    words = shown(text)
+    if words.count("$") < 2:
+        return words
+    parser: Any = MathTextParser("path")
+    try:
+        parser.parse(words)
+    except ValueError:
+        return literal(words)
+    return words
+
+
+def _fit(
+    figure: Figure, engine: Any, title: str, caption: str, named: Mapping[str, Artist] | None, grows: bool
+) -> None:
     size = points(figure.get_figwidth())
     room = figure.get_figwidth() * POINTS * (1 - 2 * EDGE) / (LETTER * size)
     legend = _legend_of_all(figure, named) if named else None

@@ -20,6 +20,7 @@ LOOKS = {
     -1: (style.UNDECIDED, "shd"),
 }
 MARGIN = 1.08  # times the largest coordinate
+LARGEST = 1e300  # an eigenvalue that an axis still reaches: limits near the largest number there is overflow
 NEAR = 0.15  # of |μ| = 1: what is as near is looked at from close up
 CROWD = 60  # eigenvalues of a kind, beyond which their markers are small
 CLOSE_UP = 0.4  # half the width of the widest close-up; the smallest is a tenth of it
@@ -95,7 +96,8 @@ def _draw(
         look: dict[str, Any] = {"marker": marker, "alpha": 0.85, "zorder": 3, "facecolors": face, "edgecolors": edge}
         look |= {"s": 44, "linewidths": 0.9} if len(found) <= CROWD else {"s": 14, "linewidths": 0.3}
         ax.scatter(found.real, found.imag, label=_entry(ds, status, kind, members), **(look | artist))
-    reach = MARGIN * float(np.abs(ds["eigenvalue"].values).max(initial=1.0))
+    sizes = np.abs(ds["eigenvalue"].values)
+    reach = MARGIN * min(float(sizes.max(initial=1.0, where=np.isfinite(sizes))), LARGEST)
     whole = (-reach, reach)
     ax.locator_params(nbins=6)
     ax.set(xlim=xlim or whole, ylim=ylim or whole, aspect="equal", xlabel="Re μ", ylabel="Im μ", title=title)

@@ -162,8 +162,8 @@ def finish(ds: xr.Dataset, figure: Figure, title: str, named: Mapping[str, Any] 
     """
     source = json.loads(ds.attrs.get("source") or "{}").get("file", "")
     name = MEANT.get(ds.attrs["system"], ds.attrs["system"])
-    whose = f"{title}: {name}" + (f", {source}" if source else "")
-    caption(figure, whose, ds.attrs.get("verdict", ""), named)
+    whose = fitting.literal(name + (f", {source}" if source else ""))
+    caption(figure, f"{title}: {whose}", fitting.literal(ds.attrs.get("verdict", "")), named)
 
 
 def caption(figure: Figure, title: str, words: str, named: Mapping[str, Any] | None = None) -> None:
@@ -239,7 +239,7 @@ def rendered(figure: Figure, suffix: str, dpi: int = DPI, theme: str = "light") 
         if theme == "dark":
             darken(figure)
         undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(suffix)
-        with style((figure.get_figwidth(), figure.get_figheight())):
+        with style((figure.get_figwidth(), figure.get_figheight())), fitting.without_glyph_warnings():
             _settle(figure)
             figure.savefig(file, format=suffix, dpi=dpi, metadata=undated, facecolor=figure.get_facecolor())
     finally:

@@ -90,7 +90,7 @@ def _locate(folder: Path) -> Path | None:
 def _segments(path: Path) -> Iterator[Segments]:
     """Of the unpacked folder, or of the older zip file, which lies inside the newer one or is alone."""
     if path.is_dir():
-        yield ((file.as_posix(), file.read_bytes) for file in path.glob("a??/p?/s??.txt"))
+        yield ((file.as_posix(), partial(official.content, file)) for file in path.glob("a??/p?/s??.txt"))
         return
     with official.zipped(path, INNER_ARCHIVE) as archive:
         yield ((name, partial(archive.read, name)) for name in archive.namelist())

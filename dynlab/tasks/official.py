@@ -24,6 +24,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from dynlab.errors import UserError
+from dynlab.reading import check_readable
 from dynlab.tasks import downloads
 
 Files = Path | dict[str, Path]  # an archive, or each file's path
@@ -230,6 +231,12 @@ def _streams(dataset: DataSet, found: Files) -> Iterator[tuple[str, Path, Any]]:
             stream_or_none = archive.extractfile(member) if name in dataset.files else None
             if stream_or_none is not None:
                 yield name, found, stream_or_none
+
+
+def content(path: Path) -> bytes:
+    """What an ordinary file of an unpacked folder holds; a pipe of that name is refused, and not waited for."""
+    check_readable(path)
+    return path.read_bytes()
 
 
 @contextmanager

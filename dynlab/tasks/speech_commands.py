@@ -10,6 +10,7 @@ import tarfile
 import wave
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -142,7 +143,7 @@ def _files(path: Path, *, checked: bool = False) -> Iterator[tuple[str, Callable
     """Each file's name, ``folder/file``, and what reads it; an archive's checksum too, where it is to be `checked`."""
     if path.is_dir():
         for place in sorted(path.rglob("*.*")):
-            yield place.relative_to(path).as_posix(), place.read_bytes
+            yield place.relative_to(path).as_posix(), partial(official.content, place)
         return
     with path.open("rb") as packed:
         stream = official.Checked(packed)

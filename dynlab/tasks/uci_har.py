@@ -89,7 +89,8 @@ def load(data_dir: str | Path | None = None, *, download: bool = True) -> tuple[
 
 
 def _locate(folder: Path) -> Path | None:
-    return next((folder / name for name in _READERS if (folder / name).exists()), None)
+    paths = (folder / name for name in _READERS)
+    return next((path for path in paths if (path.is_dir() if path.name == FOLDER else path.is_file())), None)
 
 
 def digest(array: np.ndarray) -> str:
@@ -104,7 +105,7 @@ def _from_prepared(path: Path) -> Signals:
 
 
 def _from_folder(path: Path) -> Signals:
-    return parse(lambda name: (path / name).read_bytes())
+    return parse(lambda name: official.content(path / name))
 
 
 def _from_zip(path: Path) -> Signals:

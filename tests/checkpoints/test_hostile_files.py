@@ -413,3 +413,12 @@ def test_a_document_whose_parts_are_no_mappings_is_refused(name, value, tmp_path
     torch.save(made | {name: value}, tmp_path / "a.pt")
     with pytest.raises(UserError):
         read(tmp_path / "a.pt")
+
+
+@pytest.mark.parametrize("part, value", [("task", "x"), ("task", 3), ("task", {"settings": 1}), ("task", {"name": 2})])
+@pytest.mark.parametrize("use", [read, describe])
+def test_a_document_whose_facts_are_none_is_refused(use, part, value, tmp_path):
+    path = tmp_path / "network.pt"
+    checkpoints.save_checkpoint(create("antisymmetric", input_size=2, state_size=4), path)
+    torch.save(torch.load(path, weights_only=True) | {part: value}, path)
+    assert "no whole checkpoint of dynlab's: its task" in outcome(use, path)

@@ -91,3 +91,8 @@ def test_proofs_are_said_and_written_for_the_independent_checker(capsys, printed
 def test_a_missing_extra_is_one_sentence(monkeypatch, refused):
     monkeypatch.setitem(sys.modules, "flint", None)
     refused(["fixed-points", "gru.pt", "--inputs", "zero", "--certify"], "pip install 'dynlab-rnn[certify]'")
+
+
+def test_multipliers_near_the_largest_number_are_drawn(folder):
+    assert run(["fixed-points", "--system", "logistic", "--set", "r=1e308", "--starts", "4", "-o", "o.png"]) == 0
+    assert (folder / "o.png").exists()

@@ -1,5 +1,6 @@
 """Text of every picture is large enough and apart from other text, files have text as text, and dark is readable."""
 
+import json
 import re
 
 import matplotlib.pyplot as plt
@@ -140,3 +141,25 @@ def test_the_first_step_of_an_orbit_is_seen_on_either_ground():
     first = style.TIME(0.0)
     assert dark.contrast(first, "white") > 1.7
     assert dark.contrast(dark.turned(first)[0], dark.GROUND) > 2.4
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+@pytest.mark.parametrize(
+    "name",
+    ["a$x^{$.pt", "run$1$.pt", "\x1b]0;owned\x07.pt", "\u65e5\u672c \U0001f600.pt", "\udcff.pt", "two\nlines.pt"],
+)
+def test_a_picture_of_a_file_of_any_name(name, suffix):
+    """Dollars are no mathematics, control characters and halves of pairs are shown as escapes, and nobody is warned."""
+
+    def named(ds, ax, **look):
+        ax.plot([0, 1], [0, 1], label=name)
+        ax.set(title=name, xlabel=name, ylabel="y")
+        style.legend_below(ax, 1)
+
+    attrs = {"system": "gru", "verdict": f"What stands in {name}.", "source": json.dumps({"file": name})}
+    figure = style.panels(xr.Dataset(attrs=attrs), [(named, {})], (8.0, 3.5), "Lines").figure
+    words = {text.get_text() for text in figure.findobj(Text)}
+    assert not any("\x1b" in text or "\udcff" in text for text in words)
+    if "$" in name:
+        assert any(name.replace("$", r"\$") in text for text in words)
+    assert len(style.rendered(figure, suffix)) > 1000

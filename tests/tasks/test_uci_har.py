@@ -122,6 +122,25 @@ def test_a_damaged_copy_is_named(name, content, no_other_copy, tmp_path):
         uci_har.load(tmp_path, download=False)
 
 
+@pytest.mark.parametrize("name", [uci_har.ARCHIVE, uci_har.INNER_ARCHIVE, uci_har.PREPARED, uci_har.FOLDER])
+def test_a_pipe_with_the_name_of_a_copy_is_none(name, no_other_copy, tmp_path):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(UserError, match="not at hand"):
+        uci_har.load(tmp_path, download=False)
+
+
+def test_a_pipe_in_an_unpacked_folder_is_refused(files, no_other_copy, tmp_path):
+    for file, text in files.items():
+        path = tmp_path / uci_har.FOLDER / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (tmp_path / uci_har.FOLDER / "train" / "y_train.txt").unlink()
+    os.mkfifo(tmp_path / uci_har.FOLDER / "train" / "y_train.txt")
+    with pytest.raises(UserError, match="a pipe or a device"):
+        uci_har.load(tmp_path, download=False)
+
+
 def test_rows_that_do_not_match_are_refused(files, no_other_copy, tmp_path):
     files["train/y_train.txt"] = "1\n"
     put(tmp_path, "inner", files)
