@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from dynlab.errors import UserError
+from dynlab.numerics.block_triangular import parts_of
 from dynlab.numerics.rounded_anew import RoundedAnew
 from dynlab.numerics.running_error import RunningErrors, Untracked, bounded
 from dynlab.operators import Cascade, Dense, Operator
@@ -85,8 +86,9 @@ def held_matrices(held: Held, states: Tensor) -> Tensor:
 def held_blocks(held: Held, states: Tensor) -> list[Tensor]:
     """The blocks along the diagonal of `held_matrices` that have all eigenvalues: of a stack one for each layer."""
     found = jacobian(held.system, *held.given(states))
-    if not isinstance(found, Cascade):
-        return [held.in_unit(_own(found.dense(), states))]
+    if not isinstance(found, Cascade):  # of several steps it is a product, whose blocks are those of its matrix
+        whole = held.in_unit(_own(found.dense(), states))
+        return [whole[..., part, part] for part in parts_of(held.system.blocks)]
     units = held.unit.split(held.system.blocks) if isinstance(held.unit, Tensor) else [held.unit] * len(found.layers)
     return [
         replace(held, unit=unit).in_unit(_own(layer.dense(), states))

@@ -45,6 +45,10 @@ class Iterated(Map):
         """F, with its input in the dtype and on the device that this map has now."""
         return Held(self.map, self.input, self.t)
 
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        return self.map.blocks
+
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         for _ in range(self.times):
             state = self.held.moved(state)

@@ -163,3 +163,76 @@ def test_two_circles_that_attract_only_from_nearby_are_two_in_any_unit(unit):
 
     ds = dl.fixed_points(from_function(turned, state_size=2))
     assert ds["continuum_dimension"].values.tolist() == [0, 1, 1]
+
+
+def host_and_parasite(a):
+    """Nicholson and Bailey: N' = 2 N e^(−aP), P' = N (1 − e^(−aP))."""
+
+    def step(h, x):
+        escaped = torch.exp(-a * h[..., 1])
+        return torch.stack([2 * h[..., 0] * escaped, h[..., 0] * (1 - escaped)], dim=-1)
+
+    p = np.log(2) / a
+    return step, 2, [[0.0, 0.0], [2 * p, p]]
+
+
+def threshold(low, high):
+    """Allee's effect: h + h (h/low − 1)(1 − h/high)/10."""
+    return (lambda h, x: h + 0.1 * h * (h / low - 1) * (1 - h / high)), 1, [[0.0], [low], [high]]
+
+
+def bent(at):
+    """A unit that is linear up to a threshold far from the origin: h = (h − at)·10 + h/2."""
+    return (lambda h, x: 0.5 * h + 10 * torch.relu(h - at)), 1, [[0.0], [10 * at / 9.5]]
+
+
+def predators(scale):
+    """Rosenzweig and MacArthur's prey and predators, Euler's step of 0.01."""
+
+    def step(h, x):
+        prey, eaten = h[..., 0], h[..., 0] * h[..., 1] / (h[..., 0] + 2 * scale)
+        return h + 0.01 * torch.stack([prey * (1 - prey / (5 * scale)) - eaten, 0.5 * eaten - 0.2 * h[..., 1]], dim=-1)
+
+    prey = 4 / 3 * scale
+    return step, 2, [[0.0, 0.0], [5 * scale, 0.0], [prey, (1 - prey / (5 * scale)) * (2 * scale + prey)]]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize(
+    "made",
+    [
+        *(host_and_parasite(a) for a in (0.068, 6.8e-4, 6.8e-7)),
+        *(threshold(*ends) for ends in ((0.1, 1.0), (10.0, 100.0), (2e4, 1e6))),
+        *(bent(at) for at in (0.5, 5.0, 50.0)),
+        *(predators(scale) for scale in (1.0, 1e6)),
+    ],
+)
+def test_points_far_outside_of_the_box_of_random_starts_are_found(made, seed):
+    step, size, expected = made
+    ds = dl.fixed_points(from_function(step, state_size=size), seed=seed)
+    found = ds["fixed_point_state"].values[ds["status"].values == "fixed point"]
+    assert len(found) == len(expected)
+    off = np.abs(found[:, None] - np.array(expected)).max(axis=-1)
+    assert (off.min(axis=0) <= 1e-7 * np.max(expected)).all()
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("omega, gain", [(0.05, 0.5), (0.02, 0.9), (0.05, 0.9), (0.3, 0.9), (0.012, 0.123)])
+def test_a_jump_is_no_fixed_point(omega, gain, seed):
+    """The circle map folded mod 1: h is fixed where sin 2πh = 2πΩ/K, and nowhere near its jump."""
+
+    def step(h, x):
+        return torch.remainder(h + omega - gain / (2 * np.pi) * torch.sin(2 * np.pi * h), 1.0)
+
+    ds = dl.fixed_points(from_function(step, state_size=1), seed=seed)
+    sine = 2 * np.pi * omega / gain
+    first = np.arcsin(sine) / (2 * np.pi) if sine < 1 else np.nan
+    expected = [first, 0.5 - first] if sine < 1 else []
+    found = np.sort(ds["fixed_point_state"].values[ds["status"].values == "fixed point", 0])
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_points_that_are_known_exactly_are_two_though_a_derivative_is_infinite():
+    ds = dl.fixed_points(from_function(lambda h, x: h.abs().sqrt(), state_size=1))
+    assert np.sort(ds["fixed_point_state"].values[:, 0]).tolist() == [0.0, 1.0]
+    assert ds.attrs["verdict"].startswith("2 fixed points, 1 of them stable and 1 undecided")

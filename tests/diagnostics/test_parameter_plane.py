@@ -6,7 +6,7 @@ import torch
 
 from dynlab.diagnostics.bifurcation.parameter_plane import parameter_plane
 from dynlab.errors import UserError
-from dynlab.systems import create, from_function
+from dynlab.systems import Map, create, from_function
 from dynlab.systems.planar import planar_matrix, planar_system
 
 EDGE = 0.02  # from a boundary, where orbits take longer than they are followed
@@ -116,3 +116,50 @@ def test_periods_are_the_same_however_a_population_is_counted():
 
     assert set(periods(1.0).ravel().tolist()) >= {1, 2}
     np.testing.assert_array_equal(periods(2.0**20), periods(1.0))
+
+
+class Ricker(Map):
+    """h ↦ h e^(r (1 − h/K)): the multiplier at h = K is 1 − r, at 0 it is e^r."""
+
+    def __init__(self):
+        super().__init__(1, 0)
+        self.r, self.K = 2.0, 1.0
+
+    def step(self, state, input, t=0):
+        return state * torch.exp(self.r * (1 - state / self.K))
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e5])
+def test_one_fixed_point_is_followed_over_the_plane(unit):
+    spans = {"parameters": ("r", "K"), "lowest": (0.5, 0.5 * unit), "highest": (2.5, 10.0 * unit)}
+    ds = parameter_plane(Ricker(), **spans, grid=11, state=[unit])
+    r, K = np.meshgrid(ds["x"].values, ds["y"].values)
+    np.testing.assert_allclose(ds["fixed_point_state"][..., 0], K, rtol=1e-8)
+    np.testing.assert_allclose(ds["leading"], np.abs(1 - r), atol=1e-7)
+    told = np.abs(r - 2) > 1e-6
+    np.testing.assert_array_equal(ds["stable"].values[told] == 1, (r < 2)[told])
+    assert "and is followed from there, is stable on" in ds.attrs["verdict"]
+
+
+def test_a_fixed_point_is_followed_around_a_cusp_and_not_over_its_fold():
+    """h = tanh(w h + b): from the upper one of three, and where there is one alone to that."""
+
+    class Unit(Map):
+        def __init__(self):
+            super().__init__(1, 0)
+            self.w, self.b = 2.0, 0.0
+
+        def step(self, state, input, t=0):
+            return torch.tanh(self.w * state + self.b)
+
+    spans = {"parameters": ("b", "w"), "lowest": (-1.0, 0.5), "highest": (1.0, 3.0), "grid": 15}
+    ds = parameter_plane(Unit(), **spans, state=[1.0])
+    b, w = np.meshgrid(ds["x"].values, ds["y"].values)
+    h = ds["fixed_point_state"].values[..., 0]
+    known = ds["converged"].values
+    np.testing.assert_allclose(np.tanh(w * h + b)[known], h[known], atol=1e-10)
+    with np.errstate(invalid="ignore"):
+        fold = np.sqrt(w * np.maximum(w - 1, 0)) - np.arccosh(np.sqrt(np.maximum(w, 1)))  # three points at smaller |b|
+    upper = known & (w > 1) & (b > -fold + 0.2)
+    assert upper.sum() > 50
+    assert (h[upper] > 0).all()

@@ -1,5 +1,7 @@
 """Fixed points and what orbits settle to, at many values of two parameters at once."""
 
+import itertools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +18,9 @@ from dynlab.progress import through
 
 MAX_NEWTON = 50
 SETTLED = 1e-11  # times max(1, ‖h‖): the residual ‖G‖₂ up to which a state is a fixed point
+SHORTER = 0.5  # a step of Newton's method that leads to the nearest fixed point, beside the one before
+PARTS = 8  # of the way between two points of the grid, where one step leads elsewhere
+MISSED = 1e-6  # times the way and max(1, ‖h‖): so near Newton's method leads back to where it came from
 TRANSIENT = 2000  # steps before an orbit is looked at
 RETURNS, STAYS_AWAY = 1e-7, 1e-3  # times max(1, ‖h‖): an orbit that comes back so near is periodic; nearer than the
 # second and not than the first it may still be on its way
@@ -39,14 +44,114 @@ class Fixed(NamedTuple):
     unstable: NDArray[np.int64]
 
 
-def fixed_points(
-    varied: Varied, is_map: bool, values: NDArray[np.float64], start: NDArray[np.float64], max_memory: float
-) -> Fixed:
-    """Newton's method from `start` (n,) at each of `values` (value, parameter)."""
-    parts = [
-        _block(varied, is_map, values[block], start) for block in through(_blocks(varied, len(values), max_memory))
+def fixed_point(
+    varied: Varied, is_map: bool, values: NDArray[np.float64], start: NDArray[np.float64], grid: int, max_memory: float
+) -> tuple[Fixed, int]:
+    """One fixed point at each of `values` (value, parameter), which are a square grid, and where it is followed from.
+
+    Newton's method from `start` (n,) finds one at every point that it can. The one that is nearest to `start`, in what
+    `start` and it are large, is followed from there over the grid, from each point to its neighbours.
+    """
+    ends = [
+        _newton(varied, is_map, values[part], _all(start, values[part]), near=False)
+        for part in _blocks(varied, len(values), max_memory)
     ]
-    return Fixed(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+    states, iterations, converged = (
+        np.concatenate([getattr(end, name) for end in ends]) for name in ("states", "iterations", "converged")
+    )
+    size = np.maximum(1.0, np.linalg.norm(start))
+    away = np.where(converged, np.linalg.norm(states - start, axis=1), np.inf) / size
+    first = int(away.argmin())
+    if converged[first]:
+        reached = np.arange(len(values)) == first
+        states, iterations = np.where(reached[:, None], states, np.nan), np.where(reached, iterations, 0)
+        _follow(varied, is_map, values, states, iterations, reached, grid, max_memory)
+        converged = reached
+    parts = [
+        _judged_block(varied, is_map, values[part], states[part], iterations[part], converged[part])
+        for part in _blocks(varied, len(values), max_memory)
+    ]
+    return Fixed(*(np.concatenate(each) for each in zip(*parts, strict=True))), first
+
+
+def _follow(
+    varied: Varied,
+    is_map: bool,
+    values: NDArray[np.float64],
+    states: NDArray[np.float64],
+    iterations: NDArray[np.int64],
+    reached: NDArray[np.bool_],
+    grid: int,
+    max_memory: float,
+) -> None:
+    """Fill in the states of all points of the grid that the fixed point is followed to from where it is `reached`."""
+    fresh, places = np.flatnonzero(reached), np.arange(len(values)).reshape(grid, grid)
+    for _ in through(range(2 * grid)):
+        pairs, fresh = _neighbours(fresh, places), np.array([], dtype=np.int64)
+        while len(pairs := pairs[~reached[pairs[:, 1]]]):
+            tried = np.unique(pairs[:, 1], return_index=True)[1]  # each new point from one neighbour, then from others
+            for part in _blocks(varied, len(tried), max_memory):
+                known, new = pairs[tried[part]].T
+                end = _stepped(varied, is_map, values[known], values[new], states[known])
+                new, found = new[end.converged], end.states[end.converged]
+                states[new], iterations[new], reached[new] = found, end.iterations[end.converged], True
+                fresh = np.concatenate([fresh, new])
+            pairs = np.delete(pairs, tried, axis=0)
+        if not len(fresh):
+            break
+
+
+def _neighbours(of: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Each of these points of the grid with each of its four neighbours, (pair, 2)."""
+    row, column = np.divmod(of, places.shape[1])
+    found = []
+    for down, right in ((0, 1), (0, -1), (1, 0), (-1, 0)):
+        to = np.stack([row + down, column + right])
+        inside = ((to >= 0) & (to < len(places))).all(axis=0)
+        found.append(np.stack([of[inside], places[tuple(to[:, inside])]], axis=1))
+    return np.concatenate(found)
+
+
+def _stepped(
+    varied: Varied,
+    is_map: bool,
+    known: NDArray[np.float64],
+    new: NDArray[np.float64],
+    states: NDArray[np.float64],
+) -> "_End":
+    """Where the fixed points `states` at `known` values are at `new` ones, in as few parts of the way as needed.
+
+    Newton's method leads to the nearest fixed point where each step is at most half as long as the one before (the
+    natural monotonicity test) and it leads back from there. Where that fails the way is parted, and at last not gone.
+    """
+    found = _there_and_back(varied, is_map, known, new, states)
+    lost = np.flatnonzero(~found.converged)
+    if len(lost):
+        ahead, gone, count = states[lost], np.ones(len(lost), dtype=bool), found.iterations[lost]
+        way = [known[lost] + number / PARTS * (new[lost] - known[lost]) for number in range(PARTS + 1)]
+        for before, after in itertools.pairwise(way):
+            end = _there_and_back(varied, is_map, before, after, ahead)
+            gone &= end.converged
+            ahead, count = np.where(end.converged[:, None], end.states, ahead), count + end.iterations
+            if not gone.any():
+                break
+        found.states[lost], found.iterations[lost], found.converged[lost] = ahead, count, gone
+    return found
+
+
+def _there_and_back(
+    varied: Varied,
+    is_map: bool,
+    known: NDArray[np.float64],
+    new: NDArray[np.float64],
+    states: NDArray[np.float64],
+) -> "_End":
+    there = _newton(varied, is_map, new, states)
+    back = _newton(varied, is_map, known, np.where(there.converged[:, None], there.states, states))
+    moved = np.linalg.norm(there.states - states, axis=1)
+    missed = np.linalg.norm(back.states - states, axis=1)
+    returns = back.converged & (missed <= MISSED * np.maximum(moved, np.maximum(1.0, np.linalg.norm(states, axis=1))))
+    return there._replace(converged=there.converged & returns)
 
 
 def periods(
@@ -82,37 +187,70 @@ def _period(away: Tensor) -> NDArray[np.int64]:
     return period.astype(np.int64)
 
 
-def _block(
-    varied: Varied, is_map: bool, values: NDArray[np.float64], start: NDArray[np.float64]
-) -> tuple[NDArray[np.generic], ...]:
+class _End(NamedTuple):
+    states: NDArray[np.float64]
+    iterations: NDArray[np.int64]
+    converged: NDArray[np.bool_]
+
+
+def _all(start: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.tile(start, (len(values), 1))
+
+
+def _equations(
+    varied: Varied, is_map: bool, values: NDArray[np.float64]
+) -> tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor], Tensor]:
+    """G(h) and ∂F/∂h of states (value, 1, n), and what is taken off the latter."""
     moved, jacobian = (batched(varied, values, name) for name in ("step" if is_map else "velocity", "jacobian"))
-    states = torch.from_numpy(np.tile(start, (len(values), 1, 1)))
-    identity = torch.eye(len(start), dtype=torch.float64) if is_map else torch.zeros(len(start), len(start))
+    n = varied.system.state_size
+    identity = torch.eye(n, dtype=torch.float64) if is_map else torch.zeros(n, n, dtype=torch.float64)
+    return (lambda h: moved(h) - h if is_map else moved(h)), jacobian, identity
 
-    def residual(h: Tensor) -> Tensor:
-        return moved(h) - h if is_map else moved(h)
 
+def _newton(
+    varied: Varied, is_map: bool, values: NDArray[np.float64], starts: NDArray[np.float64], near: bool = True
+) -> _End:
+    """Newton's method from each of `starts` (value, n); with `near` it must lead to what is nearest."""
+    residual, jacobian, identity = _equations(varied, is_map, values)
+    states = torch.from_numpy(starts[:, None].copy())
     iterations = torch.zeros(len(values), dtype=torch.int64)
+    before = torch.full((len(values), 1), torch.inf, dtype=torch.float64)
+    direct = torch.ones(len(values), 1, dtype=torch.bool)
     for _ in range(MAX_NEWTON):
         value = residual(states)
         live = ~_small(value, states)
         if not live.any():
             break
         step, info = torch.linalg.solve_ex(jacobian(states) - identity, value.unsqueeze(-1))
-        usable = live & (info == 0)
+        usable, length = live & (info == 0), step.squeeze(-1).norm(dim=-1)
+        direct &= ~live | ~(length > SHORTER * before)
+        before = torch.where(usable, length, before)
         states = torch.where(usable.unsqueeze(-1), states - step.squeeze(-1), states)
         iterations += live[:, 0]
-    norm = residual(states).norm(dim=-1)
-    converged = (_small(residual(states), states) & torch.isfinite(states).all(-1))[:, 0].numpy()
+    converged = _small(residual(states), states) & torch.isfinite(states).all(-1)
+    return _End(states[:, 0].numpy(), iterations.numpy(), (converged & (direct | (not near)))[:, 0].numpy())
+
+
+def _judged_block(
+    varied: Varied,
+    is_map: bool,
+    values: NDArray[np.float64],
+    found: NDArray[np.float64],
+    iterations: NDArray[np.int64],
+    converged: NDArray[np.bool_],
+) -> tuple[NDArray[np.generic], ...]:
+    residual, jacobian, _ = _equations(varied, is_map, values)
+    states = torch.from_numpy(found[:, None])
+    norm = residual(states).norm(dim=-1)[:, 0].numpy()
     matrices = jacobian(torch.where(torch.isfinite(states), states, 0.0))[:, 0].numpy()
     judged = [
         _judged(matrix, is_map) if ok else (np.nan, -1, 0) for matrix, ok in zip(matrices, converged, strict=True)
     ]
     leading, stable, unstable = (np.array(part) for part in zip(*judged, strict=True))
     return (
-        states[:, 0].numpy(),
-        norm[:, 0].numpy(),
-        iterations.numpy(),
+        found,
+        norm,
+        iterations,
         converged,
         leading.astype(float),
         stable.astype(np.int8),

@@ -16,7 +16,7 @@ from dynlab.numerics.grids import blocks
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Map, System
 from dynlab.systems.checked import checked
-from dynlab.wording import joined, number, share
+from dynlab.wording import joined, number, place, share
 
 GRID, SMALLEST_GRID = 101, 2
 MAX_PERIOD = 16
@@ -24,7 +24,9 @@ OFF = 1e-2  # times max(1, ‖h‖): so far from the fixed point an orbit starts
 MAX_MEMORY = 2.0**30
 MOST_WORK = 2e11  # points times n³, as of the default grid and 256 states, which takes three quarters of an hour
 METHOD = (
-    f"At every point of the grid Newton's method goes on from one state until ‖G‖₂ ≤ {on_grid.SETTLED:g} max(1, ‖h‖). "
+    f"Newton's method goes on from one state until ‖G‖₂ ≤ {on_grid.SETTLED:g} max(1, ‖h‖). The fixed point nearest to "
+    "that state is followed over the grid, from each point to its neighbours, as long as each of Newton's steps is at "
+    f"most {on_grid.SHORTER:g} times the one before. "
     f"All eigenvalues have the error of rounding. Of a map an orbit is followed too, which starts {OFF:g} max(1, ‖h‖) "
     f"off the fixed point, for {on_grid.TRANSIENT} steps. It has the period m where it then comes back within "
     f"{on_grid.RETURNS:g} max(1, ‖h‖) after m steps and no earlier. It has none where it stays {on_grid.STAYS_AWAY:g} "
@@ -64,7 +66,7 @@ def parameter_plane(
     at, at_step
         As in `dynlab.bifurcation`.
     state : array_like, shape (state,), optional
-        Where Newton's method starts; zero where it is not given.
+        Where Newton's method starts; zero where it is not given. The fixed point that is nearest to it is followed.
     grid : int
         Points in each direction.
     max_period : int
@@ -79,9 +81,10 @@ def parameter_plane(
     Returns
     -------
     xarray.Dataset
-        Over ``(y, x)``: ``leading`` (the largest modulus of a map's multipliers, of a flow the largest real part),
-        ``stable`` (1, 0, −1 undecided), ``unstable_directions``, ``residual``, ``iterations``, ``converged``; of a map
-        ``period`` (0 none, −1 the orbit left the bound or was no number, −2 undecided).
+        ``fixed_point_state(y, x, state)``. Over ``(y, x)``: ``leading`` (the largest modulus of a map's multipliers, of
+        a flow the largest real part), ``stable`` (1, 0, −1 undecided), ``unstable_directions``, ``residual``,
+        ``iterations``, ``converged``; of a map ``period`` (0 none, −1 the orbit left the bound or was no number, −2
+        undecided).
 
     Raises
     ------
@@ -102,7 +105,7 @@ def parameter_plane(
     values = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     is_map = isinstance(system, Map)
     with one_torch_thread():
-        fixed = on_grid.fixed_points(varied, is_map, values, start, max_memory)
+        fixed, first = on_grid.fixed_point(varied, is_map, values, start, grid, max_memory)
         period = None
         if is_map:
             begin = _beside(fixed, start, seed)
@@ -124,13 +127,13 @@ def parameter_plane(
         "device": "cpu",
         "config": system.json_config,
     }
-    lost = {"leading": "NaN where Newton's method reached no fixed point"}
+    lost = dict.fromkeys(("leading", "fixed_point_state", "residual"), "NaN where no fixed point was followed to")
     return schema.dataset(
         _variables(fixed, period, grid, is_map),
         system=system.name,
         source=system.source,
         settings=settings,
-        verdict=_verdict(fixed, period, parameters, is_map, largest_state),
+        verdict=_verdict(fixed, values[first], first, period, parameters, is_map, largest_state),
         method=METHOD,
         coords={
             schema.X: schema.variable((schema.X,), x, described(parameters[0])),
@@ -191,6 +194,9 @@ def _variables(
 
     leading = "largest |μ| of the fixed point" if is_map else "largest Re λ of the equilibrium"
     variables = {
+        "fixed_point_state": schema.variable(
+            (schema.Y, schema.X, schema.STATE), fixed.states.reshape(grid, grid, -1), "state h*"
+        ),
         "leading": over(fixed.leading, leading, schema.ONE if is_map else schema.PER_SECOND),
         "stable": over(fixed.stable, "1 stable, 0 unstable, −1 undecided"),
         "unstable_directions": over(fixed.unstable, "directions that grow"),
@@ -204,13 +210,26 @@ def _variables(
 
 
 def _verdict(
-    fixed: on_grid.Fixed, period: NDArray[np.int64] | None, parameters: Sequence[str], is_map: bool, largest: float
+    fixed: on_grid.Fixed,
+    there: NDArray[np.float64],
+    first: int,
+    period: NDArray[np.int64] | None,
+    parameters: Sequence[str],
+    is_map: bool,
+    largest: float,
 ) -> str:
     noun = "fixed point" if is_map else "equilibrium"
     plane = f"the plane of {joined(parameters)}"
-    text = f"The {noun} is stable on {share((fixed.stable == 1).mean())} of {plane}"
-    if not fixed.converged.all():
-        text += f" (none was reached on {share((~fixed.converged).mean())})"
+    if not fixed.converged.any():
+        text = f"Newton's method reached no {noun} on {plane}"
+    else:
+        where = joined([f"{name} = {number(value)}" for name, value in zip(parameters, there, strict=True)])
+        text = (
+            f"The {noun} that is at {place(fixed.states[first])} where {where}, and is followed from there, is stable "
+        )
+        text += f"on {share((fixed.stable == 1).mean())} of {plane}"
+    if fixed.converged.any() and not fixed.converged.all():
+        text += f" (it was not followed to {share((~fixed.converged).mean())})"
     if period is None:
         return text + "."
     longer = [str(one) for one in sorted(set(period[period > 1].tolist()))]

@@ -167,6 +167,29 @@ def random_starts(held: Held, count: int, reach: Tensor, generator: np.random.Ge
     return ends[0] + torch.as_tensor(part).to(reach) * (ends[1] - ends[0])
 
 
+def far_starts(held: Held, count: int, points: Real, generator: np.random.Generator) -> Tensor:
+    """`count` states of all sizes between 1 and `FARTHEST`, half of them ≥ 0; none of a map that bounds its states.
+
+    Populations in units of one animal have points far outside of every box. All coordinates have one size, or each its
+    own, in the system's unit or in that of the search. As many more have the size of one of the `points` (k, n).
+    """
+    n = held.system.state_size
+    if held.system.state_bound() is not None:
+        return held.input.new_zeros(0, n)
+    size, direction = generator.uniform(0, 1, (2 * count, n)), generator.uniform(-1, 1, (2 * count, n))
+    size[1::2] = size[1::2, :1]
+    direction[::4], direction[1::4] = np.abs(direction[::4]), np.abs(direction[1::4])
+    states = torch.as_tensor(direction * FARTHEST**size).to(held.input)
+    own = torch.arange(len(states), device=states.device)[:, None] % 8 < 4
+    states = torch.where(own, states / held.unit, states)
+    if not len(points):
+        return states[:count]
+    largest = (held.unit * torch.as_tensor(points).to(states)).abs().amax(dim=1, keepdim=True)
+    drawn = torch.as_tensor(generator.integers(len(points), size=count), device=states.device)
+    around = REACH * torch.as_tensor(direction[count:]).to(states) * largest[drawn] / held.unit
+    return torch.cat([states[:count], around])
+
+
 def reach_of(held: Held, visited: Tensor, generator: np.random.Generator) -> Tensor:
     """The box of `random_starts`, shape (2, state): the state's bounds, else what was visited, up to what a gate keeps.
 

@@ -12,6 +12,7 @@ from dynlab.numerics.threads import in_threads
 from dynlab.systems.held import Held
 
 DEFLATED = 64  # random starts of a round that are led away from what is known
+FAR = 64  # starts of a round of all sizes, however small the box of random ones is
 PATHS, ASIDE = 3, 0.1  # where no point is known; they begin at random states up to a tenth of the bounds
 
 
@@ -55,7 +56,7 @@ def suggested(
     reach: Tensor,
     generator: np.random.Generator,
 ) -> Tensor:
-    """Halfway between every two points, beside saddles, along paths, and away from all that is known.
+    """Halfway between every two points, beside saddles, along paths, far out, and away from all that is known.
 
     Parameters
     ----------
@@ -73,6 +74,7 @@ def suggested(
     usual, fresh = where.usual_count(frozen.system.state_size), torch.as_tensor(points[tried:])
     random = where.random_starts(frozen, min(DEFLATED, usual // 4), reach, generator)
     parts = [where.between(points, tried, generator), where.beside_saddles(frozen, points[tried:])]
+    parts.append(where.far_starts(frozen, min(FAR, usual // 4), points, generator).double().cpu().numpy())
     if lacking or frozen.system.state_size == 1:  # of one number there is a point wherever the displacement turns
         parts.append(where.turning_back(frozen, points, generator))
     if is_large(frozen):

@@ -1,0 +1,89 @@
+"""Every diagnostic takes a stack of layers, whose Jacobian has a block for each, and a user's function of one state."""
+
+import inspect
+
+import numpy as np
+import pytest
+import torch
+from small_results import CALLS, QUICK
+
+from dynlab import schema
+from dynlab.diagnostics import DIAGNOSTICS
+from dynlab.diagnostics.fixed_points import fixed_points
+from dynlab.errors import lookup
+from dynlab.systems import create, from_function
+
+# What asks for a planar system, an ERNN or the flow of an Euler step.
+OTHERS = {
+    "phase_plane",
+    "ernn_manifold",
+    "ernn_convergence",
+    "ernn_spectrum",
+    "energy",
+    "lyapunov_function",
+    "stability",
+}
+OWN = {
+    "tangent_map": lambda system: ([system, np.zeros(system.state_size)], {"grid": 5}),
+    "compare": lambda system: ([system, system, np.random.default_rng(0).normal(size=(6, 20, 2))], {}),
+    "box_bounds": lambda system: ([system], {"box": (-1.0, 1.0)}),
+    "eigenvalue_bounds": lambda system: ([system, inputs()], {"max_modulus": 2.0}),
+    "bifurcation": lambda system: ([system], {"parameter": "input[0]", "lowest": -0.5, "highest": 0.5, "values": 2}),
+    "parameter_plane": lambda system: (
+        [system],
+        {"parameters": ("input[0]", "input[1]"), "lowest": (-0.5, -0.5), "highest": (0.5, 0.5), "grid": 2},
+    ),
+}
+
+
+def inputs():
+    return np.random.default_rng(0).normal(size=(2, 10, 2))
+
+
+def stacked(kind, layers):
+    torch.manual_seed(0)
+    return create(kind, input_size=2, hidden_size=2, num_layers=layers).double()
+
+
+def function():
+    """Each row by itself: `h[0]` is a state's first entry."""
+    return from_function(lambda h, x: torch.stack([0.5 * h[1] + x[0], 0.3 * torch.tanh(h[0]) + x[1]]), 2, 2)
+
+
+SYSTEMS = {
+    "LSTM × 2": lambda: stacked("lstm", 2),
+    "GRU × 3": lambda: stacked("gru", 3),
+    "RNN × 2": lambda: stacked("rnn", 2),
+    "function": function,
+}
+
+
+@pytest.mark.parametrize("made", SYSTEMS)
+@pytest.mark.parametrize("name", sorted(set(DIAGNOSTICS) - OTHERS))
+def test_every_diagnostic_takes_it(name, made):
+    system = SYSTEMS[made]()
+    compute = lookup(DIAGNOSTICS, name, "diagnostic")
+    takes = inspect.signature(compute).parameters
+    if name in OWN:
+        positional, keywords = OWN[name](system)
+    else:
+        positional = [system, inputs()] if "inputs" in takes else [system]
+        keywords = {key: value for key, value in QUICK.items() if key in takes} if name not in CALLS else {}
+    ds = compute(*positional, **keywords)
+    schema.check(ds, needs=list(ds.data_vars))
+    assert ds.attrs["verdict"].endswith((".", "!"))
+
+
+@pytest.mark.parametrize("kind, layers", [("lstm", 2), ("gru", 3), ("rnn", 2)])
+def test_the_attractors_of_a_stack_are_its_stable_fixed_points(kind, layers):
+    torch.manual_seed(0)
+    system = create(kind, input_size=2, hidden_size=2, num_layers=layers).double()
+    with torch.no_grad():
+        for weight in system.parameters():
+            weight.mul_(3)
+    points = fixed_points(system)
+    stable = points["fixed_point_state"].values[points["stable"].values == 1]
+    ds = lookup(DIAGNOSTICS, "basins", "diagnostic")(system, grid=6, steps=500)
+    found = ds["attractor_state"].values
+    assert len(found)
+    assert (np.linalg.norm(found[:, None] - stable, axis=-1).min(axis=1) < 1e-6).all()
