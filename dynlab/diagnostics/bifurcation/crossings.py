@@ -9,6 +9,8 @@ from dynlab.numerics.eigenvalue_sets import matched
 
 FOLD_OR_BRANCH, FLIP, PAIR, SEVERAL = "real at 1", "real at −1", "complex pair", "several"
 
+ON_CIRCLE = 1e-8  # from 1: the modulus of a pair, and the product of a pair on the real axis, where areas are preserved
+
 Complex = NDArray[np.complex128]
 Signs = NDArray[np.int64]
 
@@ -57,7 +59,8 @@ def between(left: tuple[Complex, Signs, float], right: tuple[Complex, Signs, flo
     changed = left[1] * right[1][after_of] < 0
     count = int(changed.sum())
     if count == 0:
-        return Crossing(FOLD_OR_BRANCH, True, 0) if turns else None
+        split = _split(left[0], right[0][after_of]) if is_map and not turns else None
+        return split or (Crossing(FOLD_OR_BRANCH, True, 0) if turns else None)
     before, after = left[0][changed], right[0][after_of][changed]
     both = np.concatenate([before, after])
     if count == 1 and (both.imag == 0).all() and (not is_map or (both.real > 0).all()):
@@ -69,3 +72,15 @@ def between(left: tuple[Complex, Signs, float], right: tuple[Complex, Signs, flo
     if count == 2 and (both.imag != 0).all() and abs(before.sum().imag) < 1e-6 * np.abs(before).max():
         return Crossing(PAIR, False, 2)
     return Crossing(SEVERAL, turns, count)
+
+
+def _split(before: Complex, after: Complex) -> Crossing | None:
+    """Where a pair on the unit circle meets and leaves it along the real axis, or comes back: areas are preserved.
+
+    None of the two has a sign on the circle. Beyond it they are μ and 1/μ, one of which grows.
+    """
+    for circle, line in ((before, after), (after, before)):
+        pair = (circle.imag != 0) & (np.abs(np.abs(circle) - 1) <= ON_CIRCLE) & (line.imag == 0)
+        if pair.sum() == 2 and abs(line[pair].prod() - 1) <= ON_CIRCLE:
+            return Crossing(FLIP if (line[pair].real < 0).all() else FOLD_OR_BRANCH, False, 1)
+    return None

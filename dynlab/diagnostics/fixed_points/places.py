@@ -26,6 +26,7 @@ FIXED, CONTINUUM, UNDECIDED, SLOW = "fixed point", "continuum", "undecided", "sl
 NOWHERE, UNSEEN = -1, -2  # in place of a place's number; UNSEEN of an end that was not looked at
 
 COPIES = 1e-10  # times max(1, ‖h‖): ends of a search this near are one before they are looked at
+AT_ONCE = 4096  # ends whose distances from all places are held at once
 APART = 10.0  # times the errors of two roots: farther from each other they are two
 BESIDE = 0.2  # of the distance from where continua cross: how far one of them is looked at
 MOST_DEGENERATE = 48  # ends with a singular f' that are looked at, each with a search about it
@@ -186,13 +187,14 @@ class Places:
         labels: Index = np.full(len(ends), NOWHERE)
         newer = self.found[places:]
         radii = np.array([place.radius for place in newer])
-        if len(ends) and (radii > 0).any():
-            distance = cdist(ends, np.array([place.state for place in newer]))
+        states = np.array([place.state for place in newer])
+        for rows in np.split(np.arange(len(ends)), range(AT_ONCE, len(ends), AT_ONCE)) if (radii > 0).any() else ():
+            distance = cdist(ends[rows], states)
             nearest = np.where(distance <= radii, distance, np.inf)
             inside = np.flatnonzero(np.isfinite(nearest).any(axis=1))
             owner = nearest[inside].argmin(axis=1)
-            copies = self._copies(ends[inside], places + owner, nearest[inside, owner])
-            labels[inside[copies]] = places + owner[copies]
+            copies = self._copies(ends[rows[inside]], places + owner, nearest[inside, owner])
+            labels[rows[inside[copies]]] = places + owner[copies]
         for number in range(places, len(self.found)):
             left = np.flatnonzero(labels == NOWHERE)
             if number in self._sets and len(left):

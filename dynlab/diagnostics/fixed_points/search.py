@@ -52,6 +52,7 @@ MOST_ROUNDS = 8
 # Of large maps. Random starts are led by Newton's method alone there, and so many of the others that it leaves by what
 # goes on where it stops; of bounded maps only of states visited, as paths surely lead to roots from those found.
 MOST_OF_LARGE, PURSUED = 3, 2
+MOST_PLACES = 1024  # points beyond which no round follows
 ROUNDS_FOR_INDEX = 4  # as many at most where nothing new is found and the index sum says that points are missing
 BOUND_SLACK = 1e-9  # a coordinate that rounding puts on its bound is within it
 OPEN = 1e-8  # times max(1, ‖h‖): an ungated residual above that means that a closed gate made the residual small
@@ -127,6 +128,8 @@ def _rounds(
     most = MOST_OF_LARGE if is_large(frozen) else MOST_ROUNDS
     for further in through(range(2, most + 1)):
         if len(places.found) == before and not (rounds < ROUNDS_FOR_INDEX and _lacking(places)):
+            break
+        if len(places.found) > MOST_PLACES:  # perhaps without end, as of an angle that is counted on
             break
         rounds = further
         before, points = len(places.found), _isolated(places)

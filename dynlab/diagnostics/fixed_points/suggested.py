@@ -6,13 +6,17 @@ from torch import Tensor
 
 from dynlab.diagnostics.fixed_points import starts as where
 from dynlab.diagnostics.fixed_points.places import Places, equations, is_gated
+from dynlab.numerics import merging
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.homotopy import end_of_path
+from dynlab.numerics.roots import solve
 from dynlab.numerics.threads import in_threads
 from dynlab.systems.held import Held
 
 DEFLATED = 64  # random starts of a round that are led away from what is known
 FAR = 64  # starts of a round of all sizes, however small the box of random ones is
+FEW = 12  # roots that starts of all sizes lead to: where they lead to more there is no end of them
+MOST_SADDLES = 256  # new points of a round beside which starts lie
 PATHS, ASIDE = 3, 0.1  # where no point is known; they begin at random states up to a tenth of the bounds
 
 
@@ -73,8 +77,11 @@ def suggested(
     """
     usual, fresh = where.usual_count(frozen.system.state_size), torch.as_tensor(points[tried:])
     random = where.random_starts(frozen, min(DEFLATED, usual // 4), reach, generator)
-    parts = [where.between(points, tried, generator), where.beside_saddles(frozen, points[tried:])]
-    parts.append(where.far_starts(frozen, min(FAR, usual // 4), points, generator).double().cpu().numpy())
+    new = (
+        points[tried:] if len(points) - tried <= MOST_SADDLES else generator.permutation(points[tried:])[:MOST_SADDLES]
+    )
+    parts = [where.between(points, tried, generator), where.beside_saddles(frozen, new)]
+    parts.append(_far(frozen, where.far_starts(frozen, min(FAR, usual // 4), points, generator)))
     if lacking or frozen.system.state_size == 1:  # of one number there is a point wherever the displacement turns
         parts.append(where.turning_back(frozen, points, generator))
     if is_large(frozen):
@@ -88,3 +95,14 @@ def suggested(
         known = torch.as_tensor(points).to(random)
         parts.append(where.deflated(equations(frozen), random, known).double().cpu().numpy())
     return torch.as_tensor(np.concatenate(parts)).to(random)
+
+
+def _far(frozen: Held, begun: Tensor) -> Real:
+    """The few roots (k, n) that starts of all sizes lead to; none of a map that has them without end, as h + sin h."""
+    if not len(begun):
+        return begun.double().cpu().numpy()
+    sought = equations(frozen)
+    ended = solve(sought.value, sought.matrix, begun)
+    roots = ended.states[ended.converged & (ended.states.abs() <= where.FARTHEST).all(-1)].double().cpu().numpy()
+    first = np.unique(merging.merged(roots), return_index=True)[1]
+    return roots[first] if len(first) <= FEW else roots[:0]
