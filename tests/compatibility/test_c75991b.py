@@ -69,5 +69,7 @@ def test_a_killed_training_goes_on_from_where_it_was(tmp_path, monkeypatch):
     shutil.copytree(OLD / "cut", "cut")
     assert run(["train", "-o", "cut", "--resume", "--quiet"]) == 0
     before, rows = ((folder / "metrics.csv").read_text().splitlines() for folder in (OLD / "cut", Path("cut")))
-    assert (rows[:4], len(rows)) == (before, 31)
+    assert (rows[0], len(rows)) == (before[0], 31)
+    old, today = (np.array([line.split(",") for line in each[1:4]], dtype=float) for each in (before, rows))
+    np.testing.assert_allclose(today, old, rtol=1e-6)  # other processors round the last digits otherwise
     assert dl.load(Path("cut", "network.pt")).state_size == 3
