@@ -122,6 +122,29 @@ def bounded(path: object) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def damage_refused(path: object, kind: str) -> Iterator[None]:
+    """Read inside of this block: a damaged file may drive a library's reader into any error, and each is a sentence.
+
+    Parameters
+    ----------
+    path : object
+        What is read, as the sentence names it.
+    kind : str
+        What it is read as: ``"an array of inputs"``.
+    """
+    try:
+        yield
+    except UserError:
+        raise
+    # whatever a library makes of a damaged file
+    except Exception as error:
+        if out_of_memory(error):
+            raise
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise UserError(f"{path} cannot be read as {kind}: {reason}") from error
+
+
 def out_of_memory(error: BaseException) -> bool:
     """Whether an error says that there is no memory left."""
     return isinstance(error, MemoryError) or any(words in str(error)[:10_000] for words in OUT_OF_MEMORY)

@@ -30,7 +30,7 @@ FRESH = 1000  # inputs after which a new process goes on
 SECONDS, GIBIBYTES = "5", "0.5"  # that a file may take to be read: less than by default, so that a hang costs less
 PATIENCE = 600.0  # seconds without an answer: many times the above, for a machine that is busy with other things
 NAMES = (
-    *("checkpoint", "old-checkpoint", "lightning", "document", "safetensors"),
+    *("checkpoint", "old-checkpoint", "lightning", "document", "safetensors", "npz-weights"),
     *("npy", "npz", "netcdf", "zarr", "idx", "uci", "ptb", "wav", "certificate"),
     *("matrix", "setting", "inputs", "options"),
 )

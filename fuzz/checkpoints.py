@@ -12,6 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import safetensors.torch
 import torch
 from mutation import EDGES, TEXTS, changed, damaged, hostile_value, in_archive, in_json, packed
@@ -182,6 +183,24 @@ def make_safetensors(draw: Random) -> bytes:
     return len(new).to_bytes(8, "little") + new + whole[8 + length :]
 
 
+@functools.cache
+def numpy_files() -> list[bytes]:
+    """Valid .npz files of weights, one with what is no number beside them."""
+    made = []
+    for name, more in (("weights", {}), ("normed", {"note": np.array("x")})):
+        buffer = io.BytesIO()
+        np.savez(buffer, **{each: value.numpy() for each, value in contents()[name].items()}, **more)
+        made.append(buffer.getvalue())
+    return made
+
+
+def make_numpy(draw: Random) -> bytes:
+    """An input of a .npz checkpoint: its bytes damaged, or its members."""
+    if draw.random() < 0.4:
+        return damaged(draw, numpy_files(), PIECES)
+    return in_archive(draw, numpy_files(), (b"'shape'", b"'descr'", b"<f4", b"|O", b"(9, 3)", b"True"))
+
+
 def read_checkpoint(path: Path) -> None:
     """Describe it, as JSON can hold, and read the layers that it is said to have.
 
@@ -210,4 +229,5 @@ KINDS = {"checkpoint": ".pt", "old-checkpoint": ".pt", "lightning": ".ckpt", "do
 READERS = [
     *(Reader(kind, suffix, functools.partial(make, kind), read_checkpoint) for kind, suffix in KINDS.items()),
     Reader("safetensors", ".safetensors", make_safetensors, read_checkpoint),
+    Reader("npz-weights", ".npz", make_numpy, read_checkpoint),
 ]

@@ -13,6 +13,7 @@ READERS = [
     "lightning",
     "document",
     "safetensors",
+    "npz-weights",
     "npy",
     "npz",
     "netcdf",

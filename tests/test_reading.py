@@ -16,7 +16,7 @@ import pytest
 import xarray as xr
 
 import dynlab as dl
-from dynlab import reading, reading_child
+from dynlab import checkpoints, reading, reading_child
 from dynlab.errors import UserError
 from dynlab.tasks.array_files import read_array
 
@@ -80,6 +80,15 @@ def test_an_array_that_claims_what_it_has_not_is_refused_in_a_sentence(content, 
     assert not (tmp_path / "mark").exists()
 
 
+@pytest.mark.parametrize("content", ARRAYS.values(), ids=ARRAYS)
+def test_a_weight_that_claims_what_it_has_not_is_refused_in_a_sentence(content, tmp_path):
+    with zipfile.ZipFile(tmp_path / "x.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("weight_hh_l0.npy", content)
+    with pytest.raises(UserError, match=r"x\.npz"):
+        checkpoints.read(tmp_path / "x.npz")
+    assert not (tmp_path / "mark").exists()
+
+
 def unknown_method(path):
     np.savez_compressed(path, inputs=np.zeros((2, 3, 9)))
     data = path.read_bytes()
@@ -112,12 +121,13 @@ MADE = {
 }
 
 
+@pytest.mark.parametrize("use", [read_array, checkpoints.read])
 @pytest.mark.parametrize("make", MADE.values(), ids=MADE)
-def test_an_archive_that_cannot_be_unpacked_is_refused_in_a_sentence(make, tmp_path):
+def test_an_archive_that_cannot_be_unpacked_is_refused_in_a_sentence(make, use, tmp_path):
     before = time.process_time()
     make(tmp_path / "x.npz")
     with pytest.raises(UserError, match=r"x\.npz"):
-        read_array(tmp_path / "x.npz")
+        use(tmp_path / "x.npz")
     assert time.process_time() - before < QUICK
 
 

@@ -42,7 +42,7 @@ class Checkpoint:
     layer : str or None
         The system's name in the file: ``encoder.rnn:1r``; None where the file holds just one system of dynlab's.
     format : str
-        ``dynlab``, ``lightning``, ``safetensors``, ``state_dict`` or ``module``.
+        ``dynlab``, ``lightning``, ``safetensors``, ``numpy``, ``state_dict`` or ``module``.
     source : dict
         ``{"file": name, "sha256": digest}``.
     assumed : str
@@ -69,8 +69,9 @@ def read(
 ) -> Checkpoint:
     """Read a trained network from a file, without running code from it.
 
-    Known are dynlab's own format, safetensors, Lightning's checkpoints, state dicts with the usual wrappers, and whole
-    modules; torch's RNN, GRU and LSTM are recognised by their parameters anywhere inside a larger model.
+    Known are dynlab's own format, safetensors, Lightning's checkpoints, state dicts with the usual wrappers, whole
+    modules, and arrays of numpy's (.npz) that have the names of a state dict. torch's RNN, GRU and LSTM are recognised
+    by their parameters anywhere inside a larger model.
 
     Parameters
     ----------
@@ -144,6 +145,8 @@ def layers_of(path: Path, contents: Contents) -> list[RecurrentLayer]:
         )
     if not names:
         fix = "quantised and scripted weights are packed: save the state_dict of the model as it was before"
+    if contents.format == "numpy":
+        fix = "name its arrays as torch's state_dict does: weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0"
     raise UserError(f"{path} has no RNN, GRU or LSTM layer (it holds {shown}); {fix}.")
 
 

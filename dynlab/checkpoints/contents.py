@@ -15,11 +15,13 @@ from torch import Tensor
 
 from dynlab.checkpoints.document import FORMAT, from_safetensors
 from dynlab.checkpoints.inert import PICKLE_START, SAFE_ALTERNATIVE, ZIP_START, Foreign, load
-from dynlab.checkpoints.layers import is_plain
+from dynlab.checkpoints.layers import is_parameter, is_plain
 from dynlab.checkpoints.normalised import normalised
+from dynlab.checkpoints.other_formats import is_numpy_archive, members, other_format
 from dynlab.errors import UserError
 from dynlab.numerics.threads import torch_threads
-from dynlab.reading import bounded, check_readable, out_of_memory
+from dynlab.numpy_files import NotNumbers, archive
+from dynlab.reading import bounded, check_readable, damage_refused, out_of_memory
 
 Value = TypeVar("Value")
 
@@ -28,7 +30,7 @@ WRAPPERS = ("state_dict", "model_state_dict", "model")
 DYNLAB_KEY = "dynlab"  # of dynlab's document in a Lightning checkpoint
 LIGHTNING_KEY = "pytorch-lightning_version"
 DATA_PARALLEL, COMPILED = "module.", "_orig_mod."
-CHECKPOINT_SUFFIXES = (".pt", ".pth", ".ckpt", ".safetensors", ".bin")
+CHECKPOINT_SUFFIXES = (".pt", ".pth", ".ckpt", ".safetensors", ".bin", ".npz")
 # Facts lie near the top of a file; whatever is deeper (or refers to itself) is not one.
 DEEPEST_FACT = 6
 MOST_FACTS, LONGEST_FACT, LARGEST_INTEGER = 10_000, 10_000, 10**300
@@ -44,7 +46,7 @@ class Contents:
     Attributes
     ----------
     format : str
-        ``dynlab``, ``lightning``, ``safetensors``, ``state_dict`` or ``module`` (a whole module, pickled).
+        ``dynlab``, ``lightning``, ``safetensors``, ``numpy``, ``state_dict`` or ``module`` (a whole module, pickled).
     tensors : dict of str to Tensor
         Parameters by name, without the prefixes of wrappers.
     document : dict or None
@@ -75,6 +77,11 @@ def read_contents(path: Path) -> Contents:
         # first, as the length of a safetensors header may begin with the byte that a pickle begins with
         if head[8:9] == b"{" and int.from_bytes(head[:8], "little") < LONGEST_HEADER:
             return _of_safetensors(path)
+        names = members(path) if head.startswith(ZIP_START) else []
+        if is_numpy_archive(names):
+            return _of_numpy(path)
+        if refusal := other_format(path, head, names):
+            raise UserError(refusal)
         if head.startswith((ZIP_START, PICKLE_START)):
             return _of_torch(path, load(path))
     raise UserError(f"{path} is no checkpoint (it starts with {head[:8]!r}); {SAFE_ALTERNATIVE}.")
@@ -113,6 +120,22 @@ def _of_safetensors(path: Path) -> Contents:
     if document is not None:
         return _of_document("safetensors", document, {})
     return Contents("safetensors", normalised(_renamed(tensors)), facts=plain(metadata))
+
+
+def _of_numpy(path: Path) -> Contents:
+    tensors: dict[str, Tensor] = {}
+    facts: dict[str, Any] = {}
+    with damage_refused(path, "an archive of weights"), archive(path) as arrays:
+        for name, read in arrays.items():
+            try:
+                array = read()
+            except NotNumbers:
+                if is_parameter(name):
+                    raise
+                facts[name] = "no numbers: not read"
+                continue
+            tensors[name] = torch.from_numpy(array.astype(array.dtype.newbyteorder("="), order="C"))
+    return Contents("numpy", normalised(_renamed(tensors)), facts=plain(facts))
 
 
 def _of_torch(path: Path, tree: Any) -> Contents:

@@ -107,8 +107,6 @@ def _collect(path: Path, names: dict[str, str]) -> None:
             return
     with zipfile.ZipFile(path) as archive:
         entries = archive.namelist()
-        if any(entry.endswith("/constants.pkl") for entry in entries):
-            raise UserError(f"{path} is a TorchScript archive, which is code; {SAFE_ALTERNATIVE}.")
         pickled = [entry for entry in entries if entry.endswith("/data.pkl")]
         if not pickled:
             raise UserError(f"{path} is a zip archive but not one that torch.save wrote; {SAFE_ALTERNATIVE}.")

@@ -78,6 +78,11 @@ class RecurrentLayer:
         return made
 
 
+def is_parameter(name: str) -> bool:
+    """Whether a recurrent layer of torch may have a parameter of this name, with any prefix."""
+    return _PARAMETER.fullmatch(name) is not None
+
+
 def find_layers(tensors: Mapping[str, Tensor]) -> tuple[list[RecurrentLayer], dict[str, UserError]]:
     """Every recurrent layer in a state dict, and for each that looks like one but does not fit, why.
 

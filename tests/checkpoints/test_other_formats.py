@@ -1,0 +1,152 @@
+"""Networks in files of other programs: the sentence names a way to a checkpoint that is read, and that way works."""
+
+import doctest
+import zipfile
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from dynlab.checkpoints import describe, read
+from dynlab.errors import UserError
+
+PAGE = Path(__file__).parents[2] / "docs" / "your-own.md"
+BY_NUMPY = "write its arrays under torch's names with numpy.savez, as docs/your-own.md shows"
+
+
+class Reader(nn.Module):
+    """A recurrent layer and its read-out."""
+
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.LSTM(3, 4)
+        self.fc = nn.Linear(4, 2)
+
+    def forward(self, inputs):
+        return self.fc(self.rnn(inputs)[0])
+
+
+def scripted(model, path):
+    torch.jit.save(torch.jit.script(model), path)
+
+
+def traced(model, path):
+    torch.jit.save(torch.jit.trace(model, torch.zeros(2, 1, 3)), path)
+
+
+def exported(model, path):
+    torch.export.save(torch.export.export(model, (torch.zeros(2, 1, 3),)), path)
+
+
+def by_jit(path, new_path):
+    torch.save(torch.jit.load(path).state_dict(), new_path)
+
+
+def by_export(path, new_path):
+    torch.save(torch.export.load(path).state_dict, new_path)
+
+
+WAYS = {
+    "TorchScript": (scripted, by_jit, "torch.save(torch.jit.load(path).state_dict(), new_path)"),
+    "TorchScript, traced": (traced, by_jit, "torch.save(torch.jit.load(path).state_dict(), new_path)"),
+    "torch.export": (exported, by_export, "torch.save(torch.export.load(path).state_dict, new_path)"),
+}
+
+
+@pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning", "ignore::torch.jit.TracerWarning"
+)
+@pytest.mark.parametrize("make, way, sentence", WAYS.values(), ids=WAYS)
+def test_the_way_out_of_a_form_of_torchs_gives_the_same_weights(make, way, sentence, tmp_path):
+    model = Reader().eval()
+    make(model, tmp_path / "a.pt2")
+    for use in (read, describe):
+        with pytest.raises(UserError) as refused:
+            use(tmp_path / "a.pt2")
+        assert sentence in str(refused.value)
+    way(tmp_path / "a.pt2", tmp_path / "b.pt")
+    found = read(tmp_path / "b.pt")
+    assert (found.layer, found.readout_name) == ("rnn", "fc")
+    assert torch.equal(dict(found.system.named_parameters())["weight_hh"], model.rnn.weight_hh_l0)
+
+
+def keras(path):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in ("metadata.json", "config.json", "model.weights.h5"):
+            archive.writestr(name, "{}")
+
+
+def hdf5(path):
+    with h5py.File(path, "w") as file:
+        file["model_weights/gru/kernel"] = np.zeros((2, 9))
+
+
+def onnx(path):
+    path.write_bytes(b"\x08\x0e\x12\x07pytorch:\x20\x12\x01g*\x1b")
+
+
+OTHERS = {
+    "Keras": (keras, "a.keras", f"is a Keras model: {BY_NUMPY}."),
+    "Keras before 3": (hdf5, "a.h5", f"is an HDF5 file, as Keras and NetCDF write: of a network {BY_NUMPY}."),
+    "ONNX": (
+        onnx,
+        "a.bin",
+        f"is an ONNX model: save the state_dict of the network that it was made of, or {BY_NUMPY}.",
+    ),
+    "ONNX by its name": (lambda path: path.write_bytes(b":\x20\x12\x01g*\x1b...."), "a.onnx", "is an ONNX model"),
+    "one array": (lambda path: np.save(path, np.eye(2)), "a.npy", "is one array: a checkpoint of arrays is"),
+}
+
+
+@pytest.mark.parametrize("make, name, sentence", OTHERS.values(), ids=OTHERS)
+def test_a_file_of_another_program_is_refused_with_a_way_out(make, name, sentence, tmp_path):
+    make(tmp_path / name)
+    for use in (read, describe):
+        with pytest.raises(UserError) as refused:
+            use(tmp_path / name)
+        assert f"{tmp_path / name} {sentence}" in str(refused.value)
+
+
+def sigmoid(values):
+    return 1 / (1 + np.exp(-values))
+
+
+# Keras's cells as its documentation has them, for row vectors: one step, of a state and what the input brings.
+def simple_rnn(h, x, kernel, recurrent, bias):
+    return np.tanh(x @ kernel + h @ recurrent + bias)
+
+
+def lstm(state, x, kernel, recurrent, bias):
+    h, c = np.split(state, 2)
+    i, f, candidate, o = np.split(x @ kernel + h @ recurrent + bias, 4)
+    c = sigmoid(f) * c + sigmoid(i) * np.tanh(candidate)
+    return np.concatenate([sigmoid(o) * np.tanh(c), c])
+
+
+def gru(h, x, kernel, recurrent, bias):
+    (x_z, x_r, x_n), (h_z, h_r, h_n) = np.split(x @ kernel + bias[0], 3), np.split(h @ recurrent + bias[1], 3)
+    z, r = sigmoid(x_z + h_z), sigmoid(x_r + h_r)
+    return z * h + (1 - z) * np.tanh(x_n + r * h_n)
+
+
+KERAS = {"rnn": (simple_rnn, 1, ()), "lstm": (lstm, 4, ()), "gru": (gru, 3, (2,))}
+
+
+@pytest.mark.parametrize("kind", KERAS)
+def test_the_pages_way_from_keras_gives_the_same_network(kind, tmp_path):
+    step, gates, two_biases = KERAS[kind]
+    page = {"np": np}
+    for example in doctest.DocTestParser().get_examples(PAGE.read_text(encoding="utf-8")):
+        if example.source.startswith("def named_as_in_torch"):
+            exec(example.source, page)
+    draw = np.random.default_rng(1)
+    weights = [draw.normal(size=(*rows, 4 * gates)) for rows in ((3,), (4,), two_biases)]
+    np.savez(tmp_path / "keras.npz", **page["named_as_in_torch"](*weights, gru=kind == "gru"))
+    system = read(tmp_path / "keras.npz", nonlinearity="tanh" if kind == "rnn" else None).system
+    assert system.name == kind
+    state, x = draw.normal(size=system.state_size), draw.normal(size=3)
+    found = system.step(torch.from_numpy(state), torch.from_numpy(x)).detach().numpy()
+    np.testing.assert_allclose(found, step(state, x, *weights), rtol=1e-13, atol=1e-14)
