@@ -18,7 +18,9 @@ from .streams import echo
 def inspect(checkpoint: str, layer: str | None, as_json: bool) -> None:
     """Say what is in a checkpoint: systems, sizes, parameters, facts of the training; no analysis.
 
-    CKPT is a file or a name that `dynlab zoo` lists. The column "layer" is what --layer of the other commands takes.
+    CKPT is a file or a name that `dynlab zoo` lists. The column "layer" is what --layer of the other commands takes,
+    and "input" the width of their --inputs. Where layers below drive a layer, or tokens are read, the column "step's
+    input" says how many numbers one of its steps takes.
     """
     from dynlab import zoo
     from dynlab.checkpoints import describe, read
@@ -39,19 +41,21 @@ def _print(found: dict[str, Any]) -> None:
 
     echo(f"{one_line(found['file'])}: {found['format']}, {found['bytes']:,} bytes, {found['parameters']:,} parameters")
     echo(f"sha256 {found['sha256']}\n")
+    both = any(entry["input_size"] != entry["step_input_size"] for entry in found["systems"])
     rows = [
         [
             _layer(entry["layer"]),
             entry["system"],
             str(entry["state_size"]),
             str(entry["input_size"]),
+            *([str(entry["step_input_size"])] if both else []),
             f"{entry['parameters']:,}",
             entry["dtype"] or "",
             _config(entry["config"]),
         ]
         for entry in found["systems"]
     ]
-    numeric = ["state", "input", "parameters"]
+    numeric = ["state", "input", *(["step's input"] if both else []), "parameters"]
     print_table(["layer", "system", *numeric, "dtype", "settings"], rows, numeric)
     for prefix, reason in found["misfits"].items():
         echo(f"\nNot readable as a torch layer: {one_line(prefix or 'the root')}: {one_line(reason)}")

@@ -154,7 +154,7 @@ def prepare(
         inputs = system.recorded_inputs
     driving = _tensor("inputs", inputs, number, device)
     driving = driving.unsqueeze(0) if driving.ndim == 2 else driving
-    check_inputs(driving, system.network_input_size)
+    check_inputs(driving, system)
     learned = system.initial_state()
     initial = torch.zeros(system.state_size, dtype=number, device=device) if learned is None else learned
     if initial_state is not None:
@@ -202,8 +202,15 @@ def _check_initial(initial: Tensor, size: int) -> None:
         raise UserError("The initial state holds NaN or infinite values; give finite ones.")
 
 
-def check_inputs(inputs: Tensor, width: int) -> None:
-    """Raise where inputs (sample, time, input) cannot drive a network of that input width."""
+def check_inputs(inputs: Tensor, system: System) -> None:
+    """Raise where inputs (sample, time, input) cannot drive the network that `system` is, or is a layer of."""
+    width = system.network_input_size
+    if inputs.ndim == 3 and inputs.shape[-1] == system.input_size != width:
+        raise UserError(
+            f"The network takes inputs of shape (sample, time, {width}), got {tuple(inputs.shape)}: give what the "
+            f"whole network is given (network_input_size), of which it makes the {system.input_size} numbers that "
+            f"each step takes (input_size)."
+        )
     if inputs.ndim != 3 or inputs.shape[-1] != width:
         raise UserError(
             f"The network takes inputs of shape (sample, time, {width}), got {tuple(inputs.shape)}; "

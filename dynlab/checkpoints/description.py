@@ -27,9 +27,10 @@ def describe(path: str | Path) -> dict[str, Any]:
     -------
     dict
         ``file``, ``sha256``, ``format``, ``bytes``, ``parameters`` (of everything in the file), ``systems`` (a list of
-        ``layer``, ``system``, ``state_size``, ``input_size``, ``parameters``, ``dtype``, ``config``), ``misfits`` (what
-        looks like a recurrent layer and is none, with the reason), ``readout`` (the shape of its weight), ``task``,
-        ``training``.
+        ``layer``, ``system``, ``state_size``, ``input_size`` (of the network: what ``--inputs`` have),
+        ``step_input_size`` (of one step, another where layers below drive it or tokens are read), ``parameters``,
+        ``dtype``, ``config``), ``misfits`` (what looks like a recurrent layer and is none, with the reason),
+        ``readout`` (the shape of its weight), ``task``, ``training``.
 
     Raises
     ------
@@ -90,6 +91,7 @@ def _entry(system: System, layer: str | None, config: dict[str, Any]) -> dict[st
         "system": system.name,
         "state_size": system.state_size,
         "input_size": system.network_input_size,
+        "step_input_size": system.input_size,
         "parameters": sum(value.numel() for value in parameters),
         "dtype": str(parameters[0].dtype).removeprefix("torch.") if parameters else None,
         "config": {k: v for k, v in config.items() if v is None or isinstance(v, str | int | float | bool | list)},

@@ -35,9 +35,11 @@ class System(nn.Module, abc.ABC):
     config : dict
         The arguments that `dynlab.create` was called with, defaults included; empty for a system made otherwise.
     state_size, input_size : int
-        Of one step.
+        Of one step: what `step` takes, and the values of a held input (`at` of `dynlab.fixed_points`).
     network_input_size : int
-        The width of what the network is given; differs from `input_size` where `drive` is not the identity.
+        The width of what the network is given, which is what diagnostics take as `inputs`. `drive` makes the steps'
+        inputs of it: a layer of a stack has those below it run, and a network of tokens looks vectors up. Without
+        either the two sizes are equal.
     source : dict or None
         ``{"file": name, "sha256": digest}`` where the system was read from a checkpoint.
     task : str or None

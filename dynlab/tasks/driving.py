@@ -85,7 +85,6 @@ def driving_inputs(
     """
     if samples < 1 or steps < 1:
         raise UserError(f"There must be at least one sample and one step, got {samples} and {steps}.")
-    width = system.network_input_size
     generator = np.random.default_rng(seed)
     if spec is None:
         driving = _default(system, samples, steps, generator, data_dir, shipped)
@@ -101,7 +100,7 @@ def driving_inputs(
         driving = _noise(spec.partition(":")[2] if ":" in spec else "1.0", samples, steps, system, generator)
     else:
         raise UserError(f"Unknown inputs {spec!r}: choose {WAYS}.")
-    _check(driving, width)
+    _check(driving, system)
     _shape(len(driving.inputs), driving.inputs.shape[1], system)
     return driving
 
@@ -249,9 +248,9 @@ def _sequences(inputs: np.ndarray) -> str:
     return counted(len(inputs), "sequence")
 
 
-def _check(driving: Driving, width: int) -> None:
+def _check(driving: Driving, system: System) -> None:
     import torch
 
     from dynlab.simulation import check_inputs
 
-    check_inputs(torch.from_numpy(np.ascontiguousarray(driving.inputs)), width)
+    check_inputs(torch.from_numpy(np.ascontiguousarray(driving.inputs)), system)

@@ -34,7 +34,9 @@ def load(path_or_zoo_name: str | Path, layer: str | None = None, *, nonlinearity
     Returns
     -------
     Map
-        With its `source`, and its `task` where the file names one.
+        With its `source`, and its `task` where the file names one. Diagnostics take inputs of the width
+        ``system.network_input_size``. One step takes ``system.input_size`` numbers. The two differ where `layer` is
+        driven by the layers below it, which the diagnostics run first, and where a network reads tokens.
 
     Warns
     -----

@@ -28,17 +28,34 @@ def test_inspect_of_one_layer_lists_that_one(path, layer, listed, printed_json, 
 def test_inspect_lists_the_names_that_layer_takes(path, capsys):
     assert run(["inspect", str(path)]) == 0
     out = capsys.readouterr().out
-    listed = [line.split()[:5] for line in out.splitlines() if line.startswith(("encoder", "cell"))]
+    listed = [line.split()[:6] for line in out.splitlines() if line.startswith(("encoder", "cell"))]
     assert [row[0] for row in listed] == ["encoder:0", "encoder:0r", "encoder:1", "encoder:1r", "cell"]
-    assert listed[1] == ["encoder:0r", "lstm", "8", "3", "144"]  # 4·4·(3 + 4 + 2)
-    assert listed[4] == ["cell", "rnn", "5", "3", "50"]
+    assert listed[1] == ["encoder:0r", "lstm", "8", "3", "3", "144"]  # 4·4·(3 + 4 + 2)
+    assert listed[3] == ["encoder:1r", "lstm", "8", "3", "8", "224"]  # 4·4·(8 + 4 + 2), driven by both below
+    assert listed[4] == ["cell", "rnn", "5", "3", "3", "50"]
+    assert "step's input" in out
     assert "--nonlinearity" in out
     assert "epoch: 12" in out
     assert all(checkpoints.read(path, layer=row[0]).system.state_size == int(row[2]) for row in listed)
 
 
+def test_inspect_shows_one_input_size_where_there_is_one(path, capsys):
+    assert run(["inspect", str(path), "--layer", "cell"]) == 0
+    out = capsys.readouterr().out
+    assert "step's input" not in out
+    assert next(line for line in out.splitlines() if line.startswith("cell")).split()[:5] == [
+        "cell",
+        "rnn",
+        "5",
+        "3",
+        "50",
+    ]
+
+
 def test_inspect_json_is_one_strict_document(path, printed_json):
     found = printed_json(["inspect", str(path), "--json"])
+    sizes = {each["layer"]: (each["input_size"], each["step_input_size"]) for each in found["systems"]}
+    assert (sizes["encoder:1r"], sizes["cell"]) == ((3, 8), (3, 3))
     assert found["format"] == "state_dict"
     assert [entry["layer"] for entry in found["systems"]][-1] == "cell"
     assert found["training"] == {"epoch": 12, "best": "nan"}

@@ -1,9 +1,12 @@
 """torch's own recurrent layers: their outputs, and their Jacobians by automatic differentiation of torch's code."""
 
+import re
+
 import pytest
 import torch
 from torch import nn
 
+import dynlab
 from dynlab.errors import UserError
 from dynlab.jacobians import along
 from dynlab.simulation import orbit
@@ -131,6 +134,15 @@ def test_an_upper_layer_alone_is_driven_by_those_below():
     torch.testing.assert_close(states[:, 1:], module(inputs)[0], **FORWARD)
     assert isinstance(top, DrivenLayer)
     assert (top.input_size, top.network_input_size) == (HIDDEN, INPUTS)
+
+
+@pytest.mark.parametrize("name", ["spectrum", "gradient", "lyapunov"])
+def test_who_gives_a_layer_its_own_inputs_is_told_of_both_sizes(name):
+    """A diagnostic runs the layers below: what it takes is what the whole network is given."""
+    top = torch_layer(make(KINDS["gru"], num_layers=2, bidirectional=True), 1, reverse=True)
+    sentence = f"(sample, time, {INPUTS}), got (2, 6, {2 * HIDDEN}): give what the whole network is given"
+    with pytest.raises(UserError, match=re.escape(sentence)):
+        getattr(dynlab, name)(top, draw(2, 6, 2 * HIDDEN))
 
 
 @pytest.mark.parametrize("name", ["gru", "lstm", "lstm projected"])
