@@ -148,7 +148,8 @@ def prepare(
         if system.recorded_inputs is None:
             width = system.network_input_size
             raise UserError(
-                f"Give inputs= of shape (sample, time, {width}), such as torch.randn(16, 64, {width}): no inputs were "
+                f"Give inputs of shape (sample, time, {width}): inputs=dl.driving_inputs(None, system).inputs takes "
+                f"those of the commands, which are its task's data where they are at hand, else white noise. None were "
                 f"recorded with the system."
             )
         inputs = system.recorded_inputs

@@ -1,6 +1,7 @@
 """`from_module`: the layer's real inputs, the layer's real step, and a module that is none the wiser."""
 
 import copy
+import re
 
 import numpy as np
 import pytest
@@ -230,8 +231,19 @@ def test_a_diagnostic_takes_the_inputs_that_were_recorded(name):
     system = from_module(layer, batch=batch)
     diagnostic = getattr(dynlab, name)
     xr.testing.assert_equal(diagnostic(system), diagnostic(system, batch))
-    with pytest.raises(UserError, match=r"shape \(sample, time, 2\), .* no inputs were recorded"):
-        diagnostic(from_module(layer))
+
+
+@pytest.mark.parametrize("name", ["spectrum", "gradient", "end_to_end", "geometry"])
+def test_who_gives_no_inputs_is_told_the_line_that_takes_the_commands_own(name):
+    torch.manual_seed(0)
+    system, diagnostic = from_module(nn.GRU(2, 3)), getattr(dynlab, name)
+    with pytest.raises(UserError, match=r"Give inputs of shape \(sample, time, 2\): .* None were recorded") as refused:
+        diagnostic(system)
+    line = re.search(r"inputs=(dl\..*?\.inputs)", str(refused.value))[1]
+    noise = np.random.default_rng(0).standard_normal((16, 50, 2))  # no task is known: as --inputs noise:1.0 would be
+    inputs = eval(line, {"dl": dynlab, "system": system})
+    np.testing.assert_array_equal(inputs, noise)
+    xr.testing.assert_equal(diagnostic(system, inputs), diagnostic(system, noise))
 
 
 def test_a_module_that_is_one_step_records_its_inputs(batch):
