@@ -28,7 +28,8 @@ from dynlab.tasks import driving_inputs
 from dynlab.wording import joined, power
 
 NETWORKS = {
-    "RNN": "rnn-har2",
+    "RNN": "rnn-har2-tanh",
+    "ReLU RNN": "rnn-har2",
     "LSTM": "lstm-har2",
     "AntisymmetricRNN": "antisymmetric-har2",
     "ERNN, K = 5": "ernn-har2-k5",
@@ -36,17 +37,19 @@ NETWORKS = {
 SURVIVES = 0.1  # DESIGN: a direction survives where its singular value is at least this
 # What is drawn of the largest Datasets; the others are kept whole.
 DRAWN = {"spectrum": ["eigenvalue", "spectral_radius"], "end_to_end": ["log_singular_value"]}
+LOWEST = -20.0  # of the gradients' axes: what has shrunk further is off the picture, and told in the sentence below it
 ROWS = (
-    "A column for each network. From above: eigenvalues μ of $∂h_t/∂h_{t−1}$ at its steps, late ones dark; its "
-    "gradient from T back to t; eigenvalues at its fixed points. All of AntisymmetricRNN's eigenvalues lie near 1. "
-    "RNN is a ReLU network whose training started at W = I."
+    "A column for each network. First row: eigenvalues μ of $∂h_t/∂h_{t−1}$ at its steps, late ones dark. Second row: "
+    "its gradient from T back to t. Third row: eigenvalues μ at its fixed points. The circles are |μ| = 1.",
+    "RNN is torch's own: tanh, started at random weights. ReLU RNN started at W\u00a0=\u00a0I. "
+    "All of AntisymmetricRNN's eigenvalues lie near 1. g* is the equilibrium of ERNN's inner flow.",
 )
 LABELS = {"spectrum": "steps: Im μ", "gradient": "ln ‖$∂h_T/∂h_t$‖₂", "fixed_points": "fixed points: Im μ"}
-WORDS_WIDTH = 60  # characters
+WORDS_WIDTH = 78  # characters
 
 
 def compute(fast: bool) -> Results:
-    """Four networks, each with spectrum, gradient and fixed points; ERNN also with its inner convergence."""
+    """Five networks, each with spectrum, gradient and fixed points; ERNN also with its inner convergence."""
     samples, times, starts = (2, 4, 16) if fast else (16, 8, 128)
     analysed = {title: _analyse(name, samples, times, starts) for title, name in through(NETWORKS.items())}
     found = {
@@ -147,7 +150,7 @@ def _figure(analysed: Mapping[str, Mapping[str, xr.Dataset]]) -> plt.Figure:
         figure.set_layout_engine("constrained", h_pad=0.13)
         questions = ("spectrum", "gradient", "fixed_points")
         rows: list[Any] = [[f"{question} {title}" for title in analysed] for question in questions]
-        rows.append(["convergence", "convergence", "words", "words"])
+        rows.append(["convergence"] * 2 + ["words"] * (len(analysed) - 2))
         layout = figure.subplot_mosaic(rows, height_ratios=[1.1, 1.0, 1.35, 1.0])
         for title, found in analysed.items():
             _column(title, found, [layout[f"{question} {title}"] for question in questions])
@@ -155,15 +158,22 @@ def _figure(analysed: Mapping[str, Mapping[str, xr.Dataset]]) -> plt.Figure:
                 _inner(title, found["convergence"], layout["convergence"])
         for question in questions:
             _same_limits([layout[f"{question} {title}"] for title in analysed])
-        for title in list(analysed)[1:]:
-            layout[f"gradient {title}"].get_legend().remove()  # the first column's is theirs, and covers no line
+        gradients = [layout[f"gradient {title}"] for title in analysed]
+        for ax in gradients:
+            ax.get_legend().remove()  # one stands for all, beside the words
+            ax.set_ylim(bottom=max(LOWEST, ax.get_ylim()[0]))
         for question, label in LABELS.items():
             layout[f"{question} {next(iter(analysed))}"].set_ylabel(label)
-        layout["words"].axis("off")
-        text = layout["words"].text(
-            0, 1, textwrap.fill(ROWS, WORDS_WIDTH), va="top", transform=layout["words"].transAxes
+        words = layout["words"]
+        words.axis("off")
+        said = "\n\n".join(textwrap.fill(part, WORDS_WIDTH) for part in ROWS)
+        entries = gradients[0].get_legend_handles_labels()
+        legend = words.legend(
+            *entries, title="Second row:", loc="upper left", bbox_to_anchor=(0.0, 0.0), alignment="left"
         )
-        text.set_in_layout(False)  # it would take width from the columns
+        legend.set_frame_on(False)
+        for part in (words.text(0, 1, said, va="top", transform=words.transAxes), legend):
+            part.set_in_layout(False)  # it would take width from the columns
     return figure
 
 
@@ -179,12 +189,14 @@ def _column(title: str, found: Mapping[str, xr.Dataset], axes: list[Axes]) -> No
     gradients.set(title="", ylabel="")
     plot_fixed_points(found["fixed_points"], ax=points)
     points.set(title="", ylabel="")
-    style.legend_below(points, 1)
+    circle = points.get_lines()[0]
+    circle.set_label("")  # the words say what it is
+    style.legend_below(points, 1, markerscale=2.0)
 
 
 def _inner(title: str, found: xr.Dataset, ax: Axes) -> None:
     plot_ernn_convergence(found, ax=ax)
-    ax.set(title=f"{title}: distance of the inner iterates to the equilibrium", ylabel="‖g⁽ⁱ⁾ − g*‖₂")
+    ax.set(title=f"{title}: distance of inner iterates to g*", ylabel="‖g⁽ⁱ⁾ − g*‖₂")
     style.legend_below(ax, 2)
 
 

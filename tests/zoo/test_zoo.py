@@ -117,6 +117,7 @@ def test_neither_a_file_nor_a_name(name, sentence, folder):
 # Table 3 of the ERNN paper: the networks that issue from it, and the cell parameters of its sizes.
 SHIPPED = {  # ERNN: W, V, H and b, and a learned η for each inner step of 128 steps
     "rnn-har2": 7280,
+    "rnn-har2-tanh": 7280,
     "lstm-har2": 19200,
     "antisymmetric-har2": 7215,
     "fastrnn-har2": 7202,
@@ -151,6 +152,18 @@ def test_a_network_that_ships_is_what_its_metadata_say(name, parameters):
     assert entry["seeds"] == [0, 1, 2]
     assert entry["seed"] in entry["seeds"]
     assert path.stat().st_size <= LARGEST_FILE
+
+
+def test_the_plain_rnn_of_comparisons_is_torchs_own_and_its_gradient_vanishes():
+    """tanh from torch's own start; the ReLU network, started at the identity, keeps far more of its gradient."""
+    plain, started = dl.load("rnn-har2-tanh"), dl.load("rnn-har2")
+    assert (plain.config["nonlinearity"], plain.config["identity_start"]) == ("tanh", False)
+    assert (started.config["nonlinearity"], started.config["identity_start"]) == ("relu", True)
+    kept = [
+        dl.gradient(network, dl.driving_inputs(None, network, shipped=True).inputs).log_norm[:, 0].median().item()
+        for network in (plain, started)
+    ]
+    assert kept[0] < kept[1] - 3
 
 
 @pytest.mark.data

@@ -32,6 +32,7 @@ def _har2(system: str, config: Mapping[str, Any], **settings: Any) -> Preset:
 # stored as a triangle; an LSTM of 64 the table's 74 KB.
 ZOO: dict[str, Preset] = {
     "har2-rnn": _har2("rnn", {"hidden_size": 80, "nonlinearity": "relu", "identity_start": True}, lr=3e-3),
+    "har2-rnn-tanh": _har2("rnn", {"hidden_size": 80, "nonlinearity": "tanh"}, lr=3e-3),
     "har2-lstm": _har2("lstm", {"hidden_size": 64, "forget_bias": 1.0}, epochs=10),
     "har2-antisymmetric": _har2(
         "antisymmetric", {"state_size": 111, "step_size": 0.1, "gamma": 0.01, "sigma_w": 0.3}, lr=3e-3
