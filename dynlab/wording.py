@@ -128,6 +128,17 @@ def article(noun: str) -> str:
     return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
 
 
+def of_map(kind: str) -> str:
+    """A kind as a sentence on a map has it: what rests on a line of equilibria of a flow is a fixed point of a map.
+
+    Examples
+    --------
+    >>> of_map("undecided, near line of equilibria"), of_map("flip saddle")
+    ('undecided, near line of fixed points', 'flip saddle')
+    """
+    return kind.replace("equilibria", "fixed points")
+
+
 def capital(text: str) -> str:
     """The text with a capital at its beginning."""
     return text[:1].upper() + text[1:]

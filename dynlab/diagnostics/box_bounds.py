@@ -129,7 +129,7 @@ def box_bounds(
         "seed": seed,
     }
     return schema.dataset(
-        _variables(norm, rate, ends, schema.PER_SECOND if of_flow else schema.ONE),
+        _variables(norm, rate, ends, *(("λ", schema.PER_SECOND) if of_flow else ("μ", schema.ONE))),
         system=system.name,
         source=system.source,
         settings=settings | {"dtype": dtype, "device": device, "config": system.json_config},
@@ -142,7 +142,9 @@ def _flow_or_step(system: Map) -> System:
     return system.flow if isinstance(system, Euler) else system
 
 
-def _variables(norm: "BoxBound", rate: "BoxBound", ends: tuple[Real, Real], per: str) -> dict[str, xr.Variable]:
+def _variables(
+    norm: "BoxBound", rate: "BoxBound", ends: tuple[Real, Real], symbol: str, per: str
+) -> dict[str, xr.Variable]:
     sample, state, matrix = (schema.SAMPLE,), (schema.STATE,), (schema.MODE, schema.STATE)
     of = schema.variable
     return {
@@ -150,9 +152,9 @@ def _variables(norm: "BoxBound", rate: "BoxBound", ends: tuple[Real, Real], per:
         "sampled_norm": of(sample, norm.sampled, "‖T J T⁻¹‖₂"),
         "sampled_spectral_radius": of(sample, norm.eigenvalues, "spectral radius ρ(J)"),
         "norm_weights": of(matrix, norm.weights, "T of the norm"),
-        "abscissa_bound": of((), rate.value, "proved bound on Re λ", per),
+        "abscissa_bound": of((), rate.value, f"proved bound on Re {symbol}", per),
         "sampled_logarithmic_norm": of(sample, rate.sampled, "logarithmic norm of T J T⁻¹", per),
-        "sampled_abscissa": of(sample, rate.eigenvalues, "spectral abscissa max Re λ", per),
+        "sampled_abscissa": of(sample, rate.eigenvalues, f"spectral abscissa max Re {symbol}", per),
         "abscissa_weights": of(matrix, rate.weights, "T of the logarithmic norm"),
         "box_lower": of(state, ends[0], "lower end of the box"),
         "box_upper": of(state, ends[1], "upper end of the box"),

@@ -13,7 +13,7 @@ from scipy.ndimage import distance_transform_edt
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import share
+from dynlab.wording import of_map, share
 
 MOST_NAMED = 10  # attractors in the legend
 SIZE = (5.6, 5.9)  # inches
@@ -95,7 +95,7 @@ def _attractor(ds: xr.Dataset, number: int, shade: tuple[float, float, float], a
     """Draw it, and return its entry in the legend."""
     one = ds.isel({schema.ATTRACTOR: number})
     kind = str(one["kind"].values)
-    label = f"{kind} ({share((ds['basin'].values == number).mean())})"
+    label = f"{of_map(kind)} ({share((ds['basin'].values == number).mean())})"
     if ds.sizes[schema.ATTRACTOR] > 1:
         label = f"{number + 1}  {label}"
     if kind.startswith(("continuum", "family")):  # no one of its points stands for it

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.wording import of_map
 
 NEEDS = ("eigenvalue", "kind", "stable", "status")
 SIZES = ((6.0, 5.2), (9.4, 4.5))  # inches, of one panel and of two
@@ -117,7 +118,7 @@ def _groups(ds: xr.Dataset) -> dict[tuple[str, str, int], list[int]]:
 
 
 def _entry(ds: xr.Dataset, status: str, kind: str, members: list[int]) -> str:
-    what = kind if status == "fixed point" else f"{status}: {kind}"
+    what = of_map(kind) if status == "fixed point" else f"{status}: {of_map(kind)}"
     if "certified" in ds:
         proved = int(((ds["certified"] == 1) & (ds["proved_stable"] >= 0)).values[members].sum())
         what += ", proved" if proved == len(members) else f", {proved} proved" if proved else ", not proved"

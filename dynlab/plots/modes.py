@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.wording import of_map
 
 NEEDS = ("time_constant", "doubling_time", "frequency", "fate", "separated", "input_share", "eigenvalue", "kind")
 HEIGHT = 4.6  # inches
@@ -75,7 +76,7 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int = 0, 
         ax.text(0.995, top, "∞", transform=ax.get_yaxis_transform(), ha="right", va="bottom", color=style.GREY)
     if len(fate):
         size = "Large: fixed" if len(fate) > 1 else "Fixed"
-        ax.set_title(f"{size} point {fixed_point}, {ds['kind'].values[fixed_point]}")
+        ax.set_title(f"{size} point {fixed_point}, {of_map(str(ds['kind'].values[fixed_point]))}")
         style.legend_below(ax, 2)
     else:
         style.say(ax, "no fixed point found")

@@ -1,5 +1,6 @@
 """The frames of movies: one figure a frame, all of one size with their axes in one place."""
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from dynlab.plots.phase_plane import plot_phase_plane
 from dynlab.plots.spectrum import plot_spectrum
 from dynlab.plots.stability_disc import plot_stability_disc
 from dynlab.progress import through
-from dynlab.wording import counted, number
+from dynlab.wording import counted, number, of_map
 
 Place = tuple[float, float, float, float]  # of axes, in parts of the figure
 
@@ -49,8 +50,8 @@ def phase_frames(
             figure = plt.figure(figsize=size, layout="none")
             plot_phase_plane(ds, ax=figure.add_axes(LEFT))
             plot_stability_disc(ds, ax=figure.add_axes(RIGHT)).set(**limits)
-            kinds = ds["map_kind" if "map_kind" in ds else "flow_kind"].values
-            _title(figure, ": ".join([f"{name} = {number(value, 3)}", *map(str, kinds[:1])]))
+            kinds = map(of_map, ds["map_kind"].values) if "map_kind" in ds else iter(ds["flow_kind"].values)
+            _title(figure, ": ".join([f"{name} = {number(value, 3)}", *itertools.islice(kinds, 1)]))
         yield figure
 
 

@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 from dynlab import schema
 from dynlab.plots import phase_portrait, style
 from dynlab.plots.phase_plane import plot_phase_plane, time_bar
+from dynlab.wording import of_map
 
 SIZE = (11.0, 7.6)  # inches
 COLUMNS = 4
@@ -110,7 +111,7 @@ def _holds(values: np.ndarray) -> bool:
 
 def _kinds(one: xr.Dataset) -> str:
     """The kinds of one panel's equilibria, and the largest modulus where there is one equilibrium only."""
-    kinds = [_in_words(kind) for kind in dict.fromkeys(one["map_kind"].values.tolist())]
+    kinds = [_in_words(of_map(kind)) for kind in dict.fromkeys(one["map_kind"].values.tolist())]
     if one.sizes["fixed_point"] != 1 or "flow_kind" not in one:
         return "map: " + ", ".join(kinds)
     modulus = np.abs(one["map_eigenvalue"].values).max()

@@ -10,7 +10,7 @@ from matplotlib.colors import Colormap, ListedColormap
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import subscript
+from dynlab.wording import of_map, subscript
 
 ARROWS_PER_INCH = 3.5  # more of them hide the orbits
 LONGEST_ARROW = 0.85  # of the distance between arrows
@@ -93,7 +93,7 @@ def draw_equilibria(ds: xr.Dataset, ax: Axes) -> None:
             if np.isfinite(along).all():
                 line: dict[str, Any] = {"color": style.BLACK, "linewidth": 2.5, "alpha": 0.45}
                 ax.axline(tuple(point), tuple(point + along), zorder=2.4, **line)
-                ax.plot([], [], label="line of equilibria", **line)
+                ax.plot([], [], label=f"line of {'equilibria' if 'flow_kind' in ds else 'fixed points'}", **line)
     both = "flow_kind" in ds and "map_kind" in ds
     for name in ("flow", "map"):
         if f"{name}_kind" not in ds:
@@ -102,7 +102,7 @@ def draw_equilibria(ds: xr.Dataset, ax: Axes) -> None:
         named: set[str] = set()
         rows = zip(ds["equilibrium"].values, ds[f"{name}_kind"].values, ds[f"{name}_stable"].values, strict=True)
         for point, kind, stable in rows:
-            label = f"{owner}: {kind}" if kind not in named else None
+            label = f"{owner}: {of_map(kind) if name == 'map' else kind}" if kind not in named else None
             named.add(kind)
             shape = marker(int(stable), size)
             if size == MAP_SIZE and stable == 1:  # on a filled marker of the same colour

@@ -173,9 +173,9 @@ def test_a_line_that_is_not_told_is_not_said_to_be_one(text):
         ),
         ("0,0;0,0", "flow", "The flow has a plane of equilibria: at (0, 0) it has the double eigenvalue 0 per second."),
         ("0,-2;1,0", "flow", "The flow's equilibrium is a center, "),
-        ("1,0;0,0.5", "linear", "The map has a line of equilibria: at (0, 0) it has multipliers 1 and 0.5."),
+        ("1,0;0,0.5", "linear", "The map has a line of fixed points: at (0, 0) it has multipliers 1 and 0.5."),
         ("-1,0;0,-1", "linear", "The map has a plane of period-2 points: "),
-        ("1,0;0,0.5", "vanilla", "The map's fixed point is of undecided kind (linearly a line of equilibria): "),
+        ("1,0;0,0.5", "vanilla", "The map's fixed point is of undecided kind (linearly a line of fixed points): "),
     ],
 )
 def test_a_line_of_equilibria_is_no_kind_of_one_equilibrium(text, kind, sentence):
@@ -432,7 +432,7 @@ def test_a_circle_is_told_however_slowly_it_is_gone_round(angle, attracting):
         return turned(h, angle, 1 + 0.05 * (1 - (h**2).sum(-1, keepdim=True)) if attracting else 1.0)
 
     said = phase_plane(planar_map(step), starts=[[0.6, 0.8]]).attrs["verdict"]
-    assert "1 orbit is on an invariant closed curve, at a distance of 1.00 from the equilibrium." in said
+    assert "1 orbit is on an invariant closed curve, at a distance of 1.00 from the fixed point." in said
 
 
 @pytest.mark.parametrize("start", [[0.0, 0.0], [0.2, -0.1], [-0.3, 0.1], [0.5, 0.0]])

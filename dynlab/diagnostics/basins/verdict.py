@@ -7,7 +7,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.wording import counted, joined, number, share, why_cut
+from dynlab.wording import counted, joined, number, of_map, share, why_cut
 
 SURE = 3.0  # standard errors
 FRACTAL = float(np.log(2))  # nats: more than a smooth border of two basins can have
@@ -26,7 +26,7 @@ def verdict(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.bo
     """
     settings = schema.settings(ds)
     basin = ds["basin"].values
-    kinds = ds["attractor_class"].values.tolist()
+    kinds = [of_map(kind) for kind in ds["attractor_class"].values.tolist()]
     steps, longest = settings["steps"], int(ds["steps"].max())
     longer = f" (up to {longest:,} where still coming to rest)" if longest > steps else ""
     ends = _listed(ds, kinds)

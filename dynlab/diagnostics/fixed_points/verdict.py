@@ -4,7 +4,7 @@ from dynlab.diagnostics.fixed_points.found import CLOSED_GATE, LOST, NOT_LOOKED_
 from dynlab.diagnostics.fixed_points.places import CONTINUUM, FIXED, SLOW, UNDECIDED, told_apart
 from dynlab.diagnostics.fixed_points.records import NEIGHBOURING, UNVERIFIED, Record
 from dynlab.numerics import merging
-from dynlab.wording import agree, at_most, counted, joined, number
+from dynlab.wording import agree, at_most, counted, joined, number, of_map
 
 FAILED = {
     LOST: "reached no fixed point",
@@ -50,7 +50,7 @@ def _points(points: list[Record], least: int, found: Search) -> str:
     worst = number(max(apart, SMALLEST_DISTANCE), 1)
     if len(points) == 1:
         only = f", the only one of a map that is {found.affine}" if found.affine else ""
-        return f"1 fixed point ({points[0].kind.name}){only}; fsolve confirms it to {worst}."
+        return f"1 fixed point ({of_map(points[0].kind.name)}){only}; fsolve confirms it to {worst}."
     stable, undecided = (sum(row.kind.stable == code for row in points) for code in (1, -1))
     doubtful = f" and {undecided} undecided" if undecided else ""
     several = f"At least {counted(least, 'fixed point')}: {len(points)} were found" if least < len(points) else ""

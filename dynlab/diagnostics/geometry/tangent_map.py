@@ -18,7 +18,7 @@ from dynlab.numerics.kinds import kind_of_map
 from dynlab.systems import Map, System, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held, held_input
-from dynlab.wording import number, share
+from dynlab.wording import number, of_map, share
 
 GRID = 21
 REACH = 0.5
@@ -217,7 +217,7 @@ def _variables(moved: Real, linear: Real, error: Real, valid: float, axes: Real)
 
 def _verdict(moves: float, kind: str, valid: float, reach: float, largest: float) -> str:
     still = (
-        f"a fixed point to {number(max(moves, 1e-16), 1)} ({kind})"
+        f"a fixed point to {number(max(moves, 1e-16), 1)} ({of_map(kind)})"
         if moves < SAME
         else f"no fixed point, it moves by {number(moves, 2)}"
     )

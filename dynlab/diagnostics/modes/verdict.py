@@ -6,7 +6,7 @@ import xarray as xr
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.places import CONTINUUM
 from dynlab.diagnostics.modes.lasting import DECAYS, GROWS, UNDECIDED
-from dynlab.wording import counted, joined, number, share
+from dynlab.wording import counted, joined, number, of_map, share
 
 
 def verdict(ds: xr.Dataset) -> str:
@@ -45,7 +45,7 @@ def _most(values: np.ndarray) -> tuple[int, int] | None:
 
 def _where(ds: xr.Dataset, at: tuple[int, int]) -> str:
     """At which point, turning how fast, driven by what."""
-    said = [f"it belongs to point {at[0]} ({ds['kind'].values[at[0]]})"]
+    said = [f"it belongs to point {at[0]} ({of_map(str(ds['kind'].values[at[0]]))})"]
     turning = float(ds["frequency"].values[at])
     if np.isnan(turning):
         said.append("its frequency is not known")

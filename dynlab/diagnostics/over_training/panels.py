@@ -145,7 +145,7 @@ PANELS: dict[str, tuple[Drawing, ...]] = {
         ),
         Drawing(
             (
-                Course("abscissa_bound", name="proved bound on Re λ"),
+                Course("abscissa_bound", name="proved bound on the real part"),
                 Course("sampled_logarithmic_norm", name="sampled logarithmic norms", said="largest"),
                 Course("sampled_abscissa", name="sampled spectral abscissas", said="largest"),
             ),

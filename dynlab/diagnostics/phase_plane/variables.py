@@ -129,13 +129,14 @@ def of_equilibria(
 ) -> Variables:
     """What is known of each equilibrium: of the flow where there is one, of the map where there is one."""
     along = (schema.FIXED_POINT,)
+    point, points = ("equilibrium", "equilibria") if flow else ("fixed point", "fixed points")
     variables = {
-        "equilibrium": schema.variable((schema.FIXED_POINT, schema.STATE), found.states, "equilibrium h*"),
+        "equilibrium": schema.variable((schema.FIXED_POINT, schema.STATE), found.states, f"{point} h*"),
         "residual": schema.variable(
             along, found.residuals, "residual ‖f(h*)‖₂", schema.PER_SECOND if flow else schema.ONE
         ),
         "continuum": schema.variable(
-            along, found.continuum.astype(np.int8), "1: of a set of states that are equilibria to rounding"
+            along, found.continuum.astype(np.int8), f"1: of a set of states that are {points} to rounding"
         ),
     }
     if flow:
@@ -152,7 +153,7 @@ def of_equilibria(
         directions = np.full((len(each), 2), np.nan)
         directions[~found.states.any(axis=1)] = _null_direction(matrix, flow)
         dims = (schema.FIXED_POINT, schema.STATE)
-        variables["line_direction"] = schema.variable(dims, directions, "direction of the line of equilibria")
+        variables["line_direction"] = schema.variable(dims, directions, f"direction of the line of {points}")
     return variables
 
 

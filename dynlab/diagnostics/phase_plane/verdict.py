@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dynlab import schema
 from dynlab.diagnostics.phase_plane import long_orbit
 from dynlab.numerics.kinds import LINE
-from dynlab.wording import agree, article, counted, joined, number
+from dynlab.wording import agree, article, counted, joined, number, of_map
 
 LISTED = 3  # equilibria and ends of orbits that are described one by one; more are counted
 
@@ -47,10 +47,11 @@ def _one(ds: xr.Dataset) -> str:
         return f"{found}{_critical(ds)}: at {where} it has {values} per second."
     step = f"ε = {number(schema.settings(ds)['step_size'])}"
     euler = str(ds["map_kind"].values[0])
-    same = "one" if euler == flow else _article(euler, "fixed point")
+    other = _article(of_map(euler), "fixed point")
+    same = "one" if of_map(euler) == flow else other
     at = f"at {where} the flow has {_article(flow)} with {values} per second, the map {same} with {_multipliers(ds, 0)}"
     if along := _along(ds):
-        return f"The flow has {_article(flow)}{along} and so has Euler's map at {step}{_critical(ds)}: {at}."
+        return f"The flow has {_article(flow)}{along} and Euler's map at {step} has {other}{_critical(ds)}: {at}."
     stable = int(ds["flow_stable"].values[0]), int(ds["map_stable"].values[0])
     noun = flow.split(" ", 1)[-1]
     if flow.startswith("stable") and stable == (1, 0):
@@ -59,9 +60,8 @@ def _one(ds: xr.Dataset) -> str:
         return f"The flow's {noun} is stable and so is Euler's map at {step}{_critical(ds)}: {at}."
     if flow.startswith("unstable") and stable == (0, 0):
         return f"The flow's {noun} is unstable and so is Euler's map at {step}: {at}."
-    if euler == flow:
+    if same == "one":
         return f"The flow has {_article(flow)} and so has Euler's map at {step}: {at}."
-    other = _article(euler, "fixed point")
     return f"The flow has {_article(flow)}, Euler's map at {step} has {other}{_critical(ds)}: {at}."
 
 
@@ -80,9 +80,11 @@ def _along(ds: xr.Dataset) -> str:
 def _kind(ds: xr.Dataset, i: int) -> str:
     """The equilibrium's kind for the flow, and for the map where that differs."""
     kinds = [str(ds[name].values[i]) for name in ("flow_kind", "map_kind") if name in ds]
+    if "flow_kind" not in ds:
+        return _article(of_map(kinds[0]), "point")
     if len(set(kinds)) == 1:
-        return _article(kinds[0], "equilibrium" if "flow_kind" in ds else "point")
-    return f"{_article(kinds[0])} ({_article(kinds[1], 'fixed point')} of Euler's map)"
+        return _article(kinds[0])
+    return f"{_article(kinds[0])} ({_article(of_map(kinds[1]), 'fixed point')} of Euler's map)"
 
 
 def _critical(ds: xr.Dataset) -> str:
@@ -160,4 +162,5 @@ def _distances(ds: xr.Dataset, states: NDArray[np.float64], else_from: str) -> s
         lengths.append(long_orbit.length(orbit - centre))
     near, far = (f"{limit:#.3g}".rstrip(".") for limit in (np.min(lengths), np.max(lengths)))
     distance = near if near == far else f"{near} to {far}"
-    return f"{distance} from {'the equilibrium' if len(equilibria) else else_from}"
+    centre_is = "the equilibrium" if "flow_kind" in ds else "the fixed point"
+    return f"{distance} from {centre_is if len(equilibria) else else_from}"

@@ -4,6 +4,9 @@ import { written } from "./axes.mjs";
 
 const place = (point) => `(${point.state.map((each) => written(each, 3)).join(", ")})`;
 
+// a kind as a sentence on a map has it
+const ofMap = (kind) => kind.replace("equilibria", "fixed points");
+
 const withArticle = (noun) => (noun.startsWith("undecided") ? `a kind that is ${noun}` : `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`);
 
 /** The headline: the kind for flow and map at the chosen equilibrium, and the critical step. */
@@ -12,7 +15,7 @@ export function verdict({ state, points }, point) {
   const step = `Euler’s map at ε = ${written(state.step)}`;
   const at = `At ${place(point)} the flow has ${withArticle(point.flow.name)}`;
   const count = points.length > 1 ? ` It is one of ${points.length} equilibria.` : "";
-  return `${at}; for ${step} it is ${withArticle(point.map.name)}. ${criticalInWords(point, state)}${count}`;
+  return `${at}; for ${step} it is ${withArticle(ofMap(point.map.name))}. ${criticalInWords(point, state)}${count}`;
 }
 
 function criticalInWords(point, state) {
@@ -26,5 +29,5 @@ function criticalInWords(point, state) {
 /** Every equilibrium in a line of its own, for the list beside the picture. */
 export function lineOf(point) {
   const set = point.continuum ? "one of a set of equilibria: " : "";
-  return `${place(point)}: ${set}${point.flow.name}; map: ${point.map.name}`;
+  return `${place(point)}: ${set}${point.flow.name}; map: ${ofMap(point.map.name)}`;
 }
