@@ -30,9 +30,9 @@ RESOLUTION = 1e-3  # a distance below is told as such, and mean distances that d
 BEYOND = 0.05  # the share of relabellings below which networks are told apart
 METHOD = (
     "States after the first are projected on their principal components, at most "
-    f"{LEADING}, put beside those of the steps before, and made white; the leading coordinates are kept, and the "
+    f"{LEADING}, put beside those of the steps before, and made white. The leading coordinates are kept, and the "
     "linear map from each step to the next is fitted by least squares. The distance is the least over orthogonal "
-    "changes of basis, found by ascents from matched eigenvectors and at random; the bound from below is that of "
+    "changes of basis, found by ascents from matched eigenvectors and at random. The bound from below is that of "
     "ordered eigenvalues and singular values. Maps of runs are compared with every relabelling of them, pair by pair"
 )
 

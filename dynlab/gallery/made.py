@@ -114,10 +114,10 @@ def markdown(headings: Sequence[str], rows: Sequence[Sequence[str]], numeric: Se
 
 AUDIT_HEAD = """# What holds and what does not
 
-Every theorem and claim of the sources that dynlab can put to the test, in the source's words, with a measurement, a
-verdict and the command that repeats it. `dynlab table audit -o docs/audit.md --overwrite` writes this page from the
-kept numbers, with `--recompute` from new ones. The published numbers are in [Tables](tables.md), the figures in the
-[gallery](../figures/gallery/README.md), terms in the [glossary](glossary.md).
+Here is every theorem and claim of the sources that dynlab can put to the test. Each stands in the source's words, with
+a measurement, a verdict and the command that repeats it. `dynlab table audit -o docs/audit.md --overwrite` writes this
+page from the kept numbers, with `--recompute` from new ones. The published numbers are in [Tables](tables.md), the
+figures in the [gallery](../figures/gallery/README.md), terms in the [glossary](glossary.md).
 """
 
 

@@ -24,8 +24,8 @@ SIDE, SHEAR, PRODUCTS = 0.5, 2.0, 20  # two shears with the eigenvalue 1/2, take
 FEW = 9.0  # seconds that the plane shows
 WHY = (
     "Why: at every t the matrix A(t) has the eigenvalues −0.25 ± 0.66i, so that frozen at any moment the flow decays. "
-    "But A(t) turns, and the solution turns with it, along the one direction in which A(t), which is not normal, "
-    "stretches: seen from a frame that turns as well, the matrix is constant, with the eigenvalues +1/2 and −1. In the "
+    "But A(t) is not normal and stretches one direction. It turns, and the solution turns with it along that "
+    "direction. Seen from a frame that turns as well, the matrix is constant, with the eigenvalues +1/2 and −1. In the "
     "same way each of the two shears has the spectral radius 1/2 and stretches what the other has laid before it: "
     "their product has the spectral radius 4.49. So “Re λ(t) ≤ 0 for all t” makes no trajectory stable, and |μ| < 1 at "
     "every step keeps no gradient bounded: products of Jacobians decide (dynlab gradient, dynlab lyapunov)."

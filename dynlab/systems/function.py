@@ -149,8 +149,8 @@ class Function(Map):
         other = next(order for order in ORDERS if order != self.order)
         return (
             f"{self.name} fails when it is called as {ORDERS[self.order]} with a state of shape {tuple(state.shape)} "
-            f"and an input of shape {tuple(input.shape)} ({' '.join(reason.split())}): mend that, "
-            f"check state_size and input_size, or say order={other!r} where it is called as {ORDERS[other]}."
+            f"and an input of shape {tuple(input.shape)} ({' '.join(reason.split())}). Check state_size and "
+            f"input_size, or say order={other!r} where it is called as {ORDERS[other]}."
         )
 
     def _misfit(self, parts: tuple[Tensor, ...], got: list[Any]) -> str:

@@ -127,10 +127,9 @@ def google12(
         [_twelve(names, found.noises, i) for i, names in enumerate((found.train, found.validation, found.test))],
         2 + len(COMMANDS),
         f"Speech Commands 0.01, ten commands, other words and silence, {FEATURES} The sources name ten commands, noise "
-        "and silence, with 22,246 and 3,081 examples. These are the counts of TensorFlow's example: to the 18,538 and "
-        "2,567 clips of the commands it adds a tenth of other words, and a tenth of pieces of the noise at a volume up "
-        "to 1. "
-        "Which ones they had is not known: here a fixed seed draws them.",
+        "and silence, with 22,246 and 3,081 examples. These are the counts of TensorFlow's example. To the 18,538 and "
+        "2,567 clips of the commands it adds a tenth of other words. It also adds a tenth of pieces of the noise, at a "
+        "volume up to 1. Which ones they had is not known: here a fixed seed draws them.",
         {"seed": seed, "retrain": retrain, "standardise": standardise},
     )
 

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 
 import matplotlib.pyplot as plt
 import pytest
@@ -13,6 +14,8 @@ from dynlab import io, schema
 from dynlab.diagnostics import DIAGNOSTICS
 from dynlab.errors import UserError, lookup
 from dynlab.plots import PLOTS
+
+LONGEST_SENTENCE = 32  # words
 
 
 def result(results, name) -> xr.Dataset:
@@ -29,6 +32,12 @@ def test_names_units_and_attributes_are_those_of_the_schema(results, name):
     assert {"dynlab_version", "system", "settings", "created", "verdict", "method"} <= set(ds.attrs)
     assert json.loads(ds.attrs["settings"])["dtype"] == "float64"
     assert ds.attrs["verdict"].endswith((".", "!"))
+
+
+@pytest.mark.parametrize("name", DIAGNOSTICS)
+def test_what_it_says_of_its_method_is_in_sentences_that_are_read_once(results, name):
+    sentences = re.split(r"(?<=[.!?])\s+", result(results, name).attrs["method"])
+    assert [each for each in sentences if len(each.split()) > LONGEST_SENTENCE] == []
 
 
 @pytest.mark.parametrize("name", DIAGNOSTICS)

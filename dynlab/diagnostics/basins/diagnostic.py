@@ -42,7 +42,7 @@ METHOD = (
     "to 1,024 steps are found by Newton's method on F^p(h) − h, and the error of their multipliers is the rounding of "
     "the product of their Jacobians. A start belongs to one within 1e-3 (1 + ‖h‖). For what does not repeat one orbit "
     "is followed for 4,096 steps, or 16,384 where these do not decide. Four things make an invariant closed curve. "
-    "The shortest tree that joins its states is a path, the map keeps their cyclic order on it, and its length does "
+    "The shortest tree that joins its states is a path, and the map keeps their cyclic order on it. Its length does "
     "not grow by 1 % as the number of states doubles. And every exponent but that along the curve is negative beyond "
     "its error. On a torus two exponents are zero within their errors, the others are negative, and the correlation "
     "dimension is 2. Chaos has an exponent that is positive beyond its error. Where the map preserves volume, or is "

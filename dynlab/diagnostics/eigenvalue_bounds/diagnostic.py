@@ -26,7 +26,7 @@ from dynlab.wording import agree, joined, number, over, unit_after
 METHOD = (
     "Each bound is held against every number measured, with that number's own error. It is violated where a number is "
     "beyond it by more than its error. It is undecided where a number or its error is not known, and at the bound "
-    "where a number is within its error of it. Errors: {errors}"
+    "where a number is within its error of it. {errors}"
 )
 SAID = {AT_THE_BOUND: "reached to within the error"}  # an outcome in a sentence
 NOT_KNOWN = "not finite where a number is exactly zero in log scale, or is not known: see reason"
@@ -124,7 +124,7 @@ def eigenvalue_bounds(
         system=system.name,
         source=system.source,
         settings=driven.settings | given | {"times": times},
-        method=METHOD.format(errors="; ".join(f"{name}: {ERRORS[name]}" for name in asked)),
+        method=METHOD.format(errors=" ".join(f"Error of {name}: {ERRORS[name]}." for name in asked)),
         coords={schema.BOUND: np.array(list(asked))},
         flags={
             name: NOT_KNOWN

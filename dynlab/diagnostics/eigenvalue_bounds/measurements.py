@@ -52,12 +52,12 @@ ON_A_KINK = 1e-3  # times max(1, the bound): an eigenvalue is known worse where 
 WIDE = "the error reaches over the bound, as where a unit is on its kink"
 LINEARISED = ("spectrum", "radii")  # the results that know how many steps were linearised
 ERRORS = {
-    "max_modulus": f"{EIGENVALUES}; of large Jacobians half the distance between bounds from their powers",
+    "max_modulus": f"{EIGENVALUES}. Of large Jacobians it is half the distance between bounds from their powers",
     "max_real": EIGENVALUES,
     "min_log_gradient": "the bound of the logarithm's error that its product of Jacobians carries",
     "max_log_gradient": "the bound of the logarithm's error that its product of Jacobians carries",
-    "max_exponent": "of the mean over samples, as `lyapunov` states it: Student's t times its standard error, the "
-    "bound of what rounding adds, and of short sequences what other first frames change",
+    "max_exponent": "of the mean over samples, as `lyapunov` states it. It is Student's t times its standard error and the "
+    "bound of what rounding adds. Of short sequences it is also what other first frames change",
 }
 
 
