@@ -23,7 +23,7 @@ FIGURES = ("antisymmetric-1", "ernn-1", "zoo")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @look_options
 def demo(quiet: bool, **look: Any) -> None:
-    """Run the whole job on the networks and real sequences that ship with dynlab, in about two minutes.
+    """Run the whole job on the networks and real sequences that ship with dynlab, in under a minute.
 
     Draws the eight phase portraits, the equilibrium manifold and the comparison of the trained networks below
     figures/demo/, saves the numbers beside them, and prints the comparison as a table.
