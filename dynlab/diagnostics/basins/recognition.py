@@ -15,6 +15,7 @@ from dynlab.diagnostics.basins.families import family
 from dynlab.diagnostics.basins.motion import motion
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.numerics.arrays import Index, Real
+from dynlab.numerics.threads import cores
 from dynlab.systems.held import Held
 from dynlab.systems.iterated import Iterated
 
@@ -29,6 +30,8 @@ ROUNDED = 1e-10  # the same of coordinates that are small beside others, in two 
 REFINED_SAME = 1e-7  # the same of two refined roots or cycles: nearer ones are one
 FOLLOWED = 4096  # steps of the orbit that stands for a moving attractor
 SOON, NEARER = 64, 0.9  # steps that ends are carried on by at a time, while half of them come nearer to an orbit so
+BEYOND, LEAST = 1 + 1e-9, 1e-150  # times the distance that is near: beyond that, and beyond the least, is not near
+MANY = 2**12  # states, of which the median stands for that of more, and more are looked at in threads
 LONGER, MOST_VALUES = 4, 2**23  # times as many where these do not decide, so far as that many numbers hold them
 PATIENCE = 2  # orbits that stay undecided are followed for so long, and no further ones
 MOST_MOVING = 6  # such orbits are followed, twice: each takes seconds where the state is large
@@ -46,7 +49,13 @@ class _Cloud:
     reason: str = ""
 
     def holds(self, states: Real) -> NDArray[np.bool_]:
-        return np.asarray(self.tree.query(states)[0] <= self.near)  # of no states too
+        most = max(BEYOND * self.near, LEAST)  # what is farther away is not looked for
+        found = self.tree.query(states, distance_upper_bound=most, workers=cores() if len(states) > MANY else 1)
+        return np.asarray(found[0] <= self.near)  # of no states too
+
+    def distance(self, states: Real) -> float:
+        """How far away half of the states are, by every so many of them."""
+        return float(np.median(self.tree.query(states[:: max(1, len(states) // MANY)])[0]))
 
 
 @dataclass
@@ -247,9 +256,8 @@ def _coming(held: Held, states: Real, known: Recognised, cloud: _Cloud, largest_
         with np.errstate(over="ignore", invalid="ignore"):
             stays = np.linalg.norm(np.asarray(held.unit) * moved, axis=1) <= largest_state  # not true of NaN
         states[left[stays]] = moved[stays]
-        distance = cloud.tree.query(states[left])[0]
-        known.take(cloud, left[distance <= cloud.near])
-        median = float(np.median(distance))
+        median = cloud.distance(states[left])
+        known.belongs(cloud, states, left)
         if not median <= NEARER * before:
             return
         before = median
