@@ -7,26 +7,29 @@ import click
 from dynlab.errors import UserError, require_extra
 
 from .analysis import analysis, measured
+from .energy import INTEGRATORS
 from .options import ANYTHING, HELD
 from .output import CommandResult
 from .source import Source
 
-PLANE = frozenset({"matrix", "kind", "step", "starts", "steps", "seed"})
+PLANE = frozenset({"matrix", "kind", "step", "starts", "steps", "seed", "integrator"})
 
 
 @analysis(ANYTHING | HELD | {"starts"}, optional=True, over=False, page=True)
 @click.option("--state", metavar="LINK", help="Open in this state: a link of the explorer, or what follows its #.")
+@click.option("--integrator", type=click.Choice(INTEGRATORS), help="Of --matrix: whose map is shown.  [default: euler]")
 @click.option("--certify", is_flag=True, help="Prove the fixed points of CKPT (pip install dynlab-rnn[certify]).")
-def explore(source: Source, state: str | None, certify: bool) -> CommandResult:
+def explore(source: Source, state: str | None, integrator: str | None, certify: bool) -> CommandResult:
     """Write the phase-plane explorer: one HTML page for any browser, which needs no server and no network.
 
-    A flow and its Euler map side by side, with sliders for all that they depend on; click to start an orbit. Of a
-    checkpoint the page holds the weights, so that a click runs the true network among its fixed points, and pulses of
-    the input drive it.
+    A flow and the map that an integrator makes of it side by side, with sliders for all that they depend on; click to
+    start an orbit. Of a checkpoint the page holds the weights, so that a click runs the true network among its fixed
+    points, and pulses of the input drive it.
 
     \b
     dynlab explore                          opens with the paper's system with diffusion
     dynlab explore --matrix "0,1;-1,0" --step 0.05 -o class.html
+    dynlab explore --matrix zero --step 0.5 --integrator implicit-midpoint
     dynlab explore gru-flipflop --certify   a network of the zoo, to be driven from memory to memory
     """
     import xarray as xr
@@ -35,6 +38,8 @@ def explore(source: Source, state: str | None, certify: bool) -> CommandResult:
 
     if state is not None and (source.given - {"quiet", "state"} or source.checkpoints):
         raise UserError("--state says all that the explorer opens with: leave out the other options, or --state.")
+    if source.checkpoints and integrator is not None:
+        raise UserError("--integrator is of --matrix: a network is run by its own steps, so leave it out.")
     if source.checkpoints:
         return _of_network(source, certify)
     if certify or source.factory is not None:
@@ -45,13 +50,16 @@ def explore(source: Source, state: str | None, certify: bool) -> CommandResult:
         return CommandResult(xr.Dataset(), None, "state", page=explorer_page(check_fragment(state)))
     if source.matrix is None:
         if source.given & PLANE:
-            raise UserError("Orbits, steps and seeds are of --matrix: name that too, such as --matrix diff.")
+            raise UserError(
+                "Orbits, steps, integrators and seeds are of --matrix: name that too, such as --matrix diff."
+            )
         return CommandResult(xr.Dataset(), None, "phase-plane", page=explorer_page())
     from dynlab.explore.states import planar_fragment
     from dynlab.systems.planar import STARTS, STEP_SIZE
 
     step = STEP_SIZE if source.step is None else source.step
     how: dict[str, Any] = {"seed": source.seed, "step_size": step, "steps": source.steps}
+    how["integrator"] = integrator or "euler"
     fragment = planar_fragment(source.matrix, source.kind or "feedback", starts=source.initial_states or STARTS, **how)
     return CommandResult(xr.Dataset(), None, source.name, page=explorer_page(fragment))
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from dynlab.errors import UserError, unknown
 from dynlab.systems.activations import ACTIVATIONS
+from dynlab.systems.integrators import INTEGRATORS
 from dynlab.systems.planar import STARTS, STEP_SIZE, STEPS, planar_matrix
 
 # What a fragment may say, and of how many numbers; `modules/state.mjs` reads it.
@@ -21,6 +22,7 @@ LENGTHS = {
     "gated": 1,
     "past": 1,
 }
+CHOICES: dict[str, list[str]] = {"activation": list(ACTIVATIONS), "integrator": list(INTEGRATORS)}
 MOST_STEPS = 20_000  # of an orbit in the page
 # What a planar system has besides W, and of each kind what makes it of h ← h + ε (φ(W h) − κ h): at ε = κ = 1 that is
 # h ← φ(W h).
@@ -43,6 +45,7 @@ def planar_fragment(
     kind: str = "feedback",
     *,
     seed: int = 0,
+    integrator: str = "euler",
     step_size: float = STEP_SIZE,
     steps: int = STEPS,
     starts: Sequence[Sequence[float]] = STARTS,
@@ -57,6 +60,8 @@ def planar_fragment(
         As `dynlab.systems.planar.planar_system` has them; a flow and its Euler step stand side by side.
     seed : int
         Of a matrix drawn at random.
+    integrator : str
+        As `dynlab.systems.integrators.INTEGRATORS` names it; of a feedback system or a flow.
     step_size : float
         ε in seconds.
     steps : int
@@ -68,12 +73,23 @@ def planar_fragment(
     >>> planar_fragment("zero", starts=[(0, 0.5)]).startswith("W=0.0,-2.0,2.0,0.0&gamma=0&leak=0&")
     True
     """
+    if integrator not in INTEGRATORS:
+        raise unknown("integrator", integrator, INTEGRATORS)
+    if integrator != "euler" and KINDS[kind]:
+        raise UserError(
+            f"A {kind} system is no step of an integrator: leave the integrator out, or take kind feedback."
+        )
     if steps > MOST_STEPS:
         raise UserError(f"An orbit in the explorer has at most {MOST_STEPS:,} steps, got {steps:,}.")
     if not 0 < step_size < math.inf:
         raise UserError(f"The step size must be a positive number, got {step_size}.")
     entries = [float(entry) for row in planar_matrix(matrix, seed) for entry in row]
-    said = {"W": _listed(entries)} | PLAIN | {"step": repr(step_size), "steps": str(steps)} | KINDS[kind]
+    said = (
+        {"W": _listed(entries)}
+        | PLAIN
+        | {"integrator": integrator, "step": repr(step_size), "steps": str(steps)}
+        | KINDS[kind]
+    )
     said["starts"] = ";".join(_listed(start) for start in starts)
     return "&".join(f"{name}={value}" for name, value in said.items())
 
@@ -89,9 +105,9 @@ def check_fragment(fragment: str) -> str:
     plain = fragment.rpartition("#")[2]
     for part in filter(None, plain.split("&")):
         name, _, value = part.partition("=")
-        if name == "activation":
-            if value not in ACTIVATIONS:
-                raise unknown("activation", value, ACTIVATIONS)
+        if name in CHOICES:
+            if value not in CHOICES[name]:
+                raise unknown(name, value, CHOICES[name])
         elif name == "starts":
             for start in filter(None, value.split(";")):
                 _check_numbers(name, start, 2)
@@ -101,7 +117,7 @@ def check_fragment(fragment: str) -> str:
         elif name in LENGTHS:
             _check_numbers(name, value, LENGTHS[name])
         else:
-            raise unknown("part of an explorer's link", name, [*LENGTHS, "activation", "textbook", "starts"])
+            raise unknown("part of an explorer's link", name, [*LENGTHS, *CHOICES, "textbook", "starts"])
     return plain
 
 

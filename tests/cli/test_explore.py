@@ -33,6 +33,13 @@ def test_it_opens_with_what_is_named(folder, printed_json):
     assert (folder / "class.html").read_text(encoding="utf-8") == explorer_page(fragment)
 
 
+def test_it_opens_with_another_integrator(folder):
+    assert run(["explore", "--matrix", "zero", "--integrator", "rk4", "-o", "a.html", "--quiet"]) == 0
+    fragment = planar_fragment("zero", integrator="rk4")
+    assert "integrator=rk4" in fragment
+    assert (folder / "a.html").read_text(encoding="utf-8") == explorer_page(fragment)
+
+
 def test_it_opens_in_a_state_of_its_own_links(folder):
     assert run(["explore", "--state", "a.html#gamma=0.3", "-o", "b.html", "--quiet"]) == 0
     assert (folder / "b.html").read_text(encoding="utf-8") == explorer_page("gamma=0.3")
@@ -48,6 +55,12 @@ def test_it_opens_in_a_state_of_its_own_links(folder):
         (["--matrix", "diff", "--step", "nan"], "must be a positive number"),
         (["--matrix", "diff", "--steps", "30000"], "at most 20,000 steps"),
         (["--steps", "10"], "--matrix diff"),
+        (["--integrator", "rk4"], "--matrix diff"),
+        (["gru-flipflop", "--integrator", "rk4"], "a network is run by its own steps"),
+        (
+            ["--matrix", "diff", "--kind", "vanilla", "--integrator", "rk4"],
+            "A vanilla system is no step of an integrator",
+        ),
         (["-o", "page.png"], "ends in .html"),
         (["--data", "numbers.nc"], "--data saves what is computed of a checkpoint"),
     ],

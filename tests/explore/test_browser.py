@@ -72,7 +72,7 @@ def test_it_opens_with_the_papers_system_and_says_what_it_shows(opened):
 
 def test_a_slider_changes_the_sentence(opened):
     page = opened()
-    page.get_by_label("Euler’s step ε, slider").fill("0.05")
+    page.get_by_label("step size ε, slider").fill("0.05")
     rest(page)
     assert "for Euler’s map at ε = 0.05 it is a stable focus" in page.locator("#verdict").inner_text()
     assert "ε is below it" in page.locator("#verdict").inner_text()
@@ -80,10 +80,10 @@ def test_a_slider_changes_the_sentence(opened):
 
 def test_a_number_that_is_none_is_said(opened):
     page = opened()
-    field = page.get_by_label("Euler’s step ε", exact=True)
+    field = page.get_by_label("step size ε", exact=True)
     field.fill("-1")
     field.press("Enter")
-    assert "Euler’s step ε is -1, which is not between" in page.locator("#problem").inner_text()
+    assert "step size ε is -1, which is not between" in page.locator("#problem").inner_text()
     assert "ε = 0.1" in page.locator("#verdict").inner_text()
 
 
@@ -138,8 +138,27 @@ def test_a_click_in_the_stability_map_sets_diffusion_and_step(opened):
     box = page.locator("#stability").bounding_box()
     page.mouse.click(box["x"] + 46 + 0.8 * (box["width"] - 58), box["y"] + 24 + 0.5 * (box["height"] - 58))
     rest(page)
-    assert (value(page, "diffusion γ"), value(page, "Euler’s step ε")) == pytest.approx((0.8, 0.15), abs=0.01)
+    assert (value(page, "diffusion γ"), value(page, "step size ε")) == pytest.approx((0.8, 0.15), abs=0.01)
     assert "it is a stable focus" in page.locator("#verdict").inner_text()
+
+
+def test_another_integrator_changes_the_map_alone(opened):
+    page = opened("#step=1&half=1&W=-3,0,0,-3&gamma=0")
+    page.get_by_label("integrator").select_option("midpoint")
+    rest(page)
+    assert page.locator("#map-name").inner_text() == "The explicit midpoint map"
+    assert page.locator("#verdict").inner_text() == (
+        "At (0, 0) the flow has a stable star; for the explicit midpoint map at ε = 1 it is an unstable star. "
+        "The critical step is 0.6667, and ε is above it."
+    )
+    assert page.locator("#alone").inner_text().startswith("The map alone stays at 8 more points: ")
+    assert "from dynlab.systems import ExplicitMidpoint" in page.locator("#python").text_content()
+    other = opened(page.evaluate("location.hash"))
+    assert other.locator("#verdict").inner_text() == page.locator("#verdict").inner_text()
+    other.get_by_label("integrator").select_option("implicit-midpoint")
+    rest(other)
+    assert "it is a stable flip star. No step is too large" in other.locator("#verdict").inner_text()
+    assert other.locator("#alone").inner_text() == ""
 
 
 def test_a_preset_and_its_link(opened):

@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
+from planar_states import COUNT, ORBIT, POINTS, STEPS, array, as_complex, exact, random_states
 
 import dynlab as dl
 from dynlab.diagnostics.phase_plane import exact_origin
@@ -14,12 +15,6 @@ from dynlab.numerics.exact_kinds import euler_matrix, exact_kind_of_flow, exact_
 from dynlab.systems.planar import PANELS, STARTS, STEP_SIZE, planar_matrix
 from dynlab.systems.vanilla import FeedbackFlow
 
-COUNT = 1000
-STEPS = 50
-ORBIT = 1e-10  # times the larger of 1 and how an error grows along the orbit
-PLAIN = {"gamma": 0, "leak": 0, "bias": [0, 0], "input": [0, 0], "activation": "tanh"}
-PLAIN |= {"half": 2, "steps": STEPS, "past": False}
-POINTS = np.stack(np.meshgrid(np.linspace(-2, 2, 9), np.linspace(-2, 2, 9)), axis=-1).reshape(-1, 2)
 AT_THE_ORIGIN = """given.map((state) => {
     const made = cell.makeCell(state);
     const map = orbits.mapOrbit(made.step, state.starts[0], state.steps, 1e300);
@@ -29,38 +24,11 @@ AT_THE_ORIGIN = """given.map((state) => {
 })"""
 
 
-def random_states(count, seed, **others):
-    """A state of the page for each of `count` matrices; a third of whole numbers, which make degenerate kinds."""
-    generator = np.random.default_rng(seed)
-    matrices = generator.normal(scale=1.5, size=(count, 4)).round(6)
-    matrices[::3] = generator.integers(-2, 3, size=matrices[::3].shape)
-    matrices[:3] = [[-1, 0, 0, -1], [0, 0, 0, 0], [-2, 0, 0, -2]]
-    steps = generator.choice([0.05, 0.1, 0.5, 1.0], size=count)
-    starts = generator.uniform(-1, 1, size=(count, 1, 2))
-    return [
-        PLAIN | {"W": row.tolist(), "step": float(step), "starts": start.tolist()} | others
-        for row, step, start in zip(matrices, steps, starts, strict=True)
-    ]
-
-
-def exact(state):
-    a, b, c, d = (Fraction(repr(entry)) for entry in state["W"])
-    return [[a, b], [c, d]]
-
-
-def array(state):
-    return np.reshape(state["W"], (2, 2))
-
-
 def flow_of(state):
     flow = FeedbackFlow(0, 2, activation=state["activation"], bias=False).double()
     with torch.no_grad():
         flow.W.copy_(torch.tensor(array(state)))
     return flow
-
-
-def as_complex(pairs):
-    return np.array([complex(*pair) for pair in pairs])
 
 
 @pytest.fixture(scope="module")

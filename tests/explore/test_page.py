@@ -1,5 +1,6 @@
 """The explorer as a file: built from its parts, self-contained, small; its links; its Python lines and commands."""
 
+import json
 import re
 import shlex
 
@@ -17,7 +18,7 @@ from dynlab.javascript import in_order
 LARGEST = 400_000  # bytes
 STATE = (
     "W=0,-2,2,0&gamma=0.15&leak=0.5&step=0.2&bias=0.1,0&input=0,0.2"
-    "&gateBias=-1&steps=30&half=2&activation=relu&past=1&gated=0&starts=0.5,0;1,1"
+    "&gateBias=-1&steps=30&half=2&activation=relu&integrator=rk4&past=1&gated=0&starts=0.5,0;1,1"
 )
 
 
@@ -61,6 +62,7 @@ def test_a_link_is_read_as_it_is_written(in_node):
         ("step=0", "step is 0, which is not between"),
         ("steps=1.5", "not a whole number"),
         ("activation=softmax", "activation is “softmax”"),
+        ("integrator=leapfrog", "integrator is “leapfrog”, which is none of euler, midpoint, rk4"),
         ("starts=1,2;3", "starts has 1 numbers in place of 2"),
         ("spam=1", "“spam”, which this page does not know"),
         ("W=%E0%A4%A", "not written as a link is"),
@@ -84,7 +86,15 @@ def test_python_checks_a_link_by_the_same_names(in_node):
     assert check_fragment(STATE) == STATE
     names = in_node("[...new Set(state.NUMBERS.map((row) => row.name))]", None, "state")
     assert set(names) | {"gated", "past"} == set(LENGTHS)
-    for broken in ("gamma=abc", "W=1,2,3", "activation=softmax", "starts=1,2;3", "spam=1", "gamma=1e999"):
+    for broken in (
+        "gamma=abc",
+        "W=1,2,3",
+        "activation=softmax",
+        "integrator=leapfrog",
+        "starts=1,2;3",
+        "spam=1",
+        "gamma=1e999",
+    ):
         with pytest.raises(UserError):
             check_fragment(broken)
 
@@ -105,11 +115,17 @@ def test_a_planar_system_is_the_pages_cell(kind, in_node):
     assert np.allclose(orbit, expected, atol=1e-14)
 
 
-@pytest.mark.parametrize("name", ["a", "h", "gated", "fastrnn", "ernn"])
-def test_its_python_lines_run_and_make_the_same_orbits(name, in_node, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    "name, changed",
+    [(name, {}) for name in ("a", "h", "implicit", "gated", "fastrnn", "ernn")]
+    + [("h", {"integrator": name}) for name in ("midpoint", "rk4", "exponential-euler")]
+    + [("gated", {"integrator": "implicit-midpoint", "activation": name}) for name in ("tanh", "sigmoid")]
+    + [("ernn", {"integrator": "exponential-euler"}), ("fastrnn", {"integrator": "exponential-euler", "step": 0.8})],
+)
+def test_its_python_lines_run_and_make_the_same_orbits(name, changed, in_node, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    state = f"{{ ...presets.presetNamed('{name}').state, steps: 20 }}"
+    state = f"{{ ...presets.presetNamed('{name}').state, steps: 20, ...{json.dumps(changed)} }}"
     lines = in_node(f"exports.pythonLines({state})", None, "exports", "presets")
     ends = in_node(f"portrait.portrait({state}).orbits.map((orbit) => orbit.map[20])", None, "portrait", "presets")
     made = {}
@@ -130,8 +146,9 @@ def test_its_command_makes_the_same_orbits(name, in_node, tmp_path, monkeypatch)
     assert np.allclose(io.open("orbits.nc")["trajectory"].values[:, -1], ends, atol=1e-10)
 
 
-def test_what_no_other_command_has_is_a_state_of_this_one(in_node):
-    command = in_node("exports.commandLine(presets.presetNamed('fastrnn').state)", None, "exports", "presets")
+@pytest.mark.parametrize("name", ["fastrnn", "implicit"])
+def test_what_no_other_command_has_is_a_state_of_this_one(name, in_node):
+    command = in_node(f"exports.commandLine(presets.presetNamed('{name}').state)", None, "exports", "presets")
     program, name, option, fragment = shlex.split(command)
     assert (program, name, option) == ("dynlab", "explore", "--state")
     assert check_fragment(fragment) == fragment

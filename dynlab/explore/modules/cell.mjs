@@ -1,10 +1,15 @@
-// The planar cell: h' = φ(p) − κ h with p = (W − γ I) h + x + b, or σ(p + b_z) φ(p) − κ h where it has a gate, and
-// Euler's map h ← h + ε h'. At ε = κ = 1 the map is the vanilla RNN h ← φ(W h + x + b).
+// The planar cell: h' = φ(p) − κ h with p = (W − γ I) h + x + b, or σ(p + b_z) φ(p) − κ h where it has a gate, and the
+// map that an integrator makes of it, h ← h + ε h' of Euler's. At ε = κ = 1 that is the vanilla RNN h ← φ(W h + x + b).
 
-import { eigenvalues, eigenvector, eulerMatrix, norm, criticalStep } from "./planar_matrix.mjs";
-import { CENTER, exactFlowKind, exactMapKind, flowKind, mapKind, onlyLinear, overOne, rational } from "./kinds.mjs";
+import { exactStep } from "./exact_steps.mjs";
+import { exponentialCriticalStep, exponentialWeights } from "./exponential_weights.mjs";
+import { stepOf } from "./integrators.mjs";
+import { CENTER, exactFlowKind, exactMapKind, flowKind, kindOf, mapKind, onlyLinear, overOne, rational } from "./kinds.mjs";
+import { METHODS, criticalStep, factor, factorError } from "./methods.mjs";
+import { eigenvalues, eigenvector, norm, product } from "./planar_matrix.mjs";
 
 const ROUNDING = 2 ** -53;
+const WEIGHTS = 256; // roundings of the derivative of a step, of half a unit each
 
 const sigmoid = (p) => 1 / (1 + Math.exp(-p));
 
@@ -22,8 +27,8 @@ const gatedBy = (bias, { value, slope }) => ({
   slope: (p) => sigmoid(p + bias) * (slope(p) + sigmoid(-p - bias) * value(p)),
 });
 
-/** What is computed of a state of the page: `field`, `jacobian`, `step`, all on pairs of numbers. */
-export function makeCell({ W, gamma, leak, bias, input, activation, step, gated, gateBias }) {
+/** What is computed of a state of the page: `field`, `jacobian`, `step`, `stepJacobian`, all of pairs of numbers. */
+export function makeCell({ W, gamma, leak, bias, input, activation, integrator, step, gated, gateBias }) {
   const { value, slope } = gated ? gatedBy(gateBias, ACTIVATIONS[activation]) : ACTIVATIONS[activation];
   const [a, b, c, d] = [W[0] - gamma, W[1], W[2], W[3] - gamma];
   const [q, r] = [input[0] + bias[0], input[1] + bias[1]];
@@ -32,22 +37,22 @@ export function makeCell({ W, gamma, leak, bias, input, activation, step, gated,
     const [p, s] = preactivation(h);
     return [value(p) - leak * h[0], value(s) - leak * h[1]];
   };
+  const jacobian = (h) => {
+    const [s, t] = preactivation(h).map(slope);
+    return [s * a - leak, s * b, t * c, t * d - leak];
+  };
+  const { next, derivative } = stepOf(integrator, field, jacobian, step);
   return {
     matrix: [a, b, c, d],
     drive: [q, r],
-    stepSize: step,
+    method: METHODS[integrator],
     vanishesAtZeroAlone: leak === 0 && (activation === "tanh" || activation === "identity"),
     preactivation,
     field,
     slopes: (h) => preactivation(h).map(slope),
-    jacobian(h) {
-      const [s, t] = preactivation(h).map(slope);
-      return [s * a - leak, s * b, t * c, t * d - leak];
-    },
-    step(h) {
-      const [u, v] = field(h);
-      return [h[0] + step * u, h[1] + step * v];
-    },
+    jacobian,
+    step: next,
+    stepJacobian: derivative,
     /** Σ cᵢ log cosh((W h)ᵢ) is conserved where W has no diagonal and entries of opposite sign: the weights c. */
     conserved:
       activation === "tanh" && !gated && leak === 0 && a === 0 && d === 0 && b * c < 0 && q === 0 && r === 0
@@ -67,8 +72,7 @@ export function describe(state, cell, h, moved) {
   const J = cell.jacobian(h);
   const wrong = moved === 0 && !state.gated ? matrixRounding(state, J) : jacobianError(cell, h, moved, J);
   const flow = eigenvalues(J, wrong);
-  const multipliers = flow.values.map(([real, imaginary]) => [1 + state.step * real, state.step * imaginary]);
-  const bounds = multipliers.map((each, i) => state.step * flow.errors[i] + 2 * ROUNDING * Math.max(1, Math.hypot(...each)));
+  const { multipliers, bounds, critical } = stepped(state, cell, J, wrong, flow);
   const exact = h[0] === 0 && h[1] === 0 ? exactAtOrigin(state, cell) : null;
   return {
     state: h,
@@ -76,31 +80,64 @@ export function describe(state, cell, h, moved) {
     eigenvalues: flow.values,
     errors: flow.errors,
     multipliers,
+    multiplierErrors: bounds,
     flow: exact ? exact.flow : flowKind(flow.values, flow.errors),
     map: exact ? exact.map : mapKind(multipliers, bounds),
-    criticalStep: exact ? exactCriticalStep(exact.linear, flow.values) : criticalStep(flow.values, flow.errors),
+    criticalStep: exact ? exactCriticalStep(cell.method, exact.linear, flow.values) : critical,
     vectors: flow.values.every(([, imaginary]) => imaginary === 0) ? flow.values.map(([real]) => eigenvector(J, real)) : [],
     radius: Math.max(...multipliers.map((each) => Math.hypot(...each))),
-    size: norm(eulerMatrix(J, state.step)),
   };
 }
 
+/**
+ * The multipliers R(ε λ) with bounds on their errors, and the critical step. Exponential Euler's are those of
+ * I + ε φ₁(ε L) J: its L is the Jacobian at the origin, and R(ε λ) = e^{ε λ} only where that is J.
+ */
+function stepped({ step }, cell, J, wrong, flow) {
+  const { method } = cell;
+  const z = flow.values.map((value) => value.map((part) => step * part));
+  const multipliers = z.map((each) => factor(method, each));
+  const critical = criticalStep(method, flow.values, flow.errors);
+  const L = cell.jacobian([0, 0]);
+  if (method !== METHODS["exponential-euler"] || L.every((entry, i) => entry === J[i])) {
+    return { multipliers, bounds: z.map((each, i) => factorError(method, each, step * flow.errors[i])), critical };
+  }
+  const weights = exponentialWeights(L, step);
+  const [a, b, c, d] = product(weights, J);
+  const size = norm(weights);
+  const { values, errors } = eigenvalues([1 + a, b, c, 1 + d], size * wrong + WEIGHTS * ROUNDING * (1 + size * norm(J)));
+  // in the order of the eigenvalues that they are near to
+  const far = ([x, y], [u, v]) => Math.hypot(x - u, y - v);
+  const crossed = far(values[0], multipliers[1]) + far(values[1], multipliers[0]) < far(values[0], multipliers[0]) + far(values[1], multipliers[1]);
+  return { multipliers: crossed ? [values[1], values[0]] : values, bounds: errors, critical: critical > 0 ? exponentialCriticalStep(L, J) : critical };
+}
+
 /** The critical step by the exact linear kind: what is exactly 0 of computed eigenvalues is taken for 0. */
-function exactCriticalStep(kind, values) {
-  if (kind.name === CENTER) return 0;
-  return criticalStep(kind.name.includes("line of equilibria") ? [values[0], [0, 0]] : values);
+function exactCriticalStep(method, kind, values) {
+  if (kind.name === CENTER) return criticalStep(method, values.map(([, imaginary]) => [0, imaginary]));
+  return criticalStep(method, kind.name.includes("line of equilibria") ? [values[0], [0, 0]] : values);
 }
 
 /** The matrix W − γ I of numbers has the rounding of a difference, and κ another one. */
 const matrixRounding = (state, J) => (state.gamma === 0 && state.leak === 0 ? 0 : 2 * ROUNDING * (norm(J) + state.leak + Math.abs(state.gamma)));
 
-/** Twice what the Jacobian changes by over `moved` along the axes, and its own rounding. */
-function jacobianError(cell, h, moved, J) {
+/** Twice what a `jacobian` changes by over `moved` along the axes. */
+function changeAround(jacobian, h, moved) {
+  const there = jacobian(h);
   const shifted = [[moved, 0], [-moved, 0], [0, moved], [0, -moved]].map(([x, y]) => {
-    const other = cell.jacobian([h[0] + x, h[1] + y]);
-    return norm(other.map((entry, i) => entry - J[i]));
+    const other = jacobian([h[0] + x, h[1] + y]);
+    return norm(other.map((entry, i) => entry - there[i]));
   });
-  return 2 * Math.max(...shifted) + 8 * ROUNDING * (norm(cell.matrix) + norm(J));
+  return 2 * Math.max(...shifted);
+}
+
+const jacobianError = (cell, h, moved, J) => changeAround(cell.jacobian, h, moved) + 8 * ROUNDING * (norm(cell.matrix) + norm(J));
+
+/** The kind of a fixed point `h` of the map, known to within `moved`, by its derivative there. */
+export function kindOfDerivative(cell, h, moved) {
+  const J = cell.stepJacobian(h);
+  const { values, errors } = eigenvalues(J, changeAround(cell.stepJacobian, h, moved) + WEIGHTS * ROUNDING * (1 + norm(J)));
+  return mapKind(values, errors);
 }
 
 /** Kinds at the origin in rational arithmetic, where the origin is an equilibrium with slopes 1; else null. */
@@ -109,15 +146,22 @@ function exactAtOrigin(state, cell) {
   if (gated || !["tanh", "identity"].includes(activation) || cell.drive.some((each) => each !== 0)) return null;
   const [[a, b, c, d, g, k, e], denominator] = overOne([...W, gamma, leak, step].map(rational));
   const J = [a - g - k, b, c, d - g - k];
-  // I + ε J over the square of the common denominator
-  const one = denominator * denominator;
-  const euler = [one + e * J[0], e * J[1], e * J[2], one + e * J[3]];
-  const [flow, map] = [exactFlowKind(J), exactMapKind(euler, one)];
+  const flow = exactFlowKind(J);
+  const map = exactKindOfStep(cell.method, flow, J.map((entry) => e * entry), denominator * denominator);
   if (activation === "identity") return { flow, map, linear: flow };
   // tanh vanishes along the null space of W − γ I; with a leak it does not balance it
   const line = leak === 0;
   const onBorder = /center|equilibria|period-2/;
   const carried = (kind) => kind.name.includes("equilibria") && !kind.name.startsWith("flip") && line;
   const ofFlow = !onBorder.test(flow.name) || carried(flow) || (flow.name === CENTER && cell.conserved) ? flow : onlyLinear(flow);
-  return { linear: flow, flow: ofFlow, map: !onBorder.test(map.name) || carried(map) ? map : onlyLinear(map) };
+  // R(ε λ) = 1 also at other λ than 0, where the map alone has a line of points at rest, and only if it is linear
+  const ofMap = !onBorder.test(map.name) || (carried(map) && map.name === flow.name) ? map : onlyLinear(map);
+  return { linear: flow, flow: ofFlow, map: ofMap };
+}
+
+/** The kind of R(ε J) with ε J = `z`/`unit` in integers. That of e^{ε J} is the flow's: no ε Im λ is a multiple of π. */
+function exactKindOfStep(method, flow, z, unit) {
+  if (!method.numerator.length) return flow;
+  const found = exactStep(method, z, unit);
+  return found ? exactMapKind(...found) : kindOf("undecided, the step has a pole there", -1, 0, 2);
 }

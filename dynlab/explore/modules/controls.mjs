@@ -1,8 +1,9 @@
 // The sliders, fields and lists: from the state to what they show, and from what is typed to a new state.
 
 import { ACTIVATIONS } from "./cell.mjs";
+import { METHODS } from "./methods.mjs";
 import { PRESETS } from "./presets.mjs";
-import { lineOf } from "./sentences.mjs";
+import { capital, lineOf } from "./sentences.mjs";
 import { NUMBERS, numberAt, refused, withNumber } from "./state.mjs";
 
 const byId = (id) => document.getElementById(id);
@@ -19,7 +20,8 @@ export function buildControls(page) {
   const rows = NUMBERS.map((row) => numberRow(row, page));
   byId("numbers").append(...rows.map((row) => row.element));
   for (const name of Object.keys(ACTIVATIONS)) byId("activation").append(made("option", { value: name }, name));
-  byId("activation").addEventListener("change", (event) => page.change({ ...page.state, activation: event.target.value }));
+  for (const [name, { title }] of Object.entries(METHODS)) byId("integrator").append(made("option", { value: name }, title));
+  for (const name of ["activation", "integrator"]) byId(name).addEventListener("change", (event) => page.change({ ...page.state, [name]: event.target.value }));
   for (const name of ["past", "gated"]) byId(name).addEventListener("change", (event) => page.change({ ...page.state, [name]: event.target.checked }));
   byId("clear").addEventListener("click", () => page.change({ ...page.state, starts: [] }));
   const presets = byId("preset");
@@ -31,7 +33,9 @@ export function buildControls(page) {
   });
   return (state) => {
     for (const row of rows) row.show(state);
-    byId("activation").value = state.activation;
+    for (const name of ["activation", "integrator"]) byId(name).value = state[name];
+    byId("formula").textContent = METHODS[state.integrator].formula;
+    byId("map-name").textContent = capital(METHODS[state.integrator].map);
     for (const name of ["past", "gated"]) byId(name).checked = state[name];
     presets.value = PRESETS.find((each) => JSON.stringify(each.state, Object.keys(each.state).sort()) === JSON.stringify(state, Object.keys(each.state).sort()))?.name ?? "";
   };

@@ -4,6 +4,8 @@ import { written } from "./axes.mjs";
 import { buildControls, listPoints } from "./controls.mjs";
 import { frameOf, movedJacobian, stateWith } from "./eigenvalue_drag.mjs";
 import { commandLine, pythonLines } from "./exports.mjs";
+import { METHODS } from "./methods.mjs";
+import { fixedPointsAlone } from "./fixed_points_alone.mjs";
 import { drawGrowth, drawSpectrum, drawStability, spectrumInWords } from "./linked_views.mjs";
 import { showNetwork } from "./network_view.mjs";
 import { PALETTES } from "./palette.mjs";
@@ -11,7 +13,7 @@ import { drawPlane } from "./plane_view.mjs";
 import { placeOf, pointAtPlane, rounded } from "./pointing.mjs";
 import { fittedHalf, longOrbits, portrait, separatrices } from "./portrait.mjs";
 import { presetNamed } from "./presets.mjs";
-import { verdict } from "./sentences.mjs";
+import { aloneInWords, verdict } from "./sentences.mjs";
 import { fromFragment, toFragment } from "./state.mjs";
 import { buildTextbook } from "./textbook_view.mjs";
 import { SvgPen } from "./svg_pen.mjs";
@@ -104,7 +106,9 @@ function settle() {
     settling = setTimeout(settle, QUIET);
     return;
   }
-  page.slow = { curves: separatrices(page.model), ends: longOrbits(page.model) };
+  page.slow = { curves: separatrices(page.model), ends: longOrbits(page.model), alone: fixedPointsAlone(page.model) };
+  byId("alone-sign").hidden = page.slow.alone.length === 0;
+  byId("alone").textContent = aloneInWords(page.slow.alone);
   draw(["flow", "map"]);
   const fragment = `#${toFragment(page.state)}`;
   if (location.hash !== fragment) history.replaceState(null, "", fragment);
@@ -112,7 +116,7 @@ function settle() {
   byId("command").textContent = commandLine(page.state);
   const spoken = `${page.state.starts.length} orbits and ${page.model.points.length} equilibria within ±${written(page.state.half)}. ${byId("verdict").textContent}`;
   byId("flow").setAttribute("aria-label", `Phase plane of the flow: ${spoken}`);
-  byId("map").setAttribute("aria-label", `Phase plane of Euler’s map: ${spoken}`);
+  byId("map").setAttribute("aria-label", `Phase plane of ${METHODS[page.state.integrator].map}: ${spoken}`);
   byId("spectrum").setAttribute("aria-label", spectrumInWords(page.model, point()));
   const last = page.model.orbits.map((orbit) => written(orbit.logNorms[orbit.logNorms.length - 1] / Math.LN10, 3));
   byId("growth").setAttribute("aria-label", `The logarithm to base 10 of the gradient’s norm ends at ${last.join(", ") || "nothing, as there is no orbit"}.`);

@@ -5,6 +5,14 @@ import { toFragment } from "./state.mjs";
 const FUNCTIONS = { tanh: "torch.tanh", relu: "torch.relu", sigmoid: "torch.sigmoid", identity: "" };
 const DECIMALS = 12; // of W − γ I as a decimal: the difference of two decimals, without the rounding of floats
 
+const SLOPES = {
+  tanh: "1 - torch.tanh(p) ** 2",
+  relu: "(p > 0).to(p)",
+  sigmoid: "torch.sigmoid(p) * torch.sigmoid(-p)",
+  identity: "torch.ones_like(p)",
+};
+const CLASSES = { midpoint: "ExplicitMidpoint", rk4: "RungeKutta4", "implicit-midpoint": "ImplicitMidpoint", "exponential-euler": "ExponentialEuler" };
+
 const difference = (entry, gamma) => Number((entry - gamma).toFixed(DECIMALS));
 const matrixOf = ({ W, gamma }) => [difference(W[0], gamma), W[1], W[2], difference(W[3], gamma)];
 const driveOf = ({ bias, input }) => bias.map((each, i) => each + input[i]);
@@ -16,9 +24,11 @@ export function pythonLines(state) {
   const gate = state.gated ? `torch.sigmoid(state @ self.M.mT + self.q + ${state.gateBias}) * ` : "";
   const kept = state.leak === 0 ? "" : ` - ${state.leak} * state`;
   const starts = state.starts.length ? state.starts : [[0, 0.5]];
+  const made = CLASSES[state.integrator];
+  const solves = ["implicit-midpoint", "exponential-euler"].includes(state.integrator);
   return `import torch
 import dynlab as dl
-
+${solves ? "from dynlab.operators import Dense\n" : ""}${made ? `from dynlab.systems import ${made}\n` : ""}
 class Cell(dl.Flow):
     """h' = ${state.gated ? "σ(M h + q + b_z) " : ""}φ(M h + q) − κ h with M = W − γ I and q = x + b."""
 
@@ -29,11 +39,23 @@ class Cell(dl.Flow):
 
     def velocity(self, state, input, t=0):
         return ${gate}${candidate}${kept}
-
+${solves ? jacobianLines(state) : ""}
 starts = [${starts.map((start) => `[${start.join(", ")}]`).join(", ")}]
-ds = dl.phase_plane(dl.Euler(Cell(), ${state.step}), starts=starts, steps=${state.steps}, extent=${state.half})
+ds = dl.phase_plane(${made ?? "dl.Euler"}(Cell(), ${state.step}), starts=starts, steps=${state.steps}, extent=${state.half})
 print(ds.attrs["verdict"])
 dl.plot_phase_plane(ds).figure.savefig("phase-plane.png")
+`;
+}
+
+/** The flow's Jacobian in closed form, with which some integrators solve. */
+function jacobianLines({ activation, gated, gateBias, leak }) {
+  const gate = `        gate = torch.sigmoid(p + ${gateBias})\n`;
+  const product = `gate * (${SLOPES[activation]} + (1 - gate) * ${FUNCTIONS[activation]}(p))`;
+  return `
+    def closed_form_jacobian(self, state, input, t=0):
+        p = state @ self.M.mT + self.q
+${gated ? gate : ""}        slope = ${gated ? product : SLOPES[activation]}
+        return Dense(slope.unsqueeze(-1) * self.M${leak === 0 ? "" : ` - ${leak} * torch.eye(2, dtype=torch.float64)`})
 `;
 }
 
@@ -41,7 +63,7 @@ dl.plot_phase_plane(ds).figure.savefig("phase-plane.png")
 export function commandLine(state) {
   const driven = driveOf(state).some((each) => each !== 0);
   const vanilla = state.leak === 1 && state.step === 1;
-  if (state.activation === "tanh" && !state.gated && !driven && (vanilla || state.leak === 0) && state.starts.length) {
+  if (state.integrator === "euler" && state.activation === "tanh" && !state.gated && !driven && (vanilla || state.leak === 0) && state.starts.length) {
     const [a, b, c, d] = matrixOf(state);
     const how = vanilla ? "--kind vanilla" : `--step ${state.step}`;
     const starts = state.starts.map((start) => ` --start=${start.join(",")}`).join("");

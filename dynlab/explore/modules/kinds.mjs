@@ -7,7 +7,7 @@ const PLANE = "plane of equilibria";
 const PERIOD_TWO_LINE = "line of period-2 points";
 const PERIOD_TWO_PLANE = "plane of period-2 points";
 
-const kindOf = (name, stable, unstable = 0, undecided = 0) => ({ name, stable, unstable, undecided });
+export const kindOf = (name, stable, unstable = 0, undecided = 0) => ({ name, stable, unstable, undecided });
 
 /** The kind of a flow's equilibrium, from [real, imaginary] of each eigenvalue and a bound on the error of each. */
 export function flowKind(values, errors) {

@@ -1,28 +1,23 @@
-// The views beside the phase plane: eigenvalues with Euler's disc, the growth of a gradient, and the plane of (γ, ε).
+// The views beside the phase plane: eigenvalues with the region of stability, the growth of a gradient, and the plane of (γ, ε).
 
 import { clipped, disc, frame, line, path, written } from "./axes.mjs";
 import { describe, makeCell } from "./cell.mjs";
 import { solve } from "./equilibria.mjs";
+import { borderOf } from "./methods.mjs";
 import { along, colourOf } from "./palette.mjs";
 import { length } from "./planar_matrix.mjs";
 
 const COLUMNS = 120; // of the plane of (γ, ε)
 
-/** The flow's eigenvalues at one equilibrium, and the disc |1 + ε λ| ≤ 1 in which Euler's map keeps them stable. */
+/** The flow's eigenvalues at one equilibrium, and the region |R(ε λ)| ≤ 1 in which the map keeps them stable. */
 export function drawSpectrum(pen, size, palette, model, point) {
   const radius = 1 / model.state.step;
   const reach = point ? Math.max(...point.eigenvalues.map(([real, imaginary]) => Math.max(Math.abs(real), Math.abs(imaginary)))) : 1;
   const half = Math.max(1.35 * reach, Math.min(2.1 * radius, 1.6));
   const axes = frame(pen, { ...size, palette, x: [-half, half], y: [-half, half], labels: ["Re λ (1/s)", "Im λ (1/s)"], equal: true });
   clipped(pen, axes, () => {
-    // a very large disc is all but a half-plane: its border is drawn as a polygon, which no pen's precision breaks
-    const border = [];
-    const most = Math.min(Math.PI, (3 * half) / radius);
-    for (let i = -90; i <= 90; i++) {
-      const angle = (i / 90) * most;
-      border.push([-2 * radius * Math.sin(angle / 2) ** 2, radius * Math.sin(angle)]);
-    }
-    if (most < Math.PI) border.push([-1e4 * half, border[border.length - 1][1]], [-1e4 * half, border[0][1]]);
+    const far = 1e3 * half;
+    const border = borderOf(model.cell.method)?.map(([x, y]) => [x * radius, y * radius]) ?? [[0, -far], [0, far], [-far, far], [-far, -far]];
     pen.beginPath();
     path(pen, axes, border);
     pen.closePath();
@@ -38,14 +33,15 @@ export function drawSpectrum(pen, size, palette, model, point) {
     line(pen, 0, axes.toY(0), size.width, axes.toY(0));
     pen.stroke();
     for (const [i, [real, imaginary]] of (point?.eigenvalues ?? []).entries()) {
-      const inside = Math.hypot(...point.multipliers[i]) < 1;
-      disc(pen, axes.toX(real), axes.toY(imaginary), 6.5, inside ? palette.stable : palette.paper, inside ? palette.stable : palette.unstable, 2.4);
+      const excess = Math.hypot(...point.multipliers[i]) - 1;
+      const stable = excess < -point.multiplierErrors[i] ? 1 : excess > point.multiplierErrors[i] ? 0 : -1;
+      disc(pen, axes.toX(real), axes.toY(imaginary), 6.5, stable === 1 ? palette.stable : palette.paper, colourOf(palette, stable), 2.4);
     }
   });
   return axes;
 }
 
-/** ‖∂h_t/∂h_0‖ along every orbit of Euler's map, in powers of ten. */
+/** ‖∂h_t/∂h_0‖ along every orbit of the map, in powers of ten. */
 export function drawGrowth(pen, size, palette, model) {
   const all = model.orbits.map((orbit) => orbit.logNorms.map((each) => each / Math.LN10));
   const finite = all.flat().filter(Number.isFinite);
@@ -89,12 +85,12 @@ export function criticalSteps(state, point, [low, high]) {
   return [...follow(here, low).reverse(), ...follow(here, high)];
 }
 
-/** The plane of (γ, ε): shaded where Euler's map keeps the equilibrium stable. */
+/** The plane of (γ, ε): shaded where the map keeps the equilibrium stable. */
 export function drawStability(pen, size, palette, model, point) {
   const { state } = model;
   const gammas = [0, Math.max(1, 1.5 * state.gamma)];
   const steps = [0, Math.max(0.3, 2 * state.step)];
-  const axes = frame(pen, { ...size, palette, x: gammas, y: steps, labels: ["diffusion γ", "Euler’s step ε"] });
+  const axes = frame(pen, { ...size, palette, x: gammas, y: steps, labels: ["diffusion γ", "step size ε"] });
   clipped(pen, axes, () => {
     const curve = point ? criticalSteps(state, point, gammas).filter(([, step]) => step !== null) : [];
     const shown = curve.map(([gamma, step]) => [gamma, Number.isNaN(step) ? 0 : Math.min(step, 2 * steps[1])]);
@@ -116,9 +112,9 @@ export function drawStability(pen, size, palette, model, point) {
   return axes;
 }
 
-/** What the disc, the curve and the plane say, for a reader who does not see them. */
+/** What the region says, for a reader who does not see them. */
 export function spectrumInWords(model, point) {
   if (!point) return "There is no equilibrium within reach, so no eigenvalue is shown.";
   const each = ([real, imaginary]) => (imaginary === 0 ? written(real) : `${written(real)} ${imaginary < 0 ? "−" : "+"} ${written(Math.abs(imaginary))} i`);
-  return `Eigenvalues λ = ${point.eigenvalues.map(each).join(" and ")} at (${point.state.map((x) => written(x, 3)).join(", ")}); the largest |1 + ε λ| is ${written(point.radius)}.`;
+  return `Eigenvalues λ = ${point.eigenvalues.map(each).join(" and ")} at (${point.state.map((x) => written(x, 3)).join(", ")}); the largest modulus of a multiplier is ${written(point.radius)}.`;
 }

@@ -1,6 +1,6 @@
-// Orbits of Euler's map and solutions of the flow, forward and backward, with the norm of what is linear along them.
+// Orbits of the map and solutions of the flow, forward and backward, with the norm of what is linear along them.
 
-import { eulerMatrix, length, norm, product, solve2 } from "./planar_matrix.mjs";
+import { length, norm, product, solve2 } from "./planar_matrix.mjs";
 
 const TOLERANCE = 1e-12; // of one step of the flow's solver, relative and absolute
 const MOST_STEPS = 20000; // of the flow's solver
@@ -8,18 +8,19 @@ const AWAY = 1e6; // times the window: an orbit that has gone so far is not foll
 const SAFETY = 0.9;
 const BACKWARD = { steps: 50, close: 1e-13 }; // Newton's, for the state before
 
-/** States h_0 … h_n of a map `step`, fewer where they leave all bounds. */
+/** States h_0 … h_n of a map `step`, fewer where they leave all bounds or have no next one. */
 export function mapOrbit(step, start, steps, farthest = AWAY) {
   const states = [start];
   for (let t = 0; t < steps; t++) {
     const next = step(states[t]);
+    if (!next.every((each) => !Number.isNaN(each))) break;
     states.push(next);
     if (!next.every((each) => Math.abs(each) <= farthest)) break;
   }
   return states;
 }
 
-/** States h_0, h_{−1}, … of Euler's map, each the solution of h + ε f(h) = the one after; fewer where there is none. */
+/** States h_0, h_{−1}, … of the map, each the solution of step(h) = the one after; fewer where there is none. */
 export function mapPast(cell, start, steps, farthest = AWAY) {
   const states = [start];
   for (let t = 0; t < steps; t++) {
@@ -38,7 +39,7 @@ function stateBefore(cell, after) {
     const size = length(missing);
     if (!(size < Infinity)) return null;
     if (size <= BACKWARD.close * (1 + length(after))) return h;
-    const change = solve2(eulerMatrix(cell.jacobian(h), cell.stepSize), missing);
+    const change = solve2(cell.stepJacobian(h), missing);
     if (!change) return null;
     // half as far until it helps: the map may fold
     let share = 1;
@@ -54,13 +55,13 @@ function stateBefore(cell, after) {
   return null;
 }
 
-/** ln ‖∂h_t/∂h_0‖₂ of Euler's map along `states`, t = 0 … n: rescaled at every step, so that nothing overflows. */
+/** ln ‖∂h_t/∂h_0‖₂ of the map along `states`, t = 0 … n: rescaled at every step, so that nothing overflows. */
 export function logNorms(cell, states) {
   let whole = [1, 0, 0, 1];
   let scale = 0;
   return states.map((state, t) => {
     if (t > 0) {
-      whole = product(eulerMatrix(cell.jacobian(states[t - 1]), cell.stepSize), whole);
+      whole = product(cell.stepJacobian(states[t - 1]), whole);
       const size = norm(whole);
       if (!(size > 0)) return size === 0 ? -Infinity : NaN;
       whole = whole.map((entry) => entry / size);

@@ -97,18 +97,14 @@ export function eulerMatrix([a, b, c, d], step) {
   return [1 + step * a, step * b, step * c, 1 + step * d];
 }
 
+/** The inverse of A, or null where A is singular. */
+export function inverse([a, b, c, d]) {
+  const determinant = a * d - b * c;
+  return determinant === 0 ? null : [d / determinant, -b / determinant, -c / determinant, a / determinant];
+}
+
 /** The solution of A x = y, or null where A is singular. */
 export function solve2([a, b, c, d], [x, y]) {
   const determinant = a * d - b * c;
   return determinant === 0 ? null : [(d * x - b * y) / determinant, (a * y - c * x) / determinant];
-}
-
-/** The least over eigenvalues of −2 Re λ/|λ|²: up to it no |1 + ε λ| exceeds 1. An exact λ = 0 is set aside. */
-export function criticalStep(values, errors = [0, 0]) {
-  const exact = ([real, imaginary], i) => real === 0 && imaginary === 0 && errors[i] === 0;
-  const moving = values.map((value, i) => [value, errors[i]]).filter(([value], i) => !exact(value, i));
-  if (moving.length === 0) return NaN;
-  if (moving.some(([[real], error]) => real > error || (real >= 0 && error === 0))) return 0;
-  if (!moving.every(([[real], error]) => real < -error)) return NaN;
-  return Math.min(...moving.map(([[real, imaginary]]) => (-2 * (real / Math.hypot(real, imaginary))) / Math.hypot(real, imaginary)));
 }

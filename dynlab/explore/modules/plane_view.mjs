@@ -1,4 +1,4 @@
-// The phase plane of the flow, or of Euler's map: field, nullclines, orbits, separatrices, equilibria.
+// The phase plane of the flow, or of the map that an integrator makes of it: field, nullclines, orbits, separatrices, equilibria.
 
 import { energy } from "./cell.mjs";
 import { clipped, disc, frame, line, path } from "./axes.mjs";
@@ -11,33 +11,35 @@ const LEVELS = 6; // of a conserved quantity
 const STAR = 8; // pixels
 const BANDS = 12; // of an orbit's colours, light early and dark late
 
-/** `of` is "flow" or "map"; `slow` is what is drawn once it is computed: { curves, ends }. */
+/** `of` is "flow" or "map"; `slow` is what is drawn once it is computed: { curves, ends, alone }. */
 export function drawPlane(pen, size, palette, model, of, slow, cursor) {
   const { state } = model;
   const range = [-state.half, state.half];
   const axes = frame(pen, { ...size, palette, x: range, y: range, labels: ["h₁", "h₂"], equal: true });
   clipped(pen, axes, () => {
-    drawField(pen, axes, model);
+    const { field, step } = model.cell;
+    drawField(pen, axes, of === "flow" ? field : (h) => step(h).map((each, i) => each - h[i]));
     if (of === "flow" && model.cell.conserved) drawEnergy(pen, axes, model);
     drawNullclines(pen, axes, model);
     if (of === "flow") drawCurves(pen, axes, slow.curves ?? []);
     else drawEnds(pen, axes, slow.ends ?? []);
     for (const orbit of model.orbits) drawOrbit(pen, axes, orbit, of);
     for (const point of model.points) drawPoint(pen, axes, point, of);
+    if (of === "map") for (const point of slow.alone ?? []) drawAlone(pen, axes, point);
     for (const orbit of model.orbits) drawStar(pen, axes.toX(orbit.start[0]), axes.toY(orbit.start[1]), palette);
     if (cursor) drawCursor(pen, axes, cursor);
   });
   return axes;
 }
 
-function drawField(pen, axes, { cell }) {
+function drawField(pen, axes, rate) {
   const { x, y, palette } = axes;
   const [spaceX, spaceY] = [(x[1] - x[0]) / ARROWS, (y[1] - y[0]) / ARROWS];
   const found = [];
   for (let i = 0; i < ARROWS; i++) {
     for (let j = 0; j < ARROWS; j++) {
       const h = [x[0] + (i + 0.5) * spaceX, y[0] + (j + 0.5) * spaceY];
-      found.push([h, cell.field(h)]);
+      found.push([h, rate(h)]);
     }
   }
   const fastest = Math.max(...found.map(([, [u, v]]) => Math.max(Math.abs(u) / spaceX, Math.abs(v) / spaceY))) || 1;
@@ -129,6 +131,20 @@ function drawPoint(pen, axes, point, of) {
   for (const [x, y] of point.vectors) line(pen, left - 30 * x, top + 30 * y, left + 30 * x, top - 30 * y);
   pen.stroke();
   disc(pen, left, top, 6, kind.stable === 1 ? colour : kind.stable === 0 ? axes.palette.paper : axes.palette.faint, colour, 2.2);
+}
+
+/** A diamond, filled as the discs are. */
+function drawAlone(pen, axes, { state, map }) {
+  const colour = colourOf(axes.palette, map.stable);
+  const [left, top] = [axes.toX(state[0]), axes.toY(state[1])];
+  pen.beginPath();
+  [[0, -8], [8, 0], [0, 8], [-8, 0]].forEach(([x, y], i) => (i === 0 ? pen.moveTo(left + x, top + y) : pen.lineTo(left + x, top + y)));
+  pen.closePath();
+  pen.fillStyle = map.stable === 1 ? colour : map.stable === 0 ? axes.palette.paper : axes.palette.faint;
+  pen.fill();
+  pen.strokeStyle = colour;
+  pen.lineWidth = 2;
+  pen.stroke();
 }
 
 function drawStar(pen, left, top, palette) {

@@ -5,6 +5,7 @@ import { equilibria } from "./equilibria.mjs";
 import { flowOrbit, logNorms, mapOrbit, mapPast } from "./orbits.mjs";
 
 const DRAWN = 1e-8; // of the flow's solver, for what is only drawn
+const SMOOTH = { spacing: 0.05, most: 1500 }; // seconds between states of a solution that is drawn, and how many at most
 const FARTHEST = 100; // windows: an orbit is followed no farther
 const [REACH, MARGIN] = [20, 1.12]; // of a window, as dynlab.phase_plane has them
 const LONG = { steps: 2400, kept: 400 }; // of an orbit whose end is looked at
@@ -17,21 +18,23 @@ export function portrait(state) {
   const farthest = FARTHEST * half;
   const points = equilibria(cell, Math.max(2 * half, 1)).map((root) => ({ ...describe(state, cell, root.state, root.moved), continuum: root.continuum }));
   const backward = (h) => cell.field(h).map((each) => -each);
+  const parts = Math.max(1, Math.min(Math.ceil(state.step / SMOOTH.spacing), Math.floor(SMOOTH.most / state.steps)));
+  const solution = (field, start) => flowOrbit(field, start, state.step / parts, parts * state.steps, farthest, DRAWN);
   const orbits = state.starts.map((start) => {
     const map = mapOrbit(cell.step, start, state.steps, farthest);
     return {
       start,
       map,
-      flow: flowOrbit(cell.field, start, state.step, state.steps, farthest, DRAWN),
+      flow: solution(cell.field, start),
       mapPast: state.past ? mapPast(cell, start, state.steps, farthest) : [],
-      flowPast: state.past ? flowOrbit(backward, start, state.step, state.steps, farthest, DRAWN) : [],
+      flowPast: state.past ? solution(backward, start) : [],
       logNorms: logNorms(cell, map),
     };
   });
   return { state, cell, points, orbits };
 }
 
-/** Half the width of a window that holds the orbits of Euler's map, as far as they stay within reach of their starts. */
+/** Half the width of a window that holds the orbits of the map, as far as they stay within reach of their starts. */
 export function fittedHalf(state) {
   const { step } = makeCell(state);
   const reach = REACH * Math.max(1, ...state.starts.flat().map(Math.abs));
@@ -39,7 +42,7 @@ export function fittedHalf(state) {
   return Number((MARGIN * Math.max(1, ...within.filter((each) => each <= reach))).toPrecision(3));
 }
 
-/** Where the orbits of Euler's map end that come to no point: the last states of each, all that are within bounds. */
+/** Where the orbits of the map end that come to no point: the last states of each, all that are within bounds. */
 export function longOrbits({ state, cell }) {
   const found = [];
   for (const start of state.starts) {

@@ -1,7 +1,7 @@
 // What the page can open with: the eight panels of the AntisymmetricRNN paper's Figure 1, FastRNN and ERNN.
 
 const STARTS = [[0, 0.5], [-0.5, -0.5], [0.5, -0.75]];
-const FEEDBACK = { gamma: 0, leak: 0, step: 0.1, bias: [0, 0], input: [0, 0], gated: false, gateBias: 0, steps: 50, half: 1.5, activation: "tanh", past: false, textbook: ["logistic", 3.7], starts: STARTS };
+const FEEDBACK = { gamma: 0, leak: 0, step: 0.1, bias: [0, 0], input: [0, 0], gated: false, gateBias: 0, steps: 50, half: 1.5, activation: "tanh", integrator: "euler", past: false, textbook: ["logistic", 3.7], starts: STARTS };
 const VANILLA = { ...FEEDBACK, leak: 1, step: 1 };
 
 // The random matrices are those of dynlab's panels (a), (c) and (d).
@@ -14,6 +14,7 @@ export const PRESETS = [
   { name: "f", title: "(f) feedback, W₋", state: { ...FEEDBACK, W: [-2, 2, 0, -2] } },
   { name: "g", title: "(g) feedback, W₀", state: { ...FEEDBACK, W: [0, -2, 2, 0] } },
   { name: "h", title: "(h) feedback, W₀ − 0.15 I", state: { ...FEEDBACK, W: [0, -2, 2, 0], gamma: 0.15 } },
+  { name: "implicit", title: "W₀ by implicit midpoint steps", state: { ...FEEDBACK, W: [0, -2, 2, 0], integrator: "implicit-midpoint", step: 0.5, steps: 200 } },
   { name: "gated", title: "gated AntisymmetricRNN", state: { ...FEEDBACK, W: [0, -2, 2, 0], gamma: 0.15, gated: true, gateBias: -1, steps: 200 } },
   // σ(−3), FastRNN's share of the candidate at its start; its 1 − σ(3) of forgetting is the same, so that κ = 1
   { name: "fastrnn", title: "FastRNN, an invariant curve", state: { ...FEEDBACK, W: [1.5, -1.5, 1.5, 1.5], leak: 1, step: 0.04742587317756678, steps: 200 } },

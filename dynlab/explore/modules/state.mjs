@@ -1,6 +1,7 @@
 // The state of the page: what its controls hold, how a link writes it, and what a link may say.
 
 import { ACTIVATIONS } from "./cell.mjs";
+import { METHODS } from "./methods.mjs";
 import { TEXTBOOK } from "./textbook.mjs";
 
 /** Every number that a slider and a field hold: where it stands in the state, its label, and its slider's range. */
@@ -11,7 +12,7 @@ export const NUMBERS = [
   { name: "W", index: 3, label: "W₂₂", low: -3, high: 3, step: 0.01 },
   { name: "gamma", label: "diffusion γ", low: 0, high: 2, step: 0.01 },
   { name: "leak", label: "leak κ", low: 0, high: 2, step: 0.01 },
-  { name: "step", label: "Euler’s step ε", low: 0.005, high: 1.5, step: 0.005, least: 1e-6 },
+  { name: "step", label: "step size ε", low: 0.005, high: 1.5, step: 0.005, least: 1e-6 },
   { name: "bias", index: 0, label: "bias b₁", low: -2, high: 2, step: 0.01 },
   { name: "bias", index: 1, label: "bias b₂", low: -2, high: 2, step: 0.01 },
   { name: "input", index: 0, label: "input x₁", low: -2, high: 2, step: 0.01 },
@@ -24,6 +25,7 @@ const LARGEST = 1e6; // of a number in a field or a link
 const MOST_STARTS = 40;
 const LENGTHS = { W: 4, gamma: 1, leak: 1, step: 1, bias: 2, input: 2, gateBias: 1, steps: 1, half: 1 };
 const SWITCHES = ["past", "gated"];
+const CHOICES = { activation: ACTIVATIONS, integrator: METHODS };
 
 export const numberAt = (state, { name, index }) => (index === undefined ? state[name] : state[name][index]);
 
@@ -44,7 +46,7 @@ export function refused({ label, least = -LARGEST, most = LARGEST, whole = false
 /** The state as a link's fragment. */
 export function toFragment(state) {
   const parts = Object.keys(LENGTHS).map((name) => `${name}=${[state[name]].flat().join(",")}`);
-  parts.push(`activation=${state.activation}`, ...SWITCHES.map((name) => `${name}=${state[name] ? 1 : 0}`));
+  parts.push(...Object.keys(CHOICES).map((name) => `${name}=${state[name]}`), ...SWITCHES.map((name) => `${name}=${state[name] ? 1 : 0}`));
   if (state.textbook) parts.push(`textbook=${state.textbook.join(",")}`);
   parts.push(`starts=${state.starts.map((start) => start.join(",")).join(";")}`);
   return parts.join("&");
@@ -69,8 +71,8 @@ export function fromFragment(fragment, otherwise) {
 }
 
 function parsed(name, text) {
-  if (name === "activation") {
-    if (!Object.hasOwn(ACTIVATIONS, text)) throw new Error(`activation is “${text}”, which is none of ${Object.keys(ACTIVATIONS).join(", ")}`);
+  if (Object.hasOwn(CHOICES, name)) {
+    if (!Object.hasOwn(CHOICES[name], text)) throw new Error(`${name} is “${text}”, which is none of ${Object.keys(CHOICES[name]).join(", ")}`);
     return text;
   }
   if (SWITCHES.includes(name)) {

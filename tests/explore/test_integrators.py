@@ -1,0 +1,316 @@
+"""The maps that the explorer's integrators make of its flow are those of dynlab: steps, multipliers, kinds."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.optimize
+import torch
+from planar_states import COUNT, ORBIT, POINTS, STEPS, array, as_complex, exact, random_states
+
+import dynlab as dl
+from dynlab.diagnostics.phase_plane import exact_origin
+from dynlab.diagnostics.stability.methods import METHODS
+from dynlab.numerics.eigenvalues import eigenvalues
+from dynlab.numerics.exact_kinds import exact_kind_of_flow, exact_kind_of_map
+from dynlab.operators import Dense
+from dynlab.systems.integrators import INTEGRATORS
+from dynlab.systems.vanilla import FeedbackFlow
+
+RATIONAL = [name for name in INTEGRATORS if name != "exponential-euler"]
+OTHERS = [name for name in INTEGRATORS if name != "euler"]
+# what R(εA) is in rational arithmetic: coefficients of its numerator and denominator
+RATIOS = {
+    "euler": ([1, 1], [1]),
+    "midpoint": ([1, 1, Fraction(1, 2)], [1]),
+    "rk4": ([1, 1, Fraction(1, 2), Fraction(1, 6), Fraction(1, 24)], [1]),
+    "implicit-midpoint": ([1, Fraction(1, 2)], [1, -Fraction(1, 2)]),
+}
+PARTS = ("fixed_points_alone", "portrait")
+FOLLOWED = """given.map((state) => {
+    const made = cell.makeCell(state);
+    const orbit = orbits.mapOrbit(made.step, state.starts[0], state.steps, 1e300);
+    return { ...cell.describe(state, made, [0, 0], 0), orbit, growth: orbits.logNorms(made, orbit) };
+})"""
+
+
+class ManyFlows(dl.Flow):
+    """The flows h' = tanh(W h) of several cases at once, one state for each."""
+
+    def __init__(self, matrices):
+        super().__init__(2, 0)
+        self.W = torch.tensor(np.array(matrices))
+
+    def velocity(self, state, input, t=0):
+        return torch.tanh((self.W @ state.unsqueeze(-1)).squeeze(-1))
+
+    def closed_form_jacobian(self, state, input, t=0):
+        return Dense(slopes(self.W, state) * self.W)
+
+
+class ManyExponentialSteps(dl.Map):
+    """h + (e^{εW} − I) W⁻¹ tanh(W h): exponential Euler's steps with SciPy's exponential of [[εW, εI], [0, 0]]."""
+
+    def __init__(self, matrices, step):
+        super().__init__(2, 0)
+        blocks = np.zeros((len(matrices), 4, 4))
+        blocks[:, :2, :2], blocks[:, :2, 2:] = matrices, np.eye(2)
+        self.W = torch.tensor(np.array(matrices))
+        self.weights = torch.tensor(scipy.linalg.expm(step * blocks)[:, :2, 2:])
+
+    def step(self, state, input, t=0):
+        rate = torch.tanh((self.W @ state.unsqueeze(-1)).squeeze(-1))
+        return state + (self.weights @ rate.unsqueeze(-1)).squeeze(-1)
+
+    def closed_form_jacobian(self, state, input, t=0):
+        return Dense(torch.eye(2).double() + self.weights @ (slopes(self.W, state) * self.W))
+
+
+def slopes(W, state):
+    """Those of tanh, as a column: 1 − tanh² would cancel where a unit saturates."""
+    return torch.cosh(W @ state.unsqueeze(-1)) ** -2
+
+
+def steps_of(name, cases):
+    matrices, step = [array(state) for state in cases], cases[0]["step"]
+    if name == "exponential-euler":
+        return ManyExponentialSteps(matrices, step)
+    return INTEGRATORS[name](ManyFlows(matrices), step)
+
+
+def flow_of(state):
+    flow = FeedbackFlow(0, 2, bias=False).double()
+    with torch.no_grad():
+        flow.W.copy_(torch.tensor(array(state)))
+    return flow
+
+
+@pytest.fixture(scope="module")
+def followed(in_node):
+    """Of each integrator the cases, and what the page makes of them; computed once."""
+    kept = {}
+
+    def of(name):
+        if name not in kept:
+            cases = random_states(COUNT, seed=0, integrator=name)
+            kept[name] = cases, in_node(FOLLOWED, cases, "cell", "orbits")
+        return kept[name]
+
+    return of
+
+
+def test_the_page_has_dynlabs_integrators(in_node):
+    found = in_node("methods.METHODS", None, "methods")
+    assert {name: each["title"] for name, each in found.items()} == {
+        name: method.title for name, method in METHODS.items()
+    }
+    for name, method in METHODS.items():
+        below = found[name]["denominator"]
+        for mine, theirs in ((found[name]["numerator"], method.numerator), (below, method.denominator)):
+            assert np.allclose(np.array(mine) / (below or [1])[0], theirs, rtol=1e-16)
+
+
+def padded(rows, width):
+    """Rows of numbers or states, NaN where an orbit has ended."""
+    shape = np.array(rows[0], dtype=float).shape[1:]
+    found = np.full((len(rows), width, *shape), np.nan)
+    for row, each in zip(found, rows, strict=True):
+        row[: len(each)] = np.array(each, dtype=float)
+    return found
+
+
+def alike(cases):
+    """The indices of the cases with each step size."""
+    return [[i for i, state in enumerate(cases) if state["step"] == step] for step in (0.05, 0.1, 0.5, 1.0)]
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_orbits(name, followed):
+    cases, found = followed(name)
+    orbits, logs = (padded([each[key] for each in found], STEPS + 1) for key in ("orbit", "growth"))
+    for chosen in alike(cases):
+        system, starts = steps_of(name, [cases[i] for i in chosen]), [cases[i]["starts"][0] for i in chosen]
+        truth = dl.simulate(system, initial_state=np.array(starts), steps=STEPS)["trajectory"].values
+        assert np.array_equal(np.isnan(truth), np.isnan(orbits[chosen]))
+        reached = np.fmax.accumulate(np.exp(np.fmax(0, logs[chosen])), axis=1)
+        bounds = ORBIT * np.maximum(reached, np.linalg.norm(truth, axis=2))
+        assert not (np.linalg.norm(orbits[chosen] - truth, axis=2) > bounds).any()
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_gradients(name, followed):
+    """Norms of products of dynlab's Jacobians at the page's own states."""
+    cases, found = followed(name)
+    orbits, logs = (padded([each[key] for each in found], STEPS + 1) for key in ("orbit", "growth"))
+    for chosen in alike(cases):
+        system = steps_of(name, [cases[i] for i in chosen])
+        whole, largest = torch.eye(2).double(), torch.ones(len(chosen)).double()
+        for t in range(STEPS):
+            jacobians = system.closed_form_jacobian(torch.tensor(orbits[chosen, t]), torch.zeros(0).double())
+            factors = jacobians.dense().nan_to_num()
+            whole, largest = factors @ whole, largest * torch.linalg.matrix_norm(factors, 2)
+            norms, growth = torch.linalg.matrix_norm(whole, 2).numpy(), np.exp(logs[chosen, t + 1])
+            # where the product cancels, what is left of it is rounding of its factors
+            assert not (np.abs(growth - norms) > 1e-9 * norms + 1e-12 * largest.numpy()).any()
+
+
+def test_exponential_euler_is_dynlabs(followed):
+    """What the page is compared with above, SciPy's exponential, against dynlab's own class."""
+    cases, found = followed("exponential-euler")
+    for state, each in list(zip(cases, found, strict=True))[:20]:
+        system = INTEGRATORS["exponential-euler"](flow_of(state), state["step"])
+        truth = dl.simulate(system, initial_state=state["starts"], steps=STEPS)["trajectory"].values[0]
+        reached = np.exp(np.fmax.accumulate(np.array(each["growth"], dtype=float)))
+        assert (np.linalg.norm(truth - each["orbit"], axis=1) <= ORBIT * np.maximum(1, reached)).all()
+
+
+@pytest.mark.parametrize("name", INTEGRATORS)
+def test_multipliers_at_the_origin(name, followed):
+    cases, found = followed(name)
+    values = np.array([as_complex(each["eigenvalues"]) for each in found])
+    errors = np.array([each["errors"] for each in found])
+    steps = np.array([[state["step"]] for state in cases])
+    truth, (_, bounds) = METHODS[name].factor(steps * values), METHODS[name].modulus(steps * values, steps * errors)
+    multipliers = np.array([as_complex(each["multipliers"]) for each in found])
+    regular = np.isfinite(truth)
+    assert (np.abs(multipliers[regular] - truth[regular]) <= bounds[regular] + 1e-15).all()
+    assert not np.isfinite(multipliers[~regular]).any()
+    assert (~regular).sum() <= 40
+
+
+@pytest.mark.parametrize("name", INTEGRATORS)
+def test_critical_steps_at_the_origin(name, followed):
+    """Those of dynlab; of exact centers, which it leaves open, in closed form: |R(iy)| ≤ 1 of RK4 up to y = 2√2."""
+    beyond = {"rk4": 2 * np.sqrt(2), "implicit-midpoint": np.inf, "exponential-euler": np.inf}.get(name, 0)
+    centers = 0
+    for state, each in zip(*followed(name), strict=True):
+        values = np.array(exact_origin.exact_eigenvalues(exact(state)))
+        if exact_kind_of_flow(exact(state)).name == "center":
+            centers, step = centers + 1, beyond / abs(values[0])
+        else:
+            step, _ = METHODS[name].largest_step(values, np.zeros(2))
+        assert float(each["criticalStep"]) == pytest.approx(step, rel=1e-7, nan_ok=True), state
+    assert centers >= 5
+
+
+@pytest.mark.parametrize("activation", ["tanh", "identity"])
+@pytest.mark.parametrize("name", INTEGRATORS)
+def test_kinds_at_the_origin(name, activation, in_node):
+    cases = random_states(300, seed=1, activation=activation, integrator=name)
+    found = in_node(FOLLOWED, cases, "cell", "orbits")
+    for state, each in zip(cases, found, strict=True):
+        if name == "exponential-euler":
+            # the multipliers e^{ελ} lie inside, on and outside the circle as λ does of the imaginary axis
+            linear = exact_kind_of_flow(exact(state))
+            assert each["map"]["name"].removeprefix("linear ").removesuffix(", undecided") == linear.name, state
+            continue
+        matrix = ratio(name, exact(state), Fraction(repr(state["step"])))
+        if matrix is None:
+            assert each["map"]["name"] == "undecided, the step has a pole there"
+            continue
+        if activation == "identity":
+            assert each["map"] == exact_kind_of_map(matrix)._asdict(), state
+            continue
+        system, none = INTEGRATORS[name](flow_of(state), state["step"]), torch.zeros(0).double()
+
+        def displacement(h, system=system, none=none):
+            states = torch.tensor(h)
+            return (system.step(states, none) - states).detach().numpy()
+
+        kind = exact_origin.kind_of_map_at_origin(matrix, displacement, POINTS)
+        assert (each["map"]["name"], each["map"]["stable"]) == (kind.name, kind.stable), state
+
+
+@pytest.mark.parametrize("name", INTEGRATORS)
+def test_equilibria_away_from_the_origin(name, in_node):
+    """Multipliers are eigenvalues of the step's derivative, and critical steps are where they leave the disc."""
+    cases = random_states(36, seed=2, leak=1.0, bias=[0.3, -0.2], integrator=name)[1::2]
+    made = in_node("given.map((state) => portrait.portrait(state).points)", cases, "portrait")
+    W = [array(state) for state in cases]
+    finite = 0
+    for state, matrix, points in zip(cases, W, made, strict=True):
+        flow = Leaking(matrix, state["bias"])
+        for point in points:
+            h, none = torch.tensor(point["state"], dtype=torch.float64), torch.zeros(0).double()
+            found = np.sort_complex(as_complex(point["multipliers"]))
+            values = eigenvalues(INTEGRATORS[name](flow, state["step"]).closed_form_jacobian(h, none).dense().numpy())
+            assert np.abs(found - np.sort_complex(values.values)).max() <= 1e-7 * max(1, np.abs(values.values).max())
+            critical = float(point["criticalStep"])
+            if not 0 < critical < np.inf:
+                continue
+            finite += 1
+            for share, inside in ((0.999, True), (1.001, False)):
+                step = INTEGRATORS[name](flow, share * critical).closed_form_jacobian(h, none).dense()
+                assert (np.abs(np.linalg.eigvals(step.numpy())).max() <= 1) == inside, state
+    assert finite >= (0 if name == "implicit-midpoint" else 3)
+
+
+class Leaking(dl.Flow):
+    """h' = tanh(W h + b) − h."""
+
+    def __init__(self, matrix, bias):
+        super().__init__(2, 0)
+        self.W, self.b = torch.tensor(matrix), torch.tensor(bias).double()
+
+    def velocity(self, state, input, t=0):
+        return torch.tanh(state @ self.W.mT + self.b) - state
+
+    def closed_form_jacobian(self, state, input, t=0):
+        slope = 1 - torch.tanh(state @ self.W.mT + self.b) ** 2
+        return Dense(slope.unsqueeze(-1) * self.W - torch.eye(2).double())
+
+
+def ratio(name, matrix, step):
+    """R(εA) of a 2 × 2 matrix of Fractions, or None at a pole."""
+    z = [[step * entry for entry in row] for row in matrix]
+    above, below = (polynomial(each, z) for each in RATIOS[name])
+    (a, b), (c, d) = below
+    determinant = a * d - b * c
+    if determinant == 0:
+        return None
+    return product([[d / determinant, -b / determinant], [-c / determinant, a / determinant]], above)
+
+
+def polynomial(coefficients, z):
+    found = [[Fraction(0)] * 2] * 2
+    for each in reversed(coefficients):
+        found = product(found, z)
+        found = [[found[i][j] + (each if i == j else 0) for j in (0, 1)] for i in (0, 1)]
+    return found
+
+
+def product(first, second):
+    return [[sum(first[i][k] * second[k][j] for k in (0, 1)) for j in (0, 1)] for i in (0, 1)]
+
+
+@pytest.mark.parametrize("name", [each for each in RATIONAL if each != "implicit-midpoint"])
+def test_the_border_of_the_region_of_stability(name, in_node):
+    """|R| is 1 on it, below 1 just inside and above 1 just outside; it crosses the real axis where R does."""
+    border = as_complex(in_node(f"methods.borderOf(methods.METHODS['{name}'])", None, "methods"))
+    assert np.abs(np.abs(METHODS[name].factor(border)) - 1).max() <= 1e-12
+    assert border.real.min() == pytest.approx({"euler": -2, "midpoint": -2, "rk4": -2.785293563}[name], abs=1e-9)
+    assert np.abs(np.diff(border)).max() <= 0.25
+    along = np.diff(np.append(border, border[0]))
+    inward = 1j * along / np.abs(along)
+    middle = border + along / 2
+    assert (np.abs(METHODS[name].factor(middle + 0.05 * inward)) < 1).mean() > 0.9
+    assert (np.abs(METHODS[name].factor(middle - 0.05 * inward)) > 1).mean() > 0.9
+
+
+@pytest.mark.parametrize("rate", [3.0, 1.5])
+def test_fixed_points_of_the_map_alone(rate, in_node):
+    """Of h' = −tanh(w h) the midpoint's step also stays where h = (ε/2) tanh(w h), in each coordinate by itself."""
+    state = random_states(9, seed=0, integrator="midpoint")[0] | {"W": [-rate, 0, 0, -rate], "step": 1.0}
+    found = in_node("fixed_points_alone.fixedPointsAlone(portrait.portrait(given))", state, *PARTS)
+    away = 0.5 * rate > 1
+    root = scipy.optimize.brentq(lambda h: h - 0.5 * np.tanh(rate * h), 0.1, 1) if away else 0
+    expected = {(x, y) for x in (-root, 0, root) for y in (-root, 0, root) if x or y}
+    assert len(found) == len(expected) == (8 if away else 0)
+    for x, y in expected:
+        nearest = min(found, key=lambda each: np.hypot(each["state"][0] - x, each["state"][1] - y))
+        assert nearest["state"] == pytest.approx((x, y), abs=1e-9)
+        step = INTEGRATORS["midpoint"](flow_of(state), 1.0)
+        jacobian = step.closed_form_jacobian(torch.tensor([x, y]).double(), torch.zeros(0).double()).dense()
+        values = np.linalg.eigvals(jacobian.detach().numpy())
+        assert nearest["map"]["unstable"] == (np.abs(values) > 1).sum()

@@ -1,0 +1,39 @@
+"""States of the explorer's page with random matrices, and what tests make of them."""
+
+from fractions import Fraction
+
+import numpy as np
+
+COUNT = 1000
+STEPS = 50
+ORBIT = 1e-10  # times the larger of 1 and how an error grows along the orbit
+PLAIN = {"gamma": 0, "leak": 0, "bias": [0, 0], "input": [0, 0], "activation": "tanh"}
+PLAIN |= {"half": 2, "steps": STEPS, "past": False, "integrator": "euler"}
+POINTS = np.stack(np.meshgrid(np.linspace(-2, 2, 9), np.linspace(-2, 2, 9)), axis=-1).reshape(-1, 2)
+
+
+def random_states(count, seed, **others):
+    """A state of the page for each of `count` matrices; a third of whole numbers, which make degenerate kinds."""
+    generator = np.random.default_rng(seed)
+    matrices = generator.normal(scale=1.5, size=(count, 4)).round(6)
+    matrices[::3] = generator.integers(-2, 3, size=matrices[::3].shape)
+    matrices[:3] = [[-1, 0, 0, -1], [0, 0, 0, 0], [-2, 0, 0, -2]]
+    steps = generator.choice([0.05, 0.1, 0.5, 1.0], size=count)
+    starts = generator.uniform(-1, 1, size=(count, 1, 2))
+    return [
+        PLAIN | {"W": row.tolist(), "step": float(step), "starts": start.tolist()} | others
+        for row, step, start in zip(matrices, steps, starts, strict=True)
+    ]
+
+
+def exact(state):
+    a, b, c, d = (Fraction(repr(entry)) for entry in state["W"])
+    return [[a, b], [c, d]]
+
+
+def array(state):
+    return np.reshape(state["W"], (2, 2))
+
+
+def as_complex(pairs):
+    return np.array([complex(*map(float, pair)) for pair in pairs])
