@@ -56,8 +56,8 @@ ERRORS = {
     "max_real": EIGENVALUES,
     "min_log_gradient": "the bound of the logarithm's error that its product of Jacobians carries",
     "max_log_gradient": "the bound of the logarithm's error that its product of Jacobians carries",
-    "max_exponent": "of the mean over samples, as `lyapunov` states it. It is Student's t times its standard error and the "
-    "bound of what rounding adds. Of short sequences it is also what other first frames change",
+    "max_exponent": "of the mean over samples, as `lyapunov` states it. It is Student's t times its standard error and "
+    "the bound of what rounding adds. Of short sequences it is also what other first frames change",
 }
 
 
