@@ -19,7 +19,7 @@ import dynlab
 from dynlab import files, schema
 from dynlab.errors import UserError, require_extra
 from dynlab.io import split_complex
-from dynlab.stores import ROOT, made
+from dynlab.stores import LARGEST_ROOT, ROOT, found_files, made
 from dynlab.sweep.cells import Outcome
 from dynlab.sweep.grid import Axis, Index, box
 
@@ -54,6 +54,9 @@ class Store:
     def __init__(self, path: Path) -> None:
         zarr = require_extra("zarr", "sweep")
         try:
+            sizes = found_files(path)
+            if sizes is None or sizes.get(ROOT, 0) > LARGEST_ROOT:  # a link or a pipe may be read without end
+                raise ValueError("no folder of ordinary files")
             told: dict[str, Any] = json.loads(json.loads((path / ROOT).read_bytes())["attributes"][SWEEP])
             self.grid = [Axis(name, tuple(values)) for name, values in told["grid"]]
         except (OSError, ValueError, KeyError, TypeError) as error:

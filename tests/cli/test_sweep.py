@@ -1,6 +1,8 @@
 """`dynlab sweep`: each cell is what its command gives alone, and what cannot be swept is answered in a sentence."""
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -239,3 +241,18 @@ def test_workers_and_devices_run_nothing_that_lies_in_the_working_folder(folder)
         done = subprocess.run([COMMAND, *line.split()], cwd=folder, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
     assert not (folder / "ran").exists()
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")], ids=["pipe", "link"])
+@pytest.mark.parametrize("name", ["zarr.json", "seed/zarr.json", "status/c/0"])
+def test_a_store_of_pipes_and_links_is_left_as_it_is(folder, refused, capsys, make, name):
+    assert run([*HENON, *HERE, "--grid", "seed=0,1", "--data", "made.zarr"]) == 0
+    capsys.readouterr()
+    path = folder / "made.zarr" / name
+    if path.is_dir():
+        shutil.rmtree(path)
+    elif path.exists():
+        path.unlink()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    make(path)
+    refused([*HENON, *HERE, "--grid", "seed=0,1", "--data", "made.zarr"], "is not the store of a sweep")
