@@ -133,7 +133,8 @@ def test_an_undecided_bound_is_an_error_of_the_report(folder):
     "options, sentence",
     [
         ([], "No bound is set, so there is nothing to check: give at least one of --max-modulus"),
-        (["--max-modulus", "nan"], "must be a finite number, got nan"),
+        (["--max-modulus", "nan"], "--max-modulus (max_modulus=) takes a finite number, got nan"),
+        (["--max-modulus", "-1"], "bounds a modulus, which is at least 0, got -1"),
         (["--max-real", "0"], "is no Euler step of one"),
         (["--min-log-gradient", "2", "--max-log-gradient", "1"], "no gradient keeps both"),
         (["--max-modulus", "1", "--junit", "report.txt"], "--junit takes a file that ends in .xml"),

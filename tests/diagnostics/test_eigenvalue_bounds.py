@@ -229,7 +229,7 @@ def test_a_gradient_that_is_exactly_zero_is_below_every_bound():
     "bounds, sentence",
     [
         ({}, "No bound is set, so there is nothing to check: set at least one of max_modulus, max_real"),
-        ({"max_modulus": np.nan}, "max_modulus must be a finite number, got nan"),
+        ({"max_modulus": np.nan}, "takes a finite number, got nan"),
         ({"max_modulus": np.inf}, "got inf"),
         ({"min_log_gradient": 1.0, "max_log_gradient": -1.0}, "no gradient keeps both"),
         ({"max_real": 0.0}, "is no Euler step"),

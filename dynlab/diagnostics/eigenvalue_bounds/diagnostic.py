@@ -143,10 +143,19 @@ def _check(asked: Mapping[str, float]) -> None:
         raise UserError(f"No bound is set, so there is nothing to check: set at least one of {', '.join(BOUNDS)}.")
     for name, limit in asked.items():
         if not np.isfinite(limit):
-            raise UserError(f"{name} must be a finite number, got {limit}: leave it out where there is no bound.")
+            raise UserError(f"{_option(name)} takes a finite number, got {limit}: leave it out where there is no bound.")
+    if asked.get("max_modulus", 0.0) < 0:
+        raise UserError(
+            f"{_option('max_modulus')} bounds a modulus, which is at least 0, got {asked['max_modulus']:g}: give a "
+            f"number such as 1."
+        )
     low, high = asked.get("min_log_gradient", -np.inf), asked.get("max_log_gradient", np.inf)
     if low > high:
         raise UserError(f"min_log_gradient {low:g} is above max_log_gradient {high:g}: no gradient keeps both.")
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')} ({name}=)"
 
 
 def _variables(
