@@ -107,7 +107,7 @@ class _Run:
         for section, name in self._in_turn():
             command, arguments = self._command(section, name)
             shown = shlex.join(["dynlab", *arguments])
-            cost = section.cost
+            cost = section.cost(self.found[name].system.state_size)
             if not self.budget.fits(cost):
                 spent = "the budget is spent." if self.budget.left <= 0 else _longer(self.budget, cost)
                 self.left.append(Left(name, section.title, shown, spent))
@@ -119,8 +119,9 @@ class _Run:
                 self.left.append(Left(name, section.title, shown, "it was stopped when the budget was spent."))
 
     def _in_turn(self) -> Iterator[tuple[Section, str]]:
-        for section in sorted(SECTIONS, key=lambda section: section.cost):
-            yield from ((section, name) for name in self.found if section.fits(self.found[name].system.name))
+        systems = {name: found.system for name, found in self.found.items()}
+        pairs = [(section, name) for section in SECTIONS for name in systems if section.fits(systems[name].name)]
+        yield from sorted(pairs, key=lambda pair: pair[0].cost(systems[pair[1]].state_size))
 
     def _command(self, section: Section, name: str) -> tuple[AnalysisCommand, list[str]]:
         """The section's command, and its arguments for that network with those typed options that it takes."""

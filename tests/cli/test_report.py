@@ -15,9 +15,9 @@ from dynlab.cli.report_sections import SECTIONS, Section
 
 LARGEST = 5_000_000  # bytes
 FEW = (
-    Section("Fixed points", "Where does it stay?", ("fixed-points", "--starts", "8"), 2),
-    Section("Gradient", "What is left?", ("gradient",), 1),
-    Section("Inner iteration", "Does it converge?", ("ernn-convergence",), 1),
+    Section("Fixed points", "Where does it stay?", ("fixed-points", "--starts", "8"), (2, 2)),
+    Section("Gradient", "What is left?", ("gradient",), (1, 1)),
+    Section("Inner iteration", "Does it converge?", ("ernn-convergence",), (1, 1)),
 )
 DRIVEN = ("--inputs", "noise:1.0", "--samples", "2", "--budget", "none")
 
@@ -95,7 +95,7 @@ def test_what_the_budget_leaves_out_is_named_with_its_command(networks, few, fol
 def test_a_section_of_one_network_alone_says_why_the_others_have_none(networks, folder, monkeypatch):
     """The first was left out for want of time, and of the last it is not asked."""
     torch.save(torch.nn.RNN(2, 3).state_dict(), folder / "rnn.pt")
-    of_grus = Section("Gradient", "What is left?", ("gradient",), 1, frozenset({"gru"}))
+    of_grus = Section("Gradient", "What is left?", ("gradient",), (1, 1), frozenset({"gru"}))
     monkeypatch.setattr(report, "SECTIONS", (of_grus,))
     enough = iter([False, True])
     monkeypatch.setattr(Budget, "fits", lambda self, cost: next(enough))
@@ -164,3 +164,12 @@ def test_what_runs_is_stopped_when_time_is_up():
     with pytest.raises(OutOfTime), kept.running(1.0):
         time.sleep(60)
     assert kept.left < 0
+
+
+def test_what_is_dear_for_a_small_network_need_not_be_for_a_large_one():
+    """A speaker encoder's exponents take a third of its gradient's time, and a small network's three times that."""
+    from dynlab.cli.report_sections import LARGE, SECTIONS
+
+    exponents = next(each for each in SECTIONS if each.title == "Lyapunov exponents")
+    assert exponents.cost(LARGE) > 1 > exponents.cost(LARGE + 1)
+    assert all(each.cost(size) > 0 for each in SECTIONS for size in (1, LARGE + 1))
