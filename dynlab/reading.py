@@ -57,6 +57,21 @@ def limits() -> Limits:
     return Limits(found[SECONDS], int(found[GIBIBYTES] * 2**30))
 
 
+# Errors that speak of a reader's objects, what else does, and how long a library's sentence is at most.
+OF_CODE = (
+    LookupError,
+    AttributeError,
+    TypeError,
+    NameError,
+    AssertionError,
+    ArithmeticError,
+    RecursionError,
+    SyntaxError,
+)
+CODE = (" object at 0x", "<", "torch.", "dynlab.", "b'", 'b"', "()", "got (", "invalid literal", "Errno", "__")
+LONGEST_REASON = 200
+
+
 def check_readable(path: Path) -> int:
     """The size in bytes of an ordinary file that can be read, and is not too large for that.
 
@@ -141,8 +156,18 @@ def damage_refused(path: object, kind: str) -> Iterator[None]:
     except Exception as error:
         if out_of_memory(error):
             raise
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise UserError(f"{path} cannot be read as {kind}: {reason}") from error
+        raise UserError(f"{path} cannot be read as {kind}: {damage(error)}.") from error
+
+
+def damage(error: BaseException) -> str:
+    """What is wrong with a file, by what a library raised while it read it: its own words where these are a sentence.
+
+    What Python says of its own objects tells a reader nothing of the file.
+    """
+    said = (str(error).strip().splitlines() or [""])[0].strip().rstrip(".:;")
+    if not said or len(said) > LONGEST_REASON or isinstance(error, OF_CODE) or any(each in said for each in CODE):
+        return "it is cut short or damaged; copy the file again"
+    return f"{said}; copy the file again"
 
 
 def out_of_memory(error: BaseException) -> bool:

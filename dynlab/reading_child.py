@@ -54,7 +54,7 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     if "too much" in found:
         raise reading.too_much(path)
     if "error" in found:
-        raise UserError(f"{path} cannot be read as {path.suffix[1:]}: {found['error']}")
+        raise UserError(f"{path} cannot be read as {path.suffix[1:]}: {found['error']}.")
     try:
         return _unpacked(found, memoryview(rest)), _plain(found["attributes"])
     except (TypeError, ValueError) as error:  # of a program that ended before it had told all
@@ -111,8 +111,8 @@ def main() -> None:
         out.write(b'{"too much": 1}\n')
     # a damaged file drives the libraries into any error at all
     except Exception as error:
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        report = {"too much": 1} if isinstance(error.__cause__, MemoryError) else {"error": lines[0][:1000]}
+        words = str(error) if isinstance(error, UserError) else reading.damage(error)
+        report = {"too much": 1} if isinstance(error.__cause__, MemoryError) else {"error": words}
         out.write(json.dumps(report).encode() + b"\n")
     out.flush()
     os._exit(0)  # the libraries' own ends may crash, too

@@ -310,3 +310,28 @@ def test_memory_is_bounded_in_every_thread():
     assert said == [said[0]] * 3
     assert said[0].startswith("To read x takes more memory than 0.25 GiB")
     assert np.ones(2**27).size == 2**27
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        IndexError("list index out of range"),
+        KeyError("storage"),
+        AttributeError("'function' object has no attribute 'dtype'"),
+        TypeError("unsupported operand type(s) for *"),
+        ValueError("invalid literal for int() with base 10: b'xx'"),
+        ValueError("malformed node or string on line 1: <ast.Call object at 0x7f6e871cd420>"),
+        RuntimeError("set_() received an invalid combination of arguments - got (int), but expected one of"),
+        OSError("[Errno 22] Invalid argument"),
+        ValueError("9" * 6000),
+        ValueError(""),
+        EOFError(),
+    ],
+)
+def test_what_python_says_of_its_own_objects_is_no_reason(error):
+    assert reading.damage(error) == "it is cut short or damaged; copy the file again"
+
+
+def test_a_librarys_own_sentence_is_a_reason():
+    error = RuntimeError("unexpected EOF, expected 300 more bytes.\nsecond line")
+    assert reading.damage(error) == "unexpected EOF, expected 300 more bytes; copy the file again"

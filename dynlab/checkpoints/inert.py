@@ -19,7 +19,7 @@ import torch
 
 from dynlab.checkpoints.opcodes import LIST, MAPPING, TooLarge, collect_names
 from dynlab.errors import UserError
-from dynlab.reading import check_size, out_of_memory
+from dynlab.reading import check_size, damage, out_of_memory
 
 ZIP_START = b"PK\x03\x04"
 PICKLE_START = b"\x80"
@@ -180,8 +180,6 @@ def _only_these_globals(standing_in: list[Any]) -> Iterator[None]:
 
 def _reason(error: Exception) -> str:
     """What went wrong, without torch's advice to load the file unsafely."""
-    if isinstance(error, zipfile.BadZipFile | EOFError):
-        return "it is cut short or damaged; copy the file again"
     if isinstance(error, TooLarge):
         return f"it nests or repeats so much that reading it would take too long; {SAFE_ALTERNATIVE}"
     text = str(error) or type(error).__name__
@@ -191,6 +189,9 @@ def _reason(error: Exception) -> str:
         return f"it calls what a call returned and would run code if it were unpickled; {SAFE_ALTERNATIVE}"
     if "Only persistent_load of storage" in text:
         return f"it holds a whole module in the format before torch 1.6, with its source code; {SAFE_ALTERNATIVE}"
+    if isinstance(error, zipfile.BadZipFile):
+        return damage(EOFError())
     if "Weights only load failed" in text:
         text = [line for line in text.splitlines() if line.strip() and "https://" not in line][-1]
-    return text.splitlines()[0].strip().rstrip(".:") + "; copy the file again"
+        return damage(ValueError(text))
+    return damage(error)

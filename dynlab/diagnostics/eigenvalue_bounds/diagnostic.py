@@ -143,7 +143,9 @@ def _check(asked: Mapping[str, float]) -> None:
         raise UserError(f"No bound is set, so there is nothing to check: set at least one of {', '.join(BOUNDS)}.")
     for name, limit in asked.items():
         if not np.isfinite(limit):
-            raise UserError(f"{_option(name)} takes a finite number, got {limit}: leave it out where there is no bound.")
+            raise UserError(
+                f"{_option(name)} takes a finite number, got {limit}: leave it out where there is no bound."
+            )
     if asked.get("max_modulus", 0.0) < 0:
         raise UserError(
             f"{_option('max_modulus')} bounds a modulus, which is at least 0, got {asked['max_modulus']:g}: give a "
