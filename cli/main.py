@@ -8,6 +8,7 @@ import atexit
 import contextlib
 import difflib
 import os
+import re
 import signal
 import sys
 import threading
@@ -28,6 +29,7 @@ from dynlab.reading import OWN, in_words, interruption
 from . import COMMANDS, OTHERWISE
 from .streams import OWN_ERROR, echo, lasting
 
+NO_NUMBER = re.compile(r"('.*') is not a valid (integer|float)(?: range)?\.$")  # what click says
 BAD_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
 GRACE = 5.0  # seconds in which a terminated command puts away what is not whole, unless a library does not let it
 LONGEST = 2000  # letters of a sentence, which may name what stands in a file
@@ -197,9 +199,23 @@ def _of_click(error: click.ClickException) -> str:
         return f"{said} Did you mean {' or '.join(close)}?" if close else f"{said} {listed}"
     if isinstance(error, click.BadArgumentUsage):
         return f"{said} `dynlab COMMAND --help` has examples."
+    if number := NO_NUMBER.search(said):
+        kind = getattr(getattr(error, "param", None), "type", None)
+        bounds = [
+            f"{word} {bound:g}"
+            for word, bound in zip(("of at least", "and at most"), _bounds(kind), strict=True)
+            if bound is not None
+        ]
+        noun = "whole number" if number[2] == "integer" else "number"
+        return f"{said[: number.start()]}{number[1]} is no {' '.join([noun, *bounds])}."
     if said.startswith("Got unexpected extra") and context:
         return f"{said}. Leave it out: {context.command_path} --help says what is taken."
     return said
+
+
+def _bounds(kind: object) -> tuple[float | None, float | None]:
+    """The least and the largest number that an option takes."""
+    return getattr(kind, "min", None), getattr(kind, "max", None)
 
 
 def _where(error: click.ClickException) -> str:

@@ -41,7 +41,7 @@ def unknown(kind: str, got: str, allowed: Iterable[str], listed_by: str = "") ->
     choice = f"{listed_by} lists the {len(names)} there are" if listed_by else f"choose from {', '.join(names)}"
     if close:
         choice = f"did you mean {close[0]!r}? {choice.replace('choose', 'Choose', 1)}"
-    return UserError(f"Unknown {kind} {got!r}: {choice}.")
+    return UserError(f"Unknown {kind} {got[:LONGEST]!r}{'…' * (len(got) > LONGEST)}: {choice}.")
 
 
 def entry(table: Mapping[str, Entry], name: str, kind: str, listed_by: str = "") -> Entry:

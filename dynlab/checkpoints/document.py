@@ -28,6 +28,7 @@ VERSION = 1
 SAFETENSORS = ".safetensors"
 EMBEDDING = "embedding.weight"  # the place in a state_dict that says that the network reads tokens
 LARGEST_UNPROVED = 1000  # a whole number in a config, such as a length, that no weight stands for
+LARGEST_VERSION = 10**6  # what a file says may have any length
 FACTS = ("format", "version", "system", "task", "training")  # of a document, beside its tensors and its config
 
 
@@ -175,10 +176,11 @@ def restore(document: Mapping[str, Any], where: str) -> tuple[System, nn.Module 
     UserError
         For a document of a newer version, an unknown system, tensors that do not fit, or weights that are not finite.
     """
-    if document.get("version") != VERSION:
+    version = document.get("version")
+    if version != VERSION:
+        known = version if isinstance(version, int) and abs(version) < LARGEST_VERSION else "(no number)"
         raise UserError(
-            f"{where} has version {document.get('version')!r} of dynlab's format and this dynlab reads {VERSION}: "
-            f"install a newer dynlab."
+            f"{where} has version {known} of dynlab's format and this dynlab reads {VERSION}: install a newer dynlab."
         )
     name, config, state = (document.get(key) for key in ("system", "config", "state_dict"))
     if not isinstance(name, str) or not isinstance(config, Mapping) or not isinstance(state, Mapping):

@@ -140,7 +140,7 @@ def test_an_undecided_bound_is_an_error_of_the_report(folder):
         (["--max-modulus", "1", "--junit", "report.txt"], "--junit takes a file that ends in .xml"),
         (["--max-modulus", "1", "--junit", "nowhere/report.xml"], "nowhere of --junit does not exist"),
         (["--max-modulus", "1", "--junit", "there.xml"], "there.xml exists; add --overwrite"),
-        (["--max-modulus", "x"], "not a valid float"),
+        (["--max-modulus", "x"], "'x' is no number."),
     ],
 )
 def test_bad_input_ends_with_2_and_writes_nothing(folder, options, sentence, refused):

@@ -45,7 +45,7 @@ def test_json_is_one_strict_document(printed_json):
         (["-k", "7"], "k counts exponents: from 1 to the state's 6 dimensions, got 7"),
         (["-k", "0"], "got 0"),
         (["--transient", "60"], "from 0 to below that, got 60"),
-        (["-k", "x"], "not a valid integer"),
+        (["-k", "x"], "'x' is no whole number"),
     ],
 )
 def test_bad_input_ends_with_2_and_writes_nothing(options, sentence, refused):

@@ -123,3 +123,19 @@ def test_threads_that_are_still_at_work_do_not_hold_or_change_the_end():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 2
     assert done.stderr == f"dynlab: Unknown command 'nothing': dynlab --help lists the {len(COMMANDS)} there are.\n"
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["gradient", "rnn-har2", "--steps", "1.5"], "'1.5' is no whole number of at least 1."),
+        (["lyapunov", "rnn-har2", "-k", "x"], "'x' is no whole number."),
+        (["check", "rnn-har2", "--max-modulus", "x"], "'x' is no number."),
+        (["spectrum", "--system", "x" * 10_000], "Unknown system 'xxx"),
+    ],
+)
+def test_what_is_no_number_is_told_with_what_is_taken(arguments, sentence, capsys):
+    assert run(arguments) == 2
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert len(said) < 1500

@@ -141,7 +141,7 @@ def test_a_dry_run_computes_a_cell_and_writes_nothing(folder, printed_json):
         (["--grid", "sead=1,2"], "did you mean 'seed'?"),
         (["--grid", "b=0.1:0.3"], "needs its number of values, such as b=20:30:5"),
         (["--grid", "dtype=float64,float16"], "'float16' is not one of"),
-        (["--grid", "k=1.5,2"], "'1.5' is not a valid integer"),
+        (["--grid", "k=1.5,2"], "'1.5' is no whole number"),
         (["--grid", "covariant=1,2"], "--covariant takes no single value"),
         (["--grid", "b=0.1,0.3", "--grid", "b=0.2,0.4"], "b is swept twice"),
         (["--grid", "b=0.1,0.3", "--output", "x.png"], "--output is of one result"),

@@ -72,7 +72,7 @@ def test_the_command_line_and_python_train_the_same_network(own_folder):
         (["--system", "lsmt", *SMALL], "Unknown system 'lsmt'.*did you mean 'lstm'"),
         (["--system", "lstm", "--task", "hars2"], "Unknown task 'hars2'.*did you mean 'har2'"),
         (["--system", "lstm", *SMALL, "--lr", "0"], "--lr must be a positive number, got 0.0"),
-        (["--system", "lstm", *SMALL, "--lr", "x"], "'x' is not a valid float"),
+        (["--system", "lstm", *SMALL, "--lr", "x"], "'x' is no number"),
         (["--system", "lstm", *SMALL, "--set", "hidden_size"], "--set takes KEY=VALUE, got 'hidden_size'"),
         (["--system", "lstm", *SMALL, "--set", "size=3"], "System 'lstm' takes no setting 'size'; it takes"),
         (["--system", "lstm", *SMALL, "--task-set", "size=3"], "takes no setting 'size'"),
