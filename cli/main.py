@@ -85,6 +85,7 @@ group.help = group.help or docstring(group.callback)
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
+    os.environ.setdefault("PYTHONSAFEPATH", "1")  # no process that is started runs what lies in the working folder
     sys.stdout, sys.stderr = lasting(sys.stdout), lasting(sys.stderr)
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         _hear_terminate()
@@ -133,7 +134,6 @@ def _hear_terminate() -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    os.environ.setdefault("PYTHONSAFEPATH", "1")  # no process that is started runs what lies in the working folder
     os.environ.setdefault("MPLBACKEND", "Agg")  # figures go to files: no window, also where there is a screen
     # Torch's threads that are done wait 0.2 ms for the others before they sleep, in place of 13 ms: on a machine with
     # other work that has been most of a command's time.

@@ -134,6 +134,12 @@ class Function(Map):
                 f"{self.name} computes with numpy, and dynlab needs derivatives: say arrays='numpy', or write it with "
                 f"torch, as torch.tanh in place of numpy.tanh."
             )
+        own = next(self.parameters(), None)
+        if "dtype" in reason and own is not None and own.dtype != state.dtype:
+            kind = str(own.dtype).removeprefix("torch.")
+            return (
+                f"{self.name} computes in {kind} and got a state in {state.dtype}: give it states and inputs in {kind}."
+            )
         if "dtype" in reason:
             return (
                 f"{self.name} cannot compute in {state.dtype} ({reason}): give a module itself rather than a function "

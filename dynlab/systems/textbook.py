@@ -110,7 +110,7 @@ class Henon(Map):
     def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
         x, y = state.unbind(dim=-1)
         # one coordinate after the other in memory, so that the next step reads each in one piece
-        return torch.stack([torch.addcmul(1 + y, x, x, value=-self.a), self.b * x]).movedim(0, -1)
+        return torch.stack([1 + y - self.a * x * x, self.b * x]).movedim(0, -1)
 
     def formula(self, p: Program, h: int, x: int, t: int = 0) -> int:
         first, second = p.parts(h)

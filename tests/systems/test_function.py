@@ -550,3 +550,9 @@ def test_what_is_no_real_state_is_refused_with_what_to_do(f, sentence):
 def test_sizes_are_whole_numbers():
     with pytest.raises(UserError, match=r"whole numbers, got 2\.0 and 0"):
         from_function(lambda h, x: h, state_size=2.0)
+
+
+def test_a_module_in_double_says_what_it_takes():
+    system = from_module(torch.nn.RNNCell(2, 3), order="xh", state_size=3, input_size=2)
+    with pytest.raises(UserError, match=r"computes in float64 and got a state in torch\.float32: give it states and"):
+        system.step(torch.zeros(3), torch.zeros(2))
