@@ -122,6 +122,9 @@ def told_ends(equations: Equations, curve: Curve, root: Real, plane: int = 1, le
     sign = ((along * values).sum(-1).sign() * turned * turned[here]).numpy()
     sign = np.ones(len(sign)) if left is None else sign if along[here].numpy() @ left > 0 else -sign
     noise = (STORED + points.shape[1]) * rounding(equations, points, values, matrices)
+    # the states are least squares: what rounding makes of f in one coordinate moves them, and with them f in all others
+    regular = u[:, :, :-plane] @ u[:, :, :-plane].mT
+    noise = noise + (regular.abs() @ noise[..., None])[..., 0]
     told = ((values.abs() > noise).any(-1) & (sigma[:, -plane] <= SMOOTH * (1 + sigma[:, 0]))).numpy()
     first, last = here - _first_told(told[here::-1]), here + _first_told(told[here:])
     behind, ahead = (float(sign[end]) if end != here and told[end] else 0.0 for end in (first, last))
@@ -151,6 +154,11 @@ def on_curve(equations: Equations, curve: Curve, roots: Real) -> NDArray[np.bool
     there, settled, _, _ = corrected(equations, nearest + _along(tangents, roots - nearest), tangents)
     found[found] = settled & (np.linalg.norm(there - roots, axis=1) <= ON * scale(roots))
     return found
+
+
+def nearest_on(curve: Curve, roots: Real) -> Real:
+    """The point of a curve that is nearest to each root (k, n)."""
+    return _nearest(curve, roots)[0]
 
 
 def joined(equations: Equations, roots: Real, goals: Real, dimension: int) -> NDArray[np.bool_]:

@@ -19,6 +19,7 @@ FINER = (1 / 8, 1 / 64)  # of a walk's piece, both ways from where it may meet a
 SAMPLES, HALVINGS = 4, 40  # of a piece, where a second singular value is looked at, and then between these
 SECOND = 1e-8  # times 1 + ‖f'‖: a second singular value that falls below is 0
 ITERATIONS = 40  # of Gauss and Newton's method: each halves the distance to where curves touch
+COMPUTED = 1e-11  # times max(1, ‖h‖): what rounding makes of a distance of 0
 DAMPED = 1e-12  # times the squared lengths: of curves that are parallel
 ALONG = 0.99  # the cosine of the angle of a computed tangent and the cubic's is above, where f' is not 0
 
@@ -26,10 +27,11 @@ ALONG = 0.99  # the cosine of the angle of a computed tangent and the cubic's is
 def meet(equations: Equations, one: Curve, other: Curve) -> bool | None:
     """Whether two curves come nearer to each other than `dynlab.numerics.merging.SAME`.
 
-    None where they do not, as computed, and f is rounding between them, as where they touch in steep coordinates.
+    That is relative to where they are nearest to 0: parallel lines are as far apart out there as here. None where they do not, as computed, and f is rounding between them, as where they touch in steep coordinates.
     """
     if min(len(one.states), len(other.states)) < 2:
         return bool(on_curve(equations, one, other.states).any() or on_curve(equations, other, one.states).any())
+    closest = float(scale(np.concatenate([one.states, other.states])).min())
     centers, lengths = zip(_pieces(one), _pieces(other), strict=True)
     reach = (lengths[0][:, None] + lengths[1]) / 2
     pairs = np.argwhere(cdist(*centers) <= REACHING * reach)
@@ -45,7 +47,7 @@ def meet(equations: Equations, one: Curve, other: Curve) -> bool | None:
         pairs = np.repeat(2 * np.arange(len(pairs))[:, None], 2, axis=1)
         parts, apart = _nearest(one, other, pairs)
         width = 2 * finer
-    if (apart <= SAME * scale(one.states[::2])).any():
+    if (apart <= np.maximum(SAME * closest, COMPUTED * scale(one.states[::2]))).any():
         return True
     ends = [between(curve, pairs[:, k], parts[:, k])[0] for k, curve in enumerate((one, other))]
     middles = torch.as_tensor((ends[0] + ends[1]) / 2)

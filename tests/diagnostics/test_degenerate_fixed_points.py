@@ -378,6 +378,42 @@ def test_a_line_through_a_surface_is_one_continuum_with_it_and_a_line_beside_it_
     assert counted(fixed_points(from_function(step, state_size=3), starts=16)) == (0, count, 0)
 
 
+@pytest.mark.parametrize(
+    "surface, starts",
+    [
+        (lambda h: h[..., 2:], [[1.0, 2.0, 0.0], [0.0, 0.0, 1.0], [2.0, 1.0, 0.0]]),
+        (lambda h: (h**2).sum(-1, keepdim=True) - 1, [[0.6, 0.0, 0.8], [0.0, 0.0, 3.0], [0.0, 0.8, -0.6]]),
+    ],
+    ids=["plane and normal", "sphere and diameter"],
+)
+def test_a_line_and_the_surface_that_it_meets_are_a_surface(surface, starts):
+    only = torch.tensor([1.0, 1.0, 0.0], dtype=torch.float64)
+    ds = fixed_points(from_function(lambda h, x: h * (1 - 0.1 * only * surface(h)), state_size=3), starts=starts)
+    assert ds.continuum_dimension.values.tolist() == [2]
+    assert "1 continuum of fixed points, a plane or surface" in ds.attrs["verdict"]
+
+
+@pytest.mark.parametrize("apart", [1e-2, 1e-5])
+def test_parallel_lines_are_two_however_far_out_they_are_walked_along(apart):
+    starts = [[x, y] for x in (-300.0, 2.0, 5.0) for y in (0.0, apart)]
+    found = planar(lambda x, y: (y * (y - apart), y * (y - apart)))
+    assert counted(fixed_points(found, starts=starts)) == (0, 2, 0)
+    along = np.stack([np.random.default_rng(5).uniform(-1000, 1000, 20), np.full(20, apart)], axis=1)
+    assert counted(fixed_points(found, starts=along)) == (0, 1, 0)
+
+
+@pytest.mark.parametrize(
+    "f, starts, count",
+    [
+        (lambda x, y: x * y - 1, [[1.0, 1.0], [2.0, 0.5], [-1.0, -1.0]], 2),  # both branches of a hyperbola
+        (lambda x, y: y * (x * y - 1), [[1.0, 1.0], [2.0, 0.5], [-1.0, -1.0], [4.0, 0.0]], 3),  # and its asymptote
+        (lambda x, y: (y - 1) * (y - 1e-4 * x), [[9000.0, 1.0], [5000.0, 0.5]], 1),  # lines that cross at (10⁴, 1)
+    ],
+)
+def test_rounding_of_one_coordinate_far_out_does_not_end_a_continuum_in_another(f, starts, count):
+    assert counted(fixed_points(planar(lambda x, y: (f(x, y), f(x, y))), starts=starts)) == (0, count, 0)
+
+
 @pytest.mark.parametrize("apart, told", [(1e-2, True), (1e-5, True), (2e-7, False), (1e-9, False)])
 def test_two_parallel_lines_are_two_where_the_function_between_them_says_so(apart, told):
     """y (y − a)/10 is a²/40 between them, which the rounding of a state of size 1 hides below a = 3e-7."""

@@ -179,7 +179,9 @@ class Places:
             if self._work.left <= 0 or not self._sets[n].is_whole:
                 unsure[n, numbers] = True
         labels, wholes = (connected_components(each, directed=False)[1] for each in (meeting, unsure))
-        first = np.unique(labels, return_index=True)[1]
+        # a surface and a curve that meet are a surface
+        order = np.lexsort((np.arange(len(labels)), [-len(place.directions) for place in self.found], labels))
+        first = order[np.unique(labels[order], return_index=True)[1]]
         return [replace(self.found[n], whole=int(wholes[n])) for n in first], labels.astype(np.int64)
 
     def _known(self, ends: Real, places: int = 0, regions: int = 0) -> Index:

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 
 from dynlab.diagnostics.fixed_points.kinks import straight_between
 from dynlab.numerics.arrays import Real
-from dynlab.numerics.continua import Curve, curve_of, joined, on_curve
+from dynlab.numerics.continua import Curve, curve_of, joined, nearest_on, on_curve
 from dynlab.numerics.isolation import Equations
 from dynlab.numerics.meeting import SECOND, meet, singular_states
 
@@ -79,8 +79,8 @@ class RootSet:
             curve = self.curves[number]
             outside = ((ends < curve.states.min(axis=0)) | (ends > curve.states.max(axis=0))).any(axis=1)
             beyond = np.flatnonzero(~lies & ((self.plane > 1) | outside))
-            nearest = curve.states[cdist(ends[beyond], curve.states).argmin(axis=1)]
-            reached = beyond[joined(equations, ends[beyond], nearest, self.plane)]
+            beyond = beyond[~_is_on_a_larger_set(equations, ends[beyond], self.plane)]
+            reached = beyond[joined(equations, ends[beyond], nearest_on(curve, ends[beyond]), self.plane)]
             lies[reached] = True
             if len(reached) and self.plane == 1 and curve.finished and not curve.closed:
                 for branch in self.add_branch(equations, ends[reached[0]]):
@@ -89,9 +89,9 @@ class RootSet:
 
     def add_branch(self, equations: Equations, state: Real) -> list[Curve]:
         """Walk along the curve through a root too; not where f' is singular in a second direction, as on a surface."""
-        _, sigma, v = np.linalg.svd(equations.matrix(torch.as_tensor(state)[None])[0].numpy())
-        if len(sigma) > 1 and sigma[-2] <= SECOND * (1 + sigma[0]):
+        if _is_on_a_larger_set(equations, state[None], 1)[0]:
             return []
+        v = np.linalg.svd(equations.matrix(torch.as_tensor(state)[None])[0].numpy())[2]
         self.curves.append(curve_of(equations, state, v[-1]))
         return self.curves[-1:]
 
@@ -109,3 +109,12 @@ class RootSet:
             return False
         nearest = other.members[cdist(singular, other.members).argmin(axis=1)]
         return bool(joined(equations, nearest, singular, other.dimension).any()) or None
+
+
+def _is_on_a_larger_set(equations: Equations, states: Real, plane: int) -> NDArray[np.bool_]:
+    """Whether f' is singular in more than `plane` directions at each state (k, n), as on a surface beside a curve."""
+    if plane >= states.shape[1] or not len(states):
+        return np.zeros(len(states), dtype=bool)
+    sigma = np.linalg.svd(equations.matrix(torch.as_tensor(states)).numpy(), compute_uv=False)
+    larger: NDArray[np.bool_] = sigma[:, -plane - 1] <= SECOND * (1 + sigma[:, 0])
+    return larger
