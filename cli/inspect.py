@@ -46,9 +46,9 @@ def _print(found: dict[str, Any]) -> None:
         [
             _layer(entry["layer"]),
             entry["system"],
-            str(entry["state_size"]),
-            str(entry["input_size"]),
-            *([str(entry["step_input_size"])] if both else []),
+            f"{entry['state_size']:,}",
+            f"{entry['input_size']:,}",
+            *([f"{entry['step_input_size']:,}"] if both else []),
             f"{entry['parameters']:,}",
             entry["dtype"] or "",
             _config(entry["config"]),
@@ -62,7 +62,7 @@ def _print(found: dict[str, Any]) -> None:
     echo()
     if found["readout"]:
         outputs, width = found["readout"]
-        echo(f"read-out: {width} to {outputs}")
+        echo(f"read-out: {width:,} to {outputs:,}")
     if found["task"]:
         echo(f"task: {_settings(found['task'])}")
     if found["training"]:

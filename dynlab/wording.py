@@ -47,13 +47,16 @@ def with_error(value: float, error: float, unit: str = "") -> str:
 
     Examples
     --------
-    >>> with_error(0.86874, 0.0021, "nat/step"), with_error(0.5, math.inf), with_error(2.0, 0.0), with_error(0.37, 1.2)
-    ('0.869 ± 0.002 nat/step', '0.5 (error not known)', '2', '0.4 ± 1')
+    >>> with_error(0.86874, 0.0021, "nat/step"), with_error(0.5, math.inf), with_error(-0.036, 0.042)
+    ('0.869 ± 0.002 nat/step', '0.5 (error not known)', '−0.04 ± 0.04')
+    >>> with_error(2.0, 0.0), with_error(0.37, 1.2)
+    ('2', '0.4 ± 1')
     """
     after = f" {unit}" if unit else ""
     if not math.isfinite(error) or not math.isfinite(value):
         return f"{number(value)}{after}" + (" (error not known)" if math.isfinite(value) else "")
-    written = to_error(value, error / 10 if 0 < abs(value) < error else error)  # what is within its error is told, too
+    hidden = error > 0 and round(value, -Decimal(f"{error:.0e}").adjusted()) == 0  # such a number is told, too
+    written = to_error(value, error / 10 if hidden else error)
     return f"{written}{after}" if error == 0 else f"{written} ± {number(error, 1)}{after}"
 
 
@@ -295,11 +298,24 @@ def among(exponents: Any, samples: int) -> str:
     """Of how many samples a power of e is the median, and its range over them."""
     if samples == 1:
         return ""
-    return f" (median of {samples} samples, range {power(np.min(exponents))} to {power(np.max(exponents))})"
+    low, high = power(np.min(exponents)), power(np.max(exponents))
+    return f" (median of {samples:,} samples" + (")" if low == high else f", range {low} to {high})")
 
 
-def over(steps: int, described: str) -> str:
-    """How long, and of what: "128 steps of 16 test sequences of har2"."""
+def over(steps: int, described: str, of: int = 0) -> str:
+    """How long, and of what; where the first of `of` steps are discarded, the last.
+
+    Examples
+    --------
+    >>> over(128, "16 test sequences of har2"), over(1800, NO_INPUT, of=2000)
+    ('128 steps of 16 test sequences of har2', 'the last 1,800 of 2,000 steps without input')
+    """
+    text = f"the last {steps:,} of {counted(of, 'step')}" if of > steps else counted(steps, "step")
     if described == NO_INPUT:
-        return f"{counted(steps, 'step')} without input"
-    return counted(steps, "step") + (f" of {described}" if described else "")
+        return f"{text} without input"
+    return text + (f" of {described}" if described else "")
+
+
+def every(count: int, noun: str) -> str:
+    """All of so many, as the subject of a verb that `agree` gives: "the bound", "both bounds", "all 3 bounds"."""
+    return f"the {noun}" if count == 1 else f"both {plural_of(noun)}" if count == 2 else f"all {counted(count, noun)}"

@@ -111,6 +111,7 @@ def test_the_stub_has_every_public_name():
     stub = (ROOT / "dynlab" / "__init__.pyi").read_text().splitlines()
     assert set(stub) ^ lines == {line for line in stub if not line.startswith("from ")}
     assert dynlab.__all__ == sorted(places)
+    assert [name for name in dir(dynlab) if not name.startswith("__")] == dynlab.__all__
 
 
 def test_files_of_the_other_package_of_that_name_are_said(tmp_path):

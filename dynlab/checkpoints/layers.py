@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from dynlab.checkpoints.naming import Choice, Extent
 from dynlab.errors import UserError
+from dynlab.wording import counted
 
 _PARAMETER = re.compile(
     r"(?:(?P<prefix>.+)\.)?(?P<name>(?:weight|bias)_(?:ih|hh|hr)(?:_l(?P<layer>\d{1,18})(?P<reverse>_reverse)?)?)"
@@ -159,7 +160,7 @@ def _check_shapes(layer: RecurrentLayer, where: str) -> None:
     if layer.extent.layers > len(layer.weights):
         raise UserError(f"{where} lacks layers: it has only {', '.join(sorted(layer.weights))}.")
     described = f"{'bidirectional ' if layer.extent.bidirectional else ''}{layer.kind.upper()} of "
-    described += f"{layer.hidden_size} units and {layer.extent.layers} layer(s)"
+    described += f"{counted(layer.hidden_size, 'unit')} and {counted(layer.extent.layers, 'layer')}"
     expected = {name: value.shape for name, value in layer.module("tanh", device="meta").state_dict().items()}
     for name, shape in expected.items():
         if name not in layer.weights:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from dynlab.errors import UserError, unknown
+from dynlab.wording import counted
 
 _PATTERN = re.compile(r"(?P<prefix>.*?)(?::(?P<index>\d{1,18})(?P<reverse>r?))?", re.DOTALL)
 
@@ -80,8 +81,8 @@ def choose(extents: Mapping[str, Extent], layer: str | None) -> Choice:
     if int(found["index"]) >= extent.layers or (reverse and not extent.bidirectional):
         kind = "bidirectional" if extent.bidirectional else "unidirectional"
         raise UserError(
-            f"There is no layer {layer!r}: {found['prefix'] or 'the model'} has {extent.layers} {kind} layer(s), "
-            f"counted from 0; choose from {_list(names)}."
+            f"There is no layer {layer!r}: {found['prefix'] or 'the model'} has "
+            f"{counted(extent.layers, f'{kind} layer')}, counted from 0; choose from {_list(names)}."
         )
     return Choice(found["prefix"], int(found["index"]), reverse)
 

@@ -117,8 +117,8 @@ def _check_alike(snapshots: Sequence[Snapshot]) -> None:
     first = snapshots[0]
     for other in snapshots[1:]:
         kinds = [
-            f"{each.checkpoint.system.name} of {each.checkpoint.system.state_size} units and "
-            f"{each.checkpoint.system.input_size} inputs"
+            f"{each.checkpoint.system.name} of {each.checkpoint.system.state_size:,} units and "
+            f"{each.checkpoint.system.input_size:,} inputs"
             for each in (first, other)
         ]
         if kinds[0] != kinds[1]:

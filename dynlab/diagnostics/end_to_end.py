@@ -263,7 +263,7 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     last = ds.isel({schema.TIME: -1})
     samples, n = last["log_singular_value"].shape
     if np.isnan(last["error_bound"].values).all():
-        return f"Over {over(steps, described)} every trajectory diverges: ∂h_T/∂h_0 is not known at T = {steps}."
+        return f"Over {over(steps, described)} every trajectory diverges: ∂h_T/∂h_0 is not known at T = {steps:,}."
     top = last["log_singular_value"].values[:, 0]
     finite, zeros = top[np.isfinite(top)], int(np.isneginf(top).sum())
     size = f"{factor(np.median(finite))}{among(finite, samples - zeros)}" if finite.size else "not known"
@@ -272,6 +272,6 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
         size = "exactly 0" if zeros == samples else some
     return (
         f"Over {over(steps, described)} the largest singular value of ∂h_T/∂h_0 is {size}. The number of its "
-        f"{n} singular values that are at least {SURVIVES} {typically(last['surviving'].values, 0)}; "
-        f"{ranged(last['resolved'].values, 0)} of {n} modes are resolved."
+        f"{n:,} singular values that are at least {SURVIVES} {typically(last['surviving'].values, 0)}; "
+        f"{ranged(last['resolved'].values, 0)} of {n:,} modes are resolved."
     )

@@ -199,7 +199,7 @@ def _shape(samples: int, steps: int, system: System) -> tuple[int, int, int]:
     needed = 8 * samples * steps * max(system.network_input_size, system.state_size)
     if needed > LARGEST:
         raise UserError(
-            f"{samples} × {steps:,} steps lead to {needed / 2**30:,.1f} GiB of states, more than "
+            f"{samples:,} × {steps:,} steps lead to {needed / 2**30:,.1f} GiB of states, more than "
             f"{LARGEST / 2**30:.0f} GiB: take a smaller --steps or --samples."
         )
     return samples, steps, system.network_input_size

@@ -22,7 +22,7 @@ def folder(tmp_path, monkeypatch):
 def test_the_verdict_the_figure_and_the_data(folder, capsys, pictures):
     options = ["--inputs", "inputs.npy", "--starts", "8", "--at", "mean", "--transient", "5", "--data", "a.nc"]
     assert run(["geometry", "gru.pt", *options]) == 0
-    assert capsys.readouterr().out.startswith("Over 25 steps of 4 sequences of inputs.npy (the first 5 discarded) the")
+    assert capsys.readouterr().out.startswith("Over the last 25 of 30 steps of 4 sequences of inputs.npy the")
     plane = pictures["geometry-gru.png"].axes[0]
     assert [len(line.get_xdata()) for line in plane.lines[:4]] == [26] * 4  # the state after the transient and 25 steps
     direct = dl.geometry(dl.load("gru.pt"), np.load("inputs.npy"), starts=8, at="mean", transient=5)

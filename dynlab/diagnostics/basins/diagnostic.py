@@ -215,7 +215,7 @@ def _check(system: Map, grid: int, steps: int, extent: float | None, largest_sta
     if system.state_size < 2:
         raise UserError("A plane of starts needs at least two states, and the system has one: see its fixed points.")
     each = 8 * (HELD + 2 * system.state_size)
-    check_grid(grid, LARGEST_GRID, each, max_memory, f"starts of {system.state_size} units")
+    check_grid(grid, LARGEST_GRID, each, max_memory, f"starts of {system.state_size:,} units")
     check_at_least(1, steps=steps)
     check_positive(extent=extent, largest_state=largest_state)
 

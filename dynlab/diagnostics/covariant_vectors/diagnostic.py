@@ -10,7 +10,7 @@ from dynlab.diagnostics.covariant_vectors.measured import SEPARATED, measured
 from dynlab.diagnostics.covariant_vectors.result import result
 from dynlab.diagnostics.covariant_vectors.tangent_steps import TangentSteps, steps_of_flow, steps_of_map
 from dynlab.diagnostics.lyapunov.of_flow import time_scale
-from dynlab.diagnostics.lyapunov.starts import driven_orbit, settled
+from dynlab.diagnostics.lyapunov.starts import driven_orbit, settled, why_at_zero
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_torch_thread
 from dynlab.systems import Flow, Map, System
@@ -117,7 +117,7 @@ def covariant_vectors(
     """
     count = system.state_size if k is None else k
     if not 1 <= count <= system.state_size:
-        raise UserError(f"k counts vectors: from 1 to the state's {system.state_size} dimensions, got {count}.")
+        raise UserError(f"k counts vectors: from 1 to the state's {system.state_size:,} dimensions, got {count}.")
     for name, value in (("largest_state", largest_state), ("max_memory", max_memory), ("times", times)):
         if not value > 0:
             raise UserError(f"{name}= must be positive, got {value}.")
@@ -151,9 +151,10 @@ def covariant_vectors(
         found = measured(followed, count, first, last, times, max_memory, seed)
     asked |= {"transient": first, "backward_transient": followed.count - last, "steps": followed.count}
     unit = "steps" if isinstance(system, Map) else "intervals"
-    words = over(last - first, inputs_description).replace("steps", unit) + origin
-    words += f" (the first {first:,} and the last {followed.count - last:,} of {followed.count:,} discarded)"
-    return result(found, system, settings | asked | {"separated": SEPARATED}, words)
+    words = over(last - first, inputs_description).replace("steps", unit, 1) + origin
+    words += f", without the first {first:,} and the last {followed.count - last:,} of {followed.count:,},"
+    ds = result(found, system, settings | asked | {"separated": SEPARATED}, words)
+    return ds.assign_attrs(verdict=why_at_zero(origin, largest_state) + ds.attrs["verdict"])
 
 
 def _of_flow(

@@ -91,8 +91,8 @@ def _variables(found: CovariantVectors, flow: bool) -> dict[str, xr.Variable]:
 def _verdict(ds: xr.Dataset, found: CovariantVectors, averaged: str, settings: dict[str, Any]) -> str:
     inside = np.isinf(found.steps.cut)
     if not inside.any():
-        which = "the orbit" if len(inside) == 1 else "every orbit"
-        return f"No vector is known over {averaged}: {which} {_why_cut(found, settings, False)}, and is cut there."
+        why = f"{'the orbit' if len(inside) == 1 else 'every orbit'} {_why_cut(found, settings, False)}"
+        return f"No vector is known over {averaged.rstrip(',')}: {why}, and is cut there."
     counts = found.determined[inside].sum(axis=1)
     total = ds.sizes[schema.MODE]
     text = f"Over {averaged} {ranged(counts, 0)} of {total} covariant vectors are determined."

@@ -21,7 +21,7 @@ from dynlab.driven import drive
 from dynlab.errors import UserError
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
-from dynlab.wording import agree, joined, number, over, unit_after
+from dynlab.wording import agree, every, joined, number, over, unit_after
 
 METHOD = (
     "Each bound is held against every number measured, with that number's own error. It is violated where a number is "
@@ -203,7 +203,7 @@ def _verdict(ds: xr.Dataset, where: str) -> str:
     outcomes = ds["outcome"].values.tolist()
     names = [_in_words(ds.isel({schema.BOUND: row})) for row in range(len(outcomes))]
     if set(outcomes) == {HOLDS}:
-        return f"Over {where} {'the bound holds' if len(names) == 1 else f'all {len(names)} bounds hold'}."
+        return f"Over {where} {every(len(names), 'bound')} {agree(len(names), 'holds', 'hold')}."
     parts = []
     for outcome in (VIOLATED, UNDECIDED, AT_THE_BOUND, HOLDS):
         of_it = [name for name, each in zip(names, outcomes, strict=True) if each == outcome]

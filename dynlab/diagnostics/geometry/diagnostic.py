@@ -140,7 +140,7 @@ def geometry(
     driven = drive(system, inputs, initial_state, inputs_description=inputs_description, **where)
     if not 0 <= transient < driven.steps:
         raise UserError(
-            f"The transient must leave some of the {driven.steps} steps: from 0 to below that, got {transient}."
+            f"The transient must leave some of the {driven.steps:,} steps: from 0 to below that, got {transient}."
         )
     states = driven.states.double().cpu().numpy()
     inside = (np.abs(states) <= LARGEST_STATE).all(axis=(1, 2))
@@ -175,8 +175,7 @@ def geometry(
 
 
 def _averaged(driven: Driven, transient: int, inside: NDArray[np.bool_], described: str) -> str:
-    text = over(driven.steps - transient, described)
-    text += f" (the first {transient:,} discarded)" if transient else ""
+    text = over(driven.steps - transient, described, of=driven.steps)
     left = int((~inside).sum())
     return text + (f", {left} of {len(inside)} sequences that do not stay within the bound left out," if left else "")
 

@@ -153,7 +153,7 @@ def _chosen(steps: int, times: int | Sequence[int] | None, large: bool) -> NDArr
         return np.unique(np.round(np.linspace(0, steps, min(times, steps + 1))).astype(np.int64))
     found = np.unique(np.asarray(times, dtype=np.int64))
     if not found.size or found[0] < 0 or found[-1] > steps:
-        raise UserError(f"times= are steps from 0 to {steps}, at least one; got {list(times)}.")
+        raise UserError(f"times= are steps from 0 to {steps:,}, at least one; got {list(times)}.")
     return found
 
 
@@ -189,10 +189,10 @@ def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
     text = f"Over {over(driven.steps, described)} the gradient ‖∂h_T/∂h_0‖ {resized(start, 'is')}"
     if np.isfinite(start).any() and np.isfinite(ds["surviving"].values).all():
         kept = typically(ds["surviving"].values, 0)
-        text += f". The number of its {n} singular values that are at least {SURVIVES} {kept}"
+        text += f". The number of its {n:,} singular values that are at least {SURVIVES} {kept}"
     lost = int((~driven.states[:, -1].isfinite().all(dim=-1)).sum())
     if lost:
-        text += f"; {lost} of {samples} trajectories diverge"
+        text += f"; {lost:,} of {samples:,} trajectories diverge"
     if "log_loss_gradient" in ds:
         loss = ds["log_loss_gradient"].values
         known = np.isfinite(loss[:, -1])  # where the loss sees h_T at all
@@ -201,7 +201,7 @@ def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
     text += "."
     if ds.sizes[schema.TIME] <= driven.steps:
         count, every = ds.sizes[schema.TIME], driven.steps + 1
-        text += f" The norm is given at {count} of {every} t; times={every} (--times {every}) gives all."
+        text += f" The norm is given at {count:,} of {every:,} times t: times={every} (--times {every}) gives all."
     if np.isnan(ds["surviving"].values).any() and np.isfinite(start).any():
-        text += f" How many of {n} directions survive is left out: end_to_end (--end-to-end) tells."
+        text += f" How many of {n:,} directions survive is left out: end_to_end (--end-to-end) tells."
     return text

@@ -12,7 +12,7 @@ from dynlab.diagnostics.lyapunov import of_flow, of_map
 from dynlab.diagnostics.lyapunov.ends import ends_of_flow, ends_of_map, visited_in, visited_states
 from dynlab.diagnostics.lyapunov.result import Measured, result
 from dynlab.diagnostics.lyapunov.separation import separation
-from dynlab.diagnostics.lyapunov.starts import driven_orbit, settled
+from dynlab.diagnostics.lyapunov.starts import driven_orbit, settled, why_at_zero
 from dynlab.driven import Driven
 from dynlab.errors import UserError
 from dynlab.numerics.frame import Growth
@@ -128,7 +128,7 @@ def lyapunov(
     if k is None:
         k = n if n <= ALL_OF else LOOKED_AT
     if not 1 <= k <= system.state_size:
-        raise UserError(f"k counts exponents: from 1 to the state's {system.state_size} dimensions, got {k}.")
+        raise UserError(f"k counts exponents: from 1 to the state's {n:,} dimensions, got {k}.")
     if steps is not None and steps < 1:
         raise UserError(f"steps= is the length of an orbit, a whole number of at least 1; got {steps}.")
     if not largest_state > 0:
@@ -194,7 +194,6 @@ def _of_map(
             "shrinkage": schema.variable(each, test.shrinkage, f"ln of the last over the first distance {words}"),
             "separation_rate": schema.variable(each, test.rate, f"separation rate {words}", schema.NAT_PER_STEP),
         }
-    discarded = f" (the first {start:,} of {driven.steps:,} discarded)" if start else ""
     measured = Measured(
         growth=growth,
         stops=stops,
@@ -205,7 +204,8 @@ def _of_map(
         units=schema.STEP,
         tolerance=of_map.TOLERANCE,
         epsilon="n 2.2e-16 for each factor J",
-        averaged=over(averaged, described) + origin + discarded,
+        averaged=over(averaged, described, of=driven.steps) + origin,
+        before=why_at_zero(origin, asked["largest_state"]),
     )
     settings = driven.settings | asked | {"transient": start, "steps": driven.steps}
     return result(measured, driven.system, settings, extra)
@@ -245,8 +245,9 @@ def _of_flow(
         units=schema.SECOND,
         tolerance=of_flow.TOLERANCE,
         epsilon=f"{of_flow.RELATIVE_TOLERANCE:g}, the tolerance of DOP853, which solves the variational equation",
-        averaged=f"{duration - start:g} s{f' of {described}' if described else ''}{origin} "
-        f"(the first {start:g} of {duration:g} s discarded)",
+        averaged=f"{f'the last {duration - start:g} of ' if start else ''}{duration:g} s"
+        f"{f' of {described}' if described else ''}{origin}",
+        before=why_at_zero(origin, largest),
     )
     settings = asked | {
         "seconds": duration,

@@ -69,7 +69,7 @@ class Measured:
 
     `stops` are the times of the running estimates, `transient` the time discarded before them. `blocks` is 0 where
     errors are taken between samples. `ends` is None of driven orbits; `units` are those of time; `epsilon` says what
-    one factor's relative error is.
+    one factor's relative error is; `averaged` and `before` are words of the verdict.
     """
 
     growth: Growth
@@ -82,6 +82,7 @@ class Measured:
     tolerance: float
     epsilon: str
     averaged: str
+    before: str
 
     @property
     def name(self) -> str:
@@ -111,7 +112,7 @@ def result(
     )
     gone = int(np.isfinite(growth.cut).sum())
     cut = _why_cut(measured, settings["largest_state"], 1 < gone < len(growth.cut))
-    ds.attrs["verdict"] = verdict(ds, measured.averaged, measured.name, cut, measured.ends, size)
+    ds.attrs["verdict"] = measured.before + verdict(ds, measured.averaged, measured.name, cut, measured.ends, size)
     return ds
 
 

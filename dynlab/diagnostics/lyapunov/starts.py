@@ -15,7 +15,8 @@ Found = TypeVar("Found")
 # whether it attracts or not, and in the basins of the textbooks' attractors.
 NEAR = 0.1
 DRAWN = " from a random start near 0"
-AT_ZERO = " from 0, since the orbit from a random start near it does not stay within |h_i| ≤ {largest:g}"
+AT_ZERO = " from 0"
+RUNS_AWAY = "The orbit from a random start near 0 does not stay within |h_i| ≤ {largest:g}. "
 
 
 def settled(
@@ -39,7 +40,12 @@ def settled(
     if stays(found):
         return found, DRAWN
     del found  # a long orbit, and another follows
-    return follow(None), AT_ZERO.format(largest=largest_state)
+    return follow(None), AT_ZERO
+
+
+def why_at_zero(origin: str, largest_state: float) -> str:
+    """A sentence before all others where an orbit starts at 0 itself."""
+    return RUNS_AWAY.format(largest=largest_state) if origin == AT_ZERO else ""
 
 
 def driven_orbit(

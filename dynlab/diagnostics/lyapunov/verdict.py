@@ -6,13 +6,14 @@ import xarray as xr
 from dynlab import schema
 from dynlab.diagnostics.lyapunov.ends import ALL_BUT_ZERO, OrbitEnds
 from dynlab.diagnostics.lyapunov.separation import DRAW_NEARER, MEET, NEITHER, STAY_APART
-from dynlab.numerics.statistics import FEW_NATS, with_signs
+from dynlab.numerics.statistics import FEW_NATS, WRONG, with_signs
 from dynlab.wording import (
     agree,
     counted,
     interval,
     joined,
     number,
+    percent,
     place,
     plural_of,
     power,
@@ -74,7 +75,10 @@ def _largest(ds: xr.Dataset, name: str) -> str:
     spread = f", the mean of {count} samples" if count > 1 else ""
     if np.isposinf(ds["rounding_bound"].values[:, 0]).any():
         return f"at most {number(mean)} {units}{spread}"
-    return f"{with_error(mean, error, units) if np.isfinite(error) else f'{number(mean)} {units}'}{spread}"
+    told = with_error(mean, error, units) if np.isfinite(error) else f"{number(mean)} {units}"
+    sampled = "±" in told and error > 2 * float(ds["rounding_bound"][:, 0].mean())  # and not rounding alone
+    level = f" ({percent(1 - WRONG, 1)} confidence)" if sampled else ""
+    return f"{told}{level}{spread}"
 
 
 def _meaning(ds: xr.Dataset, name: str) -> str:
@@ -249,7 +253,7 @@ def _self_check(ds: xr.Dataset, name: str, size: int) -> str:
         return ""
     both = np.isfinite(sums) & np.isfinite(dets)
     if not both.any():
-        return " The sum of all exponents is not checked: a Jacobian is singular, or rounding hides a mode."
+        return ""  # a Jacobian is singular, or rounding hides a mode: the flags say which
     of_flow = ds[name].attrs["units"] == schema.NAT_PER_SECOND
     other = "the mean divergence of the vector field" if of_flow else "the mean of ln |det J|"
     total = f"{number(sums[both].mean(), 6)} {ds[name].attrs['units']}"
@@ -262,8 +266,12 @@ def _echo_state(ds: xr.Dataset) -> str:
         return ""
     outcome, rates = ds["echo_state"].values, ds["separation_rate"]
     counts = {each: int(np.sum(outcome == each)) for each in (MEET, DRAW_NEARER, STAY_APART, NEITHER)}
-    said = joined([f"{'are ' * (each == NEITHER)}{each} in {count}" for each, count in counts.items() if count])
-    text = f" Two different initial states under the same input {said} of {counted(len(outcome), 'sample')}"
+    found = {f"{'are ' * (each == NEITHER)}{each}": count for each, count in counts.items() if count}
+    samples = counted(len(outcome), "sample")
+    said = f"{joined([f'{words} in {count}' for words, count in found.items()])} of {samples}"
+    if len(found) == 1:
+        said = f"{next(iter(found))}{f' in all {samples}' if len(outcome) > 1 else ''}"
+    text = f" Two different initial states under the same input {said}"
     finite = rates.values[np.isfinite(rates.values)]
     if not finite.size:
         return f"{text}."

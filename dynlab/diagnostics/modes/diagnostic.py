@@ -110,7 +110,7 @@ def modes(
         )
     count = system.state_size if k is None else k
     if not 1 <= count <= system.state_size:
-        raise UserError(f"k counts modes: from 1 to the state's {system.state_size} dimensions, got {count}.")
+        raise UserError(f"k counts modes: from 1 to the state's {system.state_size:,} dimensions, got {count}.")
     search: dict[str, Any] = {"at": at, "at_step": at_step, "dtype": dtype, "device": device, "seed": seed}
     points = fixed_points(system, inputs, starts=starts, **search)
     found, held = verified(points), held_map(system, points)

@@ -44,6 +44,6 @@ def on_trajectory(
     driven = drive(system, inputs[sample], None, dtype=dtype, device=device, seed=seed, inputs_description="")
     t = driven.steps if step is None else step
     if not 1 <= t <= driven.steps:
-        raise UserError(f"The step (--at-step) must be from 1 to the sequence's {driven.steps} steps, got {t}.")
+        raise UserError(f"The step (--at-step) must be from 1 to the sequence's {driven.steps:,} steps, got {t}.")
     state, shown = driven.states[0, t - 1], driven.inputs[0, t - 1]
     return {"state": state.cpu().numpy(), "at": shown.cpu().numpy(), "at_step": t - 1}
