@@ -19,6 +19,7 @@ from click.core import ParameterSource
 from dynlab.errors import UserError
 from dynlab.progress import through
 
+from .examples import example
 from .movie import MOVIE_SUFFIXES
 from .options import LOOK, OUTPUT, NetworkName, output_options, shared
 from .output import PAGE_SUFFIXES, Analysis, CommandResult, Look, Output, check_not_read, working
@@ -143,6 +144,7 @@ def analysis(
             for written in (output.figure, output.data):
                 check_not_read(written, source.files)
             over_steps = follows and given.pop("over") is not None
+            _check_count(context, source, several, follows, over_steps)
             with working("Loading", quiet=source.quiet):  # torch takes a second or more, and many on a busy machine
                 source.check(optional=optional or over_steps)
                 if source.checkpoints:
@@ -157,15 +159,25 @@ def analysis(
             words = "CKPT … are of one training: a folder, or files."
             decorated = click.option("--over", type=click.Choice(["step"]), help=words)(decorated)
         if "checkpoints" in names:
-            many: dict[str, Any] = (
-                {"metavar": "A B", "nargs": several} if several > 1 else {"metavar": "[CKPT]", "nargs": -1}
-            )
-            decorated = click.argument("checkpoints", type=NetworkName(), **many)(decorated)
+            metavar = "A B" if several > 1 else "[CKPT]"
+            decorated = click.argument("checkpoints", type=NetworkName(), metavar=metavar, nargs=-1)(decorated)
         made = click.command(name, cls=AnalysisCommand)(decorated)
         made.function, made.names, made.page, made.several = function, names, page, bool(several)
         return made
 
     return decorate
+
+
+def _check_count(context: click.Context, source: Source, several: int, follows: bool, over_steps: bool) -> None:
+    """Refuse another number of checkpoints than the command is of."""
+    name, got = context.info_name, len(source.checkpoints)
+    if several > 1 and got != several:
+        raise UserError(f"{name} takes {several} checkpoints, got {got}, as in `{example()}`.")
+    if several or over_steps or got < 2:
+        return
+    run = ", follow a run with --over step" if follows else ""
+    two = f"compare them by `dynlab compare {' '.join(source.checkpoints)}`" if got == 2 else "compare two of them"
+    raise UserError(f"{name} takes one checkpoint, got {got}: name one{run}, or {two}.")
 
 
 def _source(context: click.Context, given: dict[str, Any], names: frozenset[str]) -> Source:
@@ -176,11 +188,6 @@ def _source(context: click.Context, given: dict[str, Any], names: frozenset[str]
 
 def _read(source: Source) -> Source:
     """The source with its checkpoint read, and a word on what the file does not tell."""
-    if len(source.checkpoints) > 1:
-        raise UserError(
-            f"Got {len(source.checkpoints)} checkpoints, {source.checkpoints[0]} the first: name one, or follow a run "
-            f"with --over step."
-        )
     return replace(source, found=read_one(source, source.checkpoints[0]))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from dynlab.errors import UserError
+from dynlab.progress import through
 
 from .analysis import analysis, measured, over_step, read_one
 from .movie import Movie
@@ -53,6 +54,7 @@ def _portraits(source: Source, parameter: str, values: list[float]) -> CommandRe
 
     from dynlab.diagnostics.bifurcation.held_system import varied_system
     from dynlab.diagnostics.phase_plane import phase_plane
+    from dynlab.diagnostics.phase_plane.verdict import changes
     from dynlab.plots.movie import phase_frames
     from dynlab.systems.planar import STARTS
 
@@ -64,12 +66,12 @@ def _portraits(source: Source, parameter: str, values: list[float]) -> CommandRe
     def portrait(value: float, extent: float | None = None) -> xr.Dataset:
         return phase_plane(varied.fixed(value).system, extent=extent, **settings)
 
-    with source.working("Looking at both ends"):
+    with source.working("Following orbits"):
         both = [portrait(values[0]), portrait(values[-1])]
-    extent = WIDER * max(float(each["x"].values[-1]) for each in both)
-    told = f"{parameter} from {values[0]:g} to {values[-1]:g}, {len(values)} frames. "
-    told += f"First: {both[0].attrs['verdict']} Last: {both[1].attrs['verdict']}"
-    drawn = phase_frames((portrait(value, extent) for value in values), parameter, values, both)
+        extent = WIDER * max(float(each["x"].values[-1]) for each in both)
+        each = [portrait(value, extent) for value in through(values)]
+    told = changes(each, parameter, values)
+    drawn = phase_frames(each, parameter, values, both)
     return CommandResult(xr.Dataset(attrs={"verdict": told}), None, f"{found.name}-{parameter}", movie=Movie(drawn, 1))
 
 

@@ -27,7 +27,9 @@ CODES = {"holds": 0, "violated": 1, "undecided": 4}
 
 
 @analysis(ANYTHING | {"starts"}, over=False)
-@click.option("--max-modulus", type=float, metavar="X", help="Of the eigenvalues of the one-step Jacobians.")
+@click.option(
+    "--max-modulus", type=click.FloatRange(min=0), metavar="X", help="Of the eigenvalues of the one-step Jacobians."
+)
 @click.option("--max-real", type=float, metavar="X", help="Of the real parts of the flow's eigenvalues, in 1/s.")
 @click.option("--min-log-gradient", type=float, metavar="X", help="Of ln ‖∂h_T/∂h_1‖.")
 @click.option("--max-log-gradient", type=float, metavar="X", help="Of ln ‖∂h_T/∂h_1‖.")

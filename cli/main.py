@@ -16,7 +16,7 @@ import time
 import traceback
 import types
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -27,13 +27,16 @@ from dynlab.letters import one_line
 from dynlab.reading import OWN, in_words, interruption
 
 from . import COMMANDS, OTHERWISE
+from .examples import example, owners
 from .streams import OWN_ERROR, echo, lasting
 
 NO_NUMBER = re.compile(r"('.*') is not a valid (integer|float)(?: range)?\.$")  # what click says
+NOT_IN_RANGE = re.compile(r"(-?[0-9.e+]+) is not in the range \S+\.$")  # as well
 BAD_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
 GRACE = 5.0  # seconds in which a terminated command puts away what is not whole, unless a library does not let it
 LONGEST = 2000  # letters of a sentence, which may name what stands in a file
 ALIKE = 0.75  # an option less like what was typed is no typo of it
+FEW = 3  # commands that have an option, by name; more are counted
 SENTENCE = 200  # letters, more than the first sentence of any command has
 
 
@@ -56,6 +59,16 @@ class Commands(click.Group):
         rows = [(name, command.get_short_help_str(limit=SENTENCE)) for name, command in found if command is not None]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """As click does; an error in a command's line that click tells of no command is that command's."""
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            if error.ctx is None and ctx.invoked_subcommand in COMMANDS:
+                if (command := self.get_command(ctx, ctx.invoked_subcommand)) is not None:
+                    error.ctx = click.Context(command, ctx, ctx.invoked_subcommand)
+            raise
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -190,32 +203,52 @@ def _of_click(error: click.ClickException) -> str:
 
         left = [each for each in context.command.params if each.required and each.name not in context.params]
         names = [each.opts[0] if isinstance(each, click.Option) else each.make_metavar(context) for each in left]
-        return f"{joined(names)} {agree(len(names))} missing: {context.command_path} --help has examples."
+        return f"{joined(names)} {agree(len(names))} missing, as in `{example(context)}`."
     said = error.format_message()
     if isinstance(error, click.NoSuchOption):
-        close = difflib.get_close_matches(error.option_name, error.possibilities or (), 3, ALIKE)
-        said = f"No such option {error.option_name!r}."
-        listed = f"{context.command_path} --help lists those there are." if context else "Leave it out."
-        return f"{said} Did you mean {' or '.join(close)}?" if close else f"{said} {listed}"
+        return f"No such option {error.option_name!r}{_instead(error.option_name, context)}"
+    if isinstance(error, click.BadOptionUsage) and context and "requires an argument" in said:
+        option = next(each for each in context.command.params if error.option_name in each.opts)
+        return f"{error.option_name} is given without a value: {error.option_name} {option.make_metavar(context)}."
     if isinstance(error, click.BadArgumentUsage):
         return f"{said} `dynlab COMMAND --help` has examples."
+    if beyond := NOT_IN_RANGE.search(said):
+        kind = getattr(getattr(error, "param", None), "type", None)
+        noun = "whole number" if isinstance(kind, click.IntRange) else "number"
+        return f"{said[: beyond.start()]}{beyond[1]} is no {' '.join([noun, *_in_words(kind)])}."
     if number := NO_NUMBER.search(said):
         kind = getattr(getattr(error, "param", None), "type", None)
-        bounds = [
-            f"{word} {bound:g}"
-            for word, bound in zip(("of at least", "and at most"), _bounds(kind), strict=True)
-            if bound is not None
-        ]
         noun = "whole number" if number[2] == "integer" else "number"
-        return f"{said[: number.start()]}{number[1]} is no {' '.join([noun, *bounds])}."
+        return f"{said[: number.start()]}{number[1]} is no {' '.join([noun, *_in_words(kind)])}."
     if said.startswith("Got unexpected extra") and context:
         return f"{said}. Leave it out: {context.command_path} --help says what is taken."
     return said
 
 
-def _bounds(kind: object) -> tuple[float | None, float | None]:
-    """The least and the largest number that an option takes."""
-    return getattr(kind, "min", None), getattr(kind, "max", None)
+def _instead(name: str, context: click.Context | None) -> str:
+    """What may be meant by an option that a command does not have: one of its own, or that of another command."""
+    if context is None:
+        return ": leave it out."
+    own = {each.lstrip("-"): each for option in context.command.params for each in option.opts if each[:2] == "--"}
+    bare = name.lstrip("-")
+    close = [each for each in own if len(bare) > 1 and each.startswith(bare)]
+    close = close or difflib.get_close_matches(bare, own, 3, ALIKE)
+    if close:
+        return f". Did you mean {' or '.join(own[each] for each in close)}?"
+    others = [each for each in owners(name) if each != context.info_name]
+    if not others:
+        return f". {context.command_path} --help lists those there are."
+    from dynlab.wording import agree, counted, joined
+
+    shown = [f"`dynlab {each}`" for each in others[:FEW]]
+    more = [counted(len(others) - FEW, "other command")] if len(others) > FEW else []
+    return f" here: {joined(shown + more)} {agree(len(others), 'has', 'have')} it."
+
+
+def _in_words(kind: object) -> list[str]:
+    """The least and the largest number that an option takes, where there are such: "of at least 1", "and at most 9"."""
+    ends = zip(("of at least", "and at most"), ("min", "max"), strict=True)
+    return [f"{words} {bound:g}" for words, end in ends if (bound := getattr(kind, end, None)) is not None]
 
 
 def _where(error: click.ClickException) -> str:

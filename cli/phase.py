@@ -31,6 +31,9 @@ def phase(source: Source, panel: str | None) -> CommandResult:
     """
     if panel and source.given & {"matrix", "kind"}:
         raise UserError("--panel chooses the matrix and the kind: leave out --matrix and --kind, or --panel.")
+    from dynlab.matrices import planar_matrix
+
+    planar_matrix(source.matrix or "diff", source.seed)  # before what takes seconds to import
     from dynlab.diagnostics.phase_plane.panels import phase_panels, planar_portrait
     from dynlab.systems.planar import PANELS, STARTS, STEP_SIZE
 

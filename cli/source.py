@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dynlab.errors import UserError
 
+from .examples import example
 from .output import working
 from .streams import echo
 from .values import held_input, numbers, pairs
@@ -67,14 +68,12 @@ class Source:
     quiet: bool = False
 
     def check(self, *, optional: bool) -> None:
-        """Refuse none or several things to look at, and options that are of another kind of thing."""
+        """Refuse none or several things to look at, options of another kind of thing, and a matrix that is none."""
         named = [self.matrix is not None, self.factory is not None and not self.checkpoints]
         count = sum([*named, bool(self.checkpoints)])
         if count > 1 or not (optional or count):
             got = f"Got {count} things" if count else "Got nothing"
-            raise UserError(
-                f"{got} to look at, where one is needed: name a checkpoint, or --system lorenz, or --matrix diff."
-            )
+            raise UserError(f"{got} to look at, where one is needed, as in `{example()}`.")
         has = {"a checkpoint's": bool(self.checkpoints), OWN["step"][0]: any(named), "--system's": named[1]}
         drivable = named[1] and self.takes_inputs
         for name, (owner, fix) in OWN.items():
@@ -84,6 +83,10 @@ class Source:
         if self.kind not in (None, "flow") and any(has.values()) and self.matrix is None:
             raise UserError("--kind is --matrix's: leave it out, or take --kind flow, which a cell is Euler's step of.")
         held_input(self.at)
+        if self.matrix is not None:
+            from dynlab.matrices import named_matrix
+
+            named_matrix(self.matrix, self.seed)
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -116,7 +119,8 @@ class Source:
         from dynlab.systems import create
 
         if self.matrix is not None:
-            from dynlab.systems.planar import STEP_SIZE, named_matrix, planar_system
+            from dynlab.matrices import named_matrix
+            from dynlab.systems.planar import STEP_SIZE, planar_system
 
             step = self.step if self.step_size is None else self.step_size
             matrix = named_matrix(self.matrix, self.seed)

@@ -79,12 +79,12 @@ def to_error(value: float, error: float, most: int = MOST_DIGITS) -> str:
 
 
 def place(point: Any) -> str:
-    """Where a state is: "0", "(0.8586, 0)", of many dimensions "the distance 3.21 from 0"."""
+    """Where a state is, behind "at": "0", "(0.8586, 0)", of many dimensions "‖h‖ = 3.21"."""
     if not np.any(point):
         return "0"
     if len(point) <= FEW_UNITS:
         return f"({', '.join(number(value) for value in point)})"
-    return f"the distance {number(float(np.linalg.norm(point)), 3)} from 0"
+    return f"‖h‖ = {number(float(np.linalg.norm(point)), 3)}"
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:

@@ -13,7 +13,7 @@ from dynlab.simulation import prepare
 from dynlab.systems import Euler, Map, System
 from dynlab.systems.checked import checked
 from dynlab.systems.held import held_input, step_number
-from dynlab.wording import at_most, number
+from dynlab.wording import at_most, interval, number, place
 
 if TYPE_CHECKING:
     from dynlab.proofs.over_box import BoxBound
@@ -91,7 +91,7 @@ def box_bounds(
     >>> torch.manual_seed(0)  # doctest: +ELLIPSIS
     <torch...>
     >>> ds = box_bounds(create("vanilla", input_size=1, state_size=4))
-    >>> ds.attrs["verdict"].startswith("At all states of the box the Jacobian's norm")
+    >>> ds.attrs["verdict"].startswith("Over the box |h_i| ≤ 1 ")
     True
     """
     require_extra("flint", "certify")
@@ -133,7 +133,7 @@ def box_bounds(
         system=system.name,
         source=system.source,
         settings=settings | {"dtype": dtype, "device": device, "config": system.json_config},
-        verdict=_verdict(norm, rate, of_flow),
+        verdict=_verdict(norm, rate, ends, of_flow),
         method=METHOD,
     )
 
@@ -162,26 +162,34 @@ def _variables(
     }
 
 
-def _verdict(norm: "BoxBound", rate: "BoxBound", of_flow: bool) -> str:
-    first = (
-        f"At all states of the box the Jacobian's norm ‖T J T⁻¹‖₂, with one T for all, is at most "
-        f"{at_most(norm.value)}, proved. At sampled states it reaches {number(norm.sampled.max())}, and the spectral "
-        f"radius {number(norm.eigenvalues.max())}."
-    )
-    whose = "of the flow's eigenvalues is at most" if of_flow else "of the step's eigenvalues is at most"
-    sampled = number(rate.eigenvalues.max())
-    second = f" The real part {whose} {at_most(rate.value)}, proved; in samples it reaches {sampled}."
+def _verdict(norm: "BoxBound", rate: "BoxBound", ends: tuple[Real, Real], of_flow: bool) -> str:
+    """First what is decided about the step, then the numbers: what samples reach, and what none exceeds."""
     if norm.value < 1 and norm.inside:
-        return (
-            first
-            + " The step maps the box into itself and contracts: every start in it ends at one fixed point."
-            + second
-        )
-    if norm.value < 1:
-        return first + " Orbits that stay in the box approach each other." + second
-    if norm.surely > 1:
-        return first + " No norm contracts all of the box: a spectral radius in it is above 1." + second
-    return first + " Whether the step contracts is open: the bound does not tell." + second
+        found = "the step maps the box into itself and contracts, proved: every start in it ends at one fixed point"
+    elif norm.value < 1:
+        found = "the step contracts, proved: orbits that stay in the box approach each other"
+    elif norm.surely > 1:
+        found = "no norm contracts at every state: a spectral radius in it is above 1"
+    else:
+        found = "it is open whether the step contracts: the bound does not tell"
+    whose = "flow" if of_flow else "step"
+    return (
+        f"Over the box {_in_words(*ends)} {found}. "
+        f"The Jacobian's norm ‖T J T⁻¹‖₂, with one T for all states, reaches {number(norm.sampled.max())} in samples; "
+        f"it is at most {at_most(norm.value)}, proved. The spectral radius reaches "
+        f"{number(norm.eigenvalues.max())} in samples. "
+        f"The real part of the {whose}'s eigenvalues reaches {number(rate.eigenvalues.max())} in samples; it is at "
+        f"most {at_most(rate.value)}, proved."
+    )
+
+
+def _in_words(lower: Real, upper: Real) -> str:
+    """The box: "|h_i| ≤ 1", "−1 ≤ h_i ≤ 2", or how wide it is where its sides differ."""
+    if np.ptp(lower) == np.ptp(upper) == 0:
+        if lower[0] == -upper[0]:
+            return f"|h_i| ≤ {number(upper[0])}"
+        return f"{number(lower[0])} ≤ h_i ≤ {number(upper[0])}"
+    return f"with sides of {interval(upper - lower)} around {place((lower + upper) / 2)}"
 
 
 def _box(system: Map, box: float | ArrayLike | None) -> tuple[Real, Real]:

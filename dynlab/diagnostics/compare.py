@@ -17,7 +17,7 @@ from dynlab.numerics.principal import principal_components
 from dynlab.numerics.threads import one_thread_each
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
-from dynlab.wording import number
+from dynlab.wording import counted, interval, number
 
 DELAYS = 1
 SHARE, MOST = 0.99, 10  # of the variance that is kept, and at most so many coordinates
@@ -126,13 +126,16 @@ def compare(
         drive(other, inputs if other_inputs is None else other_inputs, other_initial_state, **where),
     ]
     names = _names(system, other)
+    runs = min(MOST_RUNS, *(len(each.states) for each in driven))
+    if runs < FEWEST_RUNS:
+        raise UserError(
+            f"Runs of a network are compared with each other: give at least {FEWEST_RUNS} sequences (--samples), "
+            f"got {runs}."
+        )
     white = [
         _white(in_float64(each.states[:, 1:]).cpu().numpy(), delays, name)
         for each, name in zip(driven, names, strict=True)
     ]
-    runs = min(MOST_RUNS, *(len(values) for values, _ in white))
-    if runs < FEWEST_RUNS:
-        raise UserError(f"Runs of a network are compared with each other: give {FEWEST_RUNS} sequences, got {runs}.")
     chosen = _rank(white, runs, rank)
     one, two = fitted = [_fitted(values, chosen, runs) for values, _ in white]
     found = orthogonal_similarity(one.whole, two.whole, STARTS, seed)
@@ -163,7 +166,13 @@ def _white(states: Real, delays: int, name: str) -> tuple[Real, Real]:
     if not np.abs(states).max() < LARGEST_STATE:
         raise UserError(f"The states of {name} diverge: give other inputs, or fewer --steps.")
     if not np.ptp(states, axis=0).max() > SMALLEST * np.abs(states).max():
-        raise UserError(f"All sequences lead {name} through the same states: give several that differ, as noise:1.0.")
+        one = (
+            "There is one sequence"
+            if samples == 1
+            else f"All {samples:,} sequences lead {name} through the same states"
+        )
+        fix = "--samples 64 (a longer inputs=)" if samples == 1 else "--inputs noise:1.0, or others that differ"
+        raise UserError(f"{one}, and runs of a network are told apart by their sequences: give {fix}.")
     if times < delays + 2:
         raise UserError(f"Sequences of {times} steps are too short for {delays} delays: give longer ones.")
     states = states / np.abs(states).max()  # squares of tiny ones are 0
@@ -237,11 +246,18 @@ def _verdict(ds: xr.Dataset) -> str:
     far, p = (float(ds[name]) for name in ("distance", "p_value"))
     size, least = (f"{number(100 * each, 3)} %" for each in (max(far, RESOLUTION), float(ds["distance_bound"])))
     fit = f"{size} of their size, and in no bases by less than {least}"
-    told = "differ more than" if p < BEYOND else "are not told from"
+    told = (
+        "differ by more than runs of one network do" if p < BEYOND else "show no difference beyond that of their runs"
+    )
+    settings = schema.settings(ds)
+    samples = [settings[name][-3] for name in ("inputs_shape", "other_inputs_shape")]
+    sizes = [len(part) for total in samples for part in np.array_split(np.arange(total), settings["runs"])]
+    each = counted(min(sizes), "sequence") if min(sizes) == max(sizes) else f"{interval(sizes)} sequences"
     return (
-        f"In the bases that fit best a step of {one} and one of {two} differ by "
-        f"{fit if far > RESOLUTION else f'less than {size} of their size'}. "
+        f"{one} and {two} {told} (p = {number(p, 2)}). "
         f"The mean distance between a run of {one} and a run of {two} is {number(float(ds['between_runs']), 2)}; "
-        f"between two runs of {one} it is {first}, and between two runs of {two} {second}. So the two networks "
-        f"{told} two runs of one network (p = {number(p, 2)} from {ds.sizes[schema.RELABELLING]} relabellings of runs)."
+        f"between two runs of {one} it is {first}, and between two runs of {two} {second}. A run is {each}, and p the "
+        f"share of {ds.sizes[schema.RELABELLING]} exchanges of runs that leave the networks as far apart. "
+        f"In the bases that fit best a step of {one} and one of {two} differ by "
+        f"{fit if far > RESOLUTION else f'less than {size} of their size'}."
     )

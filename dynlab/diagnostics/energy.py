@@ -248,15 +248,22 @@ def _verdict(values: Real, rate: Real, found: Real, integrators: Sequence[str], 
     if largest <= CONSERVED * (1 + np.abs(values).max()):
         first = f"The flow conserves {ENERGY}: over {duration:g} s it changes by at most {number(largest, 2)}."
     elif (rate <= ROUNDED * np.abs(rate).max()).all():
-        first = f"The flow dissipates {ENERGY}: over {duration:g} s it falls by {interval(-change)}{orbits}."
+        first = f"The flow dissipates {ENERGY}: over {duration:g} s it falls from {_ends(values)}{orbits}."
     else:
         first = (
             f"The flow neither conserves nor only dissipates {ENERGY}: over {duration:g} s it changes by "
             f"{interval(change)}{orbits}."
         )
-    drift = found[:, :, -1] - values[:, -1]
-    said = [f"{NAMES[name]} {_drifted(one)}" for name, one in zip(integrators, drift, strict=True)]
-    return f"{first} At ε = {step:g} s the error in H after {duration:g} s is: {joined(said)}."
+    said = [f"{NAMES[name]} {_drifted(one)}" for name, one in zip(integrators, found - values, strict=True)]
+    return f"{first} At ε = {step:g} s the largest error in H within {duration:g} s is: {joined(said)}."
+
+
+def _ends(values: Real) -> str:
+    """The energies at the start and at the end, of several orbits in words that hold for all."""
+    if len(values) == 1:
+        return f"{number(values[0, 0], 3)} to {number(values[0, -1], 3)}"
+    first = interval(values[:, 0]).replace(" to ", " and ")
+    return f"{f'between {first}' if ' and ' in first else first} to at most {number(values[:, -1].max(), 3)}"
 
 
 def _volumes(divergence: Real) -> str:
@@ -272,5 +279,5 @@ def _volumes(divergence: Real) -> str:
 def _drifted(drift: Real) -> str:
     if not np.isfinite(drift).all():
         return "no longer finite"
-    worst = drift[np.abs(drift).argmax()]
+    worst = drift.flat[np.abs(drift).argmax()]
     return "+" * bool(worst > 0) + number(worst, 2)

@@ -1,4 +1,4 @@
-"""Short names for arrays of one kind of number, whatever their shape."""
+"""Short names for arrays of one kind of number, whatever their shape, and where one is largest."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,3 +6,11 @@ from numpy.typing import NDArray
 Real = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 Index = NDArray[np.int64]
+
+
+def place_of_largest(values: Real, among: NDArray[np.bool_]) -> tuple[int, int] | None:
+    """Row and column of the largest of the values that are chosen; None where none is."""
+    if not among.any():
+        return None
+    row, column = np.unravel_index(int(np.where(among, values, -np.inf).argmax()), values.shape)
+    return int(row), int(column)

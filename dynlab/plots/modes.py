@@ -9,6 +9,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from dynlab import schema
+from dynlab.numerics.arrays import place_of_largest
 from dynlab.plots import style
 from dynlab.wording import of_map
 
@@ -62,6 +63,9 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int = 0, 
             look["facecolors"] = "white" if name == "grows" else colour
             ax.scatter(turns[chosen], height[chosen], label=words, **look | artist)
     if len(fate) > 1:
+        for point, mode in _extremes(ds):
+            at = float(turns[point, mode]), float(height[point, mode])
+            ax.annotate(f"point {point}", at, (5, 4), textcoords="offset points", color=style.BLACK, zorder=4)
         number = len(fate) - 1
         label = f"small: modes of the other {number} fixed points" if number > 1 else "small: those of the other point"
         ax.plot([], [], ls="none", marker=".", ms=4, color=style.GREY, alpha=0.6, label=label)
@@ -137,6 +141,14 @@ def _named(ds: xr.Dataset, point: int, mode: int) -> str:
     long = f"{lasts:,.0f}" if lasts >= LONG else f"{lasts:.3g}"
     said = {"decays": f"τ {long}", "grows": f"doubles {long}", "undecided": "undecided"}[fate]
     return f"{said}, f {turning:.2g}" if turning > 0 else said
+
+
+def _extremes(ds: xr.Dataset) -> list[tuple[int, int]]:
+    """Point and mode of what decays slowest and of what grows fastest, which the verdict names."""
+    told = (ds["separated"].values == 1) & np.isfinite(ds["frequency"].values)
+    decays = place_of_largest(ds["time_constant"].values, told & (ds["fate"].values == "decays"))
+    grows = place_of_largest(-ds["doubling_time"].values, told & (ds["fate"].values == "grows"))
+    return [at for at in (decays, grows) if at]
 
 
 def _lasts(ds: xr.Dataset) -> NDArray[np.float64]:

@@ -30,9 +30,10 @@ def test_a_sweep_is_a_gif_of_as_many_frames_and_the_same_bytes_each_time(folder,
         assert run([*SWEEP, "-o", name]) == 0
     assert (folder / "a.gif").read_bytes() == (folder / "b.gif").read_bytes()
     assert frames_of("a.gif") == (3, (960, 480))
-    said = capsys.readouterr().out
-    assert "First: The flow's focus is stable and so is Euler's map at ε = 0.02" in said
-    assert "Last: The flow's focus is stable, Euler's map at ε = 0.2 is not" in said
+    said = (
+        "step_size from 0.02 to 0.2, 3 frames: Euler's map loses its stability between frames 1 and 2 (ε = 0.0746).\n"
+    )
+    assert capsys.readouterr().out == 2 * said
 
 
 def test_a_checkpoint_moves_among_its_fixed_points_and_a_run_has_a_frame_each(folder, capsys):
@@ -107,7 +108,7 @@ def test_ffmpegs_own_refusal_is_told(folder, monkeypatch):
         ([*SWEEP, "--parameter", "x"], "'x'"),
         ([*SWEEP, "-o", "a.png"], "--output takes a file that ends in .gif, .mp4"),
         ([*SWEEP, "-o", "a.mp4"], "a.mp4 needs ffmpeg, which is not installed"),
-        ([*SWEEP, "--frames", "1"], "1 is not in the range"),
+        ([*SWEEP, "--frames", "1"], "1 is no whole number of at least 2 and at most 1000."),
         (["animate"], "Got nothing to look at"),
         (["animate", "--matrix", "diff"], "Nothing moves"),
         (["animate", "--system", "lorenz", *SWEEP[3:4], "rho", "--from", "1", "--to", "2"], "two states"),

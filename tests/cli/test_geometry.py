@@ -43,7 +43,7 @@ def test_the_tangent_map_of_a_fixed_point(folder, printed_json):
         (["--tangent", "7"], "--tangent counts the fixed points from 0"),
         (["--transient", "30"], "from 0 to below that, got 30"),
         (["--at", "here"], "--at takes zero, mean, or numbers"),
-        (["--starts", "0"], "0 is not in the range"),
+        (["--starts", "0"], "0 is no whole number of at least 1."),
     ],
 )
 def test_bad_input_ends_with_2_and_writes_nothing(options, sentence, refused):

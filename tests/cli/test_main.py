@@ -54,6 +54,15 @@ def test_help_imports_neither_torch_nor_xarray_nor_matplotlib():
         (["covarient", "x.pt"], "`dynlab lyapunov --covariant` does that"),
         (["fixed-points", "x.pt", "--certfy"], "Did you mean --certify?"),
         (["check", "x.pt", "--max-spectral-radius", "1"], "dynlab check --help lists those there are"),
+        (["gradient", "x.pt", "--max-modulus", "1"], "No such option '--max-modulus' here: `dynlab check` has it."),
+        (["gradient", "x.pt", "--at", "1,2"], " other commands have it."),
+        (["spectrum", "x.pt", "--sample", "2"], "Did you mean --samples?"),
+        (["spectrum", "x.pt", "--out", "a.png"], "Did you mean --output?"),
+        (["spectrum", "x.pt", "-o"], "dynlab spectrum: -o is given without a value: -o FIGURE."),
+        (["train", "--set"], "dynlab train: --set is given without a value: --set KEY=VALUE."),
+        (["bifurcation"], "are missing, as in `dynlab bifurcation --matrix diff --parameter step_size --from 0.01"),
+        (["spectrum", "a.pt", "b.pt"], "or compare them by `dynlab compare a.pt b.pt`."),
+        (["basins", "a.pt", "b.pt", "c.pt"], "takes one checkpoint, got 3"),
         (["phase", "x.pt"], "extra argument (x.pt). Leave it out"),
         (["spectrum"], "Got nothing to look at"),
         (["spectrum", "no-such-file.pt"], "no-such-file.pt"),
@@ -62,6 +71,16 @@ def test_help_imports_neither_torch_nor_xarray_nor_matplotlib():
 )
 def test_bad_usage_is_one_sentence_and_exit_code_2(arguments, sentence, refused):
     refused(arguments, sentence)
+
+
+@pytest.mark.parametrize("matrix", ["nosuch", "1,2,3", "1,2,3;4,5,6;7,8,9"])
+def test_a_matrix_that_is_none_is_refused_before_anything_heavy_is_imported(matrix):
+    code = (
+        "import sys; from dynlab.cli.main import run; code = run(sys.argv[1:]);"
+        "print(code, sorted({'torch', 'xarray', 'matplotlib', 'scipy'} & set(sys.modules)))"
+    )
+    command = [sys.executable, "-c", code, "phase", "--matrix", matrix]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "2 []\n"
 
 
 def test_an_error_of_dynlabs_own_is_3_and_an_interruption_130(monkeypatch, capsys):
@@ -130,7 +149,8 @@ def test_threads_that_are_still_at_work_do_not_hold_or_change_the_end():
     [
         (["gradient", "rnn-har2", "--steps", "1.5"], "'1.5' is no whole number of at least 1."),
         (["lyapunov", "rnn-har2", "-k", "x"], "'x' is no whole number."),
-        (["check", "rnn-har2", "--max-modulus", "x"], "'x' is no number."),
+        (["check", "rnn-har2", "--max-modulus", "x"], "'x' is no number of at least 0."),
+        (["check", "rnn-har2", "--max-modulus", "-1"], "-1.0 is no number of at least 0."),
         (["spectrum", "--system", "x" * 10_000], "Unknown system 'xxx"),
     ],
 )

@@ -153,7 +153,10 @@ SECOND = [
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
-        (["gradient", "run/epoch-0.ckpt", "run/epoch-40.ckpt"], "Got 2 checkpoints"),
+        (
+            ["gradient", "run/epoch-0.ckpt", "run/epoch-40.ckpt"],
+            "gradient takes one checkpoint, got 2: name one, follow a run with --over step, or compare them by",
+        ),
         (["gradient", "run/epoch-0.ckpt", "--over", "step"], "at least two steps, got 1"),
         (["basins", "run/epoch-0.ckpt", "run/copy.ckpt", "--over", "step"], "at least two steps, got 1 in 2 files"),
         (["energy", "run/epoch-0.ckpt", "run/other.ckpt", "--over", "step"], "different networks of the same step 0"),

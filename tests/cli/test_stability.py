@@ -22,7 +22,7 @@ def test_the_first_thing_that_a_teacher_types(folder, capsys, pictures):
     said = capsys.readouterr().out
     assert "The flow is stable (largest Re λ −0.15 per second), Euler's step at ε = 0.1 is not stable" in said
     assert "the critical step is 0.07458" in said
-    assert "Implicit midpoint and exponential Euler would be stable at any step" in said
+    assert "implicit midpoint and exponential Euler would be stable at any." in said
     z = pictures["stability-diff.png"].axes[0].collections[-1].get_offsets()
     np.testing.assert_allclose(sorted(z.tolist()), [[-0.015, -0.2], [-0.015, 0.2]])
 
@@ -65,7 +65,7 @@ def test_over_a_run(folder, capsys):
 @pytest.mark.parametrize(
     "options, sentence",
     [
-        ([], "Got nothing to look at"),
+        ([], "Got nothing to look at, where one is needed, as in `dynlab stability --matrix diff`."),
         (["--matrix", "difff"], "did you mean 'diff'"),
         (["--matrix", "1,2"], "not square"),
         (["--matrix", "diff", "--inputs", "zero"], "--inputs is a checkpoint's"),

@@ -409,9 +409,27 @@ def test_what_circles_or_drifts_is_followed_no_longer_than_said():
         assert (dl.basins(planar_system(planar_matrix(matrix)), grid=4, steps=400)["steps"].values == 400).all()
 
 
+@pytest.mark.parametrize(
+    "given, spanned", [({}, "states on orbits from random starts"), ({"states": np.eye(3)}, "the states given")]
+)
+def test_the_verdict_says_which_plane_and_how_far_ends_lie_off_it(given, spanned):
+    """h ← h/2 + 1 ends at (2, 2, 2), wherever it starts."""
+    ds = dl.basins(dl.from_function(lambda h, x: h / 2 + 1, state_size=3), grid=5, **given)
+    assert ds.attrs["verdict"].startswith(
+        f"The starts lie in the plane of the two leading principal components of {spanned}"
+    )
+    away = np.full(3, 2.0) - ds["origin"].values
+    away -= away @ ds["direction"].values.T @ ds["direction"].values
+    off = f"What they end on lies up to {np.linalg.norm(away):.3g} off the plane; what" if given else "What"
+    assert ds.attrs["verdict"].endswith(f" {off} no start in the plane leads to is not listed.")
+
+
 def test_shares_are_never_rounded_to_none_or_all():
     ds = dl.basins(planar_system(planar_matrix("diff")), grid=51)
-    assert "more than 99.9 % end on 1 invariant closed curve; less than 0.1 % end on 1 unstable" in ds.attrs["verdict"]
+    assert (
+        "of Euler's map at ε = 0.1, more than 99.9 % end on 1 invariant closed curve; 1 start ends on 1 unstable"
+        in ds.attrs["verdict"]
+    )
 
 
 @pytest.mark.parametrize("change", [{"grid": 100_000}, {"grid": 200, "max_memory": 2**20}])

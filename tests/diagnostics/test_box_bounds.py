@@ -68,6 +68,19 @@ def test_spectral_radii_below_1_are_not_taken_for_a_proof():
     assert "every start in it ends" not in ds.attrs["verdict"]
 
 
+@pytest.mark.parametrize(
+    "box, said",
+    [
+        (0.5, "|h_i| ≤ 0.5"),
+        ([-1.0, 2.0], "−1 ≤ h_i ≤ 2"),
+        ([[-1.0, 0.0], [1.0, 0.5]], "with sides of 0.5 to 2 around (0, 0.25)"),
+    ],
+)
+def test_the_verdict_says_which_box(box, said):
+    found = box_bounds(LinearMap([[0.5, 0.0], [0.0, 0.5]]), box=box).attrs["verdict"]
+    assert found.startswith(f"Over the box {said} the step ")
+
+
 FAMILIES = {
     "vanilla": lambda: create("vanilla", input_size=2, state_size=5),
     "gru": lambda: create("gru", input_size=2, hidden_size=4),
@@ -109,7 +122,10 @@ def test_the_flow_of_an_euler_step_is_bounded_in_1_per_second():
     assert "the flow's eigenvalues" in ds.attrs["verdict"]
 
 
-@pytest.mark.parametrize("scale, said", [(1.0, "contracts is open"), (1 + 1e-9, "No norm contracts all")])
+@pytest.mark.parametrize(
+    "scale, said",
+    [(1.0, "Over the box |h_i| ≤ 1 it is open whether the step"), (1 + 1e-9, "no norm contracts at every state")],
+)
 def test_a_spectral_radius_above_1_is_one_beyond_its_error(scale, said):
     """A rotation, whose computed eigenvalues have moduli of 1 to rounding."""
     rotation = scale * np.linalg.qr(np.random.default_rng(0).standard_normal((6, 6)))[0]

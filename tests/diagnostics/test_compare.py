@@ -49,7 +49,7 @@ def test_a_rotated_copy_is_at_distance_0(delays):
     assert float(ds["angle"]) < 1e-6
     assert float(ds["p_value"]) == 1
     assert "less than 0.1 % of their size" in ds.attrs["verdict"]
-    assert "are not told from two runs of one network" in ds.attrs["verdict"]
+    assert "show no difference beyond that of their runs (p = 1)" in ds.attrs["verdict"]
 
 
 def test_all_of_the_state_seen_through_any_matrix_is_the_same_too():
@@ -66,6 +66,8 @@ def test_of_scalar_linear_networks_it_is_the_difference_of_their_factors():
     np.testing.assert_allclose(ds["distance_bound"], ds["distance"], rtol=1e-12)
     np.testing.assert_allclose(ds["explained"], [0.25, 0.81], atol=0.02)  # of a stationary one the factor squared
     assert float(ds["p_value"]) == 1 / 128
+    assert "differ by more than runs of one network do (p = 0.0078)" in ds.attrs["verdict"]
+    assert "A run is 1 sequence, and p the share of 128 exchanges of runs" in ds.attrs["verdict"]
 
 
 def test_other_noise_alone_tells_no_network_from_itself():
@@ -96,7 +98,7 @@ def test_the_p_value_is_the_share_of_relabellings_as_far():
 @pytest.mark.parametrize(
     "inputs, options, sentence",
     [
-        (noise(5, 40, 2), {}, "give 6 sequences, got 5"),
+        (noise(5, 40, 2), {}, r"give at least 6 sequences \(--samples\), got 5"),
         (noise(8, 5, 2), {"delays": 4}, "too short for 4 delays"),
         (np.zeros((8, 40, 2)), {}, "through the same states"),
         (noise(8, 40, 2), {"rank": 400}, "a smaller rank"),

@@ -12,6 +12,7 @@ from dynlab.systems.activations import log_cosh
 from dynlab.systems.antisymmetric import AntisymmetricFlow
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.systems.planar import planar_matrix, planar_system
+from dynlab.wording import number
 
 START = [[0.0, 0.5], [-0.5, -0.5], [0.5, -0.75]]
 
@@ -71,6 +72,8 @@ def test_diffusion_dissipates_it_at_gamma_f_squared(gamma):
     assert np.allclose(ds.divergence, -gamma * (1 - f**2).sum(axis=-1), rtol=1e-9)
     assert abs(ds.balance).max() < 1e-10
     assert "dissipates H" in ds.attrs["verdict"]
+    first, last = ds.exact_energy.values[0, [0, -1]]
+    assert f"it falls from {number(first, 3)} to {number(last, 3)}." in ds.attrs["verdict"]
 
 
 ORDERS = {"euler": 1, "midpoint": 2, "rk4": 4, "implicit-midpoint": 2, "exponential-euler": 1}

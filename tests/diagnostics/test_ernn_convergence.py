@@ -79,7 +79,7 @@ def test_without_equilibrium_the_iteration_drifts_and_nothing_is_made_up():
         assert "no equilibrium" in schema.flags(ds)[name]
     np.testing.assert_allclose(ds["theorem2"].values, 1.0, rtol=1e-12)  # ∇F = 0: not below 1
     assert ds["outcome"].item() == "no equilibrium to converge to"
-    assert "Of 1 step the inner flow has none that was found at 1." in ds.attrs["verdict"]
+    assert "none of 1 step has reached the equilibrium: 1 has none that was found" in ds.attrs["verdict"]
 
 
 def test_an_unstable_step_diverges_at_the_predicted_rate():

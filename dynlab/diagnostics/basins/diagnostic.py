@@ -21,7 +21,7 @@ from dynlab.driven import Driven, drive
 from dynlab.errors import UserError
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.grids import check_grid
-from dynlab.systems import Map, frozen
+from dynlab.systems import Euler, Map, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held, held_input, held_settings, number_type, step_number
 
@@ -143,8 +143,9 @@ def basins(
     driven = _driven(system, inputs, dtype, device)
     x, t = held_input(system, at, driven.inputs, inputs is not None), step_number(system, at_step)
     held, exact = (_held(system, x, t, *where) for where in ((dtype, device), ("float64", "cpu")))
+    spanned_by = "the states given"
     if inputs is not None and states is None:
-        states = _visited(driven, largest_state)
+        states, spanned_by = _visited(driven, largest_state), "the states that its inputs drive it through"
     plane, wide_enough = _plane(exact, states, seed, largest_state)
     half = wide_enough if extent is None else extent
     line = np.linspace(-half, half, grid)
@@ -171,7 +172,12 @@ def basins(
         flags=result.flags(variables),
     )
     reasons = known.reasons[known.assigned == UNDECIDED].tolist()
-    ds.attrs["verdict"] = verdict(ds, reasons, len(np.unique(basin[belongs])), _lost(held, found, basin))
+    spanned_by = (
+        "" if system.state_size == 2 else "states on orbits from random starts" if states is None else spanned_by
+    )
+    step = system.step_size if isinstance(system, Euler) else None
+    told = len(np.unique(basin[belongs])), _lost(held, found, basin)
+    ds.attrs["verdict"] = verdict(ds, reasons, *told, spanned_by, step)
     ds.attrs["verdict"] += _fewer(each, grid) if asked is None else ""
     return ds
 

@@ -7,10 +7,12 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.wording import counted, joined, number, of_map, share, why_cut
+from dynlab.wording import agree, capital, counted, joined, number, of_map, share, why_cut
 
 SURE = 3.0  # standard errors
+FEW = 3  # starts, which are counted in place of told as a share
 FRACTAL = float(np.log(2))  # nats: more than a smooth border of two basins can have
+IN_PLANE = 1e-6  # times 1 + the size of the states: what is nearer to the plane lies in it
 
 MANY_MEET = (
     ", above ln 2 = 0.693: more than two basins meet in many boxes of 5 × 5 starts, as on fractal borders or where "
@@ -18,12 +20,31 @@ MANY_MEET = (
 )
 
 
-def verdict(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.bool_]) -> str:
-    """The attractors and their shares, and how uncertain a start's fate is; `reasons` are those of undecided starts.
+def verdict(
+    ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.bool_], spanned_by: str, step: float | None
+) -> str:
+    """The attractors and their shares, and how uncertain a start's fate is.
 
-    `basins` is how many basins are told to lie in the window, that of leaving every bound among them.
-    `lost` says of each start that was cut whether it became no number.
+    Parameters
+    ----------
+    ds : Dataset
+    reasons : list of str
+        Those of undecided starts.
+    basins : int
+        How many basins are told to lie in the window, that of leaving every bound among them.
+    lost : ndarray of bool
+        Of each start that was cut, whether it became no number.
+    spanned_by : str
+        Whose principal components span the plane; "" where it is the whole state space.
+    step : float, optional
+        ε of Euler's map, where the system is one.
     """
+    plane = f"The starts lie in the plane of the two leading principal components of {spanned_by}. " * bool(spanned_by)
+    return f"{plane}{_found(ds, reasons, basins, lost, step)}{_beside(ds) if spanned_by else ''}"
+
+
+def _found(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.bool_], step: float | None) -> str:
+    """What the starts lead to, and the borders between basins."""
     settings = schema.settings(ds)
     basin = ds["basin"].values
     kinds = [of_map(kind) for kind in ds["attractor_class"].values.tolist()]
@@ -34,7 +55,9 @@ def verdict(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.bo
     parts = [*ends, f"{share(lost.size / basin.size)} {gone}"] if lost.size else ends
     open_ = [f"{share(count / basin.size)} ({reason})" for reason, count in Counter(reasons).most_common()]
     parts += [f"undecided: {joined(open_)}"] if open_ else []
-    said = f"Of {counted(basin.size, 'start')} followed for {counted(steps, 'step')}{longer}, {'; '.join(parts)}"
+    of_map_ = "" if step is None else f" of Euler's map at ε = {number(step)}"
+    followed = f"{counted(steps, 'step')}{of_map_}{longer}"
+    said = f"Of {counted(basin.size, 'start')} followed for {followed}, {'; '.join(parts)}"
     if any(kind.startswith("family") for kind in kinds):
         said += ". Nothing attracts the orbits of a family: each start has its own"
     if not ends:
@@ -48,16 +71,30 @@ def verdict(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.bo
         return f"{said}. Borders between {basins} basins cross this window; no box of 5 × 5 starts holds two of them."
     # boxes in which more than two basins meet at smooth borders are few: the more there are, the larger is the error
     surely = border - SURE * float(ds["boundary_basin_entropy_error"]) > FRACTAL
-    more = MANY_MEET if surely else ""
+    more = MANY_MEET if surely else " (of two basins with a smooth border at most ln 2 = 0.693)"
     return (
         f"{said}. The basin entropy is {number(float(ds['basin_entropy']), 3)}, in boxes that hold a border "
         f"{number(border, 3)}{more}."
     )
 
 
+def _beside(ds: xr.Dataset) -> str:
+    """How far from the plane of the starts lies what they lead to."""
+    states = ds["attractor_state"].values - ds["origin"].values
+    if not len(states):
+        return ""
+    directions = ds["direction"].values
+    away = np.linalg.norm(states - states @ directions.T @ directions, axis=1)
+    off = away > IN_PLANE * (1 + np.abs(states).max())
+    where = f"What they end on lies up to {number(float(away.max()), 3)} off the plane; " if off.any() else ""
+    return f" {capital(where + 'what no start in the plane leads to is not listed')}."
+
+
 def _listed(ds: xr.Dataset, kinds: list[str]) -> list[str]:
     parts = []
     for kind, count in Counter(kinds).items():
         starts = int(np.isin(ds["basin"].values, [place for place, one in enumerate(kinds) if one == kind]).sum())
-        parts.append(f"{share(starts / ds['basin'].size)} end on {counted(count, kind)}")
+        some = share(starts / ds["basin"].size) if starts > FEW else counted(starts, "start")
+        none = ", which has no basin" if kind.startswith("unstable") and count == 1 else ""
+        parts.append(f"{some} {agree(starts, 'ends', 'end')} on {counted(count, kind)}{none}")
     return parts

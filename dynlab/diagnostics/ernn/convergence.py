@@ -26,7 +26,7 @@ from dynlab.simulation import orbit, prepare
 from dynlab.systems import System, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.ernn import ERNN
-from dynlab.wording import counted, joined, number, share
+from dynlab.wording import agree, counted, joined, number, share
 
 METHOD = (
     "Equilibria come from Levenberg–Marquardt, and where that fails from pseudo-transient continuation. Both begin at "
@@ -217,11 +217,14 @@ def _outcomes(
 CONVERGES, APPROACHES, FAILS = "converges", "still approaching", "does not converge"
 NOT_YET = "has not come nearer yet"  # although the equilibrium attracts what is near it: undecided
 NOWHERE = "no equilibrium to converge to"
-SAID = {
-    CONVERGES: "has come down to rounding at",
-    APPROACHES: "is still falling at",
-    NOT_YET: "has not fallen yet at",
-    FAILS: "cannot reach 0, because the equilibrium repels or the iteration overflows, at",
+SAID = {  # of one step, and of several
+    APPROACHES: ("still comes nearer", "still come nearer"),
+    NOT_YET: ("has not come nearer yet", "have not come nearer yet"),
+    FAILS: (
+        "cannot reach it, because it repels or the iteration overflows",
+        "cannot reach it, because it repels or the iteration overflows",
+    ),
+    NOWHERE: ("has none that was found", "have none that was found"),
 }
 WORDS = {
     ONE: "one equilibrium",
@@ -234,18 +237,29 @@ WORDS = {
 def verdict(ds: xr.Dataset) -> str:
     """The sentences for a Dataset of `dynlab.ernn_convergence`."""
     kinds, outcomes = ds["equilibrium_status"].values, ds["outcome"].values
-    counts = [f"{WORDS[kind]} at {int((kinds == kind).sum())}" for kind in WORDS if (kinds == kind).any()]
-    sentences = [f"Of {counted(kinds.size, 'step')} the inner flow has {joined(counts)}."]
-    counts = [f"{SAID[one]} {counted(int((outcomes == one).sum()), 'step')}" for one in SAID if (outcomes == one).any()]
-    if counts:
-        after = counted(ds.sizes[schema.ITERATION] - 1, "inner iteration")
-        sentences.append(f"After {after} the distance to the equilibrium {joined(counts)}.")
+    done, steps = int((outcomes == CONVERGES).sum()), counted(outcomes.size, "step")
+    reached = "none" if not done else "all" if done == outcomes.size > 1 else f"{done:,}"
+    left = [(int((outcomes == one).sum()), words) for one, words in SAID.items()]
+    others = [f"{count:,} {agree(count, *words)}" for count, words in left if count]
+    after = counted(ds.sizes[schema.ITERATION] - 1, "inner iteration")
+    have = f"{reached} of {steps} {agree(max(done, 1), 'has', 'have')}"
+    sentences = [
+        f"After {after} {have} reached the equilibrium{f': {joined(others)}' if others else ''}.",
+        f"The network itself takes {counted(_own_iterations(ds), 'iteration')} at each step.",
+    ]
+    counts = [f"{WORDS[kind]} at {int((kinds == kind).sum()):,}" for kind in WORDS if (kinds == kind).any()]
+    sentences.append(f"The inner flow has {joined(counts)}{'' if len(counts) > 1 else f' of {steps}'}.")
     if (outcomes == NOWHERE).any():
         sentences.append(_astray(ds, outcomes == NOWHERE))
     if np.isin(outcomes, (CONVERGES, APPROACHES)).any():
         sentences.append(_rates(ds, np.isin(outcomes, (CONVERGES, APPROACHES))))
     sentences.append(_conditions(ds))
     return " ".join(sentences)
+
+
+def _own_iterations(ds: xr.Dataset) -> int:
+    """K, of the network."""
+    return int(schema.settings(ds)["config"]["inner_steps"])
 
 
 def _astray(ds: xr.Dataset, nowhere: np.ndarray) -> str:

@@ -1,5 +1,7 @@
 """What a search for fixed points found, and how sure that is, in a few sentences."""
 
+import itertools
+
 from dynlab.diagnostics.fixed_points.found import CLOSED_GATE, LOST, NOT_LOOKED_AT, OUTSIDE, Search
 from dynlab.diagnostics.fixed_points.places import CONTINUUM, FIXED, SLOW, UNDECIDED, told_apart
 from dynlab.diagnostics.fixed_points.records import NEIGHBOURING, UNVERIFIED, Record
@@ -129,7 +131,13 @@ def _confidence(found: Search) -> list[str]:
 
 def _of_layers(found: Search) -> str:
     """What was searched of a stack."""
-    each = [f"{counted(count, 'search', 'searches')} of layer {layer}" for layer, count in enumerate(found.searches, 1)]
+    alike = [list(group) for _, group in itertools.groupby(enumerate(found.searches, 1), lambda each: each[1])]
+    each = [
+        f"{counted(group[0][1], 'search', 'searches')} of layer {group[0][0]}"
+        if len(group) == 1
+        else f"{counted(group[0][1], 'search', 'searches')} of each of layers {group[0][0]} to {group[-1][0]}"
+        for group in alike
+    ]
     text = f"Each layer was searched under the output of every point found of the layers below: {joined(each)}."
     empty = [layer for layer, count in enumerate(found.searches, 1) if not count]
     if empty:

@@ -23,6 +23,7 @@ from dynlab.wording import (
 )
 
 SURE = 1e-6  # nats: the largest exponent of a fixed point or cycle itself, beyond which it is unstable
+ROUNDED = 10.0  # times what rounding adds: an error up to this is no matter of chance
 SAME = 1e-6  # of their size: orbits that end so near each other end at one point
 
 
@@ -76,7 +77,7 @@ def _largest(ds: xr.Dataset, name: str) -> str:
     if np.isposinf(ds["rounding_bound"].values[:, 0]).any():
         return f"at most {number(mean)} {units}{spread}"
     told = with_error(mean, error, units) if np.isfinite(error) else f"{number(mean)} {units}"
-    sampled = "±" in told and error > 2 * float(ds["rounding_bound"][:, 0].mean())  # and not rounding alone
+    sampled = "±" in told and error > ROUNDED * float(ds["rounding_bound"][:, 0].mean())  # and not rounding alone
     level = f" ({percent(1 - WRONG, 1)} confidence)" if sampled else ""
     return f"{told}{level}{spread}"
 
@@ -97,7 +98,7 @@ def _meaning(ds: xr.Dataset, name: str) -> str:
     if np.isneginf(mean) or mean < -error:
         return f"nearby orbits approach each other{steps}"
     if mean > error:
-        return f"nearby orbits separate{steps}; {_signs(means, errors)}"
+        return f"nearby orbits separate{steps}{f'; {_signs(means, errors)}' if len(means) > 1 else ''}"
     if not np.isfinite(error):
         return "its error is not known, and its sign is undecided"
     elapsed = float(ds[schema.TIME][-1]) - float(schema.settings(ds)["transient"])

@@ -31,6 +31,7 @@ from dynlab.progress import through
 from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held
+from dynlab.wording import at_least, number, place
 
 DIRECTIONS = 512  # drawn on each level, beside the axes of the set
 LEVELS = 40  # sampled radii
@@ -138,13 +139,30 @@ def lyapunov_function(
         source=system.source,
         settings=settings
         | {"prove": proving, "kind": "flow" if of_flow else "map", "dtype": "float64", "device": "cpu"},
-        verdict=verdict(rows, continua, of_flow) + said,
+        verdict=verdict(rows, continua, of_flow, _of_euler(system, found)) + said,
         method=METHOD + OF_PROOFS * proving,
         coords={
             name: schema.variable((name,), np.linspace(-1, 1, GRID), f"along the {which} direction, in extents")
             for name, which in ((schema.X, "slowest"), (schema.Y, "second slowest"))
         },
         flags=FLAGS | schema.not_finite(variables, dict.fromkeys(OF_A_SET, "not proved: status says why")),
+    )
+
+
+def _of_euler(system: System, found: xr.Dataset) -> str:
+    """Of an Euler step with one fixed point, which the step alone makes unstable: below which step it is stable."""
+    if not isinstance(system, Euler) or found.sizes[schema.FIXED_POINT] != 1 or int(found["stable"][0]) != 0:
+        return ""
+    errors = found["eigenvalue_error"].values[0] / system.step_size
+    rates = (found["eigenvalue"].values[0] - 1) / system.step_size
+    if not (rates.real < -errors).all():
+        return ""
+    critical = float(np.min(-2 * rates.real / np.abs(rates) ** 2))
+    where = place(found["fixed_point_state"].values[0])
+    return (
+        f"The flow is stable at {where}, and Euler's map at ε = {number(system.step_size)} is not, so it has no "
+        f"Lyapunov function there. Below the critical step {at_least(critical, 3)} it has one, and so has the flow "
+        f"(--step, --kind flow)."
     )
 
 

@@ -29,8 +29,12 @@ class AtPoint(NamedTuple):
     largest: Real
 
 
-def verdict(rows: list[AtPoint], continua: int, of_flow: bool) -> str:
-    """What was found at all points, in a sentence or two."""
+def verdict(rows: list[AtPoint], continua: int, of_flow: bool, euler: str = "") -> str:
+    """What was found at all points, in a sentence or two.
+
+    `euler` says of an Euler step, whose flow's equilibria are all stable where its own fixed points are not, up to
+    which step it is stable too.
+    """
     proved = [row for row in rows if row.status == PROVED]
     if not rows and continua:
         there = f"There {agree(continua)} {counted(continua, 'continuum', 'continua')} of fixed points"
@@ -50,7 +54,7 @@ def verdict(rows: list[AtPoint], continua: int, of_flow: bool) -> str:
         )
     if not proved:
         if len(rows) == 1 and rows[0].status == NOT_STABLE:
-            return "The fixed point is not stable, so it has no Lyapunov function."
+            return euler or "The fixed point is not stable, so it has no Lyapunov function."
         reasons = sorted({row.status for row in rows})
         if reasons == [NOT_STABLE]:
             return f"None of {points} is stable, so none has a Lyapunov function."

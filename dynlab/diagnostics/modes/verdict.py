@@ -6,7 +6,8 @@ import xarray as xr
 from dynlab import schema
 from dynlab.diagnostics.fixed_points.places import CONTINUUM
 from dynlab.diagnostics.modes.lasting import DECAYS, GROWS, UNDECIDED
-from dynlab.wording import counted, joined, number, of_map, share
+from dynlab.numerics.arrays import place_of_largest
+from dynlab.wording import capital, counted, joined, number, of_map, share
 
 
 def verdict(ds: xr.Dataset) -> str:
@@ -17,17 +18,19 @@ def verdict(ds: xr.Dataset) -> str:
     fate, separated = ds["fate"].values, ds["separated"].values == 1
     lines = int((ds["status"] == CONTINUUM).sum())
     parts = [counted(points - lines, "fixed point")] if points > lines else []
-    text = f"At {joined([*parts, counted(lines, 'continuum of fixed points')] if lines else parts)} the"
-    slowest = _most(np.where((fate == DECAYS) & separated, ds["time_constant"].values, np.nan))
-    fastest = _most(np.where((fate == GROWS) & separated, -ds["doubling_time"].values, np.nan))
+    where = f"Near {joined([*parts, counted(lines, 'continuum of fixed points')] if lines else parts)}"
+    slowest, fastest = extremes(ds)
     said = []
     if slowest:
-        constant = number(float(ds["time_constant"].values[slowest]))
-        said.append(f"slowest mode that decays has a time constant of {constant} steps{_where(ds, slowest)}")
+        constant = float(ds["time_constant"].values[slowest])
+        ends = f"falls to 1/e in {number(constant)} steps" if constant else "is gone after a step"
+        said.append(f"the disturbance that decays slowest {ends}{_where(ds, slowest)}")
     if fastest:
         doubling = number(float(ds["doubling_time"].values[fastest]))
-        said.append(f"fastest mode that grows doubles in {doubling} steps{_where(ds, fastest)}")
-    text += f" {'. The '.join(said)}." if said else " modes are not told from each other, or not from |μ| = 1."
+        said.append(f"the {'one' if said else 'disturbance'} that grows fastest doubles in {doubling} steps")
+        said[-1] += _where(ds, fastest)
+    told = ". ".join([f"{where} {said[0]}", *map(capital, said[1:])]) if said else ""
+    text = f"{told or f'{where} modes are not told from each other, or not from |μ| = 1'}."
     lost, open_ = int((~separated).sum()), int((separated & (fate == UNDECIDED)).sum())
     zero = int((~separated & (fate == DECAYS) & np.isnan(ds["frequency"].values)).sum())
     parts = [f"{zero} with μ = 0, which a step forgets"] if zero else []
@@ -36,22 +39,23 @@ def verdict(ds: xr.Dataset) -> str:
     return text + (f" Of {counted(fate.size, 'mode')} these are not interpreted: {joined(parts)}." if parts else "")
 
 
-def _most(values: np.ndarray) -> tuple[int, int] | None:
-    if np.isnan(values).all():
-        return None
-    point, mode = np.unravel_index(np.nanargmax(values), values.shape)
-    return int(point), int(mode)
+def extremes(ds: xr.Dataset) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
+    """Point and mode of what decays slowest and of what grows fastest, among modes with vectors of their own."""
+    fate, separated = ds["fate"].values, ds["separated"].values == 1
+    slowest = place_of_largest(ds["time_constant"].values, (fate == DECAYS) & separated)
+    return slowest, place_of_largest(-ds["doubling_time"].values, (fate == GROWS) & separated)
 
 
 def _where(ds: xr.Dataset, at: tuple[int, int]) -> str:
     """At which point, turning how fast, driven by what."""
-    said = [f"it belongs to point {at[0]} ({of_map(str(ds['kind'].values[at[0]]))})"]
+    said = []
     turning = float(ds["frequency"].values[at])
     if np.isnan(turning):
         said.append("its frequency is not known")
     elif turning:
-        said.append(f"it turns {number(abs(turning), 3)} cycles a step")
+        said.append(f"it turns by {number(abs(turning), 3)} cycles a step")
     shares = ds["input_share"].values[at]
     if len(shares) and np.isfinite(shares).all():
         said.append(f"{share(shares.max())} of its drive comes from input {int(shares.argmax())}")
-    return f": {joined(said)}"
+    point = f", at point {at[0]} ({of_map(str(ds['kind'].values[at[0]]))})"
+    return point + (f": {joined(said)}" if said else "")

@@ -1,7 +1,9 @@
 """What a phase portrait shows, in one or two plain sentences with numbers."""
 
+import itertools
 import re
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
@@ -28,6 +30,60 @@ def verdict(ds: xr.Dataset) -> str:
     else:
         found = f"The window holds no {noun}."
     return f"{found} {_ends(ds)}".rstrip()
+
+
+def changes(portraits: Sequence[xr.Dataset], name: str, values: Sequence[float]) -> str:
+    """Between which portraits at values of a parameter stability changes, or how many equilibria there are.
+
+    Parameters
+    ----------
+    portraits : sequence of Dataset
+        Of `phase_plane`.
+    name : str
+        The parameter's.
+    values : sequence of float
+    """
+    told = f"{name} from {number(values[0])} to {number(values[-1])}, {counted(len(values), 'frame')}"
+    stable = [ds["map_stable" if "map_stable" in ds else "flow_stable"].values for ds in portraits]
+    found = []
+    for frame, (one, other) in enumerate(itertools.pairwise(stable), 1):
+        if sorted(one.tolist()) != sorted(other.tolist()):
+            where = _between(portraits[frame - 1], name, *values[frame - 1 : frame + 1])
+            change = _change(portraits[frame - 1], one, other)
+            found.append(f"{change} between frames {frame:,} and {frame + 1:,} ({where})")
+    if not found:
+        return f"{told}: in all of them {_how_many(portraits[0], stable[0])}."
+    more = [f"{len(found) - LISTED} more changes follow"] if len(found) > LISTED else []
+    return f"{told}: {joined(found[:LISTED] + more)}."
+
+
+def _between(ds: xr.Dataset, name: str, low: float, high: float) -> str:
+    """The value at which something changes: the critical step where that is the parameter, else both sides of it."""
+    critical = float(ds["critical_step"].values[0]) if ds["critical_step"].size == 1 else np.nan
+    if name == "step_size" and min(low, high) <= critical <= max(low, high):
+        return f"ε = {number(critical, 3)}"
+    return f"{name} {number(low)} to {number(high)}"
+
+
+def _change(ds: xr.Dataset, one: NDArray[np.int8], other: NDArray[np.int8]) -> str:
+    what = "the map" if "flow_kind" not in ds else "the flow" if "map_kind" not in ds else "Euler's map"
+    if len(one) == len(other) == 1:
+        verbs = {(1, 0): f"{what} loses its stability", (0, 1): f"{what} becomes stable"}
+        words = {1: "stable", 0: "unstable", -1: "undecided"}
+        usual = f"{what} goes from {words[int(one[0])]} to {words[int(other[0])]}"
+        return verbs.get((int(one[0]), int(other[0])), usual)
+    noun = "equilibria" if what == "the flow" else "fixed points"
+    if len(one) != len(other):
+        return f"the number of {noun} in the window goes from {len(one)} to {len(other)}"
+    return f"the number of stable {noun} goes from {int((one == 1).sum())} to {int((other == 1).sum())} of {len(one)}"
+
+
+def _how_many(ds: xr.Dataset, stable: NDArray[np.int8]) -> str:
+    count, noun = len(stable), "fixed point" if "map_stable" in ds else "equilibrium"
+    if count == 1:
+        how = {1: "stable", 0: "unstable", -1: "of undecided stability"}[int(stable[0])]
+        return f"the only {noun} of the window is {how}"
+    return f"the window holds {counted(count, noun)}, {int((stable == 1).sum()) or 'none'} of them stable"
 
 
 def state(values: NDArray[np.float64]) -> str:
@@ -160,7 +216,7 @@ def _distances(ds: xr.Dataset, states: NDArray[np.float64], else_from: str) -> s
         if len(equilibria):
             centre = equilibria[np.argmin(long_orbit.length(equilibria - middle))]
         lengths.append(long_orbit.length(orbit - centre))
-    near, far = (f"{limit:#.3g}".rstrip(".") for limit in (np.min(lengths), np.max(lengths)))
+    near, far = (f"{limit:#.3g}".rstrip(".").replace("-", "−") for limit in (np.min(lengths), np.max(lengths)))
     distance = near if near == far else f"{near} to {far}"
     centre_is = "the equilibrium" if "flow_kind" in ds else "the fixed point"
     return f"{distance} from {centre_is if len(equilibria) else else_from}"

@@ -63,6 +63,7 @@ def pseudospectrum(
     steps: int = 100,
     seconds: float | None = None,
     max_memory: float = MAX_MEMORY,
+    state_description: str = "",
     dtype: str = "float64",
     device: str = "cpu",
     seed: int = 0,
@@ -91,6 +92,8 @@ def pseudospectrum(
         below 0.001 of the largest |λ| is taken for that, or of ‖A‖ where an eigenvalue's error hides the rate.
     max_memory : float
         Bytes: the grid is computed in blocks that stay below. What cannot is refused before anything is allocated.
+    state_description : str
+        Which state it is, for the verdict: "t = 128 of sequence 0".
     dtype, device : str
         Of the Jacobian; the rest is in float64 on the CPU.
     seed : int
@@ -159,7 +162,7 @@ def pseudospectrum(
         settings=where
         | {"grid": grid, "extent": extent, "steps": steps, "seconds": followed if flow else None, "flow": flow}
         | {"max_memory": max_memory, "dtype": dtype, "device": device, "seed": seed, "config": system.json_config},
-        verdict=verdict,
+        verdict=lambda ds: verdict(ds, state_description),
         method=METHOD,
         coords={
             schema.X: schema.variable((schema.X,), x, "Re z", units),
@@ -193,7 +196,7 @@ def _check(
     needed = 8 * (ARRAYS * max(system.blocks) ** 2 + COPIES * system.state_size**2 + 3 * grid**2)
     if needed > max_memory:
         raise UserError(
-            f"The Jacobian of {system.state_size} units needs about {needed / MEBIBYTE:,.0f} MiB, more than the "
+            f"The Jacobian of {system.state_size:,} units needs about {needed / MEBIBYTE:,.0f} MiB, more than the "
             f"{max_memory / MEBIBYTE:,.0f} MiB allowed: take a larger --max-memory."
         )
     if seconds is not None and not isinstance(system, Flow):

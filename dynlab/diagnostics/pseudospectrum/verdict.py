@@ -12,8 +12,11 @@ KINKED = 1e-3  # an eigenvalue is known worse where a unit is on its kink
 READABLE = 7.0  # nats: a growth up to this is told as a number, beyond as a power of e
 
 
-def verdict(ds: xr.Dataset) -> str:
-    """Stable or not by eigenvalues, and what the norms do in spite of that."""
+def verdict(ds: xr.Dataset, described: str) -> str:
+    """Stable or not by eigenvalues, and what the norms do in spite of that.
+
+    `described` says which state the Jacobian's is, as "t = 128 of sequence 0"; "" where its place is all that is known.
+    """
     flow = schema.settings(ds)["flow"]
     values, errors = ds["eigenvalue"].values, ds["eigenvalue_error"].values
     beyond = values.real if flow else np.abs(values) - 1
@@ -21,6 +24,7 @@ def verdict(ds: xr.Dataset) -> str:
     side = _side(beyond, errors)
     size = f"{number(beyond[leading], 6)} per second" if flow else _radius(np.abs(values), errors)
     at, which = place(np.array(schema.settings(ds)["state"])), "abscissa" if flow else "radius"
+    at = f"{described} ({at if '=' in at else f'h = {at}'})" if described else at
     first = f"By its eigenvalues the Jacobian A at {at} is {side}: the spectral {which} is {size}"
     if side == "undecided" or errors.max() > KINKED:
         first += f", known to {number(errors[beyond + errors >= 0].max(initial=errors[leading]), 1)}"
@@ -70,9 +74,9 @@ def _transient(ds: xr.Dataset, flow: bool, side: str) -> str:
         said += f": {on}{'follow it longer' if np.isfinite(_last(ds)) else 'take fewer steps'} to see it decay"
     if np.isinf(kreiss):
         return f"{said}; the Kreiss constant is infinite{', because A is unstable' if side == 'unstable' else ''}."
-    if growth <= NO_GROWTH:
+    if growth <= NO_GROWTH or kreiss <= NO_GROWTH:
         return f"{said}."
-    return f"{said}. The Kreiss constant, which such growth must reach, is at least {number(kreiss)}."
+    return f"{said}. The pseudospectra alone show that it reaches at least {number(kreiss)} (the Kreiss constant)."
 
 
 def _back_at_one(ds: xr.Dataset, when: float) -> bool:

@@ -75,7 +75,7 @@ def _of_one(ds: xr.Dataset) -> str:
         f"{joint}: its largest multiplier has modulus {near_one(modulus, 7)}"
     )
     if np.isfinite(critical) and critical > 0:
-        return f"{text}, and the critical step is {at_least(critical)}. Below it no small change grows."
+        return f"{text}, and the critical step is {at_least(critical)}, below which no small change grows."
     if critical == 0:
         return f"{text}, and no step is small enough."
     return f"{text}, and no step is too large." if np.isinf(critical) else f"{text}."
@@ -111,10 +111,10 @@ def _remedy(ds: xr.Dataset) -> str:
     """Where a step is unstable: the γ that it needs, and which integrators are stable at this ε."""
     if not (ds["stable"].values == 0).any():
         return ""
-    parts = []
+    text, parts = "", []
     if "needed_diffusion" in ds and np.isfinite(needed := float(ds["needed_diffusion"])):
         least = at_most(math.nextafter(needed, math.inf))
-        parts.append(f"a total diffusion γ of at least {least} would make the step stable at this ε")
+        text = f"A total diffusion γ of at least {least} would make the step stable at this ε. "
     unstable, open_ = ds["integrator_unstable"].values, ds["integrator_undecided"].values
     steps = ds["integrator_step"].values
     titles = [method.title for method in METHODS.values()]
@@ -122,14 +122,16 @@ def _remedy(ds: xr.Dataset) -> str:
     border = (unstable == 0) & (open_ == 1) & (np.abs(ds["integrator_modulus"].values - 1) < ROUNDING)
     border &= ds["integrator_dependent"].values == 0
     for which, words in (
-        (calm & ~np.isinf(steps), "would be stable"),
-        (calm & np.isinf(steps), "would be stable at any step"),
+        (calm & ~np.isinf(steps), "would be stable at this ε"),
+        (calm & np.isinf(steps), "would be stable at any"),
         (border, "would keep the size of small changes, up to rounding"),
         ((unstable == 0) & (open_ > 0) & (open_ < 1), "would be unstable at no state"),
     ):
         if which.any():
-            parts.append(f"{joined([title for title, one in zip(titles, which, strict=True) if one])} {words}")
-    return " ".join(f"{capital(part)}." for part in parts)
+            named = joined([title for title, one in zip(titles, which, strict=True) if one])
+            parts.append(f"{named[:1].lower() + named[1:] if not named.startswith('Runge') else named} {words}")
+    others = f"Of the other integrators {'; '.join(parts)}." if parts else ""
+    return f"{text}{others}".rstrip()
 
 
 def _bounds(ds: xr.Dataset) -> str:

@@ -1,0 +1,110 @@
+"""Matrices by name or as text, exact: rows of fractions, since the kind of an equilibrium is decided exactly.
+
+References
+----------
+Chang, Chen, Haber and Chi, "AntisymmetricRNN: a dynamical system view on recurrent neural networks", ICLR 2019,
+arXiv 1902.09689, section 5.
+"""
+
+import re
+from fractions import Fraction
+
+import numpy as np
+
+from dynlab.errors import UserError, unknown
+from dynlab.wording import counted
+
+Matrix = list[list[Fraction]]
+
+# W₊, W₋, W₀ and W_diff = W₀ − 0.15 I of the paper's section 5.
+MATRICES = {
+    "plus": "2,-2;0,2",
+    "minus": "-2,2;0,-2",
+    "zero": "0,-2;2,0",
+    "diff": "-0.15,-2;2,-0.15",
+    "identity": "1,0;0,1",
+}
+SEEDED = ("orthogonal", "random")
+
+# A decimal or a fraction; three digits of exponent are more than a float holds, and keep the fraction's integers small.
+NUMBER = re.compile(r"[+-]?(\d+/\d+|(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?)", re.IGNORECASE)
+
+
+def parse_matrix(text: str) -> Matrix:
+    """The square matrix written as ``"a,b;c,d"``, exactly.
+
+    Parameters
+    ----------
+    text : str
+        Rows divided by semicolons, entries by commas: decimals such as ``-0.15`` or ``1e-3``, or fractions ``1/3``.
+
+    Raises
+    ------
+    UserError
+        For a matrix that is not square, and for an entry that is not a number.
+
+    Examples
+    --------
+    >>> parse_matrix("-0.15,-2;2,-1/3")
+    [[Fraction(-3, 20), Fraction(-2, 1)], [Fraction(2, 1), Fraction(-1, 3)]]
+    """
+    rows = [[_number(entry.strip(), text) for entry in row.split(",")] for row in text.split(";")]
+    if any(len(row) != len(rows) for row in rows):
+        shape = " and ".join(str(len(row)) for row in rows)
+        raise UserError(
+            f"The matrix {text!r} is not square: {counted(len(rows), 'row')} of {shape} entries; write it as 'a,b;c,d'."
+        )
+    return rows
+
+
+def named_matrix(name: str, seed: int = 0) -> Matrix:
+    """The 2 × 2 matrix of that name, or one of any size written as ``"a,b;c,d"``.
+
+    Parameters
+    ----------
+    name : str
+        A key of `MATRICES`; ``orthogonal``, uniform over rotations and reflections; ``random``, with independent
+        standard normal entries; or the entries themselves.
+    seed : int
+        Of the last two.
+
+    Raises
+    ------
+    UserError
+        For an unknown name, and for entries that are not a square matrix.
+    """
+    if name in SEEDED:
+        gaussian = np.random.default_rng(seed).standard_normal((2, 2))
+        entries = gaussian if name == "random" else _orthogonal(gaussian)
+        return [[Fraction(float(entry)) for entry in row] for row in entries]
+    if name not in MATRICES and not re.search("[,;0-9]", name):
+        raise unknown("matrix", name, [*MATRICES, *SEEDED, "entries as a,b;c,d"])
+    return parse_matrix(MATRICES.get(name, name))
+
+
+def planar_matrix(name: str, seed: int = 0) -> Matrix:
+    """The matrix of `named_matrix`, or the error that it is not 2 × 2."""
+    rows = named_matrix(name, seed)
+    if len(rows) != 2:
+        raise UserError(f"A planar system needs a 2 × 2 matrix, got {len(rows)} × {len(rows)}: write it as 'a,b;c,d'.")
+    return rows
+
+
+def _number(entry: str, text: str) -> Fraction:
+    if not NUMBER.fullmatch(entry):
+        raise UserError(
+            f"The matrix {text!r} has the entry {entry!r}, which is not a number: write decimals or fractions, as in "
+            f"'-0.15,-2;2,-1/3'."
+        )
+    try:
+        number = Fraction(entry)
+        float(number)
+    except (ZeroDivisionError, OverflowError) as error:
+        raise UserError(f"The matrix {text!r} has the entry {entry!r}, which is not finite.") from error
+    return number
+
+
+def _orthogonal(gaussian: np.ndarray) -> np.ndarray:
+    """The factor Q of Q R with a positive diagonal of R, which is uniform over the orthogonal group (Mezzadri 2007)."""
+    q, r = np.linalg.qr(gaussian)
+    return q * np.sign(np.diag(r))
