@@ -65,9 +65,9 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except click.UsageError as error:
-            if error.ctx is None and ctx.invoked_subcommand in COMMANDS:
-                if (command := self.get_command(ctx, ctx.invoked_subcommand)) is not None:
-                    error.ctx = click.Context(command, ctx, ctx.invoked_subcommand)
+            name = ctx.invoked_subcommand or ""
+            if error.ctx is None and (command := self.get_command(ctx, name)) is not None:
+                error.ctx = click.Context(command, ctx, name)
             raise
 
     def resolve_command(

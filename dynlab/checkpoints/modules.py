@@ -77,7 +77,9 @@ def from_module(module: nn.Module, layer: str | None = None, batch: Any = None, 
         raise UserError(
             f"{type(module).__name__} holds no RNN, GRU, LSTM or system of dynlab's (it holds {', '.join(kinds)}). "
             f"If it is one step, say its sizes: from_module(module, state_size=8, input_size=3), with order='xh' where "
-            f"it takes the input first; --system names a function that returns that."
+            f"it takes the input first; --system mine:network names a function that returns that, in mine.py "
+            f"`import dynlab`, `def network():`, "
+            f"`    return dynlab.from_module({type(module).__name__}(…), state_size=8, input_size=3)`."
         )
     chosen = choose(found, layer)
     model = _copied(module)

@@ -10,6 +10,7 @@ Horn and Johnson, "Matrix Analysis", 2nd edition, sections 5.6 (ρ ≤ ‖A^m‖
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,7 +27,24 @@ ROUNDED = 1e-12  # relative, of a root by logarithms
 ARRAYS = 6  # of the size of a block that its squarings hold
 
 
-def spectral_radii(blocks: Sequence[Real], errors: Sequence[Real], limit: float) -> tuple[Real, Real]:
+class Radii(NamedTuple):
+    """Bounds of the spectral radii of k matrices, each of shape (k,); NaN of a matrix that is not finite.
+
+    Attributes
+    ----------
+    lower, upper : ndarray
+        As near to each other as telling the radii from a limit asks for.
+    power_lower, power_upper : ndarray
+        From powers alone, which no limit changes.
+    """
+
+    lower: Real
+    upper: Real
+    power_lower: Real
+    power_upper: Real
+
+
+def spectral_radii(blocks: Sequence[Real], errors: Sequence[Real], limit: float) -> Radii:
     """Lower and upper bounds of the spectral radii of block triangular matrices, apart from `limit` where possible.
 
     Parameters
@@ -40,45 +58,44 @@ def spectral_radii(blocks: Sequence[Real], errors: Sequence[Real], limit: float)
 
     Returns
     -------
-    lower, upper : ndarray, shape (k,)
-        NaN of a matrix that is not finite.
+    Radii
 
     Examples
     --------
     >>> block = np.array([[[0.5, 100.0], [0.0, 0.25]]])
-    >>> (lower,), (upper,) = spectral_radii([block], [np.zeros_like(block)], limit=1.0)
-    >>> bool(0.4 < lower <= 0.5 <= upper < 1)
+    >>> found = spectral_radii([block], [np.zeros_like(block)], limit=1.0)
+    >>> bool(0.4 < found.lower[0] <= 0.5 <= found.upper[0] < 1)
     True
     """
     each = 8 * ARRAYS * max(block.shape[-1] for block in blocks) ** 2
 
-    def work(rows: slice) -> tuple[Real, Real]:
+    def work(rows: slice) -> tuple[Real, Real, Real, Real]:
         pairs = [(block[rows], error[rows]) for block, error in zip(blocks, errors, strict=True)]
         found = [
             _radius([block[row] for block, _ in pairs], [error[row] for _, error in pairs], limit)
             for row in range(len(pairs[0][0]))
         ]
-        lower, upper = np.array(found, dtype=np.float64).reshape(-1, 2).T
-        return lower, upper
+        lower, upper, power_lower, power_upper = np.array(found, dtype=np.float64).reshape(-1, 4).T
+        return lower, upper, power_lower, power_upper
 
-    lower, upper = in_threads(work, len(blocks[0]), each)
-    return lower, upper
+    return Radii(*in_threads(work, len(blocks[0]), each))
 
 
-def _radius(blocks: Sequence[Real], errors: Sequence[Real], limit: float) -> tuple[float, float]:
+def _radius(blocks: Sequence[Real], errors: Sequence[Real], limit: float) -> tuple[float, float, float, float]:
     if not all(np.isfinite(block).all() for block in blocks):
-        return np.nan, np.nan
+        return np.nan, np.nan, np.nan, np.nan
     known: list[tuple[float, float]] = []
     for block, error in zip(blocks, errors, strict=True):
         known.append(by_powers(block, error, max((low for low, _ in known), default=0.0)))
     lower, upper = (max(ends) for ends in zip(*known, strict=True))
+    by_power = lower, upper
     if lower > limit or upper < limit:
-        return lower, upper
+        return *by_power, *by_power
     for number, (block, error) in enumerate(zip(blocks, errors, strict=True)):
         if known[number][1] >= lower:  # one that is below another's lower bound is not the largest
             known[number] = _by_eigenvalues(block, error, *known[number])
     lower, upper = (max(ends) for ends in zip(*known, strict=True))
-    return lower, upper
+    return lower, upper, *by_power
 
 
 def by_powers(matrix: Real, error: Real, below: float = 0.0) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import itertools
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -118,6 +119,32 @@ class Function(Map):
             return not torch.allclose(beside, first, 0.0, reach, equal_nan=True)
         return False
 
+    def check_sizes(self) -> None:
+        """Raise what `f` says to states and inputs of these sizes, where it takes none of several.
+
+        Raises
+        ------
+        UserError
+            The first of them, but for one of the numbers' precision or the device, which a diagnostic may change.
+        """
+        generator, analysed = torch.Generator().manual_seed(0), copied(self).eval()
+        errors = []
+        for dtype, scale, lead in itertools.product((torch.float64, torch.float32), (0.0, 1.0), ((), (ROWS,))):
+            drawn = [torch.randn(*lead, size, generator=generator) for size in (self.state_size, self.input_size)]
+            with torch.no_grad(), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    analysed.step(*(scale * each.to(dtype) for each in drawn))
+                except UserError as error:
+                    errors.append(error)
+                except (TypeError, AttributeError):  # which a diagnostic tells as they are
+                    return
+                else:
+                    return
+        telling = [error for error in errors if not any(word in str(error) for word in ("float", "device", "cuda"))]
+        if telling:
+            raise telling[0]
+
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "Function":
         """Complex parameters stay complex where all others become float64: torch would drop their imaginary parts."""
 
@@ -203,7 +230,7 @@ def from_function(
     Raises
     ------
     UserError
-        For another order, other arrays, and a function of other arguments.
+        For another order, other arrays, a function of other arguments, and sizes that are not the function's.
 
     Examples
     --------
@@ -233,6 +260,7 @@ def from_function(
     own = copied(f) if isinstance(f, nn.Module) else f
     found = Function(own, state_size, input_size, order or "hx", complex_state)
     found.by_row = found.mixes_rows()
+    found.check_sizes()
     return found
 
 

@@ -163,6 +163,9 @@ def test_powers_of_large_jacobians_judge_as_their_eigenvalues_do(monkeypatch, sh
     assert abs(number(found, "measured", "max_modulus") - number(solved, "measured", "max_modulus")) <= number(
         found, "error", "max_modulus"
     )
+    other = dl.eigenvalue_bounds(dl.from_module(network), inputs, max_modulus=7.0)
+    for told in ("measured", "error", "lowest", "median", "highest"):
+        assert number(found, told, "max_modulus") == number(other, told, "max_modulus")
     assert number(found, "compared", "max_modulus") == 3 * 9
     assert int(found["where_mode"].values[0]) == 0
 

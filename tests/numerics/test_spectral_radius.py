@@ -74,7 +74,9 @@ def test_rounding_of_the_powers_is_counted():
 def test_the_limit_is_outside_of_the_bounds_unless_errors_reach_it(factor):
     blocks = [np.stack([similar([2, 1, 0]), similar([1, 1, 0])]), np.stack([similar([-4, 1], 1), similar([3, 1], 1)])]
     truth = np.array([4.0, 3.0])
-    lower, upper = spectral_radii(blocks, [np.zeros_like(block) for block in blocks], 4 * factor)
+    lower, upper, *by_power = spectral_radii(blocks, [np.zeros_like(block) for block in blocks], 4 * factor)
+    other = spectral_radii(blocks, [np.zeros_like(block) for block in blocks], 3.99)
+    np.testing.assert_array_equal(by_power, [other.power_lower, other.power_upper])
     assert ((lower <= truth) & (truth <= upper)).all()
     np.testing.assert_array_equal(lower > 4 * factor, truth > 4 * factor)
     np.testing.assert_array_equal(upper < 4 * factor, truth < 4 * factor)
@@ -82,14 +84,14 @@ def test_the_limit_is_outside_of_the_bounds_unless_errors_reach_it(factor):
 
 def test_at_the_limit_the_error_decides():
     block = np.array([[[1.0, 0.5], [0.0, 0.25]]])
-    (lower,), (upper,) = spectral_radii([block], [np.full_like(block, 1e-12)], 1.0)
+    (lower,), (upper,), *_ = spectral_radii([block], [np.full_like(block, 1e-12)], 1.0)
     assert 1 - 1e-10 < lower < 1 < upper < 1 + 1e-10
 
 
 def test_what_is_not_known_is_not_bounded():
     block = np.stack([np.eye(2), np.full((2, 2), np.nan), np.eye(2)])
     error = np.stack([np.zeros((2, 2)), np.zeros((2, 2)), np.full((2, 2), np.inf)])
-    lower, upper = spectral_radii([block], [error], 0.5)
+    lower, upper, *_ = spectral_radii([block], [error], 0.5)
     assert np.isnan([lower[1], upper[1]]).all()
     assert 0.9 < lower[0] <= 1 <= upper[0] < 1.1
     assert [lower[2], upper[2]] == [0, np.inf]

@@ -21,13 +21,14 @@ from dynlab.driven import drive
 from dynlab.errors import UserError
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
-from dynlab.wording import agree, every, joined, number, over, unit_after
+from dynlab.wording import agree, every, joined, number, over, unit_after, with_error
 
 METHOD = (
     "Each bound is held against every number measured, with that number's own error. It is violated where a number is "
     "beyond it by more than its error. It is undecided where a number or its error is not known, and at the bound "
     "where a number is within its error of it. {errors}"
 )
+WIDE_ERROR = 1e-3  # of a number: a larger error is told in a sentence
 SAID = {AT_THE_BOUND: "reached to within the error"}  # an outcome in a sentence
 NOT_KNOWN = "not finite where a number is exactly zero in log scale, or is not known: see reason"
 
@@ -81,7 +82,8 @@ def eigenvalue_bounds(
     xarray.Dataset
         Over the dimension ``bound``, the names of those set: ``quantity``, ``unit``, ``limit`` and ``is_upper``; the
         ``measured`` number that decides (where ``only_above`` is 1 the true one is no larger), its ``error`` and its
-        ``margin`` (negative outside the bound); where that is:
+        ``margin`` (negative outside the bound); of large Jacobians the largest modulus from powers, which is the same
+        for every bound, also where eigenvalues decide; where that is:
         ``where_sample``, ``where_step``, ``where_mode`` (−1: it belongs to none); the ``outcome``, one of ``holds``,
         ``at the bound``, ``violated`` and ``undecided``, with the ``reason`` of the last; how many numbers were
         ``compared``, how many are ``violations`` and how many ``unknown``; and ``lowest``, ``median`` and ``highest``
@@ -164,10 +166,11 @@ def _variables(
     asked: Mapping[str, float], found: Mapping[str, Measurement], verdicts: Mapping[str, Judgement]
 ) -> dict[str, xr.Variable]:
     places = [found[name].where(verdict.index) for name, verdict in verdicts.items()]
+    numbers = [each.values if each.told is None else each.told[0] for each in found.values()]
     spread = [
-        np.quantile(known, [0, 0.5, 1]) if (known := each.values[np.isfinite(each.values)]).size else [np.nan] * 3
-        for each in found.values()
+        np.quantile(known, [0, 0.5, 1]) if (known := each[np.isfinite(each)]).size else [np.nan] * 3 for each in numbers
     ]
+    told = [each.largest or (verdicts[name].measured, verdicts[name].error) for name, each in found.items()]
     unknown = [
         found[name].reason or "no error estimate" if verdict.outcome == UNDECIDED else ""
         for name, verdict in verdicts.items()
@@ -181,9 +184,12 @@ def _variables(
             [np.int8(one.only_above) for one in found.values()],
         ),
         "limit": ("bound", list(asked.values())),
-        "measured": ("measured", [verdict.measured for verdict in verdicts.values()]),
-        "error": ("error of what was measured", [verdict.error for verdict in verdicts.values()]),
-        "margin": ("margin inside the bound", [verdict.margin for verdict in verdicts.values()]),
+        "measured": ("measured", [each[0] for each in told]),
+        "error": ("error of what was measured", [each[1] for each in told]),
+        "margin": (
+            "margin inside the bound, of the number that decides",
+            [verdict.margin for verdict in verdicts.values()],
+        ),
         "where_sample": ("sample of what was measured, −1: all", [place[0] for place in places]),
         "where_step": ("step t of what was measured, −1: all", [place[1] for place in places]),
         "where_mode": ("mode of what was measured, −1: none", [place[2] for place in places]),
@@ -219,4 +225,8 @@ def _in_words(one: xr.Dataset) -> str:
     name = str(one[schema.BOUND].values).replace("_", " ")
     limit = f"{number(float(one['limit']))}{unit_after(str(one['unit'].values))}"
     bound = f"{name} {'≤' if one['is_upper'] else '≥'} {limit}"
-    return bound + (f" (measured: {number(float(one['measured']))})" if one["outcome"] == VIOLATED else "")
+    if one["outcome"] != VIOLATED:
+        return bound
+    measured, error = float(one["measured"]), float(one["error"])
+    told = with_error(measured, error) if WIDE_ERROR * abs(measured) < error < np.inf else number(measured)
+    return f"{bound} (measured: {told})"

@@ -52,7 +52,8 @@ ON_A_KINK = 1e-3  # times max(1, the bound): an eigenvalue is known worse where 
 WIDE = "the error reaches over the bound, as where a unit is on its kink"
 LINEARISED = ("spectrum", "radii")  # the results that know how many steps were linearised
 ERRORS = {
-    "max_modulus": f"{EIGENVALUES}. Of large Jacobians it is half the distance between bounds from their powers",
+    "max_modulus": f"{EIGENVALUES}. Of large Jacobians it is half the distance between bounds from their powers, "
+    "and where the bound lies between these, eigenvalues decide",
     "max_real": EIGENVALUES,
     "min_log_gradient": "the bound of the logarithm's error that its product of Jacobians carries",
     "max_log_gradient": "the bound of the logarithm's error that its product of Jacobians carries",
@@ -66,7 +67,8 @@ class Measurement:
     """Numbers to be judged, each with its error; `reason` says why some are not known.
 
     `where` gives for the index of a number its sample, step and mode, −1 where it belongs to none. `only_above` says
-    that the values are bounds from above, and nothing is known from below; `widest` is that of `judged`.
+    that the values are bounds from above, and nothing is known from below; `widest` is that of `judged`. `told` are
+    the numbers and errors that are told in place of those that were refined to be judged, which go with the bound.
     """
 
     values: NDArray[np.float64]
@@ -75,6 +77,16 @@ class Measurement:
     reason: str
     only_above: bool = False
     widest: float = np.inf
+    told: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+
+    @property
+    def largest(self) -> tuple[float, float] | None:
+        """The largest of the numbers that are told, with its error; None where none are, or one is not known."""
+        if self.told is None or not all(np.isfinite(each).all() for each in self.told):
+            return None
+        values, errors = self.told
+        low, high = float((values - errors).max()), float((values + errors).max())
+        return (low + high) / 2, (high - low) / 2
 
 
 def measured(
@@ -131,6 +143,7 @@ def _of_radii(ds: xr.Dataset) -> Measurement:
         lambda index: (index[0], int(steps[index[1]]), 0),
         schema.flags(ds).get("spectral_radius", WIDE),
         widest=ON_A_KINK,
+        told=(ds["power_radius"].values, ds["power_radius_error"].values),
     )
 
 

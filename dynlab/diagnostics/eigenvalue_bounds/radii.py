@@ -34,11 +34,12 @@ def spectral_radius(driven: Driven, times: int | None, limit: float) -> xr.Datas
     Returns
     -------
     xarray.Dataset
-        ``spectral_radius(sample, time)`` and ``spectral_radius_error``; NaN where a Jacobian is not finite.
+        ``spectral_radius(sample, time)`` and ``spectral_radius_error``, which tell it from `limit`, and those from
+        powers alone, ``power_radius`` and ``power_radius_error``; NaN where a Jacobian is not finite.
     """
     samples = len(driven.states)
     steps = chosen_steps(driven.steps, usual_times(driven.system, samples) if times is None else times)
-    lower, upper = np.empty((2, samples, len(steps)))
+    bounds = np.empty((4, samples, len(steps)))
     for some in slices(samples, SAMPLES):
         done = 0
         for found in driven.of(some).diagonal_blocks(driven.system, steps):
@@ -48,14 +49,16 @@ def spectral_radius(driven: Driven, times: int | None, limit: float) -> xr.Datas
             shape = found[0][0].shape[:2]
             at = slice(done, done := done + shape[1])
             ends = spectral_radii(blocks, errors, limit)
-            lower[some, at], upper[some, at] = (end.reshape(shape) for end in ends)
-    middle = (lower + upper) / 2
-    error = (upper - lower) / 2 + 2 * np.finfo(np.float64).eps * middle
+            bounds[:, some, at] = [end.reshape(shape) for end in ends]
+    middle = (bounds[0::2] + bounds[1::2]) / 2
+    error = (bounds[1::2] - bounds[0::2]) / 2 + 2 * np.finfo(np.float64).eps * middle
     each, words = (schema.SAMPLE, schema.TIME), "spectral radius of ∂h_t/∂h_{t−1}"
     return schema.dataset(
         {
-            "spectral_radius": schema.variable(each, middle, words),
-            "spectral_radius_error": schema.variable(each, error, f"bound on the error of the {words}"),
+            "spectral_radius": schema.variable(each, middle[0], words),
+            "spectral_radius_error": schema.variable(each, error[0], f"bound on the error of the {words}"),
+            "power_radius": schema.variable(each, middle[1], f"{words}, from powers"),
+            "power_radius_error": schema.variable(each, error[1], f"bound on the error of the {words}, from powers"),
         },
         system=driven.system.name,
         source=driven.system.source,
