@@ -74,6 +74,11 @@ def report(checkpoints: tuple[str, ...], budget: float, pdf: bool, **given: Any)
         make_folder(path.parent)
     with tempfile.TemporaryDirectory() as folder:
         run.all_parts(Path(folder))
+        if not run.parts and path.exists():
+            raise UserError(
+                f"No part was done within a budget of {budget:g} s, and so {path} is left as it is: give a larger "
+                f"--budget, or another -o."
+            )
         with files.working("Writing the page"):
             write_text(path, run.page(path, checkpoints), overwrite=overwrite or page is None)
     if browser is not None:

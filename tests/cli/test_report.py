@@ -92,6 +92,18 @@ def test_what_the_budget_leaves_out_is_named_with_its_command(networks, few, fol
         assert f"<code>dynlab {command}" in page
 
 
+def test_a_page_without_any_part_is_not_written_over_one(networks, few, folder, capsys):
+    page = folder / "figures" / "report-one.html"
+    page.parent.mkdir()
+    page.write_text("of an hour", encoding="utf-8")
+    words = ["report", "one.pt", *DRIVEN[:4], "--budget", "0.001s", "--quiet"]
+    assert run(words) == 2
+    assert run([*words, "-o", str(page), "--overwrite"]) == 2
+    assert page.read_text(encoding="utf-8") == "of an hour"
+    said = capsys.readouterr().err
+    assert said.count("No part was done within a budget of 0.001 s, and so ") == said.count("\n") == 2
+
+
 def test_a_section_of_one_network_alone_says_why_the_others_have_none(networks, folder, monkeypatch):
     """The first was left out for want of time, and of the last it is not asked."""
     torch.save(torch.nn.RNN(2, 3).state_dict(), folder / "rnn.pt")

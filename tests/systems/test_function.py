@@ -70,7 +70,7 @@ def test_a_function_that_returns_another_size_is_refused():
 
 @pytest.mark.parametrize("sizes", [{"state_size": 31, "input_size": 3}, {"state_size": 32}])
 def test_sizes_that_a_module_does_not_have_are_refused_when_it_is_given(sizes):
-    with pytest.raises(UserError, match="GRUCell fails when it is called .* Check state_size and input_size"):
+    with pytest.raises(UserError, match=r"GRUCell fails when it is called .* Check state_size and input_size"):
         from_module(nn.GRUCell(3, 32), order="xh", **sizes)
 
 

@@ -29,6 +29,7 @@ SHORT = 1000  # driven sequences of fewer steps tell finite-time exponents, whos
 STOPS, FEWEST_STOPS = 256, 64  # running estimates, of as many steps at least where there are so many
 ALL_OF = 128  # states, of which all exponents are computed unless k says otherwise; of more, the first `LOOKED_AT`
 LOOKED_AT = 10
+MORE = 3  # tangent vectors than exponents, where some of several are asked for
 FRAMES = 4  # so few steps may not align a frame: what others give says whether they do
 
 
@@ -184,7 +185,9 @@ def _of_map(
     stops = start + np.round(np.linspace(0, averaged, count + 1)).astype(np.int64)[1:]
     finite_time = is_driven and averaged < SHORT
     frames = FRAMES if finite_time else 1
-    growth = of_map.growth_of_map(driven, asked["k"], start, stops, asked["largest_state"], seed, frames)
+    growth = of_map.growth_of_map(
+        driven, _carried(asked["k"], driven.system.state_size), start, stops, asked["largest_state"], seed, frames
+    )
     extra = {} if is_driven else visited_states(driven.states[0, start:].double().cpu().numpy())
     if is_driven:
         test = separation(driven, start, np.isinf(growth.cut), seed)
@@ -204,6 +207,7 @@ def _of_map(
         units=schema.STEP,
         tolerance=of_map.TOLERANCE,
         epsilon="n 2.2e-16 for each factor J",
+        k=asked["k"],
         averaged=over(averaged, described, of=driven.steps) + origin,
         before=why_at_zero(origin, asked["largest_state"]),
     )
@@ -229,7 +233,8 @@ def _of_flow(
 
     def follow(state: Any) -> tuple[torch.Tensor, Growth]:
         analysed, initial = simulation.prepare_flow(system, state)
-        return initial, of_flow.growth_of_flow(analysed, initial, asked["k"], start, stops, largest, seed)
+        carried = _carried(asked["k"], system.state_size)
+        return initial, of_flow.growth_of_flow(analysed, initial, carried, start, stops, largest, seed)
 
     def stays(found: tuple[torch.Tensor, Growth]) -> bool:
         return bool(np.isinf(found[1].cut).any())
@@ -245,6 +250,7 @@ def _of_flow(
         units=schema.SECOND,
         tolerance=of_flow.TOLERANCE,
         epsilon=f"{of_flow.RELATIVE_TOLERANCE:g}, the tolerance of DOP853, which solves the variational equation",
+        k=asked["k"],
         averaged=f"{f'the last {duration - start:g} of ' if start else ''}{duration:g} s"
         f"{f' of {described}' if described else ''}{origin}",
         before=why_at_zero(origin, largest),
@@ -260,6 +266,11 @@ def _of_flow(
     }
     orbit = visited_in(system, growth.visited[0, -1], duration - start)
     return result(measured, system, settings, orbit)
+
+
+def _carried(k: int, n: int) -> int:
+    """How many tangent vectors are carried for k exponents: of several a few more, since the last are in no order."""
+    return k if k == 1 else min(n, k + MORE)
 
 
 def _transient(asked: float | None, whole: float, units: str) -> float:

@@ -69,7 +69,7 @@ class Measured:
 
     `stops` are the times of the running estimates, `transient` the time discarded before them. `blocks` is 0 where
     errors are taken between samples. `ends` is None of driven orbits; `units` are those of time; `epsilon` says what
-    one factor's relative error is; `averaged` and `before` are words of the verdict.
+    one factor's relative error is; `k` is how many exponents are told. `averaged` and `before` are of the verdict.
     """
 
     growth: Growth
@@ -81,6 +81,7 @@ class Measured:
     units: str
     tolerance: float
     epsilon: str
+    k: int
     averaged: str
     before: str
 
@@ -126,11 +127,15 @@ def _why_cut(measured: Measured, largest: float, several: bool = False) -> str:
 
 
 def _values(measured: Measured, size: int) -> dict[str, NDArray[Any]]:
-    """The variables' values, modes in the order of the frame's columns: finite, then unknown, then −inf."""
+    """The variables' values, the first `k` modes in the order of the frame's columns: finite, then unknown, then −inf.
+
+    Where more columns were carried than are told, those behind the first are put in decreasing order, so that what the
+    frame's end has not sorted yet is dropped. The first stays the one number that it is however many are asked for.
+    """
     growth = measured.growth
     elapsed = np.asarray(measured.stops, dtype=float) - measured.transient
     last = growth.log_growth[:, -1]
-    order = np.argsort(np.isnan(last) + 2 * np.isneginf(last), axis=1, kind="stable")
+    order = _order(last, measured.k < last.shape[1])[:, : measured.k]
     log_growth = np.take_along_axis(growth.log_growth, order[:, None], axis=2)
     bound = np.take_along_axis(growth.bound, order, axis=1) / elapsed[-1]
     running = log_growth / elapsed[:, None]
@@ -153,7 +158,9 @@ def _values(measured: Measured, size: int) -> dict[str, NDArray[Any]]:
     mean = together[0, -1] / elapsed[-1]
     mean_margin = times * mean_error + _mean(fixed)
     if not measured.finite_time:
-        unsettled = _unsettled(exponent, measured.ends)
+        unsettled = np.take_along_axis(_unordered(last / elapsed[-1]), order, axis=1)
+        if measured.ends is not None:
+            unsettled[:, 0] = np.fmax(unsettled[:, 0], _off_end(exponent[:, 0], measured.ends))
         margin = np.maximum(margin, unsettled)
         mean_margin = np.maximum(mean_margin, beyond_errors(exponent, margin, mean))
         mean_margin = np.maximum(mean_margin, unsettled.mean(axis=0))
@@ -183,19 +190,38 @@ def _values(measured: Measured, size: int) -> dict[str, NDArray[Any]]:
     }
 
 
-def _unsettled(exponent: NDArray[np.float64], ends: OrbitEnds | None) -> NDArray[np.float64]:
-    """By how much the exponents (sample, mode) of an orbit will change at least if it goes on, so far as that is known.
+def _order(last: NDArray[np.float64], decreasing: bool) -> NDArray[np.int64]:
+    """The columns of a frame in the order of the modes, of each sample.
 
-    They decrease at last, and the largest becomes that of the fixed point or cycle that the orbit has come to.
+    What decreases is the mean over samples: an order for each of them would make the mean of the second too large.
+    """
+    finite, rank = np.isfinite(last), np.arange(last.shape[1])
+    if decreasing:
+        count = finite.sum(axis=0)
+        mean = np.where(count > 0, np.where(finite, last, 0.0).sum(axis=0) / np.maximum(count, 1), -np.inf)
+        mean[0] = np.inf
+        rank = np.argsort(np.argsort(-mean, kind="stable"))
+    group = np.isnan(last) + 2 * np.isneginf(last)
+    return np.argsort(group * len(rank) + rank, axis=1, kind="stable")
+
+
+def _unordered(exponent: NDArray[np.float64]) -> NDArray[np.float64]:
+    """By how much the exponents (sample, column) of a frame will change at least if the orbit goes on.
+
+    They decrease at last.
     """
     known = np.where(np.isfinite(exponent), exponent, np.nan)
     with np.errstate(invalid="ignore"):
         rises = np.fmax.accumulate(known[:, ::-1], axis=1)[:, ::-1] - known
         falls = known - np.fmin.accumulate(known, axis=1)
-        change = np.fmax(rises, falls)
-        if ends is not None:
-            change[:, 0] = np.fmax(change[:, 0], np.abs(known[:, 0] - ends.leading))
-    return np.nan_to_num(change, nan=0.0, posinf=0.0)
+    return np.nan_to_num(np.fmax(rises, falls), nan=0.0, posinf=0.0)
+
+
+def _off_end(largest: NDArray[np.float64], ends: OrbitEnds) -> NDArray[np.float64]:
+    """How far the largest exponents (sample,) are from those of the fixed points or cycles that the orbits came to."""
+    with np.errstate(invalid="ignore"):
+        off = np.abs(np.where(np.isfinite(largest), largest, np.nan) - ends.leading)
+    return np.where(np.isfinite(off), off, 0.0)
 
 
 def _largest_change(others: NDArray[np.float64], exponent: NDArray[np.float64]) -> NDArray[np.float64]:
