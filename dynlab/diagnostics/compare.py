@@ -246,15 +246,12 @@ def _verdict(ds: xr.Dataset) -> str:
     far, p = (float(ds[name]) for name in ("distance", "p_value"))
     size, least = (f"{number(100 * each, 3)} %" for each in (max(far, RESOLUTION), float(ds["distance_bound"])))
     fit = f"{size} of their size, and in no bases by less than {least}"
-    told = (
-        "differ by more than runs of one network do" if p < BEYOND else "show no difference beyond that of their runs"
-    )
     settings = schema.settings(ds)
     samples = [settings[name][-3] for name in ("inputs_shape", "other_inputs_shape")]
     sizes = [len(part) for total in samples for part in np.array_split(np.arange(total), settings["runs"])]
     each = counted(min(sizes), "sequence") if min(sizes) == max(sizes) else f"{interval(sizes)} sequences"
     return (
-        f"{one} and {two} {told} (p = {number(p, 2)}). "
+        f"{'A' if p < BEYOND else 'No'} difference between {one} and {two} is shown (p = {number(p, 2)}). "
         f"The mean distance between a run of {one} and a run of {two} is {number(float(ds['between_runs']), 2)}; "
         f"between two runs of {one} it is {first}, and between two runs of {two} {second}. A run is {each}, and p the "
         f"share of {ds.sizes[schema.RELABELLING]} exchanges of runs that leave the networks as far apart. "

@@ -1,5 +1,7 @@
 """The fixed points of stacks, searched layer by layer: all that there are, on networks where they can be counted."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -10,6 +12,7 @@ from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.diagnostics.fixed_points import starts as where
 from dynlab.diagnostics.fixed_points.at_points import leading_modes
 from dynlab.diagnostics.fixed_points.search import search_at_once
+from dynlab.diagnostics.fixed_points.verdict import _of_layers
 from dynlab.jacobians import held_matrices
 from dynlab.numerics.homotopy import end_of_path
 from dynlab.numerics.isolation import Equations
@@ -206,3 +209,15 @@ def test_layers_that_points_share_have_the_modes_that_each_point_alone_has():
         np.testing.assert_allclose(
             np.sort(np.abs(modes.values)), np.sort(np.abs(every))[-len(modes.values) :], atol=1e-12
         )
+
+
+@pytest.mark.parametrize(
+    "searches, said",
+    [
+        ((1, 1, 1), "1 search of each of layers 1 to 3"),
+        ((256, 32, 32), "256 searches of layer 1 and 32 searches of each of layers 2 to 3"),
+        ((256, 1536), "256 searches of layer 1 and 1,536 searches of layer 2"),
+    ],
+)
+def test_layers_that_were_searched_alike_are_told_together(searches, said):
+    assert f"of the layers below: {said}. " in _of_layers(SimpleNamespace(searches=searches, confidence=None))

@@ -11,6 +11,7 @@ from dynlab import schema
 from dynlab.diagnostics.lyapunov import lyapunov
 from dynlab.diagnostics.phase_plane import long_orbit, phase_plane
 from dynlab.diagnostics.phase_plane.panels import planar_portrait
+from dynlab.diagnostics.phase_plane.verdict import changes
 from dynlab.errors import UserError
 from dynlab.numerics.critical_step import critical_step
 from dynlab.systems import Flow, create, from_function
@@ -491,3 +492,29 @@ def test_a_slow_drift_has_no_fixed_point(drift):
     system = from_function(lambda h, x: torch.stack([h[..., 0] + drift, h[..., 1] / 2], dim=-1), state_size=2)
     assert phase_plane(system, starts=[[0.5, 0.3]]).attrs["verdict"].startswith("The window holds no fixed points.")
     assert "fixed point" not in lyapunov(system, initial_state=[0.5, 0.3], steps=2000).attrs["verdict"]
+
+
+@pytest.mark.parametrize(
+    "matrix, steps, said",
+    [
+        ("diff", [0.05, 0.07, 0.08], "Euler's map loses its stability between frames 2 and 3 (ε = 0.0746)."),
+        ("diff", [0.08, 0.07], "Euler's map becomes stable between frames 1 and 2 (ε = 0.0746)."),
+        ("diff", [0.05, 0.06], "in all of them the only fixed point of the window is stable."),
+        ("zero", [0.05, 0.06], "in all of them the only fixed point of the window is unstable."),
+    ],
+)
+def test_between_which_portraits_stability_changes(matrix, steps, said):
+    portraits = [phase_plane(planar_system(planar_matrix(matrix), step_size=step), steps=2) for step in steps]
+    told = changes(portraits, "step_size", steps)
+    assert told == f"step_size from {steps[0]:g} to {steps[-1]:g}, {len(steps)} frames: {said}"
+
+
+def test_of_another_parameter_both_sides_of_a_change_are_told():
+    """h ← (a h₁, h₂/2) has a saddle for a > 1, and h ← h³ + a h three fixed points for a < 1."""
+    values = [0.5, 0.9, 1.1]
+    maps = [from_function(lambda h, x, a=a: h * h.new_tensor([a, 0.5]), 2) for a in values]
+    told = changes([phase_plane(each, steps=2) for each in maps], "a", values)
+    assert told == "a from 0.5 to 1.1, 3 frames: the map loses its stability between frames 2 and 3 (a 0.9 to 1.1)."
+    maps = [from_function(lambda h, x, a=a: torch.stack([h[0] ** 3 + a * h[0], h[1] / 2]), 2) for a in values]
+    told = changes([phase_plane(each, extent=2.0, steps=2) for each in maps], "a", values)
+    assert "the number of fixed points in the window goes from 3 to 1 between frames 2 and 3 (a 0.9 to 1.1)." in told

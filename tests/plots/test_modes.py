@@ -1,5 +1,7 @@
 """The picture of modes: its markers stand at frequency and time constant, its tables hold drives and read-outs."""
 
+import re
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -20,6 +22,14 @@ def test_markers_stand_at_frequency_and_time_constant():
     expected = [[0, np.log(2) / np.log(1.2)], [0, -1 / np.log(0.8)], [0.125, pair], [0.125, pair]]
     np.testing.assert_allclose(sorted(map(tuple, drawn)), sorted(map(tuple, expected)), atol=1e-12)
     assert {text.get_text() for text in ax.get_legend().get_texts()} == {"decays", "grows"}
+
+
+def test_the_points_that_the_verdict_names_are_numbered_in_the_picture():
+    ds = modes(from_function(lambda h, x: (1.5 * h).tanh(), 2), starts=64)
+    ax = plot_modes(ds)
+    named = set(re.findall(r"at (point \d+)", ds.attrs["verdict"]))
+    assert named
+    assert {text.get_text() for text in ax.texts} == named
 
 
 def test_an_undecided_mode_stands_at_infinity():

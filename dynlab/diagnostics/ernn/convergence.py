@@ -220,10 +220,7 @@ NOWHERE = "no equilibrium to converge to"
 SAID = {  # of one step, and of several
     APPROACHES: ("still comes nearer", "still come nearer"),
     NOT_YET: ("has not come nearer yet", "have not come nearer yet"),
-    FAILS: (
-        "cannot reach it, because it repels or the iteration overflows",
-        "cannot reach it, because it repels or the iteration overflows",
-    ),
+    FAILS: ("cannot reach it (it repels, or the iteration overflows)",) * 2,
     NOWHERE: ("has none that was found", "have none that was found"),
 }
 WORDS = {

@@ -59,9 +59,10 @@ def changes(portraits: Sequence[xr.Dataset], name: str, values: Sequence[float])
 
 def _between(ds: xr.Dataset, name: str, low: float, high: float) -> str:
     """The value at which something changes: the critical step where that is the parameter, else both sides of it."""
-    critical = float(ds["critical_step"].values[0]) if ds["critical_step"].size == 1 else np.nan
-    if name == "step_size" and min(low, high) <= critical <= max(low, high):
-        return f"ε = {number(critical, 3)}"
+    if name == "step_size" and "critical_step" in ds and ds["critical_step"].size == 1:
+        critical = float(ds["critical_step"].values[0])
+        if min(low, high) <= critical <= max(low, high):
+            return f"ε = {number(critical, 3)}"
     return f"{name} {number(low)} to {number(high)}"
 
 

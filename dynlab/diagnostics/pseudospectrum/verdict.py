@@ -74,7 +74,7 @@ def _transient(ds: xr.Dataset, flow: bool, side: str) -> str:
         said += f": {on}{'follow it longer' if np.isfinite(_last(ds)) else 'take fewer steps'} to see it decay"
     if np.isinf(kreiss):
         return f"{said}; the Kreiss constant is infinite{', because A is unstable' if side == 'unstable' else ''}."
-    if growth <= NO_GROWTH or kreiss <= NO_GROWTH:
+    if growth <= NO_GROWTH or number(kreiss) == "1":
         return f"{said}."
     return f"{said}. The pseudospectra alone show that it reaches at least {number(kreiss)} (the Kreiss constant)."
 
