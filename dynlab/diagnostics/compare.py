@@ -166,13 +166,9 @@ def _white(states: Real, delays: int, name: str) -> tuple[Real, Real]:
     if not np.abs(states).max() < LARGEST_STATE:
         raise UserError(f"The states of {name} diverge: give other inputs, or fewer --steps.")
     if not np.ptp(states, axis=0).max() > SMALLEST * np.abs(states).max():
-        one = (
-            "There is one sequence"
-            if samples == 1
-            else f"All {samples:,} sequences lead {name} through the same states"
+        raise UserError(
+            f"All {samples:,} sequences lead {name} through the same states: give several that differ, as noise:1.0."
         )
-        fix = "--samples 64 (a longer inputs=)" if samples == 1 else "--inputs noise:1.0, or others that differ"
-        raise UserError(f"{one}, and runs of a network are told apart by their sequences: give {fix}.")
     if times < delays + 2:
         raise UserError(f"Sequences of {times} steps are too short for {delays} delays: give longer ones.")
     states = states / np.abs(states).max()  # squares of tiny ones are 0
