@@ -300,7 +300,7 @@ def test_what_needs_too_much_memory_is_refused_before_anything_is_allocated(size
         def closed_form_jacobian(self, state, input, t):
             raise AssertionError("the Jacobian was asked for")
 
-    with pytest.raises(UserError, match=f"{size} units needs about {needed}"):
+    with pytest.raises(UserError, match=f"{size:,} units needs about {needed}"):
         dl.pseudospectrum(Unbuilt(np.eye(size, dtype=np.float32).tolist()), grid=5, max_memory=memory * 2**20)
 
 
