@@ -17,12 +17,7 @@ SHOWN = 12  # modes: all eigenvectors of a network at all its fixed points are m
 @analysis(ANYTHING | HELD, alone=["point"])
 @click.option("--starts", type=COUNT, help="Of the search for fixed points.  [default: 256, of large layers fewer]")
 @click.option("-k", type=int, metavar="N", help="Only the N modes of largest modulus.  [default: 12, or all]")
-@click.option(
-    "--point",
-    type=int,
-    metavar="N",
-    help="The fixed point drawn in detail, from 0.  [default: that of the slowest mode]",
-)
+@click.option("--point", type=int, metavar="N", help="The fixed point drawn in detail, from 0.  [default: 0]")
 def modes(source: Source, starts: int | None, k: int | None, point: int | None) -> CommandResult:
     """Take a network's linear map at each fixed point apart: time constants, frequencies, what drives and reads them.
 
@@ -35,7 +30,6 @@ def modes(source: Source, starts: int | None, k: int | None, point: int | None) 
     dynlab modes runs/x/*.ckpt --over step
     """
     from dynlab import schema
-    from dynlab.diagnostics.modes.verdict import extremes
     from dynlab.plots.modes import plot_modes
 
     system, visiting = source.map, source.visiting
@@ -46,6 +40,4 @@ def modes(source: Source, starts: int | None, k: int | None, point: int | None) 
     points = found.dataset.sizes[schema.FIXED_POINT]
     if point is not None and not 0 <= point < max(1, points):
         raise UserError(f"--point counts the fixed points from 0, and {points} were found; got {point}.")
-    if point is None:
-        point = next((at[0] for at in extremes(found.dataset) if at), 0)
     return found._replace(plot=functools.partial(plot_modes, fixed_point=point))

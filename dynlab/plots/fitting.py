@@ -48,8 +48,13 @@ def broken(text: str, letters: float) -> str:
     """The text in lines of so many letters; formulas, signs and a number that ends a phrase stay with their words."""
     kept = re.sub(r"\$[^$]*\$", lambda found: found.group().replace(" ", "\x00"), text)
     kept = TIED.sub("\x00", kept)
-    lines = (textwrap.fill(line, max(FEWEST, int(letters)), break_long_words=False) for line in kept.split("\n"))
+    lines = (_filled(line, max(FEWEST, int(letters))) for line in kept.split("\n"))
     return "\n".join(lines).replace("\x00", " ")
+
+
+def _filled(line: str, letters: int) -> str:
+    """In lines that end between words: lstm-har2 is one."""
+    return textwrap.fill(line, letters, break_long_words=False, break_on_hyphens=False)
 
 
 def literal(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -9,12 +10,11 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.numerics.arrays import place_of_largest
 from dynlab.plots import style
-from dynlab.wording import of_map
+from dynlab.wording import joined, of_map
 
 NEEDS = ("time_constant", "doubling_time", "frequency", "fate", "separated", "input_share", "eigenvalue", "kind")
-HEIGHT = 4.6  # inches
+HEIGHT, ROW, FRAME = 4.6, 0.31, 1.5  # inches of a figure at least, of a table's row, and around the tables
 MOST_ROWS = 12
 LONG = 1000  # steps, said without decimals
 SMALL, CROWD = 9, 200  # a marker among more than so many modes
@@ -24,11 +24,16 @@ FATES = {
     "grows": ("^", style.UNSTABLE, "grows"),
     "undecided": ("X", style.UNDECIDED, "growth undecided: |μ| = 1 within the error"),
 }
+WORDS = {  # above a table and below it
+    "input_share": ("Share of each input (%)", "number of the input"),
+    "output_read": ("Change of outputs per unit", "number of the output"),
+}
+DARK = 0.6  # a shade on which letters are white
 SHORTEST = 0.05  # steps, below which a mode is drawn at the lower edge
 
 
-def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int = 0, **artist: Any) -> Axes:
-    """Time constants over frequencies, those of one fixed point dark; what drives its modes and how they are read.
+def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int | None = None, **artist: Any) -> Axes:
+    """Time constants over frequencies, those of some fixed points large; what drives their modes and how they are read.
 
     Parameters
     ----------
@@ -37,8 +42,8 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int = 0, 
     ax : Axes, optional
         Where only time constants and frequencies are drawn. Without it a figure is made that also has a table of what
         drives each mode of `fixed_point`, and one of how it is read where there is a read-out.
-    fixed_point : int
-        Its number in the Dataset.
+    fixed_point : int, optional
+        Its number in the Dataset; without it those of the slowest mode that decays and of the fastest that grows.
     **artist
         For its modes' markers.
 
@@ -48,12 +53,14 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int = 0, 
         Of time constants and frequencies.
     """
     schema.check(ds, needs=NEEDS)
+    told = _told(ds)
+    points = [fixed_point] if fixed_point is not None else list(dict.fromkeys(point for point, _ in told)) or [0]
     if ax is None:
-        return _figure(ds, fixed_point, **artist)
+        return _figure(ds, points, **artist)
     lasts, turns, fate = _lasts(ds), np.abs(ds["frequency"].values), ds["fate"].values
     top = 2 * float(lasts[np.isfinite(lasts)].max(initial=1.0))
     height = np.where(np.isposinf(lasts), top, np.maximum(lasts, SHORTEST))
-    of_point = np.arange(len(fate))[:, None] == fixed_point
+    of_point = np.isin(np.arange(len(fate)), points)[:, None]
     small: dict[str, Any] = {"s": SMALL if fate.size > CROWD else 2 * SMALL, "alpha": 0.3, "linewidths": 0, "zorder": 2}
     for name, (marker, colour, words) in FATES.items():
         chosen, others = (fate == name) & of_point, (fate == name) & ~of_point
@@ -62,13 +69,14 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int = 0, 
             look: dict[str, Any] = {"s": 34, "marker": marker, "edgecolors": colour, "linewidths": 1.2, "zorder": 3}
             look["facecolors"] = "white" if name == "grows" else colour
             ax.scatter(turns[chosen], height[chosen], label=words, **look | artist)
-    if len(fate) > 1:
-        for point, mode in _extremes(ds):
-            at = float(turns[point, mode]), float(height[point, mode])
-            ax.annotate(f"point {point}", at, (5, 4), textcoords="offset points", color=style.BLACK, zorder=4)
-        number = len(fate) - 1
+    if len(fate) > len(points):
+        number = len(fate) - len(points)
         label = f"small: modes of the other {number} fixed points" if number > 1 else "small: those of the other point"
         ax.plot([], [], ls="none", marker=".", ms=4, color=style.GREY, alpha=0.6, label=label)
+    for (point, mode), (down, side) in zip(told, ((5, "bottom"), (-5, "top")), strict=False):
+        if len(fate) > 1 and point in points and np.isfinite(turns[point, mode]):
+            place, beside = (turns[point, mode], height[point, mode]), (8, down)
+            ax.annotate(f"of point {point}", place, beside, textcoords="offset points", va=side, zorder=5)
     ax.set_xlim(-0.02 * max(0.02, 1.1 * float(np.nanmax(turns, initial=0.0))), None)
     ax.xaxis.set_major_locator(MaxNLocator(5))
     ax.set(yscale="log", xlabel="frequency |arg μ|/2π (cycle/step)", ylabel="time constant, or doubling time (step)")
@@ -79,58 +87,91 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int = 0, 
         ax.axhline(top, color=style.GREY, lw=0.8, ls=":", zorder=1)
         ax.text(0.995, top, "∞", transform=ax.get_yaxis_transform(), ha="right", va="bottom", color=style.GREY)
     if len(fate):
-        size = "Large: fixed" if len(fate) > 1 else "Fixed"
-        ax.set_title(f"{size} point {fixed_point}, {of_map(str(ds['kind'].values[fixed_point]))}")
+        size = "Large: modes of fixed" if len(fate) > len(points) else "Modes of fixed"
+        kinds = f" {points[0]}, {of_map(str(ds['kind'].values[points[0]]))}"
+        ax.set_title(size + (f" point{kinds}" if len(points) == 1 else f" points {joined(list(map(str, points)))}"))
         style.legend_below(ax, 2)
     else:
         style.say(ax, "no fixed point found")
     return ax
 
 
-def _figure(ds: xr.Dataset, point: int, **artist: Any) -> Axes:
+def _told(ds: xr.Dataset) -> list[tuple[int, int]]:
+    """Point and mode of the slowest that decays and the fastest that grows, of which the verdict tells."""
+    fate, known = ds["fate"].values, ds["separated"].values == 1
+    slow = np.where((fate == "decays") & known, ds["time_constant"].values, np.nan)
+    fast = np.where((fate == "grows") & known, -ds["doubling_time"].values, np.nan)
+    found = [np.unravel_index(np.nanargmax(each), each.shape) for each in (slow, fast) if not np.isnan(each).all()]
+    return [(int(point), int(mode)) for point, mode in found]
+
+
+def _figure(ds: xr.Dataset, points: list[int], **artist: Any) -> Axes:
+    """Time constants at the left, beside them a row of tables for each point."""
     tables = [name for name in ("input_share", "output_read") if name in ds and ds[name].size]
     widths = [4.4, *(min(4.2, 1.4 + 0.42 * ds[name].shape[-1]) for name in tables)]
-    drawn: list[style.Panel] = [(plot_modes, artist | {"fixed_point": point})]
-    for index, name in enumerate(tables):
-        widths[index + 1] += 0.0 if index else 1.0  # for the rows' names
-        drawn.append((_draw_table, {"name": name, "point": point, "labelled": index == 0}))
-    return style.panels(ds, drawn, (sum(widths), HEIGHT), "Modes", width_ratios=widths)
+    if tables:
+        widths[1] += 1.0  # for the rows' names
+    rows = [_rows(ds, point, MOST_ROWS // len(points)) for point in points if point < ds.sizes[schema.FIXED_POINT]]
+    height = max(HEIGHT, FRAME + ROW * sum(map(len, rows)))
+    options: dict[str, Any] = {"fixed_point": points[0]} if len(points) == 1 else {}
+    with style.style((sum(widths), height)) as size:
+        figure = plt.figure(figsize=size)
+        grid = figure.add_gridspec(max(1, len(rows)), len(widths), width_ratios=widths)
+        first = plot_modes(ds, ax=figure.add_subplot(grid[:, 0]), **options | artist)
+        for column, name in enumerate(tables):
+            largest = float(np.nanmax([ds[name].values[point] for point in points[: len(rows)]] or 0.0, initial=0.0))
+            for place, chosen in enumerate(rows):
+                ax = figure.add_subplot(grid[place, column + 1])
+                _draw_table(ds, ax, name, points[place], chosen, largest)
+                if not column and len(chosen):
+                    ax.set_yticks(np.arange(len(chosen)), [_named(ds, points[place], row) for row in chosen])
+                    ax.set_ylabel(
+                        _whose(ds, points[place]) * (len(points) > 1) + "τ or doubling time (step), f (cycle/step)"
+                    )
+                ends = place == 0, place == len(rows) - 1
+                ax.set(
+                    **{
+                        key: text
+                        for key, text, there in zip(("title", "xlabel"), WORDS[name], ends, strict=True)
+                        if there
+                    }
+                )
+        style.finish(ds, figure, "Modes")
+    return first
 
 
-def _draw_table(ds: xr.Dataset, ax: Axes, name: str, point: int, *, labelled: bool) -> None:
+def _whose(ds: xr.Dataset, point: int) -> str:
+    return f"point {point}, {of_map(str(ds['kind'].values[point]))}:\n"
+
+
+def _draw_table(ds: xr.Dataset, ax: Axes, name: str, point: int, rows: NDArray[np.int64], largest: float) -> None:
     """A row for each mode, of a complex pair one: shares in per cent, read-outs in their own size, the largest dark."""
-    rows = _rows(ds, point)
     if not len(rows):
         style.say(ax, "no mode to interpret")
         ax.set_axis_off()
         return
     values = ds[name].values[point, rows]
     known, is_share = np.isfinite(values).all(axis=-1), name == "input_share"
-    largest = values.max(axis=-1, keepdims=True, initial=0.0, where=np.isfinite(values))
-    shares = np.divide(values, largest, out=np.full_like(values, np.nan), where=(largest > 0) & known[:, None])
-    ax.imshow(shares, cmap="Blues", vmin=0, vmax=1.15, aspect="auto", interpolation="nearest")
+    shades = np.where(known[:, None], values, np.nan) / (1.0 if is_share else largest or 1.0)
+    ax.imshow(shades, cmap="Blues", vmin=0, vmax=1.15, aspect="auto", interpolation="nearest")
     centred: dict[str, Any] = {"ha": "center", "va": "center"}
     for (row, column), value in np.ndenumerate(values):
         if values.size <= MOST_CELLS and np.isfinite(value):
-            colour = "white" if shares[row, column] > 0.6 else style.BLACK
+            colour = "white" if shades[row, column] > DARK else style.BLACK
             ax.text(column, row, f"{100 * value:.0f}" if is_share else f"{value:.2g}", color=colour, **centred)
     middle = (values.shape[1] - 1) / 2
     for row in np.flatnonzero(~known):
         ax.text(middle, float(row), "not interpreted", color=style.GREY, **centred)
     ax.set_xticks(np.arange(values.shape[1]) if values.shape[1] <= MOST_ROWS else [0, values.shape[1] - 1])
-    ax.set_yticks(np.arange(len(rows)), [_named(ds, point, row) for row in rows] if labelled else [""] * len(rows))
-    if labelled:
-        ax.set_ylabel("mode: τ or doubling time (step), f (cycle/step)")
+    ax.set_yticks([])
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    what, title = ("input", "Share of each input (%)") if is_share else ("output", "Effect on outputs")
-    ax.set(xlabel=f"number of the {what}", title=title)
 
 
-def _rows(ds: xr.Dataset, point: int) -> NDArray[np.int64]:
+def _rows(ds: xr.Dataset, point: int, most: int) -> NDArray[np.int64]:
     """The leading modes of a point, one for each complex pair, without those that are forgotten in a step."""
     first = ds["eigenvalue"].values[point].imag >= 0
-    return np.flatnonzero(first & np.isfinite(ds["frequency"].values[point]))[:MOST_ROWS]
+    return np.flatnonzero(first & np.isfinite(ds["frequency"].values[point]))[:most]
 
 
 def _named(ds: xr.Dataset, point: int, mode: int) -> str:
@@ -141,14 +182,6 @@ def _named(ds: xr.Dataset, point: int, mode: int) -> str:
     long = f"{lasts:,.0f}" if lasts >= LONG else f"{lasts:.3g}"
     said = {"decays": f"τ {long}", "grows": f"doubles {long}", "undecided": "undecided"}[fate]
     return f"{said}, f {turning:.2g}" if turning > 0 else said
-
-
-def _extremes(ds: xr.Dataset) -> list[tuple[int, int]]:
-    """Point and mode of what decays slowest and of what grows fastest, which the verdict names."""
-    told = (ds["separated"].values == 1) & np.isfinite(ds["frequency"].values)
-    decays = place_of_largest(ds["time_constant"].values, told & (ds["fate"].values == "decays"))
-    grows = place_of_largest(-ds["doubling_time"].values, told & (ds["fate"].values == "grows"))
-    return [at for at in (decays, grows) if at]
 
 
 def _lasts(ds: xr.Dataset) -> NDArray[np.float64]:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from fractions import Fraction
 from io import BytesIO
 from typing import Any
 
@@ -20,6 +21,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLoc
 
 from dynlab.plots import fitting
 from dynlab.plots.dark import darken
+from dynlab.wording import number
 
 # The palette of Okabe and Ito (2008), which readers with every common form of colour blindness tell apart.
 BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW, BLACK = (
@@ -40,8 +42,8 @@ STABLE, UNSTABLE, UNDECIDED = GREEN, VERMILION, GREY
 SEQUENTIAL = "cividis"  # perceptually uniform, and the same to a reader with red-green blindness
 DIVERGING = "PuOr_r"  # orange grows, violet shrinks, in every picture
 TIME = ListedColormap(colormaps[SEQUENTIAL](np.linspace(0.82, 0.0, 256)), "time")  # light is early, dark is late
-# What titles say in place of a system's name that says too little.
-MEANT = {"feedback": "the feedback system h′ = φ(W h + b)", "LinearMap": "the linear map h ↦ W h"}
+ACTIVATIONS = {"relu": "ReLU", "sigmoid": "σ"}  # as titles write them
+MOST_OF_W = 24  # letters of a matrix in a title
 
 Panel = tuple[Callable[..., object], Mapping[str, Any]]  # what draws it, and its options
 
@@ -161,9 +163,29 @@ def finish(ds: xr.Dataset, figure: Figure, title: str, named: Mapping[str, Any] 
     `named` are the entries of a legend for all panels.
     """
     source = json.loads(ds.attrs.get("source") or "{}").get("file", "")
-    name = MEANT.get(ds.attrs["system"], ds.attrs["system"])
-    whose = fitting.literal(name + (f", {source}" if source else ""))
+    whose = fitting.literal(named_system(ds) + (f", {source}" if source else ""))
     caption(figure, f"{title}: {whose}", fitting.literal(ds.attrs.get("verdict", "")), named)
+
+
+def named_system(ds: xr.Dataset) -> str:
+    """The system's name, and its formula where the name says too little: of a feedback system with the φ it has."""
+    name, settings = str(ds.attrs["system"]), json.loads(ds.attrs.get("settings") or "{}")
+    if name == "LinearMap":
+        return "the linear map h ↦ W h" + _matrix(settings)
+    if name != "feedback" or not isinstance(settings.get("config"), dict):
+        return name
+    config = settings["config"]  # empty of a matrix, whose system has neither input nor bias
+    activation = str(config.get("activation", "tanh"))
+    terms = "W h" + " + V x" * bool(config.get("input_size")) + " + b" * bool(config and config.get("bias", True))
+    inner = terms if activation == "identity" else f"{ACTIVATIONS.get(activation, activation)}({terms})"
+    return f"h′ = {inner}{_matrix(settings)}"
+
+
+def _matrix(settings: Mapping[str, Any]) -> str:
+    """", W = −0.15, −2; 2, −0.15", of a short one."""
+    rows = settings.get("matrix") or []
+    words = "; ".join(", ".join(number(float(Fraction(entry)), 3) for entry in row) for row in rows)
+    return f", W = {words}" if 0 < len(words) <= MOST_OF_W else ""
 
 
 def caption(figure: Figure, title: str, words: str, named: Mapping[str, Any] | None = None) -> None:
@@ -172,9 +194,14 @@ def caption(figure: Figure, title: str, words: str, named: Mapping[str, Any] | N
 
 
 def subscripts(text: str) -> str:
-    """h_t, h_{t−1}, Λ_1 and σ_min set as mathematics."""
+    """h_t, h_{t−1}, Λ_1, σ_min and powers of e set as mathematics."""
+    text = re.sub(r"(?<!\w)e\^(?:\((±?[^()\s]+)\)|([+−-]?\d[\d.,]*(?<=\d)))", _power, text)
     text = re.sub(r"σ_(min|max)(?!\w)", r"$σ_{\\rm \1}$", text)
     return re.sub(r"(?<!\w)([hxλμΛ])_(\{[^}]*\}|\w)(?!\w)", lambda found: f"${found.group(1)}_{found.group(2)}$", text)
+
+
+def _power(found: re.Match[str]) -> str:
+    return f"$e^{{{(found.group(1) or found.group(2)).replace(',', '{,}')}}}$"
 
 
 def legend_below(ax: Axes, columns: int, **options: Any) -> Legend:

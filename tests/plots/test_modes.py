@@ -50,7 +50,7 @@ def test_the_tables_hold_drives_and_read_outs():
         [float(text.get_text()) for text in read.texts], ds["output_read"].values[0].ravel(), rtol=0.05
     )
     assert [text.get_text() for text in drive.get_yticklabels()] == ["doubles 3.8", "τ 4.48"]
-    assert left.get_title(loc="left") == "Fixed point 0, saddle"
+    assert left.get_title(loc="left") == "Modes of fixed point 0, saddle"
 
 
 def test_nothing_found_is_said():

@@ -62,7 +62,7 @@ def test_degenerate_portraits_are_drawn(text, kind, tmp_path):
 def test_the_verdict_is_the_caption(diff):
     figure = plot_phase_plane(diff).figure
     title, caption = (" ".join(text.get_text().split()) for text in figure.texts)
-    assert title == "Phase portrait: the feedback system h′ = φ(W h + b)"
+    assert title == "Phase portrait: h′ = tanh(W h), W = −0.15, −2; 2, −0.15"
     assert caption.startswith("The flow's focus is stable, Euler's map at ε = 0.1 is not, the critical step is 0.0746")
     assert len(figure.axes) == 5  # portrait, time, disc, close-up, and divergence, which holds its scale
 

@@ -26,6 +26,8 @@ def test_style_restores_its_own_settings_and_no_others():
         ("max_modulus and min_log_gradient are violated", "max_modulus and min_log_gradient are violated"),
         ("∂h_T/∂h_{t−1} and Λ_1", "∂$h_T$/∂$h_{t−1}$ and $Λ_1$"),
         ("Lemma 1: σ_min(∇F) > 0", r"Lemma 1: $σ_{\rm min}$(∇F) > 0"),
+        ("from e^−2.95 to e^1,234.5.", "from $e^{−2.95}$ to $e^{1{,}234.5}$."),
+        ("multipliers e^(±0.1497i)", "multipliers $e^{±0.1497i}$"),
         ("λ_max, x_train and weight_hh_l0", "λ_max, x_train and weight_hh_l0"),
     ],
 )
