@@ -13,14 +13,17 @@ from scipy.ndimage import distance_transform_edt
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import of_map, share
+from dynlab.wording import number, of_map, share, subscript
 
+NEEDS = ("basin", "kind", "share", "attractor_x", "attractor_y", "attractor_state", "origin", "direction")
 MOST_NAMED = 10  # attractors in the legend
 SIZE = (5.6, 5.9)  # inches
 LIGHT = (0.45, 0.75, 0.22)  # of a basin's colour; the rest is white. A colour that comes again is another shade
 FEW = 3  # names in one column
 MARKERS = "osD^vP*X<>"
 LEAVES, UNDECIDED = "#FFFFFF", "#BDBDBD"
+OFF = 1e-6  # of the window: what is farther from its plane is off it
+SPATIAL = 3  # states, of which an axis says what it is made of
 ROOM = 0.02  # of the window: a basin that holds no disc of that radius has no number written in it
 BESIDE = 0.06  # of the window: so far a number stays from its attractor
 MOST_BORDERS = 12.0  # times the grid: so many edges between basins have lines, and no fractal ones
@@ -43,11 +46,14 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     -------
     Axes
     """
-    schema.check(ds, needs=["basin", "kind", "share", "attractor_x", "attractor_y"])
+    schema.check(ds, needs=NEEDS)
+    settings = schema.settings(ds)
     if ax is None:
-        return style.panels(ds, [(plot_basins, artist)], SIZE, "Basins")
+        step = settings.get("step_size")
+        title = "Basins" if step is None else f"Basins of Euler's map, ε = {number(float(step), 3)}"
+        return style.panels(ds, [(plot_basins, artist)], SIZE, title)
     count, basin = ds.sizes[schema.ATTRACTOR], ds["basin"].values
-    shades = [_shade(number) for number in range(count)]
+    shades = [_shade(place) for place in range(count)]
     table = ListedColormap([to_rgb(UNDECIDED), to_rgb(LEAVES), *shades])
     x, y = ds[schema.X].values, ds[schema.Y].values
     half = (x[1] - x[0]) / 2, (y[1] - y[0]) / 2
@@ -55,9 +61,10 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     options: dict[str, Any] = {"origin": "lower", "interpolation": "nearest", "rasterized": True}
     ax.imshow(basin + 2, cmap=table, vmin=-0.5, vmax=count + 1.5, extent=extent, **options)
     _draw_borders(basin, x, y, half, ax)
-    handles = [_attractor(ds, number, shades[number], ax, **artist) for number in range(count)][:MOST_NAMED]
-    for number in range(min(count, MOST_NAMED) if count > 1 else 0):
-        _draw_number(ds, number, ax)
+    off = _off_the_plane(ds)
+    handles = [_attractor(ds, place, shades[place], off[place], ax, **artist) for place in range(count)][:MOST_NAMED]
+    for place in range(min(count, MOST_NAMED) if count > 1 else 0):
+        _draw_number(ds, place, ax)
     for colour, words, here in (
         ("none", f"{count - MOST_NAMED} more", basin >= MOST_NAMED),
         (LEAVES, "leaves every bound, or is no number", basin == -1),
@@ -66,7 +73,13 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
         if here.any():
             handles.append(_patch(colour, f"{words} ({share(here.mean())})"))
     ax.set(xlim=extent[:2], ylim=extent[2:], aspect="equal")
-    ax.set(xlabel=style.label(ds[schema.X]), ylabel=style.label(ds[schema.Y]))
+    if (off & (ds["period"].values > 0)).any():
+        hollow: dict[str, Any] = {"marker": "o", "mfc": "none", "mec": style.GREY, "mew": 1.6, "ms": 7}
+        words = "hollow: off the plane, projected onto it"
+        handles.append(ax.plot([], [], ls="none", label=words, **hollow)[0])
+    ax.set(xlabel=_axis(ds, 0), ylabel=_axis(ds, 1))
+    if ds.sizes[schema.STATE] > 2 and settings.get("plane_share") is not None:
+        ax.set_title(f"Starts on the plane of {share(float(settings['plane_share']))} of the states' variance")
     title: dict[str, Any] = {"title": "A start ends on (part of the starts)"}
     style.legend_below(
         ax, 2 if len(handles) > FEW else 1, handles=handles, columnspacing=1.4, labelspacing=0.9, **title
@@ -77,6 +90,24 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
 def _patch(colour: Any, label: str) -> Patch:
     """An area of the legend."""
     return Patch(facecolor=colour, edgecolor="none" if colour == "none" else style.GREY, lw=0.6, label=label)
+
+
+def _off_the_plane(ds: xr.Dataset) -> NDArray[np.bool_]:
+    """Of each attractor, whether the state that stands for it lies off the plane of the starts."""
+    away = ds["attractor_state"].values - ds["origin"].values
+    ways = ds["direction"].values
+    distance = np.linalg.norm(away - away @ ways.T @ ways, axis=1)
+    return np.asarray(distance > OFF * np.abs(ds[schema.X].values).max())
+
+
+def _axis(ds: xr.Dataset, which: int) -> str:
+    """Its name; of three states with what it is made of."""
+    name = style.label(ds[(schema.X, schema.Y)[which]])
+    if ds.sizes[schema.STATE] != SPATIAL:
+        return name
+    parts = [(f"{part:+.2f}", f"h{subscript(place + 1)}") for place, part in enumerate(ds["direction"].values[which])]
+    words = " ".join(f"{value[0]} {value[1:]} {state}" for value, state in parts if float(value))
+    return f"{name}: {words.removeprefix('+ ')}".replace("-", "−")
 
 
 def _draw_borders(
@@ -91,26 +122,35 @@ def _draw_borders(
         ax.add_collection(LineCollection(upright + level, colors=style.GREY, linewidths=0.6))
 
 
-def _attractor(ds: xr.Dataset, number: int, shade: tuple[float, float, float], ax: Axes, **artist: Any) -> Any:
+def _attractor(
+    ds: xr.Dataset, place: int, shade: tuple[float, float, float], off: bool, ax: Axes, **artist: Any
+) -> Any:
     """Draw it, and return its entry in the legend."""
-    one = ds.isel({schema.ATTRACTOR: number})
+    one = ds.isel({schema.ATTRACTOR: place})
     kind = str(one["kind"].values)
-    label = f"{of_map(kind)} ({share((ds['basin'].values == number).mean())})"
+    label = f"{of_map(kind)} ({share((ds['basin'].values == place).mean())})"
     if ds.sizes[schema.ATTRACTOR] > 1:
-        label = f"{number + 1}  {label}"
+        label = f"{place + 1}  {label}"
     if kind.startswith(("continuum", "family")):  # no one of its points stands for it
         return _patch(shade, label)
-    colour = style.CYCLE[number % len(style.CYCLE)]
-    look: dict[str, Any] = {"marker": ".", "ms": 3, "color": colour}
+    colour = style.CYCLE[place % len(style.CYCLE)]
+    look: dict[str, Any] = {"marker": ".", "ms": 3, "mew": 0, "color": colour}
+    if off and not one["period"]:
+        label += ", projected onto the plane"
     if one["period"]:
         face = "white" if one["stable"] != 1 else colour
-        look = {"marker": MARKERS[number % len(MARKERS)], "ms": 7, "color": face, "mec": style.BLACK, "mew": 1.0}
+        look = {"marker": MARKERS[place % len(MARKERS)], "ms": 7, "color": face, "mec": style.BLACK, "mew": 1.0}
+        if off:
+            look |= {"mfc": "none", "mec": colour, "mew": 1.8, "ms": 9}
+            if ds.sizes[schema.ATTRACTOR] > 1:
+                at = float(one["attractor_x"][0]), float(one["attractor_y"][0])
+                ax.annotate(f"{place + 1}", at, (6, 4), textcoords="offset points", zorder=4)
     return ax.plot(one["attractor_x"], one["attractor_y"], ls="none", label=label, zorder=3, **look | artist)[0]
 
 
-def _draw_number(ds: xr.Dataset, number: int, ax: Axes) -> None:
+def _draw_number(ds: xr.Dataset, place: int, ax: Axes) -> None:
     """The attractor's number where its basin has most room."""
-    inside = ds["basin"].values == number
+    inside = ds["basin"].values == place
     x, y = ds[schema.X].values, ds[schema.Y].values
     room = distance_transform_edt(np.pad(inside, 1))[1:-1, 1:-1] / len(x)
     width = x[-1] - x[0]
@@ -119,11 +159,11 @@ def _draw_number(ds: xr.Dataset, number: int, ax: Axes) -> None:
             room[np.hypot(x[None, :] - at_x, y[:, None] - at_y) < BESIDE * width] = 0.0
     row, column = np.unravel_index(np.argmax(room), room.shape)
     if room[row, column] >= ROOM:
-        ax.text(x[column], y[row], f"{number + 1}", ha="center", va="center", fontweight="bold")
+        ax.text(x[column], y[row], f"{place + 1}", ha="center", va="center", fontweight="bold")
 
 
-def _shade(number: int) -> tuple[float, float, float]:
-    again, place = divmod(number, len(style.CYCLE))
+def _shade(place: int) -> tuple[float, float, float]:
+    again, colour = divmod(place, len(style.CYCLE))
     part = LIGHT[again % len(LIGHT)]
-    red, green, blue = (part * each + (1 - part) for each in to_rgb(style.CYCLE[place]))
+    red, green, blue = (part * each + (1 - part) for each in to_rgb(style.CYCLE[colour]))
     return red, green, blue

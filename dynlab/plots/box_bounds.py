@@ -13,6 +13,7 @@ from dynlab.wording import at_most, number
 
 SIZE = (7.6, 4.4)  # inches
 HEIGHTS = 20  # the seed of heights that keep dots apart: another than that of the states that the dots are of
+FAR = 2.0  # times what is sampled: a bound farther off is an arrow
 SPREAD = 0.22  # half the height of a row of dots
 # (sampled of the norm, sampled of the eigenvalues, proved bound, the border between growth and decay)
 NORM = ("sampled_norm", "sampled_spectral_radius", "norm_bound", 1.0)
@@ -36,7 +37,7 @@ def plot_box_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     Axes
         Of the norm.
     """
-    schema.check(ds, needs=[*NORM[:3], *RATE[:3]])
+    schema.check(ds, needs=[*NORM[:3], *RATE[:3], "box_lower", "box_upper"])
     if ax is None:
         units = ds["abscissa_bound"].attrs["units"]
         whose = "of the step" if units == schema.ONE else f"of the flow ({units})"
@@ -45,8 +46,16 @@ def plot_box_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
             (RATE, f"real part of eigenvalues, or logarithmic norm, {whose}"),
         )
         drawn = [(_draw_panel, artist | {"names": name, "label": label}) for name, label in names]
-        return style.panels(ds, drawn, SIZE, "Bounds over a box of states", below=True)
+        return style.panels(ds, drawn, SIZE, f"Bounds over {_box(ds)}", below=True)
     return _draw_panel(ds, ax, NORM, "modulus or norm", **artist)
+
+
+def _box(ds: xr.Dataset) -> str:
+    """The box where all states have the same ends."""
+    low, high = (np.unique(ds[name].values) for name in ("box_lower", "box_upper"))
+    if len(low) == len(high) == 1:
+        return f"the box {number(float(low[0]), 3)} ≤ hᵢ ≤ {number(float(high[0]), 3)}"
+    return "a box of states"
 
 
 def _draw_panel(ds: xr.Dataset, ax: Axes, names: tuple[str, str, str, float], label: str, **artist: Any) -> Axes:
@@ -58,10 +67,25 @@ def _draw_panel(ds: xr.Dataset, ax: Axes, names: tuple[str, str, str, float], la
         look: dict[str, Any] = {"s": 12, "color": colour, "marker": marker, "alpha": 0.6, "linewidths": 0}
         ax.scatter(values, heights, **(look | artist))
     bound = float(ds[proved])
-    ax.axvline(bound, color=style.BLACK, lw=1.6)
-    side, other = ("right", "left") if bound >= border else ("left", "right")
     proven = at_most(bound) if np.isfinite(bound) else number(bound)
-    ax.annotate(f" proved ≤ {proven} ", (bound, 1.75), ha=side, va="center")
+    side, other = ("right", "left") if bound >= border else ("left", "right")
+    seen = np.array([border, *(end for name in rows for end in (ds[name].values.min(), ds[name].values.max()))])
+    if bound - seen.max() > FAR * np.ptp(seen) or np.isinf(bound):  # an arrow, so that the dots keep their room
+        look = {"arrowstyle": "->", "color": style.BLACK, "lw": 1.6}
+        to, at = (1.0, 1.75), (0.9, 1.75)
+        ax.annotate(
+            f"proved ≤ {proven}, off the scale ",
+            to,
+            at,
+            xycoords=ax.get_yaxis_transform(),
+            ha="right",
+            va="center",
+            arrowprops=look,
+        )
+        other = "left"
+    else:
+        ax.axvline(bound, color=style.BLACK, lw=1.6)
+        ax.annotate(f" proved ≤ {proven} ", (bound, 1.75), ha=side, va="center")
     if proved == "norm_bound" or ds[proved].attrs["units"] == schema.PER_SECOND:  # 0 is no border of a step's Re λ
         ax.axvline(border, color=style.GREY, ls="--", lw=1.0)
         at = " 1: contracts below " if border else " 0: decays below "

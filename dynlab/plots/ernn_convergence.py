@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from dynlab import schema
 from dynlab.plots import style
@@ -20,6 +23,10 @@ LOOKS = {
     "no equilibrium to converge to": (style.ORANGE, ":"),
 }
 SPEED = {"no equilibrium to converge to": "no equilibrium was found, its speed ‖F(g⁽ⁱ⁾)‖₂ instead"}
+SHORT = {"no equilibrium to converge to": "no equilibrium: the speed ‖F‖₂"}  # in titles
+GOES_THERE = {"converges", "still approaching"}
+SIZES, MOST_BESIDE = (9.6, 3.8), 3  # inches of a row of panels, and how many there are in it
+HANDLE = 3.0  # letters: so long is a line in the legend, to show its dashes
 FEW = 3  # steps of one outcome, each of which has its own line; of more their median is drawn, and their middle half
 QUARTILES = (0.25, 0.5, 0.75)
 DASHED = (0, (5, 2.5))
@@ -45,38 +52,78 @@ def plot_ernn_convergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: A
     """
     schema.check(ds, needs=NEEDS)
     if ax is None:
+        return _figure(ds, **artist)
+    _draw(ds, ax, [outcome for outcome in LOOKS if (ds["outcome"] == outcome).any()], **artist)
+    style.legend_below(ax, 2, handlelength=HANDLE)
+    ax.set_xlabel(ds[schema.ITERATION].attrs["long_name"])
+    ax.set_ylabel(_scale(ds))
+    return ax
+
+
+def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
+    """A panel for each outcome, all on one scale; of one outcome a large one."""
+    outcomes = [outcome for outcome in LOOKS if (ds["outcome"] == outcome).any()]
+    if len(outcomes) < 2:
         return style.panels(ds, [(plot_ernn_convergence, artist)], SIZE, "Inner iteration")
+    columns = len(outcomes) if len(outcomes) <= MOST_BESIDE else 2
+    rows = -(-len(outcomes) // columns)
+    with style.style((SIZES[0], SIZES[1] * rows)) as size:
+        figure, axes = plt.subplots(rows, columns, figsize=size, sharex=True, sharey=True, squeeze=False)
+        named: dict[str, Any] = {}
+        for ax, outcome in zip(axes.flat, outcomes, strict=False):
+            _draw(ds, ax, [outcome], **artist)
+            count = int((ds["outcome"] == outcome).sum())
+            ax.set_title(f"{count} × {SHORT.get(outcome, outcome)}")
+            named |= {
+                words: handle
+                for handle, words in zip(*ax.get_legend_handles_labels(), strict=True)
+                if words.startswith("predicted")
+            }
+            ax.set_xlabel(ds[schema.ITERATION].attrs["long_name"])
+        for ax in axes.flat[len(outcomes) :]:
+            ax.set_axis_off()
+        for row in axes:
+            row[0].set_ylabel(_scale(ds))
+        line, band = Line2D([], [], color=style.GREY, lw=1.8), Patch(color=style.GREY, alpha=0.3, lw=0)
+        many = max(int((ds["outcome"] == outcome).sum()) for outcome in outcomes) > FEW
+        named = ({"median": line, "middle half of the steps": band} if many else {"one step": line}) | named
+        style.finish(ds, figure, "Inner iteration", named)
+    return axes.flat[0]
+
+
+def _scale(ds: xr.Dataset) -> str:
+    return style.label(ds["speed" if set(ds["outcome"].values.ravel()) <= set(SPEED) else "distance"])
+
+
+def _draw(ds: xr.Dataset, ax: Axes, outcomes: list[str], **artist: Any) -> None:
+    """The lines of these outcomes; bands around medians where there are not two of them, which would cover each other."""
     iteration = ds[schema.ITERATION].values
     distance, speed = (ds[name].values.reshape(-1, len(iteration)) for name in ("distance", "speed"))
-    outcomes = ds["outcome"].values.ravel()
-    for outcome, (colour, dashes) in LOOKS.items():
-        rows = outcomes == outcome
-        drawn = (speed if outcome in SPEED else distance)[rows]
-        if not len(drawn):
-            continue
-        label = f"{len(drawn)} × {SPEED.get(outcome, outcome)}" + (" (median, middle half)" if len(drawn) > FEW else "")
+    ends = ds["outcome"].values.ravel()
+    banded = sum((ends == outcome).sum() > FEW for outcome in outcomes) == 1
+    for outcome in outcomes:
+        colour, dashes = LOOKS[outcome]
+        drawn = (speed if outcome in SPEED else distance)[ends == outcome]
+        what = f" (median{', middle half' * banded})" if len(drawn) > FEW else ""
+        label = f"{len(drawn)} × {SPEED.get(outcome, outcome)}{what}"
         lines = np.where((drawn > LOWEST) & np.isfinite(drawn), drawn, np.nan)
         some = np.isfinite(lines).any(axis=0) | (len(drawn) <= FEW)
         if len(drawn) > FEW:
             low, middle, high = np.nanquantile(lines[:, some], QUARTILES, axis=0)
-            ax.fill_between(iteration[some], low, high, color=colour, alpha=0.2, linewidth=0)
+            if banded:
+                ax.fill_between(iteration[some], low, high, color=colour, alpha=0.2, linewidth=0)
             lines = middle[None]
         look = {"color": colour, "ls": dashes, "lw": 1.8} | artist
         for place, values in enumerate(lines):
             ax.semilogy(iteration[some], values, label=None if place else label, **look)
-    _draw_prediction(ds, ax, iteration, distance)
+    if set(outcomes) & GOES_THERE:
+        _draw_prediction(ds, ax, iteration, distance)
     style.plain_numbers(ax)
-    style.legend_below(ax, 2)
-    ax.set_xlabel(ds[schema.ITERATION].attrs["long_name"])
-    ax.set_ylabel(style.label(ds["speed" if set(outcomes) <= set(SPEED) else "distance"]))
-    return ax
 
 
 def _draw_prediction(ds: xr.Dataset, ax: Axes, iteration: np.ndarray, distance: np.ndarray) -> None:
     """The line of slope ln of the median predicted rate, down to where rounding ends the measured ones."""
-    goes_there = np.isin(ds["outcome"].values, ("converges", "still approaching"))
-    if not goes_there.any():
-        return
+    goes_there = np.isin(ds["outcome"].values, list(GOES_THERE))
     distance = distance[goes_there.ravel()]
     rate = float(np.median(ds["predicted_rate"].values[goes_there]))
     line = np.median(distance[:, 0]) * rate**iteration

@@ -23,7 +23,8 @@ LOOKS = {
 MARGIN = 1.08  # times the largest coordinate
 LARGEST = 1e300  # an eigenvalue that an axis still reaches: limits near the largest number there is overflow
 NEAR = 0.15  # of |μ| = 1: what is as near is looked at from close up
-CROWD = 60  # eigenvalues of a kind, beyond which their markers are small
+CROWD = 60  # eigenvalues, beyond which only the leading one of each point has a large marker
+WIDE = 6.0  # of the window: in a wider one the circle is too small to have its name beside it
 CLOSE_UP = 0.4  # half the width of the widest close-up; the smallest is a tenth of it
 
 
@@ -48,7 +49,7 @@ def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
     if ax is None:
         return _figure(ds, **artist)
     _draw(ds, ax, **artist)
-    ax.legend(title="Eigenvalues of", alignment="left", loc="best")
+    ax.legend(title=_heading(ds), alignment="left", loc="best")
     return ax
 
 
@@ -56,7 +57,7 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     """All eigenvalues, and those near |μ| = 1 from close up where they lie together; the legend below."""
     drawn, window = [(_draw, artist)], _close_up(ds)
     if window is not None:
-        drawn = [(_draw, artist | {"title": "All of them"}), (_draw, artist | window)]
+        drawn = [(_draw, artist | {"title": "All eigenvalues μ"}), (_draw, artist | window)]
     drawn[-1] = (_draw, drawn[-1][1] | {"below": True})
     return style.panels(ds, drawn, SIZES[len(drawn) - 1], "Fixed points")
 
@@ -78,7 +79,7 @@ def _close_up(ds: xr.Dataset) -> dict[str, Any] | None:
 def _draw(
     ds: xr.Dataset,
     ax: Axes,
-    title: str = "",
+    title: str = "Eigenvalues μ of the Jacobian at each",
     xlim: tuple[float, float] | None = None,
     ylim: tuple[float, float] | None = None,
     below: bool = False,
@@ -87,25 +88,39 @@ def _draw(
     """The window is that of all eigenvalues where no limits are given; a legend only below."""
     circle = np.exp(2j * np.pi * np.linspace(0, 1, 361))
     ax.fill(circle.real, circle.imag, color=style.FAINT, alpha=0.35, lw=0, zorder=0)
-    ax.plot(circle.real, circle.imag, color=style.GREY, lw=0.9, zorder=1, label="|μ| = 1, outside it grows")
+    ax.plot(circle.real, circle.imag, color=style.GREY, lw=0.9, zorder=1)
     style.cross(ax)
     markers = {stable: itertools.cycle(shapes) for stable, (_, shapes) in LOOKS.items()}
+    crowded = ds["eigenvalue"].size > CROWD
     for (status, kind, stable), members in sorted(_groups(ds).items(), key=lambda group: -len(group[1])):
         colour, marker = LOOKS[stable][0], next(markers[stable])
-        found = ds["eigenvalue"].values[members].ravel()
+        found = ds["eigenvalue"].values[members]
+        if crowded:
+            leads = np.isclose(found, found[:, :1]) | np.isclose(found, found[:, :1].conj())  # of a pair both
+            rest, found = found[~leads], found[leads]
+            small: dict[str, Any] = {"s": 7, "alpha": 0.6, "color": colour, "marker": marker, "linewidths": 0}
+            ax.scatter(rest.real, rest.imag, zorder=2, **small)
+        found = found.ravel()
         face, edge = (colour, "white") if status == "fixed point" else ("none", colour)
         look: dict[str, Any] = {"marker": marker, "alpha": 0.85, "zorder": 3, "facecolors": face, "edgecolors": edge}
-        look |= {"s": 44, "linewidths": 0.9} if len(found) <= CROWD else {"s": 14, "linewidths": 0.3}
+        look |= {"s": 30, "linewidths": 0.4} if crowded else {"s": 44, "linewidths": 0.9}
         ax.scatter(found.real, found.imag, label=_entry(ds, status, kind, members), **(look | artist))
     sizes = np.abs(ds["eigenvalue"].values)
     reach = MARGIN * min(float(sizes.max(initial=1.0, where=np.isfinite(sizes))), LARGEST)
     whole = (-reach, reach)
     ax.locator_params(nbins=6)
     ax.set(xlim=xlim or whole, ylim=ylim or whole, aspect="equal", xlabel="Re μ", ylabel="Im μ", title=title)
+    if xlim is None and reach < WIDE:
+        where, away = (-np.sqrt(0.5), np.sqrt(0.5)), (-3, 3)
+        ax.annotate("|μ| = 1", where, away, textcoords="offset points", ha="right", color=style.GREY)
     if below:
-        style.legend_below(ax, 2, title="Eigenvalues of", alignment="left")
+        style.legend_below(ax, 2, title=_heading(ds), alignment="left")
     if ds.sizes[schema.FIXED_POINT] == 0:
         ax.text(0, 0.1, "no fixed point found", ha="center", va="bottom", color=style.GREY)
+
+
+def _heading(ds: xr.Dataset) -> str:
+    return "Eigenvalues of" + " (large: the leading one of each)" * (ds["eigenvalue"].size > CROWD)
 
 
 def _groups(ds: xr.Dataset) -> dict[tuple[str, str, int], list[int]]:

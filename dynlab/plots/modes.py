@@ -108,7 +108,7 @@ def _told(ds: xr.Dataset) -> list[tuple[int, int]]:
 def _figure(ds: xr.Dataset, points: list[int], **artist: Any) -> Axes:
     """Time constants at the left, beside them a row of tables for each point."""
     tables = [name for name in ("input_share", "output_read") if name in ds and ds[name].size]
-    widths = [4.4, *(min(4.2, 1.4 + 0.42 * ds[name].shape[-1]) for name in tables)]
+    widths = [4.4, *(min(4.2, 1.6 + 0.42 * ds[name].shape[-1]) for name in tables)]
     if tables:
         widths[1] += 1.0  # for the rows' names
     rows = [_rows(ds, point, MOST_ROWS // len(points)) for point in points if point < ds.sizes[schema.FIXED_POINT]]
@@ -125,9 +125,7 @@ def _figure(ds: xr.Dataset, points: list[int], **artist: Any) -> Axes:
                 _draw_table(ds, ax, name, points[place], chosen, largest)
                 if not column and len(chosen):
                     ax.set_yticks(np.arange(len(chosen)), [_named(ds, points[place], row) for row in chosen])
-                    ax.set_ylabel(
-                        _whose(ds, points[place]) * (len(points) > 1) + "τ or doubling time (step), f (cycle/step)"
-                    )
+                    ax.set_ylabel(_whose(ds, points[place]))
                 ends = place == 0, place == len(rows) - 1
                 ax.set(
                     **{
@@ -141,7 +139,7 @@ def _figure(ds: xr.Dataset, points: list[int], **artist: Any) -> Axes:
 
 
 def _whose(ds: xr.Dataset, point: int) -> str:
-    return f"point {point}, {of_map(str(ds['kind'].values[point]))}:\n"
+    return f"point {point}, {of_map(str(ds['kind'].values[point]))}:\nτ in steps, f per step"
 
 
 def _draw_table(ds: xr.Dataset, ax: Axes, name: str, point: int, rows: NDArray[np.int64], largest: float) -> None:

@@ -163,6 +163,7 @@ def basins(
         system=system.name,
         source=system.source,
         settings=held_settings(system, at, exact)
+        | ({"step_size": system.step_size} if isinstance(system, Euler) else {})
         | {"inputs": None if inputs is None else list(driven.inputs.shape)}
         | {"states": None if states is None else list(np.shape(states)), "plane_share": plane.share}
         | {"grid": grid, "extent": half, "steps": steps, "follow": is_followed, "largest_state": largest_state}
