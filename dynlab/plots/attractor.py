@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import subscript
+from dynlab.wording import number, subscript
 
 SIZE = (5.4, 4.6)  # inches
 COBWEB = 40  # the last steps of an orbit, which are drawn as stairs
@@ -33,6 +33,11 @@ def plot_attractor(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> 
     if ax is None:
         return style.panels(ds, [(plot_attractor, artist)], SIZE, "Attractor")
     visited = ds["visited"].values
+    if (visited == visited[:1]).all():
+        place = ", ".join(number(float(value), 3) for value in visited[0])
+        style.say(ax, f"the orbit stays at h = {place if visited.shape[1] == 1 else f'({place})'}")
+        ax.set_axis_off()
+        return ax
     is_flow = ds[schema.TIME].attrs["units"] == schema.SECOND
     look: dict[str, Any] = {"ls": "none", "marker": ".", "ms": 6 if len(visited) < FEW else 1.5, "mew": 0}
     look |= {"color": style.BLUE, "rasterized": len(visited) >= FEW}

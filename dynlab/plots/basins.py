@@ -82,7 +82,7 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
         ax.set_title(f"Starts on the plane of {share(float(settings['plane_share']))} of the states' variance")
     title: dict[str, Any] = {"title": "A start ends on (part of the starts)"}
     style.legend_below(
-        ax, 2 if len(handles) > FEW else 1, handles=handles, columnspacing=1.4, labelspacing=0.9, **title
+        ax, 2 if len(handles) > FEW else 1, handles=handles, columnspacing=1.4, labelspacing=1.1, **title
     )
     return ax
 
@@ -141,7 +141,7 @@ def _attractor(
         face = "white" if one["stable"] != 1 else colour
         look = {"marker": MARKERS[place % len(MARKERS)], "ms": 7, "color": face, "mec": style.BLACK, "mew": 1.0}
         if off:
-            look |= {"mfc": "none", "mec": colour, "mew": 1.8, "ms": 9}
+            look |= {"mfc": "none", "mec": colour, "mew": 1.8, "ms": 8}
             if ds.sizes[schema.ATTRACTOR] > 1:
                 at = float(one["attractor_x"][0]), float(one["attractor_y"][0])
                 ax.annotate(f"{place + 1}", at, (6, 4), textcoords="offset points", zorder=4)

@@ -14,7 +14,7 @@ from dynlab.plots.spectrum import window_of
 
 SIZE = (9.2, 4.2)  # inches
 LOOKS = (("o", style.BLUE), ("s", style.VERMILION))
-BINS = 24
+BINS = 12
 
 
 def plot_compare(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
@@ -47,18 +47,25 @@ def plot_compare(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Ax
         ax.scatter(whole.real, whole.imag, label=str(ds[schema.NETWORK].values[place]), **look | artist)
     middle, half = window_of(np.concatenate([ds[name].values.ravel() for name in ("eigenvalue", "run_eigenvalue")]))
     ax.set(xlim=(middle - half, middle + half), ylim=(-half, half), aspect="equal", xlabel="Re μ", ylabel="Im μ")
-    ax.set_title("Eigenvalues μ of the fitted maps, small: of runs")
+    ax.set_title("Eigenvalues μ of the fitted maps")
+    ax.plot([], [], ls="none", marker=".", color=style.GREY, ms=4, label="small: of single runs")
     style.legend_below(ax, 2)
     return ax
 
 
 def _draw_distances(ds: xr.Dataset, ax: Axes) -> None:
     """How many relabellings have which mean distance, and where the true labels stand."""
-    ax.hist(ds["relabelled_distance"].values, BINS, color=style.FAINT, edgecolor=style.GREY, label="relabelled runs")
-    ax.axvline(float(ds["between_runs"]), color=style.BLACK, lw=2, label="runs of the two networks")
+    ax.hist(
+        ds["relabelled_distance"].values,
+        BINS,
+        color=style.FAINT,
+        edgecolor=style.GREY,
+        label="one run of each, relabelled",
+    )
+    ax.axvline(float(ds["between_runs"]), color=style.BLACK, lw=2, label="one run of each network")
     for (_, colour), name, value in zip(LOOKS, ds[schema.NETWORK].values, ds["within_runs"].values, strict=True):
-        ax.axvline(float(value), color=colour, lw=1.2, ls="--", label=f"runs of {name} alone")
-    ax.set(xlim=(0, None), xlabel="mean distance between runs", ylabel="relabellings")
+        ax.axvline(float(value), color=colour, lw=1.2, ls="--", label=f"two runs of {name}")
+    ax.set(xlim=(0, None), xlabel="mean distance between two runs", ylabel="number of relabellings")
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_title(f"Share of relabellings as far: p = {float(ds['p_value']):.2g}")
+    ax.set_title(f"p = {float(ds['p_value']):.2g}, the part of relabellings at least as far")
     style.legend_below(ax, 2)

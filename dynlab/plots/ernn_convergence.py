@@ -25,7 +25,7 @@ LOOKS = {
 SPEED = {"no equilibrium to converge to": "no equilibrium was found, its speed ‖F(g⁽ⁱ⁾)‖₂ instead"}
 SHORT = {"no equilibrium to converge to": "no equilibrium: the speed ‖F‖₂"}  # in titles
 GOES_THERE = {"converges", "still approaching"}
-SIZES, MOST_BESIDE = (9.6, 3.8), 3  # inches of a row of panels, and how many there are in it
+SIZES, MOST_BESIDE = (9.6, 3.2), 3  # inches of a row of panels, and how many there are in it
 HANDLE = 3.0  # letters: so long is a line in the legend, to show its dashes
 FEW = 3  # steps of one outcome, each of which has its own line; of more their median is drawn, and their middle half
 QUARTILES = (0.25, 0.5, 0.75)
@@ -79,7 +79,9 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
                 for handle, words in zip(*ax.get_legend_handles_labels(), strict=True)
                 if words.startswith("predicted")
             }
+        for ax in axes.flat[max(0, len(outcomes) - columns) : len(outcomes)]:  # with none below it
             ax.set_xlabel(ds[schema.ITERATION].attrs["long_name"])
+            ax.tick_params(labelbottom=True)
         for ax in axes.flat[len(outcomes) :]:
             ax.set_axis_off()
         for row in axes:
@@ -96,11 +98,11 @@ def _scale(ds: xr.Dataset) -> str:
 
 
 def _draw(ds: xr.Dataset, ax: Axes, outcomes: list[str], **artist: Any) -> None:
-    """The lines of these outcomes; bands around medians where there are not two of them, which would cover each other."""
+    """The lines of these outcomes; a band around a median where there is but one, since two would cover each other."""
     iteration = ds[schema.ITERATION].values
     distance, speed = (ds[name].values.reshape(-1, len(iteration)) for name in ("distance", "speed"))
     ends = ds["outcome"].values.ravel()
-    banded = sum((ends == outcome).sum() > FEW for outcome in outcomes) == 1
+    banded = [int((ends == outcome).sum()) > FEW for outcome in outcomes].count(True) == 1
     for outcome in outcomes:
         colour, dashes = LOOKS[outcome]
         drawn = (speed if outcome in SPEED else distance)[ends == outcome]

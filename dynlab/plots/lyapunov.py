@@ -39,7 +39,7 @@ def plot_lyapunov(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     schema.check(ds, needs=[name, "mean_exponent", "mean_exponent_error", "running_exponent"])
     if ax is None:
         panels: list[style.Panel] = [(plot_lyapunov, artist), (_draw_running, {})]
-        if "visited" in ds:
+        if "visited" in ds and (ds["visited"] != ds["visited"][0]).any():  # one state makes no picture
             panels.append((plot_attractor, {}))
         return style.panels(ds, panels, (SIZE[0], SIZE[1] * (len(panels) - 1)), "Lyapunov exponents")
     values, mean, error = (ds[each].values for each in (name, "mean_exponent", "mean_exponent_error"))

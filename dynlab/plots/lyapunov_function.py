@@ -9,9 +9,10 @@ from matplotlib.colors import TwoSlopeNorm
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.wording import number
 
 SIZE = (10.3, 4.1)  # inches
-NOTHING = (7.0, 0.8)  # where there is nothing to draw
+EIGENVALUES, NOTHING = (5.4, 4.6), (7.0, 0.8)  # where nothing is proved, and where nothing was found
 ROUNDING = 1e-9  # relative: a rate above 0 by less is no growth
 SEEN = 2e-3  # of the plane: where V grows on less, there is no border to see
 SHADES = 0.98  # quantile of the sizes that the colours reach
@@ -36,16 +37,16 @@ def plot_lyapunov_function(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
         Of the plane.
     """
     schema.check(ds, needs=["status", "ratio", "radius", "sampled_radius", "largest_rate"])
-    if ax is None and not (ds["status"] == "proved").any():
-        return style.panels(ds, [(plot_lyapunov_function, artist)], NOTHING, "Lyapunov function")
+    proved_somewhere = bool((ds["status"] == "proved").any())
+    if ax is None and not proved_somewhere:
+        size = EIGENVALUES if "eigenvalue" in ds and ds.sizes[schema.FIXED_POINT] else NOTHING
+        return style.panels(ds, [(plot_lyapunov_function, artist)], size, "No Lyapunov function")
     if ax is None:
         return style.panels(ds, [(plot_lyapunov_function, artist), (_draw_levels, {})], SIZE, "Lyapunov function")
-    if not (ds["status"] == "proved").any():
-        style.say(ax, "no Lyapunov function is proved")
-        ax.set_axis_off()
-        return ax
-    number = int(ds["semi_axis"].isel({schema.MODE: 0}).fillna(-1).argmax(schema.FIXED_POINT))  # the widest proved set
-    row = ds.isel({schema.FIXED_POINT: number})
+    if not proved_somewhere:
+        return _draw_eigenvalues(ds, ax)
+    place = int(ds["semi_axis"].isel({schema.MODE: 0}).fillna(-1).argmax(schema.FIXED_POINT))  # the widest proved set
+    row = ds.isel({schema.FIXED_POINT: place})
     extent, values = float(row["extent"]), row["ratio"].values
     sizes = np.abs(values[np.isfinite(values)])
     reach = max(float(np.quantile(sizes, SHADES)) if sizes.size else 1.0, np.finfo(float).tiny)
@@ -65,9 +66,43 @@ def plot_lyapunov_function(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     second = "no meaning: the state is one number" if ds.sizes[schema.STATE] == 1 else "along the second slowest"
     ax.set(aspect="equal", xlabel="T (h − h*) along the slowest direction", ylabel=second)
     count = ds.sizes[schema.FIXED_POINT]
-    which = "the fixed point" if count == 1 else f"fixed point {number}"
+    which = "the fixed point" if count == 1 else f"fixed point {place}"
     ax.set_title(f"Around {which}; V = |T (h − h*)|²")
     style.legend_below(ax, 2)
+    return ax
+
+
+def _draw_eigenvalues(ds: xr.Dataset, ax: Axes) -> Axes:
+    """Why there is none: the eigenvalues at the fixed points, those of points that are not stable marked."""
+    if "eigenvalue" not in ds or not ds.sizes[schema.FIXED_POINT]:
+        style.say(ax, "no Lyapunov function is proved")
+        ax.set_axis_off()
+        return ax
+    values, of_flow = ds["eigenvalue"].values, schema.settings(ds)["kind"] == "flow"
+    unstable = ds["status"].values == "not stable"
+    finite = np.abs(values[np.isfinite(values)])
+    half = 1.15 * max(float(finite.max(initial=0.0)), 1.0 if not of_flow else np.finfo(float).tiny)
+    border = np.exp(2j * np.pi * np.linspace(0, 1, 361))
+    if of_flow:
+        ax.axvspan(-half, 0, color=style.SHADED, lw=0, zorder=0)
+    else:
+        ax.fill(border.real, border.imag, color=style.SHADED, lw=0, zorder=0)
+        ax.plot(border.real, border.imag, color=style.BLACK, lw=1.2, zorder=1)
+    style.cross(ax)
+    for chosen, marker, colour, words in (
+        (~unstable, "s", style.UNDECIDED, "at the others"),
+        (unstable, "X", style.UNSTABLE, "at a fixed point that is not stable"),
+    ):
+        found = values[chosen].ravel()
+        if len(found):
+            look: dict[str, Any] = {"s": 40, "marker": marker, "color": colour, "edgecolors": style.BLACK}
+            ax.scatter(found.real, found.imag, linewidths=0.6, zorder=3, label=words, **look)
+    symbol = "λ (1/s)" if of_flow else "μ"
+    ax.set(xlim=(-half, half), ylim=(-half, half), aspect="equal", xlabel=f"Re {symbol}", ylabel=f"Im {symbol}")
+    largest = np.nanmax(values.real if of_flow else np.abs(values))
+    limit = "Re λ" if of_flow else "|μ|"
+    ax.set_title(f"Largest {limit}: {number(float(largest), 5)}; a stable point's is below {0 if of_flow else 1}")
+    style.legend_below(ax, 1)
     return ax
 
 

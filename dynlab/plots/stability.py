@@ -18,11 +18,18 @@ PANEL = (4.9, 4.0)  # inches
 ROW, FRAME = 0.42, 0.7  # of the table of bounds
 MOST_POINTS = 20_000
 LARGE = 20.0  # points of this area have room for an edge
+FACTORS = {  # R(z), by which a step multiplies a mode
+    "euler": "1 + z",
+    "midpoint": "1 + z + z²/2",
+    "rk4": "1 + z + z²/2 + z³/6 + z⁴/24",
+    "implicit-midpoint": "(1 + z/2)/(1 − z/2)",
+    "exponential-euler": "$e^z$",
+}
 HIGHEST = 3.0  # moduli above are drawn as this: a pole is no wall of contours
 SIDES = {  # colour, marker and word, so that grey print tells them apart
-    0: (style.VERMILION, "X", "above 1"),
-    -1: (style.GREY, "s", "1 within its error"),
-    1: (style.GREEN, "o", "below 1"),
+    0: (style.VERMILION, "X", "modulus above 1"),
+    -1: (style.GREY, "s", "modulus 1 within its error"),
+    1: (style.GREEN, "o", "modulus below 1"),
 }
 
 
@@ -96,8 +103,9 @@ def plot_step_region(ds: xr.Dataset, *, ax: Axes | None = None, close_up: bool =
         ax.locator_params(axis="x", nbins=5)
         ax.set_title("Near 0, each axis on its own scale")
         return ax
-    name = capital(LOOKS[schema.settings(ds)["integrator"]]["label"])
-    ax.set(aspect="equal", title=f"{name}: |R(ελ)| ≤ 1 is shaded")
+    integrator = schema.settings(ds)["integrator"]
+    title = f"{capital(LOOKS[integrator]['label'])}: |R(ελ)| ≤ 1 is shaded,\nR(z) = {FACTORS[integrator]}"
+    ax.set(aspect="equal", title=title)
     style.legend_below(ax, 3, handletextpad=0.3, columnspacing=1.0, markerscale=1.0 if large else 2.0)
     return ax
 

@@ -55,11 +55,13 @@ def plot_theory_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
         )
     names, outcomes = ([str(one[name].values) for one in rows] for name in ("quantity", "outcome"))
     words = [_words(one) for one in rows]
-    columns = _columns(ax, names, words, outcomes)
+    bars = any(_is_range(one) for one in rows)
+    columns = _columns(ax, names, words, outcomes, bars)
     for row, one in enumerate(rows):
         colour, sign = LOOK[outcomes[row]]
         ax.text(0, row, style.subscripts(names[row]), va="center")
-        _draw_row(ax, row, one, columns, **artist)
+        if bars:
+            _draw_row(ax, row, one, columns, **artist)
         numbers = ax.text(columns.numbers, row, words[row], va="center")
         look: dict[str, Any] = {
             "va": "center",
@@ -71,11 +73,17 @@ def plot_theory_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
         )
     ax.set(xlim=(0, columns.end), ylim=(len(rows) - 0.4, -0.6), xticks=[], yticks=[])
     ax.spines[["left", "bottom"]].set_visible(False)
-    ax.set_title("Grey: theory allows; blue: measured; each row has its scale")
+    said = "Grey: theory allows; blue: measured; each row has its scale"
+    ax.set_title(said if bars else "What theory says, and what was measured")
     return ax
 
 
-def _columns(ax: Axes, names: list[str], words: list[str], outcomes: list[str]) -> Columns:
+def _is_range(one: xr.Dataset) -> bool:
+    """Whether theory's interval or the measured one is more than a number, to which no axis adds anything."""
+    return any(float(one[f"{what}_low"]) != float(one[f"{what}_high"]) for what in ("theory", "measured"))
+
+
+def _columns(ax: Axes, names: list[str], words: list[str], outcomes: list[str], has_bars: bool) -> Columns:
     """Side by side, however wide the axes are."""
     spec = ax.get_subplotspec()
     share = 1.0 if spec is None else len(spec.colspan) / spec.get_gridspec().ncols
@@ -84,8 +92,8 @@ def _columns(ax: Axes, names: list[str], words: list[str], outcomes: list[str]) 
     bars = letter * max(map(len, names)) + GAP
     numbers = letter * max(map(len, words)) + GAP
     last = BOLD / LETTER * letter * (2 + max(map(len, outcomes)))
-    width = float(np.clip(room - bars - GAP - numbers - last, NARROWEST, WIDEST))
-    after = bars + width + GAP
+    width = float(np.clip(room - bars - GAP - numbers - last, NARROWEST, WIDEST)) if has_bars else 0.0
+    after = bars + width + GAP * has_bars
     return Columns(bars, width, after, max(room, after + numbers + last))
 
 

@@ -87,7 +87,8 @@ def lyapunov_function(
     Returns
     -------
     xarray.Dataset
-        ``fixed_point_state(fixed_point, state)``; ``status(fixed_point)``: "proved", or why not. ``weights(fixed_point,
+        ``fixed_point_state(fixed_point, state)``; ``eigenvalue(fixed_point, mode)``, μ of the step or λ of the flow
+        there; ``status(fixed_point)``: "proved", or why not. ``weights(fixed_point,
         mode, state)``: T, with P = Tᵀ T and V = |T (h − h*)|²; ``lyapunov_residual``, relative, of the equation.
         ``radius(fixed_point)``: r, where V decreases for |T (h − h*)| ≤ r, proved; ``rate``: |T (h − h*)| changes by at
         most this factor a step in it (of a flow, at most at this rate in 1/s), proved; ``semi_axis(fixed_point, mode)``
@@ -130,9 +131,8 @@ def lyapunov_function(
         for i in through(range(found.sizes["fixed_point"]))
     ]
     settings = {key: chosen[key] for key in ("at", "input", "at_step", "starts", "inputs", "seed", "config")}
-    variables = {"fixed_point_state": found["fixed_point_state"].variable} | _variables(
-        rows, stepped.state_size, of_flow
-    )
+    variables = {"fixed_point_state": found["fixed_point_state"].variable, "eigenvalue": _eigenvalue(found, of_flow)}
+    variables |= _variables(rows, stepped.state_size, of_flow)
     return schema.dataset(
         variables,
         system=system.name,
@@ -286,6 +286,14 @@ def _rates(at_rest: Held, state: Real, T: Real, u: Real) -> Real:
             return np.asarray((u * velocity).sum(axis=1) / size**2)
         after = np.linalg.norm((at_rest.moved(h).numpy() - state) @ T.T, axis=1)
         return np.asarray(np.log(after / size))
+
+
+def _eigenvalue(found: xr.Dataset, of_flow: bool) -> xr.Variable:
+    """μ of the step, or λ = (μ − 1)/ε of the flow, whose Euler step of ε = 1 was searched."""
+    values, mode = found["eigenvalue"].values, (schema.FIXED_POINT, schema.MODE)
+    if of_flow:
+        return schema.variable(mode, values - 1, "eigenvalue λ of the flow's Jacobian at h*", schema.PER_SECOND)
+    return schema.variable(mode, values, "eigenvalue μ of the step's Jacobian at h*")
 
 
 def _variables(rows: list[AtPoint], size: int, of_flow: bool) -> dict[str, xr.Variable]:
