@@ -32,6 +32,7 @@ TIMES = 41
 GAMMAS, STEP_SIZES = (0.001, 0.01, 0.1, 1.0), (0.01, 0.1)  # of the paper's grids
 SEED = 0
 COLOURS = (style.BLUE, style.GREEN, style.ORANGE, style.VERMILION)
+OTHERS = (style.BLACK, style.PURPLE)
 LOWEST = -30.0  # of ln |λ| and ln σ that is drawn
 
 
@@ -93,23 +94,27 @@ def draw(results: Results) -> Made:
     """Eigenvalues above and singular values below: the LSTM and what is trained, and a column for each ε."""
     ds = results["eigenvalues"]
     names = ds[schema.NETWORK].values.tolist()
-    columns = {"LSTM, and trained networks": [n for n in names if not n.startswith("ε")]}
+    others = [name for name in names if not name.startswith("ε")]
+    columns = {" and ".join(others): others}
     columns |= {f"AntisymmetricRNN, ε = {s:g}": [n for n in names if n.startswith(f"ε = {s:g},")] for s in STEP_SIZES}
+    title = "AntisymmetricRNN, Figure 2: eigenvalues of the end-to-end Jacobian"
     with style.style((12.0, 6.6)) as size:
         figure, axes = plt.subplots(2, 3, figsize=size, sharex=True, sharey="row")
-        for (above, below), (title, shown) in zip(axes.T, columns.items(), strict=True):
-            for name, colour in zip(shown, COLOURS * len(shown), strict=False):
-                _eigenvalues(ds.sel({schema.NETWORK: name}), colour, above)
-                _singular(ds.sel({schema.NETWORK: name}), name.rpartition(", ")[2], colour, below)
-            above.set_title(title)
+        named: dict[str, Any] = {}
+        for (above, below), (group, shown) in zip(axes.T, columns.items(), strict=True):
+            grid = group.startswith("AntisymmetricRNN")
+            for name, colour in zip(shown, COLOURS if grid else OTHERS * len(shown), strict=False):
+                one = ds.sel({schema.NETWORK: name})
+                line = _lines(one, ("mean", "spread"), colour, above)
+                _lines(one, ("largest", "middle"), colour, below)
+                named[name.rpartition(", ")[2]] = line
+            above.set_title(group)
             below.set(xlabel="step t")
-            style.legend_below(below, 4)
-        axes[0, 0].set(ylim=(LOWEST, 15), ylabel="ln |μ| of $∂h_t/∂h_0$: mean,\nlight: one deviation around it")
-        axes[1, 0].set(ylim=(LOWEST, 15), ylabel="ln σ: largest, dashed: the middle one")
-        if not any(name.startswith("trained") for name in names):
-            axes[0, 0].text(0.97, 0.06, "trained networks: not run", ha="right", transform=axes[0, 0].transAxes)
+        axes[0, 0].set(ylim=(LOWEST, 15), ylabel="ln |μ| of $∂h_t/∂h_0$")
+        axes[1, 0].set(ylim=(LOWEST, 15), ylabel="ln σ of $∂h_t/∂h_0$")
+        style.caption(figure, title, _caption(ds), named)
     return Made(
-        "AntisymmetricRNN, Figure 2: eigenvalues of the end-to-end Jacobian",
+        title,
         "Trained on noise-padded CIFAR-10, the LSTM's eigenvalues go to 0 quickly; AntisymmetricRNN's keep a mean "
         "modulus close to 1 and a deviation close to 0, unless γ is too large.",
         measured(ds),
@@ -118,19 +123,23 @@ def draw(results: Results) -> Made:
     )
 
 
-def _eigenvalues(one: xr.Dataset, colour: str, ax: Axes) -> None:
-    time, mean = one[schema.TIME].values, np.exp(one["mean"].values)
-    deviation = np.exp(one["spread"].values)
-    low, high = (np.log(np.maximum(mean + side * deviation, np.exp(LOWEST))) for side in (-1, 1))
-    ax.fill_between(time, low, high, color=colour, alpha=0.2, lw=0)
-    ax.plot(time, one["mean"], color=colour)
+def _lines(one: xr.Dataset, names: tuple[str, str], colour: str, ax: Axes) -> Any:
+    """The first of two measurements solid, the second dashed."""
     ax.axhline(0, color=style.BLACK, ls=":", lw=1)
+    ax.plot(one[schema.TIME], one[names[1]], color=colour, ls="--", lw=1)
+    return ax.plot(one[schema.TIME], one[names[0]], color=colour)[0]
 
 
-def _singular(one: xr.Dataset, label: str, colour: str, ax: Axes) -> None:
-    ax.plot(one[schema.TIME], one["largest"], color=colour, label=label)
-    ax.plot(one[schema.TIME], one["middle"], color=colour, ls="--", lw=1)
-    ax.axhline(0, color=style.BLACK, ls=":", lw=1)
+def _caption(ds: xr.Dataset) -> str:
+    last = ds.isel({schema.TIME: -1})
+    lstm = power(float(last["mean"].sel({schema.NETWORK: "LSTM"})))
+    largest = last["largest"].sel({schema.NETWORK: [n for n in ds[schema.NETWORK].values if n.startswith("ε")]})
+    return (
+        f"Networks of {schema.settings(ds)['units']} units at their start, under noise. Above: the eigenvalues' mean "
+        f"modulus, dashed its deviation. Below: the largest singular value, dashed the middle one. After "
+        f"{int(last[schema.TIME]):,} steps the LSTM's mean is {lstm}; "
+        f"the AntisymmetricRNNs' largest σ are {power(float(largest.min()))} to {power(float(largest.max()))}."
+    )
 
 
 def measured(ds: xr.Dataset) -> str:

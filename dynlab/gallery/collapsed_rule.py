@@ -19,7 +19,7 @@ from dynlab.systems import create
 from dynlab.systems.vanilla import Vanilla
 from dynlab.tasks import create as create_task
 from dynlab.training.collapsed_rule import collapsed_rule, collapsed_sensitivities
-from dynlab.wording import number, percent
+from dynlab.wording import joined, number, percent
 
 SEED = 2882  # the tutorial's
 UNITS, SHOWN, ASKED = 32, 6, 8
@@ -52,9 +52,10 @@ def draw(results: Results) -> Made:
         figure, axes = plt.subplots(2, 2, figsize=size)
         _draw_starts(starts, float(training["error"].sel({schema.NETWORK: GRADIENT})[0]), axes[0, 0])
         _draw_columns(columns, axes[0, 1])
-        _draw_training(training["angle"], axes[1, 0], "trained {}", "While the tutorial's network learns")
-        losses = "{}: {:.4f} at the end", "It learns all the same, a little worse"
-        _draw_training(training["rmse"], axes[1, 1], *losses)
+        _draw_training(training["angle"], axes[1, 0], "trained {}", "Angle between the two as the network learns")
+        axes[1, 0].set_ylabel("angle for W (degrees)")
+        _draw_training(training["rmse"], axes[1, 1], "{}: {:.4f} at the end", "It learns all the same, a little worse")
+        axes[1, 1].set_ylabel("error (r.m.s.) in training")
         axes[1, 1].set_yscale("log")
     return Made(
         "The NumPy RNN tutorial: its “full gradient” is not the gradient",
@@ -63,6 +64,7 @@ def draw(results: Results) -> Made:
         _measured(training, starts, columns),
         figure,
         results,
+        caption=_caption(training, starts, columns),
     )
 
 
@@ -216,12 +218,11 @@ def _draw_starts(starts: xr.Dataset, tutorials: float, ax: Axes) -> None:
         xycoords=ax.get_yaxis_transform(),
         textcoords="offset points",
         ha="right",
-        fontsize=8,
     )
     for named in NAMED:
         mean = float(starts["error"].sel(scale=named).mean())
         ax.annotate(f"{percent(mean)}", (named, mean), (-4, 7), textcoords="offset points", ha="right")
-    ax.set(xscale="log", yscale="log", xlabel="s, entries of W ~ s N(0, 1/n)", ylabel=style.label(starts["error"]))
+    ax.set(xscale="log", yscale="log", xlabel="s, entries of W ~ s N(0, 1/n)", ylabel="‖rule − gradient‖/‖gradient‖")
     ax.set_title("The more recurrence, the more it is off")
     ax.legend(loc="upper left")
 
@@ -234,7 +235,7 @@ def _draw_columns(columns: xr.Dataset, ax: Axes) -> None:
     ax.axhline(1, color=style.GREY, ls=":", lw=1.2)
     ax.annotate("as wrong as 0 would be", (1, 1), (0, -11), textcoords="offset points", color="#555555")
     ax.set_ylim(bottom=-0.08)
-    ax.set(xlabel="step t whose input the weights read", ylabel=style.label(columns["error"]))
+    ax.set(xlabel="step t whose input the weights read", ylabel="‖rule − gradient‖/‖gradient‖")
     ax.set_title("Of the six input columns, only the last is right")
     ax.legend(loc="lower left", bbox_to_anchor=(0, 0.1))
 
@@ -244,8 +245,19 @@ def _draw_training(training: xr.DataArray, ax: Axes, said: str, title: str) -> N
     for name, look in LOOK.items():
         values = training.sel({schema.NETWORK: name}).values
         ax.plot(training[schema.TRAINING_STEP] + 1, values, label=said.format(name, values[-1]), lw=1.4, **look)
-    ax.set(xscale="log", xlabel="epoch", ylabel=style.label(training), title=title)
+    ax.set(xscale="log", xlabel="epoch", title=title)
     ax.legend(loc="best")
+
+
+def _caption(training: xr.Dataset, starts: xr.Dataset, columns: xr.Dataset) -> str:
+    first = training.sel({schema.NETWORK: GRADIENT}).isel({schema.TRAINING_STEP: 0})
+    off = joined([f"{percent(float(starts['error'].sel(scale=s).mean()))} with {s:g} N(0, 1/n)" for s in NAMED])
+    largest = float(training["angle"].sel({schema.NETWORK: RULE}).max())
+    return (
+        f"The rule is what the tutorial descends along in place of the gradient. For W it is off by "
+        f"{percent(float(first['error']), 1)} at the tutorial's start, whose W is all but 0, and by {off}. As the "
+        f"network learns along it, the angle grows to {largest:.0f}°. Only the input weights of the last step are right."
+    )
 
 
 def _measured(training: xr.Dataset, starts: xr.Dataset, columns: xr.Dataset) -> str:

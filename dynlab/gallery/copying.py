@@ -53,6 +53,7 @@ LOOK: dict[str, dict[str, Any]] = {
 }
 COPIES, STAYED, HIGHER, NOT_RUN = "copies", "stays at the baseline", "diverged", "not run"
 HALF = "learns, not to the end"
+DID = {COPIES: "copy", HALF: "learns in part", STAYED: "stays at the baseline", HIGHER: "diverges", NOT_RUN: "not run"}
 UNITS = re.compile(r", \d+ units")
 COPIED = 0.05  # of the baseline: fewer than one symbol in ten is not known
 
@@ -117,13 +118,14 @@ def _queued(trainings: xr.Dataset) -> Iterator[LossCurve]:
 def make(fast: bool = False, recompute: bool = False) -> Made:
     """The recorded losses, a panel for each delay; there is nothing to compute again, and nothing to leave out."""
     found = curves()
-    with style.style((12.6, 4.6)) as size:
-        figure, panels = plt.subplots(1, len(DELAYS), figsize=size, sharey=True)
-        for ax, delay in zip(panels, DELAYS, strict=True):
+    delays = [delay for delay in DELAYS if sum(bool(len(one.losses)) for one in found if one.delay == delay) > 1]
+    with style.style((10.6, 4.8)) as size:
+        figure, panels = plt.subplots(1, len(delays), figsize=size, sharey=True)
+        for ax, delay in zip(panels, delays, strict=True):
             _draw([one for one in found if one.delay == delay], ax)
         panels[0].set_ylabel("training cross-entropy per step")
         handles, labels = panels[0].get_legend_handles_labels()
-        style.caption(figure, TITLE, measured(found), dict(zip(labels, handles, strict=True)))
+        style.caption(figure, TITLE, _caption(found), dict(zip(labels, handles, strict=True)))
     return Made(TITLE, CLAIM, measured(found), figure, {"copying": dataset(found)})
 
 
@@ -140,9 +142,6 @@ def _draw(found: list[LossCurve], ax: Axes) -> None:
     )
     for one in found:
         ax.plot(one.steps, np.clip(one.losses, FLOOR, CEILING), label=one.name, ms=3, lw=1, **LOOK[one.name])
-    missing = [one.short for one in found if one.outcome == NOT_RUN]
-    if missing:
-        ax.text(0.02, 0.03, f"not run: {', '.join(missing)}", transform=ax.transAxes)
     ax.set(yscale="log", xlabel="step of the optimiser", title=f"Copying {SYMBOLS} symbols over {delay:,} steps")
 
 
@@ -164,6 +163,20 @@ def dataset(found: list[LossCurve]) -> xr.Dataset:
         coords={"delay": list(DELAYS), schema.NETWORK: list(NAMES.values())},
         flags={"best": NOT_RUN, "last": NOT_RUN},
     )
+
+
+def _caption(found: list[LossCurve]) -> str:
+    """What each network did at each delay, in few words."""
+    said = []
+    for delay in DELAYS:
+        here = [one for one in found if one.delay == delay]
+        each = [
+            f"{', '.join(one.short for one in here if one.outcome == outcome)} {words}"
+            for outcome, words in DID.items()
+            if any(one.outcome == outcome for one in here)
+        ]
+        said.append(f"{delay:,} steps: {'; '.join(each)}.")
+    return " ".join(said).replace(", D_f learns", " with a learned D_f")
 
 
 def measured(found: list[LossCurve]) -> str:

@@ -1,9 +1,11 @@
 """Figure 6 of the ERNN paper: linear convergence to the equilibrium, on a dense tanh ERNN and on the trained ones."""
 
 import matplotlib.pyplot as plt
+import numpy as np
 import torch
+import xarray as xr
 
-from dynlab import zoo
+from dynlab import schema, zoo
 from dynlab.diagnostics.ernn.convergence import ernn_convergence, verdict
 from dynlab.gallery.kept import Results, Script
 from dynlab.gallery.made import Made
@@ -11,9 +13,17 @@ from dynlab.plots import style
 from dynlab.plots.ernn_convergence import plot_ernn_convergence
 from dynlab.systems.ernn import ERNN
 from dynlab.tasks import driving_inputs
+from dynlab.wording import joined, number
 
 TRAINED = "ernn-har2-k5"
 ETA = 0.5
+ENDS = {  # of the outcomes, what the steps do
+    "converges": "converge",
+    "still approaching": "still come nearer",
+    "has not come nearer yet": "have not come nearer",
+    "does not converge": "cannot converge",
+    "no equilibrium to converge to": "has no equilibrium",
+}
 SEED, UNITS, LENGTH = 0, 80, 128
 RECURRENT_GAIN = 0.9  # ‖P U‖₂ = 0.9² < 1, tanh has slopes up to 1: the inner map contracts, its equilibrium is unique
 
@@ -43,6 +53,21 @@ def draw(results: Results) -> Made:
         f"Dense: {verdict(results['dense'])} Trained: {verdict(results['trained'])}",
         figure,
         results,
+        caption=f"Left: {_told(results['dense'])} Right: {_told(results['trained'])}",
+    )
+
+
+def _told(ds: xr.Dataset) -> str:
+    """How the steps ended, and the factors by which an iteration multiplies the distance."""
+    ends = ds["outcome"].values.ravel().tolist()
+    said = joined([f"{ends.count(one)} {words}" for one, words in ENDS.items() if one in ends])
+    settled = ds["settled"].values == 1
+    measured = f"by {number(float(np.median(ds['rate'].values[settled])))}, " if settled.any() else ""
+    chosen = settled if settled.any() else np.isin(ds["outcome"].values, ("converges", "still approaching"))
+    predicted = f"predicted {number(float(np.median(ds['predicted_rate'].values[chosen])))}"
+    return (
+        f"of {len(ends)} steps {said} within {int(ds[schema.ITERATION][-1]):,} iterations; one multiplies the distance "
+        f"{measured}{predicted} (medians)."
     )
 
 

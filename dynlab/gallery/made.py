@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -28,6 +29,8 @@ class Made:
         What was drawn, by name.
     animation : callable, optional
         Gives the figure at each frame of the movie that ends with it.
+    caption : str
+        What stands below the picture where that is less than `measured`: three lines at most.
     """
 
     title: str
@@ -36,13 +39,14 @@ class Made:
     figure: Figure
     results: Mapping[str, xr.Dataset]
     animation: Callable[[], Iterator[Figure]] | None = None
+    caption: str = ""
 
     def __post_init__(self) -> None:
         """Set what it is above the figure, and what was measured below, where it does not say so itself."""
         from dynlab.plots import style
 
         if not (self.figure.legends or self.figure.get_suptitle()):
-            style.caption(self.figure, self.title, self.measured)
+            style.caption(self.figure, self.title, self.caption or self.measured)
 
 
 @dataclass(frozen=True)
@@ -80,10 +84,15 @@ def page(made: Mapping[str, Made]) -> str:
     """The gallery's README: each figure, named as its file, with claim and measurement."""
     entries = [
         f"## {each.title}\n\n`dynlab figure {name}`\n\n![{each.title}]({name}.{'gif' if each.animation else 'png'})\n\n"
-        f"**Claimed.** {each.claim}\n\n**Measured.** {each.measured}\n"
+        f"**Claimed.** {each.claim}\n\n**Measured.** {raised(each.measured)}\n"
         for name, each in made.items()
     ]
     return "\n".join([HEAD, *entries])
+
+
+def raised(text: str) -> str:
+    """Powers of e as a page in Markdown sets them."""
+    return re.sub(r"(?<!\w)e\^([+−-]?\d[\d.,]*(?<=\d))", r"e<sup>\1</sup>", text)
 
 
 TABLES_HEAD = """# Tables

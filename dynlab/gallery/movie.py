@@ -77,10 +77,10 @@ def _training(
 def draw(results: Results) -> Made:
     """The last frame, with the movie that leads to it."""
     ds = results["predictions"]
-    with style.style((12.0, 3.4)) as size:
+    with style.style((12.0, 4.0)) as size:
         figure, panels = plt.subplots(1, len(LOSSES), figsize=size, sharey=True)
         lines = [_draw(ds, name, ax) for name, ax in zip(LOSSES, panels, strict=True)]
-        panels[0].set_ylabel("value")
+        panels[0].set_ylabel("value of the sine")
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=4)
         title = figure.suptitle("", fontsize=11)
@@ -128,8 +128,11 @@ def _draw(ds: xr.Dataset, name: str, ax: Axes) -> dict[str, Any]:
         for along, look in LOOK.items()
     }
     ends = [errors(ds).sel({"loss": name, schema.NETWORK: along}).values[-1] for along in LOOK]
-    ax.set_title(f"{name}\nerror {ends[0]:.3f}, {RULE} {ends[1]:.3f}")
-    ax.set(ylim=(-1.4, 1.4), xticks=[])
+    ax.set_title(f"{name}\nerror {ends[0]:.3f}, by the rule {ends[1]:.3f}")
+    windows, steps = ds["target"].shape
+    middles = (steps + GAP) * np.arange(windows) + (steps - 1) / 2
+    ax.set_xticks(middles, [f"{number}" for number in range(1, windows + 1)])
+    ax.set(ylim=(-1.4, 1.4), xlabel=f"window held out, {steps} steps each")
     return lines
 
 

@@ -1,6 +1,5 @@
-"""The trained networks side by side on real sequences: spectra, gradients, fixed points, ERNN's inner iteration."""
+"""The trained networks side by side on real sequences: spectra, gradients, fixed points."""
 
-import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,22 +7,20 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from dynlab import schema, zoo
 from dynlab.diagnostics.end_to_end import end_to_end
-from dynlab.diagnostics.ernn.convergence import ernn_convergence
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.diagnostics.gradient import gradient
 from dynlab.diagnostics.spectrum import spectrum
 from dynlab.gallery.kept import Results, Script
 from dynlab.gallery.made import Made
 from dynlab.plots import style
-from dynlab.plots.ernn_convergence import plot_ernn_convergence
 from dynlab.plots.fixed_points import plot_fixed_points
 from dynlab.plots.gradient import plot_gradient
 from dynlab.plots.spectrum import plot_spectrum
 from dynlab.progress import through
-from dynlab.systems.ernn import ERNN
 from dynlab.tasks import driving_inputs
 from dynlab.wording import joined, power
 
@@ -38,18 +35,18 @@ SURVIVES = 0.1  # DESIGN: a direction survives where its singular value is at le
 # What is drawn of the largest Datasets; the others are kept whole.
 DRAWN = {"spectrum": ["eigenvalue", "spectral_radius"], "end_to_end": ["log_singular_value"]}
 LOWEST = -20.0  # of the gradients' axes: what has shrunk further is off the picture, and told in the sentence below it
-ROWS = (
-    "A column for each network. First row: eigenvalues μ of $∂h_t/∂h_{t−1}$ at its steps, late ones dark. Second row: "
-    "its gradient from T back to t. Third row: eigenvalues μ at its fixed points. The circles are |μ| = 1.",
-    "RNN is torch's own: tanh, started at random weights. ReLU RNN started at W\u00a0=\u00a0I. "
-    "All of AntisymmetricRNN's eigenvalues lie near 1. g* is the equilibrium of ERNN's inner flow.",
+TITLE = "The zoo on HAR-2: spectra and gradients side by side"
+CAPTION = (
+    "A network a column. Above: eigenvalues of ∂h_t/∂h_{t−1} at its steps beside the circle |μ| = 1. Middle: its "
+    "gradient from T back to t. Below: eigenvalues at its fixed points. RNN is torch's own, with tanh and random "
+    "weights; ReLU RNN started at W = I. Small squares: AntisymmetricRNN's eigenvalues, all near 1, seen larger."
 )
+NEAR = 0.2  # of 1: where all eigenvalues are nearer, they are seen larger
 LABELS = {"spectrum": "steps: Im μ", "gradient": "ln ‖$∂h_T/∂h_t$‖₂", "fixed_points": "fixed points: Im μ"}
-WORDS_WIDTH = 78  # characters
 
 
 def compute(fast: bool) -> Results:
-    """Five networks, each with spectrum, gradient and fixed points; ERNN also with its inner convergence."""
+    """Five networks, each with spectrum, gradient and fixed points."""
     samples, times, starts = (2, 4, 16) if fast else (16, 8, 128)
     analysed = {title: _analyse(name, samples, times, starts) for title, name in through(NETWORKS.items())}
     found = {
@@ -68,7 +65,7 @@ def draw(results: Results) -> Made:
         for title, name in NETWORKS.items()
     }
     return Made(
-        "The zoo on HAR-2: spectra and gradients side by side",
+        TITLE,
         "The vanilla RNN's and the LSTM's gradients vanish, the AntisymmetricRNN's keep the mean modulus of "
         "eigenvalues close to 1 and its spread close to 0 (AntisymmetricRNN, Figure 2). ERNN's are "
         "norm-preserving with ‖∂h_T/∂h_1‖ close to 1 (ERNN, Theorem 1 and Figure 2).",
@@ -85,15 +82,12 @@ def _analyse(name: str, samples: int, times: int, starts: int) -> dict[str, xr.D
     system = zoo.load(name)
     driving = driving_inputs(None, system, samples=samples, shipped=True)
     options: dict[str, Any] = {"inputs_description": driving.description}
-    found = {
+    return {
         "spectrum": spectrum(system, driving.inputs, times=times, **options),
         "gradient": gradient(system, driving.inputs, **options),
         "end_to_end": end_to_end(system, driving.inputs, times=times, **options),
         "fixed_points": fixed_points(system, driving.inputs, starts=starts),
     }
-    if isinstance(system, ERNN):
-        found["convergence"] = ernn_convergence(system, driving.inputs[:2])
-    return found
 
 
 def _table(analysed: Mapping[str, Mapping[str, xr.Dataset]]) -> xr.Dataset:
@@ -144,60 +138,76 @@ def _row(found: Mapping[str, xr.Dataset], facts: Mapping[str, Any]) -> dict[str,
 
 
 def _figure(analysed: Mapping[str, Mapping[str, xr.Dataset]]) -> plt.Figure:
-    """A column for each network, a row for each question; below, ERNN's inner iteration beside what the rows are."""
-    with style.style((13.0, 12.6)) as size:
-        figure = plt.figure(figsize=size)
-        figure.set_layout_engine("constrained", h_pad=0.13)
-        questions = ("spectrum", "gradient", "fixed_points")
-        rows: list[Any] = [[f"{question} {title}" for title in analysed] for question in questions]
-        rows.append(["convergence"] * 2 + ["words"] * (len(analysed) - 2))
-        layout = figure.subplot_mosaic(rows, height_ratios=[1.1, 1.0, 1.35, 1.0])
-        for title, found in analysed.items():
-            _column(title, found, [layout[f"{question} {title}"] for question in questions])
-            if "convergence" in found:
-                _inner(title, found["convergence"], layout["convergence"])
-        for question in questions:
-            _same_limits([layout[f"{question} {title}"] for title in analysed])
-        gradients = [layout[f"gradient {title}"] for title in analysed]
-        for ax in gradients:
-            ax.get_legend().remove()  # one stands for all, beside the words
+    """A column for each network, a row for each question, and one legend for all."""
+    with style.style((13.0, 8.6)) as size:
+        figure, axes = plt.subplots(len(LABELS), len(analysed), figsize=size, height_ratios=[1.1, 1.0, 1.1])
+        for column, (title, found) in zip(axes.T, analysed.items(), strict=True):
+            _column(title, found, column)
+        for row, label in zip(axes, LABELS.values(), strict=True):
+            _same_limits(list(row))
+            row[0].set_ylabel(label)
+        for ax in axes[1]:
             ax.set_ylim(bottom=max(LOWEST, ax.get_ylim()[0]))
-        for question, label in LABELS.items():
-            layout[f"{question} {next(iter(analysed))}"].set_ylabel(label)
-        words = layout["words"]
-        words.axis("off")
-        said = "\n\n".join(textwrap.fill(part, WORDS_WIDTH) for part in ROWS)
-        entries = gradients[0].get_legend_handles_labels()
-        legend = words.legend(
-            *entries, title="Second row:", loc="upper left", bbox_to_anchor=(0.0, 0.0), alignment="left"
-        )
-        legend.set_frame_on(False)
-        for part in (words.text(0, 1, said, va="top", transform=words.transAxes), legend):
-            part.set_in_layout(False)  # it would take width from the columns
+        for (ax, points), found in zip(axes[[0, 2]].T, analysed.values(), strict=True):
+            _close_up(found["spectrum"], ax)
+            _close_up(found["fixed_points"], points)
+        samples = analysed[next(iter(analysed))]["gradient"].sizes[schema.SAMPLE]
+        named: dict[str, Any] = {
+            "a step's eigenvalue (colour: when)": _mark("o", style.BLUE, ms=3),
+            "at a stable fixed point": _mark("o", style.STABLE),
+            "at one that is not": _mark("^", style.UNSTABLE),
+            "median gradient": Line2D([], [], color=style.BLUE, lw=2.2),
+            f"each of {samples} sequences": Line2D([], [], color=style.SKY, lw=0.8),
+        }
+        style.caption(figure, TITLE, CAPTION, named)
     return figure
 
 
-def _column(title: str, found: Mapping[str, xr.Dataset], axes: list[Axes]) -> None:
+def _mark(marker: str, colour: str, ms: float = 6) -> Line2D:
+    return Line2D([], [], ls="none", marker=marker, ms=ms, color=colour)
+
+
+def _column(title: str, found: Mapping[str, xr.Dataset], axes: Any) -> None:
     spectra, gradients, points = axes
     plot_spectrum(found["spectrum"], ax=spectra, s=6, zorder=4)  # above the circle, on which some lie
     spectra.set_ylabel("")
     for drawn in spectra.collections:
         if drawn.colorbar is not None:
-            drawn.colorbar.remove()  # the same steps in every column: the title says what the colours are
+            drawn.colorbar.remove()  # the same steps in every column: the legend says what the colours are
     spectra.set_title(title, fontweight="bold")
     plot_gradient(found["gradient"], ax=gradients)
+    gradients.get_legend().remove()
     gradients.set(title="", ylabel="")
     plot_fixed_points(found["fixed_points"], ax=points)
-    points.set(title="", ylabel="")
-    circle = points.get_lines()[0]
-    circle.set_label("")  # the words say what it is
-    style.legend_below(points, 1, markerscale=2.0)
+    points.get_legend().remove()
+    for text in points.texts:
+        text.remove()  # the caption says what the circle is
+    stable = found["fixed_points"]["stable"].values == 1
+    points.set(title=f"{stable.sum()} stable, {(~stable).sum()} not", ylabel="")
 
 
-def _inner(title: str, found: xr.Dataset, ax: Axes) -> None:
-    plot_ernn_convergence(found, ax=ax)
-    ax.set(title=f"{title}: distance of inner iterates to g*", ylabel="‖g⁽ⁱ⁾ − g*‖₂")
-    style.legend_below(ax, 2)
+def _close_up(ds: xr.Dataset, ax: Axes) -> None:
+    """Where all eigenvalues lie near 1, they themselves, seen larger inside of the circle."""
+    values = ds["eigenvalue"].values.ravel()
+    values = values[np.isfinite(values)]
+    half = 1.2 * float(np.abs(values - 1).max(initial=0.0))
+    if half > NEAR or not len(values):
+        return
+    inset = ax.inset_axes((0.2, 0.29, 0.42, 0.42))
+    circle = np.exp(2j * np.pi * np.linspace(-0.1, 0.1, 361))
+    inset.plot(circle.real, circle.imag, color=style.GREY, lw=0.6, zorder=0)
+    for drawn in ax.collections:
+        x, y = drawn.get_offsets().T
+        look: dict[str, Any] = {"marker": drawn.get_paths()[0], "s": 0.6 * drawn.get_sizes().max(), "linewidths": 0}
+        if drawn.get_array() is None:
+            look["color"] = drawn.get_facecolor()
+        else:
+            look |= {"c": drawn.get_array(), "cmap": drawn.get_cmap(), "norm": drawn.norm}
+        inset.scatter(x, y, **look)
+    inset.set(xlim=(1 - half, 1 + half), ylim=(-half, half), aspect="equal", xticks=[], yticks=[])
+    inset.spines[:].set(visible=True, color=style.GREY)
+    inset.set_title(f"1 ± {half:.2g}", loc="center", fontsize="medium")
+    ax.indicate_inset_zoom(inset, edgecolor=style.GREY)
 
 
 def _same_limits(axes: list[Axes]) -> None:

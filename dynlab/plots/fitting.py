@@ -33,6 +33,8 @@ TOUCH = 0.4  # of the height of text: numbers so near to each other are not told
 ROUNDS = 2  # what is broken makes other room for the axes, and so for other text
 
 TIED = re.compile(r" (?=[=±−≤≥<>×≈%] |% |[=±−≤≥<>×≈] |%[.,;)]|[\d.,]+[).][.,;]?(?:\s|$))|(?<= [=±−≤≥<>×≈]) ")
+FORMULA, SET = "\x01", "\x02"  # stand for the letters of a formula while lines are broken
+MARKUP = re.compile(r"\\[a-z]+|[${}_^]")
 Options = dict[str, Any]
 _WHOLE: WeakKeyDictionary[Text, str] = WeakKeyDictionary()  # texts as they were before they were broken
 _FITTED: WeakSet[Figure] = WeakSet()  # a figure has one title
@@ -46,10 +48,12 @@ def points(width: float) -> float:
 
 def broken(text: str, letters: float) -> str:
     """The text in lines of so many letters; formulas, signs and a number that ends a phrase stay with their words."""
-    kept = re.sub(r"\$[^$]*\$", lambda found: found.group().replace(" ", "\x00"), text)
+    formulas: list[str] = re.findall(r"\$[^$]*\$", text)  # as long as they are when set, not as they are written
+    kept = re.sub(r"\$[^$]*\$", lambda found: FORMULA + SET * (len(MARKUP.sub("", found.group())) - 1), text)
     kept = TIED.sub("\x00", kept)
     lines = (_filled(line, max(FEWEST, int(letters))) for line in kept.split("\n"))
-    return "\n".join(lines).replace("\x00", " ")
+    whole = "\n".join(lines).replace("\x00", " ")
+    return re.sub(f"{FORMULA}{SET}*", lambda _: formulas.pop(0), whole)
 
 
 def _filled(line: str, letters: int) -> str:
@@ -126,7 +130,8 @@ def _as_can_be_set(text: str) -> str:
         return words
     parser: Any = MathTextParser("path")
     try:
-        parser.parse(words)
+        for line in words.split("\n"):
+            parser.parse(line)
     except ValueError:
         return literal(words)
     return words

@@ -49,7 +49,8 @@ def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
     if ax is None:
         return _figure(ds, **artist)
     _draw(ds, ax, **artist)
-    ax.legend(title=_heading(ds), alignment="left", loc="best")
+    if ds.sizes[schema.FIXED_POINT]:
+        ax.legend(title=_heading(ds), alignment="left", loc="best")
     return ax
 
 
@@ -113,7 +114,7 @@ def _draw(
     if xlim is None and reach < WIDE:
         where, away = (-np.sqrt(0.5), np.sqrt(0.5)), (-3, 3)
         ax.annotate("|μ| = 1", where, away, textcoords="offset points", ha="right", color=style.GREY)
-    if below:
+    if below and ds.sizes[schema.FIXED_POINT]:
         style.legend_below(ax, 2, title=_heading(ds), alignment="left")
     if ds.sizes[schema.FIXED_POINT] == 0:
         ax.text(0, 0.1, "no fixed point found", ha="center", va="bottom", color=style.GREY)

@@ -183,7 +183,9 @@ def named_system(ds: xr.Dataset) -> str:
 
 def _matrix(settings: Mapping[str, Any]) -> str:
     """Of a short one: ", W = −0.15, −2; 2, −0.15"."""
-    rows = settings.get("matrix") or []
+    rows = settings.get("matrix")
+    if not isinstance(rows, list):
+        return ""
     words = "; ".join(", ".join(number(float(Fraction(entry)), 3) for entry in row) for row in rows)
     return f", W = {words}" if 0 < len(words) <= MOST_OF_W else ""
 

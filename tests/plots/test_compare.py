@@ -21,7 +21,7 @@ def test_markers_stand_at_the_eigenvalues(ds):
         for place, name in enumerate(("run_eigenvalue", "eigenvalue")):
             values = ds[name].values[network].ravel()
             np.testing.assert_array_equal(drawn[2 * network + place], np.stack([values.real, values.imag], axis=1))
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["vanilla", "ernn"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["vanilla", "ernn", "small: of single runs"]
     plt.close("all")
 
 

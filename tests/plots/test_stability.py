@@ -79,12 +79,28 @@ def test_of_a_system_without_a_flow_the_bounds_alone():
 
 
 def test_a_bound_that_is_one_number_is_as_wide_as_a_mark_and_what_meets_it_stands_in_its_middle(ds):
+    both = ds.isel(bound=[0, 0]).copy(deep=True)
+    for name in ("theory_low", "theory_high", "measured_low", "measured_high"):
+        both[name].values[0] = -0.15
+    _, ax = plt.subplots(figsize=(9, 2))
+    plot_theory_bounds(both, ax=ax)
+    bar, line = ax.patches[0], ax.lines[0]
+    assert bar.get_width() > 0.04
+    np.testing.assert_allclose(line.get_xdata(), bar.get_x() + bar.get_width() / 2)
+    plt.close("all")
+
+
+def test_numbers_alone_need_no_bars(ds):
     one = ds.isel(bound=[0]).copy(deep=True)
     for name in ("theory_low", "theory_high", "measured_low", "measured_high"):
         one[name] = one[name] * 0 - 0.15
-    _, ax = plt.subplots(figsize=(9, 2))
-    plot_theory_bounds(one, ax=ax)
-    (bar,), (line,) = ax.patches, ax.lines
-    assert bar.get_width() > 0.04
-    np.testing.assert_allclose(line.get_xdata(), bar.get_x() + bar.get_width() / 2)
+    ax = plot_theory_bounds(one)
+    assert len(ax.patches) == len(ax.lines) == 0
+    assert any("measured −0.15" in text.get_text() for text in ax.texts)
+    plt.close("all")
+
+
+def test_the_title_defines_the_factor_of_the_integrator(ds):
+    title = plot_step_region(ds).get_title(loc="left")
+    assert "R(z) = 1 + z" in title
     plt.close("all")
