@@ -256,7 +256,8 @@ def _caption(training: xr.Dataset, starts: xr.Dataset, columns: xr.Dataset) -> s
     return (
         f"The rule is what the tutorial descends along in place of the gradient. For W it is off by "
         f"{percent(float(first['error']), 1)} at the tutorial's start, whose W is all but 0, and by {off}. As the "
-        f"network learns along it, the angle grows to {largest:.0f}°. Only the input weights of the last step are right."
+        f"network learns along it, the angle grows to {largest:.0f}°. "
+        "Of the input weights only those of the last step are right."
     )
 
 

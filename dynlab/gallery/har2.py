@@ -59,10 +59,10 @@ UNKNOWN, ONE_SEED, DIVERGED = "not run", "one seed: too few to say", "diverged"
 BECAME = {  # in the caption
     REACHED: "are reached by runs that never look at the test split",
     LAST: "are reached at the last epoch",
-    EXPLAINED: "are reached only where the epoch is chosen on the test split",
+    EXPLAINED: "are within reach only where the epoch is chosen on the test split",
     MORE: "lie below what the epoch chosen on the test split gives",
     NEITHER: "are not reached at any epoch",
-    DIVERGED: "could not be put to the test: all runs diverged",
+    DIVERGED: "could not be put to the test, since every seed diverged",
     ONE_SEED: "have one seed, too few to say",
     UNKNOWN: "were not run",
 }
