@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
 from matplotlib.lines import Line2D
 
 from dynlab import schema, zoo
@@ -196,8 +197,8 @@ def _close_up(ds: xr.Dataset, ax: Axes) -> None:
     inset = ax.inset_axes((0.2, 0.29, 0.42, 0.42))
     circle = np.exp(2j * np.pi * np.linspace(-0.1, 0.1, 361))
     inset.plot(circle.real, circle.imag, color=style.GREY, lw=0.6, zorder=0)
-    for drawn in ax.collections:
-        x, y = drawn.get_offsets().T
+    for drawn in [each for each in ax.collections if isinstance(each, PathCollection)]:
+        x, y = np.asarray(drawn.get_offsets()).T
         look: dict[str, Any] = {"marker": drawn.get_paths()[0], "s": 0.6 * drawn.get_sizes().max(), "linewidths": 0}
         if drawn.get_array() is None:
             look["color"] = drawn.get_facecolor()

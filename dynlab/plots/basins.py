@@ -50,8 +50,8 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     settings = schema.settings(ds)
     if ax is None:
         step = settings.get("step_size")
-        title = "Basins" if step is None else f"Basins of Euler's map, ε = {number(float(step), 3)}"
-        return style.panels(ds, [(plot_basins, artist)], SIZE, title)
+        whose = "" if step is None else f" of Euler's map, ε = {number(float(step), 3)}"
+        return style.panels(ds, [(plot_basins, artist)], SIZE, f"Basins{whose}")
     count, basin = ds.sizes[schema.ATTRACTOR], ds["basin"].values
     shades = [_shade(place) for place in range(count)]
     table = ListedColormap([to_rgb(UNDECIDED), to_rgb(LEAVES), *shades])

@@ -71,17 +71,9 @@ def _draw_panel(ds: xr.Dataset, ax: Axes, names: tuple[str, str, str, float], la
     side, other = ("right", "left") if bound >= border else ("left", "right")
     seen = np.array([border, *(end for name in rows for end in (ds[name].values.min(), ds[name].values.max()))])
     if bound - seen.max() > FAR * np.ptp(seen) or np.isinf(bound):  # an arrow, so that the dots keep their room
-        look = {"arrowstyle": "->", "color": style.BLACK, "lw": 1.6}
-        to, at = (1.0, 1.75), (0.9, 1.75)
-        ax.annotate(
-            f"proved ≤ {proven}, off the scale ",
-            to,
-            at,
-            xycoords=ax.get_yaxis_transform(),
-            ha="right",
-            va="center",
-            arrowprops=look,
-        )
+        where: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "ha": "right", "va": "center"}
+        arrow = {"arrowstyle": "->", "color": style.BLACK, "lw": 1.6}
+        ax.annotate(f"proved ≤ {proven}, off the scale ", (1.0, 1.75), (0.9, 1.75), arrowprops=arrow, **where)
         other = "left"
     else:
         ax.axvline(bound, color=style.BLACK, lw=1.6)

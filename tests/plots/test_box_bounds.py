@@ -19,3 +19,12 @@ def test_dots_and_lines_are_the_datasets():
     assert [line.get_xdata()[0] for line in norm.lines] == [float(ds["norm_bound"]), 1.0]
     assert [line.get_xdata()[0] for line in rate.lines] == [float(ds["abscissa_bound"]), 0.0]
     assert "of the flow (1/s)" in rate.get_xlabel()
+    assert norm.figure.texts[0].get_text().startswith("Bounds over the box −0.5 ≤ hᵢ ≤ 0.5: ")
+
+
+def test_a_bound_far_off_is_an_arrow_and_the_dots_keep_their_room():
+    torch.manual_seed(0)
+    ds = box_bounds(create("antisymmetric", input_size=1, state_size=4), box=0.5, samples=32)
+    norm = plot_box_bounds(ds.assign(norm_bound=ds["norm_bound"] * 0 + 500.0)).figure.axes[0]
+    assert norm.get_xlim()[1] < 2 * float(max(ds["sampled_norm"].max(), 1))
+    assert any("proved ≤ 500, off the scale" in text.get_text() for text in norm.texts)

@@ -62,3 +62,15 @@ def test_it_draws_where_it_is_told_to_and_needs_its_variables():
     assert ax.lines[0].get_linewidth() == 3
     with pytest.raises(UserError, match="speed"):
         plot_ernn_convergence(ds.drop_vars("speed"), ax=ax)
+
+
+def test_every_outcome_has_a_panel_on_one_scale():
+    ds = measured("tanh", rank=None)
+    ds["outcome"].values[0, 0] = "does not converge"
+    figure = plot_ernn_convergence(ds).figure
+    one, other = figure.axes
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["1 × converges", "1 × does not converge"]
+    np.testing.assert_array_equal(one.lines[0].get_ydata(), ds["distance"].values[0, 1])
+    np.testing.assert_array_equal(other.lines[0].get_ydata(), ds["distance"].values[0, 0])
+    assert one.get_ylim() == other.get_ylim()
+    assert figure.legends[0].get_texts()[0].get_text() == "one step"

@@ -66,3 +66,15 @@ def test_the_legend_says_what_is_proved():
     assert {"2 × stable node, proved", "1 × unstable node, proved"} <= texts
     ds = fixed_points(from_function(lambda h, x: torch.tanh(2 * h), 1), starts=16, certify=True)
     assert "2 × stable node, not proved" in {text.get_text() for text in plot_fixed_points(ds).get_legend().texts}
+
+
+def test_of_many_eigenvalues_the_leading_ones_are_large():
+    torch.manual_seed(0)
+    ds = fixed_points(create("vanilla", input_size=0, state_size=70).double(), starts=4)
+    ax = plot_fixed_points(ds, ax=plt.subplots()[1])
+    small, large = ax.collections[:2]
+    lead = ds["eigenvalue"].values[0, 0]
+    np.testing.assert_allclose(np.abs(large.get_offsets()[:, 0]), abs(lead.real))
+    assert len(small.get_offsets()) + len(large.get_offsets()) == 70
+    assert small.get_sizes()[0] < large.get_sizes()[0]
+    assert "large" in ax.get_legend().get_title().get_text()

@@ -7,6 +7,7 @@ from products import driven_by
 
 from dynlab.diagnostics.lyapunov import lyapunov
 from dynlab.numerics.statistics import sure
+from dynlab.plots.attractor import plot_attractor
 from dynlab.plots.lyapunov import plot_lyapunov
 from dynlab.systems import create
 
@@ -69,3 +70,12 @@ def test_the_legend_lies_below_where_its_marker_is_no_exponent(henon):
     ax = plot_lyapunov(henon)
     ax.figure.canvas.draw()
     assert ax.get_legend().get_window_extent().y1 < ax.get_window_extent().y0
+
+
+def test_an_orbit_that_stays_at_a_state_has_no_cobweb(henon):
+    still = henon.assign(visited=henon["visited"] * 0)
+    assert len(plot_lyapunov(still).figure.axes) == len(plot_lyapunov(henon).figure.axes) - 1
+    _, ax = plt.subplots()
+    plot_attractor(still, ax=ax)
+    assert [text.get_text() for text in ax.texts] == ["the orbit stays at h = (0, 0)"]
+    plt.close("all")

@@ -56,3 +56,16 @@ def test_the_tables_hold_drives_and_read_outs():
 def test_nothing_found_is_said():
     ax = plot_modes(modes(from_function(lambda h, x: h + 1, 1), starts=4))
     assert "no fixed point found" in [text.get_text() for text in ax.texts]
+
+
+def test_without_a_choice_the_points_are_those_of_the_verdict():
+    ds = modes(from_function(lambda h, x: (1.5 * h).tanh() + x, 1, 1))
+    stable, unstable = np.flatnonzero(ds["stable"] == 1), int(np.flatnonzero(ds["stable"] == 0)[0])
+    ax = plot_modes(ds)
+    assert [text.get_text() for text in ax.texts] == [f"of point {stable[0]}", f"of point {unstable}"]
+    assert ax.get_title(loc="left") == f"Large: modes of fixed points {stable[0]} and {unstable}"
+    labels = [each.get_ylabel() for each in ax.figure.axes[1:]]
+    assert labels[0].startswith(f"point {stable[0]}, stable node")
+    assert labels[1].startswith(f"point {unstable}, unstable node")
+    images = [image for each in ax.figure.axes for image in each.get_images()]
+    assert {image.get_clim() for image in images} == {(0.0, 1.15)}  # one scale for all shares

@@ -1,0 +1,37 @@
+"""The picture of basins: what lies off the plane of the starts is hollow, and the title says whose basins they are."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import torch
+
+from dynlab.diagnostics.basins import basins
+from dynlab.plots.basins import plot_basins
+from dynlab.systems import Euler, create, from_function
+from dynlab.systems.planar import planar_matrix, planar_system
+
+
+@pytest.mark.parametrize("off, hollow", [(0.5, True), (0.0, False)])
+def test_what_lies_off_the_plane_is_hollow(off, hollow):
+    states = np.array([[1.0, 0, 0], [-1, 0, 0], [0, 0.5, 0], [0, -0.5, 0]])
+    system = from_function(lambda h, x: torch.stack([torch.tanh(3 * h[0]), 0.5 * h[1], 0.5 * h[2] + 0.5 * off]), 3)
+    ds = basins(system, states=states, grid=20, extent=1.5)
+    ax = plot_basins(ds)
+    drawn = [line for line in ax.lines if line.get_marker() in "os" and len(line.get_xdata())]
+    assert len(drawn) == 2
+    assert {line.get_markerfacecolor() == "none" for line in drawn} == {hollow}
+    words = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert any("projected onto it" in each for each in words) == hollow
+    assert "of the states' variance" in ax.get_title(loc="left")
+    plt.close("all")
+
+
+def test_the_title_says_that_the_map_is_eulers_and_with_which_step():
+    figure = plot_basins(basins(planar_system(planar_matrix("diff")), grid=10, steps=200)).figure
+    assert figure.texts[0].get_text() == "Basins of Euler's map, ε = 0.1: h′ = tanh(W h)"
+    ds = basins(Euler(create("lorenz"), 0.01), grid=8, steps=200)
+    figure = plot_basins(ds).figure
+    assert figure.texts[0].get_text() == "Basins of Euler's map, ε = 0.01: lorenz"
+    parts = ds["direction"].values[0]
+    assert figure.axes[0].get_xlabel().startswith(f"first principal component: {parts[0]:.2f} h₁".replace("-", "−"))
+    plt.close("all")
