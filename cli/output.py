@@ -160,8 +160,10 @@ def save_figure(
         from PIL import Image  # matplotlib's own way to write PNG
 
         with Image.open(BytesIO(drawn)) as image:
+            whole = image.convert("RGB")
             # maximum coverage keeps the rare colours of small markers, which the median cut loses
-            reduced = image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, 3, dither=Image.Dither.NONE)
+            palette = whole.quantize(256, Image.Quantize.MAXCOVERAGE, 3, dither=Image.Dither.NONE)
+            reduced = whole.quantize(palette=palette, dither=Image.Dither.FLOYDSTEINBERG)  # no bands where colours run
         file = BytesIO()
         reduced.save(file, format="png", optimize=True)
         drawn = file.getvalue()

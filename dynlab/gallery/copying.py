@@ -45,7 +45,7 @@ NAMES = {
 }
 LOOK: dict[str, dict[str, Any]] = {
     "expRNN, 190 units": {"color": style.BLUE, "marker": "o"},
-    "dtriv, 190 units": {"color": style.SKY, "marker": "v"},
+    "dtriv, 190 units": {"color": style.BLACK, "marker": "v"},
     "scoRNN, 190 units": {"color": style.ORANGE, "marker": "s"},
     "asRNN, 138 units": {"color": style.GREEN, "marker": "D"},
     "asRNN, D_f learns": {"color": style.PURPLE, "marker": "x", "ls": "--"},

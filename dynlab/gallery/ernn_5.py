@@ -22,7 +22,7 @@ from dynlab.plots import style
 from dynlab.systems import Map, frozen
 from dynlab.systems.ernn import ERNN, IdentityPlusLowRank
 from dynlab.tasks import create as create_task
-from dynlab.wording import number, share
+from dynlab.wording import joined, number, share
 
 NETWORKS = {"k1": "ernn-har2-k1", "k3": "ernn-har2-k3", "k5": "ernn-har2-k5"}
 PAIRS, FEW = 20_000, 640  # (window, step) pairs, of each step as many
@@ -163,6 +163,16 @@ def draw(results: Results) -> Made:
         _measured(results),
         figure,
         results,
+        caption=_caption(results),
+    )
+
+
+def _caption(results: Results) -> str:
+    pairs = max(schema.settings(ds)["pairs"] for ds in results.values())
+    singular = joined([f"{share(_shares(ds)['singular'])} ({_label(key)})" for key, ds in results.items()])
+    return (
+        f"Eigenvalues of ∇F = diag(φ′)PU − I over {pairs:,} (window, step) pairs of training and test. Not all are "
+        f"below 0: ∇F is singular at {singular} of the pairs, and has eigenvalues above 0."
     )
 
 

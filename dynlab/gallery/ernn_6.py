@@ -62,13 +62,13 @@ def _told(ds: xr.Dataset) -> str:
     ends = ds["outcome"].values.ravel().tolist()
     said = joined([f"{ends.count(one)} {words}" for one, words in ENDS.items() if one in ends])
     settled = ds["settled"].values == 1
-    measured = f"by {number(float(np.median(ds['rate'].values[settled])))}, " if settled.any() else ""
     chosen = settled if settled.any() else np.isin(ds["outcome"].values, ("converges", "still approaching"))
-    predicted = f"predicted {number(float(np.median(ds['predicted_rate'].values[chosen])))}"
-    return (
-        f"of {len(ends)} steps {said} within {int(ds[schema.ITERATION][-1]):,} iterations; one multiplies the distance "
-        f"{measured}{predicted} (medians)."
-    )
+    predicted = number(float(np.median(ds["predicted_rate"].values[chosen])))
+    factor = f"; the factor predicted for one is {predicted} (median)"
+    if settled.any():
+        measured = number(float(np.median(ds["rate"].values[settled])))
+        factor = f"; one multiplies the distance by {measured}, predicted {predicted} (medians)"
+    return f"of {len(ends)} steps {said} within {int(ds[schema.ITERATION][-1]):,} iterations{factor}."
 
 
 make = Script("ernn-6", compute, draw)

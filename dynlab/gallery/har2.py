@@ -203,7 +203,7 @@ def make(fast: bool = False, recompute: bool = False) -> Made:
             ax.set_ylabel("test accuracy (%)")
         line: dict[str, Any] = {"color": style.BLUE, "ls": "none", "ms": 5}
         named = {
-            "trained on 17 subjects": Line2D([], [], color=style.SKY),
+            "trained on 17 subjects": Line2D([], [], color=style.ORANGE),
             "on all 21": Line2D([], [], color=style.BLUE),
             "published": Line2D([], [], color=style.BLACK, ls=":"),
             "end of a run": Line2D([], [], marker="o", **line),
@@ -247,7 +247,7 @@ def _curves(trainings: xr.Dataset, network: str, every: int) -> list[Curve]:
 
 def _draw(ax: plt.Axes, curve: Curve) -> None:
     """The run, and where it ends."""
-    color = style.BLUE if curve.whole else style.SKY
+    color = style.BLUE if curve.whole else style.ORANGE
     ax.plot(curve.epochs, curve.accuracy, color=color, lw=0.6, alpha=0.7, zorder=2 + curve.whole)
     if len(curve.epochs):
         at = curve.epochs[-1], max(float(curve.accuracy[-1]), LOWEST + 1)

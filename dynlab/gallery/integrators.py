@@ -60,13 +60,14 @@ def draw(results: Results) -> Made:
         for above, below, name in zip(axes[0], axes[1], INTEGRATORS, strict=True):
             _draw_region(regions[name], name, above)
             _draw_orbit(orbits[name], exact, LOOKS[name]["color"], below)
-        axes[0, 0].set_ylabel("Im ελ; shaded: |R(ελ)| ≤ 1")
+        axes[0, 0].set_ylabel("Im ελ")
         axes[1, 0].set_ylabel("h₂")
         for ax in axes[2]:
             ax.remove()
         _draw_energy(drift, figure.add_subplot(axes[2, 0].get_gridspec()[2, :]))
         dotted = (
-            f"h' = tanh(W₀ h) turns for ever on one closed curve (dotted). Each integrator takes steps of {STEP:g} s."
+            f"h' = tanh(W₀ h) turns for ever on one closed curve (dotted). Each integrator takes steps of ε = "
+            f"{STEP:g} s, which multiply a mode by R(ελ); shaded: |R| ≤ 1."
         )
         style.caption(figure, TITLE, dotted)
     return Made(
@@ -85,7 +86,7 @@ make = Script("integrators", compute, draw)
 def _draw_region(region: xr.Dataset, name: str, ax: Axes) -> None:
     plot_step_region(region, ax=ax, color=LOOKS[name]["color"])
     ax.set(xlim=(LEFT, RIGHT), ylim=(-TALL, TALL), ylabel="")
-    ax.set_title(f"{capital(LOOKS[name]['label'])}\n|R| up to {_largest(region)}")
+    ax.set_title(f"{capital(LOOKS[name]['label'])}\n|R| ≤ {_largest(region)}")
     legend = ax.get_legend()
     if legend is not None:
         legend.remove()

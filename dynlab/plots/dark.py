@@ -103,6 +103,8 @@ def _turn(artist: Artist) -> None:
         artist.set_facecolor(tuple(turned(face)[0]))
     elif isinstance(artist, Text):
         _set(artist, "color", artist.get_color())
+        if (arrow := getattr(artist, "arrow_patch", None)) is not None:  # which no search finds either
+            _turn(arrow)
 
 
 def _set(artist: Artist, name: str, colour: Any) -> None:

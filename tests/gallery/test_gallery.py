@@ -33,6 +33,9 @@ KNOWN = {
 }
 
 
+MOST_LINES = 3  # of a caption
+
+
 def test_a_fact_is_known_of_every_figure():
     assert set(KNOWN) == set(FIGURES)
 
@@ -42,9 +45,16 @@ def test_a_figure_is_drawn_from_what_is_kept_and_its_sentence_says_what_is_known
     made = lookup(FIGURES, name, "figure")()
     assert KNOWN[name] in made.measured
     assert made.claim
+    assert max(text.get_text().count("\n") + 1 for text in made.figure.texts) <= MOST_LINES
     made.figure.savefig(tmp_path / "figure.png")
     shown = f"{name}.gif" if made.animation else f"{name}.png"
     assert f"![{made.title}]({shown})" in page({name: made})
+    plt.close("all")
+
+
+def test_the_page_sets_powers_of_e():
+    made = lookup(FIGURES, "zoo", "figure")()
+    assert "is e<sup>−38.1</sup> (RNN)" in page({"zoo": made})
     plt.close("all")
 
 

@@ -101,6 +101,13 @@ def test_a_colour_map_that_panels_share_is_turned_once():
     assert all(dark.contrast(image.get_cmap()(0.0), dark.GROUND) < 1.2 for image in drawn)
 
 
+def test_arrows_are_turned_with_their_words():
+    ax = plt.subplots()[1]
+    note = ax.annotate("off the scale", (1, 1), (0, 0), arrowprops={"arrowstyle": "->", "color": "black"})
+    dark.darken(ax.figure)
+    assert dark.contrast(note.arrow_patch.get_edgecolor(), dark.GROUND) >= READABLE
+
+
 @pytest.mark.parametrize("letters", range(12, 60))
 def test_signs_stay_with_their_numbers(letters):
     text = "the range 1 − 7e−06 to 1.005 at γ = 1: J v(t − 1) at 95 % of x ≤ 2 (seed 12), and input 0."
@@ -163,3 +170,10 @@ def test_a_picture_of_a_file_of_any_name(name, suffix):
     if "$" in name:
         assert any(name.replace("$", r"\$") in text for text in words)
     assert len(style.rendered(figure, suffix)) > 1000
+
+
+def test_a_formula_is_as_long_as_it_is_when_set():
+    text = "from $e^{−2.95}$ to $e^{0.86}$, and on"
+    assert fitting.broken(text, len("from e−2.95 to e0.86, and on")) == text
+    assert fitting.broken(text, 21) == text.replace(", and", ",\nand")
+    assert fitting.broken("of lstm-har2 alone", 12) == "of lstm-har2\nalone"
