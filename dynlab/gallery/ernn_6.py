@@ -60,7 +60,10 @@ def draw(results: Results) -> Made:
 def _told(ds: xr.Dataset) -> str:
     """How the steps ended, and the factors by which an iteration multiplies the distance."""
     ends = ds["outcome"].values.ravel().tolist()
-    said = joined([f"{ends.count(one)} {words}" for one, words in ENDS.items() if one in ends])
+    each = [(ends.count(one), words) for one, words in ENDS.items() if one in ends]
+    whose = f"of {len(ends)} steps {joined([f'{count} {words}' for count, words in each])}"
+    if len(each) == 1:
+        whose = f"all {len(ends)} steps {each[0][1]}"
     settled = ds["settled"].values == 1
     chosen = settled if settled.any() else np.isin(ds["outcome"].values, ("converges", "still approaching"))
     predicted = number(float(np.median(ds["predicted_rate"].values[chosen])))
@@ -68,7 +71,7 @@ def _told(ds: xr.Dataset) -> str:
     if settled.any():
         measured = number(float(np.median(ds["rate"].values[settled])))
         factor = f"; one multiplies the distance by {measured}, predicted {predicted} (medians)"
-    return f"of {len(ends)} steps {said} within {int(ds[schema.ITERATION][-1]):,} iterations{factor}."
+    return f"{whose} within {int(ds[schema.ITERATION][-1]):,} iterations{factor}."
 
 
 make = Script("ernn-6", compute, draw)

@@ -66,8 +66,8 @@ def draw(results: Results) -> Made:
             ax.remove()
         _draw_energy(drift, figure.add_subplot(axes[2, 0].get_gridspec()[2, :]))
         dotted = (
-            f"h' = tanh(W₀ h) turns for ever on one closed curve (dotted). Each integrator takes steps of ε = "
-            f"{STEP:g} s, which multiply a mode by R(ελ); shaded: |R| ≤ 1."
+            f"h' = tanh(W₀ h) turns for ever on one closed curve (dotted); with it {SHOWN} steps of ε = {STEP:g} s "
+            "from ★. A step multiplies a mode by R(ελ); shaded: |R| ≤ 1."
         )
         style.caption(figure, TITLE, dotted)
     return Made(
@@ -98,7 +98,7 @@ def _draw_orbit(orbit: xr.Dataset, exact: xr.Dataset, colour: str, ax: Axes) -> 
     ax.plot(curve[:, 0], curve[:, 1], color=style.BLACK, ls=":", lw=1.4, zorder=5)
     ax.plot(*states[0], "*", color=style.BLACK, ms=9, zorder=6)
     window = (-REACH, REACH)
-    ax.set(xlim=window, ylim=window, aspect="equal", xlabel=f"h₁, {len(states) - 1} steps from ★")
+    ax.set(xlim=window, ylim=window, aspect="equal", xlabel="h₁")
 
 
 def _draw_energy(drift: xr.Dataset, ax: Axes) -> None:

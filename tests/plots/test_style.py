@@ -1,7 +1,10 @@
 """The style ends with its block, and leaves alone what is not its own."""
 
+import json
+
 import matplotlib.pyplot as plt
 import pytest
+import xarray as xr
 from matplotlib.colors import to_hex
 
 from dynlab.plots import style
@@ -47,3 +50,24 @@ def test_the_style_sheet_has_the_same_settings():
     of_lines = [to_hex(each["color"]) for each in sheet.pop("axes.prop_cycle")]
     assert of_lines == [to_hex(each["color"]) for each in own.pop("axes.prop_cycle")]
     assert sheet == own
+
+
+@pytest.mark.parametrize(
+    "system, settings, name",
+    [
+        ("gru", {"config": {}}, "gru"),
+        ("feedback", {}, "feedback"),
+        ("feedback", {"config": {}}, "h′ = tanh(W h)"),
+        (
+            "feedback",
+            {"config": {}, "matrix": [["-3/20", "-2"], ["2", "-3/20"]]},
+            "h′ = tanh(W h), W = −0.15, −2; 2, −0.15",
+        ),
+        ("feedback", {"config": {}, "matrix": "diff"}, "h′ = tanh(W h)"),
+        ("feedback", {"config": {"input_size": 2, "activation": "relu"}}, "h′ = ReLU(W h + V x + b)"),
+        ("feedback", {"config": {"input_size": 0, "activation": "identity", "bias": False}}, "h′ = W h"),
+        ("LinearMap", {"config": {}}, "the linear map h ↦ W h"),
+    ],
+)
+def test_a_title_gives_the_formula_where_the_name_says_too_little(system, settings, name):
+    assert style.named_system(xr.Dataset(attrs={"system": system, "settings": json.dumps(settings)})) == name
