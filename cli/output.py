@@ -160,14 +160,25 @@ def save_figure(
         from PIL import Image  # matplotlib's own way to write PNG
 
         with Image.open(BytesIO(drawn)) as image:
-            whole = image.convert("RGB")
-            # maximum coverage keeps the rare colours of small markers, which the median cut loses
-            palette = whole.quantize(256, Image.Quantize.MAXCOVERAGE, 3, dither=Image.Dither.NONE)
-            reduced = whole.quantize(palette=palette, dither=Image.Dither.FLOYDSTEINBERG)  # no bands where colours run
+            reduced = _reduced(image.convert("RGB"))
         file = BytesIO()
         reduced.save(file, format="png", optimize=True)
         drawn = file.getvalue()
     write_bytes(path, drawn, overwrite=overwrite)
+
+
+def _reduced(whole: Any) -> Any:
+    """The picture in 256 colours: what has one of them keeps it, and colours that run into each other make no bands."""
+    import numpy as np
+    from PIL import Image
+
+    # maximum coverage keeps the rare colours of small markers, which the median cut loses
+    nearest = whole.quantize(256, Image.Quantize.MAXCOVERAGE, 3, dither=Image.Dither.NONE)
+    spread = whole.quantize(palette=nearest, dither=Image.Dither.FLOYDSTEINBERG)
+    exact = (np.asarray(nearest.convert("RGB")) == np.asarray(whole)).all(axis=-1)
+    found = Image.fromarray(np.where(exact, nearest, spread).astype(np.uint8))
+    found.putpalette(nearest.getpalette())
+    return found
 
 
 @contextmanager

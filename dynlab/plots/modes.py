@@ -26,7 +26,7 @@ FATES = {
 }
 WORDS = {  # above a table and below it
     "input_share": ("Share of each input (%)", "number of the input"),
-    "output_read": ("Change of outputs per unit", "number of the output"),
+    "output_read": ("Change of outputs\nper unit of the mode", "number of the output"),
 }
 DARK = 0.6  # a shade on which letters are white
 SHORTEST = 0.05  # steps, below which a mode is drawn at the lower edge
@@ -73,13 +73,18 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int | Non
         number = len(fate) - len(points)
         label = f"small: modes of the other {number} fixed points" if number > 1 else "small: those of the other point"
         ax.plot([], [], ls="none", marker=".", ms=4, color=style.GREY, alpha=0.6, label=label)
-    for (point, mode), (down, side) in zip(told, ((5, "bottom"), (-5, "top")), strict=False):
+    widest = float(np.nanmax(turns, initial=0.0))
+    for (point, mode), (down, side) in zip(told, ((0, "center"), (-5, "top")), strict=False):
         if len(fate) > 1 and point in points and np.isfinite(turns[point, mode]):
-            place, beside = (turns[point, mode], height[point, mode]), (8, down)
-            ax.annotate(f"of point {point}", place, beside, textcoords="offset points", va=side, zorder=5)
-    ax.set_xlim(-0.02 * max(0.02, 1.1 * float(np.nanmax(turns, initial=0.0))), None)
+            left = turns[point, mode] > widest / 2  # there is no room at its right
+            beside: dict[str, Any] = {"va": side, "ha": "right" if left else "left", "textcoords": "offset points"}
+            place = turns[point, mode], height[point, mode]
+            ax.annotate(f"of point {point}", place, (-8 if left else 8, down), zorder=5, **beside)
+    ax.set_xlim(-0.02 * max(0.02, 1.1 * widest), None)
     ax.xaxis.set_major_locator(MaxNLocator(5))
-    ax.set(yscale="log", xlabel="frequency |arg μ|/2π (cycle/step)", ylabel="time constant, or doubling time (step)")
+    ax.set(
+        yscale="log", xlabel="frequency f = |arg μ|/2π (cycle/step)", ylabel="time constant τ, or doubling time (step)"
+    )
     if not (np.isfinite(turns) & np.isfinite(height)).any():
         ax.set_ylim(1, 10)  # no data of which it could be taken
     style.plain_numbers(ax)
@@ -126,20 +131,17 @@ def _figure(ds: xr.Dataset, points: list[int], **artist: Any) -> Axes:
                 if not column and len(chosen):
                     ax.set_yticks(np.arange(len(chosen)), [_named(ds, points[place], row) for row in chosen])
                     ax.set_ylabel(_whose(ds, points[place]))
-                ends = place == 0, place == len(rows) - 1
-                ax.set(
-                    **{
-                        key: text
-                        for key, text, there in zip(("title", "xlabel"), WORDS[name], ends, strict=True)
-                        if there
-                    }
-                )
+                title, label = WORDS[name]
+                if place == 0:
+                    ax.set_title(title)
+                if place == len(rows) - 1:
+                    ax.set_xlabel(label)
         style.finish(ds, figure, "Modes")
     return first
 
 
 def _whose(ds: xr.Dataset, point: int) -> str:
-    return f"point {point}, {of_map(str(ds['kind'].values[point]))}:\nτ in steps, f per step"
+    return f"point {point}, {of_map(str(ds['kind'].values[point]))}"
 
 
 def _draw_table(ds: xr.Dataset, ax: Axes, name: str, point: int, rows: NDArray[np.int64], largest: float) -> None:

@@ -1,10 +1,12 @@
 """Every script of the gallery draws its figure and says what was measured; the sentences hold what is known."""
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 from PIL import Image
 
 from dynlab.cli.movie import Movie, save_movie
+from dynlab.cli.output import save_figure
 from dynlab.errors import lookup
 from dynlab.gallery import FIGURES, page
 from dynlab.gallery.kept import Script, kept
@@ -72,6 +74,21 @@ def test_what_is_kept_can_be_computed_and_has_the_same_form(name):
         assert ds.attrs["system"] == kept_ones[key].attrs["system"]
     assert KNOWN[name].partition(" ")[0] in script.draw(few).measured
     plt.close("all")
+
+
+def test_a_picture_of_the_repository_has_a_white_ground_and_no_bands(tmp_path):
+    figure, ax = plt.subplots()
+    ramp = np.linspace(0, 1, 400)
+    ax.imshow(ramp[:, None] * ramp, cmap="PuOr", aspect="auto")
+    ax.text(0, 0, "rare", color="lime")
+    save_figure(figure, tmp_path / "small.png", small=True)
+    with Image.open(tmp_path / "small.png") as image:
+        assert image.mode == "P"
+        shown = np.asarray(image.convert("RGB"))
+    assert (shown[:5] == 255).all()
+    middle = shown[shown.shape[0] // 2].astype(int)
+    steps = np.flatnonzero(np.abs(np.diff(middle, axis=0)).sum(axis=1))
+    assert np.diff(steps).max(initial=0) < 25  # of the pixels across the colours: no wide band of one
 
 
 def test_a_movie_is_written_as_a_gif(tmp_path):
