@@ -27,7 +27,8 @@ ALONG = 0.99  # the cosine of the angle of a computed tangent and the cubic's is
 def meet(equations: Equations, one: Curve, other: Curve) -> bool | None:
     """Whether two curves come nearer to each other than `dynlab.numerics.merging.SAME`.
 
-    That is relative to where they are nearest to 0: parallel lines are as far apart out there as here. None where they do not, as computed, and f is rounding between them, as where they touch in steep coordinates.
+    That is relative to where they are nearest to 0: parallel lines are as far apart out there as here. None where they
+    do not, as computed, and f is rounding between them, as where they touch in steep coordinates.
     """
     if min(len(one.states), len(other.states)) < 2:
         return bool(on_curve(equations, one, other.states).any() or on_curve(equations, other, one.states).any())

@@ -13,6 +13,7 @@ ON_CIRCLE = 1e-8  # from 1: the modulus of a pair, and the product of a pair on 
 
 Complex = NDArray[np.complex128]
 Signs = NDArray[np.int64]
+Side = tuple[Complex, Signs, float]
 
 
 class Crossing(NamedTuple):
@@ -52,7 +53,7 @@ def inherited(old: Complex, old_signs: Signs, new: Complex, new_signs: Signs) ->
     return np.where(new_signs == 0, old_signs[matched(new, old)], new_signs)
 
 
-def between(left: tuple[Complex, Signs, float], right: tuple[Complex, Signs, float], is_map: bool) -> Crossing | None:
+def between(left: Side, right: Side, is_map: bool) -> Crossing | None:
     """What happens between two points, each given by its eigenvalues, signs, and the tangent's parameter component."""
     turns = left[2] * right[2] < 0
     after_of = matched(left[0], right[0])

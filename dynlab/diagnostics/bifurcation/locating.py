@@ -16,6 +16,7 @@ TOUCHING = 1e-7  # of arclength: between points so near no eigenvalue is looked 
 NEARLY = (
     0.2  # times how far an eigenvalue is from the border beside: where it may come nearer than that, one looks closer
 )
+APART = 0.1  # of arclength: an eigenvalue that is not told from the border over more lies there, as where areas are kept
 SHORTEST = 1e-5  # of arclength: a shorter interval is halved no more; across a kink points are 5e-6 apart
 FINER = 1e-9  # the same where several eigenvalues cross: they may do so one after another
 COMPANY = 10.0  # times as far from the border of stability as the eigenvalue that crosses it
@@ -102,11 +103,17 @@ def _nearest(curve: SolutionCurve, point: Point) -> float:
 
 
 def along(curve: SolutionCurve, points: list[Point]) -> tuple[list[Point], list[Found]]:
-    """The points, and every bifurcation on them, in their order; one more point between two where none is decided."""
+    """The points, and every bifurcation on them, in their order; one more point between two where none is decided.
+
+    Where an eigenvalue touches the border of stability, branches may meet, or one of them turn: that is degenerate.
+    """
     passed: list[Point] = points[:1]
     found: list[Found] = []
     decided = True  # whether there is a decided point after the last bifurcation
-    for left, right in itertools.pairwise(points):
+    touching = _touching(curve, points)
+    for number, (left, right) in enumerate(itertools.pairwise(points)):
+        if number in touching:
+            found.append(touching[number]._replace(after=len(passed) - 1))
         for one in _between(curve, left, right):
             beside = None if decided else _halfway(curve, found[-1].z, one.z, left)
             passed += [beside] if beside else []
@@ -115,6 +122,43 @@ def along(curve: SolutionCurve, points: list[Point]) -> tuple[list[Point], list[
         passed.append(right)
         decided = decided or right.kind.stable >= 0
     return passed, found
+
+
+def _touching(curve: SolutionCurve, points: list[Point]) -> dict[int, Found]:
+    """Where an eigenvalue comes up to the border of stability, as far as it is told, and goes back: after which point.
+
+    So it does where `closer` still found that it may cross twice, and at points where its error does not tell, between
+    two at which it is on the same side.
+    """
+    off = np.array([_nearest(curve, point) for point in points])
+    found: dict[int, Found] = {}
+    numbers = np.flatnonzero(np.isfinite(off))
+    for before, after in itertools.pairwise(numbers.tolist()):
+        length = float(np.linalg.norm(points[after].z - points[before].z))
+        if after > before + 1 and off[before] * off[after] > 0 and length < APART:
+            found[(before + after) // 2] = _touch(curve, points, before, after)
+    for number in range(1, len(points) - 1):
+        three = (points[number - 1], points[number], points[number + 1])
+        if np.linalg.norm(three[2].z - three[0].z) < SHORTEST and _returns(curve, three):
+            found[number] = _touch(curve, points, number - 1, number + 1)
+    return {
+        number: one
+        for number, one in found.items()
+        if crossings.between(*_sides(points[number - 1], points[number + 1]), curve.equation.is_map) is None
+    }
+
+
+def _touch(curve: SolutionCurve, points: list[Point], before: int, after: int) -> Found:
+    middle = points[(before + after) // 2]
+    width = abs(curve.parameter(points[after].z) - curve.parameter(points[before].z))
+    nothing = Crossing(crossings.SEVERAL, False, 0)
+    return Found(0, switching.DEGENERATE, nothing, None, middle.z, middle.tangent, width)
+
+
+def _sides(left: Point, right: Point) -> tuple[crossings.Side, crossings.Side]:
+    """What `crossings.between` compares."""
+    first, second = ((point.eigenvalues, point.signs, float(point.tangent[-1])) for point in (left, right))
+    return first, second
 
 
 def _halfway(
@@ -131,8 +175,7 @@ def _halfway(
 
 def _between(curve: SolutionCurve, left: Point, right: Point, tried: float = np.inf) -> list[Found]:
     """`tried` is the length of the last interval around this one in which nothing was solved for."""
-    sides = [(point.eigenvalues, point.signs, float(point.tangent[-1])) for point in (left, right)]
-    crossing = crossings.between(sides[0], sides[1], curve.equation.is_map)
+    crossing = crossings.between(*_sides(left, right), curve.equation.is_map)
     if crossing is None:
         return []
     length = float(np.linalg.norm(right.z - left.z))

@@ -16,11 +16,12 @@ from dynlab.diagnostics.bifurcation.orbits import UNSETTLED
 from dynlab.diagnostics.bifurcation.result import Row
 from dynlab.diagnostics.bifurcation.switching import DEGENERATE, UNDECIDED
 from dynlab.diagnostics.bifurcation.together import JointPlace
-from dynlab.diagnostics.bifurcation.tracing import LEFT
+from dynlab.diagnostics.bifurcation.tracing import HIDDEN, LEFT, LOST
 from dynlab.wording import agree, article, at_most, capital, counted, joined, number, to_error, with_error
 
 AT_ZERO = 1e-9  # times 1: a state so small is the origin
 MOST_CHANGES, MOST_VALUES = 3, 4  # sentences on changes of stability, and values that are listed of each kind
+ALIKE = 1e-4  # of the range: ends of branches so near to each other are named once
 FOLD = "fold"
 EACH = re.compile(" in (an?) ")
 TOGETHER = "together"
@@ -33,7 +34,7 @@ PLURALS = {
     "Hopf": "Hopf bifurcations",
     "Neimark–Sacker": "Neimark–Sacker bifurcations",
     "border collision": "border collisions",
-    DEGENERATE: "degenerate points, where several eigenvalues are on the border of stability at once",
+    DEGENERATE: "degenerate points",
     CONTINUUM: "continua of fixed points",
     OF_ORBITS: "continua of orbits of twice the period",
     UNDECIDED: "undecided points, each a branch point or a fold nearby",
@@ -45,7 +46,7 @@ IN_A = {
     "Neimark–Sacker": "Neimark–Sacker bifurcation",
     "transcritical": "transcritical bifurcation",
     "flip": "flip (period doubling)",
-    DEGENERATE: "degenerate point where several eigenvalues are on the border of stability at once",
+    DEGENERATE: "degenerate point",
     CONTINUUM: "continuum of fixed points",
     OF_ORBITS: "continuum of orbits of twice the period",
     UNDECIDED: "undecided point, a branch point or a fold nearby",
@@ -89,18 +90,25 @@ def verdict(
         none = f"No isolated {noun}{where} was found for {name} between {_number(low)} and {_number(high)}"
         return ". ".join([none, *left_out]) + "."
     changes = _changes(diagram, points, places, name, noun)
-    sentences = changes or [
-        f"No {noun} that was found changes stability for {name} from {_number(low)} to {_number(high)}"
-    ]
+    lost = _lost(diagram)
+    unsure = lost or any(one.kind in (DEGENERATE, UNDECIDED) for one in diagram.bifurcations)
+    none = "No change of stability was located" if unsure else f"No {noun} that was found changes stability"
+    sentences = changes or [f"{none} for {name} from {_number(low)} to {_number(high)}"]
     if not changes or len(diagram.branches) > 1 or len(diagram.bifurcations) > 1:  # else all of it has been said
         sentences.append(_counts(diagram, places))
     if any(one.kind == DEGENERATE for one in diagram.bifurcations):
-        sentences.append("What leaves a degenerate point is followed only where a search has found it")
+        sentences.append(
+            "At a degenerate point several eigenvalues are on the border of stability at once, or one is there with "
+            "the speed 0; what leaves it is followed only where a search has found it"
+        )
     cascade = _cascade(diagram)
     if cascade:
         sentences.append(cascade)
     if diagram.bifurcations:
         sentences.append(_accuracy(diagram.bifurcations, name))
+    if lost:
+        ends = "Branches end" if len(lost) > 1 else "A branch ends"
+        sentences.append(f"{ends} at {_places(lost, diagram, name)}, and no way on was found: what is there is not told")
     cut = sum(end == LEFT for branch in diagram.branches for end in branch.ends)
     if cut:
         ends = f"{cut} ends of branches are" if cut > 1 else "One end of a branch is"
@@ -111,6 +119,25 @@ def verdict(
     if settled is not None:
         sentences += _of_orbits(settled, name, diagram.limits.largest_state)
     return ". ".join(sentences) + "."
+
+
+def _lost(diagram: Diagram) -> list[float]:
+    """The parameters at which branches end without a way on, in order."""
+    ends = []
+    for branch in diagram.branches:
+        curve = diagram.curve_of(branch.period)
+        numbers = [number for end, number in zip(branch.ends, (0, -1), strict=True) if end in (LOST, HIDDEN)]
+        ends += [curve.parameter(branch.points[number].z) for number in numbers]
+    return sorted(ends)
+
+
+def _places(ends: list[float], diagram: Diagram, name: str) -> str:
+    """Where these values of the parameter are, those that are near to each other as one."""
+    near = ALIKE * (diagram.limits.highest - diagram.limits.lowest)
+    groups = np.split(ends, np.flatnonzero(np.diff(ends) > near) + 1)
+    values = [to_error(float(group.mean()), near, 7) for group in groups]
+    more = ["…"] if len(values) > MOST_VALUES else []
+    return f"{name} = {joined(values[:MOST_VALUES] + more)}"
 
 
 def _of_orbits(settled: NDArray[np.int8], name: str, largest: float) -> list[str]:
@@ -223,8 +250,8 @@ def _counts(diagram: Diagram, places: list[JointPlace]) -> str:
     parts = []
     for kind, values in kinds.items():
         shown = list(dict.fromkeys(values))
-        listed = ", ".join(shown[:MOST_VALUES]) + (", …" if len(shown) > MOST_VALUES else "")
-        parts.append(f"{len(values)} {PLURALS[kind] if len(values) > 1 else IN_A.get(kind, kind)} (at {listed})")
+        at = ", ".join(shown[:MOST_VALUES]) + (", …" if len(shown) > MOST_VALUES else "")
+        parts.append(f"{len(values)} {PLURALS[kind] if len(values) > 1 else IN_A.get(kind, kind)} (at {at})")
     return f"{begin} with {joined(parts)}"
 
 
