@@ -16,7 +16,7 @@ TOUCHING = 1e-7  # of arclength: between points so near no eigenvalue is looked 
 NEARLY = (
     0.2  # times how far an eigenvalue is from the border beside: where it may come nearer than that, one looks closer
 )
-APART = 0.1  # of arclength: an eigenvalue that is not told from the border over more lies there, as where areas are kept
+APART = 0.1  # of arclength: over a longer stretch an eigenvalue may lie on the border, as where areas are kept
 SHORTEST = 1e-5  # of arclength: a shorter interval is halved no more; across a kink points are 5e-6 apart
 FINER = 1e-9  # the same where several eigenvalues cross: they may do so one after another
 COMPANY = 10.0  # times as far from the border of stability as the eigenvalue that crosses it

@@ -108,7 +108,7 @@ def verdict(
         sentences.append(_accuracy(diagram.bifurcations, name))
     if lost:
         ends = "Branches end" if len(lost) > 1 else "A branch ends"
-        sentences.append(f"{ends} at {_places(lost, diagram, name)}, and no way on was found: what is there is not told")
+        sentences.append(f"{ends} at {_places(lost, diagram, name)}: what is there is not told")
     cut = sum(end == LEFT for branch in diagram.branches for end in branch.ends)
     if cut:
         ends = f"{cut} ends of branches are" if cut > 1 else "One end of a branch is"

@@ -180,7 +180,8 @@ class Places:
                 unsure[n, numbers] = True
         labels, wholes = (connected_components(each, directed=False)[1] for each in (meeting, unsure))
         # a surface and a curve that meet are a surface
-        order = np.lexsort((np.arange(len(labels)), [-len(place.directions) for place in self.found], labels))
+        sizes = np.array([len(place.directions) for place in self.found], dtype=np.int64)
+        order = np.lexsort((np.arange(len(labels)), -sizes, labels))
         first = order[np.unique(labels[order], return_index=True)[1]]
         return [replace(self.found[n], whole=int(wholes[n])) for n in first], labels.astype(np.int64)
 

@@ -75,7 +75,7 @@ def _of_one(ds: xr.Dataset) -> str:
         f"{joint}: its largest multiplier has modulus {near_one(modulus, 7)}"
     )
     if np.isfinite(critical) and critical > 0:
-        return f"{text}, and the critical step is {at_least(critical)}, below which no small change grows."
+        return f"{text}, and the critical step is {at_least(critical)}, below which it is stable."
     if critical == 0:
         return f"{text}, and no step is small enough."
     return f"{text}, and no step is too large." if np.isinf(critical) else f"{text}."
