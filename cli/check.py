@@ -34,7 +34,7 @@ CODES = {"holds": 0, "violated": 1, "undecided": 4}
 @click.option("--min-log-gradient", type=float, metavar="X", help="Of ln ‖∂h_T/∂h_1‖.")
 @click.option("--max-log-gradient", type=float, metavar="X", help="Of ln ‖∂h_T/∂h_1‖.")
 @click.option("--max-exponent", type=float, metavar="X", help="Of the largest Lyapunov exponent, in nat/step.")
-@click.option("--times", type=COUNT, help="At how many steps, evenly spaced.  [default: 64, of large states fewer]")
+@click.option("--times", type=COUNT, help="At how many steps, evenly spaced.  [default: all, of large states fewer]")
 @click.option("--strict", is_flag=True, help="A value within its own error of its bound does not pass: exit code 4.")
 @click.option("--junit", type=FOLDER, metavar="FILE", help="Also write a JUnit report, .xml.")
 def check(source: Source, times: int | None, strict: bool, junit: Path | None, **bounds: Any) -> CommandResult:

@@ -39,12 +39,15 @@ class AffineRoots(NamedTuple):
         Orthonormal: the roots are `point` and what these span from it. Empty where the point is the only one.
     decided : bool
         Whether rounding tells how many directions there are.
+    exact : bool
+        Whether A is told from every singular matrix, or is one itself; else the root of A as it stands may be far away.
     """
 
     exists: int
     point: Real
     directions: Real
     decided: bool
+    exact: bool
 
 
 def affine_roots(A: Real, b: Real, sizes: Real, error: Real) -> AffineRoots:
@@ -73,7 +76,7 @@ def affine_roots(A: Real, b: Real, sizes: Real, error: Real) -> AffineRoots:
     E = EPS * np.where(A == 0, sizes, np.maximum(sizes, np.minimum(sizes.max(axis=1)[:, None], sizes.max(axis=0))))
     if _surely_regular(A, TOLD * E):
         point = np.linalg.solve(A, -b).astype(np.float64)
-        return AffineRoots(1, point, np.zeros((0, len(b))), True)
+        return AffineRoots(1, point, np.zeros((0, len(b))), True, True)
     left, right = _equilibrating(E)
     u, sigma, v = np.linalg.svd(left[:, None] * A * right)
     unit = float(np.linalg.norm(left[:, None] * E * right, 2))
@@ -88,7 +91,8 @@ def affine_roots(A: Real, b: Real, sizes: Real, error: Real) -> AffineRoots:
     beyond = np.abs(u[:, rank:]).T @ (left * np.where(A == 0, 0.0, E).sum(axis=1)) * FARTHEST
     none = missed > TOLD * np.maximum(rounding, beyond)
     exists = 1 if (missed <= ROUNDED * rounding).all() else 0 if none.any() else -1
-    return AffineRoots(exists, point, directions, not ((sigma > ROUNDED * unit) & (sigma <= TOLD * unit)).any())
+    decided = not ((sigma > ROUNDED * unit) & (sigma <= TOLD * unit)).any()
+    return AffineRoots(exists, point, directions, decided, not sigma[rank:].any())
 
 
 def _surely_regular(A: Real, E: Real) -> bool:

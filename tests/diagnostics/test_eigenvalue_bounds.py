@@ -11,7 +11,7 @@ import dynlab as dl
 from dynlab.diagnostics.eigenvalue_bounds import radii
 from dynlab.errors import UserError
 from dynlab.jacobians import DOUBT, OF_FUNCTIONS
-from dynlab.systems import Euler, create
+from dynlab.systems import Euler, create, from_function
 from dynlab.systems.textbook import LinearMap
 from problems import CRITICAL_STEP_DIFF, MODULUS_DIFF, PLANAR
 
@@ -251,3 +251,15 @@ def test_on_a_kink_a_bound_between_both_slopes_is_undecided(limit, said):
     ds = dl.eigenvalue_bounds(dl.from_module(layer), np.zeros((3, 1)), max_modulus=limit)
     assert outcome(ds, "max_modulus") == said
     assert ("kink" in str(ds["reason"].values)) == (said == "undecided")
+
+
+def test_a_bound_is_held_at_every_step_and_where_it_is_not_the_verdict_says_so():
+    """h (0.5 + 5 x) has the modulus 5.5 at the one step of 1,000 at which x is 1."""
+    spike = np.zeros((1, 1000, 1))
+    spike[0, 501] = 1.0
+    system = from_function(lambda h, x: h * (0.5 + 5 * x[..., :1]), 1, 1)
+    ds = dl.eigenvalue_bounds(system, spike, max_modulus=1.0)
+    assert ds["outcome"].values.tolist() == ["violated"]
+    assert (ds["measured"].item(), ds["where_step"].item()) == (5.5, 502)
+    some = dl.eigenvalue_bounds(system, spike, max_modulus=1.0, times=7).attrs["verdict"]
+    assert some.startswith("Over 7 of 1,000 steps the bound holds. No eigenvalues between these are computed:")

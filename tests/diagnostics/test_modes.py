@@ -213,7 +213,7 @@ def test_units_that_are_dead_are_forgotten_in_a_step():
     dead = np.isnan(ds["frequency"].values[0])
     assert dead.sum() > 50
     assert (ds["time_constant"].values[0, dead] < 0.05).all()
-    assert "with μ = 0, which a step forgets" in ds.attrs["verdict"]
+    assert "with μ = 0, which are forgotten" in ds.attrs["verdict"]
 
 
 # --- Read-outs and bad input ---

@@ -14,8 +14,9 @@ from dynlab.diagnostics.phase_plane.panels import planar_portrait
 from dynlab.diagnostics.phase_plane.verdict import changes
 from dynlab.errors import UserError
 from dynlab.numerics.critical_step import critical_step
-from dynlab.systems import Flow, create, from_function
+from dynlab.systems import Euler, Flow, create, from_function
 from dynlab.systems.planar import STARTS, planar_matrix, planar_system
+from dynlab.systems.textbook import Linear
 from dynlab.systems.torch_layers import torch_layer
 
 # Chang et al., Figure 1: where the three starts are after 50 steps of Euler's map at ε = 0.1.
@@ -518,3 +519,12 @@ def test_of_another_parameter_both_sides_of_a_change_are_told():
     maps = [from_function(lambda h, x, a=a: torch.stack([h[0] ** 3 + a * h[0], h[1] / 2]), 2) for a in values]
     told = changes([phase_plane(each, extent=2.0, steps=2) for each in maps], "a", values)
     assert "the number of fixed points in the window goes from 3 to 1 between frames 2 and 3 (a 0.9 to 1.1)." in told
+
+
+def test_where_orbits_still_move_is_told_at_the_last_step_and_a_modulus_near_1_by_what_is_beside_it():
+    """Of h₁' = 0 and h₂' = 10 h₂(0) a long orbit of Euler's map is at its start plus n ε 10 h₂(0)."""
+    ds = phase_plane(Euler(Linear([[0, 1], [0, 0]]), 0.1))
+    ends = np.linalg.norm(ds["long_orbit"].values[:, -1], axis=1)[ds["outcome"].values == "still moving outward"]
+    assert f"at a distance of {ends.min():.0f} to {ends.max():.0f} from" in ds.attrs["verdict"]
+    slow = phase_plane(Euler(Linear([[-1e-8, 0], [0, -1e8]]), 0.1))
+    assert "multipliers −1e+07 and 1 − 1e−09" in slow.attrs["verdict"]

@@ -16,7 +16,6 @@ from dynlab.diagnostics.eigenvalue_bounds.measurements import (
     measured,
     measurement,
 )
-from dynlab.diagnostics.spectrum import fewer_times
 from dynlab.driven import drive
 from dynlab.errors import UserError
 from dynlab.systems import Map
@@ -66,8 +65,8 @@ def eigenvalue_bounds(
         Of the largest Lyapunov exponent, the mean over samples, in nat/step; of the finite-time exponent on driven
         sequences of fewer than 1000 steps.
     times : int, optional
-        At how many steps of a sequence eigenvalues are computed: evenly spaced, the first and the last among them. As
-        `dynlab.spectrum` chooses where it is not given.
+        At how many steps of a sequence eigenvalues are computed: evenly spaced, the first and the last among them.
+        Where it is not given, at all steps, or as many as half a minute allows; the verdict says at how many.
     initial_state : array_like, shape (state,) or (sample, state), optional
         Where it is not given, what the system has learned to start at, zero for most.
     inputs_description : str
@@ -134,9 +133,15 @@ def eigenvalue_bounds(
             if variable.dtype.kind == "f" and not np.isfinite(variable.values).all()
         },
     )
-    ds.attrs["verdict"] = _verdict(ds, over(driven.steps, inputs_description))
-    if linearised := next((each for name, each in results.items() if name in LINEARISED), None):
-        ds.attrs["verdict"] += fewer_times(linearised.sizes[schema.TIME], system, times, driven.steps)
+    where = over(driven.steps, inputs_description)
+    looked_at = min([each.sizes[schema.TIME] for name, each in results.items() if name in LINEARISED], default=None)
+    if looked_at is None or looked_at == driven.steps:
+        ds.attrs["verdict"] = _verdict(ds, where)
+        return ds
+    ds.attrs["verdict"] = (
+        f"{_verdict(ds, f'{looked_at:,} of {where}')} No eigenvalues between these are computed: --times "
+        f"{driven.steps} (times=) takes all steps."
+    )
     return ds
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
-from dynlab.diagnostics.spectrum import NOT_COMPUTED, usual_times
+from dynlab.diagnostics.spectrum import NOT_COMPUTED
 from dynlab.driven import Driven, chosen_steps
 from dynlab.numerics.spectral_radius import spectral_radii
 from dynlab.numerics.threads import slices
@@ -20,14 +20,14 @@ def by_powers(system: Map) -> bool:
     return max(system.blocks) > LARGEST_SOLVED
 
 
-def spectral_radius(driven: Driven, times: int | None, limit: float) -> xr.Dataset:
+def spectral_radius(driven: Driven, times: int, limit: float) -> xr.Dataset:
     """The middle of what encloses the spectral radius of each Jacobian, and how far from it the true one may be.
 
     Parameters
     ----------
     driven : Driven
-    times : int or None
-        How many steps of a sequence are linearised; `usual_times` where it is None.
+    times : int
+        How many steps of a sequence are linearised.
     limit : float
         That these are to be told from.
 
@@ -38,7 +38,7 @@ def spectral_radius(driven: Driven, times: int | None, limit: float) -> xr.Datas
         powers alone, ``power_radius`` and ``power_radius_error``; NaN where a Jacobian is not finite.
     """
     samples = len(driven.states)
-    steps = chosen_steps(driven.steps, usual_times(driven.system, samples) if times is None else times)
+    steps = chosen_steps(driven.steps, times)
     bounds = np.empty((4, samples, len(steps)))
     for some in slices(samples, SAMPLES):
         done = 0

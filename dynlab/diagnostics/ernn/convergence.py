@@ -227,7 +227,7 @@ WORDS = {
     ONE: "one equilibrium",
     SEVERAL: "several equilibria",
     CONTINUUM: "a continuum of equilibria",
-    NONE: "none that was found",
+    NONE: "none",
 }
 
 
@@ -245,7 +245,8 @@ def verdict(ds: xr.Dataset) -> str:
         f"The network itself takes {counted(_own_iterations(ds), 'iteration')} at each step.",
     ]
     counts = [f"{WORDS[kind]} at {int((kinds == kind).sum()):,}" for kind in WORDS if (kinds == kind).any()]
-    sentences.append(f"The inner flow has {joined(counts)}{'' if len(counts) > 1 else f' of {steps}'}.")
+    found = f"{joined(counts)}{'' if len(counts) > 1 else f' of {steps}'}"
+    sentences.append(f"Of the inner flow a search found {found}.")
     if (outcomes == NOWHERE).any():
         sentences.append(_astray(ds, outcomes == NOWHERE))
     if np.isin(outcomes, (CONVERGES, APPROACHES)).any():

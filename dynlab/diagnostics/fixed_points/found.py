@@ -77,6 +77,8 @@ class Search:
         Of which layer's search each start is, from 1; empty where all coordinates were searched at once.
     searches : tuple of int
         How many searches each layer had; empty likewise.
+    rounded : bool
+        Of an affine map, whether J − 1 is as singular as it is to the rounding of its entries alone.
     """
 
     places: list[Place]
@@ -91,3 +93,4 @@ class Search:
     indices: NDArray[np.int64] | None = None
     layers: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     searches: tuple[int, ...] = ()
+    rounded: bool = False

@@ -245,13 +245,9 @@ def _of_affine(exact: Held, answer: AffineRoots, starts: Tensor, origin: Words) 
     # an affine map that is bounded is constant
     alone = exact.system.state_bound() is not None and [place.status for place in places] == [FIXED]
     known = np.ones(1, dtype=np.int64) if alone else None
-    return Search(
-        places, ends, assignment, outcome, origin, moved, None, _affine(exact), _residuals(exact, ends), known
-    )
-
-
-def _affine(exact: Held) -> str:
-    return "affine wherever it was looked at" if isinstance(exact.system, Function) else "affine"
+    affine = "affine wherever it was looked at" if isinstance(exact.system, Function) else "affine"
+    residuals, rounded = _residuals(exact, ends), not answer.exact
+    return Search(places, ends, assignment, outcome, origin, moved, None, affine, residuals, known, rounded=rounded)
 
 
 def _add_slow_points(exact: Held, places: Places, batches: list[_Batch], starts: Tensor, largest_speed: float) -> None:

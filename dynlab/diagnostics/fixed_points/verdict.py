@@ -36,6 +36,7 @@ def verdict(rows: list[Record], found: Search) -> str:
     sentences += [_continua(lines, bool(points), found)] if lines else []
     if not sentences:
         none = f"The map is {found.affine} and has no fixed point{'' if found.affine == 'affine' else ' there'}"
+        none += ", to the rounding of its entries; taken exactly, they may leave one far away" * found.rounded
         only = "was verified" if any(row.status in (NEIGHBOURING, UNVERIFIED) for row in rows) else "was found"
         sentences = [f"{none if found.affine and not doubtful else f'No fixed point {only}'}."]
     sentences += [_undecided(doubtful)] if doubtful else []

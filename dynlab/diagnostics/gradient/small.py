@@ -74,7 +74,8 @@ def _by_graded_products(driven: Driven) -> dict[str, NDArray[Any]]:
     samples, _, n = driven.states.shape
     product = identity(samples, n, in_float64(driven.states))
     exact = torch.zeros_like(product.log_scale[:, 0])
-    rows = [(_log_norm(product), exact, _log_frobenius(product), exact)]
+    root = _log_frobenius(product)  # ln(n)/2
+    rows = [(_log_norm(product), exact, root, torch.finfo(root.dtype).eps * root)]
     for jacobian, error in driven.jacobians_with_errors(range(driven.steps, 0, -1)):
         product = multiply(jacobian.mT, product, error.mT)
         rows.append(_with_errors(product))

@@ -33,7 +33,7 @@ def verdict(ds: xr.Dataset) -> str:
     text = f"{told or f'{where} modes are not told from each other, or not from |μ| = 1'}."
     lost, open_ = int((~separated).sum()), int((separated & (fate == UNDECIDED)).sum())
     zero = int((~separated & (fate == DECAYS) & np.isnan(ds["frequency"].values)).sum())
-    parts = [f"{zero} with μ = 0, which a step forgets"] if zero else []
+    parts = [f"{zero} with μ = 0, which are forgotten"] if zero else []
     parts += [f"{lost - zero} whose eigenvectors are not told apart"] if lost > zero else []
     parts += [f"{open_} with |μ| = 1 within the error, so that growth or decay is not known"] if open_ else []
     return text + (f" Of {counted(fate.size, 'mode')} these are not interpreted: {joined(parts)}." if parts else "")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dynlab import schema
 from dynlab.diagnostics.phase_plane import long_orbit
 from dynlab.numerics.kinds import LINE
-from dynlab.wording import agree, article, counted, joined, number, of_map
+from dynlab.wording import agree, article, counted, joined, near_one, number, of_map
 
 LISTED = 3  # equilibria and ends of orbits that are described one by one; more are counted
 
@@ -153,7 +153,7 @@ def _critical(ds: xr.Dataset) -> str:
 
 def _multipliers(ds: xr.Dataset, i: int) -> str:
     values = ds["map_eigenvalue"].values[i]
-    return f"multipliers of modulus {number(abs(values[0]), 5)}" if values[0].imag else _values(values, "multiplier")
+    return f"multipliers of modulus {near_one(abs(values[0]), 5)}" if values[0].imag else _values(values, "multiplier")
 
 
 def _values(values: NDArray[np.complex128], noun: str) -> str:
@@ -164,7 +164,8 @@ def _values(values: NDArray[np.complex128], noun: str) -> str:
         return f"{noun}s {real}±{' ' * bool(real)}{number(abs(first.imag))}i"
     if first == second:
         return f"the double {noun} {number(first.real)}"
-    return f"{noun}s {number(first.real)} and {number(second.real)}"
+    told = near_one if noun == "multiplier" else number
+    return f"{noun}s {told(first.real)} and {told(second.real)}"
 
 
 def _article(kind: str, noun: str = "equilibrium") -> str:
@@ -203,7 +204,7 @@ def _ending(ds: xr.Dataset, name: str) -> str:
     if name == long_orbit.CLOSED_CURVE:
         return f"on an invariant closed curve, at a distance of {_distances(ds, states, 'its middle')}"
     if name in (long_orbit.OUTWARD, long_orbit.INWARD):
-        return f"{name}, at a distance of {_distances(ds, states, '0')}"
+        return f"{name}, at a distance of {_distances(ds, states[:, -1:], '0')}"
     return name
 
 

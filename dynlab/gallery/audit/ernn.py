@@ -175,7 +175,7 @@ def _judge_theorem_2(n: Numbers) -> tuple[str, str]:
     return CONDITION, (
         f"Equation 12 holds at {n['dense_theorem2']:.0%} of the iterates of a dense ERNN with ‖PU‖ = 0.81, which "
         f"converges at the predicted rate. It holds at {n['trained_theorem2']:.0%} of those of {ernn_6.TRAINED}. There "
-        f"the inner flow has exactly one equilibrium at {n['trained_one']:.0%} of the steps."
+        f"a search finds one equilibrium of the inner flow at {n['trained_one']:.0%} of the steps."
     )
 
 

@@ -147,3 +147,34 @@ def test_a_branch_that_turns_back_at_a_kink_is_born_there():
     system = from_function(lambda h, x: h + 0.5 * (x - h.abs()), state_size=1, input_size=1)
     ds = bifurcation(system, parameter="input[0]", lowest=-1, highest=1, values=0)
     assert "A stable and an unstable fixed point appear at input[0]" in ds.attrs["verdict"]
+
+
+# x − 0.3 x (x − p³) and (1 + p³) x: an eigenvalue crosses the border with the speed 0, and branches end beside it.
+@pytest.mark.parametrize(
+    "coordinates", [lambda p, x: [x - 0.3 * x * (x - p**3)], lambda p, x: [(1 + p**5) * x]], ids=["p³", "p⁵"]
+)
+def test_where_a_branch_ends_without_a_way_on_no_change_of_stability_is_denied(coordinates):
+    ds = followed(coordinates, 1, -1.0, 1.3)
+    assert "No fixed point that was found changes" not in ds.attrs["verdict"]
+    assert " at p = " in ds.attrs["verdict"] and ": what is there is not told" in ds.attrs["verdict"]
+
+
+@pytest.mark.parametrize(
+    "coordinates, count",
+    [
+        (lambda p, x: [x - 0.3 * x * (x - p) * (x + p)], 3),  # three lines cross
+        (lambda p, x: [x - 0.3 * x * (x - p * p)], 2),  # a parabola touches a line
+    ],
+)
+def test_branches_that_meet_where_no_eigenvalue_crosses_meet_at_a_degenerate_point(coordinates, count):
+    ds = followed(coordinates, 1, -1.0, 1.3)
+    kinds, values, errors = on(ds, np.zeros(1))
+    assert set(kinds) == {"degenerate"} and (np.abs(values) <= errors + 1e-12).all()
+    assert ds.sizes["branch"] == count
+    assert "branches meet that could not be told apart" in ds.attrs["verdict"]
+
+
+def test_where_a_map_jumps_its_branches_end():
+    """0.5 x + 1 below p and 0.5 x − 0.2 above: 2 is a fixed point for p > 2, −0.4 for p ≤ −0.4, and none between."""
+    ds = followed(lambda p, x: [torch.where(x < p, 0.5 * x + 1, 0.5 * x - 0.2)], 1, -1.5, 3.0)
+    assert "Branches end at p = −0.4000 and 2.0000: what is there is not told" in ds.attrs["verdict"]
