@@ -15,6 +15,7 @@ from dynlab.diagnostics.basins.families import family
 from dynlab.diagnostics.basins.motion import motion
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.numerics.arrays import Index, Real
+from dynlab.numerics.flat_orbits import FlatSpaces
 from dynlab.numerics.threads import cores
 from dynlab.systems.held import Held
 from dynlab.systems.iterated import Iterated
@@ -41,17 +42,22 @@ NOT_FOLLOWED = f"more than {MOST_MOVING} orbits would have to be followed"
 
 @dataclass(frozen=True)
 class _Cloud:
-    """An orbit that was followed: its states, how near an end must be, and the number or the code that it has."""
+    """An orbit that was followed: its states, how near an end must be, and the number or the code that it has.
+
+    Where orbits beside it leave, `inside` are the spaces that hold it, and an end must be in one of them too.
+    """
 
     tree: cKDTree
     near: float
     number: int
     reason: str = ""
+    inside: FlatSpaces | None = None
 
     def holds(self, states: Real) -> NDArray[np.bool_]:
         most = max(BEYOND * self.near, LEAST)  # what is farther away is not looked for
         found = self.tree.query(states, distance_upper_bound=most, workers=cores() if len(states) > MANY else 1)
-        return np.asarray(found[0] <= self.near)  # of no states too
+        near = np.asarray(found[0] <= self.near)  # of no states too
+        return near if self.inside is None else near & self.inside.hold(states)
 
     def distance(self, states: Real) -> float:
         """How far away half of the states are, by every so many of them."""
@@ -100,6 +106,8 @@ class Recognised:
             return bool(on_continuum(self.held, one.period, other.state[None], one.points)[0])
         if one.is_family:
             return True
+        if not one.period and one.stable != other.stable:
+            return False
         if one.period != 1:
             return _nearly(other.state, one.points, REFINED_SAME if one.period else SAME)
         larger = np.maximum(np.abs(one.state), np.abs(other.state))
@@ -216,10 +224,10 @@ def _as_a_family(held: Held, states: Real, known: Recognised, seed: int) -> None
     members = np.sort(np.concatenate([known.left(), np.flatnonzero(np.isin(known.assigned, neutral))]))
     found = family(held, states[members], seed)
     if found is not None:
-        kind, *rate = found
+        members = members[found.members]
         orbits = states[members]
         known.assigned[members] = len(known.attractors)
-        known.attractors.append(Attractor(kind, 0, orbits[0], orbits, -1, np.nan, *rate))
+        known.attractors.append(Attractor(found.kind, 0, orbits[0], orbits, -1, np.nan, found.exponent, found.error))
 
 
 def _moving(held: Held, states: Real, known: Recognised, largest_state: float, seed: int) -> None:
@@ -233,10 +241,10 @@ def _moving(held: Held, states: Real, known: Recognised, largest_state: float, s
         orbit = tail(held, states[left[:1]], 2 * FOLLOWED)[0, FOLLOWED:]
         same = [one for one in known.clouds if one.holds(orbit[-FOLLOWED // 8 :]).all()]
         if same:
-            known.belongs(replace(same[0], near=np.inf), states, left[:1])
+            known.take(same[0], left[:1])
             continue
         cloud = _followed(held, orbit, known, largest_state, seed)
-        known.belongs(replace(cloud, near=np.inf), states, left[:1])  # the orbit is its own
+        known.take(cloud, left[:1])  # the orbit is its own
         known.belongs(cloud, states, left[1:])
         known.clouds.append(cloud)
         _coming(held, states, known, cloud, largest_state)
@@ -287,7 +295,7 @@ def _followed(held: Held, orbit: Real, known: Recognised, largest_state: float, 
         if found.kind:
             rate = found.exponent, found.error
             attractor = Attractor(found.kind, 0, orbit[-1], orbit, found.stable, np.nan, *rate)
-            return _Cloud(cKDTree(orbit), found.near, known.number(attractor))
+            return _Cloud(cKDTree(orbit), found.near, known.number(attractor), inside=found.inside)
         if longer <= len(orbit):
             return _Cloud(cKDTree(orbit), found.near, UNDECIDED, found.reason)
         orbit = tail(held, orbit[-1:], longer)[0]

@@ -16,6 +16,7 @@ from dynlab.driven import Driven
 from dynlab.jacobians import cancelled, finite_or_zero, held_blocks, held_matrices, jacobian
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.eigenvalues import approximate_eigenvalues
+from dynlab.numerics.flat_orbits import AWAY, flat_spaces, neighbours_distance, spread
 from dynlab.numerics.units import unit_of_small
 from dynlab.simulation import LONGEST_PERIOD
 from dynlab.systems import Flow, frozen
@@ -25,15 +26,10 @@ ALL_BUT_ZERO = 1e-12  # of the state's size: an orbit that returns this near to 
 ROUNDED = 64 * np.finfo(float).eps  # likewise, over half of its time: what moves farther, and does not slow, drifts
 NEAR = 1e-6  # likewise: Newton's step from where a flow rests leads no farther
 SAME_SLOPES = 1e-3  # of a flow's derivatives: what is small beside the orbit is 0 where they are those at 0
-FLAT = 1e-10  # of the orbit's extent: a direction in which it extends less has none of it
 MOST_OF_CYCLE = 128  # dimensions of a cycle whose own exponent is computed; of a fixed point in any number
 DRAWN, MOST_VISITED = 3, 8_000  # dimensions and states of the attractor that are kept for its picture
-MOST = 512  # states that say in which directions an orbit extends
 SAME_SIZE = 2.0  # between two quarters of its time: an orbit that changes less has a size of its own
 TOLD = 1e2  # times what cancellation leaves of a step: a size below that may be where rounding stopped the orbit
-# A neighbour that starts at one of these distances and ends beyond the other has left. A distance that grows like a
-# power of time does not get so far in 100,000 steps.
-BESIDE, AWAY = 1e-8, 1e-3
 
 
 @dataclass(frozen=True)
@@ -69,9 +65,9 @@ def ends_of_map(driven: Driven, is_given: bool, seed: int) -> OrbitEnds:
 
     def follow(beside: Real) -> Real:
         begin = torch.as_tensor(beside).to(driven.states)
-        return simulation.end_of_orbit(driven.system, driven.inputs[:, half:], begin).double().cpu().numpy()
+        return simulation.end_of_orbit(driven.system, driven.inputs[:, half:], begin).double().cpu().numpy()[:, None]
 
-    later = states[:, half :: max(1, (driven.steps - half) // MOST)]
+    later = states[:, half + spread(states.shape[1] - half)]
     held = Held(driven.system, driven.inputs[0, -1], driven.steps)
     noise = cancelled(held, driven.states[:, -1].nan_to_num(0.0, 0.0, 0.0)).double().amax(dim=1).cpu().numpy()
     unit = unit_of_orbits(states, noise)
@@ -88,7 +84,7 @@ def ends_of_flow(system: Flow, visited: Real, seconds: float, is_given: bool, se
 
     def follow(beside: Real) -> Real:
         found = simulation.simulate(system, initial_state=beside, times=[0.0, seconds / 2])
-        return np.asarray(found["trajectory"].values[:, -1])
+        return np.asarray(found["trajectory"].values[:, -1:])
 
     later = visited[:, visited.shape[1] // 2 :]
     unit = unit_of_orbits(visited, np.full(len(visited), np.inf))
@@ -225,35 +221,11 @@ def dimensions_left(visited: Real, follow: Callable[[Real], Real], seed: int, un
     visited : ndarray, shape (sample, time, state)
         The later half of each orbit, or some states of it.
     follow : callable
-        Where states (sample, state) beside the first of these are after as long as `visited` takes.
+        The last states (sample, time, state) of the way from states (sample, state) beside the first of `visited`.
     seed : int
         Of the direction in which the neighbour lies.
     unit : ndarray, shape (sample, 1)
         As `unit_of_orbits`.
     """
-    samples, count, n = visited.shape
-    found = np.full(samples, -1)
-    finite = np.asarray(np.isfinite(visited).all(axis=(1, 2)))
-    if count < 2 * n or not finite.any():  # too few states say in which directions the orbit does not extend
-        return found
-    kept = np.where(finite[:, None, None], visited, visited[finite][:1])
-    centre = kept.mean(axis=1)
-    sizes, axes = np.linalg.svd(kept - centre[:, None], full_matrices=False)[1:]
-    scale = unit[:, 0] + np.abs(centre).max(axis=1) + sizes[:, 0] / np.sqrt(count)
-    extends = sizes > FLAT * np.sqrt(count) * scale[:, None]
-
-    def across(states: Real) -> Real:
-        """What of the states is orthogonal to the space of the orbit."""
-        along = np.einsum("skn,sn->sk", axes, states) * extends
-        return states - np.einsum("skn,sk->sn", axes, along)
-
-    flat = finite & ~extends.all(axis=1)
-    if not flat.any():
-        return found
-    aside = across(np.random.default_rng(seed).standard_normal((samples, n)))
-    length = np.linalg.norm(aside, axis=1, keepdims=True)
-    aside = aside / np.where(length > 0, length, 1) * scale[:, None] * BESIDE
-    with np.errstate(all="ignore"):  # a neighbour that runs away has left
-        distance = np.linalg.norm(across(follow(kept[:, 0] + aside) - centre), axis=1)
-        left = ~(distance <= AWAY * scale)
-    return np.where(flat & left, extends.sum(axis=1), found)
+    spaces = flat_spaces(visited, unit[:, 0])
+    return np.where(neighbours_distance(spaces, visited[:, 0], follow, seed) > AWAY, spaces.dimensions, -1)

@@ -1,0 +1,68 @@
+"""A map inside of an affine space that it maps into itself."""
+
+import torch
+from torch import Tensor
+
+from dynlab.operators import Diagonal, Operator, Shared
+from dynlab.systems.base import Map
+from dynlab.systems.held import Held
+
+
+class Within(Map):
+    """s → A (F(c + Aᵀ s) − c) with F held: what F does in the space through c that the rows of A span.
+
+    Its exponents are those of F along the space; those across are left out.
+
+    Parameters
+    ----------
+    held : Held
+        Of a map.
+    centre : Tensor, shape (n,)
+        c, in the unit of what is held.
+    axes : Tensor, shape (d, n)
+        A, orthonormal rows.
+
+    Examples
+    --------
+    >>> from dynlab.systems import from_function
+    >>> shrinks_and_grows = from_function(lambda h, x: h * torch.tensor([0.5, 2.0]).to(h), state_size=2)
+    >>> held = Held(shrinks_and_grows.double(), torch.zeros(0).double())
+    >>> within = Within(held, torch.zeros(2).double(), torch.tensor([[1.0, 0.0]]).double())
+    >>> within.step(torch.tensor([3.0]).double(), torch.zeros(0)).tolist()
+    [1.5]
+    """
+
+    input: Tensor
+    unit: Tensor
+    centre: Tensor
+    axes: Tensor
+
+    def __init__(self, held: Held, centre: Tensor, axes: Tensor) -> None:
+        super().__init__(len(axes), 0)
+        self.map = held.system
+        self.register_buffer("input", held.input)
+        self.register_buffer("unit", torch.as_tensor(held.unit).to(centre).expand_as(centre).clone())
+        self.register_buffer("centre", centre)
+        self.register_buffer("axes", axes)
+        self.t = held.t
+        self.name = held.system.name
+        self.config = held.system.config
+
+    @property
+    def held(self) -> Held:
+        """F, with its input in the dtype and on the device that this map has now."""
+        return Held(self.map, self.input, self.t, self.unit)
+
+    def whole(self, state: Tensor) -> Tensor:
+        """The states (..., n) of F that coordinates (..., d) stand for."""
+        return self.centre + state @ self.axes
+
+    def step(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
+        return (self.held.moved(self.whole(state)) - self.centre) @ self.axes.mT
+
+    def closed_form_jacobian(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Operator | None:
+        found = self.map.closed_form_jacobian(*self.held.given(self.whole(state)))
+        if found is None:
+            return None
+        units = Diagonal(1 / self.unit) @ found @ Diagonal(self.unit)
+        return Shared(self.axes) @ units @ Shared(self.axes.mT)
