@@ -23,7 +23,8 @@ def test_verdict_and_figure(folder, capsys, pictures):
     assert run(["ernn-convergence", "ernn.pt", *options]) == 0
     assert capsys.readouterr().out.startswith(
         "After 200 inner iterations all of 8 steps have reached the equilibrium. The network itself takes 1 iteration "
-        "at each step. Of the inner flow a search found one equilibrium at 8 of 8 steps. One iteration multiplies the distance by"
+        "at each step. Of the inner flow a search found one equilibrium at 8 of 8 steps. One iteration "
+        "multiplies the distance by"
     )
     (ax,) = pictures["ernn-convergence-ernn.png"].axes
     assert len(ax.lines) == 1 + 1  # the median of the only outcome, and the predicted slope

@@ -45,10 +45,13 @@ METHOD = (
     "The shortest tree that joins its states is a path, and the map keeps their cyclic order on it. Its length does "
     "not grow by 1 % as the number of states doubles. And every exponent but that along the curve is negative beyond "
     "its error. On a torus two exponents are zero within their errors, the others are negative, and the correlation "
-    "dimension is 2. Chaos has an exponent that is positive beyond its error. Where the map preserves volume, or is "
-    "affine and turns, no orbit attracts another: all of them are one family. All else is undecided, with the reason. "
-    "An end is on a closed curve within the widest hole that these steps leave in it, on others within twice the "
-    "largest distance between neighbours"
+    "dimension is 2. Chaos has an exponent that is positive beyond its error. Each is held against an orbit that "
+    "starts 1e-8 of the states' size beside it. Where the set lies in a space of fewer dimensions, or in up to eight "
+    "in turn, and that orbit gets 1e-3 away from it, the set is unstable, and the exponents within the space say what "
+    "it is. Where the map preserves volume at all ends and beside them, or is affine and turns, no orbit attracts "
+    "another: all of them are one family, but for those in a space that neighbours leave and in which volume is not "
+    "preserved. All else is undecided, with the reason. An end is on a closed curve within the widest hole that these "
+    "steps leave in it, on others within twice the largest distance between neighbours"
 )
 
 
@@ -120,9 +123,9 @@ def basins(
 
     Notes
     -----
-    A start on the border of two basins may end on a saddle: then that is listed, as unstable, and belongs to no basin
-    when the basin entropy is taken. Nor does what is not told to be stable, a continuum of fixed points or cycles, or a
-    family of orbits of which each start has its own.
+    A start on the border of two basins may end on a saddle, or on a cycle, a curve or chaos that repels: then that is
+    listed, as unstable, and belongs to no basin when the basin entropy is taken. Nor does what is not told to be
+    stable, a continuum of fixed points or cycles, or a family of orbits of which each start has its own.
 
     References
     ----------

@@ -116,7 +116,7 @@ def measured(
 
 
 def _looked_at(driven: Driven) -> int:
-    """At how many steps eigenvalues are computed: at all, as a bound may be violated at any, while that is soon done."""
+    """At how many steps eigenvalues are computed: at all while that is soon done, as any may violate a bound."""
     samples = len(driven.states)
     each = max(sum(size**3 for size in driven.system.blocks), LEAST)
     return max(usual_times(driven.system, samples), min(driven.steps, int(WORK / (samples * each))))

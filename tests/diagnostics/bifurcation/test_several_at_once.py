@@ -156,7 +156,8 @@ def test_a_branch_that_turns_back_at_a_kink_is_born_there():
 def test_where_a_branch_ends_without_a_way_on_no_change_of_stability_is_denied(coordinates):
     ds = followed(coordinates, 1, -1.0, 1.3)
     assert "No fixed point that was found changes" not in ds.attrs["verdict"]
-    assert " at p = " in ds.attrs["verdict"] and ": what is there is not told" in ds.attrs["verdict"]
+    assert " at p = " in ds.attrs["verdict"]
+    assert ": what is there is not told" in ds.attrs["verdict"]
 
 
 @pytest.mark.parametrize(
@@ -169,7 +170,8 @@ def test_where_a_branch_ends_without_a_way_on_no_change_of_stability_is_denied(c
 def test_branches_that_meet_where_no_eigenvalue_crosses_meet_at_a_degenerate_point(coordinates, count):
     ds = followed(coordinates, 1, -1.0, 1.3)
     kinds, values, errors = on(ds, np.zeros(1))
-    assert set(kinds) == {"degenerate"} and (np.abs(values) <= errors + 1e-12).all()
+    assert set(kinds) == {"degenerate"}
+    assert (np.abs(values) <= errors + 1e-12).all()
     assert ds.sizes["branch"] == count
     assert "branches meet that could not be told apart" in ds.attrs["verdict"]
 
