@@ -20,6 +20,7 @@ from dynlab.systems.held import frozen, number_type
 STATES, FEWER = 64, 32
 # Its slopes at so many states, by differences to both sides at these distances, which agree where they can be believed.
 SLOPES, NEAR, NEARER = 16, 1e-5, 1e-6
+FINE = (1e-8, 1e-10)  # steps that see what goes up and down within 1e-6, as in a unit of 1e-9
 ALIKE, APART = 1e-3, 1e-2  # of the larger one
 
 P = ParamSpec("P")
@@ -92,9 +93,9 @@ def _check_slope(part: Map | Flow) -> None:
     x = torch.randn(SLOPES, part.input_size, generator=generator, dtype=torch.float64)
     try:
         told = (_pulled_back(analysed, h, x, weights) * along).sum(-1)
-        far, near = (
+        far, near, *fine = (
             ((evolve(h + at * along, x.clone()) - evolve(h - at * along, x.clone())) * weights).sum(-1) / (2 * at)
-            for at in (NEAR, NEARER)
+            for at in (NEAR, NEARER, *FINE)
         )
         size = (evolve(h.clone(), x.clone()) * weights).abs().sum(-1)
     except (UserError, TypeError, ValueError, RuntimeError, IndexError):  # which is said where it is differentiated
@@ -102,6 +103,9 @@ def _check_slope(part: Map | Flow) -> None:
     rounding = torch.finfo(torch.float64).eps ** 0.5 * size
     believed = (far - near).abs() <= ALIKE * near.abs() + rounding
     wrong = believed & ((told - near).abs() > APART * torch.maximum(told.abs(), near.abs()) + 2 * rounding)
+    unit = torch.finfo(torch.float64).eps * (size + (weights * h).abs().sum(-1))
+    for at, slope in zip(FINE, fine, strict=True):
+        wrong &= (told - slope).abs() > APART * torch.maximum(told.abs(), slope.abs()) + 2 * unit / at
     if int(wrong.sum()) > SLOPES // 2:
         raise UserError(
             f"{part.name} has another slope than its derivative says, at {int(wrong.sum())} of {SLOPES} random states: "

@@ -177,7 +177,7 @@ def test_a_document_that_does_not_hold_together_is_one_sentence(change, sentence
 
 def test_what_cannot_be_written(tmp_path):
     with pytest.raises(UserError, match=r"dynlab.create"):
-        document(from_function(torch.tanh, 2))
+        document(from_function(lambda h, x: torch.tanh(h), 2))
     with pytest.raises(UserError, match="what JSON can hold"):
         document(made("gru"), training={"loss": float("nan")})
     with pytest.raises(UserError, match="does not exist"):

@@ -80,7 +80,7 @@ def test_an_orbit_that_is_cut_before_any_estimate_is_drawn_without_a_warning(fol
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
-        ([], "name a checkpoint, or --system lorenz, or --matrix diff"),
+        ([], "Got nothing to look at, where one is needed, as in `dynlab lyapunov"),
         (["gru.pt", "--matrix", "diff"], "Got 2 things to look at"),
         (["gru.pt", "--seconds", "3"], "--seconds is of a flow by name"),
         (["--matrix", "diff", "--inputs", "zero"], "--inputs is a checkpoint's"),

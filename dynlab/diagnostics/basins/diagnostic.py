@@ -46,12 +46,12 @@ METHOD = (
     "not grow by 1 % as the number of states doubles. And every exponent but that along the curve is negative beyond "
     "its error. On a torus two exponents are zero within their errors, the others are negative, and the correlation "
     "dimension is 2. Chaos has an exponent that is positive beyond its error. Each is held against an orbit that "
-    "starts 1e-8 of the states' size beside it. Where the set lies in a space of fewer dimensions, or in up to eight "
-    "in turn, and that orbit gets 1e-3 away from it, the set is unstable, and the exponents within the space say what "
-    "it is. Where the map preserves volume at all ends and beside them, or is affine and turns, no orbit attracts "
-    "another: all of them are one family, but for those in a space that neighbours leave and in which volume is not "
-    "preserved. All else is undecided, with the reason. An end is on a closed curve within the widest hole that these "
-    "steps leave in it, on others within twice the largest distance between neighbours"
+    "starts 1e-8 of the states' size beside it. The set may lie in a space of fewer dimensions, or in up to eight in "
+    "turn. Where that orbit gets 1e-3 away from these, the set is unstable, and the exponents within the space say "
+    "what it is. Where the map preserves volume at the ends and beside them, or is affine and turns, no orbit "
+    "attracts another: all of them are one family. Left out are those in a space that neighbours leave and in which "
+    "volume is not preserved. All else is undecided, with the reason. An end is on a closed curve within the widest "
+    "hole that these steps leave in it, on others within twice the largest distance between neighbours"
 )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
+from torch import Tensor
 
 from dynlab import simulation
 from dynlab.diagnostics.bifurcation.parameter import Varied, named
@@ -13,6 +14,7 @@ from dynlab.diagnostics.fixed_points.starts import unit_of
 from dynlab.errors import UserError
 from dynlab.systems import Euler, Flow, Map, System, frozen
 from dynlab.systems.held import Held, held_input, step_number
+from dynlab.wording import joined
 
 TRIALS = 8  # states of each size, and values of its range, at which a parameter must change something
 SIZES = (1e-6, 1e-3, 1.0, 1e3)
@@ -65,6 +67,7 @@ def varied_system(
     varied = Varied(Held(analysed, held, step_number(system, at_step)), found)
     for index, name in enumerate(parameters):
         _check_effect(varied, name, index, lowest, highest, seed)
+    _check_torch(varied, lowest)
     return varied
 
 
@@ -73,6 +76,28 @@ def in_own_units(held: Held) -> Held:
     system = Euler(held.system, EULER_STEP) if isinstance(held.system, Flow) else held.system
     held = replace(held, system=system)
     return replace(held, unit=unit_of(held))
+
+
+def _check_torch(varied: Varied, values: tuple[float, ...]) -> None:
+    """Raise where a system computes with a parameter as a number of Python's, and not as a tensor of several values."""
+    method = "velocity" if isinstance(varied.system, Flow) else "step"
+    each = torch.tensor([values, values], dtype=torch.float64)
+    states = torch.zeros(2, varied.system.state_size, dtype=torch.float64)
+
+    def moved(one: Tensor, state: Tensor) -> Tensor:
+        return varied.at(one, method, state)
+
+    try:
+        torch.func.vmap(moved)(each, states)
+    except UserError:
+        raise
+    except (RuntimeError, TypeError, ValueError) as error:
+        names = joined([parameter.name for parameter in varied.parameters_varied])
+        reason = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
+        raise UserError(
+            f"{varied.system.name} does not compute with {names} as a tensor ({reason}): take torch.cos in place of "
+            f"math.cos or numpy.cos, torch.where in place of if, and self.w itself in place of torch.tensor(self.w)."
+        ) from error
 
 
 def _check_effect(

@@ -20,6 +20,7 @@ from dynlab.diagnostics.bifurcation.extended import Refined
 
 SUPERCRITICAL, SUBCRITICAL, UNDECIDED = "supercritical", "subcritical", "undecided"
 ROUNDINGS = 100  # times (n ε + the point's own error) · condition: what the terms of a coefficient are wrong by
+ASIDE = 1e-6  # of the parameter's range: so far away the terms are computed too, for how they change with it
 RESONANT = 1e-6  # a pair whose third or fourth power is so near 1 has another normal form
 
 Vectors = NDArray[np.complex128]
@@ -54,24 +55,30 @@ def coefficient(curve: SolutionCurve, refined: Refined) -> Coefficient:
     if along == 0 or (mu.imag and is_map and min(abs(mu**3 - 1), abs(mu**4 - 1)) < RESONANT):
         return Coefficient(np.nan, np.inf, UNDECIDED)
     w = refined.left / np.conj(along)
-    derivative = _derivative(curve, refined.z)
     at_rest, condition = _solver(matrix, equation.critical, q, w, bordered=mu == equation.critical)
-    if mu.imag:
-        doubled, other = _solver(matrix, mu**2 if is_map else 2 * mu, q, w)
-        condition = max(condition, other)
-        terms = [
-            derivative(q, q, q.conj()) / 2,
-            derivative(q, at_rest(derivative(q, q.conj()))),
-            derivative(q.conj(), doubled(derivative(q, q))) / 2,
-        ]
-    else:
-        terms = [derivative(q, q, q) / 6, derivative(q, at_rest(derivative(q, q))) / 2]
+    doubled, other = _solver(matrix, mu**2 if is_map else 2 * mu, q, w) if mu.imag else (at_rest, 0.0)
+    condition = max(condition, other)
     size = float(np.linalg.norm(curve.unit * q))  # of q in the system's own unit, where it is 1
-    parts = np.array([np.vdot(w, term) for term in terms]) * (np.conj(mu) if is_map else 1.0) / size**2
+
+    def parts_at(p: float) -> Vectors:
+        derivative = _derivative(curve, np.append(refined.z[:-1], p))
+        if mu.imag:
+            terms = [
+                derivative(q, q, q.conj()) / 2,
+                derivative(q, at_rest(derivative(q, q.conj()))),
+                derivative(q.conj(), doubled(derivative(q, q))) / 2,
+            ]
+        else:
+            terms = [derivative(q, q, q) / 6, derivative(q, at_rest(derivative(q, q))) / 2]
+        return np.array([np.vdot(w, term) for term in terms]) * (np.conj(mu) if is_map else 1.0) / size**2
+
+    parts = parts_at(refined.z[-1])
     value = float(parts.sum().real)
+    aside = [float(parts_at(refined.z[-1] + side).sum().real) for side in (-ASIDE, ASIDE)]
+    off = max(refined.parameter_error / curve.parameter_scale, float(np.finfo(np.float64).eps))
     own = refined.parameter_error / max(curve.parameter_scale, abs(curve.parameter(refined.z)))
     rounding = ROUNDINGS * (len(matrix) * float(np.finfo(np.float64).eps) + own) * condition / float(abs(along))
-    error = rounding * float(np.abs(parts).sum())
+    error = rounding * float(np.abs(parts).sum()) + off * abs(aside[1] - aside[0]) / (2 * ASIDE)
     if not abs(value) > error:
         return Coefficient(value, error, UNDECIDED)
     return Coefficient(value, error, SUPERCRITICAL if value < 0 else SUBCRITICAL)

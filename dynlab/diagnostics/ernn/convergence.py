@@ -240,10 +240,9 @@ def verdict(ds: xr.Dataset) -> str:
     others = [f"{count:,} {agree(count, *words)}" for count, words in left if count]
     after = counted(ds.sizes[schema.ITERATION] - 1, "inner iteration")
     have = f"{reached} of {steps} {agree(max(done, 1), 'has', 'have')}"
-    sentences = [
-        f"After {after} {have} reached the equilibrium{f': {joined(others)}' if others else ''}.",
-        f"The network itself takes {counted(_own_iterations(ds), 'iteration')} at each step.",
-    ]
+    sentences = [f"After {after} {have} reached the equilibrium{f': {joined(others)}' if others else ''}."]
+    own = schema.settings(ds)["config"].get("inner_steps")  # K, of a network made by name
+    sentences += [f"The network itself takes {counted(own, 'iteration')} at each step."] if own else []
     counts = [f"{WORDS[kind]} at {int((kinds == kind).sum()):,}" for kind in WORDS if (kinds == kind).any()]
     found = f"{joined(counts)}{'' if len(counts) > 1 else f' of {steps}'}"
     sentences.append(f"Of the inner flow a search found {found}.")
@@ -253,11 +252,6 @@ def verdict(ds: xr.Dataset) -> str:
         sentences.append(_rates(ds, np.isin(outcomes, (CONVERGES, APPROACHES))))
     sentences.append(_conditions(ds))
     return " ".join(sentences)
-
-
-def _own_iterations(ds: xr.Dataset) -> int:
-    """K, of the network."""
-    return int(schema.settings(ds)["config"]["inner_steps"])
 
 
 def _astray(ds: xr.Dataset, nowhere: np.ndarray) -> str:

@@ -58,7 +58,8 @@ def _points(points: list[Record], least: int, found: Search) -> str:
     doubtful = f" and {undecided} undecided" if undecided else ""
     several = f"At least {counted(least, 'fixed point')}: {len(points)} were found" if least < len(points) else ""
     same = ", and rounding does not tell which of them are one" if several else ""
-    told = f"{several or f'{len(points)} fixed points'}, {stable or 'none'} of them stable{doubtful}{same}"
+    shown = "shown to be " if undecided and not stable else ""
+    told = f"{several or f'{len(points)} fixed points'}, {stable or 'none'} of them {shown}stable{doubtful}{same}"
     return f"{told}; fsolve confirms all {len(points)} to {worst}."
 
 

@@ -1,13 +1,16 @@
 """The equation of a branch: its derivatives against differences, what a parameter's name means, symmetries."""
 
+import math
+
 import pytest
 import torch
 
+from dynlab.diagnostics.bifurcation import bifurcation
 from dynlab.diagnostics.bifurcation.equation import Equation
 from dynlab.diagnostics.bifurcation.parameter import Varied, named
 from dynlab.diagnostics.bifurcation.switching import sign_symmetries
 from dynlab.errors import UserError
-from dynlab.systems import Flow, create, frozen
+from dynlab.systems import Flow, Map, create, frozen
 from dynlab.systems.held import Held
 
 CASES = [
@@ -103,3 +106,48 @@ def test_a_name_that_means_nothing_or_several_is_one_sentence(name, config, para
 def test_symmetries_are_those_that_hold_to_the_last_bit(name, config, parameter, expected):
     found = sign_symmetries(equation(name, config, parameter), 0.5, 2.0, seed=0)
     assert [signs.tolist() for signs in found] == expected
+
+
+class OfW(Map):
+    """A map of one state with the parameter w."""
+
+    def __init__(self, f):
+        super().__init__(1, 0)
+        self.w, self.f = 1.0, f
+
+    def step(self, state, input, t=0):
+        return self.f(self.w, state)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda w, h: h * math.cos(w),
+        lambda w, h: h * torch.tensor(w),
+        lambda w, h: h * 0.5 if w < 1 else h * 0.2,
+    ],
+)
+@pytest.mark.filterwarnings("ignore:To copy construct")
+def test_a_parameter_that_is_taken_as_a_number_of_pythons_is_refused_in_a_sentence(f):
+    with pytest.raises(UserError, match="does not compute with w as a tensor .*: take torch.cos in place of math.cos"):
+        bifurcation(OfW(f), parameter="w", lowest=0.5, highest=3.0, values=0)
+
+
+class VanDerPol(Flow):
+    """x'' = μ (1 − x²) x' − x: at μ = 0 a linear center, whose cubic coefficient is 0."""
+
+    def __init__(self):
+        super().__init__(2, 0)
+        self.mu = 0.1
+
+    def velocity(self, state, input, t=0):
+        x, y = state.unbind(-1)
+        return torch.stack([y, self.mu * (1 - x * x) * y - x], -1)
+
+
+@pytest.mark.parametrize("lowest, highest", [(-1.0, 2.0), (-0.5, 1.7)])
+def test_a_cubic_coefficient_that_is_0_at_the_point_itself_has_no_sign(lowest, highest):
+    ds = bifurcation(VanDerPol(), parameter="mu", lowest=lowest, highest=highest, values=0)
+    assert ds["bifurcation_kind"].values.tolist() == ["Hopf"]
+    assert abs(ds["bifurcation_coefficient"].item()) <= ds["bifurcation_coefficient_error"].item()
+    assert "undecided whether supercritical or subcritical" in ds.attrs["verdict"]
