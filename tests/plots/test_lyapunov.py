@@ -53,7 +53,7 @@ def test_the_own_figure_follows_the_running_estimates(henon):
         np.testing.assert_array_equal(line.get_xdata(), henon["time"])
     title, caption = (text.get_text() for text in figure.texts)
     assert title == "Lyapunov exponents: henon"
-    assert caption.startswith("Over 450 steps")
+    assert caption.startswith("Over the last 450 of 500 steps")
 
 
 def test_what_is_not_drawn_is_counted():

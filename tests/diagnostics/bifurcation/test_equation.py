@@ -129,7 +129,7 @@ class OfW(Map):
 )
 @pytest.mark.filterwarnings("ignore:To copy construct")
 def test_a_parameter_that_is_taken_as_a_number_of_pythons_is_refused_in_a_sentence(f):
-    with pytest.raises(UserError, match=r"does not compute with w as a tensor .*: take torch\.cos in place of math\.cos"):
+    with pytest.raises(UserError, match=r"does not compute with w as a tensor .*: take torch\.cos in place"):
         bifurcation(OfW(f), parameter="w", lowest=0.5, highest=3.0, values=0)
 
 
