@@ -70,7 +70,8 @@ def coefficient(curve: SolutionCurve, refined: Refined) -> Coefficient:
             ]
         else:
             terms = [derivative(q, q, q) / 6, derivative(q, at_rest(derivative(q, q))) / 2]
-        return np.array([np.vdot(w, term) for term in terms]) * (np.conj(mu) if is_map else 1.0) / size**2
+        turned = np.conj(mu) if is_map else 1.0
+        return np.array([turned * np.vdot(w, term) / size**2 for term in terms], dtype=complex)
 
     parts = parts_at(refined.z[-1])
     value = float(parts.sum().real)

@@ -25,7 +25,7 @@ MAX_MEMORY = 2.0**30
 MOST_WORK = 2e11  # points times n³, as of the default grid and 256 states, which takes three quarters of an hour
 METHOD = (
     f"Newton's method goes on from one state until ‖G‖₂ ≤ {on_grid.SETTLED:g} max(1, ‖h‖). The fixed point nearest to "
-    "that state is followed over the grid, from each point to its neighbours, as long as each of Newton's steps is at "
+    "that state is followed over the grid, from each point to its neighbours. Each of Newton's steps is at "
     f"most {on_grid.SHORTER:g} times the one before. "
     f"All eigenvalues have the error of rounding. Of a map an orbit is followed too, which starts {OFF:g} max(1, ‖h‖) "
     f"off the fixed point, for {on_grid.TRANSIENT} steps. It has the period m where it then comes back within "
