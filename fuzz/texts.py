@@ -11,8 +11,8 @@ from mutation import EDGES, TEXTS, damaged
 from reader import Reader, Wrong
 
 from dynlab.cli.values import held_input, numbers, pairs
+from dynlab.matrices import named_matrix
 from dynlab.systems import SYSTEMS, create
-from dynlab.systems.planar import named_matrix
 from dynlab.tasks import driving_inputs
 
 MATRICES = b"plus diff random -0.15,-2;2,-1/3 1e3,2;3,4 1;2 1,2,3;4,5,6;7,8,9 0 identity".split()
