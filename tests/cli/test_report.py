@@ -1,5 +1,6 @@
 """`dynlab report`: its page, what the budget leaves out, what fails in it, and how it ends on bad input."""
 
+import importlib
 import math
 import re
 import time
@@ -185,3 +186,17 @@ def test_what_is_dear_for_a_small_network_need_not_be_for_a_large_one():
     exponents = next(each for each in SECTIONS if each.title == "Lyapunov exponents")
     assert exponents.cost(LARGE) > 1 > exponents.cost(LARGE + 1)
     assert all(each.cost(size) > 0 for each in SECTIONS for size in (1, LARGE + 1))
+
+
+def test_an_alarm_that_comes_while_a_module_is_imported_waits_for_it(tmp_path, monkeypatch):
+    """A module that is stopped half way is in no process whole again."""
+    (tmp_path / "slowly_imported.py").write_text("import time\ntime.sleep(0.3)\nwhole = True\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def imported():
+        importlib.import_module("slowly_imported")
+        time.sleep(60)
+
+    with pytest.raises(OutOfTime), Budget(0.05).running(1.0):
+        imported()
+    assert importlib.import_module("slowly_imported").whole

@@ -33,7 +33,7 @@ COMMANDS = {
     "d.nc": [*PHASE, "-o", "f.png", "--data", "d.nc"],
     "d.zarr": [*PHASE, "-o", "f.png", "--data", "d.zarr"],
     "p.html": ["explore", "--matrix", "diff", "--quiet", "--overwrite", "-o", "p.html"],
-    "r.html": ["report", "tiny.pt", "--inputs", "noise:1", "--budget", "1s", "--quiet", "--overwrite", "-o", "r.html"],
+    "r.html": ["report", "tiny.pt", "--inputs", "noise:1", "--budget", "4s", "--quiet", "--overwrite", "-o", "r.html"],
     "run": [*TRAIN, "--quiet", "--overwrite"],
 }
 
