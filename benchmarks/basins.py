@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from table import Row, Way
 
 from dynlab import basins, create
+from dynlab.matrices import planar_matrix
 from dynlab.systems import System
-from dynlab.systems.planar import planar_matrix, planar_system
+from dynlab.systems.planar import planar_system
 from dynlab.wording import counted
 
 GRID, STEPS, EXTENT = 1000, 500, 3.0

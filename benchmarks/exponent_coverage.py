@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab import lyapunov, schema
+from dynlab.matrices import planar_matrix
 from dynlab.systems import Euler, Map, System, create
-from dynlab.systems.planar import planar_matrix, planar_system
+from dynlab.systems.planar import planar_system
 
 NATS = 20.0  # a sign is asked for where abs(exponent) times the time averaged over is at least this
 GOLDEN = (math.sqrt(5) - 1) / 2

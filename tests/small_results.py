@@ -13,8 +13,9 @@ from dynlab.diagnostics.phase_plane.panels import phase_panels
 from dynlab.diagnostics.spectrum import spectrum
 from dynlab.diagnostics.stability import stability
 from dynlab.errors import lookup
+from dynlab.matrices import planar_matrix
 from dynlab.systems import System, create
-from dynlab.systems.planar import planar_matrix, planar_system
+from dynlab.systems.planar import planar_system
 
 
 def vanilla():

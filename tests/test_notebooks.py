@@ -12,7 +12,15 @@ from dynlab.plots import style
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 # What a lesson may import of dynlab: names that stay.
-PUBLIC = {"dynlab", "dynlab.explore", "dynlab.plots", "dynlab.systems", "dynlab.systems.planar", "dynlab.testing"}
+PUBLIC = {
+    "dynlab",
+    "dynlab.explore",
+    "dynlab.matrices",
+    "dynlab.plots",
+    "dynlab.systems",
+    "dynlab.systems.planar",
+    "dynlab.testing",
+}
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 
 

@@ -10,9 +10,10 @@ import dynlab
 import problems
 from dynlab import schema, simulation
 from dynlab.errors import UserError
+from dynlab.matrices import planar_matrix
 from dynlab.simulation import prepare, simulate
 from dynlab.systems import Euler, RungeKutta4, create, from_function
-from dynlab.systems.planar import planar_matrix, planar_system
+from dynlab.systems.planar import planar_system
 from dynlab.systems.textbook import Linear, LinearMap, Lorenz
 
 

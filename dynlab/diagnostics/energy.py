@@ -105,7 +105,8 @@ def energy(
 
     Examples
     --------
-    >>> from dynlab.systems.planar import planar_matrix, planar_system
+    >>> from dynlab.matrices import planar_matrix
+    >>> from dynlab.systems.planar import planar_system
     >>> ds = energy(planar_system(planar_matrix("zero")), initial_state=[0.0, 0.5], steps=50, integrators=["euler"])
     >>> bool(abs(ds.balance).max() < 1e-11), round(float(ds.drift[0, 0, -1]), 4)
     (True, 0.61)

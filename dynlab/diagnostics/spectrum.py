@@ -26,6 +26,7 @@ NOT_COMPUTED = "NaN where the Jacobian is not finite (the trajectory has diverge
 ARRAYS = 3  # of the size of all of its Jacobians that a sample's take
 TIMES = 64
 WORK = 2.6e10  # the cubes of the sizes of all diagonal blocks: half a minute on two cores
+LEAST = 64**3  # of it a Jacobian: what a small one takes beside its eigenvalues
 
 EPS = float(np.finfo(np.float64).eps)
 DEFECTIVE = "inf where left and right eigenvectors are orthogonal: a defective eigenvalue"
@@ -119,11 +120,11 @@ def spectrum(
         flags=_flags(found),
     )
     ds.attrs["verdict"] = _verdict(ds, driven.steps, inputs_description)
-    ds.attrs["verdict"] += fewer_times(ds.sizes[schema.TIME], system, times, driven.steps)
+    ds.attrs["verdict"] += _fewer_times(ds.sizes[schema.TIME], system, times, driven.steps)
     return ds
 
 
-def fewer_times(linearised: int, system: Map, times: int | None, steps: int) -> str:
+def _fewer_times(linearised: int, system: Map, times: int | None, steps: int) -> str:
     """What a verdict says where nobody has asked for as few of the `steps` as have been linearised."""
     if times is not None or linearised == min(TIMES, steps):
         return ""
@@ -133,10 +134,12 @@ def fewer_times(linearised: int, system: Map, times: int | None, steps: int) -> 
     )
 
 
-def usual_times(system: Map, samples: int) -> int:
-    """How many steps of a sequence are linearised unless told otherwise: 64, or as many as `WORK` allows, but one."""
+def usual_times(system: Map, samples: int, steps: int = TIMES) -> int:
+    """How many of so many steps are linearised unless told otherwise: all that `WORK` allows, but one."""
     each = sum(size**3 for size in system.blocks)
-    return max(1, min(TIMES, int(WORK / (samples * each))))
+    if steps > TIMES:
+        each = max(each, LEAST)
+    return max(1, min(steps, int(WORK / (samples * each))))
 
 
 def _along(driven: Driven, steps: NDArray[np.int64], conditions: bool) -> dict[str, NDArray[Any]]:

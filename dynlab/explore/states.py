@@ -4,9 +4,10 @@ import math
 from collections.abc import Sequence
 
 from dynlab.errors import UserError, unknown
+from dynlab.matrices import planar_matrix
 from dynlab.systems.activations import ACTIVATIONS
 from dynlab.systems.integrators import INTEGRATORS
-from dynlab.systems.planar import STARTS, STEP_SIZE, STEPS, planar_matrix
+from dynlab.systems.planar import STARTS, STEP_SIZE, STEPS
 
 # What a fragment may say, and of how many numbers; `modules/state.mjs` reads it.
 LENGTHS = {
@@ -55,7 +56,7 @@ def planar_fragment(
     Parameters
     ----------
     matrix : str
-        A name or entries, as `dynlab.systems.planar.planar_matrix` takes them.
+        A name or entries, as `dynlab.matrices.planar_matrix` takes them.
     kind : {"feedback", "vanilla", "linear", "flow"}
         As `dynlab.systems.planar.planar_system` has them; a flow and its Euler step stand side by side.
     seed : int

@@ -12,13 +12,14 @@ from dynlab.diagnostics.energy import energy
 from dynlab.diagnostics.stability import stability
 from dynlab.gallery.kept import Results, Script
 from dynlab.gallery.made import Made
+from dynlab.matrices import planar_matrix
 from dynlab.plots import style
 from dynlab.plots.energy import LOOKS
 from dynlab.plots.stability import plot_step_region
 from dynlab.simulation import simulate
 from dynlab.systems import Euler
 from dynlab.systems.integrators import INTEGRATORS
-from dynlab.systems.planar import planar_matrix, planar_system
+from dynlab.systems.planar import planar_system
 from dynlab.wording import capital, number
 
 TITLE = "Integrators: what each makes of W₀"

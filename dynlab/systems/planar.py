@@ -13,11 +13,7 @@ from dataclasses import dataclass
 import torch
 
 from dynlab.errors import unknown
-from dynlab.matrices import MATRICES as MATRICES
-from dynlab.matrices import SEEDED as SEEDED
-from dynlab.matrices import Matrix as Matrix
-from dynlab.matrices import parse_matrix as parse_matrix
-from dynlab.matrices import planar_matrix as planar_matrix
+from dynlab.matrices import Matrix
 from dynlab.systems.base import Euler, System
 from dynlab.systems.textbook import LinearMap
 from dynlab.systems.vanilla import FeedbackFlow, Vanilla

@@ -14,8 +14,9 @@ from dynlab.cli import movie as movies
 from dynlab.cli.main import run
 from dynlab.cli.movie import Movie, save_movie
 from dynlab.errors import UserError
+from dynlab.matrices import planar_matrix
 from dynlab.plots.movie import phase_frames, spectrum_frames, trajectory_frames
-from dynlab.systems.planar import planar_matrix, planar_system
+from dynlab.systems.planar import planar_system
 
 SWEEP = ["animate", "--matrix", "diff", "--parameter", "step_size", "--from", "0.02", "--to", "0.2", "--frames", "3"]
 

@@ -14,9 +14,10 @@ from dynlab.diagnostics.basins.plane import plane_of
 from dynlab.diagnostics.basins.result import basin_entropy
 from dynlab.errors import UserError
 from dynlab.jacobians import jacobian
+from dynlab.matrices import planar_matrix
 from dynlab.systems.held import Held
 from dynlab.systems.iterated import Iterated
-from dynlab.systems.planar import planar_matrix, planar_system
+from dynlab.systems.planar import planar_system
 
 
 def newton_of_cube(h, x):

@@ -13,8 +13,9 @@ from dynlab.diagnostics.bifurcation import bifurcation
 from dynlab.diagnostics.bifurcation.held_system import varied_system
 from dynlab.diagnostics.bifurcation.parameter import Varied
 from dynlab.errors import UserError
+from dynlab.matrices import planar_matrix
 from dynlab.systems import create, from_function
-from dynlab.systems.planar import planar_matrix, planar_system
+from dynlab.systems.planar import planar_system
 
 EXACT = 1e-10  # of a bifurcation's parameter
 

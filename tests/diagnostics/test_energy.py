@@ -7,11 +7,12 @@ from scipy.integrate import solve_ivp
 
 from dynlab import energy
 from dynlab.errors import UserError
+from dynlab.matrices import planar_matrix
 from dynlab.systems import Euler, create
 from dynlab.systems.activations import log_cosh
 from dynlab.systems.antisymmetric import AntisymmetricFlow
 from dynlab.systems.integrators import INTEGRATORS
-from dynlab.systems.planar import planar_matrix, planar_system
+from dynlab.systems.planar import planar_system
 from dynlab.wording import number
 
 START = [[0.0, 0.5], [-0.5, -0.5], [0.5, -0.75]]

@@ -18,12 +18,13 @@ from dynlab.diagnostics.eigenvalue_bounds import eigenvalue_bounds
 from dynlab.diagnostics.lyapunov import lyapunov
 from dynlab.errors import UserError
 from dynlab.jacobians import automatic_jacobian
+from dynlab.matrices import planar_matrix
 from dynlab.numerics.frame import random_frame
 from dynlab.numerics.statistics import BLOCKS, sure
 from dynlab.operators import Diagonal
 from dynlab.simulation import simulate
 from dynlab.systems import Euler, Flow, create, from_function, frozen
-from dynlab.systems.planar import planar_matrix, planar_system
+from dynlab.systems.planar import planar_system
 from dynlab.systems.textbook import LinearMap
 
 ROUNDING = 1e-12  # of sums of exponents, which an exact identity gives

@@ -6,8 +6,9 @@ import torch
 
 from dynlab import io, lyapunov_function, simulate
 from dynlab.errors import UserError
+from dynlab.matrices import planar_matrix
 from dynlab.systems import create, from_function
-from dynlab.systems.planar import planar_matrix, planar_system
+from dynlab.systems.planar import planar_system
 from dynlab.systems.textbook import Linear, LinearMap
 
 pytest.importorskip("flint")

@@ -6,8 +6,9 @@ import torch
 
 from dynlab.diagnostics.bifurcation.parameter_plane import parameter_plane
 from dynlab.errors import UserError
+from dynlab.matrices import planar_matrix
 from dynlab.systems import Map, create, from_function
-from dynlab.systems.planar import planar_matrix, planar_system
+from dynlab.systems.planar import planar_system
 
 EDGE = 0.02  # from a boundary, where orbits take longer than they are followed
 

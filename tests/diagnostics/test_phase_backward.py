@@ -6,8 +6,9 @@ import torch
 
 from dynlab.diagnostics.phase_plane import phase_plane
 from dynlab.diagnostics.phase_plane.panels import planar_portrait
+from dynlab.matrices import planar_matrix
 from dynlab.systems import Flow, create, from_function
-from dynlab.systems.planar import planar_matrix, planar_system
+from dynlab.systems.planar import planar_system
 
 
 class Bent(Flow):

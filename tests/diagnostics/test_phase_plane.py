@@ -13,9 +13,10 @@ from dynlab.diagnostics.phase_plane import long_orbit, phase_plane
 from dynlab.diagnostics.phase_plane.panels import planar_portrait
 from dynlab.diagnostics.phase_plane.verdict import changes
 from dynlab.errors import UserError
+from dynlab.matrices import planar_matrix
 from dynlab.numerics.critical_step import critical_step
 from dynlab.systems import Euler, Flow, create, from_function
-from dynlab.systems.planar import STARTS, planar_matrix, planar_system
+from dynlab.systems.planar import STARTS, planar_system
 from dynlab.systems.textbook import Linear
 from dynlab.systems.torch_layers import torch_layer
 

@@ -11,9 +11,10 @@ import problems
 from dynlab.diagnostics.ernn.spectrum import ernn_spectrum
 from dynlab.errors import UserError
 from dynlab.jacobians import jacobian
+from dynlab.matrices import parse_matrix, planar_matrix
 from dynlab.systems import create, frozen
 from dynlab.systems.integrators import INTEGRATORS
-from dynlab.systems.planar import parse_matrix, planar_matrix, planar_system
+from dynlab.systems.planar import planar_system
 from dynlab.systems.textbook import Linear
 
 GAMMA, OMEGA = 0.15, 2.0  # of W_diff

@@ -7,8 +7,9 @@ import torch
 from dynlab import schema
 from dynlab.diagnostics.geometry.tangent_map import tangent_map
 from dynlab.errors import UserError
+from dynlab.matrices import planar_matrix
 from dynlab.systems import create, from_function
-from dynlab.systems.planar import planar_matrix, planar_system
+from dynlab.systems.planar import planar_system
 from dynlab.systems.textbook import LinearMap
 
 

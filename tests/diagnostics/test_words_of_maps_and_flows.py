@@ -6,8 +6,9 @@ import pytest
 import torch
 
 import dynlab as dl
+from dynlab.matrices import planar_matrix
 from dynlab.systems import from_function
-from dynlab.systems.planar import planar_matrix, planar_system
+from dynlab.systems.planar import planar_system
 
 NOISE = np.random.default_rng(0).standard_normal((2, 20, 1))
 

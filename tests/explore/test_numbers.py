@@ -9,10 +9,11 @@ from planar_states import COUNT, ORBIT, POINTS, STEPS, array, as_complex, exact,
 
 import dynlab as dl
 from dynlab.diagnostics.phase_plane import exact_origin
+from dynlab.matrices import planar_matrix
 from dynlab.numerics.critical_step import critical_step
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.exact_kinds import euler_matrix, exact_kind_of_flow, exact_kind_of_map
-from dynlab.systems.planar import PANELS, STARTS, STEP_SIZE, planar_matrix
+from dynlab.systems.planar import PANELS, STARTS, STEP_SIZE
 from dynlab.systems.vanilla import FeedbackFlow
 
 AT_THE_ORIGIN = """given.map((state) => {

@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from dynlab.diagnostics.basins import basins
+from dynlab.matrices import planar_matrix
 from dynlab.plots.basins import plot_basins
 from dynlab.systems import Euler, create, from_function
-from dynlab.systems.planar import planar_matrix, planar_system
+from dynlab.systems.planar import planar_system
 
 
 @pytest.mark.parametrize("off, hollow", [(0.5, True), (0.0, False)])

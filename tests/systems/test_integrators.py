@@ -7,11 +7,12 @@ import torch
 import problems
 from dynlab.errors import UserError
 from dynlab.jacobians import automatic_jacobian, input_jacobian, jacobian
+from dynlab.matrices import planar_matrix
 from dynlab.operators import Identity
 from dynlab.simulation import simulate
 from dynlab.systems import Euler, ExponentialEuler, Flow, ImplicitMidpoint, create, frozen
 from dynlab.systems.integrators import INTEGRATORS
-from dynlab.systems.planar import planar_matrix, planar_system
+from dynlab.systems.planar import planar_system
 from dynlab.systems.textbook import Linear
 
 # Order of convergence and stability function R(z), of the textbooks.

@@ -8,8 +8,9 @@ import torch
 
 import problems
 from dynlab.errors import UserError
+from dynlab.matrices import MATRICES, parse_matrix, planar_matrix
 from dynlab.systems import Euler, Flow
-from dynlab.systems.planar import MATRICES, PANELS, STARTS, STEP_SIZE, STEPS, parse_matrix, planar_matrix, planar_system
+from dynlab.systems.planar import PANELS, STARTS, STEP_SIZE, STEPS, planar_system
 from dynlab.systems.vanilla import Vanilla
 
 

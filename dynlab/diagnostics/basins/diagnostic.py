@@ -146,9 +146,9 @@ def basins(
     driven = _driven(system, inputs, dtype, device)
     x, t = held_input(system, at, driven.inputs, inputs is not None), step_number(system, at_step)
     held, exact = (_held(system, x, t, *where) for where in ((dtype, device), ("float64", "cpu")))
-    spanned_by = "the states given"
-    if inputs is not None and states is None:
-        states, spanned_by = _visited(driven, largest_state), "the states that its inputs drive it through"
+    is_given = states is not None
+    if inputs is not None and not is_given:
+        states = _visited(driven, largest_state)
     plane, wide_enough = _plane(exact, states, seed, largest_state)
     half = wide_enough if extent is None else extent
     line = np.linspace(-half, half, grid)
@@ -176,14 +176,19 @@ def basins(
         flags=result.flags(variables),
     )
     reasons = known.reasons[known.assigned == UNDECIDED].tolist()
-    spanned_by = (
-        "" if system.state_size == 2 else "states on orbits from random starts" if states is None else spanned_by
-    )
-    step = system.step_size if isinstance(system, Euler) else None
     told = len(np.unique(basin[belongs])), _lost(held, found, basin)
-    ds.attrs["verdict"] = verdict(ds, reasons, *told, spanned_by, step)
+    ds.attrs["verdict"] = verdict(ds, reasons, *told, _spanned_by(system, states, is_given))
     ds.attrs["verdict"] += _fewer(each, grid) if asked is None else ""
     return ds
+
+
+def _spanned_by(system: Map, states: ArrayLike | None, is_given: bool) -> str:
+    """What the principal components are of that span the plane of the starts; "" where it is all states."""
+    if system.state_size == 2:
+        return ""
+    if states is None:
+        return "states on orbits from random starts"
+    return "the states given" if is_given else "the states that its inputs drive it through"
 
 
 def _visited(driven: Driven, largest_state: float) -> NDArray[np.float64] | None:

@@ -20,9 +20,7 @@ MANY_MEET = (
 )
 
 
-def verdict(
-    ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.bool_], spanned_by: str, step: float | None
-) -> str:
+def verdict(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.bool_], spanned_by: str) -> str:
     """The attractors and their shares, and how uncertain a start's fate is.
 
     Parameters
@@ -36,14 +34,12 @@ def verdict(
         Of each start that was cut, whether it became no number.
     spanned_by : str
         Whose principal components span the plane; "" where it is the whole state space.
-    step : float, optional
-        ε of Euler's map, where the system is one.
     """
     plane = f"The starts lie in the plane of the two leading principal components of {spanned_by}. " * bool(spanned_by)
-    return f"{plane}{_found(ds, reasons, basins, lost, step)}{_beside(ds) if spanned_by else ''}"
+    return f"{plane}{_found(ds, reasons, basins, lost)}{_beside(ds) if spanned_by else ''}"
 
 
-def _found(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.bool_], step: float | None) -> str:
+def _found(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.bool_]) -> str:
     """What the starts lead to, and the borders between basins."""
     settings = schema.settings(ds)
     basin = ds["basin"].values
@@ -55,8 +51,9 @@ def _found(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.boo
     parts = [*ends, f"{share(lost.size / basin.size)} {gone}"] if lost.size else ends
     open_ = [f"{share(count / basin.size)} ({reason})" for reason, count in Counter(reasons).most_common()]
     parts += [f"undecided: {joined(open_)}"] if open_ else []
-    of_map_ = "" if step is None else f" of Euler's map at ε = {number(step)}"
-    followed = f"{counted(steps, 'step')}{of_map_}{longer}"
+    step = settings.get("step_size")
+    of_euler = "" if step is None else f" of Euler's map at ε = {number(step)}"
+    followed = f"{counted(steps, 'step')}{of_euler}{longer}"
     said = f"Of {counted(basin.size, 'start')} followed for {followed}, {'; '.join(parts)}"
     if any(kind.startswith("family") for kind in kinds):
         said += ". Nothing attracts the orbits of a family: each start has its own"

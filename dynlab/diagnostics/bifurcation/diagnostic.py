@@ -188,15 +188,8 @@ def bifurcation(
         variables |= _visited(visited[1], coordinate, isinstance(system, Map))
         coords[schema.PARAMETER] = schema.variable((schema.PARAMETER,), visited[0], described(parameter))
     settings = asked._asdict() | held_settings(system, at, varied.held)
-    settings |= {
-        "starts": starts,
-        "searches": searches,
-        "max_period": max_period,
-        "observed": coordinate,
-        "values": values,
-        "dtype": "float64",
-        "device": "cpu",
-    }
+    settings |= {"starts": starts, "searches": searches, "max_period": max_period, "observed": coordinate}
+    settings |= {"values": values, "dtype": "float64", "device": "cpu"}
     return schema.dataset(
         variables,
         system=system.name,

@@ -12,7 +12,7 @@ from dynlab import schema
 from dynlab.diagnostics.eigenvalue_bounds.radii import by_powers, spectral_radius
 from dynlab.diagnostics.gradient import gradient
 from dynlab.diagnostics.lyapunov import lyapunov
-from dynlab.diagnostics.spectrum import WORK, spectrum, usual_times
+from dynlab.diagnostics.spectrum import spectrum, usual_times
 from dynlab.driven import Driven
 from dynlab.errors import UserError
 from dynlab.systems import Euler, Map
@@ -50,7 +50,6 @@ BOUNDS: dict[str, Bound] = {
 EIGENVALUES = "a true bound: the eigenvalue's condition times the rounding of J's entries, and what is of second order"
 ON_A_KINK = 1e-3  # times max(1, the bound): an eigenvalue is known worse where a unit is on its kink
 WIDE = "the error reaches over the bound, as where a unit is on its kink"
-LEAST = 64.0**3  # of `spectrum`'s work: what a small Jacobian takes beside its eigenvalues
 LINEARISED = ("spectrum", "radii")  # the results that know how many steps were linearised
 ERRORS = {
     "max_modulus": f"{EIGENVALUES}. Of large Jacobians it is half the distance between bounds from their powers, "
@@ -101,7 +100,8 @@ def measured(
         raise UserError(
             f"max_real bounds the eigenvalues of a flow, and {system.name!r} is no Euler step of one: set max_modulus."
         )
-    times = _looked_at(driven) if times is None else times
+    if times is None:  # all while that is soon done, as any may violate a bound
+        times = usual_times(driven.system, len(driven.states), driven.steps)
     needed = {BOUNDS[name].diagnostic for name in asked}
     results = {}
     if "spectrum" in needed and "max_real" not in asked and by_powers(driven.system):
@@ -113,13 +113,6 @@ def measured(
     if "lyapunov" in needed:
         results["lyapunov"] = lyapunov(system, inputs, k=1, **settings)
     return results
-
-
-def _looked_at(driven: Driven) -> int:
-    """At how many steps eigenvalues are computed: at all while that is soon done, as any may violate a bound."""
-    samples = len(driven.states)
-    each = max(sum(size**3 for size in driven.system.blocks), LEAST)
-    return max(usual_times(driven.system, samples), min(driven.steps, int(WORK / (samples * each))))
 
 
 def measurement(name: str, results: Mapping[str, xr.Dataset]) -> Measurement:

@@ -109,7 +109,8 @@ def lyapunov_function(
 
     Examples
     --------
-    >>> from dynlab.systems.planar import planar_matrix, planar_system
+    >>> from dynlab.matrices import planar_matrix
+    >>> from dynlab.systems.planar import planar_system
     >>> ds = lyapunov_function(planar_system(planar_matrix("diff"), "flow"))
     >>> str(ds.status.values[0]), bool(ds.sampled_radius[0] >= ds.radius[0] > 0.1)
     ('proved', True)

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from dynlab import schema
 from dynlab.diagnostics.phase_plane import long_orbit, phase_plane
-from dynlab.systems.planar import PANELS, SEEDED, STARTS, STEP_SIZE, STEPS, Panel, planar_matrix, planar_system
+from dynlab.matrices import SEEDED, planar_matrix
+from dynlab.systems.planar import PANELS, STARTS, STEP_SIZE, STEPS, Panel, planar_system
 
 # What differs from panel to panel and so is a variable here: the grid, and the steps at which the long orbits are seen.
 OWN = {schema.X: "grid_x", schema.Y: "grid_y", schema.ITERATION: "long_orbit_step"}
@@ -85,7 +86,7 @@ def planar_portrait(name: str, kind: str, seed: int = 0, step_size: float = STEP
     Parameters
     ----------
     name, seed
-        As in `dynlab.systems.planar.planar_matrix`; a matrix drawn at random has the error of its rounded entries.
+        As in `dynlab.matrices.planar_matrix`; a matrix drawn at random has the error of its rounded entries.
     kind, step_size
         As in `dynlab.systems.planar.planar_system`.
     **settings

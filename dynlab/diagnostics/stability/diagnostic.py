@@ -114,7 +114,8 @@ def stability(
 
     Examples
     --------
-    >>> from dynlab.systems.planar import planar_matrix, planar_system
+    >>> from dynlab.matrices import planar_matrix
+    >>> from dynlab.systems.planar import planar_system
     >>> ds = stability(planar_system(planar_matrix("diff")))
     >>> round(float(ds["critical_step"][0, 0]), 6), round(float(ds["step_modulus"].max()), 6)
     (0.07458, 1.005099)
