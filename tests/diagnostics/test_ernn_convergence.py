@@ -1,5 +1,6 @@
 """ERNN's inner iteration against closed forms of scalar nets, automatic differentiation, known counts of equilibria."""
 
+import itertools
 import math
 
 import mpmath
@@ -180,6 +181,36 @@ def test_low_rank_relu_nets_have_no_equilibrium_to_converge_to(inputs):
     assert (ds["outcome"].values == "no equilibrium to converge to").all()
     assert (ds["equilibria"].values == 0).all()
     assert not (ds["corollary1"].values < 1).any()
+
+
+def enumerated(matrix, shift):
+    """How many z = ReLU(U (U z + c)) there are: on each of the 2ⁿ sets of active units z is solved for."""
+    size = len(matrix)
+    found = []
+    for active in itertools.product([0.0, 1.0], repeat=size):
+        chosen = np.diag(active)
+        left = np.eye(size) - chosen @ matrix @ matrix
+        if abs(np.linalg.det(left)) < 1e-12:
+            continue
+        z = np.linalg.solve(left, chosen @ matrix @ shift)
+        left_over = np.linalg.norm(np.maximum(matrix @ (matrix @ z + shift), 0) - z)
+        if left_over < 1e-9 * (1 + np.linalg.norm(z)) and all(np.linalg.norm(z - other) > 1e-7 for other in found):
+            found.append(z)
+    return len(found)
+
+
+def test_nearly_every_equilibrium_of_small_relu_nets_is_found_and_none_twice():
+    found, there = [], []
+    for seed in range(12):
+        torch.manual_seed(seed)
+        system = create("ernn", input_size=1, state_size=3 + seed % 5, length=8, rank=2, activation="relu").double()
+        driving = np.random.default_rng(seed).standard_normal((1, 8, 1))
+        shifts = driving[0] * system.W.detach().numpy()[:, 0] + system.b.detach().numpy()
+        matrix = system.U.matrix().detach().numpy()
+        found += ernn_convergence(system, driving, times=8, iterations=5)["equilibria"].values[0].tolist()
+        there += [enumerated(matrix, shift) for shift in shifts]
+    assert all(some <= every for some, every in zip(found, there, strict=True))
+    assert sum(found) >= 0.9 * sum(there) > 20
 
 
 def test_a_bounded_activation_always_has_an_equilibrium(inputs):

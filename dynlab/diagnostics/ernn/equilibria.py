@@ -13,7 +13,9 @@ from dynlab.numerics.roots import solve, tolerance
 from dynlab.systems.ernn import ERNN
 
 ONE, SEVERAL, CONTINUUM, NONE = "one equilibrium", "several equilibria", "continuum of equilibria", "none found"
-RANDOM_STARTS = 6  # beside where the iteration starts and where it ends
+# Random states to begin at, beside where the iteration starts and where it ends. Of 196 equilibria of nets with 3 to 7
+# ReLU units 58 are missed from 6, 22 from 24, 5 from 96. The cost of each grows as the cube of the size.
+MOST_RANDOM, FEWEST_RANDOM, RANDOM_ENTRIES = 96, 6, 1536
 # Times max(1, ‖∇F‖₂): a σ_min below is singular. A simple fold computed to a residual of 1e-12 still has 1e-6.
 SINGULAR = 1e-8
 REACH = 2.0  # z = g + s h is sought within this many times max(1, |z| where the iteration starts)
@@ -87,7 +89,8 @@ def inner_equilibria(flow: InnerFlow, start: Tensor, end: Tensor, generator: np.
     number, size = start.shape
     shift = flow.system.sign * flow.state
     reach = REACH * (start + shift).abs().amax(dim=-1).clamp_min(1)
-    spread = torch.as_tensor(generator.uniform(-1, 1, (RANDOM_STARTS, number, size)))
+    random = min(MOST_RANDOM, max(FEWEST_RANDOM, RANDOM_ENTRIES // size))
+    spread = torch.as_tensor(generator.uniform(-1, 1, (random, number, size)))
     reached = torch.where(torch.isfinite(end).all(-1, keepdim=True), end, start)
     starts = torch.cat([torch.stack([start, reached]), spread * reach.unsqueeze(-1) - shift])
     points = torch.arange(number).repeat(len(starts))
