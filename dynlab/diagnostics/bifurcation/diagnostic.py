@@ -30,6 +30,7 @@ from dynlab.diagnostics.bifurcation.tracing import TracingLimits
 from dynlab.diagnostics.bifurcation.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_torch_thread
+from dynlab.progress import through
 from dynlab.systems import Map, System
 from dynlab.systems.checked import checked
 from dynlab.systems.held import held_settings
@@ -262,10 +263,9 @@ def _diagram(varied: Varied, asked: Asked, begun: list[Begun], max_period: int) 
         max_period,
         switching.sign_symmetries(equation, asked.lowest, asked.highest, asked.seed),
     )
-    for one in begun:
-        for state in one.states:
-            if np.abs(state).max() <= asked.largest_state:
-                diagram.start(state / unit, one.value)
+    for state, p in through([(state, one.value) for one in begun for state in one.states]):
+        if np.abs(state).max() <= asked.largest_state:
+            diagram.start(state / unit, p)
     beyond = [sum(bool(np.abs(state).max() > asked.largest_state) for state in one.states) for one in begun]
     return diagram, max(beyond)
 

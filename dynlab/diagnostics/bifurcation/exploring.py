@@ -97,7 +97,7 @@ class Diagram:
                 self._start(curve, curve.state(z), curve.parameter(z))
 
     def _start(self, curve: SolutionCurve, state: Vector, p: float) -> None:
-        up = tracing.pinned(curve, state, p)
+        up = None if self.cut_short else tracing.pinned(curve, state, p)
         if up is None or self._known(curve, up.z):
             return
         if len(self.branches) >= MOST_BRANCHES:
@@ -210,7 +210,7 @@ def _on(curve: SolutionCurve, z: Vector, branch: Branch) -> bool:
     """Whether the branch passes through `z`, seen in the plane through z across its nearest point's tangent."""
     if not branch.points:
         return False
-    near = min(branch.points, key=lambda point: _distance(point.z, z))
+    near = branch.points[int(np.linalg.norm(np.array([point.z for point in branch.points]) - z, axis=1).argmin())]
     if _distance(near.z, z) > NEARBY:
         return False
     ahead = float(near.tangent @ (z - near.z))
