@@ -411,15 +411,19 @@ def belied(
     at_zero = state.abs() < NEAREST * measured
     size = torch.where(at_zero, measured, state.abs())
     least, share = torch.full_like(state, torch.inf), wrong
+    steepest = torch.zeros_like(state)  # at the distances before: where a nearer one shows no change it belies that
     rates = [torch.zeros_like(state)] * 2  # at the two smallest distances that tell
     for share_of_size, of_zero in zip(DISTANCES, NEAR_ZERO, strict=True):
         way = signs * size * torch.where(at_zero, of_zero, share_of_size)
         ahead, back = (evolve(state + sign * way, input, t) for sign in (1, -1))
         told = (found @ way.unsqueeze(-1)).squeeze(-1)
         changed, noise = (ahead - back) / 2, ROUNDED_ALIKE * eps * (ahead.abs() + back.abs())
+        longest = way.abs().amax(dim=-1, keepdim=True)
         scale = (found.abs() @ way.abs().unsqueeze(-1)).squeeze(-1) + changed.abs()
+        scale = torch.maximum(scale, steepest * longest)
         off, tells = (changed - told).abs(), noise < BELIED * scale
-        rate = off / way.abs().amax(dim=-1, keepdim=True)
+        rate = off / longest
+        steepest = torch.where(tells, torch.maximum(steepest, rate), steepest)
         rates = [torch.where(tells, later, former) for later, former in zip((rates[1], rate), rates, strict=True)]
         share = torch.where(tells.unsqueeze(-1), off.unsqueeze(-1) / way.abs().unsqueeze(-2), share)
         least = torch.where(tells, torch.minimum(off / scale, least), least)

@@ -123,3 +123,10 @@ def test_the_values_of_a_smooth_step_do_not_belie_it(steep, state):
     system = from_function(lambda h, x: torch.sin(steep * (h - state)) + h.square() / 7 + torch.tanh(h), state_size=1)
     h, x = torch.tensor([state], dtype=torch.float64), torch.zeros(0)
     assert not belied(system, h, x, 0, jacobian(system, h, x).dense()).any()
+
+
+@pytest.mark.parametrize("centre", [1e3, 1e5, -1e7])
+def test_a_flat_piece_far_from_0_is_flat_though_it_ends_nearby(centre):
+    system = from_function(lambda h, x: centre + torch.clamp(2 * (h - centre), -1, 1), state_size=1)
+    h, x = torch.tensor([centre + 1], dtype=torch.float64), torch.zeros(0)
+    assert not belied(system, h, x, 0, jacobian(system, h, x).dense()).any()
