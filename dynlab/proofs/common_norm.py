@@ -70,6 +70,11 @@ def proved_bound(jacobian: Structured, weights: Real, logarithmic: bool) -> floa
     return above(total)
 
 
+def estimated_bound(jacobian: Structured, weights: Real, logarithmic: bool) -> float:
+    """The same in floating point: no proof, and in a tenth of the time."""
+    return _estimate(weights, _floating(jacobian), logarithmic)
+
+
 def weighted(matrices: Real, weights: Real) -> Real:
     """T J T⁻¹ of matrices (k, n, n), in floating point."""
     found: Real = weights @ matrices @ np.linalg.inv(weights)

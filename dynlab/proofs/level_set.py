@@ -1,9 +1,10 @@
-"""The largest set |T (h − h*)| ≤ r that is proved to contract: found by trying radii, each proved in ball arithmetic.
+"""The largest set |T (h − h*)| ≤ r that is proved to contract: sought in floating point, proved in ball arithmetic.
 
 A box around the set encloses the Jacobian; where one norm of it stays below 1 (of a flow: one logarithmic norm below
 0), then by the mean value theorem F(h) − h* = ∫ J(h* + s x) ds x, x = h − h*, is shorter than x in that norm.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -13,12 +14,13 @@ from dynlab.numerics.arrays import Real
 from dynlab.program import Program
 from dynlab.proofs.balls import NonSmooth, exact_matrix
 from dynlab.proofs.certify import above
-from dynlab.proofs.common_norm import proved_bound
-from dynlab.proofs.structured import jacobian_over_box
+from dynlab.proofs.common_norm import estimated_bound, proved_bound
+from dynlab.proofs.structured import Structured, jacobian_over_box
 
 PRECISION = 64  # bits
 SMALLEST, LARGEST = 2.0**-30, 2.0**30  # in units of the first radius that is tried
-CLOSE = 1.03  # the ratio of a radius that fails to one that is proved, at which the search ends
+CLOSE = 1.03  # the ratio of a radius that fails to one that does not, at which the search ends
+WITHDRAWALS = 4  # smaller radii, each by that ratio, where the proof does not follow the estimate
 
 
 class LevelSet(NamedTuple):
@@ -63,28 +65,31 @@ def proved_level_set(
     with ctx.workprec(PRECISION):
         reach = _reach(weights)
 
-        def rate(radius: float) -> float:
+        def over(radius: float, bound: Callable[[Structured, Real, bool], float]) -> float:
             box = [
                 arb(float(c), above(arb(radius) * far + arb(uncertainty))) for c, far in zip(center, reach, strict=True)
             ]
             try:
-                found = proved_bound(jacobian_over_box(program, box)[1], weights, logarithmic)
+                found = bound(jacobian_over_box(program, box)[1], weights, logarithmic)
             except NonSmooth:  # not even continuous over all of the box
                 return np.inf
             return found if np.isfinite(found) else np.inf
 
-        good, bad, tried = (0.0, most), np.inf, 0
-        radius = first
-        while first * SMALLEST <= radius <= first * LARGEST and bad > CLOSE * good[0]:
-            found = rate(radius)
-            tried += 1
-            if found < most:
-                good = (radius, found)
+        good, bad, tried, radius = 0.0, np.inf, 0, first
+        while first * SMALLEST <= radius <= first * LARGEST and bad > CLOSE * good:
+            if over(radius, estimated_bound) < most:
+                good = radius
             else:
                 bad = radius
+            tried += 1
             # by factors of 4 until both are known, then halfway
-            radius = (good[0] * bad) ** 0.5 if good[0] and np.isfinite(bad) else radius * 4 if good[0] else radius / 4
-    return LevelSet(good[0], good[1] if good[0] else np.nan, tried)
+            radius = (good * bad) ** 0.5 if good and np.isfinite(bad) else radius * 4 if good else radius / 4
+        for radius in good / CLOSE ** np.arange(WITHDRAWALS if good else 0):
+            tried += 1
+            rate = over(float(radius), proved_bound)
+            if rate < most:
+                return LevelSet(float(radius), rate, tried)
+    return LevelSet(0.0, np.nan, tried)
 
 
 def _reach(weights: Real) -> list[arb]:

@@ -27,6 +27,7 @@ from dynlab.errors import UserError, require_extra
 from dynlab.jacobians import held_matrices
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import eigenvalues
+from dynlab.numerics.threads import one_thread_each
 from dynlab.progress import through
 from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.checked import checked
@@ -46,7 +47,8 @@ METHOD = (
     "and on the plane of the two slowest directions."
 )
 OF_PROOFS = (
-    " The set |T (h − h*)| ≤ r is proved in ball arithmetic (Arb, 64 bits) over the box that holds it, r to 3 %. The "
+    " The set |T (h − h*)| ≤ r is sought in floating point, r to 3 %, and proved in ball arithmetic (Arb, 64 bits) over "
+    "the box that holds it. The "
     "proof is about the step in real numbers with the weights as stored."
 )
 FLAGS = {"ratio": "at h* itself there is none; −inf where one step ends at it"}
@@ -127,10 +129,11 @@ def lyapunov_function(
     chosen = schema.settings(found)
     held = torch.tensor(chosen["input"], dtype=torch.float64)
     at_rest = Held(frozen(stepped if flow is None else flow), held, chosen["at_step"])
-    rows = [
-        _row(at_rest, flow, found.isel({schema.FIXED_POINT: i}), seed)
-        for i in through(range(found.sizes["fixed_point"]))
-    ]
+    with one_thread_each():  # the matrices are small
+        rows = [
+            _row(at_rest, flow, found.isel({schema.FIXED_POINT: i}), seed)
+            for i in through(range(found.sizes["fixed_point"]))
+        ]
     settings = {key: chosen[key] for key in ("at", "input", "at_step", "starts", "inputs", "seed", "config")}
     variables = {"fixed_point_state": found["fixed_point_state"].variable, "eigenvalue": _eigenvalue(found, of_flow)}
     variables |= _variables(rows, stepped.state_size, of_flow)
