@@ -18,7 +18,7 @@ from dynlab.operators import Cascade, Dense, Operator
 from dynlab.reading import out_of_memory
 from dynlab.systems import Flow, Map, System
 from dynlab.systems.copied import copied
-from dynlab.systems.function import Function
+from dynlab.systems.function import has_users_code
 from dynlab.systems.held import Held
 from dynlab.systems.stable_slopes import StableSlopes
 
@@ -131,7 +131,7 @@ def cancelled(held: Held, states: Tensor) -> Tensor:
     A function may subtract large numbers, exp(h) − 1 near 0: its error has nothing to do with the size of h then. Where
     `dynlab.numerics.running_error` has no rule for what it does, the error is estimated by differences.
     """
-    if not isinstance(held.system, Function):
+    if not has_users_code(held.system):
         return torch.zeros_like(states)
     try:
         with RunningErrors():
@@ -403,7 +403,7 @@ def belied(
     difference of two values, along signs drawn at random, is then another one at every distance that is tried.
     """
     wrong = torch.zeros_like(found)
-    if not isinstance(system, Function) or found.numel() == 0:
+    if not has_users_code(system) or found.numel() == 0:
         return wrong
     evolve, eps = _evolve(system), torch.finfo(state.dtype).eps
     signs = _Draws(state.device, 1.0).changed(torch.ones_like(state)) - 1

@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 from dynlab import schema
 from dynlab.driven import Driven, chosen_steps, drive
 from dynlab.numerics.graded_moduli import log_determinant, log_moduli
-from dynlab.numerics.graded_product import LARGEST_BOUND, GradedProduct, accumulate, largest_bound, of_matrix, resolved
+from dynlab.numerics.graded_product import (
+    LARGEST_BOUND,
+    GradedProduct,
+    accumulate,
+    largest_bound,
+    number_from,
+    of_matrix,
+    resolved,
+)
 from dynlab.numerics.plain_product import ENOUGH, FAILING, plain_products, plain_singular_values
 from dynlab.numerics.product_errors import rounding_of_logarithms
 from dynlab.numerics.singular_values import log_singular_values
@@ -32,7 +40,6 @@ LONG_NAMES = {  # of the variables, in the order in which they are computed
     "mean_log_modulus": "mean logarithm of the modulus of the eigenvalues of ∂h_t/∂h_0",
     "mean_log_modulus_error": "bound on the error of that mean logarithm",
 }
-COUNTS = ("resolved", "surviving")
 OF_MODES = 2  # of the variables, the first, which have a value for each mode
 METHOD = (
     "The product is one matrix where that resolves all modes of a sample. The bound of its error comes from random "
@@ -139,9 +146,8 @@ def _along(driven: Driven, steps: NDArray[np.int64], seed: int) -> dict[str, NDA
         return _by_plain_products(driven.of(some), steps, failing, seed)
 
     known, *values = in_threads(several, samples)
-    found = {
-        name: each.astype(np.int64) if name in COUNTS else each for name, each in zip(LONG_NAMES, values, strict=True)
-    }
+    found = dict(zip(LONG_NAMES, values, strict=True))
+    found["resolved"] = found["resolved"].astype(np.int64)
     rest = np.flatnonzero(~known)
     if rest.size:
         with one_torch_thread():
@@ -222,7 +228,7 @@ def _analysed(
         values,
         np.where(valid[:, None], error, np.nan),
         known.sum(axis=-1),
-        (values >= np.log(SURVIVES)).sum(axis=-1),
+        np.where(valid, number_from(np.where(zero, -np.inf, raw), error, np.log(SURVIVES), limit), np.nan),
         *(np.where(valid, each, np.nan) for each in of_valid),
     )
 
@@ -249,6 +255,7 @@ def _flags(found: dict[str, NDArray[Any]]) -> dict[str, str]:
     reasons = {
         "log_singular_value": "; ".join([EXACTLY_ZERO] * int(zero) + [NOT_RESOLVED] * int(unknown)),
         "error_bound": "inf or NaN where there is no bound",
+        "surviving": "NaN where modes that are not resolved may be that large",
         "effective_rank": "NaN where all singular values are 0, or where modes that are not resolved would count",
         "log_mean_modulus": "NaN where the eigenvalues are not determined, or all are 0",
         "log_std_modulus": "NaN where all moduli are equal to rounding (the logarithm of 0), or not determined",
@@ -270,8 +277,13 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     if zeros:  # a median over the others alone would hide them
         some = f"exactly 0 in {zeros} of {samples} samples, in the others {size}"
         size = "exactly 0" if zeros == samples else some
+    survive = last["surviving"].values
+    told = survive[np.isfinite(survive)]
+    number = typically(told, 0) if told.size else "is not known"
+    if 0 < told.size < samples:
+        number += f" where it is known, which is in {told.size:,} of {samples:,} samples"
     return (
         f"Over {over(steps, described)} the largest singular value of ∂h_T/∂h_0 is {size}. The number of its "
-        f"{n:,} singular values that are at least {SURVIVES} {typically(last['surviving'].values, 0)}; "
+        f"{n:,} singular values that are at least {SURVIVES} {number}; "
         f"{ranged(last['resolved'].values, 0)} of {n:,} modes are resolved."
     )

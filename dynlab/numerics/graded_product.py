@@ -96,6 +96,18 @@ def resolved(logarithm: NDArray[Any], error: NDArray[Any], limit: float) -> NDAr
     return np.asarray(error <= limit * np.maximum(1, np.nan_to_num(np.abs(logarithm), nan=1, posinf=1)))
 
 
+def number_from(logarithms: NDArray[Any], errors: NDArray[Any], least: float, limit: float) -> NDArray[np.float64]:
+    """How many singular values are at least e^`least`, of their logarithms (..., n) in falling order, with errors.
+
+    NaN where that is not told: of a mode that is not resolved, after none that is certainly smaller.
+    """
+    above = resolved(logarithms, errors, limit) & (logarithms >= least)
+    with np.errstate(invalid="ignore"):
+        below = (resolved(logarithms, errors, limit) & (logarithms < least)) | (logarithms + errors < least)
+    told = above | np.logical_or.accumulate(below, axis=-1)
+    return np.where(told.all(axis=-1), above.sum(axis=-1), np.nan)
+
+
 def identity(samples: int, size: int, like: Tensor) -> GradedProduct:
     """The product of no factors."""
     eye = torch.eye(size, dtype=like.dtype, device=like.device).expand(samples, size, size)

@@ -56,7 +56,8 @@ def _where(value: Tensor, condition: Argument, a: Argument, b: Argument) -> Erro
 
 def _converted(value: Tensor, a: Argument, *args: Argument, **kwargs: Any) -> Error:
     x, dx = a
-    coarser = value.is_floating_point() and x.is_floating_point() and unit(value) > unit(x)
+    known = isinstance(x, Tensor) and x.is_floating_point()  # a number of Python's is not, nor a list of them
+    coarser = value.is_floating_point() and known and unit(value) > unit(x)
     return total(rounding(value) if coarser else None, None if dx is None else dx.to(value.dtype))
 
 
@@ -71,6 +72,6 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("or", "bitwise_or", "logical_or"), _joined(True)),
     **dict.fromkeys(("invert", "bitwise_not", "logical_not"), same),
     "where": _where,
-    **dict.fromkeys(("to", "double", "float", "type_as"), _converted),
+    **dict.fromkeys(("to", "double", "float", "type_as", "as_tensor"), _converted),
     **dict.fromkeys(("zeros_like", "ones_like", "empty_like", "full_like"), lambda *_, **__: None),
 }

@@ -12,7 +12,7 @@ from torch import Tensor
 from dynlab.arguments import bound, check_at_least, check_positive
 from dynlab.errors import UserError
 from dynlab.systems.base import Flow, Map, System
-from dynlab.systems.function import Function
+from dynlab.systems.function import is_users
 from dynlab.systems.held import frozen, number_type
 
 # At how many states a function is called, and at how many of them again: that dropout makes the same of all has no
@@ -49,7 +49,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             _check_finite(system, dtype)
         with torch.no_grad():  # a user's function may hold weights that are being trained
             for part in given["system"].modules():
-                if isinstance(part, Map | Flow) and _is_own(part):
+                if isinstance(part, Map | Flow) and is_users(part):
                     _check_one_answer(part, dtype)
                     _check_slope(part)
                 if isinstance(part, Flow):
@@ -57,11 +57,6 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             return function(**given)  # type: ignore[call-arg]
 
     return call
-
-
-def _is_own(part: System) -> bool:
-    """Whether its step or velocity is a user's code."""
-    return isinstance(part, Function) or not type(part).__module__.startswith("dynlab.")
 
 
 def _check_one_answer(part: Map | Flow, dtype: torch.dtype) -> None:
@@ -130,7 +125,7 @@ def _pulled_back(system: Map | Flow, h: Tensor, x: Tensor, weights: Tensor) -> T
 
 def check_autonomous(flow: Flow) -> None:
     """Raise where a user's velocity reads the time, which is 0 in all that dynlab computes of a flow."""
-    if not _is_own(flow):
+    if not is_users(flow):
         return
     generator, analysed = torch.Generator().manual_seed(0), frozen(flow)
     sizes = flow.state_size, flow.input_size

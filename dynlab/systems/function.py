@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from dynlab.errors import UserError, entry
 from dynlab.numerics.running_error import Rounded
 from dynlab.reading import out_of_memory
-from dynlab.systems.base import Map
+from dynlab.systems.base import Map, System
 from dynlab.systems.complex_state import to_complex, to_real
 from dynlab.systems.copied import copied
 from dynlab.systems.foreign import ARRAYS
@@ -262,6 +262,16 @@ def from_function(
     found.by_row = found.mixes_rows()
     found.check_sizes()
     return found
+
+
+def is_users(part: nn.Module) -> bool:
+    """Whether a system's step or velocity is code of a user's: a function, or a class of their own."""
+    return isinstance(part, Function) or not type(part).__module__.startswith("dynlab.")
+
+
+def has_users_code(system: System) -> bool:
+    """Whether a system, or one that it is made of, as Euler's step of a flow, `is_users`."""
+    return any(is_users(part) for part in system.modules() if isinstance(part, System))
 
 
 def _name(f: Callable[..., Any]) -> str:

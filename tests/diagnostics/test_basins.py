@@ -654,3 +654,31 @@ def test_chaos_on_an_attracting_circle_is_chaos():
     chaos = found["attractor_class"].values.tolist().index("chaotic attractor")
     assert abs(float(found["largest_exponent"][chaos]) - np.log(2)) < 1e-9
     assert (found["basin"].values == chaos).mean() > 0.5
+
+
+def in_two(f):
+    """f of the first unit, and half of the second."""
+    return dl.from_function(lambda h, x: torch.stack([f(h[..., 0]), h[..., 1] / 2], -1), state_size=2)
+
+
+@pytest.mark.parametrize(
+    "without_a_fixed_point",
+    [
+        lambda x: x + torch.exp(-10 * x),  # so slow that rounding hides that it moves at all
+        lambda x: x + 0.1 * x**2 + 1e-6,  # through a narrow passage, and away for ever
+        lambda x: x + 1,
+    ],
+)
+def test_nothing_is_said_to_end_where_there_is_no_fixed_point(without_a_fixed_point):
+    ds = dl.basins(in_two(without_a_fixed_point), grid=9)
+    assert ds.sizes["attractor"] == 0
+    assert "end on" not in ds.attrs["verdict"]
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e5, 1e9])
+def test_a_window_is_as_wide_as_it_is_asked_for(unit):
+    ds = dl.basins(
+        dl.from_function(lambda h, x: unit * torch.tanh(2 * h / unit), state_size=2), grid=8, extent=2 * unit
+    )
+    assert ds["stable"].values.tolist() == [1, 1, 1, 1]
+    assert ds["share"].values.tolist() == [0.25, 0.25, 0.25, 0.25]

@@ -8,6 +8,7 @@ from sentences import numbers_in
 
 from dynlab import schema
 from dynlab.diagnostics.end_to_end import LONG_NAMES, _by_graded_products, _by_plain_products, end_to_end
+from dynlab.diagnostics.gradient import gradient
 from dynlab.driven import drive
 from dynlab.errors import UserError
 from dynlab.systems import from_function
@@ -217,3 +218,11 @@ def test_plain_and_graded_products_agree(kind):
         assert (ds[name].values == graded[name]).all()
     for name in ("effective_rank", "log_mean_modulus"):
         assert ds[name].values == pytest.approx(graded[name], rel=1e-10, abs=1e-10)
+
+
+def test_what_is_not_resolved_is_not_said_not_to_survive():
+    """Over 10 steps a factor of 1e150 leaves the range of numbers, and nothing is known of any direction."""
+    system = from_function(lambda h, x: 1e150 * h, state_size=3)
+    given = np.zeros((1, 10, 0)), [1.0, 1.0, 1.0]
+    assert np.isnan(end_to_end(system, given[0], initial_state=given[1])["surviving"].values[0, -1])
+    assert np.isnan(gradient(system, given[0], initial_state=given[1])["surviving"].values).all()

@@ -92,3 +92,13 @@ def test_a_norm_whose_squares_underflow_is_known_to_be_wrong(size):
         made = torch.linalg.norm(h)
     value, error = bounded(made)
     assert abs(float(value) - 5 * size) <= float(error) <= 1e-15 * size + 1e-153
+
+
+def test_a_number_that_is_made_a_tensor_once_more_keeps_its_error():
+    h = torch.tensor([0.3], dtype=torch.float64)
+    with RunningErrors():
+        once = torch.exp(h) - 1
+        again = torch.as_tensor(once, dtype=torch.float64) * torch.as_tensor(2)
+        coarse = torch.as_tensor(once, dtype=torch.float32)
+    assert float(bounded(again)[1]) >= 2 * float(bounded(once)[1]) > 0
+    assert float(bounded(coarse)[1]) >= 2.0**-26

@@ -9,11 +9,12 @@ from torch.utils.checkpoint import checkpoint
 
 import dynlab as dl
 from dynlab import from_module
+from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.errors import UserError
 from dynlab.jacobians import jacobian
 from dynlab.numerics.running_error import RunningErrors, bounded
 from dynlab.operators import Diagonal
-from dynlab.systems import from_function, frozen
+from dynlab.systems import Euler, Flow, Map, from_function, frozen
 
 
 class Own(nn.Module):
@@ -562,3 +563,32 @@ def test_a_module_in_double_says_what_it_takes():
     system = from_module(torch.nn.RNNCell(2, 3), order="xh", state_size=3, input_size=2)
     with pytest.raises(UserError, match=r"computes in float64 and got a state in torch\.float32: give it states and"):
         system.step(torch.zeros(3), torch.zeros(2))
+
+
+class OwnMap(Map):
+    """exp(h) − 1 − 1e-10: near its two fixed points the subtraction leaves 1e-16 of a slope that is 1e-5 from 1."""
+
+    def __init__(self):
+        super().__init__(1, 0)
+
+    def step(self, state, input, t=0):
+        return torch.exp(state) - 1 - 1e-10
+
+
+class OwnFlow(Flow):
+    def __init__(self):
+        super().__init__(1, 0)
+
+    def velocity(self, state, input, t=0):
+        return torch.exp(state) - 1 - 1e-10 - state
+
+
+@pytest.mark.parametrize("system", [OwnMap(), Euler(OwnFlow(), 1.0)], ids=["map", "Euler's step of a flow"])
+def test_what_a_class_of_a_users_own_subtracts_is_in_the_errors_as_a_functions_is(system):
+    found = fixed_points(system)
+    with mpmath.workdps(50):
+        roots = [mpmath.findroot(lambda h: mpmath.exp(h) - 1 - mpmath.mpf(1e-10) - h, at) for at in (-1.4e-5, 1.4e-5)]
+        true = np.array([float(mpmath.exp(root) - 1) for root in roots])
+    state, slope = found["fixed_point_state"].values[:, 0], found["eigenvalue"].values[:, 0].real
+    assert len(state) == 2
+    assert (np.abs(slope - 1 - true[np.argsort(np.argsort(state))]) <= found["eigenvalue_error"].values[:, 0]).all()

@@ -30,7 +30,7 @@ GRID, SMALLEST_GRID = 151, 4  # starts in each direction where none is asked for
 WORK = 2.0**37  # multiplications of all starts' steps where no grid is asked for: some ten seconds of two cores
 FOLLOWED_WORK = 2.0**31  # of so many steps as one orbit is followed for where nobody says whether to
 EXTENT = 3.0  # half the width of a planar system's window
-LARGEST_STATE = 1e6
+LARGEST_STATE, BEYOND_WINDOW = 1e6, 1e3  # the latter times how far the window reaches
 MAX_MEMORY = 256 * 2**20  # bytes
 LARGEST_GRID = 4096  # starts in each direction
 HELD = 6  # numbers of each start beside the states where it starts and ends
@@ -67,7 +67,7 @@ def basins(
     extent: float | None = None,
     steps: int = STEPS,
     follow: bool | None = None,
-    largest_state: float = LARGEST_STATE,
+    largest_state: float | None = None,
     max_memory: float = MAX_MEMORY,
     dtype: str = "float64",
     device: str = "cpu",
@@ -94,8 +94,9 @@ def basins(
     follow : bool, optional
         Whether orbits that neither rest nor repeat are followed for thousands of steps, to say what they are on. Where
         it is not given they are, unless the network is so large that this takes minutes.
-    largest_state : float
-        An orbit is cut where its norm exceeds it, or is no number, and counted as one that leaves.
+    largest_state : float, optional
+        An orbit is cut where its norm exceeds it, or is no number, and counted as one that leaves. Where it is not
+        given it is 1e6, and beyond a window of more than 1e3 a thousand times as far as that reaches.
     max_memory : float
         Bytes: starts are followed in blocks that stay below, and refused where their ends alone do not.
     dtype, device : str
@@ -147,10 +148,13 @@ def basins(
     x, t = held_input(system, at, driven.inputs, inputs is not None), step_number(system, at_step)
     held, exact = (_held(system, x, t, *where) for where in ((dtype, device), ("float64", "cpu")))
     is_given = states is not None
+    bound = largest_state or LARGEST_STATE
     if inputs is not None and not is_given:
-        states = _visited(driven, largest_state)
-    plane, wide_enough = _plane(exact, states, seed, largest_state)
+        states = _visited(driven, bound)
+    plane, wide_enough = _plane(exact, states, seed, bound)
     half = wide_enough if extent is None else extent
+    reach = float(np.linalg.norm(plane.origin)) + half
+    largest_state = max(LARGEST_STATE, BEYOND_WINDOW * reach) if largest_state is None else largest_state
     line = np.linspace(-half, half, grid)
     starts = plane.states(line, line).reshape(-1, system.state_size)
     unit = _unit(exact, half)
@@ -221,7 +225,9 @@ def usual_grid(each: float) -> int:
     return int(np.clip(np.sqrt(WORK / each), SMALLEST_GRID, GRID))
 
 
-def _check(system: Map, grid: int, steps: int, extent: float | None, largest_state: float, max_memory: float) -> None:
+def _check(
+    system: Map, grid: int, steps: int, extent: float | None, largest_state: float | None, max_memory: float
+) -> None:
     """Raise for a flow, one state alone, sizes below what they must be, and a grid that does not fit."""
     if not isinstance(system, Map):
         raise UserError(

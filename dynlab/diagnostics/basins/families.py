@@ -59,7 +59,7 @@ def family(held: Held, states: Real, seed: int) -> Family | None:
     kind = ""
     if _preserves(held, some[:1]) and _preserves(held, torch.cat([some, _beside(some, seed)])):  # most do not at one
         kind = "volume-preserving orbits"
-    elif affine_answer(held) is not None:
+    elif (affine := affine_answer(held)) is not None and affine.exists:
         matrix = held_matrices(held, some[:1])[0].numpy()
         values, errors, _ = eigenvalues(matrix, n * float(np.finfo(np.float64).eps) * np.abs(matrix))
         if abs(abs(values[0]) - 1) <= errors[0]:

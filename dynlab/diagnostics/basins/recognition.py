@@ -14,6 +14,7 @@ from dynlab.diagnostics.basins.ends import GONE, SETTLED, Ends, carried, ends, t
 from dynlab.diagnostics.basins.families import family
 from dynlab.diagnostics.basins.motion import motion
 from dynlab.diagnostics.fixed_points import fixed_points
+from dynlab.diagnostics.fixed_points.places import UNDECIDED as MAYBE
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.flat_orbits import FlatSpaces
 from dynlab.numerics.threads import cores
@@ -37,6 +38,7 @@ LONGER, MOST_VALUES = 4, 2**23  # times as many where these do not decide, so fa
 PATIENCE = 2  # orbits that stay undecided are followed for so long, and no further ones
 MOST_MOVING = 6  # such orbits are followed, twice: each takes seconds where the state is large
 LEFT_OUT = "following orbits of a network this large is left out (--follow, follow=True, brings it back)"
+MAYBE_NONE = "rounding does not tell whether there is a fixed point where they come to rest"
 NOT_FOLLOWED = f"more than {MOST_MOVING} orbits would have to be followed"
 
 
@@ -55,8 +57,9 @@ class _Cloud:
 
     def holds(self, states: Real) -> NDArray[np.bool_]:
         most = max(BEYOND * self.near, LEAST)  # what is farther away is not looked for
-        found = self.tree.query(states, distance_upper_bound=most, workers=cores() if len(states) > MANY else 1)
-        near = np.asarray(found[0] <= self.near)  # of no states too
+        near: NDArray[np.bool_] = np.asarray(np.isfinite(states).all(axis=1))
+        workers = cores() if len(states) > MANY else 1
+        near[near] = self.tree.query(states[near], distance_upper_bound=most, workers=workers)[0] <= self.near
         return near if self.inside is None else near & self.inside.hold(states)
 
     def distance(self, states: Real) -> float:
@@ -173,12 +176,18 @@ def _at_rest(held: Held, period: int, states: Real, which: Index, known: Recogni
     for _ in range(PASSES):
         some = _representatives(states[left])
         roots = fixed_points(Iterated(held, 1), starts=np.asarray(held.unit) * some, seed=seed)
-        listed = [of_point(roots, root, held.unit) for root in range(roots.sizes[schema.FIXED_POINT])]
-        assignment = roots["assignment"].values[: len(some)]
-        for root, one in enumerate(listed):
+        listed: list[Attractor] = []
+        doubtful: list[Attractor] = []
+        for root in range(roots.sizes[schema.FIXED_POINT]):
+            one = of_point(roots, root, held.unit)
             if one.is_family:  # its other points are where starts ended
-                listed[root] = replace(one, points=np.concatenate([one.points, some[assignment == root]]))
+                ended = roots["assignment"].values[: len(some)] == root
+                one = replace(one, points=np.concatenate([one.points, some[ended]]))
+            (doubtful if roots["status"].values[root] == MAYBE else listed).append(one)
         known.assign(states[left], which[left], listed)
+        for one in doubtful:
+            near = [_nearly(state, one.points) for state in states[left]]
+            known.reasons[which[left[near]]] = MAYBE_NONE
         before, left = len(left), left[known.assigned[which[left]] == UNDECIDED]
         if len(left) in (0, before):
             return
@@ -285,8 +294,10 @@ def _followed(held: Held, orbit: Real, known: Recognised, largest_state: float, 
     if sum(cloud.number == UNDECIDED for cloud in known.clouds) >= PATIENCE:
         longer = 0
     while True:
-        if not (np.linalg.norm(np.asarray(held.unit) * orbit, axis=1) <= largest_state).all():
-            return _Cloud(cKDTree(orbit[:1]), 0.0, DIVERGED)
+        with np.errstate(over="ignore", invalid="ignore"):
+            stays = np.linalg.norm(np.asarray(held.unit) * orbit, axis=1) <= largest_state
+        if not stays.all():
+            return _Cloud(cKDTree(orbit[:0]), 0.0, DIVERGED)  # nothing else is near it
         attractor = _repeating(held, orbit)
         if attractor is not None:
             near = SAME * (1 + float(np.linalg.norm(attractor.state)))
@@ -307,7 +318,8 @@ def _repeating(held: Held, orbit: Real) -> Attractor | None:
     for period in [exact] if exact else coming:
         if period == 1:
             roots = fixed_points(Iterated(held, 1), starts=np.asarray(held.unit) * orbit[-1:])
-            found = of_point(roots, 0, held.unit) if roots.sizes[schema.FIXED_POINT] else None
+            told = (roots["status"].values != MAYBE).any()  # not so of a place that is not told to be a fixed point
+            found = of_point(roots, 0, held.unit) if told else None
         else:
             (cycle,) = cycles(held, period, orbit[-1:])
             found = None if cycle is None else of_cycle(cycle)

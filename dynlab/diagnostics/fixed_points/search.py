@@ -45,7 +45,7 @@ from dynlab.numerics.isolation import to_the_last_digit
 from dynlab.numerics.roots import solve, tolerance
 from dynlab.numerics.unseen import share_bound, unseen_share
 from dynlab.progress import through
-from dynlab.systems.function import Function
+from dynlab.systems.function import has_users_code
 from dynlab.systems.held import Held
 
 MOST_ROUNDS = 8
@@ -245,7 +245,7 @@ def _of_affine(exact: Held, answer: AffineRoots, starts: Tensor, origin: Words) 
     # an affine map that is bounded is constant
     alone = exact.system.state_bound() is not None and [place.status for place in places] == [FIXED]
     known = np.ones(1, dtype=np.int64) if alone else None
-    affine = "affine wherever it was looked at" if isinstance(exact.system, Function) else "affine"
+    affine = "affine wherever it was looked at" if has_users_code(exact.system) else "affine"
     residuals, rounded = _residuals(exact, ends), not answer.exact
     return Search(places, ends, assignment, outcome, origin, moved, None, affine, residuals, known, rounded=rounded)
 

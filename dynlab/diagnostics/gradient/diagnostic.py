@@ -203,5 +203,6 @@ def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
         count, every = ds.sizes[schema.TIME], driven.steps + 1
         text += f" The norm is given at {count:,} of {every:,} times t: times={every} (--times {every}) gives all."
     if np.isnan(ds["surviving"].values).any() and np.isfinite(start).any():
-        text += f" How many of {n:,} directions survive is left out: end_to_end (--end-to-end) tells."
+        left_out = "left out: end_to_end (--end-to-end) tells" if n > EVERY else "not known"
+        text += f" How many of {n:,} directions survive is {left_out}."
     return text

@@ -10,7 +10,15 @@ from torch import Tensor
 from dynlab.diagnostics.end_to_end import SURVIVES
 from dynlab.diagnostics.gradient.large import NAMES
 from dynlab.driven import Driven, in_float64
-from dynlab.numerics.graded_product import LARGEST_BOUND, GradedProduct, identity, largest_bound, multiply, resolved
+from dynlab.numerics.graded_product import (
+    LARGEST_BOUND,
+    GradedProduct,
+    identity,
+    largest_bound,
+    multiply,
+    number_from,
+    resolved,
+)
 from dynlab.numerics.plain_product import ENOUGH, FAILING, log_norms, plain_products, plain_singular_values
 from dynlab.numerics.singular_values import log_singular_values
 from dynlab.numerics.threads import in_threads, one_torch_thread
@@ -51,7 +59,7 @@ def _by_plain_products(
     limit = largest_bound(driven.states.dtype)
     columns = np.zeros((len(NAMES), samples, len(chosen)))
     columns[2] = np.log(n) / 2  # at t = T
-    surviving, known = np.full(samples, n), np.ones(samples, dtype=bool)
+    surviving, known = np.full(samples, float(n)), np.ones(samples, dtype=bool)
     t = driven.steps
     for products in plain_products(driven.factors(range(t, 0, -1)), samples, n, failing, seed):
         times = np.arange(t - 1, t - 1 - len(products.matrix), -1)
@@ -65,7 +73,7 @@ def _by_plain_products(
         columns[:, :, np.searchsorted(chosen, times[at])] = np.moveaxis(found, 2, 1)
         if t == 0:
             value, wrong = plain_singular_values(products[-1:])
-            surviving = (resolved(value, wrong, limit) & (value >= np.log(SURVIVES))).sum(axis=-1)[0]
+            surviving = number_from(value, wrong, np.log(SURVIVES), limit)[0]
     return (*columns, surviving, known)
 
 
@@ -82,7 +90,7 @@ def _by_graded_products(driven: Driven) -> dict[str, NDArray[Any]]:
     limit = largest_bound(driven.states.dtype)
     d, T, errors = (part.cpu().numpy() for part in (product.log_scale, product.rows, _errors(product)))
     values = log_singular_values(d, T)
-    found = {"surviving": (resolved(values, errors, limit) & (values >= np.log(SURVIVES))).sum(axis=-1)}
+    found = {"surviving": number_from(values, errors, np.log(SURVIVES), limit)}
     columns = [torch.stack(column[::-1], dim=1).cpu().numpy() for column in zip(*rows, strict=True)]
     for name, value, wrong in zip(NAMES[::2], columns[::2], columns[1::2], strict=True):
         found |= {name: np.where(resolved(value, wrong, limit), value, np.nan), f"{name}_error": wrong}

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from dynlab.driven import ARRAYS, NUMBERS_AT_ONCE, Driven
 from dynlab.jacobians import DOUBT, DRAWS, OF_FUNCTIONS, belied, exact_zeros, jacobian, jacobian_and_error
-from dynlab.systems.function import Function
+from dynlab.systems.function import has_users_code
 
 SMALL = (
     1e-3  # ‖J‖₂ below which its error is looked at: a larger one would have to change by 10¹⁰ times its state's change
@@ -96,7 +96,7 @@ def _belied(driven: Driven, start: int, log_norms: Tensor) -> bool:
     """Whether the values of a user's step belie most of its derivatives that are looked at."""
     steps = torch.linspace(0, log_norms.shape[1] - 1, min(LOOKED_AT, log_norms.shape[1])).long() + start
     states, inputs, told = driven.states[0, steps], driven.inputs[0, steps], torch.isfinite(log_norms[0, steps - start])
-    if not isinstance(driven.system, Function) or not told.all():
+    if not has_users_code(driven.system) or not told.all():
         return False
     found = jacobian(driven.system, states, inputs, steps).dense()
     return bool(belied(driven.system, states, inputs, steps, found).flatten(1).any(dim=1).float().mean() > 1 / 2)

@@ -47,9 +47,8 @@ METHOD = (
     "and on the plane of the two slowest directions."
 )
 OF_PROOFS = (
-    " The set |T (h − h*)| ≤ r is sought in floating point, r to 3 %, and proved in ball arithmetic (Arb, 64 bits) over "
-    "the box that holds it. The "
-    "proof is about the step in real numbers with the weights as stored."
+    " The set |T (h − h*)| ≤ r is sought in floating point, r to 3 %, and proved in ball arithmetic (Arb, 64 bits) "
+    "over the box that holds it. The proof is about the step in real numbers with the weights as stored."
 )
 FLAGS = {"ratio": "at h* itself there is none; −inf where one step ends at it"}
 OF_A_SET = (  # variables, known where a set is proved
