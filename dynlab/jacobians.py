@@ -44,6 +44,7 @@ DISTANCES = tuple(10.0**-k for k in (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13))
 NEAR_ZERO = tuple(10.0**-k for k in (2, 4, 6, 9, 12, 16, 20, 40, 60, 80, 110, 150))
 BELIED = 1e-2  # of what the derivative says, at all of them: what is smooth and steep comes nearer
 LASTING = 0.3  # times what they differ by, from one distance to the next
+BALANCED = 16  # sweeps: units need not be exact, they only have to be of the right size
 ROUNDED_ALIKE = 64.0  # times ε: what rounding makes of such a difference
 FEWER_PLACES = 4.0  # times an estimate from two differences, each of which may be small by chance
 NOISE_REACH, NOISE_TIMES = 6.180339887e-8, 4.0  # between neighbours, no binary fraction; and for safety
@@ -453,7 +454,8 @@ def _with_estimate(
     reach, doubt = unit**0.5, DOUBT * (max(found.shape[-2:]) + OF_FUNCTIONS)
     draws = _Draws(state.device, reach)
     measured = torch.as_tensor(unit_of_states).to(found).expand(found.shape[-1])
-    ratio = measured / measured.unsqueeze(-1)
+    alike = _units_of_likeness(found.abs(), measured)
+    ratio = alike.unsqueeze(-2) / alike.unsqueeze(-1)
     error = doubt * unit * (found * ratio).abs().amax(dim=(-2, -1), keepdim=True) / ratio
     for _ in range(DRAWS):
         near = copied(system)
@@ -472,6 +474,20 @@ def _with_estimate(
             noise = _noise(lambda h: jacobian(system, h, input, t).dense(), state, spacing * size, AROUND)
             error = torch.maximum(error, FEWER_PLACES * noise)
     return found, torch.maximum(error, FEWER_PLACES * belied(system, state, input, t, found, unit_of_states))
+
+
+def _units_of_likeness(sizes: Tensor, units: Tensor) -> Tensor:
+    """Units of states (..., n), from those given on, in which the entries (..., n, n) of a matrix are most alike.
+
+    Each row is to have as large a sum as the column of that number (Osborne, "On pre-conditioning of matrices", Journal
+    of the ACM 7, 1960), all at once, and so by the fourth root.
+    """
+    units, apart = units.expand(sizes.shape[:-1]), sizes - torch.diag_embed(sizes.diagonal(dim1=-2, dim2=-1))
+    for _ in range(BALANCED):
+        alike = apart * (units.unsqueeze(-2) / units.unsqueeze(-1))
+        share = (alike.sum(-1) / alike.sum(-2)) ** 0.25
+        units = units * torch.where(torch.isfinite(share) & (share > 0), share, 1.0)
+    return units
 
 
 def along(system: Map, states: Tensor, inputs: Tensor) -> Operator:

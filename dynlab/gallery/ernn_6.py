@@ -18,6 +18,7 @@ from dynlab.wording import joined, number
 TRAINED = "ernn-har2-k5"
 ETA = 0.5
 ENDS = {  # of the outcomes, what the steps do
+    "stays at the equilibrium": "start at it and stay",
     "converges": "converge",
     "still approaching": "still come nearer",
     "has not come nearer yet": "have not come nearer",

@@ -14,6 +14,7 @@ Pacific J. Math. 21 (1967) (R and C).
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import matrix_balance
 
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import approximate_eigenvalues
@@ -59,8 +60,8 @@ def affine_roots(A: Real, b: Real, sizes: Real, error: Real) -> AffineRoots:
     b : ndarray, shape (n,)
     sizes : ndarray, shape (n, n)
         What each entry of A is as large as before its own cancellation, such as |I| + |J| for J − I; none is 0 on the
-        diagonal. An entry that is not 0 counts for no less than the largest of its row or of its column: a small one is
-        what rounding has left of these as a rule, while 0 is 0.
+        diagonal. An entry that is not 0 counts for no less than the largest of its row or of its column, in the units of
+        states that make these most alike: a small one is what rounding has left of these as a rule, while 0 is 0.
     error : ndarray, shape (n,)
         A bound on what rounding has left in b.
 
@@ -73,7 +74,10 @@ def affine_roots(A: Real, b: Real, sizes: Real, error: Real) -> AffineRoots:
     >>> affine_roots(line, np.array([1e-8, 1.0]), np.abs(line) + 1, np.zeros(2)).exists
     0
     """
-    E = EPS * np.where(A == 0, sizes, np.maximum(sizes, np.minimum(sizes.max(axis=1)[:, None], sizes.max(axis=0))))
+    units = matrix_balance(sizes, permute=False, separate=True)[1][0]  # of the states: with them sizes are more alike
+    alike = sizes * units / units[:, None]
+    least = np.minimum(alike.max(axis=1)[:, None], alike.max(axis=0)) * units[:, None] / units
+    E = EPS * np.where(A == 0, sizes, np.maximum(sizes, least))
     if _surely_regular(A, TOLD * E):
         point = np.linalg.solve(A, -b).astype(np.float64)
         return AffineRoots(1, point, np.zeros((0, len(b))), True, True)

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from dynlab.numerics.arrays import Real
-from dynlab.numerics.continua import STORED, Curve, Told, curve_of, told_ends
+from dynlab.numerics.continua import SMOOTH, STORED, Curve, Told, curve_of, told_ends
 from dynlab.numerics.isolation import ENTRIES, Equations, rounding
 
 ROOT, CONTINUUM, UNDECIDED = "root", "continuum", "undecided"
@@ -34,6 +34,8 @@ REACH = 0.05  # times max(1, ‖h₀‖): how far along the null directions g is
 FINEST = 40  # times that distance is halved: down to 5e-14
 WIDEST = 16.0  # times it: a sphere on which a root of order 27 is told is as large as that
 FLAT_AT = 8  # states of a stretch on which g is rounding, at which f' must be singular too
+# Of a stretch's width, how far beside its ends f' is compared, and how much of the farther change is the nearer one.
+AT_ENDS, ABRUPT = (1 / 64, 1 / 2), 0.25
 BISECTIONS = 60
 NEWTON = 25  # iterations of the bordered system
 BENT = 2.0  # times |s|: h(s) farther than that from h₀ + V s is another branch
@@ -157,7 +159,9 @@ def _on_curve(reduction: _Reduction, reach: float) -> LocalRoots:
             if flat or not within:  # where a closed curve turns back g goes on along another branch
                 behind, ahead, curve = _followed(reduction, h[middle])
                 before, after = behind if first == 0 else before, ahead if last == len(s) - 1 else after
-                long = curve.closed if within else bool(s[last] - s[first] >= reach / 2)
+                long = bool(s[last] - s[first] >= reach / 2)
+                if within:
+                    long = curve.closed or _ends_at_kinks(reduction, curve)
                 flat = flat and long and not behind and not ahead
                 if flat or not within:
                     kind, curves[-1] = CONTINUUM if flat else STRETCH, curve
@@ -178,6 +182,20 @@ def _followed(reduction: _Reduction, root: Tensor) -> Told:
     equations, start = reduction.equations, root.numpy()
     curve = curve_of(equations, start, reduction.right[0].numpy())
     return told_ends(equations, curve, start, left=-reduction.left[0].numpy())
+
+
+def _ends_at_kinks(reduction: _Reduction, curve: Curve) -> bool:
+    """Whether f' jumps at both ends of a curve: what only comes out of its rounding there bends by and by."""
+    ends, outward = torch.as_tensor(curve.states[[0, -1]]), torch.as_tensor(curve.tangents[[0, -1]])
+    outward = outward * torch.tensor([[-1.0], [1.0]]).to(outward)
+    width = (ends[1] - ends[0]).norm()
+    beyond, inside = (
+        torch.stack([reduction.equations.matrix(ends + sign * part * width * outward) for part in AT_ENDS])
+        for sign in (1, -1)
+    )
+    near, far = torch.linalg.matrix_norm(beyond - inside)
+    size = 1 + torch.linalg.matrix_norm(beyond[0])
+    return bool(((near > SMOOTH * size) & (near > ABRUPT * far)).all())
 
 
 def _flat(reduction: _Reduction, states: Tensor) -> bool:

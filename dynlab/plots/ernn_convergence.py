@@ -14,8 +14,10 @@ from dynlab.plots import style
 
 NEEDS = ("distance", "speed", "predicted_rate", "outcome", "equilibrium_status")
 SIZE = (6.6, 4.8)  # inches
+STAYS, ROUNDING = "stays at the equilibrium", 2.0**-52
 # Colour and dashes by outcome; without an equilibrium there is no distance, and the speed stands in its place.
 LOOKS = {
+    STAYS: (style.GREEN, "-"),
     "converges": (style.BLUE, "-"),
     "still approaching": (style.SKY, "-"),
     "has not come nearer yet": (style.PURPLE, "-."),
@@ -108,6 +110,7 @@ def _draw(ds: xr.Dataset, ax: Axes, outcomes: list[str], **artist: Any) -> None:
         drawn = (speed if outcome in SPEED else distance)[ends == outcome]
         what = f" (median{', middle half' * banded})" if len(drawn) > FEW else ""
         label = f"{len(drawn)} × {SPEED.get(outcome, outcome)}{what}"
+        drawn = np.maximum(drawn, ROUNDING) if outcome == STAYS else drawn  # of a distance of 0 there is no logarithm
         lines = np.where((drawn > LOWEST) & np.isfinite(drawn), drawn, np.nan)
         some = np.isfinite(lines).any(axis=0) | (len(drawn) <= FEW)
         if len(drawn) > FEW:

@@ -44,3 +44,34 @@ def test_a_steep_smooth_unit_is_at_no_kink(steep):
     assert np.abs(np.sort(states[:, 0]) - [AT - 0.5, AT, AT + 0.5]).max() < 1e-12
     assert sorted(ds["stable"].values.tolist()) == [0, 1, 1]
     assert not any("kink" in str(kind) for kind in ds["kind"].values)
+
+
+BUMPS = {  # h/2 and what is added to it, and the points that the sum has: from where it crosses h/2
+    "wide 0.1 at 0.7": (lambda h: 0.42 * torch.exp(-(((h - 0.7) / 0.1) ** 2)), 3),
+    "wide 0.001 at 0.7": (lambda h: 0.42 * torch.exp(-(((h - 0.7) / 0.001) ** 2)), 3),
+    "wide 1 at 30": (lambda h: 18 * torch.exp(-((h - 30) ** 2)), 3),
+    "a kink at 1e7": (lambda h: torch.relu(h - 1e7), 2),
+}
+
+
+@pytest.mark.parametrize("name", BUMPS)
+def test_a_function_that_is_affine_but_for_a_bump_is_not_affine(name):
+    bump, count = BUMPS[name]
+    found = fixed_points(from_function(lambda h, x: h / 2 + bump(h), state_size=1))
+    state = torch.tensor(found["fixed_point_state"].values)
+    assert len(state) == count
+    assert (
+        float((state / 2 + bump(state) - state).abs().max()) <= 1e-8
+    )  # a slope of up to 700 times a rounding of 1e-12
+
+
+def test_a_function_is_affine_where_it_was_looked_at_and_a_linear_map_is_so():
+    assert "affine wherever it was looked at" in fixed_points(from_function(lambda h, x: h / 2 + 1, 1)).attrs["verdict"]
+
+
+def test_a_small_offset_of_an_affine_map_is_no_unit():
+    """1e-22 beside a slope of 1/2: what bends does so at 1."""
+    found = fixed_points(
+        from_function(lambda h, x: torch.where(h.abs() < 0.5, h / 2, 2 * h - 0.75 * h.sign()) + 1e-22, 1)
+    )
+    assert found["fixed_point_state"].values[:, 0] == pytest.approx([0, -0.75, 0.75], abs=1e-9)

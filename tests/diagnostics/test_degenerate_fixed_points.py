@@ -585,3 +585,27 @@ def test_points_that_rounding_does_not_tell_apart_are_not_counted_twice(size):
     said = int(re.search(r"\d+", ds.attrs["verdict"]).group())
     assert 4 <= said <= 7
     assert ds.attrs["verdict"].startswith("At least") == (counted(ds)[0] > said)
+
+
+@pytest.mark.parametrize(
+    "low, high", [(1.0, 1.1), (1.0, 1.03), (1.0, 1.001), (1e3, 1001.0), (-1e-3, 1e-3), (0.0, 1e-6)]
+)
+def test_a_short_segment_of_fixed_points_is_a_continuum(low, high):
+    """Every h from low to high is one, and beside them f' jumps to −1."""
+    clipped = from_function(lambda h, x: torch.clamp(h, low, high), state_size=1)
+    assert fixed_points(clipped)["status"].values.tolist() == ["continuum"]
+    sheared = from_function(
+        lambda h, x: torch.stack([torch.clamp(h[..., 0], low, high), h[..., 1] / 2 + h[..., 0]], dim=-1), state_size=2
+    )
+    assert fixed_points(sheared)["status"].values.tolist() == ["continuum"]
+
+
+def test_a_small_circle_far_from_0_is_one_continuum_and_its_centre_a_point():
+    def step(h, x):
+        away = h - torch.tensor([1.0, 0.0], dtype=h.dtype)
+        return h + away * (0.1 - 1e5 * away.square().sum(-1, keepdim=True))
+
+    found = fixed_points(from_function(step, state_size=2))
+    assert sorted(found["status"].values.tolist()) == ["continuum", "fixed point"]
+    point = found["fixed_point_state"].values[found["status"].values == "fixed point"]
+    np.testing.assert_allclose(point, [[1.0, 0.0]], atol=1e-9)

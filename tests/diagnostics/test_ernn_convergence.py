@@ -183,6 +183,18 @@ def test_low_rank_relu_nets_have_no_equilibrium_to_converge_to(inputs):
     assert not (ds["corollary1"].values < 1).any()
 
 
+@pytest.mark.parametrize("u, status, count", [(3.0, "several equilibria", 3), (1.0, "one equilibrium", 1)])
+def test_an_iteration_that_starts_at_the_equilibrium_stays_there(u, status, count):
+    """z = tanh(u z): for u = 1 the root 0 is of the third order, and no continuum; for u = 3 it repels."""
+    ds = ernn_convergence(scalar(u, 0.0, "tanh"), np.zeros((1, 1)), eta=0.1)
+    assert ds["distance"].values.max() == 0
+    assert ds["outcome"].item() == "stays at the equilibrium"
+    assert (ds["equilibrium_status"].item(), ds["equilibria"].item()) == (status, count)
+    assert ds.attrs["verdict"].startswith(
+        "After 200 inner iterations 1 of 1 step has reached the equilibrium: 1 starts"
+    )
+
+
 def enumerated(matrix, shift):
     """How many z = ReLU(U (U z + c)) there are: on each of the 2ⁿ sets of active units z is solved for."""
     size = len(matrix)

@@ -11,8 +11,8 @@ from dynlab.plots.ernn_convergence import plot_ernn_convergence
 from dynlab.systems import create
 
 
-def measured(activation, **settings):
-    torch.manual_seed(0)
+def measured(activation, seed=0, **settings):
+    torch.manual_seed(seed)
     system = create("ernn", input_size=1, state_size=6, length=8, activation=activation, **settings)
     return ernn_convergence(
         system, np.random.default_rng(0).standard_normal((1, 8, 1)), eta=0.5, iterations=30, times=2
@@ -34,12 +34,21 @@ def test_lines_are_distances_and_the_dashed_one_is_the_prediction():
 
 
 def test_without_equilibrium_the_speed_is_drawn_and_named():
-    ds = measured("relu", rank=2)
+    ds = measured("relu", seed=2, rank=2)
     assert (ds["outcome"].values == "no equilibrium to converge to").all()
     ax = plot_ernn_convergence(ds)
     np.testing.assert_array_equal([line.get_ydata() for line in ax.lines], ds["speed"].values[0])
     assert ax.get_ylabel() == ds["speed"].attrs["long_name"]
     assert "no equilibrium was found" in ax.get_legend().get_texts()[0].get_text()
+
+
+def test_where_the_iteration_stays_at_the_equilibrium_a_line_at_one_rounding_is_drawn():
+    torch.manual_seed(0)
+    system = create("ernn", input_size=1, state_size=2, length=8, activation="tanh", rank=None)
+    ds = ernn_convergence(system, np.zeros((1, 8, 1)), eta=0.5, iterations=30, times=8)
+    assert (ds["outcome"].values == "stays at the equilibrium").all()
+    (line,) = plot_ernn_convergence(ds).lines
+    assert (line.get_ydata() == 2.0**-52).all()
 
 
 def test_of_many_steps_the_median_of_each_outcome_is_drawn():

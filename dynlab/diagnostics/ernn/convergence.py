@@ -169,12 +169,13 @@ def _variables(
 ) -> dict[str, xr.Variable]:
     targets = torch.as_tensor(found.states)
     distance = (reached - targets).norm(dim=-1).numpy()
-    rows = zip(distance.T, found.states, found.errors, strict=True)
+    rows = list(zip(distance.T, found.states, found.errors, strict=True))
     rates, settled = zip(
         *(measured_rate(row, floor_of(target, error), len(etas)) for row, target, error in rows), strict=True
     )
     predicted = inner_iteration.predicted_rates(flow, found.states, etas)
-    outcome = _outcomes(distance, np.array(rates), predicted, found.kinds)
+    stays = [bool((row[[0, -1]] <= floor_of(target, 0.0)).all()) for row, target, _ in rows]
+    outcome = np.where(stays, STAYS, _outcomes(distance, np.array(rates), predicted, found.kinds))
     speed = torch.stack([flow.velocity(g).norm(dim=-1) for g in reached]).numpy()
     point, along = (schema.SAMPLE, schema.TIME), (schema.SAMPLE, schema.TIME, schema.ITERATION)
 
@@ -214,10 +215,12 @@ def _outcomes(
     return np.where(kinds == NONE, NOWHERE, at_rest)
 
 
+STAYS = "stays at the equilibrium"  # where it begins, whether that attracts or not
 CONVERGES, APPROACHES, FAILS = "converges", "still approaching", "does not converge"
 NOT_YET = "has not come nearer yet"  # although the equilibrium attracts what is near it: undecided
 NOWHERE = "no equilibrium to converge to"
 SAID = {  # of one step, and of several
+    STAYS: ("starts at it and stays", "start at it and stay"),
     APPROACHES: ("still comes nearer", "still come nearer"),
     NOT_YET: ("has not come nearer yet", "have not come nearer yet"),
     FAILS: ("cannot reach it (it repels, or the iteration overflows)",) * 2,
@@ -234,7 +237,7 @@ WORDS = {
 def verdict(ds: xr.Dataset) -> str:
     """The sentences for a Dataset of `dynlab.ernn_convergence`."""
     kinds, outcomes = ds["equilibrium_status"].values, ds["outcome"].values
-    done, steps = int((outcomes == CONVERGES).sum()), counted(outcomes.size, "step")
+    done, steps = int(np.isin(outcomes, (CONVERGES, STAYS)).sum()), counted(outcomes.size, "step")
     reached = "none" if not done else "all" if done == outcomes.size > 1 else f"{done:,}"
     left = [(int((outcomes == one).sum()), words) for one, words in SAID.items()]
     others = [f"{count:,} {agree(count, *words)}" for count, words in left if count]

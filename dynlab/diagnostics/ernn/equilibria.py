@@ -8,7 +8,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dynlab.numerics import fsolve_check, merging
+from dynlab.numerics import fsolve_check, local_roots, merging
+from dynlab.numerics.isolation import Equations
 from dynlab.numerics.roots import solve, tolerance
 from dynlab.systems.ernn import ERNN
 
@@ -18,6 +19,7 @@ ONE, SEVERAL, CONTINUUM, NONE = "one equilibrium", "several equilibria", "contin
 MOST_RANDOM, FEWEST_RANDOM, RANDOM_ENTRIES = 96, 6, 1536
 # Times max(1, ‖∇F‖₂): a σ_min below is singular. A simple fold computed to a residual of 1e-12 still has 1e-6.
 SINGULAR = 1e-8
+MOST_SINGULAR = 4  # of which it is asked whether they lie on a continuum
 REACH = 2.0  # z = g + s h is sought within this many times max(1, |z| where the iteration starts)
 
 
@@ -136,7 +138,8 @@ def _at_point(
     singular = sigmas[:, -1] <= SINGULAR * (1 + sigmas[:, 0])
     chosen = int(np.argmin(np.linalg.norm(distinct - reached, axis=1)))
     nearest, sigma = distinct[chosen], float(sigmas[chosen, -1])
-    kind = CONTINUUM if singular.any() else (SEVERAL if len(distinct) > 1 else ONE)
+    count = _number(flow, here, distinct, singular)
+    kind = CONTINUUM if count == 0 else (SEVERAL if count > 1 else ONE)
     if singular[chosen]:
         # Which point of a continuum fsolve comes back to from off it means nothing.
         state = fsolve_check.run(f, jacobian, nearest)
@@ -147,5 +150,23 @@ def _at_point(
     residual = float(np.linalg.norm(f(state)))
     if not residual <= float(tolerance(torch.as_tensor(state))):
         return nothing
-    count = 1 if kind == CONTINUUM else len(distinct)
-    return state, residual, fsolve_check.position_error(residual, sigma), count, kind
+    return state, residual, fsolve_check.position_error(residual, sigma), max(count, 1), kind
+
+
+def _number(flow: InnerFlow, here: Tensor, roots: NDArray[np.float64], singular: NDArray[np.bool_]) -> int:
+    """How many equilibria these roots (k, n) are, 0 for a continuum.
+
+    About a root of high order searches end at many states, which are as many as there are roots nearby.
+    """
+    equations = Equations(
+        lambda g, *_: flow.velocity(g, here.expand(len(g))), lambda g, *_: flow.jacobian(g, here.expand(len(g)))
+    )
+    count, left = 0, np.ones(len(roots), dtype=bool)
+    for root in roots[singular][:MOST_SINGULAR]:
+        near = local_roots.local_roots(equations, torch.as_tensor(root))
+        if {local_roots.CONTINUUM, local_roots.CROSSING} & set(near.kinds):
+            return 0
+        about = left & (np.linalg.norm(roots - root, axis=1) <= near.reach)
+        count += max(len(near.kinds), 1) if about.any() else 0
+        left &= ~about
+    return count + int(left.sum())

@@ -6,6 +6,7 @@ from torch import Tensor
 
 from dynlab.jacobians import displacement_matrices, ungated_matrices
 from dynlab.numerics.affine_roots import AffineRoots, affine_roots
+from dynlab.systems.function import has_users_code
 from dynlab.systems.held import Held
 
 NEAR, FAR = (
@@ -14,6 +15,8 @@ NEAR, FAR = (
 )  # (times max(1, |F(0)|)) how far from 0 the Jacobian is looked at: a saturated unit leaves its bend on the way
 TINY = 1e-9  # how far from 0 the rounding of the step at 0 is looked at
 PROBES = 4  # states at each distance
+# Of a user's code, which may bend anywhere: how far from 0 its values are looked at, and at how many states, or numbers.
+SPREADS, STATES, NUMBERS = tuple(10.0**k for k in range(-1, 9)), 4096, 2**18
 ROUNDINGS = 10  # times n ε (|J| |h| + |F(h)| + |F(0)|): what rounding leaves of an affine map's F(h) − F(0) − J h
 
 
@@ -21,7 +24,7 @@ def affine_answer(exact: Held) -> AffineRoots | None:
     """The fixed points of an affine map; None where the map is not affine as far as it is looked at.
 
     It is affine where its Jacobian is the same to the last bit at every one of several states, some far apart, and
-    the residual at these is what that Jacobian says to rounding. What is looked at is the ungated residual where the
+    the residual at these is what that Jacobian says to rounding; of a user's code at thousands more. What is looked at is the ungated residual where the
     system has one: behind a shut gate every map looks like the identity.
 
     Parameters
@@ -47,11 +50,22 @@ def affine_answer(exact: Held) -> AffineRoots | None:
     sizes = first.abs() if exact.is_flow else identity + (first if gated else first + identity).abs()
     if not _follows(exact, probes, value, first, sizes):
         return None
+    if has_users_code(exact.system) and not _follows(exact, _spread(exact), value, first, sizes):
+        return None
     shifted = TINY * directions
     seen = (exact.ungated(shifted) - shifted @ first.mT - value).abs().amax(dim=0)
     eps = torch.finfo(torch.float64).eps
     seen = (seen - ROUNDINGS * n * eps * (shifted.abs() @ sizes.mT).amax(dim=0)).clamp_min(0)
     return affine_roots(first.numpy(), value.numpy(), sizes.numpy(), seen.numpy())
+
+
+def _spread(exact: Held) -> Tensor:
+    """Many states (k, n), up to each of `SPREADS` from 0 in every coordinate, in the unit of the search and without."""
+    n = exact.system.state_size
+    drawn = np.random.default_rng(1).uniform(-1, 1, (max(1, min(STATES, NUMBERS // n)), n))
+    spread = torch.as_tensor(np.concatenate([spread * drawn for spread in SPREADS]))
+    unit = torch.as_tensor(exact.unit, dtype=torch.float64)
+    return spread if (unit == 1).all() else torch.cat([spread, spread / unit])
 
 
 def _follows(exact: Held, probes: Tensor, value: Tensor, matrix: Tensor, sizes: Tensor) -> bool:

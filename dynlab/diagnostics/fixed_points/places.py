@@ -175,6 +175,12 @@ class Places:
         for one, other in itertools.combinations(numbers, 2):
             told = self._sets[one].meets(self.equations, self._sets[other])
             meeting[one, other], unsure[one, other] = bool(told), told is not False
+        # what was taken for a point, since f' is singular there, before the curve was found that it lies on
+        points = np.array([n for n, place in enumerate(self.found) if place.status == FIXED and not place.simple], int)
+        for n in numbers if len(points) else ():
+            states = np.array([self.found[point].state for point in points])
+            held = points[self._sets[n].holds(self.equations, states)]
+            meeting[n, held] = unsure[n, held] = True
         for n in numbers:
             if self._work.left <= 0 or not self._sets[n].is_whole:
                 unsure[n, numbers] = True

@@ -16,6 +16,7 @@ from dynlab.numerics.eigenvalues import eigenvalues_along_diagonal
 from dynlab.numerics.kinds import Kind, kind_of_map
 from dynlab.numerics.roots import tolerance
 from dynlab.numerics.threads import in_threads
+from dynlab.systems.function import has_users_code
 from dynlab.systems.held import Held
 from dynlab.systems.torch_stacks import Stack
 
@@ -126,7 +127,8 @@ def _part(exact: Held, place: Place, level: int, direction: Vector) -> _Part:
     if place.status != SLOW:
         moved = _moved(whole, state, uncertain, direction, by_input)
     told = all(np.isfinite(each).all() for each in (*moved, *blocks))
-    by_entry = bool(place.layers) or isinstance(whole.unit, torch.Tensor)
+    # a user's code may be in any units, which no orbit need tell
+    by_entry = bool(place.layers) or isinstance(whole.unit, torch.Tensor) or has_users_code(whole.system)
     wrong = _wrong(whole, point[0], moved, by_entry) if told else [np.zeros(())] * len(blocks)
     eigenvalues, errors = eigenvalues_along_diagonal(blocks, wrong)
     end, status = fsolve_check.Check(own.state, np.nan, np.nan), SLOW

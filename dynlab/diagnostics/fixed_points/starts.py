@@ -25,6 +25,7 @@ SIZES = tuple(2.0**k for k in (-1000, -600, -300, -96, -64, -48, -32, -16, 0, 16
 # Compared are those that are 4 times apart, which orbits that keep their size leave so.
 MORE_SIZES, APART, MOST_FOR_MORE = tuple(2.0**k for k in range(-64, 49)), 2, 16
 SAME_SIZE, ORDINARY = 2.0, 1e3
+WIDE = 4.0  # times a size: in such a box a map is looked at that may bend there
 TOLD = 1e2  # times what cancellation leaves of a step: a size below that may be where rounding stopped an orbit
 REACH = 1.5  # random starts reach this many times as far as the states that were visited
 SMALLEST_REACH, LARGEST_REACH = 1.0, 1e3  # whatever was visited: an orbit may stay at 0, or diverge
@@ -71,12 +72,22 @@ def unit_of(held: Held) -> float | Tensor:
     bound = held.system.state_bound()
     if bound is None:
         units = _led_to(held)
-        units = torch.where((units > ORDINARY) | (units < 1 / ORDINARY), units, 1.0)
+        largest = 0.0 if _is_straight(held, units) else 1 / ORDINARY  # of the small ones
+        units = torch.where((units > ORDINARY) | (units < largest), units, 1.0)
     else:
         states = torch.as_tensor(np.random.default_rng(0).uniform(-1, 1, (UNGATED, len(bound)))).to(held.input)
         kept = (states - held.ungated(states)).abs().nan_to_num(0.0, posinf=0.0).amax(dim=0)
         units = torch.where(torch.isinf(bound).to(kept.device) & (kept > FARTHEST), kept, 1.0)
     return 2.0 ** units.log2().floor() if (units != 1).any() else 1.0
+
+
+def _is_straight(held: Held, units: Tensor) -> bool:
+    """Whether the map is affine to the last bit on states of these small sizes: a small offset gives it no unit."""
+    if not (units < 1 / ORDINARY).any():
+        return False
+    states = units * torch.as_tensor(np.random.default_rng(0).uniform(-WIDE, WIDE, (UNGATED, len(units)))).to(units)
+    matrices = held_matrices(held, states)
+    return bool((matrices == matrices[0]).all())
 
 
 def _led_to(held: Held) -> Tensor:
