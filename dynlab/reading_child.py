@@ -34,18 +34,7 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     UserError
         Where it cannot be read, or takes too much time or memory.
     """
-    allowed = reading.limits()
-    command = [sys.executable, "-I", "-c", STARTED, json.dumps(sys.path), os.fspath(path), str(allowed.bytes)]
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=os.environ | threads
-    ) as child:
-        try:
-            told, _ = child.communicate(timeout=allowed.seconds)
-        except subprocess.TimeoutExpired as error:
-            raise reading.too_long(path) from error
-        finally:
-            child.kill()
+    told = told_by_another_process(path)
     head, _, rest = told.partition(b"\n")
     try:
         found: dict[str, Any] = json.loads(head)
@@ -59,6 +48,23 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         return _unpacked(found, memoryview(rest)), _plain(found["attributes"])
     except (TypeError, ValueError) as error:  # of a program that ended before it had told all
         raise UserError(f"{path} cannot be read: {error}.") from error
+
+
+def told_by_another_process(path: Path) -> bytes:
+    """What `tell` writes of a file in a process of its own; nothing of one that the libraries' crash ends."""
+    allowed = reading.limits()
+    command = [sys.executable, "-I", "-c", STARTED, json.dumps(sys.path), os.fspath(path), str(allowed.bytes)]
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=os.environ | threads
+    ) as child:
+        try:
+            told, _ = child.communicate(timeout=allowed.seconds)
+        except subprocess.TimeoutExpired as error:
+            raise reading.too_long(path) from error
+        finally:
+            child.kill()
+    return told
 
 
 def _unpacked(found: dict[str, Any], rest: memoryview) -> dict[str, Any]:
@@ -89,12 +95,29 @@ def main() -> None:
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is not what the file holds
     path = Path(name)
-    import xarray as xr
+    import xarray  # noqa: F401 - before memory is limited
 
     if path.suffix == ".zarr":
-        import zarr  # noqa: F401 - before memory is limited
+        import zarr  # noqa: F401
     else:
         import h5netcdf  # noqa: F401
+    tell(path, int(most), out)
+    out.flush()
+    os._exit(0)  # the libraries' own ends may crash, too
+
+
+def tell(path: Path, most: int, out: IO[bytes]) -> None:
+    """Write what a file holds, a line of JSON and the bytes of its numbers, or what is wrong with it.
+
+    Parameters
+    ----------
+    path : Path
+    most : int
+        Bytes that its variables may take.
+    out : file
+    """
+    import xarray as xr
+
     try:
         with reading.bounded(path):
             if path.suffix == ".nc":
@@ -104,7 +127,7 @@ def main() -> None:
             with opened as stored:
                 if len(stored.variables) > MOST_VARIABLES:
                     raise UserError(f"it has more than {MOST_VARIABLES} variables")
-                if sum(array.nbytes for array in stored.variables.values()) > int(most):
+                if sum(array.nbytes for array in stored.variables.values()) > most:
                     raise MemoryError
                 _tell(stored.load(), out)
     except MemoryError:
@@ -114,8 +137,6 @@ def main() -> None:
         words = str(error) if isinstance(error, UserError) else reading.damage(error)
         report = {"too much": 1} if isinstance(error.__cause__, MemoryError) else {"error": words}
         out.write(json.dumps(report).encode() + b"\n")
-    out.flush()
-    os._exit(0)  # the libraries' own ends may crash, too
 
 
 def _tell(ds: Any, out: IO[bytes]) -> None:

@@ -75,6 +75,7 @@ SETTINGS: dict[Any, Any] = {
     "pdf.fonttype": 42,
     "svg.hashsalt": "dynlab",  # the same picture is the same file
 }
+NO_LAYOUT: dict[Any, Any] = {"figure.constrained_layout.use": False, "figure.autolayout": False}
 FEW = 2.0  # decades of a logarithmic axis: fewer need labels between the powers of ten
 NARROW = 0.6  # decades: fewer are labelled as a linear axis is
 MOST_PLAIN = 6.0  # decades: more have powers of ten
@@ -281,6 +282,7 @@ def _settle(figure: Figure) -> None:
     engine = figure.get_layout_engine()
     if engine is not None:
         engine.execute(figure)
-        figure.set_layout_engine("none")
+        with plt.rc_context(NO_LAYOUT):  # with any engine left, matplotlib draws the figure twice to write it
+            figure.set_layout_engine(None)
         for ax in figure.axes:
             ax.set_position(np.round(ax.get_position(original=True).bounds, PLACE_DIGITS))

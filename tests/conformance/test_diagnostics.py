@@ -3,6 +3,7 @@
 import inspect
 import json
 import re
+from io import BytesIO
 
 import matplotlib.pyplot as plt
 import pytest
@@ -10,7 +11,7 @@ import torch
 import xarray as xr
 from small_results import call, first_call
 
-from dynlab import io, schema
+from dynlab import io, reading, reading_child, schema
 from dynlab.diagnostics import DIAGNOSTICS
 from dynlab.errors import UserError, lookup
 from dynlab.plots import PLOTS
@@ -40,9 +41,24 @@ def test_what_it_says_of_its_method_is_in_sentences_that_are_read_once(results, 
     assert [each for each in sentences if len(each.split()) > LONGEST_SENTENCE] == []
 
 
+@pytest.fixture
+def told_here(monkeypatch):
+    """What the process that reads a file tells of it is told by this one: its start takes most of the time.
+
+    tests/test_io.py and tests/test_reading.py start it.
+    """
+
+    def told(path):
+        out = BytesIO()
+        reading_child.tell(path, reading.limits().bytes, out)
+        return out.getvalue()
+
+    monkeypatch.setattr(reading_child, "told_by_another_process", told)
+
+
 @pytest.mark.parametrize("name", DIAGNOSTICS)
 @pytest.mark.parametrize("suffix", [".nc", ".zarr"])
-def test_the_result_survives_its_file(results, name, suffix, tmp_path):
+def test_the_result_survives_its_file(results, name, suffix, tmp_path, told_here):
     ds = result(results, name)
     xr.testing.assert_identical(io.open(io.save(ds, tmp_path / f"result{suffix}")), ds)
 

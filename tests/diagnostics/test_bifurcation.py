@@ -512,7 +512,7 @@ def population(most):
 @pytest.mark.parametrize("most", [500.0, 1e6])
 def test_a_population_of_any_size_is_followed(most):
     asked = {"parameter": "input[0]", "lowest": 1.9, "highest": 2.2, "at": [1.9]}
-    asked |= {"values": 0, "max_period": 1, "starts": 16}
+    asked |= {"values": 0, "max_period": 1, "searches": 2, "starts": 16}
     ds = bifurcation(population(most), **asked)
     assert ds["bifurcation_kind"].values.tolist() == ["flip"]
     np.testing.assert_allclose(ds["bifurcation_parameter"].values, [2], rtol=1e-12)

@@ -110,7 +110,7 @@ def test_diagnostics_give_closed_forms(arrays):
 def test_arrays_made_of_torchs_tensors_are_constants_in_every_derivative(constant):
     turning = torch.tensor([[1.2, -0.5], [0.5, 1.2]], dtype=torch.float64)  # the origin's multipliers: x (1.2 ± 0.5i)
     f = from_function(lambda h, x: np.tanh(x * (constant(turning) @ h)), 2, 1, arrays="numpy")
-    found = dl.bifurcation(f, parameter="input[0]", lowest=0.7, highest=0.85, values=0, starts=16)
+    found = dl.bifurcation(f, parameter="input[0]", lowest=0.7, highest=0.85, values=0, searches=1, starts=8)
     np.testing.assert_allclose(found["bifurcation_parameter"].values, [1 / 1.3], rtol=1e-12)
 
 

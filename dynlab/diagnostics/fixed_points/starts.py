@@ -1,5 +1,7 @@
 """Where a search for fixed points starts: states the network visits, random ones, and what the points found suggest."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -18,6 +20,7 @@ from dynlab.systems.torch_stacks import Stack
 USUAL, LARGE, FEWEST = 256, 128, 8
 ORBITS, ORBIT_STEPS = 16, 1000  # of the map with its input held, where nothing drives the network
 STEPS_TIMES_SIZE = 256_000
+LOOKED_AT = 16  # every so many steps it is looked whether orbits have come to rest
 # Orbits begin at these sizes. Where two of them lead a coordinate to one size, within a factor of 2, that is its own;
 # it is measured in units of that size where it is not within 1/1000 … 1000.
 SIZES = tuple(2.0**k for k in (-1000, -600, -300, -96, -64, -48, -32, -16, 0, 16, 32, 48))
@@ -220,10 +223,24 @@ def reach_of(held: Held, visited: Tensor, generator: np.random.Generator) -> Ten
 def orbits(held: Held, generator: np.random.Generator) -> Tensor:
     """States along orbits of the map from random states; of large maps along shorter ones."""
     size = held.system.state_size
-    states = [torch.as_tensor(generator.uniform(-1, 1, (ORBITS, size))).to(held.input)]
-    for _ in range(min(ORBIT_STEPS, STEPS_TIMES_SIZE // size)):
-        states.append(held.moved(states[-1]))
-    return torch.cat(states)
+    states = torch.as_tensor(generator.uniform(-1, 1, (ORBITS, size))).to(held.input)
+    return torch.cat([states, *_behind(held, states, min(ORBIT_STEPS, STEPS_TIMES_SIZE // size))])
+
+
+def _behind(held: Held, states: Tensor, count: int) -> Iterator[Tensor]:
+    """The states of the next `count` steps; once a step has changed no bit of them, no further one is computed."""
+    stays = False
+    for step in range(count):
+        if not stays:
+            before, states = states, held.moved(states)
+            stays = step % LOOKED_AT == 0 and _same_bits(before, states)
+        yield states
+
+
+def _same_bits(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same bits, those of NaN and of the sign of 0 too."""
+    bits = {4: torch.int32, 8: torch.int64}[one.element_size()]
+    return torch.equal(one.view(bits), other.view(bits))
 
 
 def bounded(states: Tensor) -> Tensor:

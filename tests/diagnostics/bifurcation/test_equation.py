@@ -147,7 +147,7 @@ class VanDerPol(Flow):
 
 @pytest.mark.parametrize("lowest, highest", [(-1.0, 2.0), (-0.5, 1.7)])
 def test_a_cubic_coefficient_that_is_0_at_the_point_itself_has_no_sign(lowest, highest):
-    ds = bifurcation(VanDerPol(), parameter="mu", lowest=lowest, highest=highest, values=0)
+    ds = bifurcation(VanDerPol(), parameter="mu", lowest=lowest, highest=highest, values=0, searches=1, starts=8)
     assert ds["bifurcation_kind"].values.tolist() == ["Hopf"]
     assert abs(ds["bifurcation_coefficient"].item()) <= ds["bifurcation_coefficient_error"].item()
     assert "undecided whether supercritical or subcritical" in ds.attrs["verdict"]
