@@ -45,6 +45,8 @@ def test_without_equilibrium_the_speed_is_drawn_and_named():
 def test_where_the_iteration_stays_at_the_equilibrium_a_line_at_one_rounding_is_drawn():
     torch.manual_seed(0)
     system = create("ernn", input_size=1, state_size=2, length=8, activation="tanh", rank=None)
+    with torch.no_grad():
+        system.b.zero_()
     ds = ernn_convergence(system, np.zeros((1, 8, 1)), eta=0.5, iterations=30, times=8)
     assert (ds["outcome"].values == "stays at the equilibrium").all()
     (line,) = plot_ernn_convergence(ds).lines
