@@ -12,6 +12,7 @@ from dynlab import simulation
 from dynlab.diagnostics.bifurcation.parameter import Varied, named
 from dynlab.diagnostics.fixed_points.starts import unit_of
 from dynlab.errors import UserError
+from dynlab.jacobians import displacement_matrices
 from dynlab.systems import Euler, Flow, Map, System, frozen
 from dynlab.systems.held import Held, held_input, step_number
 from dynlab.wording import joined
@@ -100,6 +101,13 @@ def _check_torch(varied: Varied, values: tuple[float, ...]) -> None:
         ) from error
 
 
+def _stepped(held: Held, states: torch.Tensor) -> torch.Tensor:
+    """Where a step of Newton's for a fixed point leads from states (k, n), where it leads somewhere."""
+    off = held.displacement(states).unsqueeze(-1)
+    moved = states - torch.linalg.solve_ex(displacement_matrices(held, states), off)[0].squeeze(-1)
+    return moved[torch.isfinite(moved).all(-1)]
+
+
 def _check_effect(
     varied: Varied, name: str, index: int, lowest: tuple[float, ...], highest: tuple[float, ...], seed: int
 ) -> None:
@@ -108,8 +116,10 @@ def _check_effect(
     tried = np.concatenate([size * generator.uniform(-1, 1, (TRIALS, varied.system.state_size)) for size in SIZES])
     method = "velocity" if isinstance(varied.system, Flow) else "step"
     middle = [(low + high) / 2 for low, high in zip(lowest, highest, strict=True)]
-    units = [np.asarray(in_own_units(varied.fixed(value)).unit) for value in (lowest[0], middle[0], highest[0])]
+    held = [varied.fixed(value) for value in (lowest[0], middle[0], highest[0])]
+    units = [np.asarray(in_own_units(one).unit) for one in held]
     states = torch.from_numpy(np.concatenate([tried, *(tried * unit for unit in units)]))
+    states = torch.cat([states, *(_stepped(one, states) for one in held)])
     found = []
     for value in (lowest[index], highest[index], *generator.uniform(lowest[index], highest[index], TRIALS)):
         at = torch.tensor([*middle[:index], value, *middle[index + 1 :]], dtype=torch.float64)

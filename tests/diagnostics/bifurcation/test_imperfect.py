@@ -8,7 +8,7 @@ import problems
 from dynlab import from_module
 from dynlab.diagnostics.bifurcation import bifurcation
 from dynlab.diagnostics.bifurcation.switching import UNDECIDED
-from dynlab.systems import create, from_function
+from dynlab.systems import Map, create, from_function
 
 OPTIONS = {"lowest": 0.5, "highest": 1.5, "values": 0, "searches": 1}
 
@@ -142,3 +142,20 @@ def test_both_folds_beside_a_cusp(above):
     u = 1 + above
     ds = bifurcation(tanh([[u]], 0.0), parameter="b[0]", **OPTIONS | {"lowest": -1.0, "highest": 1.0})
     check(ds, [-problems.tanh_fold(u), problems.tanh_fold(u)])
+
+
+class Shifted(Map):
+    """c + tanh(a (h − c)): flat to the last bit wherever h is not near c, with a pitchfork at a = 1."""
+
+    def __init__(self, centre):
+        super().__init__(1, 0)
+        self.a, self.centre = 0.5, centre
+
+    def step(self, state, input, t=0):
+        return self.centre + torch.tanh(self.a * (state - self.centre))
+
+
+@pytest.mark.parametrize("centre", [300.0, 1e5])
+def test_a_parameter_may_matter_far_from_0_alone(centre):
+    found = bifurcation(Shifted(centre), parameter="a", lowest=0.5, highest=1.5, values=0)
+    assert found["bifurcation_parameter"].values == pytest.approx([1], abs=1e-9)
