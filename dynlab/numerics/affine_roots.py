@@ -60,7 +60,7 @@ def affine_roots(A: Real, b: Real, sizes: Real, error: Real) -> AffineRoots:
     b : ndarray, shape (n,)
     sizes : ndarray, shape (n, n)
         What each entry of A is as large as before its own cancellation, such as |I| + |J| for J − I; none is 0 on the
-        diagonal. An entry that is not 0 counts for no less than the largest of its row or of its column, in the units of
+        diagonal. An entry that is not 0 counts for no less than the largest of its row or of its column, in units of
         states that make these most alike: a small one is what rounding has left of these as a rule, while 0 is 0.
     error : ndarray, shape (n,)
         A bound on what rounding has left in b.

@@ -255,7 +255,8 @@ def _diagram(varied: Varied, asked: Asked, begun: list[Begun], max_period: int) 
     unit = common_unit(begun)
     varied.held = replace(varied.held, unit=torch.as_tensor(unit) if (unit != 1).any() else 1.0)
     equation = Equation(varied, isinstance(varied.system, Map))
-    size = typical_size([state / unit for one in begun for state in one.states])
+    every = [state for one in begun for state in one.states]
+    size = typical_size([state / unit for state in every if np.abs(state).max() <= asked.largest_state])
     longest = LONGEST_STEP if varied.system.state_size <= SMALL else LONGER_STEP
     diagram = Diagram(
         SolutionCurve(equation, size, asked.highest - asked.lowest),

@@ -112,7 +112,7 @@ def follow(
         if np.abs(curve.unit * curve.state(found.z)).max() > limits.largest_state:
             return Traced(points, LEFT, passed)
         points.append(found)
-        near = np.linalg.norm(found.z - begin) < RETURNED * step
+        near = np.linalg.norm(found.z - begin) < RETURNED * step and _ahead(found, begin)
         if near and len(points) > FEWEST and (origin is not None or found.tangent @ start.tangent > STRAIGHT):
             return Traced(points, CLOSED, passed)
         longest = limits.longest_step * max(1.0, FAR * float(np.linalg.norm(found.z)))
@@ -122,6 +122,13 @@ def follow(
             return Traced(points[:-ENOUGH], HIDDEN, passed)
         step = min(longest, step * GROW) if found.iterations <= EASY else step
     return Traced(points, TOO_LONG, passed)
+
+
+def _ahead(found: Point, begin: Vector) -> bool:
+    """Whether a point lies where the tangent points, or back: another turn of a wave may pass as near, and does not."""
+    chord = begin - found.z
+    length = float(np.linalg.norm(chord))
+    return length <= CORNER_STEP or abs(float(chord @ found.tangent)) > STRAIGHT * length
 
 
 def _is_passed(curve: SolutionCurve, here: Point, found: Point) -> bool:

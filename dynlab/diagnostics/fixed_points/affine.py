@@ -15,7 +15,7 @@ NEAR, FAR = (
 )  # (times max(1, |F(0)|)) how far from 0 the Jacobian is looked at: a saturated unit leaves its bend on the way
 TINY = 1e-9  # how far from 0 the rounding of the step at 0 is looked at
 PROBES = 4  # states at each distance
-# Of a user's code, which may bend anywhere: how far from 0 its values are looked at, and at how many states, or numbers.
+# Of a user's code, which may bend anywhere: how far from 0 it is looked at, and at how many states, or numbers.
 SPREADS, STATES, NUMBERS = tuple(10.0**k for k in range(-1, 9)), 4096, 2**18
 ROUNDINGS = 10  # times n ε (|J| |h| + |F(h)| + |F(0)|): what rounding leaves of an affine map's F(h) − F(0) − J h
 
@@ -24,8 +24,8 @@ def affine_answer(exact: Held) -> AffineRoots | None:
     """The fixed points of an affine map; None where the map is not affine as far as it is looked at.
 
     It is affine where its Jacobian is the same to the last bit at every one of several states, some far apart, and
-    the residual at these is what that Jacobian says to rounding; of a user's code at thousands more. What is looked at is the ungated residual where the
-    system has one: behind a shut gate every map looks like the identity.
+    the residual at these is what that Jacobian says to rounding; of a user's code at thousands more. What is looked at
+    is the ungated residual where the system has one: behind a shut gate every map looks like the identity.
 
     Parameters
     ----------

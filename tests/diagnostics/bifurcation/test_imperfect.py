@@ -8,7 +8,7 @@ import problems
 from dynlab import from_module
 from dynlab.diagnostics.bifurcation import bifurcation
 from dynlab.diagnostics.bifurcation.switching import UNDECIDED
-from dynlab.systems import Map, create, from_function
+from dynlab.systems import Flow, Map, create, from_function
 
 OPTIONS = {"lowest": 0.5, "highest": 1.5, "values": 0, "searches": 1}
 
@@ -159,3 +159,23 @@ class Shifted(Map):
 def test_a_parameter_may_matter_far_from_0_alone(centre):
     found = bifurcation(Shifted(centre), parameter="a", lowest=0.5, highest=1.5, values=0)
     assert found["bifurcation_parameter"].values == pytest.approx([1], abs=1e-9)
+
+
+class Adler(Flow):
+    """x' = a − sin x: one curve of equilibria, with a fold at every odd multiple of π/2."""
+
+    def __init__(self):
+        super().__init__(1, 0)
+        self.a = 0.5
+
+    def velocity(self, state, input, t=0):
+        return self.a - torch.sin(state)
+
+
+def test_the_turns_of_one_wave_are_one_branch_with_every_fold():
+    found = bifurcation(Adler(), parameter="a", lowest=-2.0, highest=2.0, largest_state=20.0, values=0)
+    turns = (found["bifurcation_state"].values[:, 0] / np.pi - 0.5) % 1
+    assert found.sizes["branch"] == 1
+    assert found.sizes["bifurcation"] == 12  # |x| < 20
+    assert np.minimum(turns, 1 - turns) == pytest.approx(np.zeros(12), abs=1e-6)
+    assert np.abs(found["bifurcation_parameter"].values) == pytest.approx(np.ones(12), abs=1e-9)
