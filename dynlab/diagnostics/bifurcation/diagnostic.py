@@ -252,11 +252,15 @@ def _check(
 
 def _diagram(varied: Varied, asked: Asked, begun: list[Begun], max_period: int) -> tuple[Diagram, int]:
     """The branches, and how many points beyond the largest state, at most, one search found."""
-    unit = common_unit(begun)
+    # what lies beyond is not followed, and says nothing of what is
+    near = [
+        one._replace(states=[state for state in one.states if np.abs(state).max() <= asked.largest_state])
+        for one in begun
+    ]
+    unit = common_unit(near)
     varied.held = replace(varied.held, unit=torch.as_tensor(unit) if (unit != 1).any() else 1.0)
     equation = Equation(varied, isinstance(varied.system, Map))
-    every = [state for one in begun for state in one.states]
-    size = typical_size([state / unit for state in every if np.abs(state).max() <= asked.largest_state])
+    size = typical_size([state / unit for one in near for state in one.states])
     longest = LONGEST_STEP if varied.system.state_size <= SMALL else LONGER_STEP
     diagram = Diagram(
         SolutionCurve(equation, size, asked.highest - asked.lowest),
@@ -264,10 +268,9 @@ def _diagram(varied: Varied, asked: Asked, begun: list[Begun], max_period: int) 
         max_period,
         switching.sign_symmetries(equation, asked.lowest, asked.highest, asked.seed),
     )
-    for state, p in through([(state, one.value) for one in begun for state in one.states]):
-        if np.abs(state).max() <= asked.largest_state:
-            diagram.start(state / unit, p)
-    beyond = [sum(bool(np.abs(state).max() > asked.largest_state) for state in one.states) for one in begun]
+    for state, p in through([(state, one.value) for one in near for state in one.states]):
+        diagram.start(state / unit, p)
+    beyond = [len(one.states) - len(within.states) for one, within in zip(begun, near, strict=True)]
     return diagram, max(beyond)
 
 
