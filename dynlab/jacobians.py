@@ -454,9 +454,8 @@ def _with_estimate(
     reach, doubt = unit**0.5, DOUBT * (max(found.shape[-2:]) + OF_FUNCTIONS)
     draws = _Draws(state.device, reach)
     measured = torch.as_tensor(unit_of_states).to(found).expand(found.shape[-1])
-    error = torch.full_like(
-        found, torch.inf
-    )  # the largest entry's, in the units of the states and in those of likeness
+    error = torch.full_like(found, torch.inf)
+    # what the largest entry has, in the units of the states and in those in which entries are alike
     for units in (measured, _units_of_likeness(found.abs(), measured)):
         ratio = units.unsqueeze(-2) / units.unsqueeze(-1)
         largest = (found * ratio).abs().amax(dim=(-2, -1), keepdim=True)

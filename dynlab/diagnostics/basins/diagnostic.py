@@ -153,8 +153,7 @@ def basins(
         states = _visited(driven, bound)
     plane, wide_enough = _plane(exact, states, seed, bound)
     half = wide_enough if extent is None else extent
-    reach = float(np.linalg.norm(plane.origin)) + half
-    largest_state = max(LARGEST_STATE, BEYOND_WINDOW * reach) if largest_state is None else largest_state
+    largest_state = largest_state or _beyond_all(plane, half)
     line = np.linspace(-half, half, grid)
     starts = plane.states(line, line).reshape(-1, system.state_size)
     unit = _unit(exact, half)
@@ -200,6 +199,11 @@ def _visited(driven: Driven, largest_state: float) -> NDArray[np.float64] | None
     states = driven.states.double().cpu().numpy().reshape(-1, driven.system.state_size)
     within = states[(np.abs(states) <= largest_state).all(axis=1)]
     return within if len(within) else None
+
+
+def _beyond_all(plane: Plane, half: float) -> float:
+    """The norm beyond which an orbit has left, where nobody says: far outside of the window."""
+    return max(LARGEST_STATE, BEYOND_WINDOW * (float(np.linalg.norm(plane.origin)) + half))
 
 
 def _lost(held: Held, found: Ends, basin: NDArray[np.int64]) -> NDArray[np.bool_]:
