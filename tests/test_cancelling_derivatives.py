@@ -25,6 +25,10 @@ def gelu_slope(h):
     return mpmath.erfc(-h / mpmath.sqrt(2)) / 2 + h * mpmath.exp(-h * h / 2) / mpmath.sqrt(2 * mpmath.pi)
 
 
+def tanh_gelu(h):
+    return h / 2 * (1 + mpmath.tanh(mpmath.sqrt(2 / mpmath.pi) * (h + mpmath.mpf(0.044715) * h**3)))
+
+
 # A step, its Jacobian, and the states that it is taken at.
 CANCELLING = {
     "softsign by hand": (lambda h, x: 2 * h / (1 + h.abs()), lambda h: [[2 / (1 + abs(h[0])) ** 2]], [[1e4], [1e8]]),
@@ -40,6 +44,17 @@ CANCELLING = {
         [[1e3], [1e6]],
     ),
     "softmax": (lambda h, x: torch.softmax(300 * h, -1), softmax_slopes, [[0.1, 0.3, -0.2], [1.0, 0.9, 0.2]]),
+    "gelu": (lambda h, x: functional.gelu(h), lambda h: [[gelu_slope(h[0])]], [[-3.0], [-9.0], [-20.0], [2.5]]),
+    "gelu by tanh": (
+        lambda h, x: functional.gelu(h, approximate="tanh"),
+        lambda h: [[mpmath.diff(tanh_gelu, h[0])]],
+        [[-3.0], [-9.0], [-14.0], [2.5]],
+    ),
+    "a component of log softmax": (
+        lambda h, x: torch.log_softmax(torch.cat([h, 0 * h], -1), -1)[..., :1],
+        lambda h: [[1 / (1 + mpmath.exp(h[0]))]],
+        [[5.0], [25.0], [28.0], [35.0]],
+    ),
     "gelu less h": (lambda h, x: functional.gelu(h) - h, lambda h: [[gelu_slope(h[0]) - 1]], [[6.0], [10.0]]),
     "a difference of squares": (
         lambda h, x: ((h + 1e12) ** 2 - 1e24 - 2e12 * h) / 1e3 + 0.5 * h,
@@ -66,6 +81,37 @@ def test_what_does_not_cancel_keeps_its_digits(step):
     states = torch.tensor([0.3, -2.0, 7.0], dtype=torch.float64)
     found, bound = jacobian_and_error(from_function(lambda h, x: step(h), 3), states, torch.zeros(0))
     assert (bound <= 1e-12 * found.abs().max()).all()
+
+
+UNDERFLOWING = {
+    "gelu": (functional.gelu, -45.0),
+    "gelu by tanh": (lambda h: functional.gelu(h, approximate="tanh"), -45.0),
+    "silu": (functional.silu, -800.0),
+    "mish": (functional.mish, -800.0),
+    "elu": (functional.elu, -800.0),
+    "selu": (functional.selu, -800.0),
+    "celu": (lambda h: functional.celu(h, 0.5), -400.0),
+    "logsigmoid": (functional.logsigmoid, 800.0),
+    "softplus": (functional.softplus, -800.0),
+    "logaddexp": (lambda h: torch.logaddexp(h, 0 * h), -800.0),
+    "1/cosh": (lambda h: 1 / torch.cosh(h), -800.0),
+}
+
+
+@pytest.mark.parametrize("name", UNDERFLOWING)
+def test_a_slope_that_underflows_is_not_told_from_zero_and_does_not_vanish_exactly(name):
+    step, state = UNDERFLOWING[name]
+    system = from_function(lambda h, x: step(h), state_size=1)
+    ds = gradient(system, np.zeros((1, 1, 0)), initial_state=[state])
+    assert np.isnan(ds["log_norm"].values[0, 0])
+    assert "is not known" in ds.attrs["verdict"]
+
+
+@pytest.mark.parametrize("step", [torch.relu, functional.hardtanh, functional.hardswish, functional.relu6])
+def test_a_flat_piece_vanishes_exactly(step):
+    ds = gradient(from_function(lambda h, x: step(h), state_size=1), np.zeros((1, 1, 0)), initial_state=[-45.0])
+    assert np.isneginf(ds["log_norm"].values[0, 0])
+    assert "vanishes exactly" in ds.attrs["verdict"]
 
 
 def test_gradients_and_eigenvalues_of_a_sharp_softmax_are_not_told_from_zero():

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
-from torch import nn
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.prune import BasePruningMethod
 from torch.nn.utils.spectral_norm import SpectralNorm
 from torch.nn.utils.weight_norm import WeightNorm
 
@@ -23,8 +25,11 @@ from dynlab.checkpoints.recording import record
 from dynlab.errors import UserError
 from dynlab.systems import System, from_function, frozen
 from dynlab.systems.copied import copied
-from dynlab.systems.function import Function
+from dynlab.systems.function import OF_CODE, Function
 from dynlab.systems.torch_layers import RecurrentModule, torch_layer
+
+OF_WEIGHTS = WeightNorm | SpectralNorm | BasePruningMethod  # hooks that make a weight of its parts before a call
+ROWS = 3  # steps and sequences on which a layer's own forward is compared with torch's
 
 
 def from_module(module: nn.Module, layer: str | None = None, batch: Any = None, **step: Any) -> System:
@@ -54,8 +59,9 @@ def from_module(module: nn.Module, layer: str | None = None, batch: Any = None, 
     Raises
     ------
     UserError
-        Where the model has no recurrent layer, or several and no `layer`, or the layer is not called with `batch`, or
-        with sequences of different lengths; and where weights are NaN or infinite.
+        Where the model has no recurrent layer, or one that overrides what torch's computes, or several and no
+        `layer`, or the layer is not called with `batch`, or with sequences of different lengths; and where weights are
+        NaN or infinite.
 
     Examples
     --------
@@ -115,12 +121,12 @@ def extents(module: nn.Module, prefix: str = "") -> dict[str, Extent]:
 
 
 def _copied(module: nn.Module) -> nn.Module:
-    """A copy in eval mode, whose weights that older hooks normalise before a call are those of the next call."""
+    """A copy in eval mode, whose weights that older hooks make before a call are those of the next call."""
     try:
         found = copied(module).eval()
         for part in found.modules():
             for hook in part._forward_pre_hooks.values():
-                if isinstance(hook, WeightNorm | SpectralNorm):
+                if isinstance(hook, OF_WEIGHTS):
                     hook(part, None)
         return found
     except (RuntimeError, TypeError) as error:
@@ -137,7 +143,50 @@ def part_system(part: System | RecurrentModule, chosen: Choice) -> System:
     """
     if isinstance(part, System):
         return frozen(part)
+    _check_forward(part, chosen)
     return frozen(torch_layer(part, chosen.number, chosen.reverse))
+
+
+def _check_forward(part: RecurrentModule, chosen: Choice) -> None:
+    """Raise where a layer computes something else than torch's own with its weights, in a `forward` or by a hook."""
+    own: Any = next(kind for kind in type(part).__mro__ if kind.__module__.startswith("torch."))
+    hooks = (*part._forward_hooks.values(), *part._forward_pre_hooks.values())
+    hooked = any(not isinstance(hook, OF_WEIGHTS) for hook in hooks)
+    if type(part).forward is own.forward and "forward" not in vars(part) and not hooked:
+        return
+    cell, like = isinstance(part, nn.RNNCellBase), next(part.parameters())
+    draws = torch.Generator().manual_seed(0)
+    shape = (ROWS, part.input_size) if cell else (ROWS, ROWS, part.input_size)
+    x = torch.randn(shape, generator=draws).to(like)
+    state = torch.randn(ROWS, part.hidden_size, generator=draws).to(like)
+    given: Any = () if not cell else ((state, state),) if isinstance(part, nn.LSTMCell) else (state,)
+    try:
+        with torch.no_grad():
+            same = _alike(part(x, *given), own.forward(part, x, *given))
+    except OF_CODE:
+        same = False
+    if same:
+        return
+    where = f"{chosen.prefix or 'The model'} is a {type(part).__name__}, which"
+    sizes = f"{(part.hidden_size,) * 2 if isinstance(part, nn.LSTMCell) else part.hidden_size}"
+    raise UserError(
+        f"{where} computes something else than torch's {own.__name__} with the same weights, in a forward of its own "
+        "or by a hook. "
+        + (
+            f"Take it as one step: from_module(cell, state_size={sizes}, input_size={part.input_size}, order='xh')."
+            if cell
+            else f"Where that changes the states, take its step with from_function; else load its state_dict into a "
+            f"plain nn.{own.__name__}."
+        )
+    )
+
+
+def _alike(found: Any, expected: Any) -> bool:
+    """Whether two results of the same kind have the same numbers."""
+    if isinstance(expected, tuple):
+        whole = isinstance(found, tuple) and len(found) == len(expected)
+        return whole and all(_alike(*pair) for pair in zip(found, expected, strict=True))
+    return isinstance(found, Tensor) and found.shape == expected.shape and torch.allclose(found, expected)
 
 
 def from_factory(path: Path, contents: Contents, name: str, layer: str | None) -> System:

@@ -1,4 +1,4 @@
-"""Weights that a file holds as what they are computed from: weight norm and spectral norm, in torch's two spellings."""
+"""Weights that a file holds as what they are computed from: of weight norm, of spectral norm, and pruned."""
 
 import re
 from collections.abc import Callable
@@ -8,16 +8,16 @@ from torch import Tensor
 
 from dynlab.checkpoints.layers import is_plain
 
-# The first part of a weight: of `torch.nn.utils.parametrizations`, or of the older `torch.nn.utils`.
+# The first part of a weight: of `torch.nn.utils.parametrizations`, or of the older `torch.nn.utils`, prune among them.
 FIRST = re.compile(r"((?:.*\.)?)(?:parametrizations\.([^.]+)\.original0?|([^.]+)_(?:g|orig))", re.DOTALL)
-NEW, OLD = (("original0", "original1"), ("original", "0._u", "0._v")), (("g", "v"), ("orig", "u", "v"))
 
 
 def normalised(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """The tensors, with each normalised weight in place of its parts.
 
     A weight of weight norm is g v/‖v‖, with the norm along all dimensions in which g has the length 1. Of spectral norm
-    it is W/(uᵀ W v), with the vectors as the file has them: what the network computes with in evaluation mode.
+    it is W/(uᵀ W v), with the vectors as the file has them: what the network computes with in evaluation mode. A pruned
+    one is W times its mask.
 
     Examples
     --------
@@ -26,14 +26,13 @@ def normalised(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     {'rnn.weight_hh_l0': [[1.2000000476837158, 1.600000023841858]]}
     """
     found = dict(tensors)
-    ways: tuple[Callable[..., Tensor | None], ...] = (_by_weight_norm, _by_spectral_norm)
     for name in tensors:
         matched = FIRST.fullmatch(name)
         if matched is None:
             continue
         head, new, old = matched.groups()
         base = f"{head}parametrizations.{new}." if new else f"{head}{old}_"
-        for parts, compute in zip(NEW if new else OLD, ways, strict=True):
+        for parts, compute in NEW if new else OLD:
             names = [base + part for part in parts]
             if name != names[0] or not all(each in found and _is_real(found[each]) for each in names):
                 continue
@@ -59,3 +58,13 @@ def _by_spectral_norm(weight: Tensor, u: Tensor, v: Tensor) -> Tensor | None:
     if weight.dim() != 2 or (u.shape, v.shape) != (weight.shape[:1], weight.shape[1:]):
         return None
     return weight / (u @ weight @ v)
+
+
+def _pruned(weight: Tensor, mask: Tensor) -> Tensor | None:
+    return weight * mask if mask.shape == weight.shape else None
+
+
+# The parts of a weight in torch's two spellings, and what makes it of them.
+Ways = tuple[tuple[tuple[str, ...], Callable[..., Tensor | None]], ...]
+NEW: Ways = ((("original0", "original1"), _by_weight_norm), (("original", "0._u", "0._v"), _by_spectral_norm))
+OLD: Ways = ((("g", "v"), _by_weight_norm), (("orig", "u", "v"), _by_spectral_norm), (("orig", "mask"), _pruned))

@@ -11,6 +11,7 @@ componentwise distance to the nearest singular matrix", SIAM J. Matrix Anal. App
 Pacific J. Math. 21 (1967) (R and C).
 """
 
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ EPS = float(np.finfo(np.float64).eps)
 # of a singular one; a matrix that is farther than `TOLD` is regular whatever a few more roundings were.
 ROUNDED, TOLD = 4.0, 16.0
 FARTHEST = 1e6  # a matrix that may be regular by its rounding has a root somewhere; farther away than this it is none
+EXACT_UP_TO = 16  # states: larger matrices take too long in fractions
 SWEEPS = 20  # of Sinkhorn's iteration: R and C need not be exact, they only have to be of the right size
 
 
@@ -96,7 +98,25 @@ def affine_roots(A: Real, b: Real, sizes: Real, error: Real) -> AffineRoots:
     none = missed > TOLD * np.maximum(rounding, beyond)
     exists = 1 if (missed <= ROUNDED * rounding).all() else 0 if none.any() else -1
     decided = not ((sigma > ROUNDED * unit) & (sigma <= TOLD * unit)).any()
-    return AffineRoots(exists, point, directions, decided, not sigma[rank:].any())
+    return AffineRoots(exists, point, directions, decided, _has_rank(A, rank))
+
+
+def _has_rank(A: Real, rank: int) -> bool:
+    """Whether the rank of A as it stands is that; of a large matrix by its rows or columns of zeros alone."""
+    if len(A) - rank <= max(int((A == 0).all(axis=axis).sum()) for axis in (0, 1)):
+        return True
+    rows, found = [[Fraction(value) for value in row] for row in A.tolist()] if len(A) <= EXACT_UP_TO else [], 0
+    for column in range(len(rows)):  # Gauss's elimination
+        lead = next((row for row in rows if row[column]), None)
+        if lead is None:
+            continue
+        rows = [
+            [a - b * row[column] / lead[column] for a, b in zip(row, lead, strict=True)]
+            for row in rows
+            if row is not lead
+        ]
+        found += 1
+    return bool(len(A) <= EXACT_UP_TO) and found == rank
 
 
 def _surely_regular(A: Real, E: Real) -> bool:

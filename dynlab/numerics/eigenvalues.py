@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import connected_components
 
-from dynlab.numerics.arrays import Complex, Real
+from dynlab.numerics.arrays import Complex, Real, frobenius
 from dynlab.numerics.block_triangular import parts_of, whole_conditions
 from dynlab.numerics.eigenvalue_discs import UNIT, Discs, discs
 from dynlab.numerics.eigenvalue_sets import matched, order
@@ -219,19 +219,13 @@ def _in_order(
     return Eigenvalues(values.astype(complex), errors.real, conditions.real), sorts
 
 
-def _norm(error: Real) -> float:
-    """Of a number or a matrix, whose squares may under- or overflow."""
-    largest = float(np.abs(error).max())
-    return largest * float(np.linalg.norm(error / largest)) if 0 < largest < np.inf else largest
-
-
 def _anew(matrix: Real, error: Real, centers: Complex, radii: Real, alone: bool) -> tuple[Complex, Real]:
     """Eigenvalues and errors of a matrix whose discs meet one another, or are none, or are wide."""
     entries = error if error.ndim else np.full_like(matrix, error)
     count, group = connected_components((matrix != 0) | (entries > 0), connection="strong")
     if count > 1:
         return _like(centers, *_of_blocks(matrix, entries, group))
-    found = (centers, radii) if alone else _meeting(matrix, _norm(error), centers, radii)
+    found = (centers, radii) if alone else _meeting(matrix, frobenius(error), centers, radii)
     if len(matrix) > LARGEST_GRADED or (error.ndim == 0 and error > 0):
         return found
     graded = graded_discs(matrix, entries)

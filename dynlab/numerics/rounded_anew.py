@@ -2,7 +2,8 @@
 
 Where a derivative cancels, a change of the states and of the stored numbers may leave it as it is: of 2h/(1 + |h|) it
 is a difference of two nearly equal numbers, whatever h is. Inside ``with RoundedAnew(changed):`` every number that an
-operation of torch's makes is `changed`. So the digits that are lost differ from one time to the next.
+operation of torch's makes is `changed`. So the digits that are lost differ from one time to the next. What torch
+computes in one operation of its own, as the slope of GELU, is taken apart into those it consists of.
 
 References
 ----------
@@ -14,6 +15,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._decomp import decomposition_table
 from torch.utils._python_dispatch import TorchDispatchMode
 
 # What makes, moves or repeats numbers, and rounds none.
@@ -37,7 +39,9 @@ EXACT = frozenset(
 )
 # Their results are 0 where rounding made them so: of operands that are not 0.
 PRODUCTS = frozenset({"mul", "div"})
+OVERFLOWING = frozenset({"exp", "expm1", "exp2", "sinh", "cosh"})  # and 0 is what is divided by such a result
 UNDERFLOWING = PRODUCTS | {"exp", "exp2", "sigmoid", "_softmax", "pow", "square", "erfc", "reciprocal"}
+FUSED = ("_backward", "_backward_data", "log_sigmoid_forward")  # the ends of the names of slopes, and what one is of
 WHOLE = 1e-6  # an exponent that is a whole number up to this is one
 VANISHED = 0.94  # of the logarithm of the smallest number, in place of such a 0: products with it do not vanish again
 
@@ -54,6 +58,9 @@ class RoundedAnew(TorchDispatchMode):
         if name == "pow" and isinstance(args[1], Tensor):  # of what is below 0 other powers than whole ones are none
             whole = args[1].round()
             args = (args[0], torch.where((args[1] - whole).abs() <= WHOLE, whole, args[1]))
+        if (apart := _apart(func, name)) is not None:
+            with self:
+                return apart(*args, **(kwargs or {}))
         found = func(*args, **(kwargs or {}))
         if name in EXACT:
             return found
@@ -70,9 +77,17 @@ class RoundedAnew(TorchDispatchMode):
         if any(found.untyped_storage().data_ptr() == each.untyped_storage().data_ptr() for each in given):
             return found  # a view
         rounded = self.changed(found)
+        if name in OVERFLOWING:
+            rounded = torch.where(torch.isinf(found) & torch.isfinite(args[0]), 1 / _least(found), rounded)
         if name not in UNDERFLOWING:
             return rounded
         return torch.where(_vanished(found, args[: 2 if name in PRODUCTS else 1]), _least(found), rounded)
+
+
+def _apart(func: Any, name: str) -> Callable[..., Any] | None:
+    """What torch takes a slope that it computes in one operation apart into; None of other operations."""
+    whole = name in EXACT or not name.endswith(FUSED)
+    return None if whole else decomposition_table.get(func)
 
 
 def _vanished(found: Tensor, args: tuple[Any, ...]) -> Tensor:

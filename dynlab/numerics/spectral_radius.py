@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynlab.numerics.arrays import Real
+from dynlab.numerics.arrays import Real, frobenius
 from dynlab.numerics.eigenvalue_discs import SAFE, UNIT
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.graded_discs import SMALLEST
@@ -105,29 +105,21 @@ def by_powers(matrix: Real, error: Real, below: float = 0.0) -> tuple[float, flo
     exponent = int(np.frexp(np.abs(matrix).max(initial=0.0))[1])
     # a power of 2 changes no digit, unless it makes an entry too small for its digits
     with np.errstate(over="ignore"):
-        power, wrong = np.ldexp(matrix, -exponent), SAFE * float(np.ldexp(_length(error), -exponent)) + n * SMALLEST
+        power, wrong = np.ldexp(matrix, -exponent), SAFE * float(np.ldexp(frobenius(error), -exponent)) + n * SMALLEST
     lower, upper = 0.0, np.inf
     for squaring in range(SQUARINGS + 1):
-        entries, frobenius = np.abs(power), float(np.linalg.norm(power))
-        norm = SAFE * min(frobenius, float(np.sqrt(entries.sum(axis=0).max() * entries.sum(axis=1).max())))
-        trace = abs(float(power.trace())) - SAFE * np.sqrt(n) * (wrong + n * UNIT * frobenius)
+        entries, length = np.abs(power), float(np.linalg.norm(power))
+        norm = SAFE * min(length, float(np.sqrt(entries.sum(axis=0).max() * entries.sum(axis=1).max())))
+        trace = abs(float(power.trace())) - SAFE * np.sqrt(n) * (wrong + n * UNIT * length)
         upper = min(upper, _root(norm + wrong, exponent, squaring) * (1 + ROUNDED))
         lower = max(lower, _root(trace / n, exponent, squaring) * (1 - ROUNDED))
         if upper <= max(WIDTH * lower, below) or not wrong < DROWNED * norm or squaring == SQUARINGS:
             break
         down = int(np.frexp(norm)[1])
-        wrong = SAFE * (2 * norm * wrong + wrong**2 + gamma * frobenius**2) * 4.0**-down
+        wrong = SAFE * (2 * norm * wrong + wrong**2 + gamma * length**2) * 4.0**-down
         power = power * 2.0**-down
         power, exponent = power @ power, 2 * (exponent + down)
     return lower, upper
-
-
-def _length(error: Real) -> float:
-    """The Frobenius norm, whose squares may under- or overflow; inf where an entry is not known."""
-    largest = float(np.abs(error).max(initial=0.0))
-    if not largest < np.inf:
-        return np.inf
-    return largest * float(np.linalg.norm(error / largest)) if largest else 0.0
 
 
 def _root(size: float, exponent: int, squarings: int) -> float:

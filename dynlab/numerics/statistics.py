@@ -9,6 +9,7 @@ SHORTEST_BLOCK = 8  # steps
 # Σ (m_b − m_{b−1})² / Σ (m_b − m)² of independent block means is 2 ± 0.5 (von Neumann): three deviations below, they
 # follow a trend, as on an orbit that nears its end by a power of time. Then they do not scatter about what they near.
 TREND = 0.6
+BY_CHANCE = 0.01  # how often independent means lie as near a line as those that are said to: a chaotic transient's fall
 THIRD = 3.0  # below `sure` of every count
 LATE = 4  # with a trend, the last of so many parts of the blocks stands for what they near
 # Where neighbours part like a power t^p of time the exponent is 0, and they grow by p ln 10 nats over the decade that a
@@ -65,9 +66,22 @@ def block_errors(log_growth: NDArray[np.float64], elapsed: NDArray[np.float64], 
     mean = (shares * means).sum(axis=1, keepdims=True)
     error = np.sqrt((shares * (means - mean) ** 2).sum(axis=1) / (blocks - 1))
     trend = (np.diff(means, axis=1) ** 2).sum(axis=1) < TREND * ((means - mean) ** 2).sum(axis=1)
+    trend |= _near_a_line(means - mean)
     late = shares[-max(1, blocks // LATE) :]
     drift = np.abs((late * means[:, -len(late) :]).sum(axis=1) / late.sum() - mean[:, 0])
     return np.where(trend, np.maximum(error, drift), error)
+
+
+def _near_a_line(away: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether means (sample, block, mode), taken from their mean, grow or fall: their correlation with time, by t."""
+    from scipy.special import stdtrit
+
+    free = away.shape[1] - 2
+    time = np.arange(away.shape[1]) - (away.shape[1] - 1) / 2
+    along = np.einsum("b,sbm->sm", time, away) ** 2 / (time**2).sum()
+    least = stdtrit(free, 1 - BY_CHANCE / 2) ** 2
+    with np.errstate(invalid="ignore"):
+        return np.asarray(free * along > least * ((away**2).sum(axis=1) - along))
 
 
 def combined_errors(

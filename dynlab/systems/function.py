@@ -67,8 +67,10 @@ class Function(Map):
                 raise
             raise UserError(self._why(str(error) or type(error).__name__, state, input)) from error
         except TypeError as error:
-            if _arguments(self.f) or not isinstance(state, Tensor):  # what a signature names was told to take two
+            if not isinstance(state, Tensor):
                 raise
+            if _arguments(self.f):  # what a signature names was told to take two
+                raise UserError(self._why(str(error), state, input)) from error
             raise UserError(
                 f"{self.name} cannot be called as {ORDERS[self.order]} ({' '.join(str(error).split())}): give a "
                 f"function of both, as lambda state, input: {self.name}(state)."
@@ -89,6 +91,13 @@ class Function(Map):
                 f"{self.name} returns {wrong.dtype} where states are {'complex' if self.complex_state else 'real'} "
                 f"floating-point numbers: {'say complex_state=True' if wrong.is_complex() else 'return such ones'}."
             )
+        coarser = next((p for p in found if isinstance(p, Tensor) and p.dtype.itemsize < parts[0].dtype.itemsize), None)
+        if coarser is not None:
+            raise UserError(
+                f"{self.name} returns {coarser.dtype} for a state of {parts[0].dtype}, whose other digits are lost: "
+                f"compute in the precision of the state, as h @ W.to(h) for h.float() @ W."
+            )
+        found = tuple(part.to(parts[0].dtype) if isinstance(part, Tensor) else part for part in found)
         real = [to_real(part) if self.complex_state else part for part in found]
         return torch.cat(real, dim=-1) if self.is_tuple else real[0]
 

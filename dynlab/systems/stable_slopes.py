@@ -1,20 +1,23 @@
 """Automatic differentiation with the slopes of tanh and σ from the pre-activation, in code that dynlab did not write.
 
-torch differentiates tanh as 1 − y² and σ as y (1 − y), which lose all their digits where y is close to ±1. Inside
-``with StableSlopes():`` both, and the cells RNNCell, GRUCell and LSTMCell that have them within, are differentiated by
-the slopes of `dynlab.systems.activations`; their values are torch's own.
+torch differentiates tanh as 1 − y² and σ as y (1 − y), which lose all their digits where y is close to ±1, and GELU by
+1 + erf or 1 + tanh of what may be far below 0. Inside ``with StableSlopes():`` these, and the cells RNNCell, GRUCell
+and LSTMCell that have them within, are differentiated without such a difference; their values are torch's own.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
-from torch.nn.functional import linear
+from torch.nn.functional import gelu, linear
 from torch.overrides import TorchFunctionMode
 
 from dynlab.systems.activations import sigmoid_slope, tanh_slope
+
+CUBIC = 0.044715  # of the approximation of GELU by tanh
 
 
 def _with_slope(function: Callable[[Tensor], Tensor], slope: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
@@ -46,6 +49,27 @@ _tanh = _with_slope(torch.tanh, tanh_slope)
 _sigmoid = _with_slope(torch.sigmoid, sigmoid_slope)
 
 
+def _gelu_slope(p: Tensor) -> Tensor:
+    """Φ(p) + p φ(p) of the normal distribution, Φ by erfc."""
+    density = torch.exp(-p.square() / 2) / math.sqrt(2 * math.pi)
+    return torch.special.erfc(-p * math.sqrt(0.5)) / 2 + p * density
+
+
+def _tanh_gelu_slope(p: Tensor) -> Tensor:
+    """That of p σ(2u) = p (1 + tanh u)/2, with u = √(2/π) (p + 0.044715 p³)."""
+    size = 2 * math.sqrt(2 / math.pi)
+    twice, slope = size * (p + CUBIC * p**3), size * (1 + 3 * CUBIC * p.square())
+    return torch.sigmoid(twice) + p * slope * sigmoid_slope(twice)
+
+
+_normal_gelu = _with_slope(gelu, _gelu_slope)
+_tanh_gelu = _with_slope(lambda p: gelu(p, approximate="tanh"), _tanh_gelu_slope)
+
+
+def _gelu(p: Tensor, approximate: str = "none") -> Tensor:
+    return (_tanh_gelu if approximate == "tanh" else _normal_gelu)(p)
+
+
 def _rnn_cell(x: Tensor, h: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Any = None, b_hh: Any = None) -> Tensor:
     return _tanh(linear(x, w_ih, b_ih) + linear(h, w_hh, b_hh))
 
@@ -72,6 +96,7 @@ REPLACED: dict[str, Callable[..., Any]] = {
     "tanh": _tanh,
     "sigmoid": _sigmoid,
     "special_expit": _sigmoid,
+    "gelu": _gelu,
     "rnn_tanh_cell": _rnn_cell,
     "gru_cell": _gru_cell,
     "lstm_cell": _lstm_cell,

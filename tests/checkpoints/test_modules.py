@@ -174,6 +174,46 @@ def test_a_weight_that_an_older_hook_normalises_is_that_of_the_next_call(norm, b
     torch.testing.assert_close(orbit_outputs(system), module.eval()(batch)[0].detach(), rtol=1e-12, atol=1e-14)
 
 
+class Halved(nn.GRUCell):
+    def forward(self, input, hx=None):
+        return 0.5 * super().forward(input, hx)
+
+
+class HalvedLayer(nn.GRU):
+    def forward(self, input, hx=None):
+        return tuple(each / 2 for each in super().forward(input, hx))
+
+
+class Handed(nn.LSTM):
+    """Whose forward is another one, and computes the same."""
+
+    def forward(self, input, hx=None):
+        return super().forward(input, hx)
+
+
+def hooked():
+    layer = nn.RNN(2, 4)
+    layer.register_forward_hook(lambda module, given, found: (found[0], 0.3 * found[1]))
+    return layer
+
+
+@pytest.mark.parametrize("module", [Halved(2, 4), HalvedLayer(2, 4), hooked()], ids=["cell", "layer", "hook"])
+def test_a_layer_that_computes_something_else_than_torchs_is_not_taken_for_it(module):
+    with pytest.raises(UserError, match=r"something else than torch's (GRU|GRUCell|RNN) with the same weights"):
+        from_module(nn.ModuleDict({"rnn": module.double()}))
+
+
+def test_a_cell_of_ones_own_is_taken_as_the_step_that_it_is():
+    cell = Halved(2, 4).double()
+    system = from_module(cell, state_size=4, input_size=2, order="xh")
+    state, input = torch.randn(1, 4).double(), torch.randn(1, 2).double()
+    torch.testing.assert_close(system.step(state, input), cell(input, state))
+
+
+def test_a_forward_of_ones_own_that_computes_the_same_is_torchs():
+    assert from_module(Handed(2, 4, num_layers=2).double()).state_size == 16
+
+
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
 @pytest.mark.parametrize("wrap", [nn.DataParallel, torch.compile], ids=["DataParallel", "compile"])
 def test_a_wrapped_model_keeps_its_own_names(wrap, tagger, batch):

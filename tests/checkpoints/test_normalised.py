@@ -1,7 +1,8 @@
-"""Weights of weight norm and spectral norm are read as what the network computes with."""
+"""Weights of weight norm, of spectral norm and pruned ones are read as what the network computes with."""
 
 import pytest
 import torch
+import torch.nn.utils.prune
 from safetensors.torch import save_file
 from torch import nn
 
@@ -16,6 +17,7 @@ NORMS = {
     "the older weight norm": nn.utils.weight_norm,
     "spectral norm": nn.utils.parametrizations.spectral_norm,
     "the older spectral norm": nn.utils.spectral_norm,
+    "pruning": lambda layer, name: nn.utils.prune.random_unstructured(layer, name, 0.5),
 }
 pytestmark = pytest.mark.filterwarnings("ignore:.*weight_norm:FutureWarning")
 

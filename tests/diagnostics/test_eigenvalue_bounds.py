@@ -263,3 +263,13 @@ def test_a_bound_is_held_at_every_step_and_where_it_is_not_the_verdict_says_so()
     assert (ds["measured"].item(), ds["where_step"].item()) == (5.5, 502)
     some = dl.eigenvalue_bounds(system, spike, max_modulus=1.0, times=7).attrs["verdict"]
     assert some.startswith("Over 7 of 1,000 steps the bound holds. No eigenvalues between these are computed:")
+
+
+@pytest.mark.parametrize("start, two", [(None, True), ([0.1, 0.1], False)])
+def test_an_exponent_of_another_orbit_than_the_gradient_is_said_to_be_one(start, two):
+    """At 0 the gradient of tanh(1.5 h) grows by ln 1.5 a step; an orbit from elsewhere ends where it shrinks."""
+    system = from_function(lambda h, x: torch.tanh(1.5 * h), state_size=2)
+    ds = dl.eigenvalue_bounds(system, no_input(500), max_exponent=0.0, max_log_gradient=10.0, initial_state=start)
+    assert ("The exponent is that of an orbit from a random start" in ds.attrs["verdict"]) == two
+    assert outcome(ds, "max_exponent") == "holds"
+    assert outcome(ds, "max_log_gradient") == ("violated" if two else "holds")

@@ -139,6 +139,27 @@ def test_the_norms_of_powers_are_within_their_errors(matrix):
             assert abs(float(mpmath.log(largest) - float(found.log_norm[k]))) <= found.error[k] < 1e-11
 
 
+@pytest.mark.parametrize("small", [1e-150, 1e-160, 1e-161, 1e-200, 1e-310])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_powers_whose_entries_underflow_lie_within_their_errors(small, transposed):
+    """(a + N)^k = a^k + k a^(k−1) N: a part of the entry k a^(k−1) is a product of two numbers near the smallest."""
+    matrix = np.array([[small, 1.0], [0.0, small]])
+    found = power_norms(matrix.T if transposed else matrix, 20)
+    k, known = np.arange(2, 21), ~np.isnan(found.log_norm[2:])
+    away = np.abs(found.log_norm[2:] - np.log(k) - (k - 1) * np.log(small))[known]
+    assert (away <= found.error[2:][known] + 1e-12).all()
+    assert known.all() or small < 1e-150
+    assert (np.log(k) + (k - 1) * np.log(small) <= found.bound[2:] + 1e-12).all()
+
+
+def test_what_grows_at_least_is_rounded_down():
+    """‖e^{tA}‖ is at most 25.00625 for this A, by multi-precision arithmetic."""
+    verdict = dl.pseudospectrum(dl.create("linear", matrix=[[-0.01, 0.0], [1.0, -0.02]])).attrs["verdict"]
+    told = float(re.search(r"grows to at least ([\d.]+)", verdict)[1])
+    assert told <= 25.00625
+    assert told == pytest.approx(25, rel=1e-3)
+
+
 @pytest.mark.parametrize("flow", [False, True])
 def test_the_kreiss_constant_stays_a_lower_bound_where_rounding_drowns_the_resolvent(flow):
     """A = (b − g) I + N, exactly in float64, N² = 0, ‖N‖ = 5: K ≤ 1 + 5/(4g), since ‖(zI − A)⁻¹‖ ≤ 1/d + 5/d²."""

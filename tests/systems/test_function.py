@@ -545,6 +545,10 @@ def test_slopes_that_are_steep_or_missing_or_rounded_are_believed(f):
     "f, sentence",
     [
         (lambda h, x: h.int(), r"returns torch\.int32 where states are real"),
+        (
+            lambda h, x: torch.tanh(h.float()),
+            r"torch\.float32 for a state of torch\.float64, whose other digits are lost",
+        ),
         (lambda h, x: h * (1 + 1j), "say complex_state=True"),
         (lambda h, x: torch.stack([0.5 * float(h[0]) + 0 * h[0], h[1]]), r"as h\[0\] in place of float\(h\[0\]\)"),
     ],
@@ -552,6 +556,20 @@ def test_slopes_that_are_steep_or_missing_or_rounded_are_believed(f):
 def test_what_is_no_real_state_is_refused_with_what_to_do(f, sentence):
     with pytest.raises(UserError, match=sentence):
         dl.fixed_points(from_function(f, 2))
+
+
+def test_a_cell_that_takes_the_input_first_says_so_where_it_fails():
+    class Cell(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = torch.nn.Linear(2, 4)
+
+        def forward(self, x, yz):
+            y, z = yz
+            return torch.tanh(self.w(x) + z), y
+
+    with pytest.raises(UserError, match="say order='xh'"):
+        dl.lyapunov(from_module(Cell().double(), state_size=(4, 4), input_size=2), np.zeros((1, 1200, 2)))
 
 
 def test_sizes_are_whole_numbers():

@@ -78,6 +78,7 @@ def of_cycle(cycle: Cycle) -> Attractor:
 
 
 def _rate(modulus: float, error: float, period: int) -> tuple[float, float]:
-    """The exponent of a leading multiplier, and its error."""
-    with np.errstate(divide="ignore"):
-        return float(np.log(modulus)) / period, error / modulus / period if modulus else 0.0
+    """The exponent of a leading multiplier, and its error: inf where the multiplier is not told from 0."""
+    if not error < modulus:
+        return (float(np.log(modulus)) / period if modulus else np.nan, np.inf) if error else (-np.inf, 0.0)
+    return float(np.log(modulus)) / period, -float(np.log1p(-error / modulus)) / period

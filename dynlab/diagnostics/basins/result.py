@@ -107,8 +107,8 @@ def flags(variables: dict[str, xr.Variable]) -> dict[str, str]:
     """What stands in place of a number, of the variables in which something does."""
     reasons = {
         "residual": "NaN: what does not repeat is no root",
-        "largest_exponent": "−inf: the Jacobian is exactly zero; NaN: it is no number",
-        "largest_exponent_error": "inf: at a kink of the activation",
+        "largest_exponent": "−inf: the Jacobian is exactly zero; NaN: it is no number, or not told from zero",
+        "largest_exponent_error": "inf: at a kink of the activation, or where the multiplier is not told from 0",
         "boundary_basin_entropy": "NaN: no border between two basins crosses this window",
         "boundary_basin_entropy_error": "NaN: no border between two basins crosses this window",
         "basin_entropy": "NaN: the grid has fewer than 5 × 5 starts",

@@ -68,7 +68,8 @@ def eigenvalue_bounds(
         At how many steps of a sequence eigenvalues are computed: evenly spaced, the first and the last among them.
         Where it is not given, at all steps, or as many as half a minute allows; the verdict says at how many.
     initial_state : array_like, shape (state,) or (sample, state), optional
-        Where it is not given, what the system has learned to start at, zero for most.
+        Where it is not given, what the system has learned to start at, zero for most. The exponent of a network that
+        nothing drives is then that of a random start near 0, as in `lyapunov`, and the verdict says so.
     inputs_description : str
         What the inputs are, for the verdict: "16 test sequences of har2".
     dtype, device : str
@@ -133,16 +134,29 @@ def eigenvalue_bounds(
             if variable.dtype.kind == "f" and not np.isfinite(variable.values).all()
         },
     )
-    where = over(driven.steps, inputs_description)
+    where, elsewhere = over(driven.steps, inputs_description), _elsewhere(results, driven.settings)
     looked_at = min([each.sizes[schema.TIME] for name, each in results.items() if name in LINEARISED], default=None)
     if looked_at is None or looked_at == driven.steps:
-        ds.attrs["verdict"] = _verdict(ds, where)
+        ds.attrs["verdict"] = _verdict(ds, where) + elsewhere
         return ds
     ds.attrs["verdict"] = (
-        f"{_verdict(ds, f'{looked_at:,} of {where}')} No eigenvalues between these are computed: --times "
+        f"{_verdict(ds, f'{looked_at:,} of {where}')}{elsewhere} No eigenvalues between these are computed: --times "
         f"{driven.steps} (times=) takes all steps."
     )
     return ds
+
+
+def _elsewhere(results: Mapping[str, xr.Dataset], settings: Mapping[str, Any]) -> str:
+    """Where the exponent is of another orbit than all else, a sentence that says so."""
+    if "lyapunov" not in results or len(results) == 1:
+        return ""
+    start = schema.settings(results["lyapunov"])["initial_state"]
+    if start == settings["initial_state"]:
+        return ""
+    return (
+        " The exponent is that of an orbit from a random start near 0, all else that of the orbit from where the "
+        "network starts. In Python initial_state= gives all of them one orbit."
+    )
 
 
 def _check(asked: Mapping[str, float]) -> None:

@@ -74,7 +74,7 @@ def _continua(lines: list[Record], beside: bool, found: Search) -> str:
     if NOT_LOOKED_AT in found.outcome:
         return f"At least {told}, {sizes}."
     said = f"There {agree(sets)}{' also' if beside else ''} {told}, {sizes}"
-    if found.affine and (lines[0].eigenvalues == 1).sum() < dimensions[0]:
+    if found.rounded:
         return f"{said}, to the rounding of the map's entries; taken exactly, they may leave one fixed point or none."
     return f"{said}."
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 Complex = NDArray[np.complex128]
 Real = NDArray[np.float64]
 
+EPS = float(np.finfo(np.float64).eps)
 DECAYS, GROWS, UNDECIDED = "decays", "grows", "undecided"
 
 
@@ -43,7 +44,8 @@ def lasting(values: Complex, errors: Real) -> Lasting:
     constant = np.where(known, _time_constant(modulus), np.inf)
     ends = [_time_constant(np.maximum(modulus + side * errors, 0.0)) for side in (-1, 1)]
     with np.errstate(invalid="ignore"):
-        error = np.where(known, np.max([np.abs(end - constant) for end in ends], axis=0), np.nan)
+        rounding = 2 * EPS * (np.abs(constant) + constant**2)  # of |μ|, of its logarithm and of the quotient
+        error = np.where(known, np.max([np.abs(end - constant) for end in ends], axis=0) + rounding, np.nan)
     doubling = np.where(fate == GROWS, -np.log(2) * constant, np.nan)
     turning = np.where(modulus > errors, np.angle(values) / (2 * np.pi), np.nan)
     return Lasting(fate, constant, error, doubling, turning)

@@ -15,6 +15,7 @@ from dynlab.diagnostics.pseudospectrum.powers import Powers, exponential_norms, 
 from dynlab.diagnostics.pseudospectrum.verdict import verdict
 from dynlab.errors import UserError
 from dynlab.jacobians import jacobian_and_error
+from dynlab.numerics.arrays import frobenius
 from dynlab.numerics.eigenvalues import ARRAYS, Eigenvalues, eigenvalues
 from dynlab.numerics.eigenvalues import METHOD as EIGENVALUES
 from dynlab.numerics.grids import MEBIBYTE, check_grid
@@ -150,7 +151,7 @@ def pseudospectrum(
     )
     told = flow and np.isfinite(powers.log_norm[1:]).any()
     between = largest_exponential(matrix, spectrum.values, followed) if told else (0.0, 0.0)
-    kreiss = _kreiss(matrix, spectrum, flow, resolvent, float(np.linalg.norm(wrong)))
+    kreiss = _kreiss(matrix, spectrum, flow, resolvent, frobenius(wrong))
     times = np.linspace(0, followed, steps + 1) if flow else np.arange(steps + 1)
     variables = _of_grid(smallest, grid) | _of_spectrum(spectrum, shape, flow)
     variables |= _of_powers(powers, times, between, flow) | _of_kreiss(kreiss)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.linalg import expm
 from scipy.optimize import minimize_scalar
 
+from dynlab.numerics.arrays import frobenius
 from dynlab.numerics.block_triangular import parts_of
 from dynlab.numerics.singular_values import ALL_UP_TO, RESIDUAL, norm, norm_and_direction
 from dynlab.progress import through
@@ -56,40 +57,55 @@ def power_norms(
     Notes
     -----
     With a relative error of n ε in each product, the k-th power is wrong by at most u Σ_j ‖A^{k−j}‖ ‖A‖ ‖A^{j−1}‖, with
-    u = n ε + ‖W‖/‖A‖ and W = `wrong`. Entry by entry it is wrong by at most E_k = E_{k−1} (abs(A) + W) + abs(A^{k−1})
+    u = n ε + ‖W‖/‖A‖ and W = `wrong`, and n² times the smallest number that there is where entries underflow, which the
+    powers after it enlarge. Entry by entry it is wrong by at most E_k = E_{k−1} (abs(A) + W) + abs(A^{k−1})
     (n ε abs(A) + W), which says more of matrices whose entries differ in size. The smaller of both counts, and of a
     large matrix the first alone. Sizes are taken off as powers of 2, which rounds nothing.
     """
     rounded = len(matrix) * np.finfo(float).eps
-    wrong = np.minimum(np.broadcast_to(wrong, matrix.shape), NOTHING_KNOWN)
+    wrong = np.asarray(np.minimum(np.broadcast_to(wrong, matrix.shape), NOTHING_KNOWN))
     log_norm, entrywise, bound = np.full(powers + 1, -np.inf), np.zeros(powers + 1), np.full(powers + 1, np.inf)
-    log_norm[0] = 0.0
+    log_norm[0], least = 0.0, np.finfo(float).smallest_subnormal
+    smallest, sure = _smallest(matrix), not np.any(wrong)
+    underflow = np.full(powers + 1, -np.inf)  # the logarithm of the norm of what each product has lost by it
     product, exponent, sizes = np.eye(len(matrix)), 0, np.abs(matrix)
     small, direction = len(matrix) <= ALL_UP_TO, None
     errors = np.zeros_like(product) if small else np.full((1, 1), np.inf)
     for k in through(range(1, powers + 1)):
+        below = len(matrix) * least if _smallest(product) * smallest < np.finfo(float).tiny else 0.0  # of each entry
         if small:
             errors = np.minimum(errors, NOTHING_KNOWN) @ (sizes + wrong) + np.abs(product) @ (rounded * sizes + wrong)
+            errors += below
         product = _times(product, matrix, parts_of(blocks or (len(matrix),)))
         size, direction = norm_and_direction(product, direction)
+        sure, lost = sure and below == 0, frobenius(errors)
         with np.errstate(divide="ignore"):
-            bound[k] = exponent * np.log(2) + np.log(size + np.linalg.norm(errors))
+            underflow[k] = exponent * np.log(2) + np.log(len(matrix) * below)
+            bound[k] = exponent * np.log(2) + np.log(size + lost)
         if size == 0:
-            entrywise[k:] = np.inf if np.any(errors if small else wrong) else 0.0  # else it is zero exactly
+            entrywise[k:] = 0.0 if (lost == 0 if small else sure) else np.inf  # it is zero exactly, or not known to be
             break
         with np.errstate(over="ignore"):  # of a huge error
-            log_norm[k], entrywise[k] = exponent * np.log(2) + np.log(size), np.linalg.norm(errors) / size
+            log_norm[k], entrywise[k] = exponent * np.log(2) + np.log(size), lost / size
         taken = int(np.frexp(size)[1])
         product, errors, exponent = np.ldexp(product, -taken), np.ldexp(errors, -taken), exponent + taken
     error = np.where(np.isposinf(entrywise), np.inf, 0.0)
-    unit = rounded + float(np.linalg.norm(wrong)) / max(float(np.exp(log_norm[1])), np.finfo(float).tiny)
+    unit = rounded + frobenius(wrong) / max(float(np.exp(log_norm[1])), np.finfo(float).tiny)
     for k in through(np.nonzero(np.isfinite(log_norm))[0][1:].tolist()):
         parts = log_norm[1] + log_norm[:k] + log_norm[k - 1 :: -1] - log_norm[k]
-        lost = min(unit * np.exp(np.logaddexp.reduce(parts)), entrywise[k])
+        losses = underflow[1 : k + 1] + log_norm[k - 1 :: -1] - log_norm[k]
+        with np.errstate(over="ignore"):
+            lost = unit * np.exp(np.logaddexp.reduce(parts)) + np.exp(np.logaddexp.reduce(losses))
+        lost = min(lost, entrywise[k])
         error[k] = lost + unit + (0 if small else RESIDUAL) + 2 * np.finfo(float).eps * abs(log_norm[k])
     with np.errstate(invalid="ignore"):  # of a power that is computed as 0 and is not known to be
         bound = np.fmin(bound, log_norm + error)
     return Powers(np.where(error > HALF, np.nan, log_norm), error, bound)
+
+
+def _smallest(matrix: NDArray[np.float64]) -> float:
+    """The smallest modulus of the entries that are not 0."""
+    return float(np.abs(matrix[matrix != 0]).min(initial=1.0))
 
 
 def _times(product: NDArray[np.float64], matrix: NDArray[np.float64], parts: Sequence[slice]) -> NDArray[np.float64]:

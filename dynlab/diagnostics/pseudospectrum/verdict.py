@@ -5,7 +5,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.wording import near_one, number, place, power
+from dynlab.wording import at_least, near_one, number, place, power
 
 NO_GROWTH = 1 + 1e-9  # a largest norm up to this is that of the start
 KINKED = 1e-3  # an eigenvalue is known worse where a unit is on its kink
@@ -67,16 +67,16 @@ def _transient(ds: xr.Dataset, flow: bool, side: str) -> str:
         said = f"{norm} has grown to {_growth(ds)} by {at}, the last {'time' if flow else 'power'} computed"
     else:
         # between the times that are looked at a flow's may be larger
-        said = f"{norm} grows to {'at least ' if flow else ''}{_growth(ds)} at {at}"
+        said = f"{norm} grows to {f'at least {_growth(ds, least=True)}' if flow else _growth(ds)} at {at}"
         said += " before it decays" if _back_at_one(ds, when) else f" and is {_size(_last(ds))} at the last"
     if side == "stable" and growth > NO_GROWTH and not _back_at_one(ds, when):
-        on = f"it grows on to at least {number(kreiss)}, and " if growth < kreiss < np.inf else ""
+        on = f"it grows on to at least {at_least(kreiss)}, and " if growth < kreiss < np.inf else ""
         said += f": {on}{'follow it longer' if np.isfinite(_last(ds)) else 'take fewer steps'} to see it decay"
     if np.isinf(kreiss):
         return f"{said}; the Kreiss constant is infinite{', because A is unstable' if side == 'unstable' else ''}."
     if growth <= NO_GROWTH or number(kreiss) == "1":
         return f"{said}."
-    return f"{said}. The pseudospectra alone show that it reaches at least {number(kreiss)} (the Kreiss constant)."
+    return f"{said}. The pseudospectra alone show that it reaches at least {at_least(kreiss)} (the Kreiss constant)."
 
 
 def _back_at_one(ds: xr.Dataset, when: float) -> bool:
@@ -90,10 +90,13 @@ def _last(ds: xr.Dataset) -> float:
     return float(ds["log_power_norm"].values[-1])
 
 
-def _growth(ds: xr.Dataset) -> str:
+def _growth(ds: xr.Dataset, *, least: bool = False) -> str:
     growth = float(ds["transient_growth"])
-    return _size(np.log(growth) if growth < np.inf else float(np.nanmax(ds["log_power_norm"].values)))
+    return _size(np.log(growth) if growth < np.inf else float(np.nanmax(ds["log_power_norm"].values)), least=least)
 
 
-def _size(log_norm: float) -> str:
-    return number(float(np.exp(log_norm))) if log_norm <= READABLE else power(log_norm)
+def _size(log_norm: float, *, least: bool = False) -> str:
+    """A norm; with `least` rounded down, as what a larger one is not below must be."""
+    if log_norm <= READABLE:
+        return (at_least if least else number)(float(np.exp(log_norm)))
+    return power(np.floor(log_norm * 10) / 10 if least else log_norm)
