@@ -363,7 +363,8 @@ def _norm(like: Tensor, smaller: Operator, larger: Operator | None = None) -> Te
     rows, columns = smaller.apply(ones), smaller.apply_transpose(ones)
     if larger is not None:
         rows, columns = larger.apply(ones) - rows, larger.apply_transpose(ones) - columns
-    return (rows.amax(dim=(-2, -1)).clamp(min=0) * columns.amax(dim=(-2, -1)).clamp(min=0)).sqrt()
+    # the roots first: of two numbers of float32 about 1e-24 the product underflows
+    return rows.amax(dim=(-2, -1)).clamp(min=0).sqrt() * columns.amax(dim=(-2, -1)).clamp(min=0).sqrt()
 
 
 def _value(number: Any) -> Any:

@@ -682,3 +682,13 @@ def test_a_window_is_as_wide_as_it_is_asked_for(unit):
     )
     assert ds["stable"].values.tolist() == [1, 1, 1, 1]
     assert ds["share"].values.tolist() == [0.25, 0.25, 0.25, 0.25]
+
+
+def test_a_point_without_a_derivative_has_no_exponent():
+    """‖h‖ has no derivative at 0, where torch says 0; neighbours leave at ln 1.3."""
+    radial = dl.from_function(
+        lambda h, x: 1.3 * torch.linalg.vector_norm(h, dim=-1, keepdim=True) * torch.ones_like(h), 2
+    )
+    ds = dl.basins(radial, grid=3, extent=1.0)
+    assert np.isnan(ds["largest_exponent"].values).all()
+    assert np.isposinf(ds["largest_exponent_error"].values).all()

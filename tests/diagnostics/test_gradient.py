@@ -293,3 +293,23 @@ def test_a_matrix_that_is_the_same_at_every_step():
     ds = gradient(LinearMap(A.tolist()), np.zeros((30, 0)))
     exact = [np.log(np.linalg.norm(np.linalg.matrix_power(A, 30 - t), 2)) for t in ds["time"].values]
     np.testing.assert_allclose(ds["log_norm"].values[0], exact, atol=1e-12)
+
+
+@pytest.mark.parametrize("bias", [10.0, 25.0, 30.0, 40.0])
+def test_in_float32_the_errors_of_slopes_near_its_smallest_numbers_are_those_of_float32(bias):
+    """Of tanh(2 h + b) the slope is 8 e^{−2 (2 + b)} nearly: its square, and that of its error, underflow in float32."""
+    layer = nn.RNN(1, 1)
+    for parameter in layer.parameters():
+        nn.init.zeros_(parameter)
+    nn.init.constant_(layer.weight_hh_l0, 2.0)
+    nn.init.constant_(layer.bias_ih_l0, bias)
+    ds = gradient(torch_layer(layer), np.zeros((1, 4, 1)), dtype="float32")
+    with mpmath.workdps(50):
+        states = [mpmath.mpf(0)]
+        for _ in range(4):
+            states.append(mpmath.tanh(2 * states[-1] + bias))
+        each = [mpmath.log(2 * mpmath.sech(2 * state + bias) ** 2) for state in states[:-1]]
+        truth = np.array([float(mpmath.fsum(each[t:])) for t in range(4)])
+    error = ds["log_norm_error"].values[0, :4]
+    assert (np.abs(ds["log_norm"].values[0, :4] - truth) <= error).all()
+    assert (error < 1e-3).all()

@@ -119,3 +119,14 @@ def test_what_is_sure_of_so_many_means_fails_twice_in_a_thousand(count):
     ratio = means.mean(axis=1) / (means.std(axis=1, ddof=1) / np.sqrt(count))
     assert np.mean(np.abs(ratio) > sure(count)) == pytest.approx(0.002, abs=0.0004)
     assert sure(1) == INF
+
+
+# The means of 16 blocks along an orbit that comes to a cycle: the first are chaotic.
+FALLING = [0.021, 0.018, 0.023, 0.011, 0.019, 0.016, 0.015, 0.016, 0.014, 0.004, -0.007, 0.011, 0.012, 0.002, 0.003]
+
+
+def test_growth_that_falls_as_a_chaotic_transient_does_has_no_sign():
+    growth = np.cumsum([*FALLING, -0.009])[None, :, None] * 225
+    elapsed = 225.0 * np.arange(1, 17)
+    error = standard_errors(growth, elapsed, 16)[0, 0]
+    assert sure(16) * error > growth[0, -1, 0] / elapsed[-1]

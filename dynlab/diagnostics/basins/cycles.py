@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from dynlab.diagnostics.basins.ends import SETTLED, carried, tail
+from dynlab.diagnostics.fixed_points.kinks import some_at_kink
 from dynlab.jacobians import finite_or_zero, held_matrices
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import eigenvalues
@@ -130,11 +131,13 @@ def _judged(held: Held, p: int, roots: Real, products: Real, sizes: Real, residu
         beside = carried_with_jacobian(held, p, torch.from_numpy(roots + off))[1].numpy()
     errors = ROUNDINGS * n * p * eps * sizes + np.abs(beside - products)
     parts = zip(again, points, residuals, products, errors, strict=True)
-    return [None if repeats else _cycle(*known) for repeats, *known in parts]
+    return [None if repeats else _cycle(held, *known) for repeats, *known in parts]
 
 
-def _cycle(points: Real, residual: float, matrix: Real, error: Real) -> Cycle:
+def _cycle(held: Held, points: Real, residual: float, matrix: Real, error: Real) -> Cycle:
     values, errors, _ = eigenvalues(matrix, error)
+    if some_at_kink(held, points):  # the product is that of one side
+        return Cycle(points, float(residual), -1, float(abs(values[0])), np.inf, True)
     return Cycle(
         points,
         float(residual),

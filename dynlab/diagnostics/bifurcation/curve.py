@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dynlab.diagnostics.bifurcation import crossings
 from dynlab.diagnostics.bifurcation.equation import Equation
+from dynlab.diagnostics.fixed_points.kinks import AT_KINK, at_kink
 from dynlab.numerics.eigenvalues import eigenvalues as eigenvalues_of
 from dynlab.numerics.kinds import Kind, kind_of_flow, kind_of_map
 
@@ -142,15 +143,22 @@ class SolutionCurve:
         eps = np.finfo(np.float64).eps
         known = max(residual, eps * max(AT_ZERO, float(np.linalg.norm(self.state(z)))))
         moved = z + right[-1] * min(known / max(sigma[-1], eps), 1e-3)
-        nearby = self.equation.jacobian(*self._tensors(moved)).numpy()
-        error = _norm(nearby - matrix) + self.equation.period * len(matrix) * eps * _norm(matrix)
+        beside = [self.equation.jacobian(*self._tensors(end)).numpy() for end in (moved, 2 * z - moved)]
+        error = max(_norm(each - matrix) for each in beside) + self.equation.period * len(matrix) * eps * _norm(matrix)
         eigenvalues, errors, _ = eigenvalues_of(matrix, error)
         kind = (kind_of_map if self.equation.is_map else kind_of_flow)(eigenvalues, errors)
         signs = crossings.decided(eigenvalues, errors, self.equation.is_map)
-        if isinstance(before, Point):
+        if self._kinked_at_zero(z):
+            errors, kind, signs = np.full_like(errors, np.inf), AT_KINK._replace(undecided=len(errors)), 0 * signs
+        elif isinstance(before, Point):
             signs = crossings.inherited(before.eigenvalues, before.signs, eigenvalues, signs)
         orientation = float(np.linalg.slogdet(np.vstack([derivative, tangent]))[0])
         return Point(z, tangent, residual, iterations, eigenvalues, errors, signs, kind, orientation)
+
+    def _kinked_at_zero(self, z: Vector) -> bool:
+        """Whether the state is 0 and on a kink, where a ReLU network without biases is on every side's border."""
+        state = self.state(z)
+        return not state.any() and at_kink(self.equation.varied.fixed(self.parameter(z)), state)
 
     def _rounding(self, z: Vector, derivative: Vector) -> float:
         eps, period = np.finfo(np.float64).eps, self.equation.period

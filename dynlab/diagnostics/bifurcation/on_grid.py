@@ -11,6 +11,7 @@ from torch import Tensor
 
 from dynlab.diagnostics.bifurcation.orbits import batched, cut, recorded
 from dynlab.diagnostics.bifurcation.parameter import Varied
+from dynlab.diagnostics.fixed_points.kinks import derivative_jumps
 from dynlab.numerics.eigenvalues import eigenvalues as eigenvalues_of
 from dynlab.numerics.grids import blocks
 from dynlab.numerics.kinds import kind_of_flow, kind_of_map
@@ -247,6 +248,9 @@ def _judged_block(
         _judged(matrix, is_map) if ok else (np.nan, -1, 0) for matrix, ok in zip(matrices, converged, strict=True)
     ]
     leading, stable, unstable = (np.array(part) for part in zip(*judged, strict=True))
+    resting = converged & ~found.any(axis=1)
+    if resting.any() and _kinked_at_zero(varied, is_map, values[resting][:1]):
+        leading[resting], stable[resting], unstable[resting] = np.nan, -1, 0
     return (
         found,
         norm,
@@ -256,6 +260,12 @@ def _judged_block(
         stable.astype(np.int8),
         unstable.astype(np.int64),
     )
+
+
+def _kinked_at_zero(varied: Varied, is_map: bool, value: NDArray[np.float64]) -> bool:
+    """Whether the state 0 is on a kink, as in a ReLU network without biases, at one value (1, parameter)."""
+    _, jacobian, _ = _equations(varied, is_map, value)
+    return derivative_jumps(lambda states: jacobian(states[None])[0], np.zeros(varied.system.state_size))
 
 
 def _judged(matrix: NDArray[np.float64], is_map: bool) -> tuple[float, int, int]:

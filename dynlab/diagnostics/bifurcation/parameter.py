@@ -160,7 +160,7 @@ class Varied(nn.Module):
         parameter, system = self.parameters_varied[0], copied(self.system)
         number = torch.tensor(value, dtype=self.held.input.dtype)
         if parameter.kind == "input":
-            return Held(system, _changed(parameter, self.held.input, number), self.held.t)
+            return replace(self.held, system=system, input=_changed(parameter, self.held.input, number))
         if parameter.kind == "number":
             for place in parameter.places:
                 setattr(*_owner(system, place), value)

@@ -228,6 +228,8 @@ def _verdict(
             f"The {noun} that is at {place(fixed.states[first])} where {where}, and is followed from there, is stable "
         )
         text += f"on {share((fixed.stable == 1).mean())} of {plane}"
+        undecided = fixed.converged & (fixed.stable < 0)
+        text += f", and neither told to be stable nor not on {share(undecided.mean())}" if undecided.any() else ""
     if fixed.converged.any() and not fixed.converged.all():
         text += f" (it was not followed to {share((~fixed.converged).mean())})"
     if period is None:

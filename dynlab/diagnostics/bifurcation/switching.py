@@ -125,9 +125,13 @@ def _nearest(values: Vector) -> Vector:
 
 def _vanishes(equation: Equation, state: Vector, p: float) -> bool:
     """Whether G is 0 in exact arithmetic."""
+    held, start = equation.varied.fixed(p), torch.from_numpy(state)
     try:
         with RunningErrors():
-            found = equation.residual(torch.from_numpy(state), torch.tensor(p, dtype=torch.float64))
+            last = start
+            for _ in range(equation.period - 1):
+                last = held.moved(last)
+            found = held.moved(last) - start if equation.is_map else held.moved(last)
     except (Untracked, TypeError, AttributeError):
         return False
     value, error = bounded(found)

@@ -17,6 +17,7 @@ from dynlab.diagnostics.bifurcation.result import Row
 from dynlab.diagnostics.bifurcation.switching import DEGENERATE, UNDECIDED
 from dynlab.diagnostics.bifurcation.together import JointPlace
 from dynlab.diagnostics.bifurcation.tracing import HIDDEN, LEFT, LOST
+from dynlab.diagnostics.fixed_points.kinks import AT_KINK
 from dynlab.wording import agree, article, at_most, capital, counted, joined, number, to_error, with_error
 
 AT_ZERO = 1e-9  # times 1: a state so small is the origin
@@ -91,7 +92,8 @@ def verdict(
         return ". ".join([none, *left_out]) + "."
     changes = _changes(diagram, points, places, name, noun)
     lost = _lost(diagram)
-    unsure = lost or any(one.kind in (DEGENERATE, UNDECIDED) for one in diagram.bifurcations)
+    kinked = sum(any(one.kind.name == AT_KINK.name for one in branch.points) for branch in diagram.branches)
+    unsure = lost or kinked or any(one.kind in (DEGENERATE, UNDECIDED) for one in diagram.bifurcations)
     none = "No change of stability was located" if unsure else f"No {noun} that was found changes stability"
     sentences = changes or [f"{none} for {name} from {_number(low)} to {_number(high)}"]
     if not changes or len(diagram.branches) > 1 or len(diagram.bifurcations) > 1:  # else all of it has been said
@@ -101,6 +103,9 @@ def verdict(
             "At a degenerate point several eigenvalues are on the border of stability at once, or one is there with "
             "the speed 0; what leaves it is followed only where a search has found it"
         )
+    if kinked:
+        along = f"Along {counted(kinked, 'branch')} the {noun} lies at a kink"
+        sentences.append(f"{along}, where no one Jacobian says whether it is stable")
     cascade = _cascade(diagram)
     if cascade:
         sentences.append(cascade)

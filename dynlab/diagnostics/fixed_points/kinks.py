@@ -1,12 +1,16 @@
 """Where the Jacobian is that of one side alone, and the flat pieces of roots that end or bend there."""
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
 
 from dynlab.jacobians import held_matrices
 from dynlab.numerics.isolation import Equations, rounding
 from dynlab.numerics.kinds import Kind
+from dynlab.numerics.threads import slices
 from dynlab.systems.held import Held
 
 AT_KINK = Kind("undecided, at a kink", -1, 0, 0)  # of the activation
@@ -15,6 +19,7 @@ REACH = 4 * float(np.finfo(np.float64).eps)  # times max(1, |h_i|): how far away
 FARTHER = (1.0, 4.0, 16.0)  # times as far: what is smooth and steep changes about as many times as much there
 ASIDE = 1e-10  # the same where F itself may jump: a root beside a jump is found to the tolerance of the search only
 JUMP = 1e-6  # times max(1, ‖J‖): a smooth step's J changes by less over so short a way, rounding included
+AT_ONCE = 2**22  # entries of Jacobians
 NULL = 1e-8  # times 1 + ‖f'‖: singular values of directions along which a flat piece may begin
 WIDTH = 1e-3  # a piece is looked at so far beside the direction into it, along each null direction
 FLAT = 1e-5  # singular values of what stays 0 above that are its dimensions
@@ -33,11 +38,32 @@ def at_kink(exact: Held, state: Real) -> bool:
         In float64 on the CPU.
     state : ndarray, shape (n,)
     """
-    matrix = held_matrices(exact, torch.as_tensor(state)[None])[0].numpy()
-    points = torch.as_tensor(state + np.multiply.outer(FARTHER, _probes(state, _ordinary(exact))))
-    changed = np.abs(held_matrices(exact, points).numpy() - matrix).max(axis=(1, 2, 3))
-    if jumps(exact, state):
-        return True
+    return jumps(exact, state) or derivative_jumps(lambda states: held_matrices(exact, states), state, _ordinary(exact))
+
+
+def some_at_kink(exact: Held, states: Real) -> bool:
+    """Whether any of the states (k, n) is `at_kink`: only those are asked beside which F or J changes by much."""
+    n = states.shape[1]
+    for some in slices(len(states), AT_ONCE // (PROBES * n * n)):
+        given = torch.as_tensor(states[some])
+        probes = torch.as_tensor(np.array([_probes(state, _ordinary(exact)) for state in states[some]]))
+        matrices = held_matrices(exact, given)
+        beside = held_matrices(exact, (given[:, None] + probes).flatten(end_dim=1)).unflatten(0, probes.shape[:2])
+        around = exact.displacement((given[:, None] + ASIDE / REACH * probes).flatten(end_dim=1))
+        moved = around.unflatten(0, probes.shape[:2]) - exact.displacement(given)[:, None]
+        size = matrices.abs().amax(dim=(1, 2)).clamp(min=1)
+        doubtful = (beside - matrices[:, None]).abs().amax(dim=(1, 2, 3)) > JUMP * size
+        doubtful |= moved.abs().amax(dim=(1, 2)) > JUMP * size * given.abs().amax(dim=1).clamp(min=1)
+        if any(at_kink(exact, state) for state in given[doubtful].numpy()):
+            return True
+    return False
+
+
+def derivative_jumps(matrices: Callable[[Tensor], Tensor], state: Real, least: ArrayLike = 1.0) -> bool:
+    """Whether J, from states (k, n) to (k, n, n), jumps next to a state (n,); `least` is what 1 is in its unit."""
+    matrix = matrices(torch.as_tensor(state)[None])[0].numpy()
+    points = torch.as_tensor((state + np.multiply.outer(FARTHER, _probes(state, least))).reshape(-1, len(state)))
+    changed = np.abs(matrices(points).numpy() - matrix).reshape(len(FARTHER), -1).max(axis=1)
     steep = (np.diff(np.log(changed)) > np.log(FARTHER[1]) / 2).all() if (changed > 0).all() else False
     return bool(changed[0] > JUMP * max(1.0, float(np.abs(matrix).max()))) and not steep
 

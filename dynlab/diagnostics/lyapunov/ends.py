@@ -12,6 +12,7 @@ import xarray as xr
 from torch import Tensor
 
 from dynlab import schema, simulation
+from dynlab.diagnostics.fixed_points.kinks import some_at_kink
 from dynlab.driven import Driven
 from dynlab.jacobians import cancelled, finite_or_zero, held_blocks, held_matrices, jacobian
 from dynlab.numerics.arrays import Index, Real
@@ -49,6 +50,9 @@ class OrbitEnds:
     leading : ndarray, shape (sample,)
         The largest exponent of the fixed point or cycle itself, which the orbit's need not be yet: it may have come to
         a saddle. NaN where the orbit has not closed, or this is not computed.
+    kinked : ndarray of int, shape (sample,)
+        Whether that cycle, of at most `MOST_OF_CYCLE` dimensions, passes a kink or a jump: its exponents are those of
+        one side.
     """
 
     periods: Index
@@ -56,6 +60,7 @@ class OrbitEnds:
     dimensions: Index
     unit: Real
     leading: Real
+    kinked: Index
 
 
 def ends_of_map(driven: Driven, is_given: bool, seed: int) -> OrbitEnds:
@@ -72,11 +77,12 @@ def ends_of_map(driven: Driven, is_given: bool, seed: int) -> OrbitEnds:
     noise = cancelled(held, driven.states[:, -1].nan_to_num(0.0, 0.0, 0.0)).double().amax(dim=1).cpu().numpy()
     unit = unit_of_orbits(states, noise)
     periods = periods_of_map(states, unit)
-    leading = np.full(len(states), np.nan)
+    leading, kinked = np.full(len(states), np.nan), np.zeros(len(states), dtype=np.int64)
     for sample in np.flatnonzero(periods > 0):
         held = Held(driven.system, driven.inputs[sample, -1], driven.steps)
         leading[sample] = _leading(held, driven.states[sample, -periods[sample] :])
-    return _ends(periods, leading, states[:, -1], later, follow, is_given, seed, unit)
+        kinked[sample] = _kinked(held, states[sample, -periods[sample] :])
+    return _ends(periods, leading, kinked, states[:, -1], later, follow, is_given, seed, unit)
 
 
 def ends_of_flow(system: Flow, visited: Real, seconds: float, is_given: bool, seed: int) -> OrbitEnds:
@@ -92,7 +98,7 @@ def ends_of_flow(system: Flow, visited: Real, seconds: float, is_given: bool, se
     held = Held(frozen(system), torch.zeros(system.input_size, dtype=torch.float64))
     for sample in np.flatnonzero(periods > 0):
         leading[sample] = _leading(held, torch.from_numpy(visited[sample, -1:]))
-    return _ends(periods, leading, visited[:, -1], later, follow, is_given, seed, unit)
+    return _ends(periods, leading, np.zeros(len(visited), dtype=np.int64), visited[:, -1], later, follow, is_given, seed, unit)
 
 
 def _leading(held: Held, cycle: Tensor) -> float:
@@ -112,6 +118,12 @@ def _leading(held: Held, cycle: Tensor) -> float:
             return _logarithm(size)
         product, scale = product / size, scale + math.log(size)
     return (scale + _logarithm(float(np.abs(approximate_eigenvalues(product)).max()))) / len(cycle)
+
+
+def _kinked(held: Held, cycle: Real) -> bool:
+    """Whether a cycle (p, n), of a map in float64 on the CPU, passes a kink."""
+    exact = held.input.dtype == torch.float64 and held.input.device.type == "cpu"
+    return exact and cycle.shape[1] <= MOST_OF_CYCLE and some_at_kink(held, cycle)
 
 
 def _logarithm(value: float) -> float:
@@ -151,6 +163,7 @@ def visited_in(system: Flow, state: Real, seconds: float) -> dict[str, xr.Variab
 def _ends(
     periods: Index,
     leading: Real,
+    kinked: Index,
     points: Real,
     later: Real,
     follow: Callable[[Real], Real],
@@ -161,7 +174,7 @@ def _ends(
     """Only a given start may lie on a set that its neighbours leave; of closed orbits the exponents tell it."""
     nowhere = np.full(len(periods), -1)
     found = nowhere if not is_given or periods.all() else dimensions_left(later, follow, seed, unit)
-    return OrbitEnds(periods, points, np.where(periods > 0, -1, found), unit, leading)
+    return OrbitEnds(periods, points, np.where(periods > 0, -1, found), unit, leading, kinked)
 
 
 def periods_of_map(states: Real, unit: Real) -> Index:

@@ -182,7 +182,7 @@ def _whereabouts(ds: xr.Dataset, name: str, ends: OrbitEnds, known: np.ndarray) 
     left = (periods > 0) & (leading > SURE) & ~(values > errors)
     unstable = (periods > 0) & (values > errors)
     stable = (periods > 0) & ((values < -errors) | np.isneginf(values)) & ~left
-    unit = float(ends.unit[known].max())
+    unit, kinked = float(ends.unit[known].max()), bool(ends.kinked[known].any())
     before = after = ""
     if (dimensions >= 0).any():
         inside = f"{ranged(dimensions[dimensions >= 0], 0)} of {points.shape[1]} dimensions"
@@ -203,9 +203,10 @@ def _whereabouts(ds: xr.Dataset, name: str, ends: OrbitEnds, known: np.ndarray) 
             "and averages over such an orbit need not settle."
         )
     elif (periods > 0).all() and not unstable.any():
-        where = _named(periods, points, unit, noun, "stable" if stable.all() else "")
+        where = _named(periods, points, unit, noun, "stable" if stable.all() and not kinked else "")
         said = "of whose exponents these are upper bounds" if np.isposinf(bounds).any() else "whose exponents these are"
         after = f" The {orbits} {'end' if several else 'ends'} at {where}, {said}."
+        after += " It passes a kink or a jump, beside which others may do something else." * kinked
     return before, after
 
 
