@@ -9,7 +9,7 @@ SHORTEST_BLOCK = 8  # steps
 # Σ (m_b − m_{b−1})² / Σ (m_b − m)² of independent block means is 2 ± 0.5 (von Neumann): three deviations below, they
 # follow a trend, as on an orbit that nears its end by a power of time. Then they do not scatter about what they near.
 TREND = 0.6
-BY_CHANCE = 0.002  # how often independent means lie as near a line as those that are said to: a chaotic transient's fall
+BY_CHANCE = 0.002  # how often independent means lie as near a line as those said to: a chaotic transient's fall
 THIRD = 3.0  # below `sure` of every count
 LATE = 4  # with a trend, the last of so many parts of the blocks stands for what they near
 # Where neighbours part like a power t^p of time the exponent is 0, and they grow by p ln 10 nats over the decade that a

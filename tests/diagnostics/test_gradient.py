@@ -297,7 +297,7 @@ def test_a_matrix_that_is_the_same_at_every_step():
 
 @pytest.mark.parametrize("bias", [10.0, 25.0, 30.0, 40.0])
 def test_in_float32_the_errors_of_slopes_near_its_smallest_numbers_are_those_of_float32(bias):
-    """Of tanh(2 h + b) the slope is 8 e^{−2 (2 + b)} nearly: its square, and that of its error, underflow in float32."""
+    """The slope of tanh(2 h + b) is nearly 8 e^{−2 (2 + b)}: the square of its error underflows in float32."""
     layer = nn.RNN(1, 1)
     for parameter in layer.parameters():
         nn.init.zeros_(parameter)

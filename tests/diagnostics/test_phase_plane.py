@@ -529,3 +529,39 @@ def test_where_orbits_still_move_is_told_at_the_last_step_and_a_modulus_near_1_b
     assert f"at a distance of {ends.min():.0f} to {ends.max():.0f} from" in ds.attrs["verdict"]
     slow = phase_plane(Euler(Linear([[-1e-8, 0], [0, -1e8]]), 0.1))
     assert "multipliers −1e+07 and 1 − 1e−09" in slow.attrs["verdict"]
+
+
+class Planar(Flow):
+    """h' = f(h)."""
+
+    def __init__(self, f):
+        super().__init__(2, 0)
+        self.f = f
+
+    def velocity(self, state, input, t=0):
+        return self.f(state)
+
+
+@pytest.mark.parametrize("extent, count", [(7, 25), (10, 49), (13, 81)])
+def test_every_equilibrium_of_a_grid_of_them_is_in_the_window(extent, count):
+    """sin vanishes at the multiples of π: (2 ⌊extent/π⌋ + 1)² are in the window."""
+    ds = phase_plane(Planar(torch.sin), extent=extent)
+    states = ds["equilibrium"].values / np.pi
+    assert len(states) == count == len(np.unique(states.round(), axis=0))
+    assert np.abs(states - states.round()).max() < 1e-12
+    assert f"The window holds {count} equilibria" in ds.attrs["verdict"]
+
+
+def test_a_circle_of_equilibria_is_no_number_of_them():
+    ds = phase_plane(Planar(lambda h: h * (1 - (h * h).sum(-1, keepdim=True))), extent=2)
+    assert "The window holds 1 equilibrium: " in ds.attrs["verdict"]
+    assert "and at least 1 continuum of equilibria, through" in ds.attrs["verdict"]
+
+
+def test_an_equilibrium_at_a_kink_has_no_critical_step():
+    """−h + 2 relu(h): the origin repels for h > 0, and attracts for h < 0."""
+    ds = phase_plane(Planar(lambda h: -h + 2 * torch.relu(h)), extent=2)
+    assert ds["flow_stable"].values.tolist() == [-1]
+    assert np.isnan(ds["critical_step"].values).all()
+    assert "at a kink" in ds.attrs["verdict"]
+    assert "critical step" not in ds.attrs["verdict"]

@@ -98,7 +98,8 @@ def ends_of_flow(system: Flow, visited: Real, seconds: float, is_given: bool, se
     held = Held(frozen(system), torch.zeros(system.input_size, dtype=torch.float64))
     for sample in np.flatnonzero(periods > 0):
         leading[sample] = _leading(held, torch.from_numpy(visited[sample, -1:]))
-    return _ends(periods, leading, np.zeros(len(visited), dtype=np.int64), visited[:, -1], later, follow, is_given, seed, unit)
+    kinked = np.zeros(len(visited), dtype=np.int64)
+    return _ends(periods, leading, kinked, visited[:, -1], later, follow, is_given, seed, unit)
 
 
 def _leading(held: Held, cycle: Tensor) -> float:

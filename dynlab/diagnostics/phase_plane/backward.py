@@ -56,13 +56,15 @@ def come_from(
     """
     vectors = np.array([_eigenvectors(jacobian, point) for jacobian, point in zip(found.jacobians, each, strict=True)])
     curves = np.full((len(each), len(SIDES), KEPT, 2), np.nan)
-    follow = _upstream_curves if held.is_flow else _preimage_curves
-    for index, point in enumerate(each):
-        mode = _decaying(point, held.is_flow)
-        if mode is not None and np.isfinite(vectors[index, mode]).all():
-            offsets = OFF * half_width * SIDES[:, None] * vectors[index, mode]
-            ratio = float(abs(point.map_values[mode]))
-            for side, curve in enumerate(follow(held, found.states[index], offsets, ratio, half_width)):
+    modes = [_decaying(point, held.is_flow) for point in each]
+    saddles = [(i, mode) for i, mode in enumerate(modes) if mode is not None and np.isfinite(vectors[i, mode]).all()]
+    if saddles:
+        offsets = np.array([OFF * half_width * SIDES[:, None] * vectors[saddle] for saddle in saddles])
+        centres = found.states[[index for index, _ in saddles]]
+        ratios = [float(abs(each[index].map_values[mode])) for index, mode in saddles]
+        follow = _upstream_curves if held.is_flow else _preimage_curves
+        for (index, _), both in zip(saddles, follow(held, centres, offsets, ratios, half_width), strict=True):
+            for side, curve in enumerate(both):
                 curves[index, side] = _evenly(np.concatenate([found.states[index][None], curve]))
     starts, times = orbits["trajectory"].values[:, 0], orbits[schema.TIME].values
     before = (_upstream_orbits if held.is_flow else _preimage_orbits)(held, starts, times, half_width)
@@ -102,9 +104,13 @@ def _decaying(point: AtRest, is_flow: bool) -> int | None:
     return int(sizes.argmin())
 
 
-def _upstream_curves(held: Held, centre: Real, offsets: Real, ratio: float, half_width: float) -> list[Real]:
-    paths, _ = _upstream(held, centre + offsets, half_width)
-    return [path[np.isfinite(path).all(axis=1)] for path in paths]
+def _upstream_curves(
+    held: Held, centres: Real, offsets: Real, ratios: Sequence[float], half_width: float
+) -> list[list[Real]]:
+    """Both sides of the stable manifold of each saddle (k, 2), from the offsets (k, side, 2)."""
+    paths, _ = _upstream(held, (centres[:, None] + offsets).reshape(-1, 2), half_width)
+    curves = [path[np.isfinite(path).all(axis=1)] for path in paths]
+    return [curves[len(SIDES) * saddle :][: len(SIDES)] for saddle in range(len(centres))]
 
 
 def _upstream_orbits(held: Held, starts: Real, times: Real, half_width: float) -> Real:
@@ -148,7 +154,15 @@ def _against(held: Held, states: Real) -> Real:
     return np.divide(velocity, speed, out=np.zeros_like(velocity), where=speed > 0)
 
 
-def _preimage_curves(held: Held, centre: Real, offsets: Real, ratio: float, half_width: float) -> list[Real]:
+def _preimage_curves(
+    held: Held, centres: Real, offsets: Real, ratios: Sequence[float], half_width: float
+) -> list[list[Real]]:
+    """The same of a map's."""
+    given = zip(centres, offsets, ratios, strict=True)
+    return [_preimage_sides(held, centre, offset, ratio, half_width) for centre, offset, ratio in given]
+
+
+def _preimage_sides(held: Held, centre: Real, offsets: Real, ratio: float, half_width: float) -> list[Real]:
     """Both sides of a saddle's stable manifold, through two preimages at a time: one changes sides where μ < 0."""
     count = int(np.clip(np.ceil(-2 * np.log(max(ratio, np.finfo(float).tiny)) / np.log(APART)), 1, MOST_STARTS))
     apart = ratio ** (-2 * np.arange(count) / count) if ratio > 0 else np.ones(1)

@@ -35,7 +35,7 @@ def divergence(held: Held, states: NDArray[np.float64]) -> NDArray[np.float64]:
     return matrices.diagonal(dim1=-2, dim2=-1).sum(-1).double().cpu().numpy()
 
 
-STARTS = 9  # in each direction of the window, besides the origin
+STARTS = (9, 20, 41, 84)  # in each direction of the window, besides the origin: in rounds, until one finds no more
 # Roots nearer to each other than this part of the window are one root as it comes out of different starts, and so
 # are roots joined by states whose residual is rounding as well: a degenerate root, or a continuum.
 SAME = 1e-6
@@ -94,18 +94,17 @@ class _Window(NamedTuple):
 
 def planar_equilibria(held: Held, half_width: float) -> Equilibria:
     """Where the field vanishes, with both coordinates within ±`half_width`."""
-    line = torch.linspace(-1, 1, STARTS, dtype=torch.float64)
-    starts = torch.cat([torch.zeros(1, 2, dtype=torch.float64), torch.cartesian_prod(line, line)]).to(held.input)
+    starts = torch.cat([torch.zeros(1, 2, dtype=torch.float64), _grid(STARTS[0])]).to(held.input)
     window = _Window(held, half_width, 1.0)
     rates = window.value(starts).abs()
     fastest = float(torch.where(rates.isfinite(), rates, 0.0).max()) or half_width
     window = window._replace(rate=fastest if held.is_flow else half_width)  # of a map states of that size are rounded
-    found = solve(window.value, window.matrices, starts)
-    inside = found.converged & (found.states.abs() <= 1).all(-1)
-    roots, residuals = _not_slow(window, found.states[inside])
-    # Of a set of roots the one with the smallest residual stands for it: the origin, where that is exact.
-    order = np.lexsort((roots.norm(dim=-1).cpu(), residuals.cpu()))
-    roots, spreads = _merged(window, roots[order.tolist()])
+    roots, spreads = _roots(window, starts)
+    for count in STARTS[1:]:
+        before, alone = roots, roots[spreads <= CONTINUUM]
+        roots, spreads = _roots(window, torch.cat([before, _grid(count).to(held.input)]))
+        if len(roots[spreads <= CONTINUUM]) == len(alone):
+            break
     continuum = spreads > CONTINUUM
     moved = _displacement(window, roots) + torch.where(continuum, 0.0, spreads)
     states = half_width * roots
@@ -120,6 +119,23 @@ def planar_equilibria(held: Held, half_width: float) -> Equilibria:
     parts = (states, matrices, errors, held.displacement(states).norm(dim=-1))
     known, linear, wrong, left = (part.double().cpu().numpy() for part in parts)
     return Equilibria(known, linear, wrong, left, continuum.cpu().numpy())
+
+
+def _grid(count: int) -> Tensor:
+    line = torch.linspace(-1, 1, count, dtype=torch.float64)
+    return torch.cartesian_prod(line, line)
+
+
+def _roots(window: _Window, starts: Tensor) -> tuple[Tensor, Tensor]:
+    """One root of each connected set that is reached from the starts, and how far its set spreads."""
+    found = solve(window.value, window.matrices, starts)
+    inside = found.converged & (found.states.abs() <= 1).all(-1)
+    roots, residuals = _not_slow(window, found.states[inside])
+    # Of a set of roots the one with the smallest residual stands for it: the origin, where that is exact.
+    order = np.lexsort((roots.norm(dim=-1).cpu(), residuals.cpu()))
+    roots = roots[order.tolist()]
+    _, first = np.unique((roots / SAME).round().cpu().numpy(), axis=0, return_index=True)  # most are alike to rounding
+    return _merged(window, roots[np.sort(first).tolist()])
 
 
 def _not_slow(window: _Window, states: Tensor) -> tuple[Tensor, Tensor]:

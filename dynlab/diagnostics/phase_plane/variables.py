@@ -14,6 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema, simulation
+from dynlab.diagnostics.fixed_points.kinks import AT_KINK, at_kink
 from dynlab.diagnostics.phase_plane import exact_origin
 from dynlab.diagnostics.phase_plane.equilibria import Equilibria, divergence, field
 from dynlab.diagnostics.phase_plane.long_orbit import MOVING, length, outcome
@@ -59,9 +60,20 @@ def described(
     return [
         _exact(held, matrix, step_size, points)
         if matrix is not None and not state.any()
+        else _at_kink(jacobian, step_size, held.is_flow)
+        if held.input.dtype == torch.float64 and held.input.device.type == "cpu" and at_kink(held, state)
         else _numeric(held, jacobian, error, step_size)
         for state, jacobian, error in zip(found.states, found.jacobians, found.errors, strict=True)
     ]
+
+
+def _at_kink(jacobian: NDArray[np.float64], step_size: float | None, is_flow: bool) -> AtRest:
+    """At a kink the Jacobian is that of one side: it decides nothing."""
+    values = np.linalg.eigvals(jacobian).astype(np.complex128)
+    multipliers = values if step_size is None else 1 + step_size * values
+    sorts, flow = order(multipliers), AT_KINK if is_flow else NONE
+    map = NONE if is_flow and step_size is None else AT_KINK
+    return AtRest(flow, values[sorts], map, multipliers[sorts], np.nan, "at a kink, where no one Jacobian says")
 
 
 def _numeric(held: Held, jacobian: NDArray[np.float64], error: float, step_size: float | None) -> AtRest:

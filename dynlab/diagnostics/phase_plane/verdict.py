@@ -21,10 +21,15 @@ def verdict(ds: xr.Dataset) -> str:
     """Sentences on the equilibria and on where the orbits end, from a Dataset of `phase_plane`."""
     count = ds.sizes[schema.FIXED_POINT]
     noun = "equilibria" if "flow_kind" in ds else "fixed points"
+    alone, many = (np.flatnonzero(ds["continuum"].values == flag).tolist() for flag in (0, 1))
     if count > 1:
-        listed = [f"{_kind(ds, i)} at {state(ds['equilibrium'].values[i])}" for i in range(min(count, LISTED))]
-        more = [f"{count - LISTED} more"] if count > LISTED else []
-        found = f"The window holds {count} {noun}: {joined(listed + more)}."
+        listed = [f"{_kind(ds, i)} at {state(ds['equilibrium'].values[i])}" for i in alone[:LISTED]]
+        more = [f"{len(alone) - LISTED} more"] if len(alone) > LISTED else []
+        one = "equilibrium" if "flow_kind" in ds else "fixed point"
+        held = [f"{counted(len(alone), one, noun)}: {joined(listed + more)}"] if alone else []
+        through = [state(ds["equilibrium"].values[i]) for i in many[:LISTED]]
+        held += [f"at least 1 continuum of {noun}, through {joined(through)}"] if many else []
+        found = f"The window holds {'; and '.join(held)}."
     elif count == 1:
         found = _one(ds)
     else:
