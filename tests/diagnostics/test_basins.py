@@ -692,3 +692,29 @@ def test_a_point_without_a_derivative_has_no_exponent():
     ds = dl.basins(radial, grid=3, extent=1.0)
     assert np.isnan(ds["largest_exponent"].values).all()
     assert np.isposinf(ds["largest_exponent_error"].values).all()
+
+
+KINKED_CYCLES = {
+    # relu(1 − h): every orbit in [0, 1]² has period 2, and its neighbours keep their distance
+    "relu(1 − h)": (lambda h: torch.relu(1 - h), 1.0),
+    # slopes −2 on the left of 0 and −1 on the right: 0 → 1 → 0 is left at ln 2 in two steps from its left
+    "1 + 2 |h| − 3 relu(h)": (lambda h: 1 + 2 * h.abs() - 3 * torch.relu(h), 3.0),
+}
+
+
+@pytest.mark.parametrize("name", KINKED_CYCLES)
+def test_no_cycle_that_passes_a_kink_is_stable(name):
+    f, extent = KINKED_CYCLES[name]
+    ds = dl.basins(dl.from_function(lambda h, x: f(h), state_size=2), grid=9, extent=extent)
+    assert not any("stable period-2" in kind and "un" not in kind for kind in ds["attractor_class"].values.tolist())
+
+
+def test_a_cycle_beside_a_jump_is_undecided():
+    """⌊2.5 sin h⌋: (−3, 0) → (−1, 0) → (−3, 0), and from (−3, −ε) the second coordinate goes to −1."""
+    f = dl.from_function(lambda h, x: torch.floor(2.5 * torch.sin(h)), state_size=2)
+    ds = dl.basins(f, grid=15, extent=3.0)
+    for kind, state in zip(ds["attractor_class"].values.tolist(), ds["attractor_state"].values.tolist(), strict=True):
+        assert not (0.0 in state and kind.startswith("stable"))
+    said = dl.lyapunov(f, steps=2000, initial_state=[-3.0, 0.0]).attrs["verdict"]
+    assert "It passes a kink or a jump" in said
+    assert "stable cycle" not in said
