@@ -22,6 +22,8 @@ from dynlab.systems.held import number_type
 # A flow's solution is meant to be exact beside what is compared with it: DOP853 at tolerances near rounding.
 RELATIVE_TOLERANCE = 1e-12
 ABSOLUTE_TOLERANCE = 1e-13
+# An absolute error below which no step is refused: smaller numbers have too few digits left to meet a relative one.
+LEAST_TOLERANCE = float(np.finfo(np.float64).tiny / np.finfo(np.float64).eps)
 MOST_EVALUATIONS = 1_500_000  # of a velocity along one solution: a minute at 40 µs each
 LOOKED_AT = 100_000  # evaluations after which their pace is held against that: seconds, more than a fast start takes
 PIECE = 4096  # states of an orbit that are held one by one before they are written behind each other
@@ -257,7 +259,7 @@ def _solution(system: Flow, initial_state: Any, times: Any) -> xr.Dataset:
                 method="DOP853",
                 t_eval=seconds,
                 rtol=RELATIVE_TOLERANCE,
-                atol=ABSOLUTE_TOLERANCE * unit,
+                atol=max(ABSOLUTE_TOLERANCE * unit, LEAST_TOLERANCE),
             )
         return found.y.T
 

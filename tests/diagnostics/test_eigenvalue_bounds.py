@@ -273,3 +273,13 @@ def test_an_exponent_of_another_orbit_than_the_gradient_is_said_to_be_one(start,
     assert ("The exponent is that of an orbit from a random start" in ds.attrs["verdict"]) == two
     assert outcome(ds, "max_exponent") == "holds"
     assert outcome(ds, "max_log_gradient") == ("violated" if two else "holds")
+
+
+def test_one_chaotic_orbit_among_others_violates_the_bound_on_exponents():
+    """3.9 h (1 − h) for h > 0 is chaotic, (h − 1)/2 below it comes to −1 at ln ½: the mean over orbits is neither's."""
+    f = from_function(lambda h, x: torch.where(h > 0, 3.9 * h * (1 - h), 0.5 * h - 0.5), state_size=1)
+    starts = np.array([0.3, 0.4, -0.1, -0.2, -0.3, -0.4])[:, None]
+    ds = dl.eigenvalue_bounds(f, np.zeros((6, 2000, 0)), max_exponent=0.0, initial_state=starts)
+    assert outcome(ds, "max_exponent") == "violated"
+    assert number(ds, "measured", "max_exponent") == pytest.approx(0.49, abs=0.05)
+    assert int(ds["where_sample"].values[0]) in (0, 1)

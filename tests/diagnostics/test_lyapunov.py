@@ -807,3 +807,17 @@ def test_of_a_network_that_rests_on_its_kink_no_exponent_is_known():
     said = lyapunov(from_module(network), np.zeros((50, 1)), initial_state=[0.0, 0.0]).attrs["verdict"]
     assert "No exponent is known" in said
     assert "stable" not in said
+
+
+def test_the_exponent_at_a_kink_with_a_small_jump_is_not_known():
+    """h + 0.1 |h|: neighbours of 0 with h > 0 leave at ln 1.1; at 0 itself torch's slope is 1."""
+    ds = lyapunov(from_function(lambda h, x: h + 0.1 * h.abs(), state_size=1), steps=500, initial_state=[0.0])
+    assert np.isnan(ds["exponent"].values).all()
+
+
+def test_a_step_that_computes_in_float32_has_exponents_of_float32():
+    ds = lyapunov(from_function(lambda h, x: torch.tanh(1.5 * h.float()).double(), state_size=1), steps=2000)
+    with mpmath.workdps(30):
+        rest = mpmath.findroot(lambda h: mpmath.tanh(1.5 * h) - h, 0.86)
+        truth = float(mpmath.log(1.5 * (1 - rest**2)))
+    assert 1e-9 < abs(float(ds["exponent"].values[0, 0]) - truth) <= float(ds["exponent_error"].values[0, 0]) < 1e-4

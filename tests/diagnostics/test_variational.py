@@ -186,3 +186,19 @@ def test_a_solution_may_take_most_of_its_evaluations_at_its_start():
     """Ten decades of a decay are as many steps, and after them there is rest."""
     found = dl.simulate(Stiff(), initial_state=[1e10, 1.0], times=[0.0, 1.0])
     np.testing.assert_allclose(found["trajectory"][0, -1], np.exp(-1.0) / np.array([1 - 1e-4, 1]), rtol=1e-8)
+
+
+@pytest.mark.parametrize("rate", [1.0, 30.0])
+def test_a_flow_that_decays_below_the_smallest_numbers_ends(rate):
+    """e^{−1200} underflows: no step keeps a relative error there."""
+
+    class Decay(Flow):
+        def __init__(self):
+            super().__init__(1, 0)
+
+        def velocity(self, state, input, t=0):
+            return -rate * state
+
+    ds = lyapunov(Decay(), initial_state=[1.0], seconds=1200 / rate)
+    assert abs(float(ds["exponent"].values[0, 0]) + rate) < 1e-9
+    assert "stable equilibrium at 0" in ds.attrs["verdict"]

@@ -3,8 +3,10 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import torch
 from small_results import first_call
 
+import dynlab as dl
 from dynlab.plots.compare import plot_compare
 
 
@@ -31,3 +33,11 @@ def test_bars_count_all_relabellings_and_lines_stand_at_the_distances(ds):
     lines = [line.get_xdata()[0] for line in ax.lines]
     np.testing.assert_allclose(lines, [float(ds["between_runs"]), *ds["within_runs"].values])
     plt.close("all")
+
+
+def test_a_network_compared_with_itself_is_drawn():
+    """All distances are equal up to rounding: there is nothing to make 12 bins of."""
+    torch.manual_seed(0)
+    system = dl.from_module(torch.nn.LSTM(2, 8))
+    inputs = np.random.default_rng(0).standard_normal((8, 100, 2))
+    plot_compare(dl.compare(system, system, inputs)).figure.draw_without_rendering()

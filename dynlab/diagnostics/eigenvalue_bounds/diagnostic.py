@@ -62,8 +62,8 @@ def eigenvalue_bounds(
     min_log_gradient, max_log_gradient : float, optional
         Of ln ‖∂h_T/∂h_1‖₂, for every sample.
     max_exponent : float, optional
-        Of the largest Lyapunov exponent, the mean over samples, in nat/step; of the finite-time exponent on driven
-        sequences of fewer than 1000 steps.
+        Of the largest Lyapunov exponent in nat/step, the mean over samples, or each where they differ beyond their
+        errors; of the finite-time exponent on driven sequences of fewer than 1000 steps.
     times : int, optional
         At how many steps of a sequence eigenvalues are computed: evenly spaced, the first and the last among them.
         Where it is not given, at all steps, or as many as half a minute allows; the verdict says at how many.

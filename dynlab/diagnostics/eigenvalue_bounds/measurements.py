@@ -12,9 +12,11 @@ from dynlab import schema
 from dynlab.diagnostics.eigenvalue_bounds.radii import by_powers, spectral_radius
 from dynlab.diagnostics.gradient import gradient
 from dynlab.diagnostics.lyapunov import lyapunov
+from dynlab.diagnostics.lyapunov.verdict import differ
 from dynlab.diagnostics.spectrum import spectrum, usual_times
 from dynlab.driven import Driven
 from dynlab.errors import UserError
+from dynlab.numerics.statistics import with_signs
 from dynlab.systems import Euler, Map
 
 
@@ -57,8 +59,9 @@ ERRORS = {
     "max_real": EIGENVALUES,
     "min_log_gradient": "the bound of the logarithm's error that its product of Jacobians carries",
     "max_log_gradient": "the bound of the logarithm's error that its product of Jacobians carries",
-    "max_exponent": "of the mean over samples, as `lyapunov` states it. It is Student's t times its standard error and "
-    "the bound of what rounding adds. Of short sequences it is also what other first frames change",
+    "max_exponent": "of the mean over samples, or of each where they differ, as `lyapunov` states it. It is Student's "
+    "t times its standard error and the bound of what rounding adds. Of short sequences it is also what other first "
+    "frames change",
 }
 
 
@@ -160,8 +163,14 @@ def _of_gradient(ds: xr.Dataset) -> Measurement:
 
 
 def _of_exponents(ds: xr.Dataset) -> Measurement:
-    """The mean over samples with its error, as the diagnostic states them: an exponent is an average itself."""
+    """The mean over samples with its error, as the diagnostic states them: an exponent is an average itself.
+
+    Samples that differ beyond their errors have none in common, and are judged one by one.
+    """
     name = "finite_time_exponent" if "finite_time_exponent" in ds else "exponent"
+    if differ(ds, name):
+        values = with_signs(ds[name].values[:, 0], ds["rounding_bound"].values[:, 0])
+        return Measurement(values, ds["exponent_error"].values[:, 0], lambda index: (index[0], -1, 0), "")
     each, bound = (ds[variable].values[:, 0] for variable in (name, "rounding_bound"))
     value, error = (float(ds[variable][0]) for variable in ("mean_exponent", "mean_exponent_error"))
     reasons = schema.flags(ds)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -51,8 +51,8 @@ class OrbitEnds:
         The largest exponent of the fixed point or cycle itself, which the orbit's need not be yet: it may have come to
         a saddle. NaN where the orbit has not closed, or this is not computed.
     kinked : ndarray of int, shape (sample,)
-        Whether that cycle, of at most `MOST_OF_CYCLE` dimensions, passes a kink or a jump: its exponents are those of
-        one side.
+        1 where that is a cycle, of at most `MOST_OF_CYCLE` dimensions, that passes a kink or a jump: its exponents are
+        those of one side.
     """
 
     periods: Index
@@ -81,7 +81,7 @@ def ends_of_map(driven: Driven, is_given: bool, seed: int) -> OrbitEnds:
     for sample in np.flatnonzero(periods > 0):
         held = Held(driven.system, driven.inputs[sample, -1], driven.steps)
         leading[sample] = _leading(held, driven.states[sample, -periods[sample] :])
-        kinked[sample] = _kinked(held, states[sample, -periods[sample] :])
+        kinked[sample] = periods[sample] > 1 and _kinked(held, states[sample, -periods[sample] :], unit[sample, 0])
     return _ends(periods, leading, kinked, states[:, -1], later, follow, is_given, seed, unit)
 
 
@@ -121,10 +121,13 @@ def _leading(held: Held, cycle: Tensor) -> float:
     return (scale + _logarithm(float(np.abs(approximate_eigenvalues(product)).max()))) / len(cycle)
 
 
-def _kinked(held: Held, cycle: Real) -> bool:
-    """Whether a cycle (p, n), of a map in float64 on the CPU, passes a kink."""
+def _kinked(held: Held, cycle: Real, unit: float) -> bool:
+    """Whether a cycle (p, n), of a map in float64 on the CPU, passes a kink; next to a state is beside that unit."""
     exact = held.input.dtype == torch.float64 and held.input.device.type == "cpu"
-    return exact and cycle.shape[1] <= MOST_OF_CYCLE and some_at_kink(held, cycle)
+    if not exact or cycle.shape[1] > MOST_OF_CYCLE:
+        return False
+    power = 2.0 ** math.floor(math.log2(unit))
+    return some_at_kink(replace(held, unit=power), cycle / power)
 
 
 def _logarithm(value: float) -> float:

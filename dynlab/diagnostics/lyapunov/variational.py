@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.jacobians import jacobian
-from dynlab.simulation import Evaluations
+from dynlab.simulation import LEAST_TOLERANCE, Evaluations
 from dynlab.systems import Flow
 
 RELATIVE_TOLERANCE = 1e-10  # of a step, for states and tangent vectors alike
@@ -47,6 +47,7 @@ class Carried:
         """The absolute error that is allowed, as `packed`."""
         found = torch.full_like(self.packed(), ABSOLUTE_TOLERANCE)
         found[:, : self.state.shape[1]] *= self.unit
+        found.clamp_(min=LEAST_TOLERANCE)
         return found
 
 

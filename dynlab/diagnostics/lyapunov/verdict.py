@@ -87,7 +87,7 @@ def _meaning(ds: xr.Dataset, name: str) -> str:
     mean, error = means[0], errors[0]
     values, bounds = ds[name].values[:, 0], ds["rounding_bound"].values[:, 0]
     steps = " over these steps" if name != "exponent" else ""
-    if _differ(ds, name):
+    if differ(ds, name):
         return _by_sample(ds, name) + steps
     if np.isposinf(bounds).any():
         below = "might be 0, and the exponent −∞"
@@ -141,14 +141,15 @@ def _aligned(ds: xr.Dataset) -> str:
 
 def _differing(ds: xr.Dataset, name: str) -> str:
     """Where samples have exponents of their own, as on different attractors."""
-    if not _differ(ds, name):
+    if not differ(ds, name):
         return ""
     units, values = ds[name].attrs["units"], ds[name].values[:, 0]
     low, high = number(float(values.min())), number(float(values.max()))
     return f" The samples differ beyond their errors, from {low} to {high} {units}: they have no exponent in common."
 
 
-def _differ(ds: xr.Dataset, name: str) -> bool:
+def differ(ds: xr.Dataset, name: str) -> bool:
+    """Whether samples have exponents of their own, beyond their errors."""
     errors, bounds = ds["exponent_error"].values[:, 0], ds["rounding_bound"].values[:, 0]
     values = with_signs(ds[name].values[:, 0], bounds)
     if np.isneginf(values).any():
