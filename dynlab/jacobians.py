@@ -409,7 +409,7 @@ def belied(
         return wrong
     evolve, eps = _evolve(system), torch.finfo(state.dtype).eps
     signs = _Draws(state.device, 1.0).changed(torch.ones_like(state)) - 1
-    measured = torch.as_tensor(unit).to(state).expand_as(state)
+    measured = torch.as_tensor(unit, dtype=state.dtype, device=state.device).expand_as(state)
     at_zero = state.abs() < NEAREST * measured
     size = torch.where(at_zero, measured, state.abs())
     least, share = torch.full_like(state, torch.inf), wrong
@@ -454,7 +454,7 @@ def _with_estimate(
     unit = torch.finfo(found.dtype).eps / 2
     reach, doubt = unit**0.5, DOUBT * (max(found.shape[-2:]) + OF_FUNCTIONS)
     draws = _Draws(state.device, reach)
-    measured = torch.as_tensor(unit_of_states).to(found).expand(found.shape[-1])
+    measured = torch.as_tensor(unit_of_states, dtype=found.dtype, device=found.device).expand(found.shape[-1])
     error = torch.full_like(found, torch.inf)
     # what the largest entry has, in the units of the states and in those in which entries are alike
     for units in (measured, _units_of_likeness(found.abs(), measured)):

@@ -66,6 +66,8 @@ def plot_end_to_end(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     mark = "." if len(times) == 1 else None
     known = values.notnull().any(schema.MODE).values
     for low, high, colour, name in BANDS:
+        if not known.any():
+            break
         edges = values.isel({schema.TIME: known}).quantile([low, high], schema.MODE)
         ax.fill_between(times[known], edges.values[0], edges.values[1], color=colour, linewidth=0, label=name)
     options: dict[str, Any] = {"color": style.BLUE, "linewidth": 2.2, "marker": mark, "label": "largest σ"} | artist
@@ -75,6 +77,10 @@ def plot_end_to_end(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     ax.plot(times, modulus, color=style.VERMILION, linestyle="--", marker=mark, label="mean modulus of the eigenvalues")
     ax.axhline(np.log(SURVIVES), color=style.BLACK, linestyle=":", linewidth=1, label=f"σ = {SURVIVES}: survives above")
     ax.axhline(0, color=style.FAINT, linewidth=0.8, zorder=0)
+    if not known.any():
+        vanish = bool(np.isneginf(ds["log_singular_value"].values).any())
+        style.say(ax, "every σ is 0" if vanish else "no σ is known")
+        ax.set_xlim(0, max(1, times[-1]))
     ax.set(xlabel=style.label(ds[schema.TIME]), ylabel=r"$\ln\,\sigma_i$ of $\partial h_t/\partial h_0$")
     ax.set_title(_title(ds))
     style.legend_below(ax, 3)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import torch
 
 from dynlab.diagnostics.end_to_end import end_to_end
 from dynlab.diagnostics.gradient import gradient
@@ -60,3 +61,13 @@ def test_what_diverges_ends_in_the_picture_without_a_warning(recwarn):
     assert np.isfinite(band).all()
     assert band[:, 0].max() < 12
     assert not [each for each in recwarn if "NaN" in str(each.message)]
+
+
+@pytest.mark.parametrize(
+    "step, said", [(lambda h, x: 0 * h + 1, "every σ is 0"), (lambda h, x: torch.relu(h), "no σ is known")]
+)
+def test_modes_that_are_all_zero_or_unknown_are_said_to_be(step, said):
+    ax = plot_end_to_end(end_to_end(from_function(step, state_size=2), np.zeros((1, 5, 0))))
+    ax = np.atleast_1d(ax.figure.axes)[0]
+    assert said in [text.get_text() for text in ax.texts]
+    ax.figure.draw_without_rendering()

@@ -18,7 +18,7 @@ from dynlab.numerics.kinds import kind_of_map
 from dynlab.systems import Map, System, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held, held_input
-from dynlab.wording import number, of_map, share
+from dynlab.wording import number, of_map, place, share
 
 GRID = 21
 REACH = 0.5
@@ -98,6 +98,10 @@ def tangent_map(
     x = held_input(system, at, torch.zeros(1, 1, system.input_size, dtype=torch.float64), False).numpy()
     held = Held(frozen(system), torch.as_tensor(x), at_step)
     J = held_matrices(held, torch.as_tensor(p)[None])[0].numpy()
+    if not np.isfinite(J).all():
+        raise UserError(
+            f"The derivative at {place(p)} is no number, so that it has no tangent map: take another state."
+        )
     values, errors, _ = eigenvalues(J, blocks=system.blocks)
     kink = at_kink(held, p)
     errors = np.full_like(errors, np.inf) if kink else errors

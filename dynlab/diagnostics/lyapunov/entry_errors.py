@@ -1,10 +1,13 @@
 """How wrong the Jacobians along an orbit are: rounding moves their entries, and the states that they are taken at."""
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from dynlab.driven import ARRAYS, NUMBERS_AT_ONCE, Driven
 from dynlab.jacobians import DOUBT, DRAWS, OF_FUNCTIONS, belied, exact_zeros, jacobian, jacobian_and_error
+from dynlab.numerics.units import unit_of_small
+from dynlab.systems import Map
 from dynlab.systems.function import has_users_code
 
 SMALL = (
@@ -13,6 +16,7 @@ SMALL = (
 
 LOOKED_AT = 8  # Jacobians whose typical error stands for that of all
 FEW = 128  # states: of larger systems a user's Jacobians are held against the values of the step alone
+SMALL_STATE = 1e-6  # of a unit: a smaller state has a unit of its own
 KINKED = 1e-3  # ‖E‖₂/‖J‖₂ of a Jacobian beside which another side of a kink begins, not told by rounding
 AT_KINK = 1e-6  # ‖E‖₂ of a Jacobian 0: a larger one is that of a slope on the other side of a kink
 
@@ -76,10 +80,8 @@ def relative_errors(driven: Driven, start: int, log_norms: Tensor, gone: Tensor)
     (1 + max abs(h)) ε/2, estimated as there: by a larger change in random directions.
     """
     log_norms = log_norms.clone()
-    found = torch.full_like(log_norms, _typical(driven, start, log_norms))
-    if bool(torch.isinf(found).any()):
-        return found, log_norms
-    small = ~log_norms.isnan() & (log_norms.exp() < SMALL)
+    found = _typical(driven, start, log_norms).expand(log_norms.shape).clone()
+    small = ~log_norms.isnan() & (log_norms.exp() < SMALL) & torch.isfinite(found)
     if not small.any():
         return found, log_norms
     n = driven.states.shape[-1]
@@ -96,25 +98,48 @@ def relative_errors(driven: Driven, start: int, log_norms: Tensor, gone: Tensor)
     return found, log_norms
 
 
-def _typical(driven: Driven, start: int, log_norms: Tensor) -> float:
-    """The median of ‖E‖₂/‖J‖₂ over some Jacobians of a user's step, and of any that most often has a kink: inf there.
+def _typical(driven: Driven, start: int, log_norms: Tensor) -> Tensor:
+    """The median of ‖E‖₂/‖J‖₂ over some Jacobians of each sample of a user's step, shape (sample, 1); inf at kinks.
 
-    Of dynlab's own systems, whose entries are exact to a few roundings elsewhere, it is 0, as where nothing is known.
+    That is where most of the Jacobians that are looked at have one, of any system. Of dynlab's own, whose entries are
+    exact to a few roundings elsewhere, it is 0, as where nothing is known. Samples beyond the first `LOOKED_AT` have
+    the largest of these.
     """
-    steps = torch.linspace(0, log_norms.shape[1] - 1, min(LOOKED_AT, log_norms.shape[1])).long() + start
-    states, inputs, told = driven.states[0, steps], driven.inputs[0, steps], torch.isfinite(log_norms[0, steps - start])
-    large = log_norms[0, steps - start].exp() >= SMALL  # smaller ones are looked at one by one
-    if not told.all() or not large.any():
-        return 0.0
-    users = has_users_code(driven.system)
+    users, count = has_users_code(driven.system), min(LOOKED_AT, len(log_norms))
+    found = torch.zeros_like(log_norms[:, :1])
+    steps = torch.linspace(0, log_norms.shape[1] - 1, min(LOOKED_AT, log_norms.shape[1])).long()
+    told = log_norms[:count, steps]
+    known = (torch.isfinite(told) & (told.exp() >= SMALL)).cpu()  # smaller ones are looked at one by one
+    sample, place = known.nonzero().unbind(dim=1)
+    step = steps[place] + start
+    if not len(sample) or (driven.states.shape[-1] > FEW and not users):
+        return found
+    at = sample.to(driven.states.device), step.to(driven.states.device)
+    states, inputs = driven.states[at], driven.inputs[at]
     if driven.states.shape[-1] > FEW:
-        found = jacobian(driven.system, states, inputs, steps).dense() if users else states.new_zeros(0, 1, 1)
-        wrong = belied(driven.system, states, inputs, steps, found).flatten(1).any(dim=1).double()
-        return float("inf") if len(wrong) and float(wrong.mean()) > 1 / 2 else 0.0
-    error = jacobian_and_error(driven.system, states, inputs, steps)[1]
-    size = (error.sum(dim=-1).amax(dim=-1).sqrt() * error.sum(dim=-2).amax(dim=-1).sqrt()).to(log_norms)
-    typical = float((size / log_norms[0, steps - start].exp())[large].median())
-    return float("inf") if not typical < KINKED else typical if users else 0.0
+        matrices = jacobian(driven.system, states, inputs, at[1]).dense()
+        wrong = belied(driven.system, states, inputs, at[1], matrices).flatten(1).any(dim=1)
+        shares = torch.where(wrong, torch.inf, 0.0).to(log_norms)
+    else:
+        error = _errors_in_own_units(driven.system, states, inputs, at[1])
+        size = error.sum(dim=-1).amax(dim=-1).sqrt() * error.sum(dim=-2).amax(dim=-1).sqrt()
+        shares = size.to(log_norms) / log_norms[sample, steps[place]].exp()
+    for number in set(sample.tolist()):
+        typical = float(shares[sample == number].nanmedian().nan_to_num(0.0))
+        found[number] = torch.inf if not typical < KINKED else typical if users else 0.0
+    found[count:] = found[:count][torch.isfinite(found[:count])].amax() if torch.isfinite(found[:count]).any() else 0.0
+    return found
+
+
+def _errors_in_own_units(system: Map, states: Tensor, inputs: Tensor, steps: Tensor) -> Tensor:
+    """The errors of the entries of Jacobians (some, n, n), of which small states are each a unit of their own."""
+    sizes = unit_of_small(states.abs().amax(dim=1).double().cpu().numpy())
+    units = np.where(sizes < SMALL_STATE, 2.0 ** np.floor(np.log2(sizes)), 1.0)
+    error = torch.zeros(*states.shape, states.shape[1], dtype=states.dtype, device=states.device)
+    for unit in set(units.tolist()):
+        some = torch.as_tensor(np.flatnonzero(units == unit), device=states.device)
+        error[some] = jacobian_and_error(system, states[some], inputs[some], steps[some], unit=unit)[1]
+    return error
 
 
 def _errors(driven: Driven, sample: Tensor, step: Tensor) -> Tensor:
