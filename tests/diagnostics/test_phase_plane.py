@@ -565,3 +565,16 @@ def test_an_equilibrium_at_a_kink_has_no_critical_step():
     assert np.isnan(ds["critical_step"].values).all()
     assert "at a kink" in ds.attrs["verdict"]
     assert "critical step" not in ds.attrs["verdict"]
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-6, 1e-12])
+def test_orbits_begin_in_a_window_of_small_units(unit):
+    """Duffing's x' = v, v' = x − x³ − v/5, in a unit of its own."""
+
+    def duffing(h):
+        x, v = (h / unit).unbind(-1)
+        return unit * torch.stack([v, x - x**3 - v / 5], dim=-1)
+
+    ds = phase_plane(Planar(duffing), extent=2 * unit)
+    assert np.abs(ds["trajectory"].values[:, 0]).max() <= 2 * unit
+    assert "The window holds 3 equilibria" in ds.attrs["verdict"]

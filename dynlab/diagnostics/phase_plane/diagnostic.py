@@ -53,7 +53,7 @@ def phase_plane(
     system : System
         With two states: an `Euler` step (which is seen as a flow and as a map), another `Map`, or a `Flow`.
     starts : array_like, shape (sample, 2)
-        Initial states.
+        Initial states. Those by default are times the `extent` where that is given below 1.
     steps : int
         Of the orbits.
     step_size : float
@@ -103,6 +103,8 @@ def phase_plane(
     ['flip saddle', 'saddle']
     """
     initial = _check(system, starts, steps, grid, extent)
+    if starts is STARTS and extent is not None and extent < 1:  # a window in small units
+        initial = extent * initial
     if isinstance(system, Flow):
         check_seconds(without_input(frozen(system)), torch.zeros(2).double(), steps * positive_step(step_size))
     orbits = _orbits(system, initial, steps, positive_step(step_size), dtype, device)
