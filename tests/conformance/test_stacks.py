@@ -83,7 +83,7 @@ def test_every_diagnostic_takes_it(name, made):
 
 @pytest.mark.parametrize("kind, layers", [("lstm", 2), ("gru", 3), ("rnn", 2)])
 def test_the_attractors_of_a_stack_are_its_stable_fixed_points(kind, layers):
-    torch.manual_seed(0)
+    torch.manual_seed(3)  # with 0 the GRUs take a minute to come to theirs
     system = create(kind, input_size=2, hidden_size=2, num_layers=layers).double()
     with torch.no_grad():
         for weight in system.parameters():

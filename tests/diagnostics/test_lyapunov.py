@@ -821,3 +821,23 @@ def test_a_step_that_computes_in_float32_has_exponents_of_float32():
         rest = mpmath.findroot(lambda h: mpmath.tanh(1.5 * h) - h, 0.86)
         truth = float(mpmath.log(1.5 * (1 - rest**2)))
     assert 1e-9 < abs(float(ds["exponent"].values[0, 0]) - truth) <= float(ds["exponent_error"].values[0, 0]) < 1e-4
+
+
+@pytest.mark.parametrize(
+    "step, start",
+    [(lambda h: torch.clamp(h + 1e-5, max=1.0), 0.3), (lambda h: h - 1e-4 * torch.tanh(1e3 * h), 1.0)],
+)
+def test_an_orbit_that_drifts_says_so(step, start):
+    """On a ramp neighbours keep their distance, and at its end they do not."""
+    said = lyapunov(from_function(lambda h, x: step(h), state_size=1), steps=3000, initial_state=[start]).attrs[
+        "verdict"
+    ]
+    assert "The orbit still drifts" in said
+
+
+@pytest.mark.parametrize(
+    "step", [lambda h: torch.remainder(h + 0.618, 1), lambda h: 3.9 * h * (1 - h), lambda h: 3.2 * h * (1 - h)]
+)
+def test_an_orbit_on_an_attractor_does_not_drift(step):
+    said = lyapunov(from_function(lambda h, x: step(h), state_size=1), steps=3000, initial_state=[0.3]).attrs["verdict"]
+    assert "drift" not in said

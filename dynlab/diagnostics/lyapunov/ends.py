@@ -30,6 +30,7 @@ SAME_SLOPES = 1e-3  # of a flow's derivatives: what is small beside the orbit is
 MOST_OF_CYCLE = 128  # dimensions of a cycle whose own exponent is computed; of a fixed point in any number
 DRAWN, MOST_VISITED = 3, 8_000  # dimensions and states of the attractor that are kept for its picture
 SAME_SIZE = 2.0  # between two quarters of its time: an orbit that changes less has a size of its own
+ONE_WAY = 0.5  # of the length of its path: an orbit that ends farther from where the path began drifts
 TOLD = 1e2  # times what cancellation leaves of a step: a size below that may be where rounding stopped the orbit
 
 
@@ -53,6 +54,8 @@ class OrbitEnds:
     kinked : ndarray of int, shape (sample,)
         1 where that is a cycle, of at most `MOST_OF_CYCLE` dimensions, that passes a kink or a jump: its exponents are
         those of one side.
+    drifting : ndarray of int, shape (sample,)
+        1 where the orbit has not closed and most of its second half leads one way.
     """
 
     periods: Index
@@ -61,6 +64,7 @@ class OrbitEnds:
     unit: Real
     leading: Real
     kinked: Index
+    drifting: Index
 
 
 def ends_of_map(driven: Driven, is_given: bool, seed: int) -> OrbitEnds:
@@ -178,7 +182,15 @@ def _ends(
     """Only a given start may lie on a set that its neighbours leave; of closed orbits the exponents tell it."""
     nowhere = np.full(len(periods), -1)
     found = nowhere if not is_given or periods.all() else dimensions_left(later, follow, seed, unit)
-    return OrbitEnds(periods, points, np.where(periods > 0, -1, found), unit, leading, kinked)
+    return OrbitEnds(
+        periods, points, np.where(periods > 0, -1, found), unit, leading, kinked, _drifting(periods, later)
+    )
+
+
+def _drifting(periods: Index, later: Real) -> Index:
+    """Of orbits that have not closed, whether the states (sample, some, state) of the second half lead one way."""
+    way = np.linalg.norm(np.diff(later, axis=1), axis=2).sum(axis=1)
+    return np.asarray((periods == 0) & (np.linalg.norm(later[:, -1] - later[:, 0], axis=1) > ONE_WAY * way)).astype(int)
 
 
 def periods_of_map(states: Real, unit: Real) -> Index:

@@ -208,6 +208,11 @@ def _whereabouts(ds: xr.Dataset, name: str, ends: OrbitEnds, known: np.ndarray) 
         said = "of whose exponents these are upper bounds" if np.isposinf(bounds).any() else "whose exponents these are"
         after = f" The {orbits} {'end' if several else 'ends'} at {where}, {said}."
         after += " It passes a kink or a jump, beside which others may do something else." * kinked
+    elif ends.drifting[known].any():
+        drift = (
+            f"{int(ends.drifting[known].sum())} of {count} orbits still drift" if several else "The orbit still drifts"
+        )
+        after = f" {drift}: these need not be the exponents of where {'they end' if several else 'it ends'}."
     return before, after
 
 
