@@ -163,7 +163,7 @@ class Varied(nn.Module):
             return replace(self.held, system=system, input=_changed(parameter, self.held.input, number))
         if parameter.kind == "number":
             for place in parameter.places:
-                setattr(*_owner(system, place), value)
+                setattr(*_owner(system, place), float(value))  # NumPy would multiply tracked numbers itself
         else:
             weight = dict(_tensors(system))[parameter.places[0]]
             with torch.no_grad():
