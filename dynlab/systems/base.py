@@ -209,7 +209,8 @@ class Map(System):
         state : Tensor, shape (..., state)
         input : Tensor, shape (..., input)
         t : int or Tensor
-            The step's number, 0 for the first; read only by systems whose parameters change with time.
+            The step's number, 0 for the first; read only by systems whose parameters change with time. Of a whole
+            trajectory it is a Tensor of shape (time,), to be broadcast as ``t.unsqueeze(-1)`` beside states.
 
         Returns
         -------
@@ -218,7 +219,7 @@ class Map(System):
 
 
 class Flow(System):
-    """A system in continuous time, h' = velocity(h, x)."""
+    """A system in continuous time, h' = velocity(h, x); `velocity` is given a third argument, t = 0."""
 
     @abc.abstractmethod
     def velocity(self, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:

@@ -47,7 +47,8 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         dtype = number_type(given.get("dtype", "float64"))
         for system in (value for value in given.values() if isinstance(value, System)):
             _check_finite(system, dtype)
-        with torch.no_grad():  # a user's function may hold weights that are being trained
+        # A user's function may hold weights that are being trained, or be asked where derivatives are off for good.
+        with torch.inference_mode(False), torch.no_grad():
             for part in given["system"].modules():
                 if isinstance(part, Map | Flow) and is_users(part):
                     _check_one_answer(part, dtype)

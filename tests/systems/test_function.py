@@ -610,3 +610,14 @@ def test_what_a_class_of_a_users_own_subtracts_is_in_the_errors_as_a_functions_i
     state, slope = found["fixed_point_state"].values[:, 0], found["eigenvalue"].values[:, 0].real
     assert len(state) == 2
     assert (np.abs(slope - 1 - true[np.argsort(np.argsort(state))]) <= found["eigenvalue_error"].values[:, 0]).all()
+
+
+def test_where_derivatives_are_off_for_good_results_are_the_same():
+    """As in an evaluation script."""
+    layer = torch.nn.GRU(1, 2, bias=False).double()
+    with torch.inference_mode():
+        inside = dl.fixed_points(from_module(layer)), dl.fixed_points(from_function(lambda h, x: torch.tanh(2 * h), 2))
+    outside = dl.fixed_points(from_module(layer)), dl.fixed_points(from_function(lambda h, x: torch.tanh(2 * h), 2))
+    for one, other in zip(inside, outside, strict=True):
+        np.testing.assert_array_equal(one["fixed_point_state"], other["fixed_point_state"])
+        np.testing.assert_array_equal(one["eigenvalue_error"], other["eigenvalue_error"])
