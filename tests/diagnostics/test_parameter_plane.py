@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from dynlab import schema
 from dynlab.diagnostics.bifurcation.parameter_plane import parameter_plane
 from dynlab.errors import UserError
 from dynlab.matrices import planar_matrix
@@ -164,3 +165,22 @@ def test_a_fixed_point_is_followed_around_a_cusp_and_not_over_its_fold():
     upper = known & (w > 1) & (b > -fold + 0.2)
     assert upper.sum() > 50
     assert (h[upper] > 0).all()
+
+
+class Kinked(Map):
+    """a relu(h) + b h³: 0 attracts from above for a < 1 alone, and torch's slope there is 0."""
+
+    def __init__(self):
+        super().__init__(1, 0)
+        self.a, self.b = (torch.nn.Parameter(torch.tensor(value, dtype=torch.float64)) for value in (1.0, 0.1))
+
+    def step(self, state, input, t=0):
+        return self.a * torch.relu(state) + self.b * state**3
+
+
+def test_a_fixed_point_at_a_kink_is_stable_nowhere_and_undecided_everywhere():
+    ds = parameter_plane(Kinked(), parameters=("a", "b"), lowest=(0.5, 0.0), highest=(1.5, 0.5), grid=5)
+    assert (ds["stable"].values == -1).all()
+    assert np.isnan(ds["leading"].values).all()
+    assert "at a kink" in schema.flags(ds)["leading"]
+    assert "neither told to be stable nor not on all" in ds.attrs["verdict"]

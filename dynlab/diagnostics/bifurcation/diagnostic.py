@@ -221,6 +221,8 @@ def _flags(diagram: Diagram, variables: dict[str, xr.Variable], largest_state: f
         )
     if not all(one.refined for one in diagram.bifurcations):
         flags["bifurcation_residual"] = flags["bifurcation_eigenvalue"] = "bracketed where no smooth system has a root"
+    if np.isinf(variables["eigenvalue_error"].values).any():
+        flags["eigenvalue_error"] = "inf: at a kink, where the Jacobian is that of one side"
     if "visited" in variables and np.isnan(variables["visited"].values).any():
         flags["visited"] = (
             f"NaN where an orbit left abs(h_i) ≤ {largest_state:g} or was no number, or a solution has no more extrema"

@@ -32,6 +32,7 @@ METHOD = (
     f"{on_grid.RETURNS:g} max(1, ‖h‖) after m steps and no earlier. It has none where it stays {on_grid.STAYS_AWAY:g} "
     "away; between the two it is undecided."
 )
+LOST = "NaN where no fixed point was followed to"
 
 
 @checked
@@ -127,7 +128,9 @@ def parameter_plane(
         "device": "cpu",
         "config": system.json_config,
     }
-    lost = dict.fromkeys(("leading", "fixed_point_state", "residual"), "NaN where no fixed point was followed to")
+    lost = {} if fixed.converged.all() else dict.fromkeys(("fixed_point_state", "residual"), LOST)
+    if np.isnan(fixed.leading).any():
+        lost["leading"] = f"{LOST}, or it lies at a kink, where no one Jacobian says"
     return schema.dataset(
         _variables(fixed, period, grid, is_map),
         system=system.name,
@@ -139,7 +142,7 @@ def parameter_plane(
             schema.X: schema.variable((schema.X,), x, described(parameters[0])),
             schema.Y: schema.variable((schema.Y,), y, described(parameters[1])),
         },
-        flags=None if fixed.converged.all() else lost,
+        flags=lost or None,
     )
 
 

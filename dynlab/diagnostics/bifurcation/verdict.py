@@ -92,7 +92,8 @@ def verdict(
         return ". ".join([none, *left_out]) + "."
     changes = _changes(diagram, points, places, name, noun)
     lost = _lost(diagram)
-    kinked = sum(any(one.kind.name == AT_KINK.name for one in branch.points) for branch in diagram.branches)
+    at_kinks = [[one.kind.name == AT_KINK.name for one in branch.points] for branch in diagram.branches]
+    kinked = sum(2 * sum(each) > len(each) for each in at_kinks)  # and not where a branch crosses one
     unsure = lost or kinked or any(one.kind in (DEGENERATE, UNDECIDED) for one in diagram.bifurcations)
     none = "No change of stability was located" if unsure else f"No {noun} that was found changes stability"
     sentences = changes or [f"{none} for {name} from {_number(low)} to {_number(high)}"]

@@ -189,8 +189,10 @@ def _ends(
 
 def _drifting(periods: Index, later: Real) -> Index:
     """Of orbits that have not closed, whether the states (sample, some, state) of the second half lead one way."""
-    way = np.linalg.norm(np.diff(later, axis=1), axis=2).sum(axis=1)
-    return np.asarray((periods == 0) & (np.linalg.norm(later[:, -1] - later[:, 0], axis=1) > ONE_WAY * way)).astype(int)
+    with np.errstate(invalid="ignore", over="ignore"):  # of orbits that have run away
+        way = np.linalg.norm(np.diff(later, axis=1), axis=2).sum(axis=1)
+        led = np.linalg.norm(later[:, -1] - later[:, 0], axis=1) > ONE_WAY * way
+    return np.asarray((periods == 0) & led & np.isfinite(way)).astype(int)
 
 
 def periods_of_map(states: Real, unit: Real) -> Index:

@@ -132,13 +132,16 @@ def _typical(driven: Driven, start: int, log_norms: Tensor) -> Tensor:
 
 
 def _errors_in_own_units(system: Map, states: Tensor, inputs: Tensor, steps: Tensor) -> Tensor:
-    """The errors of the entries of Jacobians (some, n, n), of which small states are each a unit of their own."""
+    """The errors of the entries of Jacobians (some, n, n); of a small state the smaller of those in two units.
+
+    It may be that of a system in small units, or what rounding leaves of a state in a step of ordinary ones.
+    """
+    error = jacobian_and_error(system, states, inputs, steps)[1]
     sizes = unit_of_small(states.abs().amax(dim=1).double().cpu().numpy())
-    units = np.where(sizes < SMALL_STATE, 2.0 ** np.floor(np.log2(sizes)), 1.0)
-    error = torch.zeros(*states.shape, states.shape[1], dtype=states.dtype, device=states.device)
-    for unit in set(units.tolist()):
-        some = torch.as_tensor(np.flatnonzero(units == unit), device=states.device)
-        error[some] = jacobian_and_error(system, states[some], inputs[some], steps[some], unit=unit)[1]
+    for unit in {2.0 ** float(np.floor(np.log2(size))) for size in sizes[sizes < SMALL_STATE]}:
+        some = torch.as_tensor(np.flatnonzero((sizes >= unit) & (sizes < 2 * unit)), device=states.device)
+        own = jacobian_and_error(system, states[some], inputs[some], steps[some], unit=unit)[1]
+        error[some] = torch.fmin(error[some], own)
     return error
 
 
