@@ -166,6 +166,8 @@ def test_a_permission_that_is_lost_half_way_is_a_sentence_and_leaves_what_was_wh
 
 @pytest.mark.parametrize("name", COMMANDS | SWEPT)
 def test_a_clock_that_jumps_changes_nothing(name, folder, monkeypatch):
+    import distributed  # noqa: F401 - it keeps the clock that it finds when it is imported, for all tests after this
+
     draw = random.Random(name)
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + draw.uniform(-WEEK, WEEK))
