@@ -128,9 +128,6 @@ def parameter_plane(
         "device": "cpu",
         "config": system.json_config,
     }
-    lost = {} if fixed.converged.all() else dict.fromkeys(("fixed_point_state", "residual"), LOST)
-    if np.isnan(fixed.leading).any():
-        lost["leading"] = f"{LOST}, or it lies at a kink, where no one Jacobian says"
     return schema.dataset(
         _variables(fixed, period, grid, is_map),
         system=system.name,
@@ -142,8 +139,15 @@ def parameter_plane(
             schema.X: schema.variable((schema.X,), x, described(parameters[0])),
             schema.Y: schema.variable((schema.Y,), y, described(parameters[1])),
         },
-        flags=lost or None,
+        flags=_flags(fixed),
     )
+
+
+def _flags(fixed: on_grid.Fixed) -> dict[str, str]:
+    found = {} if fixed.converged.all() else dict.fromkeys(("fixed_point_state", "residual"), LOST)
+    if np.isnan(fixed.leading).any():
+        found["leading"] = f"{LOST}, or it lies at a kink, where no one Jacobian says"
+    return found
 
 
 def _start(state: ArrayLike | None, size: int) -> NDArray[np.float64]:

@@ -103,8 +103,6 @@ def phase_plane(
     ['flip saddle', 'saddle']
     """
     initial = _check(system, starts, steps, grid, extent)
-    if starts is STARTS and extent is not None and extent < 1:  # a window in small units
-        initial = extent * initial
     if isinstance(system, Flow):
         check_seconds(without_input(frozen(system)), torch.zeros(2).double(), steps * positive_step(step_size))
     orbits = _orbits(system, initial, steps, positive_step(step_size), dtype, device)
@@ -177,7 +175,8 @@ def _check(system: System, starts: ArrayLike, steps: int, grid: int, extent: flo
         raise UserError(f"The grid needs at least two points in each direction, got grid={grid}.")
     if extent is not None and not 0 < extent < np.inf:
         raise UserError(f"The extent is half the width of the window, a positive number, got {extent}.")
-    return initial
+    in_small_units = starts is STARTS and extent is not None
+    return min(1.0, float(extent or 1)) * initial if in_small_units else initial
 
 
 def _check_matrix(matrix: Matrix, held: Held) -> None:
