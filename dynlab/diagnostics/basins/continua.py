@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dynlab.diagnostics.basins.attractor import Attractor
 from dynlab.diagnostics.basins.cycles import Cycle, carried_with_jacobian
-from dynlab.diagnostics.fixed_points.kinks import straight_between
+from dynlab.diagnostics.fixed_points.flat_pieces import straight_between
 from dynlab.jacobians import finite_or_zero
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.continua import joined

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from dynlab.diagnostics.basins.ends import SETTLED, carried, tail
-from dynlab.diagnostics.fixed_points.kinks import some_at_kink
 from dynlab.jacobians import finite_or_zero, held_matrices
+from dynlab.kinks import some_at_kink
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.kinds import kind_of_map

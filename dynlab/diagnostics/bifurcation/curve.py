@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dynlab.diagnostics.bifurcation import crossings
 from dynlab.diagnostics.bifurcation.equation import Equation
-from dynlab.diagnostics.fixed_points.kinks import AT_KINK, at_kink
+from dynlab.kinks import AT_KINK, at_kink
 from dynlab.numerics.eigenvalues import eigenvalues as eigenvalues_of
 from dynlab.numerics.kinds import Kind, kind_of_flow, kind_of_map
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from dynlab.diagnostics.bifurcation.orbits import batched, cut, recorded
 from dynlab.diagnostics.bifurcation.parameter import Varied
-from dynlab.diagnostics.fixed_points.kinks import derivative_jumps
+from dynlab.kinks import derivative_jumps
 from dynlab.numerics.eigenvalues import eigenvalues as eigenvalues_of
 from dynlab.numerics.grids import blocks
 from dynlab.numerics.kinds import kind_of_flow, kind_of_map

@@ -17,7 +17,7 @@ from dynlab.diagnostics.bifurcation.result import Row
 from dynlab.diagnostics.bifurcation.switching import DEGENERATE, UNDECIDED
 from dynlab.diagnostics.bifurcation.together import JointPlace
 from dynlab.diagnostics.bifurcation.tracing import HIDDEN, LEFT, LOST
-from dynlab.diagnostics.fixed_points.kinks import AT_KINK
+from dynlab.kinks import AT_KINK
 from dynlab.wording import agree, article, at_most, capital, counted, joined, number, to_error, with_error
 
 AT_ZERO = 1e-9  # times 1: a state so small is the origin

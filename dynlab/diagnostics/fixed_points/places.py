@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
-from dynlab.diagnostics.fixed_points.kinks import at_kink, flat_piece, jumps, rounds_to_zero, straight_between
+from dynlab.diagnostics.fixed_points.flat_pieces import flat_piece, rounds_to_zero, straight_between
 from dynlab.diagnostics.fixed_points.root_set import RootSet
 from dynlab.jacobians import cancelled, displacement_matrices, ungated_matrices
+from dynlab.kinks import at_kink, jumps
 from dynlab.numerics import local_roots as local
 from dynlab.numerics import merging
 from dynlab.numerics.continua import curve_of

@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dynlab.diagnostics.fixed_points.kinks import AT_KINK, at_kink
 from dynlab.diagnostics.fixed_points.places import CONTINUUM, FIXED, SLOW, UNDECIDED, Place, equations
 from dynlab.jacobians import held_blocks, jacobian_and_error
+from dynlab.kinks import AT_KINK, at_kink
 from dynlab.numerics import eigenvalue_sets, fsolve_check, merging
 from dynlab.numerics.block_triangular import parts_of
 from dynlab.numerics.eigenvalues import eigenvalues_along_diagonal

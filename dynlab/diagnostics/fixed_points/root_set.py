@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from dynlab.diagnostics.fixed_points.kinks import straight_between
+from dynlab.diagnostics.fixed_points.flat_pieces import straight_between
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.continua import Curve, curve_of, joined, nearest_on, on_curve
 from dynlab.numerics.isolation import Equations

@@ -8,9 +8,9 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from dynlab import schema
-from dynlab.diagnostics.fixed_points.kinks import AT_KINK, at_kink
 from dynlab.errors import UserError
 from dynlab.jacobians import held_matrices
+from dynlab.kinks import AT_KINK, at_kink
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import eigenvalues
 from dynlab.numerics.eigenvectors import eigenmodes, real_axes

@@ -12,9 +12,9 @@ import xarray as xr
 from torch import Tensor
 
 from dynlab import schema, simulation
-from dynlab.diagnostics.fixed_points.kinks import some_at_kink
 from dynlab.driven import Driven
 from dynlab.jacobians import cancelled, finite_or_zero, held_blocks, held_matrices, jacobian
+from dynlab.kinks import some_at_kink
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.eigenvalues import approximate_eigenvalues
 from dynlab.numerics.flat_orbits import AWAY, flat_spaces, neighbours_distance, spread
@@ -126,9 +126,8 @@ def _leading(held: Held, cycle: Tensor) -> float:
 
 
 def _kinked(held: Held, cycle: Real, unit: float) -> bool:
-    """Whether a cycle (p, n), of a map in float64 on the CPU, passes a kink; next to a state is beside that unit."""
-    exact = held.input.dtype == torch.float64 and held.input.device.type == "cpu"
-    if not exact or cycle.shape[1] > MOST_OF_CYCLE:
+    """Whether a cycle (p, n) of a map passes a kink; next to a state is beside that unit."""
+    if cycle.shape[1] > MOST_OF_CYCLE:
         return False
     power = 2.0 ** math.floor(math.log2(unit))
     return some_at_kink(replace(held, unit=power), cycle / power)

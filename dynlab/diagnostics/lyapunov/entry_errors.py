@@ -88,7 +88,7 @@ def relative_errors(driven: Driven, start: int, log_norms: Tensor, gone: Tensor)
     for some in small.nonzero().split(max(1, NUMBERS_AT_ONCE // (ARRAYS * n * n))):
         sample, step = some.to(driven.states.device).unbind(dim=1)
         error = _errors(driven, sample, start + step).to(found)
-        size = error.sum(dim=-1).amax(dim=-1).sqrt() * error.sum(dim=-2).amax(dim=-1).sqrt()
+        size = _size(error)
         place = tuple(some.unbind(dim=1))
         known, kinked = torch.isfinite(log_norms[place]), size > AT_KINK
         vanished = ~known & ~kinked & ~gone[place] & (size > 0)
@@ -122,13 +122,17 @@ def _typical(driven: Driven, start: int, log_norms: Tensor) -> Tensor:
         shares = torch.where(wrong, torch.inf, 0.0).to(log_norms)
     else:
         error = _errors_in_own_units(driven.system, states, inputs, at[1])
-        size = error.sum(dim=-1).amax(dim=-1).sqrt() * error.sum(dim=-2).amax(dim=-1).sqrt()
-        shares = size.to(log_norms) / log_norms[sample, steps[place]].exp()
+        shares = _size(error).to(log_norms) / log_norms[sample, steps[place]].exp()
     for number in set(sample.tolist()):
         typical = float(shares[sample == number].nanmedian().nan_to_num(0.0))
         found[number] = torch.inf if not typical < KINKED else typical if users else 0.0
     found[count:] = found[:count][torch.isfinite(found[:count])].amax() if torch.isfinite(found[:count]).any() else 0.0
     return found
+
+
+def _size(error: Tensor) -> Tensor:
+    """√(‖E‖₁ ‖E‖_∞) ≥ ‖E‖₂ of bounds on entries (some, n, n), shape (some,)."""
+    return error.sum(dim=-1).amax(dim=-1).sqrt() * error.sum(dim=-2).amax(dim=-1).sqrt()
 
 
 def _errors_in_own_units(system: Map, states: Tensor, inputs: Tensor, steps: Tensor) -> Tensor:

@@ -14,10 +14,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema, simulation
-from dynlab.diagnostics.fixed_points.kinks import AT_KINK, at_kink
 from dynlab.diagnostics.phase_plane import exact_origin
 from dynlab.diagnostics.phase_plane.equilibria import Equilibria, divergence, field
 from dynlab.diagnostics.phase_plane.long_orbit import MOVING, length, outcome
+from dynlab.kinks import AT_KINK, at_kink
 from dynlab.numerics.critical_step import critical_step
 from dynlab.numerics.eigenvalue_sets import order
 from dynlab.numerics.eigenvalues import eigenvalues
@@ -61,7 +61,7 @@ def described(
         _exact(held, matrix, step_size, points)
         if matrix is not None and not state.any()
         else _at_kink(jacobian, step_size, held.is_flow)
-        if held.input.dtype == torch.float64 and held.input.device.type == "cpu" and at_kink(held, state)
+        if at_kink(held, state)
         else _numeric(held, jacobian, error, step_size)
         for state, jacobian, error in zip(found.states, found.jacobians, found.errors, strict=True)
     ]
