@@ -675,6 +675,23 @@ def test_nothing_is_said_to_end_where_there_is_no_fixed_point(without_a_fixed_po
     assert "end on" not in ds.attrs["verdict"]
 
 
+@pytest.mark.parametrize("r", [5.0, 6.0])
+def test_an_orbit_that_one_step_leads_beside_an_unstable_point_does_not_end_there(r):
+    """Ricker's map: its highest state e^(r − 1)/r is led to some 1e-20 or 1e-60, and grows from there again."""
+    ds = dl.basins(in_two(lambda x: x * torch.exp(r * (1 - x))), states=np.array([[0.0, 0.0], [3.0, 1.0]]), grid=8)
+    assert not (np.abs(ds["attractor_state"].values[:, 0]) < 1e-9).any()
+
+
+@pytest.mark.parametrize("beyond, lasts", [(1e-4, False), (2e-6, False), (-0.1, True)])
+def test_chaos_that_orbits_leave_late_is_a_transient(beyond, lasts):
+    """The tent of slope 2 + b maps [0, 1] onto [0, 1 + b/2]: an orbit leaves with a probability of some b/2 a step."""
+    tent = in_two(lambda x: (2 + beyond) * torch.minimum(x, 1 - x))
+    ds = dl.basins(tent, states=np.array([[0.1, 0.1], [0.9, -0.1]]), grid=6, extent=0.9, largest_state=10.0)
+    kinds = ds["attractor_class"].values.tolist()
+    assert ("chaotic attractor" in kinds) is lasts
+    assert ("transient" in ds.attrs["verdict"]) is not lasts
+
+
 @pytest.mark.parametrize("unit", [1.0, 1e5, 1e9])
 def test_a_window_is_as_wide_as_it_is_asked_for(unit):
     ds = dl.basins(

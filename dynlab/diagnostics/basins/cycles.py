@@ -66,7 +66,8 @@ def periods(orbit: Real) -> tuple[int, list[int]]:
     missed = np.linalg.norm(orbit[-1 - longest : -1][::-1] - last, axis=1)  # by what it misses itself p steps before
     size, width = 1 + float(np.linalg.norm(last)), float(np.ptp(orbit, axis=0).max())
     for p in (np.flatnonzero(missed <= SETTLED * size) + 1).tolist():
-        if _misses(orbit[-2 * p - 1 :], p) <= SETTLED * size:
+        # not only just now: chaos may pass by a point that one step leads it to, and rest there for many steps
+        if _misses(orbit[-max(2 * p, len(orbit) // 4) - 1 :], p) <= SETTLED * size:
             return p, []
     coming: list[int] = []
     half = len(orbit) // 2

@@ -29,6 +29,9 @@ TOLD = 0.25  # a dimension this near to 2 is that of a torus
 LATELY = 64  # steps: the farthest that a neighbour is in the last of these says whether it left
 BACK = 0.5  # of the distance at which it started: one that is nearer at last has come back
 MOST_PIECES = 8  # spaces, at most, that an orbit visits in turn
+# So many orbits are followed on to see whether chaos lasts, fewer of a large state (multiplications of a full matrix);
+# one has left that is farther away than twice what is near, and more than this share of all must have.
+ORBITS, MULTIPLICATIONS, LEFT_LATE = 4096, 2**22, 1e-3
 NEAR = 2.0  # times the largest distance to its nearest neighbour: an end so near to that orbit is on the same attractor
 # Why an orbit is undecided, in words that follow "undecided, since".
 DRIFTS = "the orbits still drift"
@@ -36,6 +39,7 @@ LONG = f"the exponents are negative and no period up to {LONGEST:,} steps is see
 WEAK = "the orbits lie on closed curves, and the exponents do not tell whether these attract"
 NEITHER = "orbits beside the line or plane that these lie in neither leave it nor come back"
 LEFT = "an orbit that starts beside them leaves what they are on"
+ESCAPES = "some orbits leave the chaotic set that these are on, late: it is a transient"
 SHAPELESS = "no exponent is told to be positive, and the orbits trace no closed curve"
 
 
@@ -75,7 +79,15 @@ def motion(held: Held, orbit: Real, seed: int) -> Motion:
     certainly negative, and repel where one is certainly positive: that along the curve is 0. What lies in a space of
     fewer dimensions, or in several in turn, attracts only where an orbit beside it comes back; where that leaves, only
     what happens inside of the space says what the set is. Of other sets such an orbit must be near the same states.
+    Chaos that some of many orbits leave later is a transient.
     """
+    found = _attracting(held, orbit, seed)
+    escapes = found.kind == CHAOS and _escapes(held, orbit, found.near, seed)
+    return found._replace(kind="", reason=ESCAPES) if escapes else found
+
+
+def _attracting(held: Held, orbit: Real, seed: int) -> Motion:
+    """The same, but for chaos that orbits leave late."""
     found = _motion(orbit, Iterated(held, 1), np.asarray(held.unit) * orbit[0], seed)
     if not found.kind or not found.stable:
         return found
@@ -121,6 +133,17 @@ def _comes_back(held: Held, orbit: Real, near: float, seed: int) -> bool:
     last = tail(held, carried(held, begin, len(orbit) - MOST), MOST)[0]
     last = last[np.isfinite(last).all(axis=1)]
     return bool((cKDTree(orbit).query(last)[0] <= near).sum() > MOST / 2)
+
+
+def _escapes(held: Held, orbit: Real, near: float, seed: int) -> bool:
+    """Whether some of many orbits from beside the states of one are far from all of these after as many steps again."""
+    many = int(np.clip(MULTIPLICATIONS // orbit.shape[1] ** 2, 1, ORBITS))
+    begin = orbit[spread(len(orbit), many)]
+    aside = np.random.default_rng(seed).standard_normal(begin.shape)
+    last = carried(held, begin + BESIDE * float(np.abs(orbit).max()) * aside, len(orbit))
+    stay = np.isfinite(last).all(axis=1)
+    stay[stay] = cKDTree(orbit).query(last[stay])[0] <= 2 * near
+    return bool((~stay).mean() > LEFT_LATE)
 
 
 def _unstable(inside: Motion, found: Motion, spaces: FlatSpaces) -> Motion:

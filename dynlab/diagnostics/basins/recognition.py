@@ -17,7 +17,7 @@ from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.diagnostics.fixed_points.places import UNDECIDED as MAYBE
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.flat_orbits import FlatSpaces
-from dynlab.numerics.threads import cores
+from dynlab.numerics.threads import cores, slices
 from dynlab.systems.held import Held
 from dynlab.systems.iterated import Iterated
 
@@ -185,12 +185,32 @@ def _at_rest(held: Held, period: int, states: Real, which: Index, known: Recogni
                 one = replace(one, points=np.concatenate([one.points, some[ended]]))
             (doubtful if roots["status"].values[root] == MAYBE else listed).append(one)
         known.assign(states[left], which[left], listed)
+        for one in listed:
+            _pass_by(held, one, states[left], which[left], known)
         for one in doubtful:
             near = [_nearly(state, one.points) for state in states[left]]
             known.reasons[which[left[near]]] = MAYBE_NONE
         before, left = len(left), left[known.assigned[which[left]] == UNDECIDED]
         if len(left) in (0, before):
             return
+
+
+def _pass_by(held: Held, point: Attractor, states: Real, which: Index, known: Recognised) -> None:
+    """Say nothing of starts that only look as if they rested on an unstable point: one step led them so near to it.
+
+    Where the point's coordinate is 0 to rounding and theirs is as small but not 0, they leave later, as in truth.
+    """
+    if point.stable != 0:
+        return
+    near = known.assigned[which] == known.number(point)
+    beside = (np.maximum(np.abs(states), np.abs(point.state)) < np.finfo(float).eps) & (states != 0)
+    some = np.flatnonzero(near & beside.any(axis=1))
+    if not len(some):
+        return
+    steps = min(FOLLOWED, int(np.log(1 / np.finfo(float).tiny) / max(point.exponent, np.finfo(float).eps)) + 1)
+    for part in slices(len(some), MOST_VALUES / (steps * states.shape[1])):
+        distances = np.linalg.norm(tail(held, states[some[part]], steps) - point.state, axis=2)
+        known.assigned[which[some[part][~(distances <= SAME).all(axis=1)]]] = UNDECIDED
 
 
 def _on_cycles(held: Held, period: int, states: Real, which: Index, known: Recognised, seed: int) -> None:
@@ -263,10 +283,12 @@ def _moving(held: Held, states: Real, known: Recognised, largest_state: float, s
 
 
 def _coming(held: Held, states: Real, known: Recognised, cloud: _Cloud, largest_state: float) -> None:
-    """Carry the ends on that nothing is said about yet, for at most `FOLLOWED` steps, while they near an orbit."""
-    before = np.inf
-    for _ in range(FOLLOWED // SOON if cloud.number >= 0 else 0):
-        left = known.left()
+    """Carry the ends on that nothing is said about yet, for at most `FOLLOWED` steps, while they near an orbit.
+
+    All are compared with it when half of them are near, or come no nearer: that takes longer than the steps.
+    """
+    before, left = np.inf, known.left()
+    for ahead in range(FOLLOWED // SOON if cloud.number >= 0 else 0, 0, -1):
         if not len(left):
             return
         moved = carried(held, states[left], SOON)
@@ -274,8 +296,11 @@ def _coming(held: Held, states: Real, known: Recognised, cloud: _Cloud, largest_
             stays = np.linalg.norm(np.asarray(held.unit) * moved, axis=1) <= largest_state  # not true of NaN
         states[left[stays]] = moved[stays]
         median = cloud.distance(states[left])
-        known.belongs(cloud, states, left)
-        if not median <= NEARER * before:
+        comes = median <= NEARER * before and ahead > 1
+        if median <= cloud.near or not comes:
+            known.belongs(cloud, states, left)
+            left, median = known.left(), np.inf  # of those that are left it is another one
+        if not comes:
             return
         before = median
 
