@@ -14,10 +14,10 @@ import click
 
 from dynlab.errors import Stopped
 
+from .signals import SOON, importing
+
 UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 AGAIN = 1.0  # seconds after which an alarm comes again: Python loses one that comes while an object is being put away
-SOON = 0.05  # seconds after which one comes again that came in an import: half a module is never whole again
-IMPORTING = "<frozen importlib._bootstrap"
 DURATION = re.compile(r"([0-9.]+) ?(s|min|h)?")
 
 
@@ -102,7 +102,7 @@ def _alarm(seconds: float) -> Iterator[None]:
         return
 
     def stop(number: int, frame: FrameType | None) -> None:
-        if _imports(frame):
+        if importing(frame):
             signal.setitimer(signal.ITIMER_REAL, SOON, AGAIN)
             return
         raise OutOfTime
@@ -114,12 +114,3 @@ def _alarm(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def _imports(frame: FrameType | None) -> bool:
-    """Whether a module is being imported."""
-    while frame is not None:
-        if frame.f_code.co_filename.startswith(IMPORTING):
-            return True
-        frame = frame.f_back
-    return False

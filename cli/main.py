@@ -9,12 +9,8 @@ import contextlib
 import difflib
 import os
 import re
-import signal
 import sys
-import threading
-import time
 import traceback
-import types
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -22,18 +18,18 @@ import click
 
 import dynlab
 from dynlab.docstrings import docstring
-from dynlab.errors import Stopped, UserError, lookup, unknown
+from dynlab.errors import UserError, lookup, unknown
 from dynlab.letters import one_line
 from dynlab.reading import OWN, in_words, interruption
 
 from . import COMMANDS, OTHERWISE
 from .examples import example, owners
+from .signals import INTERRUPTED, TERMINATED, Terminated, hear
 from .streams import OWN_ERROR, echo, lasting
 
 NO_NUMBER = re.compile(r"('.*') is not a valid (integer|float)(?: range)?\.$")  # what click says
 NOT_IN_RANGE = re.compile(r"(-?[0-9.e+]+) is not in the range \S+\.$")  # as well
-BAD_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
-GRACE = 5.0  # seconds in which a terminated command puts away what is not whole, unless a library does not let it
+BAD_INPUT = 2
 LONGEST = 2000  # letters of a sentence, which may name what stands in a file
 ALIKE = 0.75  # an option less like what was typed is no typo of it
 FEW = 3  # commands that have an option, by name; more are counted
@@ -100,8 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     os.environ.setdefault("PYTHONSAFEPATH", "1")  # no process that is started runs what lies in the working folder
     sys.stdout, sys.stderr = lasting(sys.stdout), lasting(sys.stderr)
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        _hear_terminate()
+    hear()
     code = run(arguments)
     try:
         if sys.stdout is not None:
@@ -119,30 +114,6 @@ def _leave(code: int) -> NoReturn:
         with contextlib.suppress(OSError):
             sys.stderr.flush()
     os._exit(code)
-
-
-class Terminated(Stopped):
-    """The process was told to end."""
-
-
-def _hear_terminate() -> None:
-    """Make the signal to terminate an exception, so that nothing half done is left; and an end where none is heard."""
-
-    def stop(number: int, frame: types.FrameType | None) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        raise Terminated
-
-    def watch() -> None:
-        while os.read(heard, 1)[0] != signal.SIGTERM:
-            pass
-        time.sleep(GRACE)
-        os._exit(TERMINATED)
-
-    heard, told = os.pipe()
-    os.set_blocking(told, False)
-    signal.set_wakeup_fd(told, warn_on_full_buffer=False)
-    signal.signal(signal.SIGTERM, stop)
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -31,7 +31,7 @@ def start(arguments, folder, *, times=1, mounted=None, powers=True):
 
 
 def command(arguments, folder, times, mounted, powers):
-    from dynlab.cli import main
+    from dynlab.cli import main, signals
 
     for number, name in ((1, "said"), (2, "told")):
         os.dup2(os.open(folder.with_name(name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), number)
@@ -45,14 +45,14 @@ def command(arguments, folder, times, mounted, powers):
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     code = 0
     try:
-        main._hear_terminate()
+        signals.hear()
         folder.with_name("begun").touch()
         for _ in range(times):
             code = code or main.run(arguments)
     except KeyboardInterrupt:  # between two commands
-        code = main.INTERRUPTED
-    except main.Terminated:
-        code = main.TERMINATED
+        code = signals.INTERRUPTED
+    except signals.Terminated:
+        code = signals.TERMINATED
     left = [] if mounted is None else [str(each) for each in Path().rglob("*") if each.is_file()]
     sys.stdout.write("".join(f"left {name}\n" for name in left))
     sys.stdout.flush()

@@ -76,6 +76,29 @@ def test_a_derivative_that_cancels_lies_within_its_bound(name):
         assert (errors <= bound.numpy()).all()
 
 
+FUNCTIONS = "silu elu celu selu softplus leaky_relu hardtanh relu6 hardsigmoid hardswish logsigmoid mish gelu softsign"
+OTHERS = {
+    "glu": lambda y: functional.glu(torch.cat([y, y], -1)),
+    "softmax": lambda y: torch.softmax(y, -1),
+    "log softmax": lambda y: torch.log_softmax(y, -1),
+    "layer norm": lambda y: functional.layer_norm(y, y.shape[-1:]),
+    "normalised": lambda y: functional.normalize(y, dim=-1),
+}
+
+
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("name", [*FUNCTIONS.split(), *OTHERS])
+def test_every_function_of_torchs_has_its_derivative(name, size):
+    function = OTHERS.get(name) or getattr(functional, name)
+    state = torch.linspace(0.3, 1.1, size, dtype=torch.float64)
+    system = from_function(lambda h, x: function(0.5 * h + 0.1), state_size=size)
+    found, bound = jacobian_and_error(system, state, torch.zeros(0).double())
+    truth = torch.autograd.functional.jacobian(lambda h: function(0.5 * h + 0.1), state)
+    torch.testing.assert_close(found, truth, rtol=1e-12, atol=1e-12)
+    assert bound.max() < 1e-9
+    assert np.isfinite(spectrum(system, np.zeros((2, 0)), initial_state=state.numpy())["eigenvalue_error"].values).all()
+
+
 @pytest.mark.parametrize("step", [torch.tanh, torch.sigmoid, torch.sin, torch.relu, torch.square])
 def test_what_does_not_cancel_keeps_its_digits(step):
     states = torch.tensor([0.3, -2.0, 7.0], dtype=torch.float64)

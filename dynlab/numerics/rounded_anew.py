@@ -66,14 +66,14 @@ class RoundedAnew(TorchDispatchMode):
             return found
         if isinstance(found, tuple | list):
             return type(found)(self._rounded(part, name, args) for part in found)
+        if name.endswith("_") and isinstance(found, Tensor) and found.is_floating_point():  # in place
+            return found.copy_(self.changed(found))
         return self._rounded(found, name, args)
 
     def _rounded(self, found: Any, name: str, args: tuple[Any, ...]) -> Any:
         if not (isinstance(found, Tensor) and found.is_floating_point()):
             return found
         given = [each for each in args if isinstance(each, Tensor)]
-        if any(found is each for each in given):  # in place
-            return found.copy_(self.changed(found))
         if any(found.untyped_storage().data_ptr() == each.untyped_storage().data_ptr() for each in given):
             return found  # a view
         rounded = self.changed(found)

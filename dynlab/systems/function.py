@@ -105,31 +105,22 @@ class Function(Map):
         return value.is_complex() == self.complex_state and (value.is_complex() or value.is_floating_point())
 
     def mixes_rows(self) -> bool:
-        """Whether `f` is one of one state alone: h.norm() and h[0] are others of a batch."""
+        """Whether `f` is one of one state alone: h.norm() and h[0] are others of a batch.
+
+        States of one size are looked at, and after them some of many sizes: what `f` does may depend on the largest.
+        """
         generator, analysed = torch.Generator().manual_seed(0), copied(self).eval()
         sizes = self.state_size, self.input_size
         for dtype in (torch.float64, torch.float32):  # of the weights, which may be in a closure
-            state, input = (torch.randn(SOME, size, generator=generator, dtype=dtype) for size in sizes)
-
-            def alone(state: Tensor = state, input: Tensor = input) -> Tensor:
-                return torch.stack([analysed.step(*row) for row in zip(state.clone(), input.clone(), strict=True)])
-
-            with torch.no_grad(), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                try:
-                    first, again = alone(), alone()
-                except (UserError, TypeError, AttributeError):
-                    continue
-                if not torch.equal(first, again):
-                    return False
-                try:
-                    beside, again = (analysed.step(state.clone(), input.clone()) for _ in range(2))
-                except (UserError, TypeError):  # as h[0], h[1] of three rows, or W @ h
+            drawn = [torch.randn(SOME, size, generator=generator, dtype=dtype) for size in sizes]
+            for scale in (torch.ones(SOME, 1), 10.0 ** torch.arange(-2, SOME - 2).unsqueeze(-1)):
+                mixes = _mixes_rows(analysed, *(scale.to(dtype) * each for each in drawn))
+                if mixes:
                     return True
-            reach = torch.finfo(dtype).eps ** 0.5 * float(torch.maximum(first.abs(), state.abs()).max())
-            if beside.shape != first.shape or not torch.equal(beside, again):
-                return beside.shape != first.shape
-            return not torch.allclose(beside, first, 0.0, reach, equal_nan=True)
+                if mixes is None:
+                    break
+            else:
+                return False
         return False
 
     def check_sizes(self) -> None:
@@ -275,6 +266,32 @@ def from_function(
     found.by_row = found.mixes_rows()
     found.check_sizes()
     return found
+
+
+def _mixes_rows(analysed: Function, state: Tensor, input: Tensor) -> bool | None:
+    """Whether the step makes something else of several rows than of each alone; None where it fails."""
+
+    def alone() -> Tensor:
+        return torch.stack([analysed.step(*row) for row in zip(state.clone(), input.clone(), strict=True)])
+
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            first, again = alone(), alone()
+        except (UserError, TypeError, AttributeError):
+            return None
+        if not torch.allclose(first, again, 0.0, 0.0, equal_nan=True):
+            return False
+        try:
+            beside, again = (analysed.step(state.clone(), input.clone()) for _ in range(2))
+        except (UserError, TypeError):  # as h[0], h[1] of three rows, or W @ h
+            return True
+    if beside.shape != first.shape or not torch.allclose(beside, again, 0.0, 0.0, equal_nan=True):
+        return beside.shape != first.shape
+    sizes = torch.maximum(first.abs(), state.abs()).amax(dim=-1, keepdim=True).nan_to_num()
+    reach = torch.finfo(state.dtype).eps ** 0.5 * sizes
+    differ = ((beside - first).abs() > reach) | (beside.isfinite() != first.isfinite())
+    return bool(differ.any())
 
 
 def is_users(part: nn.Module) -> bool:

@@ -6,7 +6,7 @@ import sys
 import click
 import pytest
 
-from dynlab.cli import COMMANDS, OTHERWISE, main
+from dynlab.cli import COMMANDS, OTHERWISE, signals
 from dynlab.cli.main import group, run
 from dynlab.diagnostics import DIAGNOSTICS
 from dynlab.errors import UserError, lookup
@@ -97,7 +97,7 @@ def test_an_error_of_dynlabs_own_is_3_and_an_interruption_130(monkeypatch, capsy
     assert run(["phase"]) == 130
 
 
-@pytest.mark.parametrize("stopped, code", [(KeyboardInterrupt(), 130), (main.Terminated(), 143)])
+@pytest.mark.parametrize("stopped, code", [(KeyboardInterrupt(), 130), (signals.Terminated(), 143)])
 @pytest.mark.parametrize("around", [RuntimeError("Error calling __set_name__"), UserError("The file is damaged.")])
 def test_an_interruption_that_became_another_error_on_its_way_is_one(stopped, code, around, monkeypatch, capsys):
     """As Python 3.11 makes one of it while a class is made, and a library while it imports."""

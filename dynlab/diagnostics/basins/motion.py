@@ -141,9 +141,9 @@ def _escapes(held: Held, orbit: Real, near: float, seed: int) -> bool:
     begin = orbit[spread(len(orbit), many)]
     aside = np.random.default_rng(seed).standard_normal(begin.shape)
     last = carried(held, begin + BESIDE * float(np.abs(orbit).max()) * aside, len(orbit))
-    stay = np.isfinite(last).all(axis=1)
-    stay[stay] = cKDTree(orbit).query(last[stay])[0] <= 2 * near
-    return bool((~stay).mean() > LEFT_LATE)
+    last = last[np.isfinite(last).all(axis=1)]
+    stay = int((cKDTree(orbit).query(last)[0] <= 2 * near).sum())
+    return stay < (1 - LEFT_LATE) * len(begin)
 
 
 def _unstable(inside: Motion, found: Motion, spaces: FlatSpaces) -> Motion:
