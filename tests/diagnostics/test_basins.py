@@ -675,6 +675,25 @@ def test_nothing_is_said_to_end_where_there_is_no_fixed_point(without_a_fixed_po
     assert "end on" not in ds.attrs["verdict"]
 
 
+@pytest.mark.parametrize("unit", [1e7, 1e9, 1e12])
+def test_orbits_that_come_to_rest_far_away_have_not_left(unit):
+    ds = dl.basins(dl.from_function(lambda h, x: unit * torch.tanh(2 * h / unit), state_size=2), grid=10)
+    assert sorted(ds["stable"].values.tolist()) == [1, 1, 1, 1]
+    np.testing.assert_allclose(np.abs(ds["attractor_state"].values), 0.9575040240772687 * unit, rtol=1e-9)
+
+
+def test_orbits_of_a_translation_end_on_nothing():
+    turned = torch.tensor([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], dtype=torch.float64)
+    along = torch.tensor([0.0, 0.0, 0.5], dtype=torch.float64)
+    for system in (
+        dl.from_function(lambda h, x: h + 0.5, state_size=2),
+        dl.from_function(lambda h, x: h @ turned.to(h).T + along.to(h), state_size=3),
+    ):
+        ds = dl.basins(system, grid=8, extent=0.9)
+        assert ds.sizes["attractor"] == 0
+        assert "end on" not in ds.attrs["verdict"]
+
+
 @pytest.mark.parametrize("r", [5.0, 6.0])
 def test_an_orbit_that_one_step_leads_beside_an_unstable_point_does_not_end_there(r):
     """Ricker's map: its highest state e^(r − 1)/r is led to some 1e-20 or 1e-60, and grows from there again."""

@@ -12,7 +12,7 @@ from dynlab import schema
 from dynlab.arguments import check_at_least, check_positive
 from dynlab.diagnostics.basins import result
 from dynlab.diagnostics.basins.attractor import Attractor
-from dynlab.diagnostics.basins.ends import Ends, ends
+from dynlab.diagnostics.basins.ends import GONE, Ends, ends
 from dynlab.diagnostics.basins.plane import Plane, plane_of
 from dynlab.diagnostics.basins.recognition import DIVERGED, FOLLOWED, UNDECIDED, recognised
 from dynlab.diagnostics.basins.verdict import verdict
@@ -31,6 +31,7 @@ WORK = 2.0**37  # multiplications of all starts' steps where no grid is asked fo
 FOLLOWED_WORK = 2.0**31  # of so many steps as one orbit is followed for where nobody says whether to
 EXTENT = 3.0  # half the width of a planar system's window
 LARGEST_STATE, BEYOND_WINDOW = 1e6, 1e3  # the latter times how far the window reaches
+FARTHEST, FAR_ONES = 1e100, 512  # a bound within which so many of the orbits that leave the usual one are followed
 MAX_MEMORY = 256 * 2**20  # bytes
 LARGEST_GRID = 4096  # starts in each direction
 HELD = 6  # numbers of each start beside the states where it starts and ends
@@ -153,12 +154,14 @@ def basins(
         states = _visited(driven, bound)
     plane, wide_enough = _plane(exact, states, seed, bound)
     half = wide_enough if extent is None else extent
-    largest_state = largest_state or _beyond_all(plane, half)
+    given, largest_state = largest_state, largest_state or _beyond_all(plane, half)
     line = np.linspace(-half, half, grid)
     starts = plane.states(line, line).reshape(-1, system.state_size)
     unit = _unit(exact, half)
     held, exact = _in_unit(unit, held), _in_unit(unit, exact)
     found = ends(held, starts / unit, steps, largest_state, max_memory)
+    if given is None and (farther := _farther(held, starts / unit, found, steps, max_memory)) > largest_state:
+        largest_state, found = farther, ends(held, starts / unit, steps, farther, max_memory)
     known = recognised(exact, found, largest_state, max_memory, seed, is_followed)
     attractors, basin = _by_share(known.attractors, known.assigned.reshape(grid, grid), unit)
     belongs = np.isin(basin, [DIVERGED, *(number for number, one in enumerate(attractors) if one.has_basin)])
@@ -204,6 +207,16 @@ def _visited(driven: Driven, largest_state: float) -> NDArray[np.float64] | None
 def _beyond_all(plane: Plane, half: float) -> float:
     """The norm beyond which an orbit has left, where nobody says: far outside of the window."""
     return max(LARGEST_STATE, BEYOND_WINDOW * (float(np.linalg.norm(plane.origin)) + half))
+
+
+def _farther(held: Held, starts: Real, found: Ends, steps: int, max_memory: float) -> float:
+    """Far outside of where orbits rest or repeat that have left the usual bound; 0 where none does."""
+    gone = np.flatnonzero(found.period == GONE)
+    if not len(gone):
+        return 0.0
+    later = ends(held, starts[gone[:: -(-len(gone) // FAR_ONES)]], steps, FARTHEST, max_memory)
+    sizes = np.linalg.norm(np.asarray(held.unit) * later.states[later.period > 0], axis=1)
+    return min(FARTHEST, BEYOND_WINDOW * float(sizes.max(initial=0.0)))
 
 
 def _lost(held: Held, found: Ends, basin: NDArray[np.int64]) -> NDArray[np.bool_]:

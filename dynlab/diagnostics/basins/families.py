@@ -64,7 +64,7 @@ def family(held: Held, states: Real, seed: int) -> Family | None:
         values, errors, _ = eigenvalues(matrix, n * float(np.finfo(np.float64).eps) * np.abs(matrix))
         if abs(abs(values[0]) - 1) <= errors[0]:
             kind = "neutral orbits"
-    if not kind:
+    if not kind or (kind != "neutral orbits" and not _stays(held)):
         return None
     begin = states[:: -(-len(states) // FOLLOWED)]
     exponents, errors = _largest(Iterated(held, 1), np.asarray(held.unit) * begin, seed)
@@ -79,6 +79,12 @@ def family(held: Held, states: Real, seed: int) -> Family | None:
     kind = f"chaotic {kind}" if chaotic.all() else f"regular and chaotic {kind}" if chaotic.any() else kind
     largest = int(np.nanargmax(exponents))
     return Family(f"{FAMILY} {kind}", float(exponents[largest]), float(errors[largest]), members)
+
+
+def _stays(held: Held) -> bool:
+    """Whether orbits need not run away: those of an affine map without a fixed point do, as of h + c."""
+    affine = affine_answer(held)
+    return affine is None or affine.exists
 
 
 def _within(

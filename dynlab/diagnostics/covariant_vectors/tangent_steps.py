@@ -90,7 +90,7 @@ def steps_of_flow(
     ) -> tuple[Carried, float, NDArray[np.bool_]]:
         """The tangent map of an interval, the solver's last step, and which of the `alive` samples ran away."""
         start = Carried(states[number], initial.new_zeros(samples), eye.expand(samples, n, n), unit)
-        return solved(system, start, number * interval, interval, step, alive, largest_state, evaluations)
+        return solved(system, start, number * interval, interval, step, alive, largest_state, evaluations)[:3]
 
     evaluations = Evaluations(system, 0.0, count * interval)
     for number in through(range(count)):

@@ -22,6 +22,7 @@ OTHERS = {
     SLOW: ("slow point", "slow points"),
 }
 PIECES = "{} pieces were found, {}; it is not known which of them are parts of one"
+FLAT = "of equilibria"  # as the kind near a line or plane of these is called
 SETS = {1: "a line or curve", 2: "a plane or surface"}
 SMALLEST_DISTANCE = 1e-15  # times max(1, ‖h‖), as distances are said: below are named so: they are rounding, or nothing
 
@@ -32,7 +33,7 @@ def verdict(rows: list[Record], found: Search) -> str:
     lines = [row for row in rows if row.status == CONTINUUM]
     doubtful = [row for row in rows if row.status == UNDECIDED]
     listed = [place for row, place in zip(rows, found.places, strict=True) if row.status == FIXED]
-    sentences = [_points(points, told_apart(listed), found)] if points else []
+    sentences = [_points(points, told_apart(listed), found), *_flat(points)] if points else []
     sentences += [_continua(lines, bool(points), found)] if lines else []
     if not sentences:
         none = f"The map is {found.affine} and has no fixed point{'' if found.affine == 'affine' else ' there'}"
@@ -61,6 +62,14 @@ def _points(points: list[Record], least: int, found: Search) -> str:
     shown = "shown to be " if undecided and not stable else ""
     told = f"{several or f'{len(points)} fixed points'}, {stable or 'none'} of them {shown}stable{doubtful}{same}"
     return f"{told}; fsolve confirms all {len(points)} to {worst}."
+
+
+def _flat(points: list[Record]) -> list[str]:
+    """Where the map is so flat beside a point that several would be one."""
+    count = sum(FLAT in row.kind.name for row in points)
+    where = "There" if len(points) == 1 else f"At {count} of them"
+    said = "an eigenvalue is 1 to rounding: points that lie very near each other would be counted as one."
+    return [f"{where} {said}"] if count else []
 
 
 def _continua(lines: list[Record], beside: bool, found: Search) -> str:

@@ -68,9 +68,10 @@ def growth_of_flow(
             span = min(length, boundary - t)
             span = boundary - t if boundary - t - span < SHORTEST * boundary else span
             start = Carried(state, log_det, frame.columns, unit)
-            end, next_step, left = solved(system, start, t, span, step, np.isinf(cut), largest_state, evaluations)
+            still = np.isinf(cut)
+            end, next_step, left, when = solved(system, start, t, span, step, still, largest_state, evaluations)
             if left.any():  # once more, with the solutions that ran away held where they are
-                cut[left] = t
+                cut[left] = when
                 lost |= left & ~beyond(end.state, largest_state)
                 continue
             size = torch.linalg.matrix_norm(end.vectors).clamp(min=1).log()

@@ -123,7 +123,8 @@ def _why_cut(measured: Measured, largest: float, several: bool = False) -> str:
     if np.isinf(cut).all():
         return ""
     why = why_cut(measured.growth.lost[np.isfinite(cut)], f"|h_i| ≤ {largest:g}", is_flow, several)
-    return f"{why}, the first at {f'{cut.min():.4g} s' if is_flow else f'step {cut.min():.0f}'}"
+    first = "the first at" if len(cut) > 1 else "at"
+    return f"{why}, {first} {f'{cut.min():.4g} s' if is_flow else f'step {cut.min():.0f}'}"
 
 
 def _values(measured: Measured, size: int) -> dict[str, NDArray[Any]]:

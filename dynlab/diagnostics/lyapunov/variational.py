@@ -20,6 +20,7 @@ FIRST_STEP = 1e-3  # of the time asked for, where no step is known
 SHORTEST_STEP = 10 * np.finfo(float).eps  # of the time asked for: no shorter one moves the time
 SAFETY, SMALLEST_CHANGE, LARGEST_CHANGE = 0.9, 0.2, 10.0  # of the length from one step to the next
 ORDER = 8
+HALVINGS = 40  # of a step in which a solution leaves the bound
 NUMBERS_AT_ONCE = 2**22  # of Jacobians, 32 MiB
 
 
@@ -60,9 +61,10 @@ def solved(
     alive: NDArray[np.bool_],
     largest_state: float,
     evaluations: Evaluations,
-) -> tuple[Carried, float, NDArray[np.bool_]]:
+) -> tuple[Carried, float, NDArray[np.bool_], float]:
     """What is carried from `begin` to a time `span` later, the step to go on with, and which `alive` samples ran away.
 
+    At the end is the time that was reached: where some ran away, when the first of them did, and only these are told.
     A `step` of 0 says that none is known. `evaluations` counts those of the whole solution.
     """
     from scipy.integrate import DOP853  # here, since a third of a second is long for a command that solves no flow
@@ -73,11 +75,19 @@ def solved(
     rates = y.new_zeros(len(weights), *y.shape)
     variation.fill(rates, y, 0.0, range(1))
     least, lost = start.least(), np.zeros_like(alive)  # of which samples the last step ended at what is no number
+
+    def after(h: float) -> Tensor:
+        variation.fill(rates, y, h, range(1, len(rates)))
+        return y + h * torch.tensordot(weights[-1], rates[:-1], 1)
+
+    def beyond(values: Tensor) -> NDArray[np.bool_]:
+        found: NDArray[np.bool_] = (start.unpacked(values).state.abs() <= largest_state).all(dim=-1).numpy()
+        return ~found & alive
+
     while t < span and alive.any() and not left.any():
         h = min(length, span - t)
         evaluations.add(len(rates) - 1, begin + t)
-        variation.fill(rates, y, h, range(1, len(rates)))
-        new = y + h * torch.tensordot(weights[-1], rates[:-1], 1)
+        new = after(h)
         error = _error(errors, rates, h, least + RELATIVE_TOLERANCE * torch.maximum(y.abs(), new.abs()))
         # in this order NaN, of a step beyond where the velocity is a number, makes the next one shorter
         change = max(SMALLEST_CHANGE, SAFETY * error ** (-1 / ORDER)) if error != 0 else LARGEST_CHANGE
@@ -85,15 +95,21 @@ def solved(
             longer = h * min(1.0 if refused else LARGEST_CHANGE, change)
             length, refused = longer if h == length else max(length, longer), False
             still = (start.unpacked(new).state == start.unpacked(y).state).all(dim=-1).numpy()
+            left, inside = beyond(new), 0.0
+            for _ in range(HALVINGS if left.any() else 0):
+                middle = (inside + h) / 2
+                if (earlier := beyond(after(middle))).any():
+                    h, left = middle, earlier
+                else:
+                    inside = middle
             y, t, rates[0] = new, span if h == span - t else t + h, rates[-1]
-            left = ~(start.unpacked(y).state.abs() <= largest_state).all(dim=-1).numpy() & alive
             left |= lost & still  # only a step that moves nothing ends at a number
             lost = np.zeros_like(alive)
         else:  # or no number
             length, refused = h * change, True
             lost = alive & ~torch.isfinite(rates).all(dim=-1).all(dim=0).numpy()
             left = (lost if lost.any() else alive) & (length < SHORTEST_STEP * span)  # nothing is known beyond
-    return start.unpacked(y), length, left
+    return start.unpacked(y), length, left, begin + t
 
 
 class _Variation:
