@@ -43,6 +43,7 @@ NEAREST = 1e-7  # times abs(h_i): a spacing of that share of a share is still ma
 DISTANCES = tuple(10.0**-k for k in (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13))
 NEAR_ZERO = tuple(10.0**-k for k in (2, 4, 6, 9, 12, 16, 20, 40, 60, 80, 110, 150))
 BELIED = 1e-2  # of what the derivative says, at all of them: what is smooth and steep comes nearer
+BELIED_ALL_TOGETHER = 1e-4  # the same where that is above what rounds the largest value: a small one may round more
 LASTING = 0.3  # times what they differ by, from one distance to the next
 BALANCED = 16  # sweeps: units need not be exact, they only have to be of the right size
 ROUNDED_ALIKE = 64.0  # times ε: what rounding makes of such a difference
@@ -412,25 +413,37 @@ def belied(
     measured = torch.as_tensor(unit, dtype=state.dtype, device=state.device).expand_as(state)
     at_zero = state.abs() < NEAREST * measured
     size = torch.where(at_zero, measured, state.abs())
-    least, share = torch.full_like(state, torch.inf), wrong
-    steepest = torch.zeros_like(state)  # at the distances before: where a nearer one shows no change it belies that
-    rates = [torch.zeros_like(state)] * 2  # at the two smallest distances that tell
+    looked_at = []
     for share_of_size, of_zero in zip(DISTANCES, NEAR_ZERO, strict=True):
         way = signs * size * torch.where(at_zero, of_zero, share_of_size)
         ahead, back = (evolve(state + sign * way, input, t) for sign in (1, -1))
         told = (found @ way.unsqueeze(-1)).squeeze(-1)
         changed, noise = (ahead - back) / 2, ROUNDED_ALIKE * eps * (ahead.abs() + back.abs())
-        longest = way.abs().amax(dim=-1, keepdim=True)
         scale = (found.abs() @ way.abs().unsqueeze(-1)).squeeze(-1) + changed.abs()
+        looked_at.append((way.abs(), (changed - told).abs(), noise, scale))
+    small = [(way, off, noise.amax(dim=-1, keepdim=True), scale) for way, off, noise, scale in looked_at]
+    return torch.maximum(_belied_by(looked_at, BELIED, wrong), _belied_by(small, BELIED_ALL_TOGETHER, wrong))
+
+
+def _belied_by(looked_at: list[tuple[Tensor, ...]], belied: float, none: Tensor) -> Tensor:
+    """What entries are wrong by where all distances say so that tell that share of what the derivative says.
+
+    Of each distance: the way there, what it is off by there, the rounding of that, and what the derivative says.
+    """
+    first = looked_at[0][1]
+    least, share = torch.full_like(first, torch.inf), none
+    steepest = torch.zeros_like(first)  # at the distances before: where a nearer one shows no change it belies that
+    rates = [torch.zeros_like(first)] * 2  # at the two smallest distances that tell
+    for way, off, noise, scale in looked_at:
+        longest = way.amax(dim=-1, keepdim=True)
         scale = torch.maximum(scale, steepest * longest)
-        off, tells = (changed - told).abs(), noise < BELIED * scale
-        rate = off / longest
+        tells, rate = noise < belied * scale, off / longest
         steepest = torch.where(tells, torch.maximum(steepest, rate), steepest)
         rates = [torch.where(tells, later, former) for later, former in zip((rates[1], rate), rates, strict=True)]
-        share = torch.where(tells.unsqueeze(-1), off.unsqueeze(-1) / way.abs().unsqueeze(-2), share)
+        share = torch.where(tells.unsqueeze(-1), off.unsqueeze(-1) / way.unsqueeze(-2), share)
         least = torch.where(tells, torch.minimum(off / scale, least), least)
     stays = (rates[0] > 0) & (rates[1] > LASTING * rates[0])  # what the step bends by shrinks with the distance
-    return torch.where((torch.isfinite(least) & (least > 2 * BELIED) & stays).unsqueeze(-1), share, wrong)
+    return torch.where((torch.isfinite(least) & (least > 2 * belied) & stays).unsqueeze(-1), share, 0.0)
 
 
 def exact_zeros(system: System, state: Tensor, input: Tensor, t: int | Tensor = 0) -> Tensor:
