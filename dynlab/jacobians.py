@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -425,7 +425,7 @@ def belied(
     return torch.maximum(_belied_by(looked_at, BELIED, wrong), _belied_by(small, BELIED_ALL_TOGETHER, wrong))
 
 
-def _belied_by(looked_at: list[tuple[Tensor, ...]], belied: float, none: Tensor) -> Tensor:
+def _belied_by(looked_at: Sequence[tuple[Tensor, ...]], belied: float, none: Tensor) -> Tensor:
     """What entries are wrong by where all distances say so that tell that share of what the derivative says.
 
     Of each distance: the way there, what it is off by there, the rounding of that, and what the derivative says.

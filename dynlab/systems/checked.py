@@ -4,15 +4,16 @@ import functools
 import inspect
 import itertools
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import torch
 from torch import Tensor
 
 from dynlab.arguments import bound, check_at_least, check_positive
 from dynlab.errors import UserError
+from dynlab.reading import out_of_memory
 from dynlab.systems.base import Flow, Map, System
-from dynlab.systems.function import is_users
+from dynlab.systems.function import OF_CODE, Function, is_users
 from dynlab.systems.held import frozen, number_type
 
 # At how many states a function is called, and at how many of them again: that dropout makes the same of all has no
@@ -21,6 +22,10 @@ STATES, FEWER = 64, 32
 # Its slopes at so many states, by differences to both sides at these distances, which agree where they can be believed.
 SLOPES, NEAR, NEARER = 16, 1e-5, 1e-6
 FINE = (1e-8, 1e-10)  # steps that see what goes up and down within 1e-6, as in a unit of 1e-9
+TAKES = (
+    "it takes states (..., state_size), inputs (..., input_size) and t, with any dimensions in front, as h[..., 0] and "
+    "h @ W.T do, and returns the next states, or the velocity, of the states' shape."
+)
 ALIKE, APART = 1e-3, 1e-2  # of the larger one
 
 P = ParamSpec("P")
@@ -51,13 +56,55 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         with torch.inference_mode(False), torch.no_grad():
             for part in given["system"].modules():
                 if isinstance(part, Map | Flow) and is_users(part):
+                    _check_called(part, dtype)
                     _check_one_answer(part, dtype)
                     _check_slope(part)
                 if isinstance(part, Flow):
                     check_autonomous(part)
-            return function(**given)  # type: ignore[call-arg]
+            try:
+                return function(**given)  # type: ignore[call-arg]
+            except OF_CODE as error:
+                if (own := _whose(error, given["system"])) is None or out_of_memory(error):
+                    raise
+                raise UserError(f"{own.name} fails in its {_evolving(own)[0]} ({error}): {TAKES}") from error
 
     return call
+
+
+def _evolving(part: Map | Flow) -> tuple[str, Callable[..., Any]]:
+    """The name of what a class of a user's own defines, and that."""
+    return ("velocity", part.velocity) if isinstance(part, Flow) else ("step", part.step)
+
+
+def _check_called(part: Map | Flow, dtype: torch.dtype) -> None:
+    """Raise where a class of a user's own cannot be called as all are, or returns no states; functions say so too."""
+    if isinstance(part, Function):
+        return
+    name, evolve = _evolving(part)
+    try:
+        inspect.signature(evolve).bind(None, None, 0)
+    except TypeError as error:
+        raise UserError(f"{part.name}.{name} is called as {name}(state, input, t) ({error}): {TAKES}") from error
+    state, input = (torch.zeros(FEWER, size, dtype=dtype) for size in (part.state_size, part.input_size))
+    try:
+        found = evolve(state, input, 0)
+    except Exception:  # of other states it may be asked, and what it says then is told
+        return
+    got = f"shape {tuple(found.shape)}" if isinstance(found, Tensor) else type(found).__name__
+    if not isinstance(found, Tensor) or found.shape != state.shape:
+        raise UserError(f"{part.name}.{name} returned {got} for states of shape {tuple(state.shape)}: {TAKES}")
+
+
+def _whose(error: BaseException, system: System) -> Map | Flow | None:
+    """The class of a user's own in whose code an error was raised; a function tells of its own."""
+    parts = [part for part in system.modules() if isinstance(part, Map | Flow) and is_users(part)]
+    codes = {getattr(_evolving(part)[1], "__code__", None): part for part in parts if not isinstance(part, Function)}
+    at = error.__traceback__
+    while at is not None:
+        if at.tb_frame.f_code in codes:
+            return codes[at.tb_frame.f_code]
+        at = at.tb_next
+    return None
 
 
 def _check_one_answer(part: Map | Flow, dtype: torch.dtype) -> None:

@@ -248,6 +248,8 @@ def from_function(
     tensor([0.9640])
     """
     entry(ORDERS, order or "hx", "order of the arguments")
+    if hasattr(state_size, "join"):  # a text is a sequence too
+        raise UserError(f"state_size must be a number, or several of them, got {state_size!r}.")
     names = _arguments(f)
     if order is None and len(names) > 1 and names[0] in INPUTS and names[1] in STATES:
         raise UserError(

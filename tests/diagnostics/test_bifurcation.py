@@ -537,3 +537,10 @@ def test_what_appears_unstable_at_a_kink_is_never_said_to_lose_stability():
     assert "changes stability" in ds.attrs["verdict"]
     assert "loses" not in ds.attrs["verdict"]
     assert "lose " not in ds.attrs["verdict"]
+
+
+def test_orbits_begin_beside_every_branch_where_its_points_lie_far_apart():
+    """Of r from 3.8 to 3.86 orbits beside 0 leave on one side, and those beside 1 − 1/r stay in [0, 1]."""
+    ds = bifurcation(create("logistic"), parameter="r", lowest=3.8, highest=3.86, values=60)
+    assert np.isfinite(ds["visited"].values).all(axis=2).any(axis=1).all()
+    assert "left" not in ds.attrs["verdict"]

@@ -19,6 +19,7 @@ from dynlab.systems import Euler, Flow, create, from_function
 from dynlab.systems.planar import STARTS, planar_system
 from dynlab.systems.textbook import Linear
 from dynlab.systems.torch_layers import torch_layer
+from dynlab.wording import number
 
 # Chang et al., Figure 1: where the three starts are after 50 steps of Euler's map at ε = 0.1.
 STEP_50 = {
@@ -175,7 +176,11 @@ def test_a_line_that_is_not_told_is_not_said_to_be_one(text):
             "The flow has a line of equilibria along (0.8944, −0.4472): at (0, 0) it has eigenvalues 5 and",
         ),
         ("0,0;0,0", "flow", "The flow has a plane of equilibria: at (0, 0) it has the double eigenvalue 0 per second."),
-        ("0,-2;1,0", "flow", "The flow's equilibrium is a center, "),
+        (
+            "0,-2;1,0",
+            "flow",
+            "The flow's equilibrium is a center (Euler's method is stable there at no step): at (0, 0)",
+        ),
         ("1,0;0,0.5", "linear", "The map has a line of fixed points: at (0, 0) it has multipliers 1 and 0.5."),
         ("-1,0;0,-1", "linear", "The map has a plane of period-2 points: "),
         ("1,0;0,0.5", "vanilla", "The map's fixed point is of undecided kind (linearly a line of fixed points): "),
@@ -578,3 +583,42 @@ def test_orbits_begin_in_a_window_of_small_units(unit):
     ds = phase_plane(Planar(duffing), extent=2 * unit)
     assert np.abs(ds["trajectory"].values[:, 0]).max() <= 2 * unit
     assert "The window holds 3 equilibria" in ds.attrs["verdict"]
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e-6, 1e-3])
+def test_what_is_a_point_in_the_window_may_be_several(unit):
+    ds = phase_plane(from_function(lambda h, x: unit * torch.tanh(2 * h / unit), state_size=2))
+    root = 0.9575040240772687 * unit
+    expected = sorted((x, y) for x in (-root, 0, root) for y in (-root, 0, root))
+    np.testing.assert_allclose(sorted(map(tuple, ds["equilibrium"].values)), expected, rtol=1e-9, atol=1e-9 * unit)
+    assert f"at rest at (0, {number(root)})" in ds.attrs["verdict"]
+
+
+@pytest.mark.parametrize("unit, extent", [(1e3, None), (1e6, None), (1.0, 1e-20)])
+def test_orbits_that_rest_outside_of_the_window_are_not_said_to_rest_in_it(unit, extent):
+    ds = phase_plane(from_function(lambda h, x: unit * torch.tanh(2 * h / unit), state_size=2), extent=extent)
+    assert ds.attrs["verdict"].startswith("The window holds 1 fixed point: ")
+    assert f"(0, {number(0.9575040240772687 * unit)})" in ds.attrs["verdict"]
+
+
+@pytest.mark.parametrize("offset", [1e-15, 1e-14, 1e-6, 1.0])
+def test_a_translation_has_no_fixed_point_however_short_it_is(offset):
+    assert phase_plane(from_function(lambda h, x: h + offset, state_size=2)).sizes["fixed_point"] == 0
+
+
+@pytest.mark.parametrize(
+    "turn, expected",
+    [
+        ([[0.6, -0.8], [0.8, 0.6]], "on invariant closed curves of their own, at a distance of 0.500 to 0.901"),
+        ([[0.0, -1.0], [1.0, 0.0]], "on periodic orbits of their own, of 4 steps"),
+    ],
+)
+def test_orbits_that_a_rotation_keeps_apart_are_on_curves_of_their_own(turn, expected):
+    rotation = torch.tensor(turn, dtype=torch.float64)
+    ds = phase_plane(from_function(lambda h, x: h @ rotation.to(h).T, state_size=2))
+    assert f"all 3 orbits are {expected}" in ds.attrs["verdict"]
+
+
+def test_a_slow_turn_does_not_hide_that_an_orbit_runs_away():
+    ds = phase_plane(planar_system([[0.5, 1.0], [-1.0, 0.5]], step_size=0.1))
+    assert "all 3 orbits are still moving outward" in ds.attrs["verdict"]

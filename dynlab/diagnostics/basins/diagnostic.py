@@ -256,6 +256,8 @@ def _check(
     check_grid(grid, LARGEST_GRID, each, max_memory, f"starts of {system.state_size:,} units")
     check_at_least(1, steps=steps)
     check_positive(extent=extent, largest_state=largest_state)
+    if extent is not None and not 1 / FARTHEST <= extent <= FARTHEST:
+        raise UserError(f"The extent must lie between {1 / FARTHEST:g} and {FARTHEST:g}, got {extent:g}.")
 
 
 def _driven(system: Map, inputs: Any, dtype: str, device: str) -> Driven:

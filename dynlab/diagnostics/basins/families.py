@@ -84,7 +84,7 @@ def family(held: Held, states: Real, seed: int) -> Family | None:
 def _stays(held: Held) -> bool:
     """Whether orbits need not run away: those of an affine map without a fixed point do, as of h + c."""
     affine = affine_answer(held)
-    return affine is None or affine.exists
+    return affine is None or bool(affine.exists)
 
 
 def _within(

@@ -1,5 +1,6 @@
 """Where branches begin, at fixed points and equilibria, and where orbits begin, beside the branches."""
 
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -113,17 +114,31 @@ def beside_branches(
     angles = generator.uniform(0, 2 * np.pi, (len(grid), count))
     reach = max(np.ptp(grid) / max(len(grid) - 1, 1), 1e-2 * np.ptp(grid))
     branches = [[row for row in points if row.branch == number] for number in sorted({row.branch for row in points})]
-    tables = [(np.array([row.parameter for row in rows]), rows) for rows in branches]
     for number, p in enumerate(grid):
-        near = [(rows[np.abs(at - p).argmin()], rows) for at, rows in tables if np.abs(at - p).min() <= reach]
+        near = [(state, row, rows) for rows in branches for state, row in _at(rows, float(p), reach)]
         for orbit in range(count if near else 0):
-            row, rows = near[orbit % len(near)]
+            state, row, rows = near[orbit % len(near)]
             curve = _predicted_curve(diagram, rows, float(p), float(angles[number, orbit]))
             off = (OFF_STABLE if row.kind.stable == 1 else OFF) * begin[number, orbit]
-            begin[number, orbit] = row.orbit[0] + (off if curve is None else curve)
+            begin[number, orbit] = state + (off if curve is None else curve)
         if not near:
             begin[number] *= OFF
     return begin
+
+
+def _at(rows: list[Row], p: float, reach: float) -> list[tuple[NDArray[np.float64], Row]]:
+    """The states of one branch at a value of the parameter, between its points or at one within reach; with that one.
+
+    A branch that turns has several.
+    """
+    found = []
+    for one, other in itertools.pairwise(rows):
+        share = (p - one.parameter) / (other.parameter - one.parameter) if one.parameter != other.parameter else np.nan
+        if 0 <= share <= 1 and one.orbit.shape == other.orbit.shape:
+            state = (1 - share) * one.orbit[0] + share * other.orbit[0]
+            found.append((state, one if share < 1 / 2 else other))
+    nearest = min(rows, key=lambda row: abs(row.parameter - p))
+    return found or ([(nearest.orbit[0], nearest)] if abs(nearest.parameter - p) <= reach else [])
 
 
 def _predicted_curve(diagram: Diagram, rows: list[Row], p: float, angle: float) -> NDArray[np.float64] | None:

@@ -26,6 +26,7 @@ from dynlab.systems import Map, System
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held, held_input, held_settings, step_number
 
+LARGEST_START = 1e100  # whose squares are still numbers
 METHOD = (
     "A map is taken as affine where its Jacobian is the same to the last bit at states up to 1e6 away. Its fixed "
     "points come from linear algebra, with the rounding of its entries. Of any other map Newton's method on exact "
@@ -320,4 +321,6 @@ def given_starts(held: Held, starts: ArrayLike) -> Tensor:
     size = held.system.state_size
     if given.ndim != 2 or given.shape[1] != size or len(given) == 0 or not torch.isfinite(given).all():
         raise UserError(f"The starts must be finite numbers of shape (sample, {size}), got {tuple(given.shape)}.")
+    if float(given.abs().max()) > LARGEST_START:
+        raise UserError(f"The starts must be at most {LARGEST_START:g}, got {float(given.abs().max()):g}.")
     return given

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from dynlab import schema, simulation
 from dynlab.diagnostics.phase_plane import backward, exact_origin
 from dynlab.diagnostics.phase_plane import variables as phase_variables
-from dynlab.diagnostics.phase_plane.equilibria import planar_equilibria, without_input
+from dynlab.diagnostics.phase_plane.equilibria import planar_equilibria, small_scales, without_input
 from dynlab.diagnostics.phase_plane.variables import KEPT, LONGEST, described
 from dynlab.diagnostics.phase_plane.verdict import verdict
 from dynlab.errors import UserError
@@ -24,7 +24,7 @@ MARGIN = 1.12  # the window is this much wider than what is drawn in it
 NARROWEST = 1.0  # half the width of the smallest window
 FARTHEST = 20.0  # times the larger of 1 and the largest start: the window cuts off an orbit that goes beyond
 MOST_STEPS = 1_000_000  # half a minute; more is no picture
-LARGEST = 1e100  # of a start's coordinates and a matrix's entries: their squares and sums are still numbers
+LARGEST = 1e100  # of a start's coordinates, a window and a matrix's entries: their squares and sums are still numbers
 SAME_MATRIX = 1e-6  # relative: the Jacobian at the origin is the matrix entered by hand, float32 weights included
 METHOD = (
     "Equilibria are found by Levenberg–Marquardt steps from a grid of starts, with a residual of at most "
@@ -113,7 +113,8 @@ def phase_plane(
     points = np.stack(np.meshgrid(line, line), axis=-1)
     if matrix is not None:
         _check_matrix(matrix, held)
-    found = planar_equilibria(held, half_width)
+    ends = orbits["trajectory"].values[:, -1].astype(float)
+    found = planar_equilibria(held, [half_width, *small_scales(held, ends, half_width)])
     euler_step = system.step_size if isinstance(system, Euler) else None
     each = described(held, found, euler_step, matrix, points.reshape(-1, 2))
     is_map = isinstance(system, Map)
@@ -173,8 +174,10 @@ def _check(system: System, starts: ArrayLike, steps: int, grid: int, extent: flo
         raise UserError(f"An orbit that is drawn has 1 to {MOST_STEPS:,} steps, got steps={steps}.")
     if grid < 2:
         raise UserError(f"The grid needs at least two points in each direction, got grid={grid}.")
-    if extent is not None and not 0 < extent < np.inf:
-        raise UserError(f"The extent is half the width of the window, a positive number, got {extent}.")
+    if extent is not None and not 0 < extent <= LARGEST:
+        raise UserError(
+            f"The extent is half the width of the window, a positive number of at most {LARGEST:g}, got {extent}."
+        )
     in_small_units = starts is STARTS and extent is not None
     return min(1.0, float(extent or 1)) * initial if in_small_units else initial
 

@@ -4,6 +4,7 @@ The field is a flow's velocity, or a map's displacement in one step, on arrays o
 squares from a grid of starts, one state for each.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from dynlab.errors import UserError
 from dynlab.jacobians import cancelled, displacement_matrices, held_matrices, ungated_matrices
 from dynlab.numerics.roots import solve, tolerance
 from dynlab.systems import System
+from dynlab.systems.function import has_users_code
 from dynlab.systems.held import Held
 
 
@@ -44,6 +46,7 @@ ENDS = 0.05  # of the distance between two roots: what is sought between them an
 BETWEEN = (0.21, 0.5, 0.83)  # where between two roots the residual is looked at: a third root may lie in the middle
 NEWTON_STEPS, WEAK, SMALL = 60, 1e-9, 1e-2  # of Newton's method to the last digit; singular values; its longest step
 ROUNDINGS = 64
+SMALL_SCALE, WIDER, AT_REST = 1e-3, 1.5, 1e-9  # of the window; times the states at rest; of these: what they move by
 AXES = ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))
 
 
@@ -92,8 +95,41 @@ class _Window(NamedTuple):
         return ROUNDINGS * torch.finfo(states.dtype).eps * size + own
 
 
-def planar_equilibria(held: Held, half_width: float) -> Equilibria:
-    """Where the field vanishes, with both coordinates within ±`half_width`."""
+def planar_equilibria(held: Held, half_widths: Sequence[float]) -> Equilibria:
+    """Where the field vanishes, with both coordinates within the first of ±`half_widths`.
+
+    Smaller windows in it, in decreasing order, are searched as well: what is a point in a large one may be several.
+    """
+    if _is_affine_without(held):
+        return Equilibria(np.empty((0, 2)), np.empty((0, 2, 2)), np.empty(0), np.empty(0), np.empty(0, dtype=bool))
+    found = _within(held, half_widths[0])
+    for half_width in half_widths[1:]:
+        farther = np.abs(found.states).max(axis=1) > half_width
+        inner = _within(held, half_width)
+        found = Equilibria(*(np.concatenate([one, more[farther]]) for one, more in zip(inner, found, strict=True)))
+    return found
+
+
+def _is_affine_without(held: Held) -> bool:
+    """Whether a user's code is affine and vanishes nowhere, as h + c: a small c is more than rounding."""
+    if not has_users_code(held.system) or held.input.dtype != torch.float64 or held.input.device.type != "cpu":
+        return False
+    from dynlab.diagnostics.fixed_points.affine import affine_answer  # here: the search takes long to load
+
+    affine = affine_answer(held)
+    return affine is not None and not affine.exists
+
+
+def small_scales(held: Held, ends: NDArray[np.float64], half_width: float) -> list[float]:
+    """Half the widths of windows about states (k, 2) at rest that are small beside ±`half_width`, decreasing."""
+    sizes = np.abs(ends).max(axis=1)
+    small = (sizes > 0) & (sizes < SMALL_SCALE * half_width)  # not true of NaN
+    moved = np.linalg.norm(field(held, ends[small]), axis=1)
+    widths = WIDER * sizes[small][moved <= AT_REST * sizes[small]]
+    return sorted({float(10 ** np.ceil(np.log10(width))) for width in widths}, reverse=True)
+
+
+def _within(held: Held, half_width: float) -> Equilibria:
     starts = torch.cat([torch.zeros(1, 2, dtype=torch.float64), _grid(STARTS[0])]).to(held.input)
     window = _Window(held, half_width, 1.0)
     rates = window.value(starts).abs()

@@ -22,6 +22,7 @@ REPEATS = 1e-9  # of its size: an orbit that is so near to its last period in al
 SAME_CURVE = 2e-3  # of the radius: the two halves of an orbit on one closed curve agree to this as functions of angle
 WIDEST_GAP = 0.7  # rad: an orbit whose angles leave no gap wider than this winds around a curve
 TREND = 1e-4  # of the distance from the centre: by more than this the last steps reach farther, or less far
+MUCH = 0.5  # the same where an orbit turns too slowly for one of its parts to see how far it reaches
 PARTS = 8  # of the later three quarters of an orbit: each reaches farther than the one before, or less far
 
 
@@ -59,11 +60,17 @@ def outcome(states: NDArray[np.float64], kept: int, centre: NDArray[np.float64] 
         return CLOSED_CURVE
     distance = polar(states[len(states) // 4 :], np.zeros(2) if centre is None else centre)[0]
     reached = np.array([part.max() for part in np.array_split(distance, PARTS)])
-    if abs(reached[-1] / reached[0] - 1) > TREND and (np.diff(reached) > 0).all():
-        return OUTWARD
-    if abs(reached[-1] / reached[0] - 1) > TREND and (np.diff(reached) < 0).all():
-        return INWARD
+    for name, from_first in ((OUTWARD, reached / reached[0]), (INWARD, reached[0] / reached)):
+        if _goes_on(from_first):
+            return name
     return UNSETTLED
+
+
+def _goes_on(reached: NDArray[np.float64]) -> bool:
+    """Whether the parts of an orbit reach farther and farther, from 1 on; where much farther, one of them may not."""
+    least = TREND if (np.diff(reached) > 0).all() else MUCH
+    falls = int((np.diff(reached) <= 0).sum())
+    return falls <= 1 and bool(reached[-1] == reached.max() and reached[0] == reached.min() and reached[-1] > 1 + least)
 
 
 def _centre(states: NDArray[np.float64], centre: NDArray[np.float64] | None) -> NDArray[np.float64]:

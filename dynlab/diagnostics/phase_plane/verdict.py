@@ -14,6 +14,7 @@ from dynlab.diagnostics.phase_plane import long_orbit
 from dynlab.numerics.kinds import LINE
 from dynlab.wording import agree, article, counted, joined, near_one, number, of_map
 
+SAME_END = 1e-6  # of an equilibrium's distance from 0; of the window where an orbit comes nearer: so near it ends there
 LISTED = 3  # equilibria and ends of orbits that are described one by one; more are counted
 
 
@@ -22,7 +23,7 @@ def verdict(ds: xr.Dataset) -> str:
     count = ds.sizes[schema.FIXED_POINT]
     noun = "equilibria" if "flow_kind" in ds else "fixed points"
     alone, many = (np.flatnonzero(ds["continuum"].values == flag).tolist() for flag in (0, 1))
-    if count > 1:
+    if count > 1 or _rests_elsewhere(ds):
         listed = [f"{_kind(ds, i)} at {state(ds['equilibrium'].values[i])}" for i in alone[:LISTED]]
         more = [f"{len(alone) - LISTED} more"] if len(alone) > LISTED else []
         one = "equilibrium" if "flow_kind" in ds else "fixed point"
@@ -106,7 +107,7 @@ def _one(ds: xr.Dataset) -> str:
     flow, values = str(ds["flow_kind"].values[0]), _values(ds["flow_eigenvalue"].values[0], "eigenvalue")
     if "map_kind" not in ds:
         found = _owned("flow", "equilibrium", _article(flow)) + _along(ds)
-        return f"{found}{_critical(ds)}: at {where} it has {values} per second."
+        return f"{found}{_of_euler(ds)}: at {where} it has {values} per second."
     step = f"ε = {number(schema.settings(ds)['step_size'])}"
     euler = str(ds["map_kind"].values[0])
     other = _article(of_map(euler), "fixed point")
@@ -156,6 +157,14 @@ def _critical(ds: xr.Dataset) -> str:
     return f", the critical step is {number(value, 3)}" if np.isfinite(value) else ""
 
 
+def _of_euler(ds: xr.Dataset) -> str:
+    """Up to which step Euler's method is stable at what a flow does not move away from."""
+    value, leaves = float(ds["critical_step"].values[0]), int(ds["flow_stable"].values[0]) == 0
+    if not np.isfinite(value) or (value == 0 and leaves):
+        return ""
+    return f" (Euler's method is stable there {f'up to a step of {number(value, 3)}' if value else 'at no step'})"
+
+
 def _multipliers(ds: xr.Dataset, i: int) -> str:
     values = ds["map_eigenvalue"].values[i]
     return f"multipliers of modulus {near_one(abs(values[0]), 5)}" if values[0].imag else _values(values, "multiplier")
@@ -195,35 +204,69 @@ def _ends(ds: xr.Dataset) -> str:
     return f"After {int(ds[schema.ITERATION].values[-1]):,} steps {joined(parts)}."
 
 
+def _rests_elsewhere(ds: xr.Dataset) -> bool:
+    """Whether an orbit rests at what the window does not hold."""
+    if "outcome" not in ds or not ds.sizes[schema.FIXED_POINT] or ds["continuum"].values.any():
+        return False
+    resting = ds["long_orbit"].values[ds["outcome"].values == long_orbit.FIXED_POINT]
+    at = [_end(ds, orbit) for orbit in resting]
+    return any(long_orbit.length(ds["equilibrium"].values - one).min() > SAME_END * np.abs(one).max() for one in at)
+
+
+def _end(ds: xr.Dataset, orbit: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Where an orbit (iteration, 2) rests: at the equilibrium that it nears, or at its last state, without rounding."""
+    last, size = orbit[-1], float(np.abs(orbit[-1]).max()) or 1.0
+    for one in ds["equilibrium"].values:
+        before, gap = long_orbit.length(orbit[[0, -1]] - one)
+        comes = gap <= SAME_END * schema.settings(ds)["extent"] and gap <= long_orbit.NEARER * before
+        if comes or gap <= SAME_END * long_orbit.length(one):
+            return np.asarray(one)
+    return np.asarray(size * np.round(last / size, 6))
+
+
 def _ending(ds: xr.Dataset, name: str) -> str:
     states = ds["long_orbit"].values[ds["outcome"].values == name]
     if name == long_orbit.FIXED_POINT:
-        unit = schema.settings(ds)["extent"]
-        ends = sorted({state(unit * np.round(orbit[-1] / unit, 6)) for orbit in states})
+        ends = sorted({state(_end(ds, orbit)) for orbit in states})
         return f"at rest at {joined(ends)}" if len(ends) <= LISTED else "at rest"
     if name == long_orbit.PERIODIC:
         unit = schema.settings(ds)["extent"]
         periods = sorted({long_orbit.period(orbit / unit) for orbit in states})
         orbits = "a periodic orbit" if len(periods) == 1 else "periodic orbits"
+        if len(periods) == 1 < len(states) and _apart(states[:, -periods[0] :], SAME_END * unit):
+            orbits = "periodic orbits of their own,"
         return f"on {orbits} of {joined([str(period) for period in periods])} steps"
     if name == long_orbit.CLOSED_CURVE:
-        return f"on an invariant closed curve, at a distance of {_distances(ds, states, 'its middle')}"
+        lengths = _lengths(ds, states)
+        beside = sorted((float(each.min()), float(each.max())) for each in lengths)
+        own = all(one[1] < other[0] for one, other in itertools.pairwise(beside)) and len(beside) > 1
+        curve = "invariant closed curves of their own" if own else "an invariant closed curve"
+        return f"on {curve}, at a distance of {_distances(ds, states, 'its middle')}"
     if name in (long_orbit.OUTWARD, long_orbit.INWARD):
         return f"{name}, at a distance of {_distances(ds, states[:, -1:], '0')}"
     return name
 
 
+def _apart(cycles: NDArray[np.float64], same: float) -> bool:
+    """Whether none of the first states of cycles (sample, iteration, 2) is one of another's."""
+    return all(long_orbit.length(other - one[0]).min() > same for one, other in itertools.permutations(cycles, 2))
+
+
+def _lengths(ds: xr.Dataset, states: NDArray[np.float64], middle: bool = True) -> list[NDArray[np.float64]]:
+    """Distances of orbits from the equilibrium nearest to each; where there is none from the middle of each, or 0."""
+    equilibria, found = ds["equilibrium"].values, []
+    for orbit in states:
+        centre = orbit.mean(axis=0)
+        if len(equilibria):
+            centre = equilibria[np.argmin(long_orbit.length(equilibria - centre))]
+        found.append(long_orbit.length(orbit - (centre if middle or len(equilibria) else 0)))
+    return found
+
+
 def _distances(ds: xr.Dataset, states: NDArray[np.float64], else_from: str) -> str:
     """Nearest and farthest distance of orbits from the equilibrium nearest to each, or from the middle of each or 0."""
-    equilibria = ds["equilibrium"].values
-    lengths = []
-    for orbit in states:
-        middle = orbit.mean(axis=0)
-        centre = middle if else_from == "its middle" else np.zeros(2)
-        if len(equilibria):
-            centre = equilibria[np.argmin(long_orbit.length(equilibria - middle))]
-        lengths.append(long_orbit.length(orbit - centre))
+    lengths = _lengths(ds, states, else_from == "its middle")
     near, far = (f"{limit:#.3g}".rstrip(".").replace("-", "−") for limit in (np.min(lengths), np.max(lengths)))
     distance = near if near == far else f"{near} to {far}"
     centre_is = "the equilibrium" if "flow_kind" in ds else "the fixed point"
-    return f"{distance} from {centre_is if len(equilibria) else else_from}"
+    return f"{distance} from {centre_is if ds.sizes[schema.FIXED_POINT] else else_from}"
