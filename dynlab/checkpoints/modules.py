@@ -3,10 +3,12 @@
 The module is the user's, or what ``--system package.module:factory`` makes, with a file's weights.
 """
 
+import importlib
 import inspect
 import os
 import pkgutil
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -29,6 +31,7 @@ from dynlab.systems.function import OF_CODE, Function
 from dynlab.systems.torch_layers import RecurrentModule, torch_layer
 
 OF_WEIGHTS = WeightNorm | SpectralNorm | BasePruningMethod  # hooks that make a weight of its parts before a call
+FROZEN = "<frozen "  # Python's own code of imports, in a traceback
 ROWS = 3  # steps and sequences on which a layer's own forward is compared with torch's
 
 
@@ -215,8 +218,9 @@ def _imported(name: str) -> Callable[..., Any]:
     sys.path.insert(0, folder)  # as `python -m` does: a module in the working folder is found
     try:
         factory = pkgutil.resolve_name(name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise UserError(f"--system {name!r} cannot be imported ({error}): run in the folder of your module.") from error
+    # a module that is imported runs the user's own code, and so is its error
+    except (Exception, SystemExit) as error:
+        raise UserError(_not_imported(name, error)) from error
     finally:
         sys.path.remove(folder)
     if not callable(factory):
@@ -226,13 +230,26 @@ def _imported(name: str) -> Callable[..., Any]:
     return factory
 
 
+def _not_imported(name: str, error: BaseException) -> str:
+    """Where a module of the user's fails, or that it is not found."""
+    if isinstance(error, SyntaxError):
+        return f"--system {name!r}: {error.filename}, line {error.lineno} is no Python ({error.msg})."
+    places = [at for at in traceback.extract_tb(error.__traceback__) if not at.filename.startswith(FROZEN)]
+    if places and places[-1].filename not in (__file__, pkgutil.__file__, importlib.__file__):
+        where = f"{places[-1].filename}, line {places[-1].lineno}"
+        return f"--system {name!r} fails while it is imported, in {where} ({type(error).__name__}: {error})."
+    if isinstance(error, UnicodeDecodeError):
+        return f"--system {name!r} names a file whose text is not in UTF-8 ({error})."
+    return f"--system {name!r} cannot be imported ({error}): run in the folder of your module."
+
+
 def _built(factory: Callable[..., Any], name: str, hyper_parameters: Any) -> nn.Module:
     told = hyper_parameters if isinstance(hyper_parameters, dict) else {}
     try:
         takes = inspect.signature(factory).parameters
         module = factory(**{key: value for key, value in told.items() if key in takes})
     # the factory is the user's own code, and so is its error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UserError(
             f"--system {name!r} failed ({type(error).__name__}: {error}); it is called with those of the file's "
             f"hyper-parameters that it takes by name: {', '.join(told) or 'none here'}."

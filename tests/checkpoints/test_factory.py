@@ -104,3 +104,25 @@ def test_what_is_wrong_with_a_factory_is_one_sentence(factory, sentence, name):
     with pytest.raises(UserError, match=sentence) as refused:
         read("a.pt", system_factory=factory)
     assert "\n" not in str(refused.value)
+
+
+BROKEN = {
+    "x = (": r"line 1 is no Python",
+    "import math\nx = y": r"fails while it is imported, in .*, line 2 \(NameError: name 'y' is not defined\)",
+    "assert False, 'no'": r"line 1 \(AssertionError: no\)",
+    "raise ValueError('x')": r"line 1 \(ValueError: x\)",
+    "import sys\nsys.exit(5)": r"line 2 \(SystemExit: 5\)",
+    "import nothing_of_this_name": r"line 1 \(ModuleNotFoundError",
+    "if 1:\n\tx = 1\n        y = 2": r"is no Python",
+    "def Net():\n    raise SystemExit(7)": r"failed \(SystemExit: 7\)",
+}
+
+
+@pytest.mark.parametrize("number", range(len(BROKEN)))
+def test_a_module_that_cannot_be_imported_is_told_with_its_line(number, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text, sentence = list(BROKEN.items())[number]
+    (tmp_path / f"broken_{number}.py").write_text(text)
+    torch.save({"state_dict": saved().state_dict()}, "a.pt")
+    with pytest.raises(UserError, match=sentence):
+        read("a.pt", system_factory=f"broken_{number}:Net")

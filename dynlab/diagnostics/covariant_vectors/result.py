@@ -126,7 +126,8 @@ def _why_cut(found: CovariantVectors, settings: dict[str, Any], several: bool) -
     lost, is_flow = ~found.steps.left[np.isfinite(found.steps.cut)], "seconds" in settings
     why = why_cut(lost, f"|h_i| ≤ {number(settings['largest_state'])}", is_flow, several)
     when = found.steps.cut.min() * found.steps.length
-    return f"{why}, the first at {f'{number(when)} s' if is_flow else f'step {number(when, 0)}'}"
+    first = "the first at" if len(found.steps.cut) > 1 else "at"
+    return f"{why}, {first} {f'{number(when)} s' if is_flow else f'step {number(when, 0)}'}"
 
 
 def _degrees(angle: float) -> str:

@@ -55,7 +55,7 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, cut: str, ends: OrbitEnds 
     before, after = ("", "") if ends is None else _whereabouts(some, name, ends, known)
     text = f"{before}Over {averaged} the largest {words} is {_largest(some, name)}: {_meaning(some, name)}."
     text += _aligned(some) + _differing(some, name) + after
-    if ends is None or not ends.periods[known].all():
+    if ends is None or not (ends.periods[known].all() or (ends.dimensions[known] >= 0).any()):  # only of what attracts
         text += _dimension(some)
     text += _self_check(some, name, size) + _echo_state(some)
     if not known.all():
@@ -239,6 +239,9 @@ def _dimension(ds: xr.Dataset) -> str:
     if not (ds["kaplan_yorke_dimension"] > 0).any():
         return ""
     text = f" The Kaplan–Yorke dimension is {_known(ds, 'kaplan_yorke_dimension', 4)}"
+    name = next(each for each in ("exponent", "finite_time_exponent") if each in ds)
+    if (np.abs(ds[name].values[:, 0]) <= ds["rounding_bound"].values[:, 0]).any():
+        text += ", if what is zero to rounding is 0"
     if np.isnan(ds["positive_exponent_sum"]).all():
         return f"{text}."
     units = ds["positive_exponent_sum"].attrs["units"]
