@@ -22,10 +22,12 @@ def check_grid(grid: int, largest: int, each: int, max_memory: float, of: str) -
     """
     check_at_least(2, grid=grid)
     needed = each * grid**2
-    if grid > largest or needed > max_memory:
+    if grid > largest:
+        raise UserError(f"A grid of {grid:,} × {grid:,} {of} is too fine: take a --grid of at most {largest:,}.")
+    if needed > max_memory:
         raise UserError(
             f"A grid of {grid} × {grid} {of} holds {needed / MEBIBYTE:,.0f} MiB, more than "
-            f"{max_memory / MEBIBYTE:,.0f} MiB or {largest} a side: take a smaller --grid, or a larger --max-memory."
+            f"{max_memory / MEBIBYTE:,.0f} MiB: take a smaller --grid, or a larger --max-memory."
         )
 
 

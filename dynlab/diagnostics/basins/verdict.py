@@ -65,7 +65,10 @@ def _found(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.boo
     if basins == 1:
         return f"{said}. No border between two basins is seen in this window."
     if np.isnan(border):  # two basins in one window have a border in it, wherever the boxes end
-        return f"{said}. Borders between {basins} basins cross this window; no box of 5 × 5 starts holds two of them."
+        return (
+            f"{said}. Borders between {basins} basins cross this window. They lie between the boxes of 5 × 5 starts in "
+            f"which the basin entropy looks for them, so that it is not known."
+        )
     # boxes in which more than two basins meet at smooth borders are few: the more there are, the larger is the error
     surely = border - SURE * float(ds["boundary_basin_entropy_error"]) > FRACTAL
     more = MANY_MEET if surely else " (of two basins with a smooth border at most ln 2 = 0.693)"
