@@ -474,6 +474,7 @@ def _with_estimate(
         ratio = units.unsqueeze(-2) / units.unsqueeze(-1)
         largest = (found * ratio).abs().amax(dim=(-2, -1), keepdim=True)
         error = torch.minimum(error, doubt * unit * largest / ratio)
+    zero = found == 0  # and not for rounding, as of a saturated unit
     for _ in range(DRAWS):
         near = copied(system)
         with torch.no_grad():
@@ -482,7 +483,8 @@ def _with_estimate(
                     numbers.copy_(draws.changed(numbers))
         with RoundedAnew(draws.rounded):
             moved = (jacobian(near, draws.changed(state), draws.changed(input), t).dense() - found).abs()
-        error = torch.maximum(error, doubt * unit / reach * moved)
+        error, zero = torch.maximum(error, doubt * unit / reach * moved), zero & (moved == 0)
+    error = torch.where(zero, 0.0, error)
     if system.closed_form_jacobian(state, input, t) is None:  # it may cancel, or jump beside the state
         apart = torch.maximum(state.abs().clamp_max(1), NEAREST * state.abs())  # a state may be far from 0
         beside_0 = (reach * measured).clamp_max(torch.finfo(state.dtype).tiny ** 0.5)  # in tiny units nearer still

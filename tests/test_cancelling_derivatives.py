@@ -215,3 +215,24 @@ def test_a_flat_piece_far_from_0_is_flat_though_it_ends_nearby(centre):
     system = from_function(lambda h, x: centre + torch.clamp(2 * (h - centre), -1, 1), state_size=1)
     h, x = torch.tensor([centre + 1], dtype=torch.float64), torch.zeros(0)
     assert not belied(system, h, x, 0, jacobian(system, h, x).dense()).any()
+
+
+def shifted(h, x):
+    """(h₂, h₃, 0): its third power is 0."""
+    return torch.cat([h[..., 1:], 0 * h[..., :1]], -1)
+
+
+@pytest.mark.parametrize(
+    "step, vanishes",
+    [
+        (shifted, True),
+        (lambda h, x: shifted(h, x) + torch.relu(h - 5), True),  # units that are off
+        (lambda h, x: shifted(h, x) + torch.tanh(h + 50), False),  # slopes of e^−100, which round to 0
+        (lambda h, x: shifted(h, x) + torch.sigmoid(h - 800), False),
+        (lambda h, x: shifted(h, x) + torch.exp(-((h + 30) ** 2)), False),
+    ],
+)
+def test_only_a_product_that_is_0_for_certain_vanishes(step, vanishes):
+    """Of the shift alone, and of units that are off, the product of 5 Jacobians is 0; of saturated ones it is not."""
+    ds = gradient(from_function(step, state_size=3), np.zeros((5, 0)), initial_state=[0.1, 0.2, 0.3])
+    assert bool(np.isneginf(ds["log_norm"][0, 0]) and float(ds["log_norm_error"][0, 0]) == 0) is vanishes

@@ -406,7 +406,7 @@ def test_powers_that_rounding_drowns_are_not_reported():
     "change, sentence",
     [
         ({"grid": 1}, "at least 2"),
-        ({"grid": 5000}, "take a smaller --grid"),
+        ({"grid": 5000}, "take a --grid of at most 4,096"),
         ({"max_memory": 1000.0}, "--max-memory"),
         ({"steps": 0}, "at least 1"),
         ({"extent": -1.0}, "positive"),

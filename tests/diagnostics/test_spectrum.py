@@ -179,10 +179,17 @@ def test_beyond_the_largest_number_no_jacobian_is_known():
 
 def test_the_error_of_a_defective_eigenvalue_is_finite():
     """W₊: to first order infinite; Elsner's bound is of the size √(u ‖A‖²) that is known of a double eigenvalue."""
-    system = from_function(lambda h, x: h @ h.new_tensor([[2.0, 0.0], [-2.0, 2.0]]), state_size=2)
+    system = from_function(lambda h, x: h @ h.new_tensor([[2.0, 1e-300], [-2.0, 2.0]]), state_size=2)
     ds = spectrum(system, np.zeros((1, 0)))
     assert (ds["eigenvalue_error"].values < 1e-6).all()
     assert (ds["eigenvalue_error"].values > 1e-9).all()
+
+
+def test_a_function_whose_jacobian_is_triangular_has_its_diagonal_as_eigenvalues():
+    """Its zeros are no rounding, and a double eigenvalue is as well known as the entries of the diagonal."""
+    ds = spectrum(from_function(lambda h, x: h @ h.new_tensor([[2.0, 0.0], [-2.0, 2.0]]), 2), np.zeros((1, 0)))
+    np.testing.assert_allclose(ds["eigenvalue"].values, 2.0, rtol=1e-14)
+    assert (ds["eigenvalue_error"].values < 1e-12).all()
 
 
 @pytest.mark.parametrize(
