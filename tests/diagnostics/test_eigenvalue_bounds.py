@@ -110,9 +110,10 @@ def test_within_its_own_error_a_modulus_is_at_the_bound(beyond, skew, expected):
     """[[1 + δ, s], [0, 1/2]] has λ = 1 + δ, with the condition √(1 + 4 s²): what rounding may do to it.
 
     Of a function nothing more is known than that its entries, but for exact zeros, are wrong by `DOUBT`
-    (2 + `OF_FUNCTIONS`) roundings of the largest one. So 1e-300 stands for the 0.
+    (2 + `OF_FUNCTIONS`) roundings of the largest one. So it is turned, and has no zero.
     """
-    matrix = torch.tensor([[1 + beyond, skew], [1e-300, 0.5]], dtype=torch.float64)
+    turn = torch.tensor([[0.8, -0.6], [0.6, 0.8]], dtype=torch.float64)
+    matrix = turn @ torch.tensor([[1 + beyond, skew], [0.0, 0.5]], dtype=torch.float64) @ turn.T
     ds = dl.eigenvalue_bounds(dl.from_function(lambda h, x: h @ matrix.T, state_size=2), no_input(), max_modulus=1.0)
     reach = np.finfo(float).eps * np.linalg.norm(matrix.numpy()) * math.hypot(1, 2 * skew)
     assert reach <= number(ds, "error", "max_modulus") <= DOUBT * (2 + OF_FUNCTIONS) * reach

@@ -179,7 +179,8 @@ def test_beyond_the_largest_number_no_jacobian_is_known():
 
 def test_the_error_of_a_defective_eigenvalue_is_finite():
     """W₊: to first order infinite; Elsner's bound is of the size √(u ‖A‖²) that is known of a double eigenvalue."""
-    system = from_function(lambda h, x: h @ h.new_tensor([[2.0, 1e-300], [-2.0, 2.0]]), state_size=2)
+    turned = torch.tensor([[2.96, 0.72], [-1.28, 1.04]], dtype=torch.float64)  # by an angle whose cosine is 0.8
+    system = from_function(lambda h, x: h @ turned, state_size=2)
     ds = spectrum(system, np.zeros((1, 0)))
     assert (ds["eigenvalue_error"].values < 1e-6).all()
     assert (ds["eigenvalue_error"].values > 1e-9).all()
