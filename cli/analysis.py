@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -88,9 +89,24 @@ def measured(
     from dynlab.errors import lookup
     from dynlab.plots import PLOTS
 
+    if source.kind == "flow" and source.matrix is not None and "step" in source.given:
+        raise UserError("--kind flow takes no step ε: leave out --step or --kind.")
     with source.working(doing):
-        ds = lookup(DIAGNOSTICS, name, "diagnostic")(*arguments, **options)
+        ds = named(source, lookup(DIAGNOSTICS, name, "diagnostic")(*arguments, **options))
     return CommandResult(ds, lookup(PLOTS, f"plot_{name}", "plot"), source.name + suffix)
+
+
+def named(source: Source, ds: xr.Dataset) -> xr.Dataset:
+    """The Dataset with the matrix, or the layer that was chosen, among its settings: pictures say whose they are."""
+    from dynlab import schema
+    from dynlab.matrices import named_matrix
+
+    told: dict[str, Any] = {}
+    if source.matrix is not None:
+        told["matrix"] = [[str(entry) for entry in row] for row in named_matrix(source.matrix, source.seed)]
+    if source.layer is not None and source.found is not None:
+        told["layer"] = source.found.layer
+    return ds.assign_attrs(settings=json.dumps(schema.settings(ds) | told, sort_keys=True)) if told else ds
 
 
 def analysis(

@@ -3,15 +3,15 @@
 import click
 
 from .analysis import analysis, measured
-from .options import ANYTHING, COUNT, HELD
+from .options import ANYTHING, COUNT, GRID, HELD, POSITIVE
 from .output import CommandResult
 from .source import Source
 
 
 @analysis(ANYTHING - {"steps"} | HELD)
-@click.option("--grid", type=int, help="Starts in each direction.  [default: 151; fewer of a large network]")
-@click.option("--extent", type=float, help="Half the width of the window.  [default: 3; with CKPT the states' own]")
-@click.option("--steps", type=int, default=2000, show_default=True, help="How long each start is followed.")
+@click.option("--grid", type=GRID, help="Starts in each direction.  [default: 151; fewer of a large network]")
+@click.option("--extent", type=POSITIVE, help="Half the width of the window.  [default: 3; with CKPT the states' own]")
+@click.option("--steps", type=COUNT, default=2000, show_default=True, help="How long each start is followed.")
 @click.option(
     "--follow/--no-follow", default=None, help="What neither rests nor repeats.  [default: but of a large network]"
 )

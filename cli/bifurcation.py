@@ -7,7 +7,7 @@ import click
 from dynlab.errors import UserError
 
 from .analysis import analysis, measured
-from .options import ANYTHING, COUNT, HELD
+from .options import ANYTHING, COUNT, GRID, HELD, NOT_NEGATIVE, POSITIVE
 from .output import CommandResult
 from .source import Source
 
@@ -21,12 +21,12 @@ PLANE, BRANCHES = ("second_from", "second_to", "grid"), ("starts", "values", "ob
 @click.option("--second", metavar="NAME", help="A second parameter: a map of the plane of both, in place of branches.")
 @click.option("--second-from", type=float, help="Where its range begins.")
 @click.option("--second-to", type=float, help="Where it ends.")
-@click.option("--grid", type=int, help="With --second: points in each direction.  [default: 101]")
-@click.option("--starts", type=int, help="Of each search for fixed points.  [default: 256, of large layers fewer]")
-@click.option("--max-period", type=int, help="Of doubled orbits, or of --second's.  [default: 8, 16]")
+@click.option("--grid", type=GRID, help="With --second: points in each direction.  [default: 101]")
+@click.option("--starts", type=COUNT, help="Of each search for fixed points.  [default: 256, of large layers fewer]")
+@click.option("--max-period", type=COUNT, help="Of doubled orbits, or of --second's.  [default: 8, 16]")
 @click.option("--observed", type=COUNT, help="The coordinate drawn, from 1.  [default: what varies most]")
-@click.option("--values", type=int, help="Of the brute-force diagram; 0 leaves it out.  [default: 400, 100]")
-@click.option("--largest-state", type=float, help="Beyond, all is cut.  [default: 100 or more, 1e8]")
+@click.option("--values", type=NOT_NEGATIVE, help="Of the brute-force diagram; 0 leaves it out.  [default: 400, 100]")
+@click.option("--largest-state", type=POSITIVE, help="Beyond, all is cut.  [default: 100 or more, 1e8]")
 @click.option("--max-memory", type=COUNT, default=1024, show_default=True, metavar="MIB", help="At once.")
 def bifurcation(source: Source, **own: Any) -> CommandResult:
     """Follow fixed points (of a flow: equilibria) through a parameter, and find every bifurcation on the way.

@@ -3,13 +3,13 @@
 import click
 
 from .analysis import analysis, measured
-from .options import CHECKPOINT, COMPUTING, COUNT, DRIVING
+from .options import CHECKPOINT, COMPUTING, COUNT, DRIVING, POSITIVE
 from .output import CommandResult
 from .source import Source
 
 
 @analysis(CHECKPOINT | DRIVING | COMPUTING, name="ernn-convergence")
-@click.option("--eta", type=float, metavar="X", help="A constant inner step η.  [default: the learned ones, cycled]")
+@click.option("--eta", type=POSITIVE, metavar="X", help="A constant inner step η.  [default: the learned ones, cycled]")
 @click.option("--iterations", type=COUNT, default=200, show_default=True, help="How many inner steps to follow.")
 @click.option("--times", type=COUNT, default=4, show_default=True, help="At how many steps of each sequence.")
 def ernn_convergence(source: Source, eta: float | None, iterations: int, times: int) -> CommandResult:

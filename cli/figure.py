@@ -52,6 +52,9 @@ def figure(
     time-varying      eigenvalues stable at every moment, and growth all the same
     zoo               spectra and gradients of the trained networks side by side
     all               all of them, and a README that shows them
+
+    \b
+    dynlab figure critical-step
     """
     from dynlab.files import make_folder, write_text
     from dynlab.gallery import FIGURES, page

@@ -7,14 +7,14 @@ import click
 from dynlab.errors import require_extra
 
 from .analysis import analysis, measured
-from .options import ANYTHING, COUNT, FOLDER, HELD
+from .options import ANYTHING, COUNT, FOLDER, HELD, POSITIVE
 from .output import CommandResult
 from .source import Source
 
 
 @analysis(ANYTHING | HELD)
 @click.option("--starts", type=COUNT, help="Random starts of a round.  [default: 256, of large layers fewer]")
-@click.option("--slow-points", type=float, metavar="Q", help="Also keep slow points, with ½‖F(h) − h‖² up to Q.")
+@click.option("--slow-points", type=POSITIVE, metavar="Q", help="Also keep slow points, with ½‖F(h) − h‖² up to Q.")
 @click.option("--certify", is_flag=True, help="Also prove what is found (pip install dynlab-rnn[certify]).")
 @click.option(
     "--certificates",

@@ -3,17 +3,22 @@
 import click
 
 from .analysis import analysis, measured
-from .options import ANYTHING, COUNT, HELD
+from .options import ANYTHING, COUNT, HELD, NOT_NEGATIVE
 from .output import CommandResult
 from .source import Source
 
 
 @analysis(ANYTHING | HELD, alone=["tangent"])
 @click.option("--starts", type=COUNT, help="Of the search for fixed points.  [default: 256, of large layers fewer]")
-@click.option("--transient", type=int, default=0, show_default=True, metavar="STEPS", help="Steps that do not count.")
+@click.option(
+    "--transient", type=NOT_NEGATIVE, default=0, show_default=True, metavar="STEPS", help="Steps that do not count."
+)
 @click.option("--curve-steps", type=COUNT, metavar="STEPS", help="Of the curves from saddles.  [default: 10,000]")
 @click.option(
-    "--tangent", type=int, metavar="N", help="Instead: the step around fixed point N, from 0, beside its linear map."
+    "--tangent",
+    type=NOT_NEGATIVE,
+    metavar="N",
+    help="Instead: the step around fixed point N, from 0, beside its linear map.",
 )
 def geometry(
     source: Source, starts: int | None, transient: int, curve_steps: int | None, tangent: int | None

@@ -21,6 +21,10 @@ def inspect(checkpoint: str, layer: str | None, as_json: bool) -> None:
     CKPT is a file or a name that `dynlab zoo` lists. The column "layer" is what --layer of the other commands takes,
     and "input" the width of their --inputs. Where layers below drive a layer, or tokens are read, the column "step's
     input" says how many numbers one of its steps takes.
+
+    \b
+    dynlab inspect model.pt
+    dynlab inspect gru-flipflop --json
     """
     from dynlab import zoo
     from dynlab.checkpoints import describe, read
@@ -37,6 +41,8 @@ def inspect(checkpoint: str, layer: str | None, as_json: bool) -> None:
 
 
 def _print(found: dict[str, Any]) -> None:
+    from dynlab.wording import agree, joined
+
     from .columns import print_table
 
     echo(f"{one_line(found['file'])}: {found['format']}, {found['bytes']:,} bytes, {found['parameters']:,} parameters")
@@ -60,6 +66,10 @@ def _print(found: dict[str, Any]) -> None:
     for prefix, reason in found["misfits"].items():
         echo(f"\nNot readable as a torch layer: {one_line(prefix or 'the root')}: {one_line(reason)}")
     echo()
+    if found["other_parts"]:
+        others = [one_line(name) for name in found["other_parts"]]
+        verb = agree(len(others), "holds", "hold")
+        echo(f"All this is of {one_line(found['part'])}: {joined(others)} {verb} weights too, which are not read.")
     if found["readout"]:
         outputs, width = found["readout"]
         echo(f"read-out: {width:,} to {outputs:,}")

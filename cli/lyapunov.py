@@ -7,17 +7,17 @@ import click
 from dynlab.errors import UserError
 
 from .analysis import analysis, measured
-from .options import ANYTHING
+from .options import ANYTHING, COUNT, POSITIVE
 from .output import CommandResult
 from .source import Source
 
 
 @analysis(ANYTHING | {"starts"})
-@click.option("--seconds", type=float, help="Of a flow: how long.  [default: 100]")
-@click.option("-k", type=int, metavar="N", help="Only the N largest exponents.  [default: all; 10 of more than 128]")
+@click.option("--seconds", type=POSITIVE, help="Of a flow: how long.  [default: 100]")
+@click.option("-k", type=COUNT, metavar="N", help="Only the N largest exponents.  [default: all; 10 of more than 128]")
 @click.option(
     "--transient",
-    type=float,
+    type=click.FloatRange(min=0),
     metavar="STEPS",
     help="Discarded at the start (of a flow seconds); with --covariant steps, also at the end.  "
     "[default: a tenth; a fifth]",
@@ -43,9 +43,13 @@ def lyapunov(
         raise UserError(f"--transient counts steps with --covariant, got {transient:g}.")
     cut = None if transient is None else int(transient) if transient.is_integer() else transient
     ends: dict[str, Any] = {"transient": cut} | ({"backward_transient": cut} if covariant else {})
-    along = source.driven if source.takes_inputs or source.found is not None else _alone(source, seconds)
-    if seconds is not None and "seconds" not in along:
-        raise UserError("--seconds is of a flow by name: leave it out, or CKPT.")
+    driven = source.takes_inputs or source.found is not None
+    if driven and seconds is not None:
+        raise UserError(
+            f"--seconds is of a flow that --system names: leave it out. {source.name} is followed as long as its "
+            f"inputs are; of made-up ones --steps says how long."
+        )
+    along = source.driven if driven else _alone(source, seconds)
     asked = {"k": k} | ends | along | source.computing
     return measured(source, name, "Carrying tangent vectors", [source.system], asked, suffix)
 

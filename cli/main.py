@@ -183,14 +183,9 @@ def _of_click(error: click.ClickException) -> str:
         return f"{error.option_name} is given without a value: {error.option_name} {option.make_metavar(context)}."
     if isinstance(error, click.BadArgumentUsage):
         return f"{said} `dynlab COMMAND --help` has examples."
-    if beyond := NOT_IN_RANGE.search(said):
+    if wrong := NOT_IN_RANGE.search(said) or NO_NUMBER.search(said):
         kind = getattr(getattr(error, "param", None), "type", None)
-        noun = "whole number" if isinstance(kind, click.IntRange) else "number"
-        return f"{said[: beyond.start()]}{beyond[1]} is no {' '.join([noun, *_in_words(kind)])}."
-    if number := NO_NUMBER.search(said):
-        kind = getattr(getattr(error, "param", None), "type", None)
-        noun = "whole number" if number[2] == "integer" else "number"
-        return f"{said[: number.start()]}{number[1]} is no {' '.join([noun, *_in_words(kind)])}."
+        return f"{said[: wrong.start()]}{wrong[1]} is no {_in_words(kind)}."
     if said.startswith("Got unexpected extra") and context:
         return f"{said}. Leave it out: {context.command_path} --help says what is taken."
     return said
@@ -216,10 +211,15 @@ def _instead(name: str, context: click.Context | None) -> str:
     return f" here: {joined(shown + more)} {agree(len(others), 'has', 'have')} it."
 
 
-def _in_words(kind: object) -> list[str]:
-    """The least and the largest number that an option takes, where there are such: "of at least 1", "and at most 9"."""
+def _in_words(kind: object) -> str:
+    """The numbers that an option takes: "whole number of at least 1", "positive number", "number"."""
+    noun = "whole number" if isinstance(kind, click.IntRange | click.types.IntParamType) else "number"
+    if getattr(kind, "min_open", False):  # of nothing but what is above 0
+        return f"positive {noun}"
     ends = zip(("of at least", "and at most"), ("min", "max"), strict=True)
-    return [f"{words} {bound:g}" for words, end in ends if (bound := getattr(kind, end, None)) is not None]
+    return " ".join(
+        [noun, *(f"{words} {least:g}" for words, end in ends if (least := getattr(kind, end, None)) is not None)]
+    )
 
 
 def _where(error: click.ClickException) -> str:

@@ -7,7 +7,7 @@ import click
 from dynlab.errors import UserError
 
 from .analysis import analysis, measured
-from .options import ANYTHING, COUNT, HELD
+from .options import ANYTHING, COUNT, HELD, NOT_NEGATIVE
 from .output import CommandResult
 from .source import Source
 
@@ -16,9 +16,12 @@ SHOWN = 12  # modes: all eigenvectors of a network at all its fixed points are m
 
 @analysis(ANYTHING | HELD, alone=["point"])
 @click.option("--starts", type=COUNT, help="Of the search for fixed points.  [default: 256, of large layers fewer]")
-@click.option("-k", type=int, metavar="N", help="Only the N modes of largest modulus.  [default: 12, or all]")
+@click.option("-k", type=COUNT, metavar="N", help="Only the N modes of largest modulus.  [default: 12, or all]")
 @click.option(
-    "--point", type=int, metavar="N", help="The fixed point drawn in detail, from 0.  [default: those of the verdict]"
+    "--point",
+    type=NOT_NEGATIVE,
+    metavar="N",
+    help="The fixed point drawn in detail, from 0.  [default: those of the verdict]",
 )
 def modes(source: Source, starts: int | None, k: int | None, point: int | None) -> CommandResult:
     """Take a network's linear map at each fixed point apart: time constants, frequencies, what drives and reads them.

@@ -17,8 +17,11 @@ import dynlab
 Command = Callable[..., Any]
 Options = dict[str, tuple[tuple[str, ...], dict[str, Any]]]  # by the argument: its flags, and what click takes
 
-SMALLEST, LARGEST = 2.0, 60.0  # inches, of a figure
+SMALLEST, LARGEST = (4.0, 3.0), 60.0  # inches, of a figure: width and height of one that can be read, and the most
 COUNT = click.IntRange(min=1)
+POSITIVE = click.FloatRange(min=0, min_open=True)
+NOT_NEGATIVE = click.IntRange(min=0)
+GRID = click.IntRange(min=2)  # points in each direction
 FOLDER = click.Path(path_type=Path)
 INPUTS = "task:NAME, a .npy, .npz or .nc file, noise:1.0, constant:0.1,0.2, zero.  [default: the checkpoint's task]"
 MATRIX = 'In place of CKPT: plus, minus, zero, diff, identity, orthogonal, random, or W\'s entries "a,b;c,d".'
@@ -53,10 +56,10 @@ SHARED: Options = {
         ("--kind",),
         {"type": click.Choice(["feedback", "vanilla", "linear", "flow"]), "help": f"{KIND}  [default: feedback]"},
     ),
-    "step": (("--step",), {"type": float, "help": STEP}),
+    "step": (("--step",), {"type": POSITIVE, "help": STEP}),
     "step_size": (
         ("--step",),
-        {"type": float, "help": "ε in seconds.  [default: the network's own; 0.1 of --matrix]"},
+        {"type": POSITIVE, "help": "ε in seconds.  [default: the network's own; 0.1 of --matrix]"},
     ),
     "starts": (
         ("--start",),
@@ -74,7 +77,7 @@ SHARED: Options = {
         ("--at-step",),
         {"type": int, "default": -1, "help": "The step held where parameters change with time; -1 is the last."},
     ),
-    "seed": (("--seed",), {"type": click.IntRange(min=0), "default": 0, "help": "Of all that is drawn at random."}),
+    "seed": (("--seed",), {"type": NOT_NEGATIVE, "default": 0, "help": "Of all that is drawn at random."}),
     "device": (("--device",), {"default": "cpu", "help": "cpu, cuda, mps."}),
     "dtype": (
         ("--dtype",),
@@ -97,10 +100,9 @@ class Size(click.ParamType):
             width, height = (float(part) for part in parts.groups()) if parts else (0.0, 0.0)
         except ValueError:
             width = height = 0.0
-        if not (SMALLEST <= width <= LARGEST and SMALLEST <= height <= LARGEST):
-            self.fail(
-                f"{value!r} is no width and height of {SMALLEST:g} to {LARGEST:g} inches, such as 8x5.", param, ctx
-            )
+        if not (SMALLEST[0] <= width <= LARGEST and SMALLEST[1] <= height <= LARGEST):
+            sizes = " and height of ".join(f"{least:g} to {LARGEST:g}" for least in SMALLEST)
+            self.fail(f"{value!r} is no width of {sizes} inches, such as 8x5.", param, ctx)
         return width, height
 
 

@@ -1,13 +1,14 @@
 """`dynlab phase`: the phase portrait of a planar system."""
 
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from dynlab.errors import UserError
 
-from .analysis import analysis
+from .analysis import analysis, named
 from .options import COMPUTING, PLANAR
 from .output import CommandResult
 from .source import Source
@@ -56,4 +57,6 @@ def phase(source: Source, panel: str | None) -> CommandResult:
         one = next(each for each in PANELS if each.letter == panel)
         chosen, name = (one.matrix, one.kind, one.seed), f"panel-{panel}"
     with source.working("Following orbits") if source.steps > MANY else nullcontext():
-        return CommandResult(planar_portrait(*chosen, **settings), plot_phase_plane, name)
+        ds = planar_portrait(*chosen, **settings)
+    drawn = replace(source, matrix=chosen[0], seed=chosen[2])
+    return CommandResult(named(drawn, ds), plot_phase_plane, name)

@@ -7,20 +7,22 @@ import click
 from dynlab.errors import UserError
 
 from .analysis import analysis, measured
-from .options import ANYTHING, COUNT
+from .options import ANYTHING, COUNT, GRID, NOT_NEGATIVE, POSITIVE
 from .output import CommandResult
 from .source import Source
 
 
 @analysis(ANYTHING - {"steps"})
 @click.option("--at-step", type=int, help="∂h_t/∂h_{t−1} at this step t of a sequence.  [default: the last]")
-@click.option("--sample", type=click.IntRange(min=0), help="Which of the sequences.  [default: 0]")
+@click.option("--sample", type=NOT_NEGATIVE, help="Which of the sequences.  [default: 0]")
 @click.option(
-    "--grid", type=int, help="Points of the window in each direction.  [default: 101, of more than 256 states 51]"
+    "--grid", type=GRID, help="Points of the window in each direction.  [default: 101, of more than 256 states 51]"
 )
-@click.option("--extent", type=float, help="Half the width of the window.  [default: the numerical range's]")
-@click.option("--steps", type=int, default=100, show_default=True, help="Up to which power; of a flow, how many times.")
-@click.option("--seconds", type=float, help="How long a flow is followed.  [default: till it decays]")
+@click.option("--extent", type=POSITIVE, help="Half the width of the window.  [default: the numerical range's]")
+@click.option(
+    "--steps", type=COUNT, default=100, show_default=True, help="Up to which power; of a flow, how many times."
+)
+@click.option("--seconds", type=POSITIVE, help="How long a flow is followed.  [default: till it decays]")
 @click.option("--max-memory", type=COUNT, default=256, show_default=True, metavar="MIB", help="At once.")
 def pseudospectrum(
     source: Source, at_step: int | None, sample: int | None, max_memory: int, seconds: float | None, **sizes: Any

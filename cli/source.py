@@ -70,10 +70,11 @@ class Source:
     def check(self, *, optional: bool) -> None:
         """Refuse none or several things to look at, options of another kind of thing, and a matrix that is none."""
         named = [self.matrix is not None, self.factory is not None and not self.checkpoints]
-        count = sum([*named, bool(self.checkpoints)])
-        if count > 1 or not (optional or count):
-            got = f"Got {count} things" if count else "Got nothing"
-            raise UserError(f"{got} to look at, where one is needed, as in `{example()}`.")
+        if self.matrix is not None and (self.checkpoints or named[1]):
+            other = "CKPT" if self.checkpoints else "--system"
+            raise UserError(f"{other} and --matrix each name what is looked at: leave one of the two out.")
+        if not (optional or self.checkpoints or any(named)):
+            raise UserError(f"Got nothing to look at, where one is needed, as in `{example()}`.")
         has = {"a checkpoint's": bool(self.checkpoints), OWN["step"][0]: any(named), "--system's": named[1]}
         drivable = named[1] and self.takes_inputs
         for name, (owner, fix) in OWN.items():
@@ -82,6 +83,8 @@ class Source:
                 raise UserError(f"--{option} is {owner}: leave it out, or {fix}.")
         if self.kind not in (None, "flow") and any(has.values()) and self.matrix is None:
             raise UserError("--kind is --matrix's: leave it out, or take --kind flow, which a cell is Euler's step of.")
+        if self.matrix is not None and self.kind in ("vanilla", "linear") and "step" in self.given:
+            raise UserError(f"--kind {self.kind} takes no step ε: leave out --step or --kind.")
         held_input(self.at)
         if self.matrix is not None:
             from dynlab.matrices import named_matrix
@@ -183,11 +186,46 @@ class Source:
         system = self.cell
         how: dict[str, Any] = {"samples": self.samples, "steps": self.steps, "seed": self.seed}
         named = (self.inputs or system.task or "inputs").removeprefix("task:")
+        self._check_constant()
         with working(f"Reading {named}", quiet=self.quiet):  # a minute or two of the largest tasks
-            found = driving_inputs(self.inputs, system, **how, data_dir=self.data_dir)
+            try:
+                found = driving_inputs(self.inputs, system, **how, data_dir=self.data_dir)
+            except UserError as error:
+                raise UserError(f"{error}{self._of_tokens()}") from error
         if not self.quiet and self.takes_inputs:
             echo(f"Driven by {found.description}.", err=True)
         return found
+
+    def _check_constant(self) -> None:
+        """Refuse a constant input that has another count of numbers than the network has inputs."""
+        if not (self.inputs or "").startswith("constant:"):
+            return
+        from dynlab.wording import counted
+
+        width, got = self.cell.network_input_size, str(self.inputs).count(",") + 1
+        if not width:
+            raise UserError(f"{self.name} takes no input: leave out --inputs.")
+        if got != width:
+            needed = f"{counted(width, 'number')}, one for each input of {self.name}"
+            raise UserError(f"--inputs constant:… takes {needed}; got {got:,}.")
+
+    def _of_tokens(self) -> str:
+        """What else is said where inputs of a file are refused: of whole numbers, what to do where they are tokens."""
+        from dynlab.tasks.array_files import read_array
+        from dynlab.tasks.driving import FILES
+
+        path, width = Path(self.inputs or ""), self.cell.network_input_size
+        if path.suffix not in FILES or not path.is_file():
+            return ""
+        array = read_array(path)
+        if array.dtype.kind not in "iu" or array.shape[-1:] == (width,):
+            return ""
+        if self.cell.embedding is not None:
+            return " Tokens have the shape (sample, time, 1)."
+        return (
+            f" Where the whole numbers of {path.name} are tokens: these are not looked up; give their embedded "
+            f"vectors, in torch embedding(tokens), of shape (sample, time, {width})."
+        )
 
     @property
     def takes_inputs(self) -> bool:

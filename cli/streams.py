@@ -12,6 +12,7 @@ from typing import Any, TextIO
 
 from dynlab.letters import shown
 
+STANDARD_OUTPUT = 1  # its file descriptor
 OWN_ERROR = 3  # the exit code of what went wrong in dynlab itself
 FALLBACK = "dynlab-plain"  # the name of `plain_letters` for encodings
 PLAIN = {"−": "-", "–": "-", "—": "-", "‖": "||", "∂": "d", "≤": "<=", "≥": ">=", "→": "->", "·": "*", "×": "x"} | {
@@ -66,6 +67,7 @@ class _Lasting(io.FileIO):
             os.close(nowhere)
             if isinstance(error, BrokenPipeError):
                 return super().write(content)
+            error.filename = "Standard output" if self.fileno() == STANDARD_OUTPUT else "Standard error"
             raise
 
 

@@ -38,6 +38,9 @@ def table(name: str, as_json: bool, data: Path | None, output: Path | None, over
     ernn-6           ERNN, Table 6: PTB by words, with test times
     har2             HAR-2: is each accuracy reached without choosing the epoch on the test split?
     speed            a review's seconds for an epoch of MNIST
+
+    \b
+    dynlab table ernn-3
     all              all of them
     """
     from dynlab import io

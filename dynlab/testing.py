@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["assert_eigenvalue_bounds", "describe", "hold", "measure_bounds", "table"]
 
-MOST_DIGITS = 17  # of a number in double precision
 HEADINGS = ("bound", "measured", "error", "margin", "where", "verdict")
 
 
@@ -166,26 +165,21 @@ def _system(network: Map | nn.Module | str | Path, layer: str | None, batch: Any
 
 
 def _row(one: xr.Dataset) -> tuple[str, ...]:
-    from dynlab.wording import number, unit_after
+    from dynlab.wording import digits_against, number, unit_after
 
     side, limit, measured = "≤" if one["is_upper"] else "≥", float(one["limit"]), float(one["measured"])
     error = float(one["error"])
     violations, compared = int(one["violations"]), int(one["compared"])
     count = f" ({violations:,} of {compared:,})" if violations and compared > 1 else ""
+    typed = digits_against(limit, limit, 1)
     return (
-        f"{_text(one, 'bound')} {side} {number(limit, _digits(limit, limit, 1))}{unit_after(_text(one, 'unit'))}",
-        number(measured, 6 if measured == limit else _digits(measured, limit, 6)),
+        f"{_text(one, 'bound')} {side} {number(limit, typed)}{unit_after(_text(one, 'unit'))}",
+        number(measured, digits_against(measured, limit, 6)),
         number(error, 2) if abs(error) < float("inf") else "none",
         number(float(one["margin"]), 6),
         _where(one),
         _text(one, "outcome") + count,
     )
-
-
-def _digits(value: float, limit: float, fewest: int) -> int:
-    """How many digits say truly whether the value is the bound: of the bound itself, those that were typed."""
-    enough = (n for n in range(fewest, MOST_DIGITS) if (float(f"{value:.{n}g}") == limit) == (value == limit))
-    return next(enough, MOST_DIGITS)
 
 
 def _where(one: xr.Dataset) -> str:

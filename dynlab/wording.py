@@ -21,6 +21,7 @@ SMALL_RANGE = 0.01  # numbers up to this are all powers of ten in a range where 
 WHOLE = 1e6  # below, a number of many digits before its point is written out: "1,540" and not "1.54e+03"
 SMALL = -5  # the decimal place beyond which a number with its error is written as a power of ten
 FEW_UNITS = 3  # a state of so many dimensions at most is written out
+EXACT = 17  # digits that write every number of double precision without loss
 MOST_DIGITS = 7  # of a number whose error would allow more
 IRREGULAR = {"equilibrium": "equilibria", "continuum": "continua", "torus": "tori", "axis": "axes"}
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -40,6 +41,19 @@ def number(value: float, digits: int = 4) -> str:
     if digits and 10**digits <= abs(value) < WHOLE:
         value, digits = float(f"{value:.{digits}g}"), 0
     return f"{value + 0.0:{f'.{digits}g' if digits else ',.0f'}}".replace("-", "−")
+
+
+def digits_against(value: float, other: float, fewest: int = 4) -> int:
+    """With how many digits a number is as truly above, at or below another as it is itself.
+
+    Examples
+    --------
+    >>> digits_against(0.92263, 0.9226), digits_against(0.9226, 0.9226), digits_against(0.92264, 0.92263)
+    (5, 4, 5)
+    """
+    side = np.sign(value - other)
+    enough = (n for n in range(fewest, EXACT) if np.sign(float(f"{value:.{n}g}") - other) == side)
+    return next(enough, EXACT)
 
 
 def with_error(value: float, error: float, unit: str = "") -> str:
@@ -78,13 +92,13 @@ def to_error(value: float, error: float, most: int = MOST_DIGITS) -> str:
     return f"{rounded:,.{max(0, -last)}f}".replace("-", "−")
 
 
-def place(point: Any) -> str:
+def place(point: Any, norm: str = "‖h‖") -> str:
     """Where a state is, behind "at": "0", "(0.8586, 0)", of many dimensions "‖h‖ = 3.21"."""
     if not np.any(point):
         return "0"
     if len(point) <= FEW_UNITS:
         return f"({', '.join(number(value) for value in point)})"
-    return f"‖h‖ = {number(float(np.linalg.norm(point)), 3)}"
+    return f"{norm} = {number(float(np.linalg.norm(point)), 3)}"
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
@@ -101,6 +115,19 @@ def plural_of(noun: str) -> str:
     else:
         last += "es" if last.endswith(("s", "x", "ch", "sh")) else "s"
     return " ".join([*before, last]) + of + rest
+
+
+def article(noun: str) -> str:
+    """A noun with "a" or "an", as it is said aloud: "an Euler step".
+
+    Examples
+    --------
+    >>> article("LSTM of 9 units"), article("GRU"), article("bidirectional LSTM")
+    ('an LSTM of 9 units', 'a GRU', 'a bidirectional LSTM')
+    """
+    first = noun.partition(" ")[0]
+    vowels = "AEFHILMNORSX" if first.isupper() else "AEIOUaeiou"  # capitals are said letter by letter
+    return f"{'an' if noun.startswith(tuple(vowels)) else 'a'} {noun}"
 
 
 def agree(count: int, one: str = "is", several: str = "are") -> str:
@@ -124,11 +151,6 @@ def why_cut(lost: NDArray[np.bool_], largest: str, is_flow: bool, several: bool)
     nowhere = "the solver finds no further step" if is_flow else "the step or its derivative is no number"
     left = [f"{'leave' if several else 'leaves'} {largest}"] if not lost.all() else []
     return " or ".join(left + [f"{'come' if several else 'comes'} to where {nowhere}"] * bool(lost.any()))
-
-
-def article(noun: str) -> str:
-    """The noun with "a" or "an"."""
-    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
 
 
 def of_map(kind: str) -> str:

@@ -13,10 +13,12 @@ from dynlab.checkpoints.layers import RecurrentLayer, check_finite, find_layers,
 from dynlab.checkpoints.modules import from_factory
 from dynlab.checkpoints.naming import Choice, choose
 from dynlab.errors import UserError
+from dynlab.letters import one_line
 from dynlab.numerics.threads import torch_threads
 from dynlab.reading import bounded
 from dynlab.systems import Map, System
 from dynlab.systems.torch_layers import torch_layer
+from dynlab.wording import article, joined
 
 DEFAULT_NONLINEARITY = "tanh"  # torch's own default; a file of weights does not tell
 NAMES_SHOWN = 6  # of a file without a recurrent layer, in its error
@@ -46,7 +48,8 @@ class Checkpoint:
     source : dict
         ``{"file": name, "sha256": digest}``.
     assumed : str
-        A sentence on what the file does not tell and was not given; empty where nothing was assumed.
+        Sentences on what the file does not tell and was not given, on what was given and changes nothing, and on
+        weights beside those that are read; empty where nothing is to be said.
     """
 
     system: System
@@ -99,7 +102,7 @@ def read(
     if nonlinearity not in ("tanh", "relu", None):
         raise UserError(f"The nonlinearity of torch's RNN is tanh or relu, got {nonlinearity!r}.")
     contents = read_contents(path)
-    readout, task, assumed, readout_name = None, None, "", ""
+    readout, task, readout_name, found = None, None, "", None
     task_settings: dict[str, Any] = {}
     if system_factory is not None:
         system: System = from_factory(path, contents, system_factory, layer)
@@ -117,14 +120,41 @@ def read(
         with bounded(path), torch_threads(1):
             system = system_of(path, contents, found, chosen, nonlinearity or DEFAULT_NONLINEARITY)
             readout_name, readout = only_read_out(contents.tensors, found, chosen) or ("", None)
-        if found.kind == "rnn" and nonlinearity is None and chosen.prefix not in contents.nonlinearities:
-            assumed = (
-                f"{path.name} does not tell the nonlinearity of its RNN: {DEFAULT_NONLINEARITY} is assumed "
-                f"(nonlinearity relu otherwise)."
-            )
+    assumed = " ".join(filter(None, [_of_nonlinearity(path, contents, found, nonlinearity), _of_parts(path, contents)]))
     system.source, system.task, system.task_settings = source_of(path), task, task_settings
     facts, kind = contents.facts, contents.format
     return Checkpoint(system, readout, task, facts, layer, kind, system.source, assumed, readout_name)
+
+
+def _of_nonlinearity(path: Path, contents: Contents, found: RecurrentLayer | None, given: str | None) -> str:
+    """A sentence where a nonlinearity is assumed, or one that was given changes nothing."""
+    told = contents.nonlinearities.get(found.prefix) if found is not None else None
+    if found is not None and found.kind == "rnn" and told is None:
+        return (
+            ""
+            if given
+            else (
+                f"{path.name} does not tell the nonlinearity of its RNN: {DEFAULT_NONLINEARITY} is assumed. Of ReLU "
+                f"units give --nonlinearity relu (nonlinearity='relu')."
+            )
+        )
+    if given in (None, told):
+        return ""
+    if told is not None:
+        return f"{path.name} tells that the units of its RNN are {told}: nonlinearity {given} changes nothing."
+    holds = "tells what its system is" if found is None else f"holds {article(found.kind.upper())}"
+    return f"{path.name} {holds}: nonlinearity {given} is of a plain RNN alone, and changes nothing."
+
+
+def _of_parts(path: Path, contents: Contents) -> str:
+    """A sentence where a file holds weights beside those that are read."""
+    if not contents.other_parts:
+        return ""
+    others = [one_line(name) for name in contents.other_parts]
+    return (
+        f"{path.name} holds weights in {joined([contents.part, *others])}: those of {contents.part} are read. To read "
+        f"others, save their part alone."
+    )
 
 
 def layers_of(path: Path, contents: Contents) -> list[RecurrentLayer]:

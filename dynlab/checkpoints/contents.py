@@ -55,6 +55,10 @@ class Contents:
         What the file says about the training, JSON-able.
     nonlinearities : dict of str to str
         Of plain RNNs by prefix, which only whole modules tell.
+    part : str
+        Which part of a training script's file the tensors are of, ``model_state_dict``; empty where it is all of it.
+    other_parts : tuple of str
+        The parts beside it that hold weights of recurrent layers too, and are not read.
     """
 
     format: str
@@ -62,6 +66,8 @@ class Contents:
     document: dict[str, Any] | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     nonlinearities: dict[str, str] = field(default_factory=dict)
+    part: str = ""
+    other_parts: tuple[str, ...] = ()
 
 
 def read_contents(path: Path) -> Contents:
@@ -155,12 +161,14 @@ def _of_torch(path: Path, tree: Any) -> Contents:
     else:
         facts, kind = {}, "module"
     nonlinearities: dict[str, str] = {}
-    tensors = dict(_flatten(_unwrapped(tree), "", nonlinearities, set()))
+    model, part, others = _unwrapped(tree)
+    tensors = dict(_flatten(model, "", nonlinearities, set()))
     if not any("weight_hh" in name for name in tensors):
+        part, others = "", ()
         tensors = dict(_flatten(tree, "", nonlinearities := {}, set()))
     told = {f"{prefix}.weight_hh": value for prefix, value in nonlinearities.items()}  # renamed as a parameter is
     told = {name.rpartition(".")[0]: value for name, value in _renamed(told).items()}
-    return Contents(kind, normalised(_renamed(tensors)), None, facts, told)
+    return Contents(kind, normalised(_renamed(tensors)), None, facts, told, part, others)
 
 
 def _of_document(kind: str, document: dict[str, Any], facts: dict[str, Any]) -> Contents:
@@ -170,16 +178,25 @@ def _of_document(kind: str, document: dict[str, Any], facts: dict[str, Any]) -> 
     return Contents(kind, dict(state) if isinstance(state, Mapping) else {}, document, facts | told)
 
 
-def _unwrapped(tree: Any) -> Any:
-    """The model's own part of a training script's checkpoint."""
+def _unwrapped(tree: Any) -> tuple[Any, str, tuple[str, ...]]:
+    """The model's own part of a training script's checkpoint, its name, and those of others that hold weights."""
+    part, others, seen = "", list[str](), set[int]()
     for _ in range(DEEPEST):
-        if not isinstance(tree, Mapping):
+        if not isinstance(tree, Mapping) or id(tree) in seen:
             break
-        inside = [tree[name] for name in WRAPPERS if isinstance(tree.get(name), Mapping | Foreign)]
+        seen.add(id(tree))
+        inside = [name for name in WRAPPERS if isinstance(tree.get(name), Mapping | Foreign)]
         if not inside:
             break
-        tree = inside[0]
-    return tree
+        beside = {_name(key): value for key, value in tree.items() if key != inside[0]}
+        others += [f"{part}{name}" for name, value in beside.items() if _holds_weights(value)]
+        tree, part = tree[inside[0]], f"{part}{inside[0]}."
+    return tree, part.removesuffix("."), tuple(others)
+
+
+def _holds_weights(tree: Any) -> bool:
+    """Whether weights of a recurrent layer lie somewhere in a part of a file."""
+    return any(is_parameter(name) for name, _ in _flatten(tree, "", {}, set()))
 
 
 def claims_more(value: Tensor) -> bool:

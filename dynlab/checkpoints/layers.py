@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from dynlab.checkpoints.naming import Choice, Extent
 from dynlab.errors import UserError
-from dynlab.wording import counted
+from dynlab.wording import article, counted
 
 _PARAMETER = re.compile(
     r"(?:(?P<prefix>.+)\.)?(?P<name>(?:weight|bias)_(?:ih|hh|hr)(?:_l(?P<layer>\d{1,18})(?P<reverse>_reverse)?)?)"
@@ -161,19 +161,20 @@ def _check_shapes(layer: RecurrentLayer, where: str) -> None:
         raise UserError(f"{where} lacks layers: it has only {', '.join(sorted(layer.weights))}.")
     described = f"{'bidirectional ' if layer.extent.bidirectional else ''}{layer.kind.upper()} of "
     described += f"{counted(layer.hidden_size, 'unit')} and {counted(layer.extent.layers, 'layer')}"
+    described = article(described)
     expected = {name: value.shape for name, value in layer.module("tanh", device="meta").state_dict().items()}
     for name, shape in expected.items():
         if name not in layer.weights:
-            raise UserError(f"{where} looks like a {described} but lacks {name}; save the whole layer.")
+            raise UserError(f"{where} looks like {described} but lacks {name}; save the whole layer.")
         if layer.weights[name].shape != shape:
             raise UserError(
-                f"{where}: {name} has shape {tuple(layer.weights[name].shape)}, but a {described} "
+                f"{where}: {name} has shape {tuple(layer.weights[name].shape)}, but {described} "
                 f"takes {tuple(shape)}; give its class with --system."
             )
     surplus = sorted(set(layer.weights) - set(expected))
     if surplus:
         raise UserError(
-            f"{where} looks like a {described}, which has no {', '.join(surplus)}; give its class (--system)."
+            f"{where} looks like {described}, which has no {', '.join(surplus)}; give its class (--system)."
         )
 
 

@@ -29,6 +29,7 @@ SHOWN = 400  # steps of an orbit that are drawn
 LEFT, RIGHT, TALL = -3.4, 1.2, 3.3  # the window of the regions
 REACH = 1.3  # half the width of that of the orbits
 LINEAR = 1e-3  # of the scale of the energy's change, logarithmic beyond
+APART = 0.085  # of the height of the energy's panel: names at the lines' ends
 ROUNDING = 1e-14  # a modulus nearer to 1 is 1
 
 
@@ -66,8 +67,9 @@ def draw(results: Results) -> Made:
         for ax in axes[2]:
             ax.remove()
         _draw_energy(drift, figure.add_subplot(axes[2, 0].get_gridspec()[2, :]))
+        shown = min(SHOWN, drift.sizes[schema.TIME] - 1)
         dotted = (
-            f"h' = tanh(W₀ h) turns for ever on one closed curve (dotted); with it {SHOWN} steps of ε = {STEP:g} s "
+            f"h' = tanh(W₀ h) turns for ever on one closed curve (dotted); with it {shown} steps of ε = {STEP:g} s "
             "from ★. A step multiplies a mode by R(ελ); shaded: |R| ≤ 1."
         )
         style.caption(figure, TITLE, dotted)
@@ -107,12 +109,24 @@ def _draw_energy(drift: xr.Dataset, ax: Axes) -> None:
     for name in drift[schema.INTEGRATOR].values.tolist():
         change = _change(drift, name)
         ax.plot(seconds, change, color=LOOKS[name]["color"], lw=1.6)
-        end = (seconds[-1], change[-1])
-        ax.annotate(LOOKS[name]["label"], end, (4, 0), textcoords="offset points", va="center")
     ax.axhline(0, color=style.BLACK, ls=":", lw=1.4)
     ax.set_yscale("symlog", linthresh=LINEAR)
     ax.set(xlabel="time (s)", ylabel="H(h)/H(h₀) − 1")
+    _label_ends(drift, ax)
     ax.set_title(f"H = Σ log cosh(W₀h)ᵢ, which the flow conserves: its relative change (linear within ±{LINEAR:g})")
+
+
+def _label_ends(drift: xr.Dataset, ax: Axes) -> None:
+    """The name of each line at its end, from the lowest up; one that would cover the name below it is moved up."""
+    last, free = float(drift[schema.TIME][-1]), -np.inf
+    low, high = ax.yaxis.get_transform().transform(ax.get_ylim())
+    ends = {name: float(_change(drift, name)[-1]) for name in drift[schema.INTEGRATOR].values.tolist()}
+    for name in sorted(ends, key=ends.__getitem__):
+        height = (float(ax.yaxis.get_transform().transform([ends[name]])[0]) - low) / (high - low)
+        place = last, max(height, free)
+        options: dict[str, Any] = {"xycoords": ax.get_xaxis_transform(), "textcoords": "offset points"}
+        ax.annotate(LOOKS[name]["label"], place, (4, 0), va="center", **options)
+        free = place[1] + APART
 
 
 def _change(drift: xr.Dataset, name: str) -> Any:

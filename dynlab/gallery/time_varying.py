@@ -21,6 +21,7 @@ from dynlab.wording import power, ranging
 
 START, SECONDS = (-1.0, 0.0, 1.0, 0.0), 20.0
 SIDE, SHEAR, PRODUCTS = 0.5, 2.0, 20  # two shears with the eigenvalue 1/2, taken by turns
+ROOM = 0.15  # of the height, above and below the lines: the legend covers none
 FEW = 9.0  # seconds that the plane shows
 WHY = (
     "Why: at every t the matrix A(t) has the eigenvalues −0.25 ± 0.66i, so that frozen at any moment the flow decays. "
@@ -127,6 +128,7 @@ def _draw_growth(flow: xr.Dataset, ax: Axes) -> None:
     promise = "$e^{-t/4}$, what Re λ promises"
     ax.plot(time, np.exp(real.max() * time), color=style.BLACK, ls="--", label=promise)
     ax.set(yscale="log", xlabel="time (s)", ylabel="|y(t)|", title="… with Re λ = −0.25 at every t")
+    ax.margins(y=ROOM)
     ax.legend(loc="upper left")
 
 
@@ -135,5 +137,6 @@ def _draw_products(shears: xr.Dataset, ax: Axes) -> None:
     ax.plot(step, norm, "o-", ms=3.5, color=style.BLUE, label="‖$A_k$ ⋯ $A_2$ $A_1$‖, by turns")
     ax.plot(step, SIDE**step, color=style.BLACK, ls="--", label="$(1/2)^k$, what |μ| promises")
     ax.set(yscale="log", xlabel="step k", ylabel="norm of the product")
-    ax.set_title("Steps: [[½, 2], [0, ½]], [[½, 0], [2, ½]]")
+    ax.margins(y=ROOM)
+    ax.set_title("Steps: [[½, 2], [0, ½]]\nand [[½, 0], [2, ½]]")
     ax.legend(loc="upper left")

@@ -80,10 +80,10 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     ax.set(xlabel=_axis(ds, 0), ylabel=_axis(ds, 1))
     if ds.sizes[schema.STATE] > 2 and settings.get("plane_share") is not None:
         ax.set_title(f"Starts on the plane of {share(float(settings['plane_share']))} of the states' variance")
-    title: dict[str, Any] = {"title": "A start ends on (part of the starts)"}
-    style.legend_below(
-        ax, 2 if len(handles) > FEW else 1, handles=handles, columnspacing=1.4, labelspacing=1.1, **title
-    )
+    legend: dict[str, Any] = {"title": "A start ends on (part of the starts)"}
+    legend["labels"] = [(handle[0] if isinstance(handle, tuple) else handle).get_label() for handle in handles]
+    legend |= {"columnspacing": 1.4, "labelspacing": 0.9, "handlelength": 3.2, "handleheight": 1.7}
+    style.legend_below(ax, 2 if len(handles) > FEW else 1, handles=handles, **legend)
     return ax
 
 
@@ -125,7 +125,7 @@ def _draw_borders(
 def _attractor(
     ds: xr.Dataset, place: int, shade: tuple[float, float, float], off: bool, ax: Axes, **artist: Any
 ) -> Any:
-    """Draw it, and return its entry in the legend."""
+    """Draw it, and return its entry in the legend: the colour of the starts that end there, its marker on it."""
     one = ds.isel({schema.ATTRACTOR: place})
     kind = str(one["kind"].values)
     label = f"{of_map(kind)} ({share((ds['basin'].values == place).mean())})"
@@ -145,7 +145,8 @@ def _attractor(
             if ds.sizes[schema.ATTRACTOR] > 1:
                 at = float(one["attractor_x"][0]), float(one["attractor_y"][0])
                 ax.annotate(f"{place + 1}", at, (6, 4), textcoords="offset points", zorder=4)
-    return ax.plot(one["attractor_x"], one["attractor_y"], ls="none", label=label, zorder=3, **look | artist)[0]
+    drawn = ax.plot(one["attractor_x"], one["attractor_y"], ls="none", label=label, zorder=3, **look | artist)[0]
+    return _patch(shade, label), drawn
 
 
 def _draw_number(ds: xr.Dataset, place: int, ax: Axes) -> None:

@@ -223,7 +223,8 @@ def _legend(ds: xr.Dataset) -> list[Line2D]:
     found = set(ds["stable"].values[ds["point_bifurcation"].values < 0].tolist())
     handles = [Line2D([], [], **LINES[stable]) for stable in (1, 0, -1) if stable in found]
     if "visited" in ds and np.isfinite(ds["visited"].values).any():
-        handles.append(Line2D([], [], ls="none", marker=".", color=style.BLACK, label="what settled orbits visit"))
+        label = "what settled orbits visit,\ndarker where more often"
+        handles.append(Line2D([], [], ls="none", marker=".", color=style.BLACK, label=label))
         if _moving(ds).any():
             look = MOVING | {"ms": 4, "alpha": 1.0}
             handles.append(Line2D([], [], ls="none", marker="o", label="orbits that have\nnot settled", **look))

@@ -19,6 +19,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, ScalarFor
 from matplotlib.transforms import Bbox, ScaledTranslation
 
 from dynlab.letters import shown
+from dynlab.plots.shrinking import shrink
 
 PIXELS, PAGE = 9.8, 800.0  # the height of the smallest text where a picture is so many pixels wide
 POINTS = 72.0  # of an inch
@@ -81,7 +82,13 @@ def _place(ax: Axes, columns: int, inches: float, options: Options) -> Legend:
 
 
 def fit(
-    figure: Figure, title: str, caption: str, *, named: Mapping[str, Artist] | None = None, grows: bool = True
+    figure: Figure,
+    title: str,
+    caption: str,
+    *,
+    named: Mapping[str, Artist] | None = None,
+    grows: bool = True,
+    shrunk: float = 1.0,
 ) -> None:
     """Set a title above and a caption below a figure, and break titles, labels and legends that leave their panels.
 
@@ -96,6 +103,8 @@ def fit(
         The entries of one legend for all panels, which lies below them.
     grows : bool
         Whether the figure becomes taller by what it says; else its panels become smaller.
+    shrunk : float
+        Its width in parts of the width that it was made for: where that is below 1, lines and markers are thinner too.
     """
     engine: Any = figure.get_layout_engine()
     if engine is None or figure in _FITTED:
@@ -103,6 +112,8 @@ def fit(
     _FITTED.add(figure)
     with without_glyph_warnings():
         _settable(figure)
+        if shrunk < 1:
+            shrink(figure, shrunk, (named or {}).values())
         _fit(figure, engine, title, caption, named, grows)
 
 

@@ -88,7 +88,9 @@ def legend_entries(drawn: list[Axes]) -> dict[str, Any]:
     labels: dict[str, Any] = {}
     for small in drawn:
         labels |= {text: handle for handle, text in zip(*small.get_legend_handles_labels(), strict=False)}
-    kept = {text: handle for text, handle in labels.items() if not text.startswith(OWNERS)}
+    arrows = [text for text in phase_portrait.ARROWS.values() if text in labels]
+    kept = {", or ".join(arrows): labels[arrows[0]]} if arrows else {}
+    kept |= {text: handle for text, handle in labels.items() if not text.startswith((*OWNERS, *arrows))}
     undecided = any(line.get_fillstyle() == "left" for small in drawn for line in small.lines)
     for text, stable, size in MARKERS if undecided else MARKERS[:-1]:
         kept[text] = Line2D([], [], linestyle="none", **phase_portrait.marker(stable, size))

@@ -15,6 +15,7 @@ from dynlab.wording import of_map, subscript
 ARROWS_PER_INCH = 3.5  # more of them hide the orbits
 LONGEST_ARROW = 0.85  # of the distance between arrows
 ARROW_COLOUR = "#B0B0B0"
+ARROWS = {"flow": "velocity", "map": "displacement in a step"}
 DOTTED = (0, (1, 1.6))
 DASHED = (0, (5, 2.5))
 LEVELS = 6  # of a conserved quantity
@@ -39,6 +40,8 @@ def draw_field(ds: xr.Dataset, ax: Axes) -> None:
     scale = fastest / (LONGEST_ARROW * spacing)
     shape: dict[str, Any] = {"scale": scale, "scale_units": "xy", "angles": "xy", "units": "inches", "width": 0.014}
     ax.quiver(some[schema.X], some[schema.Y], u, v, color=ARROW_COLOUR, pivot="mid", zorder=1, **shape)
+    label = ARROWS["flow" if "flow_kind" in ds else "map"]
+    ax.plot([], [], color=ARROW_COLOUR, marker=">", markersize=5, label=label)
 
 
 def draw_nullclines(ds: xr.Dataset, ax: Axes) -> None:

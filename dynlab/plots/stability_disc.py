@@ -114,14 +114,15 @@ def _show_all(ax: Axes, values: np.ndarray, centre: float, radius: float | None)
 
 
 def _title(ds: xr.Dataset, is_flow: bool, is_map: bool, close_up: bool) -> str:
+    """What is shaded, and what the circles, the lines and the crosses are."""
     if not is_flow:
-        return "Multipliers, |μ| ≤ 1"
+        return "○ multipliers μ,\nshaded: |μ| ≤ 1"
     step = schema.settings(ds)["step_size"]
     critical = ds["critical_step"].values
     named = f"{critical.min():.3g}" if len(critical) and np.isfinite(critical).all() and critical.min() > 0 else ""
     if not is_map:
-        return f"Euler's disc at the\ncritical step {named}" if named else "Eigenvalues of the flow"
+        return f"○ eigenvalues λ, Euler's disc\nat the critical step {named}" if named else "○ eigenvalues λ"
     if close_up:
-        return f"✖ critical step {named}" if named else "Outside for every ε > 0"
+        return f"✖ critical step {named}" if named else "○ is outside for every ε > 0"
     crossing = "" if needs_close_up(ds) or not named else f"\n✖ critical step {named}"
-    return f"Euler's disc at ε = {step:g}{crossing}"
+    return f"Euler's disc, ○ ελ at ε = {step:g},\n— ελ of smaller steps{crossing}"

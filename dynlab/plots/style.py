@@ -43,7 +43,9 @@ SEQUENTIAL = "cividis"  # perceptually uniform, and the same to a reader with re
 DIVERGING = "PuOr_r"  # orange grows, violet shrinks, in every picture
 TIME = ListedColormap(colormaps[SEQUENTIAL](np.linspace(0.82, 0.0, 256)), "time")  # light is early, dark is late
 ACTIVATIONS = {"relu": "ReLU", "sigmoid": "σ"}  # as titles write them
-MOST_OF_W = 24  # letters of a matrix in a title
+DIGITS_OF_W, MOST_OF_W = 4, 24  # of its entries, and letters of it in a title: what is longer is in the caption
+MOST_ROWS, MOST_HELD = 4, 6  # of W, and values of an input, that a caption lists
+HELD = "held at"  # a verdict with these words says which input that is
 
 Panel = tuple[Callable[..., object], Mapping[str, Any]]  # what draws it, and its options
 
@@ -82,6 +84,7 @@ MOST_PLAIN = 6.0  # decades: more have powers of ten
 SIZE = (8.0, 5.0)  # inches, of a figure that asks for no other
 MOST_BESIDE = 2  # panels in a row: more are too small to read
 _ASKED: ContextVar[tuple[float, float] | None] = ContextVar("asked", default=None)
+_SHRUNK: ContextVar[float] = ContextVar("shrunk", default=1.0)  # the width asked for, in parts of a figure's own
 
 
 @contextmanager
@@ -98,7 +101,8 @@ def asked(size: tuple[float, float] | None) -> Iterator[None]:
 def style(size: tuple[float, float] = SIZE) -> Iterator[tuple[float, float]]:
     """The settings above, for the one figure made inside the block, and its size: `size`, or what `asked` says.
 
-    Text is in proportion to the width, so that a picture is as easily read at any size.
+    Text is in proportion to the width, so that a picture is as easily read at any size. Lines and markers are so below
+    the figure's own width.
 
     Not `plt.rc_context`, which restores every setting: a notebook's first figure loads its backend, which makes pyplot
     interactive, and with that undone no later figure of the notebook would show.
@@ -107,9 +111,11 @@ def style(size: tuple[float, float] = SIZE) -> Iterator[tuple[float, float]]:
     settings = SETTINGS | {"font.size": fitting.points(width)}
     before = {name: plt.rcParams[name] for name in settings}
     plt.rcParams.update(settings)
+    outer = _SHRUNK.set(width / size[0])
     try:
         yield width, height
     finally:
+        _SHRUNK.reset(outer)
         plt.rcParams.update(before)
 
 
@@ -163,37 +169,76 @@ def finish(ds: xr.Dataset, figure: Figure, title: str, named: Mapping[str, Any] 
 
     `named` are the entries of a legend for all panels.
     """
+    settings = json.loads(ds.attrs.get("settings") or "{}")
     source = json.loads(ds.attrs.get("source") or "{}").get("file", "")
-    whose = fitting.literal(named_system(ds) + (f", {source}" if source else ""))
-    caption(figure, f"{title}: {whose}", fitting.literal(ds.attrs.get("verdict", "")), named)
+    layer = f"layer {settings['layer']}" if settings.get("layer") else ""
+    whose = fitting.literal(", ".join(filter(None, [named_system(ds), source, layer])))
+    verdict = ds.attrs.get("verdict", "")
+    sentences = [verdict, _long_matrix(settings), "" if HELD in verdict else _held(settings)]
+    caption(figure, f"{title}: {whose}", fitting.literal(" ".join(filter(None, sentences))), named)
 
 
 def named_system(ds: xr.Dataset) -> str:
     """The system's name, and its formula where the name says too little: of a feedback system with the φ it has."""
     name, settings = str(ds.attrs["system"]), json.loads(ds.attrs.get("settings") or "{}")
     if name == "LinearMap":
-        return "the linear map h ↦ W h" + _matrix(settings)
+        return "the linear map h ↦ W h" + _short_matrix(settings)
+    if name == "vanilla" and _rows(settings):
+        return "h ↦ tanh(W h)" + _short_matrix(settings)
     if name != "feedback" or not isinstance(settings.get("config"), dict):
         return name
     config = settings["config"]  # empty of a matrix, whose system has neither input nor bias
     activation = str(config.get("activation", "tanh"))
     terms = "W h" + " + V x" * bool(config.get("input_size")) + " + b" * bool(config and config.get("bias", True))
     inner = terms if activation == "identity" else f"{ACTIVATIONS.get(activation, activation)}({terms})"
-    return f"h′ = {inner}{_matrix(settings)}"
+    return f"h′ = {inner}{_short_matrix(settings)}"
 
 
-def _matrix(settings: Mapping[str, Any]) -> str:
-    """Of a short one: ", W = −0.15, −2; 2, −0.15"."""
+def _rows(settings: Mapping[str, Any]) -> list[list[float]]:
+    """Of the matrix that a user gave; none of other systems."""
     rows = settings.get("matrix")
-    if not isinstance(rows, list):
+    return [[float(Fraction(entry)) for entry in row] for row in rows] if isinstance(rows, list) else []
+
+
+def _matrix(rows: list[list[float]]) -> tuple[str, bool]:
+    """A matrix in words, "−0.15, −2; 2, −0.15", and whether that is all of it, not rounded."""
+    exact = all(entry == float(f"{entry:.{DIGITS_OF_W}g}") for row in rows for entry in row)
+    return "; ".join(", ".join(number(entry, DIGITS_OF_W) for entry in row) for row in rows), exact
+
+
+def _short_matrix(settings: Mapping[str, Any]) -> str:
+    """Of one that the title has room for: ", W = −0.15, −2; 2, −0.15"."""
+    words, exact = _matrix(_rows(settings))
+    return f", W = {words}" if exact and 0 < len(words) <= MOST_OF_W else ""
+
+
+def _long_matrix(settings: Mapping[str, Any]) -> str:
+    """What the caption says of a matrix that the title has no room for."""
+    rows = _rows(settings)
+    if not rows or _short_matrix(settings):
         return ""
-    words = "; ".join(", ".join(number(float(Fraction(entry)), 3) for entry in row) for row in rows)
-    return f", W = {words}" if 0 < len(words) <= MOST_OF_W else ""
+    if len(rows) > MOST_ROWS:
+        return f"W has {len(rows)} × {len(rows)} entries."
+    words, exact = _matrix(rows)
+    return f"W {'=' if exact else '≈'} {words}."
+
+
+def _held(settings: Mapping[str, Any]) -> str:
+    """What the caption says of an input that does not change; nothing where there is none, or it is the parameter."""
+    held = settings.get("input")
+    varied = [settings.get("parameter"), *settings.get("parameters", [])]
+    if not isinstance(held, list) or not held or any(str(name).startswith("input") for name in varied):
+        return ""
+    if not any(held):
+        return f"The input is {HELD} zero."
+    values = f"x = ({', '.join(number(value) for value in held)})" if len(held) <= MOST_HELD else ""
+    mean = "its mean" if settings.get("at") == "mean" else ""
+    return f"The input is {HELD} {', '.join(filter(None, [mean, values])) or 'the values that were given'}."
 
 
 def caption(figure: Figure, title: str, words: str, named: Mapping[str, Any] | None = None) -> None:
     """Set a title above a figure that is drawn and whole sentences below it, and fit all text to its place."""
-    fitting.fit(figure, title, subscripts(words), named=named, grows=_ASKED.get() is None)
+    fitting.fit(figure, title, subscripts(words), named=named, grows=_ASKED.get() is None, shrunk=_SHRUNK.get())
 
 
 def subscripts(text: str) -> str:

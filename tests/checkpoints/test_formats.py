@@ -13,6 +13,7 @@ from torch import nn
 from dynlab.checkpoints import describe, read
 from dynlab.errors import UserError
 from dynlab.simulation import simulate
+from dynlab.wording import joined
 
 
 def outputs(system, inputs):
@@ -66,7 +67,10 @@ def test_every_layer_of_a_model_is_found_and_computes_what_torch_computes(tagger
         torch.testing.assert_close(outputs(stack, encoded(tagger, batch)), decoded, rtol=1e-12, atol=1e-14)
 
 
-ASSUMED = "a.pt does not tell the nonlinearity of its RNN: tanh is assumed (nonlinearity relu otherwise)."
+ASSUMED = (
+    "a.pt does not tell the nonlinearity of its RNN: tanh is assumed. "
+    "Of ReLU units give --nonlinearity relu (nonlinearity='relu')."
+)
 
 
 @pytest.mark.parametrize("told, expected", [("relu", "relu"), ("tanh", "tanh"), (None, "tanh")])
@@ -87,6 +91,43 @@ def test_a_whole_module_tells_its_nonlinearity_which_goes_before_the_option(tagg
     assert read(tmp_path / "a.pt", layer="cell").assumed == ""
     state = torch.zeros(5, 6, dtype=torch.float64)
     torch.testing.assert_close(system.step(state, batch[:, 0]), tagger.cell(batch[:, 0], state))
+
+
+def test_a_nonlinearity_that_changes_nothing_is_said(tagger, tmp_path):
+    torch.save(nn.LSTM(2, 3).state_dict(), tmp_path / "a.pt")
+    torch.save(tagger, tmp_path / "b.pt")
+    lstm = read(tmp_path / "a.pt", nonlinearity="relu")
+    assert lstm.assumed == "a.pt holds an LSTM: nonlinearity relu is of a plain RNN alone, and changes nothing."
+    told = read(tmp_path / "b.pt", layer="cell", nonlinearity="tanh").assumed
+    assert told == "b.pt tells that the units of its RNN are relu: nonlinearity tanh changes nothing."
+    assert read(tmp_path / "b.pt", layer="cell", nonlinearity="relu").assumed == ""
+
+
+@pytest.mark.parametrize(
+    "make, read_part, others",
+    [
+        (lambda a, b: {"model_state_dict": a, "ema_state_dict": b}, "model_state_dict", ["ema_state_dict"]),
+        (
+            lambda a, b: {"model": {"state_dict": a, "teacher": b}, "ema": [b]},
+            "model.state_dict",
+            ["ema", "model.teacher"],
+        ),
+        (lambda a, b: {"state_dict": a, "optimizer": {"state": {0: {"exp_avg": b["bias_hh_l0"]}}}}, "state_dict", []),
+        (lambda a, b: a, "", []),
+    ],
+    ids=["beside", "deeper", "an optimizer's", "no parts"],
+)
+def test_parts_that_hold_weights_and_are_not_read_are_named(make, read_part, others, tmp_path):
+    first, second = nn.GRU(2, 3).state_dict(), nn.GRU(2, 3).state_dict()
+    torch.save(make(first, second), tmp_path / "a.pt")
+    found, said = read(tmp_path / "a.pt"), describe(tmp_path / "a.pt")
+    assert torch.equal(found.system.weight_hh, first["weight_hh_l0"])
+    assert (said["part"], said["other_parts"]) == (read_part, others)
+    words = (
+        f"a.pt holds weights in {joined([read_part, *others])}: those of {read_part} are read. "
+        "To read others, save their part alone."
+    )
+    assert found.assumed == (words if others else "")
 
 
 KINDS = {

@@ -72,7 +72,7 @@ def test_bad_inputs(command, array, word, tmp_path, refused):
     [
         (["--inputs", "nois:1.0"], "nois:1.0"),
         (["--inputs", "missing.npy"], "missing.npy"),
-        (["--inputs", "constant:1,2"], "(sample, time, 3)"),
+        (["--inputs", "constant:1,2"], "constant:… takes 3 numbers, one for each input of model; got 2."),
         (["--layer", "encoder.rnn"], "encoder.rnn"),
         (["--device", "gpu"], "gpu"),
         (["--samples", "0"], "--samples"),
@@ -88,6 +88,56 @@ def test_bad_inputs(command, array, word, tmp_path, refused):
 def test_bad_options(options, word, tmp_path, refused):
     save_lstm(tmp_path / "model.pt")
     refused(["spectrum", "model.pt", "--quiet", *options], word)
+
+
+def test_a_constant_input_of_what_takes_none(refused):
+    refused(["spectrum", "--system", "henon", "--inputs", "constant:1", "--quiet"], "--inputs is a checkpoint's")
+
+
+@pytest.mark.parametrize("tokens, told", [(np.ones((3, 10), dtype=int), True), (np.ones((3, 10)), False)])
+def test_tokens_of_a_file_that_looks_none_up(tokens, told, tmp_path, capsys):
+    model = torch.nn.ModuleDict({"embedding": torch.nn.Embedding(20, 16), "rnn": torch.nn.GRU(16, 4)})
+    torch.save(model.state_dict(), tmp_path / "lm.pt")
+    np.save(tmp_path / "tokens.npy", tokens)
+    assert run(["gradient", "lm.pt", "--inputs", "tokens.npy", "--quiet"]) == 2
+    words = (
+        " Where the whole numbers of tokens.npy are tokens: these are not looked up; give their embedded vectors, in "
+        "torch embedding(tokens), of shape (sample, time, 16).\n"
+    )
+    assert capsys.readouterr().err.endswith(words) == told
+
+
+@pytest.mark.parametrize(
+    "line, sentence",
+    [
+        ("spectrum model.pt --matrix diff", "CKPT and --matrix each name what is looked at: leave one of the two out."),
+        ("spectrum --system henon --matrix diff", "--system and --matrix each name what is looked at"),
+        ("phase --kind vanilla --step 0.2", "--kind vanilla takes no step ε: leave out --step or --kind."),
+        ("spectrum --matrix diff --kind linear --step 0.2", "--kind linear takes no step ε"),
+        ("lyapunov --matrix zero --kind flow --step 0.2 --quiet", "--kind flow takes no step ε"),
+    ],
+)
+def test_options_that_would_change_nothing_or_name_two_things(line, sentence, tmp_path, refused):
+    save_lstm(tmp_path / "model.pt")
+    refused(line.split(), sentence)
+
+
+@pytest.mark.parametrize(
+    "line, sentence",
+    [
+        ("fixed-points model.pt --slow-points -1", "'--slow-points': -1.0 is no positive number."),
+        ("fixed-points model.pt --slow-points x", "'--slow-points': 'x' is no positive number."),
+        ("lyapunov model.pt -k 0", "'-k': 0 is no whole number of at least 1."),
+        ("lyapunov model.pt --transient -1", "'--transient': -1.0 is no number of at least 0."),
+        ("geometry model.pt --transient -1", "'--transient': -1 is no whole number of at least 0."),
+        ("modes model.pt -k 0", "'-k': 0 is no whole number of at least 1."),
+        ("basins model.pt --grid 0", "'--grid': 0 is no whole number of at least 2."),
+        ("basins model.pt --extent 0", "'--extent': 0.0 is no positive number."),
+        ("pseudospectrum model.pt --grid 1", "'--grid': 1 is no whole number of at least 2."),
+    ],
+)
+def test_a_number_out_of_range_is_refused_before_a_file_is_read(line, sentence, refused):
+    refused(line.split(), sentence)  # there is no model.pt
 
 
 def test_a_file_where_the_figures_should_go(tmp_path, refused):

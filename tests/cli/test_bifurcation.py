@@ -55,7 +55,10 @@ def test_a_second_parameter_gives_a_plane(folder, capsys):
     "options, sentence",
     [
         (["--system", "logistic", "--parameter", "r", "--from", "4", "--to", "2"], "got 4 to 2"),
-        ([*LOGISTIC, "--matrix", "diff"], "Got 2 things to look at"),
+        (
+            [*LOGISTIC, "--matrix", "diff"],
+            "--system and --matrix each name what is looked at: leave one of the two out.",
+        ),
         (["--parameter", "r", "--from", "1", "--to", "2"], "Got nothing to look at"),
         ([*LOGISTIC, "--kind", "flow"], "no Euler step of a flow"),
         ([*LOGISTIC, "--inputs", "zero"], "--inputs is a checkpoint's"),

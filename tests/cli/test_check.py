@@ -135,7 +135,7 @@ def test_an_undecided_bound_is_an_error_of_the_report(folder):
         ([], "No bound is set, so there is nothing to check: give at least one of --max-modulus"),
         (["--max-modulus", "nan"], "--max-modulus (max_modulus=) takes a finite number, got nan"),
         (["--max-modulus", "-1"], "-1.0 is no number of at least 0"),
-        (["--max-real", "0"], "is no Euler step of one"),
+        (["--max-real", "0"], "is no Euler step of one: set --max-modulus (max_modulus=)."),
         (["--min-log-gradient", "2", "--max-log-gradient", "1"], "no gradient keeps both"),
         (["--max-modulus", "1", "--junit", "report.txt"], "--junit takes a file that ends in .xml"),
         (["--max-modulus", "1", "--junit", "nowhere/report.xml"], "nowhere of --junit does not exist"),

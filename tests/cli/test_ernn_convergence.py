@@ -40,7 +40,7 @@ def test_json_is_one_strict_document(printed_json):
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
-        (["ernn.pt", "--eta", "0", "--steps", "5"], "must be a positive number"),
+        (["ernn.pt", "--eta", "0", "--steps", "5"], "is no positive number"),
         (["ernn.pt", "--steps", "11"], "T = 10"),
         (["gru.pt"], "has none: give an ERNN"),
     ],

@@ -23,7 +23,7 @@ def test_verdict_figure_and_data(folder, capsys, pictures):
     arguments = ["--inputs", "noise:1.0", "--samples", "2", "--at", "0.5,-1", "--starts", "32", "--data", "points.nc"]
     assert run(["fixed-points", "gru.pt", *arguments]) == 0
     said = capsys.readouterr()
-    assert said.out.startswith("1 fixed point (stable")
+    assert said.out.startswith("With the input held at (0.5, −1): 1 fixed point (stable")
     values = pictures["fixed-points-gru.png"].axes[0].collections[-1].get_offsets()
     np.testing.assert_allclose(values @ [1, 1j], io.shipped("points.nc")["eigenvalue"].values[0])
     ds = io.shipped("points.nc")
@@ -33,6 +33,24 @@ def test_verdict_figure_and_data(folder, capsys, pictures):
     held = torch.tensor([[0.5, -1.0]], dtype=torch.float64).repeat(400, 1)
     last = gru.double()(held)[1][0].detach().numpy()
     np.testing.assert_allclose(ds["fixed_point_state"].values[0], last, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "at, words",
+    [
+        ([], "With the input held at zero: 1 fixed point"),
+        (["--at", "mean"], "With the input held at its mean: 1 fixed point"),
+        (["--at", "3,4"], "With the input held at (3, 4): 1 fixed point"),
+    ],
+)
+def test_the_verdict_says_at_which_input(at, words, folder, capsys):
+    assert run(["fixed-points", "gru.pt", "--inputs", "noise:1.0", "--samples", "2", "--starts", "8", *at]) == 0
+    assert capsys.readouterr().out.startswith(words)
+
+
+def test_of_a_system_that_takes_no_input_none_is_said(folder, capsys):
+    assert run(["fixed-points", "--system", "henon", "--starts", "8", "--quiet"]) == 0
+    assert capsys.readouterr().out.startswith("2 fixed points")
 
 
 def test_json_is_one_strict_document(printed_json):
@@ -47,7 +65,7 @@ def test_json_is_one_strict_document(printed_json):
     [
         (["--at", "a,b"], "--at takes zero, mean, or numbers"),
         (["--at", "1,2,3"], "2 finite values"),
-        (["--slow-points", "-1"], "must be positive"),
+        (["--slow-points", "-1"], "is no positive number"),
         (["--starts", "0"], "--starts"),
     ],
 )
@@ -70,7 +88,7 @@ def test_a_flow_is_analysed_by_eulers_map_of_the_step_that_is_typed(capsys):
         (["--system", "lorenz"], "lorenz is a flow, and this command analyses maps: give --step 0.01"),
         (["--matrix", "-1,0;0,-2", "--kind", "flow"], "is a flow, and this command analyses maps: leave out --kind"),
         (["--system", "logistic", "--step", "0.1"], "--step makes Euler's map of a flow, and logistic is a map"),
-        (["--system", "lorenz", "--step", "0"], "The step size must be a positive number"),
+        (["--system", "lorenz", "--step", "0"], "'--step': 0.0 is no positive number."),
     ],
 )
 def test_the_error_of_a_flow_names_what_can_be_typed(arguments, sentence, refused):

@@ -61,6 +61,17 @@ def test_inspect_json_is_one_strict_document(path, printed_json):
     assert found["training"] == {"epoch": 12, "best": "nan"}
 
 
+def test_inspect_names_the_parts_that_are_not_read(tmp_path, capsys):
+    first, second, third = (nn.GRU(3, 4).state_dict() for _ in range(3))
+    torch.save({"model": first, "ema": second, "swa": {"avg": third}}, tmp_path / "a.pt")
+    assert run(["inspect", "a.pt"]) == 0
+    assert "All this is of model: ema and swa hold weights too, which are not read." in capsys.readouterr().out
+
+
+def test_inspect_of_nothing_shows_how_it_is_typed(refused):
+    refused(["inspect"], "dynlab inspect: CKPT is missing, as in `dynlab inspect model.pt`.")
+
+
 def test_inspect_of_dynlabs_own_tells_task_and_read_out(tmp_path, capsys):
     system = dl.create("gru", input_size=9, hidden_size=4)
     task = {"name": "har2", "standardise": "column"}

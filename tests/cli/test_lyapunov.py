@@ -43,9 +43,9 @@ def test_json_is_one_strict_document(printed_json):
     [
         (["-k", "7", "--covariant"], "k counts vectors: from 1 to the state's 6 dimensions, got 7"),
         (["-k", "7"], "k counts exponents: from 1 to the state's 6 dimensions, got 7"),
-        (["-k", "0"], "got 0"),
+        (["-k", "0"], "0 is no whole number of at least 1."),
         (["--transient", "60"], "from 0 to below that, got 60"),
-        (["-k", "x"], "'x' is no whole number"),
+        (["-k", "x"], "'x' is no whole number of at least 1."),
     ],
 )
 def test_bad_input_ends_with_2_and_writes_nothing(options, sentence, refused):
@@ -81,8 +81,11 @@ def test_an_orbit_that_is_cut_before_any_estimate_is_drawn_without_a_warning(fol
     "arguments, sentence",
     [
         ([], "Got nothing to look at, where one is needed, as in `dynlab lyapunov"),
-        (["gru.pt", "--matrix", "diff"], "Got 2 things to look at"),
-        (["gru.pt", "--seconds", "3"], "--seconds is of a flow by name"),
+        (["gru.pt", "--matrix", "diff"], "CKPT and --matrix each name what is looked at: leave one of the two out."),
+        (
+            ["gru.pt", "--seconds", "3"],
+            "--seconds is of a flow that --system names: leave it out. gru is followed as long",
+        ),
         (["--matrix", "diff", "--inputs", "zero"], "--inputs is a checkpoint's"),
         (["--matrix", "diff", "--set", "r=3"], "--set is --system's"),
         (["--system", "lorentz"], "did you mean 'lorenz'?"),

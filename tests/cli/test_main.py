@@ -7,6 +7,7 @@ import click
 import pytest
 
 from dynlab.cli import COMMANDS, OTHERWISE, signals
+from dynlab.cli.examples import example
 from dynlab.cli.main import group, run
 from dynlab.diagnostics import DIAGNOSTICS
 from dynlab.errors import UserError, lookup
@@ -19,6 +20,13 @@ def test_every_command_has_help_and_every_option_says_what_it_does(name, capsys)
     command = lookup(COMMANDS, name, "command")
     assert command.help
     assert [p.name for p in command.params if isinstance(p, click.Option) and not p.help] == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_where_something_must_be_named_an_example_shows_it(name):
+    context = click.Context(lookup(COMMANDS, name, "command"), info_name=name)
+    needed = any(option.required for option in context.command.params)
+    assert not needed or example(context).startswith(f"dynlab {name} ")
 
 
 def test_help_lists_the_commands_in_order(capsys):
@@ -148,7 +156,7 @@ def test_threads_that_are_still_at_work_do_not_hold_or_change_the_end():
     "arguments, sentence",
     [
         (["gradient", "rnn-har2", "--steps", "1.5"], "'1.5' is no whole number of at least 1."),
-        (["lyapunov", "rnn-har2", "-k", "x"], "'x' is no whole number."),
+        (["lyapunov", "rnn-har2", "-k", "x"], "'x' is no whole number of at least 1."),
         (["check", "rnn-har2", "--max-modulus", "x"], "'x' is no number of at least 0."),
         (["check", "rnn-har2", "--max-modulus", "-1"], "-1.0 is no number of at least 0."),
         (["spectrum", "--system", "x" * 10_000], "Unknown system 'xxx"),

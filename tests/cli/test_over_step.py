@@ -167,7 +167,10 @@ SECOND = [
         (["bifurcation", "run", "--over", "step", *SECOND], "--second is of one checkpoint"),
         (["pseudospectrum", "--matrix", "diff", "--over", "step"], "--over step follows a run"),
         (["spectrum", "lstm-har2", "--over", "step"], "Of lstm-har2 one checkpoint ships"),
-        (["basins", "run", "--matrix", "diff", "--over", "step"], "Got 2 things to look at"),
+        (
+            ["basins", "run", "--matrix", "diff", "--over", "step"],
+            "CKPT and --matrix each name what is looked at: leave one of the two out.",
+        ),
         (["ernn-manifold", "run", "--over", "step"], "No such option"),
         (["phase", "--over", "step"], "No such option"),
         (["inspect", "run", "--over", "step"], "No such option"),

@@ -126,6 +126,11 @@ def test_targets_that_the_read_out_does_not_know_are_refused(folder, refused):
     refused(["gradient", "a.pt", "--loss", "--inputs", "task:har2", "--quiet"], "the read-out tells 1 apart")
 
 
+def test_the_loss_of_values_at_every_step(folder, capsys):
+    assert run(["gradient", "gru-flipflop", "--loss", "--samples", "2", "--quiet"]) == 0
+    assert "the gradient of the loss" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "arguments, sentence",
     [

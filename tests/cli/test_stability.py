@@ -27,6 +27,20 @@ def test_the_first_thing_that_a_teacher_types(folder, capsys, pictures):
     np.testing.assert_allclose(sorted(z.tolist()), [[-0.015, -0.2], [-0.015, 0.2]])
 
 
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        ([], "Euler's step at ε = 0.1 is not stable"),
+        (["--integrator", "rk4"], "the Runge–Kutta 4 step at ε = 0.1 is stable"),
+        (["--integrator", "implicit-midpoint"], "the implicit midpoint step at ε = 0.1 neither grows nor decays"),
+    ],
+)
+def test_a_flow_on_the_border_of_stability(options, sentence, folder, capsys):
+    said = document(capsys, "--matrix", "0,1;-1,0", *options)["verdict"]
+    begin = "Whether the flow is stable is undecided (largest Re λ 0 per second, 0 within its error), "
+    assert said.startswith(begin + sentence)
+
+
 @pytest.mark.parametrize("step, stable", [("0.07", 1), ("0.08", 0)])
 def test_the_step_and_the_integrator_that_are_asked_about(capsys, step, stable):
     found = document(capsys, "--matrix", "-0.15,-2;2,-0.15", "--step", step)

@@ -58,7 +58,7 @@ def test_a_violated_bound_is_told_to_whoever_does_not_read_it(violated, more):
 def test_output_that_finds_no_room_is_a_sentence(line):
     out, err = shell(f"{line} > /dev/full")
     assert out == "codes 2\n"
-    assert err == "dynlab: could not be read or written: No space left on device.\n"
+    assert err == "dynlab: Standard output could not be read or written: No space left on device.\n"
 
 
 def test_output_that_was_closed_before_is_no_error():

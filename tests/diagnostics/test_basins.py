@@ -436,7 +436,9 @@ def test_shares_are_never_rounded_to_none_or_all():
 
 @pytest.mark.parametrize("change", [{"grid": 100_000}, {"grid": 200, "max_memory": 2**20}])
 def test_a_grid_too_large_for_memory_is_refused_with_the_number(change):
-    with pytest.raises(UserError, match=r"(is too fine: take a --grid of at most 4,096|holds [\d,]+ MiB, more than [\d,]+ MiB)"):
+    with pytest.raises(
+        UserError, match=r"(is too fine: take a --grid of at most 4,096|holds [\d,]+ MiB, more than [\d,]+ MiB)"
+    ):
         dl.basins(dl.create("henon"), **change)
 
 

@@ -137,6 +137,20 @@ def test_loss_gradient_by_autograd(kind, asked):
     assert close(ds["log_loss_gradient"].values, truth)
 
 
+def test_the_loss_of_values_at_every_step_is_that_of_autograd():
+    torch.manual_seed(0)
+    system, read_out = create("gru", input_size=2, hidden_size=3).double(), nn.Linear(3, 2).double()
+    inputs, targets = np.random.default_rng(0).standard_normal((2, 4, 6, 2))
+    ds = gradient(system, inputs, loss=read_out_loss(system, read_out), targets=targets)
+    start = torch.zeros(4, 3, dtype=torch.float64, requires_grad=True)
+    state, total = start, 0.0
+    for t in range(6):
+        state = system.step(state, torch.from_numpy(inputs[:, t]))
+        total = total + (read_out(state) - torch.from_numpy(targets[:, t])).square().mean(dim=-1) / 6
+    (found,) = torch.autograd.grad(total.sum(), start)
+    np.testing.assert_allclose(ds["log_loss_gradient"][:, 0], found.norm(dim=-1).log(), rtol=1e-10)
+
+
 def test_loss_gradient_below_the_smallest_number():
     system = from_function(lambda h, x: 0.1 * h, state_size=2)
 

@@ -335,7 +335,7 @@ def test_an_orbit_that_becomes_no_number_is_not_said_to_leave(diagnostic):
     both = diagnostic(root, steps=100, initial_state=[[0.05], [0.7]])
     assert f"1 of 2 orbits {LOST.format('the first at', 1)}, and is left out" in both.attrs["verdict"]
     kink = from_function(lambda h, x: torch.sqrt(h.abs()) * (h > 1), state_size=1)  # 0 has no derivative by torch
-    assert LOST.format('at', 2) in diagnostic(kink, steps=100, initial_state=[0.5]).attrs["verdict"]
+    assert LOST.format("at", 2) in diagnostic(kink, steps=100, initial_state=[0.5]).attrs["verdict"]
     fork = from_function(lambda h, x: torch.where(h > 0, 3 * h, torch.sqrt(h)), state_size=1)
     said = diagnostic(fork, steps=100, initial_state=[[1.0], [-1.0]]).attrs["verdict"]
     assert "every orbit leaves |h_i| ≤ 1e+08 or comes to where the step or its derivative is no number" in said

@@ -1,5 +1,7 @@
 """Every script of the gallery draws its figure and says what was measured; the sentences hold what is known."""
 
+from itertools import pairwise
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -70,6 +72,18 @@ def test_what_is_kept_can_be_computed_and_has_the_same_form(name):
         assert {v: ds[v].dims for v in ds.data_vars} == {v: kept_ones[key][v].dims for v in kept_ones[key].data_vars}
         assert ds.attrs["system"] == kept_ones[key].attrs["system"]
     assert KNOWN[name].partition(" ")[0] in script.draw(few).measured
+    plt.close("all")
+
+
+@pytest.mark.parametrize("fast, steps", [(True, 100), (False, 400)])
+def test_the_integrators_say_how_many_steps_are_drawn_and_no_name_covers_another(fast, steps):
+    figure = lookup(FIGURES, "integrators", "figure")(fast=fast).figure
+    assert f"with it {steps} steps of ε = 0.2 s" in " ".join(figure.texts[-1].get_text().split())
+    figure.draw_without_rendering()
+    names = [text.get_window_extent() for text in figure.axes[-1].texts]
+    assert len(names) == 5
+    heights = sorted((box.y0, box.y1) for box in names)
+    assert all(above[0] >= below[1] - 1 for below, above in pairwise(heights))
     plt.close("all")
 
 

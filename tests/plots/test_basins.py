@@ -4,6 +4,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
+from matplotlib.colors import same_color
+from matplotlib.patches import Patch
 
 from dynlab.diagnostics.basins import basins
 from dynlab.matrices import planar_matrix
@@ -35,4 +37,19 @@ def test_the_title_says_that_the_map_is_eulers_and_with_which_step():
     assert figure.texts[0].get_text() == "Basins of Euler's map, ε = 0.01: lorenz"
     parts = ds["direction"].values[0]
     assert figure.axes[0].get_xlabel().startswith(f"first principal component: {parts[0]:.2f} h₁".replace("-", "−"))
+    plt.close("all")
+
+
+def test_the_legend_has_the_colour_of_every_start():
+    """Those with h₁ = 0 end on the saddle at 0, which is white on the map: their colour is no marker's."""
+    ds = basins(planar_system([[2, 0], [0, 0.5]], "vanilla"), grid=21, steps=200)
+    ax = plot_basins(ds)
+    (image,) = ax.images
+    shown = [image.cmap(image.norm(value)) for value in np.unique(np.asarray(image.get_array()))]
+    patches = [patch for patch in ax.get_legend().get_patches() if isinstance(patch, Patch)]
+    assert len(shown) == len(patches) == 3
+    for colour in shown:
+        assert any(same_color(patch.get_facecolor(), colour) for patch in patches)
+    words = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert words == ["1  stable node (47.6 %)", "2  stable node (47.6 %)", "3  saddle (4.8 %)"]
     plt.close("all")

@@ -6,6 +6,7 @@ import pytest
 from matplotlib.collections import LineCollection
 
 from dynlab.diagnostics.phase_plane.panels import phase_panels, planar_portrait
+from dynlab.plots import style
 from dynlab.plots.phase_panels import panel, plot_phase_panels
 from dynlab.plots.phase_plane import plot_divergence, plot_phase_plane
 from dynlab.plots.stability_disc import needs_close_up, plot_stability_disc
@@ -108,3 +109,34 @@ def test_eight_panels_each_with_its_kinds():
     assert " ".join(titles[4].split()).endswith("flow and Euler's map: unstable improper node, |μ| = 1.2")
     assert panel(ds, "h")["flow_kind"].values.tolist() == ["stable focus"]
     assert "flow_kind" not in panel(ds, "a")
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names[0] == "velocity, or displacement in a step"
+    assert not {"velocity", "displacement in a step"} & set(names)
+
+
+@pytest.mark.parametrize(
+    "kind, arrows, title",
+    [
+        ("feedback", "velocity", "Euler's disc, ○ ελ at ε = 0.1,\n— ελ of smaller steps"),
+        ("flow", "velocity", "○ eigenvalues λ, Euler's disc\nat the critical step 0.0746"),
+        ("vanilla", "displacement in a step", "○ multipliers μ,\nshaded: |μ| ≤ 1"),
+    ],
+)
+def test_arrows_circles_and_lines_are_named(kind, arrows, title):
+    ds = planar_portrait("diff", kind)
+    assert labels(plot_phase_plane(ds, ax=plt.subplots()[1]))[0] == arrows
+    assert plot_stability_disc(ds, ax=plt.subplots()[1]).get_title(loc="center") == title
+    plt.close("all")
+
+
+def test_a_smaller_picture_has_smaller_markers_which_cover_no_word(diff):
+    own = plot_phase_plane(diff)
+    sizes = {line.get_label(): line.get_markersize() for line in own.lines if line.get_label() == "start"}
+    with style.asked((4.0, 3.0)):
+        small = plot_phase_plane(diff)
+    assert marked(small, "start").get_markersize() == pytest.approx(0.4 * sizes["start"])
+    small.figure.draw_without_rendering()
+    legend = small.get_legend()
+    for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True):
+        assert handle.get_window_extent().x1 < text.get_window_extent().x0
+    plt.close("all")

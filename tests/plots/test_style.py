@@ -64,6 +64,10 @@ def test_the_style_sheet_has_the_same_settings():
             "h′ = tanh(W h), W = −0.15, −2; 2, −0.15",
         ),
         ("feedback", {"config": {}, "matrix": "diff"}, "h′ = tanh(W h)"),
+        ("feedback", {"config": {}, "matrix": [["1.00001", "0"], ["0", "1"]]}, "h′ = tanh(W h)"),
+        ("vanilla", {"config": {}, "matrix": [["2", "0"], ["0", "1/2"]]}, "h ↦ tanh(W h), W = 2, 0; 0, 0.5"),
+        ("vanilla", {"config": {}}, "vanilla"),
+        ("LinearMap", {"config": {}, "matrix": [["2", "0"], ["0", "1"]]}, "the linear map h ↦ W h, W = 2, 0; 0, 1"),
         ("feedback", {"config": {"input_size": 2, "activation": "relu"}}, "h′ = ReLU(W h + V x + b)"),
         ("feedback", {"config": {"input_size": 0, "activation": "identity", "bias": False}}, "h′ = W h"),
         ("LinearMap", {"config": {}}, "the linear map h ↦ W h"),
@@ -71,3 +75,53 @@ def test_the_style_sheet_has_the_same_settings():
 )
 def test_a_title_gives_the_formula_where_the_name_says_too_little(system, settings, name):
     assert style.named_system(xr.Dataset(attrs={"system": system, "settings": json.dumps(settings)})) == name
+
+
+def finished(ds, title):
+    """A picture with its title and its caption."""
+    figure, _ = plt.subplots(figsize=(8, 5), layout="constrained")
+    style.finish(ds, figure, title)
+    return figure
+
+
+LONG = [["0.123456", "1.98765"], ["-2.34567", "0.456789"]]
+
+
+@pytest.mark.parametrize(
+    "settings, words",
+    [
+        ({"matrix": LONG}, "Found. W ≈ 0.1235, 1.988; −2.346, 0.4568."),
+        ({"matrix": [["1/4", "1"]] * 5}, "Found. W has 5 × 5 entries."),
+        ({"matrix": [["1234", "1.234"], ["12.34", "-1.234"]]}, "Found. W = 1234, 1.234; 12.34, −1.234."),
+        ({"matrix": [["2", "0"], ["0", "1"]]}, "Found."),
+        ({"input": [0.0, 0.0], "at": "zero"}, "Found. The input is held at zero."),
+        ({"input": [0.5, -0.25], "at": "mean"}, "Found. The input is held at its mean, x = (0.5, −0.25)."),
+        ({"input": [1.0, 2.0, 3.0], "at": "values"}, "Found. The input is held at x = (1, 2, 3)."),
+        ({"input": [1.0] * 9, "at": "mean"}, "Found. The input is held at its mean."),
+        ({"input": [1.0] * 9, "at": "values"}, "Found. The input is held at the values that were given."),
+        ({"input": [], "at": "zero"}, "Found."),
+        ({"input": [0.0], "at": "zero", "parameter": "input[0]"}, "Found."),
+        ({"input": [0.0], "at": "zero", "parameters": ["a", "input[0]"]}, "Found."),
+    ],
+)
+def test_a_caption_says_what_the_title_has_no_room_for_and_which_input_is_held(settings, words):
+    told = json.dumps({"config": {}} | settings)
+    ds = xr.Dataset(attrs={"system": "feedback", "settings": told, "verdict": "Found."})
+    figure = finished(ds, "Picture")
+    assert " ".join(figure.texts[-1].get_text().split()) == words
+    plt.close("all")
+
+
+def test_an_input_that_the_verdict_names_is_not_said_again():
+    settings = json.dumps({"input": [0.0], "at": "zero"})
+    ds = xr.Dataset(attrs={"system": "gru", "settings": settings, "verdict": "With the input held at zero: 1 point."})
+    figure = finished(ds, "Picture")
+    assert figure.texts[-1].get_text() == "With the input held at zero: 1 point."
+    plt.close("all")
+
+
+def test_a_title_says_which_layer_of_a_file():
+    attrs = {"system": "lstm", "settings": json.dumps({"layer": "rnn:1r"}), "source": json.dumps({"file": "bi.pt"})}
+    figure = finished(xr.Dataset(attrs=attrs), "Spectrum")
+    assert figure.texts[0].get_text() == "Spectrum: lstm, bi.pt, layer rnn:1r"
+    plt.close("all")

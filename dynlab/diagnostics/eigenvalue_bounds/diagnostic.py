@@ -15,12 +15,13 @@ from dynlab.diagnostics.eigenvalue_bounds.measurements import (
     Measurement,
     measured,
     measurement,
+    option,
 )
 from dynlab.driven import drive
 from dynlab.errors import UserError
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
-from dynlab.wording import agree, every, joined, number, over, unit_after, with_error
+from dynlab.wording import agree, digits_against, every, joined, number, over, unit_after, with_error
 
 METHOD = (
     "Each bound is held against every number measured, with that number's own error. It is violated where a number is "
@@ -164,21 +165,18 @@ def _check(asked: Mapping[str, float]) -> None:
         raise UserError(f"No bound is set, so there is nothing to check: set at least one of {', '.join(BOUNDS)}.")
     for name, limit in asked.items():
         if not np.isfinite(limit):
-            raise UserError(
-                f"{_option(name)} takes a finite number, got {limit}: leave it out where there is no bound."
-            )
+            raise UserError(f"{option(name)} takes a finite number, got {limit}: leave it out where there is no bound.")
     if asked.get("max_modulus", 0.0) < 0:
         raise UserError(
-            f"{_option('max_modulus')} bounds a modulus, which is at least 0, got {asked['max_modulus']:g}: give a "
+            f"{option('max_modulus')} bounds a modulus, which is at least 0, got {asked['max_modulus']:g}: give a "
             f"number such as 1."
         )
     low, high = asked.get("min_log_gradient", -np.inf), asked.get("max_log_gradient", np.inf)
     if low > high:
-        raise UserError(f"min_log_gradient {low:g} is above max_log_gradient {high:g}: no gradient keeps both.")
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')} ({name}=)"
+        raise UserError(
+            f"{option('min_log_gradient')} is {low:g}, above {option('max_log_gradient')}, {high:g}: no gradient "
+            f"keeps both, so make the first smaller or the second larger."
+        )
 
 
 def _variables(
@@ -242,10 +240,12 @@ def _verdict(ds: xr.Dataset, where: str) -> str:
 def _in_words(one: xr.Dataset) -> str:
     """A bound, and what was measured where that is beyond it: "max modulus ≤ 1.05 (measured: 1.258)"."""
     name = str(one[schema.BOUND].values).replace("_", " ")
-    limit = f"{number(float(one['limit']))}{unit_after(str(one['unit'].values))}"
-    bound = f"{name} {'≤' if one['is_upper'] else '≥'} {limit}"
+    limit = float(one["limit"])
+    said = f"{number(limit, digits_against(limit, limit))}{unit_after(str(one['unit'].values))}"
+    bound = f"{name} {'≤' if one['is_upper'] else '≥'} {said}"
     if one["outcome"] != VIOLATED:
         return bound
     measured, error = float(one["measured"]), float(one["error"])
-    told = with_error(measured, error) if WIDE_ERROR * abs(measured) < error < np.inf else number(measured)
+    wide = WIDE_ERROR * abs(measured) < error < np.inf
+    told = with_error(measured, error) if wide else number(measured, digits_against(measured, limit))
     return f"{bound} (measured: {told})"

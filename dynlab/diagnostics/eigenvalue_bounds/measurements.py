@@ -92,6 +92,11 @@ class Measurement:
         return (low + high) / 2, (high - low) / 2
 
 
+def option(name: str) -> str:
+    """A bound's name as an option of `dynlab check`, and as an argument."""
+    return f"--{name.replace('_', '-')} ({name}=)"
+
+
 def measured(
     system: Map, driven: Driven, inputs: Any, asked: Mapping[str, float], times: int | None, **settings: Any
 ) -> dict[str, xr.Dataset]:
@@ -101,7 +106,8 @@ def measured(
     """
     if "max_real" in asked and not isinstance(system, Euler):
         raise UserError(
-            f"max_real bounds the eigenvalues of a flow, and {system.name!r} is no Euler step of one: set max_modulus."
+            f"{option('max_real')} bounds the eigenvalues of a flow, and {system.name!r} is no Euler step of one: set "
+            f"{option('max_modulus')}."
         )
     if times is None:  # all while that is soon done, as any may violate a bound
         times = usual_times(driven.system, len(driven.states), driven.steps)

@@ -18,7 +18,7 @@ from dynlab.diagnostics.fixed_points.places import FIXED, SLOW
 from dynlab.diagnostics.fixed_points.proved import place_for, proved, with_proofs
 from dynlab.diagnostics.fixed_points.records import Record, in_unit, order, records
 from dynlab.diagnostics.fixed_points.starts import USUAL, driven_states, unit_of, usual_starts
-from dynlab.diagnostics.fixed_points.verdict import incomplete, verdict
+from dynlab.diagnostics.fixed_points.verdict import incomplete, under_input, verdict
 from dynlab.errors import UserError
 from dynlab.numerics.threads import one_thread_each
 from dynlab.simulation import prepare
@@ -181,12 +181,13 @@ def fixed_points(
     }
     variables = _of_points(rows, found) | _of_starts(found)
     fewer = _fewer(count) if starts is None else ""
+    said = under_input(verdict(rows, found), at) if system.network_input_size else verdict(rows, found)
     ds = schema.dataset(
         variables,
         system=system.name,
         source=system.source,
         settings=settings | {"dtype": dtype, "device": device},
-        verdict=" ".join(filter(None, [verdict(rows, found), fewer])),
+        verdict=" ".join(filter(None, [said, fewer])),
         method=METHOD,
         flags=_flags(rows, variables),
     )

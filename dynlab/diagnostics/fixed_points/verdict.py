@@ -1,12 +1,13 @@
 """What a search for fixed points found, and how sure that is, in a few sentences."""
 
 import itertools
+from typing import Any
 
 from dynlab.diagnostics.fixed_points.found import CLOSED_GATE, LOST, NOT_LOOKED_AT, OUTSIDE, Search
 from dynlab.diagnostics.fixed_points.places import CONTINUUM, FIXED, SLOW, UNDECIDED, told_apart
 from dynlab.diagnostics.fixed_points.records import NEIGHBOURING, UNVERIFIED, Record
 from dynlab.numerics import merging
-from dynlab.wording import agree, at_most, counted, joined, number, of_map
+from dynlab.wording import agree, at_most, counted, joined, number, of_map, place
 
 FAILED = {
     LOST: "reached no fixed point",
@@ -47,6 +48,18 @@ def verdict(rows: list[Record], found: Search) -> str:
         verb = agree(sum(count for count, _ in others))
         sentences.append(f"There {verb} also {joined([counted(count, *words) for count, words in others])}.")
     return " ".join([*sentences, *([] if found.affine else [_starts(found)]), *_confidence(found)])
+
+
+def under_input(said: str, at: Any) -> str:
+    """What is said of a network, with the input that is held before it.
+
+    Examples
+    --------
+    >>> under_input("No fixed point was found.", "zero"), under_input("1 fixed point.", [0.5, -1])
+    ('With the input held at zero: no fixed point was found.', 'With the input held at (0.5, −1): 1 fixed point.')
+    """
+    values = at if isinstance(at, str) else place(at, "‖x‖")
+    return f"With the input held at {'its mean' if at == 'mean' else values}: {said[:1].lower()}{said[1:]}"
 
 
 def _points(points: list[Record], least: int, found: Search) -> str:

@@ -54,19 +54,20 @@ def read_out_loss(system: System, read_out: nn.Module) -> Callable[[Tensor, Any]
     """The loss of a read-out, for `gradient`: cross-entropy of classes, the mean squared error of values.
 
     Targets that are whole numbers are classes, of the sequence (sample,), read from the last state, or of every step
-    (sample, time); others are values of shape (sample, output), read from the last state.
+    (sample, time); others are values of shape (sample, output), read from the last state, or of every step
+    (sample, time, output).
     """
     read_out = copied(read_out).eval()
 
     def loss(states: Tensor, targets: Any) -> Tensor:
         wanted = torch.as_tensor(np.asarray(targets), device=states.device)
         classes = not wanted.is_floating_point()
-        if len(wanted) != len(states) or (classes and wanted.ndim == 2 and wanted.shape[1] != states.shape[1] - 1):
+        every_step = wanted.ndim == (2 if classes else 3)
+        if len(wanted) != len(states) or (every_step and wanted.shape[1] != states.shape[1] - 1):
             raise UserError(
                 f"The targets have shape {tuple(wanted.shape)} for {len(states)} sequences of {states.shape[1] - 1} "
                 f"steps; give one for each sequence, or one for each step."
             )
-        every_step = classes and wanted.ndim == 2
         answers = read_out.to(states)(system.output(states[:, 1:] if every_step else states[:, -1]))
         if not classes:
             if answers.numel() != wanted.numel():
@@ -74,7 +75,8 @@ def read_out_loss(system: System, read_out: nn.Module) -> Callable[[Tensor, Any]
                     f"The targets have shape {tuple(wanted.shape)}, and the read-out's answers {tuple(answers.shape)}: "
                     f"give targets of the task that it was trained on."
                 )
-            return mse_loss(answers, wanted.to(answers).reshape(answers.shape), reduction="none").mean(dim=-1)
+            errors = mse_loss(answers, wanted.to(answers).reshape(answers.shape), reduction="none")
+            return errors.flatten(1).mean(dim=-1)
         if int(wanted.max()) >= answers.shape[-1]:
             raise UserError(
                 f"The targets name class {int(wanted.max())}, counted from 0, and the read-out tells "

@@ -59,23 +59,30 @@ def _of_one(ds: xr.Dataset) -> str:
     values, errors = ds["eigenvalue"].values, ds["eigenvalue_error"].values
     leading = float(values.real.max())
     inside, outside = (values.real < -errors).all(), (values.real > errors).any()
-    flow = "is stable" if inside else "is unstable" if outside else "is undecided"
+    flow = (
+        "The flow is stable"
+        if inside
+        else "The flow is unstable"
+        if outside
+        else "Whether the flow is stable is undecided"
+    )
     near = "" if inside or outside else ", 0 within its error"
     name = POSSESSIVE[schema.settings(ds)["integrator"]]
     stable, used = int(ds["stable"].values[0, 0]), float(ds["used_step"].values[0, 0])
     modulus, critical = float(ds["step_modulus"].max()), float(ds["critical_step"].values[0, 0])
-    said = {1: "is stable", 0: "is not stable", -1: "is undecided"}[stable]
+    said = {1: "is stable", 0: "is not stable", -1: "may be stable or not"}[stable]
     if stable == -1 and abs(modulus - 1) < ROUNDING:
         said = "neither grows nor decays but for rounding"
         if ds["dependent"].values[0, 0]:
-            said = "is undecided, as its eigenvectors at modulus 1 may be dependent and its powers grow"
+            said = "may be unstable, as its eigenvectors at modulus 1 may be dependent and its powers grow"
     joint = " too" if stable == 1 and inside else ""
     text = (
-        f"The flow {flow} (largest Re λ {number(leading)} per second{near}), {name} at ε = {number(used)} {said}"
+        f"{flow} (largest Re λ {number(leading)} per second{near}), {name} at ε = {number(used)} {said}"
         f"{joint}: its largest multiplier has modulus {near_one(modulus, 7)}"
     )
     if np.isfinite(critical) and critical > 0:
-        return f"{text}, and the critical step is {at_least(critical)}, below which it is stable."
+        below = "up to which nothing grows" if stable == -1 and used < critical else "below which it is stable"
+        return f"{text}, and the critical step is {at_least(critical)}, {below}."
     if critical == 0:
         return f"{text}, and no step is small enough."
     return f"{text}, and no step is too large." if np.isinf(critical) else f"{text}."
@@ -95,7 +102,7 @@ def _of_many(ds: xr.Dataset, steps: int, described: str) -> str:
         f"is unstable at {share(np.mean(stable == 0))} of them"
     )
     if (stable == -1).any():
-        text += f", undecided at {share(np.mean(stable == -1))}"
+        text += f", and may be stable or not at {share(np.mean(stable == -1))}"
     known = critical[np.isfinite(critical) & (critical > 0)]
     if known.size:
         stable_flow = " where the flow is stable" if (critical == 0).any() else ""
