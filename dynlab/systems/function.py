@@ -19,7 +19,7 @@ from dynlab.systems.copied import copied
 from dynlab.systems.foreign import ARRAYS
 
 ROWS = 2  # dimensions
-SOME = 8  # states that tell a function of one state from one of rows
+SOME, DECADES = 8, 9.0  # states that tell a function of one state from one of rows, from 1e-9 to 1e9
 # Errors that a function of the user's own may end in, besides those of what it is called with.
 OF_CODE = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, RuntimeError, ValueError)
 ORDERS = {"hx": "f(state, input)", "xh": "f(input, state)"}
@@ -113,7 +113,7 @@ class Function(Map):
         sizes = self.state_size, self.input_size
         for dtype in (torch.float64, torch.float32):  # of the weights, which may be in a closure
             drawn = [torch.randn(SOME, size, generator=generator, dtype=dtype) for size in sizes]
-            for scale in (torch.ones(SOME, 1), 10.0 ** torch.arange(-2, SOME - 2).unsqueeze(-1)):
+            for scale in (torch.ones(SOME, 1), 10.0 ** torch.linspace(-DECADES, DECADES, SOME).unsqueeze(-1)):
                 mixes = _mixes_rows(analysed, *(scale.to(dtype) * each for each in drawn))
                 if mixes:
                     return True

@@ -284,3 +284,16 @@ def test_one_chaotic_orbit_among_others_violates_the_bound_on_exponents():
     assert outcome(ds, "max_exponent") == "violated"
     assert number(ds, "measured", "max_exponent") == pytest.approx(0.49, abs=0.05)
     assert int(ds["where_sample"].values[0]) in (0, 1)
+
+
+@pytest.mark.parametrize("turn, drifts", [(1e-6, True), (0.1234567, False)])
+def test_the_exponent_of_an_orbit_that_still_drifts_is_told_as_such(turn, drifts):
+    """(φ + turn mod 1, h e^(0.1 cos 2πφ)): over all φ the mean growth is 0, over the first hundredth of them 0.1."""
+    slow = dl.from_function(
+        lambda h, x: torch.stack(
+            [torch.remainder(h[..., 0] + turn, 1), h[..., 1] * torch.exp(0.1 * torch.cos(2 * math.pi * h[..., 0]))], -1
+        ),
+        state_size=2,
+    )
+    ds = dl.eigenvalue_bounds(slow, np.zeros((10_000, 0)), max_exponent=0.05, initial_state=[0.0, 0.0])
+    assert ("its exponent is of these steps alone" in ds.attrs["verdict"]) is drifts

@@ -621,3 +621,18 @@ def test_where_derivatives_are_off_for_good_results_are_the_same():
     for one, other in zip(inside, outside, strict=True):
         np.testing.assert_array_equal(one["fixed_point_state"], other["fixed_point_state"])
         np.testing.assert_array_equal(one["eigenvalue_error"], other["eigenvalue_error"])
+
+
+MIXING_LATE = {
+    "scaled by the largest": lambda h, x: 2 * h / torch.clamp(h.abs().max() / 100, min=1),
+    "projected on a ball": lambda h, x: 2 * h * torch.clamp(100 / (2 * h).norm(), max=1),
+    "small ones summed": lambda h, x: h / 2 + torch.clamp(1e-3 - h.abs().min(), min=0),
+}
+
+
+@pytest.mark.parametrize("name", MIXING_LATE)
+def test_a_function_that_mixes_rows_of_other_sizes_alone_is_given_each_by_itself(name):
+    f = MIXING_LATE[name]
+    rows = torch.tensor([[200.0, 0.0], [1.0, 1.0], [1e-6, 2.0]], dtype=torch.float64)
+    found = from_function(f, state_size=2).step(rows, torch.zeros(3, 0))
+    torch.testing.assert_close(found, torch.stack([f(row, None) for row in rows]))

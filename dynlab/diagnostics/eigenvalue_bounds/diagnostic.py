@@ -17,6 +17,7 @@ from dynlab.diagnostics.eigenvalue_bounds.measurements import (
     measurement,
     option,
 )
+from dynlab.diagnostics.lyapunov.verdict import DRIFT
 from dynlab.driven import drive
 from dynlab.errors import UserError
 from dynlab.systems import Map
@@ -148,13 +149,15 @@ def eigenvalue_bounds(
 
 
 def _elsewhere(results: Mapping[str, xr.Dataset], settings: Mapping[str, Any]) -> str:
-    """Where the exponent is of another orbit than all else, a sentence that says so."""
-    if "lyapunov" not in results or len(results) == 1:
+    """What there is to say of the orbit of the exponent: that it still drifts, or is another one than all else's."""
+    if "lyapunov" not in results:
         return ""
+    drifts = DRIFT in results["lyapunov"].attrs["verdict"]
+    said = " The orbit has not come to where it ends: its exponent is of these steps alone." if drifts else ""
     start = schema.settings(results["lyapunov"])["initial_state"]
-    if start == settings["initial_state"]:
-        return ""
-    return (
+    if len(results) == 1 or start == settings["initial_state"]:
+        return said
+    return said + (
         " The exponent is that of an orbit from a random start near 0, all else that of the orbit from where the "
         "network starts. In Python initial_state= gives all of them one orbit."
     )

@@ -22,6 +22,7 @@ from dynlab.wording import (
     with_error,
 )
 
+DRIFT = "still drift"  # what verdicts say of orbits that have not come to where they end
 SURE = 1e-6  # nats: the largest exponent of a fixed point or cycle itself, beyond which it is unstable
 ROUNDED = 10.0  # times what rounding adds: an error up to this is no matter of chance
 SAME = 1e-6  # of their size: orbits that end so near each other end at one point
@@ -209,9 +210,7 @@ def _whereabouts(ds: xr.Dataset, name: str, ends: OrbitEnds, known: np.ndarray) 
         after = f" The {orbits} {'end' if several else 'ends'} at {where}, {said}."
         after += " It passes a kink or a jump, beside which others may do something else." * kinked
     elif ends.drifting[known].any():
-        drift = (
-            f"{int(ends.drifting[known].sum())} of {count} orbits still drift" if several else "The orbit still drifts"
-        )
+        drift = f"{int(ends.drifting[known].sum())} of {count} orbits {DRIFT}" if several else f"The orbit {DRIFT}s"
         after = f" {drift}: these need not be the exponents of where {'they end' if several else 'it ends'}."
     return before, after
 
