@@ -44,7 +44,7 @@ DISTANCES = tuple(10.0**-k for k in (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13))
 NEAR_ZERO = tuple(10.0**-k for k in (2, 4, 6, 9, 12, 16, 20, 40, 60, 80, 110, 150))
 BELIED = 1e-2  # of what the derivative says, at all of them: what is smooth and steep comes nearer
 BELIED_ALL_TOGETHER = 1e-4  # the same where that is above what rounds the largest value: a small one may round more
-LASTING = 0.3  # times what they differ by, from one distance to the next
+LASTING, THE_SAME = (0.3, float("inf")), (0.7, 1.5)  # times what they differ by, from one distance to the next
 BALANCED = 16  # sweeps: units need not be exact, they only have to be of the right size
 ROUNDED_ALIKE = 64.0  # times ε: what rounding makes of such a difference
 FEWER_PLACES = 4.0  # times an estimate from two differences, each of which may be small by chance
@@ -422,11 +422,17 @@ def belied(
         scale = (found.abs() @ way.abs().unsqueeze(-1)).squeeze(-1) + changed.abs()
         looked_at.append((way.abs(), (changed - told).abs(), noise, scale))
     small = [(way, off, noise.amax(dim=-1, keepdim=True), scale) for way, off, noise, scale in looked_at]
-    return torch.maximum(_belied_by(looked_at, BELIED, wrong), _belied_by(small, BELIED_ALL_TOGETHER, wrong))
+    return torch.maximum(
+        _belied_by(looked_at, BELIED, LASTING, wrong), _belied_by(small, BELIED_ALL_TOGETHER, THE_SAME, wrong)
+    )
 
 
-def _belied_by(looked_at: Sequence[tuple[Tensor, ...]], belied: float, none: Tensor) -> Tensor:
+def _belied_by(
+    looked_at: Sequence[tuple[Tensor, ...]], belied: float, lasting: tuple[float, float], none: Tensor
+) -> Tensor:
     """What entries are wrong by where all distances say so that tell that share of what the derivative says.
+
+    At the last two of them the rates must be alike, as `lasting` says.
 
     Of each distance: the way there, what it is off by there, the rounding of that, and what the derivative says.
     """
@@ -442,7 +448,8 @@ def _belied_by(looked_at: Sequence[tuple[Tensor, ...]], belied: float, none: Ten
         rates = [torch.where(tells, later, former) for later, former in zip((rates[1], rate), rates, strict=True)]
         share = torch.where(tells.unsqueeze(-1), off.unsqueeze(-1) / way.unsqueeze(-2), share)
         least = torch.where(tells, torch.minimum(off / scale, least), least)
-    stays = (rates[0] > 0) & (rates[1] > LASTING * rates[0])  # what the step bends by shrinks with the distance
+    # what the step bends by shrinks with the distance
+    stays = (rates[0] > 0) & (rates[1] > lasting[0] * rates[0]) & (rates[1] < lasting[1] * rates[0])
     return torch.where((torch.isfinite(least) & (least > 2 * belied) & stays).unsqueeze(-1), share, 0.0)
 
 

@@ -38,7 +38,7 @@ def test_a_network_at_a_step(kind, printed_json):
         (["--matrix", "diff", "--at-step", "3"], "--at-step is of a sequence"),
         (["rnn-har2", "--at-step", "500"], "from 1 to the sequence's 128"),
         (["rnn-har2", "--kind", "flow"], "no Euler step"),
-        (["--matrix", "diff", "--grid", "9000"], "--max-memory"),
+        (["--matrix", "diff", "--grid", "9000"], "--grid of at most 4,096"),
     ],
 )
 def test_bad_input_ends_with_2_and_writes_nothing(options, sentence, refused):

@@ -66,7 +66,8 @@ def close(one, one_error, two, two_error, more=ORBIT):
     """Both lie within their errors of one number; what neither states is not compared."""
     known = np.isfinite(one) & np.isfinite(two)
     assert known.any() or not np.isfinite(one).any()
-    apart = np.abs(np.where(known, one - two, 0))
+    apart = np.abs(np.where(known, one, 0) - np.where(known, two, 0))
+    assert (np.isneginf(one) == np.isneginf(two))[np.isfinite(one_error + two_error)].all()  # 0 for certain
     assert (apart <= np.nan_to_num(one_error + two_error, nan=np.inf) + more)[known].all()
 
 

@@ -379,10 +379,10 @@ def test_a_nilpotent_matrix_says_that_its_powers_are_zero():
 
 
 @pytest.mark.parametrize(
-    "entry, said", [(1.0, "never exceeds 1"), (0.5, "never exceeds 1"), (5.0, "grown to 5 by k = 1")]
+    "entry, said", [(1.0, "never exceeds 1"), (0.5, "never exceeds 1"), (5.0, "grows to 5 at k = 1 before it decays")]
 )
 def test_a_nilpotent_function_grows_no_further_than_its_first_powers(entry, said):
-    """Its Jacobian is known to rounding only: its second power is 0 to rounding, and that bounds all later ones."""
+    """Its second power is 0, and that bounds all later ones."""
     system = dl.from_function(lambda h, x: torch.stack([entry * h[..., 1], 0 * h[..., 0]], -1), state_size=2)
     ds = dl.pseudospectrum(system, grid=5)
     assert ds["log_power_norm_bound"].values[2] < np.log(1e-9)

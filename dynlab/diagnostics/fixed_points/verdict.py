@@ -3,6 +3,8 @@
 import itertools
 from typing import Any
 
+import numpy as np
+
 from dynlab.diagnostics.fixed_points.found import CLOSED_GATE, LOST, NOT_LOOKED_AT, OUTSIDE, Search
 from dynlab.diagnostics.fixed_points.places import CONTINUUM, FIXED, SLOW, UNDECIDED, told_apart
 from dynlab.diagnostics.fixed_points.records import NEIGHBOURING, UNVERIFIED, Record
@@ -58,7 +60,7 @@ def under_input(said: str, at: Any) -> str:
     >>> under_input("No fixed point was found.", "zero"), under_input("1 fixed point.", [0.5, -1])
     ('With the input held at zero: no fixed point was found.', 'With the input held at (0.5, −1): 1 fixed point.')
     """
-    values = at if isinstance(at, str) else place(at, "‖x‖")
+    values = at if isinstance(at, str) else place(np.asarray(at, dtype=float), "‖x‖")
     return f"With the input held at {'its mean' if at == 'mean' else values}: {said[:1].lower()}{said[1:]}"
 
 
