@@ -20,8 +20,9 @@ from torch.nn.functional import linear
 
 from dynlab.systems.activations import ACTIVATIONS
 from dynlab.systems.ernn import ERNN
+from dynlab.systems.unitwise import Unitwise
 from dynlab.training.recorded import Recorded
-from dynlab.training.unitwise_sequence import STEPS_AT_ONCE
+from dynlab.training.unitwise_sequence import STEPS_AT_ONCE, unitwise_states
 
 # The gradient by φ's argument, from that by its value and the value itself.
 THROUGH: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
@@ -50,13 +51,26 @@ def ernn_states(system: ERNN, inputs: Tensor, state: Tensor, recorded: Recorded)
     drive = linear(inputs, system.W, system.b)
     drive = system.U(drive) if system.projection else drive
     etas = system.step_etas(torch.arange(inputs.shape[0], device=inputs.device)).T
+    start = float(system.start == "previous") + system.sign
+    if drive.is_cuda and etas.shape[1] == 1:
+        return unitwise_states(single_step(system, drive, etas, start), state, True, recorded)[0]
     activation = next(name for name, known in ACTIVATIONS.items() if known.function is system.activation.function)
-    how = (activation, float(system.start == "previous") + system.sign, system.sign)
+    how = (activation, start, system.sign)
 
     def run(*tensors: Tensor) -> tuple[Tensor, ...]:
         return (_Recurrence.apply(how, *tensors),)
 
     return recorded(run, drive, system.recurrent_matrix(), etas, state.to(drive))[0]
+
+
+def single_step(system: ERNN, drive: Tensor, etas: Tensor, start: float) -> Unitwise:
+    """One inner step is a product and a function of each unit, which have a kernel on a GPU."""
+    function, sign = system.activation.function, system.sign
+
+    def step(state: Tensor, pre: Tensor, eta: Tensor) -> Tensor:
+        return start * ((1 - eta) * state) + eta * function(pre) - sign * state
+
+    return Unitwise(start * system.recurrent_matrix(), drive.clone(), step, etas.unsqueeze(-1).expand_as(drive))
 
 
 class _Recurrence(Function):

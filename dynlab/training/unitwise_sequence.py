@@ -3,7 +3,7 @@
 Automatic differentiation records and replays every small operation of every step. Here the inputs go through their
 matrix once for all steps; a step forward is one product and the function; a step backward is two products by unit, with
 derivatives of the function that are taken for many steps at once, and one product; the gradient of the matrix is one
-product for many steps.
+product for many steps. On a GPU all steps of small networks are one kernel (`dynlab.training.fused_kernels`).
 """
 
 from collections.abc import Callable, Sequence
@@ -16,9 +16,12 @@ from torch.autograd.function import once_differentiable
 from torch.nn.functional import linear
 
 from dynlab.systems.unitwise import Unitwise
+from dynlab.training.fused_kernels import LARGEST, run_backward, run_forward, unit_of
 from dynlab.training.recorded import Recorded
 
 STEPS_AT_ONCE = 16  # whose derivatives are taken together: so many are still in the processor's cache
+PARTS = 64  # of a sum over all steps and samples
+How = tuple[Callable[..., Tensor], int, int, bool]  # the function, groups, how many `aside`, whether each step is asked
 
 
 def unitwise_states(steps: Unitwise, state: Tensor, every_step: bool, recorded: Recorded) -> tuple[Tensor, Tensor]:
@@ -38,15 +41,17 @@ def unitwise_states(steps: Unitwise, state: Tensor, every_step: bool, recorded: 
     (Tensor, shape (time, sample, state) or (1, sample, state), Tensor, shape (sample, state))
     """
     aside = [] if steps.aside is None else [steps.aside]
-
-    def run(*tensors: Tensor) -> tuple[Tensor, ...]:
-        found: tuple[Tensor, ...] = _Sequence.apply((steps.function, steps.groups, len(aside), every_step), *tensors)
-        return found
-
+    how = (steps.function, steps.groups, len(aside), every_step)
     state = state.to(steps.drive)
     if steps.into is not None:
         state = linear(state, steps.into)
-    found = recorded(run, steps.drive, state, steps.matrix, *aside, *steps.shared)
+    tensors = (steps.drive, state, steps.matrix, *aside, *steps.shared)
+    unit = recorded.once(tuple((one.shape, one.dtype, one.device) for one in tensors), lambda: _fused_unit(steps))
+    found: tuple[Tensor, ...]
+    if unit is None:
+        found = recorded(lambda *given: _Sequence.apply(how, *given), *tensors)
+    else:
+        found = _FusedSequence.apply(unit, how, *tensors)
     if steps.out is not None:
         found = tuple(linear(one, steps.out) for one in found)
     return found[0] if every_step else found[0].unsqueeze(0), found[-1]
@@ -58,7 +63,7 @@ class _Sequence(Function):
     @staticmethod
     def forward(
         ctx: Any,
-        how: tuple[Callable[..., Tensor], int, int, bool],
+        how: How,
         drive: Tensor,
         state: Tensor,
         matrix: Tensor,
@@ -99,12 +104,60 @@ class _Sequence(Function):
         return None, by_pre, by_state, by_matrix, *by_others
 
 
+def _fused_unit(steps: Unitwise) -> str | None:
+    """The function of a unit for a kernel that runs all steps; None where there is no such kernel."""
+    here = steps.drive.is_cuda and steps.drive.dtype == torch.float32
+    rows, columns = steps.matrix.shape
+    if not here or steps.groups > 1 or rows != columns or rows > LARGEST:
+        return None
+    return unit_of(steps.function, steps.aside is not None, steps.shared)
+
+
+class _FusedSequence(Function):
+    """As `_Sequence`, with all steps in one kernel, forward and backward."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, unit: str, how: How, drive: Tensor, state: Tensor, matrix: Tensor, *others: Tensor
+    ) -> tuple[Tensor, ...]:
+        _, _, asides, every_step = how
+        states = torch.cat([state.unsqueeze(0), torch.empty_like(drive)])
+        run_forward(unit, states, drive, matrix, others[:asides], others[asides:])
+        ctx.save_for_backward(states, drive, matrix, *others)
+        ctx.how, ctx.unit = how, unit
+        last = states[-1].clone()
+        return (states[1:], last) if every_step else (last,)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *by_found: Tensor) -> tuple[Tensor | None, ...]:
+        states, pre, matrix, *others = ctx.saved_tensors
+        *by_states, by_last = by_found
+        local = _Local(ctx.how, states[:-1], pre, others)
+        by_pre, by_first, arriving = run_backward(
+            ctx.unit,
+            by_states[0] if by_states else None,
+            by_last,
+            local.by_pre.view_as(pre),
+            None if local.by_states is None else local.by_states.view_as(pre),
+            matrix,
+            bool(others),
+        )
+        by_matrix = _summed_products(by_pre.flatten(0, 1), states[:-1].flatten(0, 1))
+        return None, None, by_pre, by_first, by_matrix, *local.by_others(arriving)
+
+
+def _summed_products(left: Tensor, right: Tensor) -> Tensor:
+    """The transpose of left, shape (row, i), times right, (row, j), in parts that a GPU works on at once."""
+    even = len(left) // PARTS * PARTS
+    parts = [one[:even].unflatten(0, (PARTS, -1)) for one in (left, right)]
+    return (parts[0].mT @ parts[1]).sum(dim=0).addmm_(left[even:].T, right[even:])
+
+
 class _Local:
     """f at some steps, and its derivatives by the coordinates of the same unit."""
 
-    def __init__(
-        self, how: tuple[Callable[..., Tensor], int, int, bool], states: Tensor, pre: Tensor, others: Sequence[Tensor]
-    ) -> None:
+    def __init__(self, how: How, states: Tensor, pre: Tensor, others: Sequence[Tensor]) -> None:
         function, self.groups, *_ = how
         self.units = states.shape[-1] // self.groups
         by = [states.detach().requires_grad_(), pre.detach().requires_grad_()]

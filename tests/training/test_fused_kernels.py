@@ -1,0 +1,194 @@
+"""The kernels that run all steps of a sequence, against the steps: their source is run here thread by thread."""
+
+import ctypes
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import linear
+from torch.nn.utils import parametrize
+
+from dynlab.systems import create
+from dynlab.training import fused_kernels, unitwise_sequence
+from dynlab.training.ernn_sequence import ernn_states, single_step
+from dynlab.training.recorded import Recorded
+
+needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+
+# What the processor lacks of CUDA: a block's threads are threads here, and blocks take turns.
+SHIM = """
+#include <barrier>
+#include <cmath>
+#include <thread>
+#include <vector>
+struct float4 { float x, y, z, w; };
+struct Place { int x; };
+static thread_local Place threadIdx, blockIdx;
+static std::barrier<>* together;
+#define __device__
+#define __global__
+#define __forceinline__ inline
+#define __launch_bounds__(threads)
+#define __shared__ static
+#define __syncthreads() together->arrive_and_wait()
+"""
+RUN = """
+template <class... Arguments>
+static void run(void (*kernel)(Arguments...), int blocks, Arguments... arguments) {
+    for (int block = 0; block < blocks; ++block) {
+        std::barrier<> meeting(THREADS);
+        together = &meeting;
+        std::vector<std::thread> threads;
+        for (int i = 0; i < THREADS; ++i)
+            threads.emplace_back([=] { threadIdx.x = i; blockIdx.x = block; kernel(arguments...); });
+        for (auto& one : threads) one.join();
+    }
+}
+extern "C" void run_forward(int blocks, float* a, float* b, float* c, float* d, float* e, int row, int steps) {
+    run<float*, float*, const float*, const float*, const float*, int, int>(forward, blocks, a, b, c, d, e, row, steps);
+}
+extern "C" void run_backward(int blocks, float* a, float* b, float* c, float* d, float* e, float* f, float* g, float* h,
+                             int row, int steps) {
+    run<const float*, const float*, float*, float*, float*, const float*, const float*, const float*, int, int>(
+        backward, blocks, a, b, c, d, e, f, g, h, row, steps);
+}
+"""
+
+
+class OnProcessor:
+    """A compiled kernel that is called as torch's are."""
+
+    def __init__(self, text: str, name: str, folder) -> None:
+        source, library = folder / f"{name}.cpp", folder / f"{name}.so"
+        source.write_text(SHIM + text.replace("extern __shared__ float memory[];", "float memory[1 << 16];") + RUN)
+        flags = ["-std=c++20", "-O0", "-shared", "-fPIC", "-pthread", "-Wno-unknown-pragmas"]
+        subprocess.run(["g++", *flags, "-o", library, source], check=True)
+        self.function = getattr(ctypes.CDLL(str(library)), f"run_{name}")
+
+    def __call__(self, grid, block, args, shared_mem) -> None:
+        assert shared_mem <= 4 << 16
+        assert block[0] % 32 == 0
+        given = [ctypes.c_void_p(one.data_ptr()) if isinstance(one, torch.Tensor) else one for one in args]
+        self.function(grid[0], *given)
+
+
+def gradients(system, inputs, start, every_step):
+    """h_1 … h_T or h_T, and the gradients of a function of them by the start and every parameter."""
+    start = start.clone().requires_grad_()
+    system.zero_grad()
+    with parametrize.cached():
+        steps = system.unitwise(inputs)
+        shown, last = unitwise_sequence.unitwise_states(steps, start, every_step, Recorded())
+        weights = torch.linspace(0.5, 2, shown.numel(), dtype=shown.dtype, device=shown.device).view_as(shown)
+        ((shown * weights).sum() + last.square().sum()).backward()
+    return [shown, last, start.grad, *(one.grad for one in system.parameters() if one.grad is not None)]
+
+
+def case(name, n, every_step, device="cpu"):
+    """What kernels give, and what automatic differentiation of the plain sequence gives in float64."""
+    found = []
+    for dtype, place in ((torch.float64, "cpu"), (torch.float32, device)):
+        torch.manual_seed(0)
+        system = create(name, input_size=2, state_size=n).to(dtype).to(place)
+        torch.manual_seed(1)
+        inputs, start = torch.randn(6, 3, 2), torch.randn(3, n) / 2
+        found.append((system, inputs.to(dtype).to(place), start.to(dtype).to(place)))
+    exact = gradients(*found[0], every_step)
+    return exact, lambda: gradients(*found[1], every_step)
+
+
+def assert_same(exact, found, factor=1.0):
+    assert len(found) == len(exact)
+    for one, other in zip(found, exact, strict=True):
+        scale = other.abs().max().item()
+        np.testing.assert_allclose(
+            one.detach().cpu().numpy(), other.detach().numpy(), rtol=0, atol=2e-5 * factor * max(scale, 1e-3)
+        )
+
+
+def fused(monkeypatch):
+    """Let sequences of this processor go to the kernels."""
+    monkeypatch.setattr(
+        unitwise_sequence,
+        "_fused_unit",
+        lambda steps: (
+            None
+            if steps.drive.dtype == torch.float64
+            else fused_kernels.unit_of(steps.function, steps.aside is not None, steps.shared)
+        ),
+    )
+
+
+# How many times as far from the exact numbers as 2e-5: asRNN's coordinates W_f h are ill-conditioned at its start.
+CELLS = {
+    "vanilla": 1.0,
+    "antisymmetric": 1.0,
+    "antisymmetric-gated": 1.0,
+    "fastrnn": 1.0,
+    "fastgrnn": 1.0,
+    "modrelu": 1.0,
+    "asrnn": 50.0,
+}
+SMALL, LARGE = 6, 132  # of less than a warp; of more than registers hold
+HERE = [(name, SMALL, True) for name in CELLS] + [("antisymmetric-gated", LARGE, False), ("fastgrnn", LARGE, True)]
+
+
+@needs_compiler
+@pytest.mark.parametrize("name, n, every_step", HERE)
+def test_kernels_give_what_the_steps_give(name, n, every_step, monkeypatch, tmp_path):
+    compiled = {}
+
+    def compile_here(text, kernel, memory, device):
+        compiled[kernel] = OnProcessor(text, kernel, tmp_path)
+        return compiled[kernel]
+
+    fused(monkeypatch)
+    monkeypatch.setattr(fused_kernels, "compiled", compile_here)
+    exact, found = case(name, n, every_step)
+    assert_same(exact, found(), CELLS[name])
+    assert sorted(compiled) == ["backward", "forward"]
+
+
+@needs_gpu
+@pytest.mark.parametrize("every_step", [False, True])
+@pytest.mark.parametrize("n", [SMALL, 128, LARGE, 256])
+@pytest.mark.parametrize("name", CELLS)
+def test_a_gpu_gives_what_the_steps_give(name, n, every_step):
+    exact, found = case(name, n, every_step, "cuda")
+    assert_same(exact, found(), CELLS[name])
+
+
+@needs_compiler
+@pytest.mark.parametrize("start", ["previous", "zero"])
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_one_inner_step_of_an_ernn_is_such_a_sequence(activation, start, monkeypatch, tmp_path):
+    torch.manual_seed(0)
+    system = create("ernn", input_size=2, state_size=SMALL, length=7, rank=4, activation=activation, start=start)
+    with torch.no_grad():
+        system.eta.uniform_(0.1, 0.9)
+    inputs, state = torch.randn(7, 3, 2), torch.randn(3, SMALL)
+    weights = torch.linspace(1, 2, 7 * 3 * SMALL).view(7, 3, SMALL)
+
+    def of(states):
+        system.zero_grad()
+        found = states()
+        (found * weights).sum().backward()
+        return [found.detach(), *(one.grad.clone() for one in system.parameters())]
+
+    def at_once():
+        drive = system.U(linear(inputs, system.W, system.b))
+        steps = single_step(system, drive, system.step_etas(torch.arange(7)).T, (start == "previous") + 1.0)
+        return unitwise_sequence.unitwise_states(steps, state, True, Recorded())[0]
+
+    expected = of(lambda: ernn_states(system, inputs, state, Recorded()))
+    fused(monkeypatch)
+    monkeypatch.setattr(fused_kernels, "compiled", lambda text, name, *_: OnProcessor(text, name, tmp_path))
+    assert_same(expected, of(at_once))
+
+
+def test_an_operation_without_a_word_has_no_kernel():
+    assert fused_kernels.unit_of(lambda h, pre: torch.erf(pre), 0, ()) is None
+    assert fused_kernels.unit_of(lambda h, pre: torch.tanh(pre) + 0.5 * h, 0, ()) is not None
