@@ -1,6 +1,6 @@
 """A review's seconds for an epoch of MNIST with and without a fused kernel, beside steps of a training timed here.
 
-``kept/speed.steps.nc`` holds the least times that ``benchmarks/training_step.py`` printed on each machine; `record`
+``kept/speed.steps.nc`` holds the median times that ``benchmarks/training_step.py`` printed on each machine; `record`
 reads them from its output.
 """
 
@@ -25,14 +25,14 @@ PUBLISHED = {
     "LSTM, one step at a time: TF": (260.33, ""),
     "AntisymmetricRNN, one step at a time": (None, "antisymmetric, stepped"),
     "AntisymmetricRNN, TorchScript": (None, SCRIPTED),
-    "AntisymmetricRNN, dynlab's backward pass": (None, CLOSED_FORM),
+    "AntisymmetricRNN, as dynlab trains it": (None, CLOSED_FORM),
 }
 HEAD = re.compile(r"torch (?P<torch>\S+), (?P<machine>.+); T = 784, batch 128, 128 units")
-LINE = re.compile(r"(?P<cell>.+?) {2,}(?P<least>[\d.]+) +[\d.]+ ")
+LINE = re.compile(r"(?P<cell>.+?) {2,}[\d.]+ +(?P<median>[\d.]+) ")
 
 
 def record(files: Sequence[Path]) -> xr.Dataset:
-    """The least milliseconds of each cell, from the output of ``benchmarks/training_step.py`` on each machine."""
+    """The median milliseconds of each cell, from the output of ``benchmarks/training_step.py`` on each machine."""
     cells = [cell for _, cell in PUBLISHED.values() if cell]
     machines, rows = [], []
     for file in files:
@@ -41,12 +41,12 @@ def record(files: Sequence[Path]) -> xr.Dataset:
         if found is None:
             raise ValueError(f"{file} does not begin with what training_step.py prints first")
         machines.append(found["machine"].replace("1 thread(s)", "one core of a CPU"))
-        least = {m["cell"].strip(): float(m["least"]) for line in lines if (m := LINE.match(line + " "))}
-        rows.append([least[cell] / 1e3 for cell in cells])
+        medians = {m["cell"].strip(): float(m["median"]) for line in lines if (m := LINE.match(line + " "))}
+        rows.append([medians[cell] / 1e3 for cell in cells])
     return schema.dataset(
         {
             "step": schema.variable(
-                ("machine", schema.NETWORK), rows, "training step, least of the rounds", schema.SECOND
+                ("machine", schema.NETWORK), rows, "training step, median of the rounds", schema.SECOND
             )
         },
         system="several",

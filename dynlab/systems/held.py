@@ -14,6 +14,7 @@ from torch import Tensor
 from dynlab.errors import UserError
 from dynlab.systems.base import Flow, Map, System
 from dynlab.systems.copied import copied
+from dynlab.systems.orthogonal import Orthogonal
 
 
 def check_device(device: str) -> None:
@@ -48,7 +49,11 @@ def frozen(system: SystemType, dtype: torch.dtype = torch.float64, device: str =
     check_device(device)
     if device.startswith("mps") and dtype == torch.float64:
         raise UserError("mps has no float64: add --dtype float32 (dtype='float32'), or compute on cpu.")
-    return copied(system).eval().requires_grad_(False).to(device=device, dtype=dtype)
+    found = copied(system).eval().requires_grad_(False).to(device=device, dtype=dtype)
+    for part in found.modules():
+        if isinstance(part, Orthogonal):
+            part.keep()
+    return found
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ orthogonal networks and long-memory tasks", ICML 2016, arXiv 1602.06662 (the oth
 """
 
 import math
-from typing import cast
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -59,6 +59,20 @@ class SkewSymmetric(nn.Module):
     def forward(self, entries: Tensor) -> Tensor:
         upper = entries.new_zeros(self.size, self.size).index_put(tuple(self.places), entries)
         return upper - upper.mT
+
+
+class _Made(NamedTuple):
+    """A matrix, and the tensors that it was made of, which are held here, with their version and place in memory."""
+
+    of: list[tuple[Tensor, int, int]]
+    matrix: Tensor
+
+
+_NOTHING = _Made([], torch.empty(0))
+
+
+def _same(one: tuple[Tensor, int, int], other: tuple[Tensor, int, int]) -> bool:
+    return one[0] is other[0] and one[1:] == other[1:]
 
 
 class Orthogonal(nn.Module):
@@ -106,12 +120,29 @@ class Orthogonal(nn.Module):
                 f"moves, got {rebase_every} and {project_every}."
             )
         self.tangent, self.chart = tangent, made
+        self._keeps, self._made = False, _NOTHING
         self.rebase_every, self.project_every = rebase_every, project_every
         self.register_buffer("base", None if base is None else base.double())
         if rebase_every is not None:
             self.register_buffer("steps", torch.tensor(0))
 
     def forward(self, entries: Tensor) -> Tensor:
+        if not self._keeps or entries.requires_grad or entries.is_inference():
+            return self._meant(entries)
+        of = [(one, one._version, one.data_ptr()) for one in (entries, self.base) if one is not None]
+        made = self._made
+        if not (len(made.of) == len(of) and all(map(_same, made.of, of))):
+            made = self._made = _Made(of, self._meant(entries))
+        return made.matrix
+
+    def keep(self) -> None:
+        """From now on compute the matrix anew only where what it is made of was changed, by torch and not by ``.data``.
+
+        For a copy that is analysed: a step of 122 units otherwise takes a matrix exponential of 4 ms.
+        """
+        self._keeps, self._made = True, _NOTHING
+
+    def _meant(self, entries: Tensor) -> Tensor:
         with as_meant():
             return self._precise(entries).to(entries.dtype)
 

@@ -1,7 +1,8 @@
 """From finished training runs to an entry of the zoo: ``python -m dynlab.training.zoo_entry NAME FOLDER RUN RUN …``.
 
 The runs are pairs for each seed: one with training subjects held out, which chooses the seed, and one trained on the
-whole training split, whose network is shipped. No test score chooses anything.
+whole training split, whose network is shipped. Or it is one run on the whole training split. No test score chooses
+anything.
 """
 
 import json
@@ -18,6 +19,11 @@ from dynlab.files import write_bytes, write_text
 from dynlab.training.prepare import cell_parameters
 from dynlab.training.train import NETWORK_FILE
 
+ALONE = (
+    "One training on the whole training split, one seed, to its last epoch, with the settings of its source. What the "
+    "source leaves open was chosen by short trainings on held-out training data; the test split chose nothing."
+)
+
 
 def zoo_entry(name: str, folder: str | Path, runs: Sequence[str | Path]) -> dict[str, Any]:
     """Copy the network of the best seed into `folder`, with a JSON file that says where it came from.
@@ -29,7 +35,7 @@ def zoo_entry(name: str, folder: str | Path, runs: Sequence[str | Path]) -> dict
     folder : str or Path
         Such as ``dynlab/zoo``.
     runs : sequence of str or Path
-        Run folders of one preset: for each seed one with held-out data and one without.
+        Run folders of one preset: for each seed one with held-out data and one without, or one without alone.
 
     Returns
     -------
@@ -39,7 +45,7 @@ def zoo_entry(name: str, folder: str | Path, runs: Sequence[str | Path]) -> dict
     Raises
     ------
     UserError
-        Where the runs are not such pairs.
+        Where the runs are neither such pairs nor one alone.
     """
     held: dict[int, Checkpoint] = {}
     retrained: dict[int, tuple[Checkpoint, Path]] = {}
@@ -50,13 +56,14 @@ def zoo_entry(name: str, folder: str | Path, runs: Sequence[str | Path]) -> dict
             held[read.facts["seed"]] = read
         else:
             retrained[read.facts["seed"]] = (read, path)
-    if not held or set(held) != set(retrained):
+    single = not held and len(retrained) == 1
+    if not single and (not held or set(held) != set(retrained)):
         raise UserError(
             f"An entry needs for each seed a run with held-out data and one without, got seeds {sorted(held)} and "
-            f"{sorted(retrained)}."
+            f"{sorted(retrained)}; or one run without held-out data."
         )
-    seeds = sorted(held)
-    best = max(seeds, key=lambda seed: held[seed].facts["validation_accuracy"])
+    seeds = sorted(retrained)
+    best = seeds[0] if single else max(seeds, key=lambda seed: held[seed].facts["validation_accuracy"])
     shipped, path = retrained[best]
     accuracies = [retrained[seed][0].facts["test_accuracy"] for seed in seeds]
     facts = shipped.facts
@@ -68,14 +75,14 @@ def zoo_entry(name: str, folder: str | Path, runs: Sequence[str | Path]) -> dict
         "test_accuracy": facts["test_accuracy"],
         "test_accuracy_mean": statistics.mean(accuracies),
         "test_accuracy_std": statistics.stdev(accuracies) if len(accuracies) > 1 else None,
-        "validation_accuracy": held[best].facts["validation_accuracy"],
+        "validation_accuracy": None if single else held[best].facts["validation_accuracy"],
         "cell_parameters": cell_parameters(shipped.system),
         "seeds": seeds,
         "seed": best,
         "command": facts["command"],
         "data_sha256": facts["data"]["sha256"],
         "dynlab_version": facts["versions"]["dynlab"],
-        "notes": _notes(held[best].facts),
+        "notes": ALONE if single else _notes(held[best].facts),
         "file": f"{name}.pt",
     }
     folder = Path(folder)

@@ -89,7 +89,8 @@ def entries() -> list[dict[str, Any]]:
         The metadata of each network: ``name``, ``system``, ``config``, ``task``, ``test_accuracy`` (0 to 1, of the
         shipped seed), ``test_accuracy_mean`` and ``test_accuracy_std`` (over ``seeds``), ``validation_accuracy``,
         ``cell_parameters``, ``seed``, ``command``, ``data_sha256``, ``dynlab_version``, ``notes``, and ``file``, the
-        path of the checkpoint.
+        path of the checkpoint. Of a network that was trained once, on all training data, ``test_accuracy_std`` and
+        ``validation_accuracy`` are None.
     """
     return [dict(entry) for entry in _listed(FOLDER)]
 

@@ -78,7 +78,7 @@ def test_plain_and_graded_products_agree(kind):
     driven = drive(
         MatrixDriven(9), matrices.reshape(5, 60, 81), None, dtype="float64", device="cpu", seed=0, inputs_description=""
     )
-    *plain, surviving, known = small._by_plain_products(driven, np.arange(61), 1e-12, 0)
+    *plain, surviving, known, _ = small._by_plain_products(driven, np.arange(61), 1e-12, 0)
     graded = small._by_graded_products(driven)
     assert known.any()
     for value, wrong, name in zip(plain[::2], plain[1::2], small.NAMES[::2], strict=True):

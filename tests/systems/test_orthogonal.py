@@ -10,8 +10,9 @@ import scipy.linalg
 import torch
 from torch.nn.utils import parametrizations, parametrize
 
+from dynlab.diagnostics.spectrum import spectrum
 from dynlab.errors import UserError
-from dynlab.systems import create
+from dynlab.systems import create, frozen
 from dynlab.systems.orthogonal import Orthogonal, SkewSymmetric, cayley, entries_of, polar_factor, skew_start
 
 N = 6
@@ -288,3 +289,70 @@ def test_misuse_is_one_sentence(name, config, message):
 def test_a_fixed_base_cannot_be_asked_to_move():
     with pytest.raises(UserError, match="no base that could move"):
         Orthogonal(SkewSymmetric(N)).rebase(draw(N * (N - 1) // 2))
+
+
+@pytest.fixture
+def exponentials(monkeypatch):
+    """How often a matrix exponential was taken."""
+    taken, exponential = [], torch.linalg.matrix_exp
+    monkeypatch.setattr(torch.linalg, "matrix_exp", lambda A: taken.append(1) or exponential(A))
+    return taken
+
+
+def test_a_frozen_copy_makes_its_matrix_once(exponentials):
+    system = frozen(create("exprnn", input_size=2, state_size=8))
+    inputs = torch.randn(20, 3, 2, dtype=torch.float64)
+    state = torch.zeros(3, 8, dtype=torch.float64)
+    for t, input in enumerate(inputs):
+        state = system.step(state, input, t)
+    assert len(exponentials) == 1
+    spectrum(create("exprnn", input_size=2, state_size=8), inputs.transpose(0, 1).numpy(), times=5)
+    assert len(exponentials) <= 5
+
+
+@pytest.mark.parametrize("change", ["in place", "another", "a copy", "another dtype"])
+def test_a_matrix_that_is_kept_follows_what_it_is_made_of(change):
+    system = frozen(create("exprnn", input_size=2, state_size=8))
+    before = system.recurrent().clone()
+    changed = torch.randn_like(entries_of(system, "B"))
+    expected = torch.linalg.matrix_exp(SkewSymmetric(8)(changed)).T
+    if change == "in place":
+        entries_of(system, "B").copy_(changed)
+        found = system.recurrent()
+    elif change == "another":
+        names = {"parametrizations.B.original": changed}
+        found = torch.func.functional_call(Recurrent(system), {f"system.{name}": one for name, one in names.items()})
+        again = {name: one.clone().mul_(0) for name, one in names.items()}
+        none = torch.func.functional_call(Recurrent(system), {f"system.{name}": one for name, one in again.items()})
+        torch.testing.assert_close(none, torch.eye(8, dtype=torch.float64))
+        torch.testing.assert_close(system.recurrent(), before)
+    elif change == "a copy":
+        other = copy.deepcopy(system)
+        entries_of(other, "B").copy_(changed)
+        found = other.recurrent()
+        torch.testing.assert_close(system.recurrent(), before)
+    else:
+        found = frozen(system, torch.float32).recurrent()
+        assert found.dtype == torch.float32
+        expected = before.float()
+    torch.testing.assert_close(found, expected)
+
+
+class Recurrent(torch.nn.Module):
+    """A system whose recurrent matrix is what a call gives."""
+
+    def __init__(self, system):
+        super().__init__()
+        self.system = system
+
+    def forward(self):
+        return self.system.recurrent()
+
+
+def test_the_matrix_of_ones_own_module_is_always_made_anew():
+    """An average of weights moves them by ``.data``, of which torch keeps no count."""
+    system = create("exprnn", input_size=2, state_size=8).requires_grad_(False)
+    system.recurrent()
+    entries_of(system, "B").data.zero_()
+    torch.testing.assert_close(system.recurrent(), torch.eye(8))
+    assert spectrum(system, np.zeros((1, 3, 2)), times=2).eigenvalue.shape[-1] == 8

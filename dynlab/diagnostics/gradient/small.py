@@ -10,8 +10,8 @@ from torch import Tensor
 from dynlab.diagnostics.end_to_end import SURVIVES
 from dynlab.diagnostics.gradient.large import NAMES
 from dynlab.driven import Driven, in_float64
+from dynlab.jacobians import OF_FUNCTIONS
 from dynlab.numerics.graded_product import (
-    LARGEST_BOUND,
     GradedProduct,
     identity,
     largest_bound,
@@ -24,12 +24,14 @@ from dynlab.numerics.singular_values import log_singular_values
 from dynlab.numerics.threads import in_threads, one_torch_thread
 
 NEGLIGIBLE = 40.0  # rows of e^d T so far below the largest, e^-40, change the largest singular value by e^-80
+KNOWN = 1e-3  # of the logarithm of a norm, or as a share of it: beyond it no norm is stated
+COARSE, LOOKED_AT = 8.0, 8  # Jacobians this many times as wrong as what a product rounds; at so many steps
 METHOD = (
     "∂h_T/∂h_t is multiplied from t = T backwards. The bound of its error comes from random vectors that are carried "
     f"along, and holds but for a probability of {FAILING:g}. Where that bound says too little, the product of the "
     "sample is kept as Q e^d T (QR with the columns sorted at every step), so that nothing under- or overflows. A "
-    f"norm is known where the error bound of its logarithm is at most {LARGEST_BOUND:g}, or this share of it. The "
-    "bound holds the rounding of the Jacobians' entries and of the product"
+    f"norm is known where the error bound of its logarithm is at most {KNOWN:g}, or this share of it. The bound holds "
+    "the rounding of the Jacobians' entries and of the product"
 )
 
 
@@ -40,9 +42,11 @@ def small_norms(driven: Driven, chosen: NDArray[np.int64], seed: int) -> dict[st
     def several(samples: slice) -> tuple[NDArray[Any], ...]:
         return _by_plain_products(driven.of(samples), chosen, failing, seed)
 
-    *values, surviving, known = in_threads(several, len(driven.states))
+    *values, surviving, known, stated = in_threads(several, len(driven.states))
     found = dict(zip(NAMES, values, strict=True)) | {"surviving": surviving}
     rest = np.flatnonzero(~known)
+    if stated[rest].any():
+        rest = rest[~(stated[rest] & _coarse(driven.of(rest)))]
     if rest.size:
         with one_torch_thread():
             graded = _by_graded_products(driven.of(rest))
@@ -54,12 +58,16 @@ def small_norms(driven: Driven, chosen: NDArray[np.int64], seed: int) -> dict[st
 def _by_plain_products(
     driven: Driven, chosen: NDArray[np.int64], failing: float, seed: int
 ) -> tuple[NDArray[Any], ...]:
-    """The values of `NAMES`, (sample, time), how many directions survive, and whether they are all known, (sample,)."""
+    """The values of `NAMES`, (sample, time); of each sample how many directions survive, and two judgements.
+
+    They are known so well that no graded product is needed, or well enough to be stated.
+    """
     samples, _, n = driven.states.shape
     limit = largest_bound(driven.states.dtype)
     columns = np.zeros((len(NAMES), samples, len(chosen)))
     columns[2] = np.log(n) / 2  # at t = T
-    surviving, known = np.full(samples, float(n)), np.ones(samples, dtype=bool)
+    surviving = np.full(samples, float(n))
+    known, stated = np.ones(samples, dtype=bool), np.ones(samples, dtype=bool)
     t = driven.steps
     for products in plain_products(driven.factors(range(t, 0, -1)), samples, n, failing, seed):
         times = np.arange(t - 1, t - 1 - len(products.matrix), -1)
@@ -68,13 +76,27 @@ def _by_plain_products(
         found = log_norms(products if at.all() else products[at])
         for value, wrong in (found[:2], found[2:]):
             known &= (np.isfinite(wrong) & resolved(value, wrong, ENOUGH * limit)).all(axis=0)
-        if not known.any():
+            stated &= (np.isfinite(wrong) & resolved(value, wrong, max(KNOWN, limit))).all(axis=0)
+        if not stated.any():
             break
         columns[:, :, np.searchsorted(chosen, times[at])] = np.moveaxis(found, 2, 1)
         if t == 0:
             value, wrong = plain_singular_values(products[-1:])
             surviving = number_from(value, wrong, np.log(SURVIVES), limit)[0]
-    return (*columns, surviving, known)
+    return (*columns, surviving, known, stated)
+
+
+def _coarse(driven: Driven) -> NDArray[np.bool_]:
+    """Of which samples the Jacobians' own errors are far above what a product rounds: no product is known better."""
+    steps = np.unique(np.linspace(1, driven.steps, LOOKED_AT).astype(int))
+    n = driven.states.shape[-1]
+    coarse = np.ones(len(driven.states), dtype=bool)
+    for jacobian, wrong in driven.factors(steps.tolist()):
+        size = jacobian.abs()
+        norm = (size.sum(dim=-1).amax(dim=-1) * size.sum(dim=-2).amax(dim=-1)).sqrt()  # √(‖A‖₁ ‖A‖_∞) ≥ ‖A‖₂
+        rounded = (n + OF_FUNCTIONS) * torch.finfo(driven.states.dtype).eps / 2 * norm
+        coarse &= (wrong > COARSE * rounded).all(dim=1).cpu().numpy()
+    return coarse
 
 
 def _by_graded_products(driven: Driven) -> dict[str, NDArray[Any]]:
@@ -93,7 +115,8 @@ def _by_graded_products(driven: Driven) -> dict[str, NDArray[Any]]:
     found = {"surviving": number_from(values, errors, np.log(SURVIVES), limit)}
     columns = [torch.stack(column[::-1], dim=1).cpu().numpy() for column in zip(*rows, strict=True)]
     for name, value, wrong in zip(NAMES[::2], columns[::2], columns[1::2], strict=True):
-        found |= {name: np.where(resolved(value, wrong, limit), value, np.nan), f"{name}_error": wrong}
+        known = resolved(value, wrong, max(KNOWN, limit))
+        found |= {name: np.where(known, value, np.nan), f"{name}_error": wrong}
     return found
 
 
