@@ -37,6 +37,7 @@ def figure(
     antisymmetric-2   AntisymmetricRNN, Figure 2: eigenvalues of the end-to-end Jacobian over time
     collapsed-rule    the NumPy RNN tutorial: its "full gradient" beside the gradient
     copying           copying memory: orthogonal networks, an LSTM, and no memory
+    copying-modes     the singular values of their gradients while they learn it
     critical-step     its companion: where Euler's map of W_diff loses stability
     equilibria        a review's six kinds of equilibrium
     ernn-1            ERNN, Figure 1: RNN, FastRNN and ERNN under a random walk

@@ -100,7 +100,7 @@ def held_blocks(held: Held, states: Tensor) -> list[Tensor]:
 
 def check_seconds(held: Held, states: Tensor, seconds: float) -> None:
     """Raise where a flow that is as fast as at one of the `states` would take minutes to be solved for that long."""
-    speed = float(torch.linalg.matrix_norm(held_matrices(held, states), 2).max())
+    speed = float(torch.linalg.matrix_norm(finite_or_zero(held_matrices(held, states)), 2).max())
     if speed * seconds > MOST_TIMES:
         raise UserError(
             f"{seconds:g} s are {speed * seconds:,.6g} times the flow's own time scale of {1 / speed:.2g} s, "

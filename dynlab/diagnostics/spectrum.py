@@ -17,7 +17,7 @@ from dynlab.numerics.threads import in_threads
 from dynlab.progress import through
 from dynlab.systems import Euler, Map, System
 from dynlab.systems.checked import checked
-from dynlab.wording import counted, near_one, over, ranging, share, typically
+from dynlab.wording import counted, near_one, number, over, ranging, share, typically
 
 METHOD = f"{EIGENVALUES}. The rounding of each entry of J is bounded"
 METHOD_FLOW = METHOD + "; all of the flow's Jacobian A, whose eigenvalues λ give the map's μ = 1 + ελ"
@@ -215,8 +215,8 @@ def _departure_from_normality(matrix: NDArray[np.float64], parts: list[slice]) -
         return float("nan")
     scaled = matrix / size
     total = 0.0
-    for number, i in enumerate(parts):
-        for j in parts[: number + 1]:
+    for index, i in enumerate(parts):
+        for j in parts[: index + 1]:
             block = scaled[i, : j.stop] @ scaled[j, : j.stop].T - scaled[i.start :, i].T @ scaled[i.start :, j]
             total += (1 if i == j else 2) * float(np.linalg.norm(block)) ** 2
     return float(np.sqrt(total) / np.linalg.norm(scaled) ** 2)
@@ -266,6 +266,9 @@ def _flags(found: dict[str, NDArray[Any]]) -> dict[str, str]:
     return flags
 
 
+COARSE = 5e-4  # of the radius: an error that changes what is printed of it
+
+
 def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     radius = ds["spectral_radius"].values
     finite = np.isfinite(radius)
@@ -275,13 +278,17 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     above, below = (sizes > 1 + errors).any(axis=-1), (sizes < 1 - errors).all(axis=-1)
     open_ = float((~above & ~below).mean())
     undecided = f", undecided at {share(open_)}" if open_ else ""
+    most = float(errors[..., 0].max())
+    coarse = f", with errors of up to {number(most, 2)}" if most > COARSE * float(radius[finite].max()) else ""
     some = "" if finite.all() else f"{above.size:,} finite ones of "
     where = f"the {some}{counted(finite.size, 'Jacobian')}"
     looked = f"{radius.shape[1]:,} of " if radius.shape[1] < steps else ""
     text = (
         f"Over {looked}{over(steps, described)} the spectral radius of the state's Jacobian ∂h_t/∂h_{{t−1}} "
-        f"{typically(radius[finite], 4, near_one)}. The radius exceeds 1 in {share(above.mean())} of {where}{undecided}"
+        f"{typically(radius[finite], 4, near_one)}{coarse}. "
     )
+    exceeds = f"The radius exceeds 1 in {share(above.mean())} of {where}{undecided}"
+    text += exceeds if open_ < 1 else f"Whether the radius exceeds 1 is undecided for {where}"
     if "departure_from_normality" in ds:
         departure = typically(ds["departure_from_normality"].values)
         text += f". The departure from normality, 0 where eigenvectors are orthogonal, {departure}"

@@ -15,6 +15,7 @@ FIGURES = {
     "antisymmetric-2": "dynlab.gallery.antisymmetric_2:make",
     "collapsed-rule": "dynlab.gallery.collapsed_rule:make",
     "copying": "dynlab.gallery.copying:make",
+    "copying-modes": "dynlab.gallery.copying_modes:make",
     "critical-step": "dynlab.gallery.critical_step:make",
     "equilibria": "dynlab.gallery.equilibria:make",
     "ernn-1": "dynlab.gallery.ernn_1:make",

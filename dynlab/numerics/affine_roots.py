@@ -61,9 +61,9 @@ def affine_roots(A: Real, b: Real, sizes: Real, error: Real) -> AffineRoots:
     A : ndarray, shape (n, n)
     b : ndarray, shape (n,)
     sizes : ndarray, shape (n, n)
-        What each entry of A is as large as before its own cancellation, such as |I| + |J| for J − I; none is 0 on the
-        diagonal. An entry that is not 0 counts for no less than the largest of its row or of its column, in units of
-        states that make these most alike: a small one is what rounding has left of these as a rule, while 0 is 0.
+        What each entry of A is as large as before its own cancellation, such as |I| + |J| for J − I. An entry that is
+        not 0 counts for no less than the largest of its row or of its column, in units of states that make these most
+        alike: a small one is what rounding has left of these as a rule, while 0 is 0.
     error : ndarray, shape (n,)
         A bound on what rounding has left in b.
 
@@ -128,9 +128,13 @@ def _surely_regular(A: Real, E: Real) -> bool:
 
 
 def _equilibrating(E: Real) -> tuple[Real, Real]:
-    """Diagonals of R and C with which every row and column of R E C sums to about 1."""
+    """Diagonals of R and C with which every row and column of R E C sums to about 1; one of zeros stays."""
     left, right = np.ones(len(E)), np.ones(len(E))
     for _ in range(SWEEPS):
-        left = 1 / (E @ right)
-        right = 1 / (E.T @ left)
+        left = _reciprocal(E @ right)
+        right = _reciprocal(E.T @ left)
     return left, right
+
+
+def _reciprocal(sums: Real) -> Real:
+    return 1 / np.where(sums > 0, sums, 1.0)

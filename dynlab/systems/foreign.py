@@ -47,9 +47,16 @@ class Disguised(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         name = UFUNCS.get(ufunc.__name__, ufunc.__name__)
+        into = kwargs.pop("out", ())
         if method != "__call__" or ufunc.nout > 1 or kwargs or not hasattr(torch, name):
             raise TypeError(f"numpy.{ufunc.__name__} has no counterpart in torch here")
-        return Disguised(getattr(torch, name)(*(self._tensor(each) for each in inputs)))
+        found = getattr(torch, name)(*(self._tensor(each) for each in inputs))
+        if not into:
+            return Disguised(found)
+        if not isinstance(into[0], Disguised):
+            raise TypeError(f"numpy.{ufunc.__name__} of the state does not go into an array of numbers")
+        into[0].tensor.copy_(found)  # as of y += 1, which views of y see too
+        return into[0]
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         name = func.__name__
@@ -88,9 +95,12 @@ def from_numpy(f: Step) -> Step:
     """The same function of tensors: of one state and input at a time, as NumPy's functions are written."""
 
     def one(state: Any, input: Any) -> Any:
-        given = tuple(map(Disguised, state)) if isinstance(state, tuple) else Disguised(state)
+        def disguised(part: Tensor) -> Disguised:
+            return Disguised(part.clone())  # which the function may change in place
+
+        given = tuple(map(disguised, state)) if isinstance(state, tuple) else disguised(state)
         try:
-            return together(f(given, Disguised(input)))
+            return together(f(given, disguised(input)))
         except UserError:
             raise
         except (TypeError, ValueError) as error:

@@ -19,6 +19,7 @@ from dynlab.systems.copied import copied
 from dynlab.systems.foreign import ARRAYS
 
 ROWS = 2  # dimensions
+MANY_ROWS, MANY_NUMBERS = 1024, 2**16  # of states that are looked at together, as searches do
 SOME, DECADES = 8, 9.0  # states that tell a function of one state from one of rows, from 1e-9 to 1e9
 # Errors that a function of the user's own may end in, besides those of what it is called with.
 OF_CODE = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, RuntimeError, ValueError)
@@ -290,10 +291,20 @@ def _mixes_rows(analysed: Function, state: Tensor, input: Tensor) -> bool | None
             return True
     if beside.shape != first.shape or not torch.allclose(beside, again, 0.0, 0.0, equal_nan=True):
         return beside.shape != first.shape
-    sizes = torch.maximum(first.abs(), state.abs()).amax(dim=-1, keepdim=True).nan_to_num()
+    if _differ(beside, first, state):
+        return True
+    times = max(1, min(MANY_ROWS, MANY_NUMBERS // state.shape[-1]) // len(state))
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        many = analysed.step(state.repeat(times, 1), input.repeat(times, 1))
+    return many.shape[0] != times * len(state) or _differ(many[-len(state) :], first, state)
+
+
+def _differ(found: Tensor, alone: Tensor, state: Tensor) -> bool:
+    """Whether rows are not what each is alone, by more than half of the digits."""
+    sizes = torch.maximum(alone.abs(), state.abs()).amax(dim=-1, keepdim=True).nan_to_num()
     reach = torch.finfo(state.dtype).eps ** 0.5 * sizes
-    differ = ((beside - first).abs() > reach) | (beside.isfinite() != first.isfinite())
-    return bool(differ.any())
+    return bool((((found - alone).abs() > reach) | (found.isfinite() != alone.isfinite())).any())
 
 
 def is_users(part: nn.Module) -> bool:

@@ -31,6 +31,12 @@ WORDS: dict[Any, str] = {
 }
 
 
+def at_hand(like: Tensor) -> bool:
+    """Whether sequences of such numbers have kernels here: in float32 on NVIDIA's GPUs, by a torch that compiles."""
+    compiles = hasattr(torch.cuda, "_compile_kernel") and torch.version.hip is None
+    return like.is_cuda and like.dtype == torch.float32 and compiles
+
+
 def unit_of(function: Callable[..., Tensor], asides: int, shared: Sequence[Tensor]) -> str | None:
     """The function of a unit in C; None where it has an operation without a word.
 

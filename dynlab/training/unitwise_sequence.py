@@ -16,7 +16,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn.functional import linear
 
 from dynlab.systems.unitwise import Unitwise
-from dynlab.training.fused_kernels import LARGEST, run_backward, run_forward, unit_of
+from dynlab.training.fused_kernels import LARGEST, at_hand, run_backward, run_forward, unit_of
 from dynlab.training.recorded import Recorded
 
 STEPS_AT_ONCE = 16  # whose derivatives are taken together: so many are still in the processor's cache
@@ -106,9 +106,8 @@ class _Sequence(Function):
 
 def _fused_unit(steps: Unitwise) -> str | None:
     """The function of a unit for a kernel that runs all steps; None where there is no such kernel."""
-    here = steps.drive.is_cuda and steps.drive.dtype == torch.float32
     rows, columns = steps.matrix.shape
-    if not here or steps.groups > 1 or rows != columns or rows > LARGEST:
+    if not at_hand(steps.drive) or steps.groups > 1 or rows != columns or rows > LARGEST:
         return None
     return unit_of(steps.function, steps.aside is not None, steps.shared)
 
@@ -121,6 +120,7 @@ class _FusedSequence(Function):
         ctx: Any, unit: str, how: How, drive: Tensor, state: Tensor, matrix: Tensor, *others: Tensor
     ) -> tuple[Tensor, ...]:
         _, _, asides, every_step = how
+        drive = drive.contiguous()
         states = torch.cat([state.unsqueeze(0), torch.empty_like(drive)])
         run_forward(unit, states, drive, matrix, others[:asides], others[asides:])
         ctx.save_for_backward(states, drive, matrix, *others)

@@ -236,3 +236,19 @@ def test_points_that_are_known_exactly_are_two_though_a_derivative_is_infinite()
     ds = dl.fixed_points(from_function(lambda h, x: h.abs().sqrt(), state_size=1))
     np.testing.assert_allclose(np.sort(ds["fixed_point_state"].values[:, 0]), [0, 1], atol=1e-12)
     assert ds.attrs["verdict"].startswith("2 fixed points, 1 of them stable and 1 undecided")
+
+
+@pytest.mark.parametrize("little", [1e-9, 1e-8])
+def test_a_small_root_beside_ordinary_ones_is_not_the_size_of_all(little):
+    """Orbits of every small size end near 1e-9: that is not what all states are measured in."""
+
+    def growth(x):
+        return x + 0.3 * x * (x - 1) * (3 - x) + little
+
+    for f, size in (
+        (lambda h, x: growth(h), 1),
+        (lambda h, x: torch.stack([growth(h[..., 0]), h[..., 1] / 2], -1), 2),
+    ):
+        found = fixed_points(from_function(f, state_size=size))
+        roots = np.roots([-0.3, 1.2, -0.9, little])
+        np.testing.assert_allclose(np.sort(found["fixed_point_state"].values[:, 0]), np.sort(roots), rtol=1e-6)

@@ -162,7 +162,7 @@ def test_without_exact_entries_the_degenerate_kinds_are_undecided():
 def test_a_line_that_is_not_told_is_not_said_to_be_one(text):
     assert "The flow has a line of equilibria along" in portrait(text).attrs["verdict"]
     verdict = portrait(text, by_hand=False).attrs["verdict"]
-    assert "an equilibrium of undecided kind (near a line of equilibria)" in verdict
+    assert verdict.startswith("To rounding the window holds a continuum of equilibria, through (0, 0).")
     assert "has a line" not in verdict
     assert " along " not in verdict
 
@@ -191,7 +191,8 @@ def test_a_line_of_equilibria_is_no_kind_of_one_equilibrium(text, kind, sentence
 
 
 def test_an_undecided_kind_has_the_article_of_its_sound():
-    assert "(near an unstable node)" in portrait("1,1;1,1", by_hand=False).attrs["verdict"]
+    degenerate = Planar(lambda h: torch.stack([h[..., 0], h[..., 1] ** 3], -1))
+    assert "is an equilibrium of undecided kind" in phase_plane(degenerate).attrs["verdict"]
 
 
 def test_a_linear_system_has_the_kind_of_its_matrix():
@@ -622,3 +623,55 @@ def test_orbits_that_a_rotation_keeps_apart_are_on_curves_of_their_own(turn, exp
 def test_a_slow_turn_does_not_hide_that_an_orbit_runs_away():
     ds = phase_plane(planar_system([[0.5, 1.0], [-1.0, 0.5]], step_size=0.1))
     assert "all 3 orbits are still moving outward" in ds.attrs["verdict"]
+
+
+AFFINE = {
+    "a double integrator": (
+        lambda h: torch.stack([h[..., 1], 0 * h[..., 0]], -1),
+        "To rounding the window holds a continuum of equilibria, through (0, 0)",
+    ),
+    "free fall": (lambda h: torch.stack([h[..., 1], 0 * h[..., 0] + 1], -1), "The window holds no equilibria"),
+    "a constant": (lambda h: torch.ones_like(h), "The window holds no equilibria"),
+    "rest": (lambda h: 0 * h, "To rounding the window holds a continuum of equilibria, through (0, 0)"),
+    "a line through the origin": (
+        lambda h: (h.sum(-1, keepdim=True)).expand_as(h),
+        "To rounding the window holds a continuum of equilibria, through (0, 0)",
+    ),
+    "both axes": (
+        lambda h: torch.stack([h.prod(-1), 0 * h[..., 0]], -1),
+        "To rounding the window holds a continuum of equilibria, through (0, 0)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AFFINE)
+def test_flows_with_rows_of_zeros_and_lines_through_the_origin(name):
+    velocity, said = AFFINE[name]
+    assert said in phase_plane(Planar(velocity), steps=40).attrs["verdict"]
+
+
+@pytest.mark.parametrize("width", [0.05, 0.01])
+def test_between_two_stable_nodes_there_is_a_saddle_however_steep_a_unit_is(width):
+    def velocity(h):
+        x, y = h.unbind(-1)
+        return torch.stack([2 - x + 2 * torch.tanh((x - 0.5) / width), -y], -1)
+
+    found = phase_plane(Planar(velocity), extent=6, steps=40)
+    # x = 2 + 2 tanh((x − 1/2)/w): 0 and 4 to e^(−1/w), and the root between them, by Newton's method in 40 digits
+    with mpmath.workdps(40):
+        between = mpmath.findroot(lambda x: 2 - x + 2 * mpmath.tanh((x - 0.5) / width), 0.5 - width)
+    states = sorted(found["equilibrium"].values[:, 0].tolist())
+    assert states == pytest.approx([0, float(between), 4], abs=1e-7)
+
+
+@pytest.mark.parametrize("center", [30.0, 1e3, 1e6])
+def test_nine_fixed_points_far_from_the_origin(center):
+    system = from_function(lambda h, x: center + torch.tanh(1.5 * (h - center)), state_size=2)
+    found = phase_plane(system, starts=[[center + 0.1, center - 0.2], [center - 0.3, center + 0.1]])
+    assert found.sizes[schema.FIXED_POINT] == 9
+
+
+def test_a_flow_that_has_no_velocity_at_the_origin_is_as_fast_as_at_its_starts():
+    system = Planar(lambda h: torch.stack([1 / h[..., 0] - 1, -h[..., 1]], -1))
+    found = phase_plane(system, starts=[[0.5, 0.5]])
+    np.testing.assert_allclose(found["equilibrium"].values, [[1, 0]], atol=1e-12)

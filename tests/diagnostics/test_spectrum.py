@@ -237,3 +237,11 @@ def test_without_conditions_the_eigenvalues_and_their_errors_are_the_same():
         np.testing.assert_array_equal(fewer[name], whole[name])
     assert "condition" not in fewer
     assert "normality" not in fewer.attrs["verdict"]
+
+
+def test_a_radius_whose_error_is_larger_than_its_distance_from_1_decides_nothing():
+    def f(h, x):
+        return torch.where(h.abs() < 0.1, torch.tanh(0.5 * h + 1.5 * h.detach()), torch.tanh(2 * h))
+
+    said = spectrum(from_function(f, state_size=1), np.zeros((1, 2, 0))).attrs["verdict"]
+    assert "is 0.5, with errors of up to 6. Whether the radius exceeds 1 is undecided for the 2 Jacobians." in said

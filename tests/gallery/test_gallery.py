@@ -20,6 +20,7 @@ KNOWN = {
     "antisymmetric-1h": "The flow's focus is stable, Euler's map at ε = 0.1 is not, the critical step is 0.0746",
     "collapsed-rule": "off by 0.7 % at the tutorial's start, whose W is all but 0. It is off by 4",
     "copying": "Stays at the baseline: LSTM",
+    "copying-modes": "expRNN, 190 units: the largest",
     "equilibria": "6 of 6 kinds",
     "critical-step": "radius 0.570 to 0.598",
     "ernn-1": "h_k = z*(x_k) − h_{k−1} holds to",

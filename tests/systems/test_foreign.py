@@ -147,3 +147,18 @@ def test_what_is_written_into_an_array_of_numpys_is_refused_in_a_sentence():
 
     with pytest.raises(UserError, match="without assignment to entries"):
         dl.fixed_points(from_function(assigned, 2, arrays="numpy"))
+
+
+def test_what_is_changed_in_place_is_seen_by_its_views_and_not_by_the_caller():
+    def step(h, x):
+        y = np.tanh(h)
+        first = y[:1]
+        y += 0.5 * h
+        y *= 2
+        return np.concatenate([first, y[1:]])
+
+    state = numbers(3)
+    before = state.clone()
+    found = from_function(step, 3, arrays="numpy").step(state, numbers(0))
+    np.testing.assert_allclose(found, step(before.numpy().copy(), None), rtol=1e-15)
+    assert torch.equal(state, before)

@@ -636,3 +636,11 @@ def test_a_function_that_mixes_rows_of_other_sizes_alone_is_given_each_by_itself
     rows = torch.tensor([[200.0, 0.0], [1.0, 1.0], [1e-6, 2.0]], dtype=torch.float64)
     found = from_function(f, state_size=2).step(rows, torch.zeros(3, 0))
     torch.testing.assert_close(found, torch.stack([f(row, None) for row in rows]))
+
+
+def test_a_function_that_mixes_rows_of_large_batches_alone_is_given_each_by_itself():
+    def f(h, x):
+        found = torch.tanh(1.5 * h)
+        return found + 0.1 * h.mean(0) if h.ndim > 1 and len(h) > 64 else found
+
+    assert fixed_points(from_function(f, state_size=2)).sizes["fixed_point"] == 9

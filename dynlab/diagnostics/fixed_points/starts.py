@@ -207,10 +207,11 @@ def far_starts(held: Held, count: int, points: Real, generator: np.random.Genera
 def reach_of(held: Held, visited: Tensor, generator: np.random.Generator) -> Tensor:
     """The box of `random_starts`, shape (2, state): the state's bounds, else what was visited, up to what a gate keeps.
 
-    Where a forget gate is nearly open its cell settles at i g/(1 − f), far from everything that is visited soon.
+    Where a forget gate is nearly open its cell settles at i g/(1 − f), far from everything that is visited soon. Of a
+    coordinate in a small unit it reaches up to 1 in the system's own: orbits may lead to small states beside others.
     """
     seen = (REACH * visited.abs().amax(dim=0)).clamp(SMALLEST_REACH, LARGEST_REACH)
-    far = seen
+    far = torch.maximum(seen, SMALLEST_REACH / torch.as_tensor(held.unit).to(seen))
     states = torch.as_tensor(generator.uniform(-1, 1, (4 * UNGATED, held.system.state_size))).to(seen)
     if held.system.ungated_residual(*held.given(states)) is not None:
         kept = (states - held.ungated(states)).abs().nan_to_num(0.0, posinf=0.0)

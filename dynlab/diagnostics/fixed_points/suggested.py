@@ -103,6 +103,7 @@ def _far(frozen: Held, begun: Tensor) -> Real:
         return begun.double().cpu().numpy()
     sought = equations(frozen)
     ended = solve(sought.value, sought.matrix, begun)
-    roots = ended.states[ended.converged & (ended.states.abs() <= where.FARTHEST).all(-1)].double().cpu().numpy()
+    sizes = ended.states.abs() * torch.as_tensor(frozen.unit).to(begun).clamp(max=1)  # in the larger of both units
+    roots = ended.states[ended.converged & (sizes <= where.FARTHEST).all(-1)].double().cpu().numpy()
     first = np.unique(merging.merged(roots), return_index=True)[1]
     return roots[first] if len(first) <= FEW else roots[:0]

@@ -83,7 +83,7 @@ def _flat(points: list[Record]) -> list[str]:
     """Where the map is so flat beside a point that several would be one."""
     count = sum(FLAT in row.kind.name for row in points)
     where = "There" if len(points) == 1 else f"At {count} of them"
-    said = "an eigenvalue is 1 to rounding: points that lie very near each other would be counted as one."
+    said = "an eigenvalue is 1 within its error: points that lie very near each other would be counted as one."
     return [f"{where} {said}"] if count else []
 
 

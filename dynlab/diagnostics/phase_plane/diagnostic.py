@@ -84,7 +84,7 @@ def phase_plane(
     ------
     UserError
         For a system that is not planar, a matrix that is not its Jacobian, starts, steps or a window that are none, and
-        a flow that is too fast at the origin to be solved for so long.
+        a flow that is too fast at the starts to be solved for so long.
 
     Notes
     -----
@@ -104,7 +104,7 @@ def phase_plane(
     """
     initial = _check(system, starts, steps, grid, extent)
     if isinstance(system, Flow):
-        check_seconds(without_input(frozen(system)), torch.zeros(2).double(), steps * positive_step(step_size))
+        check_seconds(without_input(frozen(system)), torch.from_numpy(initial), steps * positive_step(step_size))
     orbits = _orbits(system, initial, steps, positive_step(step_size), dtype, device)
     half_width = float(extent) if extent is not None else _half_width(orbits["trajectory"].values)
     analysed = frozen(system, number_type(dtype), device)

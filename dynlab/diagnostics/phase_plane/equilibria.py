@@ -40,10 +40,15 @@ def divergence(held: Held, states: NDArray[np.float64]) -> NDArray[np.float64]:
 STARTS = (9, 20, 41, 84)  # in each direction of the window, besides the origin: in rounds, until one finds no more
 # Roots nearer to each other than this part of the window are one root as it comes out of different starts, and so
 # are roots joined by states whose residual is rounding as well: a degenerate root, or a continuum.
-SAME = 1e-6
+SAME = 1e-8
+NOTHING = 1e-30  # of the window: a smaller coordinate is 0, which nothing but underflow tells it from
 CONTINUUM = 1e-3  # of the window: a set of roots longer than this is a continuum, a shorter one a degenerate root
+WIDE = 0.5  # of the window: what a root of order 9 does not reach, whose neighbours pass for roots up to 0.05
 ENDS = 0.05  # of the distance between two roots: what is sought between them and found nearer to one is that one
 BETWEEN = (0.21, 0.5, 0.83)  # where between two roots the residual is looked at: a third root may lie in the middle
+# Rounds in which states between so many pairs of roots are starts too; parts of their distance, as powers of 1/2 and
+# evenly; halvings of these.
+ROUNDS, PAIRS, NEAREST, EVEN, HALVINGS = 3, 120, 40, 31, 50
 NEWTON_STEPS, WEAK, SMALL = 60, 1e-9, 1e-2  # of Newton's method to the last digit; singular values; its longest step
 ROUNDINGS = 64
 SMALL_SCALE, WIDER, AT_REST = 1e-3, 1.5, 1e-9  # of the window; times the states at rest; of these: what they move by
@@ -141,9 +146,18 @@ def _within(held: Held, half_width: float) -> Equilibria:
         roots, spreads = _roots(window, torch.cat([before, _grid(count).to(held.input)]))
         if len(roots[spreads <= CONTINUUM]) == len(alone):
             break
-    continuum = spreads > CONTINUUM
+    for _ in range(ROUNDS):
+        before, alone = roots, roots[spreads <= CONTINUUM]
+        turns = _turns(window, alone)
+        if not len(turns):
+            break
+        roots, spreads = _roots(window, torch.cat([before, turns]))
+        if len(roots[spreads <= CONTINUUM]) == len(alone):
+            break
+    # one set alone may be a root of so high an order that states along its centre manifold pass for roots
+    continuum = spreads > (CONTINUUM if len(roots) > 1 else WIDE)
     moved = _displacement(window, roots) + torch.where(continuum, 0.0, spreads)
-    states = half_width * roots
+    states = half_width * torch.where(roots.abs() < NOTHING, 0.0, roots)
     matrices = held_matrices(held, states)
     unknown = states[~torch.isfinite(matrices).all(-1).all(-1)]
     if len(unknown):
@@ -155,6 +169,33 @@ def _within(held: Held, half_width: float) -> Equilibria:
     parts = (states, matrices, errors, held.displacement(states).norm(dim=-1))
     known, linear, wrong, left = (part.double().cpu().numpy() for part in parts)
     return Equilibria(known, linear, wrong, left, continuum.cpu().numpy())
+
+
+def _turns(window: _Window, roots: Tensor) -> Tensor:
+    """States between two roots where the field turns from towards the one to towards the other, (state, 2).
+
+    Between two stable nodes of a line there is a saddle, however near to one of them.
+    """
+    one, other = torch.triu_indices(len(roots), len(roots), offset=1)[:, :PAIRS]
+    if not len(one):
+        return roots[:0]
+    from_one = torch.logspace(-NEAREST, -1, NEAREST, base=2, dtype=roots.dtype, device=roots.device)
+    even = torch.linspace(0, 1, EVEN + 2, dtype=roots.dtype, device=roots.device)[1:-1]
+    parts = torch.cat([from_one, even, 1 - from_one]).sort().values[:, None, None]
+    way = roots[other] - roots[one]
+
+    def along(part: Tensor) -> Tensor:
+        return (window.value(roots[one] + part * way) * way).sum(-1)
+
+    ahead = along(parts) > 0
+    place, pair = (ahead[1:] != ahead[:-1]).nonzero(as_tuple=True)
+    low, high = parts[place, 0], parts[place + 1, 0]
+    start, way, ahead = roots[one[pair]], way[pair], ahead[place, pair]
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        same = ((window.value(start + middle * way) * way).sum(-1) > 0) == ahead
+        low, high = torch.where(same[:, None], middle, low), torch.where(same[:, None], high, middle)
+    return start + (low + high) / 2 * way
 
 
 def _grid(count: int) -> Tensor:

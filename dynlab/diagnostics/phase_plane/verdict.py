@@ -15,6 +15,7 @@ from dynlab.numerics.kinds import LINE
 from dynlab.wording import agree, article, counted, joined, near_one, number, of_map
 
 SAME_END = 1e-6  # of an equilibrium's distance from 0; of the window where an orbit comes nearer: so near it ends there
+MANY = re.compile("an? (flip )?(line|plane) of")
 LISTED = 3  # equilibria and ends of orbits that are described one by one; more are counted
 
 
@@ -23,7 +24,9 @@ def verdict(ds: xr.Dataset) -> str:
     count = ds.sizes[schema.FIXED_POINT]
     noun = "equilibria" if "flow_kind" in ds else "fixed points"
     alone, many = (np.flatnonzero(ds["continuum"].values == flag).tolist() for flag in (0, 1))
-    if count > 1 or _rests_elsewhere(ds):
+    if count == len(many) == 1 and not _has_line(ds):
+        found = f"To rounding the window holds a continuum of {noun}, through {state(ds['equilibrium'].values[0])}."
+    elif count > 1 or _rests_elsewhere(ds):
         listed = [f"{_kind(ds, i)} at {state(ds['equilibrium'].values[i])}" for i in alone[:LISTED]]
         more = [f"{len(alone) - LISTED} more"] if len(alone) > LISTED else []
         one = "equilibrium" if "flow_kind" in ds else "fixed point"
@@ -128,10 +131,15 @@ def _one(ds: xr.Dataset) -> str:
     return f"The flow has {_article(flow)}, Euler's map at {step} has {other}{_critical(ds)}: {at}."
 
 
+def _has_line(ds: xr.Dataset) -> bool:
+    """Whether the first point is known for one of a line or a plane of them."""
+    names = [name for name in ("flow_kind", "map_kind") if name in ds]
+    return MANY.match(_article(str(ds[names[0]].values[0]))) is not None
+
+
 def _owned(what: str, point: str, kind: str) -> str:
     """That a flow or a map has a kind: a line or a plane of points is no kind of one point."""
-    many = re.match("an? (flip )?(line|plane) of", kind)
-    return f"The {what} has {kind}" if many else f"The {what}'s {point} is {kind}"
+    return f"The {what} has {kind}" if MANY.match(kind) else f"The {what}'s {point} is {kind}"
 
 
 def _along(ds: xr.Dataset) -> str:
