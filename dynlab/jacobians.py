@@ -302,7 +302,19 @@ def jacobian_and_error(
         blocks = diagonal_blocks_and_errors(system, state, input, t, unit=unit)
         return _with_diagonal(jacobian(system, state, input, t).dense(), blocks)
     found = _tracked(system, state, input, t, lambda closed: closed.dense())
-    return _with_estimate(system, state, input, t, unit) if found is None else bounded(found)
+    return _bounded(found, system, state, input, t, unit)
+
+
+def _bounded(
+    found: Any, system: System, state: Tensor, input: Tensor, t: int | Tensor, unit: float | Tensor
+) -> tuple[Tensor, Tensor]:
+    """The Jacobian that was `found` with its rounding, or where none was, with an estimate of it."""
+    if found is None:
+        return _with_estimate(system, state, input, t, unit)
+    value, error = bounded(found)
+    if has_users_code(system):  # whose closed form may be another function's, and near some states alone
+        error = torch.maximum(error, FEWER_PLACES * belied(system, state, input, t, value, unit))
+    return value, error
 
 
 def diagonal_blocks_and_errors(
@@ -319,7 +331,7 @@ def diagonal_blocks_and_errors(
     found = _tracked(system, state, input, t, blocks)
     if found is not None and len(found) > 1:
         return list(map(bounded, found))
-    whole = _with_estimate(system, state, input, t, unit) if found is None else bounded(found[0])
+    whole = _bounded(None if found is None else found[0], system, state, input, t, unit)
     ends = itertools.pairwise(itertools.accumulate(system.blocks, initial=0))
     return [(whole[0][..., i:j, i:j], whole[1][..., i:j, i:j]) for i, j in ends]
 
@@ -355,7 +367,11 @@ def jacobian_and_rounding(system: System, state: Tensor, input: Tensor, t: int |
         matrix, error = _with_estimate(system, state, input, t, 1.0)
         return Dense(matrix), _norm(state, Dense(error)) + roundings * _norm(state, Dense(matrix.abs()))
     moduli, larger = (closed.mapped(reach, reach) for reach in (_modulus, _largest_modulus))
-    return closed.mapped(_value, _value), _norm(state, moduli, larger) + roundings * _norm(state, moduli)
+    found, error = closed.mapped(_value, _value), _norm(state, moduli, larger) + roundings * _norm(state, moduli)
+    if has_users_code(system):
+        wrong = FEWER_PLACES * belied(system, state, input, t, found.dense())
+        error = error + torch.linalg.matrix_norm(wrong, "fro")
+    return found, error
 
 
 def _norm(like: Tensor, smaller: Operator, larger: Operator | None = None) -> Tensor:

@@ -249,6 +249,6 @@ def test_a_small_root_beside_ordinary_ones_is_not_the_size_of_all(little):
         (lambda h, x: growth(h), 1),
         (lambda h, x: torch.stack([growth(h[..., 0]), h[..., 1] / 2], -1), 2),
     ):
-        found = fixed_points(from_function(f, state_size=size))
+        found = dl.fixed_points(from_function(f, state_size=size))
         roots = np.roots([-0.3, 1.2, -0.9, little])
         np.testing.assert_allclose(np.sort(found["fixed_point_state"].values[:, 0]), np.sort(roots), rtol=1e-6)

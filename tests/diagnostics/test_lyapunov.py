@@ -841,3 +841,9 @@ def test_an_orbit_that_drifts_says_so(step, start):
 def test_an_orbit_on_an_attractor_does_not_drift(step):
     said = lyapunov(from_function(lambda h, x: step(h), state_size=1), steps=3000, initial_state=[0.3]).attrs["verdict"]
     assert "drift" not in said
+
+
+def test_an_exponent_of_minus_infinity_is_negative():
+    system = from_function(lambda h, x: torch.stack([4 * h[..., 0] * (1 - h[..., 0]), 0 * h[..., 1]], -1), state_size=2)
+    said = lyapunov(system, initial_state=[0.3, 0.2], steps=1000).attrs["verdict"]
+    assert "of 2 exponents 1 is positive (Λ₁) and 1 negative (Λ₂)" in said

@@ -6,6 +6,7 @@ import torch
 
 import dynlab as dl
 from dynlab.errors import UserError
+from dynlab.operators import Dense
 
 
 class OneState(dl.Flow):
@@ -69,3 +70,38 @@ def test_a_class_as_it_should_be():
 
     found = dl.lyapunov(Half(), steps=20, initial_state=[1.0, 0.5])["exponent"].values
     np.testing.assert_allclose(found, -np.log(2))
+
+
+class Steep(dl.Map):
+    """h ← tanh 2h, whose closed form has `factor` times its slope near 0."""
+
+    def __init__(self, factor):
+        super().__init__(1, 0)
+        self.factor = factor
+
+    def step(self, state, input, t=0):
+        return torch.tanh(2 * state)
+
+    def closed_form_jacobian(self, state, input, t=0):
+        slope = 2 / torch.cosh(2 * state) ** 2
+        return Dense(torch.where(state.abs() < 0.1, self.factor * slope, slope).unsqueeze(-1))
+
+
+@pytest.mark.parametrize("factor", [0.25, 0.5])
+def test_a_closed_form_that_is_wrong_near_a_point_decides_nothing_there(factor):
+    found = dl.fixed_points(Steep(factor))
+    at_zero = int(np.abs(found["fixed_point_state"].values[:, 0]).argmin())
+    assert found["stable"].values[at_zero] == -1
+    still = np.zeros((1, 5, 0))
+    of_steps = dl.spectrum(Steep(factor), still)
+    assert (np.abs(of_steps["eigenvalue"] - 2) <= of_steps["eigenvalue_error"]).all()
+    along = dl.gradient(Steep(factor), still)
+    assert np.isnan(along["log_norm"].values[0, 0])
+    assert "hides how fast nearby states part" in dl.lyapunov(Steep(factor), initial_state=[0.0], steps=50).verdict
+
+
+def test_a_closed_form_that_is_right_is_believed():
+    found = dl.fixed_points(Steep(1.0))
+    assert sorted(found["stable"].values.tolist()) == [0, 1, 1]
+    along = dl.gradient(Steep(1.0), np.zeros((1, 5, 0)))
+    assert along["log_norm"].values[0, 0] == pytest.approx(5 * np.log(2), abs=1e-14)

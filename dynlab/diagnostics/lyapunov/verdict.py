@@ -116,7 +116,8 @@ def _meaning(ds: xr.Dataset, name: str) -> str:
 
 def _signs(means: np.ndarray, errors: np.ndarray) -> str:
     """Which have which sign: "of 3 exponents 1 is positive (Λ₁), 1 of undecided sign (Λ₂) and 1 negative (Λ₃)"."""
-    groups = {"positive": means > errors, "of undecided sign": ~(np.abs(means) > errors), "negative": means < -errors}
+    negative = (means < -errors) | np.isneginf(means)
+    groups = {"positive": means > errors, "of undecided sign": ~negative & ~(means > errors), "negative": negative}
     said = [f"{int(each.sum())} {word} ({_named_exponents(each)})" for word, each in groups.items() if each.any()]
     verb = agree(int(groups["positive"].sum()))
     return f"of {counted(len(means), 'exponent')} {joined(said).replace(' ', f' {verb} ', 1)}"
