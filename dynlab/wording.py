@@ -108,6 +108,9 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 def plural_of(noun: str) -> str:
     """The plural of a noun, of "noun of others" that of the noun."""
+    plain, bracket, inside = noun.partition(" (")
+    if bracket:
+        return plural_of(plain) + bracket + inside
     head, of, rest = noun.partition(" of ")
     *before, last = head.split(" ")
     if last in IRREGULAR:

@@ -756,3 +756,26 @@ def test_a_cycle_beside_a_jump_is_undecided():
     said = dl.lyapunov(f, steps=2000, initial_state=[-3.0, 0.0]).attrs["verdict"]
     assert "It passes a kink or a jump" in said
     assert "stable cycle" not in said
+
+
+def test_a_start_on_an_unstable_point_does_not_count_to_a_circle_of_points_around_it():
+    """h (3/2 − ‖h‖²/2) is at rest on the unit circle, which attracts, and at 0, where it grows by 3/2."""
+    system = dl.from_function(lambda h, x: h * (1.5 - 0.5 * (h**2).sum(-1, keepdim=True)), state_size=2)
+    found = dl.basins(system, grid=31)
+    middle = int(found["basin"].values[15, 15])
+    assert middle >= 0
+    np.testing.assert_array_equal(found["attractor_state"].values[middle], [0, 0])
+    assert found["stable"].values[middle] == 0
+    assert (found["basin"] == middle).sum() == 1
+    assert "1 start ends on 1 unstable fixed point, which has no basin" in found.attrs["verdict"]
+
+
+def test_unstable_lines_of_points_are_apart_from_the_lines_that_attract():
+    """x + sin(x)/2 is at rest at the multiples of π; at 0 nearby orbits part, at ±π they meet."""
+    system = dl.from_function(
+        lambda h, x: torch.stack([h[..., 0] + 0.5 * torch.sin(h[..., 0]), h[..., 1]], -1), state_size=2
+    )
+    found = dl.basins(system, grid=31, extent=3.0)
+    still = found["basin"].values == found["basin"].values[15, 15]
+    assert still.sum() == 31
+    assert "2 continua (undecided, near line of fixed points)" in found.attrs["verdict"]

@@ -3,18 +3,20 @@
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from dynlab import schema
 from dynlab.diagnostics.basins.attractor import CONTINUUM, Attractor, of_cycle, of_point
 from dynlab.diagnostics.basins.continua import extended, on_continuum, parted
-from dynlab.diagnostics.basins.cycles import Cycle, cycles, periods
+from dynlab.diagnostics.basins.cycles import Cycle, carried_with_jacobian, cycles, periods
 from dynlab.diagnostics.basins.ends import GONE, SETTLED, Ends, carried, ends, tail
 from dynlab.diagnostics.basins.families import family
 from dynlab.diagnostics.basins.motion import motion
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.diagnostics.fixed_points.places import UNDECIDED as MAYBE
+from dynlab.jacobians import finite_or_zero
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.flat_orbits import FlatSpaces
 from dynlab.numerics.threads import cores, slices
@@ -28,6 +30,7 @@ GROUPED = 1e-5, 1e-6, 1e-7, 1e-8, 1e-10, 1e-12, 1e-14
 MOST_GROUPS, PASSES = 48, 8  # of ends that are refined at a time, and how often
 MOST_PRODUCTS, FEWEST_REFINED = 2**32, 2  # multiplications of a product of Jacobians; but so many cycles at least
 SAME = 1e-3  # relative to 1 + ‖h‖: an end belongs to a root at most this far from it
+PARTING, MOST_LOOKED_AT = 1 + 1e-6, 32  # a spectral radius beyond which nearby orbits part; states of a map looked at
 ROUNDED = 1e-10  # the same of coordinates that are small beside others, in two refined fixed points
 REFINED_SAME = 1e-7  # the same of two refined roots or cycles: nearer ones are one
 FOLLOWED = 4096  # steps of the orbit that stands for a moving attractor
@@ -125,9 +128,22 @@ class Recognised:
         numbers = np.repeat([self.number(one) for one in listed], [len(one.points) for one in listed])
         distance, nearest = cKDTree(np.concatenate([one.points for one in listed])).query(states)
         near = distance <= SAME * (1 + np.linalg.norm(states, axis=1))
-        of_family = np.repeat([one.is_family for one in listed], [len(one.points) for one in listed])
-        near |= of_family[nearest]  # each start ends at a point of its own
+        owner = np.repeat(np.arange(len(listed)), [len(one.points) for one in listed])[nearest]
+        for number, one in enumerate(listed):
+            if one.is_family:  # each start ends at a point of its own
+                some = np.flatnonzero((owner == number) & ~near)
+                near[some[~self._repels(one, states[some])]] = True
         self.assigned[which[near]] = numbers[nearest[near]]
+
+    def _repels(self, one: Attractor, states: Real) -> NDArray[np.bool_]:
+        """At which of the states (k, n) at rest nearby orbits part, while at the continuum they do not."""
+        n = states.shape[1]
+        if not one.period or n > MOST_LOOKED_AT or not len(states):
+            return np.zeros(len(states), dtype=bool)
+        both = torch.as_tensor(np.concatenate([one.state[None], states])).to(self.held.input)
+        matrices = finite_or_zero(carried_with_jacobian(self.held, one.period, both)[1])
+        radius = torch.linalg.eigvals(matrices).abs().amax(dim=-1).cpu().numpy()
+        return np.asarray((radius[1:] > PARTING) & (radius[0] <= PARTING))
 
     def belongs(self, cloud: _Cloud, states: Real, which: Index) -> None:
         """Say of those starts that are on an orbit that was followed what was found of it."""
