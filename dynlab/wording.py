@@ -16,6 +16,7 @@ UNCHANGED = 0.05  # nats: what changes by less than 5 % neither shrinks nor grow
 LARGE = 10.0  # nats: below, the second decimal of a power of e is worth its place
 READABLE = 7.0  # nats: a growth up to this is told as a number too, about a thousand times
 NEAR_ONE = 1e-4  # what is nearer to 1 is told by its difference
+ROUNDED_TO_ONE = 4e-16  # from 1: two units in the last place
 SMALLEST_SHARE = 0.001  # a share below, or as near to all, is said to be so
 SMALL_RANGE = 0.01  # numbers up to this are all powers of ten in a range where one of them is
 WHOLE = 1e6  # below, a number of many digits before its point is written out: "1,540" and not "1.54e+03"
@@ -261,9 +262,11 @@ def typically(values: Any, digits: int = 3, write: Callable[[float, int], str] =
 
 
 def near_one(value: float, digits: int = 4) -> str:
-    """A number with as many digits as tell it from 1: "1.005", "1 − 3.2e−07"."""
+    """A number with as many digits as tell it from 1: "1.005", "1 − 3.2e−07"; what rounding may have left is 1."""
     off, written = value - 1, number(value, digits)
-    if off == 0 or (abs(off) >= NEAR_ONE and written != "1"):
+    if abs(off) <= ROUNDED_TO_ONE:
+        return "1"
+    if abs(off) >= NEAR_ONE and written != "1":
         return written
     return f"1 {'+' if off > 0 else '−'} {number(abs(off), 2)}"
 
