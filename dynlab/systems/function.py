@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.parametrize import type_before_parametrizations
 
 from dynlab.errors import UserError, entry
 from dynlab.numerics.running_error import Rounded
@@ -309,7 +310,8 @@ def _differ(found: Tensor, alone: Tensor, state: Tensor) -> bool:
 
 def is_users(part: nn.Module) -> bool:
     """Whether a system's step or velocity is code of a user's: a function, or a class of their own."""
-    return isinstance(part, Function) or not type(part).__module__.startswith("dynlab.")
+    # a cell with constrained matrices has a class that torch made of its own
+    return isinstance(part, Function) or not type_before_parametrizations(part).__module__.startswith("dynlab.")
 
 
 def has_users_code(system: System) -> bool:

@@ -7,6 +7,7 @@ here has no kernel.
 import functools
 import math
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from importlib import resources
 from typing import Any
 
@@ -60,6 +61,8 @@ def unit_of(function: Callable[..., Tensor], asides: int, shared: Sequence[Tenso
         elif node.op == "output":
             lines.append(f"return {written[node.args[0]]};")
         elif node.op == "call_function" and node.target in WORDS and set(node.kwargs) <= {"alpha"}:
+            if not all(part in written or math.isfinite(part) for part in node.args):
+                return None
             words = [written[part] if part in written else _number(part) for part in node.args]
             if "alpha" in node.kwargs:
                 words[1] = f"{_number(node.kwargs['alpha'])} * {words[1]}"
@@ -72,8 +75,6 @@ def unit_of(function: Callable[..., Tensor], asides: int, shared: Sequence[Tenso
 
 
 def _number(value: float) -> str:
-    if not math.isfinite(value):
-        raise ValueError(f"a function of a unit has the number {value}")
     return f"({float(value)!r}f)"
 
 
@@ -104,8 +105,9 @@ def compiled(text: str, name: str, memory: int, device: int | None) -> Any:
 def _launch(name: str, unit: str, like: Tensor, given: Sequence[Tensor], **constants: int) -> None:
     steps, samples, n = like.shape
     options = dict.fromkeys(("SHARED", "ASIDE", "EVERY", "OTHERS", "DIRECT"), 0) | {"N": n} | constants
-    kernel = compiled(_source(unit, **options), name, _memory(n), like.device.index)
-    kernel((samples, 1, 1), (_threads(n), 1, 1), [*given, samples * n, steps], _memory(n))
+    with torch.cuda.device(like.device) if like.is_cuda else nullcontext():
+        kernel = compiled(_source(unit, **options), name, _memory(n), like.device.index)
+        kernel((samples, 1, 1), (_threads(n), 1, 1), [*given, samples * n, steps], _memory(n))
 
 
 def run_forward(
@@ -130,8 +132,9 @@ def run_backward(
     """The gradients by M h + d, by state 0, and those that arrive at each state where `others` need them."""
     by_pre, by_first = torch.empty_like(slope_pre), torch.empty_like(by_last)
     arriving = torch.empty_like(slope_pre) if others else None
-    entering, noted, direct = (by_pre if part is None else part for part in (by_states, arriving, slope_state))
-    given = entering.contiguous(), by_last.contiguous(), by_first, noted, by_pre, slope_pre, direct, matrix.contiguous()
+    # the kernel takes an array for each; of one that is not asked for nothing is read or written
+    entering, into, direct = (by_pre if part is None else part for part in (by_states, arriving, slope_state))
+    given = entering.contiguous(), by_last.contiguous(), by_first, into, by_pre, slope_pre, direct, matrix.contiguous()
     how = {"EVERY": by_states is not None, "OTHERS": others, "DIRECT": slope_state is not None}
     _launch("backward", unit, slope_pre, given, **{key: int(value) for key, value in how.items()})
     return by_pre, by_first, arriving
