@@ -48,12 +48,15 @@ class Curve(NamedTuple):
     closed : bool
     finished : bool
         Whether it closes, ends or is far away at both ends; no walk goes on for ever.
+    goes_on : bool
+        Whether it was followed to where it is far away, and goes on from there.
     """
 
     states: Real
     tangents: Real
     closed: bool
     finished: bool
+    goes_on: bool = False
 
 
 def curve_of(equations: Equations, root: Real, tangent: Real, plane: int = 1) -> Curve:
@@ -74,7 +77,7 @@ def curve_of(equations: Equations, root: Real, tangent: Real, plane: int = 1) ->
     behind = _walk(equations, root, -tangent, plane)
     states = np.concatenate([behind.states[:0:-1], ahead.states])
     tangents = np.concatenate([-behind.tangents[:0:-1], ahead.tangents])
-    return Curve(states, tangents, False, ahead.finished and behind.finished)
+    return Curve(states, tangents, False, ahead.finished and behind.finished, ahead.goes_on or behind.goes_on)
 
 
 class Told(NamedTuple):
@@ -134,7 +137,7 @@ def told_ends(equations: Equations, curve: Curve, root: Real, plane: int = 1, le
 def _part_of(curve: Curve, first: int, last: int) -> Curve:
     part = slice(first, last + 1)
     closed = curve.closed and first == 0 and last == len(curve.states) - 1
-    return Curve(curve.states[part], curve.tangents[part], closed, curve.finished)
+    return curve._replace(states=curve.states[part], tangents=curve.tangents[part], closed=closed)
 
 
 def _first_told(told: NDArray[np.bool_]) -> int:
@@ -165,6 +168,7 @@ def joined(equations: Equations, roots: Real, goals: Real, dimension: int) -> ND
     """Whether a walk along a continuum of that dimension leads from each root (k, n) to its goal (k, n), shape (k,)."""
     equations = equations.walking()
     here, arrived = roots.copy(), np.zeros(len(roots), dtype=bool)
+    planes, lefts, sides, _ = _oriented(equations.matrix(torch.as_tensor(here)).numpy(), dimension)
     walking, length = np.arange(len(roots)), np.full(len(roots), STEP)
     for _ in range(MOST_STEPS):
         apart, unit = goals[walking] - here[walking], scale(here[walking])
@@ -173,20 +177,54 @@ def joined(equations: Equations, roots: Real, goals: Real, dimension: int) -> ND
         walking, apart, unit, distance = (each[distance > ON * unit] for each in (walking, apart, unit, distance))
         if len(walking) == 0 or equations.spent():
             break
-        planes = _null(equations, here[walking], dimension)
-        along = _along(planes, apart)
+        along = _along(planes[walking], apart)
         forward = np.linalg.norm(along, axis=1)
-        shorter = length[walking] * unit / np.maximum(forward, length[walking] * unit)
-        ahead = here[walking] + along * shorter[:, None]
-        there, settled, _, _ = corrected(equations, ahead, planes)
+        size = np.minimum(length[walking] * unit, forward)
+        ahead = here[walking] + along * (size / np.maximum(forward, np.finfo(float).tiny))[:, None]
+        there, settled, matrices, slowing = corrected(equations, ahead, planes[walking])
+        turned = _oriented(matrices, dimension, planes[walking], lefts[walking])
+        # as in `_stepped`: a long step that turns far, or changes the sign, has jumped onto a neighbour
+        kept = (turned.cosines >= TURN) & (turned.sides == sides[walking]) & (slowing <= CONTRACTION)
         left = np.linalg.norm(goals[walking] - there, axis=1)
         settled = (settled | (left <= ON * unit)) & (left < distance)  # at a goal with a singular f' none settles
-        straight = settled & (np.linalg.norm(there - ahead, axis=1) <= STRAIGHT * shorter * forward)
-        again = ~settled & (length[walking] > STEP)  # once more, with a shorter step
-        length[walking] = np.where(straight, 2 * length[walking], STEP)
-        here[walking[settled]] = there[settled]
+        settled &= kept | (length[walking] < CROSSED)
+        straight = settled & (np.linalg.norm(there - ahead, axis=1) <= STRAIGHT * size)
+        again = ~settled & (length[walking] >= CROSSED)  # once more, with a shorter step
+        length[walking] = np.where(straight, 2 * length[walking], np.minimum(STEP, length[walking] / 2**again))
+        moved = walking[settled]
+        here[moved], sides[moved] = there[settled], turned.sides[settled]
+        planes[moved], lefts[moved] = turned.planes[settled], turned.lefts[settled]
         walking = walking[(forward > FORWARD * distance) & (settled | again)]
     return arrived
+
+
+class _Oriented(NamedTuple):
+    """The null vectors (k, d, n) of f' and of f'ᵀ at states of walks, and the signs (k,) of f' bordered by them.
+
+    The cosines (k,) are of the largest angle between these planes of null vectors and those before.
+    """
+
+    planes: Real
+    lefts: Real
+    sides: Real
+    cosines: Real
+
+
+def _oriented(matrices: Real, dimension: int, planes: Real | None = None, lefts: Real | None = None) -> _Oriented:
+    """The null vectors, turned within their planes to those of the state before."""
+    u, _, v = np.linalg.svd(matrices)
+    here, beside = v[:, -dimension:], u[:, :, -dimension:].swapaxes(1, 2)
+    here, cosines = _turned_to(here, here if planes is None else planes)
+    beside, _ = _turned_to(beside, beside if lefts is None else lefts)
+    corner = np.zeros((len(matrices), dimension, dimension))
+    bordered = np.block([[matrices, beside.swapaxes(1, 2)], [here, corner]])
+    return _Oriented(here, beside, np.linalg.slogdet(bordered)[0], cosines)
+
+
+def _turned_to(vectors: Real, before: Real) -> tuple[Real, Real]:
+    """Orthonormal vectors (k, d, n) with the span of `vectors`, as near as can be to those before, and the cosines."""
+    u, cosines, v = np.linalg.svd(before @ vectors.swapaxes(1, 2))
+    return u @ v @ vectors, cosines[:, -1]
 
 
 def _walk(equations: Equations, root: Real, tangent: Real, plane: int) -> Curve:
@@ -197,7 +235,7 @@ def _walk(equations: Equations, root: Real, tangent: Real, plane: int) -> Curve:
     stands, length, tried, closed = [here], STEP, 0, False
     while length >= SHORTEST and np.linalg.norm(here.state - root) <= FARTHEST * scale(root):
         if tried == MOST_STEPS or equations.spent():
-            return _curve(stands, False, False)
+            return _curve(stands)
         tried += 1
         step = length * float(scale(here.state))
         there, off = _stepped(equations, here, step, plane, length < CROSSED)
@@ -211,7 +249,7 @@ def _walk(equations: Equations, root: Real, tangent: Real, plane: int) -> Curve:
             break
         foreseen = off <= (STRAIGHT if plane > 1 else FORESEEN) * step
         length = 2 * length if foreseen else max(length, min(STEP, 2 * length))
-    return _curve(stands, closed, True)
+    return _curve(stands)._replace(closed=closed, finished=True, goes_on=not closed and length >= SHORTEST)
 
 
 class _Stand(NamedTuple):
@@ -234,9 +272,9 @@ class _Stand(NamedTuple):
         return float(np.linalg.slogdet(bordered)[0])
 
 
-def _curve(stands: list[_Stand], closed: bool, finished: bool) -> Curve:
+def _curve(stands: list[_Stand]) -> Curve:
     states, tangents = np.array([each.state for each in stands]), np.array([each.tangent for each in stands])
-    return Curve(states, tangents, closed, finished)
+    return Curve(states, tangents, closed=False, finished=False)
 
 
 def _null_vectors(matrix: Real, plane: int) -> tuple[Real, Real]:
@@ -301,7 +339,7 @@ def corrected(equations: Equations, starts: Real, normals: Real) -> Corrected:
     here, settled = starts.copy(), np.zeros(len(starts), dtype=bool)
     slopes = np.zeros((*starts.shape, starts.shape[1]))
     first, slowing = np.zeros(len(starts)), np.zeros(len(starts))
-    left = np.arange(len(starts))
+    left, before = np.arange(len(starts)), np.full(len(starts), np.inf)
     for number in range(CORRECTIONS):
         points = torch.as_tensor(here[left])
         values, matrices = equations.value(points).numpy(), equations.matrix(points).numpy()
@@ -319,9 +357,11 @@ def corrected(equations: Equations, starts: Real, normals: Real) -> Corrected:
             first[left] = np.maximum(size, ON * scale(here[left]))
         elif number == 1:
             slowing[left] = size / first[left]
-        done = size <= SETTLED * scale(here[left])
         small = is_left_of_a_root(torch.as_tensor(values), points[torch.as_tensor(finite)]).numpy()
-        settled[left[done]] = small[done]  # what settles elsewhere is a least square, and no root
+        # far out a step of no size may still lead to a root; what settles elsewhere is a least square, and no root
+        done = (size <= SETTLED * scale(here[left])) & (small | (size >= before[left] / 2))
+        settled[left[done]] = small[done]
+        before[left] = size
         left = left[~done]
         if len(left) == 0:
             break
@@ -331,11 +371,6 @@ def corrected(equations: Equations, starts: Real, normals: Real) -> Corrected:
 def is_left_of_a_root(values: Tensor, points: Tensor) -> Tensor:
     """Whether what f is at points (k, n) may be left of 0 where an iteration settled, shape (k,)."""
     return values.norm(dim=-1) <= LEFT * tolerance(points)
-
-
-def _null(equations: Equations, states: Real, dimension: int) -> Real:
-    """Orthonormal vectors (k, d, n) of the d smallest singular values of f' at each state (k, n)."""
-    return np.linalg.svd(equations.matrix(torch.as_tensor(states)).numpy())[2][:, -dimension:]
 
 
 def _along(planes: Real, vectors: Real) -> Real:

@@ -380,6 +380,40 @@ def test_a_line_through_a_surface_is_one_continuum_with_it_and_a_line_beside_it_
 
 
 @pytest.mark.parametrize(
+    "f, count, open_ends",
+    [
+        (lambda x, y: x * y - 1, 2, True),
+        (lambda x, y: x * y - 1e-4, 2, True),
+        (lambda x, y: x**2 - y**2 - 0.01, 2, True),
+        (lambda x, y: y**2 - x**3 + x, 2, False),  # an oval and a branch
+        (lambda x, y: y**2 - x**2 * (x + 1), 1, False),  # a loop and its ends
+        (lambda x, y: (x**2 + y**2) ** 2 - 2 * (x**2 - y**2) + 0.9, 2, False),  # Cassini's ovals
+        (lambda x, y: (x / 1000) ** 2 + y**2 - 1, 1, False),
+        (lambda x, y: (x / 1e5) ** 2 + y**2 - 1, 2, True),  # one, and its ends are too far to be seen
+    ],
+)
+def test_branches_of_a_curve_are_counted_at_the_defaults(f, count, open_ends):
+    ds = fixed_points(planar(lambda x, y: (f(x, y), 0 * x)))
+    assert counted(ds)[:2] == (0, count)
+    assert ("both go on farther than they were followed, where they may meet" in ds.attrs["verdict"]) == open_ends
+
+
+def test_sheets_of_a_hyperboloid_are_not_told_as_one():
+    """A walk that steps from one to the other would join them; surfaces are never known to be apart."""
+    ds = fixed_points(
+        from_function(
+            lambda h, x: (
+                h
+                + torch.tensor([0.3, 0, 0], dtype=torch.float64)
+                * (h[..., 2:] ** 2 - (h[..., :2] ** 2).sum(-1, True) - 1)
+            ),
+            3,
+        )
+    )
+    assert ds.attrs["verdict"].startswith("At least 1 continuum of fixed points: 2 pieces")
+
+
+@pytest.mark.parametrize(
     "surface, starts",
     [
         (lambda h: h[..., 2:], [[1.0, 2.0, 0.0], [0.0, 0.0, 1.0], [2.0, 1.0, 0.0]]),

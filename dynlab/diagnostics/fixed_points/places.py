@@ -61,6 +61,8 @@ class Place:
         Of a stack that was searched layer by layer: what each layer's search held, and the layer's own place.
     whole : int
         Of a continuum: another with the same number may be a part of the same one.
+    goes_on : bool
+        Of a continuum: whether it goes on farther than it was followed.
     """
 
     state: Real
@@ -72,6 +74,7 @@ class Place:
     simple: bool = False
     layers: "tuple[tuple[Held, Place], ...]" = ()
     whole: int = 0
+    goes_on: bool = False
 
 
 @dataclass(frozen=True)
@@ -190,7 +193,9 @@ class Places:
         sizes = np.array([len(place.directions) for place in self.found], dtype=np.int64)
         order = np.lexsort((np.arange(len(labels)), -sizes, labels))
         first = order[np.unique(labels[order], return_index=True)[1]]
-        return [replace(self.found[n], whole=int(wholes[n])) for n in first], labels.astype(np.int64)
+        far = labels[[n for n in numbers if self._sets[n].goes_on]]
+        united = [replace(self.found[n], whole=int(wholes[n]), goes_on=bool((far == labels[n]).any())) for n in first]
+        return united, labels.astype(np.int64)
 
     def _known(self, ends: Real, places: int = 0, regions: int = 0) -> Index:
         """The place that is already known for each end, of those after the first so many places and regions."""

@@ -47,6 +47,11 @@ class RootSet:
         """Whether all walks came to their ends."""
         return all(curve.finished for curve in self.curves)
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether it goes on farther than it was followed."""
+        return any(curve.goes_on for curve in self.curves)
+
     def holds(self, equations: Equations, ends: Real) -> NDArray[np.bool_]:
         """Whether each of the ends (k, n) belongs to it, shape (k,)."""
         if self.curves:

@@ -10,6 +10,7 @@ from torch import Tensor
 from dynlab.jacobians import cancelled, held_matrices
 from dynlab.numerics.isolation import Equations
 from dynlab.numerics.lapack import geev
+from dynlab.numerics.turning import turns
 from dynlab.simulation import orbit
 from dynlab.systems import Map, System
 from dynlab.systems.held import Held
@@ -39,7 +40,7 @@ UNGATED, REPEATED = 16, 4  # random states that are led on by the ungated formul
 ASIDE = (0.05, 0.5)  # times max(1, ‖h‖): starts beside a saddle, along each of its growing directions
 LED = (10, 30)  # steps of the map from beside a saddle
 MOST_DIRECTIONS = 4  # that grow, of each saddle
-SAMPLED_WAYS, BISECTIONS = 32, 60  # states between two points at which the displacement is looked at; halvings
+SAMPLED_WAYS = 32  # states between two points at which the displacement is looked at
 MOST_BETWEEN = 1024  # pairs of points in a round
 DEFLATIONS = 30  # steps of Newton's method that lead a start away from the points that are known
 LONGEST = 1.0  # times max(1, max |h_i|): no coordinate moves farther in such a step
@@ -266,29 +267,14 @@ def between(points: Real, tried: int, generator: np.random.Generator) -> Real:
 
 
 def turning_back(held: Held, points: Real, generator: np.random.Generator) -> Real:
-    """Where the displacement along the straight way between two points (k, n) turns round, at most `MOST_BETWEEN` ways.
-
-    Of a map of one number there is a fixed point, however steep it is there.
-    """
+    """Where the displacement turns round on the straight way between two points (k, n), of `MOST_BETWEEN` ways."""
     first, second = np.triu_indices(len(points), 1)
     if len(first) > MOST_BETWEEN:
         picked = generator.choice(len(first), MOST_BETWEEN, replace=False)
         first, second = first[picked], second[picked]
-    start, way = (torch.as_tensor(each).to(held.input) for each in (points[first], points[second] - points[first]))
-
-    def along(parts: Tensor) -> Tensor:
-        return (held.displacement(start + parts[:, None] * way) * way).sum(-1) > 0
-
-    parts = torch.linspace(0, 1, SAMPLED_WAYS + 2)[1:-1].to(start)
-    ahead = torch.stack([along(part.expand(len(start))) for part in parts], dim=1)
-    rows, places = (ahead[:, 1:] != ahead[:, :-1]).nonzero(as_tuple=True)
-    start, way, sign = start[rows], way[rows], ahead[rows, places]
-    low, high = parts[places], parts[places + 1]
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        same = along(middle) == sign
-        low, high = torch.where(same, middle, low), torch.where(same, high, middle)
-    return (start + low[:, None] * way).double().cpu().numpy()
+    begins, ends = (torch.as_tensor(points[each]).to(held.input) for each in (first, second))
+    parts = torch.linspace(0, 1, SAMPLED_WAYS + 2)[1:-1].to(begins)
+    return turns(held.displacement, begins, ends, parts).double().cpu().numpy()
 
 
 def beside_saddles(held: Held, points: Real) -> Real:

@@ -25,6 +25,7 @@ OTHERS = {
     SLOW: ("slow point", "slow points"),
 }
 PIECES = "{} pieces were found, {}; it is not known which of them are parts of one"
+FAR = "{} go on farther than they were followed, where they may meet"
 FLAT = "of equilibria"  # as the kind near a line or plane of these is called
 SETS = {1: "a line or curve", 2: "a plane or surface"}
 SMALLEST_DISTANCE = 1e-15  # times max(1, ‖h‖), as distances are said: below are named so: they are rounding, or nothing
@@ -100,7 +101,9 @@ def _continua(lines: list[Record], beside: bool, found: Search) -> str:
     said = f"There {agree(sets)}{' also' if beside else ''} {told}, {sizes}"
     if found.rounded:
         return f"{said}, to the rounding of the map's entries; taken exactly, they may leave one fixed point or none."
-    return f"{said}."
+    far = len({place.whole for place in found.places if place.goes_on})
+    which = "both" if far == sets == 2 else "all of them" if far == sets else f"{far} of them"
+    return f"{said}; {FAR.format(which)}." if far > 1 else f"{said}."
 
 
 def _undecided(doubtful: list[Record]) -> str:

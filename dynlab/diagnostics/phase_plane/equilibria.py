@@ -15,6 +15,7 @@ from torch import Tensor
 from dynlab.errors import UserError
 from dynlab.jacobians import cancelled, displacement_matrices, held_matrices, ungated_matrices
 from dynlab.numerics.roots import solve, tolerance
+from dynlab.numerics.turning import turns
 from dynlab.systems import System
 from dynlab.systems.function import has_users_code
 from dynlab.systems.held import Held
@@ -47,8 +48,8 @@ WIDE = 0.5  # of the window: what a root of order 9 does not reach, whose neighb
 ENDS = 0.05  # of the distance between two roots: what is sought between them and found nearer to one is that one
 BETWEEN = (0.21, 0.5, 0.83)  # where between two roots the residual is looked at: a third root may lie in the middle
 # Rounds in which states between so many pairs of roots are starts too; parts of their distance, as powers of 1/2 and
-# evenly; halvings of these.
-ROUNDS, PAIRS, NEAREST, EVEN, HALVINGS = 3, 120, 40, 31, 50
+# evenly.
+ROUNDS, PAIRS, NEAREST, EVEN = 3, 120, 40, 31
 NEWTON_STEPS, WEAK, SMALL = 60, 1e-9, 1e-2  # of Newton's method to the last digit; singular values; its longest step
 ROUNDINGS = 64
 SMALL_SCALE, WIDER, AT_REST = 1e-3, 1.5, 1e-9  # of the window; times the states at rest; of these: what they move by
@@ -148,10 +149,10 @@ def _within(held: Held, half_width: float) -> Equilibria:
             break
     for _ in range(ROUNDS):
         before, alone = roots, roots[spreads <= CONTINUUM]
-        turns = _turns(window, alone)
-        if not len(turns):
+        between = _between(window, alone)
+        if not len(between):
             break
-        roots, spreads = _roots(window, torch.cat([before, turns]))
+        roots, spreads = _roots(window, torch.cat([before, between]))
         if len(roots[spreads <= CONTINUUM]) == len(alone):
             break
     # one set alone may be a root of so high an order that states along its centre manifold pass for roots
@@ -171,31 +172,15 @@ def _within(held: Held, half_width: float) -> Equilibria:
     return Equilibria(known, linear, wrong, left, continuum.cpu().numpy())
 
 
-def _turns(window: _Window, roots: Tensor) -> Tensor:
-    """States between two roots where the field turns from towards the one to towards the other, (state, 2).
-
-    Between two stable nodes of a line there is a saddle, however near to one of them.
-    """
+def _between(window: _Window, roots: Tensor) -> Tensor:
+    """States between two roots where the field turns from towards the one to towards the other, (state, 2)."""
     one, other = torch.triu_indices(len(roots), len(roots), offset=1)[:, :PAIRS]
     if not len(one):
         return roots[:0]
     from_one = torch.logspace(-NEAREST, -1, NEAREST, base=2, dtype=roots.dtype, device=roots.device)
     even = torch.linspace(0, 1, EVEN + 2, dtype=roots.dtype, device=roots.device)[1:-1]
-    parts = torch.cat([from_one, even, 1 - from_one]).sort().values[:, None, None]
-    way = roots[other] - roots[one]
-
-    def along(part: Tensor) -> Tensor:
-        return (window.value(roots[one] + part * way) * way).sum(-1)
-
-    ahead = along(parts) > 0
-    place, pair = (ahead[1:] != ahead[:-1]).nonzero(as_tuple=True)
-    low, high = parts[place, 0], parts[place + 1, 0]
-    start, way, ahead = roots[one[pair]], way[pair], ahead[place, pair]
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        same = ((window.value(start + middle * way) * way).sum(-1) > 0) == ahead
-        low, high = torch.where(same[:, None], middle, low), torch.where(same[:, None], high, middle)
-    return start + (low + high) / 2 * way
+    parts = torch.cat([from_one, even, 1 - from_one]).sort().values
+    return turns(window.value, roots[one], roots[other], parts)
 
 
 def _grid(count: int) -> Tensor:
