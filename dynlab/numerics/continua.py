@@ -11,12 +11,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
-from torch import Tensor
 
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.isolation import Equations, rounding
 from dynlab.numerics.merging import scale
-from dynlab.numerics.roots import tolerance
+from dynlab.numerics.roots_in_planes import ON, along, corrected
 
 STEP, SHORTEST = 0.05, 1e-8  # times max(1, ‖h‖): of a walk; it is halved where the tangent turns or no root is near
 STRAIGHT = 1e-3  # of a step: where no more than that leads from its end back onto the roots, the next is twice as long
@@ -26,12 +25,6 @@ CROSSED = STEP / 64  # a step below that may lead across a curve that crosses th
 TURN = 0.95  # the cosine of the angle between two tangents is above
 FARTHEST = 100.0  # times max(1, ‖h‖): a walk ends so far from where it began
 MOST_STEPS = 1000
-CORRECTIONS = 12
-SINGULAR = 1e-15  # times the largest singular value: below it a correction goes no way
-SETTLED = 1e-12  # times max(1, ‖h‖): a correction below that ends the iteration
-LEFT = 10.0  # times the tolerance of a root: what may be left of f where the iteration settles
-ON = 1e-6  # times max(1, ‖h‖): a root this near to the walk is on the continuum
-FORWARD = 0.1  # of the way to the other root must lie along the continuum, or there is no way
 STORED = 16  # + n, times the rounding of f: what the rounding of stored weights makes of an f that is 0 without it
 NEARER = 3  # steps of Newton's method to the nearest point of a cubic
 IN_SUCCESSION = 3  # states at which f is told from 0, unless the walk ends there
@@ -154,7 +147,7 @@ def on_curve(equations: Equations, curve: Curve, roots: Real) -> NDArray[np.bool
     if not found.any():
         return found
     roots, nearest, tangents = roots[found], nearest[found], tangents[found, None]
-    there, settled, _, _ = corrected(equations, nearest + _along(tangents, roots - nearest), tangents)
+    there, settled, _, _ = corrected(equations, nearest + along(tangents, roots - nearest), tangents)
     found[found] = settled & (np.linalg.norm(there - roots, axis=1) <= ON * scale(roots))
     return found
 
@@ -162,69 +155,6 @@ def on_curve(equations: Equations, curve: Curve, roots: Real) -> NDArray[np.bool
 def nearest_on(curve: Curve, roots: Real) -> Real:
     """The point of a curve that is nearest to each root (k, n)."""
     return _nearest(curve, roots)[0]
-
-
-def joined(equations: Equations, roots: Real, goals: Real, dimension: int) -> NDArray[np.bool_]:
-    """Whether a walk along a continuum of that dimension leads from each root (k, n) to its goal (k, n), shape (k,)."""
-    equations = equations.walking()
-    here, arrived = roots.copy(), np.zeros(len(roots), dtype=bool)
-    planes, lefts, sides, _ = _oriented(equations.matrix(torch.as_tensor(here)).numpy(), dimension)
-    walking, length = np.arange(len(roots)), np.full(len(roots), STEP)
-    for _ in range(MOST_STEPS):
-        apart, unit = goals[walking] - here[walking], scale(here[walking])
-        distance = np.linalg.norm(apart, axis=1)
-        arrived[walking] = distance <= ON * unit
-        walking, apart, unit, distance = (each[distance > ON * unit] for each in (walking, apart, unit, distance))
-        if len(walking) == 0 or equations.spent():
-            break
-        along = _along(planes[walking], apart)
-        forward = np.linalg.norm(along, axis=1)
-        size = np.minimum(length[walking] * unit, forward)
-        ahead = here[walking] + along * (size / np.maximum(forward, np.finfo(float).tiny))[:, None]
-        there, settled, matrices, slowing = corrected(equations, ahead, planes[walking])
-        turned = _oriented(matrices, dimension, planes[walking], lefts[walking])
-        # as in `_stepped`: a long step that turns far, or changes the sign, has jumped onto a neighbour
-        kept = (turned.cosines >= TURN) & (turned.sides == sides[walking]) & (slowing <= CONTRACTION)
-        left = np.linalg.norm(goals[walking] - there, axis=1)
-        settled = (settled | (left <= ON * unit)) & (left < distance)  # at a goal with a singular f' none settles
-        settled &= kept | (length[walking] < CROSSED)
-        straight = settled & (np.linalg.norm(there - ahead, axis=1) <= STRAIGHT * size)
-        again = ~settled & (length[walking] >= CROSSED)  # once more, with a shorter step
-        length[walking] = np.where(straight, 2 * length[walking], np.minimum(STEP, length[walking] / 2**again))
-        moved = walking[settled]
-        here[moved], sides[moved] = there[settled], turned.sides[settled]
-        planes[moved], lefts[moved] = turned.planes[settled], turned.lefts[settled]
-        walking = walking[(forward > FORWARD * distance) & (settled | again)]
-    return arrived
-
-
-class _Oriented(NamedTuple):
-    """The null vectors (k, d, n) of f' and of f'ᵀ at states of walks, and the signs (k,) of f' bordered by them.
-
-    The cosines (k,) are of the largest angle between these planes of null vectors and those before.
-    """
-
-    planes: Real
-    lefts: Real
-    sides: Real
-    cosines: Real
-
-
-def _oriented(matrices: Real, dimension: int, planes: Real | None = None, lefts: Real | None = None) -> _Oriented:
-    """The null vectors, turned within their planes to those of the state before."""
-    u, _, v = np.linalg.svd(matrices)
-    here, beside = v[:, -dimension:], u[:, :, -dimension:].swapaxes(1, 2)
-    here, cosines = _turned_to(here, here if planes is None else planes)
-    beside, _ = _turned_to(beside, beside if lefts is None else lefts)
-    corner = np.zeros((len(matrices), dimension, dimension))
-    bordered = np.block([[matrices, beside.swapaxes(1, 2)], [here, corner]])
-    return _Oriented(here, beside, np.linalg.slogdet(bordered)[0], cosines)
-
-
-def _turned_to(vectors: Real, before: Real) -> tuple[Real, Real]:
-    """Orthonormal vectors (k, d, n) with the span of `vectors`, as near as can be to those before, and the cosines."""
-    u, cosines, v = np.linalg.svd(before @ vectors.swapaxes(1, 2))
-    return u @ v @ vectors, cosines[:, -1]
 
 
 def _walk(equations: Equations, root: Real, tangent: Real, plane: int) -> Curve:
@@ -296,7 +226,7 @@ def _stepped(equations: Equations, here: _Stand, step: float, plane: int, anyway
     if not settled[0] or np.linalg.norm(state - here.state) > 2 * step:
         return None, off
     normals, left = _null_vectors(matrix, plane)
-    turned = _along(normals[None], here.tangent[None])[0]
+    turned = along(normals[None], here.tangent[None])[0]
     turned /= max(float(np.linalg.norm(turned)), np.finfo(float).tiny)
     if turned @ here.tangent < TURN:
         return None, off
@@ -320,62 +250,6 @@ def _passes(equations: Equations, here: _Stand, goal: Real, step: float) -> bool
         return False
     (there,), settled, _, _ = corrected(equations, here.ahead(along)[None], here.normals[None])
     return bool(settled[0] and np.linalg.norm(there - goal) <= ON * scale(goal))
-
-
-class Corrected(NamedTuple):
-    """Roots (k, n) in planes, where the iteration settles (k,), and f' (k, n, n) of its last step.
-
-    `slowing` (k,) is how long its second step is beside its first.
-    """
-
-    states: Real
-    settled: NDArray[np.bool_]
-    matrices: Real
-    slowing: Real
-
-
-def corrected(equations: Equations, starts: Real, normals: Real) -> Corrected:
-    """The roots in the planes through `starts` (k, n) with the normals (k, d, n), by Newton's method."""
-    here, settled = starts.copy(), np.zeros(len(starts), dtype=bool)
-    slopes = np.zeros((*starts.shape, starts.shape[1]))
-    first, slowing = np.zeros(len(starts)), np.zeros(len(starts))
-    left, before = np.arange(len(starts)), np.full(len(starts), np.inf)
-    for number in range(CORRECTIONS):
-        points = torch.as_tensor(here[left])
-        values, matrices = equations.value(points).numpy(), equations.matrix(points).numpy()
-        finite = np.isfinite(values).all(axis=1) & np.isfinite(matrices).all(axis=(1, 2))
-        left, values, matrices = left[finite], values[finite], matrices[finite]
-        if len(left) == 0:
-            break
-        slopes[left] = matrices
-        off = np.concatenate([values, (normals[left] @ (here[left] - starts[left])[..., None])[..., 0]], axis=1)
-        bordered = np.concatenate([matrices, normals[left]], axis=1)
-        step = -(np.linalg.pinv(bordered, rcond=SINGULAR) @ off[..., None])[..., 0]
-        here[left] += step
-        size = np.linalg.norm(step, axis=1)
-        if number == 0:
-            first[left] = np.maximum(size, ON * scale(here[left]))
-        elif number == 1:
-            slowing[left] = size / first[left]
-        small = is_left_of_a_root(torch.as_tensor(values), points[torch.as_tensor(finite)]).numpy()
-        # far out a step of no size may still lead to a root; what settles elsewhere is a least square, and no root
-        done = (size <= SETTLED * scale(here[left])) & (small | (size >= before[left] / 2))
-        settled[left[done]] = small[done]
-        before[left] = size
-        left = left[~done]
-        if len(left) == 0:
-            break
-    return Corrected(here, settled, slopes, slowing)
-
-
-def is_left_of_a_root(values: Tensor, points: Tensor) -> Tensor:
-    """Whether what f is at points (k, n) may be left of 0 where an iteration settled, shape (k,)."""
-    return values.norm(dim=-1) <= LEFT * tolerance(points)
-
-
-def _along(planes: Real, vectors: Real) -> Real:
-    """The part of each vector (k, n) that lies in the plane spanned by orthonormal vectors (k, d, n)."""
-    return (planes.swapaxes(1, 2) @ (planes @ vectors[..., None]))[..., 0]
 
 
 def _nearest(curve: Curve, roots: Real) -> tuple[Real, Real, Real]:

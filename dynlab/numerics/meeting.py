@@ -9,9 +9,10 @@ import torch
 from scipy.spatial.distance import cdist
 
 from dynlab.numerics.arrays import Index, Real
-from dynlab.numerics.continua import CONTRACTION, STORED, Curve, between, corrected, on_curve
+from dynlab.numerics.continua import CONTRACTION, STORED, Curve, between, on_curve
 from dynlab.numerics.isolation import Equations, rounding
 from dynlab.numerics.merging import SAME, scale
+from dynlab.numerics.roots_in_planes import corrected
 
 REACHING = 1.2  # times half the lengths of two pieces: middles farther apart, they do not meet
 ROUGH = 1e-3  # times those lengths: nearer to each other the cubics between walked states may meet

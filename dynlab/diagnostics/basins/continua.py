@@ -12,8 +12,8 @@ from dynlab.diagnostics.basins.cycles import Cycle, carried_with_jacobian
 from dynlab.diagnostics.fixed_points.flat_pieces import straight_between
 from dynlab.jacobians import finite_or_zero
 from dynlab.numerics.arrays import Real
-from dynlab.numerics.continua import joined
 from dynlab.numerics.isolation import Equations
+from dynlab.numerics.joined import joined
 from dynlab.systems.held import Held
 
 WALKED = 512  # ends that say which of several continua is near to others

@@ -10,8 +10,9 @@ from scipy.spatial.distance import cdist
 
 from dynlab.diagnostics.fixed_points.flat_pieces import straight_between
 from dynlab.numerics.arrays import Real
-from dynlab.numerics.continua import Curve, curve_of, joined, nearest_on, on_curve
+from dynlab.numerics.continua import Curve, curve_of, nearest_on, on_curve
 from dynlab.numerics.isolation import Equations
+from dynlab.numerics.joined import joined
 from dynlab.numerics.meeting import SECOND, meet, singular_states
 
 MOST_CURVES = 16  # of one set: one behind each kink
