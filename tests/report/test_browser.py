@@ -12,8 +12,8 @@ from dynlab.cli.report_sections import Section
 
 __all__ = ["browser"]
 FEW = (
-    Section("Fixed points", "Where does it stay?", ("fixed-points", "--starts", "32"), 2),
-    Section("Gradient", "What is left?", ("gradient",), 1),
+    Section("Fixed points", "Where does it stay?", ("fixed-points", "--starts", "32"), (2, 2)),
+    Section("Gradient", "What is left?", ("gradient",), (1, 1)),
 )
 
 

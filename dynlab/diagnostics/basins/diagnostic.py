@@ -156,13 +156,13 @@ def basins(
     half = wide_enough if extent is None else extent
     given, largest_state = largest_state, largest_state or _beyond_all(plane, half)
     line = np.linspace(-half, half, grid)
-    starts = plane.states(line, line).reshape(-1, system.state_size)
-    unit = _unit(exact, half)
+    starts, unit = plane.states(line, line).reshape(-1, system.state_size), _unit(exact, half)
     held, exact = _in_unit(unit, held), _in_unit(unit, exact)
     found = ends(held, starts / unit, steps, largest_state, max_memory)
     if given is None and (farther := _farther(held, starts / unit, found, steps, max_memory)) > largest_state:
         largest_state, found = farther, ends(held, starts / unit, steps, farther, max_memory)
     known = recognised(exact, found, largest_state, max_memory, seed, is_followed)
+    reasons = known.reasons[known.assigned == UNDECIDED].tolist()
     attractors, basin = _by_share(known.attractors, known.assigned.reshape(grid, grid), unit)
     belongs = np.isin(basin, [DIVERGED, *(number for number, one in enumerate(attractors) if one.has_basin)])
     variables = result.of_grid(basin, belongs, found.steps.reshape(grid, grid), plane)
@@ -181,11 +181,9 @@ def basins(
         coords=result.coordinates(line, plane, system.state_size),
         flags=result.flags(variables),
     )
-    reasons = known.reasons[known.assigned == UNDECIDED].tolist()
-    told = len(np.unique(basin[belongs])), _lost(held, found, basin)
-    ds.attrs["verdict"] = verdict(ds, reasons, *told, _spanned_by(system, states, is_given))
-    ds.attrs["verdict"] += _fewer(each, grid) if asked is None else ""
-    return ds
+    told = reasons, len(np.unique(basin[belongs])), _lost(held, found, basin)
+    said = verdict(ds, *told, _spanned_by(system, states, is_given))
+    return ds.assign_attrs(verdict=said + (_fewer(each, grid) if asked is None else ""))
 
 
 def _spanned_by(system: Map, states: ArrayLike | None, is_given: bool) -> str:

@@ -171,14 +171,9 @@ def fixed_points(
     rows = records(exact, found.places, direction / np.linalg.norm(direction))
     rows, exact = in_unit(rows, np.asarray(unit)), replace(exact, unit=1.0)
     rows = proved(exact, rows) if certify else rows
-    settings = held_settings(system, at, frozen) | {
-        "starts": count if given is None else len(given),
-        "given_starts": given is not None,
-        "inputs": None if inputs is None else list(driving.shape),
-        "slow_points": slow_points,
-        "certify": certify,
-        "seed": seed,
-    }
+    settings = held_settings(system, at, frozen) | {"starts": count if given is None else len(given)}
+    settings |= {"given_starts": given is not None, "inputs": None if inputs is None else list(driving.shape)}
+    settings |= {"slow_points": slow_points, "certify": certify, "seed": seed, "dtype": dtype, "device": device}
     variables = _of_points(rows, found) | _of_starts(found)
     fewer = _fewer(count) if starts is None else ""
     said = under_input(verdict(rows, found), at) if system.network_input_size else verdict(rows, found)
@@ -186,7 +181,7 @@ def fixed_points(
         variables,
         system=system.name,
         source=system.source,
-        settings=settings | {"dtype": dtype, "device": device},
+        settings=settings,
         verdict=" ".join(filter(None, [said, fewer])),
         method=METHOD,
         flags=_flags(rows, variables),

@@ -123,8 +123,7 @@ def phase_plane(
     if isinstance(analysed, Map):
         variables |= phase_variables.of_long_orbits(analysed, initial, found, half_width)
     moving = without_input(analysed) if isinstance(analysed, Euler) else held
-    led = backward.come_from(moving, found, each, orbits, half_width)
-    variables |= led
+    variables |= (led := backward.come_from(moving, found, each, orbits, half_width))
     reasons = "; ".join(sorted({point.flag for point in each if point.flag}))
     settings = {
         "starts": initial.tolist(),
