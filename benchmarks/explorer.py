@@ -21,7 +21,7 @@ MOVES = 61
 # what is shown, and the slider with the ends of the range it is moved over
 CASES = {
     "W_diff": ("", "step size ε, slider", 0.01, 0.2),
-    "3 tanh(h) turned": ("#" + planar_fragment("3,1;-1,3"), "diffusion γ, slider", 0.0, 2.0),
+    "W = (3, 1; −1, 3)": ("#" + planar_fragment("3,1;-1,3"), "diffusion γ, slider", 0.0, 2.0),
 }
 
 
