@@ -15,6 +15,7 @@ from dynlab.reading import check_size
 
 KINDS = "biuf"  # of numpy: real numbers
 SUFFIX = ".npy"  # of an archive's members
+STARTS = (b"PK\x03\x04", b"PK\x05\x06")  # of an archive, and of an empty one
 
 
 class NotNumbers(UserError):
@@ -66,7 +67,7 @@ def archive(path: Path) -> Iterator[dict[str, Callable[[], np.ndarray]]]:
     """
     with path.open("rb") as file, zipfile.ZipFile(file) as opened:
         file.seek(0)
-        if file.read(2) != b"PK":  # zipfile would also read an archive that stands behind something else
+        if file.read(4) not in STARTS:  # zipfile would also read an archive that stands behind something else
             raise UserError(f"{path} is no .npz file: it does not begin as one.")
         inside: dict[str, Callable[[], np.ndarray]] = {}
         for entry in opened.infolist():

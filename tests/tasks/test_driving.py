@@ -173,10 +173,11 @@ def test_files_that_are_none_are_named(suffix, content, tmp_path):
         driving_inputs(str(path), network())
 
 
-def test_an_archive_behind_something_else_is_none(tmp_path):
+@pytest.mark.parametrize("before", [b"x", b"PK" * 49])
+def test_an_archive_behind_something_else_is_none(before, tmp_path):
     path = tmp_path / "x.npz"
     np.savez(path, inputs=np.ones((1, 5, 1)))
-    path.write_bytes(b"x" + path.read_bytes())
+    path.write_bytes(before + path.read_bytes())
     with pytest.raises(UserError, match="does not begin as one"):
         driving_inputs(str(path), network())
 
