@@ -419,27 +419,42 @@ def belied(
     """What the entries of a user's Jacobian `found` are wrong by where the function's own values belie it; else 0.
 
     A detached state, or a rule of its own for the backward pass, gives a derivative that is another function's. The
-    difference of two values, along signs drawn at random, is then another one at every distance that is tried.
+    difference of two values, along signs drawn at random, is then another one at every distance that is tried. Where
+    some coordinates are 0 and others are not, it is taken along each of both kinds apart: the distances of a 0 are of
+    all sizes, and one kind would hide the other.
     """
     wrong = torch.zeros_like(found)
     if not has_users_code(system) or found.numel() == 0:
         return wrong
-    evolve, eps = _evolve(system), torch.finfo(state.dtype).eps
-    signs = _Draws(state.device, 1.0).changed(torch.ones_like(state)) - 1
+    evolve = _evolve(system)
+    drawn = _Draws(state.device, 1.0).rounded(torch.ones_like(state)) - 1
+    signs = drawn.sign() * (1 + drawn.abs()) / 2  # of sizes of their own: a way along the state itself may see nothing
     measured = torch.as_tensor(unit, dtype=state.dtype, device=state.device).expand_as(state)
     at_zero = state.abs() < NEAREST * measured
     size = torch.where(at_zero, measured, state.abs())
+    apart = bool((at_zero.any(dim=-1) & ~at_zero.all(dim=-1)).any())
+    for kind in (at_zero, ~at_zero) if apart else (torch.ones_like(at_zero),):
+        ways = [
+            signs * size * torch.where(at_zero, of_zero, share) * kind
+            for share, of_zero in zip(DISTANCES, NEAR_ZERO, strict=True)
+        ]
+        wrong = torch.maximum(wrong, _belied_along(lambda h: evolve(h, input, t), state, ways, found))
+    return wrong
+
+
+def _belied_along(function: Callable[[Tensor], Tensor], state: Tensor, ways: Sequence[Tensor], found: Tensor) -> Tensor:
+    """The same along these ways, each nearer than the one before; 0 in the columns of coordinates that stay."""
+    eps, none = torch.finfo(state.dtype).eps, torch.zeros_like(found)
     looked_at = []
-    for share_of_size, of_zero in zip(DISTANCES, NEAR_ZERO, strict=True):
-        way = signs * size * torch.where(at_zero, of_zero, share_of_size)
-        ahead, back = (evolve(state + sign * way, input, t) for sign in (1, -1))
+    for way in ways:
+        ahead, back = (function(state + sign * way) for sign in (1, -1))
         told = (found @ way.unsqueeze(-1)).squeeze(-1)
         changed, noise = (ahead - back) / 2, ROUNDED_ALIKE * eps * (ahead.abs() + back.abs())
         scale = (found.abs() @ way.abs().unsqueeze(-1)).squeeze(-1) + changed.abs()
         looked_at.append((way.abs(), (changed - told).abs(), noise, scale))
     small = [(way, off, noise.amax(dim=-1, keepdim=True), scale) for way, off, noise, scale in looked_at]
     return torch.maximum(
-        _belied_by(looked_at, BELIED, LASTING, wrong), _belied_by(small, BELIED_ALL_TOGETHER, THE_SAME, wrong)
+        _belied_by(looked_at, BELIED, LASTING, none), _belied_by(small, BELIED_ALL_TOGETHER, THE_SAME, none)
     )
 
 
@@ -462,7 +477,8 @@ def _belied_by(
         tells, rate = noise < belied * scale, off / longest
         steepest = torch.where(tells, torch.maximum(steepest, rate), steepest)
         rates = [torch.where(tells, later, former) for later, former in zip((rates[1], rate), rates, strict=True)]
-        share = torch.where(tells.unsqueeze(-1), off.unsqueeze(-1) / way.unsqueeze(-2), share)
+        moved = way.unsqueeze(-2) > 0
+        share = torch.where(tells.unsqueeze(-1) & moved, off.unsqueeze(-1) / way.unsqueeze(-2), share)
         least = torch.where(tells, torch.minimum(off / scale, least), least)
     # what the step bends by shrinks with the distance
     stays = (rates[0] > 0) & (rates[1] > lasting[0] * rates[0]) & (rates[1] < lasting[1] * rates[0])

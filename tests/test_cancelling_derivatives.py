@@ -163,6 +163,34 @@ class Misled(torch.autograd.Function):
         return 0.1 * gradient
 
 
+class MisledNearZero(torch.autograd.Function):
+    """tanh(2h), whose backward pass is wrong where |h| < 0.05 alone."""
+
+    @staticmethod
+    def forward(ctx, h):
+        ctx.save_for_backward(h)
+        return torch.tanh(2 * h)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (h,) = ctx.saved_tensors
+        slope = 2 * (1 - torch.tanh(2 * h) ** 2)
+        return gradient * torch.where(h.abs() < 0.05, torch.full_like(h, 0.1), slope)
+
+
+@pytest.mark.parametrize("turn", [np.eye(2), [[0.6, -0.8], [0.8, 0.6]]])
+def test_a_derivative_that_is_wrong_along_one_coordinate_is_told(turn):
+    """The saddles at (±0.9575, 0) and (0, ±0.9575) have the multipliers 0.17 and 2, of which 0.1 is said to be one."""
+    turn = torch.as_tensor(np.array(turn))
+    system = from_function(lambda h, x: MisledNearZero.apply(h @ turn) @ turn.T, state_size=2)
+    ds = fixed_points(system)
+    states = ds["fixed_point_state"].values @ turn.numpy()
+    wrong = (abs(states) < 0.05).any(axis=1)
+    assert wrong.sum() == 5
+    assert (ds["stable"].values[wrong] == -1).all()
+    assert (ds["stable"].values[~wrong] == 1).all()
+
+
 def quantised(h, x):
     smooth = torch.tanh(2 * h)
     return (torch.round(4 * torch.tanh(h)) / 4 - smooth).detach() + smooth

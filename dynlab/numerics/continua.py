@@ -17,17 +17,20 @@ from dynlab.numerics.isolation import Equations, rounding
 from dynlab.numerics.merging import scale
 from dynlab.numerics.roots_in_planes import ON, along, corrected
 
-STEP, SHORTEST = 0.05, 1e-8  # times max(1, ‖h‖): of a walk; it is halved where the tangent turns or no root is near
+STEP, SHORTEST = 0.05, 1e-10  # times max(1, ‖h‖): of a walk; it is halved where the tangent turns or no root is near
 STRAIGHT = 1e-3  # of a step: where no more than that leads from its end back onto the roots, the next is twice as long
 FORESEEN = 0.01  # of a step, likewise where the curve's bend is known
 CONTRACTION = 0.25  # of Newton's first step is what the second may be, or another curve may be as near
-CROSSED = STEP / 64  # a step below that may lead across a curve that crosses this one
+CROSSED = 1e-7  # a step below that may lead across a curve that crosses this one: nearer to each other, they are one
+LONGEST = 0.5  # times max(1, ‖h‖): a step past where the curve may bend sees nothing of it
+AWAY = 0.05  # of a step: how far the curve may be from where it should be half-way, or the step has left it
 TURN = 0.95  # the cosine of the angle between two tangents is above
 FARTHEST = 100.0  # times max(1, ‖h‖): a walk ends so far from where it began
 MOST_STEPS = 1000
 STORED = 16  # + n, times the rounding of f: what the rounding of stored weights makes of an f that is 0 without it
 NEARER = 3  # steps of Newton's method to the nearest point of a cubic
 IN_SUCCESSION = 3  # states at which f is told from 0, unless the walk ends there
+BEYOND, ABRUPT = 1e3, 1e3  # of half a stretch, how far beyond its end f is looked at; what it is there, in roundings
 SMOOTH = 1e-4  # times 1 + ‖f'‖: a smallest singular value that is larger where f is just told from 0 is a jump
 
 
@@ -82,19 +85,22 @@ class Told(NamedTuple):
         The sign of f there, before and after the root; 0 where it is told from 0 nowhere.
     curve : Curve
         The part of the curve from where to where, or to its ends.
+    abrupt : bool
+        Whether f leaves 0 abruptly at both ends of that part.
     """
 
     before: float
     after: float
     curve: Curve
+    abrupt: bool
 
 
 def told_ends(equations: Equations, curve: Curve, root: Real, plane: int = 1, left: Real | None = None) -> Told:
     """Which sign f has on either side of a root on a curve, where it is told from 0, and the states between.
 
     The states of a walk are roots to the solver's tolerance. Where f rises out of its rounding along them, f is 0
-    nowhere near: an analytic f that is 0 on a stretch is 0 everywhere. On a continuum it does not, unless it jumps, as
-    at a kink, at which a continuum may end.
+    nowhere near: an analytic f that is 0 on a stretch is 0 everywhere. On a continuum it does not, unless it leaves 0
+    abruptly, as at a kink or where relu(h)² begins, at which a continuum may end: there it counts as told nowhere.
 
     Parameters
     ----------
@@ -123,8 +129,33 @@ def told_ends(equations: Equations, curve: Curve, root: Real, plane: int = 1, le
     noise = noise + (regular.abs() @ noise[..., None])[..., 0]
     told = ((values.abs() > noise).any(-1) & (sigma[:, -plane] <= SMOOTH * (1 + sigma[:, 0]))).numpy()
     first, last = here - _first_told(told[here::-1]), here + _first_told(told[here:])
-    behind, ahead = (float(sign[end]) if end != here and told[end] else 0.0 for end in (first, last))
-    return Told(behind, ahead, _part_of(curve, first, last))
+    half = float(np.linalg.norm(np.diff(states[first : last + 1], axis=0), axis=1).sum()) / 2
+    at_ends = {end: inward for end, inward in ((first, 1), (last, -1)) if end != here and told[end]}
+    abrupt = {end for end, to in at_ends.items() if _is_abrupt(equations, states[end + to], states[end], half)}
+    behind, ahead = (float(sign[end]) if end in at_ends and end not in abrupt else 0.0 for end in (first, last))
+    return Told(behind, ahead, _part_of(curve, first, last), len(abrupt) == 2)
+
+
+def _is_abrupt(equations: Equations, inside: Real, told: Real, half: float) -> bool:
+    """Whether f leaves 0 abruptly between two states of a walk, at the end of a stretch so long to both sides.
+
+    A smooth f that rounding hides over a stretch grows over distances as long as that: over a thousandth of half of it
+    by a thousandth of its order. relu(h)² is a million roundings there. A walk comes to such an end by short steps.
+    """
+    apart, way = float(np.linalg.norm(told - inside)), half / BEYOND
+    if not 0 < apart <= way:
+        return False
+    outward = (told - inside) / apart
+    beyond = corrected(equations, (told + way * outward)[None], outward[None, None]).states
+    return _roundings(equations, beyond) > ABRUPT
+
+
+def _roundings(equations: Equations, states: Real) -> float:
+    """How many times what rounding may leave of it f is at most, at one state (1, n)."""
+    points = torch.as_tensor(states)
+    values = equations.value(points)
+    noise = (STORED + points.shape[1]) * rounding(equations, points, values, equations.matrix(points))
+    return float((values.abs() / noise.clamp_min(torch.finfo(noise.dtype).tiny)).max())
 
 
 def _part_of(curve: Curve, first: int, last: int) -> Curve:
@@ -178,7 +209,7 @@ def _walk(equations: Equations, root: Real, tangent: Real, plane: int) -> Curve:
         if closed:
             break
         foreseen = off <= (STRAIGHT if plane > 1 else FORESEEN) * step
-        length = 2 * length if foreseen else max(length, min(STEP, 2 * length))
+        length = min(2 * length, LONGEST) if foreseen else max(length, min(STEP, 2 * length))
     return _curve(stands)._replace(closed=closed, finished=True, goes_on=not closed and length >= SHORTEST)
 
 
@@ -237,9 +268,19 @@ def _stepped(equations: Equations, here: _Stand, step: float, plane: int, anyway
         bend = 6 * (here.state - state) / way**2 + (2 * here.tangent + 4 * turned) / way  # of Hermite's cubic
         bend -= (bend @ turned) * turned
     there = _Stand(state, turned, bend, normals, left, matrix)
-    if plane == 1 and not anyway and (slowing > CONTRACTION or there.side() != here.side()):
-        return None, off
-    return there, off
+    if plane > 1 or anyway:
+        return there, off
+    left_it = slowing > CONTRACTION or there.side() != here.side() or not _is_between(equations, here, there)
+    return (None if left_it else there), off
+
+
+def _is_between(equations: Equations, here: _Stand, there: _Stand) -> bool:
+    """Whether the curve half-way is near to the cubic through both ends: else there are two curves."""
+    way = there.state - here.state
+    length = float(np.linalg.norm(way))
+    middle = here.state + way / 2 + length / 8 * (here.tangent - there.tangent)
+    (found,), settled, _, _ = corrected(equations, middle[None], way[None, None] / length)
+    return bool(settled[0] and np.linalg.norm(found - middle) <= AWAY * length)
 
 
 def _passes(equations: Equations, here: _Stand, goal: Real, step: float) -> bool:

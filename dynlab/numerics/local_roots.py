@@ -25,6 +25,7 @@ from torch import Tensor
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.continua import SMOOTH, STORED, Curve, Told, curve_of, told_ends
 from dynlab.numerics.isolation import ENTRIES, Equations, rounding
+from dynlab.numerics.joined import lead_to
 
 ROOT, CONTINUUM, UNDECIDED = "root", "continuum", "undecided"
 CROSSING = "crossing"  # several curves of roots meet here: what is given are roots on them
@@ -157,11 +158,10 @@ def _on_curve(reduction: _Reduction, reach: float) -> LocalRoots:
             within, flat = first > 0 and last < len(s) - 1, _flat(reduction, h[first : last + 1])
             kind = UNDECIDED
             if flat or not within:  # where a closed curve turns back g goes on along another branch
-                behind, ahead, curve = _followed(reduction, h[middle])
+                behind, ahead, curve, abrupt = _followed(reduction, h[middle])
                 before, after = behind if first == 0 else before, ahead if last == len(s) - 1 else after
-                long = bool(s[last] - s[first] >= reach / 2)
-                if within:
-                    long = curve.closed or _ends_at_kinks(reduction, curve)
+                long = not within and bool(s[last] - s[first] >= reach / 2)
+                long = long or curve.closed or abrupt or (within and _ends_at_kinks(reduction, curve))
                 flat = flat and long and not behind and not ahead
                 if flat or not within:
                     kind, curves[-1] = CONTINUUM if flat else STRETCH, curve
@@ -250,6 +250,7 @@ def _on_sphere(reduction: _Reduction, reach: float) -> LocalRoots:
     if 0 < len(staying) < d or (len(staying) and _vanishes(reduction, reach * directions)):
         return LocalRoots(center, [CONTINUUM], error + reach, staying, reach, plane=d)
     crossing = _rays(reduction, directions, reach)
+    crossing = crossing[lead_to(reduction.equations, crossing.numpy(), reduction.center.numpy())]
     if len(crossing) == LINE:
         across = torch.nn.functional.normalize(crossing[:1] - crossing[1:], dim=1)
         if float((crossing - center).norm(dim=1).sum()) * SAME_RAY < float((crossing[0] - crossing[1]).norm()):
@@ -319,7 +320,7 @@ def _walked(reduction: _Reduction, axis: Tensor) -> tuple[Real, bool, float]:
     """
     equations, start = reduction.equations, reduction.center.numpy()
     curve = curve_of(equations, start, axis.numpy(), len(reduction.right))
-    before, after, untold = told_ends(equations, curve, start, len(reduction.right))
+    before, after, untold, _ = told_ends(equations, curve, start, len(reduction.right))
     length = float(np.linalg.norm(untold.states - start, axis=1).max())
     return curve.states[::-1] if after and not before else curve.states, not (before or after), length
 

@@ -9,7 +9,7 @@ import torch
 from scipy.spatial.distance import cdist
 
 from dynlab.numerics.arrays import Index, Real
-from dynlab.numerics.continua import CONTRACTION, STORED, Curve, between, on_curve
+from dynlab.numerics.continua import CONTRACTION, STORED, Curve, between, nearest_on, on_curve
 from dynlab.numerics.isolation import Equations, rounding
 from dynlab.numerics.merging import SAME, scale
 from dynlab.numerics.roots_in_planes import corrected
@@ -25,18 +25,25 @@ DAMPED = 1e-12  # times the squared lengths: of curves that are parallel
 ALONG = 0.99  # the cosine of the angle of a computed tangent and the cubic's is above, where f' is not 0
 
 
-def meet(equations: Equations, one: Curve, other: Curve) -> bool | None:
+def meet(equations: Equations, one: Curve, other: Curve, farthest: float = np.inf) -> bool | None:
     """Whether two curves come nearer to each other than `dynlab.numerics.merging.SAME`.
 
-    That is relative to where they are nearest to 0: parallel lines are as far apart out there as here. None where they
-    do not, as computed, and f is rounding between them, as where they touch in steep coordinates.
+    That is relative to where they are nearest to 0: parallel lines are as far apart out there as here. Farther out than
+    `farthest` they are not looked at: a hyperbola's branches near each other without end. None where rounding does not
+    tell, or they do not, as computed, and f is rounding between them, as where they touch in steep coordinates.
     """
     if min(len(one.states), len(other.states)) < 2:
         return bool(on_curve(equations, one, other.states).any() or on_curve(equations, other, one.states).any())
     closest = float(scale(np.concatenate([one.states, other.states])).min())
+    for curve, beside in ((one, other), (other, one)):  # at a sharp bend a walk may end, and another come from beyond
+        last = curve.states[[0, -1]]
+        last = last[np.linalg.norm(last, axis=1) <= farthest]
+        if (np.linalg.norm(nearest_on(beside, last) - last, axis=1) <= SAME * closest).any():
+            return True
     centers, lengths = zip(_pieces(one), _pieces(other), strict=True)
     reach = (lengths[0][:, None] + lengths[1]) / 2
-    pairs = np.argwhere(cdist(*centers) <= REACHING * reach)
+    here, there = (np.linalg.norm(each, axis=1) <= farthest for each in centers)
+    pairs = np.argwhere((cdist(*centers) <= REACHING * reach) & here[:, None] & there)
     parts, apart = _nearest(one, other, pairs)
     near = apart <= ROUGH * reach[tuple(pairs.T)]
     pairs, parts = pairs[near], parts[near]
@@ -49,8 +56,10 @@ def meet(equations: Equations, one: Curve, other: Curve) -> bool | None:
         pairs = np.repeat(2 * np.arange(len(pairs))[:, None], 2, axis=1)
         parts, apart = _nearest(one, other, pairs)
         width = 2 * finer
-    if (apart <= np.maximum(SAME * closest, COMPUTED * scale(one.states[::2]))).any():
+    if (apart <= SAME * closest).any():
         return True
+    if (apart <= COMPUTED * scale(one.states[::2])).any():
+        return None
     ends = [between(curve, pairs[:, k], parts[:, k])[0] for k, curve in enumerate((one, other))]
     middles = torch.as_tensor((ends[0] + ends[1]) / 2)
     values = equations.value(middles)

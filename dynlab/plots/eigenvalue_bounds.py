@@ -9,7 +9,7 @@ from matplotlib.transforms import blended_transform_factory
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import number, unit_after
+from dynlab.wording import digits_against, number, unit_after
 
 WIDTH, ROW = 8.6, 0.62  # inches
 LEGEND = 0.42  # inches below the axes
@@ -76,8 +76,9 @@ def _draw_row(ax: Axes, row: int, one: xr.Dataset, **artist: Any) -> None:
     if np.isfinite(ends).all() and not only_above:
         ax.plot(ends[[0, 2]] / scale, [row, row], color=style.SKY, lw=6, alpha=0.6, label="all that was measured")
         for end in {0, 2} if abs(ends[2] - ends[0]) > APART * scale else {2}:
-            value = number(float(one["highest" if end else "lowest"]), 3)
-            ax.annotate(value, (ends[end] / scale, row), BELOW, textcoords="offset points", ha="center", va="top")
+            value = float(one["highest" if end else "lowest"])
+            said = number(value, digits_against(value, float(one["limit"]), 3))
+            ax.annotate(said, (ends[end] / scale, row), BELOW, textcoords="offset points", ha="center", va="top")
         ax.plot(ends[1] / scale, row, "|", color=style.BLUE, ms=14, mew=2, label="median", zorder=3)
     outcome = str(one["outcome"].values)
     colour, marker = LOOK[outcome]

@@ -77,8 +77,9 @@ def _draw_levels(ds: xr.Dataset, ax: Axes, origin: float) -> None:
     if len(levels) > 2:
         # a line belongs between two shades, so that the highest level, which nothing crosses, has none
         ax.contour(*place, heights, levels[1:-1], colors=style.BLUE, linewidths=0.7, linestyles="solid")
-    bar = ax.figure.colorbar(filled, cax=ax.inset_axes((1.03, 0.1, 0.04, 0.8)), label="ε = σ$_{\\mathrm{min}}$(zI − A)")
-    bar.set_ticks(levels.tolist(), labels=[f"$10^{{{level}}}$" for level in levels])
+    beside = ax.inset_axes((1.03, 0.1, 0.04, 0.8))
+    bar = ax.figure.colorbar(filled, cax=beside, label="ε = σ$_{\\mathrm{min}}$(zI − A)", ticks=levels.tolist())
+    bar.formatter = FuncFormatter(lambda level, _: f"$10^{{{level:g}}}$")  # labels would go with another colour map
     bar.ax.tick_params(size=0)
 
 

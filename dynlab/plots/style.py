@@ -233,7 +233,9 @@ def _held(settings: Mapping[str, Any]) -> str:
         return f"The input is {HELD} zero."
     values = f"x = ({', '.join(number(value) for value in held)})" if len(held) <= MOST_HELD else ""
     mean = "its mean" if settings.get("at") == "mean" else ""
-    return f"The input is {HELD} {', '.join(filter(None, [mean, values])) or 'the values that were given'}."
+    return (
+        f"The input is {HELD} {', '.join(filter(None, [mean, values])) or f'{len(held)} values, which --data keeps'}."
+    )
 
 
 def caption(figure: Figure, title: str, words: str, named: Mapping[str, Any] | None = None) -> None:

@@ -398,6 +398,72 @@ def test_branches_of_a_curve_are_counted_at_the_defaults(f, count, open_ends):
     assert ("both go on farther than they were followed, where they may meet" in ds.attrs["verdict"]) == open_ends
 
 
+@pytest.mark.parametrize(
+    "f, factor, count",
+    [
+        (lambda x, y: y * x**2 - 1, 0.3, 2),  # both branches go up side by side
+        (lambda x, y: y * x**4 - 1, 0.3, 2),
+        (lambda x, y: x * y - 1, 3e5, 2),
+        (lambda x, y: x * y - 1e-8, 0.3e4, 2),
+        (lambda x, y: (x / 1e-4) ** 2 + (y / 1e-4) ** 2 - 1, 0.3e-4, 1),  # its unit makes a thin ellipse of it
+        (lambda x, y: (x**2 + y**2) / 1e-2 - 1e-2, 0.3, 1),
+        (lambda x, y: (x**2 + y**2) / 1e-3 - 1e-3, 0.3, 1),
+        (lambda x, y: (x - 1000) ** 2 + y**2 - 1, 0.3, 1),
+    ],
+)
+def test_steep_small_and_far_curves_are_counted_as_what_they_are(f, factor, count):
+    ds = fixed_points(planar(lambda x, y: (f(x, y), 0 * x), factor))
+    assert counted(ds)[:2] == (0, count)
+
+
+def test_a_curve_about_a_degenerate_point_is_told_from_it():
+    def centred(x, y):
+        return (x**2 + y**2) * (x**2 + y**2 - 1e-4) * 3e4
+
+    ds = fixed_points(planar(lambda x, y: (centred(x, y), 0 * x)))
+    assert counted(ds) == (1, 1, 0)
+    unit = 1e-3  # a curve at x ≥ unit, and 0 alone
+    ds = fixed_points(planar(lambda x, y: (unit * ((y / unit) ** 2 - (x / unit) ** 2 * (x / unit - 1)), 0 * x)))
+    assert counted(ds) == (1, 1, 0)
+    assert np.abs(ds["fixed_point_state"].values[ds["status"].values == "fixed point"]).max() == 0
+
+
+def test_two_double_roots_beside_each_other_are_not_one():
+    ds = fixed_points(scalar(lambda h: -3e3 * h**2 * (h - 0.01) ** 2))
+    np.testing.assert_allclose(np.sort(ds["fixed_point_state"].values[:, 0]), [0, 0.01], atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "g", [lambda h: torch.relu(abs(h) - 1) ** 2, lambda h: torch.relu(h) ** 2, lambda h: torch.relu(abs(h) - 0.01) ** 2]
+)
+def test_an_interval_that_f_leaves_by_and_by_is_a_continuum(g):
+    ds = fixed_points(scalar(lambda h: -0.3 * g(h)))
+    assert counted(ds) == (0, 1, 0)
+    assert ds["continuum_dimension"].values.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    "f, dimension",
+    [
+        (lambda x, y: torch.relu(abs(x) - 1) ** 2 + y**2, 1),
+        (lambda x, y: torch.relu(x) ** 2 + y**2, 1),
+        (lambda x, y: torch.relu(x**2 + y**2 - 1) ** 2, 2),
+    ],
+    ids=["segment", "half-line", "disc"],
+)
+def test_so_is_a_segment_a_half_line_and_a_disc(f, dimension):
+    ds = fixed_points(planar(lambda x, y: (f(x, y), 0 * x), 0.3))
+    assert counted(ds) == (0, 1, 0)
+    assert ds["continuum_dimension"].values.tolist() == [dimension]
+
+
+@pytest.mark.parametrize(
+    "g", [lambda h: h**51, lambda h: torch.exp(-1 / (h * h + 1e-300)), lambda h: torch.tanh(h) ** 9]
+)
+def test_a_smooth_function_that_rounding_hides_is_no_interval(g):
+    assert counted(fixed_points(scalar(lambda h: -0.1 * g(h))))[1] == 0
+
+
 def test_sheets_of_a_hyperboloid_are_not_told_as_one():
     """A walk that steps from one to the other would join them; surfaces are never known to be apart."""
     ds = fixed_points(

@@ -98,7 +98,7 @@ LONG = [["0.123456", "1.98765"], ["-2.34567", "0.456789"]]
         ({"input": [0.5, -0.25], "at": "mean"}, "Found. The input is held at its mean, x = (0.5, −0.25)."),
         ({"input": [1.0, 2.0, 3.0], "at": "values"}, "Found. The input is held at x = (1, 2, 3)."),
         ({"input": [1.0] * 9, "at": "mean"}, "Found. The input is held at its mean."),
-        ({"input": [1.0] * 9, "at": "values"}, "Found. The input is held at the values that were given."),
+        ({"input": [1.0] * 9, "at": "values"}, "Found. The input is held at 9 values, which --data keeps."),
         ({"input": [], "at": "zero"}, "Found."),
         ({"input": [0.0], "at": "zero", "parameter": "input[0]"}, "Found."),
         ({"input": [0.0], "at": "zero", "parameters": ["a", "input[0]"]}, "Found."),

@@ -19,6 +19,7 @@ from dynlab.numerics import local_roots as local
 from dynlab.numerics import merging
 from dynlab.numerics.continua import curve_of
 from dynlab.numerics.isolation import Equations, Isolation, Work, isolation
+from dynlab.numerics.joined import without_gap
 from dynlab.numerics.roots import solve
 from dynlab.systems.held import Held
 
@@ -231,7 +232,9 @@ class Places:
         A ball is sampled, and what f' does between the samples is not seen. An end that is a root of its own, farther
         off than the errors of both, shows that the ball is too large.
         """
-        errors = np.array([self.found[number].error for number in numbers])
+        states = torch.as_tensor(np.array([self.found[number].state for number in numbers]).reshape(-1, ends.shape[1]))
+        exact = ~self.equations.value(states).any(dim=1).numpy()
+        errors = np.where(exact, 0.0, [self.found[number].error for number in numbers])
         known: NDArray[np.bool_] = ~(distances > np.maximum(COPIES * merging.scale(ends), APART * errors))
         asked = np.flatnonzero(~known)
         if len(asked) == 0:
@@ -239,8 +242,11 @@ class Places:
         groups = merging.merged(ends[asked], same=COPIES)
         _, first = np.unique(groups, return_index=True)
         shown = isolation(self.equations, torch.as_tensor(ends[asked[first]]))
-        own = APART * (shown.errors.numpy()[groups] + errors[asked]) < distances[asked]
-        known[asked] = ~(own & (shown.radii.numpy()[groups] > 0))
+        alone, least = shown.radii.numpy()[groups] > 0, np.where(shown.radii > 0, shown.errors, 0.0)[groups]
+        own = APART * (least + errors[asked]) < distances[asked]
+        degenerate = np.flatnonzero(own & ~alone)
+        own[degenerate] = ~without_gap(self.equations, ends[asked[degenerate]], states.numpy()[asked[degenerate]])
+        known[asked] = ~own
         for end in np.flatnonzero(~known):
             place = self.found[numbers[end]]
             self.found[numbers[end]] = replace(place, radius=min(place.radius, float(distances[end]) / 2))

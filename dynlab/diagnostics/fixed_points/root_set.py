@@ -10,10 +10,11 @@ from scipy.spatial.distance import cdist
 
 from dynlab.diagnostics.fixed_points.flat_pieces import straight_between
 from dynlab.numerics.arrays import Real
-from dynlab.numerics.continua import Curve, curve_of, nearest_on, on_curve
+from dynlab.numerics.continua import FARTHEST, Curve, curve_of, nearest_on, on_curve
 from dynlab.numerics.isolation import Equations
 from dynlab.numerics.joined import joined
 from dynlab.numerics.meeting import SECOND, meet, singular_states
+from dynlab.numerics.merging import scale
 
 MOST_CURVES = 16  # of one set: one behind each kink
 MOST_MEMBERS = 256  # that are remembered, to walk to the nearest from others
@@ -49,6 +50,11 @@ class RootSet:
         return all(curve.finished for curve in self.curves)
 
     @property
+    def is_simple(self) -> bool:
+        """Whether f' is singular along the set alone."""
+        return self.plane == self.dimension
+
+    @property
     def goes_on(self) -> bool:
         """Whether it goes on farther than it was followed."""
         return any(curve.goes_on for curve in self.curves)
@@ -65,7 +71,7 @@ class RootSet:
             if self.is_flat:
                 reached = straight_between(equations, ends[rest], goals)
             else:
-                reached = joined(equations, ends[rest], goals, self.plane)
+                reached = joined(equations, ends[rest], goals, self.plane, simple=self.is_simple)
             if not reached.any():
                 break
             lies[rest] = reached
@@ -86,7 +92,8 @@ class RootSet:
             outside = ((ends < curve.states.min(axis=0)) | (ends > curve.states.max(axis=0))).any(axis=1)
             beyond = np.flatnonzero(~lies & ((self.plane > 1) | outside))
             beyond = beyond[~_is_on_a_larger_set(equations, ends[beyond], self.plane)]
-            reached = beyond[joined(equations, ends[beyond], nearest_on(curve, ends[beyond]), self.plane)]
+            goals = nearest_on(curve, ends[beyond])
+            reached = beyond[joined(equations, ends[beyond], goals, self.plane, simple=self.is_simple)]
             lies[reached] = True
             if len(reached) and self.plane == 1 and curve.finished and not curve.closed:
                 for branch in self.add_branch(equations, ends[reached[0]]):
@@ -104,7 +111,8 @@ class RootSet:
     def meets(self, equations: Equations, other: "RootSet") -> bool | None:
         """Whether both have a state in common; None where it is not known, as of two surfaces."""
         if self.curves and other.curves:
-            told = [meet(equations, *pair) for pair in itertools.product(self.curves, other.curves)]
+            farthest = FARTHEST * min(float(scale(each.members[0])) for each in (self, other))
+            told = [meet(equations, *pair, farthest) for pair in itertools.product(self.curves, other.curves)]
             return any(told) or (None if None in told else False)
         if other.curves:
             return other.meets(equations, self)

@@ -93,7 +93,8 @@ def lyapunov_function(
         mode, state)``: T, with P = Tᵀ T and V = |T (h − h*)|²; ``lyapunov_residual``, relative, of the equation.
         ``radius(fixed_point)``: r, where V decreases for |T (h − h*)| ≤ r, proved; ``rate``: |T (h − h*)| changes by at
         most this factor a step in it (of a flow, at most at this rate in 1/s), proved; ``semi_axis(fixed_point, mode)``
-        of that set. ``sampled_radius``: the largest sampled r without a state at which V grows; ``sampled_rate``: the
+        of that set. ``sampled_radius``: the largest sampled r without a state at which V grows, and without another
+        fixed point; ``sampled_rate``: the
         largest seen within the proved set; ``tried``: how many radii. ``ratio(fixed_point, y, x)``: ln √(V(F(h))/V(h)),
         or the rate of ln √V, on the plane of the two slowest directions (leading singular vectors of T), whose
         coordinates are parts of ``extent(fixed_point)`` in the norm |T (h − h*)|. ``largest_rate(fixed_point, level)``:
@@ -124,13 +125,14 @@ def lyapunov_function(
     found = fixed_points(stepped, inputs, at=at, at_step=at_step, starts=starts, certify=proving, seed=seed)
     said = left_out(proving, prove, stepped.state_size) + also_incomplete(found)
     continua = int((found["status"] == "continuum").sum())
+    at_rest_too = found["fixed_point_state"].values
     found = found.isel({schema.FIXED_POINT: (found["status"] == "fixed point").values})
     chosen = schema.settings(found)
     held = torch.tensor(chosen["input"], dtype=torch.float64)
     at_rest = Held(frozen(stepped if flow is None else flow), held, chosen["at_step"])
     with one_thread_each():  # the matrices are small
         rows = [
-            _row(at_rest, flow, found.isel({schema.FIXED_POINT: i}), seed)
+            _row(at_rest, flow, found.isel({schema.FIXED_POINT: i}), at_rest_too, seed)
             for i in through(range(found.sizes["fixed_point"]))
         ]
     settings = {key: chosen[key] for key in ("at", "input", "at_step", "starts", "inputs", "seed", "config")}
@@ -182,7 +184,8 @@ def _kind(system: System, kind: str | None) -> tuple[bool, Flow | None]:
     return of_flow, flow if of_flow else None
 
 
-def _row(at_rest: Held, flow: Flow | None, point: xr.Dataset, seed: int) -> AtPoint:
+def _row(at_rest: Held, flow: Flow | None, point: xr.Dataset, known: Real, seed: int) -> AtPoint:
+    """What is known of a fixed point; V falls at none of those that are `known`, shape (k, state)."""
     state = point["fixed_point_state"].values
     if not point.get("certified", True):
         return _nothing(len(state), "the fixed point is not proved: " + str(point["certificate_reason"].values))
@@ -203,7 +206,7 @@ def _row(at_rest: Held, flow: Flow | None, point: xr.Dataset, seed: int) -> AtPo
         T = np.linalg.cholesky((P + P.T) / 2).T
     except np.linalg.LinAlgError:
         return _nothing(len(state), "Lyapunov's equation is too ill-conditioned for double precision")
-    return _around(at_rest, flow, point, T, float(np.linalg.norm(residual) / np.linalg.norm(P)), seed)
+    return _around(at_rest, flow, point, T, float(np.linalg.norm(residual) / np.linalg.norm(P)), known, seed)
 
 
 def _of_powers(J: Real) -> Real:
@@ -216,7 +219,9 @@ def _of_powers(J: Real) -> Real:
     return P
 
 
-def _around(at_rest: Held, flow: Flow | None, point: xr.Dataset, T: Real, residual: float, seed: int) -> AtPoint:
+def _around(
+    at_rest: Held, flow: Flow | None, point: xr.Dataset, T: Real, residual: float, known: Real, seed: int
+) -> AtPoint:
     from dynlab.proofs.level_set import LevelSet, proved_level_set
 
     state = point["fixed_point_state"].values
@@ -227,11 +232,15 @@ def _around(at_rest: Held, flow: Flow | None, point: xr.Dataset, T: Real, residu
         program, radius = at_rest.system.program(at_rest.input, at_rest.t), float(point["certificate_radius"])
         proved = proved_level_set(program, state, radius, T, first, logarithmic=flow is not None)
         status = PROVED if proved.radius else NO_SET
-    along = _directions(axes, np.random.default_rng(seed))
+    offsets = (known - state) @ T.T
+    others, away = offsets[offsets.any(axis=1)], np.linalg.norm(offsets[offsets.any(axis=1)], axis=1)
+    towards = others / away[:, None]
+    along = np.concatenate([_directions(axes, np.random.default_rng(seed)), towards])
     base = proved.radius or _falling(lambda level: _rates(at_rest, state, T, level * along), first)
     levels = base * np.geomspace(1 / LARGEST_LEVEL, LARGEST_LEVEL, 2 * LEVELS + 1)
     fall = np.stack([_rates(at_rest, state, T, level * along) for level in levels])
-    falls = int(np.append(~(fall < 0).all(axis=1), True).argmax())  # so many levels, from the innermost
+    grows = ~(fall < 0).all(axis=1) | (levels >= away.min(initial=np.inf))  # nor does V fall where F(h) = h
+    falls = int(np.append(grows, True).argmax())  # so many levels, from the innermost
     sampled = float(levels[falls - 1]) if falls else 0.0
     inside = levels <= proved.radius
     seen = float(fall[inside].max()) if inside.any() else np.nan

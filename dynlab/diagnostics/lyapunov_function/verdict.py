@@ -69,7 +69,8 @@ def verdict(rows: list[AtPoint], continua: int, of_flow: bool, euler: str = "") 
     return (
         f"At {len(proved)} of {points} V = (h − h*)ᵀ P (h − h*) is proved to decrease along every orbit in an "
         f"ellipsoid around h*. The widest has semi-axes of {interval(axes)}; in it {how}, so that every start in it "
-        f"ends at h*. In samples, V decreases out to {_farther(widest)} these semi-axes (observed, not proved)."
+        f"ends at h*. Around that point V decreases in samples out to {_farther(widest)} these semi-axes (observed, "
+        f"not proved)."
     )
 
 
