@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.nn import functional
 
+from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.diagnostics.gradient import gradient
 from dynlab.diagnostics.spectrum import spectrum
 from dynlab.jacobians import belied, jacobian, jacobian_and_error

@@ -21,7 +21,7 @@ ENDS = {  # of the outcomes, what the steps do
     "stays at the equilibrium": "start at it and stay",
     "converges": "converge",
     "still approaching": "still come nearer",
-    "has not come nearer yet": "have not come nearer",
+    "has not come nearer yet": "do not come steadily nearer",
     "does not converge": "cannot converge",
     "no equilibrium to converge to": "has no equilibrium",
 }

@@ -62,7 +62,7 @@ BECAME = {  # in the caption
     EXPLAINED: "are within reach only where the epoch is chosen on the test split",
     MORE: "lie below what the epoch chosen on the test split gives",
     NEITHER: "are not reached at any epoch",
-    DIVERGED: "could not be put to the test, since every seed diverged",
+    DIVERGED: "could not be put to the test, since a training of every seed diverged",
     ONE_SEED: "have one seed, too few to say",
     UNKNOWN: "were not run",
 }
@@ -259,4 +259,5 @@ def _caption(ds: xr.Dataset) -> str:
     """What became of the published numbers."""
     under = ds["meaning"].sel({schema.RECIPE: "published"}).values.tolist()
     said = [f"{under.count(each)} {words}" for each, words in BECAME.items() if each in under]
-    return f"Of {len(under)} published accuracies (dotted), under the published recipes, {'; '.join(said)}."
+    means = "Means over the seeds whose two trainings ended count."
+    return f"Of {len(under)} published accuracies (dotted), under the published recipes, {'; '.join(said)}. {means}"

@@ -39,8 +39,8 @@ LOWEST = -20.0  # of the gradients' axes: what has shrunk further is off the pic
 TITLE = "The zoo on HAR-2: spectra and gradients side by side"
 CAPTION = (
     "A network a column. Above: eigenvalues of ∂h_t/∂h_{t−1} at its steps beside the circle |μ| = 1. Middle: its "
-    "gradient from T back to t. Below: eigenvalues at its fixed points. RNN is torch's own, with tanh and random "
-    "weights; ReLU RNN started at W = I. Small squares: AntisymmetricRNN's eigenvalues, all near 1, seen larger."
+    "gradient from T back to t. Below: eigenvalues at its fixed points. All are trained: RNN, with tanh, from torch's "
+    "random weights, ReLU RNN from W = I. Small squares: AntisymmetricRNN's eigenvalues, all near 1, seen larger."
 )
 NEAR = 0.2  # of 1: where all eigenvalues are nearer, they are seen larger
 LABELS = {"spectrum": "steps: Im μ", "gradient": "ln ‖$∂h_T/∂h_t$‖₂", "fixed_points": "fixed points: Im μ"}

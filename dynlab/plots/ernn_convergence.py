@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 from dynlab import schema
 from dynlab.plots import style
 
-NEEDS = ("distance", "speed", "predicted_rate", "outcome", "equilibrium_status")
+NEEDS = ("distance", "speed", "predicted_rate", "settled", "outcome", "equilibrium_status")
 SIZE = (6.6, 4.8)  # inches
 STAYS, ROUNDING = "stays at the equilibrium", 2.0**-52
 # Colour and dashes by outcome; without an equilibrium there is no distance, and the speed stands in its place.
@@ -26,6 +26,7 @@ LOOKS = {
 }
 SPEED = {"no equilibrium to converge to": "no equilibrium was found, its speed ‖F(g⁽ⁱ⁾)‖₂ instead"}
 SHORT = {"no equilibrium to converge to": "no equilibrium: the speed ‖F‖₂"}  # in titles
+WORDS = {"has not come nearer yet": "does not come steadily nearer yet", "does not converge": "cannot converge"}
 GOES_THERE = {"converges", "still approaching"}
 SIZES, MOST_BESIDE = (9.6, 3.2), 3  # inches of a row of panels, and how many there are in it
 HANDLE = 3.0  # letters: so long is a line in the legend, to show its dashes
@@ -75,7 +76,7 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
         for ax, outcome in zip(axes.flat, outcomes, strict=False):
             _draw(ds, ax, [outcome], **artist)
             count = int((ds["outcome"] == outcome).sum())
-            ax.set_title(f"{count} × {SHORT.get(outcome, outcome)}")
+            ax.set_title(f"{count} × {(SHORT | WORDS).get(outcome, outcome)}")
             named |= {
                 words: handle
                 for handle, words in zip(*ax.get_legend_handles_labels(), strict=True)
@@ -109,7 +110,7 @@ def _draw(ds: xr.Dataset, ax: Axes, outcomes: list[str], **artist: Any) -> None:
         colour, dashes = LOOKS[outcome]
         drawn = (speed if outcome in SPEED else distance)[ends == outcome]
         what = f" (median{', middle half' * banded})" if len(drawn) > FEW else ""
-        label = f"{len(drawn)} × {SPEED.get(outcome, outcome)}{what}"
+        label = f"{len(drawn)} × {(SPEED | WORDS).get(outcome, outcome)}{what}"
         drawn = np.maximum(drawn, ROUNDING) if outcome == STAYS else drawn  # of a distance of 0 there is no logarithm
         lines = np.where((drawn > LOWEST) & np.isfinite(drawn), drawn, np.nan)
         some = np.isfinite(lines).any(axis=0) | (len(drawn) <= FEW)
@@ -130,7 +131,8 @@ def _draw_prediction(ds: xr.Dataset, ax: Axes, iteration: np.ndarray, distance: 
     """The line of slope ln of the median predicted rate, down to where rounding ends the measured ones."""
     goes_there = np.isin(ds["outcome"].values, list(GOES_THERE))
     distance = distance[goes_there.ravel()]
-    rate = float(np.median(ds["predicted_rate"].values[goes_there]))
+    settled = goes_there & (ds["settled"].values == 1)  # as the verdict has it
+    rate = float(np.median(ds["predicted_rate"].values[settled if settled.any() else goes_there]))
     line = np.median(distance[:, 0]) * rate**iteration
     visible = line >= np.nanmin(np.where(distance > LOWEST, distance, np.nan))
     label = f"predicted rate {rate:.4f} per iteration (median)"

@@ -35,7 +35,7 @@ def plot_lyapunov(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
         Of the exponents: of one sample with its errors, of several their mean with the error of the mean, and each
         sample's in grey.
     """
-    name = "finite_time_exponent" if "finite_time_exponent" in ds else "exponent"
+    name = _name(ds)
     schema.check(ds, needs=[name, "mean_exponent", "mean_exponent_error", "running_exponent"])
     if ax is None:
         panels: list[style.Panel] = [(plot_lyapunov, artist), (_draw_running, {})]
@@ -74,9 +74,10 @@ def _draw_running(ds: xr.Dataset, ax: Axes) -> None:
     running = np.where(np.isfinite(running), running, np.nan)
     time = ds[schema.TIME].values
     followed = min(FOLLOWED, running.shape[2])
+    gone = np.asarray(np.isneginf(ds[_name(ds)].values).any(axis=0))  # without a mean
     for mode in range(followed):
         known = ~np.isnan(running[:, :, mode]).all(axis=0)
-        if not known.any():
+        if not known.any() or gone[mode]:
             continue
         values, colour = running[:, known, mode], style.CYCLE[mode]
         look: dict[str, Any] = {"color": colour, "ls": LINES[mode], "label": f"$\\Lambda_{{{mode + 1}}}$"}
@@ -95,6 +96,11 @@ def _draw_running(ds: xr.Dataset, ax: Axes) -> None:
         style.legend_below(ax, FOLLOWED + 1)
     else:
         style.say(ax, "none is known")
+
+
+def _name(ds: xr.Dataset) -> str:
+    """Of the variable with the exponents."""
+    return "finite_time_exponent" if "finite_time_exponent" in ds else "exponent"
 
 
 def _label(array: xr.DataArray) -> str:

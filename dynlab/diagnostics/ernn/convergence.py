@@ -222,8 +222,8 @@ NOWHERE = "no equilibrium to converge to"
 SAID = {  # of one step, and of several
     STAYS: ("starts at it and stays", "start at it and stay"),
     APPROACHES: ("still comes nearer", "still come nearer"),
-    NOT_YET: ("has not come nearer yet", "have not come nearer yet"),
-    FAILS: ("cannot reach it (it repels, or the iteration overflows)",) * 2,
+    NOT_YET: ("does not come steadily nearer yet", "do not come steadily nearer yet"),
+    FAILS: ("cannot converge to it (it repels what is near, or the iteration overflows)",) * 2,
     NOWHERE: ("has none that was found", "have none that was found"),
 }
 WORDS = {

@@ -70,7 +70,7 @@ def _points(points: list[Record], least: int, found: Search) -> str:
     worst = number(max(apart, SMALLEST_DISTANCE), 1)
     if len(points) == 1:
         only = f", the only one of a map that is {found.affine}" if found.affine else ""
-        return f"1 fixed point ({of_map(points[0].kind.name)}){only}; fsolve confirms it to {worst}."
+        return f"1 fixed point ({_kind(points[0])}){only}; fsolve confirms it to {worst}."
     stable, undecided = (sum(row.kind.stable == code for row in points) for code in (1, -1))
     doubtful = f" and {undecided} undecided" if undecided else ""
     several = f"At least {counted(least, 'fixed point')}: {len(points)} were found" if least < len(points) else ""
@@ -78,6 +78,12 @@ def _points(points: list[Record], least: int, found: Search) -> str:
     shown = "shown to be " if undecided and not stable else ""
     told = f"{several or f'{len(points)} fixed points'}, {stable or 'none'} of them {shown}stable{doubtful}{same}"
     return f"{told}; fsolve confirms all {len(points)} to {worst}."
+
+
+def _kind(point: Record) -> str:
+    """The kind in words; where that alone is undecided, whether the point is stable."""
+    name, stable = of_map(point.kind.name), {0: "unstable", 1: "stable"}.get(point.kind.stable)
+    return f"{stable}, its kind {name}" if stable and name.startswith("undecided") else name
 
 
 def _flat(points: list[Record]) -> list[str]:

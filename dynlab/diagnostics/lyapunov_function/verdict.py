@@ -66,8 +66,9 @@ def verdict(rows: list[AtPoint], continua: int, of_flow: bool, euler: str = "") 
     bound = at_most(widest.rate, 3 if of_flow else 6)
     falls = f"√V falls at the rate {bound.lstrip('−')} per second or faster"
     how = falls if of_flow else f"a step multiplies √V by {bound} at most"
+    every = ", all that are stable," if len(proved) == sum(row.status != NOT_STABLE for row in rows) < len(rows) else ""
     return (
-        f"At {len(proved)} of {points} V = (h − h*)ᵀ P (h − h*) is proved to decrease along every orbit in an "
+        f"At {len(proved)} of {points}{every} V = (h − h*)ᵀ P (h − h*) is proved to decrease along every orbit in an "
         f"ellipsoid around h*. The widest has semi-axes of {interval(axes)}; in it {how}, so that every start in it "
         f"ends at h*. Around that point V decreases in samples out to {_farther(widest)} these semi-axes (observed, "
         f"not proved)."
