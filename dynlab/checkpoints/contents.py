@@ -30,6 +30,7 @@ WRAPPERS = ("state_dict", "model_state_dict", "model")
 DYNLAB_KEY = "dynlab"  # of dynlab's document in a Lightning checkpoint
 LIGHTNING_KEY = "pytorch-lightning_version"
 DATA_PARALLEL, COMPILED = "module.", "_orig_mod."
+NOT_READ = "no numbers: not read"  # of an array beside the weights
 CHECKPOINT_SUFFIXES = (".pt", ".pth", ".ckpt", ".safetensors", ".bin", ".npz")
 # Facts lie near the top of a file; whatever is deeper (or refers to itself) is not one.
 DEEPEST_FACT = 6
@@ -138,7 +139,7 @@ def _of_numpy(path: Path) -> Contents:
             except NotNumbers:
                 if is_parameter(name):
                     raise
-                facts[name] = "no numbers: not read"
+                facts[name] = NOT_READ
                 continue
             tensors[name] = torch.from_numpy(array.astype(array.dtype.newbyteorder("="), order="C"))
     return Contents("numpy", normalised(_renamed(tensors)), facts=plain(facts))
