@@ -15,8 +15,8 @@ from .values import numbers
 @click.option(
     "--box", metavar="R|LOW,HIGH", help="|h_i| up to R, or from LOW to HIGH.  [default: the states' own bounds]"
 )
-@click.option("--states", type=COUNT, default=256, show_default=True, help="Sampled in the box.")
-@click.option("--prove", is_flag=True, help="Also of more than 256 states, in hours.")
+@click.option("--states", type=COUNT, default=256, show_default=True, help="How many states are sampled in the box.")
+@click.option("--prove", is_flag=True, help="Also of a network of more than 256 dimensions, in hours.")
 def box_bounds(source: Source, box: str | None, states: int, prove: bool) -> CommandResult:
     """Prove bounds on the Jacobian over all states of a box: a common norm, and the real parts of eigenvalues.
 

@@ -45,6 +45,7 @@ NEAR_ZERO = tuple(10.0**-k for k in (2, 4, 6, 9, 12, 16, 20, 40, 60, 80, 110, 15
 BELIED = 1e-2  # of what the derivative says, at all of them: what is smooth and steep comes nearer
 BELIED_ALL_TOGETHER = 1e-4  # the same where that is above what rounds the largest value: a small one may round more
 LASTING, THE_SAME = (0.3, float("inf")), (0.7, 1.5)  # times what they differ by, from one distance to the next
+JUMPS = 0.99  # of what a derivative was off by at the distance before
 BALANCED = 16  # sweeps: units need not be exact, they only have to be of the right size
 ROUNDED_ALIKE = 64.0  # times ε: what rounding makes of such a difference
 FEWER_PLACES = 4.0  # times an estimate from two differences, each of which may be small by chance
@@ -471,17 +472,20 @@ def _belied_by(
     least, share = torch.full_like(first, torch.inf), none
     steepest = torch.zeros_like(first)  # at the distances before: where a nearer one shows no change it belies that
     rates = [torch.zeros_like(first)] * 2  # at the two smallest distances that tell
+    offs = [torch.zeros_like(first)] * 2
     for way, off, noise, scale in looked_at:
         longest = way.amax(dim=-1, keepdim=True)
         scale = torch.maximum(scale, steepest * longest)
         tells, rate = noise < belied * scale, off / longest
         steepest = torch.where(tells, torch.maximum(steepest, rate), steepest)
         rates = [torch.where(tells, later, former) for later, former in zip((rates[1], rate), rates, strict=True)]
+        offs = [torch.where(tells, later, former) for later, former in zip((offs[1], off), offs, strict=True)]
         moved = way.unsqueeze(-2) > 0
         share = torch.where(tells.unsqueeze(-1) & moved, off.unsqueeze(-1) / way.unsqueeze(-2), share)
         least = torch.where(tells, torch.minimum(off / scale, least), least)
     # what the step bends by shrinks with the distance
     stays = (rates[0] > 0) & (rates[1] > lasting[0] * rates[0]) & (rates[1] < lasting[1] * rates[0])
+    stays &= offs[1] < JUMPS * offs[0]  # what does not shrink with the distance is a jump, of which kinks tell
     return torch.where((torch.isfinite(least) & (least > 2 * belied) & stays).unsqueeze(-1), share, 0.0)
 
 

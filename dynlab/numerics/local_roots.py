@@ -250,7 +250,8 @@ def _on_sphere(reduction: _Reduction, reach: float) -> LocalRoots:
     if 0 < len(staying) < d or (len(staying) and _vanishes(reduction, reach * directions)):
         return LocalRoots(center, [CONTINUUM], error + reach, staying, reach, plane=d)
     crossing = _rays(reduction, directions, reach)
-    crossing = crossing[lead_to(reduction.equations, crossing.numpy(), reduction.center.numpy())]
+    if len(crossing):
+        crossing = crossing[lead_to(reduction.equations, crossing.numpy(), reduction.center.numpy())]
     if len(crossing) == LINE:
         across = torch.nn.functional.normalize(crossing[:1] - crossing[1:], dim=1)
         if float((crossing - center).norm(dim=1).sum()) * SAME_RAY < float((crossing[0] - crossing[1]).norm()):

@@ -290,8 +290,8 @@ def _rates(ds: xr.Dataset, converges: np.ndarray) -> str:
 def _conditions(ds: xr.Dataset) -> str:
     parts = []
     for name, words in (
-        ("theorem2", "The condition under which the ERNN paper's Theorem 2 promises convergence holds"),
-        ("corollary1", "that of its Corollary 1"),
+        ("theorem2", "The condition of the ERNN paper's Theorem 2, ‖F + η∇F·F‖ < ‖F‖, holds"),
+        ("corollary1", "that of its Corollary 1, ‖I + η∇F‖ < 1,"),
     ):
         values = ds[name].values[np.isfinite(ds[name].values)]
         parts.append(f"{words} at {share((values < 1).mean())}" if values.size else f"{words} at none")
