@@ -79,7 +79,10 @@ def test_over_a_run(folder, capsys):
 @pytest.mark.parametrize(
     "options, sentence",
     [
-        ([], "Got nothing to look at, where one is needed, as in `dynlab stability --matrix diff`."),
+        (
+            [],
+            "Got nothing to look at: name a network, a matrix or a system, as in `dynlab stability --matrix diff`.",
+        ),
         (["--matrix", "difff"], "did you mean 'diff'"),
         (["--matrix", "1,2"], "not square"),
         (["--matrix", "diff", "--inputs", "zero"], "--inputs is a checkpoint's"),
