@@ -416,8 +416,27 @@ def test_a_flow_of_any_speed_is_drawn_at_its_own_step_and_too_long_an_orbit_refu
     flow = create("linear", matrix=[[0.0, -2 * speed], [2 * speed, 0.0]])
     states = phase_plane(flow, step_size=0.1 / speed)["trajectory"].values
     assert np.allclose(np.linalg.norm(states, axis=-1), np.linalg.norm(STARTS, axis=-1)[:, None], rtol=1e-8)
-    with pytest.raises(UserError, match=r"10,000 times the flow's own time scale .* take fewer steps, or smaller ones"):
+    with pytest.raises(UserError, match=r"10,000 times the flow's own time scale .* take fewer steps, smaller ones"):
         phase_plane(flow, step_size=100 / speed)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e-4, 1e-2, 1.0, 1e3])
+def test_starts_say_in_which_units_a_system_lives(unit):
+    """x'' = x − x³/unit²: a saddle at 0, and centers at ±unit."""
+    flow = Planar(lambda h: torch.stack([h[..., 1], h[..., 0] - h[..., 0] ** 3 / unit**2], -1))
+    ds = phase_plane(flow, starts=[[0.5 * unit, 0.1 * unit]])
+    found = sorted((ds["equilibrium"].values / unit).round(12).tolist())
+    assert found == [[-1, 0], [0, 0], [1, 0]]
+
+
+@pytest.mark.parametrize("y_from_x", [-1e-4, 0.0])
+def test_a_slow_flow_is_slow_in_any_units(y_from_x):
+    """x' = 10⁴ y − 0.1 x, y' = −10⁻⁴ x (or 0) − 0.1 y: a focus of −0.1 ± i, or a double −0.1."""
+    flow = create("linear", matrix=[[-0.1, 1e4], [y_from_x, -0.1]])
+    ds = phase_plane(flow)
+    expected = -0.1 + 1j * np.sqrt(abs(y_from_x) * 1e4)
+    assert np.allclose(ds["flow_eigenvalue"].values[0, 0], expected, rtol=1e-9)
+    assert int(ds["flow_stable"].values[0]) == 1
 
 
 def test_only_two_states_make_a_plane():

@@ -21,7 +21,7 @@ from dynlab.systems.held import Held, number_type
 from dynlab.systems.planar import STARTS, STEP_SIZE, STEPS
 
 MARGIN = 1.12  # the window is this much wider than what is drawn in it
-NARROWEST = 1.0  # half the width of the smallest window
+NARROWEST, SMALL_UNITS = 1.0, 10.0  # half the width of the smallest window, and that in parts of the largest start
 FARTHEST = 20.0  # times the larger of 1 and the largest start: the window cuts off an orbit that goes beyond
 MOST_STEPS = 1_000_000  # half a minute; more is no picture
 LARGEST = 1e100  # of a start's coordinates, a window and a matrix's entries: their squares and sums are still numbers
@@ -59,7 +59,8 @@ def phase_plane(
     step_size : float
         In seconds; of a `Flow` alone, whose solution is given at ``steps + 1`` times so far apart.
     extent : float, optional
-        Half the width of the window around the origin; wide enough for the orbits where it is not given.
+        Half the width of the window around the origin. Where it is not given the window holds the orbits, and reaches
+        to at least 1, or ten times as far as the starts where these are smaller than 0.1.
     grid : int
         Points of the window in each direction.
     matrix : sequence of two rows of two Fractions, optional
@@ -203,5 +204,7 @@ def _orbits(
 
 def _half_width(states: NDArray[np.float64]) -> float:
     """A window that holds the orbits, as far as they stay within reach of their starts."""
-    reach = FARTHEST * max(1.0, np.abs(states[:, 0]).max())
-    return MARGIN * max(NARROWEST, float(np.nanmax(np.where(np.abs(states) <= reach, np.abs(states), 0.0))))
+    started = float(np.abs(states[:, 0]).max())
+    reach = FARTHEST * max(1.0, started)
+    narrowest = min(NARROWEST, SMALL_UNITS * started) or NARROWEST  # starts of 1e-4 are of a system in such units
+    return MARGIN * max(narrowest, float(np.nanmax(np.where(np.abs(states) <= reach, np.abs(states), 0.0))))
