@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.plots.phase_portrait import mover
 
 LENGTH = 0.16  # of an eigenvector to each side, times half the width of the window
 NEUTRAL = 1e-9  # an eigenvalue that near to the border between growing and decaying tells neither
@@ -22,7 +23,7 @@ def draw_backward(ds: xr.Dataset, ax: Axes) -> None:
     for orbit in ds["backward_orbit"].values:
         ax.plot(*orbit.T, **line)
     if np.isfinite(ds["backward_orbit"].values[:, 1:]).any():
-        ax.plot([], [], label="backward, before the start", **line)
+        ax.plot([], [], label=f"{mover(ds)} backward, before the start", **line)
 
 
 def draw_separatrices(ds: xr.Dataset, ax: Axes) -> None:

@@ -72,8 +72,21 @@ def draw_orbits(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         ax.add_collection(LineCollection(list(segments), colors=colours(range(len(segments))), **options))
         if "map_kind" in ds:
             ax.scatter(orbit[1:, 0], orbit[1:, 1], s=7, color=colours(range(len(segments))), linewidths=0, zorder=3.5)
+    middle = colours(colours.N // 2)
+    look: dict[str, Any] = {"color": middle, "linewidth": 1.1, "markersize": 3}
+    if "map_kind" in ds:
+        ax.plot([], [], marker="o", label=f"orbit of {mover(ds)}, a dot a step", **look)
+    else:
+        ax.plot([], [], label=f"orbit of {mover(ds)}", **look)
     star: dict[str, Any] = {"color": style.BLACK, "ms": 11, "mec": "white", "mew": 0.7, "zorder": 6}
     ax.plot(states[:, 0, 0], states[:, 0, 1], "*", label="start", **star)
+
+
+def mover(ds: xr.Dataset) -> str:
+    """Whose orbits a portrait shows: those of Euler's map where there is one, beside the arrows of its flow."""
+    if "map_kind" not in ds:
+        return "the flow"
+    return "Euler's map" if "flow_kind" in ds else "the map"
 
 
 def draw_long_orbits(ds: xr.Dataset, ax: Axes) -> None:

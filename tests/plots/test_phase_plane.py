@@ -38,6 +38,20 @@ def test_orbits_starts_and_equilibria_are_drawn_where_they_are(diff):
     assert "invariant closed curve (steps 2,001 to 2,400)" in labels(ax)
 
 
+@pytest.mark.parametrize("kind, whose", [("feedback", "Euler's map"), ("flow", "the flow"), ("vanilla", "the map")])
+def test_the_legend_says_whose_orbits_are_drawn_forward_and_backward(kind, whose):
+    ds = planar_portrait("0.5,-1;1,0.5", kind)
+    named = [text for text in labels(plot_phase_plane(ds, ax=plt.subplots()[1])) if whose in text]
+    assert any(text.startswith("orbit of") for text in named)
+    assert f"{whose} backward, before the start" in named
+    before, start = (ds["backward_orbit"].values[:, 1], ds["trajectory"].values[:, 0])
+    pre = before @ np.array([[0.5, -1.0], [1.0, 0.5]]).T
+    stepped = {"feedback": before + 0.1 * np.tanh(pre), "vanilla": np.tanh(pre)}
+    known = np.isfinite(before).all(axis=1)
+    assert known.any()
+    np.testing.assert_allclose(stepped.get(kind, start)[known], start[known], atol=1e-9)
+
+
 def test_stable_is_filled_and_unstable_open(diff):
     ax = plot_phase_plane(diff, ax=plt.subplots()[1])
     assert marked(ax, "flow: stable focus").get_markerfacecolor() != "white"
