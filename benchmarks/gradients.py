@@ -11,7 +11,7 @@ from dynlab.simulation import orbit, prepare
 
 STEPS, UNITS, SAMPLES = 784, 128, 128
 LARGE, LARGE_STEPS, LARGE_SAMPLES = 1024, 512, 16
-PART = 1 / 8  # of the large network's sequences that are run
+PART = 1 / 2  # of the large network's sequences that are run: four in a thread share the products with a matrix
 RIVAL_STEPS = 32  # that the rival runs, of all sequences
 TIMES, ITERATIONS = 16, 8  # how many t a large network is asked for, and a usual number of iterations for each
 
