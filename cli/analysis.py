@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from dynlab.checkpoints import Checkpoint
 
 
+OF_FLOWS = ("energy", "stability")  # what these show is a flow beside steps of it, and their pictures name the flow
+
+
 class AnalysisCommand(click.Command):
     """A command that `analysis` made.
 
@@ -85,15 +88,27 @@ def measured(
     suffix : str
         Of the name of the figure's file.
     """
+    from dynlab import schema
     from dynlab.diagnostics import DIAGNOSTICS
     from dynlab.errors import lookup
     from dynlab.plots import PLOTS
 
     if source.kind == "flow" and source.matrix is not None and "step" in source.given:
         raise UserError("--kind flow takes no step ε: leave out --step or --kind.")
+    given = list(arguments)
     with source.working(doing):
-        ds = named(source, lookup(DIAGNOSTICS, name, "diagnostic")(*arguments, **options))
+        ds = named(source, lookup(DIAGNOSTICS, name, "diagnostic")(*given, **options))
+    if (step := _chosen_step(source, given[0])) is not None and name not in OF_FLOWS:
+        ds = ds.assign_attrs(settings=json.dumps(schema.settings(ds) | {"euler_step": step}, sort_keys=True))
     return CommandResult(ds, lookup(PLOTS, f"plot_{name}", "plot"), source.name + suffix)
+
+
+def _chosen_step(source: Source, system: Any) -> float | None:
+    """Of Euler's map of a flow that was named beside its step ε, which a picture of the map says."""
+    from dynlab.systems import Euler
+
+    chosen = source.matrix is not None or "step" in source.given
+    return system.step_size if chosen and isinstance(system, Euler) else None
 
 
 def named(source: Source, ds: xr.Dataset) -> xr.Dataset:

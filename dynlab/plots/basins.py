@@ -49,7 +49,7 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     schema.check(ds, needs=NEEDS)
     settings = schema.settings(ds)
     if ax is None:
-        step = settings.get("step_size")
+        step = None if "euler_step" in settings else settings.get("step_size")
         whose = "" if step is None else f" of Euler's map, ε = {number(float(step), 3)}"
         return style.panels(ds, [(plot_basins, artist)], SIZE, f"Basins{whose}")
     count, basin = ds.sizes[schema.ATTRACTOR], ds["basin"].values

@@ -12,7 +12,7 @@ from dynlab.plots import style
 from dynlab.plots.critical_steps import plot_critical_steps, plot_diffusion_plane
 from dynlab.plots.energy import LOOKS
 from dynlab.plots.theory_bounds import plot_theory_bounds
-from dynlab.wording import capital, share
+from dynlab.wording import capital, number, share
 
 PANEL = (4.9, 4.0)  # inches
 ROW, FRAME = 0.42, 0.7  # of the table of bounds
@@ -70,8 +70,19 @@ def plot_stability(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> 
         for index, (draw, options) in enumerate(drawn):
             draw(ds, ax=figure.add_subplot(grid[index]), **options)
         plot_theory_bounds(ds, ax=figure.add_subplot(grid[rows, :]))
-        style.finish(ds, figure, "Stability of the step")
+        style.finish(ds, figure, f"Stability of {_step(ds)}")
     return figure.axes[0]
+
+
+def _step(ds: xr.Dataset) -> str:
+    """Whose step it is, and how large where all are alike."""
+    if "used_step" not in ds:
+        return "the step"
+    if "ernn" in ds.attrs["system"]:
+        return "the inner iteration's step"
+    used = ds["used_step"].values
+    size = f", ε = {number(float(used.flat[0]), 4)}" if np.ptp(used) == 0 else ""
+    return f"a step ({LOOKS[schema.settings(ds)['integrator']]['label']}{size})"
 
 
 def plot_step_region(ds: xr.Dataset, *, ax: Axes | None = None, close_up: bool = False, **artist: Any) -> Axes:

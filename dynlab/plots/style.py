@@ -179,19 +179,26 @@ def finish(ds: xr.Dataset, figure: Figure, title: str, named: Mapping[str, Any] 
 
 
 def named_system(ds: xr.Dataset) -> str:
-    """The system's name, and its formula where the name says too little: of a feedback system with the φ it has."""
+    """The system's name, and its formula where the name says too little: of a feedback system with the φ it has.
+
+    Of Euler's map of a flow, whose step is the setting ``euler_step``, it is the map's.
+    """
     name, settings = str(ds.attrs["system"]), json.loads(ds.attrs.get("settings") or "{}")
+    step = settings.get("euler_step")
+    varied = [settings.get("parameter"), *settings.get("parameters", [])]
+    size = "" if step is None or "step_size" in varied else f", ε = {number(float(step))}"
     if name == "LinearMap":
         return "the linear map h ↦ W h" + _short_matrix(settings)
     if name == "vanilla" and _rows(settings):
         return "h ↦ tanh(W h)" + _short_matrix(settings)
     if name != "feedback" or not isinstance(settings.get("config"), dict):
-        return name
+        return name if step is None else f"Euler's map of {name}{size}"
     config = settings["config"]  # empty of a matrix, whose system has neither input nor bias
     activation = str(config.get("activation", "tanh"))
     terms = "W h" + " + V x" * bool(config.get("input_size")) + " + b" * bool(config and config.get("bias", True))
     inner = terms if activation == "identity" else f"{ACTIVATIONS.get(activation, activation)}({terms})"
-    return f"h′ = {inner}{_short_matrix(settings)}"
+    formula = f"h′ = {inner}" if step is None else f"h ↦ h + ε {inner}{size}"
+    return f"{formula}{_short_matrix(settings)}"
 
 
 def _rows(settings: Mapping[str, Any]) -> list[list[float]]:

@@ -9,12 +9,14 @@ from dynlab.cli.main import run
 
 MANY = "0.123456,1.98765;-2.34567,0.456789"
 ROUNDED = "W ≈ 0.1235, 1.988; −2.346, 0.4568."
+FLOW, EULER = ": h′ = tanh(W h)", ": h ↦ h + ε tanh(W h)"
 COMMANDS = [
-    ["phase"],
-    ["basins", "--grid", "9", "--steps", "50", "--no-follow"],
-    ["stability"],
-    ["lyapunov", "--steps", "50"],
-    ["bifurcation", "--parameter", "step_size", "--from", "0.01", "--to", "0.02", "--values", "0"],
+    (["phase"], FLOW),
+    (["basins", "--grid", "9", "--steps", "50", "--no-follow"], f"{EULER}, ε = 0.1"),
+    (["stability"], f"(Euler, ε = 0.1){FLOW}"),
+    (["lyapunov", "--steps", "50"], f"{EULER}, ε = 0.1"),
+    (["lyapunov", "--seconds", "5", "--kind", "flow"], FLOW),
+    (["bifurcation", "--parameter", "step_size", "--from", "0.01", "--to", "0.02", "--values", "0"], EULER),
 ]
 
 
@@ -31,12 +33,12 @@ def words(tmp_path, monkeypatch):
     return read
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_a_picture_of_a_matrix_says_which(words, command):
-    assert "h′ = tanh(W h), W = −0.15, −2; 2, −0.15" in words(*command, "--matrix", "diff")
+@pytest.mark.parametrize("command, formula", COMMANDS)
+def test_a_picture_of_a_matrix_says_which_and_whether_it_is_of_the_flow_or_of_eulers_map(words, command, formula):
+    assert f"{formula}, W = −0.15, −2; 2, −0.15" in words(*command, "--matrix", "diff")
     said = words(*command, "--matrix", MANY)
     assert ROUNDED in said
-    assert "h′ = tanh(W h)" in said
+    assert formula in said
 
 
 def test_of_a_panel_its_own_matrix_is_said_and_not_the_default(words):

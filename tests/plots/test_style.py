@@ -71,6 +71,9 @@ def test_the_style_sheet_has_the_same_settings():
         ("feedback", {"config": {"input_size": 2, "activation": "relu"}}, "h′ = ReLU(W h + V x + b)"),
         ("feedback", {"config": {"input_size": 0, "activation": "identity", "bias": False}}, "h′ = W h"),
         ("LinearMap", {"config": {}}, "the linear map h ↦ W h"),
+        ("feedback", {"config": {}, "euler_step": 0.1}, "h ↦ h + ε tanh(W h), ε = 0.1"),
+        ("feedback", {"config": {}, "euler_step": 0.1, "parameter": "step_size"}, "h ↦ h + ε tanh(W h)"),
+        ("lorenz", {"config": {}, "euler_step": 0.01}, "Euler's map of lorenz, ε = 0.01"),
     ],
 )
 def test_a_title_gives_the_formula_where_the_name_says_too_little(system, settings, name):
