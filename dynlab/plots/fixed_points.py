@@ -1,6 +1,5 @@
 """The eigenvalues of every fixed point beside the unit circle."""
 
-import itertools
 import textwrap
 from typing import Any
 
@@ -14,12 +13,6 @@ from dynlab.wording import of_map
 
 NEEDS = ("eigenvalue", "kind", "stable", "status")
 SIZES = ((6.0, 5.2), (9.4, 4.5))  # inches, of one panel and of two
-# By `stable`: the colour, and a marker for each kind, so that grey print tells them apart.
-LOOKS = {
-    1: (style.STABLE, "oDP*"),
-    0: (style.UNSTABLE, "^v<>X"),
-    -1: (style.UNDECIDED, "shd"),
-}
 MARGIN = 1.08  # times the largest coordinate
 LARGEST = 1e300  # an eigenvalue that an axis still reaches: limits near the largest number there is overflow
 NEAR = 0.15  # of |μ| = 1: what is as near is looked at from close up
@@ -91,10 +84,9 @@ def _draw(
     ax.fill(circle.real, circle.imag, color=style.FAINT, alpha=0.35, lw=0, zorder=0)
     ax.plot(circle.real, circle.imag, color=style.GREY, lw=0.9, zorder=1)
     style.cross(ax)
-    markers = {stable: itertools.cycle(shapes) for stable, (_, shapes) in LOOKS.items()}
     crowded = ds["eigenvalue"].size > CROWD
     for (status, kind, stable), members in sorted(_groups(ds).items(), key=lambda group: -len(group[1])):
-        colour, marker = LOOKS[stable][0], next(markers[stable])
+        marker, colour = style.kind_look(kind, stable)
         found = ds["eigenvalue"].values[members]
         if crowded:
             leads = np.isclose(found, found[:, :1]) | np.isclose(found, found[:, :1].conj())  # of a pair both

@@ -39,6 +39,25 @@ GREY = "#6B6B6B"  # dark enough for words on white
 FAINT = "#D9D9D9"
 SHADED = "#E3EEF6"  # a region that is stable
 STABLE, UNSTABLE, UNDECIDED = GREEN, VERMILION, GREY
+# A kind of fixed point has one marker in every picture and the colour of its stability, so that grey print tells kinds
+# apart; what is undecided has that of the kind it is near.
+KIND_MARKERS = {
+    "stable node": "o",
+    "stable focus": "D",
+    "stable improper node": "p",
+    "stable flip node": "P",
+    "stable flip focus": "h",
+    "saddle": "^",
+    "saddle-focus": "v",
+    "flip saddle": "X",
+    "flip saddle-focus": "d",
+    "unstable node": "<",
+    "unstable focus": ">",
+    "unstable improper node": "*",
+    "unstable flip node": "H",
+    "unstable flip focus": "8",
+}
+OTHER_KIND = "s"  # centers, lines and planes
 SEQUENTIAL = "cividis"  # perceptually uniform, and the same to a reader with red-green blindness
 DIVERGING = "PuOr_r"  # orange grows, violet shrinks, in every picture
 TIME = ListedColormap(colormaps[SEQUENTIAL](np.linspace(0.82, 0.0, 256)), "time")  # light is early, dark is late
@@ -264,6 +283,12 @@ def _power(found: re.Match[str]) -> str:
 def legend_below(ax: Axes, columns: int, **options: Any) -> Legend:
     """The legend under the axes, where it covers nothing, in at most so many columns."""
     return fitting.legend_below(ax, columns, **options)
+
+
+def kind_look(kind: str, stable: int) -> tuple[str, str]:
+    """The marker of a kind of fixed point, and the colour of its stability: 1 stable, 0 unstable, −1 undecided."""
+    marker = KIND_MARKERS.get(kind.removeprefix("undecided, near "), OTHER_KIND)
+    return marker, {1: STABLE, 0: UNSTABLE, -1: UNDECIDED}[stable]
 
 
 def cross(ax: Axes) -> None:

@@ -4,9 +4,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
+from matplotlib.markers import MarkerStyle
 
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.errors import UserError
+from dynlab.plots import style
 from dynlab.plots.fixed_points import plot_fixed_points
 from dynlab.systems import create, from_function
 
@@ -21,6 +23,26 @@ def test_every_eigenvalue_is_a_marker_and_every_kind_an_entry():
     texts = {text.get_text() for text in ax.get_legend().get_texts()}
     assert {f"{count} × {kind}" for kind, count in zip(kinds, counts, strict=True)} <= texts
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("Re μ", "Im μ")
+
+
+@pytest.mark.parametrize("slopes, others", [((0.5, 0.3), ()), ((0.5, 3.0), ("saddle",))])
+def test_a_kind_has_the_same_marker_whatever_else_is_there(slopes, others):
+    """A stable node at 0, alone, and in the other system two of them beside the saddle at 0."""
+    ds = fixed_points(from_function(lambda h, x: torch.tanh(h @ torch.diag(torch.tensor(slopes)).to(h)), 2), starts=16)
+    drawn = plot_fixed_points(ds, ax=plt.subplots()[1])
+    for artist in drawn.collections:
+        kind = artist.get_label().partition(" × ")[2]
+        expected = MarkerStyle({"stable node": "o", "saddle": "^"}[kind])
+        path = expected.get_path().transformed(expected.get_transform())
+        np.testing.assert_allclose(artist.get_paths()[0].vertices, path.vertices)
+    assert {each.get_label().partition(" × ")[2] for each in drawn.collections} - {"stable node"} == set(others)
+
+
+def test_no_two_kinds_share_a_marker_and_an_undecided_one_is_grey():
+    assert len(set(style.KIND_MARKERS.values())) == len(style.KIND_MARKERS)
+    assert style.kind_look("stable focus", 1) == ("D", style.STABLE)
+    assert style.kind_look("undecided, near stable focus", -1) == ("D", style.UNDECIDED)
+    assert style.kind_look("undecided, near center", -1) == (style.OTHER_KIND, style.UNDECIDED)
 
 
 def test_what_is_no_fixed_point_is_hollow_and_named():
