@@ -9,11 +9,15 @@ from matplotlib.ticker import MaxNLocator
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.wording import joined
 
 SIZE = (7.2, 4.0)  # inches
 STATE = r"$\ln\,\|\partial h_T/\partial h_t\|_2$"
+FACTOR = r"$\|\partial h_T/\partial h_t\|_2$"
 LOSS = r"$\ln\,\|\partial L/\partial h_t\|_2$"
 SURVIVES = 0.1  # a direction survives where its singular value is at least this
+FLOOR = float(np.log(np.finfo(float).eps))  # ln σ below which a direction adds nothing to a number of size 1
+ROOM, DEEP = 1.25, 2.0  # times that the axis ends below what it must show, and times that a lower end is cut there
 BANDS = ((0.0, 1.0, "#D6E6F2", "all resolved modes"), (0.25, 0.75, "#9CC3DF", "middle half of the modes"))
 
 
@@ -32,13 +36,14 @@ def plot_gradient(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     if ax is None:
         return style.panels(ds, [(plot_gradient, artist)], SIZE, "Gradient")
     last = int(ds[schema.TIME].values[-1])
-    ax.axhline(0, color=style.BLACK, linewidth=1, linestyle=":", zorder=1, label="neither shrinks nor grows")
     has_loss = "log_loss_gradient" in ds
+    one = f"{FACTOR} = 1: neither shrinks nor grows" if has_loss else "neither shrinks nor grows"
+    ax.axhline(0, color=style.BLACK, linewidth=1, linestyle=":", zorder=1, label=one)
     draw_samples(ds["log_norm"], ax, style.BLUE, STATE if has_loss else "", **artist)
     if has_loss:
         draw_samples(ds["log_loss_gradient"], ax, style.VERMILION, LOSS, "--", **artist)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ylabel = "ln of the norm of the gradient" if has_loss else STATE
+    ylabel = "ln of the norm" if has_loss else STATE
     ax.set(xlim=(0, last), xlabel=style.label(ds[schema.TIME]), ylabel=ylabel)
     ax.set_title(f"From T = {last} back to each earlier t")
     style.legend_below(ax, 3)
@@ -77,7 +82,9 @@ def plot_end_to_end(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     ax.plot(times, modulus, color=style.VERMILION, linestyle="--", marker=mark, label="mean modulus of the eigenvalues")
     ax.axhline(np.log(SURVIVES), color=style.BLACK, linestyle=":", linewidth=1, label=f"σ = {SURVIVES}: survives above")
     ax.axhline(0, color=style.FAINT, linewidth=0.8, zorder=0)
-    if not known.any():
+    if known.any():
+        _cut(ax, values, modulus)
+    else:
         vanish = bool(np.isneginf(ds["log_singular_value"].values).any())
         style.say(ax, "every σ is 0" if vanish else "no σ is known")
         ax.set_xlim(0, max(1, times[-1]))
@@ -85,6 +92,21 @@ def plot_end_to_end(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     ax.set_title(_title(ds))
     style.legend_below(ax, 3)
     return ax
+
+
+def _cut(ax: Axes, values: xr.DataArray, modulus: xr.DataArray) -> None:
+    """End the axis where σ is rounding beside 1, unless the largest σ is smaller, and say what lies below."""
+    largest, middle, smallest = values.isel(mode=0), values.median(schema.MODE), values.min(schema.MODE)
+    shown = np.append(largest.values, modulus.values)
+    bottom = ROOM * min(FLOOR, float(shown[np.isfinite(shown)].min(initial=0.0)))
+    if float(smallest.min()) >= DEEP * bottom:
+        return
+    low = {"median σ": float(middle.min()), "smallest σ": float(smallest.min())}
+    named = [f"the {name} at e^{value:,.0f}".replace("-", "−") for name, value in low.items() if value < bottom]
+    top = max(0.0, float(largest.max()))
+    ax.set_ylim(bottom, top - 0.05 * (bottom - top))
+    words = style.subscripts(f"↓ cut off: {joined(named)}")
+    ax.text(0.99, 0.02, words, transform=ax.transAxes, ha="right", va="bottom", zorder=5)
 
 
 def _title(ds: xr.Dataset) -> str:

@@ -4,7 +4,7 @@ import torch
 
 from dynlab.diagnostics.end_to_end import end_to_end
 from dynlab.diagnostics.gradient import gradient
-from dynlab.plots.gradient import LOSS, STATE, plot_end_to_end, plot_gradient
+from dynlab.plots.gradient import FACTOR, FLOOR, LOSS, STATE, plot_end_to_end, plot_gradient
 from dynlab.systems import from_function
 
 
@@ -33,6 +33,9 @@ def test_the_loss_is_told_from_the_states(shrinking):
     drawn = lines(plot_gradient(ds))
     assert drawn[f"{LOSS}, median"].get_ydata() - drawn[f"{STATE}, median"].get_ydata() == pytest.approx(np.log(3))
     assert drawn[f"{LOSS}, median"].get_linestyle() != drawn[f"{STATE}, median"].get_linestyle()
+    (level,) = (name for name in drawn if name.endswith("neither shrinks nor grows"))
+    assert level.startswith(FACTOR), "the loss has no size at which its gradient neither shrinks nor grows"
+    np.testing.assert_array_equal(drawn[level].get_ydata(), 0)
 
 
 def test_singular_values_of_the_growing_product(shrinking):
@@ -42,6 +45,27 @@ def test_singular_values_of_the_growing_product(shrinking):
     assert drawn["median σ"].get_ydata() == pytest.approx(np.log(0.125) * np.arange(1, 7))
     band = ax.collections[0].get_paths()[0].vertices
     assert band[:, 1].min() == pytest.approx(6 * np.log(0.0625))
+
+
+@pytest.mark.parametrize(
+    "slopes, said",
+    [
+        ((0.9, 0.5, 0.4), ""),
+        ((0.9, 0.5, 1e-4), "the smallest σ at $e^{−276}$"),  # 30 ln 1e-4 = −276.3
+        ((0.9, 1e-3, 1e-4), "the median σ at $e^{−207}$ and the smallest σ at $e^{−276}$"),
+        ((1e-4, 1e-5, 1e-6), ""),
+    ],
+)
+def test_the_axis_ends_where_sizes_are_rounding_and_what_lies_below_is_said(slopes, said):
+    system = from_function(lambda h, x: h * h.new_tensor(slopes), state_size=3)
+    ax = plot_end_to_end(end_to_end(system, np.zeros((1, 30, 0))))
+    bottom, largest = ax.get_ylim()[0], 30 * np.log(slopes[0])
+    assert bottom < largest
+    assert [text.get_text() for text in ax.texts] == [f"↓ cut off: {said}"] * bool(said)
+    if said:
+        assert 2 * FLOOR < bottom < FLOOR
+    else:
+        assert bottom < 30 * np.log(slopes[-1])
 
 
 def test_one_time_is_still_to_be_seen(shrinking):
