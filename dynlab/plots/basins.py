@@ -80,11 +80,21 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     ax.set(xlabel=_axis(ds, 0), ylabel=_axis(ds, 1))
     if ds.sizes[schema.STATE] > 2 and settings.get("plane_share") is not None:
         ax.set_title(f"Starts on the plane of {share(float(settings['plane_share']))} of the states' variance")
-    legend: dict[str, Any] = {"title": "A start ends on (part of the starts)"}
+    if not count:
+        style.say(ax, _why_no_basin(basin, int(settings["steps"]))).set_color(style.BLACK)
+    legend: dict[str, Any] = {"title": "A start ends on (part of the starts)" if count else "Part of the starts"}
     legend["labels"] = [(handle[0] if isinstance(handle, tuple) else handle).get_label() for handle in handles]
     legend |= {"columnspacing": 1.4, "labelspacing": 0.9, "handlelength": 3.2, "handleheight": 1.7}
     style.legend_below(ax, 2 if len(handles) > FEW else 1, handles=handles, **legend)
     return ax
+
+
+def _why_no_basin(basin: NDArray[np.int64], steps: int) -> str:
+    """What all starts do where nothing was found on which one ends."""
+    if (basin == -1).all():
+        return "every orbit leaves:\nthere is no basin here"
+    settled = "no other orbit has settled" if (basin == -1).any() else "no orbit has settled"
+    return f"{settled} after {steps:,} steps:\nno basin is known here"
 
 
 def _patch(colour: Any, label: str) -> Patch:

@@ -17,6 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
+from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
 from dynlab.plots import fitting
@@ -297,9 +298,9 @@ def cross(ax: Axes) -> None:
     ax.axvline(0, color=FAINT, lw=0.8, zorder=1)
 
 
-def say(ax: Axes, words: str) -> None:
+def say(ax: Axes, words: str) -> Text:
     """Set words in the middle of axes that have nothing to show."""
-    ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", color=GREY)
+    return ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", color=GREY)
 
 
 def label(array: object) -> str:

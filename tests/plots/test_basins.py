@@ -40,6 +40,22 @@ def test_the_title_says_that_the_map_is_eulers_and_with_which_step():
     plt.close("all")
 
 
+@pytest.mark.parametrize(
+    "step, said",
+    [
+        (lambda h, x: h + 0.1, "no orbit has settled after 100 steps:\nno basin is known here"),
+        (lambda h, x: 2 * h + 9, "every orbit leaves:\nthere is no basin here"),
+        (lambda h, x: torch.where(h[..., :1] > 0, 2 * h + 9, h - 0.1), "no other orbit has settled after 100 steps:\n"),
+    ],
+)
+def test_a_window_in_which_nothing_ends_says_so(step, said):
+    ax = plot_basins(basins(from_function(step, 2), grid=8, steps=100, follow=False))
+    (words,) = (text.get_text() for text in ax.texts)
+    assert words.startswith(said)
+    assert ax.get_legend().get_title().get_text() == "Part of the starts"
+    plt.close("all")
+
+
 def test_the_legend_has_the_colour_of_every_start():
     """Those with h₁ = 0 end on the saddle at 0, which is white on the map: their colour is no marker's."""
     ds = basins(planar_system([[2, 0], [0, 0.5]], "vanilla"), grid=21, steps=200)
