@@ -194,7 +194,8 @@ def _change(one: Bifurcation, row: Row, stable: Row, unstable: Row, name: str, n
     criticality, undecided = _criticality(one)
     how = f" ({'; '.join(filter(None, (_angle(one), undecided)))})" if _angle(one) or undecided else ""
     if one.kind in (CONTINUUM, OF_ORBITS):
-        return f"{subject} {verb} stability {at}, where {article(IN_A[one.kind])} stands upright"
+        there = f"there is {article(IN_A[one.kind])}, but none just below or above"
+        return f"{subject} {verb} stability {at}, where {there}"
     return f"{subject} {verb} stability {at} in {article(criticality + IN_A.get(one.kind, one.kind))}{how}"
 
 
