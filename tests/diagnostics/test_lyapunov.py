@@ -727,7 +727,7 @@ def test_an_orbit_that_stayed_on_a_symmetric_set_is_told():
     """Two logistic maps with a weak coupling that vanishes between equal states, which are chaotic and not stable."""
     system = from_function(lambda h, x: 3.9 * h * (1 - h) + 0.01 * (h.flip(-1) - h), state_size=2)
     same = lyapunov(system, steps=1000, initial_state=[0.3, 0.3]).attrs["verdict"]
-    assert same.startswith("These are the exponents of an orbit that stayed in 1 of 2 dimensions")
+    assert same.startswith("The orbit stayed in 1 of 2 dimensions, on a set that orbits beside it leave: these are its")
     other = lyapunov(system, steps=1000, initial_state=[0.3, 0.4]).attrs["verdict"]
     assert other.startswith("Over the last 900 of 1,000 steps")
     # a line that attracts is no set that neighbours leave

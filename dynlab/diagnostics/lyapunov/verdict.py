@@ -124,10 +124,11 @@ def _signs(means: np.ndarray, errors: np.ndarray) -> str:
 
 
 def _named_exponents(which: np.ndarray) -> str:
-    """Each run of neighbours by its ends: "Λ₁", "Λ₁ to Λ₄ and Λ₆"."""
+    """Each run of three neighbours or more by its ends: "Λ₁", "Λ₁ and Λ₂", "Λ₁ to Λ₄ and Λ₆"."""
     numbers = np.flatnonzero(which) + 1
     runs = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
-    return joined([" to ".join(f"Λ{subscript(end)}" for end in dict.fromkeys([run[0], run[-1]])) for run in runs])
+    named = [[f"Λ{subscript(one)}" for one in run] for run in runs]
+    return joined([word for run in named for word in (run if len(run) < 3 else [f"{run[0]} to {run[-1]}"])])
 
 
 def _aligned(ds: xr.Dataset) -> str:
@@ -189,8 +190,11 @@ def _whereabouts(ds: xr.Dataset, name: str, ends: OrbitEnds, known: np.ndarray) 
     before = after = ""
     if (dimensions >= 0).any():
         inside = f"{ranged(dimensions[dimensions >= 0], 0)} of {points.shape[1]} dimensions"
-        share = f"{int((dimensions >= 0).sum())} of {count} orbits" if several else "an orbit"
-        before += f"These are the exponents of {share} that stayed in {inside}, on a set that nearby orbits leave. "
+        share, whose = "The orbit", "its exponents"
+        if several:
+            share, whose = f"{int((dimensions >= 0).sum())} of {count} orbits", "their exponents, too"
+        before += f"{share} stayed in {inside}, on a set that orbits beside it leave: these are {whose}, and "
+        before += "other starts may have others. "
     if unstable.any():
         what = _named(periods[unstable], points[unstable], unit, noun, "unstable")
         if unstable.all():
