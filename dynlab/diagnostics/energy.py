@@ -256,7 +256,7 @@ def _verdict(values: Real, rate: Real, found: Real, integrators: Sequence[str], 
             f"{interval(change)}{orbits}."
         )
     said = [f"{NAMES[name]} {_drifted(one)}" for name, one in zip(integrators, found - values, strict=True)]
-    return f"{first} At ε = {step:g} s the largest error in H within {duration:g} s is: {joined(said)}."
+    return f"{first} At ε = {step:g} s the largest absolute error in H within {duration:g} s is: {joined(said)}."
 
 
 def _ends(values: Real) -> str:

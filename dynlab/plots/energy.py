@@ -17,6 +17,7 @@ LOOKS: dict[str, dict[str, Any]] = {  # of each integrator, the same in every pi
     "implicit-midpoint": {"color": style.GREEN, "ls": (0, (5, 1)), "label": "implicit midpoint"},
     "exponential-euler": {"color": style.PURPLE, "ls": ":", "label": "exponential Euler"},
 }
+FADED, LONGER = 1e-3, 2.0  # of the largest H: less is not seen, and the axis ends at twice the time until then
 SMALLEST = 1e-16  # of a drift on a logarithmic axis: less is rounding
 
 
@@ -44,11 +45,15 @@ def plot_energy(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     _draw_lines(ds, ax, "exact_energy", {"color": style.BLACK, "lw": 2.4, "alpha": 0.55, "label": "the flow"} | artist)
     for name in ds[schema.INTEGRATOR].values.tolist():
         _draw_lines(ds.sel({schema.INTEGRATOR: name}), ax, "energy", {"lw": 1.1} | LOOKS[name])
-    exact, orbits = ds["exact_energy"].values, ds["energy"].values
+    exact, orbits = ds["exact_energy"].transpose(schema.SAMPLE, schema.TIME).values, ds["energy"].values
     low, high = np.nanmin(exact), np.nanmax(exact)
     highest = float(orbits[np.isfinite(orbits)].max(initial=high))
     top = 1.08 * min(highest, high + 3 * max(high - low, 0.5 * high))
     ax.set(ylim=(min(0.0, low), top), xlabel=style.label(ds[schema.TIME]), ylabel="H = Σ log cosh(M h + q)")
+    alive = (np.abs(exact) > FADED * np.abs(exact).max()).any(axis=0)
+    until = LONGER * float(ds[schema.TIME].values[alive].max(initial=0.0))
+    if 0 < until < float(ds[schema.TIME][-1]):  # after that all is 0 to the eye
+        ax.set_xlim(-0.03 * until, until)
     cut = "; higher values are cut off" if highest > top else ""
     ax.set_title(f"H of the flow and along each integrator's orbits{cut}")
     style.legend_below(ax, 3)
@@ -62,7 +67,7 @@ def _draw_drift(ds: xr.Dataset, ax: Axes) -> None:
     for name in ds[schema.INTEGRATOR].values.tolist():
         _draw_lines(shown.sel({schema.INTEGRATOR: name}), ax, "drift", {"lw": 1.1} | LOOKS[name])
     _draw_lines(shown, ax, "balance", {"color": style.GREY, "lw": 0.8, "label": "the solver's own error"})
-    ax.set(yscale="log", xlabel=style.label(ds[schema.TIME]), ylabel="distance from the flow's H")
+    ax.set(yscale="log", xlabel=style.label(ds[schema.TIME]), ylabel="|H − H of the flow|, absolute")
     ax.set_title(f"How far each drifts at ε = {schema.settings(ds)['step_size']:g} s")
     style.legend_below(ax, 3)
 
