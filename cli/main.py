@@ -187,6 +187,13 @@ def _of_click(error: click.ClickException) -> str:
         kind = getattr(getattr(error, "param", None), "type", None)
         return f"{said[: wrong.start()]}{wrong[1]} is no {_in_words(kind)}."
     if said.startswith("Got unexpected extra") and context:
+        if context.info_name == "phase":
+            got = said[said.index("(") + 1 : -1].split()[0]
+            return (
+                f"{said}. phase is of planar systems, which --matrix or --panel names. Of a network "
+                f"`dynlab geometry {got}` shows the trajectories and fixed points on the leading principal components, "
+                f"and `dynlab basins {got}` where each start on the plane of the first two ends."
+            )
         return f"{said}. Leave it out: {context.command_path} --help says what is taken."
     return said
 

@@ -71,7 +71,7 @@ def test_help_imports_neither_torch_nor_xarray_nor_matplotlib():
         (["bifurcation"], "are missing, as in `dynlab bifurcation --matrix diff --parameter step_size --from 0.01"),
         (["spectrum", "a.pt", "b.pt"], "or compare them by `dynlab compare a.pt b.pt`."),
         (["basins", "a.pt", "b.pt", "c.pt"], "takes one checkpoint, got 3"),
-        (["phase", "x.pt"], "extra argument (x.pt). Leave it out"),
+        (["phase", "x.pt"], "Of a network `dynlab geometry x.pt` shows the trajectories"),
         (["spectrum"], "Got nothing to look at"),
         (["spectrum", "no-such-file.pt"], "no-such-file.pt"),
         (["phase", "--no-such-option"], "No such option"),
