@@ -247,10 +247,11 @@ def _verdict(ds: xr.Dataset) -> str:
     sizes = [len(part) for total in samples for part in np.array_split(np.arange(total), settings["runs"])]
     each = counted(min(sizes), "sequence") if min(sizes) == max(sizes) else f"{interval(sizes)} sequences"
     return (
-        f"{'A' if p < BEYOND else 'No'} difference between {one} and {two} is shown (p = {number(p, 2)}). "
+        f"{'A' if p < BEYOND else 'No'} difference between {one} and {two} is shown: in a permutation test a share "
+        f"p = {number(p, 2)} of {ds.sizes[schema.RELABELLING]} exchanges of runs between them leaves them at least as "
+        f"far apart. A run is {each}. "
         f"The mean distance between a run of {one} and a run of {two} is {number(float(ds['between_runs']), 2)}; "
-        f"between two runs of {one} it is {first}, and between two runs of {two} {second}. A run is {each}, and p the "
-        f"share of {ds.sizes[schema.RELABELLING]} exchanges of runs that leave the networks as far apart. "
+        f"between two runs of {one} it is {first}, and between two runs of {two} {second}. "
         f"In the bases that fit best a step of {one} and one of {two} differ by "
         f"{fit if far > RESOLUTION else f'less than {size} of their size'}."
     )

@@ -63,12 +63,12 @@ def _draw_distances(ds: xr.Dataset, ax: Axes) -> None:
         1 if alike else BINS,
         color=style.FAINT,
         edgecolor=style.GREY,
-        label="one run of each, relabelled",
+        label="one of each, runs exchanged",
     )
     ax.axvline(float(ds["between_runs"]), color=style.BLACK, lw=2, label="one run of each network")
     for (_, colour), name, value in zip(LOOKS, ds[schema.NETWORK].values, ds["within_runs"].values, strict=True):
         ax.axvline(float(value), color=colour, lw=1.2, ls="--", label=f"two runs of {name}")
-    ax.set(xlim=(0, None), xlabel="mean distance between two runs", ylabel="number of relabellings")
+    ax.set(xlim=(0, None), xlabel="mean distance between two runs", ylabel="number of exchanges of runs")
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_title(f"p = {float(ds['p_value']):.2g}, the part of relabellings at least as far")
+    ax.set_title(f"Exchanges of runs at least as far apart: p = {float(ds['p_value']):.2g}")
     style.legend_below(ax, 2)
