@@ -24,12 +24,14 @@ def ernn_manifold(source: Source) -> CommandResult:
     dynlab ernn-manifold
     dynlab ernn-manifold ernn-k5.pt
     """
-    from dynlab.diagnostics.ernn.manifold_example import SEED, random_planar_networks
+    from dynlab.diagnostics.ernn.manifold_example import SEED, chosen, random_planar_networks
 
     doing = "Solving for the equilibria"
     if source.checkpoints or source.factory:
         return measured(source, "ernn_manifold", doing, (source.map, source.driving.inputs), source.computing)
-    example = random_planar_networks(source.seed if "seed" in source.given else SEED, source.steps)
+    seed = source.seed if "seed" in source.given else SEED
+    example = random_planar_networks(seed, source.steps)
     asked = {"beside": example.beside, "initial_state": example.initial_state} | source.computing
     found = measured(source, "ernn_manifold", doing, (example.system, example.inputs), asked)
-    return found._replace(name="random-walk")
+    verdict = f"{found.dataset.attrs['verdict']} {chosen(seed)}"
+    return found._replace(dataset=found.dataset.assign_attrs(verdict=verdict), name="random-walk")

@@ -5,7 +5,7 @@ from typing import cast
 from matplotlib.figure import Figure
 
 from dynlab.diagnostics.ernn.manifold import ernn_manifold
-from dynlab.diagnostics.ernn.manifold_example import SEED, STEPS, random_planar_networks
+from dynlab.diagnostics.ernn.manifold_example import SEED, STEPS, chosen, random_planar_networks
 from dynlab.gallery.kept import Results, Script
 from dynlab.gallery.made import Made
 from dynlab.plots.ernn_manifold import plot_ernn_manifold
@@ -15,7 +15,7 @@ def compute(fast: bool) -> Results:
     """The networks side by side with the equilibrium manifold; fast: a shorter walk."""
     example = random_planar_networks(SEED, 60 if fast else STEPS)
     ds = ernn_manifold(example.system, example.inputs, beside=example.beside, initial_state=example.initial_state)
-    return {"manifold": ds}
+    return {"manifold": ds.assign_attrs(verdict=f"{ds.attrs['verdict']} {chosen(SEED)}")}
 
 
 def draw(results: Results) -> Made:

@@ -1,5 +1,6 @@
 """Trajectories beside the equilibrium manifold, and how far an ERNN is from it."""
 
+import itertools
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -9,12 +10,14 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
 from dynlab import schema
+from dynlab.numerics.arrays import Real
 from dynlab.plots import style
 from dynlab.wording import subscript
 
 SAMPLE = 0  # the sequence that is drawn
 WIDTH = 11.0  # inches
 MARGIN = 1.05
+MOST = 0.9  # quantile of the equilibria that a frame holds: they may lie far from where a network moves
 RATIOS = (1.6, 1.0)  # of the heights of the networks and of the distance below them
 ARRIVED = 1e-6  # the inner iteration's end counts as on the manifold within this distance
 SMALLEST = 1e-17  # a distance of exactly 0 has no place on a logarithmic axis
@@ -90,15 +93,15 @@ def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -
     scale, has_manifold = float(one["scale"]), name in _ernns(ds)
     if "curve" in ds:
         curve = scale * ds["curve"].values
-        ax.plot(*curve.T, color=style.BLUE, linewidth=5, alpha=0.4, label="equilibrium manifold z*(x)")
+        ax.plot(*curve.T, color=style.FAINT, linewidth=7, label="equilibrium manifold z*(x)")
     elif has_manifold:
-        dots: dict[str, Any] = {"color": style.BLUE, "alpha": 0.4, "markersize": 9, "markeredgewidth": 0}
+        dots: dict[str, Any] = {"color": style.GREY, "alpha": 0.35, "markersize": 8, "markeredgewidth": 0}
         ax.plot(*one["equilibrium"].values.T, "o", label="equilibria z*(x)", **dots)
     states = scale * one["trajectory"].values
     if has_manifold:
-        _draw_ernn(ds, one, ax, artist, first=name == ds["network"].values[0])
+        _draw_ernn(ds, name, ax, artist)
     else:
-        line: dict[str, Any] = {"color": style.VERMILION, "linewidth": 0.5, "marker": ".", "markersize": 2} | artist
+        line: dict[str, Any] = {"color": style.BLUE, "linewidth": 0.5, "marker": ".", "markersize": 2} | artist
         ax.plot(*states.T, label="state h of RNN, FastRNN", **line)
     begin: dict[str, Any] = {"markersize": 14, "markerfacecolor": "none", "color": style.BLACK, "markeredgewidth": 1.5}
     begin |= {"linestyle": "none", "zorder": 7}  # a ring, in which the end of the iteration is seen
@@ -109,22 +112,42 @@ def _draw_network(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -
     if ds[schema.STATE].values[0] == 0:
         ax.set_xlabel(ds[schema.TIME].attrs["long_name"])
         return ax
-    shown = [ds["scale"] * ds["trajectory"], ds["equilibrium"], ds["pair_sum"]]
-    reach = MARGIN * max(float(np.abs(part.isel(sample=SAMPLE)).max()) for part in shown) or 1.0  # or never left 0
     ax.set(xlabel=first)
-    if len(_ernns(ds)) == ds.sizes["network"] == 1:  # nothing beside it to share the frame with
-        ax.margins(MARGIN - 1)
-    else:
-        ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+    moved = np.concatenate([states, *(one[part].values for part in ("pair_sum",) if has_manifold)])
+    if len(_ernns(ds)) == ds.sizes["network"] == 1:  # nothing beside it whose shape it is compared with
+        _frame(ax, moved, one["equilibrium"].values)
+        return ax
+    seen = [moved, scale * ds["curve"].values if "curve" in ds else one["equilibrium"].values]
+    sizes = np.abs(np.concatenate(seen))
+    reach = MARGIN * (float(sizes.max(where=np.isfinite(sizes), initial=0.0)) or 1.0)  # or it never left 0
+    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
     return ax
 
 
-def _draw_ernn(ds: xr.Dataset, one: xr.Dataset, ax: Axes, artist: dict[str, Any], first: bool) -> None:
-    sign = "+" if schema.settings(ds)["sign"] == 1 else "-"
+def _frame(ax: Axes, moved: Real, equilibria: Real) -> None:
+    """Limits that hold where the network moves and most equilibria; in the title how many of these lie outside."""
+    outside = np.zeros(len(equilibria), dtype=bool)
+    known = equilibria[np.isfinite(equilibria).all(axis=1)]
+    for axis, name in enumerate("xy"):
+        own = moved[:, axis][np.isfinite(moved[:, axis])]
+        most = np.quantile(known[:, axis], [1 - MOST, MOST]) if len(known) else own
+        low, high = min(own.min(), most.min()), max(own.max(), most.max())
+        room = (MARGIN - 1) * ((high - low) or 1.0)
+        ax.set(**{f"{name}lim": (low - room, high + room)})
+        outside |= (equilibria[:, axis] < low - room) | (equilibria[:, axis] > high + room)
+    if outside.any():
+        title = ax.get_title(loc="left")
+        ax.set_title(f"{title}; {outside.sum()} of {len(known)} equilibria lie outside")
+
+
+def _draw_ernn(ds: xr.Dataset, name: str, ax: Axes, artist: dict[str, Any]) -> None:
+    sign, one = "+" if schema.settings(ds)["sign"] == 1 else "-", ds.sel(network=name).isel(sample=SAMPLE)
     ax.plot(*one["trajectory"].values.T, ".", color=style.ORANGE, markersize=2, label="state h of ERNN")
-    moving: dict[str, Any] = {"color": style.GREEN, "linestyle": "none", "marker": ".", "markersize": 4} | artist
-    ax.plot(*one["pair_sum"].values[1:].T, label=f"$h_k {sign} h_{{k-1}}$: on it at equilibrium", **moving)
-    if not first:
+    colour, several = _colours(ds)[name], len(_ernns(ds)) > 1
+    moving: dict[str, Any] = {"color": colour, "linestyle": "none", "marker": ".", "markersize": 4} | artist
+    whose = f" of K = {schema.settings(ds)['inner'][name][0]}" if several else ""
+    ax.plot(*one["pair_sum"].values[1:].T, label=f"$h_k {sign} h_{{k-1}}${whose}: on it at equilibrium", **moving)
+    if name != ds["network"].values[0]:
         return
     path = ds["inner_path"].values[SAMPLE]
     ax.plot(*path.T, color=style.BLACK, linewidth=1, marker="o", markersize=2.5, label="inner iteration")
@@ -135,7 +158,7 @@ def _draw_ernn(ds: xr.Dataset, one: xr.Dataset, ax: Axes, artist: dict[str, Any]
 
 def _draw_distance(ds: xr.Dataset, ax: Axes) -> None:
     times = ds[schema.TIME].values
-    for name, colour in zip(_ernns(ds), (style.GREEN, style.PURPLE, style.SKY, style.BLACK), strict=False):
+    for name, colour in _colours(ds).items():
         distance = np.maximum(ds["distance"].sel(network=name).isel(sample=SAMPLE).values[1:], SMALLEST)
         look: dict[str, Any] = {"color": colour, "linewidth": 0.9, "label": _title(ds, name, "ERNN", 1.0)}
         look |= {"marker": "o", "markersize": 4} if np.isfinite(distance).sum() == 1 else {}
@@ -150,6 +173,11 @@ def _draw_distance(ds: xr.Dataset, ax: Axes) -> None:
     ax.set_ylabel(f"distance of $h_k$\nfrom $z^*(x_k) {sign} h_{{k-1}}$")
     if len(_ernns(ds)) > 1:
         ax.legend(loc="center right")
+
+
+def _colours(ds: xr.Dataset) -> dict[str, str]:
+    """Of each ERNN, in all panels."""
+    return dict(zip(_ernns(ds), itertools.cycle((style.GREEN, style.PURPLE, style.SKY, style.BLACK)), strict=False))
 
 
 def _ernns(ds: xr.Dataset) -> list[str]:

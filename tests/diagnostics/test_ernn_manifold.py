@@ -6,7 +6,7 @@ import torch
 
 from dynlab import zoo
 from dynlab.diagnostics.ernn.manifold import ernn_manifold
-from dynlab.diagnostics.ernn.manifold_example import random_planar_networks
+from dynlab.diagnostics.ernn.manifold_example import SEED, chosen, random_planar_networks
 from dynlab.errors import UserError
 from dynlab.systems import create
 from dynlab.systems.ernn import ERNN
@@ -131,3 +131,10 @@ def test_equilibria_far_from_the_state_of_a_trained_low_rank_relu_network_are_fo
     U = np.eye(len(V)) + V @ H
     assert np.isfinite(z).all()
     assert np.abs(z - np.maximum((z @ U.T + inputs[0] @ W.T + b) @ U.T, 0)).max() < 1e-11
+
+
+def test_the_default_seed_is_chosen_for_what_its_sentence_says():
+    U = random_planar_networks().system.U.weight.detach().numpy()
+    assert round(float(np.linalg.norm(U, 2)), 2) == 0.92
+    assert "‖U‖₂ = 0.92 < 1" in chosen(SEED)
+    assert chosen(0) == "The networks are random, from seed 0."

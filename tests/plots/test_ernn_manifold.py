@@ -44,6 +44,33 @@ def test_all_networks_side_by_side_and_the_rnn_scaled(ds):
     assert figure.axes[4].get_yscale() == "log"
 
 
+def test_an_ernn_has_one_colour_in_all_panels(ds):
+    figure = plot_ernn_manifold(ds).figure
+    colours = [
+        next(line for line in ax.get_lines() if "on it at equilibrium" in str(line.get_label())).get_color()
+        for ax in figure.axes[2:4]
+    ]
+    assert [line.get_color() for line in figure.axes[4].lines] == colours
+    assert len(set(colours)) == 2
+
+
+def test_every_panel_is_filled_by_its_own_network(ds):
+    for ax, name in zip(plot_ernn_manifold(ds).figure.axes, ["rnn", "fastrnn"], strict=False):
+        scale = ds["scale"].sel(network=name).item()
+        reach = scale * max(np.abs(ds["trajectory"].sel(network=name)).max().item(), np.abs(ds["curve"]).max().item())
+        np.testing.assert_allclose(ax.get_xlim(), [-1.05 * reach, 1.05 * reach])
+
+
+def test_equilibria_far_away_do_not_squeeze_the_motion_and_are_counted(ds):
+    alone = ds.sel(network=["ernn"]).drop_vars("curve")
+    near = np.tile(alone["pair_sum"].values[0, 0, 1:2], (61, 1))
+    near[:3] = 1e3
+    far = alone.assign(equilibrium=(alone["equilibrium"].dims, near[None, None]))
+    ax = plot_ernn_manifold(far)
+    assert ax.get_xlim()[1] < 10
+    assert " ".join(ax.get_title(loc="left").split()).endswith("; 3 of 61 equilibria lie outside")
+
+
 def test_a_larger_network_is_drawn_by_the_two_states_that_vary_most_and_whole():
     """Of a ReLU network the first two may never leave 0."""
     torch.manual_seed(0)

@@ -21,6 +21,7 @@ CURVE_POINTS = 401
 NOT_EVERYWHERE = ("pair_sum", "equilibrium", "equilibrium_residual", "equilibrium_iterations", "distance")
 ON_MANIFOLD = 1e-6  # of the states' size: a network counts as moving on its manifold where no distance is larger
 OFF = 1e-3  # of 1 + |z|: where the search for an equilibrium starts beside the network's own state
+EQUILIBRIUM = "The equilibrium z*(x) is where the inner iteration would stay under the input x."
 METHOD = (
     "Equilibria z* = φ(P (U z* + W x + b)) are found by Levenberg–Marquardt steps from beside the network's own h_k + "
     "s h_{k−1}. Where that fails, pseudo-transient continuation and random states follow. The residual is at most "
@@ -240,7 +241,9 @@ def _verdict(ds: xr.Dataset) -> str:
             away = number(largest, 2)
             away = f"{number(middle, 2)} in the median and up to {away}" if found.sum() > 1 else away
             sentences.append(f"{who}: h_k is off the manifold. Its distance from z*(x_k) − {s} is {away}{share}.")
-    return " ".join(sentences) or "No state of an ERNN is finite beyond the first one: the trajectories diverge."
+    if sentences:
+        return f"{EQUILIBRIUM} {' '.join(sentences)}"
+    return "No state of an ERNN is finite beyond the first one: the trajectories diverge."
 
 
 def _who(name: str, settings: dict[str, Any]) -> str:
