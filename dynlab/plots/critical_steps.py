@@ -38,17 +38,20 @@ def plot_critical_steps(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any
     shown = np.isfinite(middle)
     look: dict[str, Any] = {"color": style.BLUE, "lw": 1.8, "label": "critical step, median", "zorder": 4}
     look |= {"marker": "o", "ms": 5} if shown.sum() == 1 else {}
+    if (critical == 0).any():  # of these states alone; a line across a time that has none would promise one there
+        look |= {"label": "critical step, median, if any", "marker": "o", "ms": 3}
     if shown.any():
         ax.fill_between(time, low, high, color=style.SKY, alpha=0.4, lw=0, label="least to largest", zorder=2)
-        ax.plot(time[shown], middle[shown], **look | artist)
+        ax.plot(time, middle, **look | artist)
     if "mean_slope_step" in ds:
         formula = np.median(steps["mean_slope_step"].values, axis=0)
         if np.isfinite(formula).any():
             words = "2γ/(γ² + ω²) by the mean slope"
             ax.plot(time, formula, color=style.BLACK, ls=":", lw=1.4, label=words, zorder=5)
     least, _, largest = _quantiles(used)
+    signed = "size of the ε that is used" if (steps["used_step"].values < 0).any() else "ε that is used"
     ax.fill_between(time, least, largest, color=style.VERMILION, alpha=0.25, lw=0, zorder=1)
-    ax.plot(time, np.median(used, axis=0), color=style.VERMILION, ls="--", lw=1.5, label="ε that is used", zorder=6)
+    ax.plot(time, np.median(used, axis=0), color=style.VERMILION, ls="--", lw=1.5, label=signed, zorder=6)
     ax.set_ylim(bottom=max(ax.get_ylim()[0], 10**-DECADES * float(np.nanmax(used))))
     ax.set(xlabel=style.label(ds[schema.TIME]), ylabel=style.label(ds["critical_step"]))
     ax.set_title(f"The step is unstable at {share(float((ds['stable'] == 0).mean()))} of {ds['stable'].size:,} states")

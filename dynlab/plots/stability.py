@@ -79,7 +79,7 @@ def _step(ds: xr.Dataset) -> str:
     if "used_step" not in ds:
         return "the step"
     if "ernn" in ds.attrs["system"]:
-        return "the inner iteration's step"
+        return "a step of the inner iteration, ε = η"
     used = ds["used_step"].values
     size = f", ε = {number(float(used.flat[0]), 4)}" if np.ptp(used) == 0 else ""
     return f"a step ({LOOKS[schema.settings(ds)['integrator']]['label']}{size})"
@@ -117,7 +117,7 @@ def plot_step_region(ds: xr.Dataset, *, ax: Axes | None = None, close_up: bool =
     integrator = schema.settings(ds)["integrator"]
     title = f"{capital(LOOKS[integrator]['label'])}: |R(ελ)| ≤ 1 is shaded,\nR(z) = {FACTORS[integrator]}"
     ax.set(aspect="equal", title=title)
-    style.legend_below(ax, 3, handletextpad=0.3, columnspacing=1.0, markerscale=1.0 if large else 2.0)
+    style.legend_below(ax, 3, handletextpad=0.3, columnspacing=1.0, markerscale=1.0 if large else 3.0)
     return ax
 
 

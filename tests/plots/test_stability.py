@@ -44,6 +44,19 @@ def test_the_median_of_the_critical_steps(ds):
     assert (part, states) == (pytest.approx(100 * float((ds["stable"] == 0).mean()), abs=0.05), 60)
 
 
+def test_where_no_step_is_small_enough_the_line_of_critical_steps_has_a_gap(ds):
+    critical = ds["critical_step"].copy(deep=True)
+    critical[:, 4], critical[0, 7] = 0.0, 0.0  # (sample, time)
+    ax = plot_critical_steps(ds.assign(critical_step=critical, used_step=-ds["used_step"]))
+    lines = {line.get_label(): line for line in ax.lines}
+    drawn = lines["critical step, median, if any"].get_ydata()
+    expected = np.median(ds["critical_step"].values, axis=0)
+    expected[4], expected[7] = np.nan, np.median(ds["critical_step"].values[1:, 7])
+    np.testing.assert_allclose(drawn, expected)
+    np.testing.assert_allclose(lines["size of the ε that is used"].get_ydata(), 0.3)
+    plt.close("all")
+
+
 def test_the_plane_its_border_and_the_network(ds):
     ax = plot_diffusion_plane(ds)
     lines = {line.get_label(): line for line in ax.lines}
