@@ -5,6 +5,7 @@ lies in ``copying_modes.nc`` beside this file.
 """
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -49,16 +50,20 @@ def make(fast: bool = False, recompute: bool = False) -> Made:
         for ax, name in zip(axes, recorded[schema.NETWORK].values, strict=True):
             _panel(recorded.sel({schema.NETWORK: name}), str(name), ax)
         axes[0].set(ylabel="ln σ of $∂h_T/∂h_0$", ylim=(LOWEST, None))
-        style.caption(figure, TITLE, _caption(recorded))
+        handles, labels = axes[0].get_legend_handles_labels()
+        style.caption(figure, style.subscripts(TITLE), _caption(recorded), dict(zip(labels, handles, strict=True)))
     return Made(TITLE, CLAIM, measured(recorded), figure, {"modes": recorded})
 
 
 def _panel(one: xr.Dataset, name: str, ax: Axes) -> None:
     steps, values = one[schema.TRAINING_STEP].values, one["log_singular_value"].values
-    ax.axhline(0, color=style.BLACK, ls=":", lw=1)
-    ax.plot(steps, values, ".", color=style.GREY, ms=2.5, rasterized=True)
-    ax.plot(steps, np.nanmax(values, axis=1), color=style.VERMILION, marker="^", ms=4)
-    ax.plot(steps, values[:, int(one["units"]) // 2], color=style.BLUE, marker="o", ms=4)
+    ax.axhline(0, color=style.BLACK, ls=":", lw=1, label="σ = 1: keeps its length")
+    every = ax.plot(steps, values, ".", color=style.GREY, ms=2.5, rasterized=True)
+    every[0].set_label("every σ")
+    ax.plot(steps, np.nanmax(values, axis=1), color=style.VERMILION, marker="^", ms=6, label="the largest σ")
+    middle: dict[str, Any] = {"color": style.BLUE, "marker": "o", "ms": 4, "label": "the middle σ"}
+    ax.plot(steps, values[:, int(one["units"]) // 2], **middle)
+    ax.axhline(KEPT, color=style.BLACK, ls="--", lw=0.8, label="σ = 1/10")
     ax.set(xlabel="step of the training", title=name)
 
 
@@ -113,7 +118,7 @@ def _log_singular_values(system: Map, inputs: Real) -> Real:
 def _caption(recorded: xr.Dataset) -> str:
     last = {name: _above(recorded, name)[1] for name in recorded[schema.NETWORK].values}
     return (
-        "Grey: every singular value for one sequence that is known to a tenth; red: the largest; blue: the middle one. "
+        "Singular values for one sequence whose logarithms are known to a tenth. "
         f"Trained, {joined([f'{name} keeps {count}' for name, count in last.items()])} directions to a tenth or more. "
         "asRNN's D_f is the source's, 1e−5 for good: its cell is linear, and nothing leaves 1."
     )

@@ -47,6 +47,19 @@ def test_a_fact_is_known_of_every_figure():
     assert set(KNOWN) == set(FIGURES)
 
 
+def test_what_is_drawn_of_copying_modes_is_named_and_no_colour_is_named_in_words():
+    figure = lookup(FIGURES, "copying-modes", "figure")(fast=True).figure
+    (legend,) = figure.legends
+    named = dict(zip((text.get_text() for text in legend.get_texts()), legend.legend_handles, strict=True))
+    assert {"every σ", "the largest σ", "the middle σ"} < set(named)
+    lines = figure.axes[0].lines
+    for name in ("the largest σ", "the middle σ"):
+        (drawn,) = (line for line in lines if line.get_label() == name)
+        assert named[name].get_color() == drawn.get_color()
+    assert not any(colour in text.get_text().lower() for text in figure.texts for colour in ("red", "blue", "grey"))
+    plt.close("all")
+
+
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_is_drawn_from_what_is_kept_and_its_sentence_says_what_is_known(name, tmp_path):
     made = lookup(FIGURES, name, "figure")()
