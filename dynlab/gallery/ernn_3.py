@@ -11,36 +11,39 @@ from dynlab.gallery.made import Made
 from dynlab.plots import style
 
 BOXES = {  # centre, words
-    "U": ((2.4, 1.6), "U"),
-    "b": ((4.3, 0.2), "W x$_k$ + b"),
-    "P": ((5.9, 1.6), "P = U"),
-    "phi": ((7.4, 1.6), "φ"),
-    "eta": ((10.0, 1.6), "η$_k^{(i)}$"),
+    "U": ((2.6, 1.6), "U"),
+    "b": ((4.4, 0.1), "$W x_k + b$"),
+    "P": ((6.2, 1.6), "P = U"),
+    "phi": ((8.1, 1.6), "φ"),
+    "eta": ((11.2, 1.6), "$η_k^{(i)}$"),
 }
-SUMS = {"first": ((1.0, 1.6), "+"), "drive": ((4.3, 1.6), "+"), "minus": ((8.7, 1.6), "−"), "last": ((11.4, 1.6), "+")}
-HALF, RADIUS = (0.55, 0.36), 0.24
+SUMS = {"first": ((1.0, 1.6), "+"), "drive": ((4.4, 1.6), "+"), "minus": ((9.7, 1.6), "−"), "last": ((12.8, 1.6), "+")}
+HALF, RADIUS = (0.62, 0.4), 0.28
+WIDER = 1.5  # times, the box of a sum
+LARGE, SMALL = 17, 14  # points
+ABOVE = 0.14  # a line, so that a subscript does not touch it
 GREY = style.GREY
 
 
 def make(fast: bool = False, recompute: bool = False) -> Made:
     """The block; there is nothing to compute."""
-    with style.style((11.0, 3.9)) as size:
+    with style.style((11.0, 3.8)) as size:
         figure, ax = plt.subplots(figsize=size)
         ax.axis("off")
-        ax.set(xlim=(-1.3, 13.6), ylim=(-0.6, 4.1), aspect="equal")
+        ax.set(xlim=(-1.2, 15.1), ylim=(-0.7, 4.4), aspect="equal")
         _frame(ax)
         for place, words in BOXES.values():
             _box(place, words, ax)
         for place, words in SUMS.values():
             ax.add_patch(Circle(place, RADIUS, facecolor="white", edgecolor=style.BLACK, zorder=3))
-            ax.text(*place, words, ha="center", va="center", fontsize=12, zorder=4)
+            ax.text(*place, words, ha="center", va="center", fontsize=LARGE, zorder=4)
         _arrows(ax)
     return Made(
         "ERNN, Figure 3: the block of one inner step",
         "“Once the maximum number of iterations K is predefined, we can convert an ERNN into a feed-forward network "
         "using the blocks” (section 2.1). Redrawn from equations 10 and 11.",
-        "A diagram, nothing is measured. The square boxes are learned: U = I + V H, used twice as P = U, W, b, and "
-        "one η for each inner step i and each time step k.",
+        "A diagram, nothing is measured. Learned are U = I + V H, used twice since P = U, W and b, and one η for each "
+        "inner step i and each time step k.",
         figure,
         {},
     )
@@ -48,15 +51,16 @@ def make(fast: bool = False, recompute: bool = False) -> Made:
 
 def _box(place: tuple[float, float], words: str, ax: Axes) -> None:
     (x, y), (wide, tall) = place, HALF
+    wide *= WIDER if "+" in words else 1
     look: dict[str, Any] = {"boxstyle": "round,pad=0.06", "facecolor": "#eaf1fb", "edgecolor": style.BLUE}
     ax.add_patch(FancyBboxPatch((x - wide, y - tall), 2 * wide, 2 * tall, zorder=3, **look))
-    ax.text(x, y, words, ha="center", va="center", fontsize=11, zorder=4)
+    ax.text(x, y, words, ha="center", va="center", fontsize=LARGE, zorder=4)
 
 
 def _frame(ax: Axes) -> None:
     look: dict[str, Any] = {"boxstyle": "round,pad=0.1", "facecolor": "none", "edgecolor": GREY, "linestyle": "--"}
-    ax.add_patch(FancyBboxPatch((0.3, -0.4), 11.9, 4.0, **look))
-    ax.text(12.15, 3.82, "repeated K times, i = 0 … K − 1", ha="right", fontsize=9, color="#555555")
+    ax.add_patch(FancyBboxPatch((0.35, -0.5), 13.1, 4.1, **look))
+    ax.text(13.45, 3.8, "repeated K times, i = 0 … K − 1", ha="right", fontsize=SMALL, color=GREY)
 
 
 def _arrows(ax: Axes) -> None:
@@ -65,17 +69,20 @@ def _arrows(ax: Axes) -> None:
     order = ("first", "U", "drive", "P", "phi", "minus", "eta", "last")
     for start, end in itertools.pairwise(order):
         _arrow(_edge(places[start], start, +1), _edge(places[end], end, -1), ax)
-    _arrow((4.3, 0.2 + HALF[1] + 0.06), (4.3, 1.6 - RADIUS), ax)
-    _arrow((-0.9, 1.6), (1.0 - RADIUS, 1.6), ax)
-    ax.text(-1.2, 1.78, "h$_k^{(i)}$", fontsize=12)
-    _arrow((-0.9, 0.5), (1.0 - RADIUS * 0.7, 1.6 - RADIUS * 0.7), ax)
-    ax.text(-1.3, 0.2, "h$_{k-1}$", fontsize=12)
-    _arrow((11.4 + RADIUS, 1.6), (13.0, 1.6), ax)
-    ax.text(12.5, 1.8, "h$_k^{(i+1)}$", fontsize=12)
-    _around((1.0, 1.6 + RADIUS), 2.5, (8.7, 1.6 + RADIUS), ax)
-    ax.text(4.9, 2.57, "h$_k^{(i)}$ + h$_{k-1}$", ha="center", fontsize=9)
-    _around((-0.3, 1.6), 3.25, (11.4, 1.6 + RADIUS), ax)
-    ax.text(4.9, 3.32, "h$_k^{(i)}$", ha="center", fontsize=9)
+    (drive, below), (first, row), (minus, _), (last, _) = (places[name] for name in ("b", "first", "minus", "last"))
+    _arrow((drive, below + HALF[1] + 0.06), (drive, row - RADIUS), ax)
+    large: dict[str, Any] = {"fontsize": LARGE, "va": "bottom"}
+    _arrow((-1.0, row), (first - RADIUS, row), ax)
+    ax.text(-1.1, row + ABOVE, "$h_k^{(i)}$", **large)
+    _arrow((-0.6, 0.5), (first - RADIUS * 0.7, row - RADIUS * 0.7), ax)
+    ax.text(-0.7, 0.5, "$h_{k-1}$", ha="right", **large | {"va": "center"})
+    _arrow((last + RADIUS, row), (15.0, row), ax)
+    ax.text(13.7, row + ABOVE, "$h_k^{(i+1)}$", **large)
+    small: dict[str, Any] = {"fontsize": SMALL, "va": "bottom", "ha": "center"}
+    _around((first, row + RADIUS), 2.45, (minus, row + RADIUS), ax)
+    ax.text((first + minus) / 2, 2.45 + ABOVE / 2, "$h_k^{(i)} + h_{k-1}$", **small)
+    _around((-0.3, row), 3.1, (last, row + RADIUS), ax)
+    ax.text((first + minus) / 2, 3.1 + ABOVE / 2, "$h_k^{(i)}$", **small)
 
 
 def _edge(place: tuple[float, float], name: str, side: int) -> tuple[float, float]:
