@@ -108,7 +108,10 @@ class _Reduction(NamedTuple):
         g = (-values @ self.left.T).nan_to_num(0.0, 0.0, 0.0)
         straight = self.center + s @ self.right
         near = (h - straight).norm(dim=-1) <= BENT * s.norm(dim=-1) + torch.finfo(h.dtype).eps ** 0.5
-        solved = ((values + g @ self.left).abs() <= 2 * noise + 2 * torch.finfo(h.dtype).eps).all(-1) & near
+        # what rounding makes of f in one coordinate moves h, and with it f in all others
+        regular = torch.eye(n, dtype=h.dtype) - self.left.T @ self.left
+        left_of_it = 2 * (noise + noise @ regular.abs()) + 2 * torch.finfo(h.dtype).eps
+        solved = ((values + g @ self.left).abs() <= left_of_it).all(-1) & near
         return h, g, noise @ self.left.abs().T, solved
 
     def slope(self, h: Tensor) -> Tensor:

@@ -252,3 +252,14 @@ def test_a_small_root_beside_ordinary_ones_is_not_the_size_of_all(little):
         found = dl.fixed_points(from_function(f, state_size=size))
         roots = np.roots([-0.3, 1.2, -0.9, little])
         np.testing.assert_allclose(np.sort(found["fixed_point_state"].values[:, 0]), np.sort(roots), rtol=1e-6)
+
+
+def test_a_point_is_verified_in_its_own_size_and_not_in_the_unit_of_others():
+    """h + 0.1 h sin(ln abs(h)): 0, and exp(k π) both ways, up to where the unit of all is 1e12."""
+    ds = dl.fixed_points(from_function(lambda h, x: h + 0.1 * h * torch.sin(torch.log(h.abs() + 1e-30)), state_size=1))
+    states, distances = np.abs(ds["fixed_point_state"].values[:, 0]), ds["fsolve_distance"].values
+    verified = ds["status"].values == "fixed point"
+    assert (distances[verified] <= 1e-7 * np.maximum(1, states[verified])).all()
+    away = states[verified & (states > 0)]
+    nearest = np.exp(np.pi * np.round(np.log(away) / np.pi))
+    np.testing.assert_allclose(away, nearest, rtol=1e-9)

@@ -167,7 +167,7 @@ def _verified(exact: Held, place: Place, direction: Vector) -> tuple[fsolve_chec
 
     It starts within the ball in which the root is alone, where one is known, and nearer where it does not come back.
     """
-    sought, scale = equations(exact), float(merging.scale(place.state))
+    sought, scale = equations(exact), _own_scale(exact, place.state)
 
     def f(h: Vector) -> Vector:
         return sought.value(torch.as_tensor(h)[None])[0].numpy()
@@ -187,7 +187,7 @@ def _verified(exact: Held, place: Place, direction: Vector) -> tuple[fsolve_chec
 
 def _judged(exact: Held, place: Place, end: fsolve_check.Check) -> tuple[fsolve_check.Check, str]:
     """What an end of fsolve says of a place."""
-    scale = float(merging.scale(place.state))
+    scale = _own_scale(exact, place.state)
     at_root = end.residual <= float(tolerance(torch.as_tensor(end.state)))
     across = end.state - place.state
     across = across - place.directions.T @ (place.directions @ across)
@@ -220,6 +220,11 @@ def _moved(exact: Held, state: Vector, uncertain: Vector, direction: Vector, by_
 def _length(exact: Held, vector: torch.Tensor) -> float:
     """‖v‖₂ in the system's own unit."""
     return float((exact.unit * vector).norm())
+
+
+def _own_scale(exact: Held, state: Vector) -> float:
+    """What distances from a state are relative to: max(1, ‖h‖) in its unit, in a large one as in the system's own."""
+    return max(min(1.0, 1 / float(np.min(np.asarray(exact.unit)))), float(np.linalg.norm(state)))
 
 
 def _in_proportion(exact: Held, state: Vector, direction: Vector) -> Vector:
