@@ -14,7 +14,7 @@ import dynlab as dl
 from dynlab.diagnostics.pseudospectrum import numerical_range as numerical_range_module
 from dynlab.diagnostics.pseudospectrum.kreiss import kreiss_lower_bound
 from dynlab.diagnostics.pseudospectrum.numerical_range import numerical_range
-from dynlab.diagnostics.pseudospectrum.powers import power_norms
+from dynlab.diagnostics.pseudospectrum.powers import exponential_norms, power_norms
 from dynlab.errors import UserError
 from dynlab.numerics.resolvent import Resolvent
 from dynlab.systems.textbook import LinearMap
@@ -137,6 +137,32 @@ def test_the_norms_of_powers_are_within_their_errors(matrix):
         for k in (1, 7, 30, 60):
             largest = mpmath.svd_r(one**k, compute_uv=False)[0]
             assert abs(float(mpmath.log(largest) - float(found.log_norm[k]))) <= found.error[k] < 1e-11
+
+
+def triangular(seed):
+    generator = np.random.default_rng(seed)
+    size = int(generator.integers(4, 9))
+    return np.triu(generator.standard_normal((size, size)), 1) - np.diag(10 ** generator.uniform(-3, 1, size))
+
+
+@pytest.mark.parametrize(
+    "matrix, duration",
+    [(np.diag(np.ones(n - 1), 1), t) for n, t in ((5, 1000.0), (8, 30.0), (8, 1000.0), (10, 1e5))]
+    + [(10 * np.diag(np.ones(7), 1) - np.eye(8), 20.0), (np.diag(np.full(14, 2.0), 1) - 1e-3 * np.eye(15), 1000.0)]
+    + [(triangular(seed), 30.0) for seed in range(8)],
+)
+def test_the_norms_of_exponentials_are_within_their_errors(matrix, duration):
+    """Of what is far from normal, small entries of e^A decide how later powers grow."""
+    found = exponential_norms(matrix, duration, 10)
+    with mpmath.workdps(80):
+        one = mpmath.expm(mpmath.matrix(matrix.tolist()) * (mpmath.mpf(duration) / 10), method="taylor")
+        power = mpmath.eye(len(matrix))
+        for k in range(1, 11):
+            power = power * one
+            if np.isfinite(found.log_norm[k]):
+                exact = mpmath.log(mpmath.svd_r(power, compute_uv=False)[0])
+                assert float(abs(exact - mpmath.mpf(float(found.log_norm[k])))) <= found.error[k]
+    assert np.isfinite(found.log_norm[1:]).sum() >= 8
 
 
 @pytest.mark.parametrize("small", [1e-150, 1e-160, 1e-161, 1e-200, 1e-310])
