@@ -73,8 +73,8 @@ def plot_theory_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
         )
     ax.set(xlim=(0, columns.end), ylim=(len(rows) - 0.4, -0.6), xticks=[], yticks=[])
     ax.spines[["left", "bottom"]].set_visible(False)
-    theory = "what the ERNN paper says of its inner flow F" if "ernn" in ds.attrs["system"] else "theory allows"
-    said = f"Grey: {theory}; blue: measured; each row has its scale"
+    theory = "what the ERNN paper says of its inner flow F;\n" if "ernn" in ds.attrs["system"] else "theory allows; "
+    said = f"Grey: {theory}blue: measured; each row has its scale"
     ax.set_title(said if bars else "What theory says, and what was measured")
     return ax
 
