@@ -294,6 +294,7 @@ def test_a_queue_goes_on_from_what_another_machine_kept(whole, tmp_path):
     said = []
     work(queue, tmp_path / "here", say=said.append)
     assert {line.split(":")[0] for line in said if "epoch" in line} == {"third"}
+    assert [line.split(":")[0] for line in said if "an iteration" in line] == ["third"]  # the finished are not timed
     both = results(queue, tmp_path / "here")
     assert both.sel(training=["first", "second"]).equals(io.open(path))
     assert json.loads(both.attrs["settings"])["data"] == json.loads(io.open(path).attrs["settings"])["data"]

@@ -53,7 +53,8 @@ def work(
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with alone(folder):
         while (queued := _next(queue, folder)) is not None:
-            time_all([one for one in queue if one.group == queued.group], folder, data_dir=data_dir, say=say)
+            unfinished = [one for one in queue if one.group == queued.group and record(one, folder) is None]
+            time_all(unfinished, folder, data_dir=data_dir, say=say)
             for line in overview(queue, folder):
                 say(line)
             _carry_out(queued, folder, data_dir, say)
