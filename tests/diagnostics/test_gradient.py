@@ -344,3 +344,17 @@ def test_an_orthogonal_network_of_real_size_is_told_over_all_its_steps():
             assert known[t - 1] == pytest.approx(np.log(np.linalg.norm(product, 2)), abs=1e-9)
     assert found["log_norm_error"].max() < 1e-4
     assert "not known. The norm" not in found.attrs["verdict"]
+
+
+@pytest.mark.parametrize("n", [1, 3, 7, 300])
+@pytest.mark.parametrize("factor", [1 / 8, 0.3, 1.0, 7.0])
+def test_a_multiple_of_the_identity_lies_within_the_stated_errors_at_every_step(n, factor):
+    """ln ‖(aI)^s‖ = s ln a and + ln(n)/2 of Frobenius' norm, the last step, where nothing is multiplied, among them."""
+    steps = 200 if n < 100 else 10
+    ds = gradient(from_function(lambda h, x: factor * h, state_size=n), np.zeros((steps, 0)))
+    with mpmath.workdps(40):
+        lengths = [steps - int(t) for t in ds["time"].values]
+        for name, of_one in (("log_norm", 0), ("log_norm_frobenius", mpmath.log(n) / 2)):
+            truth = [s * mpmath.log(mpmath.mpf(factor)) + of_one for s in lengths]
+            wrong = [float(abs(found - true)) for found, true in zip(ds[name].values[0], truth, strict=True)]
+            assert (np.array(wrong) <= ds[f"{name}_error"].values[0]).all()

@@ -152,8 +152,8 @@ def _norms(
     rows: list[tuple[Real, Real, Real, Real]] = []
     for t, found in zip(through(times[::-1].tolist()), _together(chain, times, drawn, failing), strict=True):
         if t == driven.steps:
-            zero = np.zeros(samples)
-            rows.append((zero, zero, zero + np.log(n) / 2, zero))
+            exact, root = np.zeros(samples), np.full(samples, np.log(n) / 2)
+            rows.append((exact, exact, root, np.finfo(float).eps * root))
             continue
         lower, upper = found.log_lower, found.log_upper
         if (upper - lower <= WIDTH)[known].all():

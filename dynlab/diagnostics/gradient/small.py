@@ -65,7 +65,7 @@ def _by_plain_products(
     samples, _, n = driven.states.shape
     limit = largest_bound(driven.states.dtype)
     columns = np.zeros((len(NAMES), samples, len(chosen)))
-    columns[2] = np.log(n) / 2  # at t = T
+    columns[2], columns[3] = np.log(n) / 2, np.finfo(float).eps * np.log(n) / 2  # at t = T
     surviving = np.full(samples, float(n))
     known, stated = np.ones(samples, dtype=bool), np.ones(samples, dtype=bool)
     t = driven.steps
