@@ -9,7 +9,7 @@ from torch import nn
 
 from dynlab.checkpoints.contents import Contents, read_contents, source_of
 from dynlab.checkpoints.document import restore
-from dynlab.checkpoints.layers import RecurrentLayer, check_finite, find_layers, only_read_out
+from dynlab.checkpoints.layers import RecurrentLayer, below, check_finite, find_layers, only_read_out
 from dynlab.checkpoints.modules import from_factory
 from dynlab.checkpoints.naming import Choice, choose
 from dynlab.errors import UserError
@@ -120,7 +120,8 @@ def read(
         with bounded(path), torch_threads(1):
             system = system_of(path, contents, found, chosen, nonlinearity or DEFAULT_NONLINEARITY)
             readout_name, readout = only_read_out(contents.tensors, found, chosen) or ("", None)
-    assumed = " ".join(filter(None, [_of_nonlinearity(path, contents, found, nonlinearity), _of_parts(path, contents)]))
+    told = _of_nonlinearity(path, contents, found, nonlinearity), _of_parts(path, contents)
+    assumed = " ".join(filter(None, [*told, _of_submodules(path, contents, found, readout_name)]))
     system.source, system.task, system.task_settings = source_of(path), task, task_settings
     facts, kind = contents.facts, contents.format
     return Checkpoint(system, readout, task, facts, layer, kind, system.source, assumed, readout_name)
@@ -154,6 +155,19 @@ def _of_parts(path: Path, contents: Contents) -> str:
     return (
         f"{path.name} holds weights in {joined([contents.part, *others])}: those of {contents.part} are read. To read "
         f"others, save their part alone."
+    )
+
+
+def _of_submodules(path: Path, contents: Contents, found: RecurrentLayer | None, readout_name: str) -> str:
+    """A sentence where the module of a layer has others in it, which may change what it computes."""
+    inside = [] if found is None else [name for name in below(found, contents.tensors) if name != readout_name]
+    if found is None or not inside:
+        return ""
+    them = "it" if len(inside) == 1 else "them"
+    return (
+        f"{path.name} holds {joined([one_line(name) for name in inside[:NAMES_SHOWN]])} inside the module of its "
+        f"{found.kind.upper()}, which is read as torch's own, without {them}: where its step uses {them}, give its "
+        f"class with --system."
     )
 
 

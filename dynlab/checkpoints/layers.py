@@ -22,6 +22,7 @@ PLAIN = (
 
 # Rows of weight_hh in units of the hidden size, with the names of `dynlab.systems.SYSTEMS`.
 KINDS = {1: "rnn", 3: "gru", 4: "lstm"}
+SHOWN = 6  # names in a sentence
 _LAYERS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 _CELLS = {"rnn": nn.RNNCell, "gru": nn.GRUCell, "lstm": nn.LSTMCell}
 
@@ -108,7 +109,9 @@ def find_layers(tensors: Mapping[str, Tensor]) -> tuple[list[RecurrentLayer], di
         if not any(name.startswith("weight_hh") for name in weights):
             continue  # a name of the same form, but nothing recurs
         try:
-            layers.append(_recognise(prefix, weights))
+            layer = _recognise(prefix, weights)
+            _check_alone(layer, tensors)
+            layers.append(layer)
         except UserError as error:
             misfits[prefix] = error
     return layers, misfits
@@ -156,12 +159,43 @@ def _recognise(prefix: str, weights: dict[str, Tensor]) -> RecurrentLayer:
     return layer
 
 
+def _check_alone(layer: RecurrentLayer, tensors: Mapping[str, Tensor]) -> None:
+    """Raise where the module has parameters that torch's does not have: it computes something else with them."""
+    head = f"{layer.prefix}." if layer.prefix else ""
+    beside = [name.removeprefix(head) for name in tensors if name.startswith(head)]
+    others = sorted(name for name in set(beside) - set(layer.weights) if layer.is_cell or "." not in name)
+    if others:
+        shown = ", ".join(others[:SHOWN]) + (", …" if len(others) > SHOWN else "")
+        them, they = ("it", "it is") if len(others) == 1 else ("them", "they are")
+        raise UserError(
+            f"{layer.prefix or 'the model'} has the weights of {_described(layer)}, and beside them {shown}, which "
+            f"torch's has not: what it computes with {them} the file does not tell. Give its class with --system "
+            f"package.module:factory; where {they} of no step, save the file without {them}."
+        )
+
+
+def below(layer: RecurrentLayer, tensors: Mapping[str, Tensor]) -> list[str]:
+    """The submodules that a layer's module has, of which torch's has none."""
+    head = f"{layer.prefix}." if layer.prefix else ""
+    inside = [name.removeprefix(head).rpartition(".")[0] for name in tensors if name.startswith(head)]
+    return [f"{head}{name}" for name in dict.fromkeys(inside) if name]
+
+
+def _described(layer: RecurrentLayer) -> str:
+    described = f"{'bidirectional ' if layer.extent.bidirectional else ''}{layer.kind.upper()} of "
+    described += f"{counted(layer.hidden_size, 'unit')} and {counted(layer.extent.layers, 'layer')}"
+    return article(described)
+
+
 def _check_shapes(layer: RecurrentLayer, where: str) -> None:
     if layer.extent.layers > len(layer.weights):
         raise UserError(f"{where} lacks layers: it has only {', '.join(sorted(layer.weights))}.")
-    described = f"{'bidirectional ' if layer.extent.bidirectional else ''}{layer.kind.upper()} of "
-    described += f"{counted(layer.hidden_size, 'unit')} and {counted(layer.extent.layers, 'layer')}"
-    described = article(described)
+    if layer.proj_size >= layer.hidden_size:
+        raise UserError(
+            f"{where}: weight_hr{'' if layer.is_cell else '_l0'} projects {layer.hidden_size} units to "
+            f"{layer.proj_size}, and an LSTM's projection has fewer; give its class with --system."
+        )
+    described = _described(layer)
     expected = {name: value.shape for name, value in layer.module("tanh", device="meta").state_dict().items()}
     for name, shape in expected.items():
         if name not in layer.weights:

@@ -93,6 +93,10 @@ def from_module(module: nn.Module, layer: str | None = None, batch: Any = None, 
     chosen = choose(found, layer)
     model = _copied(module)
     part = cast(System | RecurrentModule, model.get_submodule(chosen.prefix))
+    if any(value.is_meta for value in part.parameters()):
+        raise UserError(
+            f"{type(module).__name__} lies on torch's meta device, without numbers: load its weights first."
+        )
     recorded = None if batch is None else record(model, part, batch)
     system = part_system(part, chosen)
     check_finite(system.state_dict(), type(module).__name__)

@@ -66,6 +66,8 @@ def choose(extents: Mapping[str, Extent], layer: str | None) -> Choice:
                 f"There are {len(names)} recurrent systems: choose one with --layer (layer=): {_list(names)}."
             )
         layer = names[0]
+    if not isinstance(layer, str):
+        raise UserError(f"layer= is a name, one of {_list(names)}; got {layer!r}.")
     if layer in extents and layer in names:  # a name of its own, though it ends as in ``:1``
         return Choice(layer, None, False)
     found = _PATTERN.fullmatch(layer)

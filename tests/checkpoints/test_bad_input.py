@@ -112,6 +112,54 @@ def test_shapes_that_do_not_fit_are_named(change, sentence, tmp_path):
         read(tmp_path / "a.pt")
 
 
+OF_ANOTHER_CELL = {
+    "one bias": (nn.LSTMCell(3, 5, bias=False), {"bias": 20}, "an LSTM of 5 units and 1 layer, and beside them bias,"),
+    "peepholes": (nn.LSTMCell(3, 5), {"peep": 15}, "beside them peep,"),
+    "norms of its gates": (nn.LSTMCell(3, 5), {"norm_i.weight": 20, "norm_i.bias": 20}, "norm_i.bias, norm_i.weight,"),
+    "a leak": (nn.GRUCell(3, 5), {"alpha": 1}, "a GRU of 5 units and 1 layer, and beside them alpha,"),
+    "a third matrix": (nn.RNN(3, 5), {"weight_ch_l0": 5}, "beside them weight_ch_l0,"),
+    "one bias of a layer": (nn.GRU(3, 5, bias=False), {"bias_l0": 15}, "beside them bias_l0,"),
+    "a mask without its weight": (nn.GRU(3, 5), {"weight_hh_l0_mask": 15}, "beside them weight_hh_l0_mask,"),
+}
+
+
+@pytest.mark.parametrize("prefix", ["", "encoder.cell."])
+@pytest.mark.parametrize("layer, others, sentence", OF_ANOTHER_CELL.values(), ids=OF_ANOTHER_CELL)
+def test_parameters_that_torchs_layer_has_not_are_not_left_out(layer, others, sentence, prefix, tmp_path):
+    weights = layer.state_dict() | {name: torch.ones(size) for name, size in others.items()}
+    torch.save({f"{prefix}{name}": value for name, value in weights.items()}, tmp_path / "a.pt")
+    for use in (read, describe):
+        with pytest.raises(UserError, match=f"{sentence} which torch's has not.*--system"):
+            use(tmp_path / "a.pt")
+
+
+def test_modules_inside_a_layer_that_torchs_has_not_are_said(tmp_path):
+    weights = nn.LSTM(3, 5).state_dict() | {"norm.weight": torch.ones(20), "norm.bias": torch.ones(20)}
+    torch.save({f"encoder.{name}": value for name, value in weights.items()}, tmp_path / "a.pt")
+    assert read(tmp_path / "a.pt").assumed == (
+        "a.pt holds encoder.norm inside the module of its LSTM, which is read as torch's own, without it: where its "
+        "step uses it, give its class with --system."
+    )
+    torch.save(nn.LSTM(3, 5).state_dict() | {"fc.weight": torch.ones(2, 5)}, tmp_path / "b.pt")
+    assert not read(tmp_path / "b.pt").assumed  # it is the read-out
+
+
+@pytest.mark.parametrize("size", [5, 6])
+def test_a_projection_that_is_none_is_named(size, tmp_path):
+    weights = nn.LSTM(3, 5).state_dict() | {"weight_hr_l0": torch.ones(size, 5)}
+    weights["weight_hh_l0"] = torch.ones(20, size)
+    torch.save(weights, tmp_path / "a.pt")
+    with pytest.raises(UserError, match=f"projects 5 units to {size}, and an LSTM's projection has fewer"):
+        read(tmp_path / "a.pt")
+
+
+@pytest.mark.parametrize("layer", [0, 1.5, ("rnn",)])
+def test_a_layer_is_named_by_a_text(layer, tmp_path):
+    torch.save(nn.LSTM(3, 5).state_dict(), tmp_path / "a.pt")
+    with pytest.raises(UserError, match="layer= is a name"):
+        read(tmp_path / "a.pt", layer=layer)
+
+
 @pytest.mark.parametrize("make, words", [(nn.LSTM, "an LSTM"), (nn.GRU, "a GRU"), (nn.RNN, "an RNN")])
 def test_a_layer_that_lacks_a_part_is_named_in_english(make, words, tmp_path):
     weights = make(2, 9).state_dict()

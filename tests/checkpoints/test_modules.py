@@ -293,3 +293,9 @@ def test_a_module_that_is_one_step_records_its_inputs(batch):
     assert from_module(step).state_size == 4
     driven = from_module(cell, batch=batch, state_size=4, input_size=3, order="xh")
     np.testing.assert_array_equal(driven.recorded_inputs, batch.numpy())
+
+
+@pytest.mark.parametrize("module", [nn.RNN(3, 4, device="meta"), nn.LSTMCell(3, 4, device="meta")])
+def test_a_module_without_numbers_is_refused(module):
+    with pytest.raises(UserError, match="meta device, without numbers: load its weights first"):
+        from_module(module)
