@@ -9,6 +9,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from dynlab import schema, zoo
 from dynlab.diagnostics.end_to_end import end_to_end
@@ -154,18 +155,14 @@ def _figure(analysed: Mapping[str, Mapping[str, xr.Dataset]]) -> plt.Figure:
             _close_up(found["fixed_points"], points)
         samples = analysed[next(iter(analysed))]["gradient"].sizes[schema.SAMPLE]
         named: dict[str, Any] = {
-            "a step's eigenvalue (colour: when)": _mark("o", style.BLUE, ms=3),
-            "at a stable fixed point": _mark("o", style.STABLE),
-            "at one that is not": _mark("^", style.UNSTABLE),
+            "a step's eigenvalue (colour: when)": Line2D([], [], ls="none", marker="o", ms=3, color=style.BLUE),
+            "at a stable fixed point": Patch(color=style.STABLE),
+            "at one that is not": Patch(color=style.UNSTABLE),
             "median gradient": Line2D([], [], color=style.BLUE, lw=2.2),
             f"each of {samples} sequences": Line2D([], [], color=style.SKY, lw=0.8),
         }
         style.caption(figure, TITLE, CAPTION, named)
     return figure
-
-
-def _mark(marker: str, colour: str, ms: float = 6) -> Line2D:
-    return Line2D([], [], ls="none", marker=marker, ms=ms, color=colour)
 
 
 def _column(title: str, found: Mapping[str, xr.Dataset], axes: Any) -> None:
