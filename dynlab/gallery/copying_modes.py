@@ -116,10 +116,14 @@ def _log_singular_values(system: Map, inputs: Real) -> Real:
 
 
 def _caption(recorded: xr.Dataset) -> str:
-    last = {name: _above(recorded, name)[1] for name in recorded[schema.NETWORK].values}
+    last = {str(name).split(",")[0]: _above(recorded, name)[1] for name in recorded[schema.NETWORK].values}
+    units = recorded["units"].values
+    middle = [one[-1, n // 2] for one, n in zip(recorded["log_singular_value"].values, units, strict=True)]
+    low = [name for name, value in zip(last, middle, strict=True) if not value > LOWEST]
     return (
         "Singular values for one sequence whose logarithms are known to a tenth. "
         f"Trained, {joined([f'{name} keeps {count}' for name, count in last.items()])} directions to a tenth or more. "
+        f"{f'The middle σ of {joined(low)} falls below what is drawn. ' if low else ''}"
         "asRNN's D_f is the source's, 1e−5 for good: its cell is linear, and nothing leaves 1."
     )
 
