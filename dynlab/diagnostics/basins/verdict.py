@@ -35,8 +35,10 @@ def verdict(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.bo
     spanned_by : str
         Whose principal components span the plane; "" where it is the whole state space.
     """
-    plane = f"The starts lie in the plane of the two leading principal components of {spanned_by}. " * bool(spanned_by)
-    return f"{plane}{_found(ds, reasons, basins, lost)}{_beside(ds) if spanned_by else ''}"
+    found = _found(ds, reasons, basins, lost)
+    if not spanned_by:
+        return found
+    return f"{found} The starts lie in the plane of the two leading principal components of {spanned_by}.{_beside(ds)}"
 
 
 def _found(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.bool_]) -> str:
