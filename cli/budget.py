@@ -77,8 +77,8 @@ class Budget:
         return self.left > 0 and self.expected(cost) <= self.left
 
     @contextmanager
-    def running(self, cost: float) -> Iterator[None]:
-        """Stop what runs inside once nothing is left, and remember how long it took.
+    def running(self, cost: float, share: float = 1.0) -> Iterator[None]:
+        """Stop what runs inside once this share of what is left is spent; else remember how long it took.
 
         Raises
         ------
@@ -86,11 +86,9 @@ class Budget:
             Where it is stopped, on systems that have alarms.
         """
         since = self._now()
-        try:
-            with _alarm(self.left):
-                yield
-        finally:
-            self._cost, self._took = self._cost + cost, self._took + self._now() - since
+        with _alarm(share * self.left):
+            yield
+        self._cost, self._took = self._cost + cost, self._took + self._now() - since
 
 
 @contextmanager

@@ -36,6 +36,7 @@ READING = ("layer", "nonlinearity", "factory")
 FORWARDED = (*READING, "inputs", "samples", "data_dir", "at", "seed", "device", "dtype")
 CERTIFICATES = "certificates"  # the folder in the commands that a page shows
 DEFAULT_BUDGET = "2min"
+MOST = 1 / 3  # of the time that is left, which a part may take while others wait
 
 
 @click.command()
@@ -48,8 +49,9 @@ def report(checkpoints: tuple[str, ...], budget: float, pdf: bool, **given: Any)
     """Write one HTML page with all that dynlab says of trained networks, which checks its own proofs in the browser.
 
     Verdicts, figures, tables, settings and the command behind each part; several networks stand side by side. The parts
-    are run from cheap to dear until the budget is spent, and the page names those that are left out. The proofs of
-    fixed points are inside: a button checks them in exact integer arithmetic, without Python.
+    are run from cheap to dear until the budget is spent, and none takes more than a third of what is left while others
+    wait. The page names those that are left out. The proofs of fixed points are inside: a button checks them in exact
+    integer arithmetic, without Python.
 
     \b
     dynlab report gru-flipflop
@@ -108,22 +110,40 @@ class _Run:
     code: int = 0
 
     def all_parts(self, folder: Path) -> None:
-        """Make every part that fits, from cheap to dear, each of all networks before the next."""
+        """Make every part that fits, from cheap to dear, each of all networks before the next.
+
+        None takes more than a share of what is left while others wait. One that would is tried again after them.
+        """
+        waiting, stopped = list(self._in_turn()), list[tuple[Section, str, float]]()
+        for number, (section, name) in enumerate(waiting, 1):
+            alone = number == len(waiting) and not stopped
+            if spent := self._stopped(section, name, folder, 1.0 if alone else MOST):
+                stopped.append((section, name, spent))
+        for section, name, spent in stopped:
+            again = self._stopped(section, name, folder, 1.0) if self.budget.left > spent else spent
+            if again is not None:
+                self.left.append(self._left(section, name, f"it was stopped after {again:.0f} s."))
+        turns = [(section.title, name) for section, name in waiting]
+        self.left.sort(key=lambda left: turns.index((left.section, left.network)))
+
+    def _stopped(self, section: Section, name: str, folder: Path, share: float) -> float | None:
+        """Make a part, where it fits in; where it was stopped, after how many seconds."""
+        cost, before = section.cost(self.found[name].system.state_size), self.budget.spent
+        if not self.budget.fits(cost):
+            spent = "the budget is spent." if self.budget.left <= 0 else _longer(self.budget, cost)
+            self.left.append(self._left(section, name, spent))
+            return None
+        try:
+            with self.budget.running(cost, share), self.files.working(f"{section.title} of {name}"):
+                self.parts.append(self._part(section, name, Path(tempfile.mkdtemp(dir=folder))))
+        except OutOfTime:
+            return self.budget.spent - before
+        return None
+
+    def _left(self, section: Section, name: str, reason: str) -> Left:
         from dynlab.report import Left
 
-        for section, name in self._in_turn():
-            command, arguments = self._command(section, name)
-            shown = shlex.join(["dynlab", *arguments])
-            cost = section.cost(self.found[name].system.state_size)
-            if not self.budget.fits(cost):
-                spent = "the budget is spent." if self.budget.left <= 0 else _longer(self.budget, cost)
-                self.left.append(Left(name, section.title, shown, spent))
-                continue
-            try:
-                with self.budget.running(cost), self.files.working(f"{section.title} of {name}"):
-                    self.parts.append(self._part(section, name, command, arguments, folder))
-            except OutOfTime:
-                self.left.append(Left(name, section.title, shown, "it was stopped when the budget was spent."))
+        return Left(name, section.title, shlex.join(["dynlab", *self._command(section, name)[1]]), reason)
 
     def _in_turn(self) -> Iterator[tuple[Section, str]]:
         systems = {name: found.system for name, found in self.found.items()}
@@ -137,13 +157,13 @@ class _Run:
         proofs = ["--certificates", CERTIFICATES] if section.arguments[0] == PROOFS and _can_prove() else []
         return command, [section.arguments[0], name, *section.arguments[1:], *proofs, *forwarded]
 
-    def _part(self, section: Section, name: str, command: AnalysisCommand, arguments: list[str], folder: Path) -> Part:
+    def _part(self, section: Section, name: str, folder: Path) -> Part:
         """What the command says; where it fails, why."""
         from dynlab.report import Part
 
         started = time.perf_counter()
-        place = folder / str(len(self.parts))
-        words = [str(place) if word == CERTIFICATES else word for word in arguments[1:]]
+        command, arguments = self._command(section, name)
+        words = [str(folder) if word == CERTIFICATES else word for word in arguments[1:]]
         part = Part(name, section.title, shlex.join(["dynlab", *arguments]))
         try:
             result = command.result([*words, "--quiet"], self.found[name])
@@ -151,7 +171,7 @@ class _Run:
         except Exception as error:  # the report goes on: one part that fails leaves the others as they are
             part = replace(part, problem=in_words(error))
             self.code = OWN_ERROR if part.problem.startswith(OWN) else self.code
-        proofs = sorted(place.glob("*.json"), key=lambda file: (len(file.name), file.name))
+        proofs = sorted(folder.glob("*.json"), key=lambda file: (len(file.name), file.name))
         return replace(part, seconds=time.perf_counter() - started, certificates=proofs)
 
     def page(self, path: Path, checkpoints: tuple[str, ...]) -> str:

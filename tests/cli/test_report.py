@@ -179,6 +179,37 @@ def test_what_runs_is_stopped_when_time_is_up():
     assert kept.left < 0
 
 
+def test_a_part_that_takes_longer_than_expected_leaves_time_for_the_others(networks, folder, monkeypatch, printed_json):
+    """The cheapest by its costs takes for ever: the others are made, and it is tried again after them."""
+    slow = Section("Basins", "Which start ends where?", ("basins",), (0.1, 0.1))
+    monkeypatch.setattr(report, "SECTIONS", (slow, *FEW[1:]))
+    made = report._Run._part
+    tries = []
+
+    def part(self, section, name, place):
+        if section is slow:
+            tries.append(self.budget.left)
+            time.sleep(60)
+        return made(self, section, name, place)
+
+    monkeypatch.setattr(report._Run, "_part", part)
+    words = ["report", "one.pt", "--inputs", "noise:1.0", "--samples", "2", "--budget", "6s", "--quiet", "--json"]
+    told = printed_json(words)
+    assert [each["section"] for each in told["parts"]] == ["Gradient", "Inner iteration"]
+    assert [each["section"] for each in told["left_out"]] == ["Basins"]
+    assert re.fullmatch(r"it was stopped after \d s\.", told["left_out"][0]["reason"])
+    assert len(tries) == 2
+    assert tries[0] > tries[1] > tries[0] / 3
+
+
+def test_what_is_stopped_tells_nothing_of_what_others_take():
+    kept = Budget(1e3)
+    with pytest.raises(OutOfTime), kept.running(1.0, 1e-4):
+        time.sleep(60)
+    assert kept.expected(100.0) == 0.0
+    assert kept.left > 990
+
+
 def test_what_is_dear_for_a_small_network_need_not_be_for_a_large_one():
     """A speaker encoder's exponents take a third of its gradient's time, and a small network's three times that."""
     from dynlab.cli.report_sections import LARGE, SECTIONS
