@@ -117,17 +117,17 @@ class _Run:
         waiting, stopped = list(self._in_turn()), list[tuple[Section, str, float]]()
         for number, (section, name) in enumerate(waiting, 1):
             alone = number == len(waiting) and not stopped
-            if spent := self._stopped(section, name, folder, 1.0 if alone else MOST):
+            if spent := self._tried(section, name, folder, 1.0 if alone else MOST):
                 stopped.append((section, name, spent))
         for section, name, spent in stopped:
-            again = self._stopped(section, name, folder, 1.0) if self.budget.left > spent else spent
+            again = self._tried(section, name, folder, 1.0) if self.budget.left > spent else spent
             if again is not None:
                 self.left.append(self._left(section, name, f"it was stopped after {again:.0f} s."))
         turns = [(section.title, name) for section, name in waiting]
         self.left.sort(key=lambda left: turns.index((left.section, left.network)))
 
-    def _stopped(self, section: Section, name: str, folder: Path, share: float) -> float | None:
-        """Make a part, where it fits in; where it was stopped, after how many seconds."""
+    def _tried(self, section: Section, name: str, folder: Path, share: float) -> float | None:
+        """Make a part where it fits in; the seconds after which it was stopped, or None."""
         cost, before = section.cost(self.found[name].system.state_size), self.budget.spent
         if not self.budget.fits(cost):
             spent = "the budget is spent." if self.budget.left <= 0 else _longer(self.budget, cost)

@@ -9,7 +9,7 @@ from torch import nn
 
 from dynlab.checkpoints.contents import Contents, read_contents, source_of
 from dynlab.checkpoints.document import restore
-from dynlab.checkpoints.layers import RecurrentLayer, below, check_finite, find_layers, only_read_out
+from dynlab.checkpoints.layers import NAMES_SHOWN, RecurrentLayer, below, check_finite, find_layers, only_read_out
 from dynlab.checkpoints.modules import from_factory
 from dynlab.checkpoints.naming import Choice, choose
 from dynlab.errors import UserError
@@ -21,7 +21,6 @@ from dynlab.systems.torch_layers import torch_layer
 from dynlab.wording import article, joined
 
 DEFAULT_NONLINEARITY = "tanh"  # torch's own default; a file of weights does not tell
-NAMES_SHOWN = 6  # of a file without a recurrent layer, in its error
 
 
 @dataclass(frozen=True)
@@ -160,8 +159,10 @@ def _of_parts(path: Path, contents: Contents) -> str:
 
 def _of_submodules(path: Path, contents: Contents, found: RecurrentLayer | None, readout_name: str) -> str:
     """A sentence where the module of a layer has others in it, which may change what it computes."""
-    inside = [] if found is None else [name for name in below(found, contents.tensors) if name != readout_name]
-    if found is None or not inside:
+    if found is None:
+        return ""
+    inside = [name for name in below(found, contents.tensors) if name != readout_name]
+    if not inside:
         return ""
     them = "it" if len(inside) == 1 else "them"
     return (

@@ -22,7 +22,7 @@ PLAIN = (
 
 # Rows of weight_hh in units of the hidden size, with the names of `dynlab.systems.SYSTEMS`.
 KINDS = {1: "rnn", 3: "gru", 4: "lstm"}
-SHOWN = 6  # names in a sentence
+NAMES_SHOWN = 6  # of a file, in a sentence
 _LAYERS = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
 _CELLS = {"rnn": nn.RNNCell, "gru": nn.GRUCell, "lstm": nn.LSTMCell}
 
@@ -161,11 +161,9 @@ def _recognise(prefix: str, weights: dict[str, Tensor]) -> RecurrentLayer:
 
 def _check_alone(layer: RecurrentLayer, tensors: Mapping[str, Tensor]) -> None:
     """Raise where the module has parameters that torch's does not have: it computes something else with them."""
-    head = f"{layer.prefix}." if layer.prefix else ""
-    beside = [name.removeprefix(head) for name in tensors if name.startswith(head)]
-    others = sorted(name for name in set(beside) - set(layer.weights) if layer.is_cell or "." not in name)
+    others = sorted(name for name in _within(layer, tensors) if layer.is_cell or "." not in name)
     if others:
-        shown = ", ".join(others[:SHOWN]) + (", …" if len(others) > SHOWN else "")
+        shown = ", ".join(others[:NAMES_SHOWN]) + (", …" if len(others) > NAMES_SHOWN else "")
         them, they = ("it", "it is") if len(others) == 1 else ("them", "they are")
         raise UserError(
             f"{layer.prefix or 'the model'} has the weights of {_described(layer)}, and beside them {shown}, which "
@@ -177,8 +175,15 @@ def _check_alone(layer: RecurrentLayer, tensors: Mapping[str, Tensor]) -> None:
 def below(layer: RecurrentLayer, tensors: Mapping[str, Tensor]) -> list[str]:
     """The submodules that a layer's module has, of which torch's has none."""
     head = f"{layer.prefix}." if layer.prefix else ""
-    inside = [name.removeprefix(head).rpartition(".")[0] for name in tensors if name.startswith(head)]
+    inside = (name.rpartition(".")[0] for name in _within(layer, tensors))
     return [f"{head}{name}" for name in dict.fromkeys(inside) if name]
+
+
+def _within(layer: RecurrentLayer, tensors: Mapping[str, Tensor]) -> list[str]:
+    """What the layer's module holds beside the layer's weights, by names within it."""
+    head = f"{layer.prefix}." if layer.prefix else ""
+    names = (name.removeprefix(head) for name in tensors if name.startswith(head))
+    return [name for name in names if name not in layer.weights]
 
 
 def _described(layer: RecurrentLayer) -> str:
