@@ -22,9 +22,15 @@ from .source import Source
     help="Discarded at the start (of a flow seconds); with --covariant steps, also at the end.  "
     "[default: a tenth; a fifth]",
 )
+@click.option("--largest-state", type=POSITIVE, help="Beyond, an orbit is cut.  [default: 1e8]")
 @click.option("--covariant", is_flag=True, help="Covariant vectors instead, and angles between what grows and decays.")
 def lyapunov(
-    source: Source, seconds: float | None, k: int | None, transient: float | None, covariant: bool
+    source: Source,
+    seconds: float | None,
+    k: int | None,
+    transient: float | None,
+    largest_state: float | None,
+    covariant: bool,
 ) -> CommandResult:
     """Measure how fast nearby orbits of a network meet or separate: Lyapunov exponents, with their errors.
 
@@ -50,7 +56,8 @@ def lyapunov(
             f"inputs are; of made-up ones --steps says how long."
         )
     along = source.driven if driven else _alone(source, seconds)
-    asked = {"k": k} | ends | along | source.computing
+    bound = {} if largest_state is None else {"largest_state": largest_state}
+    asked = {"k": k} | ends | bound | along | source.computing
     return measured(source, name, "Carrying tangent vectors", [source.system], asked, suffix)
 
 

@@ -157,6 +157,19 @@ def why_cut(lost: NDArray[np.bool_], largest: str, is_flow: bool, several: bool)
     return " or ".join(left + [f"{'come' if several else 'comes'} to where {nowhere}"] * bool(lost.any()))
 
 
+def none_inside(orbits: int, cut: str) -> str:
+    """Why nothing is told where all of so many orbits are cut: what `why_cut` says of one, and the way on.
+
+    Examples
+    --------
+    >>> none_inside(1, "comes to where the step or its derivative is no number, at step 3")
+    'the orbit comes to where the step or its derivative is no number, at step 3, and is cut there.'
+    """
+    said = f"{'the orbit' if orbits == 1 else 'every orbit'} {cut}, and is cut there."
+    larger = " Where states are that large by nature, raise the bound: --largest-state (largest_state=)."
+    return said + larger * cut.startswith("leaves")
+
+
 def of_map(kind: str) -> str:
     """A kind as a sentence on a map has it: what rests on a line of equilibria of a flow is a fixed point of a map.
 

@@ -306,7 +306,24 @@ def test_a_diverging_orbit_is_cut_and_flagged_and_the_others_stay():
     assert "leaves |h_i| ≤ 1e+08, the first at step 4, and is cut there" in schema.flags(ds)["exponent"]
     assert "1 of 2 orbits leaves |h_i| ≤ 1e+08, the first at step 4, and is left out." in ds.attrs["verdict"]
     every = lyapunov(create("henon"), steps=500, initial_state=[3.0, 3.0])
-    assert "the orbit leaves |h_i| ≤ 1e+08, at step 4, and is cut there." in every.attrs["verdict"]
+    assert "the orbit leaves |h_i| ≤ 1e+08, at step 4, and is cut there. Where states" in every.attrs["verdict"]
+
+
+HENON = 0.41922  # its largest exponent, in whatever unit
+
+
+@pytest.mark.parametrize("diagnostic", [lyapunov, covariant_vectors])
+def test_states_that_are_large_by_nature_have_a_bound_of_their_own(diagnostic):
+    """Hénon's map in units of 1e-9, (x, y) ↦ (1 − 1.4 x² + y, 0.3 x) of x = 1e9 u."""
+
+    def step(h, x):
+        return torch.stack((1e9 - 1.4 * h[..., 0] ** 2 / 1e9 + h[..., 1], 0.3 * h[..., 0]), -1)
+
+    large = from_function(step, state_size=2)
+    given = {"steps": 5000, "initial_state": [1e8, 1e8]}
+    assert diagnostic(large, **given).attrs["verdict"].endswith("raise the bound: --largest-state (largest_state=).")
+    ds = diagnostic(large, largest_state=1e10, **given)
+    assert float(ds["exponent"][0, 0]) == pytest.approx(HENON, abs=0.02)
 
 
 class RunsOut(Flow):
@@ -331,7 +348,7 @@ def test_an_orbit_that_becomes_no_number_is_not_said_to_leave(diagnostic):
     """√(h − 0.1): of h = 0.05 there is none, and from 0.7 it goes to the root ½ + √0.15."""
     root = from_function(lambda h, x: torch.sqrt(h - 0.1), state_size=1)
     said = diagnostic(root, steps=100, initial_state=[0.05]).attrs["verdict"]
-    assert f"the orbit {LOST.format('at', 1)}, and is cut there" in said
+    assert said.endswith(f"the orbit {LOST.format('at', 1)}, and is cut there.")
     both = diagnostic(root, steps=100, initial_state=[[0.05], [0.7]])
     assert f"1 of 2 orbits {LOST.format('the first at', 1)}, and is left out" in both.attrs["verdict"]
     kink = from_function(lambda h, x: torch.sqrt(h.abs()) * (h > 1), state_size=1)  # 0 has no derivative by torch

@@ -9,7 +9,7 @@ from dynlab import schema
 from dynlab.diagnostics.covariant_vectors.measured import AGREE, CovariantVectors
 from dynlab.numerics.statistics import FEW_NATS
 from dynlab.systems import Flow, System
-from dynlab.wording import agree, number, ranged, why_cut
+from dynlab.wording import agree, none_inside, number, ranged, why_cut
 
 METHOD = (
     "Ginelli's method: the Jacobians carry a random frame forward, which QR makes orthonormal after every {step}, and "
@@ -91,8 +91,8 @@ def _variables(found: CovariantVectors, flow: bool) -> dict[str, xr.Variable]:
 def _verdict(ds: xr.Dataset, found: CovariantVectors, averaged: str, settings: dict[str, Any]) -> str:
     inside = np.isinf(found.steps.cut)
     if not inside.any():
-        why = f"{'the orbit' if len(inside) == 1 else 'every orbit'} {_why_cut(found, settings, False)}"
-        return f"No vector is known over {averaged.rstrip(',')}: {why}, and is cut there."
+        why = none_inside(len(inside), _why_cut(found, settings, False))
+        return f"No vector is known over {averaged.rstrip(',')}: {why}"
     counts = found.determined[inside].sum(axis=1)
     total = ds.sizes[schema.MODE]
     text = f"Over {averaged} {ranged(counts, 0)} of {total} covariant vectors are determined."

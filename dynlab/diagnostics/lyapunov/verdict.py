@@ -12,6 +12,7 @@ from dynlab.wording import (
     counted,
     interval,
     joined,
+    none_inside,
     number,
     percent,
     place,
@@ -48,9 +49,8 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, cut: str, ends: OrbitEnds 
     """
     known = ~np.isnan(ds[name].values).all(axis=1)
     if not known.any():
-        which = "the orbit" if len(known) == 1 else "every orbit"
-        why = f"{which} {cut}, and is cut there" if cut else "rounding, or a kink, hides how fast nearby states part"
-        return f"No exponent is known over {averaged}: {why}."
+        hidden = "rounding, or a kink, hides how fast nearby states part."
+        return f"No exponent is known over {averaged}: {none_inside(len(known), cut) if cut else hidden}"
     some = ds.isel({schema.SAMPLE: np.flatnonzero(known)})
     words = "finite-time exponent" if name != "exponent" else "Lyapunov exponent"
     before, after = ("", "") if ends is None else _whereabouts(some, name, ends, known)
