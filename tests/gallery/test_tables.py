@@ -7,11 +7,11 @@ from dynlab import io, schema
 from dynlab.cli.main import run
 from dynlab.errors import lookup
 from dynlab.gallery import TABLES, speed
-from dynlab.gallery.accuracies import NOT_RUN, facts, measured, number, trainings_of
+from dynlab.gallery.accuracies import BEST, CHOSEN, NOT_RUN, facts, measured, number, trainings_of
 from dynlab.gallery.copying import COPIES, HIGHER, STAYED, LossCurve, baseline
 from dynlab.gallery.data_sets import COLUMNS, sizes
 from dynlab.gallery.equilibria import HOLDS, ONLY_FLOW, table
-from dynlab.gallery.har2 import EXPLAINED, LAST, NEITHER, RECORDED
+from dynlab.gallery.har2 import EXPLAINED, LAST, NEITHER, REACHED, RECORDED
 from dynlab.training import PRESETS
 from dynlab.training.presets.ernn import ROWS
 
@@ -27,7 +27,7 @@ KNOWN = {
     "ernn-1": "Noisy-CIFAR has 50,000 training sequences, the table 60,000",
     "ernn-2": "4 of 4 ratios are those of the times",
     "ernn-3": "Of 71 published numbers",
-    "ernn-4": "No training measures them",
+    "ernn-4": "The validation text chooses the epoch",
     "ernn-5": "Of 6 published numbers",
     "ernn-6": "288 KB are 73.7k numbers",
     "har2": "Of 12 published accuracies",
@@ -48,15 +48,18 @@ def test_a_table_is_made_and_says_what_is_known(name):
     assert set(made.numeric) <= set(made.headings)
 
 
-def a_training(name, curve, diverged=""):
+def a_training(name, curve, diverged="", score="test_accuracy"):
+    none = np.full(len(curve), np.nan)
+    scores = {"test_accuracy": none, "test_perplexity": none} | {score: np.array(curve)}
     given = {
-        "test_accuracy": schema.variable((schema.TRAINING, schema.EPOCH), [curve], "test accuracy"),
+        **{key: schema.variable((schema.TRAINING, schema.EPOCH), [one], key) for key, one in scores.items()},
         "chosen_epoch": schema.variable((schema.TRAINING,), [1], "epoch"),
         "iterations": schema.variable((schema.TRAINING,), [500], "iterations"),
         "diverged": schema.variable((schema.TRAINING,), [diverged], "where it diverged"),
     }
     coords = {schema.TRAINING: [name], schema.EPOCH: np.arange(1, len(curve) + 1)}
-    return schema.dataset(given, system="several", settings={}, coords=coords)
+    flags = dict.fromkeys(scores, "another score")
+    return schema.dataset(given, system="several", settings={}, coords=coords, flags=flags)
 
 
 @pytest.mark.parametrize(
@@ -71,8 +74,32 @@ def test_a_training_measures_its_presets_row(curve, meaning):
     names = ["antisymmetricrnn-smnist-antisymmetric", "antisymmetricrnn-smnist-kru"]
     ds = measured(a_training("smnist-antisymmetric", curve), names)
     assert ds["meaning"].values.tolist() == [meaning, NOT_RUN]
-    np.testing.assert_allclose(ds["accuracy"][0], [100 * curve[-1], 100 * max(curve)])
+    np.testing.assert_allclose(ds["score"][0], [np.nan, 100 * curve[-1], 100 * max(curve)])
     assert "1 of 1 trainings" in ds.attrs["verdict"]
+
+
+@pytest.mark.parametrize(
+    "curve, meaning",
+    [  # published: 117.41; the first epoch is the chosen one
+        ([117.0, 300.0, 116.0], f"{REACHED}, one seed"),
+        ([118.0, 117.41, 300.0], f"{EXPLAINED}, one seed"),
+        ([120.0, 117.0, 116.0], f"{LAST}, one seed"),
+        ([118.0, 119.0, 120.0], f"{NEITHER}, one seed"),
+    ],
+)
+def test_less_is_better_of_perplexities_and_held_out_text_chooses_the_epoch(curve, meaning):
+    training = a_training("ernn-ptb-word-lstm", curve, score="test_perplexity")
+    ds = measured(training, ["ernn-ptb-word-lstm"])
+    assert ds["meaning"].values.tolist() == [meaning]
+    np.testing.assert_allclose(ds["score"][0], [curve[0], curve[-1], min(curve)])
+
+
+def test_the_epoch_that_the_validation_text_chose_is_the_best_on_test_too():
+    ds = lookup(TABLES, "ernn-4", "table")().dataset
+    scores = ds["score"].sel(selection=[CHOSEN, BEST]).values
+    np.testing.assert_allclose(scores[:, 0], scores[:, 1], rtol=1e-4)
+    best = ds["network"].values[scores[:, 0].argsort()]
+    assert (best[0], best[-1]) == ("ernn-ptb-word-lstm", "ernn-ptb-word-ernn-k1")
 
 
 @pytest.mark.parametrize(
@@ -80,8 +107,10 @@ def test_a_training_measures_its_presets_row(curve, meaning):
     [
         ("ernn-har2-ernn-k1", 5),
         ("edgeml-har2-gru", 3),
-        ("ernn-har2-ernn-sigmoid-k1", 0),
-        ("antisymmetricrnn-noisy-cifar-lstm", 1),
+        ("ernn-har2-ernn-sigmoid-k1", 3),
+        ("antisymmetricrnn-noisy-cifar-lstm", 3),
+        ("antisymmetricrnn-noisy-cifar-antisymmetric", 3),
+        ("ernn-ptb-word-lstm", 1),
         ("ernn-pmnist-ernn-k1", 1),
         ("ernn-smnist-lstm", 0),
         ("asrnn-smnist-asrnn-122", 1),

@@ -12,6 +12,7 @@ import time
 
 import numpy as np
 import pytest
+import torch
 import xarray as xr
 from runs import Stopped, differing, stored
 
@@ -21,7 +22,7 @@ from dynlab.training import Run, Settings, train
 from dynlab.training.queue import folder as kept
 from dynlab.training.queue.folder import alone, home, pause, record, resolved, running
 from dynlab.training.queue.kept import RECORDED, take_over
-from dynlab.training.queue.queued import Queued, described, kind
+from dynlab.training.queue.queued import GPU_TIER, Queued, described, kind
 from dynlab.training.queue.results import results
 from dynlab.training.queue.status import overview, total
 from dynlab.training.queue.table import FIVE_SEEDS, NETWORKS, QUEUE
@@ -53,6 +54,17 @@ def test_trainings_are_done_in_order_and_each_once(tmp_path):
     said.clear()
     work(TWO, tmp_path, say=said.append)
     assert said == ["All 2 trainings are finished."]
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU trains all tiers")
+def test_what_needs_a_gpu_waits_for_one(whole, tmp_path):
+    shutil.copytree(whole, tmp_path / "queue")
+    queue = (*TWO, digits("large", seed=2, tier=GPU_TIER, group="large ones"))
+    said = []
+    work(queue, tmp_path / "queue", say=said.append)
+    assert finished(queue, tmp_path / "queue") == ["first", "second"]
+    assert said == ["All 2 trainings that this machine can do are finished; 1 wait for a GPU."]
+    assert overview(queue, tmp_path / "queue")[4].startswith("tier 3, on a GPU: 0 of 1 trainings")
 
 
 def test_a_record_is_what_the_trainer_gives(whole, tmp_path):

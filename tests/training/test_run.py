@@ -44,6 +44,19 @@ def test_a_long_epoch_says_how_far_it_is(monkeypatch, tmp_path):
     assert losses == tuple(f"{loss:#.4g}" for loss in logged)
 
 
+def test_numbers_below_the_least_normal_one_are_0_while_a_network_trains(tmp_path):
+    """A gradient that vanishes over a thousand steps goes through them, each some twenty times as slow as another."""
+
+    def denormal():
+        return float(torch.full((), 1e-40) * 1)
+
+    seen = []
+    run = dataclasses.replace(RUN, settings=dataclasses.replace(SETTINGS, epochs=1))
+    train(run, tmp_path / "run", log=lambda line: seen.append(denormal()))
+    assert seen == [0.0]
+    assert denormal() > 0
+
+
 @pytest.mark.parametrize("how", [{"warmup": 1}, {"schedule": "halve", "halve_every": 1}, {"schedule": "cosine"}])
 def test_a_row_of_steps_has_the_rate_at_which_its_step_was_made(how, tmp_path):
     settings = Settings(epochs=2, batch_size=300, optimizer="gd", lr=0.5, **how)

@@ -11,6 +11,7 @@ import xarray as xr
 from dynlab import io, schema
 from dynlab.training.queue.folder import KEPT, note, record, resolved, write_record
 from dynlab.training.queue.queued import Queued, described
+from dynlab.training.queue.results import COLUMNS
 
 RECORDED = Path(__file__).parents[2] / "gallery" / "trainings.nc"  # what `make queue-results` writes
 
@@ -37,7 +38,7 @@ def take_over(queue: Sequence[Queued], folder: Path, path: Path = RECORDED) -> N
 
 
 def _record(queued: Queued, run: dict[str, Any], one: xr.Dataset) -> dict[str, Any]:
-    epochs = {name: _known(one[name].values) for name in ("loss", "validation_accuracy", "test_accuracy")}
+    epochs = {name: _known(one[name].values) for name in COLUMNS}
     epoch = one.chosen_epoch.item()
     facts = {"command": one.command.item(), "device": one.device.item(), "epoch": epoch}
     facts |= {name: values[epoch - 1] for name, values in epochs.items() if name != "loss" and 0 < epoch <= len(values)}

@@ -10,6 +10,7 @@ from dynlab.training.presets import PRESETS
 from dynlab.training.run import Run
 
 Record = dict[str, Any]
+GPU_TIER = 3  # from here on what a processor has no time for
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Queued:
     name : str
         Of its folder and its record.
     tier : int
-        As urgent as that: 1 before 2.
+        As urgent as that: 1 before 2. From `GPU_TIER` on it waits for a GPU.
     group : str
         What it is counted with, in words: "HAR-2, published recipe".
     run : Run

@@ -18,6 +18,7 @@ COLUMNS = {
     "loss": "training loss",
     "validation_accuracy": "accuracy on held-out training data",
     "test_accuracy": "test accuracy, for the record",
+    "test_perplexity": "test perplexity of streams of words, for the record",
 }
 LOSS_DIGITS = 4  # significant ones, which compress
 COMPRESSED = {"zlib": True, "complevel": 9, "shuffle": True}
@@ -65,7 +66,7 @@ def results(queue: Sequence[Queued], folder: Path) -> xr.Dataset:
         verdict=f"{len(records)} of {len(queue)} trainings are finished.",
         method="dynlab.training.train; the test split is scored after every epoch for the record and chooses nothing",
         coords={schema.TRAINING: [one["name"] for one in records], schema.EPOCH: np.arange(1, longest + 1)},
-        flags=dict.fromkeys(COLUMNS, "the training has no such epoch, or nothing held out"),
+        flags=dict.fromkeys(COLUMNS, "the training has no such epoch, no such number, or nothing held out"),
     )
     for name in COLUMNS:
         finished[name].encoding.update(COMPRESSED)

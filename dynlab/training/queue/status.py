@@ -12,8 +12,13 @@ from dynlab.training.batches import Batches
 from dynlab.training.network import training_loss
 from dynlab.training.prepare import prepare
 from dynlab.training.queue.folder import TIMES, begun, note, noted, record, resolved, run_folder
-from dynlab.training.queue.queued import Queued, kind
+from dynlab.training.queue.queued import GPU_TIER, Queued, kind
 from dynlab.training.run import Run, Writes
+
+
+def feasible(queue: Sequence[Queued]) -> list[Queued]:
+    """Those of the queue that this machine trains: without a GPU not those that wait for one."""
+    return [one for one in queue if torch.cuda.is_available() or one.tier < GPU_TIER]
 
 
 def overview(queue: Sequence[Queued], folder: Path) -> list[str]:
@@ -22,7 +27,8 @@ def overview(queue: Sequence[Queued], folder: Path) -> list[str]:
     lines = []
     for tier in dict.fromkeys(one.tier for one in queue):
         members = [one for one in queue if one.tier == tier]
-        lines.append(f"tier {tier}: {_line(members, folder, seconds)}")
+        where = ", on a GPU" if tier >= GPU_TIER else ""
+        lines.append(f"tier {tier}{where}: {_line(members, folder, seconds)}")
         for group in dict.fromkeys(one.group for one in members):
             lines.append(f"  {group}: {_line([one for one in members if one.group == group], folder, seconds)}")
     return lines
@@ -88,7 +94,7 @@ def time_all(
 ) -> None:
     """Time some iterations of every kind of run that has not been timed yet, and keep that in the folder."""
     make_folder(folder)
-    for queued in queue:
+    for queued in feasible(queue):
         if kind(queued.run) not in noted(folder, TIMES):
             timed = time_iterations(queued.run, data_dir)
             note(folder, TIMES, **{kind(queued.run): timed})

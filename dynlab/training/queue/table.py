@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Iterator
 
-from dynlab.training.queue.queued import Queued, run_of
+from dynlab.training.queue.queued import GPU_TIER, Queued, run_of
 
 # HAR-2: the network, its preset with the published recipe, its preset with dynlab's own.
 NETWORKS = {
@@ -71,21 +71,41 @@ CHOOSING_EPOCHS = 3  # some 1,000 iterations on the images that are not held out
 TITLES = {"noisy-cifar": "noise-padded CIFAR-10", "smnist": "sequential MNIST", "pmnist": "permuted MNIST"}
 
 
+NETWORKS_OF_NOISE = ("lstm", "antisymmetric", "antisymmetric-gated")
+
+
 def _antisymmetric_paper(tier: int, task: str, network: str) -> Iterator[Queued]:
     """Short trainings that choose on held-out images what the paper leaves open, and the long one on all of them."""
     preset, group = f"antisymmetricrnn-{task}-{network}", TITLES[task]
-    names = []
-    for number, (lr, *flow) in enumerate(OPEN[network], start=1):
+    for name, (lr, *flow) in zip(_choices(task, network), OPEN[network], strict=True):
         config = dict(zip(("step_size", "gamma", "sigma_w"), map(float, flow), strict=False))
         run = run_of(preset, config=config, task={"retrain": False}, epochs=CHOOSING_EPOCHS, lr=lr)
-        names.append(f"{task}-{network}-choice{number}")
-        yield Queued(names[-1], tier, group, run)
-    yield Queued(f"{task}-{network}", tier, group, run_of(preset), TESTED, tuple(names))
+        yield Queued(name, tier, group, run)
+    yield Queued(f"{task}-{network}", tier, group, run_of(preset), TESTED, _choices(task, network))
 
 
-def _preset(name: str) -> Queued:
-    """A preset of tier 2 as it is."""
-    return Queued(name, 2, "ERNN and asRNN on MNIST", run_of(name), TESTED)
+def _choices(task: str, network: str) -> tuple[str, ...]:
+    return tuple(f"{task}-{network}-choice{number}" for number in range(1, len(OPEN[network]) + 1))
+
+
+def _other_seed(task: str, network: str, seed: int) -> Queued:
+    """What `_antisymmetric_paper` trains, its settings chosen with seed 0, with another seed."""
+    run = run_of(f"antisymmetricrnn-{task}-{network}", seed=seed)
+    name = f"{task}-{network}-seed{seed}"
+    return Queued(name, GPU_TIER, f"{TITLES[task]}, other seeds", run, TESTED, _choices(task, network))
+
+
+def _preset(name: str, tier: int, group: str) -> Queued:
+    """A preset as it is."""
+    return Queued(name, tier, group, run_of(name), TESTED)
+
+
+def _sigmoid_ernn(inner_steps: int, seed: int) -> Queued:
+    preset = f"ernn-har2-ernn-sigmoid-k{inner_steps}"
+    return Queued(f"{preset}-seed{seed}", 2, "HAR-2, ERNN with sigmoid", run_of(preset, seed=seed), TESTED)
+
+
+WORD_NETWORKS = ("ernn-k1", "lstm", "fastrnn", "fastgrnn", "rnn", "ugrnn", "spectral")  # of ERNN's Table 4
 
 
 def _all() -> Iterator[Queued]:
@@ -93,7 +113,7 @@ def _all() -> Iterator[Queued]:
     for delay in (1000, 2000):
         for network in COPYING:
             yield _copying(delay, network)
-    for network in ("lstm", "antisymmetric", "antisymmetric-gated"):
+    for network in NETWORKS_OF_NOISE:
         yield from _antisymmetric_paper(1, "noisy-cifar", network)
     yield from _antisymmetric_paper(1, "smnist", "antisymmetric")
     for network in ("antisymmetric-gated", "lstm"):
@@ -101,7 +121,18 @@ def _all() -> Iterator[Queued]:
     for network in ("antisymmetric", "antisymmetric-gated", "lstm"):
         yield from _antisymmetric_paper(2, "pmnist", network)
     for name in ("ernn-pmnist-ernn-k1", "ernn-noisy-mnist-ernn-k1", "asrnn-smnist-asrnn-122", "asrnn-pmnist-asrnn-122"):
-        yield _preset(name)
+        yield _preset(name, 2, "ERNN and asRNN on MNIST")
+    for seed in range(3):
+        for inner_steps in (1, 3, 5):
+            yield _sigmoid_ernn(inner_steps, seed)
+    for network in WORD_NETWORKS:
+        yield _preset(f"ernn-ptb-word-{network}", GPU_TIER, "PTB by words")
+    for name in ("exprnn-170", "scornn-170", "lstm-128"):
+        for task in ("smnist", "pmnist"):
+            yield _preset(f"asrnn-{task}-{name}", GPU_TIER, "asRNN's table on MNIST")
+    for seed in (1, 2):
+        for network in NETWORKS_OF_NOISE:
+            yield _other_seed("noisy-cifar", network, seed)
 
 
 QUEUE: tuple[Queued, ...] = tuple(_all())

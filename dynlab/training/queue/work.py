@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from dynlab.training.queue.folder import (
     SPENT,
     TIMES,
@@ -20,7 +22,7 @@ from dynlab.training.queue.folder import (
     write_record,
 )
 from dynlab.training.queue.queued import Queued, Record, described, kind
-from dynlab.training.queue.status import done, overview, steps_done, time_all, total
+from dynlab.training.queue.status import done, feasible, overview, steps_done, time_all, total
 from dynlab.training.run import Run
 from dynlab.training.train import resume, train
 
@@ -30,7 +32,7 @@ SAVED_EVERY = 60.0  # seconds: what a stop, however sudden, costs at most
 def work(
     queue: Sequence[Queued], folder: Path, *, data_dir: str | Path | None = None, say: Callable[[str], None] = print
 ) -> None:
-    """Train what is not finished, in the queue's order.
+    """Train what is not finished, in the queue's order: on a GPU where there is one, and what needs one only there.
 
     Parameters
     ----------
@@ -51,21 +53,27 @@ def work(
     """
     # a shell without job control starts what it leaves in the background deaf to an interrupt
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    mine = feasible(queue)
     with alone(folder):
-        while (queued := _next(queue, folder)) is not None:
-            unfinished = [one for one in queue if one.group == queued.group and record(one, folder) is None]
+        while (queued := _next(mine, folder)) is not None:
+            unfinished = [one for one in mine if one.group == queued.group and record(one, folder) is None]
             time_all(unfinished, folder, data_dir=data_dir, say=say)
             for line in overview(queue, folder):
                 say(line)
-            _carry_out(queued, folder, data_dir, say)
-        say(f"All {len(queue)} trainings are finished.")
+            _carry_out(queued, folder, data_dir, device, say)
+        waiting = len(queue) - len(mine)
+        said = f"All {len(mine)} trainings that this machine can do are finished; {waiting} wait for a GPU."
+        say(said if waiting else f"All {len(queue)} trainings are finished.")
 
 
 def _next(queue: Sequence[Queued], folder: Path) -> Queued | None:
     return next((one for one in queue if resolved(one, folder) is not None and record(one, folder) is None), None)
 
 
-def _carry_out(queued: Queued, folder: Path, data_dir: str | Path | None, say: Callable[[str], None]) -> None:
+def _carry_out(
+    queued: Queued, folder: Path, data_dir: str | Path | None, device: str, say: Callable[[str], None]
+) -> None:
     """Train one to its end, from where it was, and write its record."""
     from dynlab.training.history import Diverged
 
@@ -83,11 +91,11 @@ def _carry_out(queued: Queued, folder: Path, data_dir: str | Path | None, say: C
     facts: dict[str, Any]
     try:
         if goes_on:
-            facts = resume(where, data_dir=data_dir, log=log).facts
+            facts = resume(where, data_dir=data_dir, device=device, log=log).facts
         else:
             writes = {"checkpoint_every": _between_checkpoints(run, folder)} | dict(queued.writes)
             # over a run that was killed before its first checkpoint, or another
-            facts = train(run, where, overwrite=True, data_dir=data_dir, log=log, **writes).facts
+            facts = train(run, where, overwrite=True, data_dir=data_dir, device=device, log=log, **writes).facts
     except Diverged as error:
         facts = {"diverged": str(error), "command": run.command}
     finally:
