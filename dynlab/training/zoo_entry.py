@@ -20,8 +20,9 @@ from dynlab.training.prepare import cell_parameters
 from dynlab.training.train import NETWORK_FILE
 
 ALONE = (
-    "One training on the whole training split, one seed, to its last epoch, with the settings of its source. What the "
-    "source leaves open was chosen by short trainings on held-out training data; the test split chose nothing."
+    "One training on the whole training split, one seed, to its last epoch, with the settings of its source. Where "
+    "the source leaves settings open, short trainings on held-out training data chose them; the test split chose "
+    "nothing."
 )
 
 

@@ -134,6 +134,9 @@ LONG = {
     "asrnn-smnist": 15128,
     "asrnn-pmnist": 15128,
     "exprnn-copying": 20045,
+    "exprnn-smnist": 14705,
+    "scornn-smnist": 14705,
+    "lstm-smnist": 67072,
 }
 
 
