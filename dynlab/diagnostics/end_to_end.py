@@ -169,7 +169,8 @@ def _by_plain_products(driven: Driven, steps: NDArray[np.int64], failing: float,
         t = int(times[-1])
         for index in np.flatnonzero(np.isin(times, steps)):
             value, error = (part[0] for part in plain_singular_values(products[index : index + 1]))
-            known &= (np.isfinite(error) & resolved(value, error, ENOUGH * limit)).all(axis=-1)
+            sharp = np.isfinite(value) & np.isfinite(error) & resolved(value, error, ENOUGH * limit)
+            known &= sharp.all(axis=-1)
             matrix = torch.where(torch.from_numpy(known)[:, None, None], products.matrix[index].mT, torch.eye(n))
             determinants = np.stack([value.sum(axis=-1), error.sum(axis=-1)])
             product = of_matrix(matrix, products.log_scale[index])

@@ -45,7 +45,8 @@ class PlainProducts:
     matrix : Tensor, shape (step, sample, n, n)
     log_scale : Tensor, shape (step, sample)
     error : Tensor, shape (step, sample)
-        Of the matrix, a bound in the Frobenius norm; inf or NaN where nothing is known.
+        Of the matrix, a bound in the Frobenius norm; inf or NaN where nothing is known. Of a matrix of zeros it is 0
+        where a factor was zero for certain, and nowhere else.
     """
 
     matrix: Tensor
@@ -55,6 +56,10 @@ class PlainProducts:
     def __getitem__(self, steps: slice | NDArray[np.bool_]) -> PlainProducts:
         """Some of the steps."""
         return PlainProducts(self.matrix[steps], self.log_scale[steps], self.error[steps])
+
+    def vanished(self) -> Tensor:
+        """Which are zero for certain, of shape (step, sample)."""
+        return (self.error == 0) & (self.matrix == 0).all(dim=-1).all(dim=-1)
 
 
 def plain_products(
@@ -77,6 +82,7 @@ def plain_products(
     both[:, :n] = torch.eye(n, dtype=torch.float64)
     exponent = torch.zeros(samples, dtype=torch.float64)
     size = vector_norm(both, dim=(-2, -1))
+    vanished = torch.zeros(samples, dtype=torch.bool)
     count = 0
     for matrices, rounding in factors:
         steps = matrices.shape[1]
@@ -89,8 +95,9 @@ def plain_products(
             both = torch.matmul(both, matrices[:, step], out=found[step])
             both[:, n:] += noise[step].mul_(wrong[:, None, None])
             size = vector_norm(both[:, :n], dim=(-2, -1))
-            if not bool(((size < LARGE) & (size > 1 / LARGE)).all()):
-                exponent += _rescaled(both, size)
+            vanished |= (rounding[:, step] == 0) & (matrices[:, step] == 0).all(dim=-1).all(dim=-1)
+            if not bool((vanished | ((size < LARGE) & (size > 1 / LARGE))).all()):
+                exponent += _rescaled(both, torch.where(vanished, 1, size))
                 size = vector_norm(both[:, :n], dim=(-2, -1))
             scales[step] = exponent
         terms = torch.arange(count + 1, count + steps + 1).unsqueeze(-1)
@@ -110,9 +117,9 @@ def _rescaled(both: Tensor, size: Tensor) -> Tensor:
 def log_norms(products: PlainProducts) -> Real:
     """Ln ‖P‖₂, a bound of its error, ln ‖P‖_F, and one of its; (4, step, sample), NaN or inf where nothing is known."""
     matrix = products.matrix
-    known = products.error.isfinite()
+    known, vanished = products.error.isfinite(), products.vanished()
     gram = matrix @ matrix.mT
-    gram[~known] = torch.eye(matrix.shape[-1], dtype=matrix.dtype)
+    gram[~known | vanished] = torch.eye(matrix.shape[-1], dtype=matrix.dtype)
     squares = gram.diagonal(dim1=-2, dim2=-1).sum(dim=-1)
     largest = torch.linalg.eigvalsh(gram)[..., -1].clamp(min=0)
     rounding = ROUNDINGS * matrix.shape[-1] * torch.finfo(matrix.dtype).eps * squares / largest
@@ -120,7 +127,8 @@ def log_norms(products: PlainProducts) -> Real:
     for square, share in ((largest, rounding), (squares, rounding * largest / squares)):
         value = square.log() / 2 + products.log_scale
         columns += [value, share + _of_logarithm(products.error, square.sqrt(), value)]
-    return np.asarray(torch.where(known, torch.stack(columns), torch.nan))
+    of_zero = torch.tensor([-torch.inf, 0.0, -torch.inf, 0.0], dtype=matrix.dtype)[:, None, None]
+    return np.asarray(torch.where(known, torch.where(vanished, of_zero, torch.stack(columns)), torch.nan))
 
 
 def plain_singular_values(products: PlainProducts) -> tuple[Real, Real]:
@@ -131,6 +139,7 @@ def plain_singular_values(products: PlainProducts) -> tuple[Real, Real]:
     rounding = ROUNDINGS * matrix.shape[-1] * torch.finfo(matrix.dtype).eps * singular[..., :1]
     value = singular.log() + products.log_scale.unsqueeze(-1)
     wrong = _of_logarithm(products.error.unsqueeze(-1) + rounding, singular, value)
+    wrong = torch.where(products.vanished().unsqueeze(-1), 0, wrong)
     return np.asarray(value), np.asarray(wrong.nan_to_num(torch.inf, torch.inf))
 
 

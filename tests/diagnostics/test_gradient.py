@@ -8,7 +8,7 @@ from torch import nn
 
 from dynlab import schema, zoo
 from dynlab.diagnostics.end_to_end import end_to_end
-from dynlab.diagnostics.gradient import gradient
+from dynlab.diagnostics.gradient import gradient, small
 from dynlab.diagnostics.gradient.loss_gradient import read_out_loss
 from dynlab.errors import UserError
 from dynlab.simulation import orbit
@@ -188,6 +188,19 @@ def test_a_dead_state_lets_nothing_through():
     assert ds["log_norm"].values[0, 3:] == pytest.approx([-np.inf, -np.inf, 0])
     assert "vanishes exactly" in ds.attrs["verdict"]
     assert "exactly zero" in schema.flags(ds)["log_norm"]
+
+
+def test_units_that_are_all_off_at_one_step_need_no_graded_product(monkeypatch):
+    """The plain product knows that a factor of zeros leaves nothing; a graded one takes twenty times as long."""
+    monkeypatch.setattr(small, "_by_graded_products", None)
+    system = from_function(lambda h, x: torch.relu(h + x), state_size=3, input_size=3)
+    inputs = np.ones((2, 9, 3))
+    inputs[0, 3] = -100
+    ds = gradient(system, inputs)
+    np.testing.assert_allclose(ds["log_norm"].values[0], [*[-np.inf] * 4, *[0.0] * 6], atol=1e-14)
+    np.testing.assert_allclose(ds["log_norm"].values[1], 0, atol=1e-14)
+    assert (ds["log_norm_error"].values[0, :4] == 0).all()
+    assert ds["surviving"].values.tolist() == [0, 3]
 
 
 def test_a_diverged_trajectory_is_unknown_before_it_diverges():

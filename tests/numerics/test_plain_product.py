@@ -85,3 +85,47 @@ def test_plain_and_graded_products_agree(kind):
         reach = wrong + graded[f"{name}_error"] + 1e-15 * np.abs(value)
         assert (np.abs(value - graded[name]) <= reach)[known].all()
     assert (surviving == graded["surviving"])[known].all()
+
+
+def test_from_a_factor_of_zeros_on_a_product_is_zero_for_certain():
+    matrices = adversarial("orthogonal").copy()
+    matrices[11] = 0
+    *_, last = parts = list(products_of(matrices))
+    value, error, frobenius, its_error = np.concatenate([log_norms(part)[..., 0] for part in parts], axis=1)
+    assert np.isneginf([value[11:], frobenius[11:]]).all()
+    assert (np.array([error[11:], its_error[11:]]) == 0).all()
+    np.testing.assert_allclose(value[:11], 0, atol=1e-13)
+    values, bounds = plain_singular_values(last)
+    assert np.isneginf(values).all()
+    assert (bounds == 0).all()
+
+
+def test_a_product_that_underflows_is_not_zero_for_certain():
+    """diag(1, e) with e below all that is left of rounding, and then diag(0, 1e-310): the product is not zero."""
+    matrices = np.broadcast_to(np.eye(N), (STEPS, N, N)).copy()
+    matrices[5, 1:] = 1e-200 * matrices[5, 1:]
+    matrices[6] = np.diag([0, *[1e-310] * (N - 1)])
+    *_, last = products_of(matrices)
+    assert np.isnan(log_norms(last)[0, -1, 0])
+
+
+@pytest.mark.parametrize("dear", [0, np.inf])
+def test_what_is_known_of_many_long_products_needs_no_graded_ones(dear, monkeypatch):
+    """An error between 1e-7 and 1e-3 is enough where graded products would take minutes; it holds all the same."""
+    monkeypatch.setattr(small, "DEAR", dear)
+    generator = np.random.default_rng(3)
+    matrices = np.eye(9) + 0.1 * generator.standard_normal((2, 60, 9, 9)) / 3
+    matrices[:, 20:41] = np.eye(9)
+    matrices[:, 20, 0, 0], matrices[:, 40, 0, 0] = 2.0**-30, 2.0**30  # what grows is undone, its rounding stays
+    driven = drive(
+        MatrixDriven(9), matrices.reshape(2, 60, 81), None, dtype="float64", device="cpu", seed=0, inputs_description=""
+    )
+    *_, known, stated = small._by_plain_products(driven, np.arange(61), 1e-12, 0)
+    assert not known.any()
+    assert stated.all()
+    found = small.small_norms(driven, np.arange(61), 0)
+    assert (found["log_norm_error"].max() > 1e-7) == (dear == 0)
+    for one, sample in zip(matrices, range(2), strict=True):
+        with mpmath.workdps(60):
+            truth = mpmath.log(mpmath.svd_r(exact_product(one, 60), compute_uv=False)[0])
+            assert abs(found["log_norm"][sample, 0] - truth) <= found["log_norm_error"][sample, 0]

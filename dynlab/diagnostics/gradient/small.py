@@ -25,11 +25,13 @@ from dynlab.numerics.threads import in_threads, one_torch_thread
 
 NEGLIGIBLE = 40.0  # rows of e^d T so far below the largest, e^-40, change the largest singular value by e^-80
 KNOWN = 1e-3  # of the logarithm of a norm, or as a share of it: beyond it no norm is stated
+DEAR = 10**8  # entries of graded products, about a minute of one core: of more the plain ones are enough that are known
 COARSE, LOOKED_AT = 8.0, 8  # Jacobians this many times as wrong as what a product rounds; at so many steps
 METHOD = (
     "∂h_T/∂h_t is multiplied from t = T backwards. The bound of its error comes from random vectors that are carried "
     f"along, and holds but for a probability of {FAILING:g}. Where that bound says too little, the product of the "
-    "sample is kept as Q e^d T (QR with the columns sorted at every step), so that nothing under- or overflows. A "
+    "sample is kept as Q e^d T (QR with the columns sorted at every step), so that nothing under- or overflows. Where "
+    "that would take minutes, it is done for samples of which a norm is not known. A "
     f"norm is known where the error bound of its logarithm is at most {KNOWN:g}, or this share of it. The bound holds "
     "the rounding of the Jacobians' entries and of the product"
 )
@@ -47,6 +49,8 @@ def small_norms(driven: Driven, chosen: NDArray[np.int64], seed: int) -> dict[st
     rest = np.flatnonzero(~known)
     if stated[rest].any():
         rest = rest[~(stated[rest] & _coarse(driven.of(rest)))]
+    if rest.size * driven.steps * driven.states.shape[-1] ** 2 > DEAR:
+        rest = rest[~stated[rest]]
     if rest.size:
         with one_torch_thread():
             graded = _by_graded_products(driven.of(rest))
