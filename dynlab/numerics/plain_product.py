@@ -47,15 +47,18 @@ class PlainProducts:
     error : Tensor, shape (step, sample)
         Of the matrix, a bound in the Frobenius norm; inf or NaN where nothing is known. Of a matrix of zeros it is 0
         where a factor was zero for certain, and nowhere else.
+    lost : Tensor of bool, shape (step, sample)
+        From a factor on that is wrong by as much as its own size, as beside a kink: no way of multiplying knows more.
     """
 
     matrix: Tensor
     log_scale: Tensor
     error: Tensor
+    lost: Tensor
 
     def __getitem__(self, steps: slice | NDArray[np.bool_]) -> PlainProducts:
         """Some of the steps."""
-        return PlainProducts(self.matrix[steps], self.log_scale[steps], self.error[steps])
+        return PlainProducts(self.matrix[steps], self.log_scale[steps], self.error[steps], self.lost[steps])
 
     def vanished(self) -> Tensor:
         """Which are zero for certain, of shape (step, sample)."""
@@ -82,14 +85,16 @@ def plain_products(
     both[:, :n] = torch.eye(n, dtype=torch.float64)
     exponent = torch.zeros(samples, dtype=torch.float64)
     size = vector_norm(both, dim=(-2, -1))
-    vanished = torch.zeros(samples, dtype=torch.bool)
+    vanished, lost = torch.zeros(2, samples, dtype=torch.bool)
     count = 0
     for matrices, rounding in factors:
         steps = matrices.shape[1]
         found = both.new_empty(steps, *both.shape)
-        scales = both.new_empty(steps, samples)
+        scales, gone = both.new_empty(steps, samples), torch.empty(steps, samples, dtype=torch.bool)
         noise = torch.from_numpy(generator.standard_normal((steps, samples, probes, n)))
-        rounding = SAFETY * rounding.to(both)
+        rounding = rounding.to(both)
+        of_kinks = (rounding > 0) & (rounding >= vector_norm(matrices, dim=(-2, -1)))
+        rounding = SAFETY * rounding
         for step in range(steps):
             wrong = size * rounding[:, step]
             both = torch.matmul(both, matrices[:, step], out=found[step])
@@ -99,11 +104,12 @@ def plain_products(
             if not bool((vanished | ((size < LARGE) & (size > 1 / LARGE))).all()):
                 exponent += _rescaled(both, torch.where(vanished, 1, size))
                 size = vector_norm(both[:, :n], dim=(-2, -1))
-            scales[step] = exponent
+            lost |= of_kinks[:, step] & ~vanished
+            scales[step], gone[step] = exponent, lost
         terms = torch.arange(count + 1, count + steps + 1).unsqueeze(-1)
         count += steps
         error = (terms / (probes * share)).sqrt() * vector_norm(found[..., n:, :], dim=(-2, -1))
-        yield PlainProducts(found[..., :n, :], scales * math.log(2), error)
+        yield PlainProducts(found[..., :n, :], scales * math.log(2), error, gone)
 
 
 def _rescaled(both: Tensor, size: Tensor) -> Tensor:

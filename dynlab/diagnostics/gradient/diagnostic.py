@@ -21,7 +21,7 @@ from dynlab.numerics.threads import one_torch_thread
 from dynlab.operators import Dense, Operator
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
-from dynlab.wording import over, resized, typically
+from dynlab.wording import interval, over, resized, typically
 
 EVERY = 256  # states up to which the norm at every t costs less than it is worth
 Loss = Callable[[Tensor, Any], Tensor]
@@ -185,8 +185,11 @@ def _flags(found: dict[str, NDArray[Any]], large: bool) -> dict[str, str]:
 
 def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
     start = ds["log_norm"].values[:, 0]
+    told = start[~np.isnan(start)]
     samples, _, n = driven.states.shape
-    text = f"Over {over(driven.steps, described)} the gradient ‖∂h_T/∂h_0‖ {resized(start, 'is')}"
+    text = (
+        f"Over {over(driven.steps, described)} the gradient ‖∂h_T/∂h_0‖ {resized(told if told.size else start, 'is')}"
+    )
     if np.isfinite(start).any() and np.isfinite(ds["surviving"].values).all():
         kept = typically(ds["surviving"].values, 0)
         text += f". The number of its {n:,} singular values that are at least {SURVIVES} {kept}"
@@ -199,6 +202,8 @@ def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
         change = loss[known, 0] - loss[known, -1]
         text += f". From t = T back to t = 0 the gradient of the loss {resized(change)}"
     text += "."
+    if (unknown := np.isnan(start) & driven.states.isfinite().all(dim=-1).all(dim=-1).cpu().numpy()).any():
+        text += _known_from(ds["log_norm"].values[unknown], ds[schema.TIME].values, samples)
     if ds.sizes[schema.TIME] <= driven.steps:
         count, every = ds.sizes[schema.TIME], driven.steps + 1
         text += f" The norm is given at {count:,} of {every:,} times t: times={every} (--times {every}) gives all."
@@ -206,3 +211,15 @@ def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
         left_out = "left out: end_to_end (--end-to-end) tells" if n > EVERY else "not known"
         text += f" How many of {n:,} directions survive is {left_out}."
     return text
+
+
+def _known_from(log_norms: NDArray[np.float64], times: NDArray[np.int64], samples: int) -> str:
+    """Of the samples, (sample, time), whose first norm is not known: from when on they are, and why not before."""
+    known = np.logical_and.accumulate(~np.isnan(log_norms)[:, ::-1], axis=1)[:, ::-1]
+    first = known.argmax(axis=1)
+    some = f"In {len(log_norms)} of {samples} samples it" if samples > 1 else "It"
+    return (
+        f" {some} is not known before t = {interval(times[first], 0)}, from where on to T the gradient "
+        f"{resized(log_norms[np.arange(len(first)), first], 'is')}. A Jacobian before is too uncertain, as where a "
+        "unit is at a kink or a jump of its activation."
+    )

@@ -77,10 +77,12 @@ def _by_plain_products(
         times = np.arange(t - 1, t - 1 - len(products.matrix), -1)
         t = int(times[-1])
         at = np.isin(times, chosen)
-        found = log_norms(products if at.all() else products[at])
+        some = products if at.all() else products[at]
+        found, lost = log_norms(some), some.lost.numpy()
+        found[::2, lost], found[1::2, lost] = np.nan, np.inf
         for value, wrong in (found[:2], found[2:]):
-            known &= (np.isfinite(wrong) & resolved(value, wrong, ENOUGH * limit)).all(axis=0)
-            stated &= (np.isfinite(wrong) & resolved(value, wrong, max(KNOWN, limit))).all(axis=0)
+            known &= (lost | (np.isfinite(wrong) & resolved(value, wrong, ENOUGH * limit))).all(axis=0)
+            stated &= (lost | (np.isfinite(wrong) & resolved(value, wrong, max(KNOWN, limit)))).all(axis=0)
         if not stated.any():
             break
         columns[:, :, np.searchsorted(chosen, times[at])] = np.moveaxis(found, 2, 1)

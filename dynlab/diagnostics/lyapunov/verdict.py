@@ -61,7 +61,7 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, cut: str, ends: OrbitEnds 
     text += _self_check(some, name, size) + _echo_state(some)
     if not known.all():
         gone = int(np.sum(~known))
-        text += f" {gone} of {len(known)} orbits {cut or f'{agree(gone)} hidden by rounding'}, and "
+        text += f" {gone} of {len(known)} orbits {cut or f'{agree(gone)} hidden by rounding or a kink'}, and "
         text += f"{agree(gone)} left out."
     return text
 
