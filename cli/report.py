@@ -24,7 +24,7 @@ from .options import OUTPUT, PAGE, SHARED, NetworkName, from_table
 from .output import FIGURE_FOLDER, PAGE_SUFFIXES, Output, check_file, check_not_read, file_name, print_json, working
 from .report_pdf import chromium, print_pdf
 from .report_picture import picture
-from .report_sections import PROOFS, SECTIONS, Section
+from .report_sections import LARGE, PROOFS, SECTIONS, Section
 from .source import Source
 from .streams import OWN_ERROR, echo
 
@@ -36,6 +36,8 @@ READING = ("layer", "nonlinearity", "factory")
 FORWARDED = (*READING, "inputs", "samples", "data_dir", "at", "seed", "device", "dtype")
 CERTIFICATES = "certificates"  # the folder in the commands that a page shows
 DEFAULT_BUDGET = "2min"
+SAMPLES, FEWEST = 16, 2  # sequences that drive a network: by default, and where these are long and it is not small
+WORK = 5e7  # sequences · steps · states² of the dearest parts, about half a minute of one core
 MOST = 1 / 3  # of the time that is left, which a part may take while others wait
 
 
@@ -73,7 +75,8 @@ def report(checkpoints: tuple[str, ...], budget: float, pdf: bool, **given: Any)
     with working("Loading", quiet=quiet):
         importlib.import_module("matplotlib.pyplot")  # no part's time is that of its imports
         found = {name: read_one(source, name) for name in checkpoints}
-    run = _Run(found, _words(options), Budget(budget), files)
+    own = {} if "samples" in options else {name: _samples(name, one, options, files) for name, one in found.items()}
+    run = _Run(found, _words(options), own, Budget(budget), files)
     if page is None:
         make_folder(path.parent)
     with tempfile.TemporaryDirectory() as folder:
@@ -97,12 +100,30 @@ def _words(options: dict[str, Any]) -> dict[str, list[str]]:
     return {name: [SHARED[name][0][0], str(value)] for name, value in options.items()}
 
 
+def _samples(name: str, checkpoint: Checkpoint, options: dict[str, Any], files: Output) -> dict[str, list[str]]:
+    """How many sequences drive a network whose own are long: fewer than by default, so that the parts fit in."""
+    from dynlab.tasks import driving_inputs
+
+    system, states = checkpoint.system, checkpoint.system.state_size
+    if states > LARGE or not system.network_input_size:
+        return {}
+    with files.working("Reading what drives it"):
+        how = {key: options[key] for key in ("data_dir", "seed") if key in options}
+        steps = driving_inputs(options.get("inputs"), system, samples=1, **how).inputs.shape[1]
+    few = max(FEWEST, min(SAMPLES, int(WORK / (steps * states**2))))
+    if few == SAMPLES:
+        return {}
+    files.log(f"{name} is driven by {few} sequences of {steps:,} steps: --samples {SAMPLES} takes longer.")
+    return _words({"samples": few})
+
+
 @dataclass
 class _Run:
     """The parts of all networks as they are made."""
 
     found: dict[str, Checkpoint]
     words: dict[str, list[str]]
+    own: dict[str, dict[str, list[str]]]
     budget: Budget
     files: Output
     parts: list[Part] = field(default_factory=list)
@@ -153,7 +174,8 @@ class _Run:
     def _command(self, section: Section, name: str) -> tuple[AnalysisCommand, list[str]]:
         """The section's command, and its arguments for that network with those typed options that it takes."""
         command: AnalysisCommand = lookup(COMMANDS, section.arguments[0], "command")
-        forwarded = [word for key, words in self.words.items() if key in command.names for word in words]
+        given = self.words | self.own.get(name, {})
+        forwarded = [word for key, words in given.items() if key in command.names for word in words]
         proofs = ["--certificates", CERTIFICATES] if section.arguments[0] == PROOFS and _can_prove() else []
         return command, [section.arguments[0], name, *section.arguments[1:], *proofs, *forwarded]
 

@@ -124,7 +124,10 @@ def _figure(ds: xr.Dataset, points: list[int], **artist: Any) -> Axes:
         grid = figure.add_gridspec(max(1, len(rows)), len(widths), width_ratios=widths)
         first = plot_modes(ds, ax=figure.add_subplot(grid[:, 0]), **options | artist)
         for column, name in enumerate(tables):
-            largest = float(np.nanmax([ds[name].values[point] for point in points[: len(rows)]] or 0.0, initial=0.0))
+            known = [
+                np.nan_to_num(ds[name].values[point], posinf=np.inf, neginf=-np.inf) for point in points[: len(rows)]
+            ]
+            largest = float(np.max(known or 0.0, initial=0.0))
             for place, chosen in enumerate(rows):
                 ax = figure.add_subplot(grid[place, column + 1])
                 _draw_table(ds, ax, name, points[place], chosen, largest)

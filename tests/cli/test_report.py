@@ -131,6 +131,21 @@ def test_certificates_of_large_networks_lie_beside_the_page(networks, few, folde
     assert (folder / "page-certificates-one/fixed-point-0.json").is_file()
 
 
+@pytest.mark.parametrize(
+    "work, asked, shown",
+    [(1e3, (), "--samples 2"), (1e9, (), ""), (1e3, ("--samples", "3"), "--samples 3")],
+)
+def test_long_sequences_are_fewer_unless_asked_for(
+    networks, few, folder, monkeypatch, printed_json, work, asked, shown
+):
+    """50 steps of 3 states: 2 of them are below 1,000 and 3 are not."""
+    monkeypatch.setattr(report, "WORK", work)
+    words = ["report", "one.pt", "--inputs", "noise:1.0", *asked, "--budget", "none", "-o", "page.html", "--json"]
+    told = printed_json(words)
+    commands = {part["section"]: part["command"] for part in told["parts"]}
+    assert re.findall(r"--samples \d+", commands["Gradient"]) == [shown] * bool(shown)
+
+
 def test_every_section_is_a_command_of_some_network_in_the_zoo():
     systems = {entry["system"] for entry in zoo.entries()}
     assert [section.title for section in SECTIONS if not any(map(section.fits, systems))] == []
