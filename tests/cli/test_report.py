@@ -3,6 +3,8 @@
 import importlib
 import math
 import re
+import signal
+import sys
 import time
 
 import pytest
@@ -246,3 +248,24 @@ def test_an_alarm_that_comes_while_a_module_is_imported_waits_for_it(tmp_path, m
     with pytest.raises(OutOfTime), Budget(0.05).running(1.0):
         imported()
     assert importlib.import_module("slowly_imported").whole
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs alarms")
+def test_an_alarm_that_comes_while_an_object_is_put_away_is_not_told(monkeypatch):
+    """Python loses what is raised there, and would say so with a traceback; the alarm comes again."""
+
+    class Slow:
+        def __del__(self):
+            time.sleep(0.2)
+
+    def endless():
+        while True:
+            Slow()
+            time.sleep(0.2)
+
+    told = []
+    monkeypatch.setattr(budget, "AGAIN", 0.05)
+    monkeypatch.setattr(sys, "unraisablehook", told.append)
+    with pytest.raises(OutOfTime), Budget(0.05).running(1.0):
+        endless()
+    assert told == []
