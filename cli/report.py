@@ -36,7 +36,7 @@ READING = ("layer", "nonlinearity", "factory")
 FORWARDED = (*READING, "inputs", "samples", "data_dir", "at", "seed", "device", "dtype")
 CERTIFICATES = "certificates"  # the folder in the commands that a page shows
 DEFAULT_BUDGET = "2min"
-SAMPLES, FEWEST = 16, 2  # sequences that drive a network: by default, and where these are long and it is not small
+SAMPLES, FEWEST = SHARED["samples"][1]["default"], 2  # sequences that drive a network, and where they are long
 WORK = 5e7  # sequences · steps · states² of the dearest parts, about half a minute of one core
 MOST = 1 / 3  # of the time that is left, which a part may take while others wait
 
@@ -107,9 +107,12 @@ def _samples(name: str, checkpoint: Checkpoint, options: dict[str, Any], files: 
     system, states = checkpoint.system, checkpoint.system.state_size
     if states > LARGE or not system.network_input_size:
         return {}
-    with files.working("Reading what drives it"):
-        how = {key: options[key] for key in ("data_dir", "seed") if key in options}
-        steps = driving_inputs(options.get("inputs"), system, samples=1, **how).inputs.shape[1]
+    how = {key: options[key] for key in ("data_dir", "seed") if key in options}
+    try:
+        with files.working("Reading what drives it"):
+            steps = driving_inputs(options.get("inputs"), system, samples=1, **how).inputs.shape[1]
+    except UserError:  # each part says in its place what is wrong with its inputs
+        return {}
     few = max(FEWEST, min(SAMPLES, int(WORK / (steps * states**2))))
     if few == SAMPLES:
         return {}

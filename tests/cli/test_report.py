@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 
+import numpy as np
 import pytest
 import torch
 
@@ -146,6 +147,15 @@ def test_long_sequences_are_fewer_unless_asked_for(
     told = printed_json(words)
     commands = {part["section"]: part["command"] for part in told["parts"]}
     assert re.findall(r"--samples \d+", commands["Gradient"]) == [shown] * bool(shown)
+
+
+def test_inputs_that_are_refused_are_said_in_each_part(networks, few, folder, printed_json):
+    """To ask how long they are fails, and leaves it to the parts to say why."""
+    np.save(folder / "wide.npy", np.zeros((2, 5, 7)))
+    told = printed_json(["report", "one.pt", "--inputs", "wide.npy", "--budget", "none", "-o", "page.html", "--json"])
+    problems = {part["section"]: part["problem"] for part in told["parts"]}
+    assert "7" in problems["Gradient"]
+    assert "2" in problems["Gradient"]
 
 
 def test_every_section_is_a_command_of_some_network_in_the_zoo():

@@ -63,7 +63,7 @@ def test_what_needs_a_gpu_waits_for_one(whole, tmp_path):
     said = []
     work(queue, tmp_path / "queue", say=said.append)
     assert finished(queue, tmp_path / "queue") == ["first", "second"]
-    assert said == ["All 2 trainings that this machine can do are finished; 1 wait for a GPU."]
+    assert said == ["All 2 trainings that this machine can do are finished; the rest, 1, needs a GPU."]
     assert overview(queue, tmp_path / "queue")[4].startswith("tier 3, on a GPU: 0 of 1 trainings")
 
 

@@ -62,8 +62,8 @@ def work(
             for line in overview(queue, folder):
                 say(line)
             _carry_out(queued, folder, data_dir, device, say)
-        waiting = len(queue) - len(mine)
-        said = f"All {len(mine)} trainings that this machine can do are finished; {waiting} wait for a GPU."
+        waiting = sum(record(one, folder) is None for one in queue)
+        said = f"All {len(mine)} trainings that this machine can do are finished; the rest, {waiting}, needs a GPU."
         say(said if waiting else f"All {len(queue)} trainings are finished.")
 
 
