@@ -1,4 +1,4 @@
-"""How long the main jobs take beside other ways to the same numbers, in one process and in turns, as ratios.
+"""How long the main jobs take beside other ways to the same numbers, in turns in one process, as ratios.
 
     python benchmarks/table.py [WORD ...]
     python benchmarks/table.py --readme
@@ -21,6 +21,7 @@ import itertools
 import os
 import platform
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -29,6 +30,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 FILES = ("spectra", "certificates", "exponents", "gradients", "basins", "cells", "commands")
+TRAINED = ("cells",)  # where numbers below the least normal one are 0, as they are while dynlab trains
+FLUSHED = "--flushed"  # what `main` starts for these: a process that has them
 RESULTS = Path(__file__).with_name("results") / "table.md"
 README = Path(__file__).parents[1] / "README.md"
 MARKS = "<!-- table of benchmarks -->", "<!-- end of the table of benchmarks -->"  # around README's table
@@ -272,27 +275,66 @@ def main() -> None:
     if words == ["--readme"]:
         readme()
         return
-    began, found, order, failed = time.perf_counter(), known(), [], []
+    if words[:1] == [FLUSHED]:
+        sys.exit(without_denormals(words[1:]))
+    began, order, failed = time.perf_counter(), [], []
     print(machine(), "\n", *HEAD, sep="\n", flush=True)
     for name in FILES:
-        for row in importlib.import_module(name).rows(os.environ.get("DYNLAB_NETWORK")):
-            order.append(row.job)
-            if words and not any(word in row.job for word in words):
-                continue
-            if not row.missing:
-                try:
-                    found[row.job] = written(row, timed(row))
-                except Exception as error:  # the other rows are worth having
-                    failed.append(row.job)
-                    found[row.job] = [f"| {row.job} | **failed**: {error!r} | | | | | | |".replace("\n", " ")]
-            elif row.job not in found:
-                found[row.job] = [f"| {row.job} | not run: {row.missing} | | | | | | |"]
-            print("\n".join(found[row.job]), flush=True)
-            keep(found)
+        if name in TRAINED:
+            jobs = [row.job for row in _rows(name)]
+            wanted = any(_is_asked(job, words) for job in jobs)
+            code = subprocess.run([sys.executable, __file__, FLUSHED, *words]).returncode if wanted else 0
+            failed += [f"some of {name}.py"] if code else []
+        else:
+            jobs = timed_rows(name, words, failed)
+        order += jobs
+    found = known()
     keep({job: found[job] for job in order if job in found})
     print(f"\n{NOTE} All of it took {time.perf_counter() - began:.0f} s.")
     if failed:
         sys.exit(f"These could not be run: {'; '.join(failed)}.")
+
+
+def without_denormals(words: list[str]) -> bool:
+    """Time the rows of `TRAINED` in this process, which has made no threads yet; whether one could not be run.
+
+    Threads take numbers below the least normal one for 0 where the thread that made them does.
+    """
+    import torch
+
+    torch.set_flush_denormal(True)
+    failed: list[str] = []
+    for name in TRAINED:
+        timed_rows(name, words, failed)
+    return bool(failed)
+
+
+def timed_rows(name: str, words: list[str], failed: list[str]) -> list[str]:
+    """Time, print and keep the rows of a file that have one of the words; all of its jobs."""
+    found, jobs = known(), []
+    for row in _rows(name):
+        jobs.append(row.job)
+        if not _is_asked(row.job, words):
+            continue
+        if not row.missing:
+            try:
+                found[row.job] = written(row, timed(row))
+            except Exception as error:  # the other rows are worth having
+                failed.append(row.job)
+                found[row.job] = [f"| {row.job} | **failed**: {error!r} | | | | | | |".replace("\n", " ")]
+        elif row.job not in found:
+            found[row.job] = [f"| {row.job} | not run: {row.missing} | | | | | | |"]
+        print("\n".join(found[row.job]), flush=True)
+        keep(found)
+    return jobs
+
+
+def _rows(name: str) -> list[Row]:
+    return importlib.import_module(name).rows(os.environ.get("DYNLAB_NETWORK"))
+
+
+def _is_asked(job: str, words: list[str]) -> bool:
+    return not words or any(word in job for word in words)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@
 Sequences of T = 784 steps, batch 128, 128 units, float32. Beside dynlab's: the same cell stepped under automatic
 differentiation, its loop compiled by TorchScript where it is the antisymmetric one, and torch's RNN and LSTM. All take
 turns in one process; the table has the least and the median of the rounds, parts of torch's RNN, and how far the
-gradient is from the stepped one's, as a part of its norm.
+gradient is from the stepped one's, as a part of its norm. Numbers below float32's least normal one are 0 for all of
+them, as they are while dynlab trains: gradients that vanish would take torch's RNN 2 and its LSTM 7 times as long.
 """
 
 import argparse
@@ -115,6 +116,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     asked = parser.parse_args()
     torch.backends.cudnn.allow_tf32 = False
+    torch.set_flush_denormal(True)
     inputs = torch.randn(BATCH, T, 1, device=asked.device)
     jobs: dict[str, tuple[torch.nn.Module, Callable[[], Tensor]]] = {
         "torch's RNN": layer(torch.nn.RNN, inputs),
