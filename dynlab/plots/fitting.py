@@ -26,6 +26,7 @@ POINTS = 72.0  # of an inch
 LETTER = 0.55  # of the height of text: the mean width of its letters, a little more than they are
 LINE = 1.35  # of the height of text: from one line to the next
 EDGE = 0.012  # of the figure's width: what stays free at its sides
+HINTED = 1.05  # how much wider text may be at the resolution of a file than where it is measured: letters are hinted
 FEWEST = 12  # letters: no line is broken to fewer
 UNDER = 3.4  # lines below the axes: their numbers and their label, until these are measured
 PAD = 0.5  # lines between what is below the axes and the legend
@@ -170,7 +171,7 @@ def _legend_of_all(figure: Figure, named: Mapping[str, Artist]) -> Legend:
     for columns in range(len(named), 0, -1):
         options: Options = {"ncols": columns, "loc": "lower left", "columnspacing": 1.4, "borderaxespad": 0.0}
         legend = figure.legend(list(named.values()), list(named), **options)
-        if legend.get_window_extent().width <= (1 - 2 * EDGE) * figure.bbox.width or columns == 1:
+        if HINTED * legend.get_window_extent().width <= (1 - 2 * EDGE) * figure.bbox.width or columns == 1:
             break
         legend.remove()
     return legend
@@ -294,7 +295,7 @@ def _fit_legend(ax: Axes, low: float, high: float) -> None:
     middle = (box.x0 + box.x1) / 2
     room = 2 * min(middle - low, high - middle)
     legend = _place(ax, columns, inches, options)
-    while legend.get_window_extent().width > room and columns > 1:
+    while HINTED * legend.get_window_extent().width > room and columns > 1:
         columns -= 1
         legend = _place(ax, columns, inches, options)
     for text in legend.get_texts():

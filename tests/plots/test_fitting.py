@@ -45,6 +45,18 @@ def test_no_two_texts_overlap_and_none_leaves_the_figure(count, below):
     assert outside(figure) == []
 
 
+@pytest.mark.parametrize("letters", [11, 14, 16, 17, 19, 23, 26, 30, 33, 39])
+def test_a_legend_of_all_panels_leaves_the_figure_at_no_resolution(letters):
+    with style.style((9.0, 4.0)) as size:
+        figure = plt.figure(figsize=size)
+        handles = figure.add_subplot().plot(np.zeros((2, 9)))
+        named = {f"{number} {'growing directions ' * 3}"[:letters]: line for number, line in enumerate(handles)}
+        style.finish(xr.Dataset(attrs={"system": "lorenz", "verdict": "Short."}), figure, "Legends", named)
+    for resolution in (72, 110, 150, 200, 300):
+        figure.set_dpi(resolution)
+        assert figure.legends[0].get_window_extent().width <= figure.bbox.width * (1 - 2 * fitting.EDGE)
+
+
 def test_a_formula_is_never_parted():
     text = fitting.broken(r"the norm of $\partial h_T / \partial h_t$ and of $h _ t$ over time, and so on", 12)
     assert r"$\partial h_T / \partial h_t$" in text
