@@ -93,6 +93,7 @@ PER_SECOND = "1/s"
 NAT_PER_STEP = "nat/step"
 NAT_PER_SECOND = "nat/s"
 CYCLE_PER_STEP = "cycle/step"
+KNOWN = 0.1  # times max(1, abs(value)): a value with a larger error is not known
 UNITS = (ONE, STEP, SECOND, PER_SECOND, NAT_PER_STEP, NAT_PER_SECOND, CYCLE_PER_STEP)
 
 
@@ -215,6 +216,20 @@ def told(ds: xr.Dataset, name: str) -> dict[str, Any]:
         return dict(json.loads(ds.attrs[name]))
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise UserError(f"The dataset has no {name} that can be read: take one that dynlab made.") from error
+
+
+def known(ds: xr.Dataset, name: str) -> xr.DataArray:
+    """Where a variable's error, ``name_error``, is at most a tenth of max(1, abs(value)); without one, everywhere.
+
+    Examples
+    --------
+    >>> radius, error = xr.Variable(("time",), [0.9, 0.0]), xr.Variable(("time",), [1e-15, 1.6])
+    >>> known(xr.Dataset({"radius": radius, "radius_error": error}), "radius").values.tolist()
+    [True, False]
+    """
+    if f"{name}_error" not in ds:
+        return xr.ones_like(ds[name], dtype=bool)
+    return ds[f"{name}_error"] <= KNOWN * np.maximum(1.0, abs(ds[name]))
 
 
 def not_finite(variables: Mapping[str, xr.Variable], reasons: Mapping[str, str]) -> dict[str, str]:

@@ -71,7 +71,8 @@ def spectrum(
     -------
     xarray.Dataset
         ``eigenvalue(sample, time, mode)`` by decreasing modulus, pairs adjacent with the positive imaginary part first;
-        the ``eigenvalue_error`` and, with `conditions`, the ``condition`` of each; ``spectral_radius(sample, time)``;
+        the ``eigenvalue_error`` and, with `conditions`, the ``condition`` of each; ``spectral_radius(sample, time)``
+        and ``spectral_radius_error(sample, time)``, which any eigenvalue's error may lift;
         ``departure_from_normality(sample, time)`` = ‖JJᵀ − JᵀJ‖_F / ‖J‖²_F. Of an `Euler` step also
         ``flow_eigenvalue``, in the same order: those of the flow's Jacobian in 1/s, with eigenvalue = 1 + ε
         flow_eigenvalue; ``flow_eigenvalue_error``; and ``spectral_abscissa(sample, time)``, the largest real part of
@@ -224,11 +225,14 @@ def _departure_from_normality(matrix: NDArray[np.float64], parts: list[slice]) -
 
 def _variables(found: dict[str, NDArray[Any]]) -> dict[str, xr.Variable]:
     each, mode = (schema.SAMPLE, schema.TIME), (schema.SAMPLE, schema.TIME, schema.MODE)
-    radius = np.abs(found["eigenvalue"]).max(axis=-1)
+    sizes, errors = np.abs(found["eigenvalue"]), found["eigenvalue_error"]
+    radius = sizes.max(axis=-1)
+    off = np.maximum((sizes + errors).max(axis=-1) - radius, radius - (sizes - errors).max(axis=-1))
     variables = {
         "eigenvalue": schema.variable(mode, found["eigenvalue"], "eigenvalue μ of ∂h_t/∂h_{t−1}"),
         "eigenvalue_error": schema.variable(mode, found["eigenvalue_error"], "bound on the error of μ"),
         "spectral_radius": schema.variable(each, radius, "spectral radius of ∂h_t/∂h_{t−1}"),
+        "spectral_radius_error": schema.variable(each, off, "bound on the error of the spectral radius"),
     }
     if "condition" in found:
         departures = found["departure_from_normality"]
@@ -267,10 +271,11 @@ def _flags(found: dict[str, NDArray[Any]]) -> dict[str, str]:
 
 
 COARSE = 5e-4  # of the radius: an error that changes what is printed of it
+NOT_KNOWN = "not known, as where a unit is at a kink or a jump of its activation, or J is nearly defective"
 
 
 def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
-    radius = ds["spectral_radius"].values
+    radius, wrong = ds["spectral_radius"].values, ds["spectral_radius_error"].values
     finite = np.isfinite(radius)
     if not finite.any():
         return f"No Jacobian of {over(steps, described)} is finite: the trajectories diverge."
@@ -278,15 +283,19 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     above, below = (sizes > 1 + errors).any(axis=-1), (sizes < 1 - errors).all(axis=-1)
     open_ = float((~above & ~below).mean())
     undecided = f", undecided at {share(open_)}" if open_ else ""
-    most = float(errors[..., 0].max())
-    coarse = f", with errors of up to {number(most, 2)}" if most > COARSE * float(radius[finite].max()) else ""
+    known = schema.known(ds, "spectral_radius").values
     some = "" if finite.all() else f"{above.size:,} finite ones of "
     where = f"the {some}{counted(finite.size, 'Jacobian')}"
     looked = f"{radius.shape[1]:,} of " if radius.shape[1] < steps else ""
-    text = (
-        f"Over {looked}{over(steps, described)} the spectral radius of the state's Jacobian ∂h_t/∂h_{{t−1}} "
-        f"{typically(radius[finite], 4, near_one)}{coarse}. "
-    )
+    text = f"Over {looked}{over(steps, described)} the spectral radius of the state's Jacobian ∂h_t/∂h_{{t−1}} "
+    if known.any():
+        most = float(wrong[known].max())
+        coarse = f", with errors of up to {number(most, 2)}" if most > COARSE * float(radius[known].max()) else ""
+        text += f"{typically(radius[known], 4, near_one)}{coarse}. "
+    else:
+        text += f"is {NOT_KNOWN}. "
+    lost = float((finite & ~known).sum() / finite.sum())
+    text += f"At {share(lost)} of the Jacobians it is {NOT_KNOWN}. " if known.any() and lost else ""
     exceeds = f"The radius exceeds 1 in {share(above.mean())} of {where}{undecided}"
     text += exceeds if open_ < 1 else f"Whether the radius exceeds 1 is undecided for {where}"
     if "departure_from_normality" in ds:

@@ -28,11 +28,12 @@ def plot_eigenvalues_over_time(ds: xr.Dataset, *, ax: Axes | None = None, **arti
     **artist
         For the lines: each mode's median over the samples where there are at most four modes, else the median of all.
     """
-    schema.check(ds, needs=["eigenvalue"])
+    schema.check(ds, needs=["eigenvalue", "spectral_radius"])
     if ax is None:
         return style.panels(ds, [(plot_eigenvalues_over_time, artist)], PANEL, "Eigenvalues over time")
     is_flow = "flow_eigenvalue" in ds
     values = ds["flow_eigenvalue"].real if is_flow else abs(ds["eigenvalue"])
+    values = values.where(schema.known(ds, "spectral_radius"))
     values, times = values.transpose(schema.TIME, schema.SAMPLE, schema.MODE), ds[schema.TIME].values
     known = np.isfinite(values.values).any(axis=(1, 2))
     values, times = values.isel({schema.TIME: known}), times[known]

@@ -62,6 +62,8 @@ def plot_lyapunov(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
             ax.plot([], [], ls="none", label=f"{which.sum()} of {len(index)}: {words}")
     ax.axhline(0, color=style.BLACK, lw=1, ls=":", zorder=1)
     drawn = np.flatnonzero(np.isfinite(values).any(axis=0))
+    if not len(drawn):
+        style.say(ax, "−∞" if gone.all() else "none is known")
     ax.set(xlim=(0.4, max(drawn, default=0) + 1.6), xlabel="index i", ylabel=_label(ds[name]))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     style.legend_below(ax, 2)  # no marker beside the data

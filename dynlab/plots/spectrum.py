@@ -14,6 +14,7 @@ from dynlab import schema
 from dynlab.plots import style
 from dynlab.plots.eigenvalues_over_time import plot_eigenvalues_over_time
 from dynlab.plots.gradient import draw_samples
+from dynlab.wording import share
 
 FEW = 500  # points, which are drawn larger
 WHOLE = 1.15  # half the width of the window around the whole unit circle
@@ -96,19 +97,23 @@ def plot_spectral_radius(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
     if ax is None:
         return style.panels(ds, [(plot_spectral_radius, artist)], PANEL, "Spectral radius")
     ax.axhline(1, color=style.BLACK, linewidth=1, linestyle="--", zorder=1, label="1: neither shrinks nor grows")
-    draw_samples(ds["spectral_radius"], ax, colour=style.BLUE, **artist)
+    known = schema.known(ds, "spectral_radius")
+    draw_samples(ds["spectral_radius"].where(known), ax, colour=style.BLUE, **artist)
     ax.set(xlabel=style.label(ds[schema.TIME]), ylabel="spectral radius")
-    ax.set_title(r"Spectral radius of $\partial h_t/\partial h_{t-1}$")
+    where = "" if known.all() else f", known at {share(float(known.mean()))}"
+    ax.set_title(rf"Spectral radius of $\partial h_t/\partial h_{{t-1}}${where}")
+    if not known.any():
+        style.say(ax, "none is known")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     style.legend_below(ax, 3)
     return ax
 
 
 def _draw_points(ds: xr.Dataset, name: str, ax: Axes, **artist: Any) -> NDArray[np.complex128]:
-    """The finite values of a variable (sample, time, mode), drawn with the axes through 0 and a scale of time."""
+    """A variable (sample, time, mode) where the radius is known, drawn with the axes through 0 and a scale of time."""
     values = ds[name].transpose(schema.SAMPLE, schema.TIME, schema.MODE).values
     steps = ds[schema.TIME].values
-    shown = np.isfinite(values)
+    shown = np.isfinite(values) & schema.known(ds, "spectral_radius").values[..., None]
     # Mixed, so that late points do not hide the early ones under them; the same way each time.
     order = np.random.default_rng(0).permutation(int(shown.sum()))
     chosen = np.asarray(values[shown][order])

@@ -300,7 +300,8 @@ def cross(ax: Axes) -> None:
 
 def say(ax: Axes, words: str) -> Text:
     """Set words in the middle of axes that have nothing to show."""
-    return ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", color=GREY)
+    ground = {"facecolor": ax.get_facecolor(), "edgecolor": "none"}  # no line goes through them
+    return ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", color=GREY, bbox=ground)
 
 
 def label(array: object) -> str:

@@ -265,6 +265,19 @@ def test_at_a_jump_nothing_is_decided_by_a_jacobian(f):
     assert (ds["stable"].values[at_jump] == -1).all()
 
 
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_a_root_at_a_jump_is_listed_and_not_counted(size):
+    """Of sign(h) (abs(h)/2 + 0.1) each coordinate stays at ±0.2, and at 0 alone, which nothing beside it tends to."""
+    ds = fixed_points(from_function(lambda h, x: torch.sign(h) * (h.abs() / 2 + 0.1), state_size=size))
+    points, status = ds["fixed_point_state"].values, ds["status"].values
+    at_jump = (np.abs(points) < 0.1).any(axis=1)
+    assert (status == np.where(at_jump, "at a jump", "fixed point")).all()
+    assert (~at_jump).sum() == 2**size
+    assert at_jump.any()
+    assert "of the map" in ds.attrs["verdict"]
+    assert (ds["fsolve_residual"].values[~at_jump] < 1e-12).all()
+
+
 def test_a_function_of_the_users_own_is_affine_only_where_it_was_looked_at():
     """Its bump is 1e-9 wide: no state that is looked at lies on it."""
     ds = fixed_points(from_function(lambda h, x: 0.5 * h + 3.2 * torch.exp(-(((h - 3) * 1e9) ** 2)), state_size=1))

@@ -244,4 +244,29 @@ def test_a_radius_whose_error_is_larger_than_its_distance_from_1_decides_nothing
         return torch.where(h.abs() < 0.1, torch.tanh(0.5 * h + 1.5 * h.detach()), torch.tanh(2 * h))
 
     said = spectrum(from_function(f, state_size=1), np.zeros((1, 2, 0))).attrs["verdict"]
-    assert "is 0.5, with errors of up to 6. Whether the radius exceeds 1 is undecided for the 2 Jacobians." in said
+    assert "is not known" in said
+    assert "Whether the radius exceeds 1 is undecided for the 2 Jacobians." in said
+
+
+@pytest.mark.parametrize("bias", [-0.1, 0.0, 0.1])
+def test_a_radius_at_a_kink_or_a_jump_is_not_known(bias):
+    """At rest modReLU lets nothing through below its border; if b = 0 no slope is known, if b > 0 it jumps."""
+    system = create("scornn", input_size=1, state_size=2)
+    with torch.no_grad():
+        system.b.fill_(bias)
+    ds = spectrum(system, np.array([[[0.0]] * 3 + [[2.0]] * 3]))
+    assert schema.known(ds, "spectral_radius").values[0].tolist() == [bias < 0] * 3 + [True] * 3
+    assert bias >= 0 or (ds["spectral_radius"].values[0, :3] == 0).all()
+    assert ("At 50 % of the Jacobians it is not known" in ds.attrs["verdict"]) == (bias >= 0)
+
+
+def test_the_error_of_the_radius_is_that_of_any_eigenvalue():
+    """One unit rests at a jump, and the other shrinks by half: the radius may be 1/2 or as large as one likes."""
+
+    def f(h, x):
+        return torch.cat([0.5 * h[..., :1], torch.sign(h[..., 1:]) * (0.3 * h[..., 1:].abs() + 0.1)], dim=-1)
+
+    ds = spectrum(from_function(f, state_size=2), np.zeros((3, 0)))
+    assert ds["spectral_radius_error"].values.min() > 0.5
+    assert not schema.known(ds, "spectral_radius").any()
+    assert "is not known" in ds.attrs["verdict"]

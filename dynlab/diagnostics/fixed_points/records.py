@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dynlab.diagnostics.fixed_points.places import CONTINUUM, FIXED, SLOW, UNDECIDED, Place, equations
 from dynlab.jacobians import held_blocks, jacobian_and_error
-from dynlab.kinks import AT_KINK, at_kink
+from dynlab.kinks import AT_KINK, at_kink, jumps
 from dynlab.numerics import eigenvalue_sets, fsolve_check, merging
 from dynlab.numerics.block_triangular import parts_of
 from dynlab.numerics.eigenvalues import eigenvalues_along_diagonal
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 DOUBTFUL = Kind("undecided, perhaps no fixed point", -1, 0, 0)
 NO_DERIVATIVE = Kind("undecided, without a derivative", -1, 0, 0)
-NEIGHBOURING, UNVERIFIED = "neighbouring root", "unverified"
-STATUSES = (FIXED, CONTINUUM, UNDECIDED, NEIGHBOURING, UNVERIFIED, SLOW)
+NEIGHBOURING, UNVERIFIED, AT_JUMP = "neighbouring root", "unverified", "at a jump"
+STATUSES = (FIXED, CONTINUUM, UNDECIDED, NEIGHBOURING, UNVERIFIED, AT_JUMP, SLOW)
 # Times max(1, ‖h‖): no uncertainty of a position is taken to be larger, and no end of fsolve farther away is the same
 # root where f' is singular.
 FARTHEST = 1e-3
@@ -199,7 +199,11 @@ def _judged(exact: Held, place: Place, end: fsolve_check.Check) -> tuple[fsolve_
     if place.status != FIXED:
         return end, place.status
     allowed = max(fsolve_check.SMALLEST_DISTANCE * scale, fsolve_check.RESIDUALS * min(place.error, FARTHEST * scale))
-    if distance <= (max(allowed, min(place.radius, FARTHEST * scale)) if at_root else allowed):
+    if at_root and distance <= max(allowed, min(place.radius, FARTHEST * scale)):
+        return end, FIXED
+    if jumps(exact, place.state):  # an end may lie as near as one likes, and be no root
+        return end, AT_JUMP
+    if distance <= allowed:
         return end, FIXED
     return end, NEIGHBOURING if at_root else UNVERIFIED
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from dynlab.diagnostics.fixed_points.found import CLOSED_GATE, LOST, NOT_LOOKED_AT, OUTSIDE, Search
 from dynlab.diagnostics.fixed_points.places import CONTINUUM, FIXED, SLOW, UNDECIDED, told_apart
-from dynlab.diagnostics.fixed_points.records import NEIGHBOURING, UNVERIFIED, Record
+from dynlab.diagnostics.fixed_points.records import AT_JUMP, NEIGHBOURING, UNVERIFIED, Record
 from dynlab.numerics import merging
 from dynlab.wording import agree, at_most, counted, joined, number, of_map, place
 
@@ -22,6 +22,7 @@ FAILED = {
 OTHERS = {
     NEIGHBOURING: ("root that fsolve leaves for a neighbouring one", "roots that fsolve leaves for neighbouring ones"),
     UNVERIFIED: ("root that fsolve does not verify", "roots that fsolve does not verify"),
+    AT_JUMP: ("root at a jump of the map", "roots at jumps of the map"),
     SLOW: ("slow point", "slow points"),
 }
 PIECES = "{} pieces were found, {}; it is not known which of them are parts of one"
@@ -42,7 +43,7 @@ def verdict(rows: list[Record], found: Search) -> str:
     if not sentences:
         none = f"The map is {found.affine} and has no fixed point{'' if found.affine == 'affine' else ' there'}"
         none += ", to the rounding of its entries; taken exactly, they may leave one far away" * found.rounded
-        only = "was verified" if any(row.status in (NEIGHBOURING, UNVERIFIED) for row in rows) else "was found"
+        only = "was verified" if any(row.status in (NEIGHBOURING, UNVERIFIED, AT_JUMP) for row in rows) else "was found"
         sentences = [f"{none if found.affine and not doubtful else f'No fixed point {only}'}."]
     sentences += [_undecided(doubtful)] if doubtful else []
     others = [(sum(row.status == status for row in rows), words) for status, words in OTHERS.items()]
