@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import joined, of_map
+from dynlab.wording import joined, number, of_map
 
 NEEDS = ("time_constant", "doubling_time", "frequency", "fate", "separated", "input_share", "eigenvalue", "kind")
 HEIGHT, ROW, FRAME = 4.6, 0.31, 1.5  # inches of a figure at least, of a table's row, and around the tables
@@ -26,7 +26,7 @@ FATES = {
 }
 WORDS = {  # above a table and below it
     "input_share": ("Share of each input (%)", "number of the input"),
-    "output_read": ("Change of outputs\nper unit of the mode", "number of the output"),
+    "output_read": ("Change of outputs per unit\nof the mode (% of {})", "number of the output"),
 }
 DARK = 0.6  # a shade on which letters are white
 SHORTEST = 0.05  # steps, below which a mode is drawn at the lower edge
@@ -70,8 +70,8 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int | Non
             look["facecolors"] = "white" if name == "grows" else colour
             ax.scatter(turns[chosen], height[chosen], label=words, **look | artist)
     if len(fate) > len(points):
-        number = len(fate) - len(points)
-        label = f"small: modes of the other {number} fixed points" if number > 1 else "small: those of the other point"
+        rest = len(fate) - len(points)
+        label = f"small: modes of the other {rest} fixed points" if rest > 1 else "small: those of the other point"
         ax.plot([], [], ls="none", marker=".", ms=4, color=style.GREY, alpha=0.6, label=label)
     widest = float(np.nanmax(turns, initial=0.0))
     for (point, mode), (down, side) in zip(told, ((0, "center"), (-5, "top")), strict=False):
@@ -136,7 +136,7 @@ def _figure(ds: xr.Dataset, points: list[int], **artist: Any) -> Axes:
                     ax.set_ylabel(_whose(ds, points[place]))
                 title, label = WORDS[name]
                 if place == 0:
-                    ax.set_title(title)
+                    ax.set_title(title.format(number(largest, 2) if largest else "the largest"))
                 if place == len(rows) - 1:
                     ax.set_xlabel(label)
         style.finish(ds, figure, "Modes")
@@ -148,20 +148,19 @@ def _whose(ds: xr.Dataset, point: int) -> str:
 
 
 def _draw_table(ds: xr.Dataset, ax: Axes, name: str, point: int, rows: NDArray[np.int64], largest: float) -> None:
-    """A row for each mode, of a complex pair one: shares in per cent, read-outs in their own size, the largest dark."""
+    """A row for each mode, of a complex pair one: shares, and read-outs as parts of the largest, which is dark."""
     if not len(rows):
         style.say(ax, "no mode to interpret")
         ax.set_axis_off()
         return
     values = ds[name].values[point, rows]
-    known, is_share = np.isfinite(values).all(axis=-1), name == "input_share"
-    shades = np.where(known[:, None], values, np.nan) / (1.0 if is_share else largest or 1.0)
+    known = np.isfinite(values).all(axis=-1)
+    shades = np.where(known[:, None], values, np.nan) / (1.0 if name == "input_share" else largest or 1.0)
     ax.imshow(shades, cmap="Blues", vmin=0, vmax=1.15, aspect="auto", interpolation="nearest")
     centred: dict[str, Any] = {"ha": "center", "va": "center"}
-    for (row, column), value in np.ndenumerate(values):
-        if values.size <= MOST_CELLS and np.isfinite(value):
-            colour = "white" if shades[row, column] > DARK else style.BLACK
-            ax.text(column, row, f"{100 * value:.0f}" if is_share else f"{value:.2g}", color=colour, **centred)
+    for (row, column), shade in np.ndenumerate(shades):
+        if values.size <= MOST_CELLS and np.isfinite(shade):
+            ax.text(column, row, f"{100 * shade:.0f}", color="white" if shade > DARK else style.BLACK, **centred)
     middle = (values.shape[1] - 1) / 2
     for row in np.flatnonzero(~known):
         ax.text(middle, float(row), "not interpreted", color=style.GREY, **centred)
