@@ -11,6 +11,7 @@ PATIENCE = 2.0  # seconds without a word, and before a loop's first turns say ho
 LONG = 10.0  # seconds: what takes longer is told beforehand, also where nobody watches a terminal
 BETWEEN = 30.0  # seconds between two lines where nobody watches a terminal
 WARM_UP = 1.0  # seconds: the turns until then do once what later ones need not, and tell nothing of those
+LITTLE, A_WHILE = 0.01, 10.0  # a share, and seconds: less of both tells nothing of the rest
 LOOK = 0.5  # seconds between two looks at how far the work is
 
 Item = TypeVar("Item")
@@ -144,6 +145,8 @@ def _left(loops: list[_Loop], least: float = 0.0) -> str:
     if share <= before:
         before, since = 0.0, first.since
     if now - first.since < PATIENCE or not share:
+        return ""
+    if share - before < LITTLE and now - since < A_WHILE:
         return ""
     left = (1 - share) * (now - since) / (share - before)
     if now - first.since + left < least:

@@ -113,6 +113,13 @@ class TestHowFar:
                     assert progress._left(progress._loops.get()) == "30 % of this part done, about 14 s left"
                 clock[0] += 2.0 if turn else 12.0
 
+    def test_a_thousandth_of_the_work_tells_nothing_until_it_has_taken_a_while(self):
+        loop = progress._Loop(1000)
+        loop.since, loop.done = time.perf_counter() - 5, 1
+        assert progress._left([loop]) == ""
+        loop.since -= 15
+        assert re.fullmatch(r"0 % of this part done, about 5 h 3\d min left", progress._left([loop]))
+
     def test_nothing_is_told_of_loops_that_nobody_waits_for(self):
         assert list(progress.through(iter("abc"))) == list(progress.through("abc")) == ["a", "b", "c"]
 
