@@ -68,6 +68,7 @@ def _draw_panel(ds: xr.Dataset, ax: Axes, names: tuple[str, str, str, float], la
         ax.scatter(values, heights, **(look | artist))
     bound = float(ds[proved])
     proven = at_most(bound) if np.isfinite(bound) else number(bound)
+    words: dict[str, Any] = {"va": "center", "bbox": style.ground(ax)}
     side, other = ("right", "left") if bound >= border else ("left", "right")
     seen = np.array([border, *(end for name in rows for end in (ds[name].values.min(), ds[name].values.max()))])
     if bound - seen.max() > FAR * np.ptp(seen) or np.isinf(bound):  # an arrow, so that the dots keep their room
@@ -77,11 +78,11 @@ def _draw_panel(ds: xr.Dataset, ax: Axes, names: tuple[str, str, str, float], la
         other = "left"
     else:
         ax.axvline(bound, color=style.BLACK, lw=1.6)
-        ax.annotate(f" proved ≤ {proven} ", (bound, 1.75), ha=side, va="center")
+        ax.annotate(f" proved ≤ {proven} ", (bound, 1.75), ha=side, **words)
     if proved == "norm_bound" or ds[proved].attrs["units"] == schema.PER_SECOND:  # 0 is no border of a step's Re λ
         ax.axvline(border, color=style.GREY, ls="--", lw=1.0)
         at = " 1: contracts below " if border else " 0: decays below "
-        ax.annotate(at, (border, 1.42), ha=other, va="center", color=style.GREY)
+        ax.annotate(at, (border, 1.42), ha=other, color=style.GREY, **words)
     ax.set_yticks([0, 1], [textwrap.fill(ds[name].attrs["long_name"], 18) for name in rows])
     ax.set(ylim=(-0.5, 2.1), xlabel=label, ylabel="sampled states")
     ax.margins(x=0.12)

@@ -15,6 +15,7 @@ SIZE = (10.3, 4.1)  # inches
 EIGENVALUES, NOTHING = (5.4, 4.6), (7.0, 0.8)  # where nothing is proved, and where nothing was found
 ROUNDING = 1e-9  # relative: a rate above 0 by less is no growth
 SEEN = 2e-3  # of the plane: where V grows on less, there is no border to see
+PLAIN = (1e-3, 1e4)  # scales whose ticks are written without a power of ten
 SHADES = 0.98  # quantile of the sizes that the colours reach
 
 
@@ -65,6 +66,9 @@ def plot_lyapunov_function(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     ax.plot(0, 0, "o", color=style.BLACK, ms=4, label="fixed point h*")
     second = "no meaning: the state is one number" if ds.sizes[schema.STATE] == 1 else "along the second slowest"
     ax.set(aspect="equal", xlabel="T (h − h*) along the slowest direction", ylabel=second)
+    if not PLAIN[0] < extent < PLAIN[1]:  # else a power of ten stands below the axis, upon its label
+        ax.xaxis.set_major_formatter("{x:.3g}")
+        ax.yaxis.set_major_formatter("{x:.3g}")
     count = ds.sizes[schema.FIXED_POINT]
     which = "the fixed point" if count == 1 else f"fixed point {place}"
     ax.set_title(f"Around {which}; V = |T (h − h*)|²")

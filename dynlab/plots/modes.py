@@ -26,7 +26,7 @@ FATES = {
 }
 WORDS = {  # above a table and below it
     "input_share": ("Share of each input (%)", "number of the input"),
-    "output_read": ("Change of outputs per unit\nof the mode (% of {})", "number of the output"),
+    "output_read": ("Outputs per unit of\nthe mode (% of {})", "number of the output"),
 }
 DARK = 0.6  # a shade on which letters are white
 SHORTEST = 0.05  # steps, below which a mode is drawn at the lower edge

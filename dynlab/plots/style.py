@@ -300,8 +300,12 @@ def cross(ax: Axes) -> None:
 
 def say(ax: Axes, words: str) -> Text:
     """Set words in the middle of axes that have nothing to show."""
-    ground = {"facecolor": ax.get_facecolor(), "edgecolor": "none"}  # no line goes through them
-    return ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", color=GREY, bbox=ground)
+    return ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", color=GREY, bbox=ground(ax))
+
+
+def ground(ax: Axes) -> dict[str, Any]:
+    """The box of words through which no line goes."""
+    return {"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 1}
 
 
 def label(array: object) -> str:

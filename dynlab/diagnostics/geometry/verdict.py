@@ -60,13 +60,14 @@ def _connections(ds: xr.Dataset) -> str:
     if not traced.any():
         return ""
     reached = int((ds["leads_to"].values[traced] >= 0).sum())
-    saddles = counted(int(traced.sum()), "saddle")
+    n = ds.sizes[schema.STATE]
+    left = counted(int(traced.sum()), "saddle" if n > 1 else "point")
     followed = "both branches of the unstable manifold were followed"
-    steps, n = schema.settings(ds)["curve_steps"], ds.sizes[schema.STATE]
+    steps = schema.settings(ds)["curve_steps"]
     ends = f"{reached} of {2 * traced.sum()} end at a stable fixed point within {steps:,} steps"
     if steps == usual_steps(n) < STEPS:
         ends += f" (of {n:,} dimensions; --curve-steps, curve_steps=, for more)"
-    return f" From {saddles} with 1 growing direction {followed}: {ends}."
+    return f" From {left} with 1 growing direction {followed}: {ends}."
 
 
 def _named(stable: int, unstable: int) -> str:
