@@ -18,6 +18,7 @@ from dynlab.errors import UserError
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.eigenvalues import approximate_eigenvalues
 from dynlab.numerics.eigenvectors import eigenmodes
+from dynlab.progress import through
 from dynlab.proofs.balls import doubles, exact_matrix, radii_of, sizes_of
 from dynlab.proofs.certify import above
 from dynlab.proofs.krawczyk import max_row_sum
@@ -60,13 +61,9 @@ def proved_bound(jacobian: Structured, weights: Real, logarithmic: bool) -> floa
     core = T * jacobian.matrix.mid() * inverse
     total = _largest_eigenvalue((core + core.transpose()) * arb(0.5)) if logarithmic else _norm(core)
     total += _norm(sizes_of(T) * radii_of(jacobian.matrix) * sizes_of(inverse))
-    for (left, right), (a, b) in zip(jacobian.terms, parts.terms, strict=True):
-        scales = _scales(weights @ a, b @ np.linalg.inv(weights))
-        bounds = [
-            _norm(T * left * exact_matrix(np.diag(d))) * _norm(exact_matrix(np.diag(1 / d)) * right * inverse)
-            for d in scales
-        ]
-        total += min(bounds, key=lambda bound: float(bound.upper()))
+    for (left, right), (a, b) in through(list(zip(jacobian.terms, parts.terms, strict=True))):
+        _, d = _best_scale(weights @ a, b @ np.linalg.inv(weights))
+        total += _norm(T * left * exact_matrix(np.diag(d))) * _norm(exact_matrix(np.diag(1 / d)) * right * inverse)
     return above(total)
 
 
@@ -115,16 +112,18 @@ def _estimate(weights: Real, parts: Floating, logarithmic: bool) -> float:
     total = float(np.linalg.eigvalsh((core + core.T) / 2).max() if logarithmic else np.linalg.norm(core, 2))
     total += float(np.linalg.norm(np.abs(weights) @ parts.radii @ np.abs(inverse), 2))
     for left, right in parts.terms:
-        a, b = weights @ left, right @ inverse
-        total += min(float(np.linalg.norm(a * d, 2) * np.linalg.norm(b / d[:, None], 2)) for d in _scales(a, b))
+        total += _best_scale(weights @ left, right @ inverse)[0]
     return total
 
 
-def _scales(a: Real, b: Real) -> list[Real]:
-    """Diagonals D to try in ‖A D‖ ‖D⁻¹ B‖, which bounds ‖A S B‖ since S and D commute; powers of 2 are exact."""
+def _best_scale(a: Real, b: Real) -> tuple[float, Real]:
+    """‖A D‖ ‖D⁻¹ B‖, which bounds ‖A S B‖ since S and D commute, and D, the best of three; powers of 2 are exact."""
     columns = np.maximum(np.linalg.norm(a, axis=0), 1e-12)
     rows = np.maximum(np.linalg.norm(b, axis=1), 1e-12)
-    return [2.0 ** np.round(np.log2(d)) for d in (1 / columns, np.sqrt(rows / columns), np.ones(len(columns)))]
+    scales = [2.0 ** np.round(np.log2(d)) for d in (1 / columns, np.sqrt(rows / columns), np.ones(len(columns)))]
+    bounds = [float(np.linalg.norm(a * d, 2) * np.linalg.norm(b / d[:, None], 2)) for d in scales]
+    best = int(np.argmin(bounds))
+    return bounds[best], scales[best]
 
 
 def _largest_eigenvalue(symmetric: arb_mat) -> arb:
@@ -147,7 +146,8 @@ def _largest_eigenvalue(symmetric: arb_mat) -> arb:
 
 
 def _norm(matrix: arb_mat) -> arb:
-    square = matrix.transpose() * matrix
+    wide = matrix.nrows() < matrix.ncols()
+    square = matrix * matrix.transpose() if wide else matrix.transpose() * matrix
     return _largest_eigenvalue(square).max(arb(0)).sqrt().upper()
 
 
