@@ -72,7 +72,8 @@ def spectrum(
     xarray.Dataset
         ``eigenvalue(sample, time, mode)`` by decreasing modulus, pairs adjacent with the positive imaginary part first;
         the ``eigenvalue_error`` and, with `conditions`, the ``condition`` of each; ``spectral_radius(sample, time)``
-        and ``spectral_radius_error(sample, time)``, which any eigenvalue's error may lift;
+        and ``spectral_radius_error(sample, time)``, which any eigenvalue's error may lift. Errors are those of the
+        Jacobians at the states as computed, and say nothing of what rounding does to a trajectory;
         ``departure_from_normality(sample, time)`` = ‖JJᵀ − JᵀJ‖_F / ‖J‖²_F. Of an `Euler` step also
         ``flow_eigenvalue``, in the same order: those of the flow's Jacobian in 1/s, with eigenvalue = 1 + ε
         flow_eigenvalue; ``flow_eigenvalue_error``; and ``spectral_abscissa(sample, time)``, the largest real part of

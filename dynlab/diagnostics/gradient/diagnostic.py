@@ -77,7 +77,8 @@ def gradient(
     -------
     xarray.Dataset
         ``log_norm(sample, time)`` = ln ‖∂h_T/∂h_t‖₂ and ``log_norm_frobenius`` for t = 0 … T, 0 and ln(n)/2 at t = T;
-        ``log_norm_error`` and ``log_norm_frobenius_error``, bounds of their errors, but for a probability of 1e-9;
+        ``log_norm_error`` and ``log_norm_frobenius_error``, bounds of their errors, but for a probability of 1e-9,
+        of the product of Jacobians at the states as computed;
         ``surviving(sample)``, how many singular values of ∂h_T/∂h_0 are at least 0.1, of more than 256 dimensions NaN
         unless it is none; with a loss also ``log_loss_gradient(sample, time)`` =
         ln ‖∂L/∂h_t‖₂, the total derivative: h_t acts through all later states.
