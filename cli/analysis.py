@@ -203,7 +203,7 @@ def _check_count(context: click.Context, source: Source, several: int, follows: 
     """Refuse another number of checkpoints than the command is of."""
     name, got = context.info_name, len(source.checkpoints)
     if several > 1 and got != several:
-        raise UserError(f"{name} takes {several} checkpoints, got {got}, as in `{example()}`.")
+        raise UserError(f"{name} takes {several} checkpoints, got {got}. For example: `{example()}`.")
     if several or over_steps or got < 2:
         return
     run = ", follow a run with --over step" if follows else ""

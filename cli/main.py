@@ -174,7 +174,7 @@ def _of_click(error: click.ClickException) -> str:
 
         left = [each for each in context.command.params if each.required and each.name not in context.params]
         names = [each.opts[0] if isinstance(each, click.Option) else each.make_metavar(context) for each in left]
-        return f"{joined(names)} {agree(len(names))} missing, as in `{example(context)}`."
+        return f"{joined(names)} {agree(len(names))} missing. For example: `{example(context)}`."
     said = error.format_message()
     if isinstance(error, click.NoSuchOption):
         return f"No such option {error.option_name!r}{_instead(error.option_name, context)}"

@@ -74,7 +74,8 @@ class Source:
             other = "CKPT" if self.checkpoints else "--system"
             raise UserError(f"{other} and --matrix each name what is looked at: leave one of the two out.")
         if not (optional or self.checkpoints or any(named)):
-            raise UserError(f"Got nothing to look at: name a network, a matrix or a system, as in `{example()}`.")
+            needed = "name a network, a matrix or a system"
+            raise UserError(f"Got nothing to look at: {needed}. For example: `{example()}`.")
         has = {"a checkpoint's": bool(self.checkpoints), OWN["step"][0]: any(named), "--system's": named[1]}
         drivable = named[1] and self.takes_inputs
         for name, (owner, fix) in OWN.items():

@@ -35,8 +35,8 @@ APART = 1e-6  # rounding makes less of a difference to a row's value than this s
 ORDER = 6  # of the differences from which the noise of a function is estimated
 AHEAD, BEHIND = range(2 * ORDER), range(1 - 2 * ORDER, 1)  # where it is evaluated for that
 AROUND = range(-4, 4)  # the same of a Jacobian: on both sides of a kink
-# What is so many times the noise of the other side, and more than that share of max(1, |h_i|), is a jump and no noise.
-JUMP_TIMES, JUMP = 1e3, 1e-6
+# What is so many times the noise of the other side, so many times as far out too, is a jump and no noise.
+JUMP_TIMES, FARTHER = 1e3, 64.0
 SPACINGS = (1.0, 0.618034)  # in one of them rounding may look smooth
 NEAREST = 1e-7  # times abs(h_i): a spacing of that share of a share is still many of the last digits
 # Of the distances at which a function's values are held against its derivative, as shares of |h_i|, and of 1 at 0.
@@ -137,30 +137,54 @@ def cancelled(held: Held, states: Tensor) -> Tensor:
     """A bound on what rounding does to `Held.displacement` of a user's function, shape (..., n); 0 of other systems.
 
     A function may subtract large numbers, exp(h) − 1 near 0: its error has nothing to do with the size of h then. Where
-    `dynlab.numerics.running_error` has no rule for what it does, the error is estimated by differences.
+    `dynlab.numerics.running_error` has no rule for what it does, the error is estimated by differences. By how much it
+    jumps at a state is no part of it.
     """
     if not has_users_code(held.system):
         return torch.zeros_like(states)
     try:
-        with RunningErrors():
-            found = held.displacement(states)
+        error = _running_error(held, states)
+        beside = [_running_error(held, _beside(states, size)) for size in _sizes(states)]
     except (Untracked, TypeError, AttributeError, ValueError):
         return _noise_of_displacement(held, states)
-    error = bounded(found)[1]
+    # a comparison that rounding may decide, or that holds with equality, makes the jump an error of what it chooses
+    near = torch.stack(beside).flatten(end_dim=1).amax(dim=0)
+    error = torch.where(error > JUMP_TIMES * near, near, error)
     told = torch.isfinite(error)
     return error if bool(told.all()) else torch.where(told, error, _noise_of_displacement(held, states))
 
 
+def _running_error(held: Held, states: Tensor) -> Tensor:
+    with RunningErrors():
+        found = held.displacement(states)
+    return bounded(found)[1]
+
+
+def _sizes(states: Tensor) -> tuple[Tensor, Tensor]:
+    """Of what a state's neighbours are apart by a share, coordinate by coordinate: |h_i| where it is not 0, and 1."""
+    ordinary = torch.ones_like(states)
+    return torch.where(states == 0, ordinary, states.abs()), ordinary
+
+
+def _beside(states: Tensor, size: Tensor, places: Sequence[float] = (-1.0, 1.0)) -> Tensor:
+    """States (place, ..., n) next to these (..., n), on a line that is parallel to no plane of coordinates."""
+    reach = NOISE_REACH * (torch.finfo(states.dtype).eps / torch.finfo(torch.float64).eps) ** 0.5
+    steps = torch.tensor(places, dtype=states.dtype, device=states.device)
+    alternating = 1 - 2 * (torch.arange(states.shape[-1], device=states.device) % 2)
+    return states + reach * steps.reshape(-1, *(1,) * states.ndim) * alternating * size
+
+
 def _noise_of_displacement(held: Held, states: Tensor) -> Tensor:
     """On both sides of the states: a function that jumps on one of them is no less exact."""
-    sizes = states.abs(), torch.ones_like(states)
-    ahead, behind = (
-        torch.maximum(*(_noise(held.displacement, states, size, places) for size in sizes))
+    ahead, behind, far_ahead, far_behind = (
+        torch.maximum(*(_noise(held.displacement, states, farther * size, places) for size in _sizes(states)))
+        for farther in (1.0, FARTHER)
         for places in (AHEAD, BEHIND)
     )
     smaller, larger = torch.minimum(ahead, behind), torch.maximum(ahead, behind)
-    jumps = (larger > JUMP_TIMES * smaller) & (larger > JUMP * states.abs().clamp(min=1))
-    return torch.where(jumps, smaller, larger)
+    # rounding may be a staircase, of which a side that is short shows no step
+    beyond = torch.where(ahead < behind, far_ahead, far_behind).maximum(smaller)
+    return torch.where(larger > JUMP_TIMES * beyond, smaller, larger)
 
 
 def _noise(function: Callable[[Tensor], Tensor], states: Tensor, size: Tensor, places: range) -> Tensor:
@@ -169,10 +193,7 @@ def _noise(function: Callable[[Tensor], Tensor], states: Tensor, size: Tensor, p
     Over states so near each other what is smooth has none (Moré and Wild, "Estimating computational noise", SIAM
     Journal on Scientific Computing 33, 2011). They are apart by a share of `size`, at these `places`.
     """
-    reach = NOISE_REACH * (torch.finfo(states.dtype).eps / torch.finfo(torch.float64).eps) ** 0.5
-    steps = torch.tensor(places, dtype=states.dtype, device=states.device)
-    alternating = 1 - 2 * (torch.arange(states.shape[-1], device=states.device) % 2)
-    near = states + reach * steps.reshape(-1, *(1,) * states.ndim) * alternating * size
+    near = _beside(states, size, places)
     differences = function(near).diff(n=ORDER, dim=0).abs().amax(dim=0)
     return NOISE_TIMES / math.comb(2 * ORDER, ORDER) ** 0.5 * differences.nan_to_num(0.0, 0.0)
 

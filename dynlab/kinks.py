@@ -10,7 +10,9 @@ from torch import Tensor
 from dynlab.jacobians import held_matrices
 from dynlab.numerics.arrays import Real
 from dynlab.numerics.kinds import Kind
+from dynlab.numerics.switches import turning_directions
 from dynlab.numerics.threads import slices
+from dynlab.systems.function import has_users_code
 from dynlab.systems.held import Held
 
 AT_KINK = Kind("undecided, at a kink", -1, 0, 0)  # of the activation
@@ -19,6 +21,7 @@ REACH = 4 * float(np.finfo(np.float64).eps)  # times max(1, |h_i|): how far away
 FARTHER = (1.0, 4.0, 16.0)  # times as far: what is smooth and steep changes about as many times as much there
 ASIDE = 1e-10  # the same where F itself may jump: a root beside a jump is found to the tolerance of the search only
 JUMP = 1e-6  # times max(1, ‖J‖): a smooth step's J changes by less over so short a way, rounding included
+STEEPEST = 4  # the power of the distance with which a smooth step may move on
 AT_ONCE = 2**22  # entries of Jacobians
 
 
@@ -33,7 +36,15 @@ def at_kink(exact: Held, state: Real) -> bool:
     """
     if not _told(exact):
         return False
-    return jumps(exact, state) or derivative_jumps(lambda states: held_matrices(exact, states), state, _ordinary(exact))
+    if jumps(exact, state) or derivative_jumps(lambda states: held_matrices(exact, states), state, _ordinary(exact)):
+        return True
+    if not has_users_code(exact.system):  # of a layer's own ReLUs each leaves half of all directions to either side
+        return False
+    size = ASIDE * np.maximum(_ordinary(exact), np.abs(state))
+    towards = turning_directions(exact.displacement, state, size) / FARTHER[-1]
+    return len(towards) > 0 and (
+        _jumps_along(exact, state, towards) or _bends_along(lambda states: held_matrices(exact, states), state, towards)
+    )
 
 
 def some_at_kink(exact: Held, states: Real) -> bool:
@@ -56,8 +67,13 @@ def some_at_kink(exact: Held, states: Real) -> bool:
 
 def derivative_jumps(matrices: Callable[[Tensor], Tensor], state: Real, least: ArrayLike = 1.0) -> bool:
     """Whether J, from states (k, n) to (k, n, n), jumps next to a state (n,); `least` is what 1 is in its unit."""
+    return _bends_along(matrices, state, probes_of(state, least))
+
+
+def _bends_along(matrices: Callable[[Tensor], Tensor], state: Real, probes: Real) -> bool:
+    """Whether J jumps towards any of these probes (k, n), from a state (n,) on."""
     matrix = matrices(torch.as_tensor(state)[None])[0].numpy()
-    points = torch.as_tensor((state + np.multiply.outer(FARTHER, probes_of(state, least))).reshape(-1, len(state)))
+    points = torch.as_tensor((state + np.multiply.outer(FARTHER, probes)).reshape(-1, len(state)))
     changed = np.abs(matrices(points).numpy() - matrix).reshape(len(FARTHER), -1).max(axis=1)
     steep = (np.diff(np.log(changed)) > np.log(FARTHER[1]) / 2).all() if (changed > 0).all() else False
     return bool(changed[0] > JUMP * max(1.0, float(np.abs(matrix).max()))) and not steep
@@ -65,11 +81,21 @@ def derivative_jumps(matrices: Callable[[Tensor], Tensor], state: Real, least: A
 
 def jumps(exact: Held, state: Real) -> bool:
     """Whether F itself jumps next to a state (n,), as h mod 1 does: a limit of F there need not be its value."""
-    matrix = held_matrices(exact, torch.as_tensor(state)[None])[0].numpy()
-    around = torch.as_tensor(state + ASIDE / REACH * probes_of(state, _ordinary(exact)))
-    moved = exact.displacement(around) - exact.displacement(torch.as_tensor(state)[None])
+    return _jumps_along(exact, state, ASIDE / REACH / FARTHER[-1] * probes_of(state, _ordinary(exact)))
+
+
+def _jumps_along(exact: Held, state: Real, probes: Real) -> bool:
+    """The same towards these probes (k, n)."""
+    point = torch.as_tensor(state)[None]
+    matrix = held_matrices(exact, point)[0].numpy()
+    around = torch.as_tensor((state + np.multiply.outer(FARTHER, probes)).reshape(-1, len(state)))
+    moved = (exact.displacement(around) - exact.displacement(point)).abs().numpy()
+    by_distance = moved.reshape(len(FARTHER), -1).max(axis=1)
     least = JUMP * max(1.0, float(np.abs(matrix).max())) * float(np.maximum(1.0, np.abs(state)).max())
-    return bool(moved.abs().max() > least)
+    if not by_distance[-1] > least:
+        return False
+    growth = by_distance[1:] / np.maximum(by_distance[:-1], np.finfo(np.float64).tiny)
+    return not ((growth > FARTHER[1] ** 0.5) & (growth < FARTHER[1] ** STEEPEST)).all()
 
 
 def _told(held: Held) -> bool:

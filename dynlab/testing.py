@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["assert_eigenvalue_bounds", "describe", "hold", "measure_bounds", "table"]
 
+# What is counted where a bound is violated; of the others it is samples.
+COUNTED = {"max_modulus": "moduli", "max_real": "real parts"}
 HEADINGS = ("bound", "measured", "error", "margin", "where", "verdict")
 
 
@@ -170,7 +172,8 @@ def _row(one: xr.Dataset) -> tuple[str, ...]:
     side, limit, measured = "≤" if one["is_upper"] else "≥", float(one["limit"]), float(one["measured"])
     error = float(one["error"])
     violations, compared = int(one["violations"]), int(one["compared"])
-    count = f" ({violations:,} of {compared:,})" if violations and compared > 1 else ""
+    noun = COUNTED.get(_text(one, "bound"), "samples")
+    count = f" ({violations:,} of {compared:,} {noun})" if violations and compared > 1 else ""
     typed = digits_against(limit, limit, 1)
     return (
         f"{_text(one, 'bound')} {side} {number(limit, typed)}{unit_after(_text(one, 'unit'))}",

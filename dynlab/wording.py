@@ -57,26 +57,32 @@ def digits_against(value: float, other: float, fewest: int = 4) -> int:
     return next(enough, EXACT)
 
 
-def with_error(value: float, error: float, unit: str = "") -> str:
-    """A number to the digits that its error allows, the error to one, and the unit.
+def with_error(value: float, error: float, unit: str = "", figures: int = 1) -> str:
+    """A number to the digits that its error allows, the error to one or to so many `figures`, and the unit.
 
     Examples
     --------
     >>> with_error(0.86874, 0.0021, "nat/step"), with_error(0.5, math.inf), with_error(-0.036, 0.042)
     ('0.869 ± 0.002 nat/step', '0.5 (error not known)', '−0.04 ± 0.04')
-    >>> with_error(2.0, 0.0), with_error(0.37, 1.2)
-    ('2', '0.4 ± 1')
+    >>> with_error(2.0, 0.0), with_error(0.37, 1.2), with_error(-0.0352, 0.0398, figures=2)
+    ('2', '0.4 ± 1', '−0.035 ± 0.040')
     """
     after = f" {unit}" if unit else ""
     if not math.isfinite(error) or not math.isfinite(value):
         return f"{number(value)}{after}" + (" (error not known)" if math.isfinite(value) else "")
-    hidden = error > 0 and round(value, -Decimal(f"{error:.0e}").adjusted()) == 0  # such a number is told, too
-    written = to_error(value, error / 10 if hidden else error)
-    return f"{written}{after}" if error == 0 else f"{written} ± {number(error, 1)}{after}"
+    hidden = error > 0 and round(value, -_last_place(error, figures)) == 0  # such a number is told, too
+    written = to_error(value, error / 10 if hidden else error, figures=figures)
+    spread = number(error, 1) if figures == 1 else to_error(error, error, figures=figures)
+    return f"{written}{after}" if error == 0 else f"{written} ± {spread}{after}"
 
 
-def to_error(value: float, error: float, most: int = MOST_DIGITS) -> str:
-    """A number alone, to the digits that its error allows and to `most` at most.
+def _last_place(error: float, figures: int) -> int:
+    """The decimal place of the last of an error's leading figures."""
+    return Decimal(f"{error:.{figures - 1}e}").adjusted() - figures + 1
+
+
+def to_error(value: float, error: float, most: int = MOST_DIGITS, figures: int = 1) -> str:
+    """A number alone, to the digits that its error allows, which has so many `figures`, and to `most` at most.
 
     Examples
     --------
@@ -85,7 +91,7 @@ def to_error(value: float, error: float, most: int = MOST_DIGITS) -> str:
     """
     if error == 0:
         return number(value, most)
-    last = Decimal(f"{error:.0e}").adjusted()  # the place of the error's only digit
+    last = _last_place(error, figures)
     rounded = round(value, -last) + 0.0
     digits = Decimal(abs(rounded)).adjusted() - last + 1 if rounded else 1
     if digits > most or last < SMALL:
@@ -269,9 +275,8 @@ def _whole(value: float) -> str:
 
 
 def typically(values: Any, digits: int = 3, write: Callable[[float, int], str] = number) -> str:
-    """What a quantity is: "is 0.98", of different values "has the median 0.98 (range 0.95 to 1.02)"."""
-    text = ranged(values, digits, write)
-    return f"has the median {text}" if "(" in text else f"is {text}"
+    """What a quantity is: "is 0.98", of different values "is 0.98 in the median (range 0.95 to 1.02)"."""
+    return f"is {ranged(values, digits, write).replace(' (', ' in the median (')}"
 
 
 def near_one(value: float, digits: int = 4) -> str:
@@ -355,8 +360,3 @@ def over(steps: int, described: str, of: int = 0) -> str:
     if described == NO_INPUT:
         return f"{text} without input"
     return text + (f" of {described}" if described else "")
-
-
-def every(count: int, noun: str) -> str:
-    """All of so many, as the subject of a verb that `agree` gives: "the bound", "both bounds", "all 3 bounds"."""
-    return f"the {noun}" if count == 1 else f"both {plural_of(noun)}" if count == 2 else f"all {counted(count, noun)}"

@@ -3,14 +3,7 @@
 import numpy as np
 import pytest
 
-from dynlab.wording import among, every, over, with_error
-
-
-@pytest.mark.parametrize(
-    "count, said", [(1, "the bound"), (2, "both bounds"), (3, "all 3 bounds"), (1536, "all 1,536 bounds")]
-)
-def test_two_are_both(count, said):
-    assert every(count, "bound") == said
+from dynlab.wording import among, over, typically, with_error
 
 
 def test_a_range_is_told_where_its_ends_are_written_differently():
@@ -30,6 +23,25 @@ def test_a_range_is_told_where_its_ends_are_written_differently():
 )
 def test_a_number_and_its_error_end_at_one_place_unless_the_error_hides_the_number(value, error, said):
     assert with_error(value, error) == said
+
+
+@pytest.mark.parametrize(
+    "value, error, said",
+    [
+        (-0.0352, 0.0371, "−0.035 ± 0.037"),
+        (0.0358, 0.0398, "0.036 ± 0.040"),
+        (0.0004, 0.04, "0.0004 ± 0.040"),
+        (12.0, 40.0, "12 ± 40"),
+        (1.26e-9, 1.4e-9, "1.3e−09 ± 1.4e−09"),
+    ],
+)
+def test_an_error_of_two_figures_shows_one_more_of_its_number(value, error, said):
+    assert with_error(value, error, figures=2) == said
+
+
+def test_a_quantity_is_its_median_where_it_varies():
+    assert typically([0.5, 0.5]) == "is 0.5"
+    assert typically([0.5, 0.75, 2.0]) == "is 0.75 in the median (range 0.5 to 2)"
 
 
 def test_steps_of_which_the_first_are_discarded_are_the_last():

@@ -17,7 +17,7 @@ from dynlab.numerics.principal import principal_components
 from dynlab.numerics.threads import one_thread_each
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
-from dynlab.wording import counted, interval, number
+from dynlab.wording import agree, at_least, counted, interval, joined, number
 
 DELAYS = 1
 SHARE, MOST = 0.99, 10  # of the variance that is kept, and at most so many coordinates
@@ -238,20 +238,41 @@ def _variables(found: Similarity, fitted: list[_Fitted], rank: int) -> dict[str,
 
 def _verdict(ds: xr.Dataset) -> str:
     one, two = ds[schema.NETWORK].values
-    first, second = (number(value, 2) for value in ds["within_runs"].values)
-    far, p = (float(ds[name]) for name in ("distance", "p_value"))
-    size, least = (f"{number(100 * each, 3)} %" for each in (max(far, RESOLUTION), float(ds["distance_bound"])))
-    fit = f"{size} of their size, and in no bases by less than {least}"
+    p, exchanges = float(ds["p_value"]), ds.sizes[schema.RELABELLING]
+    as_far = round(p * exchanges)
     settings = schema.settings(ds)
     samples = [settings[name][-3] for name in ("inputs_shape", "other_inputs_shape")]
     sizes = [len(part) for total in samples for part in np.array_split(np.arange(total), settings["runs"])]
     each = counted(min(sizes), "sequence") if min(sizes) == max(sizes) else f"{interval(sizes)} sequences"
     return (
-        f"{'A' if p < BEYOND else 'No'} difference between {one} and {two} is shown: in a permutation test a share "
-        f"p = {number(p, 2)} of {ds.sizes[schema.RELABELLING]} exchanges of runs between them leaves them at least as "
-        f"far apart. A run is {each}. "
-        f"The mean distance between a run of {one} and a run of {two} is {number(float(ds['between_runs']), 2)}; "
-        f"between two runs of {one} it is {first}, and between two runs of {two} {second}. "
-        f"In the bases that fit best a step of {one} and one of {two} differ by "
-        f"{fit if far > RESOLUTION else f'less than {size} of their size'}."
+        f"{'A' if p < BEYOND else 'No'} difference between {one} and {two} is shown: in a permutation test "
+        f"{as_far} of {exchanges} exchanges of runs between them, one of which exchanges none, "
+        f"{agree(as_far, 'leaves', 'leave')} them at least as far apart (p = {number(p, 2)}). A run is {each}. "
+        f"{_of_runs(ds)} {_of_steps(ds)}"
     )
+
+
+def _of_runs(ds: xr.Dataset) -> str:
+    """How far apart runs are, of the two networks, exchanged between them, and of each; which vary by themselves."""
+    one, two = ds[schema.NETWORK].values
+    between, within = float(ds["between_runs"]), ds["within_runs"].values
+    first, second = (number(value, 2) for value in within)
+    vary = [str(name) for name, own in zip((one, two), within, strict=True) if own > between * (1 + RESOLUTION)]
+    return (
+        f"The mean distance between a run of {one} and a run of {two} is {number(between, 2)}, and "
+        f"{interval(ds['relabelled_distance'].values[1:], 2)} after exchanges. Between two runs of {one} it is "
+        f"{first}, and between two runs of {two} {second}."
+        + (f" Runs of {joined(vary)} are farther from each other than from the other network's." if vary else "")
+    )
+
+
+def _of_steps(ds: xr.Dataset) -> str:
+    """By how much a step of one network differs from one of the other in the best basis that was found."""
+    one, two = ds[schema.NETWORK].values
+    far, bound = float(ds["distance"]), float(ds["distance_bound"])
+    left = number(100 * max(far, RESOLUTION), 3)
+    text = f"The best change of basis found leaves steps of {one} and {two} different by "
+    if far <= RESOLUTION:
+        return f"{text}less than {left} % of their size."
+    none = f"; none can leave less than {at_least(100 * bound, 3)} %" if bound > 0 else ""
+    return f"{text}{left} % of their size{none}."

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from dynlab import schema
+from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.errors import UserError, unknown
 from dynlab.jacobians import check_seconds, held_matrices
 from dynlab.numerics.arrays import Real
@@ -137,12 +138,13 @@ def energy(
         "seed": seed,
     }
     divergence = _divergence(exact, states)
+    said = f"{_verdict(values, rate, found, integrators, step, seconds[-1])} {_volumes(divergence)}"
     return schema.dataset(
         _variables(values, rate, balance, divergence, found),
         system=system.name,
         source=system.source,
         settings=settings | {"dtype": dtype, "device": device, "config": system.json_config},
-        verdict=f"{_verdict(values, rate, found, integrators, step, seconds[-1])} {_volumes(divergence)}",
+        verdict=under_input(said, at) if system.network_input_size else said,
         method=METHOD,
         coords={
             schema.TIME: schema.time_coordinate(seconds, schema.SECOND),
@@ -249,22 +251,25 @@ def _verdict(values: Real, rate: Real, found: Real, integrators: Sequence[str], 
     if largest <= CONSERVED * (1 + np.abs(values).max()):
         first = f"The flow conserves {ENERGY}: over {duration:g} s it changes by at most {number(largest, 2)}."
     elif (rate <= ROUNDED * np.abs(rate).max()).all():
-        first = f"The flow dissipates {ENERGY}: over {duration:g} s it falls from {_ends(values)}{orbits}."
+        first = f"The flow dissipates {ENERGY}: over {duration:g} s it falls {_ends(values)}"
     else:
         first = (
             f"The flow neither conserves nor only dissipates {ENERGY}: over {duration:g} s it changes by "
             f"{interval(change)}{orbits}."
         )
-    said = [f"{NAMES[name]} {_drifted(one)}" for name, one in zip(integrators, found - values, strict=True)]
-    return f"{first} At ε = {step:g} s the largest absolute error in H within {duration:g} s is: {joined(said)}."
+    said = [f"{_drifted(one)} for {NAMES[name]}" for name, one in zip(integrators, found - values, strict=True)]
+    return (
+        f"{first} The error of an integrator is H along its orbit less H along the flow. At ε = {step:g} s the largest "
+        f"within {duration:g} s, by its size, is {joined(said)}."
+    )
 
 
 def _ends(values: Real) -> str:
     """The energies at the start and at the end, of several orbits in words that hold for all."""
     if len(values) == 1:
-        return f"{number(values[0, 0], 3)} to {number(values[0, -1], 3)}"
-    first = interval(values[:, 0]).replace(" to ", " and ")
-    return f"{f'between {first}' if ' and ' in first else first} to at most {number(values[:, -1].max(), 3)}"
+        return f"from {number(values[0, 0], 3)} to {number(values[0, -1], 3)}."
+    last = number(values[:, -1].max(), 3)
+    return f"along all {len(values)} orbits. At the start it is {interval(values[:, 0])}, at the end at most {last}."
 
 
 def _volumes(divergence: Real) -> str:

@@ -271,6 +271,14 @@ def _flags(found: dict[str, NDArray[Any]]) -> dict[str, str]:
     return flags
 
 
+def _open(above: NDArray[np.bool_], below: NDArray[np.bool_], known: NDArray[np.bool_]) -> str:
+    """In how many of the Jacobians whose radius is known it is told neither above 1 nor below."""
+    count = int((known & ~above & ~below).sum())
+    others = "the other " if above.any() and (above | (known & ~below)).all() else ""
+    return f"; in {others}{'one' if count == 1 else f'{count:,}'} it is 1 within its error" if count else ""
+
+
+ROUNDED = 1e-10  # a radius as near to 1 as its error and as this is told as 1
 COARSE = 5e-4  # of the radius: an error that changes what is printed of it
 NOT_KNOWN = "not known, as where a unit is at a kink or a jump of its activation, or J is nearly defective"
 
@@ -283,7 +291,6 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     sizes, errors = np.abs(ds["eigenvalue"].values[finite]), ds["eigenvalue_error"].values[finite]
     above, below = (sizes > 1 + errors).any(axis=-1), (sizes < 1 - errors).all(axis=-1)
     open_ = float((~above & ~below).mean())
-    undecided = f", undecided at {share(open_)}" if open_ else ""
     known = schema.known(ds, "spectral_radius").values
     some = "" if finite.all() else f"{above.size:,} finite ones of "
     where = f"the {some}{counted(finite.size, 'Jacobian')}"
@@ -292,13 +299,18 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     if known.any():
         most = float(wrong[known].max())
         coarse = f", with errors of up to {number(most, 2)}" if most > COARSE * float(radius[known].max()) else ""
-        text += f"{typically(radius[known], 4, near_one)}{coarse}. "
+        of_one = np.abs(radius - 1) <= np.minimum(wrong, ROUNDED)
+        text += f"{typically(np.where(of_one, 1, radius)[known], 4, near_one)}{coarse}. "
     else:
         text += f"is {NOT_KNOWN}. "
     lost = float((finite & ~known).sum() / finite.sum())
     text += f"At {share(lost)} of the Jacobians it is {NOT_KNOWN}. " if known.any() and lost else ""
-    exceeds = f"The radius exceeds 1 in {share(above.mean())} of {where}{undecided}"
-    text += exceeds if open_ < 1 else f"Whether the radius exceeds 1 is undecided for {where}"
+    exceeds = f"The radius exceeds 1 in {share(above.mean())} of {where}"
+    text += (
+        exceeds + _open(above, below, known[finite])
+        if open_ < 1
+        else f"Whether the radius exceeds 1 is undecided for {where}"
+    )
     if "departure_from_normality" in ds:
         departure = typically(ds["departure_from_normality"].values)
         text += f". The departure from normality, 0 where eigenvectors are orthogonal, {departure}"

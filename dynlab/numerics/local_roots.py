@@ -353,10 +353,10 @@ def _rays(reduction: _Reduction, directions: Tensor, reach: float) -> Tensor:
         for _ in range(TURNED):
             h, g, _, _ = reduction(distance * along)
             slope = distance * reduction.slope(h)
-            size = torch.linalg.matrix_norm(slope, keepdim=True)
-            system = torch.cat([slope, size * along.unsqueeze(1)], dim=1)
-            off = torch.cat([g, torch.zeros_like(g[:, :1])], dim=1).unsqueeze(-1)
-            along = along - (torch.linalg.pinv(system) @ off).squeeze(-1)
+            size = torch.linalg.matrix_norm(slope, keepdim=True).clamp_min(torch.finfo(g.dtype).tiny)  # or inf
+            system = torch.cat([slope / size, along.unsqueeze(1)], dim=1)
+            off = torch.cat([g.unsqueeze(-1) / size, torch.zeros_like(size)], dim=1)
+            along = along - (torch.linalg.pinv(system) @ off).nan_to_num(0.0, 0.0, 0.0).squeeze(-1)
             along = torch.nn.functional.normalize(along, dim=-1)
         h, g, noise, solved = reduction(distance * along)
         rounded = torch.finfo(g.dtype).eps * torch.linalg.matrix_norm(distance * reduction.slope(h))  # of the direction

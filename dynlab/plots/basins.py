@@ -26,6 +26,7 @@ OFF = 1e-6  # of the window: what is farther from its plane is off it
 SPATIAL = 3  # states, of which an axis says what it is made of
 ROOM = 0.02  # of the window: a basin that holds no disc of that radius has no number written in it
 BESIDE = 0.06  # of the window: so far a number stays from its attractor
+HIDDEN = 9  # starts, which lie behind the marker of where they end
 MOST_BORDERS = 12.0  # times the grid: so many edges between basins have lines, and no fractal ones
 
 
@@ -135,7 +136,10 @@ def _draw_borders(
 def _attractor(
     ds: xr.Dataset, place: int, shade: tuple[float, float, float], off: bool, ax: Axes, **artist: Any
 ) -> Any:
-    """Draw it, and return its entry in the legend: the colour of the starts that end there, its marker on it."""
+    """Draw it, and return its entry in the legend: the colour of the starts that end there, its marker on it.
+
+    Of few starts, which the marker hides, it is the marker alone.
+    """
     one = ds.isel({schema.ATTRACTOR: place})
     kind = str(one["kind"].values)
     label = f"{of_map(kind)} ({share((ds['basin'].values == place).mean())})"
@@ -156,7 +160,8 @@ def _attractor(
                 at = float(one["attractor_x"][0]), float(one["attractor_y"][0])
                 ax.annotate(f"{place + 1}", at, (6, 4), textcoords="offset points", zorder=4)
     drawn = ax.plot(one["attractor_x"], one["attractor_y"], ls="none", label=label, zorder=3, **look | artist)[0]
-    return _patch(shade, label), drawn
+    unseen = one["period"] and (ds["basin"].values == place).sum() <= HIDDEN
+    return drawn if unseen else (_patch(shade, label), drawn)
 
 
 def _draw_number(ds: xr.Dataset, place: int, ax: Axes) -> None:

@@ -5,17 +5,20 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.patches import Circle
 from matplotlib.ticker import MaxNLocator
 
 from dynlab import schema
 from dynlab.plots import style
 from dynlab.plots.spectrum import window_of
+from dynlab.wording import number
 
 SIZE = (9.2, 4.2)  # inches
 LOOKS = (("o", style.BLUE), ("s", style.VERMILION))
 ALIKE = 1e-9  # of their size: distances that differ by less are one
 BINS = 12
+FLAT, ROOM, SMALLEST = 2.0, 0.08, 1e-6  # how many times longer one axis is, room beside what is shown, the least
+CORNERS = 2001  # of the circle, of which a window may show a small part
+HEADROOM, LINE = 1.3, 0.08  # above the bars, and of the axes' height a line of words
 
 
 def plot_compare(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
@@ -40,35 +43,75 @@ def plot_compare(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Ax
         both = ds.assign_attrs(system=" and ".join(ds[schema.NETWORK].values), source="")
         return style.panels(both, [(plot_compare, artist), (_draw_distances, {})], SIZE, "Comparison")
     style.cross(ax)
-    ax.add_patch(Circle((0, 0), 1, fill=False, edgecolor=style.BLACK, linewidth=1, zorder=1))
     for place, (marker, colour) in enumerate(LOOKS):
         runs, whole = ds["run_eigenvalue"].values[place].ravel(), ds["eigenvalue"].values[place]
         ax.scatter(runs.real, runs.imag, s=6, marker=marker, color=colour, alpha=0.35, linewidths=0, zorder=2)
         look: dict[str, Any] = {"s": 34, "marker": marker, "facecolors": "none", "edgecolors": colour, "zorder": 3}
         ax.scatter(whole.real, whole.imag, label=str(ds[schema.NETWORK].values[place]), **look | artist)
-    middle, half = window_of(np.concatenate([ds[name].values.ravel() for name in ("eigenvalue", "run_eigenvalue")]))
-    ax.set(xlim=(middle - half, middle + half), ylim=(-half, half), aspect="equal", xlabel="Re μ", ylabel="Im μ")
-    ax.set_title("Eigenvalues μ of the fitted maps")
+    _set_window(ax, np.concatenate([ds[name].values.ravel() for name in ("eigenvalue", "run_eigenvalue")]))
+    circle = np.exp(2j * np.pi * np.linspace(0, 1, CORNERS))
+    ax.plot(circle.real, circle.imag, color=style.BLACK, lw=1, zorder=1, label="unit circle: |μ| = 1")
+    ax.set(xlabel="Re μ", ylabel="Im μ", title="Eigenvalues μ of the fitted maps")
     ax.plot([], [], ls="none", marker=".", color=style.GREY, ms=4, label="small: of single runs")
     style.legend_below(ax, 2)
     return ax
 
 
+def _set_window(ax: Axes, values: np.ndarray) -> None:
+    """That of a spectrum; where values near 1 lie far closer along one axis, each axis on its own scale."""
+    middle, half = window_of(values)
+    ends = np.array([[part.min(), part.max()] for part in (np.append(values.real, 1.0), values.imag)])
+    wide, tall = np.ptp(ends, axis=1)
+    if middle and min(wide, tall) * FLAT < max(wide, tall):
+        for name, (low, high) in zip(("xlim", "ylim"), ends, strict=True):
+            pad = ROOM * max(high - low, SMALLEST)
+            ax.set(**{name: (low - pad, high + pad)})
+    else:
+        ax.set(xlim=(middle - half, middle + half), ylim=(-half, half), aspect="equal")
+
+
 def _draw_distances(ds: xr.Dataset, ax: Axes) -> None:
-    """How many relabellings have which mean distance, and where the true labels stand."""
-    distances = ds["relabelled_distance"].values
-    alike = np.ptp(distances) <= ALIKE * np.abs(distances).max()  # as of a network and itself
-    ax.hist(
-        np.full_like(distances, distances.mean()) if alike else distances,
-        1 if alike else BINS,
-        color=style.FAINT,
-        edgecolor=style.GREY,
-        label="one of each, runs exchanged",
-    )
-    ax.axvline(float(ds["between_runs"]), color=style.BLACK, lw=2, label="one run of each network")
-    for (_, colour), name, value in zip(LOOKS, ds[schema.NETWORK].values, ds["within_runs"].values, strict=True):
-        ax.axvline(float(value), color=colour, lw=1.2, ls="--", label=f"two runs of {name}")
-    ax.set(xlim=(0, None), xlabel="mean distance between two runs", ylabel="number of exchanges of runs")
+    """How many relabellings have which mean distance, those at least as far apart filled, and the true labels' own."""
+    distances, own = ds["relabelled_distance"].values, float(ds["between_runs"])
+    as_far = round(float(ds["p_value"]) * len(distances))
+    farthest = np.sort(distances)[len(distances) - as_far :]
+    edges = _edges(distances, float(farthest.min(initial=own)))
+    ax.hist(distances, edges.tolist(), color=style.FAINT, ec=style.GREY, lw=0.8, label="after exchanges of runs")
+    share = f"at least as far apart: {as_far} of {len(distances)}"
+    ax.hist(farthest, edges.tolist(), color=style.ORANGE, ec=style.GREY, lw=0.8, label=share)
+    ax.axvline(own, color=style.BLACK, lw=2, label="without exchange")
+    low, high = min(edges[0], own), max(edges[-1], own)
+    pad = ROOM * (high - low)
+    ax.set(xlim=(low - pad, high + pad), ylim=(0, HEADROOM * ax.get_ylim()[1]))
+    ax.set(xlabel="mean distance of a run of one from a run of the other", ylabel="number of exchanges of runs")
+    ax.locator_params(axis="x", nbins=6)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_title(f"Exchanges of runs at least as far apart: p = {float(ds['p_value']):.2g}")
+    ax.set_title(f"Distance of the networks, runs exchanged (p = {number(float(ds['p_value']), 2)})")
+    for place, (_, colour) in enumerate(LOOKS):
+        _draw_within(ax, str(ds[schema.NETWORK].values[place]), float(ds["within_runs"].values[place]), colour, place)
     style.legend_below(ax, 2)
+
+
+def _edges(distances: np.ndarray, first: float) -> np.ndarray:
+    """Of the bars: one of them is the first of the distances that are at least as far, and all bars are as wide."""
+    low, high = float(distances.min()), float(distances.max())
+    if high - low <= ALIKE * abs(high):  # as of a network and itself
+        middle = (low + high) / 2
+        return middle + np.array([-0.5, 0.5]) * (abs(middle) / BINS or 1.0)
+    width = (high - low) / BINS
+    start = first - ALIKE * abs(high)
+    return start + width * np.arange(-np.ceil((start - low) / width) - 1, np.floor((high - start) / width) + 2)
+
+
+def _draw_within(ax: Axes, name: str, value: float, colour: str, row: int) -> None:
+    """The distance of two runs of one network: a line, or an arrow to where it is beyond the axis."""
+    low, high = ax.get_xlim()
+    words = f"two runs of {name}: {number(value, 2)}"
+    if low <= value <= high:
+        ax.axvline(value, color=colour, lw=1.2, ls="--", label=words)
+        return
+    left = value < low
+    at = 0.01 if left else 0.99
+    said = f"← {words}" if left else f"{words} →"
+    place: dict[str, Any] = {"transform": ax.transAxes, "ha": "left" if left else "right", "va": "top"}
+    ax.text(at, 0.99 - LINE * row, said, color=colour, bbox=style.ground(ax), zorder=5, **place)

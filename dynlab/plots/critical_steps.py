@@ -6,14 +6,17 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.colors import TwoSlopeNorm
+from matplotlib.colors import BoundaryNorm, ListedColormap
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter
 
 from dynlab import schema
 from dynlab.plots import style
 from dynlab.wording import at_most, share
 
 DECADES = 4.0  # at most below the step that is used: at a state where no step is small enough the band just ends
-FARTHEST = 0.3  # of a modulus from 1, which the colours reach to
+MODULI = (1.0, 1.001, 1.01, 1.1, 2.0)  # where the colours of the plane change
+SHADES = (style.SHADED, "#FEE0B6", "#FDB863", "#E08214", "#B35806", "#7F3B08")  # stable, and below and above each
 DASHED: dict[str, Any] = {"color": style.BLUE, "ls": "--", "lw": 1.4}
 
 
@@ -54,7 +57,8 @@ def plot_critical_steps(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any
     ax.plot(time, np.median(used, axis=0), color=style.VERMILION, ls="--", lw=1.5, label=signed, zorder=6)
     ax.set_ylim(bottom=max(ax.get_ylim()[0], 10**-DECADES * float(np.nanmax(used))))
     ax.set(xlabel=style.label(ds[schema.TIME]), ylabel=style.label(ds["critical_step"]))
-    ax.set_title(f"The step is unstable at {share(float((ds['stable'] == 0).mean()))} of {ds['stable'].size:,} states")
+    unstable = share(float((ds["stable"] == 0).mean()))
+    ax.set_title(f"Critical steps; ε is unstable at {unstable} of {ds['stable'].size:,} states")
     for which, words in (
         (critical == 0, "no step is small enough"),
         (np.isinf(critical), "no step is too large"),
@@ -67,7 +71,7 @@ def plot_critical_steps(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any
 
 
 def plot_diffusion_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """The largest modulus |R(ελ)| over the states, its border 1, the curve 2γ/(γ² + ω²), and where the network is.
+    """Where the step is stable at every state, and else the largest modulus |R(ελ)|, with the network's own ε and γ.
 
     Parameters
     ----------
@@ -75,38 +79,57 @@ def plot_diffusion_plane(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
         Of `dynlab.stability`, of a flow with Jacobian diag(c) M.
     ax : Axes, optional
     **artist
-        For the coloured mesh.
+        For the coloured bands of the modulus.
     """
     schema.check(ds, needs=["plane_modulus", "plane_critical_step", "formula_step_low", "own_diffusion"])
     if ax is None:
         return style.panels(ds, [(plot_diffusion_plane, artist)], (5.4, 4.2), "Step size and diffusion")
     step, gamma = ds["plane_step_size"].values, ds["plane_diffusion"].values
-    modulus = np.nan_to_num(ds["plane_modulus"].transpose(schema.DIFFUSION, schema.STEP_SIZE).values, posinf=1e3)
-    norm = TwoSlopeNorm(1.0, 1 - FARTHEST, 1 + FARTHEST)
-    look: dict[str, Any] = {"cmap": style.DIVERGING, "norm": norm, "shading": "nearest", "rasterized": True}
-    mesh = ax.pcolormesh(step, gamma, modulus, **look | artist)
-    ax.figure.colorbar(mesh, ax=ax, label=ds["plane_modulus"].attrs["long_name"], extend="both", pad=0.02)
+    _draw_moduli(ds, ax, **artist)
     border = ds["plane_critical_step"].values
+    ax.fill_betweenx(gamma, step[0], np.minimum(border, step[-1]), where=border > 0, color=style.SHADED, lw=0)
+    stable = (
+        [Patch(fc=style.SHADED, ec=style.GREY, lw=0.6, label="stable at every state")] if (border > 0).any() else []
+    )
     shown = np.isfinite(border) & (border > 0)
     if shown.any():
-        ax.plot(border[shown], gamma[shown], color=style.BLACK, lw=1.8, label="critical step of the states")
-    if schema.settings(ds)["integrator"] == "euler":
-        _draw_formula(ds, gamma, ax)
+        ax.plot(border[shown], gamma[shown], color=style.BLACK, lw=1.8, label="smallest critical step of the states")
+    formula = ds["formula_step_low"].values
+    if schema.settings(ds)["integrator"] == "euler" and np.isfinite(formula).any():
+        ax.plot(formula, gamma, label="smallest 2γ/(γ² + ω²) by the mean slope", **DASHED)
+    _draw_network(ds, ax)
+    ax.set(xscale="log", yscale="log", xlim=step[[0, -1]], ylim=gamma[[0, -1]])
+    ax.set(xlabel=style.label(ds["plane_step_size"]), ylabel=style.label(ds["plane_diffusion"]))
+    ax.set_title("Where a step ε is stable, by the diffusion γ")
+    style.legend_below(ax, 2, handles=[*stable, *ax.get_legend_handles_labels()[0]])
+    return ax
+
+
+def _draw_moduli(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
+    """Bands of the largest modulus, from little above 1 to much, and the bar that says which."""
+    modulus = np.nan_to_num(ds["plane_modulus"].transpose(schema.DIFFUSION, schema.STEP_SIZE).values, posinf=1e3)
+    look: dict[str, Any] = {"cmap": ListedColormap(SHADES), "norm": BoundaryNorm(MODULI, len(SHADES), extend="both")}
+    bands = ax.contourf(
+        ds["plane_step_size"].values, ds["plane_diffusion"].values, modulus, MODULI, extend="both", **look | artist
+    )
+    label = ds["plane_modulus"].attrs["long_name"]
+    bar = ax.figure.colorbar(bands, ax=ax, label=label, ticks=MODULI, pad=0.02)
+    bar.formatter = FuncFormatter(lambda modulus, _: f"{modulus:g}")  # labels would go with another colour map
+
+
+def _draw_network(ds: xr.Dataset, ax: Axes) -> None:
+    """The network's own step size and diffusion, and the diffusion that its step size needs."""
     own, needed = float(ds["own_diffusion"]), float(ds["needed_diffusion"])
     used = float(np.median(ds["used_step"].values))
     if own > 0:
-        star: dict[str, Any] = {"ms": 13, "color": style.YELLOW, "mec": style.BLACK}
-        ax.plot(used, own, "*", label="the network", zorder=6, **star)
+        star: dict[str, Any] = {"ms": 13, "color": style.YELLOW, "mec": style.BLACK, "ls": "none"}
+        ax.plot(used, own, marker="*", label="the network", zorder=6, **star)
     else:
         ax.axvline(used, color=style.BLACK, ls="--", lw=1, label="the network's ε (its γ is 0)")
     if np.isfinite(needed):
+        diamond: dict[str, Any] = {"ms": 6, "color": "white", "mec": style.BLACK, "ls": "none"}
         words = f"γ = {at_most(math.nextafter(needed, math.inf))}, least for this ε"
-        ax.plot(used, needed, "D", ms=6, color="white", mec=style.BLACK, zorder=6, label=words)
-    ax.set(xscale="log", yscale="log", xlim=step[[0, -1]], ylim=gamma[[0, -1]])
-    ax.set(xlabel=style.label(ds["plane_step_size"]), ylabel=style.label(ds["plane_diffusion"]))
-    ax.set_title("Orange grows, violet shrinks: the worst mode")
-    style.legend_below(ax, 2)
-    return ax
+        ax.plot(used, needed, marker="D", label=words, zorder=6, **diamond)
 
 
 def _quantiles(values: np.ndarray) -> np.ndarray:
@@ -115,14 +138,3 @@ def _quantiles(values: np.ndarray) -> np.ndarray:
     some = np.isfinite(values).any(axis=0)
     found[:, some] = np.nanquantile(values[:, some], [0, 0.5, 1], axis=0)
     return found
-
-
-def _draw_formula(ds: xr.Dataset, gamma: np.ndarray, ax: Axes) -> None:
-    """The formula's step of the states, a line where it is one and the same, else between the least and the largest."""
-    low, high = ds["formula_step_low"].values, ds["formula_step_high"].values
-    if not np.isfinite(low).any():
-        return
-    ax.plot(low, gamma, label="2γ/(γ² + ω²), ω of each state", **DASHED)
-    if not np.allclose(low, high, rtol=1e-6):
-        ax.fill_betweenx(gamma, low, high, fc="none", ec=style.BLUE, hatch="////", lw=0, alpha=0.5)
-        ax.plot(high, gamma, **DASHED)

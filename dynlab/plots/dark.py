@@ -103,8 +103,9 @@ def _turn(artist: Artist) -> None:
         artist.set_facecolor(tuple(turned(face)[0]))
     elif isinstance(artist, Text):
         _set(artist, "color", artist.get_color())
-        if (arrow := getattr(artist, "arrow_patch", None)) is not None:  # which no search finds either
-            _turn(arrow)
+        for part in (getattr(artist, "arrow_patch", None), artist.get_bbox_patch()):  # which no search finds either
+            if part is not None:
+                _turn(part)
 
 
 def _set(artist: Artist, name: str, colour: Any) -> None:

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
+from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import blended_transform_factory
 
 from dynlab import schema
@@ -20,7 +22,10 @@ LOOK = {  # colour, marker and word, so that grey print tells them apart
     "undecided": (style.GREY, "s"),
 }
 ARROW = 0.12  # how long the arrow of an upper bound is
-BELOW = (0, -9)  # points from the end of a bar to its number
+REACH, TICKS = 1.15, 6  # of the axis to each side of the bound, and how many numbers about stand along it
+BELOW, LINE_APART = -9, 4  # points from the end of a bar to its number, and from the bound's line to it
+BESIDE = 0.12  # from the bound: what is as near would be struck through by its line
+VISIBLE = 0.01  # of a row's scale: an error that is shorter is hidden by the marker
 APART = 0.25  # of a row's scale: of ends that are nearer than that one has its number
 HALF = 1.0  # each row's own scale: what lies farthest from its bound is so far away
 
@@ -54,41 +59,82 @@ def plot_eigenvalue_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
         _draw_row(ax, row, one, **artist)
         ax.text(1.02, row, _words(one), transform=beside, va="center")
     ax.set_yticks(range(len(rows)), [_bound(one) for one in rows])
-    ax.set(xlim=(-1.15 * HALF, 1.15 * HALF), ylim=(len(rows) - 0.4, -0.6), ylabel="bound")
+    ax.set(xlim=(-REACH, REACH), ylim=(len(rows) - 0.4, -0.6), ylabel="bound")
     ax.set_xticks([0], ["bound"])
     ax.set_xlabel("inside  ←  distance from the bound, each row on its own scale  →  outside")
-    ax.set_title(f"Bounds on {ds.attrs['system']}")
+    if len(rows) == 1:
+        _number_axis(ax, rows[0])
+    ax.set_title("Shaded: outside of the bound")
     handles, labels = ax.get_legend_handles_labels()
     once = dict(zip(reversed(labels), reversed(handles), strict=True))  # of what comes again the first
     labels = list(dict.fromkeys(labels))
-    style.legend_below(ax, 6, handles=[once[text] for text in labels], labels=labels)
+    marks = [each.lines[0] if isinstance(each, ErrorbarContainer) else each for each in map(once.get, labels)]
+    style.legend_below(ax, 6, handles=marks, labels=labels)
     return ax
 
 
 def _draw_row(ax: Axes, row: int, one: xr.Dataset, **artist: Any) -> None:
-    sign = 1.0 if one["is_upper"] else -1.0
-    ends = sign * (np.array([float(one[part]) for part in ("lowest", "median", "highest")]) - float(one["limit"]))
-    beyond = -float(one["margin"])
-    error = float(one["error"]) if np.isfinite(one["error"]) else 0.0
-    sizes = np.abs([*ends, abs(beyond) + error])
-    scale = float(sizes[np.isfinite(sizes)].max(initial=0.0)) or 1.0
+    sign = _sign(one)
+    ends = _ends(one)
+    beyond, error = -float(one["margin"]), _error(one)
+    scale = _scale(one)
     only_above = bool(one["only_above"])
     if np.isfinite(ends).all() and not only_above:
         ax.plot(ends[[0, 2]] / scale, [row, row], color=style.SKY, lw=6, alpha=0.6, label="all that was measured")
         for end in {0, 2} if abs(ends[2] - ends[0]) > APART * scale else {2}:
             value = float(one["highest" if end else "lowest"])
             said = number(value, digits_against(value, float(one["limit"]), 3))
-            ax.annotate(said, (ends[end] / scale, row), BELOW, textcoords="offset points", ha="center", va="top")
+            _write_below(ax, row, ends[end] / scale, said)
         ax.plot(ends[1] / scale, row, "|", color=style.BLUE, ms=14, mew=2, label="median", zorder=3)
     outcome = str(one["outcome"].values)
     colour, marker = LOOK[outcome]
     at = float(np.clip(beyond / scale, -HALF, HALF)) if not np.isnan(beyond) else 0.0
-    look: dict[str, Any] = {"fmt": marker, "color": colour, "ms": 7, "capsize": 3, "mec": style.BLACK, "mew": 0.6}
+    caps = 3 if error > VISIBLE * scale else 0  # of a shorter bar only these would show, as splinters of the marker
+    look: dict[str, Any] = {"fmt": marker, "color": colour, "ms": 7, "capsize": caps, "mec": style.BLACK, "mew": 0.6}
     if only_above:  # an arrow to where the number itself may lie: below
         to = {"xerr": ARROW, ("xuplims" if sign > 0 else "xlolims"): True, "fmt": "<" if sign > 0 else ">"}
         ax.errorbar(at, row, label=f"{outcome}, known only from above", zorder=4, **(look | to | artist))
     else:
         ax.errorbar(at, row, xerr=error / scale, label=outcome, zorder=4, **(look | artist))
+
+
+def _sign(one: xr.Dataset) -> float:
+    """1 of an upper bound, −1 of a lower one: the inside is to the left of both."""
+    return 1.0 if one["is_upper"] else -1.0
+
+
+def _ends(one: xr.Dataset) -> np.ndarray:
+    """How far the smallest, the median and the largest number lie beyond the bound."""
+    return _sign(one) * (np.array([float(one[part]) for part in ("lowest", "median", "highest")]) - float(one["limit"]))
+
+
+def _error(one: xr.Dataset) -> float:
+    return float(one["error"]) if np.isfinite(one["error"]) else 0.0
+
+
+def _scale(one: xr.Dataset) -> float:
+    """What is a length of 1 in the row."""
+    sizes = np.abs([*_ends(one), abs(float(one["margin"])) + _error(one)])
+    return float(sizes[np.isfinite(sizes)].max(initial=0.0)) or 1.0
+
+
+def _write_below(ax: Axes, row: int, at: float, said: str) -> None:
+    """The number of an end below it; next to the bound's line on the end's own side of the line."""
+    side = "center" if abs(at) > BESIDE else "right" if at <= 0 else "left"
+    away = {"center": 0, "right": -LINE_APART, "left": LINE_APART}[side]
+    where = (0.0 if away else at, row)
+    ax.annotate(said, where, (away, BELOW), textcoords="offset points", ha=side, va="top")
+
+
+def _number_axis(ax: Axes, one: xr.Dataset) -> None:
+    """The measured numbers along the axis of a single row."""
+    limit, scale = float(one["limit"]), _scale(one)
+    reach = REACH * scale
+    values = np.asarray(MaxNLocator(TICKS).tick_values(limit - reach, limit + reach))
+    places = _sign(one) * (values - limit) / scale
+    shown = (np.abs(places) <= REACH) & (np.abs(places) > BESIDE)
+    ax.set_xticks([0, *places[shown]], ["bound", *(number(value) for value in values[shown])])
+    ax.set_xlabel(f"inside  ←  {str(one[schema.BOUND].values).partition('_')[2].replace('_', ' ')}  →  outside")
 
 
 def _bound(one: xr.Dataset) -> str:

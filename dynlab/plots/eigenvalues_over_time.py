@@ -50,11 +50,12 @@ def plot_eigenvalues_over_time(ds: xr.Dataset, *, ax: Axes | None = None, **arti
     else:
         for low, high, colour, name in BANDS:
             edges = values.quantile([low, high], [schema.SAMPLE, schema.MODE]).values
-            ax.fill_between(times, *edges, color=colour, linewidth=0, label=name)
+            words = name.replace("resolved ", "") + " that are not 0" * some
+            ax.fill_between(times, *edges, color=colour, linewidth=0, label=words)
         middle = values.median([schema.SAMPLE, schema.MODE]).values
         ax.plot(times, middle, **{"color": style.BLUE, "label": "median"} | line)
     ax.set(xlabel=style.label(ds[schema.TIME]), ylabel="Re λ (1/s)" if is_flow else "|μ|")
-    left_out = f" of the modes that are not 0 ({share(1 - float(gone.mean()))})" if some else ""
+    left_out = f", without the {share(float(gone.mean()))} of modes that are 0" if some else ""
     ax.set_title("Re λ(t) of the flow" if is_flow else f"Moduli |μ(t)|{left_out}")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     style.legend_below(ax, 2)

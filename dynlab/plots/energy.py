@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.wording import joined
 
 SIZE = (10.3, 3.9)  # inches
 LOOKS: dict[str, dict[str, Any]] = {  # of each integrator, the same in every picture
@@ -18,6 +19,7 @@ LOOKS: dict[str, dict[str, Any]] = {  # of each integrator, the same in every pi
     "exponential-euler": {"color": style.PURPLE, "ls": ":", "label": "exponential Euler"},
 }
 FADED, LONGER = 1e-3, 2.0  # of the largest H: less is not seen, and the axis ends at twice the time until then
+SEEN = 0.01  # of the axis: an integrator whose H is always nearer to the flow's lies on it to the eye
 SMALLEST = 1e-16  # of a drift on a logarithmic axis: less is rounding
 
 
@@ -42,20 +44,27 @@ def plot_energy(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     schema.check(ds, needs=["exact_energy", "energy", "drift"])
     if ax is None:
         return style.panels(ds, [(plot_energy, artist), (_draw_drift, {})], SIZE, "Energy")
-    _draw_lines(ds, ax, "exact_energy", {"color": style.BLACK, "lw": 2.4, "alpha": 0.55, "label": "the flow"} | artist)
-    for name in ds[schema.INTEGRATOR].values.tolist():
-        _draw_lines(ds.sel({schema.INTEGRATOR: name}), ax, "energy", {"lw": 1.1} | LOOKS[name])
     exact, orbits = ds["exact_energy"].transpose(schema.SAMPLE, schema.TIME).values, ds["energy"].values
     low, high = np.nanmin(exact), np.nanmax(exact)
     highest = float(orbits[np.isfinite(orbits)].max(initial=high))
     top = 1.08 * min(highest, high + 3 * max(high - low, 0.5 * high))
+    apart = abs(ds["drift"]).max([schema.SAMPLE, schema.TIME], skipna=False).values  # NaN where an orbit has ended
+    hidden = apart < SEEN * (top - min(0.0, low))
+    names = ds[schema.INTEGRATOR].values
+    beside = joined([str(LOOKS[name]["label"]) for name in names[hidden]])
+    flow = f"the flow, and to the eye also {beside}" if beside else "the flow"
+    _draw_lines(ds, ax, "exact_energy", {"color": style.BLACK, "lw": 2.4, "alpha": 0.55, "label": flow} | artist)
+    for name in names[~hidden].tolist():
+        _draw_lines(ds.sel({schema.INTEGRATOR: name}), ax, "energy", {"lw": 1.1} | LOOKS[name])
     ax.set(ylim=(min(0.0, low), top), xlabel=style.label(ds[schema.TIME]), ylabel="H = Σ log cosh(M h + q)")
     alive = (np.abs(exact) > FADED * np.abs(exact).max()).any(axis=0)
     until = LONGER * float(ds[schema.TIME].values[alive].max(initial=0.0))
     if 0 < until < float(ds[schema.TIME][-1]):  # after that all is 0 to the eye
         ax.set_xlim(-0.03 * until, until)
-    cut = "; higher values are cut off" if highest > top else ""
-    ax.set_title(f"H of the flow and along each integrator's orbits{cut}")
+    if highest > top:
+        note: dict[str, Any] = {"transform": ax.transAxes, "va": "top", "color": style.GREY, "bbox": style.ground(ax)}
+        ax.text(0.02, 0.99, "higher values are cut off", **note)
+    ax.set_title("H of the flow and along each integrator's orbits")
     style.legend_below(ax, 3)
     return ax
 

@@ -1,5 +1,6 @@
 """How far ERNN's inner iterates are from the equilibrium, and the slope that theory predicts."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -25,7 +26,7 @@ LOOKS = {
     "no equilibrium to converge to": (style.ORANGE, ":"),
 }
 SPEED = {"no equilibrium to converge to": "no equilibrium was found, its speed ‖F(g⁽ⁱ⁾)‖₂ instead"}
-SHORT = {"no equilibrium to converge to": "no equilibrium: the speed ‖F‖₂"}  # in titles
+SHORT = {"no equilibrium to converge to": "no equilibrium found: the speed ‖F‖₂"}  # in titles
 WORDS = {"has not come nearer yet": "does not come steadily nearer yet", "does not converge": "cannot converge"}
 GOES_THERE = {"converges", "still approaching"}
 SIZES, MOST_BESIDE = (9.6, 3.2), 3  # inches of a row of panels, and how many there are in it
@@ -57,6 +58,7 @@ def plot_ernn_convergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: A
     if ax is None:
         return _figure(ds, **artist)
     _draw(ds, ax, [outcome for outcome in LOOKS if (ds["outcome"] == outcome).any()], **artist)
+    style.plain_numbers(ax)
     style.legend_below(ax, 2, handlelength=HANDLE)
     ax.set_xlabel(ds[schema.ITERATION].attrs["long_name"])
     ax.set_ylabel(_scale(ds))
@@ -64,16 +66,17 @@ def plot_ernn_convergence(ds: xr.Dataset, *, ax: Axes | None = None, **artist: A
 
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    """A panel for each outcome, all on one scale; of one outcome a large one."""
+    """A panel for each outcome, all distances on one scale; of one outcome a large one."""
     outcomes = [outcome for outcome in LOOKS if (ds["outcome"] == outcome).any()]
     if len(outcomes) < 2:
         return style.panels(ds, [(plot_ernn_convergence, artist)], SIZE, "Inner iteration")
     columns = len(outcomes) if len(outcomes) <= MOST_BESIDE else 2
     rows = -(-len(outcomes) // columns)
     with style.style((SIZES[0], SIZES[1] * rows)) as size:
-        figure, axes = plt.subplots(rows, columns, figsize=size, sharex=True, sharey=True, squeeze=False)
+        figure, axes = plt.subplots(rows, columns, figsize=size, sharex=True, squeeze=False)
         named: dict[str, Any] = {}
-        for ax, outcome in zip(axes.flat, outcomes, strict=False):
+        drawn = dict(zip(outcomes, axes.flat, strict=False))
+        for outcome, ax in drawn.items():
             _draw(ds, ax, [outcome], **artist)
             count = int((ds["outcome"] == outcome).sum())
             ax.set_title(f"{count} × {(SHORT | WORDS).get(outcome, outcome)}")
@@ -82,18 +85,30 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
                 for handle, words in zip(*ax.get_legend_handles_labels(), strict=True)
                 if words.startswith("predicted")
             }
+        _set_scales(ds, drawn)
         for ax in axes.flat[max(0, len(outcomes) - columns) : len(outcomes)]:  # with none below it
             ax.set_xlabel(ds[schema.ITERATION].attrs["long_name"])
             ax.tick_params(labelbottom=True)
         for ax in axes.flat[len(outcomes) :]:
             ax.set_axis_off()
-        for row in axes:
-            row[0].set_ylabel(_scale(ds))
         line, band = Line2D([], [], color=style.GREY, lw=1.8), Patch(color=style.GREY, alpha=0.3, lw=0)
         many = max(int((ds["outcome"] == outcome).sum()) for outcome in outcomes) > FEW
         named = ({"median": line, "middle half of the steps": band} if many else {"one step": line}) | named
         style.finish(ds, figure, "Inner iteration", named)
     return axes.flat[0]
+
+
+def _set_scales(ds: xr.Dataset, drawn: Mapping[str, Axes]) -> None:
+    """One scale for all distances, which the first panel of each row names, and one for the speed."""
+    distances = [ax for outcome, ax in drawn.items() if outcome not in SPEED]
+    left = min(ax.get_position().x0 for ax in drawn.values())
+    ends = np.array([ax.get_ylim() for ax in distances])
+    for outcome, ax in drawn.items():
+        if outcome not in SPEED:
+            ax.set_ylim(ends[:, 0].min(), ends[:, 1].max())
+        if outcome in SPEED or ax.get_position().x0 == left:
+            ax.set_ylabel(style.label(ds["speed" if outcome in SPEED else "distance"]))
+        style.plain_numbers(ax)
 
 
 def _scale(ds: xr.Dataset) -> str:
@@ -124,7 +139,6 @@ def _draw(ds: xr.Dataset, ax: Axes, outcomes: list[str], **artist: Any) -> None:
             ax.semilogy(iteration[some], values, label=None if place else label, **look)
     if set(outcomes) & GOES_THERE:
         _draw_prediction(ds, ax, iteration, distance)
-    style.plain_numbers(ax)
 
 
 def _draw_prediction(ds: xr.Dataset, ax: Axes, iteration: np.ndarray, distance: np.ndarray) -> None:

@@ -155,7 +155,7 @@ def _fit(
     size = points(figure.get_figwidth())
     room = figure.get_figwidth() * POINTS * (1 - 2 * EDGE) / (LETTER * size)
     legend = _legend_of_all(figure, named) if named else None
-    _frame(figure, broken(title, room / 1.5), broken(caption, room), legend, grows)
+    _frame(figure, broken(title, room / 1.5), _within(figure, caption, room, size), legend, grows)
     for ax in filter(_BELOW.__contains__, figure.axes):  # one that is too wide would leave its axes no width
         _set_aside(ax)
     for _ in range(ROUNDS):
@@ -164,6 +164,15 @@ def _fit(
         for ax in figure.axes:
             if ax.axison or ax.get_legend() is not None:
                 _fit_axes(figure, ax, extents)
+
+
+def _within(figure: Figure, caption: str, letters: float, size: float) -> str:
+    """The caption in lines of so many letters; in shorter ones where wide letters would leave the figure."""
+    lines = broken(caption, letters)
+    text = figure.text(0, 0, lines, fontsize=size)
+    wide = float(text.get_window_extent().width) / figure.bbox.width
+    text.remove()
+    return broken(caption, letters * (1 - 2 * EDGE) / wide) if EDGE + wide > 1 else lines
 
 
 def _legend_of_all(figure: Figure, named: Mapping[str, Artist]) -> Legend:

@@ -9,16 +9,15 @@ from matplotlib.axes import Axes
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.plots.unit_circle import CIRCLE, TITLES, close_up
 from dynlab.wording import of_map
 
 NEEDS = ("eigenvalue", "kind", "stable", "status")
 SIZES = ((6.0, 5.2), (9.4, 4.5))  # inches, of one panel and of two
 MARGIN = 1.08  # times the largest coordinate
 LARGEST = 1e300  # an eigenvalue that an axis still reaches: limits near the largest number there is overflow
-NEAR = 0.15  # of |μ| = 1: what is as near is looked at from close up
 CROWD = 60  # eigenvalues, beyond which only the leading one of each point has a large marker
 WIDE = 6.0  # of the window: in a wider one the circle is too small to have its name beside it
-CLOSE_UP = 0.4  # half the width of the widest close-up; the smallest is a tenth of it
 
 
 def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
@@ -49,25 +48,11 @@ def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     """All eigenvalues, and those near |μ| = 1 from close up where they lie together; the legend below."""
-    drawn, window = [(_draw, artist)], _close_up(ds)
+    drawn, window = [(_draw, artist)], close_up(ds["eigenvalue"].values.ravel())
     if window is not None:
-        drawn = [(_draw, artist | {"title": "All eigenvalues μ"}), (_draw, artist | window)]
+        drawn = [(_draw, artist | {"title": TITLES[0]}), (_draw, artist | window)]
     drawn[-1] = (_draw, drawn[-1][1] | {"below": True})
     return style.panels(ds, drawn, SIZES[len(drawn) - 1], "Fixed points")
-
-
-def _close_up(ds: xr.Dataset) -> dict[str, Any] | None:
-    """The limits and the title of a window around the eigenvalues next to the circle, where it is a small one."""
-    values = ds["eigenvalue"].values.ravel()
-    near = values[np.abs(np.abs(values) - 1) < NEAR]
-    if not len(near):
-        return None
-    seen = np.concatenate([near, near / np.abs(near)])  # the circle beside them as well
-    ends = np.array([[part.min(), part.max()] for part in (seen.real, seen.imag)])
-    half = max(0.6 * float(np.ptp(ends, axis=1).max()), CLOSE_UP / 10)
-    x, y = ends.mean(axis=1)
-    limits = {"xlim": (x - half, x + half), "ylim": (y - half, y + half), "title": "Those next to |μ| = 1"}
-    return limits if half <= CLOSE_UP else None
 
 
 def _draw(
@@ -80,9 +65,8 @@ def _draw(
     **artist: Any,
 ) -> None:
     """The window is that of all eigenvalues where no limits are given; a legend only below."""
-    circle = np.exp(2j * np.pi * np.linspace(0, 1, 361))
-    ax.fill(circle.real, circle.imag, color=style.FAINT, alpha=0.35, lw=0, zorder=0)
-    ax.plot(circle.real, circle.imag, color=style.GREY, lw=0.9, zorder=1)
+    ax.fill(CIRCLE.real, CIRCLE.imag, color=style.FAINT, alpha=0.35, lw=0, zorder=0)
+    ax.plot(CIRCLE.real, CIRCLE.imag, color=style.GREY, lw=0.9, zorder=1)
     style.cross(ax)
     crowded = ds["eigenvalue"].size > CROWD
     for (status, kind, stable), members in sorted(_groups(ds).items(), key=lambda group: -len(group[1])):

@@ -52,22 +52,32 @@ def plot_lyapunov(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     look: dict[str, Any] = {"fmt": "o", "ms": 4, "capsize": 2.5, "color": style.BLUE, "zorder": 3} | artist
     shown = np.where(np.isfinite(mean), mean, np.nan)
     ax.errorbar(index, shown, yerr=np.where(np.isfinite(error), error, 0), label=label, **look)
-    gone = np.isneginf(values)
-    for which, words in (
-        (gone.any(axis=0) & ~gone.all(axis=0), "−∞ for some samples"),
-        (gone.all(axis=0), "−∞, a Jacobian is singular"),
-        (np.isnan(shown) & ~gone.any(axis=0), "not known"),
-    ):
-        if which.any():
-            ax.plot([], [], ls="none", label=f"{which.sum()} of {len(index)}: {words}")
+    gone = np.asarray(np.isneginf(values))
     ax.axhline(0, color=style.BLACK, lw=1, ls=":", zorder=1)
     drawn = np.flatnonzero(np.isfinite(values).any(axis=0))
     if not len(drawn):
         style.say(ax, "−∞" if gone.all() else "none is known")
-    ax.set(xlim=(0.4, max(drawn, default=0) + 1.6), xlabel="index i", ylabel=_label(ds[name]))
+    last = min(int(max(drawn, default=0)) + 2, len(index))  # of those that are nowhere finite the first has its mark
+    _mark_missing(ax, gone, np.isnan(shown) & ~gone.any(axis=0), last)
+    ax.set(xlim=(0.4, last + 0.6), xlabel="index i", ylabel=_label(ds[name]))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     style.legend_below(ax, 2)  # no marker beside the data
     return ax
+
+
+def _mark_missing(ax: Axes, gone: np.ndarray, unknown: np.ndarray, last: int) -> None:
+    """A mark on the lower edge for each of the exponents up to the last that is −∞ (sample, mode) or not known."""
+    marks: dict[str, Any] = {"ls": "none", "color": style.GREY, "ms": 6, "clip_on": False, "zorder": 4}
+    some, every = np.asarray(gone.any(axis=0)), np.asarray(gone.all(axis=0))
+    for which, words, look in (
+        (some & ~every, "−∞ for some samples", {"marker": "v", "mfc": "white"}),
+        (every, "−∞, a Jacobian is singular", {"marker": "v"}),
+        (unknown, "not known", {"marker": "x"}),
+    ):
+        if which.any():
+            label = f"{which.sum()} of {len(which)}: {words}"
+            at = np.flatnonzero(which[:last]) + 1
+            ax.plot(at, np.zeros(len(at)), transform=ax.get_xaxis_transform(), label=label, **marks | look)
 
 
 def _draw_running(ds: xr.Dataset, ax: Axes) -> None:
@@ -75,12 +85,13 @@ def _draw_running(ds: xr.Dataset, ax: Axes) -> None:
     running = ds["running_exponent"].transpose(schema.SAMPLE, schema.TIME, schema.MODE).values
     running = np.where(np.isfinite(running), running, np.nan)
     time = ds[schema.TIME].values
-    followed = min(FOLLOWED, running.shape[2])
+    followed, count = min(FOLLOWED, running.shape[2]), 0
     gone = np.asarray(np.isneginf(ds[_name(ds)].values).any(axis=0))  # without a mean
     for mode in range(followed):
         known = ~np.isnan(running[:, :, mode]).all(axis=0)
         if not known.any() or gone[mode]:
             continue
+        count += 1
         values, colour = running[:, known, mode], style.CYCLE[mode]
         look: dict[str, Any] = {"color": colour, "ls": LINES[mode], "label": f"$\\Lambda_{{{mode + 1}}}$"}
         if known.sum() == 1:  # a line of one point would not show
@@ -92,7 +103,7 @@ def _draw_running(ds: xr.Dataset, ax: Axes) -> None:
             ax.fill_between(time[known], low, high, color=colour, alpha=0.15, lw=0, label=band)
     ax.axhline(0, color=style.BLACK, lw=1, ls=":", zorder=1)
     ax.set(xlabel=style.label(ds[schema.TIME]), ylabel=_label(ds["running_exponent"]))
-    which = "Running estimates" if followed == running.shape[2] else f"Running estimates of the {followed} largest"
+    which = f"Running estimates of the {count} largest" if 1 < count < running.shape[2] else "Running estimates"
     ax.set_title(which + (", means of samples" if len(running) > 1 else ""))
     if ax.get_legend_handles_labels()[0]:
         style.legend_below(ax, FOLLOWED + 1)

@@ -9,10 +9,12 @@ from matplotlib.colors import TwoSlopeNorm
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.plots.unit_circle import CIRCLE, close_up
 from dynlab.wording import number
 
 SIZE = (10.3, 4.1)  # inches
-EIGENVALUES, NOTHING = (5.4, 4.6), (7.0, 0.8)  # where nothing is proved, and where nothing was found
+EIGENVALUES, BOTH, NOTHING = (5.4, 4.6), (9.4, 4.5), (7.0, 0.8)  # where nothing is proved, and where none was found
+CROWD = 60  # eigenvalues, beyond which their markers are small
 ROUNDING = 1e-9  # relative: a rate above 0 by less is no growth
 SEEN = 2e-3  # of the plane: where V grows on less, there is no border to see
 PLAIN = (1e-3, 1e4)  # scales whose ticks are written without a power of ten
@@ -40,8 +42,7 @@ def plot_lyapunov_function(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     schema.check(ds, needs=["status", "ratio", "radius", "sampled_radius", "largest_rate"])
     proved_somewhere = bool((ds["status"] == "proved").any())
     if ax is None and not proved_somewhere:
-        size = EIGENVALUES if "eigenvalue" in ds and ds.sizes[schema.FIXED_POINT] else NOTHING
-        return style.panels(ds, [(plot_lyapunov_function, artist)], size, "No Lyapunov function")
+        return _figure_of_none(ds)
     if ax is None:
         return style.panels(ds, [(plot_lyapunov_function, artist), (_draw_levels, {})], SIZE, "Lyapunov function")
     if not proved_somewhere:
@@ -76,38 +77,70 @@ def plot_lyapunov_function(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     return ax
 
 
-def _draw_eigenvalues(ds: xr.Dataset, ax: Axes) -> Axes:
-    """Why there is none: the eigenvalues at the fixed points, those of points that are not stable marked."""
+def _figure_of_none(ds: xr.Dataset) -> Axes:
+    """The eigenvalues that forbid one, and from close up those of a map that lie together next to the unit circle."""
+    title = "No Lyapunov function"
+    if "eigenvalue" not in ds or not ds.sizes[schema.FIXED_POINT]:
+        return style.panels(ds, [(_draw_eigenvalues, {})], NOTHING, title)
+    of_map = schema.settings(ds)["kind"] != "flow"
+    window = close_up(ds["eigenvalue"].values.ravel()) if of_map else None
+    if window is None:
+        return style.panels(ds, [(_draw_eigenvalues, {})], EIGENVALUES, title)
+    drawn: list[style.Panel] = [(_draw_eigenvalues, {"named": False}), (_draw_eigenvalues, {"window": window})]
+    return style.panels(ds, drawn, BOTH, title)
+
+
+def _draw_eigenvalues(ds: xr.Dataset, ax: Axes, window: dict[str, Any] | None = None, named: bool = True) -> Axes:
+    """Why there is none: the eigenvalues at the fixed points, each by whether it grows; in a window those it shows.
+
+    `named` is whether a legend says so.
+    """
     if "eigenvalue" not in ds or not ds.sizes[schema.FIXED_POINT]:
         style.say(ax, "no Lyapunov function is proved")
         ax.set_axis_off()
         return ax
-    values, of_flow = ds["eigenvalue"].values, schema.settings(ds)["kind"] == "flow"
-    unstable = ds["status"].values == "not stable"
+    values, of_flow = ds["eigenvalue"].values.ravel(), schema.settings(ds)["kind"] == "flow"
     finite = np.abs(values[np.isfinite(values)])
     half = 1.15 * max(float(finite.max(initial=0.0)), 1.0 if not of_flow else np.finfo(float).tiny)
-    border = np.exp(2j * np.pi * np.linspace(0, 1, 361))
     if of_flow:
         ax.axvspan(-half, 0, color=style.SHADED, lw=0, zorder=0)
     else:
-        ax.fill(border.real, border.imag, color=style.SHADED, lw=0, zorder=0)
-        ax.plot(border.real, border.imag, color=style.BLACK, lw=1.2, zorder=1)
+        ax.fill(CIRCLE.real, CIRCLE.imag, color=style.SHADED, lw=0, zorder=0)
+        ax.plot(CIRCLE.real, CIRCLE.imag, color=style.BLACK, lw=1.2, zorder=1)
     style.cross(ax)
-    for chosen, marker, colour, words in (
-        (~unstable, "s", style.UNDECIDED, "at the others"),
-        (unstable, "X", style.UNSTABLE, "at a fixed point that is not stable"),
-    ):
-        found = values[chosen].ravel()
-        if len(found):
-            look: dict[str, Any] = {"s": 40, "marker": marker, "color": colour, "edgecolors": style.BLACK}
-            ax.scatter(found.real, found.imag, linewidths=0.6, zorder=3, label=words, **look)
-    symbol = "λ (1/s)" if of_flow else "μ"
+    _draw_sides(ax, values[np.isfinite(values)], of_flow)
+    symbol, limit = ("λ (1/s)", "Re λ") if of_flow else ("μ", "|μ|")
     ax.set(xlim=(-half, half), ylim=(-half, half), aspect="equal", xlabel=f"Re {symbol}", ylabel=f"Im {symbol}")
     largest = np.nanmax(values.real if of_flow else np.abs(values))
-    limit = "Re λ" if of_flow else "|μ|"
     ax.set_title(f"Largest {limit}: {number(float(largest), 5)}; a stable point's is below {0 if of_flow else 1}")
-    style.legend_below(ax, 1)
+    if window:
+        ax.set(**window)
+        ax.locator_params(nbins=6)
+    if named:
+        style.legend_below(ax, 2)
     return ax
+
+
+def _draw_sides(ax: Axes, values: np.ndarray, of_flow: bool) -> None:
+    """The eigenvalues that grow, those that shrink, and those that rounding leaves on the border."""
+    excess = (
+        values.real / max(float(np.abs(values).max(initial=0.0)), np.finfo(float).tiny)
+        if of_flow
+        else np.abs(values) - 1
+    )
+    border = "0" if of_flow else "1"
+    name = "Re λ" if of_flow else "|μ|"
+    size, edge = (40, 0.6) if len(values) <= CROWD else (12, 0.0)
+    for chosen, marker, colour, words in (
+        (excess < -ROUNDING, "o", style.STABLE, f"{name} < {border}: decays"),
+        (np.abs(excess) <= ROUNDING, "s", style.UNDECIDED, f"{name} = {border} but for rounding"),
+        (excess > ROUNDING, "X", style.UNSTABLE, f"{name} > {border}: grows"),
+    ):
+        found = values[chosen]
+        if len(found):
+            look: dict[str, Any] = {"s": size, "marker": marker, "color": colour, "edgecolors": style.BLACK}
+            label = f"{words} ({len(found)})" if len(values) > 1 else words
+            ax.scatter(found.real, found.imag, linewidths=edge, zorder=3, label=label, **look)
 
 
 def _draw_circle(ax: Axes, radius: float, look: dict[str, Any]) -> None:

@@ -26,7 +26,7 @@ FATES = {
 }
 WORDS = {  # above a table and below it
     "input_share": ("Share of each input (%)", "number of the input"),
-    "output_read": ("Outputs per unit of\nthe mode (% of {})", "number of the output"),
+    "output_read": ("Outputs per unit of\nthe mode (100 is {})", "number of the output"),
 }
 DARK = 0.6  # a shade on which letters are white
 SHORTEST = 0.05  # steps, below which a mode is drawn at the lower edge
@@ -61,25 +61,21 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int | Non
     top = 2 * float(lasts[np.isfinite(lasts)].max(initial=1.0))
     height = np.where(np.isposinf(lasts), top, np.maximum(lasts, SHORTEST))
     of_point = np.isin(np.arange(len(fate)), points)[:, None]
-    small: dict[str, Any] = {"s": SMALL if fate.size > CROWD else 2 * SMALL, "alpha": 0.3, "linewidths": 0, "zorder": 2}
+    small: dict[str, Any] = {"s": SMALL if fate.size > CROWD else 2 * SMALL, "alpha": 0.5, "linewidths": 0, "zorder": 2}
+    rest = len(fate) - len(points)
+    whose = f"the other {rest} points" if rest > 1 else "the other point"
     for name, (marker, colour, words) in FATES.items():
         chosen, others = (fate == name) & of_point, (fate == name) & ~of_point
-        ax.scatter(turns[others], height[others], marker=marker, color=colour, **small)
-        if (fate == name).any():
+        if chosen.any():
             look: dict[str, Any] = {"s": 34, "marker": marker, "edgecolors": colour, "linewidths": 1.2, "zorder": 3}
             look["facecolors"] = "white" if name == "grows" else colour
             ax.scatter(turns[chosen], height[chosen], label=words, **look | artist)
-    if len(fate) > len(points):
-        rest = len(fate) - len(points)
-        label = f"small: modes of the other {rest} fixed points" if rest > 1 else "small: those of the other point"
-        ax.plot([], [], ls="none", marker=".", ms=4, color=style.GREY, alpha=0.6, label=label)
+        if others.any():
+            label = f"small, of {whose}: {words}"
+            ax.scatter(turns[others], height[others], marker=marker, color=colour, label=label, **small)
     widest = float(np.nanmax(turns, initial=0.0))
-    for (point, mode), (down, side) in zip(told, ((0, "center"), (-5, "top")), strict=False):
-        if len(fate) > 1 and point in points and np.isfinite(turns[point, mode]):
-            left = turns[point, mode] > widest / 2  # there is no room at its right
-            beside: dict[str, Any] = {"va": side, "ha": "right" if left else "left", "textcoords": "offset points"}
-            place = turns[point, mode], height[point, mode]
-            ax.annotate(f"of point {point}", place, (-8 if left else 8, down), zorder=5, **beside)
+    named = [(point, mode) for point, mode in told if len(fate) > 1 and point in points]
+    _name_points(ax, named, turns, height, widest)
     ax.set_xlim(-0.02 * max(0.02, 1.1 * widest), None)
     ax.xaxis.set_major_locator(MaxNLocator(5))
     ax.set(
@@ -99,6 +95,18 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int | Non
     else:
         style.say(ax, "no fixed point found")
     return ax
+
+
+def _name_points(
+    ax: Axes, named: list[tuple[int, int]], turns: NDArray[np.float64], height: NDArray[np.float64], widest: float
+) -> None:
+    """Write beside the modes of which the verdict tells whose they are."""
+    for (point, mode), (down, side) in zip(named, ((0, "center"), (-5, "top")), strict=False):
+        if np.isfinite(turns[point, mode]):
+            left = turns[point, mode] > widest / 2  # there is no room at its right
+            beside: dict[str, Any] = {"va": side, "ha": "right" if left else "left", "textcoords": "offset points"}
+            place = turns[point, mode], height[point, mode]
+            ax.annotate(f"of point {point}", place, (-8 if left else 8, down), zorder=5, **beside)
 
 
 def _told(ds: xr.Dataset) -> list[tuple[int, int]]:

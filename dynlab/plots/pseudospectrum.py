@@ -17,7 +17,9 @@ DECADES = 16  # of norms below 1 that are drawn
 FEW = 2  # powers of ten are too few ticks for an axis
 SHADES = "Blues_r"  # the darker, the nearer to an eigenvalue
 MANY = 30  # eigenvalues, beyond which their markers are small
+NO_GROWTH = 1e-3  # of log₁₀ of the Kreiss constant: where it is 1, which it always is at least, it tells nothing
 FAR = 1e3  # windows that far from 0, in their half widths, have an axis of differences
+SEEN = 5e-4  # of the window: what is smaller has no border to see
 SMALLEST = 1e-17  # times the largest entry: what rounding makes of σ_min has no levels of its own
 
 
@@ -65,22 +67,38 @@ def plot_pseudospectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any
 
 
 def _draw_levels(ds: xr.Dataset, ax: Axes, origin: float) -> None:
-    """Filled contours of log₁₀ σ_min, a line each power of ten, and the bar that says which."""
+    """Filled contours of log₁₀ σ_min, a line each, and the bar that says which."""
     with np.errstate(divide="ignore"):
         heights = np.log10(ds["smallest_singular_value"].values)
     rounding = np.log10(SMALLEST * float(np.abs(ds["numerical_range"].values).max(initial=0.0)) + np.finfo(float).tiny)
     heights = np.maximum(heights, rounding)  # an exactly singular zI − A as well
-    low, high = int(np.floor(heights.min())), int(np.ceil(heights.max()))
-    levels = np.arange(max(low, high - MOST_LEVELS), max(high, low + 1) + 1)
+    levels = _levels(heights)
     place = ds[schema.X].values - origin, ds[schema.Y].values
-    filled = ax.contourf(*place, heights, levels, cmap=SHADES, extend="min")
-    if len(levels) > 2:
-        # a line belongs between two shades, so that the highest level, which nothing crosses, has none
-        ax.contour(*place, heights, levels[1:-1], colors=style.BLUE, linewidths=0.7, linestyles="solid")
+    filled = ax.contourf(*place, heights, levels, cmap=SHADES, extend="both")
+    ax.contour(*place, heights, levels, colors=style.BLUE, linewidths=0.7, linestyles="solid")
     beside = ax.inset_axes((1.03, 0.1, 0.04, 0.8))
     bar = ax.figure.colorbar(filled, cax=beside, label="ε = σ$_{\\mathrm{min}}$(zI − A)", ticks=levels.tolist())
-    bar.formatter = FuncFormatter(lambda level, _: f"$10^{{{level:g}}}$")  # labels would go with another colour map
+    bar.formatter = FuncFormatter(lambda level, _: _number(level))  # labels would go with another colour map
     bar.ax.tick_params(size=0)
+
+
+def _levels(heights: np.ndarray) -> np.ndarray:
+    """Powers of ten whose borders are seen and lie within the window, with halves and fifths where these are few.
+
+    Where no border does, those of the whole window.
+    """
+    edge = np.concatenate([heights[0], heights[-1], heights[:, 0], heights[:, -1]])
+    seen, closed = float(np.quantile(heights, SEEN)), float(edge.min())
+    for low, high, most in ((seen, closed, FEW), (seen, float(heights.max()), FEW), (-np.inf, np.inf, 0)):
+        decades = np.arange(np.floor(max(low, heights.min())) - 1, np.ceil(min(high, heights.max())) + 2)
+        fine = np.sort(np.log10([1.0, 2.0, 5.0])[:, None] + decades, axis=None)
+        for places in (decades, fine) if most else (decades,):
+            found = places[(places >= low) & (places <= high)][-MOST_LEVELS:]
+            if len(found) > most:
+                return found
+        if most and len(found) > 1:
+            return found
+    return found
 
 
 def _draw_powers(ds: xr.Dataset, ax: Axes) -> None:
@@ -105,7 +123,7 @@ def _draw_powers(ds: xr.Dataset, ax: Axes) -> None:
     growth = np.log10(met) if np.isfinite(met) else float(np.max(norms[known]))  # a flow's also between those times
     if 0 < when < time[-1]:
         ax.plot(when, growth, "o", color=style.VERMILION, ms=6, zorder=4, label=f"largest: {_number(growth)}")
-    if np.isfinite(kreiss) and kreiss > 0:
+    if np.isfinite(kreiss) and kreiss > NO_GROWTH:
         ax.axhline(kreiss, color=style.GREEN, ls="--", lw=1.1, label=f"Kreiss constant, at least {_number(kreiss)}")
     high = max(growth, float(promise.max()), kreiss if np.isfinite(kreiss) else growth)
     low = max(min(float(norms[known].min()), float(promise.min())), -DECADES)

@@ -129,7 +129,9 @@ def _draw_points(ds: xr.Dataset, name: str, ax: Axes, **artist: Any) -> NDArray[
     style.cross(ax)
     found = ax.scatter(chosen.real, chosen.imag, **options | artist)
     ticks = MaxNLocator(7, integer=True, min_n_ticks=1)
-    ax.figure.colorbar(found, ax=ax, shrink=0.75, pad=0.02, ticks=ticks, label=style.label(ds[schema.TIME]))
+    bar = ax.figure.colorbar(found, ax=ax, shrink=0.75, pad=0.02, ticks=ticks)
+    # above it: beside it the words would stand next to those of the axis at its right
+    bar.ax.set_title(style.label(ds[schema.TIME]), fontsize="medium")
     return chosen
 
 

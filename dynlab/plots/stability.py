@@ -136,6 +136,7 @@ def _draw_points(ds: xr.Dataset, ax: Axes, **artist: Any) -> bool:
         # the same ones each time where there are too many to see
         seen = shown[np.random.default_rng(0).choice(len(shown), min(len(shown), MOST_POINTS), replace=False)]
         label = word if z.size < 10 else f"{word} ({share(len(shown) / np.isfinite(z).sum())})"
-        look: dict[str, Any] = {"color": colour, "marker": marker, "s": size, "rasterized": True, "zorder": 4 - side}
+        shape = marker if size > LARGE else "o"  # smaller ones are dots to the eye, whatever their shape
+        look: dict[str, Any] = {"color": colour, "marker": shape, "s": size, "rasterized": True, "zorder": 4 - side}
         ax.scatter(seen.real, seen.imag, label=label, **look | edge | artist)
     return size > LARGE

@@ -13,6 +13,7 @@ from dynlab.plots.phase_portrait import marker
 
 SIZE = (4.6, 4.2)  # inches
 NEAR = 0.06  # an eigenvalue this near to the circle is on neither side of it to the eye: it needs a closer look
+SIGNS = {1: "●", 0: "○", -1: "◐"}  # as the markers are that titles name
 CLOSE_UP = 1.3  # the close-up reaches so far beyond the eigenvalue
 
 
@@ -115,14 +116,18 @@ def _show_all(ax: Axes, values: np.ndarray, centre: float, radius: float | None)
 
 def _title(ds: xr.Dataset, is_flow: bool, is_map: bool, close_up: bool) -> str:
     """What is shaded, and what the circles, the lines and the crosses are."""
+    values, stable, centre, _ = _values(ds, is_flow, is_map)
+    pairs = zip(values, stable, strict=True)
+    sides = {_side(value, int(decided), is_map, centre) for row, decided in pairs for value in row}
+    sign = "".join(SIGNS[side] for side in SIGNS if side in sides) or SIGNS[0]
     if not is_flow:
-        return "○ multipliers μ,\nshaded: |μ| ≤ 1"
+        return f"{sign} multipliers μ,\nshaded: |μ| ≤ 1"
     step = schema.settings(ds)["step_size"]
     critical = ds["critical_step"].values
     named = f"{critical.min():.3g}" if len(critical) and np.isfinite(critical).all() and critical.min() > 0 else ""
     if not is_map:
-        return f"○ eigenvalues λ, Euler's disc\nat the critical step {named}" if named else "○ eigenvalues λ"
+        return f"{sign} eigenvalues λ, Euler's disc\nat the critical step {named}" if named else f"{sign} eigenvalues λ"
     if close_up:
-        return f"✖ critical step {named}" if named else "○ is outside for every ε > 0"
+        return f"✖ critical step {named}" if named else f"{sign} is outside for every ε > 0"
     crossing = "" if needs_close_up(ds) or not named else f"\n✖ critical step {named}"
-    return f"Euler's disc, ○ ελ at ε = {step:g},\n— ελ of smaller steps{crossing}"
+    return f"Euler's disc, {sign} ελ at ε = {step:g},\n— its way as ε grows{crossing}"

@@ -65,6 +65,7 @@ TIME = ListedColormap(colormaps[SEQUENTIAL](np.linspace(0.82, 0.0, 256)), "time"
 ACTIVATIONS = {"relu": "ReLU", "sigmoid": "σ"}  # as titles write them
 DIGITS_OF_W, MOST_OF_W = 4, 24  # of its entries, and letters of it in a title: what is longer is in the caption
 MOST_ROWS, MOST_HELD = 4, 6  # of W, and values of an input, that a caption lists
+STEPS_OWN = "its values there"  # at the step of a sequence that the verdict names
 HELD = "held at"  # a verdict with these words says which input that is
 
 Panel = tuple[Callable[..., object], Mapping[str, Any]]  # what draws it, and its options
@@ -258,11 +259,12 @@ def _held(settings: Mapping[str, Any]) -> str:
         return ""
     if not any(held):
         return f"The input is {HELD} zero."
-    values = f"x = ({', '.join(number(value) for value in held)})" if len(held) <= MOST_HELD else ""
+    if len(held) <= MOST_HELD:
+        values = f"x = ({', '.join(number(value) for value in held)})"
+    else:
+        values = "" if settings.get("at") == "mean" else f"{len(held)} values" if "at" in settings else STEPS_OWN
     mean = "its mean" if settings.get("at") == "mean" else ""
-    return (
-        f"The input is {HELD} {', '.join(filter(None, [mean, values])) or f'{len(held)} values, which --data keeps'}."
-    )
+    return f"The input is {HELD} {', '.join(filter(None, [mean, values]))}."
 
 
 def caption(figure: Figure, title: str, words: str, named: Mapping[str, Any] | None = None) -> None:

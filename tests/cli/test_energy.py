@@ -14,7 +14,10 @@ def test_a_matrix_on_the_blackboard(tmp_path, printed_json):
 @pytest.mark.parametrize(
     "options, sentence",
     [
-        ([], "Got nothing to look at: name a network, a matrix or a system, as in `dynlab energy --matrix zero`."),
+        (
+            [],
+            "Got nothing to look at: name a network, a matrix or a system. For example: `dynlab energy --matrix zero`.",
+        ),
         (["rnn-har2", "--matrix", "zero"], "CKPT and --matrix each name what is looked at: leave one of the two out."),
         (["--matrix", "zero", "--layer", "0"], "--layer is a checkpoint's"),
         (["--matrix", "zero", "--start", "a,b"], "--start takes numbers such as 0.1,0.2; got 'a,b'"),

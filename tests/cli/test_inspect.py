@@ -69,7 +69,7 @@ def test_inspect_names_the_parts_that_are_not_read(tmp_path, capsys):
 
 
 def test_inspect_of_nothing_shows_how_it_is_typed(refused):
-    refused(["inspect"], "dynlab inspect: CKPT is missing, as in `dynlab inspect model.pt`.")
+    refused(["inspect"], "dynlab inspect: CKPT is missing. For example: `dynlab inspect model.pt`.")
 
 
 def test_inspect_of_dynlabs_own_tells_task_and_read_out(tmp_path, capsys):

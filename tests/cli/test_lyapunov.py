@@ -80,7 +80,7 @@ def test_an_orbit_that_is_cut_before_any_estimate_is_drawn_without_a_warning(fol
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
-        ([], "Got nothing to look at: name a network, a matrix or a system, as in `dynlab lyapunov"),
+        ([], "Got nothing to look at: name a network, a matrix or a system. For example: `dynlab lyapunov"),
         (["gru.pt", "--matrix", "diff"], "CKPT and --matrix each name what is looked at: leave one of the two out."),
         (
             ["gru.pt", "--seconds", "3"],

@@ -10,14 +10,16 @@ pytest.importorskip("flint")
 @pytest.mark.parametrize(
     "kind, verdict",
     [
-        ([], "Below the critical step 0.0745 it has one, and so has the flow"),
+        ([], "is not (largest |μ| 1.0051), so the map has no Lyapunov function there. Below the critical step 0.0745"),
+        ([], "it has one (try --step 0.06), and so has the flow (--kind flow)."),
+        (["--step", "0.06"], "is proved to decrease along every orbit"),
         (["--kind", "flow"], "is proved to decrease along every orbit"),
     ],
 )
 def test_a_matrix_on_the_blackboard(kind, verdict, tmp_path, capsys):
     assert run(["lyapunov-function", "--matrix", "diff", *kind, "--starts", "8", "--quiet"]) == 0
     assert verdict in capsys.readouterr().out
-    assert (tmp_path / "figures" / f"lyapunov-function-diff{'-flow' if kind else ''}.png").is_file()
+    assert (tmp_path / "figures" / f"lyapunov-function-diff{'-flow' * ('flow' in kind)}.png").is_file()
 
 
 @pytest.mark.parametrize(

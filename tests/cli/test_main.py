@@ -68,7 +68,10 @@ def test_help_imports_neither_torch_nor_xarray_nor_matplotlib():
         (["spectrum", "x.pt", "--out", "a.png"], "Did you mean --output?"),
         (["spectrum", "x.pt", "-o"], "dynlab spectrum: -o is given without a value: -o FIGURE."),
         (["train", "--set"], "dynlab train: --set is given without a value: --set KEY=VALUE."),
-        (["bifurcation"], "are missing, as in `dynlab bifurcation --matrix diff --parameter step_size --from 0.01"),
+        (
+            ["bifurcation"],
+            "are missing. For example: `dynlab bifurcation --matrix diff --parameter step_size --from 0.01",
+        ),
         (["spectrum", "a.pt", "b.pt"], "or compare them by `dynlab compare a.pt b.pt`."),
         (["basins", "a.pt", "b.pt", "c.pt"], "takes one checkpoint, got 3"),
         (["phase", "x.pt"], "Of a network `dynlab geometry x.pt` shows the trajectories"),

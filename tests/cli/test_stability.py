@@ -81,7 +81,7 @@ def test_over_a_run(folder, capsys):
     [
         (
             [],
-            "Got nothing to look at: name a network, a matrix or a system, as in `dynlab stability --matrix diff`.",
+            "name a network, a matrix or a system. For example: `dynlab stability --matrix diff`.",
         ),
         (["--matrix", "difff"], "did you mean 'diff'"),
         (["--matrix", "1,2"], "not square"),

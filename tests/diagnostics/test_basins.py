@@ -48,6 +48,15 @@ def test_smooth_borders_are_not_called_fractal_wherever_boxes_lie_on_them(grid):
     assert "fractal" not in ds.attrs["verdict"]
 
 
+def test_two_basins_do_not_decide_whether_their_border_is_smooth():
+    """A box of two basins has ln 2 at most, whatever parts them."""
+    ds = dl.basins(
+        dl.from_function(lambda h, x: torch.stack([torch.tanh(2 * h[..., 0]), 0 * h[..., 1]], -1), 2), grid=13
+    )
+    assert float(ds["boundary_basin_entropy"]) <= np.log(2)
+    assert "of two basins it is at most ln 2 = 0.693 nat, and does not decide" in ds.attrs["verdict"]
+
+
 @pytest.mark.parametrize("grid, boxed", [(4, False), (10, False), (11, False), (13, True)])
 def test_borders_cross_a_window_that_holds_two_basins_wherever_boxes_end(grid, boxed):
     """The axes run between the boxes of 10 × 10 starts, on the row that 11 × 11 leave over, and through a box of 13."""
@@ -79,6 +88,7 @@ def test_a_fractal_border_is_called_so_where_the_error_lets_it(grid, told):
     border, error = (float(ds[f"boundary_basin_entropy{end}"]) for end in ("", "_error"))
     assert (border > np.log(2) + 3 * error) == told
     assert ("as on fractal borders" in ds.attrs["verdict"]) == told
+    assert ("it is not told to exceed ln 2 = 0.693 nat, and so does not decide" in ds.attrs["verdict"]) != told
 
 
 def test_w_diff_at_the_papers_step_ends_on_an_invariant_curve():
@@ -428,7 +438,7 @@ def test_the_verdict_says_which_plane_and_how_far_ends_lie_off_it(given, spanned
 def test_shares_are_never_rounded_to_none_or_all():
     ds = dl.basins(planar_system(planar_matrix("diff")), grid=51)
     assert (
-        "of Euler's map at ε = 0.1, more than 99.9 % end on 1 invariant closed curve; 1 start ends on 1 unstable"
+        "of Euler's map at ε = 0.1, all but 1 end on 1 invariant closed curve; 1 start ends on 1 unstable"
         in ds.attrs["verdict"]
     )
 
@@ -753,7 +763,7 @@ def test_a_cycle_beside_a_jump_is_undecided():
     for kind, state in zip(ds["attractor_class"].values.tolist(), ds["attractor_state"].values.tolist(), strict=True):
         assert not (0.0 in state and kind.startswith("stable"))
     said = dl.lyapunov(f, steps=2000, initial_state=[-3.0, 0.0]).attrs["verdict"]
-    assert "It passes a kink or a jump" in said
+    assert "It passes a point where the map has a kink or a jump" in said
     assert "stable cycle" not in said
 
 

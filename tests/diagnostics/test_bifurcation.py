@@ -14,7 +14,7 @@ from dynlab.diagnostics.bifurcation.held_system import varied_system
 from dynlab.diagnostics.bifurcation.parameter import Varied
 from dynlab.errors import UserError
 from dynlab.matrices import planar_matrix
-from dynlab.systems import create, from_function
+from dynlab.systems import Flow, create, from_function
 from dynlab.systems.planar import planar_system
 
 EXACT = 1e-10  # of a bifurcation's parameter
@@ -117,6 +117,24 @@ def test_scalar_tanh_without_input_has_a_flip_and_a_pitchfork():
     u, h = -ds["branch_parameter"].values[doubled], ds["branch_state"].values[doubled, 0]
     np.testing.assert_allclose(np.tanh(u * h), h, atol=1e-10)
     np.testing.assert_allclose(ds["branch_orbit"].values[doubled].sum(axis=1), 0, atol=1e-10)
+
+
+def test_a_loop_of_equilibria_begins_and_ends_in_a_pitchfork_without_a_change_of_its_own():
+    """Of h' = sin(r) h − h³ only the origin changes stability; ±√sin r is stable wherever it is."""
+
+    class Loops(Flow):
+        def __init__(self):
+            super().__init__(1, 0)
+            self.r = 0.0
+
+        def velocity(self, state, input, t=0):
+            return torch.sin(torch.as_tensor(self.r, dtype=state.dtype)) * state - state**3
+
+    ds = bifurcation(Loops(), parameter="r", lowest=-1.0, highest=10.0, values=0, max_period=1)
+    np.testing.assert_allclose(at(ds, "pitchfork"), np.pi * np.arange(4), atol=EXACT)
+    assert ds.attrs["verdict"].count("The origin") == 3
+    assert "An equilibrium" not in ds.attrs["verdict"]
+    assert "One more change of stability follows" in ds.attrs["verdict"]
 
 
 def test_an_input_breaks_the_pitchfork():

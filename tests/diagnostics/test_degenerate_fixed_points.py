@@ -278,6 +278,83 @@ def test_a_root_at_a_jump_is_listed_and_not_counted(size):
     assert (ds["fsolve_residual"].values[~at_jump] < 1e-12).all()
 
 
+@pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.parametrize("half", [1e-13, 1e-10, 1e-7, 1e-3])
+def test_a_map_that_jumps_over_the_state_has_no_fixed_point(half, size):
+    """It leads from below 0.1 to above it and back: the two halves of the jump are a cycle of two."""
+    above, below = (lambda h: h / 2 + 0.05 - half), (lambda h: h / 2 + 0.05 + half)
+    for beyond in (lambda h: h > 0.1, lambda h: 0.3 * h - 0.03 > 0):  # rounding may decide the second
+        ds = fixed_points(
+            from_function(lambda h, x, beyond=beyond: torch.where(beyond(h), above(h), below(h)), state_size=size)
+        )
+        assert not (ds["status"].values == "fixed point").any()
+        assert (ds["stable"].values == -1).all()
+
+
+@pytest.mark.parametrize(
+    "f, counted, jumps",
+    [
+        (lambda h, x: torch.where(h > 0, -1.0 + 0 * h, 1.0 + 0 * h), [], []),
+        (lambda h, x: torch.remainder(2 * h, 1.0), [0.0], [1.0]),
+        (lambda h, x: torch.remainder(3 * h, 1.0), [0.0, 0.5], [1.0]),
+    ],
+)
+def test_the_two_sides_of_a_jump_are_listed_once_or_not_at_all(f, counted, jumps):
+    """Of h -> 2 h mod 1 only 0 is fixed; below 1 it comes near 1, at which it is 0."""
+    ds = fixed_points(from_function(f, state_size=1))
+    points, status = ds["fixed_point_state"].values[:, 0], ds["status"].values
+    assert points[status == "fixed point"] == pytest.approx(counted, abs=1e-12)
+    assert points[status != "fixed point"] == pytest.approx(jumps, abs=1e-7)
+
+
+def at_a_cone(width):
+    def f(h, x):
+        along, across = h[..., :1], h[..., 1:]
+        return torch.cat([along / 2, across / 2 + 3 * torch.relu(across - width * along.abs())], -1)
+
+    return f
+
+
+@pytest.mark.parametrize(
+    "f, size",
+    [
+        *[(at_a_cone(width), 2) for width in (20.0, 1e4)],
+        *[(lambda h, x: h / 2 + 3 * torch.relu(h.amin(-1, keepdim=True)), size) for size in (2, 4, 32)],
+        *[(lambda h, x: torch.where((h > 0).all(-1, keepdim=True), 3 * h, h / 2), size) for size in (2, 4, 32)],
+    ],
+)
+def test_a_kink_that_is_a_narrow_cone_is_seen(f, size):
+    """Every random direction shrinks by half; the cone's own grows."""
+    assert (fixed_points(from_function(f, state_size=size))["stable"].values == -1).all()
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda h, x: h / 2 + torch.relu(h) ** 2,
+        lambda h, x: h / 2 + 0.1 * h * h.abs(),
+        lambda h, x: torch.where(h.abs() < 1e-4, h / 2, torch.sin(h) / 2 + (h - torch.sin(h)) / 2),
+    ],
+)
+def test_switches_that_nothing_turns_on_leave_what_is_smooth_decided(f):
+    ds = fixed_points(from_function(f, state_size=3))
+    at_zero = (ds["fixed_point_state"].values == 0).all(axis=1)
+    assert ds["stable"].values[at_zero].tolist() == [1]
+
+
+def test_two_discs_of_fixed_points_are_found_without_an_error():
+    def f(h, x):
+        beyond = torch.relu(h.norm(dim=-1) - 1) * torch.relu((h - torch.tensor([3.0, 0.0]).to(h)).norm(dim=-1) - 1)
+        return h - torch.tanh(beyond).unsqueeze(-1) * torch.tensor([0.5, 0.3]).to(h)
+
+    assert "continuum" in fixed_points(from_function(f, state_size=2), starts=4).attrs["verdict"]
+
+
+def test_what_is_smooth_in_a_unit_of_its_own_is_at_no_jump():
+    ds = fixed_points(from_function(lambda h, x: 3.2 * h * (1 - h / 1e-200), state_size=1))
+    assert ds["status"].values.tolist() == ["fixed point"]
+
+
 def test_a_function_of_the_users_own_is_affine_only_where_it_was_looked_at():
     """Its bump is 1e-9 wide: no state that is looked at lies on it."""
     ds = fixed_points(from_function(lambda h, x: 0.5 * h + 3.2 * torch.exp(-(((h - 3) * 1e9) ** 2)), state_size=1))

@@ -465,7 +465,7 @@ def test_a_frame_that_has_not_aligned_is_part_of_the_error():
     low, high = max(value - error for value, error in found), min(value + error for value, error in found)
     assert low <= high  # one number that all of them allow
     assert max(value for value, _ in found) - min(value for value, _ in found) > 5e-4
-    assert "Other random starting directions change it by" in ds.attrs["verdict"]
+    assert "The random directions in which tangent vectors start change that exponent by" in ds.attrs["verdict"]
     # one exponent is one number, however many are asked for
     assert found[0][0] == pytest.approx(found[2][0], abs=1e-12)
     assert found[0] == pytest.approx(found[3], abs=1e-12)
@@ -799,7 +799,7 @@ def test_samples_on_two_attractors_have_no_exponent_in_common():
     "below, ends",
     [
         (lambda h: -3.2 * (-h) * (1 + h), "a stable cycle of period 2 (1) and a stable cycle of period 4 (1)"),
-        (lambda h: 0.5 * h, "the stable fixed point at 0 (1) and a stable cycle of period 4 (1)"),
+        (lambda h: 0.5 * h, "the fixed point at 0 (1) and a cycle of period 4 (1)"),  # at 0 a kink
     ],
 )
 def test_periods_are_names_and_have_no_median(below, ends):
@@ -864,3 +864,28 @@ def test_an_exponent_of_minus_infinity_is_negative():
     system = from_function(lambda h, x: torch.stack([4 * h[..., 0] * (1 - h[..., 0]), 0 * h[..., 1]], -1), state_size=2)
     said = lyapunov(system, initial_state=[0.3, 0.2], steps=1000).attrs["verdict"]
     assert "of 2 exponents 1 is positive (Λ₁) and 1 negative (Λ₂)" in said
+
+
+def test_at_a_kink_an_orbit_ends_at_no_stable_point():
+    """Of a ReLU network with W = [1/2, 0; -1, 2] one side of 0 comes nearer and the other leaves it."""
+    rnn = torch.nn.RNN(1, 2, nonlinearity="relu", bias=False).double()
+    with torch.no_grad():
+        rnn.weight_hh_l0.copy_(torch.tensor([[0.5, 0], [-1, 2.0]]))
+        rnn.weight_ih_l0.zero_()
+    said = lyapunov(from_module(rnn), initial_state=[1.0, 0.1], steps=400).attrs["verdict"]
+    assert "The orbit ends at the fixed point at 0" in said
+    assert "kink" in said
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda h: torch.where(h > 0, h / 2, 3 * h),
+        lambda h: torch.where(h >= 0.3, 0.15 + h / 2, h / 2 - 1),
+        lambda h: 0.9 * torch.floor(4 * h) / 4,
+        lambda h: h / 2 + 3 * torch.relu(-h.sum(-1, keepdim=True) - 20),
+    ],
+)
+def test_what_is_stable_on_one_side_alone_is_not_said_to_be_stable(step):
+    ds = lyapunov(from_function(lambda h, x: step(h), state_size=1), steps=500, initial_state=[0.7])
+    assert ("stable fixed point" in ds.attrs["verdict"]) == ("kink" not in ds.attrs["verdict"])

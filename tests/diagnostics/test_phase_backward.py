@@ -25,7 +25,7 @@ class Bent(Flow):
 
 
 def bent_map(first):
-    """(x, y) ↦ (± x/2, 2y − x²), whose saddle at 0 has the stable manifold y = 4x²/7: c/4 = 2c − 1."""
+    """(x, y) ↦ (a x, 2y − x²), whose saddle at 0 has the stable manifold y = c x²: c a² = 2c − 1."""
     return from_function(lambda h, x: torch.stack([first * h[..., 0], 2 * h[..., 1] - h[..., 0] ** 2], -1), 2)
 
 
@@ -34,14 +34,45 @@ def separatrix(ds):
     return ds["separatrix"].values[saddle]
 
 
-@pytest.mark.parametrize("system, c", [(Bent(), 1 / 3), (bent_map(0.5), 4 / 7), (bent_map(-0.5), 4 / 7)])
+@pytest.mark.parametrize(
+    "system, c",
+    [(Bent(), 1 / 3), *[(bent_map(first), 1 / (2 - first**2)) for first in (0.5, -0.5, 0.98, -0.98, 0.01)]],
+)
 def test_a_separatrix_is_the_stable_manifold_on_both_sides_and_to_the_window_s_edge(system, c):
     curves = separatrix(phase_plane(system, starts=[[0.3, 0.2]], extent=1.0, steps=5))
     x, y = np.moveaxis(curves, -1, 0)
-    assert np.abs(y - c * x**2).max() < 2e-3  # it starts at a hundredth of the window, on the eigenvector
+    # it starts at a hundredth of the window, or of a map at a thousandth, on the eigenvector
+    assert np.abs(y - c * x**2).max() < (2e-3 if isinstance(system, Flow) else 2e-4)
     assert x[0].max() > 0.9
     assert x[1].min() < -0.9
     assert np.abs(curves[:, 0]).max() == 0.0
+
+
+def quadratic(a):
+    return from_function(lambda h, x: torch.stack([1 - a * h[..., 0] ** 2 + h[..., 1], 0.3 * h[..., 0]], -1), 2)
+
+
+@pytest.mark.parametrize(
+    "system, extent",
+    [
+        *[(quadratic(a), extent) for a in (1.0, 1.4) for extent in (1.5, 2.0)],  # of Hénon, whose curve has bends
+        (planar_system(planar_matrix("3,-1;0.5,2.5"), "vanilla"), 1.1),
+        (bent_map(0.01), 1.0),
+    ],
+)
+def test_orbits_of_a_map_from_all_of_a_separatrix_come_to_its_saddle(system, extent):
+    ds = phase_plane(system, starts=[[0.1, 0.1]], extent=extent, steps=5)
+    curves, saddles = ds["separatrix"].values, ds["equilibrium"].values
+    known = np.isfinite(curves).all(axis=(1, 2, 3))
+    assert known.any()
+    for saddle, both in zip(saddles[known], curves[known], strict=True):
+        h = torch.as_tensor(both)
+        nearest = torch.full(h.shape[:-1], torch.inf, dtype=h.dtype)
+        for _ in range(300):
+            nearest = torch.minimum(nearest, (h - torch.as_tensor(saddle)).norm(dim=-1))
+            h = system.double().step(h, h.new_zeros(*h.shape[:-1], 0)).detach().clamp(-1e6, 1e6)
+        # what joins two of its states is straight, and is led away by as much as the saddle repels
+        assert nearest.nan_to_num(np.inf).max() < 0.02 * extent
 
 
 @pytest.mark.parametrize("kind", ["flow", "feedback"])

@@ -117,6 +117,36 @@ def test_w_zero_drifts_outward_under_euler_although_its_flow_conserves_h():
     assert np.allclose(ds["conserved"].values, expected, rtol=1e-14)
 
 
+@pytest.mark.parametrize(
+    "matrix, step_size",
+    [
+        ("-0.3,2.7;-2.7,-0.3", 1.5),
+        ("-0.3,3.8;-3.8,-0.3", 1.0),
+        ("-0.4,3.7;-3.7,-0.4", 1.5),
+        ("-0.7,3.2;-3.2,-0.7", 1.5),
+        ("-2.8,-1.5;-3.1,-2.8", 1.5),
+        ("diff", 0.1),
+        ("-0.2,2;-2,-0.2", 0.3),
+        ("-1,3;-3,-1", 0.22),
+    ],
+)
+def test_a_closed_curve_is_told_from_the_periodic_orbit_that_an_orbit_comes_to_slowly(matrix, step_size):
+    """After 100,000 steps what is periodic repeats to 1e-9, and what is on a curve to no less than 1e-6."""
+    system = planar_system(planar_matrix(matrix), step_size=step_size)
+    ds = phase_plane(system)
+    h = torch.as_tensor(ds["trajectory"].values[:, 0])
+    with torch.no_grad():
+        for _ in range(100_000):
+            h = system.step(h, h.new_zeros(len(h), 0))
+        nearest, later = torch.full((len(h),), torch.inf, dtype=h.dtype), h
+        for _ in range(200):
+            later = system.step(later, h.new_zeros(len(h), 0))
+            nearest = torch.minimum(nearest, (later - h).norm(dim=-1))
+    for outcome, gap in zip(ds["outcome"].values, nearest.tolist(), strict=True):
+        assert gap < 1e-9 or gap > 1e-6
+        assert (outcome == "invariant closed curve") == (gap > 1e-6)
+
+
 def test_the_flow_of_w_zero_keeps_h():
     states = portrait("zero", "flow")["trajectory"].values
     h = np.log(np.cosh(2 * states)).sum(axis=-1)
@@ -179,7 +209,8 @@ def test_a_line_that_is_not_told_is_not_said_to_be_one(text):
         (
             "0,-2;1,0",
             "flow",
-            "The flow's equilibrium is a center (Euler's method is stable there at no step): at (0, 0)",
+            "The flow's equilibrium is a center: at (0, 0) it has eigenvalues ±1.414i per second. Euler's method is "
+            "unstable there at every step size.",
         ),
         ("1,0;0,0.5", "linear", "The map has a line of fixed points: at (0, 0) it has multipliers 1 and 0.5."),
         ("-1,0;0,-1", "linear", "The map has a plane of period-2 points: "),
@@ -190,9 +221,11 @@ def test_a_line_of_equilibria_is_no_kind_of_one_equilibrium(text, kind, sentence
     assert portrait(text, kind).attrs["verdict"].startswith(sentence)
 
 
-def test_an_undecided_kind_has_the_article_of_its_sound():
+def test_an_undecided_kind_is_named_once_and_has_the_article_of_its_sound():
     degenerate = Planar(lambda h: torch.stack([h[..., 0], h[..., 1] ** 3], -1))
-    assert "is an equilibrium of undecided kind" in phase_plane(degenerate).attrs["verdict"]
+    assert "The flow's equilibrium is of undecided kind" in phase_plane(degenerate).attrs["verdict"]
+    two = Planar(lambda h: torch.stack([h[..., 0] * (h[..., 0] - 0.5), h[..., 1] ** 3], -1))
+    assert "2 equilibria: an equilibrium of undecided kind" in phase_plane(two).attrs["verdict"]
 
 
 def test_a_linear_system_has_the_kind_of_its_matrix():

@@ -139,6 +139,15 @@ def test_the_verdict_has_the_numbers():
     assert numbers_in(ds.attrs["verdict"])[-8:] == [1.25, 0.5, 2, 1, 50, 2, 0, 0]
 
 
+def test_what_is_1_within_its_error_is_counted_apart():
+    turn = np.array([[0.6, -0.8], [0.8, 0.6]])
+    ds = driven_by(spectrum, [[np.diag([2.0, 0.1]), turn]])
+    assert "exceeds 1 in 50 % of the 2 Jacobians; in the other one it is 1 within its error." in ds.attrs["verdict"]
+    three = driven_by(spectrum, [[np.diag([2.0, 0.1]), turn, np.diag([0.5, 0.2])]])
+    assert "exceeds 1 in 33.3 % of the 3 Jacobians; in one it is 1 within its error." in three.attrs["verdict"]
+    assert "is 1 in the median (range 0.5 to 2)" in three.attrs["verdict"]
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("condition", [1.0, 1e3, 1e6])
 def test_the_error_of_an_eigenvalue_bounds_what_rounding_does_to_it(condition, dtype):

@@ -57,6 +57,15 @@ def test_a_window_in_which_nothing_ends_says_so(step, gone, said):
     plt.close("all")
 
 
+def test_a_point_on_which_only_its_own_start_ends_has_no_colour_in_the_legend():
+    """Around the unstable focus of Euler's map all other starts end on the closed curve."""
+    ax = plot_basins(basins(planar_system(planar_matrix("diff")), grid=21, steps=1500))
+    words = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert words[1].startswith("2  unstable focus")
+    assert len([patch for patch in ax.get_legend().get_patches() if isinstance(patch, Patch)]) == 1
+    plt.close("all")
+
+
 def test_the_legend_has_the_colour_of_every_start():
     """Those with h₁ = 0 end on the saddle at 0, which is white on the map: their colour is no marker's."""
     ds = basins(planar_system([[2, 0], [0, 0.5]], "vanilla"), grid=21, steps=200)

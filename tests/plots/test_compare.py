@@ -4,10 +4,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
+from pictures import overlapping
 from small_results import first_call
 
 import dynlab as dl
 from dynlab.plots.compare import plot_compare
+from dynlab.wording import number
 
 
 @pytest.fixture(scope="module")
@@ -23,15 +25,57 @@ def test_markers_stand_at_the_eigenvalues(ds):
         for place, name in enumerate(("run_eigenvalue", "eigenvalue")):
             values = ds[name].values[network].ravel()
             np.testing.assert_array_equal(drawn[2 * network + place], np.stack([values.real, values.imag], axis=1))
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["vanilla", "ernn", "small: of single runs"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "vanilla",
+        "ernn",
+        "unit circle: |μ| = 1",
+        "small: of single runs",
+    ]
     plt.close("all")
 
 
-def test_bars_count_all_relabellings_and_lines_stand_at_the_distances(ds):
+def distances_panel(ds):
+    """The panel of the distances, its bars of all and of those at least as far, and its lines by their labels."""
     ax = plot_compare(ds).figure.axes[1]
-    assert sum(bar.get_height() for bar in ax.patches) == ds.sizes["relabelling"]
-    lines = [line.get_xdata()[0] for line in ax.lines]
-    np.testing.assert_allclose(lines, [float(ds["between_runs"]), *ds["within_runs"].values])
+    every, far = ax.containers
+    return ax, every, far, {line.get_label(): line.get_xdata()[0] for line in ax.lines}
+
+
+def test_bars_count_all_relabellings_and_those_at_least_as_far_from_the_line_on(ds):
+    ax, every, far, lines = distances_panel(ds)
+    own = float(ds["between_runs"])
+    assert sum(bar.get_height() for bar in every) == ds.sizes["relabelling"]
+    as_far = int((ds["relabelled_distance"].values >= own * (1 - 1e-9)).sum())
+    assert sum(bar.get_height() for bar in far) == as_far == round(float(ds["p_value"]) * ds.sizes["relabelling"])
+    filled = [bar.get_x() for bar in far if bar.get_height()]
+    assert min(filled) == pytest.approx(own, rel=1e-6)
+    assert lines["without exchange"] == own
+    low, high = ax.get_xlim()
+    assert low < ds["relabelled_distance"].values.min() < ds["relabelled_distance"].values.max() < high
+    plt.close("all")
+
+
+@pytest.mark.parametrize("factor, arrow", [(0.1, "← {}"), (1.0, ""), (10.0, "{} →")])
+def test_the_distance_within_a_network_is_a_line_or_an_arrow_to_it(ds, factor, arrow):
+    within = ds["within_runs"].copy(data=[factor * float(ds["between_runs"])] * 2)
+    ax, _, _, lines = distances_panel(ds.assign(within_runs=within))
+    words = f"two runs of vanilla: {number(float(within[0]), 2)}"
+    assert (lines.get(words) == float(within[0])) == (not arrow)
+    assert (arrow.format(words) in [text.get_text() for text in ax.texts]) == bool(arrow)
+    assert overlapping(ax.figure) == []
+    plt.close("all")
+
+
+def test_eigenvalues_that_lie_in_a_strip_have_a_window_as_narrow(ds):
+    strip = ds.assign(
+        {name: 1 + 1e-3 * ds[name].real + 0.2j * ds[name].imag for name in ("eigenvalue", "run_eigenvalue")}
+    )
+    _, ax = plt.subplots()
+    plot_compare(strip, ax=ax)
+    points = np.concatenate([marks.get_offsets().data for marks in ax.collections])
+    for ends, places in zip((ax.get_xlim(), ax.get_ylim()), points.T, strict=True):
+        assert ends[0] < places.min() <= places.max() < ends[1]
+    assert np.ptp(ax.get_xlim()) < 0.1 * np.ptp(ax.get_ylim())
     plt.close("all")
 
 

@@ -25,3 +25,25 @@ def test_the_axis_ends_where_the_flows_energy_has_faded(matrix, fades):
     np.testing.assert_allclose(np.asarray(line.get_ydata())[shown], error[shown])
     assert "absolute" in drift.get_ylabel()
     plt.close("all")
+
+
+def test_an_integrator_that_lies_on_the_flow_is_named_with_it_and_drawn_beside():
+    """Euler's energy grows where the exact one is constant; Runge–Kutta 4 stays on it to 1e−5."""
+    asked = {"initial_state": [0.5, -0.5], "steps": 400, "integrators": ["euler", "rk4"]}
+    ds = energy(planar_system(planar_matrix("zero")), **asked)
+    whole, drift = plot_energy(ds).figure.axes[:2]
+    entries = [text.get_text().replace("\n", " ") for text in whole.get_legend().get_texts()]
+    assert entries == ["the flow, and to the eye also Runge–Kutta 4", "Euler"]
+    drawn = {line.get_label() for line in whole.lines if not str(line.get_label()).startswith("_")}
+    assert drawn == set(entries)
+    assert {"Euler", "Runge–Kutta 4"} <= {line.get_label() for line in drift.lines}
+    plt.close("all")
+
+
+@pytest.mark.parametrize("steps, cut", [(5, False), (2000, True)])
+def test_a_note_says_that_higher_values_are_cut_off(steps, cut):
+    ds = energy(planar_system(planar_matrix("zero")), initial_state=[0.5, -0.5], steps=steps, integrators=["euler"])
+    ax = plot_energy(ds)
+    assert ("higher values are cut off" in [text.get_text() for text in ax.texts]) == cut
+    assert (float(ds["energy"].max()) > ax.get_ylim()[1]) == cut
+    plt.close("all")

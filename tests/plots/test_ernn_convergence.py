@@ -85,3 +85,16 @@ def test_every_outcome_has_a_panel_on_one_scale():
     np.testing.assert_array_equal(other.lines[0].get_ydata(), ds["distance"].values[0, 0])
     assert one.get_ylim() == other.get_ylim()
     assert figure.legends[0].get_texts()[0].get_text() == "one step"
+
+
+def test_the_speed_where_no_equilibrium_was_found_has_a_scale_and_a_label_of_its_own():
+    ds = measured("tanh", rank=None)
+    ds["outcome"].values[0, 0] = "no equilibrium to converge to"
+    distance, speed = plot_ernn_convergence(ds).figure.axes
+    assert speed.get_title(loc="left") == "1 × no equilibrium found: the speed ‖F‖₂"
+    np.testing.assert_array_equal(speed.lines[0].get_ydata(), ds["speed"].values[0, 0])
+    assert (distance.get_ylabel(), speed.get_ylabel()) == tuple(
+        ds[each].attrs["long_name"] for each in ("distance", "speed")
+    )
+    assert distance.get_ylim() != speed.get_ylim()
+    plt.close("all")

@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib.colors import to_hex
 from matplotlib.text import Text
 from pictures import outside, overlapping, shown
 
@@ -118,6 +119,23 @@ def test_arrows_are_turned_with_their_words():
     note = ax.annotate("off the scale", (1, 1), (0, 0), arrowprops={"arrowstyle": "->", "color": "black"})
     dark.darken(ax.figure)
     assert dark.contrast(note.arrow_patch.get_edgecolor(), dark.GROUND) >= READABLE
+
+
+def test_the_ground_behind_words_is_turned_with_them():
+    figure, ax = plt.subplots()
+    words = ax.text(0.5, 0.5, "words", bbox=style.ground(ax))
+    dark.darken(figure)
+    assert to_hex(words.get_bbox_patch().get_facecolor()) == to_hex(ax.get_facecolor()) == dark.GROUND
+    plt.close("all")
+
+
+@pytest.mark.parametrize("word", ["mmmm MMMM", "illi till"])
+def test_a_caption_stays_in_the_figure_however_wide_its_letters_are(word):
+    figure, _ = plt.subplots(figsize=(8, 5), layout="constrained")
+    style.caption(figure, "Title", " ".join([word] * 60))
+    assert outside(figure) == []
+    assert " ".join(figure.texts[-1].get_text().split()) == " ".join([word] * 60)
+    plt.close("all")
 
 
 @pytest.mark.parametrize("letters", range(12, 60))

@@ -64,6 +64,21 @@ def test_what_is_not_drawn_is_counted():
     said = [text.get_text() for text in ax.get_legend().get_texts()]
     assert "1 of 3: −∞ for some samples" in said
     assert "1 of 3: −∞, a Jacobian is singular" in said
+    marks = {line.get_label(): list(line.get_xdata()) for line in ax.lines}
+    assert marks["1 of 3: −∞ for some samples"] == [2]
+    assert marks["1 of 3: −∞, a Jacobian is singular"] == [3]
+    assert ax.get_xlim()[1] > 3
+    plt.close("all")
+
+
+def test_the_title_counts_the_running_estimates_that_are_drawn():
+    matrices = np.random.default_rng(1).standard_normal((2, 60, 3, 3))
+    matrices[:, 30, 0] = 0
+    running = plot_lyapunov(driven_by(lyapunov, matrices)).figure.axes[1]
+    drawn = [line for line in running.lines if str(line.get_label()).startswith("$")]
+    assert len(drawn) == 2
+    assert running.get_title(loc="left").startswith("Running estimates of the 2 largest")
+    plt.close("all")
 
 
 def test_the_legend_lies_below_where_its_marker_is_no_exponent(henon):

@@ -11,10 +11,34 @@ from dynlab.systems.textbook import LinearMap
 pytest.importorskip("flint")
 
 
-def test_the_eigenvalues_of_what_is_not_stable_are_drawn():
+def sides(ax):
+    """The eigenvalues that are drawn, by the words of their legend."""
+    drawn = {marks.get_label(): marks.get_offsets().data for marks in ax.collections}
+    return {words: np.sort_complex(points[:, 0] + 1j * points[:, 1]) for words, points in drawn.items()}
+
+
+def test_the_eigenvalues_of_what_is_not_stable_are_drawn_by_their_side_of_the_circle():
     ax = plot_lyapunov_function(lyapunov_function(LinearMap([[1.25, 0.0], [0.0, 0.5]]), starts=4))
-    (markers,) = ax.collections
-    np.testing.assert_allclose(sorted(markers.get_offsets()[:, 0]), [0.5, 1.25])
+    drawn = sides(ax)
+    assert list(drawn) == ["|μ| < 1: decays (1)", "|μ| > 1: grows (1)"]
+    np.testing.assert_allclose(np.concatenate(list(drawn.values())), [0.5, 1.25])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(drawn)
     assert ax.get_title(loc="left") == "Largest |μ|: 1.25; a stable point's is below 1"
     assert ax.figure.texts[0].get_text().startswith("No Lyapunov function: the linear map")
+    assert len(ax.figure.axes) == 1
+    plt.close("all")
+
+
+def test_eigenvalues_next_to_the_circle_are_drawn_from_close_up_on_their_sides():
+    """A slow spiral outwards beside a slow decay: 1 + 0.002 ± 0.05i has modulus 1.0032, 0.99 is inside."""
+    system = LinearMap([[1.002, -0.05, 0.0], [0.05, 1.002, 0.0], [0.0, 0.0, 0.99]])
+    whole, near = plot_lyapunov_function(lyapunov_function(system, starts=4)).figure.axes
+    for ax in (whole, near):
+        drawn = sides(ax)
+        np.testing.assert_allclose(drawn["|μ| < 1: decays (1)"], [0.99])
+        np.testing.assert_allclose(drawn["|μ| > 1: grows (2)"], [1.002 - 0.05j, 1.002 + 0.05j])
+    assert np.ptp(near.get_xlim()) < 0.2 < np.ptp(whole.get_xlim())
+    assert near.get_xlim()[0] < 0.99 < 1.002 < near.get_xlim()[1]
+    assert whole.get_legend() is None
+    assert near.get_legend() is not None
     plt.close("all")

@@ -24,6 +24,19 @@ def test_markers_stand_at_frequency_and_time_constant():
     assert {text.get_text() for text in ax.get_legend().get_texts()} == {"decays", "grows"}
 
 
+def test_every_set_of_markers_has_its_own_entry():
+    """Of three fixed points the outer two are stable and one of these is small."""
+    ax = plot_modes(modes(from_function(lambda h, x: (1.5 * h).tanh(), 1), starts=64))
+    (small,) = [marks for marks in ax.collections if marks.get_label() == "small, of the other point: decays"]
+    assert len(small.get_offsets()) == 1
+    said = [text.get_text().replace("\n", " ") for text in ax.get_legend().get_texts()]
+    assert said == [marks.get_label() for marks in ax.collections]
+    for marks, handle in zip(ax.collections, ax.get_legend().legend_handles, strict=True):
+        np.testing.assert_array_equal(marks.get_edgecolors(), handle.get_edgecolors())
+        np.testing.assert_array_equal(marks.get_facecolors(), handle.get_facecolors())
+    plt.close("all")
+
+
 def test_the_points_that_the_verdict_names_are_numbered_in_the_picture():
     ds = modes(from_function(lambda h, x: (1.5 * h).tanh(), 2), starts=64)
     ax = plot_modes(ds)
@@ -50,7 +63,7 @@ def test_the_tables_hold_drives_and_read_outs():
     np.testing.assert_allclose(
         [float(text.get_text()) for text in read.texts], 100 * outputs / outputs.max(), atol=0.51
     )
-    assert read.get_title(loc="left").endswith(f"(% of {outputs.max():.2g})")
+    assert read.get_title(loc="left").endswith(f"(100 is {outputs.max():.2g})")
     assert [text.get_text() for text in drive.get_yticklabels()] == ["doubles 3.8", "τ 4.48"]
     assert left.get_title(loc="left") == "Modes of fixed point 0, saddle"
 

@@ -131,8 +131,8 @@ def test_eight_panels_each_with_its_kinds():
 @pytest.mark.parametrize(
     "kind, arrows, title",
     [
-        ("feedback", "velocity", "Euler's disc, ○ ελ at ε = 0.1,\n— ελ of smaller steps"),
-        ("flow", "velocity", "○ eigenvalues λ, Euler's disc\nat the critical step 0.0746"),
+        ("feedback", "velocity", "Euler's disc, ○ ελ at ε = 0.1,\n— its way as ε grows"),
+        ("flow", "velocity", "● eigenvalues λ, Euler's disc\nat the critical step 0.0746"),
         ("vanilla", "displacement in a step", "○ multipliers μ,\nshaded: |μ| ≤ 1"),
     ],
 )
@@ -140,6 +140,16 @@ def test_arrows_circles_and_lines_are_named(kind, arrows, title):
     ds = planar_portrait("diff", kind)
     assert labels(plot_phase_plane(ds, ax=plt.subplots()[1]))[0] == arrows
     assert plot_stability_disc(ds, ax=plt.subplots()[1]).get_title(loc="center") == title
+    plt.close("all")
+
+
+@pytest.mark.parametrize(
+    "matrix, kind, sign",
+    [("0.5,0;0,2", "vanilla", "●○"), ("0.5,0;0,0.2", "vanilla", "●"), ("1,-3;1,-1", "flow", "◐")],
+)
+def test_the_titles_signs_are_the_markers_that_are_drawn(matrix, kind, sign):
+    ax = plot_stability_disc(planar_portrait(matrix, kind), ax=plt.subplots()[1])
+    assert ax.get_title().partition(" ")[0] == sign
     plt.close("all")
 
 

@@ -1,10 +1,13 @@
 """The pseudospectrum's picture says what its verdict says."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.contour import ContourSet
 
 import dynlab as dl
 from dynlab.systems import create
+from dynlab.systems.textbook import LinearMap
 
 
 def test_the_largest_norm_that_is_marked_is_the_one_that_is_told():
@@ -15,3 +18,26 @@ def test_the_largest_norm_that_is_marked_is_the_one_that_is_told():
     assert marked.get_xdata()[0] == pytest.approx(float(ds["transient_time"]))
     assert 10 ** marked.get_ydata()[0] == pytest.approx(float(ds["transient_growth"]))
     assert np.log10(2.5635) == pytest.approx(marked.get_ydata()[0], abs=1e-4)
+
+
+def test_the_borders_that_are_drawn_lie_within_the_window_and_are_those_of_the_bar():
+    """Of a normal matrix they are circles around its eigenvalues, whose radii the bar says."""
+    ds = dl.pseudospectrum(LinearMap(0.5 * np.eye(2)), grid=81, steps=9)
+    ax = dl.plot_pseudospectrum(ds)
+    ax.figure.draw_without_rendering()
+    said = [float(text.get_text()) for text in ax.child_axes[0].get_yticklabels()]
+    lines = next(part for part in ax.collections if isinstance(part, ContourSet) and not part.filled)
+    drawn = [np.abs(path.vertices @ [1, 1j] - 0.5) for path in lines.get_paths()]
+    assert len(said) == len(drawn) > 2
+    cell = float(ds["x"][1] - ds["x"][0])
+    for radius, distances in zip(said, drawn, strict=True):
+        np.testing.assert_allclose(distances, radius, atol=cell)
+    plt.close("all")
+
+
+@pytest.mark.parametrize("corner, tells", [(0.0, False), (4.0, True)])
+def test_the_kreiss_constant_is_drawn_where_it_is_above_1(corner, tells):
+    ax = dl.plot_pseudospectrum(dl.pseudospectrum(LinearMap([[0.5, corner], [0.0, 0.4]]), grid=31, steps=9))
+    labels = [str(line.get_label()) for line in ax.figure.axes[1].lines]
+    assert any(label.startswith("Kreiss") for label in labels) == tells
+    plt.close("all")

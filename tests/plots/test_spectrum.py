@@ -4,6 +4,7 @@ import pytest
 import torch
 import xarray as xr
 from matplotlib.collections import PathCollection
+from small_results import first_call
 
 from dynlab.diagnostics.spectrum import spectrum
 from dynlab.errors import UserError
@@ -91,7 +92,9 @@ def test_modes_that_a_step_forgets_hide_no_others():
     ax = plot_eigenvalues_over_time(ds, ax=plt.figure().add_subplot())
     (median,) = [line for line in ax.lines if line.get_label() == "median"]
     assert median.get_ydata() == pytest.approx(0.8)
-    assert "not 0 (30 %)" in ax.get_title()
+    assert ax.get_title() == "Moduli |μ(t)|, without the 70 % of modes that are 0"
+    words = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "all modes that are not 0" in words
     plt.close("all")
 
 
@@ -103,3 +106,10 @@ def test_no_radius_is_drawn_where_none_is_known():
     assert np.isfinite(line.get_ydata()).tolist() == [False, False, True, True]
     axes = plot_spectral_radius(spectrum(system, np.zeros((3, 1))))
     assert [text.get_text() for text in axes.texts] == ["none is known"]
+
+
+def test_the_name_of_time_stands_above_its_bar_and_not_beside_the_next_axis():
+    figure = plot_spectrum(first_call({}, "spectrum")[0]).figure
+    (bar,) = [ax for ax in figure.axes if ax.get_label() == "<colorbar>"]
+    assert (bar.get_title(loc="left"), bar.get_ylabel()) == ("step t", "")
+    plt.close("all")

@@ -5,10 +5,13 @@ import numpy as np
 import pytest
 import torch
 import xarray as xr
+from matplotlib.colors import to_hex
 from pictures import outside, overlapping
 from sentences import numbers_in
 
 import dynlab as dl
+from dynlab import schema
+from dynlab.plots import dark, style
 from dynlab.plots.critical_steps import plot_critical_steps, plot_diffusion_plane
 from dynlab.plots.stability import plot_step_region
 from dynlab.plots.theory_bounds import plot_theory_bounds
@@ -61,8 +64,34 @@ def test_the_plane_its_border_and_the_network(ds):
     ax = plot_diffusion_plane(ds)
     lines = {line.get_label(): line for line in ax.lines}
     border = ds["plane_critical_step"].values
-    np.testing.assert_array_equal(lines["critical step of the states"].get_xdata(), border[np.isfinite(border)])
+    smallest = lines["smallest critical step of the states"]
+    np.testing.assert_array_equal(smallest.get_xdata(), border[np.isfinite(border)])
     assert lines["the network"].get_xydata().tolist() == [[0.3, float(ds["own_diffusion"])]]
+    plt.close("all")
+
+
+def test_the_plane_shades_what_is_stable_at_every_state_up_to_the_critical_step_and_nothing_else(ds):
+    shaded = plot_diffusion_plane(ds).collections[-1]
+    assert to_hex(shaded.get_facecolor()[0]) == style.SHADED.lower()
+    modulus = ds["plane_modulus"].transpose(schema.DIFFUSION, schema.STEP_SIZE).values
+    places = np.stack(np.meshgrid(ds["plane_step_size"].values, ds["plane_diffusion"].values), axis=-1)
+    inside = np.any([path.contains_points(places.reshape(-1, 2), radius=1e-9) for path in shaded.get_paths()], axis=0)
+    away = np.abs(modulus - 1) > 1e-6  # what is on the border is on either side
+    np.testing.assert_array_equal(
+        inside.reshape(modulus.shape)[1:-1, 1:-1][away[1:-1, 1:-1]], (modulus < 1)[1:-1, 1:-1][away[1:-1, 1:-1]]
+    )
+    plt.close("all")
+
+
+@pytest.mark.parametrize("theme", style.THEMES)
+def test_the_bar_of_the_plane_tells_moduli_near_1_apart(ds, theme):
+    figure = plot_diffusion_plane(ds).figure
+    if theme == "dark":
+        dark.darken(figure)
+    figure.draw_without_rendering()
+    drawn = [text.get_text() for text in figure.axes[1].get_yticklabels()]
+    assert drawn == ["1", "1.001", "1.01", "1.1", "2"]
+    plt.close("all")
 
 
 def test_a_row_for_every_bound(ds):

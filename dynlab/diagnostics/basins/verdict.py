@@ -11,13 +11,15 @@ from dynlab.wording import agree, capital, counted, joined, number, of_map, shar
 
 SURE = 3.0  # standard errors
 FEW = 3  # starts, which are counted in place of told as a share
-FRACTAL = float(np.log(2))  # nats: more than a smooth border of two basins can have
+FRACTAL = float(np.log(2))  # nats: more than a box can have in which two basins meet
 IN_PLANE = 1e-6  # times 1 + the size of the states: what is nearer to the plane lies in it
 
 MANY_MEET = (
-    ", above ln 2 = 0.693: more than two basins meet in many boxes of 5 × 5 starts, as on fractal borders or where "
+    ", above ln 2 = 0.693 nat: more than two basins meet in many boxes of 5 × 5 starts, as on fractal borders or where "
     "basins are as small as the boxes"
 )
+TWO = "; of two basins it is at most ln 2 = 0.693 nat, and does not decide whether their border is smooth"
+BELOW = "; it is not told to exceed ln 2 = 0.693 nat, and so does not decide whether borders are smooth"
 
 
 def verdict(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.bool_], spanned_by: str) -> str:
@@ -73,10 +75,10 @@ def _found(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.boo
         )
     # boxes in which more than two basins meet at smooth borders are few: the more there are, the larger is the error
     surely = border - SURE * float(ds["boundary_basin_entropy_error"]) > FRACTAL
-    more = MANY_MEET if surely else " (of two basins with a smooth border at most ln 2 = 0.693)"
+    more = MANY_MEET if surely else TWO if basins == 2 else BELOW
     return (
-        f"{said}. The basin entropy is {number(float(ds['basin_entropy']), 3)}, in boxes that hold a border "
-        f"{number(border, 3)}{more}."
+        f"{said}. The basin entropy is {number(float(ds['basin_entropy']), 3)} nat. In boxes of 5 × 5 starts that hold "
+        f"a border it is {number(border, 3)} nat{more}."
     )
 
 
@@ -96,7 +98,9 @@ def _listed(ds: xr.Dataset, kinds: list[str]) -> list[str]:
     parts = []
     for kind, count in Counter(kinds).items():
         starts = int(np.isin(ds["basin"].values, [place for place, one in enumerate(kinds) if one == kind]).sum())
-        some = share(starts / ds["basin"].size) if starts > FEW else counted(starts, "start")
+        others = ds["basin"].size - starts
+        most = f"all but {others}" if 0 < others <= FEW else share(starts / ds["basin"].size)
+        some = most if starts > FEW else counted(starts, "start")
         none = ", which has no basin" if kind.startswith("unstable") and count == 1 else ""
         parts.append(f"{some} {agree(starts, 'ends', 'end')} on {counted(count, kind)}{none}")
     return parts

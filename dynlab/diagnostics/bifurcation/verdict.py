@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynlab.diagnostics.bifurcation import together
+from dynlab.diagnostics.bifurcation.crossings import beyond
 from dynlab.diagnostics.bifurcation.exploring import CONTINUUM, FLIP, OF_ORBITS, Bifurcation, Diagram
 from dynlab.diagnostics.bifurcation.extended import TOLERANCE
 from dynlab.diagnostics.bifurcation.locating import BORDER_COLLISION
@@ -171,7 +172,7 @@ def _changes(diagram: Diagram, points: list[Row], places: list[JointPlace], name
             continue
         one = diagram.bifurcations[row.bifurcation]
         near = BEYOND * one.parameter_error
-        before, after = _side(points, index, -1, near), _side(points, index, 1, near)
+        before, after = (_side(points, index, step, near, diagram.curve.equation.is_map) for step in (-1, 1))
         if before is None or after is None or {before.kind.stable, after.kind.stable} != {0, 1}:
             continue
         stable, unstable = (before, after) if before.kind.stable == 1 else (after, before)
@@ -210,15 +211,23 @@ def _many(text: str, count: int) -> str:
     return f"{count} {rest}" if first in ("A", "An") else text
 
 
-def _side(points: list[Row], index: int, step: int, near: float) -> Row | None:
-    """The nearest decided point of the branch on one side, farther off in the parameter than `near` if any is."""
+def _side(points: list[Row], index: int, step: int, near: float, is_map: bool) -> Row | None:
+    """The nearest decided point of the branch on one side, farther off in the parameter than `near` if any is.
+
+    A nearer one counts where another change of stability lies between: what its eigenvalue is beyond the border is then
+    more than it comes to so near.
+    """
     found, number = None, index + step
     while 0 <= number < len(points) and points[number].branch == points[index].branch:
-        if points[number].kind.stable >= 0:
-            found = found or points[number]
-            if abs(points[number].parameter - points[index].parameter) > near:
-                return points[number] if points[number].kind.stable == found.kind.stable else found
-        number += step
+        row, number = points[number], number + step
+        if row.kind.stable < 0:
+            continue
+        found = found or row
+        apart = abs(row.parameter - points[index].parameter)
+        if apart > near:
+            near_excess, excess = (abs(float(beyond(one.eigenvalues, is_map).max())) for one in (found, row))
+            same = row.kind.stable == found.kind.stable or near_excess <= excess * near / apart
+            return row if same else found
     return found
 
 

@@ -22,7 +22,7 @@ from dynlab.driven import drive
 from dynlab.errors import UserError
 from dynlab.systems import Map
 from dynlab.systems.checked import checked
-from dynlab.wording import agree, digits_against, every, joined, number, over, unit_after, with_error
+from dynlab.wording import agree, digits_against, joined, number, over, unit_after, with_error
 
 METHOD = (
     "Each bound is held against every number measured, with that number's own error. It is violated where a number is "
@@ -228,25 +228,24 @@ def _variables(
 def _verdict(ds: xr.Dataset, where: str) -> str:
     outcomes = ds["outcome"].values.tolist()
     names = [_in_words(ds.isel({schema.BOUND: row})) for row in range(len(outcomes))]
-    if set(outcomes) == {HOLDS}:
-        return f"Over {where} {every(len(names), 'bound')} {agree(len(names), 'holds', 'hold')}."
     parts = []
     for outcome in (VIOLATED, UNDECIDED, AT_THE_BOUND, HOLDS):
         of_it = [name for name, each in zip(names, outcomes, strict=True) if each == outcome]
         if of_it:
             count = len(of_it)
-            verb = agree(count, "holds", "hold") if outcome == HOLDS else f"{agree(count)} {SAID.get(outcome, outcome)}"
+            holds = f"{agree(count, 'holds', 'hold')} for all that was measured"
+            verb = holds if outcome == HOLDS else f"{agree(count)} {SAID.get(outcome, outcome)}"
             parts.append(f"the {agree(count, 'bound', 'bounds')} {joined(of_it)} {verb}")
     return f"Over {where} {'; '.join(parts)}."
 
 
 def _in_words(one: xr.Dataset) -> str:
-    """A bound, and what was measured where that is beyond it: "max modulus ≤ 1.05 (measured: 1.258)"."""
+    """A bound, and what was measured where that is decided: "max modulus ≤ 1.05 (measured: 1.258)"."""
     name = str(one[schema.BOUND].values).replace("_", " ")
     limit = float(one["limit"])
     said = f"{number(limit, digits_against(limit, limit))}{unit_after(str(one['unit'].values))}"
     bound = f"{name} {'≤' if one['is_upper'] else '≥'} {said}"
-    if one["outcome"] != VIOLATED:
+    if one["outcome"] not in (VIOLATED, HOLDS) or not np.isfinite(one["measured"]):
         return bound
     measured, error = float(one["measured"]), float(one["error"])
     wide = WIDE_ERROR * abs(measured) < error < np.inf

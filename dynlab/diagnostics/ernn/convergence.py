@@ -219,42 +219,49 @@ STAYS = "stays at the equilibrium"  # where it begins, whether that attracts or 
 CONVERGES, APPROACHES, FAILS = "converges", "still approaching", "does not converge"
 NOT_YET = "has not come nearer yet"  # although the equilibrium attracts what is near it: undecided
 NOWHERE = "no equilibrium to converge to"
-SAID = {  # of one step, and of several
+SAID = {  # of one step that has an equilibrium, and of several
     STAYS: ("starts at it and stays", "start at it and stay"),
     APPROACHES: ("still comes nearer", "still come nearer"),
     NOT_YET: ("does not come steadily nearer yet", "do not come steadily nearer yet"),
     FAILS: ("cannot converge to it (it repels what is near, or the iteration overflows)",) * 2,
-    NOWHERE: ("has none that was found", "have none that was found"),
 }
-WORDS = {
-    ONE: "one equilibrium",
-    SEVERAL: "several equilibria",
-    CONTINUUM: "a continuum of equilibria",
-    NONE: "none",
-}
+WORDS = {ONE: "one", SEVERAL: "several", CONTINUUM: "a continuum", NONE: "none"}
 
 
 def verdict(ds: xr.Dataset) -> str:
     """The sentences for a Dataset of `dynlab.ernn_convergence`."""
-    kinds, outcomes = ds["equilibrium_status"].values, ds["outcome"].values
+    outcomes = ds["outcome"].values
     done, steps = int(np.isin(outcomes, (CONVERGES, STAYS)).sum()), counted(outcomes.size, "step")
     reached = "none" if not done else "all" if done == outcomes.size > 1 else f"{done:,}"
-    left = [(int((outcomes == one).sum()), words) for one, words in SAID.items()]
-    others = [f"{count:,} {agree(count, *words)}" for count, words in left if count]
-    after = counted(ds.sizes[schema.ITERATION] - 1, "inner iteration")
-    have = f"{reached} of {steps} {agree(max(done, 1), 'has', 'have')}"
-    sentences = [f"After {after} {have} reached the equilibrium{f': {joined(others)}' if others else ''}."]
+    last = ds.sizes[schema.ITERATION] - 1
     own = schema.settings(ds)["config"].get("inner_steps")  # K, of a network made by name
-    sentences += [f"The network itself takes {counted(own, 'iteration')} at each step."] if own else []
-    counts = [f"{WORDS[kind]} at {int((kinds == kind).sum()):,}" for kind in WORDS if (kinds == kind).any()]
-    found = f"{joined(counts)}{'' if len(counts) > 1 else f' of {steps}'}"
-    sentences.append(f"Of the inner flow a search found {found}.")
+    taken = f"The network takes {counted(own, 'inner iteration')} at each step; after {last:,}"
+    after = taken if own else f"After {counted(last, 'inner iteration')}"
+    have = f"{reached} of {steps} {agree(max(done, 1), 'has', 'have')}"
+    sentences = [f"{after} {have} reached an equilibrium of the inner flow.", _found(ds), _fates(outcomes)]
     if (outcomes == NOWHERE).any():
         sentences.append(_astray(ds, outcomes == NOWHERE))
     if np.isin(outcomes, (CONVERGES, APPROACHES)).any():
         sentences.append(_rates(ds, np.isin(outcomes, (CONVERGES, APPROACHES))))
     sentences.append(_conditions(ds))
-    return " ".join(sentences)
+    return " ".join(filter(None, sentences))
+
+
+def _found(ds: xr.Dataset) -> str:
+    """At how many steps a search found how many equilibria."""
+    kinds = ds["equilibrium_status"].values
+    first, *others = [(word, int((kinds == kind).sum())) for kind, word in WORDS.items() if (kinds == kind).any()]
+    counts = [f"{first[0]} at {counted(first[1], 'step')}", *(f"{word} at {count:,}" for word, count in others)]
+    everywhere = f"{first[0]} at {first[1]:,} of {counted(kinds.size, 'step')}"
+    return f"A search for equilibria found {joined(counts) if others else everywhere}."
+
+
+def _fates(outcomes: np.ndarray) -> str:
+    """What the iteration does at the steps that have an equilibrium and have not converged to it."""
+    left = [(int((outcomes == one).sum()), words) for one, words in SAID.items()]
+    said = joined([f"{count:,} {agree(count, *words)}" for count, words in left if count])
+    have = int((outcomes != NOWHERE).sum())
+    return f"Of the {counted(have, 'step')} with an equilibrium {said}." if said else ""
 
 
 def _astray(ds: xr.Dataset, nowhere: np.ndarray) -> str:
@@ -267,16 +274,17 @@ def _astray(ds: xr.Dataset, nowhere: np.ndarray) -> str:
     count = ds.sizes[schema.ITERATION] - 1
     end = number(last, 3) if np.isfinite(last) else "beyond the largest number"
     within = f"{number(first, 3)} to {end} in {counted(count, 'iteration')}"
-    return f"Where there is none, the iteration {behaviour}: ‖F‖ goes from {within} (medians)."
+    where = counted(int(nowhere.sum()), "step")
+    return f"At the {where} without one that was found, the iteration {behaviour}: ‖F‖ goes from {within} (medians)."
 
 
 def _rates(ds: xr.Dataset, converges: np.ndarray) -> str:
     settled = converges & (ds["settled"].values == 1)
     if not settled.any():
-        last, predicted = ds.sizes[schema.ITERATION] - 1, np.median(ds["predicted_rate"].values[converges])
+        predicted, steps = np.median(ds["predicted_rate"].values[converges]), counted(int(converges.sum()), "step")
         return (
-            f"The factor by which one iteration multiplies the distance has not settled at any step within {last:,} "
-            f"iterations; the predicted factor is {number(predicted)} (median)."
+            f"The factor by which one iteration multiplies the distance has not settled at the {steps} where the "
+            f"distance falls; the factor that eigenvalues predict there is {number(predicted)} (median)."
         )
     measured, predicted = ds["rate"].values[settled], ds["predicted_rate"].values[settled]
     worst = np.max(np.abs(measured / predicted - 1))
@@ -291,8 +299,8 @@ def _conditions(ds: xr.Dataset) -> str:
     parts = []
     for name, words in (
         ("theorem2", "The condition of the ERNN paper's Theorem 2, ‖F + η∇F·F‖ < ‖F‖, holds"),
-        ("corollary1", "that of its Corollary 1, ‖I + η∇F‖ < 1,"),
+        ("corollary1", "That of its Corollary 1, ‖I + η∇F‖ < 1, holds"),
     ):
         values = ds[name].values[np.isfinite(ds[name].values)]
-        parts.append(f"{words} at {share((values < 1).mean())}" if values.size else f"{words} at none")
-    return f"{parts[0]} of the iterates, {parts[1]} of them."
+        parts.append(f"{words} at {share((values < 1).mean()) if values.size else 'none'} of the iterates.")
+    return " ".join(parts)

@@ -116,7 +116,7 @@ def fixed_points(
         `status` is "fixed point"; "continuum" where J − I is singular and there are others at any distance (of an
         affine map the one nearest to the origin); "undecided" where rounding does not tell whether there is a root, or
         how many; "slow point"; "neighbouring root" where fsolve ended at another root, "unverified" where it ended at
-        none, "at a jump" of the map, beside which it does not come back. Only the first are counted as fixed points.
+        none, "at a jump" of the map, which may jump over the state. Only the first are counted as fixed points.
 
     Raises
     ------

@@ -24,7 +24,7 @@ from dynlab.numerics.roots import solve
 from dynlab.systems.held import Held
 
 # The status of a place.
-FIXED, CONTINUUM, UNDECIDED, SLOW = "fixed point", "continuum", "undecided", "slow point"
+FIXED, CONTINUUM, UNDECIDED, AT_JUMP, SLOW = "fixed point", "continuum", "undecided", "at a jump", "slow point"
 NOWHERE, UNSEEN = -1, -2  # in place of a place's number; UNSEEN of an end that was not looked at
 
 COPIES = 1e-10  # times max(1, ‖h‖): ends of a search this near are one before they are looked at
@@ -47,7 +47,7 @@ class Place:
     ----------
     state : ndarray, shape (n,)
     status : str
-        "fixed point", "continuum", "undecided" or "slow point".
+        "fixed point", "continuum", "undecided", "at a jump" or "slow point".
     radius : float
         Of the ball about it that holds no other fixed point; 0 where none is known.
     error : float
@@ -266,13 +266,13 @@ class Places:
         for number, place in enumerate(self.found):
             if place.status == CONTINUUM and straight_between(self.equations, end[None], place.state[None])[0]:
                 return number
-        along = flat_piece(self.equations, end)
+        along, near = flat_piece(self.equations, end), merging.SAME * float(merging.scale(end))
         if len(along) == 0 and jumps(self.held, end) and self.held.displacement(torch.as_tensor(end)).any():
-            return self._add(replace(_place(end, shown, index, radius=0.0), status=UNDECIDED))
+            return self._add(replace(_place(end, shown, index, radius=near), status=AT_JUMP))
         if len(along) == 0 and not rounds_to_zero(self.equations, end):
             return NOWHERE
         if len(along) == 0:
-            return self._add(_place(end, shown, index, radius=merging.SAME * float(merging.scale(end))))
+            return self._add(_place(end, shown, index, radius=near))
         self._sets[len(self.found)] = RootSet(end[None], len(along), len(along), is_flat=True)
         return self._add(Place(end, CONTINUUM, 0.0, 0.0, along[0], along))
 

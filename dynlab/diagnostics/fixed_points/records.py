@@ -7,14 +7,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dynlab.diagnostics.fixed_points.places import CONTINUUM, FIXED, SLOW, UNDECIDED, Place, equations
+from dynlab.diagnostics.fixed_points.places import AT_JUMP, CONTINUUM, FIXED, SLOW, UNDECIDED, Place, equations
 from dynlab.jacobians import held_blocks, jacobian_and_error
-from dynlab.kinks import AT_KINK, at_kink, jumps
+from dynlab.kinks import AT_KINK, at_kink, jumps, probes_of
 from dynlab.numerics import eigenvalue_sets, fsolve_check, merging
 from dynlab.numerics.block_triangular import parts_of
 from dynlab.numerics.eigenvalues import eigenvalues_along_diagonal
+from dynlab.numerics.isolation import Equations, rounding
 from dynlab.numerics.kinds import Kind, kind_of_map
-from dynlab.numerics.roots import tolerance
+from dynlab.numerics.roots import ROUNDINGS, tolerance
 from dynlab.numerics.threads import in_threads
 from dynlab.systems.function import has_users_code
 from dynlab.systems.held import Held
@@ -25,11 +26,13 @@ if TYPE_CHECKING:
 
 DOUBTFUL = Kind("undecided, perhaps no fixed point", -1, 0, 0)
 NO_DERIVATIVE = Kind("undecided, without a derivative", -1, 0, 0)
-NEIGHBOURING, UNVERIFIED, AT_JUMP = "neighbouring root", "unverified", "at a jump"
+NEIGHBOURING, UNVERIFIED = "neighbouring root", "unverified"
 STATUSES = (FIXED, CONTINUUM, UNDECIDED, NEIGHBOURING, UNVERIFIED, AT_JUMP, SLOW)
 # Times max(1, ‖h‖): no uncertainty of a position is taken to be larger, and no end of fsolve farther away is the same
 # root where f' is singular.
 FARTHEST = 1e-3
+ACROSS = (1.0, 4.0)  # times the error of a root: where f is looked at for a jump
+LEAP = 0.5  # of what is left of f: so much of it a jump explains
 NEARER = (1.0, 1e-3, 1e-6)  # parts of its first distance at which fsolve starts, until it comes back to the root
 
 Vector = NDArray[np.float64]
@@ -150,7 +153,7 @@ def _record(exact: Held, place: Place, parts: list[_Part]) -> Record:
     kind = kind_of_map(eigenvalues, errors)
     if place.status == UNDECIDED:
         kind = DOUBTFUL._replace(undecided=len(state))
-    if any(part.kinked for part in parts):
+    if any(part.kinked or part.status == AT_JUMP for part in parts):
         errors, kind = np.full_like(errors, np.inf), AT_KINK._replace(undecided=len(state))
     if not all(part.told for part in parts):
         errors, kind = np.full_like(errors, np.inf), NO_DERIVATIVE._replace(undecided=len(state))
@@ -200,12 +203,26 @@ def _judged(exact: Held, place: Place, end: fsolve_check.Check) -> tuple[fsolve_
         return end, place.status
     allowed = max(fsolve_check.SMALLEST_DISTANCE * scale, fsolve_check.RESIDUALS * min(place.error, FARTHEST * scale))
     if at_root and distance <= max(allowed, min(place.radius, FARTHEST * scale)):
-        return end, FIXED
+        return end, AT_JUMP if _leaps(equations(exact), place) else FIXED
     if jumps(exact, place.state):  # an end may lie as near as one likes, and be no root
         return end, AT_JUMP
     if distance <= allowed:
         return end, FIXED
     return end, NEIGHBOURING if at_root else UNVERIFIED
+
+
+def _leaps(sought: Equations, place: Place) -> bool:
+    """Whether more than rounding is left of f at a root, and f jumps beside it by as much: it may jump over 0."""
+    points = torch.as_tensor(place.state)[None]
+    values, matrices = sought.value(points), sought.matrix(points)
+    noise = ROUNDINGS * len(place.state) * rounding(sought, points, values, matrices)
+    if not np.isfinite(place.error) or float(values.norm()) <= float(noise.norm()):
+        return False
+    probes = probes_of(place.state)
+    probes *= place.error / np.linalg.norm(probes, axis=1, keepdims=True)
+    ways = torch.as_tensor(np.multiply.outer(ACROSS, probes).reshape(-1, len(place.state)))
+    beyond = (sought.value(points + ways) - values - ways @ matrices[0].mT).norm(dim=1)
+    return bool(beyond.max() > LEAP * values.norm())
 
 
 def _moved(exact: Held, state: Vector, uncertain: Vector, direction: Vector, by_input: Vector) -> list[Vector]:

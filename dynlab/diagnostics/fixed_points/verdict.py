@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from dynlab.diagnostics.fixed_points.found import CLOSED_GATE, LOST, NOT_LOOKED_AT, OUTSIDE, Search
-from dynlab.diagnostics.fixed_points.places import CONTINUUM, FIXED, SLOW, UNDECIDED, told_apart
-from dynlab.diagnostics.fixed_points.records import AT_JUMP, NEIGHBOURING, UNVERIFIED, Record
+from dynlab.diagnostics.fixed_points.places import AT_JUMP, CONTINUUM, FIXED, SLOW, UNDECIDED, told_apart
+from dynlab.diagnostics.fixed_points.records import NEIGHBOURING, UNVERIFIED, Record
 from dynlab.numerics import merging
 from dynlab.wording import agree, at_most, counted, joined, number, of_map, place
 
@@ -16,13 +16,14 @@ FAILED = {
     OUTSIDE: "ended outside the state's bounds",
     CLOSED_GATE: "ended where a closed gate hides the motion",
     UNDECIDED: "ended at a state that is not told from a fixed point",
+    AT_JUMP: "ended at a jump of the map",
     SLOW: "ended at a slow point",
     NOT_LOOKED_AT: "ended where J − I is singular and were not looked at, to end in time",
 }
 OTHERS = {
     NEIGHBOURING: ("root that fsolve leaves for a neighbouring one", "roots that fsolve leaves for neighbouring ones"),
     UNVERIFIED: ("root that fsolve does not verify", "roots that fsolve does not verify"),
-    AT_JUMP: ("root at a jump of the map", "roots at jumps of the map"),
+    AT_JUMP: ("jump of the map at which searches ended", "jumps of the map at which searches ended"),
     SLOW: ("slow point", "slow points"),
 }
 PIECES = "{} pieces were found, {}; it is not known which of them are parts of one"

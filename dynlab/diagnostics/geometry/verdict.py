@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from dynlab import schema
+from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.diagnostics.geometry.unstable_manifold import STEPS, usual_steps
 from dynlab.wording import agree, counted, joined, number, share, with_error
 
@@ -51,8 +52,10 @@ def _points(ds: xr.Dataset) -> str:
     if not counts:
         return f"No isolated fixed point was found.{also}"
     listed = joined([f"{count} {name}" for name, count in counts.items()])
-    total = counted(sum(counts.values()), "fixed point")
-    return f"{total} under the held input: {listed}.{_connections(ds)}{also}"
+    said = f"{counted(sum(counts.values()), 'fixed point')} ({listed})."
+    settings = schema.settings(ds)
+    at = settings["input"] if settings["at"] == "values" else settings["at"]
+    return f"{under_input(said, at) if settings['input'] else said}{_connections(ds)}{also}"
 
 
 def _connections(ds: xr.Dataset) -> str:
@@ -61,7 +64,9 @@ def _connections(ds: xr.Dataset) -> str:
         return ""
     reached = int((ds["leads_to"].values[traced] >= 0).sum())
     n = ds.sizes[schema.STATE]
-    left = counted(int(traced.sum()), "saddle" if n > 1 else "point")
+    count = int(traced.sum())
+    saddle = "saddle" if n > 1 else "point"
+    left = f"each of {count} {saddle}s" if count > 1 else f"1 {saddle}"
     followed = "both branches of the unstable manifold were followed"
     steps = schema.settings(ds)["curve_steps"]
     ends = f"{reached} of {2 * traced.sum()} end at a stable fixed point within {steps:,} steps"

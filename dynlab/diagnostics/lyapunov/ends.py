@@ -14,7 +14,7 @@ from torch import Tensor
 from dynlab import schema, simulation
 from dynlab.driven import Driven
 from dynlab.jacobians import cancelled, finite_or_zero, held_blocks, held_matrices, jacobian
-from dynlab.kinks import some_at_kink
+from dynlab.kinks import at_kink, some_at_kink
 from dynlab.numerics.arrays import Index, Real
 from dynlab.numerics.eigenvalues import approximate_eigenvalues
 from dynlab.numerics.flat_orbits import AWAY, flat_spaces, neighbours_distance, spread
@@ -52,8 +52,7 @@ class OrbitEnds:
         The largest exponent of the fixed point or cycle itself, which the orbit's need not be yet: it may have come to
         a saddle. NaN where the orbit has not closed, or this is not computed.
     kinked : ndarray of int, shape (sample,)
-        1 where that is a cycle, of at most `MOST_OF_CYCLE` dimensions, that passes a kink or a jump: its exponents are
-        those of one side.
+        1 where that, in at most `MOST_OF_CYCLE` dimensions, is at a kink or a jump: its exponents are of one side.
     drifting : ndarray of int, shape (sample,)
         1 where the orbit has not closed and most of its second half leads one way.
     """
@@ -85,7 +84,7 @@ def ends_of_map(driven: Driven, is_given: bool, seed: int) -> OrbitEnds:
     for sample in np.flatnonzero(periods > 0):
         held = Held(driven.system, driven.inputs[sample, -1], driven.steps)
         leading[sample] = _leading(held, driven.states[sample, -periods[sample] :])
-        kinked[sample] = periods[sample] > 1 and _kinked(held, states[sample, -periods[sample] :], unit[sample, 0])
+        kinked[sample] = _kinked(held, states[sample, -periods[sample] :], unit[sample, 0])
     return _ends(periods, leading, kinked, states[:, -1], later, follow, is_given, seed, unit)
 
 
@@ -130,7 +129,8 @@ def _kinked(held: Held, cycle: Real, unit: float) -> bool:
     if cycle.shape[1] > MOST_OF_CYCLE:
         return False
     power = 2.0 ** math.floor(math.log2(unit))
-    return some_at_kink(replace(held, unit=power), cycle / power)
+    in_unit = replace(held, unit=power)
+    return at_kink(in_unit, cycle[0] / power) if len(cycle) == 1 else some_at_kink(in_unit, cycle / power)
 
 
 def _logarithm(value: float) -> float:

@@ -5,7 +5,7 @@ import xarray as xr
 
 from dynlab import schema
 from dynlab.diagnostics.lyapunov.ends import ALL_BUT_ZERO, OrbitEnds
-from dynlab.diagnostics.lyapunov.separation import DRAW_NEARER, MEET, NEITHER, STAY_APART
+from dynlab.diagnostics.lyapunov.separation import DRAW_NEARER, FAR, MEET, NEITHER, STAY_APART
 from dynlab.numerics.statistics import FEW_NATS, WRONG, with_signs
 from dynlab.wording import (
     agree,
@@ -26,7 +26,10 @@ from dynlab.wording import (
 DRIFT = "still drift"  # what verdicts say of orbits that have not come to where they end
 SURE = 1e-6  # nats: the largest exponent of a fixed point or cycle itself, beyond which it is unstable
 ROUNDED = 10.0  # times what rounding adds: an error up to this is no matter of chance
+CLOSE = 2.0  # the ratio of an exponent to its error up to which another digit is told, as its sign hangs on it
 SAME = 1e-6  # of their size: orbits that end so near each other end at one point
+
+ECHO = {DRAW_NEARER: "draw nearer by the factor e or more", NEITHER: "are undecided"}
 
 
 def verdict(ds: xr.Dataset, averaged: str, name: str, cut: str, ends: OrbitEnds | None, size: int) -> str:
@@ -77,7 +80,8 @@ def _largest(ds: xr.Dataset, name: str) -> str:
     spread = f", the mean of {count} samples" if count > 1 else ""
     if np.isposinf(ds["rounding_bound"].values[:, 0]).any():
         return f"at most {number(mean)} {units}{spread}"
-    told = with_error(mean, error, units) if np.isfinite(error) else f"{number(mean)} {units}"
+    figures = 2 if error / CLOSE < abs(mean) < CLOSE * error else 1
+    told = with_error(mean, error, units, figures) if np.isfinite(error) else f"{number(mean)} {units}"
     sampled = "±" in told and error > ROUNDED * float(ds["rounding_bound"][:, 0].mean())  # and not rounding alone
     level = f" ({percent(1 - WRONG, 1)} confidence)" if sampled else ""
     return f"{told}{level}{spread}"
@@ -139,7 +143,10 @@ def _aligned(ds: xr.Dataset) -> str:
     if not change > float(np.sqrt((ds["standard_error"][:, 0] ** 2).sum())) / ds.sizes[schema.SAMPLE]:
         return ""
     moved = f"by {number(change, 1)} {ds['mean_exponent'].attrs['units']}"
-    return f" Other random starting directions change it {moved}, less on longer sequences."
+    return (
+        f" The random directions in which tangent vectors start change that exponent {moved}; on longer sequences they "
+        f"change it less."
+    )
 
 
 def _differing(ds: xr.Dataset, name: str) -> str:
@@ -213,7 +220,9 @@ def _whereabouts(ds: xr.Dataset, name: str, ends: OrbitEnds, known: np.ndarray) 
         where = _named(periods, points, unit, noun, "stable" if stable.all() and not kinked else "")
         said = "of whose exponents these are upper bounds" if np.isposinf(bounds).any() else "whose exponents these are"
         after = f" The {orbits} {'end' if several else 'ends'} at {where}, {said}."
-        after += " It passes a kink or a jump, beside which others may do something else." * kinked
+        if kinked:
+            there = "There" if (periods == 1).all() else "It passes a point where"
+            after += f" {there} the map has a kink or a jump, beside which other orbits may do something else."
     elif ends.drifting[known].any():
         drift = f"{int(ends.drifting[known].sum())} of {count} orbits {DRIFT}" if several else f"The orbit {DRIFT}s"
         after = f" {drift}: these need not be the exponents of where {'they end' if several else 'it ends'}."
@@ -281,12 +290,12 @@ def _echo_state(ds: xr.Dataset) -> str:
         return ""
     outcome, rates = ds["echo_state"].values, ds["separation_rate"]
     counts = {each: int(np.sum(outcome == each)) for each in (MEET, DRAW_NEARER, STAY_APART, NEITHER)}
-    found = {f"{'are ' * (each == NEITHER)}{each}": count for each, count in counts.items() if count}
+    found = {ECHO.get(each, each): count for each, count in counts.items() if count}
     samples = counted(len(outcome), "sample")
     said = f"{joined([f'{words} in {count}' for words, count in found.items()])} of {samples}"
     if len(found) == 1:
         said = f"{next(iter(found))}{f' in all {samples}' if len(outcome) > 1 else ''}"
-    text = f" Two different initial states under the same input {said}"
+    text = f" Two initial states at a distance of {number(FAR)} under the same input {said}"
     finite = rates.values[np.isfinite(rates.values)]
     if not finite.size:
         return f"{text}."

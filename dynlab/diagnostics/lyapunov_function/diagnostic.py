@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from dynlab import schema
 from dynlab.diagnostics.fixed_points import fixed_points
 from dynlab.diagnostics.fixed_points.at_points import also_incomplete
+from dynlab.diagnostics.fixed_points.verdict import under_input
 from dynlab.diagnostics.lyapunov_function.verdict import (
     NO_SET,
     NOT_STABLE,
@@ -32,7 +33,7 @@ from dynlab.progress import through
 from dynlab.systems import Euler, Flow, System, frozen
 from dynlab.systems.checked import checked
 from dynlab.systems.held import Held
-from dynlab.wording import at_least, number, place
+from dynlab.wording import at_least, near_one, number, place
 
 DIRECTIONS = 512  # drawn on each level, beside the axes of the set
 LEVELS = 40  # sampled radii
@@ -41,6 +42,7 @@ SMALLEST = 2.0**-30  # times the unit ball's level: below nothing is looked for
 # States of a system beyond which nothing is proved unless asked for: 128 take a minute, and the time grows as n^2.6.
 LARGEST_PROVED = 256
 MOST_AXES = 256  # of a set, the slowest, along which states are sampled
+BELOW = 0.9  # of the critical step: a step that is safely stable
 GRID = 81  # points of the plane in each direction
 METHOD = (
     "P solves Lyapunov's equation with the identity, and T is its Cholesky factor. States are sampled on 81 levels, "
@@ -138,13 +140,14 @@ def lyapunov_function(
     settings = {key: chosen[key] for key in ("at", "input", "at_step", "starts", "inputs", "seed", "config")}
     variables = {"fixed_point_state": found["fixed_point_state"].variable, "eigenvalue": _eigenvalue(found, of_flow)}
     variables |= _variables(rows, stepped.state_size, of_flow)
+    told = verdict(rows, continua, of_flow, _of_euler(system, found))
     return schema.dataset(
         variables,
         system=system.name,
         source=system.source,
         settings=settings
         | {"prove": proving, "kind": "flow" if of_flow else "map", "dtype": "float64", "device": "cpu"},
-        verdict=verdict(rows, continua, of_flow, _of_euler(system, found)) + said,
+        verdict=(under_input(told, at) if system.network_input_size else told) + said,
         method=METHOD + OF_PROOFS * proving,
         coords={
             name: schema.variable((name,), np.linspace(-1, 1, GRID), f"along the {which} direction, in extents")
@@ -164,10 +167,13 @@ def _of_euler(system: System, found: xr.Dataset) -> str:
         return ""
     critical = float(np.min(-2 * rates.real / np.abs(rates) ** 2))
     where = place(found["fixed_point_state"].values[0])
+    where = f"({where})" if "=" in where else f"h = {where}"
+    largest = near_one(float(np.abs(found["eigenvalue"].values[0]).max()), 5)
+    smaller = "" if system.source else f" (try --step {at_least(BELOW * critical, 1)})"  # a network has its own
     return (
-        f"The flow is stable at {where}, and Euler's map at ε = {number(system.step_size)} is not, so it has no "
-        f"Lyapunov function there. Below the critical step {at_least(critical, 3)} it has one, and so has the flow "
-        f"(--step, --kind flow)."
+        f"At the fixed point {where} the flow is stable, but Euler's map at ε = {number(system.step_size)} is not "
+        f"(largest |μ| {largest}), so the map has no Lyapunov function there. Below the critical step "
+        f"{at_least(critical, 3)} it has one{smaller}, and so has the flow (--kind flow)."
     )
 
 

@@ -18,7 +18,7 @@ def verdict(ds: xr.Dataset) -> str:
     fate, separated = ds["fate"].values, ds["separated"].values == 1
     lines = int((ds["status"] == CONTINUUM).sum())
     parts = [counted(points - lines, "fixed point")] if points > lines else []
-    where = f"Near {joined([*parts, counted(lines, 'continuum of fixed points')] if lines else parts)}"
+    where = f"At {joined([*parts, counted(lines, 'continuum of fixed points')] if lines else parts)}"
     slowest, fastest = extremes(ds)
     said = []
     if slowest:
@@ -33,10 +33,11 @@ def verdict(ds: xr.Dataset) -> str:
     text = f"{told or f'{where} modes are not told from each other, or not from |μ| = 1'}."
     lost, open_ = int((~separated).sum()), int((separated & (fate == UNDECIDED)).sum())
     zero = int((~separated & (fate == DECAYS) & np.isnan(ds["frequency"].values)).sum())
-    parts = [f"{zero} with μ = 0, which are forgotten"] if zero else []
+    parts = [f"{zero} with μ = 0, which vanish in one step"] if zero else []
     parts += [f"{lost - zero} whose eigenvectors are not told apart"] if lost > zero else []
     parts += [f"{open_} with |μ| = 1 within the error, so that growth or decay is not known"] if open_ else []
-    return text + (f" Of {counted(fate.size, 'mode')} these are not interpreted: {joined(parts)}." if parts else "")
+    modes = counted(fate.size, "mode") + (f", {ds.sizes[schema.MODE]} at each point," if points > 1 else "")
+    return text + (f" Of {modes} these are left out: {joined(parts)}." if parts else "")
 
 
 def extremes(ds: xr.Dataset) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:

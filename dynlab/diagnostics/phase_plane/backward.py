@@ -15,19 +15,23 @@ from dynlab import schema
 from dynlab.diagnostics.phase_plane.equilibria import Equilibria, field
 from dynlab.diagnostics.phase_plane.variables import AtRest
 from dynlab.jacobians import held_matrices
-from dynlab.numerics.roots import solve
+from dynlab.numerics.roots import Roots, solve
 from dynlab.systems.held import Held
 
 Real = NDArray[np.float64]
 
 OFF = 0.01  # of half the window: where a separatrix starts on the eigenvector, which it leaves by the square of that
 BEYOND = 1.2  # times half the window: where curves end
-APART = 1.06  # the largest ratio of the distances at which neighbours on a map's separatrix start
-MOST_STARTS = 48  # between a start and its second preimage
+NEAR = 1e-3  # of half the window: up to there the eigenvector stands for a map's separatrix
+SHORTER = 0.5  # or more so many steps bring what is on it nearer, of which preimages are taken at a time
+NEAREST = 1e-9  # times as far, where steps take a start nearer than rounding would tell
+FEWEST_STARTS, MOST_STARTS, MOST_HALVINGS = 9, 600, 12  # between a start and its second preimage
 MOST_STEPS = 400  # backward, of a map
 AT_REST = 1e-4  # of half the window, in two steps: a curve that moves no more has come to a source
-ARC, MOST_ARCS = 0.02, 1500  # of half the window, and how many of them: a flow's paths are polygons of such sides
-KEPT = 128  # points of a separatrix, evenly spaced along it
+ARC, MOST_ARCS = 0.02, 750  # of half the window, and how many of them: a flow's paths are polygons of such sides
+WIDEST = 0.1  # of half the window: neighbours on a map's separatrix that are farther apart are not joined
+LONGEST = 15.0  # half windows of a separatrix
+KEPT = 512  # points of a separatrix, evenly spaced along it
 SIDES = np.array([1.0, -1.0])
 REASONS = {
     "eigenvector": "NaN where the kind is not decided or not of real eigenvalues, and for an improper node's second",
@@ -163,20 +167,57 @@ def _preimage_curves(
 
 
 def _preimage_sides(held: Held, centre: Real, offsets: Real, ratio: float, half_width: float) -> list[Real]:
-    """Both sides of a saddle's stable manifold, through two preimages at a time: one changes sides where μ < 0."""
-    count = int(np.clip(np.ceil(-2 * np.log(max(ratio, np.finfo(float).tiny)) / np.log(APART)), 1, MOST_STARTS))
-    apart = ratio ** (-2 * np.arange(count) / count) if ratio > 0 else np.ones(1)
-    h = torch.as_tensor(centre + offsets[:, None] * apart[:, None]).to(held.input)
-    pieces = [h]
-    for _ in range(MOST_STEPS // 2):
-        h = _before(held, _before(held, h, half_width), half_width)
-        moving = (h - pieces[-1]).abs() > AT_REST * half_width  # false where it is NaN
-        pieces.append(h)
-        if not moving.any():
+    """Both sides of a saddle's stable manifold, through an even number of preimages: one changes sides where μ < 0.
+
+    A part of the eigenvector that so many steps take to its own near end, and all its preimages, are the whole curve.
+    """
+    steps = 2 * int(np.clip(np.log(SHORTER) / (2 * np.log(max(ratio, NEAREST))), 1, MOST_STEPS // FEWEST_STARTS))
+    nearest = max(ratio**steps, NEAREST)
+    return [_preimage_side(held, centre, NEAR / OFF * offset, nearest, steps, half_width) for offset in offsets]
+
+
+def _preimage_side(held: Held, centre: Real, farthest: Real, nearest: float, steps: int, half_width: float) -> Real:
+    """One side, from `nearest` times as far as the offset `farthest` on, to the window's edge or the `LONGEST` arc.
+
+    Where preimages of neighbours are farther apart than `ARC`, preimages of what is between them come between them.
+    """
+
+    def begun(places: Real) -> Tensor:
+        return torch.as_tensor(centre + farthest * np.exp(places)[:, None]).to(held.input)
+
+    def earlier(h: Tensor, generations: int) -> Tensor:
+        for _ in range(generations * steps):
+            h = _before(held, h, half_width)
+        return h
+
+    places = np.linspace(np.log(nearest), 0.0, FEWEST_STARTS)
+    states, pieces, length = begun(places), [], 0.0
+    for generation in range(MOST_STEPS // steps):
+        states = earlier(states, int(generation > 0))
+        for _ in range(MOST_HALVINGS):
+            gaps = states.diff(dim=0).norm(dim=1).cpu().numpy()
+            edge = np.isnan(gaps) & torch.isfinite(states[:-1, 0]).cpu().numpy() & (np.diff(places) > ARC)
+            wide = np.flatnonzero((gaps > ARC * half_width) | edge)
+            if len(wide) == 0 or len(places) + len(wide) > MOST_STARTS:
+                break
+            between = (places[wide] + places[wide + 1]) / 2
+            order = np.argsort(np.concatenate([places, between]), kind="stable")
+            states = torch.cat([states, earlier(begun(between), generation)])[order]
+            places = np.concatenate([places, between])[order]
+        pieces.append(states.double().cpu().numpy())
+        gaps = np.linalg.norm(np.diff(pieces[-1], axis=0), axis=1)
+        length += float(gaps.sum())
+        at_rest = generation > 0 and gaps.sum() <= AT_REST * half_width
+        if at_rest or length > LONGEST * half_width or not (gaps <= WIDEST * half_width).all():
             break
-    curves = torch.cat(pieces, dim=1).double().cpu().numpy()
-    ends = [np.flatnonzero(~np.isfinite(curve).all(axis=1)) for curve in curves]
-    return [curve[: end[0]] if len(end) else curve for curve, end in zip(curves, ends, strict=True)]
+    return _connected(np.concatenate(pieces), half_width)
+
+
+def _connected(curve: Real, half_width: float) -> Real:
+    """The curve up to where it is not known, leaves for another branch of preimages, or is long."""
+    steps = np.linalg.norm(np.diff(curve, axis=0), axis=1)
+    ended = ~(steps <= WIDEST * half_width) | (np.cumsum(steps) > LONGEST * half_width)
+    return curve[: np.flatnonzero(ended)[0] + 1] if ended.any() else curve
 
 
 def _preimage_orbits(held: Held, starts: Real, times: Real, half_width: float) -> Real:
@@ -198,13 +239,24 @@ def _before(held: Held, states: Tensor, half_width: float) -> Tensor:
     targets = states.reshape(-1, 2)
     known = torch.isfinite(targets).all(dim=1)
     wanted = targets[known]
-    found = solve(
-        lambda h, rows: held.moved(h) - wanted[rows], lambda h, rows: held_matrices(held, h), wanted.clone(), most=0
-    )
+    found = _solved(held, wanted, wanted)
+    lost = ~found.converged
+    if lost.any():  # as far off as a strong contraction leads, more is left of F after a whole step than before it
+        off = (wanted - held.moved(wanted))[lost].unsqueeze(-1)
+        step = torch.linalg.solve_ex(held_matrices(held, wanted[lost]), off)[0].squeeze(-1)
+        again = _solved(held, wanted[lost], (wanted[lost] + step).nan_to_num(0.0, 0.0, 0.0))
+        found.states[lost], found.converged[lost] = again.states, again.converged
     inside = found.converged & (found.states.abs() <= BEYOND * half_width).all(dim=1)
     before = torch.full_like(targets, torch.nan)
     before[known] = torch.where(inside[:, None], found.states, torch.nan)
     return before.reshape(states.shape)
+
+
+def _solved(held: Held, wanted: Tensor, starts: Tensor) -> Roots:
+    """States that F leads to the wanted ones (k, 2), by Newton's method."""
+    return solve(
+        lambda h, rows: held.moved(h) - wanted[rows], lambda h, rows: held_matrices(held, h), starts.clone(), most=0
+    )
 
 
 def _evenly(curve: Real) -> Real:

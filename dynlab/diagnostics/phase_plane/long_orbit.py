@@ -3,16 +3,15 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from dynlab.simulation import LONGEST_PERIOD
-
 FIXED_POINT = "fixed point"
 CLOSED_CURVE = "invariant closed curve"
 OUTWARD = "still moving outward"
 INWARD = "still moving inward"
 PERIODIC = "periodic orbit"
+NEARING = "nearing a periodic orbit"
 UNSETTLED = "not settled on a point, a cycle or a curve"
 GONE = "beyond floating-point numbers"
-MOVING = (OUTWARD, INWARD, UNSETTLED)  # what may settle yet
+MOVING = (OUTWARD, INWARD, NEARING, UNSETTLED)  # what may settle yet
 
 SETTLED = 1e-9  # of the window: an orbit that stays so near to its equilibrium, and comes nearer, is at it
 NEARER = 0.9  # times: how much farther from it than in the second half of the kept steps the first half reaches
@@ -23,6 +22,9 @@ SAME_CURVE = 2e-3  # of the radius: the two halves of an orbit on one closed cur
 WIDEST_GAP = 0.7  # rad: an orbit whose angles leave no gap wider than this winds around a curve
 TREND = 1e-4  # of the distance from the centre: by more than this the last steps reach farther, or less far
 MUCH = 0.5  # the same where an orbit turns too slowly for one of its parts to see how far it reaches
+PERIODS = 3  # at least so many of a period are in the steps that are kept
+CLOSING = 0.8  # times: an orbit's distance from where it was a period before falls by more, from half to half of these
+CLOSE = 0.02  # of its size: that distance is less then
 PARTS = 8  # of the later three quarters of an orbit: each reaches farther than the one before, or less far
 
 
@@ -56,6 +58,8 @@ def outcome(states: NDArray[np.float64], kept: int, centre: NDArray[np.float64] 
         return FIXED_POINT
     if period(last):
         return PERIODIC
+    if nearing(states[len(states) // 2 :], _centre(last, centre), kept // PERIODS):
+        return NEARING
     if _on_one_curve(radius, angle) or _on_one_curve(*polar(states[-len(states) // 2 :], _centre(last, centre))):
         return CLOSED_CURVE
     distance = polar(states[len(states) // 4 :], np.zeros(2) if centre is None else centre)[0]
@@ -79,13 +83,29 @@ def _centre(states: NDArray[np.float64], centre: NDArray[np.float64] | None) -> 
 
 
 def period(states: NDArray[np.float64]) -> int:
-    """After how many steps, 2 to `LONGEST_PERIOD`, the orbit repeats, the drift of all its steps summed; else 0."""
+    """After how many steps, from 2 on, the orbit repeats, the drift of all its steps summed; else 0."""
     allowed = REPEATS * _spread(states) + ROUNDED * length(states[-1])
     backwards, count = states[::-1], np.arange(len(states))
-    for steps in range(2, LONGEST_PERIOD + 1):
+    for steps in range(2, len(states) // PERIODS + 1):
         if length(backwards - backwards[count % steps]).max() <= allowed:
             return steps
     return 0
+
+
+def nearing(states: NDArray[np.float64], centre: NDArray[np.float64], longest: int) -> int:
+    """After how many steps, 2 to `longest`, the orbit comes ever nearer to where it was; 0 where it does after none.
+
+    On a closed curve it comes no nearer. What winds into its centre comes nearer in the proportion of its distances.
+    """
+    half, distance = len(states) // 2, length(states - centre)
+    winds = min(1.0, float(distance[half:].max() / distance[:half].max()))
+    best, found = CLOSE * _spread(states), 0
+    for steps in range(2, longest + 1):
+        gaps = length(states[steps:] - states[:-steps])
+        before, after = float(gaps[: half - steps].max()), float(gaps[half - steps :].max())
+        if after < best / 2 and after < CLOSING * before * winds:
+            best, found = after, steps
+    return found
 
 
 def _spread(states: NDArray[np.float64]) -> float:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dynlab import schema, simulation
 from dynlab.diagnostics.phase_plane import exact_origin
 from dynlab.diagnostics.phase_plane.equilibria import Equilibria, divergence, field
-from dynlab.diagnostics.phase_plane.long_orbit import MOVING, length, outcome
+from dynlab.diagnostics.phase_plane.long_orbit import MOVING, NEARING, length, outcome
 from dynlab.kinks import AT_KINK, at_kink
 from dynlab.numerics.critical_step import critical_step
 from dynlab.numerics.eigenvalue_sets import order
@@ -185,7 +185,7 @@ def of_long_orbits(system: Map, initial: NDArray[np.float64], found: Equilibria,
             for orbit, centre in zip(orbits, centres, strict=True)
         ]
         moving = [
-            name in MOVING and np.abs(orbit[-1]).max() <= half_width
+            name in MOVING and (name == NEARING or np.abs(orbit[-1]).max() <= half_width)
             for name, orbit in zip(outcomes, orbits, strict=True)
         ]
         if not any(moving) or steps >= LONGEST:

@@ -16,6 +16,7 @@ from dynlab.wording import agree, article, counted, joined, near_one, number, of
 
 SAME_END = 1e-6  # of an equilibrium's distance from 0; of the window where an orbit comes nearer: so near it ends there
 MANY = re.compile("an? (flip )?(line|plane) of")
+NO_STEP = "unstable there at every step size"
 LISTED = 3  # equilibria and ends of orbits that are described one by one; more are counted
 
 
@@ -110,7 +111,7 @@ def _one(ds: xr.Dataset) -> str:
     flow, values = str(ds["flow_kind"].values[0]), _values(ds["flow_eigenvalue"].values[0], "eigenvalue")
     if "map_kind" not in ds:
         found = _owned("flow", "equilibrium", _article(flow)) + _along(ds)
-        return f"{found}{_of_euler(ds)}: at {where} it has {values} per second."
+        return f"{found}: at {where} it has {values} per second.{_of_euler(ds)}"
     step = f"ε = {number(schema.settings(ds)['step_size'])}"
     euler = str(ds["map_kind"].values[0])
     other = _article(of_map(euler), "fixed point")
@@ -139,6 +140,9 @@ def _has_line(ds: xr.Dataset) -> bool:
 
 def _owned(what: str, point: str, kind: str) -> str:
     """That a flow or a map has a kind: a line or a plane of points is no kind of one point."""
+    undecided = kind.removeprefix(f"an {point} ").removeprefix(f"a {point} ")
+    if undecided != kind:
+        return f"The {what}'s {point} is {undecided}"
     return f"The {what} has {kind}" if MANY.match(kind) else f"The {what}'s {point} is {kind}"
 
 
@@ -170,7 +174,7 @@ def _of_euler(ds: xr.Dataset) -> str:
     value, leaves = float(ds["critical_step"].values[0]), int(ds["flow_stable"].values[0]) == 0
     if not np.isfinite(value) or (value == 0 and leaves):
         return ""
-    return f" (Euler's method is stable there {f'up to a step of {number(value, 3)}' if value else 'at no step'})"
+    return f" Euler's method is {f'stable there up to a step of {number(value, 3)}' if value else NO_STEP}."
 
 
 def _multipliers(ds: xr.Dataset, i: int) -> str:

@@ -5,10 +5,11 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from dynlab import schema
-from dynlab.wording import at_least, near_one, number, place, power
+from dynlab.wording import at_least, at_most, near_one, number, place, power
 
 NO_GROWTH = 1 + 1e-9  # a largest norm up to this is that of the start
 KINKED = 1e-3  # an eigenvalue is known worse where a unit is on its kink
+ROUNDING = 1e-12  # of a number that is rounded up, so much is what rounding left in it
 READABLE = 7.0  # nats: a growth up to this is told as a number, beyond as a power of e
 
 
@@ -22,7 +23,7 @@ def verdict(ds: xr.Dataset, described: str) -> str:
     beyond = values.real if flow else np.abs(values) - 1
     leading = int(np.argmax(beyond))
     side = _side(beyond, errors)
-    size = f"{number(beyond[leading], 6)} per second" if flow else _radius(np.abs(values), errors)
+    size = f"{number(beyond[leading])} per second" if flow else _radius(np.abs(values), errors)
     at, which = place(np.array(schema.settings(ds)["state"])), "abscissa" if flow else "radius"
     at = f"{described} ({at if '=' in at else f'h = {at}'})" if described else at
     first = f"By its eigenvalues the Jacobian A at {at} is {side}: the spectral {which} is {size}"
@@ -30,14 +31,28 @@ def verdict(ds: xr.Dataset, described: str) -> str:
         first += f", known to {number(errors[beyond + errors >= 0].max(initial=errors[leading]), 1)}"
     if flow:
         first += f" (the numerical abscissa {number(float(ds['numerical_abscissa']))} per second)"
-    return f"{first}. {_transient(ds, flow, side)}"
+    margin = float((errors - beyond).min())
+    return f"{first}. {_transient(ds, flow, side)}{_nearest(ds, flow, margin) if side == 'stable' else ''}"
+
+
+def _nearest(ds: xr.Dataset, flow: bool, margin: float) -> str:
+    """How small a change makes a stable A unstable, by its pseudospectra; of a normal A its eigenvalues' margin."""
+    z = ds[schema.X].values + 1j * ds[schema.Y].values[:, None]
+    outside = z.real >= 0 if flow else np.abs(z) >= 1
+    change = min(float(np.nanmin(ds["smallest_singular_value"].values[outside], initial=np.inf)), margin)
+    size, without = at_most(change * (1 - ROUNDING), 3), at_least(margin, 3)
+    unit = " per second" * flow
+    said = f" Some change E of A with ‖E‖₂ of at most {size}{unit} leaves A + E not stable"
+    if number(change, 2) == number(margin, 2):
+        return f"{said}."
+    return f"{said}, as its pseudospectra show; with orthogonal eigenvectors it would take {without}{unit}."
 
 
 def _radius(moduli: NDArray[np.float64], errors: NDArray[np.float64]) -> str:
     """The spectral radius, or a bound on it where it is not told from 0."""
     leading = int(np.argmax(moduli))
     if errors[leading] < moduli[leading] or not (moduli + errors).any():
-        return near_one(float(moduli[leading]), 6)
+        return near_one(float(moduli[leading]))
     return f"at most {number(float((moduli + errors).max()), 1)}"
 
 

@@ -24,8 +24,11 @@ from dynlab.wording import (
     ranged,
     share,
     typically,
+    unit_after,
 )
 
+DIGITS = 5  # of the modulus of a multiplier that is not near 1
+OF_FORM = " that a Jacobian diag(c) (A − γI) with antisymmetric A sets", "−γ max c to −γ min c, here "
 POSSESSIVE = {
     "euler": "Euler's step",
     "midpoint": "the explicit midpoint step",
@@ -37,12 +40,14 @@ POSSESSIVE = {
 
 def verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     """The step at its ε, the diffusion or the integrator that would help, the bounds that do not hold."""
+    looked = f"{ds.sizes[schema.TIME]:,} of " if ds.sizes[schema.TIME] < steps else ""
+    where = looked + over(steps, described)
     if "eigenvalue" not in ds:
-        return _of_norm(ds, over(steps, described))
+        return _of_norm(ds, where)
     states = ds["stable"].size
     if not np.isfinite(ds["eigenvalue"].values).any():
-        return f"No Jacobian of {over(steps, described)} is finite: the trajectories diverge."
-    first = _of_one(ds) if states == 1 else _of_many(ds, steps, described)
+        return f"No Jacobian of {where} is finite: the trajectories diverge."
+    first = _of_one(ds) if states == 1 else _of_many(ds, where)
     return " ".join(filter(None, [first, _remedy(ds), _bounds(ds)]))
 
 
@@ -78,7 +83,7 @@ def _of_one(ds: xr.Dataset) -> str:
     joint = " too" if stable == 1 and inside else ""
     text = (
         f"{flow} (largest Re λ {number(leading)} per second{near}), {name} at ε = {number(used)} {said}"
-        f"{joint}: its largest multiplier has modulus {near_one(modulus, 7)}"
+        f"{joint}: its largest multiplier has modulus {near_one(modulus, DIGITS)}"
     )
     if np.isfinite(critical) and critical > 0:
         below = "up to which nothing grows" if stable == -1 and used < critical else "below which it is stable"
@@ -88,17 +93,20 @@ def _of_one(ds: xr.Dataset) -> str:
     return f"{text}, and no step is too large." if np.isinf(critical) else f"{text}."
 
 
-def _of_many(ds: xr.Dataset, steps: int, described: str) -> str:
+def _of_many(ds: xr.Dataset, where: str) -> str:
     values, errors = ds["eigenvalue"].values, ds["eigenvalue_error"].values
     name = POSSESSIVE[schema.settings(ds)["integrator"]]
     stable, used, critical = ds["stable"].values, ds["used_step"].values, ds["critical_step"].values
-    finite = np.isfinite(values)
+    real = values.real[np.isfinite(values)]
+    rounded = np.abs(real) <= errors[np.isfinite(values)]
     grows = float(np.mean((values.real > errors).any(axis=-1)))
-    spread = interval(values.real[finite], 4)
+    told = np.where(rounded, 0, real)
+    spread = f"{interval(told, 4)} per second"
+    spread += ", where 0 stands for what lies within its error of it" * (0 in (told.min(), told.max()))
     noun = "inner flow" if "ernn" in ds.attrs["system"] else "flow"
     flow = f"the {noun} is unstable at {share(grows)} of {counted(stable.size, 'state')}"
     text = (
-        f"Over {over(steps, described)} {flow} (Re λ is {spread} per second). {capital(name)} at ε = {ranged(used, 4)} "
+        f"Over {where} {flow} (Re λ is {spread}). {capital(name)} at ε = {ranged(used, 4)} "
         f"is unstable at {share(np.mean(stable == 0))} of them"
     )
     if (stable == -1).any():
@@ -108,7 +116,7 @@ def _of_many(ds: xr.Dataset, steps: int, described: str) -> str:
         stable_flow = " where the flow is stable" if (critical == 0).any() else ""
         text += f"; the critical step {typically(known, 3, at_least)}{stable_flow}"
     worst = float(np.nanmax(ds["step_modulus"].values))
-    text = f"{text}. The largest modulus of a multiplier is {near_one(worst, 7)}."
+    text = f"{text}. The largest modulus of a multiplier is {near_one(worst, DIGITS)}."
     if (stable == 1).all():
         text += " That is said of each state by itself: along a trajectory products of Jacobians decide."
     return text
@@ -121,7 +129,11 @@ def _remedy(ds: xr.Dataset) -> str:
     text, parts = "", []
     if "needed_diffusion" in ds and np.isfinite(needed := float(ds["needed_diffusion"])):
         least = at_most(math.nextafter(needed, math.inf))
-        text = f"A total diffusion γ of at least {least} would make the step stable at this ε. "
+        own = f"{number(float(ds['own_diffusion']))} per second" if "own_diffusion" in ds else "not known"
+        text = (
+            f"A total diffusion γ of at least {least} per second would make the step stable at this ε; the network's "
+            f"own is {own}. "
+        )
     unstable, open_ = ds["integrator_unstable"].values, ds["integrator_undecided"].values
     steps = ds["integrator_step"].values
     titles = [method.title for method in METHODS.values()]
@@ -152,17 +164,25 @@ def _bounds(ds: xr.Dataset) -> str:
     if kept == len(bounded):
         columns = (ds[each].values[outcomes != NO_BOUND] for each in ("quantity", "theory_low", "theory_high", "unit"))
         rows = zip(*columns, strict=True)
-        said = [
-            f"{name} ({interval(ends, 4)}{' per second' * (unit == schema.PER_SECOND)})" for name, *ends, unit in rows
-        ]
-        text = f"theory's {'bound' if kept == 1 else 'bounds'} on {joined(said)} {agree(kept, 'holds', 'hold')}"
+        said = [_bound(*row) for row in rows]
+        text = f"the {'bound' if kept == 1 else 'bounds'} {joined(said)} {agree(kept, 'holds', 'hold')}"
     else:
-        text = f"of {len(bounded)} statements of theory {kept} {agree(kept, 'holds', 'hold')}"
+        whose = "of the ERNN paper's theory" if "ernn" in ds.attrs["system"] else "of theory"
+        text = f"of {len(bounded)} statements {whose} {kept} {agree(kept, 'holds', 'hold')}"
     if wrong:
         text += f". Violated: {joined(wrong)}"
     if unknown:
         text += f". Undecided: {joined(unknown)}"
     return f"{capital(text)}."
+
+
+def _bound(name: str, low: float, high: float, unit: str) -> str:
+    """A bound with its number: "on Re λ of the flow (−1 to 0 per second)", "‖J‖ ≤ cond(D_f) = 1.2"."""
+    if "≤" in name:
+        return f"{name} = {number(high)}"
+    ends = interval([float(f"{end:.2g}") for end in (low, high)], 2)  # one may be tiny beside the other
+    form, here = OF_FORM if name.startswith("Re λ") else ("", "")
+    return f"on {name}{form} ({here}{ends}{unit_after(unit)})"
 
 
 def _claim(name: str) -> str:
