@@ -1,5 +1,6 @@
 """Phase portraits against the step-50 oracle, closed forms of planar systems and exact identities."""
 
+import re
 from fractions import Fraction
 
 import mpmath
@@ -727,3 +728,15 @@ def test_a_flow_that_has_no_velocity_at_the_origin_is_as_fast_as_at_its_starts()
     system = Planar(lambda h: torch.stack([1 / h[..., 0] - 1, -h[..., 1]], -1))
     found = phase_plane(system, starts=[[0.5, 0.5]])
     np.testing.assert_allclose(found["equilibrium"].values, [[1, 0]], atol=1e-12)
+
+
+def test_a_coordinate_that_is_rounding_beside_the_other_is_told_as_zero():
+    """The standard map's points are at 0 and at half a turn, with momentum 0."""
+
+    def standard(h, x):
+        momentum = h[..., 1] + 0.5 * torch.sin(h[..., 0])
+        return torch.stack([h[..., 0] + momentum, momentum], -1)
+
+    said = phase_plane(from_function(standard, 2), starts=[[0.3, 0.1]], extent=4.0, steps=5).attrs["verdict"]
+    assert "(3.142, 0)" in said or "(−3.142, 0)" in said
+    assert not re.search(r"e−1\d\)", said)

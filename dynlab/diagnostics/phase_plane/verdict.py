@@ -15,6 +15,7 @@ from dynlab.numerics.kinds import LINE
 from dynlab.wording import agree, article, counted, joined, near_one, number, of_map
 
 SAME_END = 1e-6  # of an equilibrium's distance from 0; of the window where an orbit comes nearer: so near it ends there
+ROUNDED = 4 * float(np.finfo(np.float64).eps)  # of the larger coordinate
 MANY = re.compile("an? (flip )?(line|plane) of")
 NO_STEP = "unstable there at every step size"
 LISTED = 3  # equilibria and ends of orbits that are described one by one; more are counted
@@ -98,8 +99,9 @@ def _how_many(ds: xr.Dataset, stable: NDArray[np.int8]) -> str:
 
 
 def state(values: NDArray[np.float64]) -> str:
-    """A state as a pair."""
-    return f"({number(values[0])}, {number(values[1])})"
+    """A state as a pair, in which a coordinate is 0 that is rounding beside the other."""
+    told = np.where(np.abs(values) <= ROUNDED * np.abs(values).max(), 0.0, values)
+    return f"({number(told[0])}, {number(told[1])})"
 
 
 def _one(ds: xr.Dataset) -> str:
