@@ -175,9 +175,14 @@ def _beside(states: Tensor, size: Tensor, places: Sequence[float] = (-1.0, 1.0))
 
 
 def _noise_of_displacement(held: Held, states: Tensor) -> Tensor:
-    """On both sides of the states: a function that jumps on one of them is no less exact."""
+    """The noise of `Held.displacement` at states (..., n); a function that jumps on one side of them is no less exact."""
+    return torch.maximum(*(_noise_of_a_side(held, states, size) for size in _sizes(states)))
+
+
+def _noise_of_a_side(held: Held, states: Tensor, size: Tensor) -> Tensor:
+    """That of the side without a jump, where the other has one."""
     ahead, behind, far_ahead, far_behind = (
-        torch.maximum(*(_noise(held.displacement, states, farther * size, places) for size in _sizes(states)))
+        _noise(held.displacement, states, farther * size, places)
         for farther in (1.0, FARTHER)
         for places in (AHEAD, BEHIND)
     )
