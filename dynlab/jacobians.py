@@ -175,7 +175,7 @@ def _beside(states: Tensor, size: Tensor, places: Sequence[float] = (-1.0, 1.0))
 
 
 def _noise_of_displacement(held: Held, states: Tensor) -> Tensor:
-    """The noise of `Held.displacement` at states (..., n); a function that jumps beside one of them is no less exact."""
+    """The noise of `Held.displacement` at states (..., n); one that jumps beside a state is no less exact."""
     return torch.maximum(*(_noise_of_a_side(held, states, size) for size in _sizes(states)))
 
 
