@@ -5,11 +5,13 @@ directions do not see what it does in a narrow cone, as of relu(y − 1000 abs(x
 """
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from scipy.optimize import nnls
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
@@ -20,44 +22,69 @@ AT_EQUALITY = frozenset(
     {"gt", "lt", "ge", "le", "greater", "less", "maximum", "minimum", "fmax", "fmin", "clamp", "clip"}
 )
 AT_WHOLE_NUMBERS = frozenset({"floor", "ceil", "trunc", "frac"})
-OF_SEVERAL = frozenset({"max", "min", "amax", "amin", "sort", "topk"})
+OF_SEVERAL = frozenset(
+    {
+        "max",
+        "min",
+        "amax",
+        "amin",
+        "sort",
+        "msort",
+        "argsort",
+        "topk",
+        "median",
+        "kthvalue",
+        "argmin",
+        "argmax",
+        "cummin",
+        "cummax",
+    }
+)
 
-STARTS = 4  # directions from which an argument is led upwards
-STEPS, SHORTER = 100, 0.9  # of that way, and how much shorter each is than the one before
-PATTERNS = 4  # of signs, drawn at random, that all arguments together are led to; beside those of all alike
+STARTS = 6  # random directions in which slopes of an argument are looked at
+ATTEMPTS = 60  # directions in which it should grow by the slopes that are known
+SAME = 1e-9  # of a slope: one that differs by less is known
+ALL_ONE = 1e3  # times the slopes: how firmly the weights of a mean are held to the sum 1
+MOST_PAIRS = 8  # of the entries of which one is chosen: each with so many that follow it, less one
+FEWEST, FEW = 2, 5  # arguments together; of more not all signs are tried
+PATTERNS = 8  # of signs, drawn at random, that all arguments together are led to; beside those of all alike
 MOST_SWITCHES = 64  # those nearest to 0
 NEARER = 4.0  # times what it changes by over the reach: an argument nearer to 0 may turn there
 
 
 class Switches(TorchFunctionMode):
-    """Inside it, what is 0 where a function of torch turns is kept in `arguments`, each of any shape."""
+    """Inside it, what is 0 where a function of torch turns is kept in `arguments`, each of any shape.
+
+    What is 0 where two of several entries are equal, of which one is chosen, is kept in `choices`: there are many.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.arguments: list[Tensor] = []
+        self.choices: list[Tensor] = []
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
-        self.arguments += _turning(func.__name__.strip("_"), args, kwargs)
+        name, first = func.__name__.strip("_"), args[0] if args else kwargs.get("input")
+        if isinstance(first, Tensor) and first.is_floating_point():
+            others = [each for each in (*args[1:], *kwargs.values()) if isinstance(each, Tensor | float | int)]
+            self.arguments += _turning(name, first, others)
+            self.choices += _chosen(name, first, others)
         return func(*args, **kwargs)
 
 
-def _turning(name: str, args: Any, kwargs: dict[str, Any]) -> Iterator[Tensor]:
-    first = args[0] if args else kwargs.get("input")
-    if not isinstance(first, Tensor) or not first.is_floating_point():
-        return
-    others = [each for each in (*args[1:], *kwargs.values()) if isinstance(each, Tensor | int | float)]
+def _turning(name: str, first: Tensor, others: list[Tensor | float | int]) -> list[Tensor]:
     if name in AT_EQUALITY or (name in OF_SEVERAL and others and isinstance(others[0], Tensor)):
-        yield from (first - each for each in others if not isinstance(each, bool))
-    elif name in AT_ZERO:
-        yield first
-    elif name in AT_WHOLE_NUMBERS:
-        yield first - first.round().detach()
-    elif name in OF_SEVERAL and first.ndim and first.shape[-1] > 1:
-        largest = (first if name not in ("min", "amin") else -first).topk(2, dim=-1).values
-        yield largest[..., 0] - largest[..., 1]
+        return [first - each for each in others if not isinstance(each, bool)]
+    return [first] if name in AT_ZERO else [first - first.round().detach()] if name in AT_WHOLE_NUMBERS else []
+
+
+def _chosen(name: str, first: Tensor, others: list[Tensor | float | int]) -> list[Tensor]:
+    if name not in OF_SEVERAL or not first.ndim or (others and isinstance(others[0], Tensor)):
+        return []
+    return [first - first.roll(shift, -1) for shift in range(1, min(MOST_PAIRS, first.shape[-1]))]
 
 
 def turning_directions(function: Callable[[Tensor], Tensor], state: Real, size: Real) -> Real:
@@ -76,48 +103,80 @@ def turning_directions(function: Callable[[Tensor], Tensor], state: Real, size: 
     begin = torch.as_tensor(draws.standard_normal((STARTS, len(state))))
     begin = torch.nn.functional.normalize(begin, dim=1)
 
-    def arguments(direction: Tensor) -> Tensor:
+    def arguments(direction: Tensor) -> tuple[Tensor, Tensor]:
         with Switches() as seen:
             function(point + unit * direction)
-        flat = [each.double().reshape(-1) for each in seen.arguments]
-        return torch.cat(flat) if flat else torch.zeros(0, dtype=torch.float64)
+        each, pairs = ([one.double().reshape(-1) for one in some] for some in (seen.arguments, seen.choices))
+        return torch.cat([*each, *pairs, begin[:0, 0]]), torch.tensor([len(one) for one in each]).sum()
 
     with torch.no_grad():
-        here = arguments(torch.zeros_like(begin[0]))
-        around = [arguments(each) for each in begin]
+        here, alone = arguments(torch.zeros_like(begin[0]))
+        around = [arguments(each)[0] for each in begin]
     if len(here) == 0 or any(each.shape != here.shape for each in around):
         return np.zeros((0, len(state)))
     moved = (torch.stack(around) - here).abs().amax(dim=0)
     near = ((here.abs() <= NEARER * moved) & (moved > 0)).nonzero()[:, 0]
-    near = near[here[near].abs().argsort()[:MOST_SWITCHES]]
-    if len(near) == 0:
-        return np.zeros((0, len(state)))
-    sides = np.concatenate([np.eye(len(near)), np.ones((1, len(near)))])
-    sides = np.concatenate([sides, -sides, draws.choice([-1.0, 1.0], (PATTERNS, len(near)))])
+    near = near[here[near].abs().argsort(stable=True)[:MOST_SWITCHES]]
     found = []
-    for side in map(torch.as_tensor, np.unique(sides, axis=0)):
-        led = (_ascended(lambda direction: arguments(direction)[near], side, start) for start in begin)
-        found += [size * each for each in itertools.islice((each for each in led if each is not None), 1)]
+    for side in _sides((near < alone).numpy(), draws):
+        led = _towards(lambda direction: arguments(direction)[0][near] / moved[near], torch.as_tensor(side), begin)
+        found += [] if led is None else [size * led]
     return np.array(found).reshape(-1, len(state))
 
 
-def _ascended(arguments: Callable[[Tensor], Tensor], side: Tensor, start: Tensor) -> Real | None:
-    """A unit vector in which every argument of the side has its sign; None where the steps end at none."""
-    wanted, direction, length = side != 0, start.clone(), 1.0
-    for _ in range(STEPS):
-        direction.requires_grad_()
+def _sides(alone: NDArray[np.bool_], draws: np.random.Generator) -> Real:
+    """What signs arguments (k,) are led to, (side, k), 0 for any: each by itself, and all that are no choice together.
+
+    Of a few of these all signs are tried, of many both that are alike, and some at random.
+    """
+    count, together = len(alone), int(alone.sum())
+    single = np.concatenate([np.eye(count), -np.eye(count)])
+    if together < FEWEST:
+        return single
+    if together <= FEW:
+        signs = np.array(list(itertools.product([-1.0, 1.0], repeat=together)))
+    else:
+        alike = np.ones((1, together))
+        signs = np.concatenate([alike, -alike, draws.choice([-1.0, 1.0], (PATTERNS, together))])
+    combined = np.zeros((len(signs), count))
+    combined[:, alone] = signs
+    return np.concatenate([single, combined])
+
+
+def _towards(arguments: Callable[[Tensor], Tensor], side: Tensor, starts: Tensor) -> Real | None:
+    """A unit vector in which every argument of the side has its sign; None where none is found.
+
+    Of arguments that are linear beside 0 the least is concave, and the point nearest to 0 among all means of its slopes
+    is a direction in which it grows. A slope that is not known yet is found where that direction does not do.
+    """
+    wanted, slopes = side != 0, np.zeros((0, starts.shape[1]))
+    direction = starts[0]
+    for attempt in range(len(starts) + ATTEMPTS):
+        if attempt < len(starts):
+            direction = starts[attempt]
+        elif len(slopes) and (nearest := _nearest_to_zero(slopes)).any():
+            direction = torch.as_tensor(nearest / np.linalg.norm(nearest))
+        else:
+            return None
+        direction = direction.detach().clone().requires_grad_()
         with torch.enable_grad():
             value = (side * arguments(direction))[wanted].min()
             if not value.requires_grad:
                 return None
-            gradient = torch.autograd.grad(value, direction)[0]
-        direction = direction.detach()
+            slope = torch.autograd.grad(value, direction)[0].numpy()
         if value > 0:
-            return direction.numpy()
-        if not torch.isfinite(gradient).all() or not gradient.any():
+            return direction.detach().numpy()
+        known = bool((np.abs(slopes - slope).max(axis=1, initial=0.0) <= SAME * np.abs(slope).max()).any())
+        if known and attempt >= len(starts):
             return None
-        direction = torch.nn.functional.normalize(direction + length * gradient / gradient.norm(), dim=0)
-        length *= SHORTER
-    with torch.no_grad():
-        reached = (side * arguments(direction))[wanted].min() > 0
-    return direction.numpy() if reached else None
+        if np.isfinite(slope).all() and slope.any() and not known:
+            slopes = np.vstack([slopes, slope])
+    return None
+
+
+def _nearest_to_zero(slopes: Real) -> Real:
+    """The shortest of all means, with weights, of vectors (k, n)."""
+    size = np.abs(slopes).max()
+    rows = np.vstack([slopes.T / size, np.full(len(slopes), ALL_ONE)])
+    weights = nnls(rows, np.append(np.zeros(slopes.shape[1]), ALL_ONE))[0]
+    return np.asarray(weights / weights.sum() @ slopes)

@@ -1,5 +1,6 @@
 """Fixed points where they are hard to count: kinks, open and shut gates, tails, double roots, circles and spheres."""
 
+import math
 import re
 
 import numpy as np
@@ -343,6 +344,36 @@ def at_a_cone(width):
 def test_a_kink_that_is_a_narrow_cone_is_seen(f, size):
     """Every random direction shrinks by half; the cone's own grows."""
     assert (fixed_points(from_function(f, state_size=size))["stable"].values == -1).all()
+
+
+WEDGES = [  # the least of a and b where both are positive, else 0
+    lambda a, b: torch.relu(torch.minimum(a, b)),
+    lambda a, b: torch.relu(-torch.cat([-a, -b], -1).amax(-1, keepdim=True)),
+    lambda a, b: torch.cat([torch.cat([a, b], -1).sort(-1)[0][..., :1], 0 * a], -1).sort(-1)[0][..., 1:],
+    lambda a, b: torch.cat([torch.relu(a), torch.relu(b), 0 * a], -1).median(-1, keepdim=True)[0],
+    lambda a, b: torch.where((a > 0) & (b > 0), torch.where(a < b, a, b), torch.zeros_like(a)),
+    lambda a, b: torch.where((a * b > 0) & (a > 0), torch.minimum(a, b), torch.zeros_like(a)),
+    lambda a, b: torch.relu(torch.relu(a) - torch.relu(a - b)),
+]
+
+
+@pytest.mark.parametrize("angle", [1e-3, 1e-2])
+@pytest.mark.parametrize("wedge", WEDGES)
+def test_a_kink_that_is_a_narrow_wedge_is_seen_however_it_is_written(wedge, angle):
+    """Between the planes a = 0 and b = 0 f grows along their middle, by 3.5 a step."""
+    first = torch.tensor([0.6, 0.0, 0.8], dtype=torch.float64)
+    second = -math.cos(angle) * first + math.sin(angle) * torch.tensor([0.0, 1.0, 0.0], dtype=torch.float64)
+    middle = torch.nn.functional.normalize(first + second, dim=0)
+
+    def f(h, x):
+        a, b = ((h * w).sum(-1, keepdim=True) for w in (first, second))
+        return h / 2 + 3 / math.sin(angle / 2) * wedge(a, b) * middle
+
+    ahead = f(1e-3 * middle[None], None)[0]
+    torch.testing.assert_close(ahead, 3.5e-3 * middle)
+    ds = fixed_points(from_function(f, state_size=3), starts=16)
+    at_zero = np.linalg.norm(ds["fixed_point_state"].values, axis=1) < 1e-9
+    assert ds["stable"].values[at_zero].tolist() == [-1]
 
 
 @pytest.mark.parametrize(
