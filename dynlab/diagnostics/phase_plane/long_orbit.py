@@ -8,7 +8,7 @@ CLOSED_CURVE = "invariant closed curve"
 OUTWARD = "still moving outward"
 INWARD = "still moving inward"
 PERIODIC = "periodic orbit"
-NEARING = "nearing a periodic orbit"
+NEARING = "still coming nearer to a repetition"
 UNSETTLED = "not settled on a point, a cycle or a curve"
 GONE = "beyond floating-point numbers"
 MOVING = (OUTWARD, INWARD, NEARING, UNSETTLED)  # what may settle yet
@@ -23,7 +23,8 @@ WIDEST_GAP = 0.7  # rad: an orbit whose angles leave no gap wider than this wind
 TREND = 1e-4  # of the distance from the centre: by more than this the last steps reach farther, or less far
 MUCH = 0.5  # the same where an orbit turns too slowly for one of its parts to see how far it reaches
 PERIODS = 3  # at least so many of a period are in the steps that are kept
-CLOSING = 0.8  # times: an orbit's distance from where it was a period before falls by more, from half to half of these
+CLOSING = 0.8  # times: an orbit's distance from where it was a period before falls by more, over half of its later half
+QUARTERS, STEADY = 4, 0.8  # of these the last falls, in the logarithm, by so much of what the second falls at least
 CLOSE = 0.02  # of its size: that distance is less then
 PARTS = 8  # of the later three quarters of an orbit: each reaches farther than the one before, or less far
 
@@ -96,15 +97,18 @@ def nearing(states: NDArray[np.float64], centre: NDArray[np.float64], longest: i
     """After how many steps, 2 to `longest`, the orbit comes ever nearer to where it was; 0 where it does after none.
 
     On a closed curve it comes no nearer. What winds into its centre comes nearer in the proportion of its distances.
+    What only passes where a periodic orbit almost is comes nearer ever more slowly.
     """
-    half, distance = len(states) // 2, length(states - centre)
-    winds = min(1.0, float(distance[half:].max() / distance[:half].max()))
+    distance = length(states - centre)
+    parts = np.array_split(np.arange(len(states) - longest), QUARTERS)
+    winds = min(1.0, float(distance[parts[-1]].max() / distance[parts[1]].max()))
     best, found = CLOSE * _spread(states), 0
     for steps in range(2, longest + 1):
         gaps = length(states[steps:] - states[:-steps])
-        before, after = float(gaps[: half - steps].max()), float(gaps[half - steps :].max())
-        if after < best / 2 and after < CLOSING * before * winds:
-            best, found = after, steps
+        first, second, third, fourth = (float(gaps[part].max()) for part in parts)
+        falls = fourth < CLOSING * second * winds and fourth * first**STEADY <= third * second**STEADY
+        if falls and fourth < best / 2:
+            best, found = fourth, steps
     return found
 
 
