@@ -235,8 +235,9 @@ def verdict(ds: xr.Dataset) -> str:
     reached = "none" if not done else "all" if done == outcomes.size > 1 else f"{done:,}"
     last = ds.sizes[schema.ITERATION] - 1
     own = schema.settings(ds)["config"].get("inner_steps")  # K, of a network made by name
-    taken = f"The network takes {counted(own, 'inner iteration')} at each step; after {last:,}"
-    after = taken if own else f"After {counted(last, 'inner iteration')}"
+    after = f"After {counted(last, 'inner iteration')}"
+    if own:
+        after = f"The network takes {counted(own, 'inner iteration')} at each step; after {last:,}"
     have = f"{reached} of {steps} {agree(max(done, 1), 'has', 'have')}"
     sentences = [f"{after} {have} reached an equilibrium of the inner flow.", _found(ds), _fates(outcomes)]
     if (outcomes == NOWHERE).any():
