@@ -22,24 +22,9 @@ AT_EQUALITY = frozenset(
     {"gt", "lt", "ge", "le", "greater", "less", "maximum", "minimum", "fmax", "fmin", "clamp", "clip"}
 )
 AT_WHOLE_NUMBERS = frozenset({"floor", "ceil", "trunc", "frac"})
-OF_SEVERAL = frozenset(
-    {
-        "max",
-        "min",
-        "amax",
-        "amin",
-        "sort",
-        "msort",
-        "argsort",
-        "topk",
-        "median",
-        "kthvalue",
-        "argmin",
-        "argmax",
-        "cummin",
-        "cummax",
-    }
-)
+ENDS = frozenset({"max", "min", "amax", "amin", "argmax", "argmin", "cummax", "cummin"})
+ORDERS = frozenset({"sort", "msort", "argsort", "topk", "median", "kthvalue"})
+OF_SEVERAL = ENDS | ORDERS
 
 STARTS = 6  # random directions in which slopes of an argument are looked at
 ATTEMPTS = 60  # directions in which it should grow by the slopes that are known

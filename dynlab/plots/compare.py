@@ -10,6 +10,7 @@ from matplotlib.ticker import MaxNLocator
 from dynlab import schema
 from dynlab.plots import style
 from dynlab.plots.spectrum import window_of
+from dynlab.plots.unit_circle import CIRCLE
 from dynlab.wording import number
 
 SIZE = (9.2, 4.2)  # inches
@@ -17,7 +18,6 @@ LOOKS = (("o", style.BLUE), ("s", style.VERMILION))
 ALIKE = 1e-9  # of their size: distances that differ by less are one
 BINS = 12
 FLAT, ROOM, SMALLEST = 2.0, 0.08, 1e-6  # how many times longer one axis is, room beside what is shown, the least
-CORNERS = 2001  # of the circle, of which a window may show a small part
 HEADROOM, LINE = 1.3, 0.08  # above the bars, and of the axes' height a line of words
 
 
@@ -49,8 +49,7 @@ def plot_compare(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Ax
         look: dict[str, Any] = {"s": 34, "marker": marker, "facecolors": "none", "edgecolors": colour, "zorder": 3}
         ax.scatter(whole.real, whole.imag, label=str(ds[schema.NETWORK].values[place]), **look | artist)
     _set_window(ax, np.concatenate([ds[name].values.ravel() for name in ("eigenvalue", "run_eigenvalue")]))
-    circle = np.exp(2j * np.pi * np.linspace(0, 1, CORNERS))
-    ax.plot(circle.real, circle.imag, color=style.BLACK, lw=1, zorder=1, label="unit circle: |μ| = 1")
+    ax.plot(CIRCLE.real, CIRCLE.imag, color=style.BLACK, lw=1, zorder=1, label="unit circle: |μ| = 1")
     ax.set(xlabel="Re μ", ylabel="Im μ", title="Eigenvalues μ of the fitted maps")
     ax.plot([], [], ls="none", marker=".", color=style.GREY, ms=4, label="small: of single runs")
     style.legend_below(ax, 2)

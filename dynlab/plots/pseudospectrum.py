@@ -9,6 +9,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.plots.unit_circle import CIRCLE
 from dynlab.wording import number
 
 SIZE = (10.3, 4.1)  # inches
@@ -52,8 +53,7 @@ def plot_pseudospectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any
     if schema.settings(ds)["flow"]:
         ax.axvline(-origin, color=style.BLACK, lw=1.2, label="Re z = 0: stable to the left")
     else:
-        circle = np.exp(2j * np.pi * np.linspace(0, 1, 361))
-        ax.plot(circle.real - origin, circle.imag, color=style.BLACK, lw=1.2, label="|z| = 1: stable inside")
+        ax.plot(CIRCLE.real - origin, CIRCLE.imag, color=style.BLACK, lw=1.2, label="|z| = 1: stable inside")
     values = ds["eigenvalue"].values
     look: dict[str, Any] = {"marker": "o", "color": style.BLACK, "markeredgecolor": "white", "ls": "none", "zorder": 5}
     look |= {"ms": 4, "mew": 0.6} if len(values) <= MANY else {"ms": 2.2, "mew": 0.25}

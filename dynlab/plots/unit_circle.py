@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 NEAR = 0.15  # of |μ| = 1: what is as near is looked at from close up
 CLOSE_UP = 0.4  # half the width of the widest close-up; the smallest is a tenth of it
 TITLES = ("All eigenvalues μ", "Those next to |μ| = 1")  # of the whole circle and of the close-up beside it
-CIRCLE = np.exp(2j * np.pi * np.linspace(0, 1, 721))
+CIRCLE = np.exp(2j * np.pi * np.linspace(0, 1, 2001))  # a window may show a small part of it
 
 
 def close_up(values: NDArray[np.complex128]) -> dict[str, Any] | None:
