@@ -5,7 +5,8 @@
 
 Rows whose job has one of the words, or all of them. A file beside this one that `FILES` names has a function `rows`,
 which makes its rows. What has been timed is printed, and written into benchmarks/results/table.md row by row; rows that
-are not run keep what is written there. A number that misses its mark is in bold, with the mark beside it. Seconds are
+are not run keep what is written there, unless another kind of processor wrote it: one table is of one machine, and is
+begun anew on another. A number that misses its mark is in bold, with the mark beside it. Seconds are
 those of a clock; beside them are those of all processors together, which other programs lengthen less. The column
 "load" says how many programs wanted a processor. With --readme nothing is timed: README.md's table is made from the
 written one.
@@ -277,6 +278,8 @@ def main() -> None:
         return
     if words[:1] == [FLUSHED]:
         sys.exit(without_denormals(words[1:]))
+    if RESULTS.exists() and not RESULTS.read_text().startswith(f"{_processor()}, "):
+        RESULTS.unlink()
     began, order, failed = time.perf_counter(), [], []
     print(machine(), "\n", *HEAD, sep="\n", flush=True)
     for name in FILES:
