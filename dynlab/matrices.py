@@ -36,7 +36,8 @@ def parse_matrix(text: str) -> Matrix:
     Parameters
     ----------
     text : str
-        Rows divided by semicolons, entries by commas: decimals such as ``-0.15`` or ``1e-3``, or fractions ``1/3``.
+        Rows divided by semicolons, entries of a row by commas or by spaces alone: decimals such as ``-0.15`` or
+        ``1e-3``, or fractions ``1/3``. MATLAB's ``"[a b; c d]"`` and Python's ``"[[a, b], [c, d]]"`` are read too.
 
     Raises
     ------
@@ -48,7 +49,12 @@ def parse_matrix(text: str) -> Matrix:
     >>> parse_matrix("-0.15,-2;2,-1/3")
     [[Fraction(-3, 20), Fraction(-2, 1)], [Fraction(2, 1), Fraction(-1, 3)]]
     """
-    rows = [[_number(entry.strip(), text) for entry in row.split(",")] for row in text.split(";")]
+    entries = re.sub(r"\]\s*,\s*\[", ";", text.strip())
+    entries = re.sub(r"^\[\[?(.*?)\]?\]$", r"\1", entries, flags=re.DOTALL)
+    rows = [
+        [_number(entry.strip(), text) for entry in (row.split(",") if "," in row else row.split() or [row])]
+        for row in entries.split(";")
+    ]
     if any(len(row) != len(rows) for row in rows):
         shape = " and ".join(str(len(row)) for row in rows)
         raise UserError(

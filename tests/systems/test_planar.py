@@ -37,6 +37,10 @@ def test_w_diff_is_exactly_w_zero_with_diffusion():
         ("1/3,-2/7;1e-3,+2.5E2", [[Fraction(1, 3), Fraction(-2, 7)], [Fraction(1, 1000), 250]]),
         ("0,0;0,0", [[0, 0], [0, 0]]),
         ("5", [[5]]),
+        ("0 -2; 2 0", [[0, -2], [2, 0]]),
+        ("[1 2; 3/4\t-1e1]", [[1, 2], [Fraction(3, 4), -10]]),
+        ("[[0, -2], [2, .5]]", [[0, -2], [2, Fraction(1, 2)]]),
+        ("[1]", [[1]]),
     ],
 )
 def test_a_text_is_read_exactly(text, expected):
@@ -58,6 +62,10 @@ def test_a_text_is_read_exactly(text, expected):
         ("1,1/0;3,4", "not finite"),
         ("1,1e999999999;3,4", "not a number"),
         ("1,2j;3,4", "not a number"),
+        ("1 - 2; 3 4", "entry '-', which is not a number"),
+        ("[1 2; 3 4", "entry '.1', which is not a number"),
+        ("[[1 2], 3 4]", "not a number"),
+        ("1 2, 3; 4 5", "entry '1 2', which is not a number"),
     ],
 )
 def test_a_bad_text_is_one_sentence(text, message):
