@@ -27,8 +27,10 @@ from torch import Tensor
 from torch.linalg import vector_norm
 
 from dynlab.numerics.product_errors import (
+    NO_ZERO,
     local_error,
     lose,
+    lose_zeros,
     mixed_errors,
     of_modes,
     rounding_of_logarithms,
@@ -81,9 +83,10 @@ class GradedProduct:
         return torch.where(self.certain_zeros(), 0, of_modes(self.log_error, self.log_scale, self.lost))
 
     def certain_zeros(self) -> Tensor:
-        """Which modes are exactly zero for certain, shape (sample, state)."""
+        """Which modes are exactly zero for certain, shape (sample, state): no more than there are rows of zeros."""
         n = self.log_scale.shape[-1]
-        return torch.arange(n, device=self.nullity.device) >= n - self.nullity.unsqueeze(-1)
+        zeros = torch.minimum(self.nullity, torch.isneginf(self.log_scale).sum(dim=-1))
+        return torch.arange(n, device=self.nullity.device) >= n - zeros.unsqueeze(-1)
 
 
 def largest_bound(dtype: torch.dtype) -> float:
@@ -154,6 +157,7 @@ def _multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedPr
     image = factor @ product.orthogonal
     reached = LEAST * _terms(factor, error, product)
     wrong = (error + rounding_of_sums(factor) * factor.abs()) @ product.orthogonal.abs() + reached
+    unknown = (wrong > NO_ZERO * (factor.abs() @ product.orthogonal.abs())).any(dim=-2)
     length = _lengths(image, -2)
     length = torch.where(length > 0, length, _lengths(wrong, -2))  # of what vanished all is wrong
     divisor = torch.where(length > 0, length, 1).unsqueeze(-2)
@@ -172,12 +176,28 @@ def _multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedPr
     log_scale = torch.where(alive, scale + diagonal.log() + size.log(), -torch.inf)
     own = rounding_of_sums(R) * vector_norm(mixing.abs() @ rows.abs(), dim=-1) / norm
     own = own + rounding_of_logarithms(scale) + rounding_of_logarithms(log_scale)
+    dying = ~alive & ~torch.isneginf(product.log_scale.gather(-1, order))
+    own = own + _of_dying(before, mixing, lost, dying) / norm
     own = torch.where(mixing.abs().amax(dim=-1) < LARGEST_PART, own, torch.inf)
     kept = lose(mixed_errors(before, own, mixing, log_scale, lost), log_scale, lost)
     leaning = _towards_vanished(before, scale, length.log().gather(-1, order))
-    log_error = with_factor_errors(kept[0], local_error(image, wrong, leaning, Q, R), kept[1], scale)
+    added = local_error(image, wrong, leaning, Q, R)
+    log_error = with_factor_errors(kept[0], added, kept[1], scale)
     log_error, log_scale, lost = lose(log_error, *kept[1:])
+    log_error, log_scale, lost = lose_zeros(log_error, added, log_scale, scale, lost, unknown.gather(-1, order))
     return GradedProduct(Q, log_scale, mixed / norm.unsqueeze(-1), log_error, lost, nullity, product.valid)
+
+
+def _of_dying(log_error: Tensor, mixing: Tensor, lost: Tensor, dying: Tensor) -> Tensor:
+    """By how much a row is wrong, (sample, state), because of parts that are of rows which are zero from now on.
+
+    A row that dies is itself wrong by all of its errors, or lost; a row that stays by its share of it.
+    """
+    ends = dying.unsqueeze(-2)
+    wrong = torch.where(lost, 1, torch.logsumexp(log_error, dim=-1).exp())
+    shares = torch.where(ends, log_error, -torch.inf).exp().sum(dim=-1)
+    parts = mixing.abs().triu(1) * torch.where(ends, wrong.unsqueeze(-2), 0)
+    return (parts.sum(dim=-1) + (mixing.abs().triu() @ shares.unsqueeze(-1)).squeeze(-1)).nan_to_num(torch.inf)
 
 
 def _towards_vanished(log_error: Tensor, scale: Tensor, log_length: Tensor) -> Tensor:
@@ -243,12 +263,16 @@ def _lengths(vectors: Tensor, dim: int) -> Tensor:
 
 def _nullity(factor: Tensor, error: Tensor, product: GradedProduct) -> Tensor:
     """How many dimensions of ``factor @ product`` are gone for certain: rows of zeros, or columns that were or are."""
-    lost = torch.isneginf(product.log_scale)
+    zero = torch.isneginf(product.log_scale)
     dead = ((factor == 0) & (error == 0)).all(dim=-1)
-    if not (lost.any() or dead.any()):
+    if not (zero.any() or dead.any()):
         return product.nullity
-    gone = (_terms(factor, error, product) == 0).all(dim=-2) & ~lost
-    return torch.maximum(product.nullity + gone.sum(-1), dead.sum(-1))
+    vanishing = (_terms(factor, error, product) == 0).all(dim=-2)
+    leaning = zero.unsqueeze(-1) & (product.log_error >= math.log(NO_ZERO)) & ~vanishing.unsqueeze(-1)
+    gone = vanishing & ~zero & ~leaning.any(dim=-2)
+    # a lost row may be one that was zero, and counts once
+    counted = torch.where(product.lost.any(dim=-1), zero.sum(dim=-1).minimum(product.nullity), product.nullity)
+    return torch.maximum(torch.maximum(product.nullity, counted + gone.sum(dim=-1)), dead.sum(dim=-1))
 
 
 def _qr(image: Tensor, log_scale: Tensor) -> tuple[Tensor, Tensor]:

@@ -29,6 +29,7 @@ from torch.linalg import solve_triangular
 SAFETY = 4.0
 DROWNED = 0.1  # the share of a row beyond which first order says nothing
 LARGEST_SQUARE = 340.0  # the logarithm of a square: of two such numbers the product does not overflow
+NO_ZERO = 1e-8  # the share of another row in a row of zeros, of which the square is beyond rounding
 NO_BOUND = 1e12  # the logarithm of what is larger than any product: of rows that may be of any size
 
 
@@ -45,14 +46,15 @@ def rounding_of_logarithms(scale: Tensor) -> Tensor:
 def local_error(image: Tensor, wrong: Tensor, leaning: Tensor, Q: Tensor, R: Tensor) -> Tensor:
     """|F| entry by entry, for ``image`` = Q R whose entries are wrong by `wrong`; all (sample, n, n).
 
-    Column i of it is also wrong by as much of each column j as `leaning`_ji says at most. Where a
+    Column i of it is also wrong by as much of each column j, itself wrong, as `leaning`_ji says at most. Where a
     column of R has a diagonal of 0, F is |Q'ᵀ E Q| itself.
     """
     eye = torch.eye(R.shape[-1], dtype=R.dtype, device=R.device).expand_as(R)
     dead = R.diagonal(dim1=-2, dim2=-1) == 0
     inverse = solve_triangular(torch.where(dead.unsqueeze(-2), eye, R), eye, upper=True)
-    left = (Q.mT @ (image - Q @ R)).abs() + Q.abs().mT @ (wrong + rounding_of_sums(R) * (Q.abs() @ R.abs()))
-    return ((left + R.abs() @ leaning) @ inverse.abs()).nan_to_num(torch.inf, torch.inf)
+    of_entries = Q.abs().mT @ wrong
+    left = (Q.mT @ (image - Q @ R)).abs() + of_entries + rounding_of_sums(R) * (Q.abs().mT @ Q.abs() @ R.abs())
+    return ((left + (R.abs() + of_entries) @ leaning) @ inverse.abs()).nan_to_num(torch.inf, torch.inf)
 
 
 def mixed_errors(before: Tensor, own: Tensor, mixing: Tensor, log_scale: Tensor, lost: Tensor) -> Tensor:
@@ -135,14 +137,37 @@ def lose(log_error: Tensor, log_scale: Tensor, lost: Tensor) -> tuple[Tensor, Te
     return torch.where(heavy, -torch.inf, log_error) - shares, log_scale + larger, lost
 
 
+def lose_zeros(
+    log_error: Tensor, added: Tensor, log_scale: Tensor, scale: Tensor, lost: Tensor, doubtful: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The same with each row of zeros lost that may be no zero by more than rounding, as where a unit is at a kink.
+
+    (I + F) adds Σ_i |F_ki| e^{d_i} to row k at most; of a column whose own row is zero now, in its size `scale`. Such a
+    column counts where it is `doubtful`, wrong by more than rounding: all of it is wrong in any case.
+    """
+    zero = torch.isneginf(log_scale)
+    beyond = torch.where(zero.unsqueeze(-2), doubtful.unsqueeze(-2) & (added >= NO_ZERO), added >= DROWNED)
+    doubtful = zero & beyond.any(dim=-1)
+    sizes = added.log() + torch.where(zero, scale, log_scale).unsqueeze(-2)
+    bound = torch.logsumexp(sizes, dim=-1).nan_to_num(NO_BOUND, NO_BOUND, -torch.inf).clamp(max=NO_BOUND)
+    doubtful &= ~torch.isneginf(bound)
+    return (
+        torch.where(doubtful.unsqueeze(-1), -torch.inf, log_error),
+        torch.where(doubtful, bound, log_scale),
+        lost | doubtful,
+    )
+
+
 def of_modes(log_error: Tensor, log_scale: Tensor, lost: Tensor) -> Tensor:
     """A bound on the error of each ln σ in decreasing order: no mode is better than those above it."""
     d, order = torch.sort(log_scale, dim=-1, descending=True, stable=True)
     index = order.unsqueeze(-1).expand_as(log_error)
     ordered = log_error.gather(-2, index).gather(-1, order.unsqueeze(-2).expand_as(log_error))
     gap = (d.unsqueeze(-1) - d.unsqueeze(-2)).nan_to_num(0, 0, -torch.inf)  # [k, i]: d_k − d_i
-    # a share of a larger row is first seen as a rotation, and of that in the squares of the lengths
-    seen = (ordered + 2 * gap.clamp(max=0)).exp()
+    # a share of a larger row is first seen as a rotation, and of that in the squares of the lengths; and so is its own
+    seen = (ordered + 2 * gap.clamp(max=0)).exp() + (2 * (ordered + gap.clamp(max=0))).exp()
+    zero = torch.isneginf(d)
+    seen = torch.where(zero.unsqueeze(-1) & ~zero.unsqueeze(-2), (2 * ordered).exp(), seen)
     rounding = d.shape[-1] * torch.finfo(d.dtype).eps + rounding_of_logarithms(d)  # of the singular values of e^d T
     each = seen.sum(dim=-1) + seen.sum(dim=-2) - seen.diagonal(dim1=-2, dim2=-1)
     gone = lost.gather(-1, order)

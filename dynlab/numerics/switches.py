@@ -18,11 +18,12 @@ from torch.overrides import TorchFunctionMode
 from dynlab.numerics.arrays import Real
 
 AT_ZERO = frozenset({"relu", "relu6", "leaky_relu", "prelu", "abs", "absolute", "sign", "sgn", "hardtanh", "threshold"})
+LENGTHS = frozenset({"hypot", "norm", "vector_norm", "linalg_norm", "linalg_vector_norm"})  # cones about 0
 AT_EQUALITY = frozenset(
     {"gt", "lt", "ge", "le", "greater", "less", "maximum", "minimum", "fmax", "fmin", "clamp", "clip"}
 )
 AT_WHOLE_NUMBERS = frozenset({"floor", "ceil", "trunc", "frac"})
-ENDS = frozenset({"max", "min", "amax", "amin", "argmax", "argmin", "cummax", "cummin"})
+ENDS = frozenset({"max", "min", "amax", "amin", "argmax", "argmin", "cummax", "cummin", "max_pool1d"})
 ORDERS = frozenset({"sort", "msort", "argsort", "topk", "median", "kthvalue"})
 OF_SEVERAL = ENDS | ORDERS
 
@@ -63,6 +64,8 @@ class Switches(TorchFunctionMode):
 def _turning(name: str, first: Tensor, others: list[Tensor | float | int]) -> list[Tensor]:
     if name in AT_EQUALITY or (name in OF_SEVERAL and others and isinstance(others[0], Tensor)):
         return [first - each for each in others if not isinstance(each, bool)]
+    if name in LENGTHS:
+        return [first, *(each for each in others if isinstance(each, Tensor))]
     return [first] if name in AT_ZERO else [first - first.round().detach()] if name in AT_WHOLE_NUMBERS else []
 
 

@@ -13,6 +13,7 @@ from dynlab.training.optimizers import OPTIMIZERS, SideBySide, optimizer_named
 
 # What the learning rate of constrained parameters is a part of where none is set: the authors of expRNN, dtriv, scoRNN,
 # asRNN and, on permuted MNIST, nnRNN take a tenth.
+MOST_THREADS = 1024
 CONSTRAINED_DIVISOR = 10.0
 RMSPROP_ALPHA = 0.99  # torch's
 HALVE_EVERY = 10
@@ -122,6 +123,8 @@ class Settings:
 
         check_at_least(1, **options("epochs", "batch_size", "halve_every", "threads"))
         check_at_least(0, **options("warmup", "embedding", "seed"))
+        if self.threads > MOST_THREADS:  # the system may end the process that asks for more
+            raise UserError(f"--threads must be at most {MOST_THREADS:,}, got {self.threads:,}.")
         check_positive(**options("lr", "constrained_lr", "cutoff"))
         for name, value in options("weight_decay", "penalty", "clip", "noise").items():
             if not 0 <= value < math.inf:

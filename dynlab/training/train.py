@@ -9,10 +9,12 @@ so many steps), ``tensorboard`` (both, for that viewer), ``last.ckpt`` and ``bes
 import dataclasses
 import functools
 import json
+import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import torch
 
@@ -171,11 +173,30 @@ def stored_run(folder: Path) -> tuple[Run, Writes, int]:
         writes = Writes(**stored.pop("writes"))
         devices = int(stored.pop("devices"))
         settings = stored.pop("settings")
-        return Run(settings=Settings(**settings | {"augment": tuple(settings["augment"])}), **stored), writes, devices
+        read = Run(settings=Settings(**settings | {"augment": tuple(settings["augment"])}), **stored)
+        for part in (read, read.settings, writes):
+            _check_types(part)
+        return read, writes, devices
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         if isinstance(error, UserError):
             raise
         raise UserError(f"{path} is damaged ({error}); start the run anew with --overwrite.") from error
+
+
+def _check_types(part: Run | Settings | Writes) -> None:
+    """Raise where a file's value is of another type than the field's."""
+    for name, hint in get_type_hints(type(part)).items():
+        value = getattr(part, name)
+        if not any(_is(value, each) for each in (get_args(hint) if isinstance(hint, UnionType) else (hint,))):
+            wanted = str(getattr(hint, "__name__", hint)).rpartition(".")[2]
+            raise ValueError(f"{name} is {reprlib.repr(value)}, which is no {wanted}")
+
+
+def _is(value: object, hint: Any) -> bool:
+    kind = get_origin(hint) or hint
+    if kind in (int, float):  # a truth value is an int to Python
+        return type(value) is int or type(value) is kind
+    return isinstance(value, kind)
 
 
 def _remove(folder: Path) -> None:

@@ -325,6 +325,18 @@ def test_the_two_sides_of_a_jump_are_listed_once_or_not_at_all(f, counted, jumps
     assert points[status != "fixed point"] == pytest.approx(jumps, abs=1e-7)
 
 
+@pytest.mark.parametrize("size, radius", [(1, 1e-3), (6, 0.3)])
+def test_a_map_that_is_affine_but_for_a_ball_about_its_root_has_no_fixed_point(size, radius):
+    """Inside the ball it leads out of it by more than it shrinks; nothing that is looked at first lies there."""
+
+    def f(h, x):
+        d = h - math.e
+        return math.e + d / 2 + (d.norm(dim=-1, keepdim=True) < radius).to(h.dtype)
+
+    ds = fixed_points(from_function(f, state_size=size), starts=24)
+    assert not (ds["status"].values == "fixed point").any()
+
+
 def at_a_cone(width):
     def f(h, x):
         along, across = h[..., :1], h[..., 1:]
@@ -354,6 +366,9 @@ WEDGES = [  # the least of a and b where both are positive, else 0
     lambda a, b: torch.where((a > 0) & (b > 0), torch.where(a < b, a, b), torch.zeros_like(a)),
     lambda a, b: torch.where((a * b > 0) & (a > 0), torch.minimum(a, b), torch.zeros_like(a)),
     lambda a, b: torch.relu(torch.relu(a) - torch.relu(a - b)),
+    lambda a, b: (half := torch.minimum(a, b) / 2) + torch.hypot(half, 0 * a),
+    lambda a, b: (half := torch.minimum(a, b) / 2) + torch.linalg.vector_norm(half, dim=-1, keepdim=True),
+    lambda a, b: -torch.max_pool1d(torch.cat([-torch.relu(a), -torch.relu(b)], -1).unsqueeze(-2), 2).squeeze(-2),
 ]
 
 

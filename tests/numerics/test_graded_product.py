@@ -1,9 +1,13 @@
-"""How many singular values are told to be large, of logarithms with errors that are written down here."""
+"""How many singular values are told to be large, and what is stated of products of factors that are not known."""
+
+import itertools
 
 import numpy as np
 import pytest
+import torch
 
-from dynlab.numerics.graded_product import number_from
+from dynlab.numerics.graded_product import accumulate, number_from
+from dynlab.numerics.singular_values import log_singular_values
 
 
 @pytest.mark.parametrize(
@@ -21,3 +25,41 @@ from dynlab.numerics.graded_product import number_from
 def test_singular_values_are_counted_where_they_are_told(logarithms, errors, number):
     found = number_from(np.array([logarithms]), np.array([errors]), np.log(0.1), 1e-3)
     np.testing.assert_array_equal(found, [number])
+
+
+def products_at_kinks(seed):
+    """Factors diag(s) W with errors, some s not known but to lie in [0, 1]; and the product's ln σ, least and largest.
+
+    Of these the extremes over s = 0, ½ and 1 are taken, each unknown one by itself.
+    """
+    draws = np.random.default_rng(seed)
+    n, steps = draws.integers(2, 5), draws.integers(2, 6)
+    W = draws.standard_normal((n, n)) * np.exp(draws.normal(0, 1.5, (n, n))) * (draws.random((n, n)) < 0.6)
+    slopes = draws.choice([0.0, 1.0, np.nan], (steps, n), p=[0.3, 0.5, 0.2])
+    unknown, transposed = np.argwhere(np.isnan(slopes))[:6], draws.random() < 0.5
+    known = slopes.copy()
+    known[np.isnan(slopes)] = 0
+    slopes[np.isnan(slopes)] = 0
+    slopes[tuple(unknown.T)] = np.nan
+    factors = [(row[:, None] * W, np.isnan(full)[:, None] * np.abs(W)) for row, full in zip(known, slopes, strict=True)]
+    values = []
+    for chosen in itertools.product([0.0, 0.5, 1.0], repeat=len(unknown)):
+        known[tuple(unknown.T)] = chosen
+        matrices = [row[:, None] * W for row in known]
+        partial = itertools.accumulate((m.T if transposed else m for m in matrices), lambda so_far, m: m @ so_far)
+        with np.errstate(divide="ignore"):
+            values.append([np.log(np.linalg.svd(each, compute_uv=False)) for each in partial])
+    pairs = [tuple(torch.tensor((part.T if transposed else part)[None]) for part in pair) for pair in factors]
+    return pairs, np.min(values, axis=0), np.max(values, axis=0)
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_what_is_stated_of_products_with_unknown_slopes_holds_whatever_they_are(seed):
+    factors, least, largest = products_at_kinks(seed)
+    for step, product in enumerate(accumulate(factors)):
+        value = log_singular_values(product.log_scale.numpy(), product.rows.numpy())[0]
+        error = product.error()[0].numpy()
+        told = (error < 0.5) & (largest[step] > largest[step, 0] - 15)  # below it the truth is rounding
+        assert (value[told] - error[told] <= least[step][told] + 1e-9).all()
+        assert (value[told] + error[told] >= largest[step][told] - 1e-9).all()
+        assert (error > 0)[largest[step] > -20].all()

@@ -273,6 +273,11 @@ def test_a_run_is_replaced_only_when_asked_and_only_a_run(tmp_path):
     assert (tmp_path / "mine" / "thesis.tex").exists()
 
 
+def run_file(**changed):
+    run = {"system": "gru", "task": "flipflop", "settings": {"augment": []}, "config": {}, "task_settings": {}}
+    return json.dumps(run | {"writes": {}, "devices": 1} | changed)
+
+
 @pytest.mark.parametrize(
     "content, message",
     [
@@ -280,6 +285,10 @@ def test_a_run_is_replaced_only_when_asked_and_only_a_run(tmp_path):
         ("{", "run.json is damaged"),
         ("{}", "run.json is damaged"),
         ('{"writes": {}, "devices": 1, "settings": {"lr": 0, "augment": []}}', "--lr must be a positive number"),
+        (run_file(task_settings="/etc/passwd"), r"damaged \(task_settings is '/etc/passwd', which is no Mapping"),
+        (run_file(task=5), r"damaged \(task is 5, which is no str\)"),
+        (run_file(settings={"augment": [], "epochs": True}), r"damaged \(epochs is True, which is no int\)"),
+        (run_file(settings={"augment": [], "threads": 65535}), "--threads must be at most 1,024, got 65,535"),
     ],
 )
 def test_what_cannot_be_resumed_is_said(content, message, tmp_path):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from dynlab.jacobians import displacement_matrices, ungated_matrices
@@ -17,6 +18,7 @@ TINY = 1e-9  # how far from 0 the rounding of the step at 0 is looked at
 PROBES = 4  # states at each distance
 # Of a user's code, which may bend anywhere: how far from 0 it is looked at, and at how many states, or numbers.
 SPREADS, STATES, NUMBERS = tuple(10.0**k for k in range(-1, 9)), 4096, 2**18
+BESIDE = tuple(10.0**k for k in range(-12, 1))  # (times max(1, |h|)) and how far from the root, which they may all miss
 ROUNDINGS = 10  # times n ε (|J| |h| + |F(h)| + |F(0)|): what rounding leaves of an affine map's F(h) − F(0) − J h
 
 
@@ -24,8 +26,9 @@ def affine_answer(exact: Held) -> AffineRoots | None:
     """The fixed points of an affine map; None where the map is not affine as far as it is looked at.
 
     It is affine where its Jacobian is the same to the last bit at every one of several states, some far apart, and
-    the residual at these is what that Jacobian says to rounding; of a user's code at thousands more. What is looked at
-    is the ungated residual where the system has one: behind a shut gate every map looks like the identity.
+    the residual at these is what that Jacobian says to rounding; of a user's code at thousands more, and at the root
+    and around it. What is looked at is the ungated residual where the system has one: behind a shut gate every map
+    looks like the identity.
 
     Parameters
     ----------
@@ -56,7 +59,16 @@ def affine_answer(exact: Held) -> AffineRoots | None:
     seen = (exact.ungated(shifted) - shifted @ first.mT - value).abs().amax(dim=0)
     eps = torch.finfo(torch.float64).eps
     seen = (seen - ROUNDINGS * n * eps * (shifted.abs() @ sizes.mT).amax(dim=0)).clamp_min(0)
-    return affine_roots(first.numpy(), value.numpy(), sizes.numpy(), seen.numpy())
+    roots = affine_roots(first.numpy(), value.numpy(), sizes.numpy(), seen.numpy())
+    if has_users_code(exact.system) and not _follows(exact, _about(roots.point, directions), value, first, sizes):
+        return None
+    return roots
+
+
+def _about(point: NDArray[np.float64], directions: Tensor) -> Tensor:
+    """The root and states around it (k, n), where the map may be another than at all that was looked at before."""
+    root = torch.as_tensor(point)[None]
+    return torch.cat([root, *(root + reach * root.abs().clamp_min(1) * directions for reach in BESIDE)])
 
 
 def _spread(exact: Held) -> Tensor:
