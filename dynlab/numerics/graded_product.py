@@ -157,6 +157,7 @@ def _multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedPr
     image = factor @ product.orthogonal
     reached = LEAST * _terms(factor, error, product)
     wrong = (error + rounding_of_sums(factor) * factor.abs()) @ product.orthogonal.abs() + reached
+    wrong = wrong + (image.abs() + wrong) @ _towards_vanished(product)
     unknown = (wrong > NO_ZERO * (factor.abs() @ product.orthogonal.abs())).any(dim=-2)
     length = _lengths(image, -2)
     length = torch.where(length > 0, length, _lengths(wrong, -2))  # of what vanished all is wrong
@@ -180,8 +181,7 @@ def _multiply(factor: Tensor, product: GradedProduct, error: Tensor) -> GradedPr
     own = own + _of_dying(before, mixing, lost, dying) / norm
     own = torch.where(mixing.abs().amax(dim=-1) < LARGEST_PART, own, torch.inf)
     kept = lose(mixed_errors(before, own, mixing, log_scale, lost), log_scale, lost)
-    leaning = _towards_vanished(before, scale, length.log().gather(-1, order))
-    added = local_error(image, wrong, leaning, Q, R)
+    added = local_error(image, wrong, Q, R)
     log_error = with_factor_errors(kept[0], added, kept[1], scale)
     log_error, log_scale, lost = lose(log_error, *kept[1:])
     log_error, log_scale, lost = lose_zeros(log_error, added, log_scale, scale, lost, unknown.gather(-1, order))
@@ -200,11 +200,11 @@ def _of_dying(log_error: Tensor, mixing: Tensor, lost: Tensor, dying: Tensor) ->
     return (parts.sum(dim=-1) + (mixing.abs().triu() @ shares.unsqueeze(-1)).squeeze(-1)).nan_to_num(torch.inf)
 
 
-def _towards_vanished(log_error: Tensor, scale: Tensor, log_length: Tensor) -> Tensor:
-    """[j, i]: how much of column j, whose row is zero, column i may have, both divided by their lengths."""
-    zero = torch.isneginf(scale)
-    share = log_error + log_length.unsqueeze(-1) - log_length.unsqueeze(-2)
-    return torch.where(zero.unsqueeze(-1) & ~zero.unsqueeze(-2), share, -torch.inf).exp()
+def _towards_vanished(product: GradedProduct) -> Tensor:
+    """[j, i]: how much of column j of Q, whose row is zero, column i may have."""
+    zero = torch.isneginf(product.log_scale)
+    share = product.log_error.clamp(max=math.log(LARGEST_PART)).exp()
+    return torch.where(zero.unsqueeze(-1) & ~zero.unsqueeze(-2), share, 0)
 
 
 def _with_doubtful_zeros(Q: Tensor, R: Tensor, wrong: Tensor, scale: Tensor, nullity: Tensor) -> Tensor:
@@ -268,10 +268,12 @@ def _nullity(factor: Tensor, error: Tensor, product: GradedProduct) -> Tensor:
     if not (zero.any() or dead.any()):
         return product.nullity
     vanishing = (_terms(factor, error, product) == 0).all(dim=-2)
-    leaning = zero.unsqueeze(-1) & (product.log_error >= math.log(NO_ZERO)) & ~vanishing.unsqueeze(-1)
-    gone = vanishing & ~zero & ~leaning.any(dim=-2)
-    # a lost row may be one that was zero, and counts once
-    counted = torch.where(product.lost.any(dim=-1), zero.sum(dim=-1).minimum(product.nullity), product.nullity)
+    leaning = _towards_vanished(product) >= NO_ZERO
+    gone = vanishing & ~zero & ~(leaning & ~vanishing.unsqueeze(-1)).any(dim=-2)
+    # what is lost, or leans on another, may be what was counted before, and counts once
+    certain = zero & ~leaning.any(dim=-1)
+    some = product.lost.any(dim=-1) | (zero & ~certain).any(dim=-1)
+    counted = torch.where(some, certain.sum(dim=-1).minimum(product.nullity), product.nullity)
     return torch.maximum(torch.maximum(product.nullity, counted + gone.sum(dim=-1)), dead.sum(dim=-1))
 
 

@@ -43,18 +43,16 @@ def rounding_of_logarithms(scale: Tensor) -> Tensor:
     return torch.finfo(scale.dtype).eps * scale.abs().nan_to_num(0, 0)
 
 
-def local_error(image: Tensor, wrong: Tensor, leaning: Tensor, Q: Tensor, R: Tensor) -> Tensor:
+def local_error(image: Tensor, wrong: Tensor, Q: Tensor, R: Tensor) -> Tensor:
     """|F| entry by entry, for ``image`` = Q R whose entries are wrong by `wrong`; all (sample, n, n).
 
-    Column i of it is also wrong by as much of each column j, itself wrong, as `leaning`_ji says at most. Where a
-    column of R has a diagonal of 0, F is |Q'ᵀ E Q| itself.
+    Where a column of R has a diagonal of 0, F is |Q'ᵀ E Q| itself.
     """
     eye = torch.eye(R.shape[-1], dtype=R.dtype, device=R.device).expand_as(R)
     dead = R.diagonal(dim1=-2, dim2=-1) == 0
     inverse = solve_triangular(torch.where(dead.unsqueeze(-2), eye, R), eye, upper=True)
-    of_entries = Q.abs().mT @ wrong
-    left = (Q.mT @ (image - Q @ R)).abs() + of_entries + rounding_of_sums(R) * (Q.abs().mT @ Q.abs() @ R.abs())
-    return ((left + (R.abs() + of_entries) @ leaning) @ inverse.abs()).nan_to_num(torch.inf, torch.inf)
+    left = (Q.mT @ (image - Q @ R)).abs() + Q.abs().mT @ (wrong + rounding_of_sums(R) * (Q.abs() @ R.abs()))
+    return (left @ inverse.abs()).nan_to_num(torch.inf, torch.inf)
 
 
 def mixed_errors(before: Tensor, own: Tensor, mixing: Tensor, log_scale: Tensor, lost: Tensor) -> Tensor:
