@@ -41,7 +41,7 @@ def inspect(checkpoint: str, layer: str | None, as_json: bool) -> None:
 
 
 def _print(found: dict[str, Any]) -> None:
-    from dynlab.wording import agree, joined
+    from dynlab.wording import agree, joined, number
 
     from .columns import print_table
 
@@ -57,12 +57,15 @@ def _print(found: dict[str, Any]) -> None:
             *([f"{entry['step_input_size']:,}"] if both else []),
             f"{entry['parameters']:,}",
             entry["dtype"] or "",
-            _config(entry["config"]),
         ]
         for entry in found["systems"]
     ]
     numeric = ["state", "input", *(["step's input"] if both else []), "parameters"]
-    print_table(["layer", "system", *numeric, "dtype", "settings"], rows, numeric)
+    print_table(["layer", "system", *numeric, "dtype"], rows, numeric)
+    for entry in found["systems"]:
+        if settings := _config(entry["config"]):
+            of = f" of layer {one_line(_layer(entry['layer']))}" if len(found["systems"]) > 1 else ""
+            echo(f"\nsettings{of}: {settings}")
     for prefix, reason in found["misfits"].items():
         echo(f"\nNot readable as a torch layer: {one_line(prefix or 'the root')}: {one_line(reason)}")
     echo()
@@ -76,9 +79,12 @@ def _print(found: dict[str, Any]) -> None:
     if found["task"]:
         echo(f"task: {_settings(found['task'])}")
     if found["training"]:
+        results = [name for name in found["training"] if name.startswith("test_")]
         echo("training:")
-        for name, value in found["training"].items():
-            echo(f"  {one_line(name)}: {_settings(value) if isinstance(value, dict) else one_line(value)}")
+        for name in [*results, *(name for name in found["training"] if name not in results)]:
+            value = found["training"][name]
+            told = number(value) if name in results and isinstance(value, float) else one_line(value)
+            echo(f"  {one_line(name)}: {_settings(value) if isinstance(value, dict) else told}")
 
 
 def _layer(name: str | None) -> str:

@@ -33,6 +33,7 @@ BAD_INPUT = 2
 LONGEST = 2000  # letters of a sentence, which may name what stands in a file
 ALIKE = 0.75  # an option less like what was typed is no typo of it
 FEW = 3  # commands that have an option, by name; more are counted
+SYNONYMS = {"epsilon": "step", "eps": "step", "dt": "step", "step-size": "step", "out": "output", "force": "overwrite"}
 SENTENCE = 200  # letters, more than the first sentence of any command has
 
 
@@ -203,7 +204,8 @@ def _instead(name: str, context: click.Context | None) -> str:
     if context is None:
         return ": leave it out."
     own = {each.lstrip("-"): each for option in context.command.params for each in option.opts if each[:2] == "--"}
-    bare = name.lstrip("-")
+    bare = name.lstrip("-").lower()
+    bare = SYNONYMS.get(bare, bare)
     close = [each for each in own if len(bare) > 1 and each.startswith(bare)]
     close = close or difflib.get_close_matches(bare, own, 3, ALIKE)
     if close:

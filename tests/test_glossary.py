@@ -30,7 +30,7 @@ TERMS = {
     "certificate": "Certificate",
     "chaos": "Chaos",
     "logarithmic norm": "Logarithmic norm",
-    "exchanges of runs": "Run",
+    "share their runs out": "Run",
     "conditional": "Conditional exponent",
     "condition": "Condition number",
     "covariant": "Covariant vector",

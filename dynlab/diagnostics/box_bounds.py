@@ -169,17 +169,17 @@ def _verdict(norm: "BoxBound", rate: "BoxBound", ends: tuple[Real, Real], of_flo
     elif norm.value < 1:
         found = "the step contracts, proved: orbits that stay in the box approach each other"
     elif norm.surely > 1:
-        found = "no norm contracts at every state: a spectral radius in it is above 1"
+        found = "the step contracts in no norm: the spectral radius is above 1 at a state in it"
     else:
         found = "it is open whether the step contracts: the bound does not tell"
-    whose = "flow" if of_flow else "step"
+    whose, unit = ("flow", " per second") if of_flow else ("step", "")
     return (
         f"Over the box {_in_words(*ends)} {found}. "
         f"The Jacobian's norm ‖T J T⁻¹‖₂, with one T for all states, reaches {number(norm.sampled.max())} in samples; "
         f"it is at most {at_most(norm.value)}, proved. The spectral radius reaches "
         f"{number(norm.eigenvalues.max())} in samples. "
-        f"The real part of the {whose}'s eigenvalues reaches {number(rate.eigenvalues.max())} in samples; it is at "
-        f"most {at_most(rate.value)}, proved."
+        f"The real part of the {whose}'s eigenvalues reaches {number(rate.eigenvalues.max())}{unit} in samples; it is "
+        f"at most {at_most(rate.value)}{unit}, proved."
     )
 
 

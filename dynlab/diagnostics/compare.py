@@ -245,9 +245,9 @@ def _verdict(ds: xr.Dataset) -> str:
     sizes = [len(part) for total in samples for part in np.array_split(np.arange(total), settings["runs"])]
     each = counted(min(sizes), "sequence") if min(sizes) == max(sizes) else f"{interval(sizes)} sequences"
     return (
-        f"{'A' if p < BEYOND else 'No'} difference between {one} and {two} is shown: in a permutation test "
-        f"{as_far} of {exchanges} exchanges of runs between them, one of which exchanges none, "
-        f"{agree(as_far, 'leaves', 'leave')} them at least as far apart (p = {number(p, 2)}). A run is {each}. "
+        f"{'A' if p < BEYOND else 'No'} difference between {one} and {two} is shown (p = {number(p, 2)}): of "
+        f"{exchanges} ways to share their runs out between them, the true one included, {as_far} "
+        f"{agree(as_far, 'leaves', 'leave')} them at least as far apart. A run is {each}. "
         f"{_of_runs(ds)} {_of_steps(ds)}"
     )
 
@@ -260,7 +260,7 @@ def _of_runs(ds: xr.Dataset) -> str:
     vary = [str(name) for name, own in zip((one, two), within, strict=True) if own > between * (1 + RESOLUTION)]
     return (
         f"The mean distance between a run of {one} and a run of {two} is {number(between, 2)}, and "
-        f"{interval(ds['relabelled_distance'].values[1:], 2)} after exchanges. Between two runs of {one} it is "
+        f"{interval(ds['relabelled_distance'].values[1:], 2)} in the other ways. Between two runs of {one} it is "
         f"{first}, and between two runs of {two} {second}."
         + (f" Runs of {joined(vary)} are farther from each other than from the other network's." if vary else "")
     )

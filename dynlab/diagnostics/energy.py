@@ -22,7 +22,7 @@ from dynlab.systems.held import Held, held_input
 from dynlab.systems.integrators import INTEGRATORS
 from dynlab.wording import interval, joined, number, ranging
 
-ENERGY = "H = Σ log cosh((M h + q)_i)"
+FLOW, ENERGY = "flow h′ = tanh(M h + q)", "H = Σ log cosh((M h + q)_i)"
 STEPS = 500
 STARTS = 3
 CONSERVED = 1e-9  # relative: a change below it is the solver's, whose tolerance is 1e-12, not the flow's
@@ -249,18 +249,18 @@ def _verdict(values: Real, rate: Real, found: Real, integrators: Sequence[str], 
     largest = np.abs(values - values[:, :1]).max()
     orbits = f" along {len(values)} orbits" * (len(values) > 1)
     if largest <= CONSERVED * (1 + np.abs(values).max()):
-        first = f"The flow conserves {ENERGY}: over {duration:g} s it changes by at most {number(largest, 2)}."
+        first = f"The {FLOW} conserves {ENERGY}: over {duration:g} s it changes by at most {number(largest, 2)}."
     elif (rate <= ROUNDED * np.abs(rate).max()).all():
-        first = f"The flow dissipates {ENERGY}: over {duration:g} s it falls {_ends(values)}"
+        first = f"The {FLOW} dissipates {ENERGY}: over {duration:g} s it falls {_ends(values)}"
     else:
         first = (
-            f"The flow neither conserves nor only dissipates {ENERGY}: over {duration:g} s it changes by "
+            f"The {FLOW} neither conserves nor only dissipates {ENERGY}: over {duration:g} s it changes by "
             f"{interval(change)}{orbits}."
         )
     said = [f"{_drifted(one)} for {NAMES[name]}" for name, one in zip(integrators, found - values, strict=True)]
     return (
-        f"{first} The error of an integrator is H along its orbit less H along the flow. At ε = {step:g} s the largest "
-        f"within {duration:g} s, by its size, is {joined(said)}."
+        f"{first} The error of an integrator is H along its orbit less H along the flow. At ε = {step:g} s the one of "
+        f"largest modulus within {duration:g} s is {joined(said)}."
     )
 
 

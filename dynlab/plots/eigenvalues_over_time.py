@@ -53,7 +53,7 @@ def plot_eigenvalues_over_time(ds: xr.Dataset, *, ax: Axes | None = None, **arti
             words = name.replace("resolved ", "") + " that are not 0" * some
             ax.fill_between(times, *edges, color=colour, linewidth=0, label=words)
         middle = values.median([schema.SAMPLE, schema.MODE]).values
-        ax.plot(times, middle, **{"color": style.BLUE, "label": "median"} | line)
+        ax.plot(times, middle, **{"color": style.BLUE, "label": "median of the modes"} | line)
     ax.set(xlabel=style.label(ds[schema.TIME]), ylabel="Re λ (1/s)" if is_flow else "|μ|")
     left_out = f", without the {share(float(gone.mean()))} of modes that are 0" if some else ""
     ax.set_title("Re λ(t) of the flow" if is_flow else f"Moduli |μ(t)|{left_out}")

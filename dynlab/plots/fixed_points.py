@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from dynlab import schema
 from dynlab.plots import style
@@ -16,6 +17,7 @@ NEEDS = ("eigenvalue", "kind", "stable", "status")
 SIZES = ((6.0, 5.2), (9.4, 4.5))  # inches, of one panel and of two
 MARGIN = 1.08  # times the largest coordinate
 LARGEST = 1e300  # an eigenvalue that an axis still reaches: limits near the largest number there is overflow
+HEADING = "Eigenvalues of"
 CROWD = 60  # eigenvalues, beyond which only the leading one of each point has a large marker
 WIDE = 6.0  # of the window: in a wider one the circle is too small to have its name beside it
 
@@ -47,12 +49,28 @@ def plot_fixed_points(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) 
 
 
 def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
-    """All eigenvalues, and those near |μ| = 1 from close up where they lie together; the legend below."""
-    drawn, window = [(_draw, artist)], close_up(ds["eigenvalue"].values.ravel())
-    if window is not None:
-        drawn = [(_draw, artist | {"title": TITLES[0]}), (_draw, artist | window)]
-    drawn[-1] = (_draw, drawn[-1][1] | {"below": True})
+    """All eigenvalues, beside them those near |μ| = 1 from close up, or each point's largest; the legend below."""
+    drawn: list[style.Panel] = [(_draw, artist | {"below": True})]
+    if (window := close_up(ds["eigenvalue"].values.ravel())) is not None:
+        drawn = [(_draw, artist | {"title": TITLES[0]}), (_draw, artist | window | {"below": True})]
+    elif ds.sizes[schema.FIXED_POINT] > 1:
+        drawn = [(_draw, artist), (_draw_largest, artist)]
     return style.panels(ds, drawn, SIZES[len(drawn) - 1], "Fixed points")
+
+
+def _draw_largest(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
+    """The modulus of each point's leading eigenvalue, by the number of the point that other commands name."""
+    ax.axvline(1, color=style.BLACK, lw=1, ls="--", zorder=1)
+    largest = np.abs(ds["eigenvalue"].values).max(axis=1)
+    for (status, kind, stable), members in sorted(_groups(ds).items(), key=lambda group: -len(group[1])):
+        marker, colour = style.kind_look(kind, stable)
+        face, edge = (colour, "white") if status == "fixed point" else ("none", colour)
+        look: dict[str, Any] = {"marker": marker, "s": 36, "facecolors": face, "edgecolors": edge, "linewidths": 0.6}
+        ax.scatter(largest[members], members, label=_entry(ds, status, kind, members), **(look | artist))
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.margins(0.06)
+    ax.set(xlabel="largest |μ|", ylabel="number of the fixed point", title="The largest |μ| at each")
+    style.legend_below(ax, 2, title=_heading(ds), alignment="left")
 
 
 def _draw(
@@ -97,7 +115,7 @@ def _draw(
 
 
 def _heading(ds: xr.Dataset) -> str:
-    return "Eigenvalues of" + " (large: the leading one of each)" * (ds["eigenvalue"].size > CROWD)
+    return HEADING + " (large: the leading one of each)" * (ds["eigenvalue"].size > CROWD)
 
 
 def _groups(ds: xr.Dataset) -> dict[tuple[str, str, int], list[int]]:

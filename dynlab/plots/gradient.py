@@ -1,5 +1,6 @@
 """How small changes survive a sequence: the gradient's way back, and the singular values of the end-to-end Jacobian."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import joined
+from dynlab.wording import READABLE, joined, number
 
 SIZE = (7.2, 4.0)  # inches
 STATE = r"$\ln\,\|\partial h_T/\partial h_t\|_2$"
@@ -17,6 +18,8 @@ FACTOR = r"$\|\partial h_T/\partial h_t\|_2$"
 LOSS = r"$\ln\,\|\partial L/\partial h_t\|_2$"
 SURVIVES = 0.1  # a direction survives where its singular value is at least this
 FLOOR = float(np.log(np.finfo(float).eps))  # ln σ below which a direction adds nothing to a number of size 1
+LEAST = 0.05  # of ln: the axis shows this much on both sides of 0, so that what keeps its size is seen to keep it
+TEN = float(np.log(10))
 ROOM, DEEP = 1.25, 2.0  # times that the axis ends below what it must show, and times that a lower end is cut there
 BANDS = ((0.0, 1.0, "#D6E6F2", "all resolved modes"), (0.25, 0.75, "#9CC3DF", "middle half of the modes"))
 
@@ -44,8 +47,13 @@ def plot_gradient(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
         draw_samples(ds["log_loss_gradient"], ax, style.VERMILION, LOSS, "--", **artist)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ylabel = "ln of the norm" if has_loss else STATE
-    ax.set(xlim=(0, last), xlabel=style.label(ds[schema.TIME]), ylabel=ylabel)
-    ax.set_title(f"From T = {last} back to each earlier t")
+    low, high = ax.get_ylim()
+    ends = min(low, -LEAST), max(high, LEAST)
+    ax.set(xlim=(0, last), ylim=ends, xlabel=style.label(ds[schema.TIME]), ylabel=ylabel)
+    factors = ax.secondary_yaxis("right", ylabel="the norm itself" if has_loss else FACTOR)
+    wide = ends[1] - ends[0] > READABLE
+    factors.yaxis.set_major_formatter(lambda exponent, _: _as_factor(exponent, wide))
+    ax.set_title(f"← From T = {last:,} back to each earlier t")
     style.legend_below(ax, 3)
     return ax
 
@@ -94,6 +102,13 @@ def plot_end_to_end(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
     return ax
 
 
+def _as_factor(exponent: float, wide: bool) -> str:
+    """A power of e as a number: "0.951", or of an axis that is wide as a power of ten: "10^−13.0"."""
+    if not wide:
+        return number(math.exp(exponent), 3)
+    return f"$10^{{{exponent / TEN:.1f}}}$" if exponent else "1"
+
+
 def _cut(ax: Axes, values: xr.DataArray, modulus: xr.DataArray) -> None:
     """End the axis where σ is rounding beside 1, unless the largest σ is smaller, and say what lies below."""
     largest, middle, smallest = values.isel(mode=0), values.median(schema.MODE), values.min(schema.MODE)
@@ -139,4 +154,4 @@ def draw_samples(
         ax.plot(times, sample, label=f"{prefix}each of {samples} samples" if index == 0 else None, **thin)
     median = values.median(schema.SAMPLE, skipna=True)
     thick: dict[str, Any] = {"linewidth": 2.2, "zorder": 4} | artist
-    ax.plot(times, median.values, label=f"{prefix}median", **thick)
+    ax.plot(times, median.values, label=f"{prefix}median of the samples", **thick)

@@ -75,7 +75,7 @@ def draw_orbits(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
     middle = colours(colours.N // 2)
     look: dict[str, Any] = {"color": middle, "linewidth": 1.1, "markersize": 3}
     if "map_kind" in ds:
-        ax.plot([], [], marker="o", label=f"orbit of {mover(ds)}, a dot a step", **look)
+        ax.plot([], [], marker="o", label=f"orbit of {mover(ds)}, {len(segments):,} steps", **look)
     else:
         ax.plot([], [], label=f"orbit of {mover(ds)}", **look)
     star: dict[str, Any] = {"color": style.BLACK, "ms": 11, "mec": "white", "mew": 0.7, "zorder": 6}

@@ -128,6 +128,7 @@ def _title(ds: xr.Dataset, is_flow: bool, is_map: bool, close_up: bool) -> str:
     if not is_map:
         return f"{sign} eigenvalues λ, Euler's disc\nat the critical step {named}" if named else f"{sign} eigenvalues λ"
     if close_up:
-        return f"✖ critical step {named}" if named else f"{sign} is outside for every ε > 0"
-    crossing = "" if needs_close_up(ds) or not named else f"\n✖ critical step {named}"
-    return f"Euler's disc, {sign} ελ at ε = {step:g},\n— its way as ε grows{crossing}"
+        at = f"✖ critical step {named} s" if named else f"{sign} is outside for every ε > 0"
+        return f"Close-up, stretched:\n{at}"
+    crossing = "" if needs_close_up(ds) or not named else f"\n✖ critical step {named} s"
+    return f"Euler's disc, {sign} ελ at ε = {step:g} s,\n— its way as ε grows{crossing}"

@@ -17,6 +17,7 @@ from dynlab.training.history import Bar, History
 from dynlab.training.module import Training
 from dynlab.training.network import sweep
 from dynlab.training.prepare import Prepared
+from dynlab.training.run import checked_against_run
 from dynlab.training.saving import Kept, WholeCheckpoints, savers
 from dynlab.training.settings import PRECISIONS
 from dynlab.training.stability_monitor import StabilityMonitor
@@ -76,7 +77,8 @@ def _until_interrupted(
     """Fit; Lightning ends an interrupted one with SystemExit(1) and a deaf SIGINT, which is undone here."""
     handler = signal.getsignal(signal.SIGINT)
     try:
-        trainer.fit(training, batches, validation, ckpt_path=resume_from, weights_only=True)
+        with checked_against_run(resume_from, lambda: training.has_stepped):
+            trainer.fit(training, batches, validation, ckpt_path=resume_from, weights_only=True)
     except SystemExit as stopped:
         signal.signal(signal.SIGINT, handler)
         if trainer.interrupted:

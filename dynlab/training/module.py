@@ -58,6 +58,7 @@ class Training(LightningModule):
         self._held_state: Tensor | None = None
         self.latest_loss = math.nan  # of the last batch, over all processes
         self._generator_state: Tensor | None = None
+        self.has_stepped = False  # since it was begun or resumed
 
     @property
     def trained(self) -> Network:
@@ -116,6 +117,7 @@ class Training(LightningModule):
     def optimizer_step(self, *arguments: Any, **named: Any) -> None:
         super().optimizer_step(*arguments, **named)
         self.network.system.after_optimizer_step()
+        self.has_stepped = True
         if self.average is not None:
             self.average.update_parameters(self.network)
 

@@ -3,14 +3,20 @@
 import dataclasses
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import torch
+
 from dynlab.arguments import check_at_least
+from dynlab.errors import UserError
 from dynlab.training.settings import Settings, option
 
 METRICS_FILE, STEPS_FILE, TENSORBOARD = "metrics.csv", "steps.csv", "tensorboard"
+LONGEST_REASON = 200  # letters of what torch says
 
 
 @dataclass(frozen=True)
@@ -80,3 +86,19 @@ class Run:
                 text = ",".join(value) if isinstance(value, tuple) else str(value)
                 words += [option(entry.name), text]
         return shlex.join(words)
+
+
+@contextmanager
+def checked_against_run(path: Path | None, has_begun: Callable[[], bool] = lambda: False) -> Iterator[None]:
+    """Say of a run's checkpoint that it does not fit the run, where it is read and used within, before it `has_begun`.
+
+    A damaged file may have other names and shapes than the network and its optimiser, which torch tells of in its own
+    words, and some of them at the first step only.
+    """
+    try:
+        yield
+    except (RuntimeError, LookupError, ValueError, TypeError, AttributeError) as error:
+        if path is None or has_begun() or isinstance(error, UserError | torch.OutOfMemoryError):
+            raise
+        reason = " ".join(str(error).split())[:LONGEST_REASON]
+        raise UserError(f"{path} does not fit its run ({reason}); start the run anew with --overwrite.") from error

@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import json
 import reprlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
@@ -24,11 +24,21 @@ from dynlab.numerics.threads import torch_threads
 from dynlab.reading import check_readable
 from dynlab.training.network import evaluate
 from dynlab.training.prepare import Prepared, prepare
-from dynlab.training.run import METRICS_FILE, STEPS_FILE, TENSORBOARD, Run, Writes
+from dynlab.training.run import METRICS_FILE, STEPS_FILE, TENSORBOARD, Run, Writes, checked_against_run
 from dynlab.training.settings import Settings
 
 RUN_FILE, NETWORK_FILE = "run.json", "network.pt"
 BEST, LAST = "best", "last"
+# What the values of a run's file may be.
+IN_WORDS = {
+    bool: "true or false",
+    int: "whole number",
+    float: "number",
+    str: "text",
+    tuple: "list",
+    Mapping: "table",
+    Settings: "table",
+}
 # What a run writes into its folder; of these names alone is anything removed.
 OWN_FILES = (
     *(RUN_FILE, NETWORK_FILE, METRICS_FILE, STEPS_FILE, f"{BEST}.ckpt", f"{LAST}.ckpt"),
@@ -170,26 +180,47 @@ def stored_run(folder: Path) -> tuple[Run, Writes, int]:
     try:
         check_readable(path)
         stored = json.loads(path.read_text(encoding="utf-8"))
-        writes = Writes(**stored.pop("writes"))
-        devices = int(stored.pop("devices"))
-        settings = stored.pop("settings")
-        read = Run(settings=Settings(**settings | {"augment": tuple(settings["augment"])}), **stored)
-        for part in (read, read.settings, writes):
-            _check_types(part)
-        return read, writes, devices
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        settings = {"augment": (), **_table("settings", stored)}
+        if isinstance(settings["augment"], list):
+            settings["augment"] = tuple(settings["augment"])
+        devices = stored.pop("devices", 1)
+        if not _is(devices, int):
+            raise ValueError(f"devices is {reprlib.repr(devices)}, which is no {IN_WORDS[int]}")
+        writes = Writes(**_fields(Writes, _table("writes", stored)))
+        parts = {key: value for key, value in stored.items() if key not in ("settings", "writes")}
+        made = Settings(**_fields(Settings, settings))
+        return Run(settings=made, **_fields(Run, parts, but="settings")), writes, devices
+    except (UnicodeDecodeError, RecursionError):
+        raise UserError(f"{path} is damaged (it is no JSON); start the run anew with --overwrite.") from None
+    except ValueError as error:
         if isinstance(error, UserError):
             raise
         raise UserError(f"{path} is damaged ({error}); start the run anew with --overwrite.") from error
 
 
-def _check_types(part: Run | Settings | Writes) -> None:
-    """Raise where a file's value is of another type than the field's."""
-    for name, hint in get_type_hints(type(part)).items():
-        value = getattr(part, name)
+def _table(name: str, stored: object) -> dict[str, Any]:
+    """A part of a run's file, which has a name for every value."""
+    part = stored.get(name) if isinstance(stored, dict) else None
+    if not isinstance(part, dict):
+        raise ValueError(f"it has no table of {name}")
+    return part
+
+
+def _fields(kind: type, values: dict[str, Any], but: str = "") -> dict[str, Any]:
+    """The values of a dataclass's fields, `but` one, where none is missing, of another name, or of another type."""
+    hints = get_type_hints(kind)
+    for name, value in values.items():
+        if name not in hints or name == but:
+            raise ValueError(f"{reprlib.repr(name)} is no part of it")
+        hint = hints[name]
         if not any(_is(value, each) for each in (get_args(hint) if isinstance(hint, UnionType) else (hint,))):
-            wanted = str(getattr(hint, "__name__", hint)).rpartition(".")[2]
-            raise ValueError(f"{name} is {reprlib.repr(value)}, which is no {wanted}")
+            first: Any = next(iter(get_args(hint)), hint) if isinstance(hint, UnionType) else get_origin(hint) or hint
+            raise ValueError(f"{name} is {reprlib.repr(value)}, which is no {IN_WORDS[first]}")
+    for field in dataclasses.fields(kind):
+        bare = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        if bare and field.name not in values and field.name != but:
+            raise ValueError(f"{field.name} is missing")
+    return values
 
 
 def _is(value: object, hint: Any) -> bool:
@@ -234,11 +265,12 @@ def _finish(prepared: Prepared) -> Result:
     """Write dynlab's own checkpoint of the best epoch, or of the last where nothing was held out, with its scores."""
     network, task, folder = prepared.network, prepared.task, prepared.folder
     chosen = folder / f"{LAST if task.validation is None else BEST}.ckpt"
-    stored = torch.load(chosen, map_location="cpu", weights_only=True)
     network.cpu()
-    network.system.load_state_dict(stored["dynlab"]["state_dict"])
-    network.readout.load_state_dict(stored["dynlab"]["readout"])
-    found: dict[str, Any] = {"epoch": stored["epoch"] + 1}
+    with checked_against_run(chosen):
+        stored = torch.load(chosen, map_location="cpu", weights_only=True)
+        network.system.load_state_dict(stored["dynlab"]["state_dict"])
+        network.readout.load_state_dict(stored["dynlab"]["readout"])
+        found: dict[str, Any] = {"epoch": stored["epoch"] + 1}
     for name, split in (("validation", task.validation), ("test", task.test)):
         if split is not None:
             scores = evaluate(network, task, split, prepared.settings.carry)

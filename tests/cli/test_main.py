@@ -66,6 +66,9 @@ def test_help_imports_neither_torch_nor_xarray_nor_matplotlib():
         (["gradient", "x.pt", "--at", "1,2"], " other commands have it."),
         (["spectrum", "x.pt", "--sample", "2"], "Did you mean --samples?"),
         (["spectrum", "x.pt", "--out", "a.png"], "Did you mean --output?"),
+        (["phase", "--matrix", "diff", "--epsilon", "0.1"], "Did you mean --step?"),
+        (["phase", "--matrix", "diff", "--dt", "0.1"], "Did you mean --step?"),
+        (["spectrum", "x.pt", "--force"], "Did you mean --overwrite?"),
         (["spectrum", "x.pt", "-o"], "dynlab spectrum: -o is given without a value: -o FIGURE."),
         (["train", "--set"], "dynlab train: --set is given without a value: --set KEY=VALUE."),
         (

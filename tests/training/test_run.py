@@ -285,9 +285,13 @@ def run_file(**changed):
         ("{", "run.json is damaged"),
         ("{}", "run.json is damaged"),
         ('{"writes": {}, "devices": 1, "settings": {"lr": 0, "augment": []}}', "--lr must be a positive number"),
-        (run_file(task_settings="/etc/passwd"), r"damaged \(task_settings is '/etc/passwd', which is no Mapping"),
-        (run_file(task=5), r"damaged \(task is 5, which is no str\)"),
-        (run_file(settings={"augment": [], "epochs": True}), r"damaged \(epochs is True, which is no int\)"),
+        (run_file(task_settings="/etc/passwd"), r"damaged \(task_settings is '/etc/passwd', which is no table"),
+        (run_file(task=5), r"damaged \(task is 5, which is no text\)"),
+        (run_file(task_setings={}), r"damaged \('task_setings' is no part of it\)"),
+        (run_file(settings={"augment": [], "lr": "0.1"}), r"damaged \(lr is '0.1', which is no number\)"),
+        (run_file(settings={"augment": [], "schedule": 0.5}), r"damaged \(schedule is 0.5, which is no text\)"),
+        ("[1, 2]", r"damaged \(it has no table of settings\)"),
+        (run_file(settings={"augment": [], "epochs": True}), r"damaged \(epochs is True, which is no whole number\)"),
         (run_file(settings={"augment": [], "threads": 65535}), "--threads must be at most 1,024, got 65,535"),
     ],
 )
@@ -304,6 +308,28 @@ def test_a_damaged_checkpoint_is_named_when_a_run_is_to_be_resumed(tmp_path):
     last = tmp_path / "run" / "last.ckpt"
     last.write_bytes(last.read_bytes()[:1000])
     with pytest.raises(UserError, match=r"last.ckpt cannot be read as a checkpoint"):
+        resume(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda stored: stored["state_dict"].update({"network.sy{tem": torch.zeros(1)}),
+        lambda stored: stored["state_dict"].pop(next(iter(stored["state_dict"]))),
+        lambda stored: stored["optimizer_states"][0]["state"][0].pop("exp_avg"),
+        lambda stored: stored.pop("batches"),
+        lambda stored: stored["state_dict"].update(dict.fromkeys(stored["state_dict"], torch.zeros(7, 7))),
+    ],
+)
+def test_a_checkpoint_that_does_not_fit_its_run_is_named_when_the_run_is_to_be_resumed(change, stop_at, tmp_path):
+    stop_at(7)
+    with pytest.raises(Stopped):
+        train(RUN, tmp_path / "run", checkpoint_every=2)
+    last = tmp_path / "run" / "last.ckpt"
+    stored = torch.load(last, weights_only=True)
+    change(stored)
+    torch.save(stored, last)
+    with pytest.raises(UserError, match=r"last.ckpt does not fit its run \(.*\); start the run anew with --overwrite"):
         resume(tmp_path / "run")
 
 

@@ -152,7 +152,7 @@ def _of_orbits(settled: NDArray[np.int8], name: str, largest: float) -> list[str
 
     def at(values: NDArray[np.bool_]) -> str:
         count = int(values.sum())
-        return f"At {count} value{'s' if count > 1 else ''} of {name}"
+        return f"At {count} of {len(values)} values of {name}"
 
     sentences = []
     left, moving = (settled == LEFT_BOUND).all(axis=1), (settled == UNSETTLED).any(axis=1)
@@ -311,9 +311,11 @@ def _accuracy(bifurcations: list[Bifurcation], name: str) -> str:
     said = ""
     if located:
         several = len(located) > 1
-        subject = counted(len(located), "bifurcation") if other else "All" if several else "It"
+        count = counted(len(located), "bifurcation")
+        subject = count if other else f"All {count}" if several else "It"
         said = (
-            f"{subject} {agree(len(located))} located to {at_most(max(located), 1)} in {name}{' or better' * several}"
+            f"{subject} {agree(len(located))} located to {at_most(max(located), 1)} in {name}{' or better' * several}, "
+            "more digits than are written here"
         )
     if other:
         why = ", at kinks of the activation" if all(one.kind == BORDER_COLLISION for one in other) else ""

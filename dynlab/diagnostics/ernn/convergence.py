@@ -231,7 +231,7 @@ WORDS = {ONE: "one", SEVERAL: "several", CONTINUUM: "a continuum", NONE: "none"}
 def verdict(ds: xr.Dataset) -> str:
     """The sentences for a Dataset of `dynlab.ernn_convergence`."""
     outcomes = ds["outcome"].values
-    done, steps = int(np.isin(outcomes, (CONVERGES, STAYS)).sum()), counted(outcomes.size, "step")
+    done, steps = int(np.isin(outcomes, (CONVERGES, STAYS)).sum()), f"the {counted(outcomes.size, 'step')} looked at"
     reached = "none" if not done else "all" if done == outcomes.size > 1 else f"{done:,}"
     last = ds.sizes[schema.ITERATION] - 1
     own = schema.settings(ds)["config"].get("inner_steps")  # K, of a network made by name
@@ -254,7 +254,8 @@ def _found(ds: xr.Dataset) -> str:
     first, *others = [(word, int((kinds == kind).sum())) for kind, word in WORDS.items() if (kinds == kind).any()]
     counts = [f"{first[0]} at {counted(first[1], 'step')}", *(f"{word} at {count:,}" for word, count in others)]
     everywhere = f"{first[0]} at {first[1]:,} of {counted(kinds.size, 'step')}"
-    return f"A search for equilibria found {joined(counts) if others else everywhere}."
+    which = " Where there are several, the one nearest to the iteration's end counts." if SEVERAL in kinds else ""
+    return f"A search for equilibria found {joined(counts) if others else everywhere}.{which}"
 
 
 def _fates(outcomes: np.ndarray) -> str:
@@ -299,8 +300,8 @@ def _rates(ds: xr.Dataset, converges: np.ndarray) -> str:
 def _conditions(ds: xr.Dataset) -> str:
     parts = []
     for name, words in (
-        ("theorem2", "The condition of the ERNN paper's Theorem 2, ‖F + η∇F·F‖ < ‖F‖, holds"),
-        ("corollary1", "That of its Corollary 1, ‖I + η∇F‖ < 1, holds"),
+        ("theorem2", "With F the inner flow and η its step ERNN's Theorem 2 wants ‖F + η∇F·F‖ < ‖F‖: it holds"),
+        ("corollary1", "ERNN's Corollary 1 wants ‖I + η∇F‖ < 1: it holds"),
     ):
         values = ds[name].values[np.isfinite(ds[name].values)]
         parts.append(f"{words} at {share((values < 1).mean()) if values.size else 'none'} of the iterates.")

@@ -192,8 +192,10 @@ def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
         f"Over {over(driven.steps, described)} the gradient ‖∂h_T/∂h_0‖ {resized(told if told.size else start, 'is')}"
     )
     if np.isfinite(start).any() and np.isfinite(ds["surviving"].values).all():
-        kept = typically(ds["surviving"].values, 0)
-        text += f". The number of its {n:,} singular values that are at least {SURVIVES} {kept}"
+        kept = ds["surviving"].values
+        all_kept = f". All {n:,} of its singular values are at least {SURVIVES}"
+        some = f". The number of its {n:,} singular values that are at least {SURVIVES} {typically(kept, 0)}"
+        text += all_kept if (kept == n).all() and n > 1 else some
     lost = int((~driven.states[:, -1].isfinite().all(dim=-1)).sum())
     if lost:
         text += f"; {lost:,} of {samples:,} trajectories diverge"
@@ -209,8 +211,8 @@ def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
         count, every = ds.sizes[schema.TIME], driven.steps + 1
         text += f" The norm is given at {count:,} of {every:,} times t: times={every} (--times {every}) gives all."
     if np.isnan(ds["surviving"].values).any() and np.isfinite(start).any():
-        left_out = "left out: end_to_end (--end-to-end) tells" if n > EVERY else "not known"
-        text += f" How many of {n:,} directions survive is {left_out}."
+        why = "left out: end_to_end (--end-to-end) tells" if n > EVERY else "not known: rounding hides the small ones"
+        text += f" How many of its {n:,} singular values are at least {SURVIVES} is {why}."
     return text
 
 

@@ -142,10 +142,10 @@ def _aligned(ds: xr.Dataset) -> str:
     change = float(ds["alignment_error"][:, 0].mean())
     if not change > float(np.sqrt((ds["standard_error"][:, 0] ** 2).sum())) / ds.sizes[schema.SAMPLE]:
         return ""
-    moved = f"by {number(change, 1)} {ds['mean_exponent'].attrs['units']}"
+    part = f"{number(change, 1)} {ds['mean_exponent'].attrs['units']}"
     return (
-        f" The random directions in which tangent vectors start change that exponent {moved}; on longer sequences they "
-        f"change it less."
+        f" Of that error {part} is what other random directions of the tangent vectors at the start would change; on "
+        f"longer sequences it is less."
     )
 
 
@@ -258,6 +258,8 @@ def _dimension(ds: xr.Dataset) -> str:
     if np.isnan(ds["positive_exponent_sum"]).all():
         return f"{text}."
     units = ds["positive_exponent_sum"].attrs["units"]
+    if ds.sizes[schema.SAMPLE] == 1 and float(ds["positive_exponent_sum"][0]) == float(ds[name][0, 0]):
+        return f"{text}; the entropy rate is at most Λ₁, the only positive exponent."
     total = _known(ds, "positive_exponent_sum")
     return f"{text}; the entropy rate is at most the sum of the positive exponents, {total} {units}."
 
@@ -299,5 +301,5 @@ def _echo_state(ds: xr.Dataset) -> str:
     finite = rates.values[np.isfinite(rates.values)]
     if not finite.size:
         return f"{text}."
-    named = f"growth rate{'s' * (finite.size > 1)} of a small distance"
-    return f"{text} ({named} {interval(finite, 2)} {rates.attrs['units']})."
+    rate = f"{interval(finite, 2)} {rates.attrs['units']}"
+    return f"{text}. Of two that begin very near to each other the distance grows at {rate} (negative: it shrinks)."

@@ -18,19 +18,21 @@ def verdict(ds: xr.Dataset) -> str:
     fate, separated = ds["fate"].values, ds["separated"].values == 1
     lines = int((ds["status"] == CONTINUUM).sum())
     parts = [counted(points - lines, "fixed point")] if points > lines else []
-    where = f"At {joined([*parts, counted(lines, 'continuum of fixed points')] if lines else parts)}"
+    held = joined([*parts, counted(lines, "continuum of fixed points")] if lines else parts)
+    held = f"all {held}" if points - lines > 1 else f"the {held[2:]}" if points == 1 else held
+    where = f"Of the modes at {held}"
     slowest, fastest = extremes(ds)
     said = []
     if slowest:
         constant = float(ds["time_constant"].values[slowest])
         ends = f"falls to 1/e in {number(constant)} steps" if constant else "is gone after a step"
-        said.append(f"the disturbance that decays slowest {ends}{_where(ds, slowest)}")
+        said.append(f"the one that decays slowest {ends}{_where(ds, slowest)}")
     if fastest:
         doubling = number(float(ds["doubling_time"].values[fastest]))
-        said.append(f"the {'one' if said else 'disturbance'} that grows fastest doubles in {doubling} steps")
+        said.append(f"the one that grows fastest doubles in {doubling} steps")
         said[-1] += _where(ds, fastest)
     told = ". ".join([f"{where} {said[0]}", *map(capital, said[1:])]) if said else ""
-    text = f"{told or f'{where} modes are not told from each other, or not from |μ| = 1'}."
+    text = f"{told or f'{where} none is told from the others and from |μ| = 1'}."
     lost, open_ = int((~separated).sum()), int((separated & (fate == UNDECIDED)).sum())
     zero = int((~separated & (fate == DECAYS) & np.isnan(ds["frequency"].values)).sum())
     parts = [f"{zero} with μ = 0, which vanish in one step"] if zero else []
@@ -57,6 +59,6 @@ def _where(ds: xr.Dataset, at: tuple[int, int]) -> str:
         said.append(f"it turns by {number(abs(turning), 3)} cycles a step")
     shares = ds["input_share"].values[at]
     if len(shares) and np.isfinite(shares).all():
-        said.append(f"{share(shares.max())} of its drive comes from input {int(shares.argmax())}")
-    point = f", at point {at[0]} ({of_map(str(ds['kind'].values[at[0]]))})"
+        said.append(f"{share(shares.max())} of what drives it comes from input {int(shares.argmax())}")
+    point = f", at point {at[0]} (counted from 0; {of_map(str(ds['kind'].values[at[0]]))})"
     return point + (f": {joined(said)}" if said else "")

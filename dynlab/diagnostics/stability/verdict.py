@@ -28,7 +28,10 @@ from dynlab.wording import (
 )
 
 DIGITS = 5  # of the modulus of a multiplier that is not near 1
-OF_FORM = " that a Jacobian diag(c) (A − γI) with antisymmetric A sets", "−γ max c to −γ min c, here "
+OF_FORM = (
+    " for a Jacobian diag(c) (A − γI), c the activation's slopes and A antisymmetric",
+    "from −γ max c to −γ min c, here ",
+)
 POSSESSIVE = {
     "euler": "Euler's step",
     "midpoint": "the explicit midpoint step",
