@@ -6,10 +6,9 @@
 Rows whose job has one of the words, or all of them. A file beside this one that `FILES` names has a function `rows`,
 which makes its rows. What has been timed is printed, and written into benchmarks/results/table.md row by row; rows that
 are not run keep what is written there, unless another kind of processor wrote it: one table is of one machine, and is
-begun anew on another. A number that misses its mark is in bold, with the mark beside it. Seconds are
-those of a clock; beside them are those of all processors together, which other programs lengthen less. The column
-"load" says how many programs wanted a processor. With --readme nothing is timed: README.md's table is made from the
-written one.
+begun anew on another. A number that misses its mark is in bold, with the mark beside it. Seconds are those of a clock;
+beside them are those of all processors together, which other programs lengthen less. The column "load" says how many
+programs wanted a processor. With --readme nothing is timed: README.md's table is made from the written one.
 
 The jobs of the production network need a checkpoint of three LSTM layers of 256 units, which DYNLAB_NETWORK names, such
 as pretrained.pt of the public package Resemblyzer 0.1.4. Where it names none, their rows say that they were not run.

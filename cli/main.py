@@ -19,7 +19,7 @@ import click
 import dynlab
 from dynlab.docstrings import docstring
 from dynlab.errors import UserError, lookup, unknown
-from dynlab.letters import one_line
+from dynlab.letters import sentence
 from dynlab.reading import OWN, in_words, interruption
 
 from . import COMMANDS, OTHERWISE
@@ -30,7 +30,6 @@ from .streams import OWN_ERROR, echo, lasting
 NO_NUMBER = re.compile(r"('.*') is not a valid (integer|float)(?: range)?\.$")  # what click says
 NOT_IN_RANGE = re.compile(r"(-?[0-9.e+]+) is not in the range \S+\.$")  # as well
 BAD_INPUT = 2
-LONGEST = 2000  # letters of a sentence, which may name what stands in a file
 ALIKE = 0.75  # an option less like what was typed is no typo of it
 FEW = 3  # commands that have an option, by name; more are counted
 SYNONYMS = {"epsilon": "step", "eps": "step", "dt": "step", "step-size": "step", "out": "output", "force": "overwrite"}
@@ -161,10 +160,9 @@ def _code(arguments: Sequence[str] | None) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _say(sentence: str) -> None:
+def _say(told: str) -> None:
     """One line on standard error, of a length that can be read."""
-    line = one_line(sentence)
-    echo(line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} … {line[-LONGEST // 2 :]}", err=True)
+    echo(sentence(told), err=True)
 
 
 def _of_click(error: click.ClickException) -> str:

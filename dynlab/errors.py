@@ -6,6 +6,8 @@ import pkgutil
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
+from dynlab.letters import sentence
+
 Entry = TypeVar("Entry")
 LONGEST = 100  # letters of a name that a typo is compared with
 
@@ -15,6 +17,9 @@ class UserError(ValueError):
 
     The command line prints the sentence and exits with 2; from Python it is an ordinary ``ValueError``.
     """
+
+    def __init__(self, told: str) -> None:
+        super().__init__(sentence(told))
 
 
 class Stopped(BaseException):

@@ -3,6 +3,7 @@
 import unicodedata
 from typing import Any
 
+LONGEST = 2000  # letters of a message
 # Of Unicode's categories: control and format characters, halves of pairs, separators of lines and paragraphs.
 UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
@@ -17,6 +18,12 @@ def shown(text: str, kept: str = "\n\t") -> str:
 def one_line(value: Any) -> str:
     """A value of a file's in a line of its own or a cell of a table."""
     return shown(str(value), kept="")
+
+
+def sentence(text: str) -> str:
+    """A message in one line, of a length that can be read: what it names may stand in a file."""
+    line = one_line(text)
+    return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} … {line[-LONGEST // 2 :]}"
 
 
 def _escaped(letter: str) -> str:

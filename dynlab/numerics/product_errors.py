@@ -6,7 +6,9 @@ Y_ki = F_ki e^{d_i − d_k}, and stays that while the scales grow apart. Where r
 seen from the other side: a rotation of Q' that moves no singular value at first order, until the next factor mixes the
 two, which moves both by |N_ik| Y_ki. All logarithms, as Y spans what e^d does.
 
-The bounds are of first order and their constants are measured: `SAFETY` is for what of the mixing is left out.
+The bounds are of first order and their constants are measured: `SAFETY` is for what of the mixing is left out. Two
+things are counted beyond it, as a unit at a kink makes them large: what may stand in a row that is zero but for its
+error, and the squares of shares.
 
 A row of which a share of `DROWNED` or more is wrong has left the first order. It is **lost**: nothing is claimed of it
 but a size. (I + F) e^d T adds to row k at most Σ_i |F_ki| e^{d_i}, exactly and however large F is, so that e^{d_k}

@@ -23,7 +23,9 @@ AT_EQUALITY = frozenset(
     {"gt", "lt", "ge", "le", "greater", "less", "maximum", "minimum", "fmax", "fmin", "clamp", "clip"}
 )
 AT_WHOLE_NUMBERS = frozenset({"floor", "ceil", "trunc", "frac"})
-ENDS = frozenset({"max", "min", "amax", "amin", "argmax", "argmin", "cummax", "cummin", "max_pool1d"})
+ENDS = frozenset(
+    {"max", "min", "amax", "amin", "argmax", "argmin", "cummax", "cummin", "max_pool1d", "adaptive_max_pool1d"}
+)
 ORDERS = frozenset({"sort", "msort", "argsort", "topk", "median", "kthvalue"})
 OF_SEVERAL = ENDS | ORDERS
 

@@ -11,9 +11,9 @@ from dynlab.arguments import check_at_least, check_positive
 from dynlab.errors import UserError, unknown
 from dynlab.training.optimizers import OPTIMIZERS, SideBySide, optimizer_named
 
+MOST_THREADS = 1024
 # What the learning rate of constrained parameters is a part of where none is set: the authors of expRNN, dtriv, scoRNN,
 # asRNN and, on permuted MNIST, nnRNN take a tenth.
-MOST_THREADS = 1024
 CONSTRAINED_DIVISOR = 10.0
 RMSPROP_ALPHA = 0.99  # torch's
 HALVE_EVERY = 10

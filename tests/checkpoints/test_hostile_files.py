@@ -422,3 +422,11 @@ def test_a_document_whose_facts_are_none_is_refused(use, part, value, tmp_path):
     checkpoints.save_checkpoint(create("antisymmetric", input_size=2, state_size=4), path)
     torch.save(torch.load(path, weights_only=True) | {part: value}, path)
     assert "no whole checkpoint of dynlab's: its task" in outcome(use, path)
+
+
+@pytest.mark.parametrize("told", ["safe\ntensors", "a\x1b[31mb", "x" * 20_000, "two\u2028lines"])
+def test_what_an_error_quotes_of_a_file_is_one_line_that_can_be_read(told):
+    said = str(UserError(f"The header says {told}."))
+    assert said.isprintable()
+    assert len(said) < 2100
+    assert str(pickle.loads(pickle.dumps(UserError(said)))) == said

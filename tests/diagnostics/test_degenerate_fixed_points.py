@@ -8,6 +8,7 @@ import pytest
 import torch
 from scipy.optimize import brentq
 from torch import nn
+from torch.nn.functional import adaptive_max_pool1d
 
 from dynlab.checkpoints import from_module
 from dynlab.diagnostics.fixed_points import fixed_points, places
@@ -369,6 +370,7 @@ WEDGES = [  # the least of a and b where both are positive, else 0
     lambda a, b: (half := torch.minimum(a, b) / 2) + torch.hypot(half, 0 * a),
     lambda a, b: (half := torch.minimum(a, b) / 2) + torch.linalg.vector_norm(half, dim=-1, keepdim=True),
     lambda a, b: -torch.max_pool1d(torch.cat([-torch.relu(a), -torch.relu(b)], -1).unsqueeze(-2), 2).squeeze(-2),
+    lambda a, b: -adaptive_max_pool1d(torch.cat([-torch.relu(a), -torch.relu(b)], -1).unsqueeze(-2), 1).squeeze(-2),
 ]
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dynlab.numerics.arrays import Index, Real
+from dynlab.numerics.threads import in_threads
 
 GROUPS = 64  # of sequences, of which the jackknife leaves out one at a time: an eigendecomposition each
 
@@ -71,13 +72,18 @@ def _from_products(centred: Real, groups: list[Index]) -> list[Real]:
     """The same from the states' products with each other, a smaller matrix where there are fewer than dimensions."""
     samples, steps, n = centred.shape
     flat = centred.reshape(-1, n)
-    products, of_sample, found = flat @ flat.T, np.repeat(np.arange(samples), steps), []
-    for group in groups:
-        left = np.flatnonzero(~np.isin(of_sample, group))
-        part = products[np.ix_(left, left)]
-        part = part - part.mean(axis=0) - part.mean(axis=1, keepdims=True) + part.mean()
-        found.append(np.pad(_decreasing(part / len(left)), (0, n - len(left))))
-    return found
+    products, of_sample = flat @ flat.T, np.repeat(np.arange(samples), steps)
+
+    def without(some: slice) -> tuple[list[Real]]:
+        found = []
+        for group in groups[some]:
+            left = np.flatnonzero(~np.isin(of_sample, group))
+            part = products[np.ix_(left, left)]
+            part = part - part.mean(axis=0) - part.mean(axis=1, keepdims=True) + part.mean()
+            found.append(np.pad(_decreasing(part / len(left)), (0, n - len(left))))
+        return (found,)
+
+    return in_threads(without, len(groups))[0]
 
 
 def _decreasing(symmetric: Real) -> Real:

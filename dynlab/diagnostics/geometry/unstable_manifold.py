@@ -150,22 +150,23 @@ def _followed(held: Held, starts: Real, largest_state: float, steps: int) -> tup
     """The points of each curve in their order, (k, state), and where the orbit of the first ends."""
 
     def work(some: slice) -> tuple[list[Real], Real]:
-        h = last = torch.as_tensor(starts[some])
-        moving = torch.ones(len(h), dtype=torch.bool)
-        noted = [[curve] for curve in h]
+        h = torch.tensor(starts[some])
+        last, moving = h.clone(), torch.arange(len(h))
+        noted = [[curve] for curve in last.clone()]
         for step in range(0, steps, 2):
-            moved = held.moved(held.moved(h.flatten(0, 1))).reshape(h.shape)
-            moving &= (moved.abs() <= largest_state).all(dim=-1).all(dim=-1)
-            moved = torch.where(moving[:, None, None], moved, h)
+            before = h[moving]
+            moved = held.moved(held.moved(before.flatten(0, 1))).reshape(before.shape)
+            inside = (moved.abs() <= largest_state).all(dim=-1).all(dim=-1)
+            moving, before, moved = moving[inside], before[inside], moved[inside]
             size = 1 + moved.norm(dim=-1)
-            far = ((moved - last).norm(dim=-1) > NOTED * size).any(dim=-1)
-            for number in far.nonzero()[:, 0].tolist():
-                noted[number].append(moved[number])
-            last = torch.where(far[:, None, None], moved, last)
+            far = ((moved - last[moving]).norm(dim=-1) > NOTED * size).any(dim=-1)
+            for number, curve in zip(moving[far].tolist(), moved[far], strict=True):
+                noted[number].append(curve)
+            last[moving[far]] = moved[far]
+            h[moving] = moved
             if step % LOOK == 0:
-                moving &= ((moved - h).norm(dim=-1) > SETTLED * size).any(dim=-1)
-            h = moved
-            if not moving.any():
+                moving = moving[((moved - before).norm(dim=-1) > SETTLED * size).any(dim=-1)]
+            if not len(moving):
                 break
         return [torch.cat([*points, end]).numpy() for points, end in zip(noted, h, strict=True)], h[:, 0].numpy()
 
