@@ -27,7 +27,7 @@ from .examples import example, owners
 from .signals import INTERRUPTED, TERMINATED, Terminated, hear
 from .streams import OWN_ERROR, echo, lasting
 
-NO_NUMBER = re.compile(r"('.*') is not a valid (integer|float)(?: range)?\.$")  # what click says
+NO_NUMBER = re.compile(r"(['\"].*['\"]) is not a valid (integer|float)(?: range)?\.$")  # what click says
 NOT_IN_RANGE = re.compile(r"(-?[0-9.e+]+) is not in the range \S+\.$")  # as well
 BAD_INPUT = 2
 ALIKE = 0.75  # an option less like what was typed is no typo of it
@@ -204,7 +204,7 @@ def _instead(name: str, context: click.Context | None) -> str:
     own = {each.lstrip("-"): each for option in context.command.params for each in option.opts if each[:2] == "--"}
     bare = name.lstrip("-").lower()
     bare = SYNONYMS.get(bare, bare)
-    close = [each for each in own if len(bare) > 1 and each.startswith(bare)]
+    close = [bare] if bare in own else [each for each in own if len(bare) > 1 and each.startswith(bare)]
     close = close or difflib.get_close_matches(bare, own, 3, ALIKE)
     if close:
         return f". Did you mean {' or '.join(own[each] for each in close)}?"
@@ -225,10 +225,15 @@ def _in_words(kind: object) -> str:
         return f"positive {noun}"
     ends = zip(("of at least", "and at most"), ("min", "max"), strict=True)
     return " ".join(
-        [noun, *(f"{words} {least:g}" for words, end in ends if (least := getattr(kind, end, None)) is not None)]
+        [noun, *(f"{words} {_plain(least)}" for words, end in ends if (least := getattr(kind, end, None)) is not None)]
     )
+
+
+def _plain(number: float) -> str:
+    return f"{number:,}" if isinstance(number, int) else f"{number:g}"
 
 
 def _where(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
-    return context.command_path if context else "dynlab"
+    path = context.command_path if context else "dynlab"
+    return path if path.startswith("dynlab") else f"dynlab {path}"  # a sweep makes a context of its own

@@ -21,6 +21,7 @@ SMALLEST, LARGEST = (4.0, 3.0), 60.0  # inches, of a figure: width and height of
 COUNT = click.IntRange(min=1)
 POSITIVE = click.FloatRange(min=0, min_open=True)
 NOT_NEGATIVE = click.IntRange(min=0)
+SEED = click.IntRange(0, 2**63 - 1)  # what torch's and numpy's generators take
 GRID = click.IntRange(min=2)  # points in each direction
 FOLDER = click.Path(path_type=Path)
 INPUTS = "task:NAME, a .npy, .npz or .nc file, noise:1.0, constant:0.1,0.2, zero.  [default: the checkpoint's task]"
@@ -33,6 +34,14 @@ SYSTEM = "In place of CKPT a system that `dynlab systems` lists; with CKPT your 
 
 class NetworkName(click.types.StringParamType):
     """A checkpoint: where a shell completes it, a name of the zoo that begins so, or else a file."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name, which is not empty and no address."""
+        if not value.strip():
+            self.fail("a checkpoint's name is empty: give a file, or a name that `dynlab zoo` lists.", param, ctx)
+        if "://" in value:
+            self.fail(f"{value!r} is an address: download it, and give the file.", param, ctx)
+        return str(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The zoo's names by their files: to import it takes longer than a key should."""
@@ -77,7 +86,7 @@ SHARED: Options = {
         ("--at-step",),
         {"type": int, "default": -1, "help": "The step held where parameters change with time; -1 is the last."},
     ),
-    "seed": (("--seed",), {"type": NOT_NEGATIVE, "default": 0, "help": "Of all that is drawn at random."}),
+    "seed": (("--seed",), {"type": SEED, "default": 0, "help": "Of all that is drawn at random."}),
     "device": (("--device",), {"default": "cpu", "help": "cpu, cuda, mps."}),
     "dtype": (
         ("--dtype",),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dynlab import progress
-from dynlab.errors import UserError
+from dynlab.errors import UserError, require_extra
 from dynlab.files import exists, make_folder, write_bytes, write_text
 
 from .movie import Movie, check_movie, save_movie
@@ -108,6 +108,8 @@ def check_file(path: Path | None, option: str, suffixes: tuple[str, ...], *, ove
     """Refuse a file that `option` names and that cannot be written, or may not be replaced."""
     if path is None:
         return
+    if path == Path():
+        raise UserError(f"{option} names no file: give one that ends in {', '.join(suffixes)}.")
     if path.suffix not in suffixes:
         raise UserError(f"{option} takes a file that ends in {', '.join(suffixes)}, got {str(path)!r}.")
     if not path.parent.is_dir():
@@ -216,6 +218,8 @@ class Output:
         check_file(self.figure, "--output", self.suffixes, overwrite=self.overwrite)
         check_movie(self.figure)
         check_file(self.data, "--data", DATA_SUFFIXES, overwrite=self.overwrite)
+        if self.data and self.data.suffix == ".zarr":
+            require_extra("zarr", "zarr")
         if self.figure is None:
             check_folder(FIGURE_FOLDER, "go elsewhere, or name a file with --output")
 

@@ -76,6 +76,8 @@ class Source:
         if not (optional or self.checkpoints or any(named)):
             needed = "name a network, a matrix or a system"
             raise UserError(f"Got nothing to look at: {needed}. For example: `{example()}`.")
+        if named[1] and ":" in str(self.factory):
+            raise UserError(f"--system {self.factory} makes what a file's weights are loaded into: name CKPT too.")
         has = {"a checkpoint's": bool(self.checkpoints), OWN["step"][0]: any(named), "--system's": named[1]}
         drivable = named[1] and self.takes_inputs
         for name, (owner, fix) in OWN.items():

@@ -2,6 +2,8 @@
 
 import click
 
+from dynlab.errors import UserError
+
 from .analysis import analysis, measured
 from .energy import INTEGRATORS
 from .options import ANYTHING, COUNT
@@ -32,6 +34,8 @@ def stability(source: Source, integrator: str, times: int) -> CommandResult:
     dynlab stability runs/x/*.ckpt --over step
     """
     at_rest = source.matrix is not None and not source.starts
+    if at_rest and "times" in source.given:
+        raise UserError("--times is of an orbit: leave it out, or say with --start where that begins.")
     asked = {"integrator": integrator, "step_size": source.step_size, "times": 1 if at_rest else times}
     system, driven = source.map, source.driven
     return measured(source, "stability", "Linearising", [system], driven | asked | source.computing)

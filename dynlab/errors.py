@@ -42,7 +42,8 @@ def unknown(kind: str, got: str, allowed: Iterable[str], listed_by: str = "") ->
     """
     names = list(allowed)
     same = [name for name in names if sorted(name.split("-")) == sorted(got.split("-"))]  # parts in another order
-    close = same or difflib.get_close_matches(got[:LONGEST], [name for name in names if len(name) <= LONGEST], n=1)
+    short = {name.lower(): name for name in reversed(names) if len(name) <= LONGEST}
+    close = same or [short[one] for one in difflib.get_close_matches(got[:LONGEST].lower(), short, n=1)]
     choice = f"{listed_by} lists the {len(names)} there are" if listed_by else f"choose from {', '.join(names)}"
     if close:
         choice = f"did you mean {close[0]!r}? {choice.replace('choose', 'Choose', 1)}"

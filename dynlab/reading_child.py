@@ -4,11 +4,15 @@ The process is stopped when it takes too long, and its memory is limited. It giv
 """
 
 import json
+import math
 import os
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from dynlab import reading
 from dynlab.errors import UserError
@@ -34,53 +38,82 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     UserError
         Where it cannot be read, or takes too much time or memory.
     """
-    told = told_by_another_process(path)
-    head, _, rest = told.partition(b"\n")
-    try:
-        found: dict[str, Any] = json.loads(head)
-    except ValueError as error:
-        raise UserError(f"{path} cannot be read: it is damaged, and ends the program that reads it.") from error
-    if "too much" in found:
-        raise reading.too_much(path)
-    if "error" in found:
-        raise UserError(f"{path} cannot be read as {path.suffix[1:]}: {found['error']}.")
-    try:
-        return _unpacked(found, memoryview(rest)), _plain(found["attributes"])
-    except (TypeError, ValueError) as error:  # of a program that ended before it had told all
-        raise UserError(f"{path} cannot be read: {error}.") from error
+    most = reading.limits().bytes
+    with told_by_another_process(path) as told:
+        head = told.readline(most)
+        try:
+            found: dict[str, Any] = json.loads(head)
+        except ValueError as error:
+            raise UserError(f"{path} cannot be read: it is damaged, and ends the program that reads it.") from error
+        if "too much" in found:
+            raise reading.too_much(path)
+        if "error" in found:
+            raise UserError(f"{path} cannot be read as {path.suffix[1:]}: {found['error']}.")
+        try:
+            return _unpacked(found, told, most), _plain(found["attributes"])
+        except MemoryError as error:
+            raise reading.too_much(path) from error
+        except (TypeError, ValueError) as error:
+            raise UserError(f"{path} cannot be read: {error}.") from error
 
 
-def told_by_another_process(path: Path) -> bytes:
-    """What `tell` writes of a file in a process of its own; nothing of one that the libraries' crash ends."""
+@contextmanager
+def told_by_another_process(path: Path) -> Iterator[IO[bytes]]:
+    """What `tell` writes of a file in a process of its own, as it comes: a crash of the libraries ends it early."""
     allowed = reading.limits()
     command = [sys.executable, "-I", "-c", STARTED, json.dumps(sys.path), os.fspath(path), str(allowed.bytes)]
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=os.environ | threads
     ) as child:
-        try:
-            told, _ = child.communicate(timeout=allowed.seconds)
-        except subprocess.TimeoutExpired as error:
-            raise reading.too_long(path) from error
-        finally:
+        late = threading.Event()
+
+        def stop() -> None:
+            late.set()
             child.kill()
-    return told
+
+        clock = threading.Timer(allowed.seconds, stop)
+        clock.daemon = True
+        clock.start()
+        try:
+            yield cast(IO[bytes], child.stdout)
+        except UserError as error:
+            if late.is_set():
+                raise reading.too_long(path) from error
+            raise
+        finally:
+            clock.cancel()
+            child.kill()
 
 
-def _unpacked(found: dict[str, Any], rest: memoryview) -> dict[str, Any]:
+def _unpacked(found: dict[str, Any], told: IO[bytes], most: int) -> dict[str, Any]:
+    """The variables, whose numbers come straight into their arrays, so that they are held once."""
     import numpy as np
 
     variables = {}
     for name, dims, dtype, shape, attributes, values, coordinate in found["variables"]:
         if values is None:
-            count = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
-            array = np.frombuffer(bytearray(rest[:count]), dtype).reshape(shape)
-            rest = rest[count:]
+            count = math.prod(shape) * np.dtype(dtype).itemsize
+            most -= count
+            if most < 0:
+                raise MemoryError
+            array = _filled(np.empty(count, np.uint8), told).view(dtype).reshape(shape)
         else:
             array = np.array(values, dtype=object).reshape(shape)
             array = array if dtype == "object" else array.astype(dtype)
         variables[name] = (tuple(dims), array, _plain(attributes)), coordinate
     return variables
+
+
+def _filled(array: Any, told: Any) -> Any:
+    """An array of bytes, from a file that comes in pieces."""
+    left = memoryview(array)
+    while left:
+        got = told.readinto(left)
+        if not got:
+            raise ValueError("the program that reads it ended before it had told all")
+        left = left[got:]
+    return array
 
 
 def _plain(attributes: dict[str, Any]) -> dict[str, Any]:

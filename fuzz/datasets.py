@@ -3,12 +3,10 @@
 import functools
 import json
 import os
-import select
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import types
 import zipfile
 from pathlib import Path
@@ -47,7 +45,8 @@ class Copied:
     """In the place of `subprocess.Popen`: the reading process is a copy of this one, with all that it imports."""
 
     def __init__(self, command: list[str], **_: Any) -> None:
-        self.out, into = os.pipe()
+        out, into = os.pipe()
+        self.stdout = os.fdopen(out, "rb")
         self.branches = os.memfd_create("branches")
         self.pid = os.fork()
         if not self.pid:
@@ -66,31 +65,19 @@ class Copied:
         if measured := coverage.Coverage.current():
             os.write(self.branches, json.dumps([*branches(measured)]).encode())
 
-    def communicate(self, timeout: float) -> tuple[bytes, None]:
-        """What it says until its end."""
-        until, parts = time.monotonic() + timeout, []
-        while True:
-            if not select.select([self.out], [], [], max(0, until - time.monotonic()))[0]:
-                raise subprocess.TimeoutExpired("copy", timeout)
-            part = os.read(self.out, 1 << 20)
-            if not part:
-                return b"".join(parts), None
-            parts.append(part)
-
     def kill(self) -> None:
-        """Stop it."""
+        """Stop it, if it has not ended."""
         os.kill(self.pid, 9)
-        os.waitpid(self.pid, 0)
-        os.close(self.out)
-        with open(self.branches, "rb") as told:
-            told.seek(0)
-            IN_COPIES.update(map(tuple, json.loads(told.read() or b"[]")))
 
     def __enter__(self) -> "Copied":
         return self
 
     def __exit__(self, *_: object) -> None:
-        pass
+        os.waitpid(self.pid, 0)
+        self.stdout.close()
+        with open(self.branches, "rb") as told:
+            told.seek(0)
+            IN_COPIES.update(map(tuple, json.loads(told.read() or b"[]")))
 
 
 def prepare() -> None:
@@ -98,7 +85,7 @@ def prepare() -> None:
     import h5netcdf  # noqa: F401
     import zarr  # noqa: F401
 
-    names = ("DEVNULL", "PIPE", "TimeoutExpired")
+    names = ("DEVNULL", "PIPE")
     own = {name: getattr(subprocess, name) for name in names}
     reading_child.subprocess = types.SimpleNamespace(Popen=Copied, **own)
 

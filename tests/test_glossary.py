@@ -30,7 +30,7 @@ TERMS = {
     "certificate": "Certificate",
     "chaos": "Chaos",
     "logarithmic norm": "Logarithmic norm",
-    "share their runs out": "Run",
+    "swap their runs": "Run",
     "conditional": "Conditional exponent",
     "condition": "Condition number",
     "covariant": "Covariant vector",

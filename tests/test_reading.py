@@ -1,6 +1,7 @@
 """Arrays and Datasets from files that are made to hang, crash or swell their reader: refused in a sentence, in time."""
 
 import contextlib
+import io
 import json
 import os
 import random
@@ -8,6 +9,7 @@ import signal
 import struct
 import threading
 import time
+import tracemalloc
 import zipfile
 
 import h5py
@@ -335,3 +337,20 @@ def test_what_python_says_of_its_own_objects_is_no_reason(error):
 def test_a_librarys_own_sentence_is_a_reason():
     error = RuntimeError("unexpected EOF, expected 300 more bytes.\nsecond line")
     assert reading.damage(error) == "unexpected EOF, expected 300 more bytes; copy the file again"
+
+
+def test_what_a_netcdf_file_holds_is_kept_once(tmp_path, monkeypatch):
+    values = np.arange(4.0e6)
+    dl.save(xr.Dataset({"a": ("x", values)}), tmp_path / "x.nc")
+    told = io.BytesIO()
+    reading_child.tell(tmp_path / "x.nc", reading.limits().bytes, told)
+    told.seek(0)
+    monkeypatch.setattr(reading_child, "told_by_another_process", lambda path: contextlib.nullcontext(told))
+    tracemalloc.start()
+    try:
+        variables, _ = reading_child.read(tmp_path / "x.nc")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_array_equal(variables["a"][0][1], values)
+    assert peak < 1.1 * values.nbytes

@@ -21,6 +21,8 @@ from dynlab.systems.torch_layers import torch_layer
 from dynlab.wording import article, joined
 
 DEFAULT_NONLINEARITY = "tanh"  # torch's own default; a file of weights does not tell
+# How a learned initial state is named beside a layer, after the last dot.
+STARTS = frozenset({"h0", "c0", "h_0", "c_0", "hx", "cx", "h_init", "c_init", "init_hidden", "initial_state"})
 
 
 @dataclass(frozen=True)
@@ -101,10 +103,11 @@ def read(
     if nonlinearity not in ("tanh", "relu", None):
         raise UserError(f"The nonlinearity of torch's RNN is tanh or relu, got {nonlinearity!r}.")
     contents = read_contents(path)
-    readout, task, readout_name, found = None, None, "", None
+    readout, task, readout_name, found, beside = None, None, "", None, ""
+    system: System
     task_settings: dict[str, Any] = {}
     if system_factory is not None:
-        system: System = from_factory(path, contents, system_factory, layer)
+        system, beside = from_factory(path, contents, system_factory, layer)
     elif contents.document is not None:
         if layer is not None:
             raise UserError(f"{path} holds one system of dynlab's: leave --layer {layer!r} out.")
@@ -119,8 +122,9 @@ def read(
         with bounded(path), torch_threads(1):
             system = system_of(path, contents, found, chosen, nonlinearity or DEFAULT_NONLINEARITY)
             readout_name, readout = only_read_out(contents.tensors, found, chosen) or ("", None)
-    told = _of_nonlinearity(path, contents, found, nonlinearity), _of_parts(path, contents)
-    assumed = " ".join(filter(None, [*told, _of_submodules(path, contents, found, readout_name)]))
+    told: tuple[str, ...] = (_of_nonlinearity(path, contents, found, nonlinearity), _of_parts(path, contents))
+    told = (*told, _of_starts(path, contents, found))
+    assumed = " ".join(filter(None, [*told, beside, _of_submodules(path, contents, found, readout_name)]))
     system.source, system.task, system.task_settings = source_of(path), task, task_settings
     facts, kind = contents.facts, contents.format
     return Checkpoint(system, readout, task, facts, layer, kind, system.source, assumed, readout_name)
@@ -157,6 +161,18 @@ def _of_parts(path: Path, contents: Contents) -> str:
     )
 
 
+def _of_starts(path: Path, contents: Contents, found: RecurrentLayer | None) -> str:
+    """A sentence where tensors beside a layer have the names of an initial state, which torch's layers do not keep."""
+    starts = [name for name in contents.tensors if name.rpartition(".")[2].lower() in STARTS]
+    if found is None or not starts:
+        return ""
+    named = joined([one_line(name) for name in starts[:NAMES_SHOWN]])
+    return (
+        f"{path.name} holds {named}, which may be a learned initial state: it is not read, and orbits start at 0. In "
+        f"Python initial_state= sets another."
+    )
+
+
 def _of_submodules(path: Path, contents: Contents, found: RecurrentLayer | None, readout_name: str) -> str:
     """A sentence where the module of a layer has others in it, which may change what it computes."""
     if found is None:
@@ -188,7 +204,7 @@ def layers_of(path: Path, contents: Contents) -> list[RecurrentLayer]:
             "torch.nn.utils.parametrize.remove_parametrizations(module, name) before saving, or take the model itself "
             "in Python, dynlab.from_module(model)"
         )
-    if not names:
+    if not names or any("_packed_params" in name for name in names):
         fix = "quantised and scripted weights are packed: save the state_dict of the model as it was before"
     if contents.format == "numpy":
         fix = "name its arrays as torch's state_dict does: weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0"

@@ -164,9 +164,10 @@ def _of_torch(path: Path, tree: Any) -> Contents:
     nonlinearities: dict[str, str] = {}
     model, part, others = _unwrapped(tree)
     tensors = dict(_flatten(model, "", nonlinearities, set()))
-    if not any("weight_hh" in name for name in tensors):
-        part, others = "", ()
-        tensors = dict(_flatten(tree, "", nonlinearities := {}, set()))
+    if not any("weight_hh" in name for name in tensors):  # which may be in a part of another name, or nowhere
+        whole = dict(_flatten(tree, "", nonlinearities := {}, set()))
+        if not tensors or any("weight_hh" in name for name in whole):
+            part, others, tensors = "", (), whole
     told = {f"{prefix}.weight_hh": value for prefix, value in nonlinearities.items()}  # renamed as a parameter is
     told = {name.rpartition(".")[0]: value for name, value in _renamed(told).items()}
     return Contents(kind, normalised(_renamed(tensors)), None, facts, told, part, others)

@@ -137,7 +137,11 @@ def _recognise(prefix: str, weights: dict[str, Tensor]) -> RecurrentLayer:
     rows, columns = weights[f"weight_hh{first}"].shape
     projection = weights.get(f"weight_hr{first}")
     hidden = columns if projection is None else projection.shape[-1]
-    kind = KINDS.get(rows // hidden) if hidden and rows % hidden == 0 else None
+    if not hidden:
+        raise UserError(
+            f"{where}: weight_hh{first} has shape ({rows}, {columns}), of no unit; save a layer that has some."
+        )
+    kind = KINDS.get(rows // hidden) if rows % hidden == 0 else None
     if kind is None or (projection is not None and kind != "lstm"):
         raise UserError(
             f"{where}: weight_hh{first} has shape ({rows}, {columns}), but an RNN, a GRU or an LSTM of {hidden} units "

@@ -9,7 +9,7 @@ import os
 import pkgutil
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,12 +25,14 @@ from dynlab.checkpoints.layers import check_finite
 from dynlab.checkpoints.naming import Choice, Extent, choose
 from dynlab.checkpoints.recording import record
 from dynlab.errors import UserError
+from dynlab.letters import one_line
 from dynlab.systems import System, from_function, frozen
 from dynlab.systems.copied import copied
 from dynlab.systems.function import OF_CODE, Function
 from dynlab.systems.torch_layers import RecurrentModule, torch_layer
 
 OF_WEIGHTS = WeightNorm | SpectralNorm | BasePruningMethod  # hooks that make a weight of its parts before a call
+NAMED = 8  # parts of a model that are named in a sentence
 FROZEN = "<frozen "  # Python's own code of imports, in a traceback
 ROWS = 3  # steps and sequences on which a layer's own forward is compared with torch's
 
@@ -196,8 +198,10 @@ def _alike(found: Any, expected: Any) -> bool:
     return isinstance(found, Tensor) and found.shape == expected.shape and torch.allclose(found, expected)
 
 
-def from_factory(path: Path, contents: Contents, name: str, layer: str | None) -> System:
-    """The system in the model that the user's factory makes, with the weights of `contents`.
+def from_factory(path: Path, contents: Contents, name: str, layer: str | None) -> tuple[System, str]:
+    """The system in the model that the user's factory makes, with the weights of `contents`, and what else these hold.
+
+    A cell may be a part of a larger model, whose names then begin with the part's.
 
     The factory is called with those of the file's hyper-parameters that it takes by name. Only here does reading a
     checkpoint run code, and it is the code that the user names.
@@ -210,9 +214,39 @@ def from_factory(path: Path, contents: Contents, name: str, layer: str | None) -
     check_finite(contents.tensors, str(path))
     module = _built(_imported(name), name, contents.facts.get("hyper_parameters"))
     own = module.f if isinstance(module, Function) and isinstance(module.f, nn.Module) else module
-    fits = own if own.state_dict().keys() == contents.tensors.keys() else module  # a file of the module's, or of ours
-    load_weights(fits, contents.tensors, f"{path}: the weights do not fit what {name} makes")
-    return from_module(module, layer)
+    fits = module if module.state_dict().keys() == contents.tensors.keys() else own  # a file of ours, or of the user's
+    misfit = f"{path}: the weights do not fit what {name} makes"
+    prefixes = _parts_that_fit(fits, contents.tensors)
+    if layer is not None and f"{layer}." in prefixes:
+        prefixes, layer = [f"{layer}."], None
+    if len(prefixes) > 1:
+        named = " or ".join(one_line(prefix[:-1]) for prefix in prefixes[:NAMED])
+        raise UserError(f"{path} holds {len(prefixes)} parts that fit what {name} makes: choose with --layer {named}.")
+    if not prefixes:
+        if len(contents.tensors) > len(fits.state_dict()):
+            misfit += " (save the state_dict of that part alone, or name what makes the whole model)"
+        load_weights(fits, contents.tensors, misfit)
+        return from_module(module, layer), ""
+    (prefix,) = prefixes
+    load_weights(fits, {key: contents.tensors[f"{prefix}{key}"] for key in fits.state_dict()}, misfit)
+    return from_module(module, layer), (
+        f"{path.name} holds the weights of a larger model: {name} is given those of {one_line(prefix[:-1])}."
+    )
+
+
+def _parts_that_fit(module: nn.Module, tensors: Mapping[str, Tensor]) -> list[str]:
+    """How the names of parts of a larger model begin that hold all weights of a module, in its shapes, and no other."""
+    shapes = {key: value.shape for key, value in module.state_dict().items()}
+    if not shapes or tensors.keys() == shapes.keys():
+        return []
+    first = next(iter(shapes))
+    begin = [key.removesuffix(first) for key in tensors if key.endswith(f".{first}")]
+    held = [
+        each
+        for each in begin
+        if all(f"{each}{key}" in tensors and tensors[f"{each}{key}"].shape == shape for key, shape in shapes.items())
+    ]
+    return [each for each in held if sum(key.startswith(each) for key in tensors) == len(shapes)]
 
 
 def _imported(name: str) -> Callable[..., Any]:

@@ -16,6 +16,7 @@ _PATTERN = re.compile(r"(?P<prefix>.*?)(?::(?P<index>\d{1,18})(?P<reverse>r?))?"
 
 
 SHOWN = 12  # names in a sentence
+ROOT = "(root)"  # how the layer is told, and may be named, whose prefix is empty
 
 
 class Extent(NamedTuple):
@@ -68,12 +69,13 @@ def choose(extents: Mapping[str, Extent], layer: str | None) -> Choice:
         layer = names[0]
     if not isinstance(layer, str):
         raise UserError(f"layer= is a name, one of {_list(names)}; got {layer!r}.")
+    layer = "" if layer == ROOT and layer not in names else layer
     if layer in extents and layer in names:  # a name of its own, though it ends as in ``:1``
         return Choice(layer, None, False)
     found = _PATTERN.fullmatch(layer)
     if found is None or found["prefix"] not in extents:
         listed = "dynlab inspect" if len(names) > SHOWN else ""
-        raise unknown("layer", layer, [name or "'' (the root)" for name in names], listed)
+        raise unknown("layer", layer, [name or ROOT for name in names], listed)
     extent = extents[found["prefix"]]
     reverse = found["reverse"] == "r"
     if found["index"] is None:
@@ -90,5 +92,5 @@ def choose(extents: Mapping[str, Extent], layer: str | None) -> Choice:
 
 
 def _list(names: list[str]) -> str:
-    shown = ", ".join(name or "'' (the root)" for name in names[:SHOWN])
+    shown = ", ".join(name or ROOT for name in names[:SHOWN])
     return shown if len(names) <= SHOWN else f"{shown} … (`dynlab inspect` lists all {len(names):,})"

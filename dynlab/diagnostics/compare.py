@@ -245,9 +245,9 @@ def _verdict(ds: xr.Dataset) -> str:
     sizes = [len(part) for total in samples for part in np.array_split(np.arange(total), settings["runs"])]
     each = counted(min(sizes), "sequence") if min(sizes) == max(sizes) else f"{interval(sizes)} sequences"
     return (
-        f"{'A' if p < BEYOND else 'No'} difference between {one} and {two} is shown (p = {number(p, 2)}): of "
-        f"{exchanges} ways to share their runs out between them, the true one included, {as_far} "
-        f"{agree(as_far, 'leaves', 'leave')} them at least as far apart. A run is {each}. "
+        f"{'A' if p < BEYOND else 'No'} difference between {one} and {two} is shown (p = {number(p, 2)}): of the "
+        f"{exchanges} ways to swap their runs in pairs, none swapped included, {as_far} "
+        f"{agree(as_far, 'leaves', 'leave')} the two at least as far apart. A run is {each}. "
         f"{_of_runs(ds)} {_of_steps(ds)}"
     )
 
@@ -259,8 +259,8 @@ def _of_runs(ds: xr.Dataset) -> str:
     first, second = (number(value, 2) for value in within)
     vary = [str(name) for name, own in zip((one, two), within, strict=True) if own > between * (1 + RESOLUTION)]
     return (
-        f"The mean distance between a run of {one} and a run of {two} is {number(between, 2)}, and "
-        f"{interval(ds['relabelled_distance'].values[1:], 2)} in the other ways. Between two runs of {one} it is "
+        f"The mean distance between the maps fitted to a run of {one} and to one of {two} is {number(between, 2)}, and "
+        f"{interval(ds['relabelled_distance'].values[1:], 2)} after other swaps. Between two runs of {one} it is "
         f"{first}, and between two runs of {two} {second}."
         + (f" Runs of {joined(vary)} are farther from each other than from the other network's." if vary else "")
     )

@@ -313,7 +313,7 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     )
     if "departure_from_normality" in ds:
         departure = typically(ds["departure_from_normality"].values)
-        text += f". The departure from normality, 0 where eigenvectors are orthogonal, {departure}"
+        text += f". The departure from normality, from 0 for orthogonal eigenvectors to √2, {departure}"
     text += "."
     if "flow_eigenvalue" in ds:
         text += f" Re λ of the flow {ranging(ds['flow_eigenvalue'].values.real)} per second."

@@ -75,17 +75,17 @@ def _draw_distances(ds: xr.Dataset, ax: Axes) -> None:
     as_far = round(float(ds["p_value"]) * len(distances))
     farthest = np.sort(distances)[len(distances) - as_far :]
     edges = _edges(distances, float(farthest.min(initial=own)))
-    ax.hist(distances, edges.tolist(), color=style.FAINT, ec=style.GREY, lw=0.8, label="runs shared out otherwise")
+    ax.hist(distances, edges.tolist(), color=style.FAINT, ec=style.GREY, lw=0.8, label="after other swaps of runs")
     share = f"at least as far apart: {as_far} of {len(distances)}"
     ax.hist(farthest, edges.tolist(), color=style.ORANGE, ec=style.GREY, lw=0.8, label=share)
-    ax.axvline(own, color=style.BLACK, lw=2, label="without exchange")
+    ax.axvline(own, color=style.BLACK, lw=2, label="as they are")
     low, high = min(edges[0], own), max(edges[-1], own)
     pad = ROOM * (high - low)
     ax.set(xlim=(low - pad, high + pad), ylim=(0, HEADROOM * ax.get_ylim()[1]))
-    ax.set(xlabel="mean distance of a run of one from a run of the other", ylabel="number of ways to share runs out")
+    ax.set(xlabel="mean distance of a run of one from a run of the other", ylabel="number of ways to swap runs")
     ax.locator_params(axis="x", nbins=6)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_title(f"Distance of the networks, runs exchanged (p = {number(float(ds['p_value']), 2)})")
+    ax.set_title(f"Distance of the networks, runs swapped (p = {number(float(ds['p_value']), 2)})")
     for place, (_, colour) in enumerate(LOOKS):
         _draw_within(ax, str(ds[schema.NETWORK].values[place]), float(ds["within_runs"].values[place]), colour, place)
     style.legend_below(ax, 2)

@@ -88,7 +88,7 @@ ERRORS = {
     "not callable": ("own_networks:number", "is a int"),
     "fails": ("own_networks:fails", r"failed \(RuntimeError: no such width\)"),
     "makes no module": ("own_networks:not_a_module", "must make a torch.nn.Module, got dict"),
-    "other weights": ("own_networks:Step", "weights do not fit what own_networks:Step makes: .*mix.weight"),
+    "other weights": ("own_networks:Step", "weights do not fit what own_networks:Step makes .*mix.weight"),
 }
 
 
@@ -126,3 +126,51 @@ def test_a_module_that_cannot_be_imported_is_told_with_its_line(number, tmp_path
     torch.save({"state_dict": saved().state_dict()}, "a.pt")
     with pytest.raises(UserError, match=sentence):
         read("a.pt", system_factory=f"broken_{number}:Net")
+
+
+def larger(*parts):
+    """A model with an embedding, a head, and the step of the user's own below each of `parts`."""
+    modules = {part: nn.ModuleDict({"mix": nn.Linear(2, 2)}) for part in parts}
+    return nn.ModuleDict({"embedding": nn.Embedding(5, 2), **modules, "head": nn.Linear(2, 3)})
+
+
+@pytest.mark.parametrize(
+    "wrapped", [lambda one: one, lambda one: {"model": one, "epoch": 3}, lambda one: {"state_dict": one}]
+)
+def test_a_step_is_found_inside_a_larger_model_however_that_is_wrapped(wrapped, name):
+    model = larger("cell")
+    torch.save(wrapped(model.state_dict()), "a.pt")
+    found = read("a.pt", system_factory=f"{name}:as_system")
+    state = torch.tensor([0.3, -2.0], dtype=torch.float64)
+    expected = torch.tanh(model["cell"]["mix"].double()(state))
+    torch.testing.assert_close(found.system.step(state, torch.zeros(0)), expected)
+    assert "a.pt holds the weights of a larger model: own_networks:as_system is given those of cell." in found.assumed
+
+
+@pytest.mark.parametrize("wrapper", ["model", "model_state_dict", "state_dict"])
+@pytest.mark.parametrize("before", ["", "_orig_mod.", "module."])
+def test_the_usual_wrappers_around_a_step_of_the_users_own_are_read(wrapper, before, name):
+    step = nn.ModuleDict({"mix": nn.Linear(2, 2)})
+    named = {f"{before}{key}": value for key, value in step.state_dict().items()}
+    torch.save({wrapper: named, "optimizer": {"lr": 0.1}}, "a.pt")
+    state = torch.tensor([0.3, -2.0], dtype=torch.float64)
+    system = read("a.pt", system_factory=f"{name}:as_module").system
+    torch.testing.assert_close(system.step(state, torch.zeros(0)), torch.tanh(step["mix"].double()(state)))
+
+
+def test_of_several_parts_that_fit_one_is_chosen_by_its_name(name):
+    model = larger("encoder", "decoder")
+    torch.save(model.state_dict(), "a.pt")
+    with pytest.raises(UserError, match=r"holds 2 parts that fit .* choose with --layer encoder or decoder"):
+        read("a.pt", system_factory=f"{name}:as_system")
+    system = read("a.pt", system_factory=f"{name}:as_system", layer="decoder").system
+    state = torch.tensor([0.3, -2.0], dtype=torch.float64)
+    torch.testing.assert_close(system.step(state, torch.zeros(0)), torch.tanh(model["decoder"]["mix"].double()(state)))
+
+
+def test_a_part_with_a_weight_more_than_the_class_has_is_not_loaded(name):
+    model = larger("cell")
+    model["cell"]["norm"] = nn.LayerNorm(2)  # which its step may use
+    torch.save(model.state_dict(), "a.pt")
+    with pytest.raises(UserError, match=r"do not fit .*save the state_dict of that part alone"):
+        read("a.pt", system_factory=f"{name}:as_system")

@@ -3,6 +3,7 @@
 import inspect
 import json
 import re
+from contextlib import contextmanager
 from io import BytesIO
 
 import matplotlib.pyplot as plt
@@ -48,10 +49,12 @@ def told_here(monkeypatch):
     tests/test_io.py and tests/test_reading.py start it.
     """
 
+    @contextmanager
     def told(path):
         out = BytesIO()
         reading_child.tell(path, reading.limits().bytes, out)
-        return out.getvalue()
+        out.seek(0)
+        yield out
 
     monkeypatch.setattr(reading_child, "told_by_another_process", told)
 

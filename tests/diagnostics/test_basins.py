@@ -45,7 +45,7 @@ def test_smooth_borders_are_not_called_fractal_wherever_boxes_lie_on_them(grid):
     """An odd grid has starts on the borders themselves, which end on the saddles."""
     ds = dl.basins(dl.from_function(lambda h, x: torch.tanh(2 * h), state_size=2), grid=grid)
     assert ds["stable"].values.tolist() == [1] * 4 + [0] * 5
-    assert "fractal" not in ds.attrs["verdict"]
+    assert "as on fractal borders" not in ds.attrs["verdict"]
 
 
 def test_two_basins_do_not_decide_whether_their_border_is_smooth():
@@ -54,7 +54,9 @@ def test_two_basins_do_not_decide_whether_their_border_is_smooth():
         dl.from_function(lambda h, x: torch.stack([torch.tanh(2 * h[..., 0]), 0 * h[..., 1]], -1), 2), grid=13
     )
     assert float(ds["boundary_basin_entropy"]) <= np.log(2)
-    assert "to show a fractal border, which it cannot where two basins meet" in ds.attrs["verdict"]
+    assert (
+        "With two basins it cannot exceed ln 2 = 0.693 nat, and so cannot show a fractal border" in ds.attrs["verdict"]
+    )
 
 
 @pytest.mark.parametrize("grid, boxed", [(4, False), (10, False), (11, False), (13, True)])
@@ -88,7 +90,7 @@ def test_a_fractal_border_is_called_so_where_the_error_lets_it(grid, told):
     border, error = (float(ds[f"boundary_basin_entropy{end}"]) for end in ("", "_error"))
     assert (border > np.log(2) + 3 * error) == told
     assert ("as on fractal borders" in ds.attrs["verdict"]) == told
-    assert ("it is not told to exceed ln 2 = 0.693 nat, and so does not decide" in ds.attrs["verdict"]) != told
+    assert ("exceeded ln 2 = 0.693 nat beyond its error would it show a fractal border" in ds.attrs["verdict"]) != told
 
 
 def test_w_diff_at_the_papers_step_ends_on_an_invariant_curve():
@@ -365,7 +367,7 @@ def rotation(*angles, sizes=None):
 def test_orbits_that_nothing_attracts_are_one_family_without_basins(system, kind):
     ds = dl.basins(system, grid=5)
     assert ds["kind"].values.tolist() == [kind]
-    assert "fractal" not in ds.attrs["verdict"]
+    assert "as on fractal borders" not in ds.attrs["verdict"]
     assert np.isnan(ds["boundary_basin_entropy"])
 
 

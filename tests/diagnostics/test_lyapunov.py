@@ -26,6 +26,7 @@ from dynlab.simulation import simulate
 from dynlab.systems import Euler, Flow, create, from_function, frozen
 from dynlab.systems.planar import planar_system
 from dynlab.systems.textbook import LinearMap
+from dynlab.wording import with_error
 
 ROUNDING = 1e-12  # of sums of exponents, which an exact identity gives
 
@@ -72,7 +73,9 @@ def test_the_dimension_and_the_entropy_bound_have_errors(henon, lorenz):
         # blocks below 1 s see too much
         assert float(lorenz[f"{name}_error"].mean() / sure(BLOCKS) / lorenz[name].std(ddof=1)) > 0.8
     one = lyapunov(create("lorenz"), seconds=60.0, transient=5.0, initial_state=[1, 1, 20])
-    assert "the entropy rate is at most Λ₁, the only positive exponent." in one.attrs["verdict"]
+    error = float(one["positive_exponent_sum_error"].item())
+    told = with_error(one["positive_exponent_sum"].item(), error, "nat/s", 2)
+    assert f"at most the sum of the positive exponents, {told}" in one.attrs["verdict"]
     assert (
         "of 3 exponents 1 is positive (Λ₁), 1 of undecided sign (Λ₂) and 1 negative (Λ₃)" in one.attrs["verdict"]
     )  # the sum is of those that are
@@ -461,7 +464,7 @@ def test_a_frame_that_has_not_aligned_is_part_of_the_error():
     low, high = max(value - error for value, error in found), min(value + error for value, error in found)
     assert low <= high  # one number that all of them allow
     assert max(value for value, _ in found) - min(value for value, _ in found) > 5e-4
-    assert "is what other random directions of the tangent vectors at the start would change" in ds.attrs["verdict"]
+    assert "The random directions in which tangent vectors start account for about" in ds.attrs["verdict"]
     # one exponent is one number, however many are asked for
     assert found[0][0] == pytest.approx(found[2][0], abs=1e-12)
     assert found[0] == pytest.approx(found[3], abs=1e-12)

@@ -49,7 +49,7 @@ def test_bars_count_all_relabellings_and_those_at_least_as_far_from_the_line_on(
     assert sum(bar.get_height() for bar in far) == as_far == round(float(ds["p_value"]) * ds.sizes["relabelling"])
     filled = [bar.get_x() for bar in far if bar.get_height()]
     assert min(filled) == pytest.approx(own, rel=1e-6)
-    assert lines["without exchange"] == own
+    assert lines["as they are"] == own
     low, high = ax.get_xlim()
     assert low < ds["relabelled_distance"].values.min() < ds["relabelled_distance"].values.max() < high
     plt.close("all")

@@ -11,6 +11,7 @@ from dynlab.errors import UserError
 from dynlab.plots import style
 from dynlab.plots.fixed_points import plot_fixed_points
 from dynlab.systems import create, from_function
+from dynlab.zoo import load
 
 
 def test_every_eigenvalue_is_a_marker_and_every_kind_an_entry():
@@ -20,7 +21,7 @@ def test_every_eigenvalue_is_a_marker_and_every_kind_an_entry():
     expected = np.stack([ds["eigenvalue"].values.real.ravel(), ds["eigenvalue"].values.imag.ravel()], axis=-1)
     np.testing.assert_allclose(sorted(map(tuple, drawn)), sorted(map(tuple, expected)))
     kinds, counts = np.unique(ds["kind"].values, return_counts=True)
-    texts = {text.get_text() for text in ax.get_legend().get_texts()}
+    texts = {text.get_text() for text in ax.figure.axes[-1].get_legend().get_texts()}
     assert {f"{count} × {kind}" for kind, count in zip(kinds, counts, strict=True)} <= texts
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("Re μ", "Im μ")
 
@@ -82,12 +83,12 @@ def test_the_legend_says_what_is_proved():
     cell = create("vanilla", input_size=0, state_size=1, bias=False).double()
     with torch.no_grad():
         cell.W.fill_(2.0)
-    texts = {
-        text.get_text() for text in plot_fixed_points(fixed_points(cell, starts=16, certify=True)).get_legend().texts
-    }
+    ds = fixed_points(cell, starts=16, certify=True)
+    texts = {text.get_text() for text in plot_fixed_points(ds).figure.axes[-1].get_legend().texts}
     assert {"2 × stable node, proved", "1 × unstable node, proved"} <= texts
     ds = fixed_points(from_function(lambda h, x: torch.tanh(2 * h), 1), starts=16, certify=True)
-    assert "2 × stable node, not proved" in {text.get_text() for text in plot_fixed_points(ds).get_legend().texts}
+    texts = {text.get_text() for text in plot_fixed_points(ds).figure.axes[-1].get_legend().texts}
+    assert "2 × stable node, not proved" in texts
 
 
 def test_of_many_eigenvalues_the_leading_ones_are_large():
@@ -100,3 +101,12 @@ def test_of_many_eigenvalues_the_leading_ones_are_large():
     assert len(small.get_offsets()) + len(large.get_offsets()) == 70
     assert small.get_sizes()[0] < large.get_sizes()[0]
     assert "large" in ax.get_legend().get_title().get_text()
+
+
+def test_beside_the_circle_stands_the_largest_modulus_at_each_point_by_its_number():
+    ds = fixed_points(load("gru-flipflop"), starts=64)
+    first, second = plot_fixed_points(ds).figure.axes
+    drawn = np.concatenate([each.get_offsets() for each in second.collections])
+    largest = np.abs(ds["eigenvalue"].values).max(axis=1)
+    np.testing.assert_allclose(drawn[np.argsort(drawn[:, 1])], np.stack([largest, np.arange(len(largest))], axis=-1))
+    assert first.get_legend() is None

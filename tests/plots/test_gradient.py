@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -21,7 +23,7 @@ def lines(ax):
 
 def test_the_gradient_falls_back_from_the_last_step(shrinking):
     ax = plot_gradient(gradient(*shrinking))
-    median = lines(ax)["median"]
+    median = lines(ax)["median of the samples"]
     assert median.get_xdata() == pytest.approx(np.arange(7))
     assert median.get_ydata() == pytest.approx(np.log(0.25) * np.arange(6, -1, -1))
     assert ax.get_ylabel() == STATE
@@ -31,8 +33,13 @@ def test_the_gradient_falls_back_from_the_last_step(shrinking):
 def test_the_loss_is_told_from_the_states(shrinking):
     ds = gradient(*shrinking, loss=lambda states, _: 3 * states[:, -1, 0])
     drawn = lines(plot_gradient(ds))
-    assert drawn[f"{LOSS}, median"].get_ydata() - drawn[f"{STATE}, median"].get_ydata() == pytest.approx(np.log(3))
-    assert drawn[f"{LOSS}, median"].get_linestyle() != drawn[f"{STATE}, median"].get_linestyle()
+    assert drawn[f"{LOSS}, median of the samples"].get_ydata() - drawn[
+        f"{STATE}, median of the samples"
+    ].get_ydata() == pytest.approx(np.log(3))
+    assert (
+        drawn[f"{LOSS}, median of the samples"].get_linestyle()
+        != drawn[f"{STATE}, median of the samples"].get_linestyle()
+    )
     (level,) = (name for name in drawn if name.endswith("neither shrinks nor grows"))
     assert level.startswith(FACTOR), "the loss has no size at which its gradient neither shrinks nor grows"
     np.testing.assert_array_equal(drawn[level].get_ydata(), 0)
@@ -95,3 +102,18 @@ def test_modes_that_are_all_zero_or_unknown_are_said_to_be(step, said):
     ax = np.atleast_1d(ax.figure.axes)[0]
     assert said in [text.get_text() for text in ax.texts]
     ax.figure.draw_without_rendering()
+
+
+@pytest.mark.parametrize("slope", [0.5, 1 - 1e-7, 2.0])
+def test_the_axis_at_the_right_is_the_exponential_of_that_at_the_left(slope):
+    ds = gradient(from_function(lambda h, x: slope * h, 1), np.zeros((40, 0)))
+    ax = plot_gradient(ds)
+    (right,) = ax.child_axes
+    low, high = ax.get_ylim()
+    assert low <= -0.05 < 0.05 <= high  # what keeps its size is drawn flat
+    ax.figure.canvas.draw()
+    texts = {at: text.get_text() for at, text in zip(right.get_yticks(), right.get_yticklabels(), strict=True)}
+    for at, text in texts.items():
+        power = re.fullmatch(r"\$10\^\{(.*)\}\$", text.replace("−", "-"))
+        told = 10 ** float(power[1]) if power else float(text.replace(",", "").replace("−", "-"))
+        assert told == pytest.approx(np.exp(at), rel=0.13 if power else 0.005)

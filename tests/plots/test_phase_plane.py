@@ -131,7 +131,7 @@ def test_eight_panels_each_with_its_kinds():
 @pytest.mark.parametrize(
     "kind, arrows, title",
     [
-        ("feedback", "velocity", "Euler's disc, ○ ελ at ε = 0.1,\n— its way as ε grows"),
+        ("feedback", "velocity", "Euler's disc, ○ ελ at ε = 0.1 s,\n— its way as ε grows"),
         ("flow", "velocity", "● eigenvalues λ, Euler's disc\nat the critical step 0.0746"),
         ("vanilla", "displacement in a step", "○ multipliers μ,\nshaded: |μ| ≤ 1"),
     ],

@@ -75,7 +75,7 @@ def test_the_radius_over_time_with_its_median():
     inputs = np.stack([np.full((4, 1), scale) for scale in (0.5, 0.7, 0.8)])
     ax = plot_spectral_radius(spectrum(system, inputs))
     drawn = {line.get_label(): line.get_ydata() for line in ax.lines}
-    assert drawn["median"] == pytest.approx(np.full(4, 0.7))
+    assert drawn["median of the samples"] == pytest.approx(np.full(4, 0.7))
     assert "each of 3 samples" in drawn
     assert list(drawn["1: neither shrinks nor grows"]) == [1, 1]
 
@@ -90,7 +90,7 @@ def test_modes_that_a_step_forgets_hide_no_others():
         coords={"time": times},
     )
     ax = plot_eigenvalues_over_time(ds, ax=plt.figure().add_subplot())
-    (median,) = [line for line in ax.lines if line.get_label() == "median"]
+    (median,) = [line for line in ax.lines if line.get_label() == "median of the modes"]
     assert median.get_ydata() == pytest.approx(0.8)
     assert ax.get_title() == "Moduli |μ(t)|, without the 70 % of modes that are 0"
     words = [text.get_text() for text in ax.get_legend().get_texts()]

@@ -18,8 +18,8 @@ MANY_MEET = (
     ", above ln 2 = 0.693 nat: more than two basins meet in many boxes of 5 × 5 starts, as on fractal borders or where "
     "basins are as small as the boxes"
 )
-TWO = ". It would have to exceed ln 2 = 0.693 nat to show a fractal border, which it cannot where two basins meet"
-BELOW = ". It would have to exceed ln 2 = 0.693 nat beyond its error to show a fractal border"
+TWO = ". With two basins it cannot exceed ln 2 = 0.693 nat, and so cannot show a fractal border"
+BELOW = ". Only if it exceeded ln 2 = 0.693 nat beyond its error would it show a fractal border"
 
 
 def verdict(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.bool_], spanned_by: str) -> str:
@@ -77,7 +77,7 @@ def _found(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.boo
     surely = border - SURE * float(ds["boundary_basin_entropy_error"]) > FRACTAL
     more = MANY_MEET if surely else TWO if basins == 2 else BELOW
     return (
-        f"{said}. The basin entropy, 0 where each box of 5 × 5 starts has one end, is "
+        f"{said}. The basin entropy, 0 where in each box of 5 × 5 starts all end alike, is "
         f"{number(float(ds['basin_entropy']), 3)} nat. In boxes that hold a border it is {number(border, 3)} nat{more}."
     )
 

@@ -231,13 +231,14 @@ WORDS = {ONE: "one", SEVERAL: "several", CONTINUUM: "a continuum", NONE: "none"}
 def verdict(ds: xr.Dataset) -> str:
     """The sentences for a Dataset of `dynlab.ernn_convergence`."""
     outcomes = ds["outcome"].values
-    done, steps = int(np.isin(outcomes, (CONVERGES, STAYS)).sum()), f"the {counted(outcomes.size, 'step')} looked at"
+    done, steps = int(np.isin(outcomes, (CONVERGES, STAYS)).sum()), counted(outcomes.size, "step")
+    steps = f"the {steps} looked at" if outcomes.size > 1 else steps
     reached = "none" if not done else "all" if done == outcomes.size > 1 else f"{done:,}"
     last = ds.sizes[schema.ITERATION] - 1
     own = schema.settings(ds)["config"].get("inner_steps")  # K, of a network made by name
     after = f"After {counted(last, 'inner iteration')}"
     if own:
-        after = f"The network takes {counted(own, 'inner iteration')} at each step; after {last:,}"
+        after = f"The network takes {counted(own, 'inner iteration')} at each step; after {last:,} of them"
     have = f"{reached} of {steps} {agree(max(done, 1), 'has', 'have')}"
     sentences = [f"{after} {have} reached an equilibrium of the inner flow.", _found(ds), _fates(outcomes)]
     if (outcomes == NOWHERE).any():
@@ -285,8 +286,8 @@ def _rates(ds: xr.Dataset, converges: np.ndarray) -> str:
     if not settled.any():
         predicted, steps = np.median(ds["predicted_rate"].values[converges]), counted(int(converges.sum()), "step")
         return (
-            f"The factor by which one iteration multiplies the distance has not settled at the {steps} where the "
-            f"distance falls; the factor that eigenvalues predict there is {number(predicted)} (median)."
+            f"At the {steps} where the distance falls, eigenvalues predict that an iteration multiplies it by "
+            f"{number(predicted)} (median); the measured factor has not settled."
         )
     measured, predicted = ds["rate"].values[settled], ds["predicted_rate"].values[settled]
     worst = np.max(np.abs(measured / predicted - 1))
@@ -300,7 +301,7 @@ def _rates(ds: xr.Dataset, converges: np.ndarray) -> str:
 def _conditions(ds: xr.Dataset) -> str:
     parts = []
     for name, words in (
-        ("theorem2", "With F the inner flow and η its step ERNN's Theorem 2 wants ‖F + η∇F·F‖ < ‖F‖: it holds"),
+        ("theorem2", "With F the inner flow and η its step size ERNN's Theorem 2 wants ‖F + η∇F·F‖ < ‖F‖: it holds"),
         ("corollary1", "ERNN's Corollary 1 wants ‖I + η∇F‖ < 1: it holds"),
     ):
         values = ds[name].values[np.isfinite(ds[name].values)]

@@ -144,8 +144,8 @@ def _aligned(ds: xr.Dataset) -> str:
         return ""
     part = f"{number(change, 1)} {ds['mean_exponent'].attrs['units']}"
     return (
-        f" Of that error {part} is what other random directions of the tangent vectors at the start would change; on "
-        f"longer sequences it is less."
+        f" The random directions in which tangent vectors start account for about {part} of that error, and for less "
+        f"on longer sequences."
     )
 
 
@@ -258,18 +258,16 @@ def _dimension(ds: xr.Dataset) -> str:
     if np.isnan(ds["positive_exponent_sum"]).all():
         return f"{text}."
     units = ds["positive_exponent_sum"].attrs["units"]
-    if ds.sizes[schema.SAMPLE] == 1 and float(ds["positive_exponent_sum"][0]) == float(ds[name][0, 0]):
-        return f"{text}; the entropy rate is at most Λ₁, the only positive exponent."
-    total = _known(ds, "positive_exponent_sum")
+    total = _known(ds, "positive_exponent_sum", figures=2)
     return f"{text}; the entropy rate is at most the sum of the positive exponents, {total} {units}."
 
 
-def _known(ds: xr.Dataset, name: str, digits: int = 3) -> str:
+def _known(ds: xr.Dataset, name: str, digits: int = 3, figures: int = 1) -> str:
     """The range over samples, and of one sample the value with its error: "2.061 ± 0.006"."""
     values, error = ds[name].values, float(ds[f"{name}_error"].values[0])
     if len(values) > 1 or error == 0 or not np.isfinite(error):
         return ranged(values, digits)
-    return with_error(float(values[0]), error)
+    return with_error(float(values[0]), error, figures=figures)
 
 
 def _self_check(ds: xr.Dataset, name: str, size: int) -> str:
@@ -302,4 +300,5 @@ def _echo_state(ds: xr.Dataset) -> str:
     if not finite.size:
         return f"{text}."
     rate = f"{interval(finite, 2)} {rates.attrs['units']}"
-    return f"{text}. Of two that begin very near to each other the distance grows at {rate} (negative: it shrinks)."
+    which = " from sample to sample" if finite.size > 1 else ""
+    return f"{text}. Two that begin very near to each other give the exponent {rate}{which}."

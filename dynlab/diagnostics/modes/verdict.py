@@ -32,6 +32,7 @@ def verdict(ds: xr.Dataset) -> str:
         said.append(f"the one that grows fastest doubles in {doubling} steps")
         said[-1] += _where(ds, fastest)
     told = ". ".join([f"{where} {said[0]}", *map(capital, said[1:])]) if said else ""
+    told += ". Points and inputs are counted from 0" * bool(told)
     text = f"{told or f'{where} none is told from the others and from |μ| = 1'}."
     lost, open_ = int((~separated).sum()), int((separated & (fate == UNDECIDED)).sum())
     zero = int((~separated & (fate == DECAYS) & np.isnan(ds["frequency"].values)).sum())
@@ -59,6 +60,6 @@ def _where(ds: xr.Dataset, at: tuple[int, int]) -> str:
         said.append(f"it turns by {number(abs(turning), 3)} cycles a step")
     shares = ds["input_share"].values[at]
     if len(shares) and np.isfinite(shares).all():
-        said.append(f"{share(shares.max())} of what drives it comes from input {int(shares.argmax())}")
-    point = f", at point {at[0]} (counted from 0; {of_map(str(ds['kind'].values[at[0]]))})"
+        said.append(f"input {int(shares.argmax())} has {share(shares.max())} of its squared input weights")
+    point = f", at point {at[0]} ({of_map(str(ds['kind'].values[at[0]]))})"
     return point + (f": {joined(said)}" if said else "")

@@ -29,8 +29,8 @@ from dynlab.wording import (
 
 DIGITS = 5  # of the modulus of a multiplier that is not near 1
 OF_FORM = (
-    " for a Jacobian diag(c) (A − γI), c the activation's slopes and A antisymmetric",
-    "from −γ max c to −γ min c, here ",
+    "−γ max c ≤ Re λ ≤ −γ min c",
+    "of a flow with the Jacobian diag(c) (A − γI), A antisymmetric and c the slopes,",
 )
 POSSESSIVE = {
     "euler": "Euler's step",
@@ -184,8 +184,10 @@ def _bound(name: str, low: float, high: float, unit: str) -> str:
     if "≤" in name:
         return f"{name} = {number(high)}"
     ends = interval([float(f"{end:.2g}") for end in (low, high)], 2)  # one may be tiny beside the other
-    form, here = OF_FORM if name.startswith("Re λ") else ("", "")
-    return f"on {name}{form} ({here}{ends}{unit_after(unit)})"
+    if name.startswith("Re λ"):
+        form, of = OF_FORM
+        return f"{form} (here {ends}{unit_after(unit)}) {of}"
+    return f"on {name} ({ends}{unit_after(unit)})"
 
 
 def _claim(name: str) -> str:
