@@ -193,8 +193,8 @@ def _verdict(ds: xr.Dataset, driven: Driven, described: str) -> str:
     )
     if np.isfinite(start).any() and np.isfinite(ds["surviving"].values).all():
         kept = ds["surviving"].values
-        every = "In every sample all" if samples > 1 else "All"
-        all_kept = f". {every} {n:,} of its singular values are at least {SURVIVES}"
+        all_of = "In every sample all" if samples > 1 else "All"
+        all_kept = f". {all_of} {n:,} of its singular values are at least {SURVIVES}"
         some = f". The number of its {n:,} singular values that are at least {SURVIVES} {typically(kept, 0)}"
         text += all_kept if (kept == n).all() and n > 1 else some
     lost = int((~driven.states[:, -1].isfinite().all(dim=-1)).sum())
