@@ -9,12 +9,12 @@ from matplotlib.ticker import MaxNLocator
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.plots.spectrum import window_of
 from dynlab.plots.unit_circle import CIRCLE
 from dynlab.wording import number
 
 SIZE = (9.2, 4.2)  # inches
 LOOKS = (("o", style.BLUE), ("s", style.VERMILION))
+NEAR_ONE = 0.35  # eigenvalues that all lie in so small a window
 ALIKE = 1e-9  # of their size: distances that differ by less are one
 BINS = 12
 FLAT, ROOM, SMALLEST = 2.0, 0.08, 1e-6  # how many times longer one axis is, room beside what is shown, the least
@@ -57,16 +57,17 @@ def plot_compare(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Ax
 
 
 def _set_window(ax: Axes, values: np.ndarray) -> None:
-    """That of a spectrum; where values near 1 lie far closer along one axis, each axis on its own scale."""
-    middle, half = window_of(values)
+    """Around the values and 1; where these lie near 1 and far closer along one axis, each axis on its own scale."""
     ends = np.array([[part.min(), part.max()] for part in (np.append(values.real, 1.0), values.imag)])
     wide, tall = np.ptp(ends, axis=1)
-    if middle and min(wide, tall) * FLAT < max(wide, tall):
+    if max(wide, tall) < NEAR_ONE and min(wide, tall) * FLAT < max(wide, tall):
         for name, (low, high) in zip(("xlim", "ylim"), ends, strict=True):
             pad = ROOM * max(high - low, SMALLEST)
             ax.set(**{name: (low - pad, high + pad)})
-    else:
-        ax.set(xlim=(middle - half, middle + half), ylim=(-half, half), aspect="equal")
+        return
+    half = (0.5 + ROOM) * max(wide, tall, SMALLEST)
+    (x, y) = ends.mean(axis=1)
+    ax.set(xlim=(x - half, x + half), ylim=(y - half, y + half), aspect="equal")
 
 
 def _draw_distances(ds: xr.Dataset, ax: Axes) -> None:
@@ -79,9 +80,8 @@ def _draw_distances(ds: xr.Dataset, ax: Axes) -> None:
     share = f"at least as far apart: {as_far} of {len(distances)}"
     ax.hist(farthest, edges.tolist(), color=style.ORANGE, ec=style.GREY, lw=0.8, label=share)
     ax.axvline(own, color=style.BLACK, lw=2, label="as they are")
-    low, high = min(edges[0], own), max(edges[-1], own)
-    pad = ROOM * (high - low)
-    ax.set(xlim=(low - pad, high + pad), ylim=(0, HEADROOM * ax.get_ylim()[1]))
+    high = max(edges[-1], own)
+    ax.set(xlim=(0, (1 + ROOM) * high), ylim=(0, HEADROOM * ax.get_ylim()[1]))
     ax.set(xlabel="mean distance of a run of one from a run of the other", ylabel="number of ways to swap runs")
     ax.locator_params(axis="x", nbins=6)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))

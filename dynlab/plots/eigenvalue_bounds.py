@@ -80,7 +80,15 @@ def _draw_row(ax: Axes, row: int, one: xr.Dataset, **artist: Any) -> None:
     scale = _scale(one)
     only_above = bool(one["only_above"])
     if np.isfinite(ends).all() and not only_above:
-        ax.plot(ends[[0, 2]] / scale, [row, row], color=style.SKY, lw=6, alpha=0.6, label="all that was measured")
+        ax.plot(
+            ends[[0, 2]] / scale,
+            [row, row],
+            color=style.SKY,
+            lw=6,
+            alpha=0.6,
+            solid_capstyle="butt",
+            label="all that was measured",
+        )
         for end in {0, 2} if abs(ends[2] - ends[0]) > APART * scale else {2}:
             value = float(one["highest" if end else "lowest"])
             said = number(value, digits_against(value, float(one["limit"]), 3))
@@ -133,7 +141,7 @@ def _number_axis(ax: Axes, one: xr.Dataset) -> None:
     values = np.asarray(MaxNLocator(TICKS).tick_values(limit - reach, limit + reach))
     places = _sign(one) * (values - limit) / scale
     shown = (np.abs(places) <= REACH) & (np.abs(places) > BESIDE)
-    ax.set_xticks([0, *places[shown]], ["bound", *(number(value) for value in values[shown])])
+    ax.set_xticks([0, *places[shown]], [number(limit), *(number(value) for value in values[shown])])
     ax.set_xlabel(f"inside  ←  {str(one[schema.BOUND].values).partition('_')[2].replace('_', ' ')}  →  outside")
 
 

@@ -26,7 +26,11 @@ LOOKS = {
     "no equilibrium to converge to": (style.ORANGE, ":"),
 }
 SPEED = {"no equilibrium to converge to": "no equilibrium was found, its speed ‖F(g⁽ⁱ⁾)‖₂ instead"}
-SHORT = {"no equilibrium to converge to": "no equilibrium found: the speed ‖F‖₂"}  # in titles
+SHORT = {  # in titles
+    "no equilibrium to converge to": "no equilibrium found: the speed ‖F‖₂",
+    "has not come nearer yet": "not steadily nearer yet",
+    "does not converge": "cannot: it repels, or overflow",
+}
 WORDS = {"has not come nearer yet": "does not come steadily nearer yet", "does not converge": "cannot converge"}
 GOES_THERE = {"converges", "still approaching"}
 SIZES, MOST_BESIDE = (9.6, 3.2), 3  # inches of a row of panels, and how many there are in it
@@ -72,18 +76,21 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
         return style.panels(ds, [(plot_ernn_convergence, artist)], SIZE, "Inner iteration")
     columns = len(outcomes) if len(outcomes) <= MOST_BESIDE else 2
     rows = -(-len(outcomes) // columns)
+    own = schema.settings(ds)["config"].get("inner_steps")
     with style.style((SIZES[0], SIZES[1] * rows)) as size:
         figure, axes = plt.subplots(rows, columns, figsize=size, sharex=True, squeeze=False)
         named: dict[str, Any] = {}
         drawn = dict(zip(outcomes, axes.flat, strict=False))
         for outcome, ax in drawn.items():
-            _draw(ds, ax, [outcome], **artist)
+            _draw(ds, ax, [outcome], **{"ls": "-"} | artist)
+            if own:
+                ax.axvline(own, color=style.GREY, lw=0.8, ls=":", zorder=0, label=f"where the network stops ({own})")
             count = int((ds["outcome"] == outcome).sum())
-            ax.set_title(f"{count} × {(SHORT | WORDS).get(outcome, outcome)}")
+            ax.set_title(f"{count} × {(WORDS | SHORT).get(outcome, outcome)}")
             named |= {
                 words: handle
                 for handle, words in zip(*ax.get_legend_handles_labels(), strict=True)
-                if words.startswith("predicted")
+                if words.startswith(("predicted", "where the network"))
             }
         _set_scales(ds, drawn)
         for ax in axes.flat[max(0, len(outcomes) - columns) : len(outcomes)]:  # with none below it

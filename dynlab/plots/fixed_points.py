@@ -54,7 +54,7 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
     if (window := close_up(ds["eigenvalue"].values.ravel())) is not None:
         drawn = [(_draw, artist | {"title": TITLES[0]}), (_draw, artist | window | {"below": True})]
     elif ds.sizes[schema.FIXED_POINT] > 1:
-        drawn = [(_draw, artist), (_draw_largest, artist)]
+        drawn = [(_draw, artist | {"below": True}), (_draw_largest, artist)]
     return style.panels(ds, drawn, SIZES[len(drawn) - 1], "Fixed points")
 
 
@@ -66,17 +66,21 @@ def _draw_largest(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
         marker, colour = style.kind_look(kind, stable)
         face, edge = (colour, "white") if status == "fixed point" else ("none", colour)
         look: dict[str, Any] = {"marker": marker, "s": 36, "facecolors": face, "edgecolors": edge, "linewidths": 0.6}
-        ax.scatter(largest[members], members, label=_entry(ds, status, kind, members), **(look | artist))
+        ax.scatter(largest[members], members, **(look | artist))
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.margins(0.06)
-    ax.set(xlabel="largest |μ|", ylabel="number of the fixed point", title="The largest |μ| at each")
-    style.legend_below(ax, 2, title=_heading(ds), alignment="left")
+    ax.margins(x=0.06)
+    ax.set(
+        ylim=(-0.6, len(largest) - 0.4),
+        xlabel="largest |μ|",
+        ylabel="number of the fixed point, from 0",
+        title="Largest |μ| at each fixed point",
+    )
 
 
 def _draw(
     ds: xr.Dataset,
     ax: Axes,
-    title: str = "Eigenvalues μ of the Jacobian at each",
+    title: str = "Eigenvalues μ of the Jacobian at each fixed point",
     xlim: tuple[float, float] | None = None,
     ylim: tuple[float, float] | None = None,
     below: bool = False,

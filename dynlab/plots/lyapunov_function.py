@@ -59,8 +59,9 @@ def plot_lyapunov_function(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     if np.mean(values > ROUNDING * reach) > SEEN:
         ax.contour(x, y, values, [0.0], colors=style.BLACK, linewidths=1.0, linestyles=":")
         ax.plot([], [], color=style.BLACK, lw=1, ls=":", label="V neither falls nor grows")
-    proved: dict[str, Any] = {"color": style.GREEN, "lw": 2, "label": "proved: V falls inside"}
-    _draw_circle(ax, float(row["radius"]), proved | artist)
+    radius = float(row["radius"])
+    proved: dict[str, Any] = {"color": style.GREEN, "lw": 2, "label": f"proved: V falls inside {number(radius, 2)}"}
+    _draw_circle(ax, radius, proved | artist)
     if float(row["sampled_radius"]) < extent:
         sampled = {"color": style.VERMILION, "lw": 1.2, "ls": "--", "label": "sampled: V falls inside"}
         _draw_circle(ax, float(row["sampled_radius"]), sampled)

@@ -26,7 +26,7 @@ FATES = {
 }
 WORDS = {  # above a table and below it
     "input_share": ("Share of each input (%)", "number of the input"),
-    "output_read": ("Outputs per unit of\nthe mode (100 is {})", "number of the output"),
+    "output_read": ("Outputs per unit\nof the mode", "number of the output"),
 }
 DARK = 0.6  # a shade on which letters are white
 SHORTEST = 0.05  # steps, below which a mode is drawn at the lower edge
@@ -60,6 +60,7 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int | Non
     lasts, turns, fate = _lasts(ds), np.abs(ds["frequency"].values), ds["fate"].values
     top = 2 * float(lasts[np.isfinite(lasts)].max(initial=1.0))
     height = np.where(np.isposinf(lasts), top, np.maximum(lasts, SHORTEST))
+    fate = np.where(ds["eigenvalue"].values.imag < 0, "", fate)  # of a complex pair one
     of_point = np.isin(np.arange(len(fate)), points)[:, None]
     small: dict[str, Any] = {"s": SMALL if fate.size > CROWD else 2 * SMALL, "alpha": 0.5, "linewidths": 0, "zorder": 2}
     rest = len(fate) - len(points)
@@ -88,7 +89,7 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int | Non
         ax.axhline(top, color=style.GREY, lw=0.8, ls=":", zorder=1)
         ax.text(0.995, top, "∞", transform=ax.get_yaxis_transform(), ha="right", va="bottom", color=style.GREY)
     if len(fate):
-        size = "Large: modes of fixed" if len(fate) > len(points) else "Modes of fixed"
+        size = "Time constants; large: of" if len(fate) > len(points) else "Time constants of"
         kinds = f" {points[0]}, {of_map(str(ds['kind'].values[points[0]]))}"
         ax.set_title(size + (f" point{kinds}" if len(points) == 1 else f" points {joined(list(map(str, points)))}"))
         style.legend_below(ax, 2)
@@ -144,7 +145,7 @@ def _figure(ds: xr.Dataset, points: list[int], **artist: Any) -> Axes:
                     ax.set_ylabel(_whose(ds, points[place]))
                 title, label = WORDS[name]
                 if place == 0:
-                    ax.set_title(title.format(number(largest, 2) if largest else "the largest"))
+                    ax.set_title(title)
                 if place == len(rows) - 1:
                     ax.set_xlabel(label)
         style.finish(ds, figure, "Modes")
@@ -168,7 +169,8 @@ def _draw_table(ds: xr.Dataset, ax: Axes, name: str, point: int, rows: NDArray[n
     centred: dict[str, Any] = {"ha": "center", "va": "center"}
     for (row, column), shade in np.ndenumerate(shades):
         if values.size <= MOST_CELLS and np.isfinite(shade):
-            ax.text(column, row, f"{100 * shade:.0f}", color="white" if shade > DARK else style.BLACK, **centred)
+            said = f"{100 * shade:.0f}" if name == "input_share" else number(float(values[row, column]), 2)
+            ax.text(column, row, said, color="white" if shade > DARK else style.BLACK, **centred)
     middle = (values.shape[1] - 1) / 2
     for row in np.flatnonzero(~known):
         ax.text(middle, float(row), "not interpreted", color=style.GREY, **centred)

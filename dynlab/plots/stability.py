@@ -61,14 +61,15 @@ def plot_stability(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> 
         drawn = [(plot_step_region, artist), (plot_step_region, artist | {"close_up": True})]
         drawn += [(plot_critical_steps, {})] * (ds["stable"].size > 1)
         drawn += [(plot_diffusion_plane, {})] * ("plane_modulus" in ds)
-    columns = 2 if len(drawn) in (2, 4) else 3
+    columns = 2
     rows = -(-len(drawn) // columns)
     table = FRAME + ROW * ds.sizes[schema.BOUND]
     with style.style((PANEL[0] * columns, PANEL[1] * rows + table)) as size:
         figure = plt.figure(figsize=size)
         grid = figure.add_gridspec(rows + 1, columns, height_ratios=[*[PANEL[1]] * rows, table])
         for index, (draw, options) in enumerate(drawn):
-            draw(ds, ax=figure.add_subplot(grid[index]), **options)
+            alone = len(drawn) > 1 and index == len(drawn) - 1 and len(drawn) % columns
+            draw(ds, ax=figure.add_subplot(grid[rows - 1, :] if alone else grid[index]), **options)
         plot_theory_bounds(ds, ax=figure.add_subplot(grid[rows, :]))
         style.finish(ds, figure, f"Stability of {_step(ds)}")
     return figure.axes[0]

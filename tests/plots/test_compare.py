@@ -51,11 +51,12 @@ def test_bars_count_all_relabellings_and_those_at_least_as_far_from_the_line_on(
     assert min(filled) == pytest.approx(own, rel=1e-6)
     assert lines["as they are"] == own
     low, high = ax.get_xlim()
+    assert low == 0
     assert low < ds["relabelled_distance"].values.min() < ds["relabelled_distance"].values.max() < high
     plt.close("all")
 
 
-@pytest.mark.parametrize("factor, arrow", [(0.1, "← {}"), (1.0, ""), (10.0, "{} →")])
+@pytest.mark.parametrize("factor, arrow", [(0.1, ""), (1.0, ""), (10.0, "{} →")])
 def test_the_distance_within_a_network_is_a_line_or_an_arrow_to_it(ds, factor, arrow):
     within = ds["within_runs"].copy(data=[factor * float(ds["between_runs"])] * 2)
     ax, _, _, lines = distances_panel(ds.assign(within_runs=within))

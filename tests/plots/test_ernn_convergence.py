@@ -80,7 +80,7 @@ def test_every_outcome_has_a_panel_on_one_scale():
     ds["outcome"].values[0, 0] = "does not converge"
     figure = plot_ernn_convergence(ds).figure
     one, other = figure.axes
-    assert [ax.get_title(loc="left") for ax in figure.axes] == ["1 × converges", "1 × cannot converge"]
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["1 × converges", "1 × cannot: it repels, or overflow"]
     np.testing.assert_array_equal(one.lines[0].get_ydata(), ds["distance"].values[0, 1])
     np.testing.assert_array_equal(other.lines[0].get_ydata(), ds["distance"].values[0, 0])
     assert one.get_ylim() == other.get_ylim()

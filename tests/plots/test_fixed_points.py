@@ -14,6 +14,12 @@ from dynlab.systems import create, from_function
 from dynlab.zoo import load
 
 
+def legend_of(ax):
+    """The only one in its figure."""
+    (legend,) = [each.get_legend() for each in ax.figure.axes if each.get_legend()]
+    return legend
+
+
 def test_every_eigenvalue_is_a_marker_and_every_kind_an_entry():
     ds = fixed_points(from_function(lambda h, x: torch.tanh(h @ torch.tensor([[3.0, 1.0], [0.0, 2.0]]).to(h)), 2))
     ax = plot_fixed_points(ds)
@@ -21,7 +27,7 @@ def test_every_eigenvalue_is_a_marker_and_every_kind_an_entry():
     expected = np.stack([ds["eigenvalue"].values.real.ravel(), ds["eigenvalue"].values.imag.ravel()], axis=-1)
     np.testing.assert_allclose(sorted(map(tuple, drawn)), sorted(map(tuple, expected)))
     kinds, counts = np.unique(ds["kind"].values, return_counts=True)
-    texts = {text.get_text() for text in ax.figure.axes[-1].get_legend().get_texts()}
+    texts = {text.get_text() for text in legend_of(ax).get_texts()}
     assert {f"{count} × {kind}" for kind, count in zip(kinds, counts, strict=True)} <= texts
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("Re μ", "Im μ")
 
@@ -84,10 +90,10 @@ def test_the_legend_says_what_is_proved():
     with torch.no_grad():
         cell.W.fill_(2.0)
     ds = fixed_points(cell, starts=16, certify=True)
-    texts = {text.get_text() for text in plot_fixed_points(ds).figure.axes[-1].get_legend().texts}
+    texts = {text.get_text() for text in legend_of(plot_fixed_points(ds)).texts}
     assert {"2 × stable node, proved", "1 × unstable node, proved"} <= texts
     ds = fixed_points(from_function(lambda h, x: torch.tanh(2 * h), 1), starts=16, certify=True)
-    texts = {text.get_text() for text in plot_fixed_points(ds).figure.axes[-1].get_legend().texts}
+    texts = {text.get_text() for text in legend_of(plot_fixed_points(ds)).texts}
     assert "2 × stable node, not proved" in texts
 
 
@@ -109,4 +115,5 @@ def test_beside_the_circle_stands_the_largest_modulus_at_each_point_by_its_numbe
     drawn = np.concatenate([each.get_offsets() for each in second.collections])
     largest = np.abs(ds["eigenvalue"].values).max(axis=1)
     np.testing.assert_allclose(drawn[np.argsort(drawn[:, 1])], np.stack([largest, np.arange(len(largest))], axis=-1))
-    assert first.get_legend() is None
+    assert first.get_legend() is not None
+    assert second.get_legend() is None  # the same marks

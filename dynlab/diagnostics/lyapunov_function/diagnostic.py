@@ -250,7 +250,7 @@ def _around(
     sampled = float(levels[falls - 1]) if falls else 0.0
     inside = levels <= proved.radius
     seen = float(fall[inside].max()) if inside.any() else np.nan
-    extent = 1.3 * max(proved.radius, min(sampled, 20 * base))
+    extent = 1.3 * max(proved.radius, sampled)
     plane = np.stack(np.meshgrid(np.linspace(-1, 1, GRID), np.linspace(-1, 1, GRID)), axis=-1)
     leading = along[:2] if len(state) > 1 else np.concatenate([along[:1], np.zeros((1, 1))])
     ratio = _rates(at_rest, state, T, (extent * plane @ leading).reshape(-1, len(state))).reshape(GRID, GRID)
