@@ -134,20 +134,19 @@ def _lanczos(T: Real, points: Complex, first: Complex, least: float) -> tuple[Re
         betas[k + 1] = np.linalg.norm(w, axis=0)
         w /= np.maximum(betas[k + 1], np.finfo(float).tiny)
         before, q = q, w
-        complete = k + 1 == n  # then the Krylov space is the whole space
-        if (k + 1) % LOOK and not complete and k + 1 < LONGEST:
+        if (k + 1) % LOOK and k + 1 != n and k + 1 < LONGEST:  # at n the space may be all, but for what rounding lost
             continue
         top, last = _largest(alphas[: k + 1], betas[1 : k + 1])
         value[left] = np.maximum(np.exp2(-scale / 2) / np.sqrt(top), np.finfo(float).tiny)
         residual[left] = betas[k + 1] * last / top
         iterations[left] = k + 1
         going = residual[left] > TOLERANCE
-        if complete or not going.any():
+        if not going.any():
             break
         left, before, q, *inverses = left[going], *(each[:, going] for each in (before, q, *inverses))
         scale = scale[going]
         alphas, betas = alphas[:, going], betas[:, going]
-    return value, iterations, residual, (residual <= TOLERANCE) | (iterations == n)
+    return value, iterations, residual, residual <= TOLERANCE
 
 
 def _largest(alphas: Real, betas: Real) -> tuple[Real, Real]:

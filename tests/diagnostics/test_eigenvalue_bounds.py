@@ -298,3 +298,18 @@ def test_the_exponent_of_an_orbit_that_still_drifts_is_told_as_such(turn, drifts
     )
     ds = dl.eigenvalue_bounds(slow, np.zeros((10_000, 0)), max_exponent=0.05, initial_state=[0.0, 0.0])
     assert ("its exponent is of these steps alone" in ds.attrs["verdict"]) is drifts
+
+
+@pytest.mark.parametrize(
+    "excess, said", [(1e-9, "about 1e−09 above it) is violated"), (-1e-9, "about 1e−09 below it) holds")]
+)
+def test_where_the_number_measured_does_not_decide_the_verdict_says_what_does(excess, said):
+    """Of more than 256 states the modulus comes from powers, and a factorisation decides."""
+    n = 257
+    basis = np.linalg.qr(np.random.default_rng(0).standard_normal((n, n)))[0]
+    values = np.append(np.linspace(-0.9, 0.9, n - 1), 1 + excess)
+    matrix = torch.tensor(basis * values @ basis.T)
+    system = dl.from_function(lambda h, x: h @ matrix.T.to(h), state_size=n)
+    ds = dl.eigenvalue_bounds(system, np.zeros((2, 0)), max_modulus=1.0)
+    assert ds["outcome"].values.tolist() == ["violated" if excess > 0 else "holds"]
+    assert said in ds.attrs["verdict"]

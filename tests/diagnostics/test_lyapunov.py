@@ -888,3 +888,15 @@ def test_at_a_kink_an_orbit_ends_at_no_stable_point():
 def test_what_is_stable_on_one_side_alone_is_not_said_to_be_stable(step):
     ds = lyapunov(from_function(lambda h, x: step(h), state_size=1), steps=500, initial_state=[0.7])
     assert ("stable fixed point" in ds.attrs["verdict"]) == ("kink" not in ds.attrs["verdict"])
+
+
+@pytest.mark.parametrize("steps, off", [(1200, 0.01), (2000, 0.01)])
+def test_exponents_that_lie_dense_are_within_errors_that_count_how_long_a_frame_turns(steps, off):
+    """−0.1 to −0.6 in 160 equal parts: neighbours are told apart after a thousand steps at the earliest."""
+    n, true, outside = 160, -np.linspace(0.1, 0.6, 160), []
+    for seed in range(8):
+        basis = np.linalg.qr(np.random.default_rng(seed).standard_normal((n, n)))[0]
+        ds = lyapunov(LinearMap((basis * np.exp(true) @ basis.T).tolist()), steps=steps, k=10, seed=seed)
+        outside += (np.abs(ds["exponent"].values[0] - true[:10]) > ds["exponent_error"].values[0]).tolist()
+        assert float(ds["exponent_error"].max()) < off
+    assert np.mean(outside) <= 0.025  # at most 2 of 80

@@ -591,3 +591,28 @@ def test_a_plane_of_many_points_takes_no_more_memory_than_it_may():
     finally:
         tracemalloc.stop()
         gc.enable()
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "values", [lambda i: i > 0, lambda i: 1 - 0.3**i, lambda i: 0.3**i - 1, lambda i: (i < 32) * 1.0]
+)
+def test_of_a_symmetric_matrix_with_crowded_eigenvalues_the_numerical_range_is_their_interval(values, seed):
+    """LAPACK's search for the largest one alone may end with none."""
+    values = np.asarray(values(np.arange(64)), dtype=float)
+    basis = np.linalg.qr(np.random.default_rng(seed).standard_normal((64, 64)))[0]
+    ds = dl.pseudospectrum(LinearMap((basis * values @ basis.T).tolist()), grid=5, steps=2)
+    assert float(ds["numerical_radius"]) == pytest.approx(np.abs(values).max(), rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [7, 16, 40, 100])
+def test_of_a_symmetric_matrix_whose_eigenvalues_crowd_what_is_said_to_have_converged_has(n):
+    basis = np.linalg.qr(np.random.default_rng(0).standard_normal((n, n)))[0]
+    values = (-1.0) ** np.arange(n) * 0.7 ** np.arange(n)
+    ds = dl.pseudospectrum(LinearMap((basis * values @ basis.T).tolist()), grid=11, steps=2)
+    x, y = np.meshgrid(ds["x"], ds["y"])
+    true = np.abs((x + 1j * y)[..., None] - values).min(axis=-1)
+    converged = ds["converged"].values == 1
+    assert converged.mean() > 0.9
+    off = np.abs(ds["smallest_singular_value"].values - true)
+    assert (off <= 1e-8 * true + 1e-14)[converged].all()

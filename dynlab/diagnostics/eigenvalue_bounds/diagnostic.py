@@ -250,4 +250,7 @@ def _in_words(one: xr.Dataset) -> str:
     measured, error = float(one["measured"]), float(one["error"])
     wide = WIDE_ERROR * abs(measured) < error < np.inf
     told = with_error(measured, error) if wide else number(measured, digits_against(measured, limit))
+    if wide and abs(measured - limit) <= error:  # another computation decides
+        side = "below" if (one["outcome"] == HOLDS) == bool(one["is_upper"]) else "above"
+        told += f", and shown to be about {number(abs(float(one['margin'])), 1)} {side} it"
     return f"{bound} (measured: {told})"

@@ -31,6 +31,7 @@ from dynlab.numerics.statistics import (
 from dynlab.systems import System
 from dynlab.wording import why_cut
 
+DENSE, DRIFTS = 64, 3.0  # states, beyond which exponents may lie dense, and how many drifts an error is then at least
 METHOD = (
     "The Jacobians carry a frame of tangent vectors forward, which is random at first. QR makes it orthonormal again "
     "before the relative error of a growth factor exceeds {tolerance:g} (or after every step). It is bounded at first "
@@ -42,7 +43,9 @@ OF_BLOCKS = (
     "follow a trend, the error is at least the distance of the last quarter's mean from the whole's. Where the growth "
     f"over all steps is below {FEW_NATS:g} nats, it is at least a third of the exponent. It is at least what the "
     "exponents lack to their decreasing order. The largest exponent's error is at least its distance from that of the "
-    "fixed point or cycle where the orbit ends. The mean of all samples has the error of their mean growth, so that "
+    f"fixed point or cycle where the orbit ends. Of more than {DENSE} states it is at least {DRIFTS:g} times a drift: "
+    "how the second half's means differ from the whole's, in the root mean square over the exponents. The mean of all "
+    "samples has the error of their mean growth, so that "
     "what they share does not average out. It reaches every sample whose own error does not reach the mean"
 )
 BETWEEN = (
@@ -162,6 +165,9 @@ def _values(measured: Measured, size: int) -> dict[str, NDArray[Any]]:
         unsettled = np.take_along_axis(_unordered(last / elapsed[-1]), order, axis=1)
         if measured.ends is not None:
             unsettled[:, 0] = np.fmax(unsettled[:, 0], _off_end(exponent[:, 0], measured.ends))
+        if size > DENSE:
+            unsettled = np.maximum(unsettled, DRIFTS * _drift(log_growth, elapsed))
+            mean_margin = np.maximum(mean_margin, DRIFTS * _drift(together, elapsed)[0])
         margin = np.maximum(margin, unsettled)
         mean_margin = np.maximum(mean_margin, beyond_errors(exponent, margin, mean))
         mean_margin = np.maximum(mean_margin, unsettled.mean(axis=0))
@@ -216,6 +222,22 @@ def _unordered(exponent: NDArray[np.float64]) -> NDArray[np.float64]:
         rises = np.fmax.accumulate(known[:, ::-1], axis=1)[:, ::-1] - known
         falls = known - np.fmin.accumulate(known, axis=1)
     return np.nan_to_num(np.fmax(rises, falls), nan=0.0, posinf=0.0)
+
+
+def _drift(log_growth: NDArray[np.float64], elapsed: NDArray[np.float64]) -> NDArray[np.float64]:
+    """By how much the mean growth (sample, mode) over the second half differs from that over all, of all modes.
+
+    Where exponents lie dense a frame turns to their directions for as long as a run takes, and its blocks scatter less
+    than they drift: one mode's more and another's less, by chance, so that each has the root mean square.
+    """
+    half = int(np.searchsorted(elapsed, elapsed[-1] / 2))
+    if not 0 <= half < len(elapsed) - 1:
+        return np.zeros_like(log_growth[:, -1])
+    with np.errstate(invalid="ignore"):
+        late = (log_growth[:, -1] - log_growth[:, half]) / (elapsed[-1] - elapsed[half])
+        off = np.square(late - log_growth[:, -1] / elapsed[-1])
+    off = np.where(np.isfinite(off), off, 0.0)
+    return np.broadcast_to(np.sqrt(off.mean(axis=1, keepdims=True)), off.shape)
 
 
 def _off_end(largest: NDArray[np.float64], ends: OrbitEnds) -> NDArray[np.float64]:

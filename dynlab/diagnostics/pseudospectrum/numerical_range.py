@@ -86,7 +86,9 @@ def _of_small(matrix: Real, angles: Real) -> tuple[Real, Complex]:
     symmetric, skew = (matrix + matrix.T) / 2, (matrix - matrix.T) / 2
     for angle in through(angles):
         hermitian = np.cos(angle) * symmetric - 1j * np.sin(angle) * skew
-        values, columns = eigh(hermitian, subset_by_index=[n - 1, n - 1], overwrite_a=True, check_finite=False)
+        values, columns = eigh(hermitian, subset_by_index=[n - 1, n - 1], check_finite=False)
+        if not len(values):  # LAPACK's search for one of many equal ones may end with none
+            values, columns = eigh(hermitian, check_finite=False)
         supports.append(values[-1])
         vectors.append(columns[:, -1])
     return np.array(supports), np.stack(vectors, axis=1)
