@@ -52,7 +52,9 @@ def plot_gradient(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
     ax.set(xlim=(0, last), ylim=ends, xlabel=style.label(ds[schema.TIME]), ylabel=ylabel)
     factors = ax.secondary_yaxis("right", ylabel="the norm itself" if has_loss else FACTOR)
     wide = ends[1] - ends[0] > READABLE
-    factors.yaxis.set_major_formatter(lambda exponent, _: _as_factor(exponent, wide))
+    factors.yaxis.set_major_formatter(
+        lambda exponent, _: _as_factor(exponent, wide) if ends[0] <= exponent <= ends[1] else ""
+    )
     ax.set_title(f"← From T = {last:,} back to each earlier t")
     style.legend_below(ax, 3)
     return ax

@@ -109,7 +109,7 @@ def test_ffmpegs_own_refusal_is_told(folder, monkeypatch):
         ([*SWEEP, "--parameter", "x"], "'x'"),
         ([*SWEEP, "-o", "a.png"], "--output takes a file that ends in .gif, .mp4"),
         ([*SWEEP, "-o", "a.mp4"], "a.mp4 needs ffmpeg, which is not installed"),
-        ([*SWEEP, "--frames", "1"], "1 is no whole number of at least 2 and at most 1000."),
+        ([*SWEEP, "--frames", "1"], "1 is no whole number of at least 2 and at most 1,000."),
         (["animate"], "Got nothing to look at"),
         (["animate", "--matrix", "diff"], "Nothing moves"),
         (["animate", "--system", "lorenz", *SWEEP[3:4], "rho", "--from", "1", "--to", "2"], "two states"),

@@ -194,7 +194,7 @@ def test_an_iteration_that_starts_at_the_equilibrium_stays_there(u, status, coun
     assert ds["distance"].values.max() == 0
     assert ds["outcome"].item() == "stays at the equilibrium"
     assert (ds["equilibrium_status"].item(), ds["equilibria"].item()) == (status, count)
-    assert "after 200 1 of 1 step has reached an equilibrium of the inner flow." in ds.attrs["verdict"]
+    assert "after 200 iterations 1 of 1 step has reached an equilibrium of the inner flow." in ds.attrs["verdict"]
     assert "Of the 1 step with an equilibrium 1 starts at it and stays." in ds.attrs["verdict"]
 
 

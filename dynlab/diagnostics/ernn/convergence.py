@@ -238,7 +238,7 @@ def verdict(ds: xr.Dataset) -> str:
     own = schema.settings(ds)["config"].get("inner_steps")  # K, of a network made by name
     after = f"After {counted(last, 'inner iteration')}"
     if own:
-        after = f"The network takes {counted(own, 'inner iteration')} at each step; after {last:,} of them"
+        after = f"The network takes {counted(own, 'inner iteration')} at each step; after {last:,} iterations"
     have = f"{reached} of {steps} {agree(max(done, 1), 'has', 'have')}"
     sentences = [f"{after} {have} reached an equilibrium of the inner flow.", _found(ds), _fates(outcomes)]
     if (outcomes == NOWHERE).any():
