@@ -3,7 +3,7 @@
     python benchmarks/scaling.py [WORD ...] [--largest N]
 
 The curves whose name has one of the words, or all of them, with sizes up to N where it is given. Each point is run in a
-process of its own, once, and a curve ends before a point that would take longer than two minutes. The exponent is the
+process of its own, once, and a curve ends before a point that would take longer than half a minute. The exponent is the
 slope of ln time over ln size from the third largest point on: below, what a call costs by itself hides it. Written to
 benchmarks/results/scaling.md and scaling.png.
 """
@@ -21,7 +21,8 @@ import numpy as np
 from table import machine
 
 RESULTS = Path(__file__).with_name("results")
-MOST = 120.0  # seconds of one point
+COLUMNS = 2  # of panels
+MOST = 30.0  # seconds of one point
 FITTED = 3  # points that the exponent is fitted to
 SIZES = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 LENGTHS = (100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -170,15 +171,19 @@ def drawn(curves: dict[str, np.ndarray]) -> None:
     import matplotlib.pyplot as plt
 
     kinds = list(dict.fromkeys(CURVES[name].what for name in curves))
-    figure, panels = plt.subplots(1, len(kinds), figsize=(3.6 * len(kinds), 3.6), squeeze=False, layout="constrained")
-    for panel, what in zip(panels[0], kinds, strict=True):
+    rows = -(-len(kinds) // COLUMNS)
+    figure, panels = plt.subplots(rows, COLUMNS, figsize=(9, 4.2 * rows), squeeze=False, layout="constrained")
+    for panel in panels.flat[len(kinds) :]:
+        panel.set_axis_off()
+    for panel, what in zip(panels.flat, kinds, strict=False):
         for name, points in curves.items():
             if CURVES[name].what == what:
                 slope = f"{_exponent(points):.1f}, in theory {CURVES[name].theory:g}"
                 panel.loglog(points[:, 0], points[:, 1], "o-", markersize=3, label=f"{name}: {slope}")
         panel.set_xlabel(what)
         panel.set_ylabel("time (s)")
-        panel.legend(fontsize=6)
+        panel.set_title("Fitted exponents of the time beside those in theory" if what == kinds[0] else "")
+        panel.legend(fontsize=9, loc="upper center", bbox_to_anchor=(0.5, -0.17), frameon=False)
         panel.grid(alpha=0.3)
     figure.savefig(RESULTS / "scaling.png", dpi=130)
 

@@ -23,7 +23,7 @@ def test_verdict_and_figure(folder, capsys, pictures):
     assert run(["ernn-convergence", "ernn.pt", *options]) == 0
     assert capsys.readouterr().out.startswith(
         "The network takes 1 inner iteration at each step; after 200 iterations all of the 8 steps looked at have "
-        "reached an equilibrium of the inner flow. A search for equilibria found one at 8 of 8 steps. One iteration multiplies "
+        "reached an equilibrium of the inner flow. A search for equilibria found one at 8 of 8 steps. One iteration "
     )
     (ax,) = pictures["ernn-convergence-ernn.png"].axes
     assert len(ax.lines) == 1 + 1  # the median of the only outcome, and the predicted slope

@@ -87,7 +87,7 @@ def geometry(
         How many starts the search for fixed points has, or the starts themselves: then no others are added.
     curve_steps : int, optional
         How far the curves along which orbits leave saddles are followed: 10,000 steps where it is not given, and of
-        networks of more than 700 states fewer, which the verdict says.
+        networks of more than 500 states fewer, which the verdict says.
     initial_state : array_like, shape (state,) or (sample, state), optional
         Where it is not given, what the system has learned to start at, zero for most.
     inputs_description : str
