@@ -122,9 +122,9 @@ def read(
         with bounded(path), torch_threads(1):
             system = system_of(path, contents, found, chosen, nonlinearity or DEFAULT_NONLINEARITY)
             readout_name, readout = only_read_out(contents.tensors, found, chosen) or ("", None)
-    told: tuple[str, ...] = (_of_nonlinearity(path, contents, found, nonlinearity), _of_parts(path, contents))
-    told = (*told, _of_starts(path, contents, found))
-    assumed = " ".join(filter(None, [*told, beside, _of_submodules(path, contents, found, readout_name)]))
+    of_layer = _of_starts(path, contents, found), _of_submodules(path, contents, found, readout_name)
+    told = _of_nonlinearity(path, contents, found, nonlinearity), _of_parts(path, contents), beside, *of_layer
+    assumed = " ".join(filter(None, told))
     system.source, system.task, system.task_settings = source_of(path), task, task_settings
     facts, kind = contents.facts, contents.format
     return Checkpoint(system, readout, task, facts, layer, kind, system.source, assumed, readout_name)

@@ -294,3 +294,10 @@ def test_of_packed_weights_it_is_said_which_ones_to_save(tmp_path):
     torch.save({"0._packed_weights": {"packed": (1, "weights")}}, tmp_path / "quantised.pt")
     with pytest.raises(UserError, match="as it was before"):
         describe(tmp_path / "quantised.pt")
+
+
+def test_a_learned_initial_state_beside_a_layer_is_not_read_in_silence(tmp_path):
+    tensors = {f"rnn.{name}": value for name, value in torch.nn.GRU(2, 3).state_dict().items()}
+    torch.save(tensors | {"h0": torch.ones(1, 1, 3)}, tmp_path / "a.pt")
+    assert "holds h0, which may be a learned initial state: it is not read" in read(tmp_path / "a.pt").assumed
+    assert read(tmp_path / "a.pt", layer="rnn").system.initial_state() is None

@@ -263,7 +263,7 @@ def test_how_small_a_change_makes_it_unstable_lies_between_the_truth_and_the_mar
     circle = np.exp(1j * np.linspace(0, np.pi, 2001))
     truth = min(np.linalg.svd(z * np.eye(2) - matrix, compute_uv=False)[-1] for z in circle)
     said = dl.pseudospectrum(LinearMap(matrix.tolist())).attrs["verdict"]
-    told = float(re.search(r"hange E with ‖E‖₂ ≤ (\S+) exists that makes A \+ E unstable", said)[1])
+    told = float(re.search(r"a change E with ‖E‖₂ ≤ (\S+) after which A \+ E is not stable", said)[1])
     assert truth <= told * (1 + 1e-6)
     assert told <= (0.1 + 1e-9 if normal else 1.5 * truth)
     assert ("with orthogonal eigenvectors it would take 0.1." in said) != normal

@@ -314,8 +314,7 @@ def _accuracy(bifurcations: list[Bifurcation], name: str) -> str:
         count = counted(len(located), "bifurcation")
         subject = count if other else f"All {count}" if several else "It"
         said = (
-            f"{subject} {agree(len(located))} located to {at_most(max(located), 1)} in {name}{' or better' * several}, "
-            "more digits than are written here"
+            f"{subject} {agree(len(located))} located to {at_most(max(located), 1)} in {name}{' or better' * several}"
         )
     if other:
         why = ", at kinks of the activation" if all(one.kind == BORDER_COLLISION for one in other) else ""

@@ -42,10 +42,10 @@ def _nearest(ds: xr.Dataset, flow: bool, margin: float) -> str:
     change = min(float(np.nanmin(ds["smallest_singular_value"].values[outside], initial=np.inf)), margin)
     size, without = at_most(change * (1 - ROUNDING), 3), at_least(margin, 3)
     unit = " per second" * flow
-    said = f"hange E with ‖E‖₂ ≤ {size}{unit} exists that makes A + E unstable"
+    said = f"There is a change E with ‖E‖₂ ≤ {size}{unit} after which A + E is not stable"
     if number(change, 2) == number(margin, 2):
-        return f" A c{said}."
-    return f" By its pseudospectra a c{said}; with orthogonal eigenvectors it would take {without}{unit}."
+        return f" {said}."
+    return f" {said}, as its pseudospectra show; with orthogonal eigenvectors it would take {without}{unit}."
 
 
 def _radius(moduli: NDArray[np.float64], errors: NDArray[np.float64]) -> str:
