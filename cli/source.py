@@ -183,6 +183,7 @@ class Source:
     def driving(self) -> Driving:
         """What drives it: read when it is first asked for, so that a command that needs none reads none."""
         from dynlab.tasks import driving_inputs
+        from dynlab.wording import counted
 
         if self.first is not None:
             return self.first.driving
@@ -196,7 +197,8 @@ class Source:
             except UserError as error:
                 raise UserError(f"{error}{self._of_tokens()}") from error
         if not self.quiet and self.takes_inputs:
-            echo(f"Driven by {found.description}.", err=True)
+            each = " each" if len(found.inputs) > 1 else ""
+            echo(f"Driven by {found.description}: {counted(found.inputs.shape[1], 'step')}{each}.", err=True)
         return found
 
     def _check_constant(self) -> None:

@@ -68,7 +68,7 @@ OF_CODE = (
     RecursionError,
     SyntaxError,
 )
-CODE = (" object at 0x", "<", "torch.", "dynlab.", "b'", 'b"', "()", "got (", "invalid literal", "Errno", "__")
+CODE = (" object at 0x", "<", "torch.", "dynlab.", "b'", 'b"', "()", "got (", "invalid literal", "Errno", "__", "%ld")
 LONGEST_REASON = 200
 
 

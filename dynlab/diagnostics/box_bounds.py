@@ -169,17 +169,17 @@ def _verdict(norm: "BoxBound", rate: "BoxBound", ends: tuple[Real, Real], of_flo
     elif norm.value < 1:
         found = "the step contracts, proved: orbits that stay in the box approach each other"
     elif norm.surely > 1:
-        found = "the step contracts in no norm: the spectral radius is above 1 at a state in it"
+        found = "the step does not contract, whatever norm is used, since the spectral radius exceeds 1 in it"
     else:
         found = "it is open whether the step contracts: the bound does not tell"
     whose, unit = ("flow", " per second") if of_flow else ("step", "")
     return (
         f"Over the box {_in_words(*ends)} {found}. "
-        f"The Jacobian's norm ‖T J T⁻¹‖₂, with one T for all states, reaches {number(norm.sampled.max())} in samples; "
-        f"it is at most {at_most(norm.value)}, proved. The spectral radius reaches "
-        f"{number(norm.eigenvalues.max())} in samples. "
-        f"The real part of the {whose}'s eigenvalues reaches {number(rate.eigenvalues.max())}{unit} in samples; it is "
-        f"at most {at_most(rate.value)}{unit}, proved."
+        f"The spectral radius of its Jacobian J reaches {number(norm.eigenvalues.max())} at sampled states. The norm "
+        f"‖T J T⁻¹‖₂, with one change of basis T for all states, is proved to be at most {at_most(norm.value)}, and "
+        f"reaches {number(norm.sampled.max())} at sampled states. The real part of the {whose}'s eigenvalues is proved "
+        f"to be at most {at_most(rate.value)}{unit}, and reaches {number(rate.eigenvalues.max())}{unit} at sampled "
+        f"states."
     )
 
 

@@ -245,10 +245,10 @@ def _verdict(ds: xr.Dataset) -> str:
     sizes = [len(part) for total in samples for part in np.array_split(np.arange(total), settings["runs"])]
     each = counted(min(sizes), "sequence") if min(sizes) == max(sizes) else f"{interval(sizes)} sequences"
     return (
-        f"{'A' if p < BEYOND else 'No'} difference between {one} and {two} is shown (p = {number(p, 2)}): of the "
-        f"{exchanges} ways to swap their runs in pairs, none swapped included, {as_far} "
-        f"{agree(as_far, 'leaves', 'leave')} the two at least as far apart. A run is {each}. "
-        f"{_of_runs(ds)} {_of_steps(ds)}"
+        f"{'A' if p < BEYOND else 'No'} difference between {one} and {two} is shown (p = {number(p, 2)}). A linear map is "
+        f"fitted to each run of {each}. {_of_runs(ds)} Of the {exchanges} ways to exchange runs between the two, "
+        f"the one without any exchange included, {as_far} {agree(as_far, 'leaves', 'leave')} them at least as far "
+        f"apart. {_of_steps(ds)}"
     )
 
 
@@ -259,9 +259,9 @@ def _of_runs(ds: xr.Dataset) -> str:
     first, second = (number(value, 2) for value in within)
     vary = [str(name) for name, own in zip((one, two), within, strict=True) if own > between * (1 + RESOLUTION)]
     return (
-        f"The mean distance between the maps fitted to a run of {one} and to one of {two} is {number(between, 2)}, and "
-        f"{interval(ds['relabelled_distance'].values[1:], 2)} after other swaps. Between two runs of {one} it is "
-        f"{first}, and between two runs of {two} {second}."
+        f"The mean distance between the map of a run of {one} and that of one of {two} is {number(between, 2)}; it is "
+        f"{interval(ds['relabelled_distance'].values[1:], 2)} where runs are exchanged. Between two runs of {one} it is "
+        f"{first}, and between two of {two} {second}."
         + (f" Runs of {joined(vary)} are farther from each other than from the other network's." if vary else "")
     )
 
@@ -271,8 +271,8 @@ def _of_steps(ds: xr.Dataset) -> str:
     one, two = ds[schema.NETWORK].values
     far, bound = float(ds["distance"]), float(ds["distance_bound"])
     left = number(100 * max(far, RESOLUTION), 3)
-    text = f"The best change of basis found leaves steps of {one} and {two} different by "
+    text = f"The best change of basis found leaves the maps of {one} and {two} different by "
     if far <= RESOLUTION:
         return f"{text}less than {left} % of their size."
-    none = f"; none can leave less than {at_least(100 * bound, 3)} %" if bound > 0 else ""
+    none = f"; every change of basis leaves at least {at_least(100 * bound, 3)} %" if bound > 0 else ""
     return f"{text}{left} % of their size{none}."

@@ -284,7 +284,7 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     if 0 < told.size < samples:
         number += f" where it is known, which is in {told.size:,} of {samples:,} samples"
     return (
-        f"Over {over(steps, described)} the largest singular value of ∂h_T/∂h_0 is {size}. The number of its "
-        f"{n:,} singular values that are at least {SURVIVES} {number}; "
+        f"Over {over(steps, described)} the largest singular value of ∂h_T/∂h_0 is {size}. The number of "
+        f"singular values, {n:,} in all, that are at least {SURVIVES} {number}; "
         f"{ranged(last['resolved'].values, 0)} of {n:,} modes are resolved."
     )

@@ -259,8 +259,8 @@ def _verdict(values: Real, rate: Real, found: Real, integrators: Sequence[str], 
         )
     said = [f"{_drifted(one)} for {NAMES[name]}" for name, one in zip(integrators, found - values, strict=True)]
     return (
-        f"{first} The error of an integrator is H along its orbit less H along the flow. At ε = {step:g} s the one of "
-        f"largest modulus within {duration:g} s is {joined(said)}."
+        f"{first} The error of an integrator is H along its orbit less H along the flow. Within {duration:g} s at ε = "
+        f"{step:g} s the error of largest modulus is {joined(said)}."
     )
 
 

@@ -279,6 +279,7 @@ def _open(above: NDArray[np.bool_], below: NDArray[np.bool_], known: NDArray[np.
 
 
 ROUNDED = 1e-10  # a radius as near to 1 as its error and as this is told as 1
+BARELY = 1e-9  # a radius that exceeds 1 by less does so as rounding leaves it: by how much is told
 COARSE = 5e-4  # of the radius: an error that changes what is printed of it
 NOT_KNOWN = "not known, as where a unit is at a kink or a jump of its activation, or J is nearly defective"
 
@@ -306,6 +307,8 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     lost = float((finite & ~known).sum() / finite.sum())
     text += f"At {share(lost)} of the Jacobians it is {NOT_KNOWN}. " if known.any() and lost else ""
     exceeds = f"The radius exceeds 1 in {share(above.mean())} of {where}"
+    if above.any() and (excess := float(sizes.max()) - 1) < BARELY:
+        exceeds += f", by {number(excess, 1)} at most"
     text += (
         exceeds + _open(above, below, known[finite])
         if open_ < 1
@@ -313,8 +316,17 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     )
     if "departure_from_normality" in ds:
         departure = typically(ds["departure_from_normality"].values)
-        text += f". The departure from normality, from 0 for orthogonal eigenvectors to √2, {departure}"
+        text += f". The departure from normality {departure}, on a scale from 0 (orthogonal eigenvectors) to √2"
     text += "."
     if "flow_eigenvalue" in ds:
-        text += f" Re λ of the flow {ranging(ds['flow_eigenvalue'].values.real)} per second."
+        text += _of_flow(ds, bool(above.any()))
     return text
+
+
+def _of_flow(ds: xr.Dataset, grows: bool) -> str:
+    """The real parts of the flow's eigenvalues; `grows` is whether the radius of Euler's step exceeds 1 anywhere."""
+    real, errors = ds["flow_eigenvalue"].values.real, ds["flow_eigenvalue_error"].values
+    step = number(schema.settings(ds)["step_size"])
+    text = f" The flow, of which this is Euler's step at ε = {step} s, has eigenvalues λ: Re λ {ranging(real)} per second"
+    calm = grows and (real < -errors)[np.isfinite(real)].all()
+    return f"{text}, so that the flow decays also where Euler's step does not." if calm else f"{text}."

@@ -21,7 +21,7 @@ from matplotlib.transforms import Bbox, ScaledTranslation
 from dynlab.letters import shown
 from dynlab.plots.shrinking import shrink
 
-PIXELS, PAGE = 9.8, 800.0  # the height of the smallest text where a picture is so many pixels wide
+PIXELS, PAGE = 12.4, 800.0  # the size of the smallest text, whose capitals are 9 high, where a picture is 800 wide
 POINTS = 72.0  # of an inch
 LETTER = 0.55  # of the height of text: the mean width of its letters, a little more than they are
 LINE = 1.35  # of the height of text: from one line to the next

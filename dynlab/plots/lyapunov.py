@@ -10,6 +10,7 @@ from matplotlib.ticker import MaxNLocator
 from dynlab import schema
 from dynlab.plots import style
 from dynlab.plots.attractor import plot_attractor
+from dynlab.wording import subscript
 
 SIZE = (9.8, 3.9)  # inches
 FOLLOWED = 4  # running estimates are drawn of so many exponents at most
@@ -81,7 +82,7 @@ def _mark_missing(ax: Axes, gone: np.ndarray, unknown: np.ndarray, last: int) ->
 
 
 def _draw_running(ds: xr.Dataset, ax: Axes) -> None:
-    """The running estimates of the largest exponents: means over samples, and the range of the largest."""
+    """The running estimates of the first exponents: means over samples, and the range of the first."""
     running = ds["running_exponent"].transpose(schema.SAMPLE, schema.TIME, schema.MODE).values
     running = np.where(np.isfinite(running), running, np.nan)
     time = ds[schema.TIME].values
@@ -103,7 +104,7 @@ def _draw_running(ds: xr.Dataset, ax: Axes) -> None:
             ax.fill_between(time[known], low, high, color=colour, alpha=0.15, lw=0, label=band)
     ax.axhline(0, color=style.BLACK, lw=1, ls=":", zorder=1)
     ax.set(xlabel=style.label(ds[schema.TIME]), ylabel=_label(ds["running_exponent"]))
-    which = f"Running estimates of the {count} largest" if 1 < count < running.shape[2] else "Running estimates"
+    which = f"Running estimates of Λ₁ to Λ{subscript(count)}" if 1 < count < running.shape[2] else "Running estimates"
     ax.set_title(which + (", means of samples" if len(running) > 1 else ""))
     if ax.get_legend_handles_labels()[0]:
         style.legend_below(ax, FOLLOWED + 1)

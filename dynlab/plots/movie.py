@@ -23,7 +23,7 @@ Place = tuple[float, float, float, float]  # of axes, in parts of the figure
 
 SIZE, WIDE, TALL = (6.4, 5.2), (9.6, 4.8), (6.4, 5.9)  # inches
 PLACE, ABOVE_LEGEND = (0.12, 0.12, 0.82, 0.76), (0.12, 0.3, 0.82, 0.62)
-LEFT, RIGHT = (0.07, 0.12, 0.43, 0.76), (0.58, 0.12, 0.39, 0.76)
+LEFT, RIGHT = (0.07, 0.12, 0.43, 0.76), (0.58, 0.24, 0.39, 0.64)
 ROOM = 1.08
 TAIL = 6  # steps that a moving point leaves behind
 MOST_MOVING = 8  # trajectories
@@ -49,7 +49,9 @@ def phase_frames(
         with style.style(WIDE) as size:
             figure = plt.figure(figsize=size, layout="none")
             plot_phase_plane(ds, ax=figure.add_axes(LEFT))
-            plot_stability_disc(ds, ax=figure.add_axes(RIGHT)).set(**limits)
+            disc = plot_stability_disc(ds, ax=figure.add_axes(RIGHT))
+            disc.set(**limits)
+            disc.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=3)
             kinds = map(of_map, ds["map_kind"].values) if "map_kind" in ds else iter(ds["flow_kind"].values)
             _title(figure, ": ".join([f"{name} = {number(value, 3)}", *itertools.islice(kinds, 1)]))
         yield figure

@@ -106,7 +106,12 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
         style.legend_below(portrait, 3)
         column = grid[1].subgridspec(len(near) + 1, 1)
         for row, options in enumerate(near):
-            plot_stability_disc(ds, ax=figure.add_subplot(column[row]), **options)
+            disc = plot_stability_disc(ds, ax=figure.add_subplot(column[row]), **options)
+            if len(near) == 1:
+                style.legend_below(disc, 2)
+            elif not row:  # at the right of the small disc, whose scales are equal; below it is no room
+                place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "borderaxespad": 0.0}
+                disc.legend(**place, handlelength=1.2).set_in_layout(False)
         plot_divergence(ds, ax=figure.add_subplot(column[len(near)]))
         style.finish(ds, figure, "Phase portrait")
     return portrait

@@ -13,7 +13,7 @@ from dynlab.plots.phase_portrait import marker
 
 SIZE = (4.6, 4.2)  # inches
 NEAR = 0.06  # an eigenvalue this near to the circle is on neither side of it to the eye: it needs a closer look
-SIGNS = {1: "●", 0: "○", -1: "◐"}  # as the markers are that titles name
+SIDES = {1: "stable", 0: "unstable", -1: "undecided"}
 CLOSE_UP = 1.3  # the close-up reaches so far beyond the eigenvalue
 
 
@@ -29,11 +29,17 @@ def plot_stability_disc(ds: xr.Dataset, *, ax: Axes | None = None, close_up: boo
         Only the neighbourhood of the eigenvalues with the largest positive imaginary part, the real axis stretched.
     **artist
         For the eigenvalues' markers.
+
+    Notes
+    -----
+    What is drawn has labels; in axes of your own the legend's place is yours.
     """
     is_flow, is_map = "flow_kind" in ds, "map_kind" in ds
     schema.check(ds, needs=["flow_eigenvalue" if is_flow else "map_eigenvalue"])
     if ax is None:
-        return style.panels(ds, [(plot_stability_disc, artist)], SIZE, "Eigenvalues")
+        ax = style.panels(ds, [(plot_stability_disc, artist)], SIZE, "Eigenvalues")
+        style.legend_below(ax, 2)
+        return ax
     values, stable, centre, radius = _values(ds, is_flow, is_map)
     if radius is not None:
         ax.add_patch(Circle((centre, 0.0), radius, facecolor=style.SHADED, edgecolor=style.BLUE, linewidth=1.2))
@@ -41,11 +47,11 @@ def plot_stability_disc(ds: xr.Dataset, *, ax: Axes | None = None, close_up: boo
         ax.axvspan(-1e6, 0.0, facecolor=style.SHADED)
     style.cross(ax)
     if is_flow and is_map:
-        _draw_rays(ds, ax)
-    for row, decided in zip(values, stable, strict=True):
-        for value in row:
-            options = marker(_side(value, int(decided), is_map, centre), 6.5) | artist
-            ax.plot(value.real, value.imag, linestyle="none", zorder=5, **options)
+        _draw_rays(ds, ax, close_up or not needs_close_up(ds))  # the whole disc would show them on top of ελ
+    sides = [_side(value, int(decided), is_map, centre) for row, decided in zip(values, stable, strict=True) for value in row]
+    for place, (value, side) in enumerate(zip(values.flat, sides, strict=True)):
+        options = marker(side, 6.5) | {"label": SIDES[side] if side not in sides[:place] else ""} | artist
+        ax.plot(value.real, value.imag, linestyle="none", zorder=5, **options)
     symbol = "ελ" if is_flow and is_map else "λ (1/s)" if is_flow else "μ"
     ax.set(xlabel=f"Re {symbol}", ylabel=f"Im {symbol}")
     if close_up:
@@ -83,17 +89,21 @@ def _side(value: complex, stable: int, is_map: bool, centre: float) -> int:
     return int(abs(value - centre) < 1 if is_map else value.real < 0)
 
 
-def _draw_rays(ds: xr.Dataset, ax: Axes) -> None:
-    """From 0 (ε = 0) to ελ, with a cross where the critical step puts it on the circle."""
+def _draw_rays(ds: xr.Dataset, ax: Axes, crosses: bool) -> None:
+    """From 0 (ε = 0) to ελ, and with `crosses` where the critical step puts it on the circle."""
     ray: dict[str, Any] = {"color": style.GREY, "linewidth": 0.9, "zorder": 3}
     cross: dict[str, Any] = {"markersize": 7, "color": style.BLACK, "markeredgecolor": "white", "zorder": 6}
-    moved = ds["map_eigenvalue"].values - 1
-    for row, rates, critical in zip(moved, ds["flow_eigenvalue"].values, ds["critical_step"].values, strict=True):
+    moved, steps = ds["map_eigenvalue"].values - 1, ds["critical_step"].values
+    named = {"label": "as ε grows"}
+    for row, rates, critical in zip(moved, ds["flow_eigenvalue"].values, steps, strict=True):
         for value, on_circle in zip(row, critical * rates, strict=True):
-            ax.plot([0, value.real], [0, value.imag], **ray)
-            if critical > 0 and abs(abs(1 + on_circle) - 1) < 1e-9:
+            ax.plot([0, value.real], [0, value.imag], **ray | named)
+            named = {}
+            if crosses and critical > 0 and abs(abs(1 + on_circle) - 1) < 1e-9:
                 ax.plot([0, on_circle.real], [0, on_circle.imag], **ray)
                 ax.plot(on_circle.real, on_circle.imag, "X", **cross)
+    if (steps > 0).any():
+        ax.plot([], [], "X", **cross, label=f"critical step\n{steps[0]:.3g} s" if len(steps) == 1 else "critical steps")
 
 
 def _show_close_up(ax: Axes, values: np.ndarray) -> None:
@@ -115,20 +125,13 @@ def _show_all(ax: Axes, values: np.ndarray, centre: float, radius: float | None)
 
 
 def _title(ds: xr.Dataset, is_flow: bool, is_map: bool, close_up: bool) -> str:
-    """What is shaded, and what the circles, the lines and the crosses are."""
-    values, stable, centre, _ = _values(ds, is_flow, is_map)
-    pairs = zip(values, stable, strict=True)
-    sides = {_side(value, int(decided), is_map, centre) for row, decided in pairs for value in row}
-    sign = "".join(SIGNS[side] for side in SIGNS if side in sides) or SIGNS[0]
+    """What the points are, and what is shaded."""
     if not is_flow:
-        return f"{sign} multipliers μ,\nshaded: |μ| ≤ 1"
-    step = schema.settings(ds)["step_size"]
+        return "Multipliers μ and |μ| ≤ 1"
     critical = ds["critical_step"].values
-    named = f"{critical.min():.3g}" if len(critical) and np.isfinite(critical).all() and critical.min() > 0 else ""
     if not is_map:
-        return f"{sign} eigenvalues λ, Euler's disc\nat the critical step {named}" if named else f"{sign} eigenvalues λ"
+        disc = len(critical) and np.isfinite(critical).all() and critical.min() > 0
+        return f"λ and Euler's disc at the\ncritical step {critical.min():.3g} s" if disc else "Eigenvalues λ and Re λ ≤ 0"
     if close_up:
-        at = f"✖ critical step {named} s" if named else f"{sign} is outside for every ε > 0"
-        return f"Close-up, stretched:\n{at}"
-    crossing = "" if needs_close_up(ds) or not named else f"\n✖ critical step {named} s"
-    return f"Euler's disc, {sign} ελ at ε = {step:g} s,\n— its way as ε grows{crossing}"
+        return "Close-up, stretched" if (critical > 0).any() else "Close-up: outside for every ε > 0"
+    return f"ελ at ε = {schema.settings(ds)['step_size']:.3g} s, Euler's disc"

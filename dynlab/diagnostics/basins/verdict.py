@@ -18,8 +18,8 @@ MANY_MEET = (
     ", above ln 2 = 0.693 nat: more than two basins meet in many boxes of 5 × 5 starts, as on fractal borders or where "
     "basins are as small as the boxes"
 )
-TWO = ". With two basins it cannot exceed ln 2 = 0.693 nat, and so cannot show a fractal border"
-BELOW = ". Only if it exceeded ln 2 = 0.693 nat beyond its error would it show a fractal border"
+TWO = ". With two basins it is at most ln 2 = 0.693 nat, and so tells nothing of whether their border is fractal"
+BELOW = ". More than ln 2 = 0.693 nat would show a fractal border; less, as here, leaves it open"
 
 
 def verdict(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.bool_], spanned_by: str) -> str:
@@ -77,8 +77,8 @@ def _found(ds: xr.Dataset, reasons: list[str], basins: int, lost: NDArray[np.boo
     surely = border - SURE * float(ds["boundary_basin_entropy_error"]) > FRACTAL
     more = MANY_MEET if surely else TWO if basins == 2 else BELOW
     return (
-        f"{said}. The basin entropy, 0 where in each box of 5 × 5 starts all end alike, is "
-        f"{number(float(ds['basin_entropy']), 3)} nat. In boxes that hold a border it is {number(border, 3)} nat{more}."
+        f"{said}. The basin entropy is {number(float(ds['basin_entropy']), 3)} nat; it would be 0 if all starts in each "
+        f"box of 5 × 5 ended alike. In boxes that hold a border it is {number(border, 3)} nat{more}."
     )
 
 
@@ -90,8 +90,8 @@ def _beside(ds: xr.Dataset) -> str:
     directions = ds["direction"].values
     away = np.linalg.norm(states - states @ directions.T @ directions, axis=1)
     off = away > IN_PLANE * (1 + np.abs(states).max())
-    where = f"What they end on lies up to {number(float(away.max()), 3)} off the plane; " if off.any() else ""
-    return f" {capital(where + 'what no start in the plane leads to is not listed')}."
+    where = f" The points they end on lie up to {number(float(away.max()), 3)} off the plane." if off.any() else ""
+    return f"{where} Attractors that are reached from outside the plane alone are missing here."
 
 
 def _listed(ds: xr.Dataset, kinds: list[str]) -> list[str]:

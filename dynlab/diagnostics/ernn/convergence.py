@@ -219,11 +219,11 @@ STAYS = "stays at the equilibrium"  # where it begins, whether that attracts or 
 CONVERGES, APPROACHES, FAILS = "converges", "still approaching", "does not converge"
 NOT_YET = "has not come nearer yet"  # although the equilibrium attracts what is near it: undecided
 NOWHERE = "no equilibrium to converge to"
-SAID = {  # of one step that has an equilibrium, and of several
-    STAYS: ("starts at it and stays", "start at it and stay"),
-    APPROACHES: ("still comes nearer", "still come nearer"),
-    NOT_YET: ("does not come steadily nearer yet", "do not come steadily nearer yet"),
-    FAILS: ("cannot converge to it (it repels what is near, or the iteration overflows)",) * 2,
+SAID = {  # of the iteration at the steps that have an equilibrium
+    STAYS: "starts at it and stays at {}",
+    APPROACHES: "still comes nearer to it at {}",
+    NOT_YET: "has not come steadily nearer at {}",
+    FAILS: "cannot converge to it at {} (it repels what is near, or the iteration overflows)",
 }
 WORDS = {ONE: "one", SEVERAL: "several", CONTINUUM: "a continuum", NONE: "none"}
 
@@ -261,10 +261,9 @@ def _found(ds: xr.Dataset) -> str:
 
 def _fates(outcomes: np.ndarray) -> str:
     """What the iteration does at the steps that have an equilibrium and have not converged to it."""
-    left = [(int((outcomes == one).sum()), words) for one, words in SAID.items()]
-    said = joined([f"{count:,} {agree(count, *words)}" for count, words in left if count])
+    left = [words.format(f"{int((outcomes == one).sum()):,}") for one, words in SAID.items() if one in outcomes]
     have = int((outcomes != NOWHERE).sum())
-    return f"Of the {counted(have, 'step')} with an equilibrium {said}." if said else ""
+    return f"Of the {counted(have, 'step')} with an equilibrium the iteration {joined(left)}." if left else ""
 
 
 def _astray(ds: xr.Dataset, nowhere: np.ndarray) -> str:
@@ -273,12 +272,13 @@ def _astray(ds: xr.Dataset, nowhere: np.ndarray) -> str:
     first = float(np.median(speed[:, 0]))
     finite = np.where(np.isfinite(speed), speed, np.inf)[:, -1]
     last = float(np.median(finite))
-    behaviour = "does not come to rest" if np.isfinite(last) else "diverges"
+    behaviour = "has not come to rest" if np.isfinite(last) else "diverges"
     count = ds.sizes[schema.ITERATION] - 1
     end = number(last, 3) if np.isfinite(last) else "beyond the largest number"
     within = f"{number(first, 3)} to {end} in {counted(count, 'iteration')}"
-    where = counted(int(nowhere.sum()), "step")
-    return f"At the {where} without one that was found, the iteration {behaviour}: ‖F‖ goes from {within} (medians)."
+    others = "the" if nowhere.all() else "the other"
+    where = f"At {others} {counted(int(nowhere.sum()), 'step')} no equilibrium was found"
+    return f"{where}, and the iteration {behaviour}: the median speed ‖F‖ goes from {within}."
 
 
 def _rates(ds: xr.Dataset, converges: np.ndarray) -> str:
@@ -286,8 +286,9 @@ def _rates(ds: xr.Dataset, converges: np.ndarray) -> str:
     if not settled.any():
         predicted, steps = np.median(ds["predicted_rate"].values[converges]), counted(int(converges.sum()), "step")
         return (
-            f"At the {steps} where the distance falls, eigenvalues predict that an iteration multiplies it by "
-            f"{number(predicted)} (median); the measured factor has not settled."
+            f"At the {steps} where it comes nearer, the eigenvalues at the equilibrium predict that an iteration "
+            f"multiplies the distance by {number(predicted)} (median); the measured factor still changes, and cannot be "
+            f"compared."
         )
     measured, predicted = ds["rate"].values[settled], ds["predicted_rate"].values[settled]
     worst = np.max(np.abs(measured / predicted - 1))
@@ -301,8 +302,8 @@ def _rates(ds: xr.Dataset, converges: np.ndarray) -> str:
 def _conditions(ds: xr.Dataset) -> str:
     parts = []
     for name, words in (
-        ("theorem2", "With F the inner flow and η its step size ERNN's Theorem 2 wants ‖F + η∇F·F‖ < ‖F‖: it holds"),
-        ("corollary1", "ERNN's Corollary 1 wants ‖I + η∇F‖ < 1: it holds"),
+        ("theorem2", "With F the inner flow and η its step size, ERNN's Theorem 2 needs ‖F + η∇F·F‖ < ‖F‖: that holds"),
+        ("corollary1", "ERNN's Corollary 1 needs ‖I + η∇F‖ < 1: that holds"),
     ):
         values = ds[name].values[np.isfinite(ds[name].values)]
         parts.append(f"{words} at {share((values < 1).mean()) if values.size else 'none'} of the iterates.")

@@ -72,14 +72,14 @@ def _points(points: list[Record], least: int, found: Search) -> str:
     worst = number(max(apart, SMALLEST_DISTANCE), 1)
     if len(points) == 1:
         only = f", the only one of a map that is {found.affine}" if found.affine else ""
-        return f"1 fixed point ({_kind(points[0])}){only}; fsolve confirms it to {worst}."
+        return f"1 fixed point ({_kind(points[0])}){only}; a second solver, fsolve, ends within {worst} of it."
     stable, undecided = (sum(row.kind.stable == code for row in points) for code in (1, -1))
     doubtful = f" and {undecided} undecided" if undecided else ""
     several = f"At least {counted(least, 'fixed point')}: {len(points)} were found" if least < len(points) else ""
     same = ", and rounding does not tell which of them are one" if several else ""
     shown = "shown to be " if undecided and not stable else ""
     told = f"{several or f'{len(points)} fixed points'}, {stable or 'none'} of them {shown}stable{doubtful}{same}"
-    return f"{told}; fsolve confirms all {len(points)} to {worst}."
+    return f"{told}; a second solver, fsolve, ends within {worst} of each."
 
 
 def _kind(point: Record) -> str:
@@ -161,8 +161,8 @@ def _confidence(found: Search) -> list[str]:
     share = at_most(100 * sure.bound, 2)
     of_which = "searches of a layer" if found.searches else "searches"
     return [
-        f"{ended} At 95 % confidence at most {share} % of {of_which} from random starts, with coordinates within "
-        f"±{number(sure.reach)}, would find a point that is not listed."
+        f"{ended} Random starts were drawn with coordinates within ±{number(sure.reach)}; at 95 % confidence at most "
+        f"{share} % of {of_which} from such starts lead to a further point."
     ]
 
 

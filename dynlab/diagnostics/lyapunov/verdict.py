@@ -57,7 +57,9 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, cut: str, ends: OrbitEnds 
     some = ds.isel({schema.SAMPLE: np.flatnonzero(known)})
     words = "finite-time exponent" if name != "exponent" else "Lyapunov exponent"
     before, after = ("", "") if ends is None else _whereabouts(some, name, ends, known)
-    text = f"{before}Over {averaged} the largest {words} is {_largest(some, name)}: {_meaning(some, name)}."
+    larger = _larger(some)
+    which = "first" if larger else "largest"
+    text = f"{before}Over {averaged} the {which} {words} is {_largest(some, name)}: {_meaning(some, name)}.{larger}"
     text += _aligned(some) + _differing(some, name) + after
     if ends is None or not (ends.periods[known].all() or (ends.dimensions[known] >= 0).any()):  # only of what attracts
         text += _dimension(some)
@@ -67,6 +69,16 @@ def verdict(ds: xr.Dataset, averaged: str, name: str, cut: str, ends: OrbitEnds 
         text += f" {gone} of {len(known)} orbits {cut or f'{agree(gone)} hidden by rounding or a kink'}, and "
         text += f"{agree(gone)} left out."
     return text
+
+
+def _larger(ds: xr.Dataset) -> str:
+    """Where a later exponent is larger than the first, as over few steps, in which tangent vectors do not align."""
+    means = ds["mean_exponent"].values
+    most = int(np.argmax(means))
+    if not means[most] > means[0] + ds["rounding_bound"].values[:, [0, most]].max():
+        return ""
+    told = f"Λ{subscript(most + 1)} is {number(means[most], 2)} {ds['mean_exponent'].attrs['units']}"
+    return f" So few steps do not bring the exponents into their order yet: {told}."
 
 
 def _largest(ds: xr.Dataset, name: str) -> str:
@@ -144,8 +156,8 @@ def _aligned(ds: xr.Dataset) -> str:
         return ""
     part = f"{number(change, 1)} {ds['mean_exponent'].attrs['units']}"
     return (
-        f" The random directions in which tangent vectors start account for about {part} of that error, and for less "
-        f"on longer sequences."
+        f" About {part} of that error comes from the random directions in which tangent vectors start; on longer "
+        f"sequences it is less."
     )
 
 
@@ -258,6 +270,9 @@ def _dimension(ds: xr.Dataset) -> str:
     if np.isnan(ds["positive_exponent_sum"]).all():
         return f"{text}."
     units = ds["positive_exponent_sum"].attrs["units"]
+    means, errors = ds["mean_exponent"].values, ds["mean_exponent_error"].values
+    if len(ds["positive_exponent_sum"]) == 1 and (means > errors).sum() == 1 == (means > 0).sum():
+        return f"{text}; the entropy rate is at most Λ₁, the one positive exponent."
     total = _known(ds, "positive_exponent_sum", figures=2)
     return f"{text}; the entropy rate is at most the sum of the positive exponents, {total} {units}."
 
@@ -279,7 +294,7 @@ def _self_check(ds: xr.Dataset, name: str, size: int) -> str:
     if not both.any():
         return ""  # a Jacobian is singular, or rounding hides a mode: the flags say which
     of_flow = ds[name].attrs["units"] == schema.NAT_PER_SECOND
-    other = "the mean divergence of the vector field" if of_flow else "the mean of ln |det J|"
+    other = "the mean divergence of the vector field" if of_flow else "the mean of ln |det J| over the Jacobians J"
     total = f"{number(sums[both].mean(), 6)} {ds[name].attrs['units']}"
     difference = number(np.abs(sums[both] - dets[both]).max(), 1)
     return f" Check: the sum of all exponents, {total}, equals {other} to {difference}."
@@ -292,13 +307,15 @@ def _echo_state(ds: xr.Dataset) -> str:
     counts = {each: int(np.sum(outcome == each)) for each in (MEET, DRAW_NEARER, STAY_APART, NEITHER)}
     found = {ECHO.get(each, each): count for each, count in counts.items() if count}
     samples = counted(len(outcome), "sample")
+    open_ = found.pop(ECHO[NEITHER], 0) if len(found) > 1 else 0
     said = f"{joined([f'{words} in {count}' for words, count in found.items()])} of {samples}"
-    if len(found) == 1:
+    if len(found) == 1 and not open_:
         said = f"{next(iter(found))}{f' in all {samples}' if len(outcome) > 1 else ''}"
+    said += f"; in {'the other ' * (len(found) == 1)}{open_} it is undecided" if open_ else ""
     text = f" Two initial states at a distance of {number(FAR)} under the same input {said}"
     finite = rates.values[np.isfinite(rates.values)]
     if not finite.size:
         return f"{text}."
     rate = f"{interval(finite, 2)} {rates.attrs['units']}"
     which = " from sample to sample" if finite.size > 1 else ""
-    return f"{text}. Two that begin very near to each other give the exponent {rate}{which}."
+    return f"{text}. Two that begin very near to each other separate at {rate}{which}."

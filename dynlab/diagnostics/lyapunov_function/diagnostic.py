@@ -41,6 +41,7 @@ LARGEST_LEVEL = 1e3  # the largest, in radii that are proved
 SMALLEST = 2.0**-30  # times the unit ball's level: below nothing is looked for
 # States of a system beyond which nothing is proved unless asked for: 128 take a minute, and the time grows as n^2.6.
 LARGEST_PROVED = 256
+AROUND = 128  # directions in the plane of the two slowest
 MOST_AXES = 256  # of a set, the slowest, along which states are sampled
 BELOW = 0.9  # of the critical step: a step that is safely stable
 GRID = 81  # points of the plane in each direction
@@ -247,13 +248,19 @@ def _around(
     fall = np.stack([_rates(at_rest, state, T, level * along) for level in levels])
     grows = ~(fall < 0).all(axis=1) | (levels >= away.min(initial=np.inf))  # nor does V fall where F(h) = h
     falls = int(np.append(grows, True).argmax())  # so many levels, from the innermost
-    sampled = float(levels[falls - 1]) if falls else 0.0
     inside = levels <= proved.radius
     seen = float(fall[inside].max()) if inside.any() else np.nan
-    extent = 1.3 * max(proved.radius, sampled)
     plane = np.stack(np.meshgrid(np.linspace(-1, 1, GRID), np.linspace(-1, 1, GRID)), axis=-1)
+    distance = np.linalg.norm(plane, axis=-1)
     leading = along[:2] if len(state) > 1 else np.concatenate([along[:1], np.zeros((1, 1))])
-    ratio = _rates(at_rest, state, T, (extent * plane @ leading).reshape(-1, len(state))).reshape(GRID, GRID)
+    while True:  # until no state of the plane, which has many more of its two directions, grows within the level
+        sampled = float(levels[falls - 1]) if falls else 0.0
+        extent = 1.3 * max(proved.radius, sampled)
+        ratio = _rates(at_rest, state, T, (extent * plane @ leading).reshape(-1, len(state))).reshape(GRID, GRID)
+        growing = extent * distance[(ratio >= 0) & (distance > 0)].min(initial=np.inf)
+        if growing > sampled or sampled <= proved.radius:
+            break
+        falls = int((levels < growing).sum())
     return AtPoint(
         status,
         T,
@@ -286,12 +293,17 @@ def _nothing(size: int, reason: str) -> AtPoint:
 
 
 def _directions(axes: Real, generator: np.random.Generator) -> Real:
-    """Unit vectors u = T x of the set's axes, the slowest first, then at random, shape (direction, state).
+    """Unit vectors u = T x, shape (direction, state): both ways along the set's axes, in the plane of two, at random.
 
-    Along T's leading singular vectors, the columns of `axes`, V is largest for its distance: most is left to fall.
+    Along T's leading singular vectors, the columns of `axes`, the slowest first, V is largest for its distance: most is
+    left to fall. In many dimensions none drawn at random comes near to them.
     """
     drawn = generator.standard_normal((DIRECTIONS, len(axes)))
-    return np.concatenate([axes.T[:MOST_AXES], drawn / np.linalg.norm(drawn, axis=1, keepdims=True)])
+    slowest = axes.T[:MOST_AXES]
+    around = np.exp(2j * np.pi * np.arange(AROUND) / AROUND)
+    plane = np.outer(around.real, slowest[0]) + np.outer(around.imag, slowest[min(1, len(slowest) - 1)])
+    parts = [slowest, -slowest, plane[: AROUND * (len(slowest) > 1)], drawn / np.linalg.norm(drawn, axis=1, keepdims=True)]
+    return np.concatenate(parts)
 
 
 def _rates(at_rest: Held, state: Real, T: Real, u: Real) -> Real:

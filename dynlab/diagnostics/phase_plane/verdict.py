@@ -113,11 +113,11 @@ def _one(ds: xr.Dataset) -> str:
     flow, values = str(ds["flow_kind"].values[0]), _values(ds["flow_eigenvalue"].values[0], "eigenvalue")
     if "map_kind" not in ds:
         found = _owned("flow", "equilibrium", _article(flow)) + _along(ds)
-        return f"{found}: at {where} it has {values} per second.{_of_euler(ds)}"
+        return f"{found}: at {where} it has {values} per second{_beside_line(ds)}.{_of_euler(ds)}"
     step = f"ε = {number(schema.settings(ds)['step_size'])}"
     euler = str(ds["map_kind"].values[0])
     other = _article(of_map(euler), "fixed point")
-    same = "one" if of_map(euler) == flow else other
+    same = "has one" if of_map(euler) == flow else other
     at = f"at {where} the flow has {_article(flow)} with {values} per second, the map {same} with {_multipliers(ds, 0)}"
     if along := _along(ds):
         return f"The flow has {_article(flow)}{along} and Euler's map at {step} has {other}{_critical(ds)}: {at}."
@@ -126,11 +126,11 @@ def _one(ds: xr.Dataset) -> str:
     if flow.startswith("stable") and stable == (1, 0):
         return f"The flow's {noun} is stable, Euler's map at {step} is not{_critical(ds)}: {at}."
     if flow.startswith("stable") and stable == (1, 1):
-        return f"The flow's {noun} is stable and so is Euler's map at {step}{_critical(ds)}: {at}."
+        return f"The flow's {noun} is stable, and so is that of Euler's map at {step}{_critical(ds)}: {at}."
     if flow.startswith("unstable") and stable == (0, 0):
-        return f"The flow's {noun} is unstable and so is Euler's map at {step}: {at}."
-    if same == "one":
-        return f"The flow has {_article(flow)} and so has Euler's map at {step}: {at}."
+        return f"The flow's {noun} is unstable, and so is that of Euler's map at {step}: {at}."
+    if same == "has one":
+        return f"The flow has {_article(flow)}, and so has Euler's map at {step}: {at}."
     return f"The flow has {_article(flow)}, Euler's map at {step} has {other}{_critical(ds)}: {at}."
 
 
@@ -152,6 +152,14 @@ def _along(ds: xr.Dataset) -> str:
     """Where a flow's line of equilibria points; nothing of other kinds, and of a line that is not decided."""
     flow = str(ds["flow_kind"].values[0])
     return f" along {state(ds['line_direction'].values[0])}" if flow == LINE else ""
+
+
+def _beside_line(ds: xr.Dataset) -> str:
+    """What states do beside a line of equilibria: the eigenvalue along it is 0, the other tells."""
+    if str(ds["flow_kind"].values[0]) != LINE:
+        return ""
+    first, second = ds["flow_eigenvalue"].values[0].real
+    return f", and states beside the line {'move away from' if first + second > 0 else 'approach'} it"
 
 
 def _kind(ds: xr.Dataset, i: int) -> str:

@@ -26,11 +26,12 @@ def verdict(ds: xr.Dataset, described: str) -> str:
     size = f"{number(beyond[leading])} per second" if flow else _radius(np.abs(values), errors)
     at, which = place(np.array(schema.settings(ds)["state"])), "abscissa" if flow else "radius"
     at = f"{described} ({at if '=' in at else f'h = {at}'})" if described else at
-    first = f"By its eigenvalues the Jacobian A at {at} is {side}: the spectral {which} is {size}"
+    first = f"The spectral {which} of the Jacobian A at {at} is {size}"
     if side == "undecided" or errors.max() > KINKED:
         first += f", known to {number(errors[beyond + errors >= 0].max(initial=errors[leading]), 1)}"
     if flow:
         first += f" (the numerical abscissa {number(float(ds['numerical_abscissa']))} per second)"
+    first += ": it does not decide whether A is stable" if side == "undecided" else f", so that A is {side}"
     margin = float((errors - beyond).min())
     return f"{first}. {_transient(ds, flow, side)}{_nearest(ds, flow, margin) if side == 'stable' else ''}"
 

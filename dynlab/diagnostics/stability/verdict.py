@@ -28,10 +28,7 @@ from dynlab.wording import (
 )
 
 DIGITS = 5  # of the modulus of a multiplier that is not near 1
-OF_FORM = (
-    "−γ max c ≤ Re λ ≤ −γ min c",
-    "of a flow with the Jacobian diag(c) (A − γI), A antisymmetric and c the slopes,",
-)
+OF_FORM = "the flow's Jacobian is diag(c) (A − γI), with A antisymmetric and c the slopes, so that −γ max c ≤ Re λ ≤ −γ min c"
 POSSESSIVE = {
     "euler": "Euler's step",
     "midpoint": "the explicit midpoint step",
@@ -67,14 +64,7 @@ def _of_one(ds: xr.Dataset) -> str:
     values, errors = ds["eigenvalue"].values, ds["eigenvalue_error"].values
     leading = float(values.real.max())
     inside, outside = (values.real < -errors).all(), (values.real > errors).any()
-    flow = (
-        "The flow is stable"
-        if inside
-        else "The flow is unstable"
-        if outside
-        else "Whether the flow is stable is undecided"
-    )
-    near = "" if inside or outside else ", 0 within its error"
+    flow = "The flow is stable" if inside else "The flow is unstable"
     name = POSSESSIVE[schema.settings(ds)["integrator"]]
     stable, used = int(ds["stable"].values[0, 0]), float(ds["used_step"].values[0, 0])
     modulus, critical = float(ds["step_modulus"].max()), float(ds["critical_step"].values[0, 0])
@@ -84,10 +74,13 @@ def _of_one(ds: xr.Dataset) -> str:
         if ds["dependent"].values[0, 0]:
             said = "may be unstable, as its eigenvectors at modulus 1 may be dependent and its powers grow"
     joint = " too" if stable == 1 and inside else ""
-    text = (
-        f"{flow} (largest Re λ {number(leading)} per second{near}), {name} at ε = {number(used)} {said}"
-        f"{joint}: its largest multiplier has modulus {near_one(modulus, DIGITS)}"
-    )
+    own = f"{flow} (largest Re λ {number(leading)} per second), {name} at ε = {number(used)} s"
+    if not (inside or outside):
+        own = (
+            f"The flow's largest Re λ is {number(leading)} per second, 0 within its error, so that the linear part does "
+            f"not decide whether the flow is stable. {capital(name)} at ε = {number(used)} s"
+        )
+    text = f"{own} {said}{joint}: its largest multiplier has modulus {near_one(modulus, DIGITS)}"
     if np.isfinite(critical) and critical > 0:
         below = "up to which nothing grows" if stable == -1 and used < critical else "below which it is stable"
         return f"{text}, and the critical step is {at_least(critical)}, {below}."
@@ -169,6 +162,8 @@ def _bounds(ds: xr.Dataset) -> str:
         rows = zip(*columns, strict=True)
         said = [_bound(*row) for row in rows]
         text = f"the {'bound' if kept == 1 else 'bounds'} {joined(said)} {agree(kept, 'holds', 'hold')}"
+        if kept == 1 and said[0].startswith(OF_FORM):
+            text = said[0]
     else:
         whose = "of the ERNN paper's theory" if "ernn" in ds.attrs["system"] else "of theory"
         text = f"of {len(bounded)} statements {whose} {kept} {agree(kept, 'holds', 'hold')}"
@@ -185,8 +180,7 @@ def _bound(name: str, low: float, high: float, unit: str) -> str:
         return f"{name} = {number(high)}"
     ends = interval([float(f"{end:.2g}") for end in (low, high)], 2)  # one may be tiny beside the other
     if name.startswith("Re λ"):
-        form, of = OF_FORM
-        return f"{form} (here {ends}{unit_after(unit)}) {of}"
+        return f"{OF_FORM} (here {ends}{unit_after(unit)}), which holds"
     return f"on {name} ({ends}{unit_after(unit)})"
 
 
