@@ -331,7 +331,8 @@ def resized(exponents: Any, mixed: str = "changes by the factor") -> str:
     if finite.min() < -UNCHANGED and finite.max() > UNCHANGED:
         text = f"{mixed} {factor(middle)}"
     elif abs(middle) < UNCHANGED:
-        text = f"keeps its size within {at_most(100 * math.expm1(np.abs(finite).max()), 1)} %"
+        everywhere = f" in all {finite.size:,} samples" if finite.size > 1 else ""
+        return f"keeps its size within {at_most(100 * math.expm1(np.abs(finite).max()), 1)} %{everywhere}"
     elif middle > 0:
         text = f"grows to {factor(middle)} times its size"
     else:

@@ -279,6 +279,7 @@ def _open(above: NDArray[np.bool_], below: NDArray[np.bool_], known: NDArray[np.
 
 
 ROUNDED = 1e-10  # a radius as near to 1 as its error and as this is told as 1
+AS_ONE = 1e-12  # and any as near as this, beside how many exceed 1 by how much
 BARELY = 1e-9  # a radius that exceeds 1 by less does so as rounding leaves it: by how much is told
 COARSE = 5e-4  # of the radius: an error that changes what is printed of it
 NOT_KNOWN = "not known, as where a unit is at a kink or a jump of its activation, or J is nearly defective"
@@ -300,7 +301,7 @@ def _verdict(ds: xr.Dataset, steps: int, described: str) -> str:
     if known.any():
         most = float(wrong[known].max())
         coarse = f", with errors of up to {number(most, 2)}" if most > COARSE * float(radius[known].max()) else ""
-        of_one = np.abs(radius - 1) <= np.minimum(wrong, ROUNDED)
+        of_one = np.abs(radius - 1) <= np.clip(wrong, AS_ONE, ROUNDED)
         text += f"{typically(np.where(of_one, 1, radius)[known], 4, near_one)}{coarse}. "
     else:
         text += f"is {NOT_KNOWN}. "

@@ -7,8 +7,27 @@ from matplotlib.figure import Figure
 from dynlab.diagnostics.phase_plane.panels import phase_panels, planar_portrait
 from dynlab.gallery.kept import Results, Script
 from dynlab.gallery.made import Made
-from dynlab.plots.phase_panels import plot_phase_panels
+from dynlab.gallery.portraits import draw_portraits
+from dynlab.matrices import planar_matrix
 from dynlab.plots.phase_plane import plot_phase_plane
+from dynlab.wording import number
+
+PANELS_TITLE = "AntisymmetricRNN, Figure 1: eight planar systems"
+MODULUS = "|μ| is the largest modulus of the map's multipliers."
+PANELS = {
+    "a": "W random (seed 12)",
+    "b": "W = I",
+    "c": "W orthogonal (seed 0)",
+    "d": "W orthogonal (seed 1)",
+    "e": "$W_+$",
+    "f": "$W_-$",
+    "g": "$W_0$",
+    "h": "$W_{diff}$",
+}
+MATRICES = (
+    "(a) to (d), a map:\nh ↦ tanh(W h)\n(e) to (h), the flow\nh′ = tanh(W h) and its\n"
+    "Euler map at ε = 0.1 s\n$W_+$ = {plus}\n$W_-$ = {minus}\n$W_0$ = {zero}\n$W_{{diff}}$ = {diff}"
+)
 
 
 def _panels(fast: bool) -> Results:
@@ -19,14 +38,22 @@ def _draw_panels(results: Results) -> Made:
     """The eight panels."""
     ds = results["panels"]
     return Made(
-        "AntisymmetricRNN, Figure 1: eight planar systems",
+        PANELS_TITLE,
         "Feedback with imaginary eigenvalues (g) keeps its distance from the origin but for the discretisation's drift "
         "outward, and diffusion (h) makes up for that drift (section 5). The paper gives no generator for the seeds of "
         "(a), (c) and (d): these panels are of its families, not its pixels.",
         ds.attrs["verdict"],
-        cast(Figure, plot_phase_panels(ds).figure),
+        draw_portraits(ds, PANELS, PANELS_TITLE, f"{ds.attrs['verdict']} {MODULUS}", MATRICES.format(**_matrices())),
         results,
     )
+
+
+def _matrices() -> dict[str, str]:
+    """The paper's matrices in words, their rows parted by semicolons."""
+    return {
+        name: "; ".join(", ".join(number(float(entry)) for entry in row) for row in planar_matrix(name))
+        for name in ("plus", "minus", "zero", "diff")
+    }
 
 
 def _portrait(fast: bool) -> Results:
@@ -36,12 +63,13 @@ def _portrait(fast: bool) -> Results:
 def _draw_portrait(results: Results) -> Made:
     """Panel (h) alone, W_diff as a flow and as Euler's map at the paper's step, with its eigenvalues beside."""
     ds = results["portrait"]
+    short = ds.attrs["verdict"].replace("from the equilibrium", "from 0")  # three lines of a caption have no more room
     return Made(
         "AntisymmetricRNN, Figure 1 (h): W_diff in detail",
         "Feedback with imaginary eigenvalues and diffusion: the trajectories move on cycles around the origin, since "
         "diffusion pulls them in as much as the discretisation pushes them out (section 5).",
         ds.attrs["verdict"],
-        cast(Figure, plot_phase_plane(ds).figure),
+        cast(Figure, plot_phase_plane(ds.assign_attrs(verdict=short)).figure),
         results,
     )
 

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from dynlab import schema, zoo
@@ -33,7 +34,8 @@ GAMMAS, STEP_SIZES = (0.001, 0.01, 0.1, 1.0), (0.01, 0.1)  # of the paper's grid
 SEED = 0
 COLOURS = (style.BLUE, style.GREEN, style.ORANGE, style.VERMILION)
 OTHERS = (style.BLACK, style.PURPLE)
-LOWEST = -30.0  # of ln |λ| and ln σ that is drawn
+RANGES = (-32.0, 10.0), (-12.0, 1.5), (-32.0, 10.0)  # of ln |μ| and ln σ that is drawn, in each column
+WIDE = 4.5  # points: the line of the least γ, on which the next one lies
 
 
 def compute(fast: bool) -> Results:
@@ -98,20 +100,26 @@ def draw(results: Results) -> Made:
     columns = {" and ".join(others): others}
     columns |= {f"AntisymmetricRNN, ε = {s:g}": [n for n in names if n.startswith(f"ε = {s:g},")] for s in STEP_SIZES}
     title = "AntisymmetricRNN, Figure 2: eigenvalues of the end-to-end Jacobian"
-    with style.style((12.0, 6.6)) as size:
-        figure, axes = plt.subplots(2, 3, figsize=size, sharex=True, sharey="row")
+    with style.style((12.0, 7.4)) as size:
+        figure, axes = plt.subplots(2, 3, figsize=size, sharex=True, sharey="col")
         named: dict[str, Any] = {}
-        for (above, below), (group, shown) in zip(axes.T, columns.items(), strict=True):
+        for (above, below), (group, shown), limits in zip(axes.T, columns.items(), RANGES, strict=True):
             grid = group.startswith("AntisymmetricRNN")
             for name, colour in zip(shown, COLOURS if grid else OTHERS * len(shown), strict=False):
                 one = ds.sel({schema.NETWORK: name})
                 line = _lines(one, ("mean", "spread"), colour, above)
                 _lines(one, ("largest", "middle"), colour, below)
                 named[name.rpartition(", ")[2]] = line
-            above.set_title(group)
-            below.set(xlabel="step t")
-        axes[0, 0].set(ylim=(LOWEST, 15), ylabel="ln |μ| of $∂h_t/∂h_0$")
-        axes[1, 0].set(ylim=(LOWEST, 15), ylabel="ln σ of $∂h_t/∂h_0$")
+            above.set_title(f"{group.replace('RNN, ', 'RNN,' + chr(10))}\neigenvalues μ", fontsize="medium")
+            below.set_title("singular values σ", fontsize="medium")
+            below.set(xlabel="step t", ylim=limits)
+        axes[0, 0].set_ylabel("ln of mean and deviation of |μ|")
+        axes[1, 0].set_ylabel("ln of largest and middle σ")
+        named |= {
+            "mean of |μ|, largest σ": Line2D([], [], color=style.GREY),
+            "deviation of |μ|, middle σ": Line2D([], [], color=style.GREY, ls="--", lw=1),
+            "1: keeps its size": Line2D([], [], color=style.BLACK, ls=":", lw=1),
+        }
         style.caption(figure, title, _caption(ds), named)
     return Made(
         title,
@@ -125,9 +133,10 @@ def draw(results: Results) -> Made:
 
 def _lines(one: xr.Dataset, names: tuple[str, str], colour: str, ax: Axes) -> Any:
     """The first of two measurements solid, the second dashed."""
-    ax.axhline(0, color=style.BLACK, ls=":", lw=1)
+    ax.axhline(0, color=style.BLACK, ls=":", lw=1, zorder=5)
+    look: dict[str, Any] = {"color": colour} | ({"lw": WIDE, "alpha": 0.4} if colour == COLOURS[0] else {})
     ax.plot(one[schema.TIME], one[names[1]], color=colour, ls="--", lw=1)
-    return ax.plot(one[schema.TIME], one[names[0]], color=colour)[0]
+    return ax.plot(one[schema.TIME], one[names[0]], **look)[0]
 
 
 def _caption(ds: xr.Dataset) -> str:
@@ -135,9 +144,8 @@ def _caption(ds: xr.Dataset) -> str:
     lstm = power(float(last["mean"].sel({schema.NETWORK: "LSTM"})))
     largest = last["largest"].sel({schema.NETWORK: [n for n in ds[schema.NETWORK].values if n.startswith("ε")]})
     return (
-        f"Networks of {schema.settings(ds)['units']} units at their start, under noise. Above: the eigenvalues' mean "
-        f"modulus, dashed its deviation. Below: the largest singular value, dashed the middle one. After "
-        f"{int(last[schema.TIME]):,} steps the LSTM's mean is {lstm}; "
+        f"Eigenvalues and singular values of ∂h_t/∂h_0 of untrained networks of {schema.settings(ds)['units']} units "
+        f"under noise. After {int(last[schema.TIME]):,} steps the LSTM's mean |μ| is {lstm}; "
         f"the AntisymmetricRNNs' largest σ are {power(float(largest.min()))} to {power(float(largest.max()))}."
     )
 

@@ -17,6 +17,7 @@ from dynlab.plots.phase_panels import legend_entries
 from dynlab.plots.phase_plane import plot_phase_plane, time_bar
 from dynlab.simulation import simulate
 from dynlab.systems.planar import planar_system
+from dynlab.wording import number
 
 PAPER_STEP, BELOW = 0.1, 0.05
 START = (0.5, -0.75)
@@ -38,18 +39,21 @@ def draw(results: Results) -> Made:
     """Both portraits, and the closed curve that grows beside them."""
     below, above, sweep = (results[name] for name in ("below", "above", "radius"))
     critical = float(above["critical_step"][0])
-    with style.style((10.5, 4.2)) as size:
+    matrix = "; ".join(", ".join(number(float(entry)) for entry in row) for row in planar_matrix("diff"))
+    with style.style((11.0, 4.4)) as size:
         figure, (*portraits, last) = plt.subplots(1, 3, figsize=size)
         for ax, ds, step in zip(portraits, (below, above), (BELOW, PAPER_STEP), strict=True):
             plot_phase_plane(ds.drop_vars("backward_orbit", errors="ignore"), ax=ax)
             ax.set_title(f"ε = {step:g}: {ds['map_kind'].values[0]}")
         time_bar(above, figure, ax=portraits, location="bottom", shrink=0.5, pad=0.02, aspect=40)
         _plot_radii(sweep, critical, last)
+        handles, labels = last.get_legend_handles_labels()
+        named = legend_entries(portraits) | dict(zip(labels, handles, strict=True))
         words = (
             f"A Neimark–Sacker bifurcation: at the critical step ε = {critical:.4f} the focus of Euler's map loses its "
-            f"stability, and an attracting closed curve grows out of it."
+            f"stability, and an attracting closed curve grows out of it. $W_{{diff}}$ = {matrix}."
         )
-        style.caption(figure, "The critical step of W_diff", words, legend_entries(portraits))
+        style.caption(figure, "The critical step of $W_{diff}$", words, named)
     at_paper = sweep.sel(step_size=PAPER_STEP, method="nearest")
     modulus = float(np.abs(above["map_eigenvalue"]).max())
     measured = (
@@ -92,18 +96,19 @@ def _last_radius(step_size: float) -> np.ndarray:
 
 
 def _plot_radii(sweep: xr.Dataset, critical: float, ax: Axes) -> None:
-    ax.axvline(critical, color=style.BLACK, linewidth=1, linestyle="--", label=f"critical step {critical:.4f}")
-    ax.fill_between(sweep.step_size, sweep.smallest, sweep.largest, color=style.PURPLE, alpha=0.35, linewidth=0)
-    ax.plot(sweep.step_size, sweep.largest, "o", color=style.PURPLE, markersize=4, label="measured, largest")
+    ax.axvline(critical, color=style.BLACK, linewidth=1, linestyle="--", label=f"critical step {critical:.4f} s")
+    ax.axvline(PAPER_STEP, color=style.GREY, linewidth=1, linestyle=":", label=f"the paper's step {PAPER_STEP:g} s")
+    band: dict[str, Any] = {"color": style.BLUE, "alpha": 0.25, "linewidth": 0}
+    ax.fill_between(sweep.step_size, sweep.smallest, sweep.largest, label="smallest to largest distance", **band)
     # below the critical step the focus itself attracts; from there the radius grows like the root of the distance
     steps, radii = sweep.step_size.values, sweep.largest.values
     first = int(np.searchsorted(steps, critical))
     near = np.linspace(critical, steps[first], 40)
     root = radii[first] * np.sqrt((near - critical) / (steps[first] - critical))
-    known: dict[str, Any] = {"color": style.PURPLE, "linewidth": 1.2}
+    known: dict[str, Any] = {"color": style.BLUE, "linewidth": 1.2}
     ax.plot(np.append([steps[0], critical], near), np.append([0.0, 0.0], root), **known)
     ax.plot(steps[first:], radii[first:], **known)
-    ax.axvline(PAPER_STEP, color=style.GREY, linewidth=1, linestyle=":", label="the paper's step")
+    dots: dict[str, Any] = {"marker": "o", "markersize": 4, "linestyle": "none", "color": style.BLUE}
+    ax.plot(steps, radii, label=f"largest distance after {STEPS:,} steps", **dots)
     ax.set(xlabel=style.label(sweep.step_size), ylabel="distance from 0")
-    ax.set_title("What attracts")
-    style.legend_below(ax, 1)
+    ax.set_title("Where orbits end")

@@ -1,16 +1,13 @@
 """The six kinds of equilibrium of a planar flow, as a review of AntisymmetricRNN tabulates them, and as Euler's map."""
 
-from typing import cast
-
 import numpy as np
 import xarray as xr
-from matplotlib.figure import Figure
 
 from dynlab import schema
 from dynlab.diagnostics.phase_plane.panels import phase_panels
 from dynlab.gallery.kept import Results, Script, kept
 from dynlab.gallery.made import Made, Table
-from dynlab.plots.phase_panels import plot_phase_panels
+from dynlab.gallery.portraits import draw_portraits
 from dynlab.systems.planar import Panel
 from dynlab.wording import capital
 
@@ -52,7 +49,14 @@ def compute(fast: bool) -> Results:
 def draw(results: Results) -> Made:
     """The six portraits."""
     ds = results["panels"]
-    return Made(TITLE, CLAIM, ds.attrs["verdict"], cast(Figure, plot_phase_panels(ds).figure), results)
+    named = {letter: f"W = {_rows(row[4])}" for letter, row in zip("abcdef", KINDS, strict=True)}
+    words = f"{ds.attrs['verdict']} |μ| is the largest modulus of the map's multipliers."
+    return Made(TITLE, CLAIM, ds.attrs["verdict"], draw_portraits(ds, named, TITLE, words), results)
+
+
+def _rows(matrix: str) -> str:
+    """The entries of a matrix as a sentence has them: "−1/2, −2; 2, −1/2"."""
+    return matrix.replace("-", "−").replace(",", ", ").replace(";", "; ")
 
 
 def measured(ds: xr.Dataset) -> str:

@@ -1,6 +1,6 @@
 """Figure 1 of the ERNN paper: RNN, FastRNN and ERNN under a random walk, and what of it holds."""
 
-from typing import cast
+from typing import Any, cast
 
 from matplotlib.figure import Figure
 
@@ -8,7 +8,13 @@ from dynlab.diagnostics.ernn.manifold import ernn_manifold
 from dynlab.diagnostics.ernn.manifold_example import SEED, STEPS, chosen, random_planar_networks
 from dynlab.gallery.kept import Results, Script
 from dynlab.gallery.made import Made
+from dynlab.plots import style
 from dynlab.plots.ernn_manifold import plot_ernn_manifold
+
+MANIFOLD = "equilibrium manifold"  # begins its name in the legend
+ABOVE, THICK = 5, 4.0  # of the drawing order, and points
+ROUNDING = 2.0**-52
+OFFSET: dict[str, Any] = {"textcoords": "offset points"}
 
 
 def compute(fast: bool) -> Results:
@@ -21,14 +27,39 @@ def compute(fast: bool) -> Results:
 def draw(results: Results) -> Made:
     """The trajectories and the manifold."""
     ds = results["manifold"]
+    figure = cast(Figure, plot_ernn_manifold(ds.assign_attrs(verdict=_short(ds.attrs["verdict"]))).figure)
+    _finish(figure)
     return Made(
         "ERNN, Figure 1: motion on the equilibrium manifold",
         "ERNN first projects its initial state onto the equilibrium manifold and then moves within it, while RNN and "
         "FastRNN show complex trajectories (section 1). The paper gives neither seed nor scales of its random U, W, b.",
         ds.attrs["verdict"],
-        cast(Figure, plot_ernn_manifold(ds).figure),
+        figure,
         results,
     )
+
+
+def _short(verdict: str) -> str:
+    """The verdict without how the networks were chosen: a caption has three lines."""
+    return verdict.removesuffix(f" {chosen(SEED)}")
+
+
+def _finish(figure: Figure) -> None:
+    """One scale for the four networks, a manifold that no line hides, and what of the distance is rounding."""
+    networks, distance = figure.axes[:-1], figure.axes[-1]
+    reach = max(ax.get_xlim()[1] for ax in networks)
+    for ax in networks:
+        ax.set(xlim=(-reach, reach), ylim=(-reach, reach))
+        for line in ax.lines:
+            if str(line.get_label()).startswith(MANIFOLD):
+                line.set(zorder=ABOVE, alpha=0.5, color=style.GREY, linewidth=THICK)
+        if ax.get_title(loc="left").startswith("ERNN"):
+            ax.set(xlabel="$h_k$, or $h_k+h_{k-1}$: 1st entry", ylabel="2nd entry")
+    for line in figure.legends[0].get_lines():
+        if line.get_linewidth() > THICK:
+            line.set(alpha=0.5, color=style.GREY, linewidth=THICK)
+    distance.axhline(ROUNDING, color=style.BLACK, linestyle=":", linewidth=1)
+    distance.annotate("rounding", (0.01, ROUNDING), (0, 4), xycoords=distance.get_yaxis_transform(), **OFFSET)
 
 
 make = Script("ernn-1", compute, draw)

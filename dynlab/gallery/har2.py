@@ -59,12 +59,22 @@ UNKNOWN, ONE_SEED, DIVERGED = "not run", "one seed: too few to say", "diverged"
 BECAME = {  # in the caption
     REACHED: "are reached by runs that never look at the test split",
     LAST: "are reached at the last epoch",
-    EXPLAINED: "are within reach only where the epoch is chosen on the test split",
+    EXPLAINED: "are within reach only where the epoch is chosen on the test split (“on test only”)",
     MORE: "lie below what the epoch chosen on the test split gives",
     NEITHER: "are not reached at any epoch",
     DIVERGED: "could not be put to the test, since a training of every seed diverged",
     ONE_SEED: "have one seed, too few to say",
     UNKNOWN: "were not run",
+}
+IN_SHORT = {  # in the panels' titles
+    REACHED: "reached",
+    LAST: "reached at the end",
+    EXPLAINED: "on test only",
+    MORE: "below best on test",
+    NEITHER: "not reached",
+    DIVERGED: "every seed diverged",
+    ONE_SEED: "one seed only",
+    UNKNOWN: "not run",
 }
 STANDARD_ERRORS = 2
 LEAST_SEEDS = 2  # for a standard error
@@ -188,14 +198,15 @@ def make(fast: bool = False, recompute: bool = False) -> Made:
     """The recorded test accuracies after every epoch under the published recipes; fast is every fifth epoch."""
     trainings = io.shipped(RECORDED)
     ds = compared(trainings)
-    with style.style((10, 7.4)) as size:
+    with style.style((10, 8.4)) as size:
         figure, panels = plt.subplots(3, 4, figsize=size, sharex=True, sharey=True)
         for ax, (name, (published, _)) in zip(panels.flat, PUBLISHED.items(), strict=True):
             curves = _curves(trainings, name, 5 if fast else 1)
             for curve in curves:
                 _draw(ax, curve)
             ax.axhline(published, color=style.BLACK, ls=":", lw=1.2)
-            ax.set_title(f"{name}, {counted(len(curves), 'run')}")
+            became = str(ds["meaning"].sel({schema.RECIPE: "published", schema.NETWORK: name}).values)
+            ax.set_title(f"{name}, {counted(len(curves), 'run')}\n{IN_SHORT[became]}", fontsize="medium")
         panels[0, 0].set(xlim=(0, None), ylim=(LOWEST, HIGHEST))
         for ax in panels[-1]:
             ax.set_xlabel("epoch")
@@ -207,6 +218,7 @@ def make(fast: bool = False, recompute: bool = False) -> Made:
             "on all 21": Line2D([], [], color=style.BLUE),
             "published": Line2D([], [], color=style.BLACK, ls=":"),
             "end of a run": Line2D([], [], marker="o", **line),
+            f"end below {LOWEST} %": Line2D([], [], marker="v", **line),
             "end of one that diverged": Line2D([], [], marker="x", **line),
         }
         style.caption(figure, TITLE, _caption(ds), named)
@@ -250,9 +262,11 @@ def _draw(ax: plt.Axes, curve: Curve) -> None:
     color = style.BLUE if curve.whole else style.ORANGE
     ax.plot(curve.epochs, curve.accuracy, color=color, lw=0.6, alpha=0.7, zorder=2 + curve.whole)
     if len(curve.epochs):
-        at = curve.epochs[-1], max(float(curve.accuracy[-1]), LOWEST + 1)
-        look: dict[str, Any] = {"ms": 6, "mew": 1.6} if curve.diverged else {"ms": 3.5}
-        ax.plot(*at, "x" if curve.diverged else "o", color=color, zorder=4 + curve.whole, clip_on=False, **look)
+        below = float(curve.accuracy[-1]) < LOWEST
+        at = curve.epochs[-1], LOWEST + 1.5 if below else float(curve.accuracy[-1])
+        look: dict[str, Any] = {"ms": 6, "mew": 1.6} if curve.diverged else {"ms": 6 if below else 3.5}
+        marker = "x" if curve.diverged else "v" if below else "o"
+        ax.plot(*at, marker, color=color, zorder=4 + curve.whole, clip_on=False, **look)
 
 
 def _caption(ds: xr.Dataset) -> str:

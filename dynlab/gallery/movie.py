@@ -77,17 +77,20 @@ def _training(
 def draw(results: Results) -> Made:
     """The last frame, with the movie that leads to it."""
     ds = results["predictions"]
-    with style.style((12.0, 4.0)) as size:
+    with style.style((12.0, 4.4)) as size:
         figure, panels = plt.subplots(1, len(LOSSES), figsize=size, sharey=True)
         lines = [_draw(ds, name, ax) for name, ax in zip(LOSSES, panels, strict=True)]
         panels[0].set_ylabel("value of the sine")
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=4)
-        title = figure.suptitle("", fontsize=11)
+        title = figure.suptitle("")
+        headings = [ax.set_title("\n", fontsize="medium") for ax in panels]
 
     def update(frame: int) -> None:
         title.set_text(f"The tutorial's network learns a sine: epoch {int(ds[schema.TRAINING_STEP][frame]):,}")
-        for name, each in zip(LOSSES, lines, strict=True):
+        for name, each, heading in zip(LOSSES, lines, headings, strict=True):
+            now = [float(found.sel({"loss": name, schema.NETWORK: along})[frame]) for along in LOOK]
+            heading.set_text(f"{name}\nerror {now[0]:.3f}, by the rule {now[1]:.3f}")
             for along, line in each.items():
                 values = ds["predicted"].sel({"loss": name, schema.NETWORK: along}).isel({schema.TRAINING_STEP: frame})
                 line.set_ydata(_joined(values.values))
@@ -99,7 +102,7 @@ def draw(results: Results) -> Made:
             update(frame)
             yield figure
 
-    frames = ds.sizes[schema.TRAINING_STEP]
+    frames, found = ds.sizes[schema.TRAINING_STEP], errors(ds)
     update(frames - 1)
     return Made(
         "The NumPy RNN tutorial: the movie of its training, for three losses",
@@ -127,8 +130,6 @@ def _draw(ds: xr.Dataset, name: str, ax: Axes) -> dict[str, Any]:
         along: ax.plot(place, np.full(len(truth), np.nan), lw=1.4, label=f"predicted, {along}", **look)[0]
         for along, look in LOOK.items()
     }
-    ends = [errors(ds).sel({"loss": name, schema.NETWORK: along}).values[-1] for along in LOOK]
-    ax.set_title(f"{name}\nerror {ends[0]:.3f}, by the rule {ends[1]:.3f}")
     windows, steps = ds["target"].shape
     middles = (steps + GAP) * np.arange(windows) + (steps - 1) / 2
     ax.set_xticks(middles, [f"{number}" for number in range(1, windows + 1)])

@@ -14,6 +14,7 @@ from dynlab.wording import number, subscript
 SIZE = (5.4, 4.6)  # inches
 COBWEB = 40  # the last steps of an orbit, which are drawn as stairs
 FEW = 100  # states, which are drawn larger
+FINER = 8  # times: the states of a flow on the curve through them
 
 
 def plot_attractor(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
@@ -50,10 +51,20 @@ def plot_attractor(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> 
         ax.plot(np.arange(len(visited)), visited[:, 0], **look | artist)
         ax.set(xlabel="place along the orbit", ylabel="state h₁", title="States that the orbit visits")
         return ax
-    last = visited.shape[1] - 1
+    last, title = visited.shape[1] - 1, "States that the orbit visits"
+    if is_flow:
+        visited, title = _smooth(visited), f"{title}, joined by a spline"
     ax.plot(visited[:, 0], visited[:, last], **look | artist)
-    ax.set(xlabel="state h₁", ylabel=f"state h{subscript(last + 1)}", title="States that the orbit visits")
+    ax.set(xlabel="state h₁", ylabel=f"state h{subscript(last + 1)}", title=title)
     return ax
+
+
+def _smooth(states: NDArray[np.float64]) -> NDArray[np.float64]:
+    """States of a flow one step apart, and between each two those of the cubic spline through all."""
+    from scipy.interpolate import CubicSpline  # here, since it takes longer to import than most commands need
+
+    places = np.arange(len(states))
+    return np.asarray(CubicSpline(places, states)(np.linspace(0, places[-1], FINER * places[-1] + 1)))
 
 
 def _draw_cobweb(states: NDArray[np.float64], ax: Axes, look: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ SIZE = (5.6, 5.9)  # inches
 LIGHT = (0.45, 0.75, 0.22)  # of a basin's colour; the rest is white. A colour that comes again is another shade
 FEW = 3  # names in one column
 MARKERS = "osD^vP*X<>"
-LEAVES, UNDECIDED = "#FFFFFF", "#BDBDBD"
+LEAVES, UNDECIDED = "#EFEFEF", "#BDBDBD"  # neither is the paper's white
 OFF = 1e-6  # of the window: what is farther from its plane is off it
 SPATIAL = 3  # states, of which an axis says what it is made of
 ROOM = 0.02  # of the window: a basin that holds no disc of that radius has no number written in it
@@ -68,7 +68,7 @@ def plot_basins(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
         _draw_number(ds, place, ax)
     for colour, words, here in (
         ("none", f"{count - MOST_NAMED} more", basin >= MOST_NAMED),
-        (LEAVES, "leaves every bound, or is no number", basin == -1),
+        (LEAVES, "leaves every bound, or overflows", basin == -1),
         (UNDECIDED, "where it ends is undecided", basin == -2),
     ):
         if here.any():

@@ -34,7 +34,7 @@ TALLEST = 4.0  # times the largest leading size at a bifurcation or a stable poi
 # By `stable`: colour, line and width, so that grey print tells them apart.
 LINES: dict[int, dict[str, Any]] = {
     1: {"color": style.BLUE, "ls": "-", "lw": 2.0, "label": "stable"},
-    0: {"color": style.VERMILION, "ls": (0, (3.5, 1.8)), "lw": 1.3, "label": "unstable"},
+    0: {"color": style.VERMILION, "ls": (0, (3.5, 1.8)), "lw": 0.9, "label": "unstable"},
     -1: {"color": style.BLACK, "ls": (0, (1, 1)), "lw": 1.3, "label": "stability undecided"},
 }
 MARKERS = {
@@ -51,10 +51,12 @@ MARKERS = {
     "continuum of orbits": "D",
     "undecided: a branch point or a fold nearby": "h",
 }
+SIZES = {"pitchfork": 9.0, "flip": 3.6}  # of markers, in points; flips crowd, and do not hide the branches between
 WORDS = {"flip": "flip (period doubling)"}
 SETTLED: dict[str, Any] = {"ms": 1.6, "mew": 0, "color": style.BLACK, "alpha": 0.10}
-MOVING: dict[str, Any] = {"ms": 2.2, "mew": 0.5, "mfc": "white", "mec": style.GREY, "alpha": 0.5}
+MOVING: dict[str, Any] = {"ms": 3.6, "mew": 0.7, "mfc": "white", "mec": style.BLACK}
 LESSER = 0.6  # times the size of a marker: a bifurcation of what is unstable before and after
+WIDEST = 60  # letters of a line of the legend
 MOST_NUMBERS = 4  # values of one kind that the legend lists
 HIDDEN = 1e-2  # of the size: lines so near to each other are one to the eye
 SAME = 1e-9  # relative: such parameters are written once
@@ -99,21 +101,18 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
         plot_bifurcation(ds, ax=top, **artist)
         _draw_leading(ds, bottom, **artist)
         top.set_xlabel("")
-        handles = _legend(ds)
-        if handles:
-            figure.legend(handles=handles, loc="outside right center", title="Branches", alignment="left")
-        style.finish(ds, figure, "Bifurcations")
+        style.finish(ds, figure, "Bifurcations", {str(handle.get_label()): handle for handle in _legend(ds)})
     return figure.axes[0]
 
 
 def _draw_visited(ds: xr.Dataset, ax: Axes) -> None:
-    """Every point that an orbit visits, so faint that density shows; open and grey where it has not settled."""
+    """Every point that an orbit visits, so faint that density shows; open and large where it has not settled."""
     visited = ds["visited"].transpose(schema.PARAMETER, schema.SAMPLE, schema.ITERATION).values
     at = np.broadcast_to(ds[schema.PARAMETER].values[:, None, None], visited.shape)
     moving = _moving(ds)
     look: dict[str, Any] = {"ls": "none", "rasterized": True}
     ax.plot(at[~moving].ravel(), visited[~moving].ravel(), marker=".", **SETTLED, **look, zorder=1.5)
-    ax.plot(at[moving].ravel(), visited[moving].ravel(), marker="o", **MOVING, **look, zorder=1)
+    ax.plot(at[moving].ravel(), visited[moving].ravel(), marker="o", **MOVING, **look, zorder=2)
 
 
 def _moving(ds: xr.Dataset) -> NDArray[np.bool_]:
@@ -213,14 +212,14 @@ def _without_outliers(ds: xr.Dataset, low: float, high: float) -> tuple[float, f
 
 
 def _marker(kind: str) -> dict[str, Any]:
-    hollow = kind in ("Hopf", "Neimark–Sacker")
+    hollow = kind in ("Hopf", "Neimark–Sacker", "flip")
     return {
         "ls": "none",
         "marker": MARKERS[kind],
-        "ms": 9 if kind == "pitchfork" else 6.5,
-        "mfc": "white" if hollow else style.BLACK,
+        "ms": SIZES.get(kind, 6.5),
+        "mfc": "none" if kind == "flip" else "white" if hollow else style.BLACK,
         "mec": style.BLACK if hollow else "white",
-        "mew": 1.4 if hollow else 0.7,
+        "mew": 1.0 if kind == "flip" else 1.4 if hollow else 0.7,
     }
 
 
@@ -229,17 +228,16 @@ def _legend(ds: xr.Dataset) -> list[Line2D]:
     found = set(ds["stable"].values[ds["point_bifurcation"].values < 0].tolist())
     handles = [Line2D([], [], **LINES[stable]) for stable in (1, 0, -1) if stable in found]
     if "visited" in ds and np.isfinite(ds["visited"].values).any():
-        label = "what settled orbits visit,\ndarker where more often"
+        label = "what settled orbits visit, darker where more often"
         handles.append(Line2D([], [], ls="none", marker=".", color=style.BLACK, label=label))
         if _moving(ds).any():
-            look = MOVING | {"ms": 4, "alpha": 1.0}
-            handles.append(Line2D([], [], ls="none", marker="o", label="orbits that have\nnot settled", **look))
+            handles.append(Line2D([], [], ls="none", marker="o", label="orbits that have not settled", **MOVING))
     kinds, values = ds["bifurcation_kind"].values, ds["bifurcation_parameter"].values
     for kind in dict.fromkeys(kinds.tolist()):
         here = np.unique(np.round(values[kinds == kind], 9)) + 0.0  # −0 is 0
         listed = ", ".join(f"{value:.6g}".replace("-", "−") for value in here[:MOST_NUMBERS]) + (
             ", …" if len(here) > MOST_NUMBERS else ""
         )
-        label = textwrap.fill(f"{WORDS.get(kind, kind)} at {listed}", 24)
+        label = textwrap.fill(f"{WORDS.get(kind, kind)} at {listed}", WIDEST)
         handles.append(Line2D([], [], label=label, **_marker(kind)))
     return handles

@@ -11,10 +11,13 @@ from dynlab import schema
 from dynlab.plots import style
 from dynlab.wording import at_most, number
 
-SIZE = (7.6, 4.4)  # inches
+SIZE = (7.6, 5.8)  # inches
 HEIGHTS = 20  # the seed of heights that keep dots apart: another than that of the states that the dots are of
+PROVED = style.BLUE  # the norm, and the bound, which is proved of it
 FAR = 2.0  # times what is sampled: a bound farther off is an arrow
 SPREAD = 0.22  # half the height of a row of dots
+APART = 5  # points from a line to its words
+BASIS = "T: one fixed change of basis"
 # (sampled of the norm, sampled of the eigenvalues, proved bound, the border between growth and decay)
 NORM = ("sampled_norm", "sampled_spectral_radius", "norm_bound", 1.0)
 RATE = ("sampled_logarithmic_norm", "sampled_abscissa", "abscissa_bound", 0.0)
@@ -42,12 +45,15 @@ def plot_box_bounds(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) ->
         units = ds["abscissa_bound"].attrs["units"]
         whose = "of the step" if units == schema.ONE else f"of the flow ({units})"
         names = (
-            (NORM, "modulus or norm of the step's Jacobian"),
-            (RATE, f"real part of eigenvalues, or logarithmic norm, {whose}"),
+            (NORM, "modulus or norm of the step's Jacobian", "Norm and spectral radius of the step"),
+            (RATE, f"real part of eigenvalues, or logarithmic norm, {whose}", "Logarithmic norm and real part"),
         )
-        drawn = [(_draw_panel, artist | {"names": name, "label": label}) for name, label in names]
+        drawn = [
+            (_draw_panel, artist | {"names": name, "label": label, "title": f"{title}; {BASIS}"})
+            for name, label, title in names
+        ]
         return style.panels(ds, drawn, SIZE, f"Bounds over {_box(ds)}", below=True)
-    return _draw_panel(ds, ax, NORM, "modulus or norm", **artist)
+    return _draw_panel(ds, ax, NORM, "modulus or norm", f"Norm; {BASIS}", **artist)
 
 
 def _box(ds: xr.Dataset) -> str:
@@ -58,32 +64,39 @@ def _box(ds: xr.Dataset) -> str:
     return "a box of states"
 
 
-def _draw_panel(ds: xr.Dataset, ax: Axes, names: tuple[str, str, str, float], label: str, **artist: Any) -> Axes:
+def _draw_panel(
+    ds: xr.Dataset, ax: Axes, names: tuple[str, str, str, float], label: str, title: str, **artist: Any
+) -> Axes:
     *rows, proved, border = names
     generator = np.random.default_rng(HEIGHTS)
-    for height, (name, colour, marker) in enumerate(zip(rows, (style.BLUE, style.ORANGE), "os", strict=True)):
+    for height, (name, colour, marker) in enumerate(zip(rows, (PROVED, style.ORANGE), "os", strict=True)):
         values = ds[name].values
         heights = height + generator.uniform(-SPREAD, SPREAD, len(values))
         look: dict[str, Any] = {"s": 12, "color": colour, "marker": marker, "alpha": 0.6, "linewidths": 0}
         ax.scatter(values, heights, **(look | artist))
     bound = float(ds[proved])
-    proven = at_most(bound) if np.isfinite(bound) else number(bound)
-    words: dict[str, Any] = {"va": "center", "bbox": style.ground(ax)}
+    proven = f"proved ≤ {at_most(bound) if np.isfinite(bound) else number(bound)}"
+    by = "(by the norm)" if proved == "norm_bound" else "(by the logarithmic norm)"
     side, other = ("right", "left") if bound >= border else ("left", "right")
     seen = np.array([border, *(end for name in rows for end in (ds[name].values.min(), ds[name].values.max()))])
     if bound - seen.max() > FAR * np.ptp(seen) or np.isinf(bound):  # an arrow, so that the dots keep their room
-        where: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "ha": "right", "va": "center"}
-        arrow = {"arrowstyle": "->", "color": style.BLACK, "lw": 1.6}
-        ax.annotate(f"proved ≤ {proven}, off the scale ", (1.0, 1.75), (0.9, 1.75), arrowprops=arrow, **where)
+        where: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "ha": "right", "va": "center", "color": PROVED}
+        arrow = {"arrowstyle": "->", "color": PROVED, "lw": 1.6}
+        ax.annotate(f"{proven}, off the scale {by} ", (1.0, 1.75), (0.9, 1.75), arrowprops=arrow, **where)
         other = "left"
     else:
-        ax.axvline(bound, color=style.BLACK, lw=1.6)
-        ax.annotate(f" proved ≤ {proven} ", (bound, 1.75), ha=side, **words)
+        ax.axvline(bound, color=PROVED, lw=1.6)
+        _write_beside(ax, f"{proven} {by}", (bound, 1.75), side, PROVED)
     if proved == "norm_bound" or ds[proved].attrs["units"] == schema.PER_SECOND:  # 0 is no border of a step's Re λ
         ax.axvline(border, color=style.GREY, ls="--", lw=1.0)
-        at = " 1: contracts below " if border else " 0: decays below "
-        ax.annotate(at, (border, 1.42), ha=other, color=style.GREY, **words)
+        _write_beside(ax, "1: contracts below" if border else "0: decays below", (border, 1.42), other, style.GREY)
     ax.set_yticks([0, 1], [textwrap.fill(ds[name].attrs["long_name"], 18) for name in rows])
-    ax.set(ylim=(-0.5, 2.1), xlabel=label, ylabel="sampled states")
+    ax.set(ylim=(-0.5, 2.1), xlabel=label, ylabel="sampled states", title=title)
     ax.margins(x=0.12)
     return ax
+
+
+def _write_beside(ax: Axes, words: str, at: tuple[float, float], side: str, colour: str) -> None:
+    """Words that end, or begin, a little beside a vertical line."""
+    away = -APART if side == "right" else APART
+    ax.annotate(words, at, (away, 0), textcoords="offset points", ha=side, va="center", color=colour)

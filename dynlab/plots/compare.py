@@ -12,9 +12,8 @@ from dynlab.plots import style
 from dynlab.plots.unit_circle import CIRCLE
 from dynlab.wording import number
 
-SIZE = (9.2, 4.2)  # inches
+SIZE = (9.2, 5.0)  # inches
 LOOKS = (("o", style.BLUE), ("s", style.VERMILION))
-NEAR_ONE = 0.35  # eigenvalues that all lie in so small a window
 ALIKE = 1e-9  # of their size: distances that differ by less are one
 BINS = 12
 FLAT, ROOM, SMALLEST = 2.0, 0.08, 1e-6  # how many times longer one axis is, room beside what is shown, the least
@@ -50,17 +49,17 @@ def plot_compare(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Ax
         ax.scatter(whole.real, whole.imag, label=str(ds[schema.NETWORK].values[place]), **look | artist)
     _set_window(ax, np.concatenate([ds[name].values.ravel() for name in ("eigenvalue", "run_eigenvalue")]))
     ax.plot(CIRCLE.real, CIRCLE.imag, color=style.BLACK, lw=1, zorder=1, label="unit circle: |μ| = 1")
-    ax.set(xlabel="Re μ", ylabel="Im μ", title="Eigenvalues μ of the fitted maps")
+    ax.set(xlabel="Re μ", ylabel="Im μ", title="Eigenvalues μ of the linear maps fitted to runs")
     ax.plot([], [], ls="none", marker=".", color=style.GREY, ms=4, label="small: of single runs")
     style.legend_below(ax, 2)
     return ax
 
 
 def _set_window(ax: Axes, values: np.ndarray) -> None:
-    """Around the values and 1; where these lie near 1 and far closer along one axis, each axis on its own scale."""
+    """Around the values and 1; where these lie far closer along one axis, each axis is on its own scale."""
     ends = np.array([[part.min(), part.max()] for part in (np.append(values.real, 1.0), values.imag)])
     wide, tall = np.ptp(ends, axis=1)
-    if max(wide, tall) < NEAR_ONE and min(wide, tall) * FLAT < max(wide, tall):
+    if min(wide, tall) * FLAT < max(wide, tall):
         for name, (low, high) in zip(("xlim", "ylim"), ends, strict=True):
             pad = ROOM * max(high - low, SMALLEST)
             ax.set(**{name: (low - pad, high + pad)})
@@ -71,21 +70,21 @@ def _set_window(ax: Axes, values: np.ndarray) -> None:
 
 
 def _draw_distances(ds: xr.Dataset, ax: Axes) -> None:
-    """How many relabellings have which mean distance, those at least as far apart filled, and the true labels' own."""
+    """How many relabellings have which mean distance, those at least as far apart hatched, and the true labels' own."""
     distances, own = ds["relabelled_distance"].values, float(ds["between_runs"])
     as_far = round(float(ds["p_value"]) * len(distances))
     farthest = np.sort(distances)[len(distances) - as_far :]
     edges = _edges(distances, float(farthest.min(initial=own)))
-    ax.hist(distances, edges.tolist(), color=style.FAINT, ec=style.GREY, lw=0.8, label="after other swaps of runs")
+    ax.hist(distances, edges.tolist(), color=style.FAINT, ec=style.GREY, lw=0.8, label="after other exchanges of runs")
     share = f"at least as far apart: {as_far} of {len(distances)}"
-    ax.hist(farthest, edges.tolist(), color=style.ORANGE, ec=style.GREY, lw=0.8, label=share)
+    ax.hist(farthest, edges.tolist(), color="white", hatch="////", ec=style.BLACK, lw=0.8, label=share)
     ax.axvline(own, color=style.BLACK, lw=2, label="as they are")
     high = max(edges[-1], own)
     ax.set(xlim=(0, (1 + ROOM) * high), ylim=(0, HEADROOM * ax.get_ylim()[1]))
-    ax.set(xlabel="mean distance of a run of one from a run of the other", ylabel="number of ways to swap runs")
+    ax.set(xlabel="mean distance of a run of one from a run of the other", ylabel="number of ways to exchange runs")
     ax.locator_params(axis="x", nbins=6)
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_title(f"Distance of the networks, runs swapped (p = {number(float(ds['p_value']), 2)})")
+    ax.set_title(f"Distance of the networks, runs exchanged (p = {number(float(ds['p_value']), 2)})")
     for place, (_, colour) in enumerate(LOOKS):
         _draw_within(ax, str(ds[schema.NETWORK].values[place]), float(ds["within_runs"].values[place]), colour, place)
     style.legend_below(ax, 2)
@@ -105,7 +104,7 @@ def _edges(distances: np.ndarray, first: float) -> np.ndarray:
 def _draw_within(ax: Axes, name: str, value: float, colour: str, row: int) -> None:
     """The distance of two runs of one network: a line, or an arrow to where it is beyond the axis."""
     low, high = ax.get_xlim()
-    words = f"two runs of {name}: {number(value, 2)}"
+    words = f"two runs of {name}: {number(value, 3)}"
     if low <= value <= high:
         ax.axvline(value, color=colour, lw=1.2, ls="--", label=words)
         return

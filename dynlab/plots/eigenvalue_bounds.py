@@ -23,6 +23,7 @@ LOOK = {  # colour, marker and word, so that grey print tells them apart
 }
 ARROW = 0.12  # how long the arrow of an upper bound is
 REACH, TICKS = 1.15, 6  # of the axis to each side of the bound, and how many numbers about stand along it
+OUTSIDE = 0.3  # of a single row: so much of the outside is seen beyond all that was measured
 BELOW, LINE_APART = -9, 4  # points from the end of a bar to its number, and from the bound's line to it
 BESIDE = 0.12  # from the bound: what is as near would be struck through by its line
 VISIBLE = 0.01  # of a row's scale: an error that is shorter is hidden by the marker
@@ -135,13 +136,18 @@ def _write_below(ax: Axes, row: int, at: float, said: str) -> None:
 
 
 def _number_axis(ax: Axes, one: xr.Dataset) -> None:
-    """The measured numbers along the axis of a single row."""
+    """The measured numbers along the axis of a single row, which ends near them, and the bound at its line."""
     limit, scale = float(one["limit"]), _scale(one)
     reach = REACH * scale
     values = np.asarray(MaxNLocator(TICKS).tick_values(limit - reach, limit + reach))
     places = _sign(one) * (values - limit) / scale
-    shown = (np.abs(places) <= REACH) & (np.abs(places) > BESIDE)
-    ax.set_xticks([0, *places[shown]], [number(limit), *(number(value) for value in values[shown])])
+    ends = np.array([*_ends(one), -float(one["margin"])]) / scale
+    high = min(REACH, max(0.0, float(ends[np.isfinite(ends)].max(initial=0.0))) + OUTSIDE)
+    shown = (-REACH <= places) & (places <= high)
+    ax.set_xticks(places[shown], [number(value) for value in values[shown]])
+    ax.set_xlim(-REACH, high)
+    where: dict[str, Any] = {"xytext": (LINE_APART, 0), "textcoords": "offset points", "va": "top"}
+    ax.annotate(f"bound {number(limit)}", (0, 0.98), xycoords=ax.get_xaxis_transform(), **where)
     ax.set_xlabel(f"inside  ←  {str(one[schema.BOUND].values).partition('_')[2].replace('_', ' ')}  →  outside")
 
 

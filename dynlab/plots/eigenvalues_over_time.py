@@ -43,7 +43,7 @@ def plot_eigenvalues_over_time(ds: xr.Dataset, *, ax: Axes | None = None, **arti
     line: dict[str, Any] = {"linewidth": 2.0, "marker": "o" if len(times) == 1 else None, "markersize": 4} | artist
     symbol = "λ" if is_flow else "μ"
     edge: dict[str, Any] = {"color": style.BLACK, "ls": "--", "lw": 1, "zorder": 1.5}  # above the bands
-    ax.axhline(0.0 if is_flow else 1.0, label=f"{'0' if is_flow else '1'}: neither shrinks nor grows", **edge)
+    ax.axhline(0.0 if is_flow else 1.0, label="Re λ = 0" if is_flow else "|μ| = 1", **edge)
     if ds.sizes[schema.MODE] <= FEW:
         for mode, one in enumerate(values.median(schema.SAMPLE).values.T):
             ax.plot(times, one, **{"color": style.CYCLE[mode], "label": f"${symbol}_{mode + 1}$"} | line)

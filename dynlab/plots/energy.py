@@ -10,7 +10,7 @@ from dynlab import schema
 from dynlab.plots import style
 from dynlab.wording import joined
 
-SIZE = (10.3, 3.9)  # inches
+SIZE = (10.3, 5.2)  # inches
 LOOKS: dict[str, dict[str, Any]] = {  # of each integrator, the same in every picture
     "euler": {"color": style.VERMILION, "ls": "-", "label": "Euler"},
     "midpoint": {"color": style.ORANGE, "ls": "--", "label": "explicit midpoint"},
@@ -53,7 +53,7 @@ def plot_energy(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     names = ds[schema.INTEGRATOR].values
     beside = joined([str(LOOKS[name]["label"]) for name in names[hidden]])
     flow = f"the flow, and to the eye also {beside}" if beside else "the flow"
-    _draw_lines(ds, ax, "exact_energy", {"color": style.BLACK, "lw": 2.4, "alpha": 0.55, "label": flow} | artist)
+    _draw_lines(ds, ax, "exact_energy", {"color": style.BLACK, "lw": 2.2, "label": flow} | artist)
     for name in names[~hidden].tolist():
         _draw_lines(ds.sel({schema.INTEGRATOR: name}), ax, "energy", {"lw": 1.1} | LOOKS[name])
     ax.set(ylim=(min(0.0, low), top), xlabel=style.label(ds[schema.TIME]), ylabel="H = Σ log cosh(M h + q)")
@@ -64,7 +64,7 @@ def plot_energy(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axe
     if highest > top:
         note: dict[str, Any] = {"transform": ax.transAxes, "va": "top", "color": style.GREY, "bbox": style.ground(ax)}
         ax.text(0.02, 0.99, "higher values are cut off", **note)
-    ax.set_title("H of the flow and along each integrator's orbits")
+    ax.set_title("H along the flow and each integrator's orbits")
     style.legend_below(ax, 3)
     return ax
 

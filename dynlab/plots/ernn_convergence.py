@@ -12,6 +12,7 @@ from matplotlib.patches import Patch
 
 from dynlab import schema
 from dynlab.plots import style
+from dynlab.wording import counted
 
 NEEDS = ("distance", "speed", "predicted_rate", "settled", "outcome", "equilibrium_status")
 SIZE = (6.6, 4.8)  # inches
@@ -28,12 +29,13 @@ LOOKS = {
 SPEED = {"no equilibrium to converge to": "no equilibrium was found, its speed ‖F(g⁽ⁱ⁾)‖₂ instead"}
 SHORT = {  # in titles
     "no equilibrium to converge to": "no equilibrium found: the speed ‖F‖₂",
+    "still approaching": "still comes nearer",
     "has not come nearer yet": "not steadily nearer yet",
-    "does not converge": "cannot: it repels, or overflow",
+    "does not converge": "it repels what is near it, or overflow",
 }
 WORDS = {"has not come nearer yet": "does not come steadily nearer yet", "does not converge": "cannot converge"}
 GOES_THERE = {"converges", "still approaching"}
-SIZES, MOST_BESIDE = (9.6, 3.2), 3  # inches of a row of panels, and how many there are in it
+SIZES, MOST_BESIDE = (9.6, 4.2), 3  # inches of a row of panels, and how many there are in it
 HANDLE = 3.0  # letters: so long is a line in the legend, to show its dashes
 FEW = 3  # steps of one outcome, each of which has its own line; of more their median is drawn, and their middle half
 QUARTILES = (0.25, 0.5, 0.75)
@@ -86,7 +88,7 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
             if own:
                 ax.axvline(own, color=style.GREY, lw=0.8, ls=":", zorder=0, label=f"where the network stops ({own})")
             count = int((ds["outcome"] == outcome).sum())
-            ax.set_title(f"{count} × {(WORDS | SHORT).get(outcome, outcome)}")
+            ax.set_title(f"{count} of {counted(ds['outcome'].size, 'step')}: {(WORDS | SHORT).get(outcome, outcome)}")
             named |= {
                 words: handle
                 for handle, words in zip(*ax.get_legend_handles_labels(), strict=True)
@@ -132,7 +134,7 @@ def _draw(ds: xr.Dataset, ax: Axes, outcomes: list[str], **artist: Any) -> None:
         colour, dashes = LOOKS[outcome]
         drawn = (speed if outcome in SPEED else distance)[ends == outcome]
         what = f" (median{', middle half' * banded})" if len(drawn) > FEW else ""
-        label = f"{len(drawn)} × {(SPEED | WORDS).get(outcome, outcome)}{what}"
+        label = f"{counted(len(drawn), 'step')}: {(SPEED | WORDS).get(outcome, outcome)}{what}"
         drawn = np.maximum(drawn, ROUNDING) if outcome == STAYS else drawn  # of a distance of 0 there is no logarithm
         lines = np.where((drawn > LOWEST) & np.isfinite(drawn), drawn, np.nan)
         some = np.isfinite(lines).any(axis=0) | (len(drawn) <= FEW)

@@ -6,15 +6,23 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 
 from dynlab import schema
+from dynlab.numerics.statistics import WRONG
 from dynlab.plots import style
 from dynlab.plots.attractor import plot_attractor
-from dynlab.wording import subscript
+from dynlab.wording import percent, subscript
 
-SIZE = (9.8, 3.9)  # inches
+SIZE = (9.8, 4.4)  # inches
 FOLLOWED = 4  # running estimates are drawn of so many exponents at most
 LINES = ("-", "--", "-.", ":")
+BESIDE, MANY = 0.25, 40  # from an error bar to the samples' dots, and so many bars are thin
+# The first exponents have a close-up where they take less than this part of the axis, and the gap below them more.
+SQUEEZED, GAP = 0.15, 0.6
+ROOM = 0.14  # of the axes' height: around the close-up, for its numbers
+
+Numbers = NDArray[np.float64]
 
 
 def plot_lyapunov(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
@@ -44,26 +52,66 @@ def plot_lyapunov(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
             panels.append((plot_attractor, {}))
         return style.panels(ds, panels, (SIZE[0], SIZE[1] * (len(panels) - 1)), "Lyapunov exponents")
     values, mean, error = (ds[each].values for each in (name, "mean_exponent", "mean_exponent_error"))
-    index = np.arange(1, values.shape[1] + 1)
-    label = "exponent and its error"
-    if len(values) > 1:
-        label = "mean and its error"
-        ax.plot([], [], ls="none", marker=".", color=style.GREY, ms=4, label=f"each of {len(values)} samples")
-        ax.plot(index, values.T, ls="none", marker=".", color=style.GREY, ms=3, alpha=0.5, zorder=2)
-    look: dict[str, Any] = {"fmt": "o", "ms": 4, "capsize": 2.5, "color": style.BLUE, "zorder": 3} | artist
-    shown = np.where(np.isfinite(mean), mean, np.nan)
-    ax.errorbar(index, shown, yerr=np.where(np.isfinite(error), error, 0), label=label, **look)
+    shown, error = np.where(np.isfinite(mean), mean, np.nan), np.where(np.isfinite(error), error, 0)
+    _draw_exponents(ax, values, shown, error, **artist)
     gone = np.asarray(np.isneginf(values))
-    ax.axhline(0, color=style.BLACK, lw=1, ls=":", zorder=1)
     drawn = np.flatnonzero(np.isfinite(values).any(axis=0))
     if not len(drawn):
         style.say(ax, "−∞" if gone.all() else "none is known")
-    last = min(int(max(drawn, default=0)) + 2, len(index))  # of those that are nowhere finite the first has its mark
+    last = min(int(max(drawn, default=0)) + 2, values.shape[1])  # of those that are nowhere finite the first has its mark
     _mark_missing(ax, gone, np.isnan(shown) & ~gone.any(axis=0), last)
-    ax.set(xlim=(0.4, last + 0.6), xlabel="index i", ylabel=_label(ds[name]))
+    ax.set(xlim=(0.4, last + 0.6), xlabel="index i", ylabel=_label(ds[name]), title="Final estimates")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    if count := _squeezed(shown - error, shown + error):
+        inset = _close_up(ax, shown - error, shown + error, count)
+        _draw_exponents(inset, values[:, :count], shown[:count], error[:count], **artist)
+        inset.set_xlim(0.4, count + 0.6)
+        inset.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     style.legend_below(ax, 2)  # no marker beside the data
     return ax
+
+
+def _draw_exponents(ax: Axes, values: Numbers, mean: Numbers, error: Numbers, **artist: Any) -> None:
+    """Means with error bars, and right of each those of the samples (sample, mode)."""
+    index = np.arange(1, len(mean) + 1)
+    label = "exponent and its error"
+    if len(values) > 1:
+        label = f"mean, {percent(1 - WRONG, 1)} interval"
+        grey: dict[str, Any] = {"ls": "none", "marker": ".", "color": style.GREY}
+        ax.plot([], [], ms=4, label=f"each of {len(values)} samples", **grey)
+        ax.plot(index + BESIDE, values.T, ms=3, alpha=0.5, zorder=2, **grey)
+    look: dict[str, Any] = {"fmt": "o", "ms": 4, "capsize": 2.5} if len(mean) < MANY else {"fmt": ".", "elinewidth": 0.8}
+    ax.errorbar(index, mean, yerr=error, label=label, **{"color": style.BLUE, "zorder": 3} | look | artist)
+    ax.axhline(0, color=style.BLACK, lw=1, ls=":", zorder=1)
+
+
+def _squeezed(low: Numbers, high: Numbers) -> int:
+    """How many of the first are squeezed together, with 0, by those far below them: 0 where there is no wide gap."""
+    if not (np.isfinite(low) & np.isfinite(high)).all():
+        return 0
+    whole = high.max(initial=0.0) - low.min(initial=0.0)
+    for count in range(1, len(low)):
+        top, bottom = _reach(low[:count], high[:count])
+        if top - bottom < SQUEEZED * whole and bottom - high[count:].max() > GAP * whole:
+            return count
+    return 0
+
+
+def _reach(low: Numbers, high: Numbers) -> tuple[float, float]:
+    """Of the axis that shows these and 0: its upper and its lower end."""
+    return float(high.max(initial=0.0)), float(low.min(initial=0.0))
+
+
+def _close_up(ax: Axes, low: Numbers, high: Numbers, count: int) -> Axes:
+    """Empty axes, in the gap below the first `count`, for these on a larger scale."""
+    top, bottom = _reach(low[:count], high[:count])
+    start, end = ax.get_ylim()
+    below, above = ((each - start) / (end - start) for each in (float(high[count:].max()), bottom))
+    inset = ax.inset_axes((0.25, below + ROOM, 0.7, above - below - 1.5 * ROOM))
+    pad = 0.1 * (top - bottom)
+    inset.set(ylim=(bottom - pad, top + pad), title="close-up")
+    inset.yaxis.set_major_locator(MaxNLocator(4))
+    return inset
 
 
 def _mark_missing(ax: Axes, gone: np.ndarray, unknown: np.ndarray, last: int) -> None:
@@ -86,30 +134,40 @@ def _draw_running(ds: xr.Dataset, ax: Axes) -> None:
     running = ds["running_exponent"].transpose(schema.SAMPLE, schema.TIME, schema.MODE).values
     running = np.where(np.isfinite(running), running, np.nan)
     time = ds[schema.TIME].values
-    followed, count = min(FOLLOWED, running.shape[2]), 0
     gone = np.asarray(np.isneginf(ds[_name(ds)].values).any(axis=0))  # without a mean
-    for mode in range(followed):
-        known = ~np.isnan(running[:, :, mode]).all(axis=0)
-        if not known.any() or gone[mode]:
-            continue
-        count += 1
-        values, colour = running[:, known, mode], style.CYCLE[mode]
-        look: dict[str, Any] = {"color": colour, "ls": LINES[mode], "label": f"$\\Lambda_{{{mode + 1}}}$"}
-        if known.sum() == 1:  # a line of one point would not show
-            look |= {"marker": "o", "ms": 4}
-        ax.plot(time[known], np.nanmean(values, axis=0), **look)
-        if mode == 0 and len(values) > 1:
-            band = f"$\\Lambda_1$ of {len(values)} samples"
-            low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
-            ax.fill_between(time[known], low, high, color=colour, alpha=0.15, lw=0, label=band)
+    drawn = [mode for mode in range(min(FOLLOWED, running.shape[2])) if not gone[mode]]
+    count = sum(_draw_estimate(ax, time, running[:, :, mode], mode) for mode in drawn)
     ax.axhline(0, color=style.BLACK, lw=1, ls=":", zorder=1)
     ax.set(xlabel=style.label(ds[schema.TIME]), ylabel=_label(ds["running_exponent"]))
     which = f"Running estimates of Λ₁ to Λ{subscript(count)}" if 1 < count < running.shape[2] else "Running estimates"
     ax.set_title(which + (", means of samples" if len(running) > 1 else ""))
+    ends = [each(running[:, :, drawn], axis=(0, 1)) for each in (np.min, np.max)]
+    if squeezed := _squeezed(*ends):
+        inset = _close_up(ax, *ends, squeezed)
+        for mode in drawn[:squeezed]:
+            _draw_estimate(inset, time, running[:, :, mode], mode)
+        inset.axhline(0, color=style.BLACK, lw=1, ls=":", zorder=1)
     if ax.get_legend_handles_labels()[0]:
         style.legend_below(ax, FOLLOWED + 1)
     else:
         style.say(ax, "none is known")
+
+
+def _draw_estimate(ax: Axes, time: Numbers, running: Numbers, mode: int) -> bool:
+    """The line of one exponent's estimates (sample, time), and of the first their range; whether any is known."""
+    known = ~np.isnan(running).all(axis=0)
+    if not known.any():
+        return False
+    values, colour = running[:, known], style.CYCLE[mode]
+    look: dict[str, Any] = {"color": colour, "ls": LINES[mode], "label": f"$\\Lambda_{{{mode + 1}}}$"}
+    if known.sum() == 1:  # a line of one point would not show
+        look |= {"marker": "o", "ms": 4}
+    ax.plot(time[known], np.nanmean(values, axis=0), **look)
+    if mode == 0 and len(values) > 1:
+        band = f"range of $\\Lambda_1$ over {len(values)} samples"
+        low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
+        ax.fill_between(time[known], low, high, color=colour, alpha=0.15, lw=0, label=band)
+    return True
 
 
 def _name(ds: xr.Dataset) -> str:

@@ -12,10 +12,11 @@ from dynlab.plots import style
 from dynlab.plots.unit_circle import CIRCLE, close_up
 from dynlab.wording import number
 
-SIZE = (10.3, 4.1)  # inches
+SIZE = (10.3, 5.2)  # inches
 EIGENVALUES, BOTH, NOTHING = (5.4, 4.6), (9.4, 4.5), (7.0, 0.8)  # where nothing is proved, and where none was found
 CROWD = 60  # eigenvalues, beyond which their markers are small
 ROUNDING = 1e-9  # relative: a rate above 0 by less is no growth
+UNSEEN = 0.03  # of half the plane's width: a smaller circle lies under the dot in its middle
 SEEN = 2e-3  # of the plane: where V grows on less, there is no border to see
 PLAIN = (1e-3, 1e4)  # scales whose ticks are written without a power of ten
 SHADES = 0.98  # quantile of the sizes that the colours reach
@@ -54,16 +55,18 @@ def plot_lyapunov_function(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
     reach = max(float(np.quantile(sizes, SHADES)) if sizes.size else 1.0, np.finfo(float).tiny)
     x, y = extent * ds[schema.X].values, extent * ds[schema.Y].values
     look: dict[str, Any] = {"cmap": style.DIVERGING, "norm": TwoSlopeNorm(0, -reach, reach)}
-    mesh = ax.pcolormesh(x, y, values, shading="nearest", rasterized=True, **look)
+    mesh = ax.pcolormesh(x, y, values, shading="gouraud", rasterized=True, **look)
     ax.figure.colorbar(mesh, ax=ax, label=style.label(ds["ratio"]), shrink=0.85, extend="both")
     if np.mean(values > ROUNDING * reach) > SEEN:
         ax.contour(x, y, values, [0.0], colors=style.BLACK, linewidths=1.0, linestyles=":")
         ax.plot([], [], color=style.BLACK, lw=1, ls=":", label="V neither falls nor grows")
     radius = float(row["radius"])
-    proved: dict[str, Any] = {"color": style.GREEN, "lw": 2, "label": f"proved: V falls inside {number(radius, 2)}"}
+    unseen = " (too small to see)" if radius < UNSEEN * extent else ""
+    inside = f"proved: V falls inside {number(radius, 2)}{unseen}"
+    proved: dict[str, Any] = {"color": style.GREEN, "lw": 2, "label": inside}
     _draw_circle(ax, radius, proved | artist)
     if float(row["sampled_radius"]) < extent:
-        sampled = {"color": style.VERMILION, "lw": 1.2, "ls": "--", "label": "sampled: V falls inside"}
+        sampled = {"color": style.BLACK, "lw": 1.2, "ls": "--", "label": "sampled: V falls inside"}
         _draw_circle(ax, float(row["sampled_radius"]), sampled)
     ax.plot(0, 0, "o", color=style.BLACK, ms=4, label="fixed point h*")
     second = "no meaning: the state is one number" if ds.sizes[schema.STATE] == 1 else "along the second slowest"
@@ -72,8 +75,7 @@ def plot_lyapunov_function(ds: xr.Dataset, *, ax: Axes | None = None, **artist: 
         ax.xaxis.set_major_formatter("{x:.3g}")
         ax.yaxis.set_major_formatter("{x:.3g}")
     count = ds.sizes[schema.FIXED_POINT]
-    which = "the fixed point" if count == 1 else f"fixed point {place}"
-    ax.set_title(f"Around {which}; V = |T (h − h*)|²")
+    ax.set_title(f"{'The fixed point' if count == 1 else f'Fixed point {place}'}: V = |T (h − h*)|²")
     style.legend_below(ax, 2)
     return ax
 
@@ -150,7 +152,7 @@ def _draw_circle(ax: Axes, radius: float, look: dict[str, Any]) -> None:
 
 
 def _draw_levels(ds: xr.Dataset, ax: Axes) -> None:
-    """The largest sampled rate on each level of every fixed point, and the proved bound up to its radius."""
+    """How fast V falls at least on each level of every fixed point, sampled, and proved up to its radius."""
     proved = ds.isel({schema.FIXED_POINT: np.flatnonzero(ds["status"].values == "proved")})
     if not proved.sizes[schema.FIXED_POINT]:
         ax.set_axis_off()
@@ -160,13 +162,12 @@ def _draw_levels(ds: xr.Dataset, ax: Axes) -> None:
         proved[name].transpose(schema.LEVEL, schema.FIXED_POINT).values for name in ("level", "largest_rate")
     )
     radii = proved["radius"].values
-    first, *_ = ax.plot(levels, rates, color=style.BLUE, lw=1.2)
-    first.set_label("largest sampled")
-    first, *_ = ax.plot([levels[0], radii], [bounds, bounds], color=style.GREEN, lw=2)
-    first.set_label("proved bound, up to the proved radius")
-    ax.plot(radii, bounds, "o", color=style.GREEN, ms=5)
-    ax.axhline(0, color=style.BLACK, lw=1)
-    low, high = min(float(np.nanmin(rates)), 0.0), float(np.nanmax(rates))
-    ax.set(xscale="log", ylim=(low * 1.1 - 1e-12, max(min(high, -low), -0.15 * low) * 1.1 + 1e-12))
-    ax.set(xlabel="level |T (h − h*)|", ylabel=style.label(ds["largest_rate"]), title="V falls where this is below 0")
+    first, *_ = ax.loglog(levels, np.where(rates < 0, -rates, np.nan), color=style.BLUE, lw=1.2)
+    first.set_label("sampled, up to where V grows" if (rates >= 0).any() else "sampled")
+    first, *_ = ax.loglog([levels[0], radii], [-bounds, -bounds], color=style.GREEN, lw=2)
+    first.set_label("proved, up to the proved radius")
+    ax.plot(radii, -bounds, "o", color=style.GREEN, ms=5)
+    per = "−d ln √V/dt (1/s)" if schema.settings(ds)["kind"] == "flow" else "−ln √(V(F(h))/V(h))"
+    points = f", {len(radii)} fixed points" if len(radii) > 1 else ""
+    ax.set(xlabel="level |T (h − h*)|", ylabel=f"smallest {per}", title=f"How fast V falls at least{points}")
     style.legend_below(ax, 2)

@@ -14,21 +14,24 @@ from dynlab.plots import style
 from dynlab.wording import joined, number, of_map
 
 NEEDS = ("time_constant", "doubling_time", "frequency", "fate", "separated", "input_share", "eigenvalue", "kind")
-HEIGHT, ROW, FRAME = 4.6, 0.31, 1.5  # inches of a figure at least, of a table's row, and around the tables
+HEIGHT, ROW, FRAME = 5.2, 0.36, 1.9  # inches of a figure at least, of a table's row, and around the tables
 MOST_ROWS = 12
 LONG = 1000  # steps, said without decimals
-SMALL, CROWD = 9, 200  # a marker among more than so many modes
+SMALL, CROWD = 12, 200  # a marker among more than so many modes
+AWAY = 24  # points from a mode to the words that name its point
 MOST_CELLS = 150  # with their numbers written in
 FATES = {
     "decays": ("o", style.STABLE, "decays"),
     "grows": ("^", style.UNSTABLE, "grows"),
     "undecided": ("X", style.UNDECIDED, "growth undecided: |μ| = 1 within the error"),
 }
+OTHERS = {"decays": "D", "grows": "v", "undecided": "P"}  # markers of a second point
 WORDS = {  # above a table and below it
-    "input_share": ("Share of each input (%)", "number of the input"),
-    "output_read": ("Outputs per unit\nof the mode", "number of the output"),
+    "input_share": ("Share of each input (%)", "number of the input\n(darkest: 100 %)"),
+    "output_read": ("Outputs per unit\nof the mode", "number of the output\n(darkest: {})"),
 }
 DARK = 0.6  # a shade on which letters are white
+AXIS, NEAR = "frequency f = |arg μ|/2π (cycle/step)", 1e-9  # which is a half of a real μ < 0
 SHORTEST = 0.05  # steps, below which a mode is drawn at the lower edge
 
 
@@ -62,15 +65,20 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int | Non
     height = np.where(np.isposinf(lasts), top, np.maximum(lasts, SHORTEST))
     fate = np.where(ds["eigenvalue"].values.imag < 0, "", fate)  # of a complex pair one
     of_point = np.isin(np.arange(len(fate)), points)[:, None]
+    of_each = [np.arange(len(fate))[:, None] == point for point in points]
     small: dict[str, Any] = {"s": SMALL if fate.size > CROWD else 2 * SMALL, "alpha": 0.5, "linewidths": 0, "zorder": 2}
     rest = len(fate) - len(points)
     whose = f"the other {rest} points" if rest > 1 else "the other point"
     for name, (marker, colour, words) in FATES.items():
-        chosen, others = (fate == name) & of_point, (fate == name) & ~of_point
-        if chosen.any():
-            look: dict[str, Any] = {"s": 34, "marker": marker, "edgecolors": colour, "linewidths": 1.2, "zorder": 3}
-            look["facecolors"] = "white" if name == "grows" else colour
-            ax.scatter(turns[chosen], height[chosen], label=words, **look | artist)
+        others = (fate == name) & ~of_point
+        for place, own in enumerate(of_each):
+            chosen = (fate == name) & own
+            if not chosen.any():
+                continue
+            look: dict[str, Any] = {"s": 34, "marker": OTHERS[name] if place else marker, "linewidths": 1.2, "zorder": 3}
+            look |= {"edgecolors": colour, "facecolors": "white" if name == "grows" or place else colour}
+            label = words if len(points) == 1 else f"point {points[place]}: {words}"
+            ax.scatter(turns[chosen], height[chosen], label=label, **look | artist)
         if others.any():
             label = f"small, of {whose}: {words}"
             ax.scatter(turns[others], height[others], marker=marker, color=colour, label=label, **small)
@@ -79,9 +87,9 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int | Non
     _name_points(ax, named, turns, height, widest)
     ax.set_xlim(-0.02 * max(0.02, 1.1 * widest), None)
     ax.xaxis.set_major_locator(MaxNLocator(5))
-    ax.set(
-        yscale="log", xlabel="frequency f = |arg μ|/2π (cycle/step)", ylabel="time constant τ, or doubling time (step)"
-    )
+    ax.set(yscale="log", xlabel=AXIS, ylabel="time constant τ, or doubling time (step)")
+    if widest > 0.5 - NEAR:
+        ax.set_xlabel(f"{AXIS}\n0.5: the sign alternates")
     if not (np.isfinite(turns) & np.isfinite(height)).any():
         ax.set_ylim(1, 10)  # no data of which it could be taken
     style.plain_numbers(ax)
@@ -102,12 +110,13 @@ def _name_points(
     ax: Axes, named: list[tuple[int, int]], turns: NDArray[np.float64], height: NDArray[np.float64], widest: float
 ) -> None:
     """Write beside the modes of which the verdict tells whose they are."""
-    for (point, mode), (down, side) in zip(named, ((0, "center"), (-5, "top")), strict=False):
+    line = {"arrowstyle": "-", "color": style.GREY, "lw": 0.8, "shrinkB": 3}
+    for (point, mode), down in zip(named, (0, -AWAY), strict=False):
         if np.isfinite(turns[point, mode]):
             left = turns[point, mode] > widest / 2  # there is no room at its right
-            beside: dict[str, Any] = {"va": side, "ha": "right" if left else "left", "textcoords": "offset points"}
+            beside: dict[str, Any] = {"va": "center", "ha": "right" if left else "left", "textcoords": "offset points"}
             place = turns[point, mode], height[point, mode]
-            ax.annotate(f"of point {point}", place, (-8 if left else 8, down), zorder=5, **beside)
+            ax.annotate(f"of point {point}", place, (-AWAY if left else AWAY, down), zorder=5, arrowprops=line, **beside)
 
 
 def _told(ds: xr.Dataset) -> list[tuple[int, int]]:
@@ -124,7 +133,7 @@ def _figure(ds: xr.Dataset, points: list[int], **artist: Any) -> Axes:
     tables = [name for name in ("input_share", "output_read") if name in ds and ds[name].size]
     widths = [4.4, *(min(4.2, 1.6 + 0.42 * ds[name].shape[-1]) for name in tables)]
     if tables:
-        widths[1] += 1.0  # for the rows' names
+        widths[1] += 2.0  # for the rows' names
     rows = [_rows(ds, point, MOST_ROWS // len(points)) for point in points if point < ds.sizes[schema.FIXED_POINT]]
     height = max(HEIGHT, FRAME + ROW * sum(map(len, rows)))
     options: dict[str, Any] = {"fixed_point": points[0]} if len(points) == 1 else {}
@@ -142,14 +151,23 @@ def _figure(ds: xr.Dataset, points: list[int], **artist: Any) -> Axes:
                 _draw_table(ds, ax, name, points[place], chosen, largest)
                 if not column and len(chosen):
                     ax.set_yticks(np.arange(len(chosen)), [_named(ds, points[place], row) for row in chosen])
-                    ax.set_ylabel(_whose(ds, points[place]))
+                    ax.set_ylabel(_whose(ds, points[place]), labelpad=10)
                 title, label = WORDS[name]
                 if place == 0:
                     ax.set_title(title)
                 if place == len(rows) - 1:
-                    ax.set_xlabel(label)
-        style.finish(ds, figure, "Modes")
+                    ax.set_xlabel(label.format(number(largest, 2)))
+        style.finish(ds, figure, "Modes", _moved_legend(first) if tables else None)
     return first
+
+
+def _moved_legend(ax: Axes) -> dict[str, Any]:
+    """The entries of a legend that is taken from its axes, to lie below tables, too."""
+    if ax.get_legend() is None:
+        return {}
+    ax.get_legend().remove()
+    handles, labels = ax.get_legend_handles_labels()
+    return dict(zip(labels, handles, strict=True))
 
 
 def _whose(ds: xr.Dataset, point: int) -> str:
@@ -192,7 +210,7 @@ def _named(ds: xr.Dataset, point: int, mode: int) -> str:
     fate = str(ds["fate"].values[at])
     lasts = _lasts(ds)[at]
     long = f"{lasts:,.0f}" if lasts >= LONG else f"{lasts:.3g}"
-    said = {"decays": f"τ {long}", "grows": f"doubles {long}", "undecided": "undecided"}[fate]
+    said = {"decays": f"τ {long} steps", "grows": f"doubles in {long} steps", "undecided": "undecided"}[fate]
     return f"{said}, f {turning:.2g}" if turning > 0 else said
 
 

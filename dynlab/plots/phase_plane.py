@@ -16,8 +16,8 @@ from dynlab.plots.stability_disc import needs_close_up, plot_stability_disc
 from dynlab.wording import capital
 
 NEEDS = ("trajectory", "velocity", "divergence", "equilibrium")
-SIZE = (10.0, 6.6)  # inches
-WIDTHS = (1.9, 1.0)  # of the portrait and of what stands beside it
+SIZE = (10.0, 7.6)  # inches
+WIDTHS = (1.6, 1.0)  # of the portrait and of what stands beside it
 BAR = (1.05, 0.0, 0.06, 0.9)  # of the divergence, in parts of its axes: its highest number stays below the title
 SHADE = 0.9  # how dark the extremes of the divergence are
 
@@ -107,11 +107,8 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
         column = grid[1].subgridspec(len(near) + 1, 1)
         for row, options in enumerate(near):
             disc = plot_stability_disc(ds, ax=figure.add_subplot(column[row]), **options)
-            if len(near) == 1:
+            if not row:
                 style.legend_below(disc, 2)
-            elif not row:  # at the right of the small disc, whose scales are equal; below it is no room
-                place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "borderaxespad": 0.0}
-                disc.legend(**place, handlelength=1.2).set_in_layout(False)
         plot_divergence(ds, ax=figure.add_subplot(column[len(near)]))
         style.finish(ds, figure, "Phase portrait")
     return portrait

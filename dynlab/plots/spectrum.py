@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.colors import Normalize
+from matplotlib.colorbar import Colorbar
+from matplotlib.colors import LogNorm, Normalize
 from matplotlib.patches import Circle
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ from dynlab.plots.gradient import draw_samples
 from dynlab.wording import share
 
 FEW = 500  # points, which are drawn larger
+MANY = 5_000  # points, which lie on each other: how many lie in a cell is drawn in their place
+CELLS = 160  # in each direction
 WHOLE = 1.15  # half the width of the window around the whole unit circle
 NEAR_ONE = 0.35  # eigenvalues that are all this near to 1 are shown closer up
 ROOM = 1.15  # the window is this much wider than what it shows
@@ -26,7 +29,7 @@ SIZE = (9.2, 3.7)  # of two beside each other
 
 
 def plot_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> Axes:
-    """The eigenvalues of ∂h_t/∂h_{t−1} of all samples, coloured by t, with the unit circle.
+    """The eigenvalues of ∂h_t/∂h_{t−1} of all samples with the unit circle: coloured by t, or many by their number.
 
     Parameters
     ----------
@@ -48,10 +51,11 @@ def plot_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> A
         flow: list[style.Panel] = [(plot_flow_spectrum, artist)] if "flow_eigenvalue" in ds else []
         drawn = [(plot_spectrum, artist), *flow, (plot_eigenvalues_over_time, {}), (plot_spectral_radius, {})]
         return style.panels(ds, drawn, (SIZE[0], SIZE[1] * -(-len(drawn) // 2)), "Spectrum")
-    middle, half = window_of(_draw_points(ds, "eigenvalue", ax, **artist))
+    middle, half = window_of(_shown(ds, "eigenvalue")[0])
+    _draw_points(ds, "eigenvalue", ax, (middle - half, middle + half), (-half, half), **artist)
     ax.add_patch(Circle((0, 0), 1, fill=False, edgecolor=style.BLACK, linewidth=1, zorder=3))
     ax.set(xlim=(middle - half, middle + half), ylim=(-half, half), aspect="equal", xlabel="Re μ", ylabel="Im μ")
-    ax.set_title(r"Eigenvalues μ of $\partial h_t/\partial h_{t-1}$, unit circle" + (" near 1" if middle else ""))
+    ax.set_title("Eigenvalues μ, unit circle" + (" near 1" if middle else ""))
     return ax
 
 
@@ -69,7 +73,7 @@ def plot_flow_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
     schema.check(ds, needs=["flow_eigenvalue"])
     if ax is None:
         return style.panels(ds, [(plot_flow_spectrum, artist)], PANEL, "Spectrum of the flow")
-    values = _draw_points(ds, "flow_eigenvalue", ax, **artist)
+    values, _ = _shown(ds, "flow_eigenvalue")
     step_size = float(schema.settings(ds)["step_size"])
     look: dict[str, Any] = {"facecolor": style.SHADED, "edgecolor": style.BLACK, "linewidth": 1, "zorder": 0}
     ax.add_patch(Circle((-1 / step_size, 0), 1 / step_size, **look))
@@ -77,8 +81,10 @@ def plot_flow_spectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any)
     real = np.append(values.real, 0.0)
     pad = 0.15 * max(SMALLEST, np.ptp(real))
     height = max(SMALLEST, ROOM * float(np.abs(values.imag).max(initial=0)))
-    ax.set(xlim=(real.min() - pad, real.max() + pad), ylim=(-height, height), xlabel="Re λ (1/s)", ylabel="Im λ (1/s)")
-    ax.set_title(f"The flow's λ; shaded: |1 + ελ| ≤ 1 at ε = {step_size:g}")
+    wide, high = (real.min() - pad, real.max() + pad), (-height, height)
+    _draw_points(ds, "flow_eigenvalue", ax, wide, high, **artist)
+    ax.set(xlim=wide, ylim=high, xlabel="Re λ (1/s)", ylabel="Im λ (1/s)")
+    ax.set_title("The flow's λ and |1 + ελ| ≤ 1")
     return ax
 
 
@@ -96,7 +102,7 @@ def plot_spectral_radius(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
     schema.check(ds, needs=["spectral_radius"])
     if ax is None:
         return style.panels(ds, [(plot_spectral_radius, artist)], PANEL, "Spectral radius")
-    ax.axhline(1, color=style.BLACK, linewidth=1, linestyle="--", zorder=1, label="1: neither shrinks nor grows")
+    ax.axhline(1, color=style.BLACK, linewidth=1, linestyle="--", zorder=1, label="|μ| = 1")
     known = schema.known(ds, "spectral_radius")
     draw_samples(ds["spectral_radius"].where(known), ax, colour=style.BLUE, **artist)
     ax.set(xlabel=style.label(ds[schema.TIME]), ylabel="spectral radius")
@@ -105,34 +111,50 @@ def plot_spectral_radius(ds: xr.Dataset, *, ax: Axes | None = None, **artist: An
     if not known.any():
         style.say(ax, "none is known")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    ax.ticklabel_format(axis="y", useOffset=False)
     style.legend_below(ax, 3)
     return ax
 
 
-def _draw_points(ds: xr.Dataset, name: str, ax: Axes, **artist: Any) -> NDArray[np.complex128]:
-    """A variable (sample, time, mode) where the radius is known, drawn with the axes through 0 and a scale of time."""
+def _shown(ds: xr.Dataset, name: str) -> tuple[NDArray[np.complex128], NDArray[Any]]:
+    """The values of a variable (sample, time, mode) where the radius is known, and their steps."""
     values = ds[name].transpose(schema.SAMPLE, schema.TIME, schema.MODE).values
-    steps = ds[schema.TIME].values
     shown = np.isfinite(values) & schema.known(ds, "spectral_radius").values[..., None]
+    return values[shown], np.broadcast_to(ds[schema.TIME].values[:, None], values.shape)[shown]
+
+
+def _draw_points(
+    ds: xr.Dataset, name: str, ax: Axes, wide: tuple[float, float], high: tuple[float, float], **artist: Any
+) -> None:
+    """A variable with the axes through 0: coloured by t, or of many values how many lie in each cell of the window."""
+    values, steps = _shown(ds, name)
+    style.cross(ax)
+    if len(values) > MANY and not artist:
+        found = ax.hist2d(
+            values.real, values.imag, CELLS, (wide, high), cmin=1, cmap=style.COUNT, norm=LogNorm(), rasterized=True
+        )[3]
+        _name(ax.figure.colorbar(found, ax=ax, shrink=0.75, pad=0.02), "in a cell")
+        return
     # Mixed, so that late points do not hide the early ones under them; the same way each time.
-    order = np.random.default_rng(0).permutation(int(shown.sum()))
-    chosen = np.asarray(values[shown][order])
+    order = np.random.default_rng(0).permutation(len(values))
+    times = ds[schema.TIME].values
     options: dict[str, Any] = {
-        "c": np.broadcast_to(steps[:, None], values.shape)[shown][order],
-        "s": 3 if len(chosen) > FEW else 14,
+        "c": steps[order],
+        "s": 3 if len(values) > FEW else 14,
         "cmap": style.TIME,
-        "norm": Normalize(steps[0] - 0.5, steps[-1] + 0.5),  # half a step, for a single one
+        "norm": Normalize(times[0] - 0.5, times[-1] + 0.5),  # half a step, for a single one
         "linewidths": 0,
-        "rasterized": True,  # tens of thousands of points
+        "rasterized": True,  # thousands of points
         "zorder": 2,
     }
-    style.cross(ax)
-    found = ax.scatter(chosen.real, chosen.imag, **options | artist)
+    drawn = ax.scatter(values[order].real, values[order].imag, **options | artist)
     ticks = MaxNLocator(7, integer=True, min_n_ticks=1)
-    bar = ax.figure.colorbar(found, ax=ax, shrink=0.75, pad=0.02, ticks=ticks)
-    # above it: beside it the words would stand next to those of the axis at its right
-    bar.ax.set_title(style.label(ds[schema.TIME]), fontsize="medium")
-    return chosen
+    _name(ax.figure.colorbar(drawn, ax=ax, shrink=0.75, pad=0.02, ticks=ticks), style.label(ds[schema.TIME]))
+
+
+def _name(bar: Colorbar, words: str) -> None:
+    """Above a scale of colours: beside it the words would stand next to those of the axis at its right."""
+    bar.ax.set_title(words, fontsize="medium")
 
 
 def window_of(values: NDArray[np.complex128]) -> tuple[float, float]:

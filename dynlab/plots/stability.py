@@ -14,7 +14,7 @@ from dynlab.plots.energy import LOOKS
 from dynlab.plots.theory_bounds import plot_theory_bounds
 from dynlab.wording import capital, number, share
 
-PANEL = (4.9, 4.0)  # inches
+PANEL = (4.9, 4.6)  # inches
 ROW, FRAME = 0.42, 0.7  # of the table of bounds
 MOST_POINTS = 20_000
 LARGE = 20.0  # points of this area have room for an edge
@@ -42,8 +42,8 @@ def plot_stability(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> 
         Of `dynlab.stability`.
     ax : Axes, optional
         Where only that is drawn; of a system without a flow, theory's bounds. Without it a figure is made that also
-        shows a close-up, the critical steps along the sequences, the plane of ε and γ, and theory's bounds, with the
-        verdict above.
+        shows a close-up, the critical steps along the sequences, the plane of ε and γ, and theory's bounds where they
+        are more than the one of which the verdict tells.
     **artist
         For the eigenvalues' markers.
 
@@ -63,14 +63,16 @@ def plot_stability(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any) -> 
         drawn += [(plot_diffusion_plane, {})] * ("plane_modulus" in ds)
     columns = 2
     rows = -(-len(drawn) // columns)
-    table = FRAME + ROW * ds.sizes[schema.BOUND]
-    with style.style((PANEL[0] * columns, PANEL[1] * rows + table)) as size:
+    bounds = ds.sizes[schema.BOUND]
+    tables = [FRAME + ROW * bounds] if bounds > 1 or not drawn else []
+    with style.style((PANEL[0] * columns, PANEL[1] * rows + sum(tables))) as size:
         figure = plt.figure(figsize=size)
-        grid = figure.add_gridspec(rows + 1, columns, height_ratios=[*[PANEL[1]] * rows, table])
+        grid = figure.add_gridspec(rows + len(tables), columns, height_ratios=[*[PANEL[1]] * rows, *tables])
         for index, (draw, options) in enumerate(drawn):
             alone = len(drawn) > 1 and index == len(drawn) - 1 and len(drawn) % columns
             draw(ds, ax=figure.add_subplot(grid[rows - 1, :] if alone else grid[index]), **options)
-        plot_theory_bounds(ds, ax=figure.add_subplot(grid[rows, :]))
+        if tables:
+            plot_theory_bounds(ds, ax=figure.add_subplot(grid[rows, :]))
         style.finish(ds, figure, f"Stability of {_step(ds)}")
     return figure.axes[0]
 

@@ -61,6 +61,7 @@ KIND_MARKERS = {
 OTHER_KIND = "s"  # centers, lines and planes
 SEQUENTIAL = "cividis"  # perceptually uniform, and the same to a reader with red-green blindness
 DIVERGING = "PuOr_r"  # orange grows, violet shrinks, in every picture
+COUNT = ListedColormap(colormaps["Blues"](np.linspace(0.3, 1.0, 256)), "count")  # dark is many
 TIME = ListedColormap(colormaps[SEQUENTIAL](np.linspace(0.82, 0.0, 256)), "time")  # light is early, dark is late
 ACTIVATIONS = {"relu": "ReLU", "sigmoid": "σ"}  # as titles write them
 DIGITS_OF_W, MOST_OF_W = 4, 24  # of its entries, and letters of it in a title: what is longer is in the caption

@@ -223,7 +223,7 @@ SAID = {  # of the iteration at the steps that have an equilibrium
     STAYS: "starts at it and stays at {}",
     APPROACHES: "still comes nearer to it at {}",
     NOT_YET: "has not come steadily nearer at {}",
-    FAILS: "cannot converge to it at {} (it repels what is near, or the iteration overflows)",
+    FAILS: "cannot converge to it at {} (it repels what is near, or the iteration overflows), also where its distance has fallen",
 }
 WORDS = {ONE: "one", SEVERAL: "several", CONTINUUM: "a continuum", NONE: "none"}
 
