@@ -14,7 +14,6 @@ from dynlab.plots.ernn_manifold import plot_ernn_manifold
 MANIFOLD = "equilibrium manifold"  # begins its name in the legend
 ABOVE, THICK = 5, 4.0  # of the drawing order, and points
 ROUNDING = 2.0**-52
-OFFSET: dict[str, Any] = {"textcoords": "offset points"}
 
 
 def compute(fast: bool) -> Results:
@@ -50,16 +49,18 @@ def _finish(figure: Figure) -> None:
     reach = max(ax.get_xlim()[1] for ax in networks)
     for ax in networks:
         ax.set(xlim=(-reach, reach), ylim=(-reach, reach))
+        on_it = ax.get_title(loc="left").startswith("ERNN")
         for line in ax.lines:
             if str(line.get_label()).startswith(MANIFOLD):
-                line.set(zorder=ABOVE, alpha=0.5, color=style.GREY, linewidth=THICK)
-        if ax.get_title(loc="left").startswith("ERNN"):
+                line.set(color=style.GREY, alpha=0.5)
+                if not on_it:
+                    line.set(zorder=ABOVE, linewidth=THICK)
+        if on_it:
             ax.set(xlabel="$h_k$, or $h_k+h_{k-1}$: 1st entry", ylabel="2nd entry")
-    for line in figure.legends[0].get_lines():
-        if line.get_linewidth() > THICK:
-            line.set(alpha=0.5, color=style.GREY, linewidth=THICK)
+    figure.legends[0].get_lines()[0].set(color=style.GREY, alpha=0.5)
     distance.axhline(ROUNDING, color=style.BLACK, linestyle=":", linewidth=1)
-    distance.annotate("rounding", (0.01, ROUNDING), (0, 4), xycoords=distance.get_yaxis_transform(), **OFFSET)
+    where: dict[str, Any] = {"xycoords": distance.get_yaxis_transform(), "textcoords": "offset points"}
+    distance.annotate("rounding", (0.01, ROUNDING), (0, 4), fontsize=distance.xaxis.label.get_fontsize(), **where)
 
 
 make = Script("ernn-1", compute, draw)

@@ -1,9 +1,14 @@
 """Figure 6 of the ERNN paper: linear convergence to the equilibrium, on a dense tanh ERNN and on the trained ones."""
 
+import re
+from typing import Any
+
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from dynlab import schema, zoo
 from dynlab.diagnostics.ernn.convergence import ernn_convergence, verdict
@@ -15,6 +20,9 @@ from dynlab.systems.ernn import ERNN
 from dynlab.tasks import driving_inputs
 from dynlab.wording import joined, number
 
+TITLE = "ERNN, Figure 6: convergence of the inner iteration"
+STEP = "step"  # of a sequence, of all of them
+NONE, REPELS = "no equilibrium to converge to", "does not converge"
 TRAINED = "ernn-har2-k5"
 ETA = 0.5
 ENDS = {  # of the outcomes, what the steps do
@@ -22,8 +30,8 @@ ENDS = {  # of the outcomes, what the steps do
     "converges": "converge",
     "still approaching": "still come nearer",
     "has not come nearer yet": "do not come steadily nearer",
-    "does not converge": "cannot converge",
-    "no equilibrium to converge to": "has no equilibrium",
+    REPELS: "cannot converge",
+    NONE: "has no equilibrium",
 }
 SEED, UNITS, LENGTH = 0, 80, 128
 RECURRENT_GAIN = 0.9  # ‖P U‖₂ = 0.9² < 1, tanh has slopes up to 1: the inner map contracts, its equilibrium is unique
@@ -41,21 +49,53 @@ def compute(fast: bool) -> Results:
 
 def draw(results: Results) -> Made:
     """Distances to the equilibria, of both."""
-    with style.style((11.0, 4.2)) as size:
-        figure, axes = plt.subplots(1, 2, figsize=size)
-        titles = (f"dense tanh ERNN, ‖PU‖ = {RECURRENT_GAIN**2:.2f}, η = {ETA:g}", "trained low-rank ReLU ERNN, K = 5")
-        for ax, ds, title in zip(axes, results.values(), titles, strict=True):
+    none = results["trained"]["outcome"] == NONE
+    shown = {
+        f"dense tanh ERNN,\n‖PU‖ = {RECURRENT_GAIN**2:.2f}, η = {ETA:g}": results["dense"],
+        "trained low-rank ReLU\nERNN, K = 5": _some(results["trained"], ~none),
+        "trained: a step with no\nequilibrium found": _some(results["trained"], none),
+    }
+    shown = {title: ds for title, ds in shown.items() if ds["outcome"].size}
+    with style.style((12.0, 5.2)) as size:
+        figure, axes = plt.subplots(1, len(shown), figsize=size)
+        named: dict[str, Any] = {}
+        for ax, (title, ds) in zip(axes, shown.items(), strict=True):
             plot_ernn_convergence(ds, ax=ax)
             ax.set_title(title)
+            named |= _entries(ax, ds, results["dense" if ds is results["dense"] else "trained"]["outcome"].size)
+            ax.get_legend().remove()
+        style.caption(figure, TITLE, _caption(results), named)
     return Made(
-        "ERNN, Figure 6: convergence of the inner iteration",
+        TITLE,
         "The Euler iterates “converge with linear rate” to the fixed point that fsolve finds (section 6.3, learnable "
         "parameters “initialized suitably and then fixed”; sizes and η are not given).",
         f"Dense: {verdict(results['dense'])} Trained: {verdict(results['trained'])}",
         figure,
         results,
-        caption=f"Left: {_told(results['dense'])} Right: {_told(results['trained'])}",
     )
+
+
+def _some(ds: xr.Dataset, where: xr.DataArray) -> xr.Dataset:
+    """The steps of all sequences of which that is true."""
+    flat = ds.stack({STEP: (schema.SAMPLE, schema.TIME)}).transpose(STEP, ...)
+    return flat.isel({STEP: where.values.ravel()})
+
+
+def _entries(ax: Axes, ds: xr.Dataset, steps: int) -> dict[str, Line2D]:
+    """The legend's, which say of how many steps, and of an equilibrium that repels whether its step ends nearer."""
+    distance, repelled = ds["distance"].values, ds["outcome"].values == REPELS
+    nearer = (distance[repelled, -1] < distance[repelled, 0]).all()
+    still = ", though it is nearer at the end than at the start" if nearer else ""
+    entries = {}
+    for line, words in zip(*ax.get_legend_handles_labels(), strict=True):
+        count = words.partition(" step")[0]
+        said = re.sub(r"^\d+ steps?: ", f"{count} of {steps} steps: ", words)
+        entries[said.replace("cannot converge", f"the equilibrium repels{still}")] = line
+    return entries
+
+
+def _caption(results: Results) -> str:
+    return f"Left: {_told(results['dense'])} Others: {_told(results['trained'])}"
 
 
 def _told(ds: xr.Dataset) -> str:

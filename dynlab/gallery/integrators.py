@@ -6,6 +6,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from dynlab import schema
 from dynlab.diagnostics.energy import energy
@@ -29,7 +31,9 @@ SHOWN = 400  # steps of an orbit that are drawn
 LEFT, RIGHT, TALL = -3.4, 1.2, 3.3  # the window of the regions
 REACH = 1.3  # half the width of that of the orbits
 LINEAR = 1e-3  # of the scale of the energy's change, logarithmic beyond
-APART = 0.085  # of the height of the energy's panel: names at the lines' ends
+TURN = 35  # steps, a little more than those of one turn
+THIN, THICK = 0.25, 1.6  # points, of all steps and of the last turn
+APART = 0.14  # of the height of the energy's panel: names at the lines' ends
 ROUNDING = 1e-14  # a modulus nearer to 1 is 1
 
 
@@ -55,24 +59,26 @@ def compute(fast: bool) -> Results:
 
 def draw(results: Results) -> Made:
     """A column for each integrator, and the energy of all below."""
-    drift, exact = results["energy"], results["exact"]
+    drift, exact = results["energy"].isel({schema.TIME: slice(SHOWN + 1)}), results["exact"]
     regions, orbits = ({name: results[f"{kind}-{name}"] for name in INTEGRATORS} for kind in ("region", "orbit"))
-    with style.style((14.0, 9.4)) as size:
-        figure, axes = plt.subplots(3, 5, figsize=size, height_ratios=[1, 1, 1.15])
+    with style.style((12.0, 9.6)) as size:
+        figure, axes = plt.subplots(3, 5, figsize=size, height_ratios=[1.1, 1, 1.5])
         for above, below, name in zip(axes[0], axes[1], INTEGRATORS, strict=True):
             _draw_region(regions[name], name, above)
             _draw_orbit(orbits[name], exact, LOOKS[name]["color"], below)
+            below.set_title(f"H {_in_percent(float(_change(drift, name)[-1]))}", fontsize="medium")
         axes[0, 0].set_ylabel("Im ελ")
         axes[1, 0].set_ylabel("h₂")
         for ax in axes[2]:
             ax.remove()
         _draw_energy(drift, figure.add_subplot(axes[2, 0].get_gridspec()[2, :]))
-        shown = min(SHOWN, drift.sizes[schema.TIME] - 1)
-        dotted = (
-            f"h' = tanh(W₀ h) turns for ever on one closed curve (dotted); with it {shown} steps of ε = {STEP:g} s "
-            "from ★. A step multiplies a mode by R(ελ); shaded: |R| ≤ 1."
+        shown = drift.sizes[schema.TIME] - 1
+        words = (
+            f"h' = tanh(W₀ h) turns for ever on one closed curve, and keeps its energy H; with it {shown} steps of "
+            f"ε = {STEP:g} s, and above each orbit by how much H has changed after them. A step multiplies a mode by "
+            "R(ελ)."
         )
-        style.caption(figure, TITLE, dotted)
+        style.caption(figure, TITLE, words, _named(shown))
     return Made(
         TITLE,
         "An antisymmetric matrix makes the flow neither grow nor decay; Euler's method with a little diffusion is said "
@@ -86,10 +92,27 @@ def draw(results: Results) -> Made:
 make = Script("integrators", compute, draw)
 
 
+def _named(shown: int) -> dict[str, Any]:
+    """The legend's entries; each column has its own colour."""
+    return {
+        "|R(ελ)| ≤ 1": Patch(facecolor=style.SHADED, edgecolor=style.BLACK),
+        "ελ along the orbit": Line2D([], [], color=style.GREY, lw=4),
+        "path of the exact flow": Line2D([], [], color=style.BLACK, ls=":"),
+        f"{shown} steps": Line2D([], [], color=style.GREY, lw=THIN),
+        f"the last {TURN} of them": Line2D([], [], color=style.GREY, lw=THICK),
+        "start": Line2D([], [], color=style.BLACK, marker="*", ms=9, ls="none"),
+    }
+
+
+def _in_percent(change: float) -> str:
+    """By how much it has changed."""
+    return f"{'+' if change > 0 else '−'}{number(100 * abs(change), 2)} %"
+
+
 def _draw_region(region: xr.Dataset, name: str, ax: Axes) -> None:
     plot_step_region(region, ax=ax, color=LOOKS[name]["color"])
     ax.set(xlim=(LEFT, RIGHT), ylim=(-TALL, TALL), ylabel="")
-    ax.set_title(f"{capital(LOOKS[name]['label'])}\n|R| ≤ {_largest(region)}")
+    ax.set_title(capital(LOOKS[name]["label"]), fontsize="medium")
     legend = ax.get_legend()
     if legend is not None:
         legend.remove()
@@ -97,7 +120,8 @@ def _draw_region(region: xr.Dataset, name: str, ax: Axes) -> None:
 
 def _draw_orbit(orbit: xr.Dataset, exact: xr.Dataset, colour: str, ax: Axes) -> None:
     states, curve = orbit["trajectory"].values[0, : SHOWN + 1], exact["trajectory"].values[0]
-    ax.plot(states[:, 0], states[:, 1], color=colour, lw=0.8)
+    ax.plot(*states.T, color=colour, lw=THIN)
+    ax.plot(*states[-TURN - 1 :].T, color=colour, lw=THICK)
     ax.plot(curve[:, 0], curve[:, 1], color=style.BLACK, ls=":", lw=1.4, zorder=5)
     ax.plot(*states[0], "*", color=style.BLACK, ms=9, zorder=6)
     window = (-REACH, REACH)
@@ -113,7 +137,7 @@ def _draw_energy(drift: xr.Dataset, ax: Axes) -> None:
     ax.set_yscale("symlog", linthresh=LINEAR)
     ax.set(xlabel="time (s)", ylabel="H(h)/H(h₀) − 1")
     _label_ends(drift, ax)
-    ax.set_title(f"H = Σ log cosh(W₀h)ᵢ, which the flow conserves: its relative change (linear within ±{LINEAR:g})")
+    ax.set_title(f"Relative change of H = Σ log cosh(W₀h)ᵢ (linear within ±{LINEAR:g})")
 
 
 def _label_ends(drift: xr.Dataset, ax: Axes) -> None:

@@ -7,9 +7,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
 from matplotlib.collections import PathCollection
+from matplotlib.colors import Normalize
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from dynlab import schema, zoo
 from dynlab.diagnostics.end_to_end import end_to_end
@@ -24,7 +25,7 @@ from dynlab.plots.gradient import plot_gradient
 from dynlab.plots.spectrum import plot_spectrum
 from dynlab.progress import through
 from dynlab.tasks import driving_inputs
-from dynlab.wording import joined, power
+from dynlab.wording import joined, of_map, power
 
 NETWORKS = {
     "RNN": "rnn-har2-tanh",
@@ -40,8 +41,8 @@ LOWEST = -20.0  # of the gradients' axes: what has shrunk further is off the pic
 TITLE = "The zoo on HAR-2: spectra and gradients side by side"
 CAPTION = (
     "A network a column. Above: eigenvalues of ∂h_t/∂h_{t−1} at its steps beside the circle |μ| = 1. Middle: its "
-    "gradient from T back to t. Below: eigenvalues at its fixed points. All are trained: RNN, with tanh, from torch's "
-    "random weights, ReLU RNN from W = I. Small squares: AntisymmetricRNN's eigenvalues, all near 1, seen larger."
+    "gradient from T back to t. Below: eigenvalues at its fixed points, the leading ones large. RNN, with tanh, learned "
+    "from torch's random weights, ReLU RNN from W = I. In small squares eigenvalues that are all near 1, seen larger."
 )
 NEAR = 0.2  # of 1: where all eigenvalues are nearer, they are seen larger
 LABELS = {"spectrum": "steps: Im μ", "gradient": "ln ‖$∂h_T/∂h_t$‖₂", "fixed_points": "fixed points: Im μ"}
@@ -148,21 +149,34 @@ def _figure(analysed: Mapping[str, Mapping[str, xr.Dataset]]) -> plt.Figure:
         for row, label in zip(axes, LABELS.values(), strict=True):
             _same_limits(list(row))
             row[0].set_ylabel(label)
+            for ax in row[1:]:
+                ax.tick_params(labelleft=False)  # the limits are the first one's
         for ax in axes[1]:
             ax.set_ylim(bottom=max(LOWEST, ax.get_ylim()[0]))
         for (ax, points), found in zip(axes[[0, 2]].T, analysed.values(), strict=True):
             _close_up(found["spectrum"], ax)
             _close_up(found["fixed_points"], points)
         samples = analysed[next(iter(analysed))]["gradient"].sizes[schema.SAMPLE]
+        times = analysed[next(iter(analysed))]["spectrum"][schema.TIME].values
+        scale = ScalarMappable(Normalize(times[0], times[-1]), style.TIME)
+        bar = figure.colorbar(scale, ax=axes[0], shrink=0.9, pad=0.01, label="step t", ticks=times[[0, -1]])
+        bar.outline.set_visible(False)
         named: dict[str, Any] = {
-            "a step's eigenvalue (colour: when)": Line2D([], [], ls="none", marker="o", ms=3, color=style.BLUE),
-            "at a stable fixed point": Patch(color=style.STABLE),
-            "at one that is not": Patch(color=style.UNSTABLE),
+            "eigenvalue of a step": Line2D([], [], ls="none", marker="o", ms=4, color=style.TIME(0.5)),
+            **_kinds(analysed),
             "median gradient": Line2D([], [], color=style.BLUE, lw=2.2),
             f"each of {samples} sequences": Line2D([], [], color=style.SKY, lw=0.8),
         }
         style.caption(figure, TITLE, CAPTION, named)
     return figure
+
+
+def _kinds(analysed: Mapping[str, Mapping[str, xr.Dataset]]) -> dict[str, Line2D]:
+    """The legend's entries of the kinds of fixed points there are."""
+    every = [found["fixed_points"] for found in analysed.values()]
+    kinds = {key for ds in every for key in zip(ds["kind"].values.tolist(), ds["stable"].values.tolist(), strict=True)}
+    looks = {of_map(kind): style.kind_look(kind, stable) for kind, stable in sorted(kinds)}
+    return {name: Line2D([], [], ls="none", marker=marker, color=colour) for name, (marker, colour) in looks.items()}
 
 
 def _column(title: str, found: Mapping[str, xr.Dataset], axes: Any) -> None:
@@ -172,16 +186,19 @@ def _column(title: str, found: Mapping[str, xr.Dataset], axes: Any) -> None:
     for drawn in spectra.collections:
         if drawn.colorbar is not None:
             drawn.colorbar.remove()  # the same steps in every column: the legend says what the colours are
-    spectra.set_title(title, fontweight="bold")
+    spectra.set_title(title, fontsize="medium", fontweight="bold")
     plot_gradient(found["gradient"], ax=gradients)
     gradients.get_legend().remove()
+    for factors in gradients.child_axes:  # five scales at the right would leave the panels no width
+        factors.remove()
     gradients.set(title="", ylabel="")
     plot_fixed_points(found["fixed_points"], ax=points)
     points.get_legend().remove()
     for text in points.texts:
         text.remove()  # the caption says what the circle is
     stable = found["fixed_points"]["stable"].values == 1
-    points.set(title=f"{stable.sum()} stable, {(~stable).sum()} not", ylabel="")
+    points.set_title(f"{stable.sum()} stable, {(~stable).sum()} not", fontsize="medium")
+    points.set_ylabel("")
 
 
 def _close_up(ds: xr.Dataset, ax: Axes) -> None:
@@ -204,7 +221,7 @@ def _close_up(ds: xr.Dataset, ax: Axes) -> None:
         inset.scatter(x, y, **look)
     inset.set(xlim=(1 - half, 1 + half), ylim=(-half, half), aspect="equal", xticks=[], yticks=[])
     inset.spines[:].set(visible=True, color=style.GREY)
-    inset.set_title(f"1 ± {half:.2g}", loc="center", fontsize="medium")
+    inset.set_title(f"1 ± {half:.2g}", loc="center", fontsize="medium", bbox=style.ground(ax), pad=4)
     ax.indicate_inset_zoom(inset, edgecolor=style.GREY)
 
 

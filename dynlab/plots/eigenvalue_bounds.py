@@ -142,8 +142,8 @@ def _number_axis(ax: Axes, one: xr.Dataset) -> None:
     values = np.asarray(MaxNLocator(TICKS).tick_values(limit - reach, limit + reach))
     places = _sign(one) * (values - limit) / scale
     ends = np.array([*_ends(one), -float(one["margin"])]) / scale
-    high = min(REACH, max(0.0, float(ends[np.isfinite(ends)].max(initial=0.0))) + OUTSIDE)
-    shown = (-REACH <= places) & (places <= high)
+    high = min(REACH, float(ends[np.isfinite(ends)].max(initial=0.0)) + OUTSIDE)
+    shown = (places >= -REACH) & (places <= high)
     ax.set_xticks(places[shown], [number(value) for value in values[shown]])
     ax.set_xlim(-REACH, high)
     where: dict[str, Any] = {"xytext": (LINE_APART, 0), "textcoords": "offset points", "va": "top"}

@@ -14,7 +14,7 @@ from dynlab.plots.unit_circle import CIRCLE, TITLES, close_up
 from dynlab.wording import of_map
 
 NEEDS = ("eigenvalue", "kind", "stable", "status")
-SIZES = ((6.0, 5.2), (9.4, 4.5))  # inches, of one panel and of two
+SIZES = ((6.0, 6.2), (9.4, 5.8))  # inches, of one panel and of two
 MARGIN = 1.08  # times the largest coordinate
 LARGEST = 1e300  # an eigenvalue that an axis still reaches: limits near the largest number there is overflow
 HEADING = "Eigenvalues of"
@@ -80,7 +80,7 @@ def _draw_largest(ds: xr.Dataset, ax: Axes, **artist: Any) -> None:
 def _draw(
     ds: xr.Dataset,
     ax: Axes,
-    title: str = "Eigenvalues μ of the Jacobian at each fixed point",
+    title: str = "Eigenvalues μ at each fixed point",
     xlim: tuple[float, float] | None = None,
     ylim: tuple[float, float] | None = None,
     below: bool = False,
@@ -119,7 +119,7 @@ def _draw(
 
 
 def _heading(ds: xr.Dataset) -> str:
-    return HEADING + " (large: the leading one of each)" * (ds["eigenvalue"].size > CROWD)
+    return HEADING + " (each one's leading one is large)" * (ds["eigenvalue"].size > CROWD)
 
 
 def _groups(ds: xr.Dataset) -> dict[tuple[str, str, int], list[int]]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dynlab import schema
 from dynlab.plots import style
-from dynlab.wording import share
+from dynlab.wording import capital, share
 
 NEEDS = (
     "trajectory",
@@ -22,12 +22,12 @@ NEEDS = (
     "stable",
     "status",
 )
-PANEL = (4.9, 4.6)  # inches
+PANEL = (4.9, 6.6)  # inches
 MOST_DRAWN = 24  # trajectories: more are a cloud
 LONGEST = 1.6  # times the smallest width: a picture of one scale would be a strip
 LENGTH = 0.17  # of a drawn direction to each side, times half the width of all that is drawn
 MOST_BARS = 12
-SPATIAL_TICKS = 4  # more of them overlap where an axis is seen from its end
+SPATIAL_TICKS = 2  # more of them overlap where an axis is seen from its end
 # By the number of growing directions, so that grey print tells them apart; the last for all beyond.
 MARKERS = ("o", "^", "s", "D", "P")
 STABLE, SADDLE, UNDECIDED, OTHER = ORDER = ("stable", "saddle", "undecided", "other")
@@ -91,8 +91,11 @@ def _figure(ds: xr.Dataset, **artist: Any) -> Axes:
         grid = figure.add_gridspec(1, len(widths), width_ratios=widths)
         ax = figure.add_subplot(grid[0])
         _draw(ds, ax, **artist)
+        ax.set_title("States and fixed points")
         if len(widths) == 3:
-            _draw(ds, figure.add_subplot(grid[1], projection="3d"), **artist)
+            solid = figure.add_subplot(grid[1], projection="3d")
+            _draw(ds, solid, **artist)
+            solid.set_title("The same in three components")
         _draw_shares(ds, figure.add_subplot(grid[-1]))
         handles, labels = ax.get_legend_handles_labels()
         style.finish(ds, figure, "State space", dict(zip(labels, handles, strict=True)))
@@ -161,7 +164,7 @@ def _draw_shares(ds: xr.Dataset, ax: Axes) -> None:
     shares = ds["explained_variance"].values[:MOST_BARS]
     errors = np.nan_to_num(ds["explained_variance_error"].values[:MOST_BARS])
     index = np.arange(1, len(shares) + 1)
-    ax.bar(index, np.nan_to_num(shares), yerr=errors, color=style.SKY, ecolor=style.BLACK, capsize=2)
+    ax.bar(index, np.nan_to_num(shares), yerr=errors, color=style.SKY, ecolor=style.BLACK, capsize=2, label="each, with its error")
     ratio = float(ds["participation_ratio"])
     if not np.isfinite(ratio):
         style.say(ax, "nothing varies")
@@ -169,8 +172,7 @@ def _draw_shares(ds: xr.Dataset, ax: Axes) -> None:
         ax.plot(index, np.cumsum(shares), marker=".", color=style.BLACK, lw=1, label="added up")
         ax.axvline(ratio, color=style.VERMILION, ls="--", lw=1.1, label=f"participation ratio {ratio:.3g}")
         style.legend_below(ax, 1)
-    ax.set(ylim=(0, 1.03), xticks=index, xlabel="principal component (PC)")
-    ax.set_ylabel(style.label(ds["explained_variance"]))
+    ax.set(ylim=(0, 1.03), xticks=index, xlabel="principal component (PC)", title=capital(style.label(ds["explained_variance"])))
 
 
 def _trajectories(ds: xr.Dataset) -> str:

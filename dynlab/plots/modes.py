@@ -75,7 +75,12 @@ def plot_modes(ds: xr.Dataset, *, ax: Axes | None = None, fixed_point: int | Non
             chosen = (fate == name) & own
             if not chosen.any():
                 continue
-            look: dict[str, Any] = {"s": 34, "marker": OTHERS[name] if place else marker, "linewidths": 1.2, "zorder": 3}
+            look: dict[str, Any] = {
+                "s": 34,
+                "marker": OTHERS[name] if place else marker,
+                "linewidths": 1.2,
+                "zorder": 3,
+            }
             look |= {"edgecolors": colour, "facecolors": "white" if name == "grows" or place else colour}
             label = words if len(points) == 1 else f"point {points[place]}: {words}"
             ax.scatter(turns[chosen], height[chosen], label=label, **look | artist)
@@ -116,7 +121,9 @@ def _name_points(
             left = turns[point, mode] > widest / 2  # there is no room at its right
             beside: dict[str, Any] = {"va": "center", "ha": "right" if left else "left", "textcoords": "offset points"}
             place = turns[point, mode], height[point, mode]
-            ax.annotate(f"of point {point}", place, (-AWAY if left else AWAY, down), zorder=5, arrowprops=line, **beside)
+            ax.annotate(
+                f"of point {point}", place, (-AWAY if left else AWAY, down), zorder=5, arrowprops=line, **beside
+            )
 
 
 def _told(ds: xr.Dataset) -> list[tuple[int, int]]:

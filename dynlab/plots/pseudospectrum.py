@@ -12,7 +12,7 @@ from dynlab.plots import style
 from dynlab.plots.unit_circle import CIRCLE
 from dynlab.wording import number
 
-SIZE = (10.3, 4.1)  # inches
+SIZE = (10.3, 5.6)  # inches
 MOST_LEVELS = 8
 DECADES = 16  # of norms below 1 that are drawn
 FEW = 2  # powers of ten are too few ticks for an axis
@@ -54,6 +54,7 @@ def plot_pseudospectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any
         ax.axvline(-origin, color=style.BLACK, lw=1.2, label="Re z = 0: stable to the left")
     else:
         ax.plot(CIRCLE.real - origin, CIRCLE.imag, color=style.BLACK, lw=1.2, label="|z| = 1: stable inside")
+    _draw_reach(ds, ax, origin)
     values = ds["eigenvalue"].values
     look: dict[str, Any] = {"marker": "o", "color": style.BLACK, "markeredgecolor": "white", "ls": "none", "zorder": 5}
     look |= {"ms": 4, "mew": 0.6} if len(values) <= MANY else {"ms": 2.2, "mew": 0.25}
@@ -61,8 +62,8 @@ def plot_pseudospectrum(ds: xr.Dataset, *, ax: Axes | None = None, **artist: Any
     name = style.label(ds[schema.X])
     shifted = name.replace("Re z", f"Re z − {origin:.12g}".replace("− -", "+ ")) if origin else name
     ax.set(xlim=x[[0, -1]] - origin, ylim=y[[0, -1]], aspect="equal", xlabel=shifted, ylabel=style.label(ds[schema.Y]))
-    ax.set_title("Where an error of norm ε may move eigenvalues")
-    style.legend_below(ax, 3)
+    ax.set_title("Where errors of norm ε move eigenvalues")
+    style.legend_below(ax, 2)
     return ax
 
 
@@ -78,8 +79,24 @@ def _draw_levels(ds: xr.Dataset, ax: Axes, origin: float) -> None:
     ax.contour(*place, heights, levels, colors=style.BLUE, linewidths=0.7, linestyles="solid")
     beside = ax.inset_axes((1.03, 0.1, 0.04, 0.8))
     bar = ax.figure.colorbar(filled, cax=beside, label="ε = σ$_{\\mathrm{min}}$(zI − A)", ticks=levels.tolist())
-    bar.formatter = FuncFormatter(lambda level, _: _number(level))  # labels would go with another colour map
+    words = _power if (levels == np.round(levels)).all() else _number
+    bar.formatter = FuncFormatter(lambda level, _: words(level))  # labels would go with another colour map
     bar.ax.tick_params(size=0)
+
+
+def _draw_reach(ds: xr.Dataset, ax: Axes, origin: float) -> None:
+    """Of a stable A the level that is the first to reach the border of stability."""
+    flow, values = schema.settings(ds)["flow"], ds["eigenvalue"].values
+    z, sizes = ds[schema.X].values + 1j * ds[schema.Y].values[:, None], ds["smallest_singular_value"].values
+    beyond = z.real >= 0 if flow else np.abs(z) >= 1
+    inside = (values.real < 0).all() if flow else (np.abs(values) < 1).all()
+    level = float(np.nanmin(sizes[beyond], initial=np.inf))
+    if inside and 0 < level < np.nanmax(sizes):
+        place = ds[schema.X].values - origin, ds[schema.Y].values
+        look: dict[str, Any] = {"colors": style.GREEN, "linewidths": 1.4, "linestyles": "-."}
+        ax.contour(*place, sizes, [level], **look)
+        words = f"ε = {number(level, 3)}, the first to reach it"
+        ax.plot([], [], color=style.GREEN, lw=1.4, ls="-.", label=words)
 
 
 def _levels(heights: np.ndarray) -> np.ndarray:
@@ -133,7 +150,7 @@ def _draw_powers(ds: xr.Dataset, ax: Axes) -> None:
     pad = max(0.06 * (high - low), 0.1)
     _set_ticks(ax, low - pad, high + pad)
     ax.set(ylim=(low - pad, high + pad), xlabel=along, ylabel=name)
-    ax.set_title("What the norms do before the eigenvalues decide")
+    ax.set_title("Norms, before the eigenvalues decide")
     style.legend_below(ax, 2)
 
 
@@ -147,6 +164,10 @@ def _set_ticks(ax: Axes, low: float, high: float) -> None:
     else:
         ax.yaxis.set_major_locator(MaxNLocator(8, integer=True))
         ax.yaxis.set_major_formatter(FuncFormatter(lambda place, _: f"$10^{{{place:g}}}$"))
+
+
+def _power(log: float) -> str:
+    return f"$10^{{{log:.0f}}}$"
 
 
 def _number(log: float) -> str:
